@@ -1,0 +1,114 @@
+package pki
+
+import (
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/hex"
+	"fmt"
+	"time"
+)
+
+// Fingerprint is a sha256. Of a certificate's DER it is the certificate's
+// identity; of a SubjectPublicKeyInfo's DER, the identity of a key pair.
+type Fingerprint [sha256.Size]byte
+
+// FingerprintOf returns the sha256 of data.
+func FingerprintOf(data []byte) Fingerprint { return sha256.Sum256(data) }
+
+// String returns lower-case hex, 64 characters, without colons.
+func (f Fingerprint) String() string { return hex.EncodeToString(f[:]) }
+
+// Short returns the first 12 hex characters: enough for people to tell
+// certificates of one cluster apart, too few to be an identity.
+func (f Fingerprint) Short() string { return hex.EncodeToString(f[:6]) }
+
+// MarshalText writes String.
+func (f Fingerprint) MarshalText() ([]byte, error) { return []byte(f.String()), nil }
+
+// UnmarshalText reads String.
+func (f *Fingerprint) UnmarshalText(text []byte) error {
+	if n, err := hex.Decode(f[:], text); err != nil || n != len(f) {
+		return fmt.Errorf("fingerprint %.80q is not %d characters of hex", text, 2*len(f))
+	}
+	return nil
+}
+
+// Cert is one certificate: its DER and what is asked of it often. It is
+// compact on purpose (a cluster holds tens of thousands); everything else is
+// read again from the DER with X509.
+type Cert struct {
+	Fingerprint Fingerprint // sha256 of DER
+	DER         []byte
+	Subject     string // RFC 2253, as pkix.Name.String
+	Issuer      string // RFC 2253
+	Serial      string // lower-case hex, "-" in front when negative (seen in the field)
+	NotBefore   time.Time
+	NotAfter    time.Time
+	IsCA        bool        // basic constraints say so, or a self-signed version 1 certificate
+	SelfSigned  bool        // issuer equals subject, bytewise, and its own key verifies its signature
+	Names       Names       // subject alternative names
+	Usages      []string    // extended key usages ("server auth", "client auth", an OID); shared between certificates
+	PublicKey   string      // such as "RSA 2048", "ECDSA P-256", "Ed25519"
+	Signature   string      // signature algorithm, as x509.SignatureAlgorithm.String
+	SPKI        Fingerprint // sha256 of the SubjectPublicKeyInfo
+	SubjectKey  string      // subject key identifier, hex, may be empty
+	IssuerKey   string      // authority key identifier, hex, may be empty
+}
+
+// Names are a certificate's subject alternative names.
+type Names struct {
+	DNS []string
+	IPs []string
+	// Others are URIs and e-mail addresses.
+	Others []string
+}
+
+// X509 parses the certificate's DER. It can't fail for a Cert made by
+// ParseCert.
+func (c *Cert) X509() (*x509.Certificate, error) { return x509.ParseCertificate(c.DER) }
+
+// Key says that a private key was seen, and which. The key itself is gone.
+type Key struct {
+	SPKI      Fingerprint // of the public half; zero when Encrypted or unreadable
+	Algorithm string      // "RSA", "ECDSA", "Ed25519", or the PEM type when unreadable
+	Encrypted bool
+}
+
+// BadBlock is a piece of input that claims to be a certificate, a request or a
+// key and can't be read as one.
+type BadBlock struct {
+	Index  int    // 0-based place among the blocks of the value; -1: the value as a whole
+	Type   string // PEM type or format, such as "CERTIFICATE", "PKCS#12"
+	Reason string // for people: what is wrong with it; never quotes key bytes
+}
+
+// Content is what one value holds, in the order in which it stands there.
+// Contents are shared between locations and must not be changed.
+type Content struct {
+	Certs    []*Cert
+	Requests []*Request
+	Keys     []Key
+	Bad      []BadBlock
+}
+
+// Empty reports whether nothing was found.
+func (c *Content) Empty() bool {
+	return len(c.Certs) == 0 && len(c.Requests) == 0 && len(c.Keys) == 0 && len(c.Bad) == 0
+}
+
+// Request is a PKCS#10 certificate request.
+type Request struct {
+	Subject string // RFC 2253
+	Names   Names
+	SPKI    Fingerprint // of the requested public key
+	KeyAlgo string      // such as "ECDSA P-256"
+}
+
+// Found is what one value of a document holds.
+type Found struct {
+	// Field leads to the value inside a structured document, such as
+	// "clusters[0].cluster.certificate-authority-data"; empty for the document
+	// itself. A key that is not a plain word is quoted: `data["ca.crt"]`.
+	Field   string
+	Content *Content
+}

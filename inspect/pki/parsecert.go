@@ -1,0 +1,210 @@
+package pki
+
+import (
+	"bytes"
+	"crypto/ecdsa"
+	"crypto/ed25519"
+	"crypto/rsa"
+	"crypto/x509"
+	"encoding/asn1"
+	"encoding/hex"
+	"fmt"
+	"net"
+	"net/url"
+	"strconv"
+
+	"golang.org/x/crypto/cryptobyte"
+	cbasn1 "golang.org/x/crypto/cryptobyte/asn1"
+)
+
+// ParseCert reads one DER certificate. It keeps a copy of der, not der itself.
+//
+// Whatever crypto/x509 can read is accepted, however absurd: negative serial
+// numbers, dates in the year 9999, an end before the start.
+func ParseCert(der []byte) (*Cert, error) {
+	x, err := x509.ParseCertificate(bytes.Clone(der))
+	if err != nil {
+		return nil, fmt.Errorf("certificate can't be parsed: %w", err)
+	}
+	c := &Cert{
+		Fingerprint: FingerprintOf(x.Raw),
+		DER:         x.Raw,
+		Subject:     x.Subject.String(),
+		Serial:      x.SerialNumber.Text(16),
+		NotBefore:   x.NotBefore,
+		NotAfter:    x.NotAfter,
+		Names:       names(x.DNSNames, x.IPAddresses, x.EmailAddresses, x.URIs),
+		Usages:      usages(x.ExtKeyUsage, x.UnknownExtKeyUsage),
+		PublicKey:   publicKeyName(x.PublicKey, x.RawSubjectPublicKeyInfo),
+		Signature:   signatureName(x),
+		SPKI:        FingerprintOf(x.RawSubjectPublicKeyInfo),
+		SubjectKey:  hex.EncodeToString(x.SubjectKeyId),
+		IssuerKey:   hex.EncodeToString(x.AuthorityKeyId),
+	}
+	c.Issuer = c.Subject
+	if !bytes.Equal(x.RawIssuer, x.RawSubject) {
+		c.Issuer = x.Issuer.String()
+	} else {
+		// Verifying costs more than all the rest, hence only here.
+		c.SelfSigned = x.CheckSignature(x.SignatureAlgorithm, x.RawTBSCertificate, x.Signature) == nil
+	}
+	c.IsCA = x.BasicConstraintsValid && x.IsCA || x.Version == 1 && c.SelfSigned
+	return c, nil
+}
+
+// ParseRequest reads one DER PKCS#10 request. Its signature is not checked.
+func ParseRequest(der []byte) (*Request, error) {
+	x, err := x509.ParseCertificateRequest(bytes.Clone(der))
+	if err != nil {
+		return nil, fmt.Errorf("certificate request can't be parsed: %w", err)
+	}
+	return &Request{
+		Subject: x.Subject.String(),
+		Names:   names(x.DNSNames, x.IPAddresses, x.EmailAddresses, x.URIs),
+		SPKI:    FingerprintOf(x.RawSubjectPublicKeyInfo),
+		KeyAlgo: publicKeyName(x.PublicKey, x.RawSubjectPublicKeyInfo),
+	}, nil
+}
+
+func names(dns []string, ips []net.IP, mails []string, uris []*url.URL) Names {
+	n := Names{DNS: dns}
+	for _, ip := range ips {
+		n.IPs = append(n.IPs, ip.String())
+	}
+	n.Others = mails
+	for _, u := range uris {
+		n.Others = append(n.Others, u.String())
+	}
+	return n
+}
+
+// usageName names an extended key usage. The words are constants: tens of
+// thousands of certificates share them.
+func usageName(u x509.ExtKeyUsage) string {
+	switch u {
+	case x509.ExtKeyUsageAny:
+		return "any"
+	case x509.ExtKeyUsageServerAuth:
+		return "server auth"
+	case x509.ExtKeyUsageClientAuth:
+		return "client auth"
+	case x509.ExtKeyUsageCodeSigning:
+		return "code signing"
+	case x509.ExtKeyUsageEmailProtection:
+		return "email protection"
+	case x509.ExtKeyUsageIPSECEndSystem:
+		return "IPsec end system"
+	case x509.ExtKeyUsageIPSECTunnel:
+		return "IPsec tunnel"
+	case x509.ExtKeyUsageIPSECUser:
+		return "IPsec user"
+	case x509.ExtKeyUsageTimeStamping:
+		return "time stamping"
+	case x509.ExtKeyUsageOCSPSigning:
+		return "OCSP signing"
+	}
+	return "usage " + strconv.Itoa(int(u))
+}
+
+func usages(known []x509.ExtKeyUsage, unknown []asn1.ObjectIdentifier) []string {
+	if len(known)+len(unknown) == 0 {
+		return nil
+	}
+	list := make([]string, 0, len(known)+len(unknown))
+	for _, u := range known {
+		list = append(list, usageName(u))
+	}
+	for _, oid := range unknown {
+		list = append(list, oid.String())
+	}
+	return list
+}
+
+// publicKeyName names a public key's algorithm and size. For an algorithm that
+// crypto/x509 does not know, it gives the object identifier.
+func publicKeyName(pub any, spki []byte) string {
+	switch k := pub.(type) {
+	case *rsa.PublicKey:
+		switch n := k.N.BitLen(); n {
+		case 2048:
+			return "RSA 2048"
+		case 3072:
+			return "RSA 3072"
+		case 4096:
+			return "RSA 4096"
+		default:
+			return "RSA " + strconv.Itoa(n)
+		}
+	case *ecdsa.PublicKey:
+		switch name := k.Curve.Params().Name; name {
+		case "P-256":
+			return "ECDSA P-256"
+		case "P-384":
+			return "ECDSA P-384"
+		default:
+			return "ECDSA " + name
+		}
+	case ed25519.PublicKey:
+		return "Ed25519"
+	}
+	oid, ok := spkiAlgorithm(spki)
+	if !ok {
+		return "unknown"
+	}
+	return oidName(oid)
+}
+
+// oidName names the algorithms that are met in the field but unknown to
+// crypto/x509; for others it writes the numbers.
+func oidName(oid asn1.ObjectIdentifier) string {
+	switch s := oid.String(); s {
+	case "1.2.840.10040.4.1":
+		return "DSA"
+	case "1.2.840.113549.1.1.10":
+		return "RSA-PSS"
+	case "1.3.101.110":
+		return "X25519"
+	case "1.3.101.111":
+		return "X448"
+	case "1.3.101.113":
+		return "Ed448"
+	case "2.16.840.1.101.3.4.3.17":
+		return "ML-DSA-44"
+	case "2.16.840.1.101.3.4.3.18":
+		return "ML-DSA-65"
+	case "2.16.840.1.101.3.4.3.19":
+		return "ML-DSA-87"
+	default:
+		return s
+	}
+}
+
+// spkiAlgorithm returns the algorithm of a SubjectPublicKeyInfo.
+func spkiAlgorithm(spki []byte) (asn1.ObjectIdentifier, bool) {
+	var oid asn1.ObjectIdentifier
+	in := cryptobyte.String(spki)
+	var seq, alg cryptobyte.String
+	ok := in.ReadASN1(&seq, cbasn1.SEQUENCE) &&
+		seq.ReadASN1(&alg, cbasn1.SEQUENCE) &&
+		alg.ReadASN1ObjectIdentifier(&oid)
+	return oid, ok
+}
+
+// signatureName names the signature algorithm, by its object identifier when
+// crypto/x509 does not know it.
+func signatureName(x *x509.Certificate) string {
+	if x.SignatureAlgorithm != x509.UnknownSignatureAlgorithm {
+		return x.SignatureAlgorithm.String()
+	}
+	var seq cryptobyte.String
+	var oid asn1.ObjectIdentifier
+	in := cryptobyte.String(x.Raw)
+	ok := in.ReadASN1(&seq, cbasn1.SEQUENCE) &&
+		seq.SkipASN1(cbasn1.SEQUENCE) &&
+		seq.ReadASN1(&in, cbasn1.SEQUENCE) &&
+		in.ReadASN1ObjectIdentifier(&oid)
+	if !ok {
+		return "unknown"
+	}
+	return oidName(oid)
+}

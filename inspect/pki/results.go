@@ -1,0 +1,160 @@
+package pki
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+)
+
+// typeValue is the type of a BadBlock that says that reading was cut short.
+const typeValue = "value"
+
+// maxBad limits how many bad blocks of one value are listed one by one.
+const maxBad = 100
+
+// results collects what a value holds, by field, in document order.
+type results struct {
+	order  []*entry
+	fields map[string]*entry
+}
+
+// entry is the content of one field while it is being read.
+type entry struct {
+	field   string
+	content Content
+	blocks  int // seen so far: the index of the next one
+	unsaid  int // bad blocks beyond maxBad
+}
+
+func newResults() *results { return &results{fields: map[string]*entry{}} }
+
+// at returns the entry of a field, at its first use a new one.
+func (r *results) at(field string) *entry {
+	e := r.fields[field]
+	if e == nil {
+		e = &entry{field: field}
+		r.fields[field] = e
+		r.order = append(r.order, e)
+	}
+	return e
+}
+
+// found returns everything that is not empty, without spare capacity: results
+// live as long as the scanner.
+func (r *results) found() []Found {
+	var list []Found
+	for _, e := range r.order {
+		if e.content.Empty() {
+			continue
+		}
+		slices.SortStableFunc(e.content.Bad, byIndex)
+		if e.unsaid > 0 {
+			e.content.Bad = append(e.content.Bad, BadBlock{
+				Index: -1, Type: "PEM", Reason: fmt.Sprintf("%d more blocks can't be read", e.unsaid),
+			})
+		}
+		list = append(list, Found{Field: e.field, Content: &Content{
+			Certs:    slices.Clip(e.content.Certs),
+			Requests: slices.Clip(e.content.Requests),
+			Keys:     slices.Clip(e.content.Keys),
+			Bad:      slices.Clip(e.content.Bad),
+		}})
+	}
+	return slices.Clip(list)
+}
+
+// byIndex puts blocks in order, and after them what concerns the whole value.
+func byIndex(a, b BadBlock) int {
+	if (a.Index < 0) != (b.Index < 0) {
+		return cmp.Compare(b.Index, a.Index)
+	}
+	return cmp.Compare(a.Index, b.Index)
+}
+
+// next counts a block and returns its index.
+func (e *entry) next() int {
+	e.blocks++
+	return e.blocks - 1
+}
+
+func (e *entry) bad(index int, kind, reason string) {
+	if len(e.content.Bad) == maxBad {
+		e.unsaid++
+		return
+	}
+	e.content.Bad = append(e.content.Bad, BadBlock{Index: index, Type: kind, Reason: reason})
+}
+
+// badOnce notes something of the whole value, unless it is noted already.
+func (e *entry) badOnce(b BadBlock) {
+	if !slices.Contains(e.content.Bad, b) {
+		e.content.Bad = append(e.content.Bad, b)
+	}
+}
+
+// absorb takes over everything that more holds.
+func (r *results) absorb(more *results) {
+	for _, from := range more.order {
+		e := r.at(from.field)
+		for i := range from.content.Bad {
+			if b := &from.content.Bad[i]; b.Index >= 0 {
+				b.Index += e.blocks
+			}
+		}
+		e.blocks += from.blocks
+		e.unsaid += from.unsaid
+		e.content.Certs = append(e.content.Certs, from.content.Certs...)
+		e.content.Requests = append(e.content.Requests, from.content.Requests...)
+		e.content.Keys = append(e.content.Keys, from.content.Keys...)
+		e.content.Bad = append(e.content.Bad, from.content.Bad...)
+	}
+}
+
+// addMissing takes over what more finds and r does not have yet, as content of
+// the given field. Bad blocks are left out: what is bad in a raw reading is
+// mostly fine in the right one. That reading was cut short is kept.
+func (r *results) addMissing(field string, more *results) {
+	certs, keys, requests := r.seen()
+	for _, e := range more.order {
+		for _, c := range e.content.Certs {
+			if !certs[c.Fingerprint] {
+				certs[c.Fingerprint] = true
+				r.at(field).content.Certs = append(r.at(field).content.Certs, c)
+			}
+		}
+		for _, k := range e.content.Keys {
+			if !keys[k] {
+				keys[k] = true
+				r.at(field).content.Keys = append(r.at(field).content.Keys, k)
+			}
+		}
+		for _, q := range e.content.Requests {
+			if !requests[q.SPKI] {
+				requests[q.SPKI] = true
+				r.at(field).content.Requests = append(r.at(field).content.Requests, q)
+			}
+		}
+		for _, b := range e.content.Bad {
+			if b.Type == typeValue {
+				r.at(field).badOnce(b)
+			}
+		}
+	}
+}
+
+// seen returns the identities of everything found.
+func (r *results) seen() (certs map[Fingerprint]bool, keys map[Key]bool, requests map[Fingerprint]bool) {
+	certs, keys, requests = map[Fingerprint]bool{}, map[Key]bool{}, map[Fingerprint]bool{}
+	for _, e := range r.order {
+		for _, c := range e.content.Certs {
+			certs[c.Fingerprint] = true
+		}
+		for _, k := range e.content.Keys {
+			keys[k] = true
+		}
+		for _, q := range e.content.Requests {
+			requests[q.SPKI] = true
+		}
+	}
+	return certs, keys, requests
+}

@@ -1,0 +1,234 @@
+package pki
+
+import (
+	"bytes"
+	"compress/gzip"
+	"io"
+)
+
+const (
+	// maxDepth limits values in values: base64, gzip, documents in documents.
+	maxDepth = 6
+	// maxUnpacked limits what one value may unpack to, all gzip in it together.
+	maxUnpacked = 32 << 20
+	// workPerByte and workAtLeast limit how many bytes are looked at in one
+	// value, counting a byte again for each layer in which it is seen. Honest
+	// values need a tenth of it.
+	workPerByte = 32
+	workAtLeast = 1 << 20
+)
+
+// walk is one reading of one value, with what it may still spend.
+type walk struct {
+	scanner  *Scanner
+	results  *results
+	work     int
+	unpacked int
+}
+
+// place is where in the value the walk is.
+type place struct {
+	field string
+	depth int
+	raw   bool // read as text only: the documents inside were read already
+}
+
+func scan(s *Scanner, data []byte) []Found {
+	w := &walk{
+		scanner:  s,
+		results:  newResults(),
+		work:     workAtLeast + workPerByte*len(data),
+		unpacked: maxUnpacked,
+	}
+	w.value(data, place{})
+	return w.results.found()
+}
+
+// value reads one value, whatever it is.
+func (w *walk) value(data []byte, at place) {
+	if !mayHold(data) || !w.afford(data, at) {
+		return
+	}
+	switch {
+	case isGzip(data) && w.gzip(data, at), isKeystore(data):
+		if isKeystore(data) {
+			w.keystore("JKS", at)
+		}
+		return
+	case isDER(data):
+		if data = w.elements(data, at); len(data) == 0 {
+			return
+		}
+	}
+	if inner, ok := w.dataURL(data); ok {
+		w.value(inner, at.deeper())
+		clear(inner)
+		return
+	}
+	if isWholeBase64(data) {
+		inner := decodeLoose(data)
+		w.value(inner, at.deeper())
+		clear(inner)
+		return
+	}
+	if at.raw {
+		w.text(data, at)
+		return
+	}
+	if !w.document(data, at) {
+		w.text(data, at)
+		return
+	}
+	// What the structure does not show: comments, keys, broken ends.
+	all := w.results
+	w.results = newResults()
+	w.text(data, place{field: at.field, depth: at.depth, raw: true})
+	rest := w.results
+	w.results = all
+	all.addMissing(at.field, rest)
+}
+
+func (p place) deeper() place {
+	p.depth++
+	return p
+}
+
+// afford charges for looking at data, and says so if that is too much.
+func (w *walk) afford(data []byte, at place) bool {
+	if at.depth > maxDepth {
+		w.stop(at, "values are nested too deeply: the innermost were not read")
+		return false
+	}
+	if w.work -= len(data); w.work < 0 {
+		w.stop(at, "values are nested too often: the last were not read")
+		return false
+	}
+	return true
+}
+
+// stop notes, once, that reading was cut short.
+func (w *walk) stop(at place, reason string) {
+	w.results.at(at.field).badOnce(BadBlock{Index: -1, Type: typeValue, Reason: reason})
+}
+
+// gzip reads what gzip data unpacks to. It reports false if it is no gzip.
+func (w *walk) gzip(data []byte, at place) bool {
+	r, err := gzip.NewReader(bytes.NewReader(data))
+	if err != nil {
+		return false
+	}
+	r.Multistream(false)
+	// What comes before an error is still worth reading.
+	inner, err := io.ReadAll(io.LimitReader(r, int64(w.unpacked)))
+	defer clear(inner)
+	if len(inner) == 0 {
+		return err == nil
+	}
+	w.unpacked -= len(inner)
+	w.work += workPerByte * len(inner)
+	w.value(inner, at.deeper())
+	if w.unpacked == 0 {
+		w.stop(at, "unpacks to more than 32 MiB: the rest was not read")
+	}
+	return true
+}
+
+// dataURL decodes a data: URL, in which Ignition keeps files.
+func (w *walk) dataURL(data []byte) (inner []byte, ok bool) {
+	rest, ok := bytes.CutPrefix(data, []byte("data:"))
+	if !ok {
+		return nil, false
+	}
+	comma := bytes.IndexByte(rest[:min(len(rest), 200)], ',')
+	if comma < 0 || bytes.ContainsAny(rest[:comma], " \t\r\n") {
+		return nil, false
+	}
+	if bytes.HasSuffix(rest[:comma], []byte(";base64")) {
+		return decodeLoose(undoPercent(rest[comma+1:])), true
+	}
+	return undoPercent(rest[comma+1:]), true
+}
+
+// undoPercent undoes one layer of percent-encoding, in a copy.
+func undoPercent(text []byte) []byte {
+	out := make([]byte, 0, len(text))
+	for i := 0; i < len(text); i++ {
+		c := text[i]
+		if c == '%' {
+			if decoded, ok := hexByte(text[i+1:]); ok {
+				c = decoded
+				i += 2
+			}
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+// elements reads the DER at the start of data, one element after another, and
+// returns what follows.
+func (w *walk) elements(data []byte, at place) []byte {
+	for {
+		element, rest, ok := cutElement(data)
+		if !ok {
+			return data
+		}
+		switch s := shapeOf(element); s {
+		case shapeCert, shapeRequest:
+			e := w.results.at(at.field)
+			index := e.next()
+			if s == shapeCert {
+				w.cert(e, index, "CERTIFICATE", element)
+			} else {
+				w.request(e, index, "CERTIFICATE REQUEST", element)
+			}
+		case shapePKCS1, shapeSEC1, shapePKCS8, shapeEncryptedKey:
+			e := w.results.at(at.field)
+			e.next()
+			if key, err := readKey(element); err == nil && (key.Algorithm != "" || key.Encrypted) {
+				e.addKey(key, "PRIVATE KEY")
+			}
+		case shapePKCS12:
+			w.keystore("PKCS#12", at)
+		case shapeUnknown:
+			// Not ours after all.
+			return data
+		}
+		data = rest
+		if len(bytes.TrimSpace(data)) == 0 {
+			return nil
+		}
+	}
+}
+
+func (w *walk) keystore(kind string, at place) {
+	w.results.at(at.field).bad(-1, kind, "password-protected keystore: its certificates were not read")
+}
+
+// cert adds a certificate, or says why it can't.
+func (w *walk) cert(e *entry, index int, kind string, der []byte) (id Fingerprint, ok bool) {
+	c, err := w.scanner.cert(der)
+	if err != nil {
+		e.bad(index, kind, err.Error())
+		return Fingerprint{}, false
+	}
+	e.content.Certs = append(e.content.Certs, c)
+	return c.Fingerprint, true
+}
+
+func (w *walk) request(e *entry, index int, kind string, der []byte) {
+	r, err := ParseRequest(der)
+	if err != nil {
+		e.bad(index, kind, err.Error())
+		return
+	}
+	e.content.Requests = append(e.content.Requests, r)
+}
+
+// addKey adds a key; one of an unknown kind gets the PEM type for a name.
+func (e *entry) addKey(key Key, kind string) {
+	if key.Algorithm == "" {
+		key.Algorithm = kind
+	}
+	e.content.Keys = append(e.content.Keys, key)
+}

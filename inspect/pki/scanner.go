@@ -1,0 +1,106 @@
+package pki
+
+import (
+	"strings"
+	"sync"
+)
+
+// Scanner finds certificates in values. It parses each distinct certificate,
+// and reads each distinct value, once: a cluster holds the same CA bundle in
+// thousands of places. It is safe for concurrent use.
+type Scanner struct {
+	mu     sync.Mutex
+	certs  map[Fingerprint]*Cert
+	values map[Fingerprint][]Found // by sha256 of the value; only values that hold something
+	words  map[string]string       // subjects and issuers, shared
+	usages map[string][]string     // usage lists, shared
+}
+
+// NewScanner returns an empty Scanner.
+func NewScanner() *Scanner {
+	return &Scanner{
+		certs:  map[Fingerprint]*Cert{},
+		values: map[Fingerprint][]Found{},
+		words:  map[string]string{},
+		usages: map[string][]string{},
+	}
+}
+
+// Stats returns the number of distinct certificates and of distinct values with
+// certificates seen so far.
+func (s *Scanner) Stats() (certs, values int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.certs), len(s.values)
+}
+
+// Scan returns everything certificate-like in one value, in document order, and
+// nothing when there is nothing. See the package comment for what it finds.
+//
+// It never fails and never panics: what is malformed is reported as a BadBlock.
+// It keeps neither data nor any byte of a private key. Results are shared and
+// must not be changed.
+func (s *Scanner) Scan(data []byte) []Found {
+	if !mayHold(data) {
+		return nil
+	}
+	id := FingerprintOf(data)
+	s.mu.Lock()
+	found, ok := s.values[id]
+	s.mu.Unlock()
+	if ok {
+		return found
+	}
+	found = scan(s, data)
+	if len(found) == 0 {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if earlier, ok := s.values[id]; ok {
+		return earlier
+	}
+	s.values[id] = found
+	return found
+}
+
+// cert returns the certificate with this DER, parsed now or earlier.
+func (s *Scanner) cert(der []byte) (*Cert, error) {
+	id := FingerprintOf(der)
+	s.mu.Lock()
+	c := s.certs[id]
+	s.mu.Unlock()
+	if c != nil {
+		return c, nil
+	}
+	c, err := ParseCert(der)
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if earlier := s.certs[id]; earlier != nil {
+		return earlier, nil
+	}
+	s.certs[id] = c
+	c.Subject = s.word(c.Subject)
+	c.Issuer = s.word(c.Issuer)
+	c.IssuerKey = s.word(c.IssuerKey)
+	if len(c.Usages) > 0 {
+		key := strings.Join(c.Usages, "\n")
+		if _, ok := s.usages[key]; !ok {
+			s.usages[key] = c.Usages
+		}
+		c.Usages = s.usages[key]
+	}
+	return c, nil
+}
+
+// word returns the one copy of a string. The caller holds the lock.
+func (s *Scanner) word(w string) string {
+	if one, ok := s.words[w]; ok {
+		return one
+	}
+	s.words[w] = w
+	return w
+}

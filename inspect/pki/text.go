@@ -1,0 +1,253 @@
+package pki
+
+import (
+	"bytes"
+	"encoding/pem"
+	"strings"
+)
+
+// text reads a value as text: PEM blocks, and base64 between them.
+func (w *walk) text(data []byte, at place) {
+	var seen []sighting
+	gap := 0
+	for next := 0; ; {
+		b, ok := nextBlock(data, next)
+		if !ok {
+			break
+		}
+		w.runs(data[gap:b.begin], at)
+		next, gap = b.end, b.end
+		if s, ok := w.block(data, &b, at); ok {
+			seen = append(seen, s)
+		} else if b.open {
+			// It may only look like a block, in the middle of something else.
+			gap = b.bodyAt
+		}
+	}
+	w.runs(data[gap:], at)
+	if !at.raw && bytes.Contains(data, []byte(beginTag)) {
+		w.compare(data, seen, at)
+	}
+}
+
+// runs reads the base64 in a text.
+func (w *walk) runs(text []byte, at place) {
+	for from := 0; ; {
+		r, ok := nextRun(text, from)
+		if !ok {
+			return
+		}
+		from = r.end
+		run := text[r.begin:r.end]
+		if !isPromising(run, maxDepth) {
+			continue
+		}
+		if skip, ok := pemAlignment(run); ok {
+			run = run[skip:]
+		}
+		inner := decodeLoose(run)
+		w.value(inner, at.deeper())
+		clear(inner)
+	}
+}
+
+// sighting is a certificate that tolerant reading found in a block.
+type sighting struct {
+	id    Fingerprint
+	block block
+	index int
+}
+
+// block reads one PEM block.
+func (w *walk) block(text []byte, b *block, at place) (s sighting, isCert bool) {
+	e := w.results.at(at.field)
+	index := e.next()
+	kind := kindOf(b.label)
+	if kind == kindOther {
+		return s, false
+	}
+	body := text[b.bodyAt:b.bodyEnd]
+	a := decodeBody(body, b.plus, kind)
+	defer clear(a.der)
+	switch {
+	case b.open && (a.problem != "" || kind != kindCert):
+		e.bad(index, b.label, "cut off: it has no END line")
+		return s, false
+	case a.problem != "" && !(kind == kindKey && a.encrypted):
+		e.bad(index, b.label, a.problem)
+		return s, false
+	}
+	switch kind {
+	case kindKey:
+		w.key(e, index, b.label, a)
+	case kindRequest:
+		if shapeOf(a.der) != shapeRequest {
+			e.bad(index, b.label, misplaced(a.der, "certificate request"))
+			return s, false
+		}
+		w.request(e, index, b.label, a.der)
+	case kindCert:
+		return w.certBlock(e, index, b, a.der)
+	}
+	return s, false
+}
+
+func (w *walk) certBlock(e *entry, index int, b *block, der []byte) (s sighting, ok bool) {
+	if b.label == "TRUSTED CERTIFICATE" {
+		// OpenSSL appends its trust settings.
+		if element, _, ok := cutElement(der); ok {
+			der = element
+		}
+	}
+	if element, _, whole := cutElement(der); !whole || shapeOf(element) != shapeCert {
+		reason := misplaced(der, "certificate")
+		if b.open {
+			reason = "cut off: it has no END line"
+		}
+		e.bad(index, b.label, reason)
+		return s, false
+	}
+	id, ok := w.cert(e, index, b.label, der)
+	return sighting{id: id, block: *b, index: index}, ok
+}
+
+// misplaced says what is wrong with DER that is not what its block is for.
+func misplaced(der []byte, want string) string {
+	element, _, ok := cutElement(der)
+	if !ok {
+		if len(der) > 1 && der[0] == 0x30 && der[1] >= 0x80 {
+			return "cut off: the DER is longer than the block"
+		}
+		return "not DER: it holds no " + want
+	}
+	if s := shapeOf(element); s != shapeUnknown {
+		return "it holds " + s.describe() + ", not a " + want
+	}
+	return "it holds DER, but no " + want
+}
+
+// key identifies a private key. Whatever it is, that a key lies here is said.
+func (w *walk) key(e *entry, index int, label string, a armored) {
+	if a.encrypted {
+		key := Key{Encrypted: true}
+		if word, _, ok := strings.Cut(label, " PRIVATE KEY"); ok {
+			key.Algorithm = algorithmOf(word)
+		}
+		e.addKey(key, label)
+		return
+	}
+	read := readKey
+	if label == "OPENSSH PRIVATE KEY" {
+		read = readOpenSSH
+	}
+	key, err := read(a.der)
+	if err != nil {
+		reason := err.Error()
+		if s := shapeOf(a.der); s != shapeUnknown && !s.isKey() {
+			reason = misplaced(a.der, "private key")
+			e.bad(index, label, reason)
+			return
+		}
+		e.bad(index, label, reason)
+	}
+	e.addKey(key, label)
+}
+
+// algorithmOf turns the word before "PRIVATE KEY" into an algorithm's name.
+func algorithmOf(word string) string {
+	switch word {
+	case "RSA":
+		return "RSA"
+	case "EC":
+		return "ECDSA"
+	}
+	return ""
+}
+
+// kind groups PEM labels by what is done with them.
+type kind int
+
+const (
+	kindOther kind = iota // known and of no interest, or unknown
+	kindCert
+	kindRequest
+	kindKey
+)
+
+// noun names what a block of the kind holds.
+func (k kind) noun() string {
+	switch k {
+	case kindRequest:
+		return "request"
+	case kindKey:
+		return "key"
+	}
+	return "certificate"
+}
+
+func kindOf(label string) kind {
+	switch label {
+	case "CERTIFICATE", "X509 CERTIFICATE", "TRUSTED CERTIFICATE":
+		return kindCert
+	case "CERTIFICATE REQUEST", "NEW CERTIFICATE REQUEST":
+		return kindRequest
+	}
+	if strings.HasSuffix(label, "PRIVATE KEY") {
+		return kindKey
+	}
+	return kindOther
+}
+
+// compare checks tolerant reading against encoding/pem, which reads as the
+// programs of a cluster do: a certificate that they skip is listed, and is also
+// a bad block.
+func (w *walk) compare(data []byte, seen []sighting, at place) {
+	e := w.results.at(at.field)
+	standard := map[Fingerprint]bool{}
+	listed := map[Fingerprint]bool{}
+	for _, s := range seen {
+		listed[s.id] = true
+	}
+	for rest := data; ; {
+		var p *pem.Block
+		if p, rest = pem.Decode(rest); p == nil {
+			break
+		}
+		if kindOf(p.Type) == kindCert {
+			der := p.Bytes
+			if element, _, ok := cutElement(der); ok && p.Type == "TRUSTED CERTIFICATE" {
+				der = element
+			}
+			id := FingerprintOf(der)
+			standard[id] = true
+			if !listed[id] && p.Type == "CERTIFICATE" {
+				if c, err := w.scanner.cert(der); err == nil {
+					listed[id] = true
+					e.content.Certs = append(e.content.Certs, c)
+				}
+			}
+		}
+		clear(p.Bytes)
+	}
+	pure := isArmor(data)
+	for _, s := range seen {
+		if standard[s.id] {
+			continue
+		}
+		why := s.block.standalone(data)
+		glued := bytes.HasSuffix(data[:s.block.begin], []byte(dashes))
+		if !pure && !glued {
+			continue // an excerpt in some other text, which no program reads as PEM
+		}
+		if why == "" {
+			why = "it is escaped or its lines are not those of PEM"
+		}
+		e.bad(s.index, s.block.label, "standard readers (Go, OpenSSL) skip this certificate: "+why)
+	}
+}
+
+// isArmor reports whether a value is meant to be PEM, as opposed to a text in
+// which PEM occurs.
+func isArmor(data []byte) bool {
+	return bytes.HasPrefix(bytes.TrimLeft(data, " \t\r\n\"'\\"), []byte(beginTag))
+}
