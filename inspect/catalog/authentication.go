@@ -1,0 +1,82 @@
+package catalog
+
+// The OAuth server and the API servers beside kube-apiserver: mostly copies.
+
+const (
+	authentication = "authentication" // ClusterOperator
+	authOwner      = "authentication-operator"
+	authRepo       = "openshift/cluster-authentication-operator "
+
+	openShiftAPI      = "openshift-apiserver" // ClusterOperator
+	openShiftAPIOwner = "openshift-apiserver-operator"
+	openShiftAPIRepo  = "openshift/cluster-openshift-apiserver-operator "
+
+	openShiftKCM      = "openshift-controller-manager" // ClusterOperator
+	openShiftKCMOwner = "openshift-controller-manager-operator"
+	openShiftKCMRepo  = "openshift/cluster-openshift-controller-manager-operator "
+
+	console      = "console" // ClusterOperator
+	consoleOwner = "console-operator"
+	consoleRepo  = "openshift/console-operator "
+)
+
+// requested is the lifetime of a client certificate that an operator requests
+// by CertificateSigningRequest and renews when 20 to 25 % of its validity are
+// left.
+func requested(by string, in Range) Lifetime {
+	return Lifetime{Validity: 30 * day, Share: 80, By: by, In: in,
+		Doc:      "by request, so never beyond the end of csr-signer",
+		Evidence: Evidence{Verified, "openshift/library-go pkg/operator/csr/cert_controller.go @ 93ac9206a"}}
+}
+
+// authenticator is the lifetime of the certificate with which kube-apiserver
+// asks about tokens.
+func authenticator() []Lifetime {
+	return []Lifetime{requested(authOwner, since(authentication, Minor{4, 12}))}
+}
+
+func authenticationPlaces() []Place {
+	starter := Evidence{Verified, authRepo + "pkg/operator/starter.go @ f3df4f5b2"}
+	all := Range{Component: authentication}
+	return []Place{
+		{Ref: secret("openshift-oauth-apiserver", "openshift-authenticator-certs"), Role: Client, Owner: authOwner, Doc: "with which kube-apiserver asks the OAuth API server about tokens", In: all, Evidence: starter,
+			Lives: authenticator()},
+		{Ref: secret("openshift-oauth-apiserver", "etcd-client"), Role: Client, Owner: authOwner, Doc: "the OAuth API server's client certificate for etcd, a copy", Lives: etcdClient(), In: all, Evidence: starter},
+		{Ref: bundle("openshift-oauth-apiserver", "etcd-serving-ca"), Role: CABundle, Owner: authOwner, Doc: "the OAuth API server recognises etcd by it", In: all, Evidence: starter},
+		{Ref: bundle(managed, "oauth-serving-cert"), Role: CABundle, Owner: authOwner, Doc: "the chain that the OAuth server's route serves, for clients to trust", In: all,
+			Evidence: Evidence{Verified, authRepo + "pkg/controllers/trustdistribution/trustdistribution_controller.go @ f3df4f5b2"}},
+		{Ref: Ref{Kind: Secret, Namespace: "openshift-authentication", Name: "v4-0-config-system-router-certs"}, Role: Serving, Owner: authOwner, Doc: "the ingress domain's default certificate, which the OAuth server serves; the keys are domains", In: all,
+			Evidence: Evidence{Verified, authRepo + "pkg/controllers/trustdistribution/trustdistribution_controller.go @ f3df4f5b2"}},
+		{Ref: bundle("openshift-console", "oauth-serving-cert"), Role: CABundle, Owner: consoleOwner, Doc: "the console recognises the OAuth server by it", In: Range{Component: console},
+			Evidence: Evidence{Verified, consoleRepo + "pkg/console/starter/starter.go @ 684157180"}},
+		{Ref: bundle("openshift-console", "default-ingress-cert"), Role: CABundle, Owner: consoleOwner, Doc: "the console recognises routes by it", In: Range{Component: console},
+			Evidence: Evidence{Verified, consoleRepo + "pkg/api/api.go @ 684157180; openshift/origin tls/ownership/ownership.md @ 01860260f"}},
+	}
+}
+
+func openShiftAPIPlaces() []Place {
+	sync := Evidence{Verified, openShiftAPIRepo + "pkg/operator @ 8206430b0"}
+	client := Evidence{Verified, openShiftKCMRepo + "pkg/operator/sync_openshiftcontrollermanager_v311_00.go @ e1c367419"}
+	return []Place{
+		{Ref: secret("openshift-apiserver", "etcd-client"), Role: Client, Owner: openShiftAPIOwner, Doc: "openshift-apiserver's client certificate for etcd, a copy", Lives: etcdClient(), In: Range{Component: openShiftAPI}, Evidence: sync},
+		{Ref: bundle("openshift-apiserver", "etcd-serving-ca"), Role: CABundle, Owner: openShiftAPIOwner, Doc: "openshift-apiserver recognises etcd by it", In: Range{Component: openShiftAPI}, Evidence: sync},
+		{Ref: bundle("openshift-controller-manager", "client-ca"), Role: CABundle, Owner: openShiftKCMOwner, Doc: "openshift-controller-manager recognises its clients by it", In: Range{Component: openShiftKCM}, Evidence: client},
+		{Ref: bundle("openshift-route-controller-manager", "client-ca"), Role: CABundle, Owner: openShiftKCMOwner, Doc: "route-controller-manager recognises its clients by it", In: Range{Component: openShiftKCM}, Evidence: client},
+	}
+}
+
+func openShiftAPIAggregates() []Aggregate {
+	row := func(target, source Ref, component, src string) Aggregate {
+		return Aggregate{Target: target, Parts: []Ref{source}, Relation: Copy, In: Range{Component: component}, Evidence: Evidence{Verified, src}}
+	}
+	const sync = openShiftKCMRepo + "pkg/operator/sync_openshiftcontrollermanager_v311_00.go @ e1c367419"
+	return []Aggregate{
+		row(secret("openshift-oauth-apiserver", "etcd-client"), secret(userConfig, "etcd-client"), authentication, authRepo+"pkg/operator/starter.go @ f3df4f5b2"),
+		row(bundle("openshift-oauth-apiserver", "etcd-serving-ca"), bundle(userConfig, "etcd-serving-ca"), authentication, authRepo+"pkg/operator/starter.go @ f3df4f5b2"),
+		row(secret("openshift-apiserver", "etcd-client"), secret(userConfig, "etcd-client"), openShiftAPI, openShiftAPIRepo+"pkg/operator @ 8206430b0"),
+		row(bundle("openshift-apiserver", "etcd-serving-ca"), bundle(userConfig, "etcd-serving-ca"), openShiftAPI, openShiftAPIRepo+"pkg/operator @ 8206430b0"),
+		row(bundle("openshift-controller-manager", "client-ca"), bundle(kasTarget, "client-ca"), openShiftKCM, sync),
+		row(bundle("openshift-route-controller-manager", "client-ca"), bundle(kasTarget, "client-ca"), openShiftKCM, sync),
+		row(bundle("openshift-console", "oauth-serving-cert"), bundle(managed, "oauth-serving-cert"), console, consoleRepo+"pkg/console/starter/starter.go @ 684157180"),
+	}
+}

@@ -1,0 +1,260 @@
+package catalog
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"text/tabwriter"
+	"time"
+)
+
+func TestEveryRowHasEvidence(t *testing.T) {
+	check := func(row string, e Evidence) {
+		t.Helper()
+		if e.Source == "" || !strings.Contains("VDUK", string(e.Mark)) || e.Mark == "" {
+			t.Errorf("%s: no source or mark: %+v", row, e)
+		}
+	}
+	for _, p := range Places() {
+		row := rowName(p)
+		check(row, p.Evidence)
+		if p.Doc == "" || p.Owner == "" || p.Role == "" || p.Kind == "" {
+			t.Errorf("%s: incomplete: %+v", row, p)
+		}
+		if strings.HasSuffix(p.Doc, ".") || strings.Contains(p.Doc, "\n") {
+			t.Errorf("%s: doc is one sentence without a full stop: %q", row, p.Doc)
+		}
+		for _, l := range p.Lives {
+			check(row+" lifetime "+l.In.String(), l.Evidence)
+			if l.SelfRotating() != (l.Refresh > 0 || l.Share > 0) {
+				t.Errorf("%s: %s: who renews and when go together: %+v", row, l.In, l)
+			}
+		}
+	}
+	for _, r := range Rotations() {
+		check("rotation of "+r.Signer.String(), r.Evidence)
+	}
+	for _, a := range Aggregates() {
+		check("aggregate "+a.Target.String(), a.Evidence)
+	}
+	for _, d := range Deliveries() {
+		check("delivery to "+d.To.String(), d.Evidence)
+	}
+}
+
+func TestRowsForTheSamePlaceHoldForDifferentVersions(t *testing.T) {
+	places := Places()
+	for i, p := range places {
+		for _, q := range places[i+1:] {
+			if p.Ref == q.Ref && p.Carries == q.Carries && p.In.overlaps(q.In) {
+				t.Errorf("%s: two rows hold for the same version: %s and %s", rowName(p), p.In, q.In)
+			}
+		}
+		for j, l := range p.Lives {
+			for _, m := range p.Lives[j+1:] {
+				if l.In.overlaps(m.In) {
+					t.Errorf("%s: two lifetimes for the same version: %s and %s", rowName(p), l.In, m.In)
+				}
+			}
+		}
+	}
+	aggregates := Aggregates()
+	for i, a := range aggregates {
+		for _, b := range aggregates[i+1:] {
+			if a.Target == b.Target && a.In.overlaps(b.In) {
+				t.Errorf("%s: two aggregates hold for the same version: %s and %s", a.Target, a.In, b.In)
+			}
+		}
+	}
+	deliveries := Deliveries()
+	for i, a := range deliveries {
+		for _, b := range deliveries[i+1:] {
+			if a.To == b.To && a.In.overlaps(b.In) {
+				t.Errorf("%s: two deliveries hold for the same version: %s and %s", a.To, a.In, b.In)
+			}
+		}
+	}
+}
+
+func TestEveryPlaceThatARowSpeaksOfHasARowOfItsOwn(t *testing.T) {
+	known := func(what string, at Ref, in Range) {
+		t.Helper()
+		for _, version := range versionsOf(in) {
+			if _, ok := Lookup(at.Kind, at.Namespace, at.Name, at.Key, version); !ok {
+				t.Errorf("%s: no place %s in %s %s", what, at, version.Cluster, version.Kubernetes)
+			}
+		}
+	}
+	for _, a := range Aggregates() {
+		if len(a.Parts) == 0 || a.Relation == Copy && len(a.Parts) != 1 {
+			t.Errorf("%s: a copy has one part, a union at least one: %d", a.Target, len(a.Parts))
+		}
+		known("aggregate", a.Target, a.In)
+		for _, part := range a.Parts {
+			known("part of "+a.Target.String(), part, a.In)
+		}
+	}
+	for _, r := range Rotations() {
+		known("signer", r.Signer, r.In)
+		known("bundle of "+r.Signer.String(), r.Bundle, r.In)
+		for _, target := range r.Targets {
+			known("target of "+r.Signer.String(), target, r.In)
+			if len(indexed().byRef[target]) == 0 {
+				t.Errorf("target of %s: %s is no row's own name", r.Signer, target)
+			}
+		}
+	}
+}
+
+func TestLibraryGoSignersRotateByThemselves(t *testing.T) {
+	v := Versions{Cluster: "4.16.3"}
+	for _, r := range Rotations() {
+		if r.In.Holds(v) != Yes {
+			continue
+		}
+		for _, at := range append([]Ref{r.Signer}, r.Targets...) {
+			l, answer := LifetimeOf(at, v)
+			if answer != Yes {
+				t.Errorf("%s: no lifetime in %s", at, v.Cluster)
+			}
+			// In 4.16 the installer's etcd signers still sign, and stay.
+			if !l.SelfRotating() && at.Namespace != userConfig {
+				t.Errorf("%s: does not rotate by itself: %+v", at, l)
+			}
+		}
+	}
+}
+
+// TestGolden keeps what the catalog says of each version as text: a change of
+// a row shows as a change of these files. UPDATE=1 rewrites them.
+func TestGolden(t *testing.T) {
+	for name, v := range goldenVersions() {
+		t.Run(name, func(t *testing.T) {
+			compare(t, filepath.Join("testdata", name+".txt"), table(v))
+		})
+	}
+}
+
+func goldenVersions() map[string]Versions {
+	all := map[string]Versions{"kubernetes-1.35": {Plain: true, Kubernetes: "v1.35.4"}}
+	for minor := 12; minor <= 22; minor++ {
+		all[fmt.Sprintf("openshift-4.%d", minor)] = Versions{Cluster: fmt.Sprintf("4.%d.1", minor), Kubernetes: fmt.Sprintf("v1.%d.1", minor+13)}
+	}
+	return all
+}
+
+// versionsOf are the golden versions for which a range holds.
+func versionsOf(in Range) []Versions {
+	var fit []Versions
+	for _, v := range goldenVersions() {
+		if in.Holds(v) == Yes {
+			fit = append(fit, v)
+		}
+	}
+	return fit
+}
+
+// table is what the catalog says of one version.
+func table(v Versions) string {
+	var out strings.Builder
+	w := tabwriter.NewWriter(&out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "PLACE\tROLE\tOWNER\tVALIDITY\tRENEWED")
+	for _, p := range Places() {
+		if p.In.Holds(v) != Yes {
+			continue
+		}
+		validity, renewed := "-", "-"
+		if l, answer := p.Lifetime(v); answer == Yes {
+			validity, renewed = length(l.Validity), renewal(l)
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", rowName(p), p.Role, p.Owner, validity, renewed)
+	}
+	w.Flush()
+	return out.String()
+}
+
+// rowName names a row: its place, or what its objects carry.
+func rowName(p Place) string {
+	name := p.String()
+	if p.Carries == (Carries{}) {
+		return name
+	}
+	key := ""
+	if p.Key != "" {
+		key = "[" + p.Key + "]"
+	}
+	for _, c := range []struct{ what, value string }{
+		{"annotation", p.Carries.Annotation}, {"label", p.Carries.Label}, {"type", p.Carries.Type}, {"signer", p.Carries.Signer},
+	} {
+		if c.value != "" {
+			return fmt.Sprintf("%s with %s %s%s", p.Kind, c.what, c.value, key)
+		}
+	}
+	return name
+}
+
+// length writes a duration in years or days where it is whole ones.
+func length(d time.Duration) string {
+	switch {
+	case d == 0:
+		return "varies"
+	case d%year == 0:
+		return fmt.Sprintf("%dy", d/year)
+	case d%day == 0:
+		return fmt.Sprintf("%dd", d/day)
+	case d%year == year-time.Hour:
+		return fmt.Sprintf("%dy less 1h", d/year+1)
+	}
+	return fmt.Sprintf("%.1fd", float64(d)/float64(day))
+}
+
+// renewal says when and by whom a certificate is renewed.
+func renewal(l Lifetime) string {
+	if !l.SelfRotating() {
+		return "never"
+	}
+	var when []string
+	if l.Refresh > 0 {
+		when = append(when, length(l.Refresh))
+	}
+	if l.Share > 0 {
+		when = append(when, fmt.Sprintf("%d%%", l.Share))
+	}
+	return strings.Join(when, "/")
+}
+
+// compare compares with a golden file, or writes it when UPDATE is set.
+func compare(t *testing.T, path, got string) {
+	t.Helper()
+	if os.Getenv("UPDATE") != "" {
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(want) == got {
+		return
+	}
+	gotLines, wantLines := strings.Split(got, "\n"), strings.Split(string(want), "\n")
+	for i := 0; i < max(len(gotLines), len(wantLines)); i++ {
+		g, w := "", ""
+		if i < len(gotLines) {
+			g = gotLines[i]
+		}
+		if i < len(wantLines) {
+			w = wantLines[i]
+		}
+		if g != w {
+			t.Fatalf("%s is not current from line %d on; UPDATE=1 go test ./inspect/catalog rewrites it\n got: %s\nwant: %s", path, i+1, g, w)
+		}
+	}
+}

@@ -1,0 +1,155 @@
+package catalog
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// TestDocIsCurrent keeps docs/catalog.md, which is made from the rows.
+// UPDATE=1 rewrites it.
+func TestDocIsCurrent(t *testing.T) {
+	compare(t, "../../docs/catalog.md", document())
+}
+
+func TestDocHasEveryPlace(t *testing.T) {
+	shown := 0
+	for _, s := range sections() {
+		shown += len(s.places)
+	}
+	if want := len(Places()); shown != want {
+		t.Errorf("the document shows %d places of %d", shown, want)
+	}
+}
+
+type section struct {
+	title  string
+	places []Place
+}
+
+func sections() []section {
+	join := func(lists ...[]Place) []Place {
+		var all []Place
+		for _, l := range lists {
+			all = append(all, l...)
+		}
+		return all
+	}
+	return []section{
+		{"kube-apiserver: signers, their bundles, what they sign", kubeAPIServerSignerPlaces()},
+		{"kube-apiserver: what is put together", kubeAPIServerPlaces()},
+		{"kube-controller-manager, kube-scheduler, and what every namespace has", join(kubeControllerManagerPlaces(), rootCAPlaces(), schedulerPlaces())},
+		{"etcd", etcdPlaces()},
+		{"service-ca", serviceCAPlaces()},
+		{"Ingress", ingressPlaces()},
+		{"Authentication, console, and the API servers beside kube-apiserver", join(authenticationPlaces(), openShiftAPIPlaces())},
+		{"Machine config", machineConfigPlaces()},
+		{"Network", networkPlaces()},
+		{"Monitoring", monitoringPlaces()},
+		{"Others, and what an administrator writes", join(otherOperatorPlaces(), userPlaces())},
+		{"Files on nodes", join(nodeKubeletPlaces(), nodeNetworkPlaces(), nodeStaticPodPlaces())},
+		{"Any Kubernetes, kubeadm, cert-manager", join(kubernetesPlaces(), kubeadmPlaces(), certManagerPlaces())},
+	}
+}
+
+func document() string {
+	var out strings.Builder
+	line := func(format string, args ...any) { fmt.Fprintf(&out, format+"\n", args...) }
+	line("# What certrot knows: the catalog")
+	line("")
+	line("Made from the rows of `inspect/catalog`: do not edit. `UPDATE=1 go test ./inspect/catalog` rewrites this file.")
+	line("")
+	line("A row holds for the versions of a component, which is the ClusterOperator that owns it, by major and minor version;")
+	line("`kubernetes` means plain Kubernetes. Mid-upgrade an operator's own version decides, and on a node what runs on that node.")
+	line("The rows were read for OpenShift and OKD 4.12 to 4.22.")
+	line("")
+	line("*Lives* says how long a certificate is valid and at what age it is renewed: `30d, renewed at 15d or 80%%` means whichever comes first.")
+	line("What is renewed by nobody has to be watched. What renews itself and is near its end is no alarm; what is past its renewal is.")
+	line("")
+	line("| mark | means |")
+	line("|---|---|")
+	line("| V | read in the source that is named |")
+	line("| D | follows from that source, not yet seen on a cluster |")
+	line("| U | unverified |")
+	line("| K | known from the field |")
+	for _, s := range sections() {
+		line("")
+		line("## %s", s.title)
+		line("")
+		line("| place | what it is | role | written by | lives | holds for | source |")
+		line("|---|---|---|---|---|---|---|")
+		for _, p := range s.places {
+			line("| `%s` | %s | %s | %s | %s | %s | %s |", rowName(p), cell(p.Doc), p.Role, p.Owner, lives(p), p.In, evidence(p.Evidence))
+		}
+	}
+	line("")
+	line("## Who signs what")
+	line("")
+	line("| signer | its certificate is in | signs | holds for | source |")
+	line("|---|---|---|---|---|")
+	for _, r := range Rotations() {
+		signs := refs(r.Targets)
+		if signs == "" {
+			signs = "what carries its annotation"
+		}
+		line("| `%s` | `%s` | %s | %s | %s |", r.Signer, r.Bundle, signs, r.In, evidence(r.Evidence))
+	}
+	line("")
+	line("## What a bundle must contain")
+	line("")
+	line("A union contains every unexpired certificate of each part; a copy is its one part. Parts that do not exist contribute nothing.")
+	line("")
+	line("| bundle | relation | parts | holds for | source |")
+	line("|---|---|---|---|---|")
+	for _, a := range Aggregates() {
+		line("| `%s` | %s | %s | %s | %s |", a.Target, a.Relation, refs(a.Parts), a.In, evidence(a.Evidence))
+	}
+	line("")
+	line("## What reaches a place by itself")
+	line("")
+	line("| place | by itself | how | holds for | source |")
+	line("|---|---|---|---|---|")
+	for _, d := range Deliveries() {
+		does := "no"
+		if d.Delivered {
+			does = "yes"
+		}
+		line("| `%s` | %s | %s | %s | %s |", d.To, does, cell(d.Doc), d.In, evidence(d.Evidence))
+	}
+	return out.String()
+}
+
+func cell(s string) string { return strings.NewReplacer("|", "\\|", "<", "&lt;").Replace(s) }
+
+func evidence(e Evidence) string { return cell(fmt.Sprintf("%s: %s", e.Mark, e.Source)) }
+
+func refs(all []Ref) string {
+	var names []string
+	for _, r := range all {
+		names = append(names, "`"+r.String()+"`")
+	}
+	return strings.Join(names, "<br>")
+}
+
+func lives(p Place) string {
+	var all []string
+	for _, l := range p.Lives {
+		s := length(l.Validity)
+		if l.SelfRotating() {
+			s += ", renewed at " + strings.ReplaceAll(renewal(l), "/", " or ")
+			if l.By != p.Owner {
+				s += " by " + l.By
+			}
+		} else {
+			s += ", renewed by nobody"
+		}
+		if l.In != p.In {
+			s += " (" + l.In.String() + ")"
+		}
+		if l.Doc != "" {
+			s += ": " + l.Doc
+		}
+		all = append(all, cell(s))
+	}
+	return strings.Join(all, "<br>")
+}

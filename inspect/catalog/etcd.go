@@ -1,0 +1,136 @@
+package catalog
+
+// etcd's own PKI. Up to 4.15 its signers are the installer's and nothing
+// rotates them. 4.16 makes new signers in openshift-etcd and bundles them, but
+// still signs with the installer's; from 4.17 on the new ones sign and rotate.
+
+const (
+	etcd         = "etcd" // ClusterOperator
+	etcdOwner    = "cluster-etcd-operator"
+	etcdTarget   = "openshift-etcd"
+	etcdOperator = "openshift-etcd-operator"
+	etcdRepo     = "openshift/cluster-etcd-operator "
+)
+
+func etcdTLS() Evidence {
+	return Evidence{Verified, etcdRepo + "pkg/tlshelpers/tlshelpers.go and pkg/operator/etcdcertsigner/etcdcertsignercontroller.go @ b4786ae33 and release-4.12 to 4.22"}
+}
+
+func etcdSynced() Evidence {
+	return Evidence{Verified, etcdRepo + "pkg/operator/resourcesynccontroller/resourcesynccontroller.go @ b4786ae33 and release-4.12 to 4.22"}
+}
+
+// etcdClient is the lifetime of etcd's client certificates, wherever they are
+// copied to.
+func etcdClient() []Lifetime {
+	return []Lifetime{
+		{Validity: 10 * year, In: Range{Component: etcd, To: Minor{4, 15}}, Doc: "made once by the installer; nothing renews it",
+			Evidence: Evidence{Verified, "openshift/installer pkg/asset/tls/etcd.go; " + etcdSynced().Source}},
+		rotated(etcdOwner, 3*year, 803*day, since(etcd, Minor{4, 16}), etcdTLS()),
+	}
+}
+
+func etcdPlaces() []Place {
+	src, synced := etcdTLS(), etcdSynced()
+	all := Range{Component: etcd}
+	old := Range{Component: etcd, To: Minor{4, 15}}
+	upTo416 := Range{Component: etcd, To: Minor{4, 16}}
+	from416 := since(etcd, Minor{4, 16})
+	from417 := since(etcd, Minor{4, 17})
+	installers := []Lifetime{{Validity: 10 * year, In: upTo416,
+		Doc:      "made once, at the installation (5 years where that was 4.16); nothing renews it",
+		Evidence: Evidence{Verified, "openshift/installer pkg/asset/tls/etcd.go; openshift/cluster-etcd-operator pkg/tlshelpers/tlshelpers.go @ release-4.16 d9e83020b"}}}
+	signers := []Lifetime{
+		{Validity: 5 * year, Refresh: 1533 * day, Share: 80, By: etcdOwner, In: from416, Evidence: src,
+			Doc: "the 80 % rule (1460 days) comes before the refresh of 1533 days; in 4.16 it is only bundled and signs nothing yet"},
+	}
+	leafs := []Lifetime{
+		{Validity: 3 * year, Share: 80, By: etcdOwner, In: between(etcd, Minor{4, 12}, Minor{4, 15}), Evidence: src},
+		rotated(etcdOwner, 3*year, 803*day, from416, src),
+	}
+	clients := etcdClient()
+	row := func(at Ref, role Role, doc string, lives []Lifetime, in Range, e Evidence) Place {
+		return Place{Ref: at, Role: role, Owner: etcdOwner, Doc: doc, Lives: lives, In: in, Evidence: e}
+	}
+	ca := func(at Ref, doc string, in Range) Place { return row(at, CABundle, doc, nil, in, synced) }
+	return []Place{
+		row(secret(userConfig, "etcd-signer"), Signer, "signs all of etcd's certificates up to 4.16", installers, upTo416, src),
+		row(secret(userConfig, "etcd-signer"), Signer, "left over from the installation or an earlier version: signs nothing any more", nil, from417, Evidence{Derived, src.Source}),
+		row(secret(userConfig, "etcd-metric-signer"), Signer, "signs the certificates of etcd's metrics up to 4.16", installers, upTo416, src),
+		row(secret(userConfig, "etcd-metric-signer"), Signer, "left over from the installation or an earlier version: signs nothing any more", nil, from417, Evidence{Derived, src.Source}),
+		row(secret(etcdTarget, "etcd-signer"), Signer, "signs etcd's peer, serving and client certificates", signers, from416, src),
+		row(secret(etcdTarget, "etcd-metric-signer"), Signer, "signs the certificates of etcd's metrics", signers, from416, src),
+
+		row(secret(etcdTarget, "etcd-peer-*"), Peer, "one node's etcd, toward its peers", leafs, all, src),
+		row(secret(etcdTarget, "etcd-serving-*"), Serving, "one node's etcd, toward its clients", leafs, all, src),
+		row(secret(etcdTarget, "etcd-serving-metrics-*"), Serving, "one node's etcd, toward who scrapes its metrics", leafs, all, src),
+		row(Ref{Kind: Secret, Namespace: etcdTarget, Name: "etcd-all-certs"}, Peer, "the certificates of all nodes in one object, so that a change makes one revision", leafs, all, src),
+		row(secret(etcdTarget, "etcd-client"), Client, "for API servers and etcdctl, toward etcd", clients, all, src),
+		row(secret(userConfig, "etcd-client"), Client, "the same, where API servers' operators copy it from", clients, all, synced),
+		row(secret(etcdOperator, "etcd-client"), Client, "the same, for the operator itself", clients, all, synced),
+		row(secret(etcdTarget, "etcd-metric-client"), Client, "for Prometheus, toward etcd", clients, from416, src),
+		row(secret(userConfig, "etcd-metric-client"), Client, "for Prometheus, toward etcd, as the installer made it", clients, old, synced),
+		row(secret(etcdOperator, "etcd-metric-client"), Client, "for Prometheus, toward etcd, a copy", clients, all, synced),
+
+		ca(bundle(etcdTarget, "etcd-ca-bundle"), "whom to trust as etcd, and whom etcd accepts", all),
+		ca(bundle(userConfig, "etcd-ca-bundle"), "the same; the original up to 4.15, a copy from 4.16 on", all),
+		ca(bundle(etcdOperator, "etcd-ca-bundle"), "the same, for the operator itself", all),
+		ca(bundle(userConfig, "etcd-serving-ca"), "the same, under the name by which API servers' operators copy it", all),
+		ca(bundle(etcdTarget, "etcd-serving-ca"), "the same, as etcd's static pod mounted it up to 4.16", upTo416),
+		ca(bundle(etcdTarget, "etcd-peer-client-ca"), "whom etcd accepts as peer, as its static pod mounted it up to 4.16", upTo416),
+		ca(bundle(etcdTarget, "etcd-metrics-ca-bundle"), "whom etcd's metrics trust", from416),
+		ca(bundle(userConfig, "etcd-metric-serving-ca"), "whom etcd's metrics trust, the original up to 4.15", upTo416),
+		ca(bundle(etcdTarget, "etcd-metrics-proxy-client-ca"), "whom etcd's metrics proxy accepts, up to 4.16", upTo416),
+		ca(bundle(etcdTarget, "etcd-metrics-proxy-serving-ca"), "whom to trust as etcd's metrics proxy, up to 4.16", upTo416),
+		ca(bundle(etcdOperator, "etcd-metric-serving-ca"), "for Prometheus, to recognise etcd's metrics", since(etcd, Minor{4, 14})),
+		row(Ref{Kind: ConfigMap, Namespace: etcdTarget, Name: "etcd-all-bundles"}, CABundle, "both bundles in one object, so that a change makes one revision", nil, from417, src),
+	}
+}
+
+func etcdRotations() []Rotation {
+	src := etcdTLS()
+	leafs := []Ref{secret(etcdTarget, "etcd-peer-*"), secret(etcdTarget, "etcd-serving-*"), secret(etcdTarget, "etcd-client")}
+	metrics := []Ref{secret(etcdTarget, "etcd-serving-metrics-*"), secret(etcdTarget, "etcd-metric-client")}
+	old := Range{Component: etcd, To: Minor{4, 15}}
+	in416 := between(etcd, Minor{4, 16}, Minor{4, 16})
+	from417 := since(etcd, Minor{4, 17})
+	return []Rotation{
+		{Signer: secret(userConfig, "etcd-signer"), Bundle: bundle(userConfig, "etcd-ca-bundle"), Targets: leafs[:2], In: old, Evidence: src},
+		{Signer: secret(userConfig, "etcd-metric-signer"), Bundle: bundle(userConfig, "etcd-metric-serving-ca"), Targets: metrics[:1], In: old, Evidence: src},
+		{Signer: secret(userConfig, "etcd-signer"), Bundle: bundle(etcdTarget, "etcd-ca-bundle"), Targets: leafs, In: in416, Evidence: src},
+		{Signer: secret(userConfig, "etcd-metric-signer"), Bundle: bundle(etcdTarget, "etcd-metrics-ca-bundle"), Targets: metrics, In: in416, Evidence: src},
+		{Signer: secret(etcdTarget, "etcd-signer"), Bundle: bundle(etcdTarget, "etcd-ca-bundle"), Targets: leafs, In: from417, Evidence: src},
+		{Signer: secret(etcdTarget, "etcd-metric-signer"), Bundle: bundle(etcdTarget, "etcd-metrics-ca-bundle"), Targets: metrics, In: from417, Evidence: src},
+	}
+}
+
+func etcdAggregates() []Aggregate {
+	synced := etcdSynced()
+	old := Range{Component: etcd, To: Minor{4, 15}}
+	in416 := between(etcd, Minor{4, 16}, Minor{4, 16})
+	from416 := since(etcd, Minor{4, 16})
+	row := func(target, source Ref, in Range) Aggregate {
+		return Aggregate{Target: target, Parts: []Ref{source}, Relation: Copy, In: in, Evidence: synced}
+	}
+	configs, configMetrics := bundle(userConfig, "etcd-ca-bundle"), bundle(userConfig, "etcd-metric-serving-ca")
+	targets, targetMetrics := bundle(etcdTarget, "etcd-ca-bundle"), bundle(etcdTarget, "etcd-metrics-ca-bundle")
+	return []Aggregate{
+		row(bundle(etcdOperator, "etcd-ca-bundle"), configs, old),
+		row(targets, configs, old),
+		row(bundle(etcdTarget, "etcd-peer-client-ca"), configs, old),
+		row(bundle(etcdTarget, "etcd-serving-ca"), bundle(userConfig, "etcd-serving-ca"), old),
+		row(bundle(etcdTarget, "etcd-metrics-proxy-client-ca"), configMetrics, old),
+		row(bundle(etcdTarget, "etcd-metrics-proxy-serving-ca"), configMetrics, old),
+		row(bundle(etcdOperator, "etcd-metric-serving-ca"), configMetrics, between(etcd, Minor{4, 14}, Minor{4, 15})),
+
+		row(bundle(etcdOperator, "etcd-ca-bundle"), targets, from416),
+		row(configs, targets, from416),
+		row(bundle(userConfig, "etcd-serving-ca"), targets, from416),
+		row(bundle(etcdOperator, "etcd-metric-serving-ca"), targetMetrics, from416),
+		row(bundle(etcdTarget, "etcd-peer-client-ca"), targets, in416),
+		row(bundle(etcdTarget, "etcd-serving-ca"), targets, in416),
+		row(configMetrics, targetMetrics, in416),
+		row(bundle(etcdTarget, "etcd-metrics-proxy-client-ca"), targetMetrics, in416),
+		row(bundle(etcdTarget, "etcd-metrics-proxy-serving-ca"), targetMetrics, in416),
+	}
+}

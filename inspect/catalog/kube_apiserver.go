@@ -1,0 +1,85 @@
+package catalog
+
+// What kube-apiserver-operator puts together and copies from its own and
+// others' certificates.
+
+func kubeAPIServerPlaces() []Place {
+	repo := "openshift/cluster-kube-apiserver-operator "
+	combined := Evidence{Verified, repo + "pkg/operator/targetconfigcontroller/targetconfigcontroller.go @ c813e820b and release-4.12 to 4.22"}
+	synced := Evidence{Verified, repo + "pkg/operator/resourcesynccontroller/resourcesynccontroller.go @ c813e820b and release-4.12 to 4.22"}
+	mounted := Evidence{Verified, repo + "pkg/operator/starter.go @ c813e820b and release-4.12 to 4.22"}
+	all := Range{Component: kas}
+	ca := func(at Ref, doc string, e Evidence) Place {
+		return Place{Ref: at, Role: CABundle, Owner: kasOwner, Doc: doc, In: all, Evidence: e}
+	}
+	return []Place{
+		ca(bundle(kasTarget, "kube-apiserver-server-ca"), "whom to trust as kube-apiserver, on any of its addresses", combined),
+		ca(bundle(managed, "kube-apiserver-server-ca"), "the same, published: the CA that belongs into kubeconfigs of kubelets and administrators", synced),
+		ca(bundle(kasTarget, "client-ca"), "whom kube-apiserver accepts as client", combined),
+		ca(bundle(managed, "kube-apiserver-client-ca"), "the same, published: on nodes it becomes kubelet-ca.crt, by which kubelets recognise their clients", synced),
+		ca(bundle(kasTarget, "kubelet-serving-ca"), "kube-apiserver recognises kubelets by it", synced),
+		ca(bundle(managed, "kubelet-serving-ca"), "the same, published for whoever scrapes kubelets", synced),
+		ca(bundle(kasTarget, "aggregator-client-ca"), "published to extension API servers, who recognise the front proxy by it", synced),
+		ca(bundle(kasTarget, "etcd-serving-ca"), "kube-apiserver recognises etcd by it", synced),
+		{Ref: secret(kasTarget, "etcd-client"), Role: Client, Owner: kasOwner, Doc: "kube-apiserver's client certificate for etcd, a copy", Lives: etcdClient(), In: all, Evidence: synced},
+		ca(bundle(kasTarget, "user-client-ca"), "client CA that an administrator added by APIServer spec.clientCA",
+			Evidence{Verified, repo + "pkg/operator/configobservation/apiserver/observe_apiserver.go @ c813e820b"}),
+		{Ref: secret(kasTarget, "user-serving-cert"), Role: Serving, Owner: "user", Doc: "an administrator's default serving certificate, a copy", In: all, Evidence: mounted},
+		{Ref: secret(kasTarget, "user-serving-cert-*"), Role: Serving, Owner: "user", Doc: "an administrator's named serving certificate (APIServer spec.servingCerts), a copy; 000 to 009 are numbers, no revisions", In: all, Evidence: mounted},
+		{Ref: Ref{Kind: Secret, Namespace: kasTarget, Name: "node-kubeconfigs"}, Role: Kubeconfig, Owner: kasOwner, Doc: "the emergency administrator's kubeconfigs that lie on masters: localhost, localhost-recovery, lb-int, lb-ext", Lives: systemAdmin(), In: all,
+			Evidence: Evidence{Verified, repo + "pkg/operator/nodekubeconfigcontroller/nodekubeconfigcontroller.go @ c813e820b"}},
+		{Ref: Ref{Kind: Secret, Namespace: kasTarget, Name: "localhost-recovery-client-token"}, Role: Token, Owner: kasOwner, Doc: "service account token for recovery, with the CA beside it", In: all, Evidence: mounted},
+		{Ref: Ref{Kind: Secret, Namespace: kasTarget, Name: "webhook-authenticator", Key: "kubeConfig"}, Role: Kubeconfig, Owner: "authentication-operator", Doc: "how kube-apiserver calls the OAuth API server to check tokens, a copy", Lives: authenticator(), In: all, Evidence: mounted},
+		{Ref: Ref{Kind: Secret, Namespace: userConfig, Name: "webhook-authentication-integrated-oauth", Key: "kubeConfig"}, Role: Kubeconfig, Owner: "authentication-operator", Doc: "how kube-apiserver calls the OAuth API server to check tokens", Lives: authenticator(), In: all,
+			Evidence: Evidence{Verified, repo + "pkg/operator/configobservation/auth/webhook_authenticator.go @ c813e820b"}},
+		{Ref: bundle(userConfig, "admin-kubeconfig-client-ca"), Role: CABundle, Owner: "installer", Doc: "kube-apiserver accepts the installer's admin kubeconfig by it; replaced by hand only", In: all,
+			Evidence: Evidence{Verified, repo + "bindata/bootkube/manifests/configmap-admin-kubeconfig-client-ca.yaml @ c813e820b; openshift/installer pkg/asset/tls/adminkubeconfig.go"}},
+		{Ref: bundle(managed, "kubelet-bootstrap-kubeconfig"), Role: CABundle, Owner: "installer", Doc: "kube-apiserver accepts the first masters' bootstrap kubeconfig by it; valid 10 years, never rotated", In: all,
+			Evidence: Evidence{Verified, repo + "bindata/bootkube/manifests/configmap-kubelet-bootstrap-kubeconfig-ca.yaml @ c813e820b; openshift/installer pkg/asset/tls/kubelet.go"}},
+	}
+}
+
+func kubeAPIServerAggregates() []Aggregate {
+	repo := "openshift/cluster-kube-apiserver-operator "
+	combined := Evidence{Verified, repo + "pkg/operator/targetconfigcontroller/targetconfigcontroller.go @ c813e820b and release-4.12 to 4.22"}
+	synced := Evidence{Verified, repo + "pkg/operator/resourcesynccontroller/resourcesynccontroller.go @ c813e820b and release-4.12 to 4.22"}
+	all := Range{Component: kas}
+	duplicate := func(target, source Ref) Aggregate {
+		return Aggregate{Target: target, Parts: []Ref{source}, Relation: Copy, In: all, Evidence: synced}
+	}
+	return []Aggregate{
+		{
+			Target: bundle(kasTarget, "kube-apiserver-server-ca"), Relation: Union, In: all, Evidence: combined,
+			Parts: []Ref{
+				bundle(kasOperator, "loadbalancer-serving-ca"),
+				bundle(kasOperator, "localhost-serving-ca"),
+				bundle(kasOperator, "service-network-serving-ca"),
+				bundle(kasOperator, "localhost-recovery-serving-ca"),
+			},
+		},
+		duplicate(bundle(managed, "kube-apiserver-server-ca"), bundle(kasTarget, "kube-apiserver-server-ca")),
+		{
+			Target: bundle(kasTarget, "client-ca"), Relation: Union, In: all, Evidence: combined,
+			Parts: []Ref{
+				bundle(userConfig, "admin-kubeconfig-client-ca"),
+				bundle(managed, "csr-controller-ca"),
+				bundle(kasOperator, "kube-apiserver-to-kubelet-client-ca"),
+				bundle(kasOperator, "kube-control-plane-signer-ca"),
+				bundle(kasTarget, "user-client-ca"),
+				bundle(managed, "kubelet-bootstrap-kubeconfig"),
+				bundle(kasOperator, "node-system-admin-ca"),
+			},
+		},
+		duplicate(bundle(managed, "kube-apiserver-client-ca"), bundle(kasTarget, "client-ca")),
+		duplicate(bundle(kasTarget, "kubelet-serving-ca"), bundle(managed, "csr-controller-ca")),
+		duplicate(bundle(managed, "kubelet-serving-ca"), bundle(kasTarget, "kubelet-serving-ca")),
+		duplicate(bundle(kasTarget, "aggregator-client-ca"), bundle(managed, "kube-apiserver-aggregator-client-ca")),
+		duplicate(bundle(kasTarget, "etcd-serving-ca"), bundle(userConfig, "etcd-serving-ca")),
+		duplicate(secret(kasTarget, "etcd-client"), secret(userConfig, "etcd-client")),
+		{
+			Target: Ref{Kind: Secret, Namespace: kasTarget, Name: "node-kubeconfigs"}, Relation: Union, In: all,
+			Parts:    []Ref{bundle(kasTarget, "kube-apiserver-server-ca")},
+			Evidence: Evidence{Verified, repo + "pkg/operator/nodekubeconfigcontroller/nodekubeconfigcontroller.go @ c813e820b"},
+		},
+	}
+}

@@ -1,0 +1,130 @@
+package catalog
+
+// The eight signers of kube-apiserver-operator, the bundles in which their
+// certificates are published, and what they sign.
+
+const (
+	kas         = "kube-apiserver" // ClusterOperator
+	kasOwner    = "kube-apiserver-operator"
+	kasOperator = "openshift-kube-apiserver-operator"
+	kasTarget   = "openshift-kube-apiserver"
+	managed     = "openshift-config-managed"
+	userConfig  = "openshift-config"
+)
+
+// kasRotation is the file that all of the rows below were read in, on main and
+// on each of the release branches 4.12 to 4.23 and 5.0. On main the days are
+// sixtieths, to rotate often in development; release branches never are.
+func kasRotation() Evidence {
+	return Evidence{Verified, "openshift/cluster-kube-apiserver-operator pkg/operator/certrotationcontroller/certrotationcontroller.go @ c813e820b and release-4.12 to 4.23"}
+}
+
+// kasMonth is the lifetime of most of what kube-apiserver-operator makes.
+func kasMonth() []Lifetime {
+	return []Lifetime{rotated(kasOwner, 30*day, 15*day, since(kas, Minor{4, 12}), kasRotation())}
+}
+
+// systemAdmin is the lifetime of the emergency administrator's certificate.
+func systemAdmin() []Lifetime {
+	return []Lifetime{
+		rotated(kasOwner, 120*day, 30*day, between(kas, Minor{4, 12}, Minor{4, 15}), kasRotation()),
+		rotated(kasOwner, 2*year, 30*day, since(kas, Minor{4, 16}), kasRotation()),
+	}
+}
+
+func kubeAPIServerSignerPlaces() []Place {
+	src := kasRotation()
+	all := Range{Component: kas}
+	known := since(kas, Minor{4, 12})
+	forever := []Lifetime{rotated(kasOwner, 10*year, 8*year, known, src)}
+	month := kasMonth()
+	signer := func(name, doc string, lives []Lifetime) Place {
+		return Place{Ref: secret(kasOperator, name), Role: Signer, Owner: kasOwner, Doc: doc, Lives: lives, In: all, Evidence: src}
+	}
+	ca := func(at Ref, doc string) Place {
+		return Place{Ref: at, Role: CABundle, Owner: kasOwner, Doc: doc, In: all, Evidence: src}
+	}
+	leaf := func(at Ref, role Role, doc string, lives []Lifetime) Place {
+		return Place{Ref: at, Role: role, Owner: kasOwner, Doc: doc, Lives: lives, In: all, Evidence: src}
+	}
+	return []Place{
+		signer("aggregator-client-signer", "signs the certificate with which kube-apiserver presents itself as front proxy to aggregated API servers", month),
+		ca(bundle(managed, "kube-apiserver-aggregator-client-ca"), "aggregated API servers recognise kube-apiserver as front proxy by it"),
+		leaf(secret(kasTarget, "aggregator-client"), Client, "kube-apiserver's front proxy certificate (system:openshift-aggregator)", month),
+
+		signer("kube-apiserver-to-kubelet-signer", "signs the certificate with which kube-apiserver calls kubelets", []Lifetime{
+			// 8 years against a validity of one: the 80 % rule decides.
+			rotated(kasOwner, year, 8*year, between(kas, Minor{4, 12}, Minor{4, 13}), src),
+			rotated(kasOwner, year, 292*day, between(kas, Minor{4, 14}, Minor{4, 18}), src),
+			rotated(kasOwner, year, 30*day, between(kas, Minor{4, 19}, Minor{4, 21}), src),
+			{Validity: year, Refresh: 292 * day, Share: 80, By: kasOwner, In: since(kas, Minor{4, 22}),
+				Doc:      "builds of 4.22 from before commit 569c6a27d (2026-06-08) renew at 30 days",
+				Evidence: src},
+		}),
+		ca(bundle(kasOperator, "kube-apiserver-to-kubelet-client-ca"), "kubelets recognise kube-apiserver by it"),
+		leaf(secret(kasTarget, "kubelet-client"), Client, "kube-apiserver's certificate for calling kubelets: logs, exec, port-forward (system:kube-apiserver)", month),
+
+		signer("localhost-serving-signer", "signs what kube-apiserver serves on localhost", forever),
+		ca(bundle(kasOperator, "localhost-serving-ca"), "clients on the same host recognise kube-apiserver by it"),
+		leaf(secret(kasTarget, "localhost-serving-cert-certkey"), Serving, "served by kube-apiserver on localhost", month),
+
+		signer("service-network-serving-signer", "signs what kube-apiserver serves inside the service network", forever),
+		ca(bundle(kasOperator, "service-network-serving-ca"), "pods recognise kube-apiserver by it when they use its service address"),
+		leaf(secret(kasTarget, "service-network-serving-certkey"), Serving, "served by kube-apiserver for kubernetes.default.svc", month),
+
+		signer("loadbalancer-serving-signer", "signs what kube-apiserver serves behind the load balancers, api and api-int: every kubelet's kubeconfig embeds its certificate", forever),
+		ca(bundle(kasOperator, "loadbalancer-serving-ca"), "kubelets and administrators recognise kube-apiserver by it"),
+		leaf(secret(kasTarget, "external-loadbalancer-serving-certkey"), Serving, "served by kube-apiserver for api.<cluster domain>", month),
+		leaf(secret(kasTarget, "internal-loadbalancer-serving-certkey"), Serving, "served by kube-apiserver for api-int.<cluster domain>: what kubelets see", month),
+
+		signer("localhost-recovery-serving-signer", "signs the certificate by which the control plane reaches itself while all others are expired", forever),
+		ca(bundle(kasOperator, "localhost-recovery-serving-ca"), "recovery clients on the same host recognise kube-apiserver by it"),
+		leaf(secret(kasTarget, "localhost-recovery-serving-certkey"), Serving, "served by kube-apiserver for the name localhost-recovery", forever),
+
+		signer("kube-control-plane-signer", "signs client certificates of the control plane's own components", []Lifetime{rotated(kasOwner, 60*day, 30*day, known, src)}),
+		ca(bundle(kasOperator, "kube-control-plane-signer-ca"), "kube-apiserver recognises control plane components by it"),
+		leaf(secret(managed, "kube-controller-manager-client-cert-key"), Client, "kube-controller-manager's client certificate, as published", month),
+		leaf(secret(managed, "kube-scheduler-client-cert-key"), Client, "kube-scheduler's client certificate, as published", month),
+		leaf(secret(kasTarget, "control-plane-node-admin-client-cert-key"), Client, "administrative client certificate of control plane nodes (system:masters)", month),
+		leaf(secret(kasTarget, "check-endpoints-client-cert-key"), Client, "client certificate of the endpoint checks beside kube-apiserver", month),
+
+		signer("node-system-admin-signer", "signs the emergency administrator's certificate that lies on masters", []Lifetime{
+			rotated(kasOwner, year, 292*day, between(kas, Minor{4, 12}, Minor{4, 18}), src),
+			{Validity: 3 * year, Refresh: 876 * day, Share: 80, By: kasOwner, In: since(kas, Minor{4, 19}),
+				Doc:      "builds of 4.19 from before commit 7f8eb2925 (2025-08-14) make it for one year",
+				Evidence: src},
+		}),
+		ca(bundle(kasOperator, "node-system-admin-ca"), "kube-apiserver recognises the emergency administrator by it"),
+		leaf(secret(kasOperator, "node-system-admin-client"), Client, "the emergency administrator's certificate (system:admin), built into the kubeconfigs on masters", systemAdmin()),
+	}
+}
+
+func kubeAPIServerRotations() []Rotation {
+	src := kasRotation()
+	all := Range{Component: kas}
+	row := func(signer string, ca Ref, targets ...Ref) Rotation {
+		return Rotation{Signer: secret(kasOperator, signer), Bundle: ca, Targets: targets, In: all, Evidence: src}
+	}
+	return []Rotation{
+		row("aggregator-client-signer", bundle(managed, "kube-apiserver-aggregator-client-ca"),
+			secret(kasTarget, "aggregator-client")),
+		row("kube-apiserver-to-kubelet-signer", bundle(kasOperator, "kube-apiserver-to-kubelet-client-ca"),
+			secret(kasTarget, "kubelet-client")),
+		row("localhost-serving-signer", bundle(kasOperator, "localhost-serving-ca"),
+			secret(kasTarget, "localhost-serving-cert-certkey")),
+		row("service-network-serving-signer", bundle(kasOperator, "service-network-serving-ca"),
+			secret(kasTarget, "service-network-serving-certkey")),
+		row("loadbalancer-serving-signer", bundle(kasOperator, "loadbalancer-serving-ca"),
+			secret(kasTarget, "external-loadbalancer-serving-certkey"),
+			secret(kasTarget, "internal-loadbalancer-serving-certkey")),
+		row("localhost-recovery-serving-signer", bundle(kasOperator, "localhost-recovery-serving-ca"),
+			secret(kasTarget, "localhost-recovery-serving-certkey")),
+		row("kube-control-plane-signer", bundle(kasOperator, "kube-control-plane-signer-ca"),
+			secret(managed, "kube-controller-manager-client-cert-key"),
+			secret(managed, "kube-scheduler-client-cert-key"),
+			secret(kasTarget, "control-plane-node-admin-client-cert-key"),
+			secret(kasTarget, "check-endpoints-client-cert-key")),
+		row("node-system-admin-signer", bundle(kasOperator, "node-system-admin-ca"),
+			secret(kasOperator, "node-system-admin-client")),
+	}
+}

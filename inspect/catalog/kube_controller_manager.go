@@ -1,0 +1,137 @@
+package catalog
+
+// kube-controller-manager-operator: the signers of certificate requests, and
+// the bundle that every pod trusts as kube-apiserver.
+
+const (
+	kcm         = "kube-controller-manager" // ClusterOperator
+	kcmOwner    = "kube-controller-manager-operator"
+	kcmOperator = "openshift-kube-controller-manager-operator"
+	kcmTarget   = "openshift-kube-controller-manager"
+)
+
+const kcmRepo = "openshift/cluster-kube-controller-manager-operator "
+
+func kubeControllerManagerPlaces() []Place {
+	signed := Evidence{Verified, kcmRepo + "pkg/operator/certrotationcontroller/certrotationcontroller.go @ 4e72164b8 and release-4.12 to 4.23"}
+	combined := Evidence{Verified, kcmRepo + "pkg/operator/targetconfigcontroller/targetconfigcontroller.go @ 4e72164b8 and release-4.12 to 4.22"}
+	synced := Evidence{Verified, kcmRepo + "pkg/operator/resourcesynccontroller/resourcesynccontroller.go @ 4e72164b8 and release-4.12 to 4.22"}
+	mounted := Evidence{Verified, kcmRepo + "pkg/operator/starter.go @ 4e72164b8 and release-4.12 to 4.22"}
+	all := Range{Component: kcm}
+	known := since(kcm, Minor{4, 12})
+	ca := func(at Ref, doc string, e Evidence) Place {
+		return Place{Ref: at, Role: CABundle, Owner: kcmOwner, Doc: doc, In: all, Evidence: e}
+	}
+	return []Place{
+		{Ref: secret(kcmOperator, "csr-signer-signer"), Role: Signer, Owner: kcmOwner, Doc: "signs csr-signer: the root of all certificates that are made by request", In: all, Evidence: signed,
+			Lives: []Lifetime{rotated(kcmOwner, 60*day, 30*day, known, signed)}},
+		ca(bundle(kcmOperator, "csr-controller-signer-ca"), "the certificates of csr-signer-signer", signed),
+		{Ref: secret(kcmOperator, "csr-signer"), Role: Signer, Owner: kcmOwner, Doc: "intermediate CA for certificate requests, waiting until it is trusted everywhere", In: all, Evidence: signed,
+			Lives: []Lifetime{rotated(kcmOwner, 30*day, 15*day, known, signed)}},
+		ca(bundle(kcmOperator, "csr-signer-ca"), "the certificates of csr-signer, present and past", combined),
+		{Ref: secret(kcmTarget, "csr-signer"), Role: Signer, Owner: kcmOwner, Doc: "intermediate CA with which kube-controller-manager signs certificate requests, such as kubelets'; a copy, made 5 minutes after its original", In: all, Evidence: combined,
+			Lives: []Lifetime{rotated(kcmOwner, 30*day, 15*day, known, signed)}},
+		ca(bundle(kcmOperator, "csr-controller-ca"), "whom to trust for certificates made by request", combined),
+		ca(bundle(managed, "csr-controller-ca"), "the same, published", synced),
+		ca(bundle(kcmTarget, "serviceaccount-ca"), "what kube-controller-manager publishes as kube-root-ca.crt and trusts itself; a change rolls out a new revision", combined),
+		ca(bundle(kcmTarget, "client-ca"), "kube-controller-manager recognises its clients by it", synced),
+		ca(bundle(kcmTarget, "aggregator-client-ca"), "kube-controller-manager recognises the front proxy by it", synced),
+		ca(bundle(kcmTarget, "service-ca"), "the service CA that is put into service account token secrets", synced),
+		{Ref: secret(kcmTarget, "kube-controller-manager-client-cert-key"), Role: Client, Owner: kcmOwner, Doc: "kube-controller-manager's client certificate, a copy", Lives: kasMonth(), In: all, Evidence: synced},
+		{Ref: Ref{Kind: Secret, Namespace: kcmTarget, Name: "localhost-recovery-client-token"}, Role: Token, Owner: kcmOwner, Doc: "service account token for recovery, with the CA beside it", In: all, Evidence: mounted},
+	}
+}
+
+func kubeControllerManagerRotations() []Rotation {
+	src := Evidence{Verified, kcmRepo + "pkg/operator/certrotationcontroller/certrotationcontroller.go @ 4e72164b8 and release-4.12 to 4.23"}
+	return []Rotation{
+		{Signer: secret(kcmOperator, "csr-signer-signer"), Bundle: bundle(kcmOperator, "csr-controller-signer-ca"),
+			Targets: []Ref{secret(kcmOperator, "csr-signer")}, In: Range{Component: kcm}, Evidence: src},
+		// The same signer once more, as a signer: what it signs is renewed by
+		// the kubelets themselves, within csr-signer's remaining validity.
+		{Signer: secret(kcmTarget, "csr-signer"), Bundle: bundle(kcmOperator, "csr-signer-ca"),
+			Targets:  []Ref{file("/var/lib/kubelet/pki/kubelet-client-*.pem"), file("/var/lib/kubelet/pki/kubelet-server-*.pem")},
+			In:       Range{Component: kcm},
+			Evidence: Evidence{Verified, kcmRepo + "pkg/operator/targetconfigcontroller/targetconfigcontroller.go @ 4e72164b8"}},
+	}
+}
+
+func kubeControllerManagerAggregates() []Aggregate {
+	combined := Evidence{Verified, kcmRepo + "pkg/operator/targetconfigcontroller/targetconfigcontroller.go @ 4e72164b8 and release-4.12 to 4.22"}
+	synced := Evidence{Verified, kcmRepo + "pkg/operator/resourcesynccontroller/resourcesynccontroller.go @ 4e72164b8 and release-4.12 to 4.22"}
+	all := Range{Component: kcm}
+	duplicate := func(target, source Ref) Aggregate {
+		return Aggregate{Target: target, Parts: []Ref{source}, Relation: Copy, In: all, Evidence: synced}
+	}
+	return []Aggregate{
+		{Target: bundle(kcmOperator, "csr-signer-ca"), Parts: []Ref{secret(kcmOperator, "csr-signer")}, Relation: Union, In: all, Evidence: combined},
+		{Target: bundle(kcmOperator, "csr-controller-ca"), Relation: Union, In: all, Evidence: combined,
+			Parts: []Ref{bundle(kcmOperator, "csr-signer-ca"), bundle(kcmOperator, "csr-controller-signer-ca")}},
+		duplicate(bundle(managed, "csr-controller-ca"), bundle(kcmOperator, "csr-controller-ca")),
+		{Target: bundle(kcmTarget, "serviceaccount-ca"), Relation: Union, In: all, Evidence: combined,
+			Parts: []Ref{bundle(managed, "kube-apiserver-server-ca"), bundle(managed, "default-ingress-cert")}},
+		duplicate(bundle(kcmTarget, "client-ca"), bundle(managed, "kube-apiserver-client-ca")),
+		duplicate(bundle(kcmTarget, "aggregator-client-ca"), bundle(managed, "kube-apiserver-aggregator-client-ca")),
+		duplicate(bundle(kcmTarget, "service-ca"), bundle(managed, "service-ca")),
+		duplicate(secret(kcmTarget, "kube-controller-manager-client-cert-key"), secret(managed, "kube-controller-manager-client-cert-key")),
+	}
+}
+
+// rootCA is the ConfigMap that every namespace has and every pod mounts.
+func rootCA() Ref {
+	return Ref{Kind: ConfigMap, Namespace: "*", Name: "kube-root-ca.crt", Key: "ca.crt"}
+}
+
+func rootCAPlaces() []Place {
+	src := Evidence{Verified, "kubernetes/kubernetes pkg/controller/certificates/rootcacertpublisher/publisher.go"}
+	return []Place{
+		{Ref: rootCA(), Role: CABundle, Owner: "kube-controller-manager", In: Range{Component: kcm}, Evidence: src,
+			Doc: "what pods trust as kube-apiserver; read from serviceaccount-ca at kube-controller-manager's start and put back within seconds when edited"},
+		{Ref: rootCA(), Role: CABundle, Owner: "kube-controller-manager", In: Range{Component: Kubernetes}, Evidence: src,
+			Doc: "what pods trust as kube-apiserver; the file of kube-controller-manager's --root-ca-file, put back within seconds when edited"},
+		{Ref: Ref{Kind: Secret, Key: "ca.crt"}, Carries: Carries{Type: "kubernetes.io/service-account-token"}, Role: Token, Owner: "kube-controller-manager", Doc: "a service account's token, with what to trust as kube-apiserver beside it",
+			Evidence: Evidence{Field, "kubernetes/kubernetes pkg/controller/serviceaccount/tokens_controller.go"}},
+		{Ref: Ref{Kind: Secret, Key: "service-ca.crt"}, Carries: Carries{Type: "kubernetes.io/service-account-token"}, Role: CABundle, Owner: "kube-controller-manager", Doc: "the service CA, put beside a service account's token", In: Range{Component: kcm},
+			Evidence: Evidence{Derived, kcmRepo + "pkg/operator/configobservation/serviceca/observeserviceca.go @ 4e72164b8"}},
+	}
+}
+
+func rootCAAggregates() []Aggregate {
+	return []Aggregate{
+		{Target: rootCA(), Parts: []Ref{bundle(kcmTarget, "serviceaccount-ca")}, Relation: Copy, In: Range{Component: kcm},
+			Evidence: Evidence{Verified, kcmRepo + "bindata/assets/config/defaultconfig.yaml @ 4e72164b8 (root-ca-file); kubernetes/kubernetes pkg/controller/certificates/rootcacertpublisher/publisher.go"}},
+	}
+}
+
+// The scheduler's operator builds its own serviceaccount-ca from the same
+// parts.
+const (
+	scheduler       = "kube-scheduler"
+	schedulerOwner  = "kube-scheduler-operator"
+	schedulerTarget = "openshift-kube-scheduler"
+	schedulerRepo   = "openshift/cluster-kube-scheduler-operator "
+)
+
+func schedulerPlaces() []Place {
+	all := Range{Component: scheduler}
+	return []Place{
+		{Ref: bundle(schedulerTarget, "serviceaccount-ca"), Role: CABundle, Owner: schedulerOwner, Doc: "what kube-scheduler trusts as kube-apiserver; a change rolls out a new revision", In: all,
+			Evidence: Evidence{Verified, schedulerRepo + "pkg/operator/targetconfigcontroller/targetconfigcontroller.go @ 56fa32546 and release-4.12"}},
+		{Ref: secret(schedulerTarget, "kube-scheduler-client-cert-key"), Role: Client, Owner: schedulerOwner, Doc: "kube-scheduler's client certificate, a copy", Lives: kasMonth(), In: all,
+			Evidence: Evidence{Verified, schedulerRepo + "pkg/operator/resourcesynccontroller/resourcesynccontroller.go @ 56fa32546 and release-4.12"}},
+		{Ref: Ref{Kind: Secret, Namespace: schedulerTarget, Name: "localhost-recovery-client-token"}, Role: Token, Owner: schedulerOwner, Doc: "service account token for recovery, with the CA beside it", In: all,
+			Evidence: Evidence{Verified, schedulerRepo + "pkg/operator/starter.go @ 56fa32546"}},
+	}
+}
+
+func schedulerAggregates() []Aggregate {
+	all := Range{Component: scheduler}
+	return []Aggregate{
+		{Target: bundle(schedulerTarget, "serviceaccount-ca"), Relation: Union, In: all,
+			Parts:    []Ref{bundle(managed, "kube-apiserver-server-ca"), bundle(managed, "default-ingress-cert")},
+			Evidence: Evidence{Verified, schedulerRepo + "pkg/operator/targetconfigcontroller/targetconfigcontroller.go @ 56fa32546 and release-4.12"}},
+		{Target: secret(schedulerTarget, "kube-scheduler-client-cert-key"), Relation: Copy, In: all,
+			Parts:    []Ref{secret(managed, "kube-scheduler-client-cert-key")},
+			Evidence: Evidence{Verified, schedulerRepo + "pkg/operator/resourcesynccontroller/resourcesynccontroller.go @ 56fa32546 and release-4.12"}},
+	}
+}

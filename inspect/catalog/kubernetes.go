@@ -1,0 +1,61 @@
+package catalog
+
+// What any Kubernetes has, kubeadm's PKI, and cert-manager.
+
+func kubernetesPlaces() []Place {
+	extension := Evidence{Field, "kubernetes/kubernetes pkg/controlplane/controller/clusterauthenticationtrust/cluster_authentication_trust_controller.go"}
+	authentication := func(key, doc string) Place {
+		return Place{Ref: Ref{Kind: ConfigMap, Namespace: "kube-system", Name: "extension-apiserver-authentication", Key: key}, Role: CABundle, Owner: "kube-apiserver", Doc: doc, Evidence: extension}
+	}
+	return []Place{
+		authentication("client-ca-file", "extension API servers recognise clients by it: what kube-apiserver itself has loaded; expired ones are dropped"),
+		authentication("requestheader-client-ca-file", "extension API servers recognise the front proxy by it: what kube-apiserver itself has loaded; expired ones are dropped"),
+		{Ref: Ref{Kind: ConfigMap, Namespace: "kube-public", Name: "cluster-info", Key: "kubeconfig"}, Role: Kubeconfig, Owner: "kubeadm", Doc: "what a joining node first sees of the cluster: address and CA, signed with the bootstrap tokens", In: Range{Component: Kubernetes},
+			Evidence: Evidence{Field, "kubernetes/kubernetes cmd/kubeadm/app/phases/bootstraptoken/clusterinfo"}},
+		{Ref: Ref{Kind: Secret, Namespace: "kube-system", Name: "bootstrap-token-*"}, Role: Token, Owner: "kubeadm", Doc: "a bootstrap token; holds no certificate",
+			Evidence: Evidence{Field, "kubernetes.io/docs/reference/access-authn-authz/bootstrap-tokens"}},
+		{Ref: Ref{Kind: Secret, Namespace: "kube-system", Name: "kubeadm-certs"}, Role: Signer, Owner: "kubeadm", Doc: "the control plane's CAs for joining control plane nodes, encrypted, gone after two hours", In: Range{Component: Kubernetes},
+			Evidence: Evidence{Field, "kubernetes/kubernetes cmd/kubeadm/app/phases/copycerts/copycerts.go"}},
+	}
+}
+
+func kubeadmPlaces() []Place {
+	src := Evidence{Field, "kubernetes.io/docs/tasks/administer-cluster/kubeadm/kubeadm-certs"}
+	plain := Range{Component: Kubernetes}
+	ca := []Lifetime{{Validity: 10 * year, In: plain, Evidence: src, Doc: "nothing renews it"}}
+	leaf := []Lifetime{{Validity: year, In: plain, Evidence: src, Doc: "renewed by `kubeadm upgrade` or `kubeadm certs renew` only"}}
+	place := func(path string, role Role, doc string, lives []Lifetime) Place {
+		return Place{Ref: file(path), Role: role, Owner: "kubeadm", Doc: doc, Lives: lives, In: plain, Evidence: src}
+	}
+	return []Place{
+		place("/etc/kubernetes/pki/ca.crt", Signer, "the cluster's CA: what nodes, pods and administrators trust as API server, and what signs its clients", ca),
+		place("/etc/kubernetes/pki/apiserver.crt", Serving, "served by kube-apiserver", leaf),
+		place("/etc/kubernetes/pki/apiserver-kubelet-client.crt", Client, "kube-apiserver's certificate for calling kubelets", leaf),
+		place("/etc/kubernetes/pki/apiserver-etcd-client.crt", Client, "kube-apiserver's client certificate for etcd", leaf),
+		place("/etc/kubernetes/pki/front-proxy-ca.crt", Signer, "signs the front proxy's certificate", ca),
+		place("/etc/kubernetes/pki/front-proxy-client.crt", Client, "with which kube-apiserver presents itself as front proxy to aggregated API servers", leaf),
+		place("/etc/kubernetes/pki/etcd/ca.crt", Signer, "etcd's CA", ca),
+		place("/etc/kubernetes/pki/etcd/server.crt", Serving, "served by etcd", leaf),
+		place("/etc/kubernetes/pki/etcd/peer.crt", Peer, "one node's etcd, toward its peers", leaf),
+		place("/etc/kubernetes/pki/etcd/healthcheck-client.crt", Client, "with which etcd's health is probed", leaf),
+		place("/etc/kubernetes/admin.conf", Kubeconfig, "the administrator's kubeconfig", leaf),
+		place("/etc/kubernetes/super-admin.conf", Kubeconfig, "the kubeconfig of system:masters, since 1.29", leaf),
+		place("/etc/kubernetes/controller-manager.conf", Kubeconfig, "kube-controller-manager's kubeconfig", leaf),
+		place("/etc/kubernetes/scheduler.conf", Kubeconfig, "kube-scheduler's kubeconfig", leaf),
+		place("/etc/kubernetes/kubelet.conf", Kubeconfig, "the kubelet's kubeconfig; its client certificate is in /var/lib/kubelet/pki", nil),
+		place("/etc/kubernetes/bootstrap-kubelet.conf", Kubeconfig, "with which a joining kubelet asks for its client certificate", nil),
+	}
+}
+
+func certManagerPlaces() []Place {
+	src := Evidence{Field, "cert-manager.io/docs/usage/certificate"}
+	lives := []Lifetime{{Share: 67, By: "cert-manager", Evidence: src,
+		Doc: "when two thirds of its validity are over, where the Certificate says nothing else (spec.duration, spec.renewBefore)"}}
+	place := func(key string, role Role, doc string, lives []Lifetime) Place {
+		return Place{Ref: Ref{Kind: Secret, Key: key}, Carries: Carries{Annotation: AnnotationCertManager}, Role: role, Owner: "cert-manager", Doc: doc, Lives: lives, Evidence: src}
+	}
+	return []Place{
+		place("tls.crt", Serving, "certificate of a cert-manager Certificate", lives),
+		place("ca.crt", CABundle, "the issuer's certificate, beside a cert-manager Certificate", nil),
+	}
+}

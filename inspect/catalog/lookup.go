@@ -1,0 +1,173 @@
+package catalog
+
+import (
+	"slices"
+	"strings"
+	"sync"
+)
+
+// Object is what is known of an object for finding its row. A file on a node
+// has Kind File and its path as Name.
+type Object struct {
+	Kind, Namespace, Name string
+	Type                  string // of a Secret
+	Signer                string // signerName of a CertificateSigningRequest
+	Labels, Annotations   map[string]string
+}
+
+// Lookup finds the row of a place by its name. See LookupObject.
+func Lookup(kind, namespace, name, key string, v Versions) (Place, bool) {
+	return LookupObject(Object{Kind: kind, Namespace: namespace, Name: name}, key, v)
+}
+
+// LookupObject finds the row of a place: by its exact name, as a revision's
+// copy of such a name, by a family's pattern, or else by what it carries. Among
+// rows that fit equally well, one that holds for v comes before one that can't
+// be told; rows that do not hold are passed over. An empty key matches rows of
+// any key.
+func LookupObject(o Object, key string, v Versions) (Place, bool) {
+	ix := indexed()
+	exact := func(name string) []Place { return ix.exact[Ref{Kind: o.Kind, Namespace: o.Namespace, Name: name}] }
+	if p, ok := best(exact(o.Name), key, v); ok {
+		return p, true
+	}
+	if base, _, ok := RevisionOf(o.Kind, o.Namespace, o.Name); ok {
+		if p, ok := best(exact(base), key, v); ok {
+			return p, true
+		}
+	}
+	fitting := func(fits func(Place) bool, rows []Place) (Place, bool) {
+		var fit []Place
+		for _, p := range rows {
+			if fits(p) {
+				fit = append(fit, p)
+			}
+		}
+		return best(fit, key, v)
+	}
+	for rest := ix.patterns; len(rest) > 0; {
+		i := slices.IndexFunc(rest, func(p Place) bool { return p.matches(o.Kind, o.Namespace, o.Name) })
+		if i < 0 {
+			break
+		}
+		same := func(p Place) bool { return p.Namespace == rest[i].Namespace && p.Name == rest[i].Name }
+		if p, ok := fitting(same, rest[i:]); ok {
+			return p, true
+		}
+		rest = rest[i+1:]
+	}
+	return fitting(func(p Place) bool { return p.Carries.fits(o) && p.Kind == o.Kind }, ix.carried)
+}
+
+// LifetimeOf returns the lifetime row of a named place that holds for v, as
+// Place.Lifetime does. Rows that are found by what an object carries have no
+// name: ask the Place for those.
+func LifetimeOf(at Ref, v Versions) (Lifetime, Answer) {
+	answer := No
+	for _, p := range indexed().byRef[at] {
+		if p.Carries != (Carries{}) || p.In.Holds(v) == No {
+			continue
+		}
+		switch l, a := p.Lifetime(v); a {
+		case Yes:
+			return l, Yes
+		case Unknown:
+			answer = Unknown
+		}
+	}
+	return Lifetime{}, answer
+}
+
+// best picks among rows for the same name.
+func best(rows []Place, key string, v Versions) (Place, bool) {
+	var found Place
+	rank := 0
+	for _, p := range rows {
+		r := 0
+		switch {
+		case key != "" && p.Key != "" && p.Key != key:
+			continue
+		case p.In.Holds(v) == Yes:
+			r = 4
+		case p.In.Holds(v) == Unknown:
+			r = 2
+		default:
+			continue
+		}
+		if p.Key != "" && p.Key == key {
+			r++
+		}
+		if r > rank {
+			found, rank = p, r
+		}
+	}
+	return found, rank > 0
+}
+
+// index is the places by what finds them.
+type index struct {
+	exact    map[Ref][]Place // key: Kind, Namespace, Name
+	patterns []Place         // the most telling first
+	carried  []Place
+	byRef    map[Ref][]Place
+}
+
+var indexed = sync.OnceValue(func() index {
+	ix := index{exact: map[Ref][]Place{}, byRef: map[Ref][]Place{}}
+	for _, p := range Places() {
+		ix.byRef[p.Ref] = append(ix.byRef[p.Ref], p)
+		switch {
+		case p.Carries != Carries{}:
+			ix.carried = append(ix.carried, p)
+		case p.isPattern():
+			ix.patterns = append(ix.patterns, p)
+		default:
+			at := Ref{Kind: p.Kind, Namespace: p.Namespace, Name: p.Name}
+			ix.exact[at] = append(ix.exact[at], p)
+		}
+	}
+	// "etcd-serving-metrics-*" says more than "etcd-serving-*".
+	literal := func(p Place) int { return len(p.Namespace) + len(p.Name) - strings.Count(p.Namespace+p.Name, "*") }
+	slices.SortStableFunc(ix.patterns, func(a, b Place) int { return literal(b) - literal(a) })
+	return ix
+})
+
+// fits reports whether the object carries all that is asked, and something is.
+func (c Carries) fits(o Object) bool {
+	has := func(m map[string]string, key string) bool {
+		_, ok := m[key]
+		return key == "" || ok
+	}
+	return c != Carries{} &&
+		(c.Type == "" || c.Type == o.Type) &&
+		(c.Signer == "" || c.Signer == o.Signer) &&
+		has(o.Annotations, c.Annotation) &&
+		has(o.Labels, c.Label)
+}
+
+func (r Ref) isPattern() bool { return strings.Contains(r.Namespace+r.Name, "*") }
+
+func (r Ref) matches(kind, namespace, name string) bool {
+	return r.Kind == kind && glob(r.Namespace, namespace, false) && glob(r.Name, name, kind == File)
+}
+
+// glob reports whether s fits a pattern whose only special character is '*'.
+func glob(pattern, s string, isPath bool) bool {
+	before, after, found := strings.Cut(pattern, "*")
+	if !found {
+		return pattern == s
+	}
+	rest, ok := strings.CutPrefix(s, before)
+	if !ok {
+		return false
+	}
+	for i := 0; i <= len(rest); i++ {
+		if glob(after, rest[i:], isPath) {
+			return true
+		}
+		if i < len(rest) && isPath && rest[i] == '/' {
+			return false
+		}
+	}
+	return false
+}

@@ -1,0 +1,50 @@
+package catalog
+
+// cluster-monitoring-operator: client certificates by request, and gRPC
+// between Prometheus and Thanos.
+
+const (
+	monitoring       = "monitoring" // ClusterOperator
+	monitoringOwner  = "cluster-monitoring-operator"
+	monitoringTarget = "openshift-monitoring"
+	userMonitoring   = "openshift-user-workload-monitoring"
+	monitoringRepo   = "openshift/cluster-monitoring-operator "
+)
+
+func monitoringPlaces() []Place {
+	asks := Evidence{Verified, monitoringRepo + "pkg/operator/operator.go @ f581865b4 and release-4.12 to 4.22"}
+	tls := Evidence{Verified, monitoringRepo + "pkg/manifests/tls.go @ f581865b4 and release-4.12"}
+	assets := Evidence{Verified, monitoringRepo + "assets @ f581865b4"}
+	all := Range{Component: monitoring}
+	asked := func(name, doc string, in Range) Place {
+		return Place{Ref: secret(monitoringTarget, name), Role: Client, Owner: monitoringOwner, Doc: doc, In: in, Evidence: asks,
+			Lives: []Lifetime{requested(monitoringOwner, since(monitoring, Minor{4, 12}))}}
+	}
+	grpc := []Lifetime{{Validity: 2 * year, Share: 80, By: monitoringOwner, In: since(monitoring, Minor{4, 12}), Evidence: tls,
+		Doc: "CA, server and client certificate are made anew together"}}
+	return []Place{
+		asked("metrics-client-certs", "with which Prometheus scrapes the cluster's components", all),
+		asked("federate-client-certs", "with which the telemeter client asks Prometheus", since(monitoring, Minor{4, 14})),
+		asked("metrics-server-client-certs", "with which metrics-server scrapes kubelets", since(monitoring, Minor{4, 19})),
+		{Ref: Ref{Kind: ConfigMap, Namespace: monitoringTarget, Name: "metrics-client-ca", Key: "client-ca.crt"}, Role: CABundle, Owner: monitoringOwner, Doc: "metrics endpoints recognise Prometheus by it", In: all, Evidence: tls},
+		{Ref: Ref{Kind: ConfigMap, Namespace: userMonitoring, Name: "metrics-client-ca", Key: "client-ca.crt"}, Role: CABundle, Owner: monitoringOwner, Doc: "metrics endpoints of user workload monitoring recognise Prometheus by it", In: all, Evidence: Evidence{Derived, tls.Source}},
+		{Ref: Ref{Kind: ConfigMap, Namespace: monitoringTarget, Name: "kubelet-serving-ca-bundle", Key: "ca-bundle.crt"}, Role: CABundle, Owner: monitoringOwner, Doc: "Prometheus and metrics-server recognise kubelets by it", In: all,
+			Evidence: Evidence{Verified, monitoringRepo + "pkg/tasks/prometheus.go @ f581865b4"}},
+		{Ref: Ref{Kind: ConfigMap, Namespace: monitoringTarget, Name: "serving-certs-ca-bundle", Key: "service-ca.crt"}, Role: CABundle, Owner: serviceCAOwner, Doc: "Prometheus recognises Services by it", In: all, Evidence: assets},
+		{Ref: Ref{Kind: ConfigMap, Namespace: userMonitoring, Name: "serving-certs-ca-bundle", Key: "service-ca.crt"}, Role: CABundle, Owner: serviceCAOwner, Doc: "user workload monitoring's Prometheus recognises Services by it", In: all, Evidence: assets},
+		{Ref: Ref{Kind: Secret, Namespace: monitoringTarget, Name: "grpc-tls"}, Role: Peer, Owner: monitoringOwner, Doc: "CA, server and client certificate for gRPC between Prometheus' sidecars and Thanos", Lives: grpc, In: all, Evidence: tls},
+		{Ref: Ref{Kind: Secret, Namespace: monitoringTarget, Name: "*-grpc-tls-*"}, Role: Peer, Owner: monitoringOwner, Doc: "one component's part of grpc-tls; a new name for every new content", Lives: grpc, In: all, Evidence: tls},
+		{Ref: Ref{Kind: Secret, Namespace: userMonitoring, Name: "*-grpc-tls-*"}, Role: Peer, Owner: monitoringOwner, Doc: "one component's part of grpc-tls; a new name for every new content", Lives: grpc, In: all, Evidence: tls},
+	}
+}
+
+func monitoringAggregates() []Aggregate {
+	all := Range{Component: monitoring}
+	clientCA := Ref{Kind: ConfigMap, Namespace: "kube-system", Name: "extension-apiserver-authentication", Key: "client-ca-file"}
+	return []Aggregate{
+		{Target: Ref{Kind: ConfigMap, Namespace: monitoringTarget, Name: "metrics-client-ca", Key: "client-ca.crt"}, Parts: []Ref{clientCA}, Relation: Copy, In: all,
+			Evidence: Evidence{Verified, monitoringRepo + "pkg/manifests/tls.go @ f581865b4"}},
+		{Target: Ref{Kind: ConfigMap, Namespace: monitoringTarget, Name: "kubelet-serving-ca-bundle", Key: "ca-bundle.crt"}, Parts: []Ref{bundle(managed, "kubelet-serving-ca")}, Relation: Copy, In: all,
+			Evidence: Evidence{Verified, monitoringRepo + "pkg/tasks/prometheus.go @ f581865b4"}},
+	}
+}

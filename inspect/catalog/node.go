@@ -1,0 +1,94 @@
+package catalog
+
+// Files on nodes. Their ranges are tested against the version of what writes
+// them on that very node: its machine-config-daemon for rows of
+// machine-config, whatever the cluster's other nodes run.
+
+func nodeKubeletPlaces() []Place {
+	all := Range{Component: mco}
+	template := Evidence{Verified, mcoRepo + "templates/common and templates/{master,worker}/01-*-kubelet @ 7ff337a4f and release-4.12 to 4.22"}
+	writer := Evidence{Verified, mcoRepo + "pkg/daemon/certificate_writer.go @ release-4.13 a57ca2912 to release-4.22"}
+	bootstrap := Evidence{Verified, "kubernetes/kubernetes pkg/kubelet/certificate/bootstrap/bootstrap.go v1.35.4"}
+	manager := Evidence{Verified, "kubernetes/client-go util/certificate/certificate_manager.go v0.35.4"}
+	lives := []Lifetime{
+		{Validity: 30 * day, Share: 90, By: "kubelet", In: since(kcm, Minor{4, 12}), Evidence: manager,
+			Doc: "between 70 and 90 % of its validity, by chance; by request, so never beyond the end of csr-signer"},
+		{Validity: year, Share: 90, By: "kubelet", In: Range{Component: Kubernetes}, Evidence: manager,
+			Doc: "between 70 and 90 % of its validity, by chance; the validity is kube-controller-manager's --cluster-signing-duration"},
+	}
+	place := func(path string, role Role, owner, doc string, in Range, e Evidence) Place {
+		return Place{Ref: file(path), Role: role, Owner: owner, Doc: doc, In: in, Evidence: e}
+	}
+	leaf := func(at Ref, signer string, role Role, doc string, e Evidence) Place {
+		return Place{Ref: at, Carries: Carries{Signer: signer}, Role: role, Owner: "kubelet", Doc: doc, Lives: lives, Evidence: e}
+	}
+	status := Ref{Kind: Request, Key: "status.certificate"}
+	return []Place{
+		place("/etc/kubernetes/kubeconfig", Kubeconfig, mcoOwner, "the kubelet's bootstrap kubeconfig: how it asks for a client certificate, and the CA of api-int; the CA is as old as the node up to 4.15, and kept up from 4.16 on", all,
+			Evidence{Verified, mcoRepo + "pkg/server/cluster_server.go @ release-4.12 to 4.22; pkg/daemon/certificate_writer.go @ release-4.16 7327bb235"}),
+		place("/var/lib/kubelet/kubeconfig", Kubeconfig, "kubelet", "the kubelet's kubeconfig: made from the bootstrap kubeconfig, with its CA, whenever there is no valid client certificate; read at the kubelet's start only", all, bootstrap),
+		place("/etc/kubernetes/kubelet-ca.crt", CABundle, mcoOwner, "by which the kubelet recognises its clients (not the API server it calls); part of a rendered MachineConfig, and held up by a paused pool", Range{Component: mco, To: Minor{4, 12}}, template),
+		place("/etc/kubernetes/kubelet-ca.crt", CABundle, mcoOwner, "by which the kubelet recognises its clients (not the API server it calls); written by machine-config-daemon, reloaded by the kubelet", since(mco, Minor{4, 13}), writer),
+		place("/etc/kubernetes/ca.crt", CABundle, mcoOwner, "the CA of the machine config server", Range{Component: mco, To: Minor{4, 17}}, template),
+		place("/etc/kubernetes/ca.crt", CABundle, mcoOwner, "the CA of the machine config server, left over: no longer written", since(mco, Minor{4, 18}), template),
+		leaf(file("/var/lib/kubelet/pki/kubelet-client-*.pem"), "", Client, "the kubelet's client certificate; kubelet-client-current.pem points to the one in use", manager),
+		leaf(file("/var/lib/kubelet/pki/kubelet-server-*.pem"), "", Serving, "served by the kubelet on port 10250; kubelet-server-current.pem points to the one in use", manager),
+		place("/var/lib/kubelet/pki/kubelet.crt", Serving, "kubelet", "self-signed, served by a kubelet that asks for no serving certificate; renewed by nobody", Range{Component: Kubernetes},
+			Evidence{Field, "kubernetes/kubernetes cmd/kubelet/app/server.go"}),
+		leaf(status, "kubernetes.io/kube-apiserver-client-kubelet", Client, "a kubelet's client certificate, as issued", manager),
+		leaf(status, "kubernetes.io/kubelet-serving", Serving, "a kubelet's serving certificate, as issued", manager),
+		place("/etc/pki/ca-trust/source/anchors/openshift-config-user-ca-bundle.crt", CABundle, mcoOwner, "the administrator's additional trusted CAs, on the node; CRI-O restarts for a new one", all,
+			Evidence{Verified, mcoRepo + "pkg/daemon/update.go @ release-4.16 7327bb235"}),
+		place("/etc/docker/certs.d/*/ca.crt", CABundle, mcoOwner, "whom to trust as that registry", since(mco, Minor{4, 14}), writer),
+		place("/etc/kubernetes/static-pod-resources/configmaps/cloud-config/ca-bundle.pem", CABundle, mcoOwner, "whom to trust as cloud API", since(mco, Minor{4, 14}), writer),
+		place("/etc/pki/tls/certs/ca-bundle.crt", CABundle, "RHCOS", "the system's trusted CAs and the administrator's", all,
+			Evidence{Verified, "openshift/origin tls/ownership/ownership.md @ 01860260f"}),
+		place("/etc/pki/tls/cert.pem", CABundle, "RHCOS", "the system's trusted CAs and the administrator's", all,
+			Evidence{Verified, "openshift/origin tls/ownership/ownership.md @ 01860260f"}),
+	}
+}
+
+func nodeNetworkPlaces() []Place {
+	from414 := since(network, Minor{4, 14})
+	multus := Evidence{Verified, networkRepo + "bindata/network/multus/multus.yaml @ 2a6a57fef"}
+	ovn := Evidence{Verified, networkRepo + "bindata/network/ovn-kubernetes/common/008-script-lib.yaml @ 2a6a57fef and release-4.15"}
+	perNode := func(by string, e Evidence) []Lifetime {
+		return []Lifetime{{Validity: day, Share: 90, By: by, In: from414, Evidence: Evidence{Derived, e.Source},
+			Doc: "between 70 and 90 % of its validity, by chance"}}
+	}
+	return []Place{
+		{Ref: file("/etc/cni/multus/certs/multus-client-*.pem"), Role: Client, Owner: networkOwner, Doc: "multus' own client certificate, asked for with the kubelet's kubeconfig", Lives: perNode("multus", multus), In: from414, Evidence: multus},
+		{Ref: file("/var/lib/ovn-ic/etc/ovnkube-node-certs/ovnkube-client-*.pem"), Role: Client, Owner: networkOwner, Doc: "ovnkube-node's own client certificate, asked for with the kubelet's kubeconfig", Lives: perNode("ovnkube-node", ovn), In: from414, Evidence: ovn},
+		{Ref: file("/etc/kubernetes/cni/net.d/whereabouts.d/whereabouts.kubeconfig"), Role: Kubeconfig, Owner: networkOwner, Doc: "whereabouts' kubeconfig, written by its pod from the CA that pods trust", In: Range{Component: network}, Evidence: multus},
+		{Ref: file("/etc/kubernetes/cni/net.d/multus.d/multus.kubeconfig"), Role: Kubeconfig, Owner: networkOwner, Doc: "multus' kubeconfig, written by its pod from the CA that pods trust, and again when that changes", In: Range{Component: network, To: Minor{4, 13}},
+			Evidence: Evidence{Verified, networkRepo + "bindata/network/multus @ release-4.12 28db40f16"}},
+	}
+}
+
+func nodeStaticPodPlaces() []Place {
+	synced := Evidence{Derived, "openshift/library-go pkg/operator/staticpod/certsyncpod @ 93ac9206a; the operators' pkg/operator/starter.go"}
+	const dir = "/etc/kubernetes/static-pod-resources/"
+	const hot, cold = "; synced without a new revision", "; of one revision"
+	place := func(path string, role Role, component, owner, doc string) Place {
+		return Place{Ref: file(dir + path), Role: role, Owner: owner, Doc: doc, In: Range{Component: component}, Evidence: synced}
+	}
+	return []Place{
+		{Ref: file(dir + "kube-apiserver-certs/secrets/node-kubeconfigs/*.kubeconfig"), Role: Kubeconfig, Owner: kasOwner, Doc: "the emergency administrator's kubeconfigs: localhost-recovery is the last way in", In: Range{Component: kas},
+			Evidence: Evidence{Verified, "openshift/cluster-kube-apiserver-operator bindata/assets/kube-apiserver/node-kubeconfigs.yaml @ c813e820b"}},
+		place("kube-apiserver-certs/secrets/*-certkey/tls.crt", Serving, kas, kasOwner, "what kube-apiserver serves: the Secret of the same name"+hot),
+		place("kube-apiserver-certs/secrets/user-serving-cert*/tls.crt", Serving, kas, "user", "what kube-apiserver serves for an administrator's names: the Secret of the same name"+hot),
+		place("kube-apiserver-certs/secrets/*-client*/tls.crt", Client, kas, kasOwner, "what kube-apiserver shows as client: the Secret of the same name"+hot),
+		place("kube-apiserver-certs/configmaps/*/ca-bundle.crt", CABundle, kas, kasOwner, "what kube-apiserver trusts: the ConfigMap of the same name"+hot),
+		place("kube-apiserver-pod-*/secrets/*-certkey/tls.crt", Serving, kas, kasOwner, "what kube-apiserver serves: the Secret of the same name"+cold),
+		place("kube-apiserver-pod-*/secrets/*-client*/tls.crt", Client, kas, kasOwner, "what kube-apiserver shows as client: the Secret of the same name"+cold),
+		place("kube-apiserver-pod-*/configmaps/*/ca-bundle.crt", CABundle, kas, kasOwner, "what kube-apiserver trusts: the ConfigMap of the same name"+cold),
+		place("kube-controller-manager-certs/secrets/csr-signer/tls.crt", Signer, kcm, kcmOwner, "with which kube-controller-manager signs certificate requests"+hot),
+		place("kube-controller-manager-certs/secrets/*-client-cert-key/tls.crt", Client, kcm, kcmOwner, "what kube-controller-manager shows as client: the Secret of the same name"+hot),
+		place("kube-controller-manager-certs/configmaps/*/ca-bundle.crt", CABundle, kcm, kcmOwner, "what kube-controller-manager trusts: the ConfigMap of the same name"+hot),
+		place("kube-controller-manager-pod-*/configmaps/*/ca-bundle.crt", CABundle, kcm, kcmOwner, "what kube-controller-manager trusts and publishes: the ConfigMap of the same name"+cold),
+		place("kube-scheduler-certs/secrets/*-client-cert-key/tls.crt", Client, scheduler, schedulerOwner, "what kube-scheduler shows as client: the Secret of the same name"+hot),
+		place("kube-scheduler-pod-*/configmaps/*/ca-bundle.crt", CABundle, scheduler, schedulerOwner, "what kube-scheduler trusts: the ConfigMap of the same name"+cold),
+		place("etcd-certs/secrets/etcd-all-certs/etcd-*.crt", Peer, etcd, etcdOwner, "what etcd shows, for all nodes"+hot),
+		place("etcd-certs/configmaps/*/*.crt", CABundle, etcd, etcdOwner, "what etcd trusts"+hot),
+	}
+}

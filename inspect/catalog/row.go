@@ -1,0 +1,215 @@
+package catalog
+
+import "time"
+
+// The kinds that rows speak of.
+const (
+	Secret    = "Secret"
+	ConfigMap = "ConfigMap"
+	Request   = "CertificateSigningRequest" // Ref.Key is the field
+	File      = "File"                      // on a node; Ref.Name is its path
+)
+
+// Ref names a place, or a family of them: a '*' in Namespace or Name stands
+// for any run of characters (in a file's path: any without '/').
+type Ref struct {
+	Kind      string
+	Namespace string
+	Name      string
+	// Key of the Secret or ConfigMap; empty: all keys that hold certificates.
+	Key string
+}
+
+// String returns such as "Secret/openshift-etcd/etcd-peer-*[tls.crt]" or
+// "File:/etc/kubernetes/kubeconfig".
+func (r Ref) String() string {
+	s := r.Kind + "/" + r.Namespace + "/" + r.Name
+	if r.Kind == File {
+		s = File + ":" + r.Name
+	}
+	if r.Key != "" {
+		s += "[" + r.Key + "]"
+	}
+	return s
+}
+
+// Role says what the certificates at a place are for.
+type Role string
+
+// The roles, in the field's own words.
+const (
+	Signer     Role = "signer"     // a CA certificate with its key
+	CABundle   Role = "ca-bundle"  // whom to trust
+	Serving    Role = "serving"    // shown by a server
+	Client     Role = "client"     // shown by a client
+	Peer       Role = "peer"       // both, between equals
+	Kubeconfig Role = "kubeconfig" // a CA to trust, and a client certificate or a token
+	Token      Role = "token"      // a bearer token, with the CA to trust beside it
+)
+
+// Mark says how sure a row is.
+type Mark string
+
+// The marks.
+const (
+	Verified   Mark = "V" // read in the source that is named
+	Derived    Mark = "D" // follows from that source, not yet seen on a cluster
+	Unverified Mark = "U" // told, plausible, not read
+	Field      Mark = "K" // known from the field
+)
+
+// Evidence is where a row's claim comes from.
+type Evidence struct {
+	Mark   Mark
+	Source string // repository, path and commit or branch; for people to open
+}
+
+// Place is a row: a place that holds certificates, and what is known of it.
+type Place struct {
+	Ref
+	Role Role
+	// Owner is the component that answers for it, for people, such as
+	// "kube-apiserver-operator"; "user" where an administrator writes it.
+	Owner string
+	// Doc says in one sentence what it is for.
+	Doc string
+	// Carries, where set, takes the place of the name: the row is for any
+	// object of the Kind that carries it.
+	Carries Carries
+	// Lives are the rows about how long its certificate lives, one for each
+	// range of versions. Bundles have none: they hold others' certificates.
+	Lives []Lifetime
+	In    Range
+	Evidence
+}
+
+// Lifetime returns the row that says how long a certificate lives here, in the
+// versions that run. No: no row is known for them. Unknown: there are rows, and
+// the version that decides between them is not known.
+func (p Place) Lifetime(v Versions) (Lifetime, Answer) {
+	answer := No
+	for _, l := range p.Lives {
+		switch l.In.Holds(v) {
+		case Yes:
+			return l, Yes
+		case Unknown:
+			answer = Unknown
+		}
+	}
+	return Lifetime{}, answer
+}
+
+// Carries recognises an object by what it carries instead of by its name.
+// All that is set must be there.
+type Carries struct {
+	Annotation string // key that is present
+	Label      string // key that is present
+	Type       string // of the Secret
+	Signer     string // signerName of the CertificateSigningRequest
+}
+
+// Lifetime is a row: how long a certificate lives, and when it is renewed. A
+// short-lived certificate that renews itself and is near its end is no alarm;
+// one that is past its renewal is.
+type Lifetime struct {
+	// Validity with which it is made now; zero: somebody else's choice. The
+	// first one, made by the installer, may differ.
+	Validity time.Duration
+	// Refresh is the age at which it is renewed, and Share the percentage of
+	// its validity: whichever comes first. Zero: that rule does not apply.
+	Refresh time.Duration
+	Share   int
+	// By says who renews it; empty: nobody does by itself.
+	By string
+	// Doc says what people must know beyond the numbers; mostly empty.
+	Doc string
+	In  Range
+	Evidence
+}
+
+// SelfRotating reports whether it is renewed without anybody's doing.
+func (l Lifetime) SelfRotating() bool { return l.By != "" }
+
+// RenewedBy returns when a certificate with these dates is due for renewal; false
+// where it does not renew itself. A target is allowed to be late by a tenth of
+// its Refresh (1.5 days of 15) when its signer was just made.
+func (l Lifetime) RenewedBy(notBefore, notAfter time.Time) (time.Time, bool) {
+	if !l.SelfRotating() {
+		return time.Time{}, false
+	}
+	due := notAfter
+	if l.Refresh > 0 && notBefore.Add(l.Refresh).Before(due) {
+		due = notBefore.Add(l.Refresh)
+	}
+	if l.Share > 0 {
+		if at := notBefore.Add(notAfter.Sub(notBefore) / 100 * time.Duration(l.Share)); at.Before(due) {
+			due = at
+		}
+	}
+	return due, true
+}
+
+// Rotation is a row: a signer, the bundle in which its certificate is
+// published, and what it signs.
+type Rotation struct {
+	Signer  Ref
+	Bundle  Ref // zero: its certificate is published by no bundle of its own
+	Targets []Ref
+	In      Range
+	Evidence
+}
+
+// Relation says how an Aggregate's target follows from its parts.
+type Relation string
+
+// The relations. A part that does not exist contributes nothing.
+const (
+	// Union: contains every unexpired certificate of each part.
+	Union Relation = "union"
+	// Copy: the one part, certificate by certificate.
+	Copy Relation = "copy"
+)
+
+// Aggregate is a row: what one bundle must contain of others.
+type Aggregate struct {
+	Target   Ref
+	Parts    []Ref
+	Relation Relation
+	In       Range
+	Evidence
+}
+
+// Lengths that rows are written in. A year is 365 days, as in the operators'
+// own code.
+const (
+	day  = 24 * time.Hour
+	year = 365 * day
+)
+
+// since is the range of a component's versions from a minor on.
+func since(component string, from Minor) Range { return Range{Component: component, From: from} }
+
+// between is the range of a component's versions from a minor to another.
+func between(component string, from, to Minor) Range {
+	return Range{Component: component, From: from, To: to}
+}
+
+// secret is the place of a certificate with its key.
+func secret(namespace, name string) Ref {
+	return Ref{Kind: Secret, Namespace: namespace, Name: name, Key: "tls.crt"}
+}
+
+// bundle is the place of a bundle in the key that OpenShift's operators use.
+func bundle(namespace, name string) Ref {
+	return Ref{Kind: ConfigMap, Namespace: namespace, Name: name, Key: "ca-bundle.crt"}
+}
+
+// file is a place on a node.
+func file(path string) Ref { return Ref{Kind: File, Name: path} }
+
+// rotated is the lifetime of what library-go's certificate rotation renews: at
+// the age of refresh, and in any case at 80 % of the validity (library-go
+// pkg/operator/certrotation/signer.go and target.go @ 93ac9206a).
+func rotated(by string, validity, refresh time.Duration, in Range, e Evidence) Lifetime {
+	return Lifetime{Validity: validity, Refresh: refresh, Share: 80, By: by, In: in, Evidence: e}
+}

@@ -1,0 +1,166 @@
+package catalog
+
+import (
+	"cmp"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Minor is a version as far as rows care: major and minor. The zero value is
+// an open end.
+type Minor struct{ Major, Minor int }
+
+// ParseMinor reads the minor of a version string: "4.15.0-0.okd-2024-03-10-010116",
+// "4.16.0-rc.3" and "v1.35.4" all have one. Only the first two numbers count:
+// OKD's builds are pre-releases to semver, so that 4.15's would come before
+// 4.15.0 and every comparison of whole versions would be wrong.
+func ParseMinor(version string) (Minor, bool) {
+	major, rest, found := strings.Cut(strings.TrimPrefix(version, "v"), ".")
+	if !found {
+		return Minor{}, false
+	}
+	end := strings.IndexFunc(rest, func(r rune) bool { return r < '0' || r > '9' })
+	if end >= 0 {
+		// "35+" is how some providers write the minor; anything else that is
+		// glued to the number makes it no version.
+		if !strings.ContainsRune(".-+", rune(rest[end])) {
+			return Minor{}, false
+		}
+		rest = rest[:end]
+	}
+	a, errA := strconv.ParseUint(major, 10, 16)
+	b, errB := strconv.ParseUint(rest, 10, 16)
+	if errA != nil || errB != nil || a == 0 {
+		return Minor{}, false
+	}
+	return Minor{int(a), int(b)}, true
+}
+
+// Compare orders minors: 4.9 < 4.10 < 5.0.
+func (m Minor) Compare(o Minor) int {
+	return cmp.Or(cmp.Compare(m.Major, o.Major), cmp.Compare(m.Minor, o.Minor))
+}
+
+// String returns such as "4.16"; empty for the zero value.
+func (m Minor) String() string {
+	if m == (Minor{}) {
+		return ""
+	}
+	return fmt.Sprintf("%d.%d", m.Major, m.Minor)
+}
+
+// Versions says what runs. Mid-upgrade a cluster has several versions at once,
+// which is why the operators' own ones are kept.
+type Versions struct {
+	// Cluster is the version of ClusterVersion; empty when it could not be read
+	// or there is none.
+	Cluster string
+	// Operators maps a ClusterOperator's name to the version called "operator"
+	// in its status.
+	Operators map[string]string
+	// Kubernetes is the API server's git version, such as "v1.35.4".
+	Kubernetes string
+	// Plain is true where it is known that this is no OpenShift: the API server
+	// does not serve config.openshift.io. An unread ClusterVersion is no proof.
+	Plain bool
+}
+
+// Empty reports whether nothing is known.
+func (v Versions) Empty() bool {
+	return v.Cluster == "" && len(v.Operators) == 0 && v.Kubernetes == "" && !v.Plain
+}
+
+// openShift reports whether something was seen that only OpenShift has.
+func (v Versions) openShift() bool { return v.Cluster != "" || len(v.Operators) > 0 }
+
+// of returns the version that decides about a component's rows.
+func (v Versions) of(component string) string {
+	if component == Kubernetes {
+		return v.Kubernetes
+	}
+	if own := v.Operators[component]; own != "" {
+		return own
+	}
+	return v.Cluster
+}
+
+// Kubernetes is the component of rows for plain Kubernetes: they hold where
+// there is no OpenShift.
+const Kubernetes = "kubernetes"
+
+// Answer is what can be said of a claim.
+type Answer int
+
+// Unknown is the zero value: what nobody answered is not known.
+const (
+	Unknown Answer = iota
+	No
+	Yes
+)
+
+// String returns "unknown", "no" or "yes".
+func (a Answer) String() string {
+	switch a {
+	case Yes:
+		return "yes"
+	case No:
+		return "no"
+	}
+	return "unknown"
+}
+
+// Range says for which versions of which component a row holds.
+type Range struct {
+	// Component is the ClusterOperator whose version decides ("kube-apiserver",
+	// "machine-config"), Kubernetes for plain Kubernetes, or empty: always.
+	Component string
+	// From and To are inclusive; zero is open.
+	From, To Minor
+}
+
+// Holds reports whether the row holds where v runs. It is Unknown when the
+// version that decides is not known or can't be read: never a guess.
+func (r Range) Holds(v Versions) Answer {
+	if r.Component == "" {
+		return Yes
+	}
+	if r.Component == Kubernetes && v.openShift() || r.Component != Kubernetes && v.Plain {
+		return No
+	}
+	if r.Component == Kubernetes && !v.Plain {
+		return Unknown
+	}
+	version, ok := ParseMinor(v.of(r.Component))
+	switch {
+	case !ok:
+		return Unknown
+	case r.From != (Minor{}) && version.Compare(r.From) < 0, r.To != (Minor{}) && version.Compare(r.To) > 0:
+		return No
+	}
+	return Yes
+}
+
+// overlaps reports whether some version lies in both ranges.
+func (r Range) overlaps(o Range) bool {
+	before := func(to, from Minor) bool { return to != (Minor{}) && from != (Minor{}) && to.Compare(from) < 0 }
+	return r.Component == o.Component && !before(r.To, o.From) && !before(o.To, r.From)
+}
+
+// String returns such as "kube-apiserver 4.16-4.18", "kubernetes", "any".
+func (r Range) String() string {
+	if r.Component == "" {
+		return "any"
+	}
+	switch {
+	case r.From == (Minor{}) && r.To == (Minor{}):
+		return r.Component
+	case r.To == (Minor{}):
+		return r.Component + " " + r.From.String() + "+"
+	case r.From == (Minor{}):
+		return r.Component + " to " + r.To.String()
+	case r.From == r.To:
+		return r.Component + " " + r.From.String()
+	}
+	return r.Component + " " + r.From.String() + "-" + r.To.String()
+}

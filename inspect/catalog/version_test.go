@@ -1,0 +1,88 @@
+package catalog
+
+import "testing"
+
+func TestParseMinor(t *testing.T) {
+	for _, c := range []struct {
+		name, version string
+		want          Minor
+		ok            bool
+	}{
+		{"a release", "4.16.3", Minor{4, 16}, true},
+		{"an OKD build is a pre-release to semver and still 4.15", "4.15.0-0.okd-2024-03-10-010116", Minor{4, 15}, true},
+		{"an OKD SCOS build", "4.19.0-okd-scos.0", Minor{4, 19}, true},
+		{"a release candidate", "4.17.0-rc.1", Minor{4, 17}, true},
+		{"a nightly", "4.22.0-0.nightly-2026-01-02-030405", Minor{4, 22}, true},
+		{"a build with metadata", "4.12.0+build7", Minor{4, 12}, true},
+		{"OpenShift 5", "5.0.0", Minor{5, 0}, true},
+		{"Kubernetes' git version", "v1.35.4", Minor{1, 35}, true},
+		{"a provider's Kubernetes", "v1.33.2-gke.1", Minor{1, 33}, true},
+		{"a provider's minor with a plus", "1.31+", Minor{1, 31}, true},
+		{"minor alone", "4.16", Minor{4, 16}, true},
+		{"major alone is no minor", "4", Minor{}, false},
+		{"nothing", "", Minor{}, false},
+		{"a word", "latest", Minor{}, false},
+		{"words with a dot", "four.sixteen", Minor{}, false},
+		{"a number with something glued on", "4.16a", Minor{}, false},
+		{"a sign", "4.-1", Minor{}, false},
+		{"a signed major", "+4.16.0", Minor{}, false},
+		{"no minor after the dot", "4.", Minor{}, false},
+		{"major zero", "0.0.1-snapshot", Minor{}, false},
+		{"a number beyond any version", "4.99999999999999999999", Minor{}, false},
+		{"a space", " 4.16.0", Minor{}, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got, ok := ParseMinor(c.version); got != c.want || ok != c.ok {
+				t.Errorf("ParseMinor(%q) = %v, %v; want %v, %v", c.version, got, ok, c.want, c.ok)
+			}
+		})
+	}
+}
+
+func FuzzParseMinor(f *testing.F) {
+	f.Add("4.15.0-0.okd-2024-03-10-010116")
+	f.Fuzz(func(t *testing.T, s string) {
+		m, ok := ParseMinor(s)
+		if again, okAgain := ParseMinor(m.String()); ok && (!okAgain || again != m) {
+			t.Errorf("%q: %v does not read back", s, m)
+		}
+	})
+}
+
+func TestHolds(t *testing.T) {
+	okd := "4.15.0-0.okd-2024-03-10-010116"
+	plain := Versions{Plain: true, Kubernetes: "v1.35.4"}
+	for _, c := range []struct {
+		name string
+		in   Range
+		v    Versions
+		want Answer
+	}{
+		{"a row without component holds always", Range{}, Versions{}, Yes},
+		{"nothing is known", since("etcd", Minor{4, 12}), Versions{}, Unknown},
+		{"the cluster's version decides where operators were not read", since("etcd", Minor{4, 12}), Versions{Cluster: "4.16.1"}, Yes},
+		{"before the range", since("etcd", Minor{4, 17}), Versions{Cluster: "4.16.1"}, No},
+		{"after the range", between("etcd", Minor{4, 12}, Minor{4, 15}), Versions{Cluster: "4.16.1"}, No},
+		{"both ends belong to it", between("etcd", Minor{4, 16}, Minor{4, 16}), Versions{Cluster: "4.16.1"}, Yes},
+		{"4.9 comes before 4.12", since("etcd", Minor{4, 12}), Versions{Cluster: "4.9.50"}, No},
+		{"5.0 comes after 4.22", since("etcd", Minor{4, 22}), Versions{Cluster: "5.0.0"}, Yes},
+		{"an OKD build is not before its release", since("etcd", Minor{4, 15}), Versions{Cluster: okd}, Yes},
+		{"mid-upgrade the operator's own version wins", since("machine-config", Minor{4, 16}),
+			Versions{Cluster: "4.16.0", Operators: map[string]string{"machine-config": "4.15.9", "kube-apiserver": "4.16.0"}}, No},
+		{"and for another operator the other one", since("kube-apiserver", Minor{4, 16}),
+			Versions{Cluster: "4.15.9", Operators: map[string]string{"machine-config": "4.15.9", "kube-apiserver": "4.16.0"}}, Yes},
+		{"an operator's version that can't be read is not replaced by a guess", since("etcd", Minor{4, 12}),
+			Versions{Cluster: "4.16.0", Operators: map[string]string{"etcd": "unknown"}}, Unknown},
+		{"OpenShift's rows don't hold on plain Kubernetes", Range{Component: "etcd"}, plain, No},
+		{"Kubernetes' rows do", Range{Component: Kubernetes}, plain, Yes},
+		{"Kubernetes' rows don't hold on OpenShift", Range{Component: Kubernetes}, Versions{Cluster: "4.16.0", Kubernetes: "v1.29.5"}, No},
+		{"a Kubernetes version is no proof of plain Kubernetes", Range{Component: Kubernetes}, Versions{Kubernetes: "v1.29.5"}, Unknown},
+		{"nor against OpenShift", Range{Component: "etcd"}, Versions{Kubernetes: "v1.29.5"}, Unknown},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := c.in.Holds(c.v); got != c.want {
+				t.Errorf("%s holds for %+v: %s, want %s", c.in, c.v, got, c.want)
+			}
+		})
+	}
+}
