@@ -1,0 +1,105 @@
+package inspect
+
+// Checks returns every check, what brings clusters down first.
+func Checks() []Check {
+	return []Check{
+		{
+			ID:    "api-ca-delivered",
+			Title: "kubelets are given the CA that signs the API's certificate",
+			Doc: `When the load balancer's signer was replaced, each kubelet needs its CA in both of its kubeconfigs (/etc/kubernetes/kubeconfig and /var/lib/kubelet/kubeconfig). Up to 4.15 nothing brings it there: kubelets work on until they reconnect and then fail with "x509: certificate signed by unknown authority". From 4.16 the machine-config-daemon writes both files.
+Compare the certificate-authority-data of both files on every node with the ConfigMap openshift-config-managed/kube-apiserver-server-ca.`,
+			Run: apiCADelivered,
+		},
+		{
+			ID:    "certificate-expired",
+			Title: "no certificate in use has expired",
+			Doc: `Looks at each certificate that a component shows (a serving or client certificate, a signer) and at CA bundles in which every CA has expired.
+An expired certificate is refused by everyone who checks it. Renew it where it comes from; where an operator renews it by itself, find out why it did not.`,
+			Run: expired,
+		},
+		{
+			ID:    "certificate-not-yet-valid",
+			Title: "every certificate in use is valid already",
+			Doc: `A certificate whose notBefore lies ahead is refused until then. Mostly a clock is wrong: the one of the machine that signed it, or the one of the machine that reads it.
+Compare the clocks before anything else.`,
+			Run: notYetValid,
+		},
+		{
+			ID:    "certificate-expiring",
+			Title: "no certificate that somebody must renew by hand ends soon",
+			Doc: `Speaks up when a certificate that nothing renews by itself has less than --expiring-within (30 d) and less than a fifth of its life left; critical below a week and a tenth.
+A short-lived certificate that its owner renews by itself is no alarm here: rotation-overdue watches those.`,
+			Run: expiring,
+		},
+		{
+			ID:    "rotation-overdue",
+			Title: "every certificate that renews itself was renewed in time",
+			Doc: `OpenShift's operators renew a certificate at its refresh period or at 80 % of its validity, whichever comes first; service-ca, cert-manager and the kubelet have rules of their own. The catalog and the certificate's annotations say which rule applies.
+A certificate that is past its time (plus a tenth, in which library-go may wait for the trust of a new signer to spread) means that its owner is not working, and an outage on the day it expires.`,
+			Run: overdue,
+		},
+		{
+			ID:    "rotation-annotations",
+			Title: "rotation annotations say what the certificate says",
+			Doc:   `library-go decides about rotation from the annotations auth.openshift.io/certificate-not-before, -not-after and -issuer alone, never from the certificate. Where they disagree, it rotates too late, or at once; where one is missing, the next sync (about a minute) regenerates the certificate.`,
+			Run:   annotations,
+		},
+		{
+			ID:    "key-matches",
+			Title: "every certificate has the key beside it",
+			Doc: `Compares the public key of the first certificate with the private key beside it (tls.crt and tls.key, x.crt and x.key, or one file of both). A server with another key fails to start or to shake hands.
+Only the public half of the key is looked at, and only its sha256 kept.`,
+			Run: keyMismatch,
+		},
+		{
+			ID:    "key-in-place",
+			Title: "private keys are only where they belong",
+			Doc:   `A private key in a ConfigMap, in a CA bundle or in a webhook's caBundle is readable by far more people than a Secret. Treat it as compromised: remove it there, and replace the certificate with one of a new key.`,
+			Run:   keyInPlace,
+		},
+		{
+			ID:    "pem-readable",
+			Title: "everything that claims to be a certificate can be read",
+			Doc:   `Truncated or mistyped PEM, two blocks run together without a newline, bytes that are no certificate. Go and OpenSSL skip or refuse such blocks without a word, so that a CA which seems to be in a bundle is not. Write the value anew from its source.`,
+			Run:   unreadable,
+		},
+		{
+			ID:    "bundle-expired-ca",
+			Title: "CA bundles hold only CAs that are valid",
+			Doc:   `A CA that has expired while others in its bundle are valid harms nobody by itself, but hides what is really trusted. Operators drop it at the next rotation; in a bundle that you keep, remove it.`,
+			Run:   bundleExpired,
+		},
+		{
+			ID:    "bundle-duplicate",
+			Title: "CA bundles hold each CA once",
+			Doc:   `The same certificate twice in one bundle: harmless, and a sign that something appends without looking. A bundle that grows that way reaches the size limit of its object one day.`,
+			Run:   bundleDuplicate,
+		},
+		{
+			ID:    "bundle-not-ca",
+			Title: "CA bundles hold CAs",
+			Doc:   `A certificate without CA:TRUE in a CA bundle verifies nothing that it is meant to issue. A self-signed one verifies itself only, which may be intended (info).`,
+			Run:   bundleNotCA,
+		},
+		{
+			ID:    "bundle-complete",
+			Title: "every bundle that is made of others holds all of their CAs",
+			Doc: `OpenShift builds bundles out of bundles and copies them: kube-apiserver-server-ca from four CAs, serviceaccount-ca and kube-root-ca.crt from that, and so on (docs/catalog.md). While a copy lacks a CA of its source, whoever reads the copy refuses what that CA signed.
+For a moment after a rotation this is normal. When it stays, the operator that copies is not working, or is blocked: for kube-root-ca.crt by a revision of kube-controller-manager that can't roll out. Never edit the copy: its owner puts it back within seconds.`,
+			Run: bundleComplete,
+		},
+		{
+			ID:    "copies-agree",
+			Title: "the CA copies in every namespace are the same",
+			Doc:   `kube-root-ca.crt and openshift-service-ca.crt are published into every namespace. A copy that differs makes pods of that namespace refuse the API server or services. The publisher overwrites changes at once, so a differing copy means that the publisher does not run or was refused.`,
+			Run:   copiesAgree,
+		},
+		{
+			ID:    "csr-answered",
+			Title: "certificate requests are answered",
+			Doc: `A CertificateSigningRequest that stays pending, or approved without a certificate, leaves a kubelet or a component without its next certificate. Look at requester and names before approving by hand: oc get csr; oc describe csr NAME; oc adm certificate approve NAME.
+A pile of requests of one node means that it asks again and again: one approval is enough, then the rest go away by themselves.`,
+			Run: csrAnswered,
+		},
+	}
+}

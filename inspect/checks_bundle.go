@@ -1,0 +1,311 @@
+package inspect
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+)
+
+// trustBundles groups the CA bundles by content: what is identical is judged
+// once.
+func trustBundles(f *Facts) [][]*Held {
+	index := map[*pki.Content]int{}
+	var out [][]*Held
+	for i := range f.Held {
+		h := &f.Held[i]
+		if h.Use != UseTrust || len(h.Content.Certs) == 0 {
+			continue
+		}
+		n, ok := index[h.Content]
+		if !ok {
+			n = len(out)
+			index[h.Content] = n
+			out = append(out, nil)
+		}
+		out[n] = append(out[n], h)
+	}
+	return out
+}
+
+// inBundles judges each distinct bundle by the certificates that pick chooses.
+func inBundles(f *Facts, severity Severity, next string, pick func([]*pki.Cert) []*pki.Cert, say func([]*pki.Cert) string) []Finding {
+	var out []Finding
+	for _, held := range trustBundles(f) {
+		picked := pick(held[0].Content.Certs)
+		if len(picked) == 0 {
+			continue
+		}
+		in, current := inForce(held)
+		finding := Finding{Severity: severity, Message: say(picked), Next: next, At: locations(in), Due: picked[0].NotAfter}
+		for _, c := range picked {
+			finding.Certs = append(finding.Certs, c.Fingerprint)
+		}
+		if !current {
+			finding.Severity = Info
+		}
+		out = append(out, finding)
+	}
+	return out
+}
+
+func bundleExpired(f *Facts) []Finding {
+	pick := func(certs []*pki.Cert) []*pki.Cert {
+		var gone []*pki.Cert
+		for _, c := range certs {
+			if c.NotAfter.Before(f.Now) {
+				gone = append(gone, c)
+			}
+		}
+		if len(gone) == len(certs) {
+			return nil // certificate-expired says it
+		}
+		return gone
+	}
+	return inBundles(f, Info, "", pick, func(gone []*pki.Cert) string {
+		return fmt.Sprintf("%d expired beside valid ones: %s", len(gone), names(gone))
+	})
+}
+
+func bundleDuplicate(f *Facts) []Finding {
+	pick := func(certs []*pki.Cert) []*pki.Cert {
+		var twice []*pki.Cert
+		seen := map[pki.Fingerprint]bool{}
+		for _, c := range certs {
+			if seen[c.Fingerprint] && !slices.Contains(twice, c) {
+				twice = append(twice, c)
+			}
+			seen[c.Fingerprint] = true
+		}
+		return twice
+	}
+	return inBundles(f, Info, "", pick, func(twice []*pki.Cert) string {
+		return fmt.Sprintf("%d more than once: %s", len(twice), names(twice))
+	})
+}
+
+func bundleNotCA(f *Facts) []Finding {
+	notCA := func(selfSigned bool) func([]*pki.Cert) []*pki.Cert {
+		return func(certs []*pki.Cert) []*pki.Cert {
+			var out []*pki.Cert
+			for _, c := range certs {
+				if !c.IsCA && c.SelfSigned == selfSigned {
+					out = append(out, c)
+				}
+			}
+			return out
+		}
+	}
+	out := inBundles(f, Warning, "put the issuer's certificate there instead", notCA(false), func(certs []*pki.Cert) string {
+		return fmt.Sprintf("%d without CA:TRUE, which verify nothing: %s", len(certs), names(certs))
+	})
+	return append(out, inBundles(f, Info, "", notCA(true), func(certs []*pki.Cert) string {
+		return fmt.Sprintf("%d self-signed without CA:TRUE, which verify themselves only: %s", len(certs), names(certs))
+	})...)
+}
+
+// names lists certificates, the first three by name.
+func names(certs []*pki.Cert) string {
+	var out []string
+	for i, c := range certs {
+		if i == 3 {
+			out = append(out, fmt.Sprintf("%d more", len(certs)-3))
+			break
+		}
+		out = append(out, name(c))
+	}
+	return strings.Join(out, ", ")
+}
+
+// bundleComplete compares each aggregate of the catalog with its parts.
+func bundleComplete(f *Facts) []Finding {
+	var out []Finding
+	byObject := f.byObject()
+	for _, a := range catalog.Aggregates() {
+		if a.In.Holds(f.Snapshot.Cluster.Versions) != catalog.Yes {
+			continue
+		}
+		wanted := map[pki.Fingerprint]source{}
+		for _, part := range a.Parts {
+			for _, h := range byObject[objectKey(part)] {
+				for _, c := range wantedOf(f, h, part) {
+					if _, ok := wanted[c.Fingerprint]; !ok {
+						wanted[c.Fingerprint] = source{c, h.At}
+					}
+				}
+			}
+		}
+		out = append(out, lacking(a, f.targets(a.Target, byObject), wanted)...)
+	}
+	return out
+}
+
+// source is a certificate that a bundle must hold, and where it comes from.
+type source struct {
+	cert *pki.Cert
+	at   pki.Location
+}
+
+// wantedOf returns the unexpired CAs of a part.
+func wantedOf(f *Facts, h *Held, part catalog.Ref) []*pki.Cert {
+	if part.Key != "" && part.Key != h.At.Key || h.Use == UseRecord {
+		return nil
+	}
+	var out []*pki.Cert
+	for _, c := range h.Content.Certs {
+		if c.IsCA && !c.NotAfter.Before(f.Now) {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// lacking makes one finding for all targets that lack the same certificates.
+func lacking(a catalog.Aggregate, targets []*Held, wanted map[pki.Fingerprint]source) []Finding {
+	groups := map[string]*Finding{}
+	var order []string
+	for _, t := range targets {
+		has := map[pki.Fingerprint]bool{}
+		for _, c := range t.Content.Certs {
+			has[c.Fingerprint] = true
+		}
+		var missing []source
+		for fp, s := range wanted {
+			if !has[fp] {
+				missing = append(missing, s)
+			}
+		}
+		if len(missing) == 0 {
+			continue
+		}
+		slices.SortFunc(missing, func(x, y source) int {
+			return strings.Compare(x.cert.Subject+x.cert.Fingerprint.String(), y.cert.Subject+y.cert.Fingerprint.String())
+		})
+		id := ""
+		for _, m := range missing {
+			id += m.cert.Fingerprint.Short()
+		}
+		g := groups[id]
+		if g == nil {
+			g = lackingFinding(a, missing)
+			groups[id] = g
+			order = append(order, id)
+		}
+		g.At = append(g.At, t.At)
+	}
+	var out []Finding
+	for _, id := range order {
+		out = append(out, *groups[id])
+	}
+	return out
+}
+
+func lackingFinding(a catalog.Aggregate, missing []source) *Finding {
+	certs := make([]*pki.Cert, len(missing))
+	from := map[string]bool{}
+	for i, m := range missing {
+		certs[i] = m.cert
+		from[m.at.String()] = true
+	}
+	var sources []string
+	for s := range from {
+		sources = append(sources, s)
+	}
+	slices.Sort(sources)
+	g := &Finding{
+		Severity: Warning, Due: certs[0].NotBefore,
+		Message: fmt.Sprintf("lacks %s of %s: its readers refuse what that CA signs", names(certs), strings.Join(sources, ", ")),
+		Next:    "do not edit the copy; find out why its owner does not update it",
+	}
+	for _, c := range certs {
+		g.Certs = append(g.Certs, c.Fingerprint)
+	}
+	if p, ok := catalog.Lookup(a.Target.Kind, a.Target.Namespace, a.Target.Name, a.Target.Key, catalog.Versions{}); ok {
+		g.Next = "do not edit the copy; find out why " + p.Owner + " does not update it" + clusterOperatorHint(p.Owner)
+	}
+	return g
+}
+
+// objectKey is a place without its key, "*" namespaces kept as they are.
+func objectKey(r catalog.Ref) catalog.Ref { r.Key = ""; return r }
+
+func (f *Facts) byObject() map[catalog.Ref][]*Held {
+	m := map[catalog.Ref][]*Held{}
+	for i := range f.Held {
+		h := &f.Held[i]
+		if h.Revision > 0 {
+			continue
+		}
+		k := catalog.Ref{Kind: string(h.At.Kind), Namespace: h.At.Namespace, Name: h.At.Name}
+		m[k] = append(m[k], h)
+	}
+	return m
+}
+
+// targets are the places of an aggregate: one object, or its copies in all
+// namespaces.
+func (f *Facts) targets(r catalog.Ref, byObject map[catalog.Ref][]*Held) []*Held {
+	var out []*Held
+	take := func(held []*Held) {
+		for _, h := range held {
+			if r.Key == "" || r.Key == h.At.Key {
+				out = append(out, h)
+			}
+		}
+	}
+	if r.Namespace != "*" {
+		take(byObject[objectKey(r)])
+		return out
+	}
+	for i := range f.Held {
+		h := &f.Held[i]
+		if string(h.At.Kind) == r.Kind && h.At.Name == r.Name {
+			take([]*Held{h})
+		}
+	}
+	return out
+}
+
+// publishedCopies are ConfigMaps that a publisher writes into every namespace.
+func publishedCopies() []string { return []string{"kube-root-ca.crt", "openshift-service-ca.crt"} }
+
+// copiesAgree finds published copies that differ from most.
+func copiesAgree(f *Facts) []Finding {
+	var out []Finding
+	for _, published := range publishedCopies() {
+		groups := map[*pki.Content][]*Held{}
+		var order []*pki.Content
+		for i := range f.Held {
+			h := &f.Held[i]
+			if h.At.Kind != "ConfigMap" || h.At.Name != published {
+				continue
+			}
+			if groups[h.Content] == nil {
+				order = append(order, h.Content)
+			}
+			groups[h.Content] = append(groups[h.Content], h)
+		}
+		if len(order) < 2 {
+			continue
+		}
+		slices.SortStableFunc(order, func(a, b *pki.Content) int { return len(groups[b]) - len(groups[a]) })
+		most := order[0]
+		for _, c := range order[1:] {
+			message := fmt.Sprintf("%s differs from the %d other copies: holds %s, they hold %s", published, len(groups[most]), contentNames(c), contentNames(most))
+			out = append(out, Finding{
+				Severity: Warning, At: locations(groups[c]), Message: message,
+				Next: "do not edit it, its publisher overwrites it; look whether the publisher runs: kubectl -n " + groups[c][0].At.Namespace + " get configmap " + published + " -o yaml",
+			})
+		}
+	}
+	return out
+}
+
+func contentNames(c *pki.Content) string {
+	if len(c.Certs) == 0 {
+		return "no readable certificate"
+	}
+	return names(c.Certs)
+}

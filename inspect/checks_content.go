@@ -1,0 +1,190 @@
+package inspect
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+)
+
+// keyMismatch looks at each identity and the keys that belong to it by name.
+func keyMismatch(f *Facts) []Finding {
+	byPlace := map[pki.Location]*Held{}
+	for i := range f.Held {
+		byPlace[f.Held[i].At] = &f.Held[i]
+	}
+	var out []Finding
+	for i := range f.Held {
+		h := &f.Held[i]
+		if h.Use == UseTrust || h.Use == UseRecord || len(h.Content.Certs) == 0 {
+			continue
+		}
+		keys := h.Content.Keys
+		for _, at := range keyPlaces(h.At) {
+			if k := byPlace[at]; k != nil {
+				keys = append(keys[:len(keys):len(keys)], k.Content.Keys...)
+			}
+		}
+		if message := mismatch(h.Content.Certs, keys); message != "" {
+			severity := Critical
+			if h.Superseded {
+				severity = Info
+			}
+			out = append(out, Finding{
+				Severity: severity, At: []pki.Location{h.At}, Certs: []pki.Fingerprint{h.Content.Certs[0].Fingerprint}, Message: message,
+				Next: "put certificate and key of one pair there; where an operator keeps them, delete the object so that it makes both anew",
+			})
+		}
+	}
+	return out
+}
+
+// keyPlaces are where the key of a certificate is kept, by its name.
+func keyPlaces(at pki.Location) []pki.Location {
+	other := at
+	switch {
+	case strings.HasSuffix(at.Field, "client-certificate-data"):
+		other.Field = strings.TrimSuffix(at.Field, "certificate-data") + "key-data"
+		return []pki.Location{other}
+	case at.Key == "" || at.Field != "":
+		return nil
+	}
+	var out []pki.Location
+	stem, ext := at.Key, ""
+	if i := strings.LastIndexByte(at.Key, '.'); i >= 0 {
+		stem, ext = at.Key[:i], at.Key[i:]
+	}
+	if ext == ".crt" || ext == ".pem" || ext == ".cert" || ext == ".cer" {
+		for _, name := range []string{stem + ".key", stem + "-key.pem", strings.TrimSuffix(stem, "cert") + "key" + ext} {
+			if name != at.Key {
+				other.Key = name
+				out = append(out, other)
+			}
+		}
+	}
+	return out
+}
+
+// mismatch compares the first certificate with the keys that could be its.
+// Encrypted keys answer nothing.
+func mismatch(certs []*pki.Cert, keys []pki.Key) string {
+	var readable []pki.Key
+	for _, k := range keys {
+		if !k.Encrypted && k.SPKI != (pki.Fingerprint{}) {
+			readable = append(readable, k)
+		}
+	}
+	if len(readable) == 0 {
+		return ""
+	}
+	for n, c := range certs {
+		for _, k := range readable {
+			switch {
+			case k.SPKI != c.SPKI:
+			case n == 0:
+				return ""
+			default:
+				return fmt.Sprintf("the key belongs to certificate %d, %s, not to the first one, %s: a server shows the first", n+1, name(c), name(certs[0]))
+			}
+		}
+	}
+	return fmt.Sprintf("%s and the key beside it do not belong together", name(certs[0]))
+}
+
+// keyInPlace finds private keys where many may read them.
+func keyInPlace(f *Facts) []Finding {
+	var out []Finding
+	for i := range f.Held {
+		h := &f.Held[i]
+		if len(h.Content.Keys) == 0 {
+			continue
+		}
+		where := ""
+		switch {
+		case h.At.Kind == "ConfigMap":
+			where = "a ConfigMap"
+		case h.Use == UseTrust && h.At.Kind != pki.KindFile:
+			where = "a CA bundle"
+		case h.At.Kind != "Secret" && h.At.Kind != pki.KindFile:
+			where = "an object of kind " + string(h.At.Kind)
+		default:
+			continue
+		}
+		severity, what := Critical, "a private key"
+		if h.Content.Keys[0].Encrypted {
+			severity, what = Warning, "an encrypted private key"
+		}
+		out = append(out, Finding{
+			Severity: severity, At: []pki.Location{h.At}, Message: fmt.Sprintf("%s (%s) lies in %s", what, h.Content.Keys[0].Algorithm, where),
+			Next: "treat it as compromised: replace its certificate with one of a new key, kept in a Secret, then remove it here",
+		})
+	}
+	return out
+}
+
+// unreadable reports what claims to be a certificate and is none. Identical
+// values are one finding.
+func unreadable(f *Facts) []Finding {
+	groups := map[*pki.Content]*Finding{}
+	var order []*pki.Content
+	for i := range f.Held {
+		h := &f.Held[i]
+		if len(h.Content.Bad) == 0 {
+			continue
+		}
+		g := groups[h.Content]
+		if g == nil {
+			g = &Finding{Severity: unreadableSeverity(h), Message: unreadableMessage(h.Content), Next: "write the value anew from where it comes from"}
+			groups[h.Content] = g
+			order = append(order, h.Content)
+		}
+		g.Severity = max(g.Severity, unreadableSeverity(h))
+		g.At = append(g.At, h.At)
+	}
+	var out []Finding
+	for _, c := range order {
+		out = append(out, *groups[c])
+	}
+	return append(out, badRequests(f)...)
+}
+
+// unreadableSeverity: text that merely speaks of certificates (a template, a
+// manual) is worth knowing; a bundle or an identity that can't be read harms.
+func unreadableSeverity(h *Held) Severity {
+	switch {
+	case h.Superseded:
+		return Info
+	case h.Use != UseOther || h.Known || len(h.Content.Certs) > 0:
+		return Warning
+	}
+	return Info
+}
+
+func unreadableMessage(c *pki.Content) string {
+	b := c.Bad[0]
+	where := "the value"
+	if b.Index >= 0 {
+		where = fmt.Sprintf("block %d", b.Index+1)
+	}
+	s := fmt.Sprintf("%s (%s): %s", where, b.Type, b.Reason)
+	if more := len(c.Bad) - 1; more > 0 {
+		s += fmt.Sprintf("; and %d more", more)
+	}
+	if len(c.Certs) > 0 {
+		s += fmt.Sprintf("; %d certificates beside it can be read", len(c.Certs))
+	}
+	return s
+}
+
+func badRequests(f *Facts) []Finding {
+	var out []Finding
+	for _, r := range f.Snapshot.Requests {
+		if r.Bad != "" {
+			out = append(out, Finding{
+				Severity: Warning, At: []pki.Location{{Kind: r.Object.Kind, Name: r.Object.Name, Field: "spec.request"}},
+				Message: r.Bad, Next: "kubectl describe csr " + r.Object.Name,
+			})
+		}
+	}
+	return out
+}

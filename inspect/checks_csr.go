@@ -1,0 +1,68 @@
+package inspect
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+)
+
+// pendingLong is how long a request may wait: approvers that work answer within
+// seconds.
+const pendingLong = 10 * time.Minute
+
+// csrAnswered groups requests by who asks whom, and what came of it.
+func csrAnswered(f *Facts) []Finding {
+	type group struct {
+		signer, requester string
+		condition         Condition
+	}
+	groups := map[group][]SigningRequest{}
+	var order []group
+	for _, r := range f.Snapshot.Requests {
+		waiting := r.Condition == Pending || r.Condition == Approved
+		if waiting && f.Now.Sub(r.Since) < pendingLong || r.Condition == Issued {
+			continue
+		}
+		g := group{r.Signer, r.Requester, r.Condition}
+		if groups[g] == nil {
+			order = append(order, g)
+		}
+		groups[g] = append(groups[g], r)
+	}
+	var out []Finding
+	for _, g := range order {
+		out = append(out, csrFinding(f, groups[g]))
+	}
+	return out
+}
+
+func csrFinding(f *Facts, requests []SigningRequest) Finding {
+	slices.SortFunc(requests, func(a, b SigningRequest) int { return a.Since.Compare(b.Since) })
+	first := requests[0]
+	finding := Finding{Severity: Warning, Due: first.Since}
+	for _, r := range requests {
+		finding.At = append(finding.At, pki.Location{Kind: r.Object.Kind, Name: r.Object.Name})
+	}
+	what := fmt.Sprintf("%d requests of %s to %s", len(requests), first.Requester, first.Signer)
+	if len(requests) == 1 {
+		what = fmt.Sprintf("the request of %s to %s", first.Requester, first.Signer)
+	}
+	if first.Request != nil {
+		what += fmt.Sprintf(" (%s)", first.Request.Subject)
+	}
+	switch first.Condition {
+	case Pending:
+		finding.Message = fmt.Sprintf("%s pending since %s", what, ago(f.Now, first.Since))
+		finding.Next = "look at who asks for what: kubectl describe csr " + first.Object.Name + "; if it is right: kubectl certificate approve " + first.Object.Name
+	case Approved:
+		finding.Message = fmt.Sprintf("%s approved %s, but no certificate was issued", what, ago(f.Now, first.Since))
+		finding.Next = "the signer does not work: for kubernetes.io signers that is kube-controller-manager"
+	default:
+		finding.Severity = Info
+		finding.Message = fmt.Sprintf("%s %s %s: %s", what, strings.ToLower(string(first.Condition)), ago(f.Now, first.Since), first.Reason)
+	}
+	return finding
+}

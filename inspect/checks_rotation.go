@@ -1,0 +1,143 @@
+package inspect
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+)
+
+// clusterOperatorHint names the command that shows an operator's own account of
+// its trouble. Owners that are no cluster operators get none.
+func clusterOperatorHint(owner string) string {
+	if op, ok := strings.CutSuffix(owner, "-operator"); ok && !strings.Contains(op, " ") {
+		return ": oc get clusteroperator " + strings.TrimPrefix(op, "cluster-") + " -o yaml"
+	}
+	return ""
+}
+
+// annotations compares what library-go decides from with the certificate.
+func annotations(f *Facts) []Finding {
+	var out []Finding
+	for i := range f.Held {
+		h := &f.Held[i]
+		leaf := h.leaf()
+		if leaf == nil || h.At.Key != "tls.crt" || h.Superseded || !managed(h) {
+			continue
+		}
+		if problems := disagreements(h, leaf); len(problems) > 0 {
+			severity, next := Warning, "oc get "+ref(h.At)+" -o jsonpath='{.metadata.annotations}'"
+			out = append(out, Finding{
+				Severity: severity, At: []pki.Location{h.At}, Certs: []pki.Fingerprint{leaf.Fingerprint}, Next: next, Due: leaf.NotAfter,
+				Message: fmt.Sprintf("%s: %s", name(leaf), strings.Join(problems, "; ")),
+			})
+		}
+	}
+	return out
+}
+
+// managed reports whether library-go's rotation keeps the object.
+func managed(h *Held) bool {
+	for _, a := range []string{catalog.AnnotationNotBefore, catalog.AnnotationNotAfter, catalog.AnnotationIssuer} {
+		if h.annotation(a) != "" {
+			return true
+		}
+	}
+	return false
+}
+
+func disagreements(h *Held, leaf *pki.Cert) []string {
+	var out []string
+	for _, d := range []struct {
+		key, short string
+		want       time.Time
+	}{
+		{catalog.AnnotationNotBefore, "certificate-not-before", leaf.NotBefore},
+		{catalog.AnnotationNotAfter, "certificate-not-after", leaf.NotAfter},
+	} {
+		value, ok := h.Object.Annotations[d.key]
+		switch at, err := time.Parse(time.RFC3339, value); {
+		case !ok:
+			out = append(out, "annotation "+d.short+" is missing: its owner regenerates the certificate at its next sync")
+		case err != nil:
+			out = append(out, fmt.Sprintf("annotation %s %.40q is no time: its owner regenerates the certificate at its next sync", d.short, value))
+		case !at.Equal(d.want):
+			out = append(out, fmt.Sprintf("annotation %s says %s, the certificate %s", d.short, day(at), day(d.want)))
+		}
+	}
+	if issuer, ok := h.Object.Annotations[catalog.AnnotationIssuer]; ok && issuer != commonName(leaf.Issuer) {
+		out = append(out, fmt.Sprintf("annotation certificate-issuer says %.80q, the certificate %q", issuer, commonName(leaf.Issuer)))
+	}
+	return out
+}
+
+// ref names an object as kubectl takes it: "-n ns secret/name".
+func ref(at pki.Location) string {
+	s := strings.ToLower(string(at.Kind)) + "/" + at.Name
+	if at.Namespace != "" {
+		s = "-n " + at.Namespace + " " + s
+	}
+	return s
+}
+
+// apiCADelivered tells the story of okd#1881 as far as the API's own objects
+// do: the load balancer's signer was replaced, and this version does not bring
+// its CA to the kubelets.
+func apiCADelivered(f *Facts) []Finding {
+	v := f.Snapshot.Cluster.Versions
+	delivery, answer := catalog.DeliveryOf(catalog.KubeletKubeconfigCA(), v)
+	signer := f.at(catalog.LoadBalancerSigner())
+	if answer != catalog.Yes || delivery.Delivered || signer == nil || signer.leaf() == nil {
+		return nil
+	}
+	ca := signer.leaf()
+	rotated, born := ca.NotBefore, f.Snapshot.Cluster.Created
+	if !born.IsZero() && rotated.Sub(born) < 24*time.Hour { // the installer's own
+		return nil
+	}
+	if _, unix, found := strings.Cut(commonName(ca.Subject), "@"); born.IsZero() && (!found || unix == "") {
+		return nil // the installer's names carry no time
+	}
+	finding := Finding{
+		Severity: Warning, At: []pki.Location{signer.At}, Certs: []pki.Fingerprint{ca.Fingerprint}, Due: rotated,
+		Message: fmt.Sprintf("the CA of api and api-int was replaced %s by %s, and %s does not bring it into the kubelets' kubeconfigs", ago(f.Now, rotated), name(ca), version(v)),
+		Next: "before the API's certificate is signed by it (up to 15 days later), put the CAs of ConfigMap openshift-config-managed/kube-apiserver-server-ca into certificate-authority-data of " +
+			"/etc/kubernetes/kubeconfig and /var/lib/kubelet/kubeconfig on every node",
+	}
+	if leaf := f.at(catalog.InternalLoadBalancerServing()); leaf != nil && leaf.leaf() != nil && signedBy(leaf.leaf(), ca) {
+		finding.Severity = Critical
+		finding.At = append(finding.At, leaf.At)
+		finding.Certs = append(finding.Certs, leaf.leaf().Fingerprint)
+		finding.Message += fmt.Sprintf("; api-int shows a certificate signed by it since %s: a kubelet that reconnects or restarts without it fails with x509: certificate signed by unknown authority", day(leaf.leaf().NotBefore))
+		finding.Next = "on every node, put the CAs of ConfigMap openshift-config-managed/kube-apiserver-server-ca into certificate-authority-data of both " +
+			"/etc/kubernetes/kubeconfig and /var/lib/kubelet/kubeconfig (keep the old ones), then restart the kubelet: masters first, one at a time. Do not restart kubelets or nodes before"
+	}
+	return []Finding{finding}
+}
+
+func version(v catalog.Versions) string {
+	if v.Cluster != "" {
+		return v.Cluster
+	}
+	return "this version"
+}
+
+// signedBy verifies the signature of one certificate with the key of another.
+func signedBy(leaf, ca *pki.Cert) bool {
+	l, errL := leaf.X509()
+	c, errC := ca.X509()
+	return errL == nil && errC == nil && l.CheckSignatureFrom(c) == nil
+}
+
+// at returns the bundle at a place of the catalog; nil if none was read.
+func (f *Facts) at(r catalog.Ref) *Held {
+	for i := range f.Held {
+		h := &f.Held[i]
+		if string(h.At.Kind) == r.Kind && h.At.Namespace == r.Namespace && h.At.Name == r.Name && (r.Key == "" || h.At.Key == r.Key) {
+			return h
+		}
+	}
+	return nil
+}

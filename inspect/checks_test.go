@@ -1,0 +1,257 @@
+package inspect
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
+)
+
+// verdictCase is one fixture and what a check must say of it. An empty severity
+// means: nothing.
+type verdictCase struct {
+	check    string
+	name     string
+	given    *fixture
+	severity string
+	says     string // part of the message
+	places   int    // how many the finding names; 0: not looked at
+}
+
+const (
+	operatorNS = "openshift-kube-apiserver-operator"
+	targetNS   = "openshift-kube-apiserver"
+	managedNS  = "openshift-config-managed"
+)
+
+func from(days int) time.Time { return noon.Add(time.Duration(days) * fixtureDay) }
+
+func TestChecks(t *testing.T) {
+	t.Parallel()
+	judged := map[string]map[bool]bool{} // check -> found anything -> seen
+	for _, c := range verdictCases() {
+		if judged[c.check] == nil {
+			judged[c.check] = map[bool]bool{}
+		}
+		judged[c.check][c.severity != ""] = true
+		t.Run(c.check+"/"+strings.ReplaceAll(c.name, " ", "_"), func(t *testing.T) {
+			got := c.given.findings(t, c.check)
+			switch {
+			case c.severity == "" && len(got) > 0:
+				t.Fatalf("want nothing, got %v: %s at %v", got[0].Severity, got[0].Message, got[0].At)
+			case c.severity == "":
+			case len(got) != 1:
+				t.Fatalf("want one finding, got %d: %+v", len(got), got)
+			case got[0].Severity.String() != c.severity:
+				t.Errorf("severity %s, want %s: %s", got[0].Severity, c.severity, got[0].Message)
+			case !strings.Contains(got[0].Message, c.says):
+				t.Errorf("message %q does not say %q", got[0].Message, c.says)
+			case c.places > 0 && len(got[0].At) != c.places:
+				t.Errorf("names %d places, want %d: %v", len(got[0].At), c.places, got[0].At)
+			}
+		})
+	}
+	for _, c := range Checks() {
+		if !judged[c.ID][true] || !judged[c.ID][false] {
+			t.Errorf("check %s needs a fixture that passes and one that fails", c.ID)
+		}
+	}
+}
+
+func TestCheckTexts(t *testing.T) {
+	t.Parallel()
+	seen := map[string]bool{}
+	for _, c := range Checks() {
+		if seen[c.ID] || c.ID != strings.ToLower(c.ID) || strings.ContainsAny(c.ID, " _") {
+			t.Errorf("id %q is not unique lower-kebab", c.ID)
+		}
+		seen[c.ID] = true
+		if c.Title == "" || strings.HasSuffix(c.Title, ".") || len(c.Doc) < 80 {
+			t.Errorf("check %s: the title is a claim without a full stop, the doc explains it", c.ID)
+		}
+	}
+}
+
+func verdictCases() []verdictCase {
+	var out []verdictCase
+	for _, cases := range [][]verdictCase{timeCases(), rotationCases(), contentCases(), bundleCases(), copyCases(), requestCases()} {
+		out = append(out, cases...)
+	}
+	return out
+}
+
+func timeCases() []verdictCase {
+	ca := pkitest.NewCA("test CA", from(-3000), from(3000))
+	leaf := func(begin, end int) pkitest.Pair {
+		return ca.Issue("shop.example.com", from(begin), from(end), pkitest.DNS("shop.example.com"))
+	}
+	one := func(p pkitest.Pair) *fixture { return newFixture("").secret("shop", "tls", nil, p) }
+	ended := pkitest.NewCA("ended CA", from(-100), from(-1))
+	return []verdictCase{
+		{"certificate-expired", "a valid leaf", one(leaf(-10, 300)), "", "", 0},
+		{"certificate-expired", "a leaf that ended", one(leaf(-300, -3)), "critical", "expired 3d ago", 1},
+		{"certificate-expired", "a bundle of an ended CA alone", newFixture("").configMap("shop", "ca", "ca.crt", ended.CertPEM), "critical", "trust nobody", 1},
+		{"certificate-expired", "an ended CA beside a valid one", newFixture("").configMap("shop", "ca", "ca.crt", ended.CertPEM, ca.CertPEM), "", "", 0},
+		{"certificate-expired", "a valid leaf with an ended chain", newFixture("").object(Object{Kind: "Secret", Namespace: "shop", Name: "tls"},
+			map[string][]byte{"tls.crt": pkitest.Bundle(leaf(-10, 300).CertPEM, ended.CertPEM), "tls.key": leaf(-10, 300).KeyPEM}), "warning", "part of a chain", 1},
+		{"certificate-expired", "a certificate of a request, kept for the record", newFixture("").object(Object{Kind: "CertificateSigningRequest", Name: "csr-1"},
+			map[string][]byte{"status.certificate": leaf(-300, -3).CertPEM}), "", "", 0},
+		{"certificate-expired", "only an older revision", newFixture("4.15.1").
+			secret(targetNS, "etcd-client-3", nil, leaf(-300, -3)).secret(targetNS, "etcd-client-4", nil, leaf(-10, 300)), "info", "older static pod revisions", 1},
+
+		{"certificate-not-yet-valid", "valid from tomorrow", one(leaf(1, 300)), "critical", "valid only from 2024-06-02", 1},
+		{"certificate-not-yet-valid", "valid since yesterday", one(leaf(-1, 300)), "", "", 0},
+
+		{"certificate-expiring", "a year's certificate with 20 days left", one(leaf(-345, 20)), "warning", "ends in 20d", 1},
+		{"certificate-expiring", "a year's certificate with 3 days left", one(leaf(-362, 3)), "critical", "ends in 3d", 1},
+		{"certificate-expiring", "a year's certificate with 40 days left", one(leaf(-325, 40)), "", "", 0},
+		{"certificate-expiring", "a month's certificate in the middle of its life", one(leaf(-15, 15)), "", "", 0},
+		{"certificate-expiring", "one that its operator renews", newFixture("4.15.1").secret(targetNS, "aggregator-client", rotation(leaf(-12, 18)), leaf(-12, 18)), "", "", 0},
+	}
+}
+
+func rotationCases() []verdictCase {
+	ca := pkitest.NewCA("test CA", from(-3000), from(3000))
+	leaf := func(begin, end int) pkitest.Pair { return ca.Issue("localhost", from(begin), from(end)) }
+	localhost := func(annotations map[string]string, p pkitest.Pair) *fixture {
+		return newFixture("4.15.1").secret(targetNS, "localhost-serving-cert-certkey", annotations, p)
+	}
+	young, late := leaf(-10, 20), leaf(-17, 13)
+	rotated := pkitest.NewCA(operatorNS+"_loadbalancer-serving-signer@1716400000", from(-10), from(3640))
+	installers := pkitest.NewCA("kube-apiserver-lb-signer", noon.AddDate(-4, 0, 0), noon.AddDate(6, 0, 0))
+	story := func(version string, signer, issuer *pkitest.Authority) *fixture {
+		api := issuer.Issue("api-int.example.com", from(-1), from(29))
+		return newFixture(version).
+			secret(operatorNS, "loadbalancer-serving-signer", rotation(signer.Pair), signer.Pair).
+			secret(targetNS, "internal-loadbalancer-serving-certkey", rotation(api), api)
+	}
+	return []verdictCase{
+		{"rotation-overdue", "within its refresh period", localhost(rotation(young), young), "", "", 0},
+		{"rotation-overdue", "past refresh period and signer's grace", localhost(rotation(late), late), "warning", "should have been renewed 2d", 1},
+		{"rotation-overdue", "past refresh, within the grace of a young signer", localhost(rotation(leaf(-16, 14)), leaf(-16, 14)), "", "", 0},
+		{"rotation-overdue", "about to expire", localhost(rotation(leaf(-28, 2)), leaf(-28, 2)), "critical", "expires in 2d", 1},
+		{"rotation-overdue", "an annotated refresh period goes before the catalog's", localhost(with(rotation(late), catalog.AnnotationRefreshPeriod, "600h0m0s"), late), "", "", 0},
+		{"rotation-overdue", "unknown object with rotation annotations past 80 %", newFixture("4.15.1").secret("team", "own", rotation(leaf(-90, 10)), leaf(-90, 10)), "warning", "80 % of its validity", 1},
+		{"rotation-overdue", "unknown object that nobody renews", newFixture("4.15.1").secret("team", "own", nil, leaf(-90, 10)), "", "", 0},
+
+		{"rotation-annotations", "annotations as the certificate", localhost(rotation(young), young), "", "", 0},
+		{"rotation-annotations", "another end", localhost(with(rotation(young), catalog.AnnotationNotAfter, "2024-12-24T00:00:00Z"), young), "warning", "annotation certificate-not-after says 2024-12-24", 1},
+		{"rotation-annotations", "no end", localhost(without(rotation(young), catalog.AnnotationNotAfter), young), "warning", "certificate-not-after is missing", 1},
+		{"rotation-annotations", "an end that is no time", localhost(with(rotation(young), catalog.AnnotationNotAfter, "force-regeneration"), young), "warning", "is no time", 1},
+		{"rotation-annotations", "another issuer", localhost(with(rotation(young), catalog.AnnotationIssuer, "somebody"), young), "warning", "certificate-issuer says \"somebody\"", 1},
+		{"rotation-annotations", "no annotations at all", localhost(nil, young), "", "", 0},
+
+		{"api-ca-delivered", "4.15, new signer, leaf still of the old one", story("4.15.0-0.okd-2024-01-27-070424", rotated, installers), "warning", "was replaced 10d ago", 1},
+		{"api-ca-delivered", "4.15, new signer, leaf signed by it", story("4.15.0-0.okd-2024-01-27-070424", rotated, rotated), "critical", "a kubelet that reconnects or restarts", 2},
+		{"api-ca-delivered", "4.15, the installer's signer", story("4.15.1", installers, installers), "", "", 0},
+		{"api-ca-delivered", "4.16 delivers it", story("4.16.1", rotated, rotated), "", "", 0},
+		{"api-ca-delivered", "unknown version", story("", rotated, rotated), "", "", 0},
+	}
+}
+
+func contentCases() []verdictCase {
+	ca := pkitest.NewCA("test CA", from(-3000), from(3000))
+	a, b := ca.Issue("a.example.com", from(-1), from(99)), ca.Issue("b.example.com", from(-1), from(99))
+	opaque := func(values map[string][]byte) *fixture {
+		return newFixture("").object(Object{Kind: "Secret", Namespace: "shop", Name: "x", Type: "Opaque"}, values)
+	}
+	cut := ca.CertPEM[:len(ca.CertPEM)-100]
+	return []verdictCase{
+		{"key-matches", "certificate and key of one pair", newFixture("").secret("shop", "tls", nil, a), "", "", 0},
+		{"key-matches", "the key of another", newFixture("").secret("shop", "tls", nil, pkitest.Pair{CertPEM: a.CertPEM, KeyPEM: b.KeyPEM}), "critical", "do not belong together", 1},
+		{"key-matches", "the issuer first", opaque(map[string][]byte{"tls.crt": pkitest.Bundle(ca.CertPEM, a.CertPEM), "tls.key": a.KeyPEM}), "critical", "certificate 2", 1},
+		{"key-matches", "server.crt and server.key of two pairs", opaque(map[string][]byte{"server.crt": a.CertPEM, "server.key": b.KeyPEM}), "critical", "do not belong together", 1},
+		{"key-matches", "cert.pem and key.pem of one pair", opaque(map[string][]byte{"cert.pem": a.CertPEM, "key.pem": a.KeyPEM}), "", "", 0},
+		{"key-matches", "cert.pem and key.pem of two pairs", opaque(map[string][]byte{"cert.pem": a.CertPEM, "key.pem": b.KeyPEM}), "critical", "do not belong together", 1},
+		{"key-matches", "two pairs in one secret", opaque(map[string][]byte{"a.crt": a.CertPEM, "a.key": a.KeyPEM, "b.crt": b.CertPEM, "b.key": b.KeyPEM}), "", "", 0},
+		{"key-matches", "one file of certificate and foreign key", opaque(map[string][]byte{"both.pem": pkitest.Bundle(a.CertPEM, b.KeyPEM)}), "critical", "do not belong together", 1},
+		{"key-matches", "a CA bundle beside a pair", opaque(map[string][]byte{"ca.crt": ca.CertPEM, "tls.crt": a.CertPEM, "tls.key": a.KeyPEM}), "", "", 0},
+
+		{"key-in-place", "a key in a Secret", newFixture("").secret("shop", "tls", nil, a), "", "", 0},
+		{"key-in-place", "a key in a ConfigMap", newFixture("").configMap("shop", "x", "server.pem", a.CertPEM, a.KeyPEM), "critical", "ECDSA) lies in a ConfigMap", 1},
+		{"key-in-place", "a key in a CA bundle", opaque(map[string][]byte{"ca.crt": pkitest.Bundle(ca.CertPEM, ca.KeyPEM)}), "critical", "lies in a CA bundle", 1},
+		{"key-in-place", "a key in a webhook", newFixture("").object(Object{Kind: "ValidatingWebhookConfiguration", Name: "w"},
+			map[string][]byte{"webhooks[0].clientConfig.caBundle": pkitest.Bundle(ca.CertPEM, ca.KeyPEM)}), "critical", "lies in a CA bundle", 1},
+
+		{"pem-readable", "a whole block", newFixture("").configMap("shop", "ca", "ca.crt", ca.CertPEM), "", "", 0},
+		{"pem-readable", "a block cut short", newFixture("").configMap("shop", "ca", "ca.crt", cut), "warning", "block 1", 1},
+		{"pem-readable", "the same cut block in two places", newFixture("").configMap("a", "ca", "ca.crt", cut).configMap("b", "ca", "ca.crt", cut), "warning", "block 1", 2},
+		{"pem-readable", "a manual that shows a placeholder", newFixture("").configMap("shop", "readme", "README.md", []byte("put it so:\n-----BEGIN CERTIFICATE-----\n...\n-----END CERTIFICATE-----\n")), "info", "block 1", 1},
+	}
+}
+
+func bundleCases() []verdictCase {
+	ca, other := pkitest.NewCA("test CA", from(-3000), from(3000)), pkitest.NewCA("other CA", from(-3000), from(3000))
+	ended := pkitest.NewCA("ended CA", from(-100), from(-1))
+	leaf := ca.Issue("a.example.com", from(-1), from(99))
+	alone := pkitest.SelfSigned("self.example.com", from(-1), from(99))
+	cm := func(blocks ...[]byte) *fixture {
+		return newFixture("").configMap("shop", "trust", "ca-bundle.crt", blocks...)
+	}
+	return []verdictCase{
+		{"bundle-expired-ca", "two valid CAs", cm(ca.CertPEM, other.CertPEM), "", "", 0},
+		{"bundle-expired-ca", "an ended CA beside a valid one", cm(ca.CertPEM, ended.CertPEM), "info", "\"ended CA\"", 1},
+		{"bundle-duplicate", "two CAs", cm(ca.CertPEM, other.CertPEM), "", "", 0},
+		{"bundle-duplicate", "one CA twice", cm(ca.CertPEM, other.CertPEM, ca.CertPEM), "info", "\"test CA\"", 1},
+		{"bundle-not-ca", "two CAs", cm(ca.CertPEM, other.CertPEM), "", "", 0},
+		{"bundle-not-ca", "a leaf", cm(ca.CertPEM, leaf.CertPEM), "warning", "\"a.example.com\"", 1},
+		{"bundle-not-ca", "a self-signed leaf", cm(ca.CertPEM, alone.CertPEM), "info", "verify themselves only", 1},
+	}
+}
+
+func copyCases() []verdictCase {
+	lb, localhost := pkitest.NewCA("lb", from(-3), from(3000)), pkitest.NewCA("localhost", from(-3000), from(3000))
+	ended := pkitest.NewCA("ended lb", from(-3000), from(-1))
+	parts := func() *fixture {
+		return newFixture("4.15.1").
+			configMap(operatorNS, "loadbalancer-serving-ca", "ca-bundle.crt", lb.CertPEM, ended.CertPEM).
+			configMap(operatorNS, "localhost-serving-ca", "ca-bundle.crt", localhost.CertPEM)
+	}
+	rootCA := func(f *fixture, n int, blocks ...[]byte) *fixture {
+		for i := range n {
+			f.configMap("team-"+string(rune('a'+i)), "kube-root-ca.crt", "ca.crt", blocks...)
+		}
+		return f
+	}
+	return []verdictCase{
+		{"bundle-complete", "all parts, but the expired one", parts().configMap(targetNS, "kube-apiserver-server-ca", "ca-bundle.crt", localhost.CertPEM, lb.CertPEM), "", "", 0},
+		{"bundle-complete", "without the new CA", parts().configMap(targetNS, "kube-apiserver-server-ca", "ca-bundle.crt", localhost.CertPEM), "warning", "lacks \"lb\"", 1},
+		{"bundle-complete", "the copy lacks what its source has", parts().
+			configMap(targetNS, "kube-apiserver-server-ca", "ca-bundle.crt", localhost.CertPEM, lb.CertPEM).
+			configMap(managedNS, "kube-apiserver-server-ca", "ca-bundle.crt", localhost.CertPEM), "warning", "kube-apiserver-server-ca", 1},
+		{"bundle-complete", "kube-root-ca.crt in three namespaces lacks the new CA", rootCA(newFixture("4.15.1").
+			configMap("openshift-kube-controller-manager", "serviceaccount-ca", "ca-bundle.crt", localhost.CertPEM, lb.CertPEM), 3, localhost.CertPEM), "warning", "lacks \"lb\"", 3},
+
+		{"copies-agree", "the same everywhere", rootCA(newFixture(""), 4, lb.CertPEM), "", "", 0},
+		{"copies-agree", "one namespace differs", rootCA(newFixture(""), 4, lb.CertPEM).configMap("zebra", "kube-root-ca.crt", "ca.crt", localhost.CertPEM), "warning", "differs from the 4 other copies", 1},
+	}
+}
+
+func requestCases() []verdictCase {
+	return []verdictCase{
+		{"csr-answered", "pending for a minute", newFixture("").request("csr-1", Pending, time.Minute), "", "", 0},
+		{"csr-answered", "issued long ago", newFixture("").request("csr-1", Issued, time.Hour), "", "", 0},
+		{"csr-answered", "pending for an hour", newFixture("").request("csr-1", Pending, time.Hour), "warning", "pending since 60m ago", 1},
+		{"csr-answered", "three of one node pending", newFixture("").request("csr-1", Pending, time.Hour).request("csr-2", Pending, 2*time.Hour).request("csr-3", Pending, 3*time.Hour), "warning", "3 requests of system:node:worker-1", 3},
+		{"csr-answered", "approved, never issued", newFixture("").request("csr-1", Approved, time.Hour), "warning", "no certificate was issued", 1},
+		{"csr-answered", "denied", newFixture("").request("csr-1", Denied, time.Hour), "info", "denied", 1},
+	}
+}
+
+func TestFoldKeepsListsShort(t *testing.T) {
+	t.Parallel()
+	in := func(ns string) pki.Location {
+		return pki.Location{Kind: "ConfigMap", Namespace: ns, Name: "kube-root-ca.crt", Key: "ca.crt"}
+	}
+	revision := func(n string) pki.Location {
+		return pki.Location{Kind: "Secret", Namespace: targetNS, Name: "etcd-client" + n, Key: "tls.crt"}
+	}
+	got := Fold([]pki.Location{in("a"), in("b"), in("c"), in("d"), revision("-9"), revision("-10"), revision("")})
+	want := []string{"ConfigMap/<4 namespaces>/kube-root-ca.crt[ca.crt]", "Secret/openshift-kube-apiserver/etcd-client[tls.crt]", "Secret/openshift-kube-apiserver/etcd-client-{9,10}[tls.crt]"}
+	if strings.Join(got, "\n") != strings.Join(want, "\n") {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+}

@@ -1,0 +1,163 @@
+package inspect
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+)
+
+// shown returns, for each certificate that is the leaf of an identity, the
+// places where it is. Certificates kept for the record are passed over.
+func shown(f *Facts) []Holding {
+	var out []Holding
+	for _, c := range f.Certs {
+		var in []*Held
+		for _, h := range c.In {
+			if leaf := h.leaf(); leaf != nil && leaf.Fingerprint == c.Fingerprint {
+				in = append(in, h)
+			}
+		}
+		if len(in) > 0 {
+			out = append(out, Holding{Cert: c.Cert, In: in})
+		}
+	}
+	return out
+}
+
+// atLeaf makes a finding about a certificate that is shown. Where only older
+// revisions hold it, nobody shows it any more: Info.
+func atLeaf(c Holding, severity Severity, due time.Time, message, next string) Finding {
+	in, current := inForce(c.In)
+	if !current {
+		severity = Info
+		message += "; only older static pod revisions hold it"
+		next = ""
+	}
+	return Finding{Severity: severity, Message: message, Next: next, At: locations(in), Certs: []pki.Fingerprint{c.Fingerprint}, Due: due}
+}
+
+func expired(f *Facts) []Finding {
+	var out []Finding
+	for _, c := range shown(f) {
+		if !c.NotAfter.Before(f.Now) {
+			continue
+		}
+		next := "renew it where it comes from, then replace it here"
+		if r := renewalOf(c.In[0], f.Snapshot.Cluster.Versions); r.by != "" {
+			next = r.by + " renews it by itself and did not: look at that first" + clusterOperatorHint(r.by)
+		}
+		out = append(out, atLeaf(c, Critical, c.NotAfter,
+			fmt.Sprintf("%s expired %s (%s)", name(c.Cert), ago(f.Now, c.NotAfter), day(c.NotAfter)), next))
+	}
+	return append(out, chainsExpired(f)...)
+}
+
+// chainsExpired finds identities whose leaf is valid but not its chain, and
+// bundles in which every CA has expired.
+func chainsExpired(f *Facts) []Finding {
+	var out []Finding
+	for _, c := range f.Certs {
+		if !c.NotAfter.Before(f.Now) {
+			continue
+		}
+		var chain, alone []*Held
+		for _, h := range c.In {
+			switch {
+			case h.Use == UseIdentity && h.leaf().Fingerprint != c.Fingerprint:
+				chain = append(chain, h)
+			case h.Use == UseTrust && allExpired(h, f.Now):
+				alone = append(alone, h)
+			}
+		}
+		when := fmt.Sprintf("%s (%s)", ago(f.Now, c.NotAfter), day(c.NotAfter))
+		if len(chain) > 0 {
+			out = append(out, atLeaf(Holding{c.Cert, chain}, Warning, c.NotAfter,
+				fmt.Sprintf("%s, sent along as part of a chain, expired %s", name(c.Cert), when), "replace the chain by the issuer's present certificate"))
+		}
+		if len(alone) > 0 {
+			out = append(out, atLeaf(Holding{c.Cert, alone}, Critical, c.NotAfter,
+				fmt.Sprintf("CA %s expired %s, and its bundle holds no CA that is valid: its readers trust nobody", name(c.Cert), when), "find the bundle's source, and the CA that replaced this one"))
+		}
+	}
+	return out
+}
+
+func allExpired(h *Held, now time.Time) bool {
+	for _, c := range h.Content.Certs {
+		if !c.NotAfter.Before(now) {
+			return false
+		}
+	}
+	return true
+}
+
+func notYetValid(f *Facts) []Finding {
+	var out []Finding
+	for _, c := range shown(f) {
+		if c.NotBefore.After(f.Now) {
+			out = append(out, atLeaf(c, Critical, c.NotBefore,
+				fmt.Sprintf("%s is valid only from %s (%s)", name(c.Cert), day(c.NotBefore), ago(f.Now, c.NotBefore)),
+				"compare the clocks of this machine, the nodes and whoever signed it: date -u"))
+		}
+	}
+	return out
+}
+
+// A certificate that is renewed by hand is worth a word when this share of its
+// life is left, and urgent when less is.
+const (
+	soonShare   = 5  // a fifth
+	urgentShare = 10 // a tenth
+	urgent      = 7 * 24 * time.Hour
+)
+
+func expiring(f *Facts) []Finding {
+	var out []Finding
+	for _, c := range shown(f) {
+		left := c.NotAfter.Sub(f.Now)
+		life := c.NotAfter.Sub(c.NotBefore)
+		if left < 0 || left > f.Within || left > life/soonShare || c.NotBefore.After(f.Now) {
+			continue
+		}
+		if r := renewalOf(c.In[0], f.Snapshot.Cluster.Versions); r.by != "" {
+			continue // rotation-overdue watches it
+		}
+		severity := Warning
+		if left < urgent && left < life/urgentShare {
+			severity = Critical
+		}
+		out = append(out, atLeaf(c, severity, c.NotAfter,
+			fmt.Sprintf("%s ends %s (%s), and nothing is known to renew it by itself", name(c.Cert), ago(f.Now, c.NotAfter), day(c.NotAfter)),
+			"renew it where it comes from, then replace it here"))
+	}
+	return out
+}
+
+func overdue(f *Facts) []Finding {
+	var out []Finding
+	for _, c := range shown(f) {
+		if c.NotAfter.Before(f.Now) {
+			continue // certificate-expired says it
+		}
+		in, _ := inForce(c.In)
+		r := renewalOf(in[0], f.Snapshot.Cluster.Versions)
+		if r.due.IsZero() {
+			continue
+		}
+		// library-go lets a leaf wait until its signer is older than a tenth of
+		// the refresh period; the hour is for everybody's resync
+		grace := max(r.due.Sub(c.NotBefore)/10, time.Hour)
+		if f.Now.Before(r.due.Add(grace)) {
+			continue
+		}
+		severity := Warning
+		if c.NotAfter.Sub(f.Now) < c.NotAfter.Sub(c.NotBefore)/urgentShare {
+			severity = Critical
+		}
+		out = append(out, atLeaf(c, severity, c.NotAfter,
+			fmt.Sprintf("%s should have been renewed %s by %s (%s); it expires %s", name(c.Cert), ago(f.Now, r.due), r.by, r.rule, ago(f.Now, c.NotAfter)),
+			"find out why "+r.by+" does not renew it"+clusterOperatorHint(r.by)))
+	}
+	return out
+}

@@ -1,0 +1,252 @@
+package inspect
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+)
+
+// Facts is all that a check may look at: a snapshot, the time, and what the
+// catalog says of each place. It is made once and never changed.
+type Facts struct {
+	Snapshot Snapshot
+	Now      time.Time
+	Within   time.Duration // how near an end of validity is worth saying
+	Held     []Held        // one for each of Snapshot.Bundles
+	Certs    []Holding     // one for each distinct certificate, by subject
+}
+
+// Use is what the certificates at a place are there for.
+type Use string
+
+// The uses. A place whose use can't be told is UseOther: checks that need to
+// know pass it over.
+const (
+	UseOther    Use = ""
+	UseIdentity Use = "identity" // shown to others: the leaf first, its chain after it
+	UseTrust    Use = "trust"    // whom to trust: a CA bundle
+	UseRecord   Use = "record"   // kept for the record only, as in a CertificateSigningRequest
+)
+
+// Held is a bundle with what is known of its place.
+type Held struct {
+	*Bundle
+	Row   catalog.Place
+	Known bool // the catalog has a row
+	Use   Use
+	// Revision is the static pod revision that the object is a copy for, else
+	// 0; Superseded says that there is a newer one.
+	Revision   int
+	Superseded bool
+}
+
+// Holding is one certificate and the places that hold it.
+type Holding struct {
+	*pki.Cert
+	In []*Held
+}
+
+// NewFacts prepares a snapshot for judging.
+func NewFacts(s Snapshot, now time.Time, within time.Duration) *Facts {
+	f := &Facts{Snapshot: s, Now: now, Within: within, Held: make([]Held, len(s.Bundles))}
+	newest := map[pki.Location]int{}
+	for i := range s.Bundles {
+		f.Held[i] = hold(&s.Bundles[i], s.Cluster.Versions)
+		if h := &f.Held[i]; h.Revision > 0 {
+			newest[h.base()] = max(newest[h.base()], h.Revision)
+		}
+	}
+	for i := range f.Held {
+		h := &f.Held[i]
+		h.Superseded = h.Revision > 0 && h.Revision < newest[h.base()]
+	}
+	f.Certs = holdings(f.Held)
+	return f
+}
+
+func holdings(held []Held) []Holding {
+	index := map[pki.Fingerprint]int{}
+	var out []Holding
+	for i := range held {
+		h := &held[i]
+		for _, c := range h.Content.Certs {
+			n, ok := index[c.Fingerprint]
+			if !ok {
+				n = len(out)
+				index[c.Fingerprint] = n
+				out = append(out, Holding{Cert: c})
+			}
+			// a bundle that holds a certificate twice is one place
+			if in := out[n].In; len(in) == 0 || in[len(in)-1] != h {
+				out[n].In = append(in, h)
+			}
+		}
+	}
+	slices.SortFunc(out, func(a, b Holding) int {
+		if c := strings.Compare(a.Subject, b.Subject); c != 0 {
+			return c
+		}
+		return slices.Compare(a.Fingerprint[:], b.Fingerprint[:])
+	})
+	return out
+}
+
+// base is the location of which a revision is a copy.
+func (h *Held) base() pki.Location {
+	at := h.At
+	if base, _, ok := catalog.RevisionOf(string(at.Kind), at.Namespace, at.Name); ok {
+		at.Name = base
+	}
+	return at
+}
+
+func hold(b *Bundle, v catalog.Versions) Held {
+	h := Held{Bundle: b}
+	at := b.At
+	if at.Kind == pki.KindFile {
+		h.Row, h.Known = catalog.Lookup(catalog.File, "", at.Path, "", v)
+		h.Known = h.Known && at.Node != "" // a file of this machine is no node's
+	} else if b.Object != nil {
+		o := catalog.Object{Kind: string(at.Kind), Namespace: at.Namespace, Name: at.Name, Type: b.Object.Type, Signer: b.Object.Signer, Labels: b.Object.Labels, Annotations: b.Object.Annotations}
+		h.Row, h.Known = catalog.LookupObject(o, at.Key, v)
+		if _, n, ok := catalog.RevisionOf(string(at.Kind), at.Namespace, at.Name); ok {
+			h.Revision = n
+		}
+	}
+	h.Use = useOf(&h)
+	return h
+}
+
+// useOf tells what a place is for: by the name of the value first (a serving
+// secret has a ca.crt beside its tls.crt), then by the catalog, then by what
+// it holds.
+func useOf(h *Held) Use {
+	switch {
+	case h.At.Kind == "CertificateSigningRequest":
+		return UseRecord
+	case namesTrust(h.At):
+		return UseTrust
+	case namesIdentity(h.At) && (!h.Known || h.Row.Role != catalog.CABundle):
+		return UseIdentity
+	}
+	if h.Known {
+		switch h.Row.Role {
+		case catalog.CABundle:
+			return UseTrust
+		case catalog.Signer, catalog.Serving, catalog.Client, catalog.Peer:
+			return UseIdentity
+		}
+	}
+	if h.Object != nil && h.Object.Labels[catalog.LabelManagedType] == catalog.ManagedCABundle {
+		return UseTrust
+	}
+	c := h.Content
+	switch {
+	case len(c.Certs) == 0:
+		return UseOther
+	case len(c.Keys) > 0:
+		return UseIdentity
+	case !slices.ContainsFunc(c.Certs, func(c *pki.Cert) bool { return !c.IsCA }):
+		return UseTrust
+	}
+	return UseOther
+}
+
+// namesTrust knows the names under which CA bundles are kept, in Kubernetes'
+// API and by wide custom.
+func namesTrust(at pki.Location) bool {
+	if strings.HasSuffix(at.Field, "certificate-authority-data") || strings.HasSuffix(at.Field, "caBundle") ||
+		strings.HasSuffix(at.Field, "certificate-authority") {
+		return true
+	}
+	name := strings.ToLower(at.Key)
+	if at.Kind == pki.KindFile {
+		name = strings.ToLower(at.Path[strings.LastIndexByte(at.Path, '/')+1:])
+	}
+	stem := strings.TrimSuffix(strings.TrimSuffix(name, ".crt"), ".pem")
+	return stem != name && (stem == "ca" || strings.HasSuffix(stem, "-ca") || strings.Contains(stem, "ca-bundle")) || name == "ca-bundle" || name == "client-ca-file" || name == "requestheader-client-ca-file"
+}
+
+func namesIdentity(at pki.Location) bool {
+	return at.Key == "tls.crt" || strings.HasSuffix(at.Field, "client-certificate-data") || strings.HasSuffix(at.Field, "client-certificate")
+}
+
+// leaf is the certificate that an identity shows: the first one.
+func (h *Held) leaf() *pki.Cert {
+	if h.Use != UseIdentity || len(h.Content.Certs) == 0 {
+		return nil
+	}
+	return h.Content.Certs[0]
+}
+
+// annotation of the object; empty where there is none.
+func (h *Held) annotation(name string) string {
+	if h.Object == nil {
+		return ""
+	}
+	return h.Object.Annotations[name]
+}
+
+// Owner says whose the place is, for people: by the catalog, else by the
+// object's own annotation; empty when nobody says.
+func (h *Held) Owner() string {
+	if h.Known {
+		return h.Row.Owner
+	}
+	return h.annotation(catalog.AnnotationOwningComponent)
+}
+
+// renewal is what is known of how a certificate at a place is renewed.
+type renewal struct {
+	by   string    // who renews it; empty: nobody does by itself
+	due  time.Time // when, if all goes well; zero where no rule is known
+	rule string    // the rule, for people
+}
+
+// renewalOf tells how the leaf of h is renewed: by what its own annotations
+// say, else by the catalog's row for the version that runs.
+func renewalOf(h *Held, v catalog.Versions) renewal {
+	leaf := h.leaf()
+	if leaf == nil {
+		return renewal{}
+	}
+	owner := h.Owner()
+	if owner == "" {
+		owner = "its operator"
+	}
+	life := catalog.Lifetime{Share: 80, By: owner}
+	rule := "80 % of its validity"
+	managed := h.annotation(catalog.AnnotationNotAfter) != "" || h.annotation(catalog.AnnotationNotBefore) != ""
+	row, answer := h.Row.Lifetime(v)
+	switch period, err := time.ParseDuration(h.annotation(catalog.AnnotationRefreshPeriod)); {
+	case err == nil && period > 0:
+		life.Refresh = period
+		rule = "its refresh period of " + days(period)
+	case h.Known && answer == catalog.Yes:
+		life = row
+		rule = ruleOf(row)
+	case managed:
+	case h.Known && answer == catalog.Unknown:
+		return renewal{by: owner}
+	default:
+		return renewal{}
+	}
+	due, ok := life.RenewedBy(leaf.NotBefore, leaf.NotAfter)
+	if !ok {
+		return renewal{}
+	}
+	return renewal{by: life.By, due: due, rule: rule}
+}
+
+func ruleOf(l catalog.Lifetime) string {
+	switch {
+	case l.Refresh > 0:
+		return "its refresh period of " + days(l.Refresh)
+	case l.Share > 0:
+		return "its share of validity"
+	}
+	return "its end"
+}

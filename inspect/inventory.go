@@ -1,0 +1,392 @@
+package inspect
+
+import (
+	"cmp"
+	"crypto/x509"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+)
+
+// InventoryAPIVersion and InventoryKind name the document that inspect prints
+// as JSON and YAML. It only gains fields (docs/output.md).
+const (
+	InventoryAPIVersion = "certrot/v1alpha1"
+	InventoryKind       = "Inventory"
+)
+
+// Inventory is what inspect answers: every certificate and bundle in scope, the
+// findings, and what could not be read.
+type Inventory struct {
+	APIVersion   string             `json:"apiVersion"`
+	Kind         string             `json:"kind"`
+	Cluster      InventoryCluster   `json:"cluster"`
+	Taken        time.Time          `json:"taken"` // when the facts were read
+	Now          time.Time          `json:"now"`   // the time for which they are judged
+	Reads        []InventoryRead    `json:"reads"`
+	Certificates []InventoryCert    `json:"certificates"`
+	Bundles      []InventoryBundle  `json:"bundles"`
+	Requests     []InventoryRequest `json:"requests"`
+	Findings     []InventoryFinding `json:"findings"`
+	Gaps         []InventoryGap     `json:"gaps"`
+}
+
+// InventoryCluster says which cluster it is.
+type InventoryCluster struct {
+	Server     string            `json:"server,omitempty"`
+	Context    string            `json:"context,omitempty"`
+	Version    string            `json:"version,omitempty"`    // OpenShift's or OKD's
+	Kubernetes string            `json:"kubernetes,omitempty"` // git version
+	Operators  map[string]string `json:"operators,omitempty"`
+	Topology   string            `json:"topology,omitempty"`
+	Platform   string            `json:"platform,omitempty"`
+	Created    *time.Time        `json:"created,omitempty"`
+	Synthetic  string            `json:"synthetic,omitempty"` // the facts are made up, and why
+}
+
+// InventoryRead says what was read.
+type InventoryRead struct {
+	What    string `json:"what"`
+	Where   string `json:"where,omitempty"` // empty: the whole cluster
+	Objects int    `json:"objects"`
+	Note    string `json:"note,omitempty"`
+}
+
+// InventoryCert is one certificate and every place that holds it.
+type InventoryCert struct {
+	SHA256         pki.Fingerprint `json:"sha256"` // of the DER
+	Subject        string          `json:"subject"`
+	Issuer         string          `json:"issuer"`
+	Serial         string          `json:"serial"` // hex
+	NotBefore      time.Time       `json:"notBefore"`
+	NotAfter       time.Time       `json:"notAfter"`
+	IsCA           bool            `json:"isCA"`
+	SelfSigned     bool            `json:"selfSigned"`
+	DNSNames       []string        `json:"dnsNames,omitempty"`
+	IPAddresses    []string        `json:"ipAddresses,omitempty"`
+	OtherNames     []string        `json:"otherNames,omitempty"`
+	Usages         []string        `json:"usages,omitempty"`
+	PublicKey      string          `json:"publicKey"`
+	Signature      string          `json:"signatureAlgorithm"`
+	SubjectKeyID   string          `json:"subjectKeyId,omitempty"`
+	AuthorityKeyID string          `json:"authorityKeyId,omitempty"`
+	Locations      []pki.Location  `json:"locations"`
+	Owner          string          `json:"owner,omitempty"`
+	Role           string          `json:"role,omitempty"`
+	RenewedBy      string          `json:"renewedBy,omitempty"` // who renews it by itself
+	RenewalDue     *time.Time      `json:"renewalDue,omitempty"`
+
+	cert *pki.Cert
+}
+
+// X509 parses the certificate.
+func (c *InventoryCert) X509() (*x509.Certificate, error) { return c.cert.X509() }
+
+// Name is how people call the certificate: its common name, else its subject
+// or first name.
+func (c *InventoryCert) Name() string {
+	if cn := commonName(c.Subject); cn != "" {
+		return cn
+	}
+	if len(c.DNSNames) > 0 {
+		return c.DNSNames[0]
+	}
+	return "(no subject)"
+}
+
+// InventoryBundle is what several places hold alike: a CA bundle, or a
+// certificate with its chain.
+type InventoryBundle struct {
+	Use          Use               `json:"use,omitempty"`
+	Certificates []pki.Fingerprint `json:"certificates"`  // in their order
+	Bad          int               `json:"bad,omitempty"` // blocks that can't be read
+	PrivateKeys  int               `json:"privateKeys,omitempty"`
+	Locations    []pki.Location    `json:"locations"`
+	Owner        string            `json:"owner,omitempty"`
+	Role         string            `json:"role,omitempty"`
+}
+
+// InventoryRequest is a CertificateSigningRequest.
+type InventoryRequest struct {
+	Name      string    `json:"name"`
+	Signer    string    `json:"signer"`
+	Requester string    `json:"requester"`
+	Condition Condition `json:"condition"`
+	Since     time.Time `json:"since"`
+	Subject   string    `json:"subject,omitempty"`
+	DNSNames  []string  `json:"dnsNames,omitempty"`
+	IPs       []string  `json:"ipAddresses,omitempty"`
+}
+
+// InventoryFinding is a claim that does not hold.
+type InventoryFinding struct {
+	Check        string            `json:"check"`
+	Severity     string            `json:"severity"`
+	Title        string            `json:"title"` // the claim
+	Message      string            `json:"message"`
+	Next         string            `json:"next,omitempty"`
+	Locations    []pki.Location    `json:"locations,omitempty"`
+	Certificates []pki.Fingerprint `json:"certificates,omitempty"`
+}
+
+// InventoryGap is something in scope that could not be read.
+type InventoryGap struct {
+	What   string `json:"what"`
+	Where  string `json:"where,omitempty"`
+	Reason string `json:"reason"`
+	Next   string `json:"next,omitempty"`
+}
+
+// Filter chooses what of the facts is reported. The zero Filter is everything.
+type Filter struct {
+	// Place chooses by place and object; nil: all.
+	Place func(pki.Location, *Object) bool
+	// Cert chooses certificates; nil: all. With it, findings that are not about
+	// a chosen certificate are left out.
+	Cert func(*pki.Cert) bool
+}
+
+func (fi Filter) place(at pki.Location, o *Object) bool { return fi.Place == nil || fi.Place(at, o) }
+
+// NewInventory judges the facts and reports what the filter chooses. What is
+// judged is always everything that was read.
+func NewInventory(f *Facts, fi Filter) Inventory {
+	s := &f.Snapshot
+	inv := Inventory{
+		APIVersion: InventoryAPIVersion, Kind: InventoryKind, Taken: s.Taken, Now: f.Now, Cluster: clusterOf(s.Cluster),
+		Reads: []InventoryRead{}, Certificates: []InventoryCert{}, Bundles: []InventoryBundle{},
+		Requests: []InventoryRequest{}, Findings: []InventoryFinding{}, Gaps: []InventoryGap{},
+	}
+	for _, r := range s.Reads {
+		inv.Reads = append(inv.Reads, InventoryRead(r))
+	}
+	for _, g := range s.Gaps {
+		inv.Gaps = append(inv.Gaps, InventoryGap(g))
+	}
+	chosen := map[pki.Fingerprint]bool{}
+	for _, c := range f.Certs {
+		if entry, ok := certEntry(f, c, fi); ok {
+			inv.Certificates = append(inv.Certificates, entry)
+			chosen[c.Fingerprint] = true
+		}
+	}
+	slices.SortStableFunc(inv.Certificates, func(a, b InventoryCert) int { return a.NotAfter.Compare(b.NotAfter) })
+	inv.Bundles = append(inv.Bundles, bundleEntries(f, fi, chosen)...)
+	for _, r := range s.Requests {
+		if fi.Cert == nil && fi.place(pki.Location{Kind: r.Object.Kind, Name: r.Object.Name}, r.Object) {
+			inv.Requests = append(inv.Requests, requestEntry(r))
+		}
+	}
+	objects := map[string]*Object{}
+	for i := range s.Bundles {
+		if o := s.Bundles[i].Object; o != nil {
+			objects[o.ID()] = o
+		}
+	}
+	for _, r := range s.Requests {
+		objects[r.Object.ID()] = r.Object
+	}
+	for _, found := range Judge(f) {
+		if entry, ok := findingEntry(found, fi, objects, chosen); ok {
+			inv.Findings = append(inv.Findings, entry)
+		}
+	}
+	return inv
+}
+
+func clusterOf(c Cluster) InventoryCluster {
+	out := InventoryCluster{
+		Server: c.Server, Context: c.Context, Version: c.Versions.Cluster, Kubernetes: c.Versions.Kubernetes,
+		Operators: c.Versions.Operators, Topology: c.Topology, Platform: c.Platform, Synthetic: c.Synthetic,
+	}
+	if !c.Created.IsZero() {
+		out.Created = &c.Created
+	}
+	return out
+}
+
+func certEntry(f *Facts, c Holding, fi Filter) (InventoryCert, bool) {
+	if fi.Cert != nil && !fi.Cert(c.Cert) {
+		return InventoryCert{}, false
+	}
+	e := InventoryCert{
+		SHA256: c.Fingerprint, Subject: c.Subject, Issuer: c.Issuer, Serial: c.Serial, NotBefore: c.NotBefore, NotAfter: c.NotAfter,
+		IsCA: c.IsCA, SelfSigned: c.SelfSigned, DNSNames: c.Names.DNS, IPAddresses: c.Names.IPs, OtherNames: c.Names.Others,
+		Usages: c.Usages, PublicKey: c.PublicKey, Signature: c.Signature, SubjectKeyID: c.SubjectKey, AuthorityKeyID: c.IssuerKey,
+		cert: c.Cert,
+	}
+	for _, h := range c.In {
+		if !fi.place(h.At, h.Object) {
+			continue
+		}
+		e.Locations = append(e.Locations, h.At)
+		leaf := h.leaf()
+		// the place that shows a certificate says more of it than one that
+		// trusts it
+		if shows := leaf != nil && leaf.Fingerprint == c.Fingerprint; shows && e.RenewedBy == "" {
+			e.Owner, e.Role = cmp.Or(h.Owner(), e.Owner), string(h.Row.Role)
+			if r := renewalOf(h, f.Snapshot.Cluster.Versions); r.by != "" {
+				e.RenewedBy = r.by
+				if !r.due.IsZero() {
+					e.RenewalDue = &r.due
+				}
+			}
+		}
+		e.Owner, e.Role = cmp.Or(e.Owner, h.Owner()), cmp.Or(e.Role, string(h.Row.Role))
+	}
+	return e, len(e.Locations) > 0
+}
+
+// bundleEntries reports places with more than a lone certificate, those with
+// the same content as one.
+func bundleEntries(f *Facts, fi Filter, chosen map[pki.Fingerprint]bool) []InventoryBundle {
+	type group struct {
+		content *pki.Content
+		use     Use
+	}
+	index := map[group]int{}
+	var out []InventoryBundle
+	for i := range f.Held {
+		h := &f.Held[i]
+		c := h.Content
+		if !fi.place(h.At, h.Object) || (h.Use != UseTrust && len(c.Certs) < 2 && len(c.Bad) == 0) || !anyChosen(c, fi, chosen) {
+			continue
+		}
+		g := group{c, h.Use}
+		n, ok := index[g]
+		if !ok {
+			n = len(out)
+			index[g] = n
+			e := InventoryBundle{Use: h.Use, Certificates: []pki.Fingerprint{}, Bad: len(c.Bad), PrivateKeys: len(c.Keys)}
+			for _, cert := range c.Certs {
+				e.Certificates = append(e.Certificates, cert.Fingerprint)
+			}
+			out = append(out, e)
+		}
+		e := &out[n]
+		e.Locations = append(e.Locations, h.At)
+		e.Owner, e.Role = cmp.Or(e.Owner, h.Owner()), cmp.Or(e.Role, string(h.Row.Role))
+	}
+	return out
+}
+
+func anyChosen(c *pki.Content, fi Filter, chosen map[pki.Fingerprint]bool) bool {
+	return fi.Cert == nil || slices.ContainsFunc(c.Certs, func(c *pki.Cert) bool { return chosen[c.Fingerprint] })
+}
+
+func requestEntry(r SigningRequest) InventoryRequest {
+	e := InventoryRequest{Name: r.Object.Name, Signer: r.Signer, Requester: r.Requester, Condition: r.Condition, Since: r.Since}
+	if r.Request != nil {
+		e.Subject, e.DNSNames, e.IPs = r.Request.Subject, r.Request.Names.DNS, r.Request.Names.IPs
+	}
+	return e
+}
+
+func findingEntry(found Finding, fi Filter, objects map[string]*Object, chosen map[pki.Fingerprint]bool) (InventoryFinding, bool) {
+	e := InventoryFinding{
+		Check: found.Check, Severity: found.Severity.String(), Title: TitleOf(found.Check),
+		Message: found.Message, Next: found.Next, Certificates: found.Certs,
+	}
+	if fi.Cert != nil && !slices.ContainsFunc(found.Certs, func(fp pki.Fingerprint) bool { return chosen[fp] }) {
+		return e, false
+	}
+	for _, at := range found.At {
+		o := objects[pki.Location{Kind: at.Kind, Namespace: at.Namespace, Name: at.Name}.String()]
+		if fi.place(at, o) {
+			e.Locations = append(e.Locations, at)
+		}
+	}
+	return e, len(e.Locations) > 0 || len(found.At) == 0
+}
+
+// TitleOf returns the claim of a check; empty for one that does not exist.
+func TitleOf(id string) string {
+	for _, c := range Checks() {
+		if c.ID == id {
+			return c.Title
+		}
+	}
+	return ""
+}
+
+// Worst returns the highest severity among the findings; false without any.
+func (inv *Inventory) Worst() (Severity, bool) {
+	worst, any := Info, false
+	for _, f := range inv.Findings {
+		if s, err := ParseSeverity(f.Severity); err == nil {
+			worst, any = max(worst, s), true
+		}
+	}
+	return worst, any
+}
+
+// Fold shortens a list of locations for people: revisions of one object
+// ("name-{3,4,7}") and the same name in many namespaces ("<12 namespaces>")
+// become one line each.
+func Fold(at []pki.Location) []string {
+	type group struct {
+		base pki.Location
+		any  bool // across namespaces
+	}
+	spread := map[pki.Location]int{}
+	for _, l := range at {
+		l.Namespace = ""
+		spread[l]++
+	}
+	members := map[group][]pki.Location{}
+	var order []group
+	for _, l := range at {
+		g := group{base: (&Held{Bundle: &Bundle{At: l}}).base()}
+		if everywhere := l; l.Namespace != "" {
+			everywhere.Namespace = ""
+			if spread[everywhere] > foldFrom {
+				g = group{base: everywhere, any: true}
+			}
+		}
+		if members[g] == nil {
+			order = append(order, g)
+		}
+		members[g] = append(members[g], l)
+	}
+	var out []string
+	for _, g := range order {
+		out = append(out, foldGroup(g.base, g.any, members[g])...)
+	}
+	return out
+}
+
+// foldFrom is the number of namespaces from which on names are not repeated.
+const foldFrom = 3
+
+func foldGroup(base pki.Location, everywhere bool, members []pki.Location) []string {
+	if len(members) == 1 {
+		return []string{members[0].String()}
+	}
+	if everywhere {
+		marker := base
+		marker.Namespace = "MANY"
+		return []string{strings.Replace(marker.String(), "/MANY/", "/<"+strconv.Itoa(len(members))+" namespaces>/", 1)}
+	}
+	var revisions []string
+	var out []string
+	for _, m := range members {
+		if m.Name == base.Name {
+			out = append(out, m.String())
+			continue
+		}
+		revisions = append(revisions, strings.TrimPrefix(m.Name, base.Name+"-"))
+	}
+	slices.SortFunc(revisions, func(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) })
+	switch {
+	case len(revisions) == 1:
+		base.Name += "-" + revisions[0]
+		out = append(out, base.String())
+	case len(revisions) > 1:
+		base.Name += "-REVISIONS"
+		out = append(out, strings.Replace(base.String(), "-REVISIONS", "-{"+strings.Join(revisions, ",")+"}", 1))
+	}
+	return out
+}

@@ -1,0 +1,128 @@
+package inspect
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+)
+
+// Snapshot is what was read: facts, and what could not be read. It is a value:
+// checks never change it.
+type Snapshot struct {
+	Cluster  Cluster
+	Taken    time.Time
+	Bundles  []Bundle
+	Requests []SigningRequest
+	Reads    []Read
+	Gaps     []Gap
+}
+
+// Cluster is what identifies the cluster and decides which catalog rows hold.
+type Cluster struct {
+	Server   string // the API's URL as the kubeconfig has it
+	Context  string // of the kubeconfig
+	Versions catalog.Versions
+	Topology string // Infrastructure.status.controlPlaneTopology
+	Platform string // Infrastructure.status.platformStatus.type
+	// Created is when the cluster was born (ClusterVersion's or kube-system's
+	// creation); zero when unknown.
+	Created time.Time
+	// Synthetic says, where not empty, that these facts were made up, and why.
+	Synthetic string
+}
+
+// Object is the API object that holds a Bundle: only what checks and filters
+// ask for. Annotations are limited to those that speak of certificates.
+type Object struct {
+	Kind            pki.Kind
+	Namespace, Name string
+	Type            string // of a Secret
+	Signer          string // of a CertificateSigningRequest
+	Created         time.Time
+	Labels          map[string]string
+	Annotations     map[string]string
+}
+
+// Bundle is what one place holds. Content is shared between places whose bytes
+// are the same.
+type Bundle struct {
+	At      pki.Location
+	Object  *Object // nil for files
+	Content *pki.Content
+}
+
+// Condition of a SigningRequest.
+type Condition string
+
+// The conditions of a CertificateSigningRequest, derived from its status.
+const (
+	Pending  Condition = "Pending"  // nobody decided
+	Approved Condition = "Approved" // decided, certificate not issued yet
+	Issued   Condition = "Issued"
+	Denied   Condition = "Denied"
+	Failed   Condition = "Failed"
+)
+
+// SigningRequest is a CertificateSigningRequest. The certificate that was
+// issued, if any, is a Bundle of its own at status.certificate.
+type SigningRequest struct {
+	Object    *Object
+	Signer    string // spec.signerName
+	Requester string // spec.username
+	Condition Condition
+	Since     time.Time // of the condition; the creation while pending
+	Reason    string    // of a denial or failure
+	Request   *pki.Request
+	Bad       string // why spec.request could not be read; empty when it could
+}
+
+// Read says what was read completely.
+type Read struct {
+	What    string // "secrets", "configmaps", "kubeconfig", "file"
+	Where   string // namespace or path; empty: the whole cluster
+	Objects int
+	Note    string // such as "not served by this cluster"; empty mostly
+}
+
+// Gap is something in scope that could not be read: UNKNOWN, never fine.
+type Gap struct {
+	What   string // "secrets", "node/worker-3"
+	Where  string // namespace or path; empty: the whole cluster
+	Reason string // what was tried, and what it answered
+	Next   string // what the reader can do about it
+}
+
+// Merge puts snapshots together, in order. The cluster is the first one that
+// has a server or a version; the time is the newest.
+func Merge(parts ...Snapshot) Snapshot {
+	var m Snapshot
+	for _, p := range parts {
+		if m.Cluster.Server == "" && m.Cluster.Versions.Empty() {
+			m.Cluster = p.Cluster
+		}
+		if p.Taken.After(m.Taken) {
+			m.Taken = p.Taken
+		}
+		m.Bundles = append(m.Bundles, p.Bundles...)
+		m.Requests = append(m.Requests, p.Requests...)
+		m.Reads = append(m.Reads, p.Reads...)
+		m.Gaps = append(m.Gaps, p.Gaps...)
+	}
+	return m
+}
+
+// Sort puts facts in the order of their locations, so that two readings of the
+// same cluster are the same value. Of facts at the same location (two
+// snapshots of one cluster) the order of reading is kept.
+func (s *Snapshot) Sort() {
+	slices.SortStableFunc(s.Bundles, func(a, b Bundle) int { return pki.Compare(a.At, b.At) })
+	slices.SortStableFunc(s.Requests, func(a, b SigningRequest) int { return cmp.Compare(a.Object.Name, b.Object.Name) })
+}
+
+// ID names the object, such as "Secret/ns/name".
+func (o *Object) ID() string {
+	return pki.Location{Kind: o.Kind, Namespace: o.Namespace, Name: o.Name}.String()
+}
