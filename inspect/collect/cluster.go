@@ -1,0 +1,313 @@
+package collect
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+)
+
+// namespacesAtOnce bounds the lists that run in parallel where RBAC allows
+// reading only namespace by namespace.
+const namespacesAtOnce = 10
+
+// helmRelease is the type of Secrets that hold a chart's history, compressed:
+// often most bytes of a cluster, and nothing reads certificates from there.
+const helmRelease = "helm.sh/release.v1"
+
+// Cluster reads a live cluster over its API. It lists and gets; it never
+// writes or watches.
+type Cluster struct {
+	Client  kubernetes.Interface // typed kinds; protobuf where the caller set it
+	JSON    rest.Interface       // kinds whose types would be a dependency: read as JSON, few fields
+	Scanner *pki.Scanner
+	Scope   Scope
+	// Namespace is the caller's own: what is left to read when neither all
+	// namespaces nor their list may be read.
+	Namespace string
+	// Observe is told how many objects of a resource are read so far. It may be
+	// called from several goroutines.
+	Observe func(what string, objects int)
+}
+
+// Sources returns one source for each resource in scope, to be read in
+// parallel.
+func (c *Cluster) Sources() []Source {
+	readers := map[string]func(context.Context) inspect.Snapshot{
+		"secrets":                         c.secrets,
+		"configmaps":                      c.configMaps,
+		"validatingwebhookconfigurations": c.validatingWebhooks,
+		"mutatingwebhookconfigurations":   c.mutatingWebhooks,
+		"apiservices":                     c.apiServices,
+		"customresourcedefinitions":       c.customResourceDefinitions,
+		"certificatesigningrequests":      c.signingRequests,
+	}
+	var out []Source
+	for _, r := range Resources() {
+		if c.Scope.Wants(r) {
+			out = append(out, reader{r.Plural, readers[r.Plural]})
+		}
+	}
+	return out
+}
+
+// reader is a Source made of a name and a function.
+type reader struct {
+	name    string
+	collect func(context.Context) inspect.Snapshot
+}
+
+func (r reader) Name() string                                 { return r.name }
+func (r reader) Collect(ctx context.Context) inspect.Snapshot { return r.collect(ctx) }
+
+func (c *Cluster) secrets(ctx context.Context) inspect.Snapshot {
+	return c.namespaced(ctx, "secrets", func(namespace string, t *tally) page {
+		return func(ctx context.Context, opts metav1.ListOptions) (metav1.ListMeta, error) {
+			if opts.FieldSelector == "" {
+				opts.FieldSelector = fields.OneTermNotEqualSelector("type", helmRelease).String()
+			}
+			list, err := c.Client.CoreV1().Secrets(namespace).List(ctx, opts)
+			if err != nil {
+				return metav1.ListMeta{}, err
+			}
+			for i := range list.Items {
+				s := &list.Items[i]
+				obj := objectOf("Secret", &s.ObjectMeta)
+				obj.Type = string(s.Type)
+				t.add(bundlesOf(c.Scanner, obj, s.Data, true))
+			}
+			t.count(len(list.Items))
+			return list.ListMeta, nil
+		}
+	})
+}
+
+func (c *Cluster) configMaps(ctx context.Context) inspect.Snapshot {
+	return c.namespaced(ctx, "configmaps", func(namespace string, t *tally) page {
+		return func(ctx context.Context, opts metav1.ListOptions) (metav1.ListMeta, error) {
+			list, err := c.Client.CoreV1().ConfigMaps(namespace).List(ctx, opts)
+			if err != nil {
+				return metav1.ListMeta{}, err
+			}
+			for i := range list.Items {
+				m := &list.Items[i]
+				t.add(bundlesOf(c.Scanner, objectOf("ConfigMap", &m.ObjectMeta), configMapValues(m), true))
+			}
+			t.count(len(list.Items))
+			return list.ListMeta, nil
+		}
+	})
+}
+
+func configMapValues(m *corev1.ConfigMap) map[string][]byte {
+	values := make(map[string][]byte, len(m.Data)+len(m.BinaryData))
+	for k, v := range m.Data {
+		values[k] = []byte(v)
+	}
+	for k, v := range m.BinaryData {
+		values[k] = v
+	}
+	return values
+}
+
+// tally gathers the bundles of one list, and tells the observer.
+type tally struct {
+	mu      sync.Mutex
+	what    string
+	bundles []inspect.Bundle
+	objects int
+	observe func(string, int)
+}
+
+func (t *tally) add(b []inspect.Bundle) {
+	if len(b) == 0 {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.bundles = append(t.bundles, b...)
+}
+
+func (t *tally) count(n int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.objects += n
+	if t.observe != nil {
+		t.observe(t.what, t.objects)
+	}
+}
+
+// namespaced lists a namespaced resource: all of it at once where that is
+// allowed, namespace by namespace where only that is.
+func (c *Cluster) namespaced(ctx context.Context, what string, in func(namespace string, t *tally) page) inspect.Snapshot {
+	t := &tally{what: what, observe: c.Observe}
+	if len(c.Scope.Names) > 0 {
+		return c.named(ctx, t, in)
+	}
+	l := listPages(ctx, c.options(), in(c.Scope.Namespace, t))
+	if l.err != nil && apierrors.IsForbidden(l.err) && c.Scope.Namespace == "" {
+		return c.byNamespace(ctx, t, in)
+	}
+	return t.snapshot(c.Scope.Namespace, l)
+}
+
+func (c *Cluster) options() metav1.ListOptions {
+	var opts metav1.ListOptions
+	if c.Scope.Selector != nil {
+		opts.LabelSelector = c.Scope.Selector.String()
+	}
+	return opts
+}
+
+// snapshot turns what was tallied, and how the list ended, into facts.
+func (t *tally) snapshot(where string, l listing) inspect.Snapshot {
+	s := inspect.Snapshot{Bundles: t.bundles}
+	if l.err == nil {
+		s.Reads = []inspect.Read{{What: t.what, Where: where, Objects: t.objects, Note: l.note}}
+		return s
+	}
+	if apierrors.IsNotFound(l.err) {
+		s.Reads = []inspect.Read{{What: t.what, Where: where, Note: "not served by this cluster"}}
+		return s
+	}
+	s.Gaps = []inspect.Gap{gapOf(t.what, where, t.objects, l)}
+	return s
+}
+
+// gapOf explains a list that did not come to its end.
+func gapOf(what, where string, read int, l listing) inspect.Gap {
+	g := inspect.Gap{What: what, Where: where, Reason: reason("list "+what, l.err)}
+	if read > 0 {
+		g.Reason = fmt.Sprintf("list %s: broke off after %d objects", what, read)
+		if l.left > 0 {
+			g.Reason += fmt.Sprintf(" (about %d more)", l.left)
+		}
+		g.Reason += ": " + l.err.Error()
+	}
+	switch {
+	case apierrors.IsForbidden(l.err):
+		g.Next = "ask for the cluster role cluster-reader (OpenShift) or for list on " + what + "; secrets need more than view"
+	case apierrors.IsUnauthorized(l.err):
+		g.Next = "log in again (oc login), or use a certificate kubeconfig: oc whoami; kubectl config view --minify"
+	default:
+		g.Next = "run again; if it stays, look at the API server: kubectl get --raw '/readyz?verbose'"
+	}
+	return g
+}
+
+// named reads objects by name, wherever they are in scope.
+func (c *Cluster) named(ctx context.Context, t *tally, in func(string, *tally) page) inspect.Snapshot {
+	var gaps []inspect.Gap
+	for _, name := range c.Scope.Names {
+		before := t.objects
+		opts := c.options()
+		opts.FieldSelector = fields.OneTermEqualSelector("metadata.name", name).String()
+		namespace := c.Scope.Namespace
+		l := listPages(ctx, opts, in(namespace, t))
+		if l.err != nil && apierrors.IsForbidden(l.err) && namespace == "" && c.Namespace != "" {
+			namespace = c.Namespace
+			l = listPages(ctx, opts, in(namespace, t))
+		}
+		switch {
+		case l.err != nil:
+			gaps = append(gaps, gapOf(t.what, namespace, 0, l))
+		case t.objects == before:
+			gaps = append(gaps, notFound(t.what, name, namespace))
+		}
+	}
+	return inspect.Snapshot{
+		Bundles: t.bundles,
+		Reads:   []inspect.Read{{What: t.what, Where: c.Scope.Namespace, Objects: t.objects, Note: "by name: " + strings.Join(c.Scope.Names, ", ")}},
+		Gaps:    gaps,
+	}
+}
+
+func notFound(what, name, namespace string) inspect.Gap {
+	where := "in any namespace"
+	if namespace != "" {
+		where = "in namespace " + namespace
+	}
+	return inspect.Gap{What: what, Where: namespace, Reason: fmt.Sprintf("no object named %q %s", name, where), Next: "kubectl get " + what + " -A | grep " + name}
+}
+
+// byNamespace lists in each namespace that can be seen.
+func (c *Cluster) byNamespace(ctx context.Context, t *tally, in func(string, *tally) page) inspect.Snapshot {
+	namespaces, gaps := c.namespaces(ctx)
+	var mu sync.Mutex
+	var forbidden []string
+	var g errgroup.Group
+	g.SetLimit(namespacesAtOnce)
+	for _, ns := range namespaces {
+		g.Go(func() error {
+			own := &tally{what: t.what}
+			l := listPages(ctx, c.options(), in(ns, own))
+			t.add(own.bundles)
+			t.count(own.objects)
+			mu.Lock()
+			defer mu.Unlock()
+			switch {
+			case l.err == nil:
+			case apierrors.IsForbidden(l.err):
+				forbidden = append(forbidden, ns)
+			case apierrors.IsNotFound(l.err): // the namespace went away meanwhile
+			default:
+				gaps = append(gaps, gapOf(t.what, ns, own.objects, l))
+			}
+			return nil
+		})
+	}
+	_ = g.Wait()
+	if len(forbidden) > 0 {
+		slices.Sort(forbidden)
+		gaps = append(gaps, inspect.Gap{
+			What:   t.what,
+			Where:  strings.Join(forbidden, ", "),
+			Reason: fmt.Sprintf("list %s: forbidden in the whole cluster and in %d of %d namespaces", t.what, len(forbidden), len(namespaces)),
+			Next:   "kubectl auth can-i list " + t.what + " -n " + forbidden[0],
+		})
+	}
+	return inspect.Snapshot{
+		Bundles: t.bundles,
+		Reads:   []inspect.Read{{What: t.what, Objects: t.objects, Note: fmt.Sprintf("namespace by namespace: %d of %d allowed", len(namespaces)-len(forbidden), len(namespaces))}},
+		Gaps:    gaps,
+	}
+}
+
+// namespaces returns those that can be seen: all, else OpenShift's projects of
+// this user, else the kubeconfig's own. Anything less than all is a gap.
+func (c *Cluster) namespaces(ctx context.Context) ([]string, []inspect.Gap) {
+	var names []string
+	l := listPages(ctx, metav1.ListOptions{}, func(ctx context.Context, opts metav1.ListOptions) (metav1.ListMeta, error) {
+		list, err := c.Client.CoreV1().Namespaces().List(ctx, opts)
+		if err != nil {
+			return metav1.ListMeta{}, err
+		}
+		for i := range list.Items {
+			names = append(names, list.Items[i].Name)
+		}
+		return list.ListMeta, nil
+	})
+	if l.err == nil {
+		return names, nil
+	}
+	gap := inspect.Gap{What: "namespaces", Reason: reason("list namespaces", l.err)}
+	if projects, err := c.projects(ctx); err == nil && len(projects) > 0 {
+		gap.Next = fmt.Sprintf("only the %d projects that you can see were read; certificates in others are unknown", len(projects))
+		return projects, []inspect.Gap{gap}
+	}
+	gap.Next = fmt.Sprintf("only namespace %q was read; name others with -n", c.Namespace)
+	return []string{c.Namespace}, []inspect.Gap{gap}
+}

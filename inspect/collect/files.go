@@ -1,0 +1,158 @@
+package collect
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"syscall"
+	"time"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+)
+
+// maxFile bounds the bytes read of one file, unpacked. A list of all secrets of
+// a large cluster is below it.
+const maxFile = 256 << 20
+
+// File returns the source for one file: a saved snapshot, Kubernetes objects
+// (YAML or JSON, single, list or stream), or anything that holds certificates
+// (PEM, DER, a kubeconfig …); each gzipped or not. "-" is stdin.
+type File struct {
+	Path    string
+	Stdin   io.Reader // read for "-"
+	Scanner *pki.Scanner
+}
+
+// Name is the file's path.
+func (f File) Name() string { return f.Path }
+
+// Collect reads the file. A file that can't be read is a gap.
+func (f File) Collect(context.Context) inspect.Snapshot {
+	s, err := f.Read()
+	if err != nil {
+		s.Gaps = append(s.Gaps, inspect.Gap{What: "file", Where: f.Path, Reason: err.Error()})
+	}
+	return s
+}
+
+// Read reads the file.
+func (f File) Read() (inspect.Snapshot, error) {
+	in, modified, err := f.open()
+	if err != nil {
+		return inspect.Snapshot{}, err
+	}
+	defer func() { _ = in.Close() }() // read only
+	r, packed, err := gunzip(in)
+	if err != nil {
+		return inspect.Snapshot{}, fmt.Errorf("read %s: %w", f.Path, err)
+	}
+	if head, _ := r.Peek(512); packed && isSnapshot(head) {
+		s, err := ReadSnapshot(r)
+		if err != nil {
+			return s, fmt.Errorf("read %s: %w", f.Path, err)
+		}
+		return s, nil
+	}
+	data, err := readBounded(r)
+	if err != nil {
+		return inspect.Snapshot{}, fmt.Errorf("read %s: %w", f.Path, err)
+	}
+	if isSnapshot(data[:min(len(data), 512)]) {
+		s, err := ReadSnapshot(bytes.NewReader(data))
+		if err != nil {
+			return s, fmt.Errorf("read %s: %w", f.Path, err)
+		}
+		return s, nil
+	}
+	s := f.scan(data)
+	s.Taken = modified
+	return s, nil
+}
+
+// open opens the file without ever waiting for a pipe's writer. modified is
+// when its content was written: now, where that can't be told.
+func (f File) open() (io.ReadCloser, time.Time, error) {
+	if f.Path == "-" {
+		if f.Stdin == nil {
+			return nil, time.Time{}, errors.New("read -: there is no standard input")
+		}
+		return io.NopCloser(f.Stdin), Taken(), nil
+	}
+	file, err := os.OpenFile(f.Path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, time.Time{}, err
+	}
+	info, err := file.Stat()
+	switch {
+	case err != nil:
+	case info.IsDir():
+		err = fmt.Errorf("read %s: is a directory; name the files in it", f.Path)
+	case info.Mode()&os.ModeNamedPipe != 0: // as from the shell's <(…)
+		return file, Taken(), nil
+	case !info.Mode().IsRegular():
+		err = fmt.Errorf("read %s: is neither a file nor a pipe (%s)", f.Path, info.Mode().Type())
+	default:
+		return file, info.ModTime().UTC(), nil
+	}
+	return nil, time.Time{}, errors.Join(err, file.Close())
+}
+
+// gunzip unpacks r where it is gzipped.
+func gunzip(r io.Reader) (*bufio.Reader, bool, error) {
+	buffered := bufio.NewReaderSize(r, 64<<10)
+	head, err := buffered.Peek(2)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, false, err
+	}
+	if !bytes.Equal(head, []byte{0x1f, 0x8b}) {
+		return buffered, false, nil
+	}
+	zr, err := gzip.NewReader(buffered)
+	if err != nil {
+		return nil, true, err
+	}
+	return bufio.NewReaderSize(zr, 64<<10), true, nil
+}
+
+func readBounded(r io.Reader) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(r, maxFile+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(data) > maxFile {
+		return nil, fmt.Errorf("holds more than %d MiB: split it, or take a snapshot instead: kubectl certrot snapshot -o FILE", maxFile>>20)
+	}
+	return data, nil
+}
+
+// isSnapshot looks at the beginning of a file for what WriteSnapshot puts there.
+func isSnapshot(head []byte) bool {
+	return bytes.HasPrefix(bytes.TrimSpace(head), []byte(`{"apiVersion":"certrot/`)) && bytes.Contains(head, []byte(`"kind":"`+SnapshotKind+`"`))
+}
+
+// scan reads Kubernetes objects where the data is such, else whatever it holds.
+func (f File) scan(data []byte) inspect.Snapshot {
+	s := inspect.Snapshot{Reads: []inspect.Read{{What: "file", Where: f.Path, Objects: 1}}}
+	if objects, ok := readObjects(f.Scanner, data); ok {
+		s.Bundles, s.Requests, s.Gaps = objects.Bundles, objects.Requests, objects.Gaps
+		s.Reads[0].Objects = objects.count
+		for i := range s.Gaps {
+			s.Gaps[i].Where = f.Path + ": " + s.Gaps[i].Where
+		}
+		return s
+	}
+	for _, found := range f.Scanner.Scan(data) {
+		at := pki.Location{Kind: pki.KindFile, Path: f.Path, Field: found.Field}
+		s.Bundles = append(s.Bundles, inspect.Bundle{At: at, Content: found.Content})
+	}
+	if len(s.Bundles) == 0 {
+		s.Reads[0].Note = "holds nothing that looks like a certificate"
+	}
+	return s
+}

@@ -1,0 +1,180 @@
+package collect
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	certificatesapi "k8s.io/api/certificates/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+	"sigs.k8s.io/yaml"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+)
+
+// maxYAML bounds a YAML document: parsed, it takes many times its size.
+const maxYAML = 64 << 20
+
+// manifest is what a file of Kubernetes objects holds.
+type manifest struct {
+	inspect.Snapshot
+	sc    *pki.Scanner
+	count int
+}
+
+// header is what tells an object from any other document.
+type header struct {
+	APIVersion string            `json:"apiVersion"`
+	Kind       string            `json:"kind"`
+	Metadata   metav1.ObjectMeta `json:"metadata"`
+	Items      []json.RawMessage `json:"items"`
+}
+
+// readObjects reads data as Kubernetes objects; false if its first document is
+// none. Documents further on that are none become gaps.
+func readObjects(sc *pki.Scanner, data []byte) (manifest, bool) {
+	m := manifest{sc: sc}
+	docs := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(data)))
+	for n := 1; ; n++ {
+		var raw []byte
+		var err error
+		if n == 1 && json.Valid(data) { // a JSON file is one document, and no YAML parser is needed
+			raw, docs = data, utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(nil)))
+		} else {
+			raw, err = nextDocument(docs)
+		}
+		if errors.Is(err, io.EOF) {
+			return m, m.count > 0
+		}
+		ok := false
+		if err == nil {
+			ok = m.object(raw, "")
+		}
+		switch {
+		case ok:
+		case m.count == 0:
+			return manifest{}, false
+		case err != nil:
+			m.Gaps = append(m.Gaps, inspect.Gap{What: "file", Where: fmt.Sprintf("document %d", n), Reason: err.Error()})
+		default:
+			m.Gaps = append(m.Gaps, inspect.Gap{What: "file", Where: fmt.Sprintf("document %d", n), Reason: "is no Kubernetes object: not read"})
+		}
+	}
+}
+
+// nextDocument returns the next YAML document that is not empty, as JSON.
+func nextDocument(docs *utilyaml.YAMLReader) ([]byte, error) {
+	for {
+		doc, err := docs.Read()
+		if err != nil {
+			return nil, err
+		}
+		if len(doc) > maxYAML {
+			return nil, fmt.Errorf("YAML document of %d MiB is too large to parse: use JSON (-o json)", len(doc)>>20)
+		}
+		raw, err := yaml.YAMLToJSON(doc)
+		if err != nil || !bytes.Equal(bytes.TrimSpace(raw), []byte("null")) {
+			return raw, err
+		}
+	}
+}
+
+// object reads one object, or the objects of a list. kind is the one that a
+// typed list implies for items that do not name their own.
+func (m *manifest) object(raw []byte, kind string) bool {
+	var h header
+	if err := json.Unmarshal(raw, &h); err != nil {
+		return false
+	}
+	if h.Kind == "" {
+		h.Kind = kind
+	}
+	if strings.HasSuffix(h.Kind, "List") && h.APIVersion != "" {
+		implied := strings.TrimSuffix(h.Kind, "List")
+		for _, item := range h.Items {
+			m.object(item, implied)
+		}
+		m.count++ // an empty list is one too
+		return true
+	}
+	if h.Kind == "" || h.Metadata.Name == "" {
+		return false
+	}
+	m.count++
+	obj := objectOf(pki.Kind(h.Kind), &h.Metadata)
+	if err := m.read(obj, raw); err != nil {
+		m.Gaps = append(m.Gaps, inspect.Gap{What: "file", Where: obj.ID(), Reason: err.Error()})
+	}
+	return true
+}
+
+// read scans one object as its kind wants it.
+func (m *manifest) read(obj *inspect.Object, raw []byte) error {
+	switch obj.Kind {
+	case "Secret", "ConfigMap":
+		return m.keyed(obj, raw)
+	case "CertificateSigningRequest":
+		var csr certificatesapi.CertificateSigningRequest
+		if err := json.Unmarshal(raw, &csr); err != nil {
+			return fmt.Errorf("decode %s: %w", obj.ID(), err)
+		}
+		r, issued := signingRequest(m.sc, &csr)
+		m.Requests = append(m.Requests, r)
+		m.Bundles = append(m.Bundles, issued...)
+		return nil
+	}
+	// any other kind: wherever a certificate stands in it
+	for _, f := range m.sc.Scan(raw) {
+		if strings.HasPrefix(f.Field, "metadata.") { // such as last-applied-configuration: a copy
+			continue
+		}
+		at := pki.Location{Kind: obj.Kind, Namespace: obj.Namespace, Name: obj.Name, Field: f.Field}
+		m.Bundles = append(m.Bundles, inspect.Bundle{At: at, Object: obj, Content: f.Content})
+	}
+	return nil
+}
+
+// keyed reads a Secret or ConfigMap: every key. A value that should be base64
+// and is not (an edited or redacted file) is read as it stands, and said.
+func (m *manifest) keyed(obj *inspect.Object, raw []byte) error {
+	var o struct {
+		Type       string            `json:"type"`
+		Data       map[string]string `json:"data"`
+		StringData map[string]string `json:"stringData"`
+		BinaryData map[string]string `json:"binaryData"`
+	}
+	if err := json.Unmarshal(raw, &o); err != nil {
+		return fmt.Errorf("decode %s: %w", obj.ID(), err)
+	}
+	obj.Type = o.Type
+	values := map[string][]byte{}
+	var odd []string
+	decode := func(from map[string]string, encoded bool) {
+		for k, v := range from {
+			values[k] = []byte(v)
+			if !encoded {
+				continue
+			}
+			if decoded, err := base64.StdEncoding.DecodeString(v); err == nil {
+				values[k] = decoded
+			} else {
+				odd = append(odd, k)
+			}
+		}
+	}
+	decode(o.Data, obj.Kind == "Secret")
+	decode(o.BinaryData, true)
+	decode(o.StringData, false)
+	m.Bundles = append(m.Bundles, bundlesOf(m.sc, obj, values, true)...)
+	if len(odd) > 0 {
+		return fmt.Errorf("%s: %d values are not base64, as in a redacted file: what they held is unknown", obj.ID(), len(odd))
+	}
+	return nil
+}

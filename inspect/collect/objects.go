@@ -1,0 +1,72 @@
+package collect
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+)
+
+// objectOf keeps of an object's metadata what checks and filters ask for. Other
+// annotations are left out: kubectl's last-applied-configuration can hold a
+// whole Secret.
+func objectOf(kind pki.Kind, meta *metav1.ObjectMeta) *inspect.Object {
+	o := &inspect.Object{
+		Kind: kind, Namespace: meta.Namespace, Name: meta.Name,
+		Created: meta.CreationTimestamp.UTC(), Labels: meta.Labels,
+	}
+	for k, v := range meta.Annotations {
+		if !speaksOfCertificates(k) {
+			continue
+		}
+		if o.Annotations == nil {
+			o.Annotations = map[string]string{}
+		}
+		o.Annotations[k] = v
+	}
+	return o
+}
+
+// speaksOfCertificates reports whether an annotation is one that certificate
+// controllers write or read. Their values name certificates, hosts and owners;
+// none holds a secret.
+func speaksOfCertificates(annotation string) bool {
+	domain, name, _ := strings.Cut(annotation, "/")
+	switch domain {
+	case "olmcahash":
+		return name == ""
+	case "auth.openshift.io", "certificates.openshift.io", "cert-manager.io",
+		"service.beta.openshift.io", "service.alpha.openshift.io":
+		return true
+	case "openshift.io":
+		return name == "owning-component" || name == "description"
+	case "kubernetes.io":
+		return name == "service-account.name" || name == "description"
+	}
+	return false
+}
+
+// bundlesOf scans the values of one object. keyed values (of a Secret or
+// ConfigMap) become Location.Key, others Location.Field.
+func bundlesOf(sc *pki.Scanner, obj *inspect.Object, values map[string][]byte, keyed bool) []inspect.Bundle {
+	var out []inspect.Bundle
+	for _, k := range slices.Sorted(maps.Keys(values)) {
+		for _, f := range sc.Scan(values[k]) {
+			at := pki.Location{Kind: obj.Kind, Namespace: obj.Namespace, Name: obj.Name}
+			switch {
+			case keyed:
+				at.Key, at.Field = k, f.Field
+			case f.Field == "":
+				at.Field = k
+			default:
+				at.Field = k + "." + f.Field
+			}
+			out = append(out, inspect.Bundle{At: at, Object: obj, Content: f.Content})
+		}
+	}
+	return out
+}

@@ -1,0 +1,302 @@
+package collect
+
+import (
+	"compress/gzip"
+	"encoding/json"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+)
+
+// The snapshot file is gzipped JSON, described in docs/snapshot.md. Certificates
+// are stored once, as DER; what several places share is stored once too. The
+// types here are the file's, apart from inspect's, so that a change there does
+// not change files silently.
+const (
+	// SnapshotAPIVersion is the version of the snapshot file.
+	SnapshotAPIVersion = "certrot/v1alpha1"
+	// SnapshotKind is the kind of the snapshot file.
+	SnapshotKind = "Snapshot"
+	// maxSnapshot bounds a snapshot's size when unpacked: a hundred times what
+	// the largest clusters need.
+	maxSnapshot = 1 << 30
+)
+
+type snapshotFile struct {
+	APIVersion   string        `json:"apiVersion"`
+	Kind         string        `json:"kind"`
+	Taken        time.Time     `json:"taken"`
+	Cluster      fileCluster   `json:"cluster"`
+	Certificates [][]byte      `json:"certificates"` // DER
+	Contents     []fileContent `json:"contents"`
+	Objects      []fileObject  `json:"objects"`
+	Bundles      []fileBundle  `json:"bundles"`
+	Requests     []fileRequest `json:"requests,omitempty"`
+	Reads        []fileRead    `json:"reads"`
+	Gaps         []fileGap     `json:"gaps,omitempty"`
+}
+
+type fileCluster struct {
+	Server     string            `json:"server,omitempty"`
+	Context    string            `json:"context,omitempty"`
+	Version    string            `json:"version,omitempty"`
+	Kubernetes string            `json:"kubernetes,omitempty"`
+	Plain      bool              `json:"plain,omitempty"` // known to be no OpenShift
+	Operators  map[string]string `json:"operators,omitempty"`
+	Topology   string            `json:"topology,omitempty"`
+	Platform   string            `json:"platform,omitempty"`
+	Created    time.Time         `json:"created,omitzero"`
+	Synthetic  string            `json:"synthetic,omitempty"`
+}
+
+type fileContent struct {
+	Certificates []int          `json:"certificates,omitempty"` // indices
+	Requests     []*pki.Request `json:"requests,omitempty"`
+	Keys         []fileKey      `json:"keys,omitempty"`
+	Bad          []fileBad      `json:"bad,omitempty"`
+}
+
+type fileKey struct {
+	SPKI      pki.Fingerprint `json:"spki"` // sha256 of the public half
+	Algorithm string          `json:"algorithm"`
+	Encrypted bool            `json:"encrypted,omitempty"`
+}
+
+type fileBad struct {
+	Index  int    `json:"index"`
+	Type   string `json:"type"`
+	Reason string `json:"reason"`
+}
+
+type fileObject struct {
+	Kind        pki.Kind          `json:"kind"`
+	Namespace   string            `json:"namespace,omitempty"`
+	Name        string            `json:"name"`
+	Type        string            `json:"type,omitempty"`
+	Signer      string            `json:"signer,omitempty"`
+	Created     time.Time         `json:"created,omitzero"`
+	Labels      map[string]string `json:"labels,omitempty"`
+	Annotations map[string]string `json:"annotations,omitempty"`
+}
+
+type fileBundle struct {
+	At      string `json:"at"`
+	Object  *int   `json:"object,omitempty"` // index
+	Content int    `json:"content"`          // index
+}
+
+type fileRequest struct {
+	Object    int               `json:"object"` // index
+	Signer    string            `json:"signer"`
+	Requester string            `json:"requester"`
+	Condition inspect.Condition `json:"condition"`
+	Since     time.Time         `json:"since"`
+	Reason    string            `json:"reason,omitempty"`
+	Request   *pki.Request      `json:"request,omitempty"`
+	Bad       string            `json:"bad,omitempty"`
+}
+
+type fileRead struct {
+	What    string `json:"what"`
+	Where   string `json:"where,omitempty"`
+	Objects int    `json:"objects"`
+	Note    string `json:"note,omitempty"`
+}
+
+type fileGap struct {
+	What   string `json:"what"`
+	Where  string `json:"where,omitempty"`
+	Reason string `json:"reason"`
+	Next   string `json:"next,omitempty"`
+}
+
+// WriteSnapshot writes a snapshot file. The same snapshot gives the same bytes.
+func WriteSnapshot(w io.Writer, s inspect.Snapshot) error {
+	zw, err := gzip.NewWriterLevel(w, gzip.BestCompression)
+	if err != nil {
+		return err
+	}
+	if err := json.NewEncoder(zw).Encode(packSnapshot(s)); err != nil {
+		return fmt.Errorf("encode snapshot: %w", err)
+	}
+	return zw.Close()
+}
+
+// ReadSnapshot reads what WriteSnapshot wrote, unpacked already. Certificates
+// are shared with the scanner's others.
+func ReadSnapshot(r io.Reader) (inspect.Snapshot, error) {
+	var f snapshotFile
+	limited := &io.LimitedReader{R: r, N: maxSnapshot}
+	if err := json.NewDecoder(limited).Decode(&f); err != nil {
+		if limited.N <= 0 {
+			return inspect.Snapshot{}, fmt.Errorf("snapshot is larger than %d bytes unpacked", maxSnapshot)
+		}
+		return inspect.Snapshot{}, fmt.Errorf("decode snapshot: %w", err)
+	}
+	if f.Kind != SnapshotKind || f.APIVersion != SnapshotAPIVersion {
+		return inspect.Snapshot{}, fmt.Errorf("file is a %q of version %q; this certrot reads %q of version %q", f.Kind, f.APIVersion, SnapshotKind, SnapshotAPIVersion)
+	}
+	return unpackSnapshot(&f)
+}
+
+func packSnapshot(s inspect.Snapshot) *snapshotFile {
+	f := &snapshotFile{
+		APIVersion: SnapshotAPIVersion, Kind: SnapshotKind, Taken: s.Taken,
+		Cluster: fileCluster{
+			Server: s.Cluster.Server, Context: s.Cluster.Context, Version: s.Cluster.Versions.Cluster,
+			Kubernetes: s.Cluster.Versions.Kubernetes, Plain: s.Cluster.Versions.Plain, Operators: s.Cluster.Versions.Operators,
+			Topology: s.Cluster.Topology, Platform: s.Cluster.Platform, Created: s.Cluster.Created, Synthetic: s.Cluster.Synthetic,
+		},
+		Certificates: [][]byte{}, Contents: []fileContent{}, Objects: []fileObject{}, Bundles: []fileBundle{}, Reads: []fileRead{},
+	}
+	p := packer{file: f, certs: map[pki.Fingerprint]int{}, contents: map[*pki.Content]int{}, objects: map[*inspect.Object]int{}}
+	for _, b := range s.Bundles {
+		fb := fileBundle{At: b.At.String(), Content: p.content(b.Content)}
+		if b.Object != nil {
+			i := p.object(b.Object)
+			fb.Object = &i
+		}
+		f.Bundles = append(f.Bundles, fb)
+	}
+	for _, r := range s.Requests {
+		f.Requests = append(f.Requests, fileRequest{p.object(r.Object), r.Signer, r.Requester, r.Condition, r.Since, r.Reason, r.Request, r.Bad})
+	}
+	for _, r := range s.Reads {
+		f.Reads = append(f.Reads, fileRead(r))
+	}
+	for _, g := range s.Gaps {
+		f.Gaps = append(f.Gaps, fileGap(g))
+	}
+	return f
+}
+
+// packer gives each shared value its index.
+type packer struct {
+	file     *snapshotFile
+	certs    map[pki.Fingerprint]int
+	contents map[*pki.Content]int
+	objects  map[*inspect.Object]int
+}
+
+func (p *packer) cert(c *pki.Cert) int {
+	i, ok := p.certs[c.Fingerprint]
+	if !ok {
+		i = len(p.file.Certificates)
+		p.certs[c.Fingerprint] = i
+		p.file.Certificates = append(p.file.Certificates, c.DER)
+	}
+	return i
+}
+
+func (p *packer) content(c *pki.Content) int {
+	if i, ok := p.contents[c]; ok {
+		return i
+	}
+	fc := fileContent{Requests: c.Requests}
+	for _, cert := range c.Certs {
+		fc.Certificates = append(fc.Certificates, p.cert(cert))
+	}
+	for _, k := range c.Keys {
+		fc.Keys = append(fc.Keys, fileKey(k))
+	}
+	for _, b := range c.Bad {
+		fc.Bad = append(fc.Bad, fileBad(b))
+	}
+	i := len(p.file.Contents)
+	p.contents[c] = i
+	p.file.Contents = append(p.file.Contents, fc)
+	return i
+}
+
+func (p *packer) object(o *inspect.Object) int {
+	i, ok := p.objects[o]
+	if !ok {
+		i = len(p.file.Objects)
+		p.objects[o] = i
+		p.file.Objects = append(p.file.Objects, fileObject(*o))
+	}
+	return i
+}
+
+func unpackSnapshot(f *snapshotFile) (inspect.Snapshot, error) {
+	s := inspect.Snapshot{
+		Taken: f.Taken,
+		Cluster: inspect.Cluster{
+			Server: f.Cluster.Server, Context: f.Cluster.Context,
+			Versions: catalog.Versions{Cluster: f.Cluster.Version, Kubernetes: f.Cluster.Kubernetes, Plain: f.Cluster.Plain, Operators: f.Cluster.Operators},
+			Topology: f.Cluster.Topology, Platform: f.Cluster.Platform, Created: f.Cluster.Created, Synthetic: f.Cluster.Synthetic,
+		},
+	}
+	certs := make([]*pki.Cert, len(f.Certificates))
+	for i, der := range f.Certificates {
+		c, err := pki.ParseCert(der)
+		if err != nil {
+			return s, fmt.Errorf("snapshot: certificate %d: %w", i, err)
+		}
+		certs[i] = c
+	}
+	contents, err := unpackContents(f.Contents, certs)
+	if err != nil {
+		return s, err
+	}
+	objects := make([]*inspect.Object, len(f.Objects))
+	for i, o := range f.Objects {
+		obj := inspect.Object(o)
+		objects[i] = &obj
+	}
+	for i, b := range f.Bundles {
+		at, err := pki.ParseLocation(b.At)
+		if err != nil {
+			return s, fmt.Errorf("snapshot: bundle %d: %w", i, err)
+		}
+		if b.Content < 0 || b.Content >= len(contents) || (b.Object != nil && (*b.Object < 0 || *b.Object >= len(objects))) {
+			return s, fmt.Errorf("snapshot: bundle %d (%s) refers to what is not in the file", i, at)
+		}
+		nb := inspect.Bundle{At: at, Content: contents[b.Content]}
+		if b.Object != nil {
+			nb.Object = objects[*b.Object]
+		}
+		s.Bundles = append(s.Bundles, nb)
+	}
+	for i, r := range f.Requests {
+		if r.Object < 0 || r.Object >= len(objects) {
+			return s, fmt.Errorf("snapshot: request %d refers to what is not in the file", i)
+		}
+		s.Requests = append(s.Requests, inspect.SigningRequest{
+			Object: objects[r.Object], Signer: r.Signer, Requester: r.Requester, Condition: r.Condition,
+			Since: r.Since, Reason: r.Reason, Request: r.Request, Bad: r.Bad,
+		})
+	}
+	for _, r := range f.Reads {
+		s.Reads = append(s.Reads, inspect.Read(r))
+	}
+	for _, g := range f.Gaps {
+		s.Gaps = append(s.Gaps, inspect.Gap(g))
+	}
+	return s, nil
+}
+
+func unpackContents(packed []fileContent, certs []*pki.Cert) ([]*pki.Content, error) {
+	out := make([]*pki.Content, len(packed))
+	for i, fc := range packed {
+		c := &pki.Content{Requests: fc.Requests}
+		for _, n := range fc.Certificates {
+			if n < 0 || n >= len(certs) {
+				return nil, fmt.Errorf("snapshot: content %d refers to certificate %d of %d", i, n, len(certs))
+			}
+			c.Certs = append(c.Certs, certs[n])
+		}
+		for _, k := range fc.Keys {
+			c.Keys = append(c.Keys, pki.Key(k))
+		}
+		for _, b := range fc.Bad {
+			c.Bad = append(c.Bad, pki.BadBlock(b))
+		}
+		out[i] = c
+	}
+	return out, nil
+}

@@ -1,0 +1,117 @@
+package collect
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/labels"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+)
+
+// Source is one origin of facts.
+type Source interface {
+	// Name says what is read, for progress and errors: "secrets", a file's name.
+	Name() string
+	// Collect reads everything it can. What it can't read is a gap in the
+	// result. It returns early, with what it has and a gap, when ctx ends.
+	Collect(ctx context.Context) inspect.Snapshot
+}
+
+// All collects from the sources in parallel and merges in their order.
+func All(ctx context.Context, sources ...Source) inspect.Snapshot {
+	parts := make([]inspect.Snapshot, len(sources))
+	var g errgroup.Group
+	for i, s := range sources {
+		g.Go(func() error {
+			parts[i] = s.Collect(ctx)
+			return nil
+		})
+	}
+	_ = g.Wait() // no source returns an error: what fails is a gap
+	m := inspect.Merge(parts...)
+	m.Sort()
+	return m
+}
+
+// Scope is what of a source is asked for. The zero Scope is everything.
+type Scope struct {
+	Resources []Resource // none: all
+	Names     []string   // none: all; given: exactly one resource
+	Namespace string     // empty: all
+	Selector  labels.Selector
+}
+
+// Wants reports whether the scope includes the resource.
+func (s Scope) Wants(r Resource) bool {
+	return len(s.Resources) == 0 || slices.ContainsFunc(s.Resources, func(x Resource) bool { return x.Plural == r.Plural })
+}
+
+// Resource is one kind of object that certrot reads.
+type Resource struct {
+	Kind       pki.Kind
+	Plural     string // as in kubectl get
+	Short      string
+	Group      string // API group and version, as in apiVersion
+	Namespaced bool
+}
+
+// Resources returns every kind of object that is read over the API, in the
+// order in which they are listed to people.
+func Resources() []Resource {
+	return []Resource{
+		{"Secret", "secrets", "", "v1", true},
+		{"ConfigMap", "configmaps", "cm", "v1", true},
+		{"ValidatingWebhookConfiguration", "validatingwebhookconfigurations", "", admissionV1, false},
+		{"MutatingWebhookConfiguration", "mutatingwebhookconfigurations", "", admissionV1, false},
+		{"APIService", "apiservices", "", apiregistrationV1, false},
+		{"CustomResourceDefinition", "customresourcedefinitions", "crd", apiextensionsV1, false},
+		{"CertificateSigningRequest", "certificatesigningrequests", "csr", certificatesV1, false},
+	}
+}
+
+const (
+	admissionV1       = "admissionregistration.k8s.io/v1"
+	apiregistrationV1 = "apiregistration.k8s.io/v1"
+	apiextensionsV1   = "apiextensions.k8s.io/v1"
+	certificatesV1    = "certificates.k8s.io/v1"
+)
+
+// ParseResource finds resources by what a user of kubectl types: plural,
+// singular, short name, each with or without the group; "webhooks" means both
+// kinds of webhook configuration.
+func ParseResource(word string) ([]Resource, error) {
+	name, group, _ := strings.Cut(strings.ToLower(word), ".")
+	var found []Resource
+	var known []string
+	for _, r := range Resources() {
+		known = append(known, r.Plural)
+		// an alias without a group, as "webhooks" is no API name
+		if word == "webhooks" && r.Group == admissionV1 {
+			found = append(found, r)
+			continue
+		}
+		singular := strings.ToLower(string(r.Kind))
+		apiGroup, _, hasGroup := strings.Cut(r.Group, "/")
+		if name != r.Plural && name != singular && (name != r.Short || r.Short == "") && (name != r.Short+"s" || r.Short == "") {
+			continue
+		}
+		if group == "" || (hasGroup && group == apiGroup) {
+			found = append(found, r)
+		}
+	}
+	if len(found) == 0 {
+		return nil, fmt.Errorf("kind %q is none that certrot reads; it reads %s and webhooks (both webhook configurations)", word, strings.Join(known, ", "))
+	}
+	return found, nil
+}
+
+// Taken is the time of reading: a fact, which is why it is read here and
+// nowhere else below plugin.
+func Taken() time.Time { return time.Now().UTC().Truncate(time.Second) }
