@@ -1,0 +1,108 @@
+package plugin
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
+)
+
+// completionTimeout bounds what completion may ask of a cluster that may be
+// down: no answer then is no suggestion.
+const completionTimeout = 2 * time.Second
+
+// completeKinds suggests kinds for inspect's first argument, after a comma too.
+func completeKinds(_ *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	done, last := "", toComplete
+	if i := strings.LastIndexByte(toComplete, ','); i >= 0 {
+		done, last = toComplete[:i+1], toComplete[i+1:]
+	}
+	words := []string{"webhooks"}
+	for _, r := range collect.Resources() {
+		words = append(words, r.Plural)
+	}
+	slices.Sort(words)
+	var out []string
+	for _, w := range words {
+		if strings.HasPrefix(w, last) && !slices.Contains(strings.Split(done, ","), w) {
+			out = append(out, done+w)
+		}
+	}
+	return out, cobra.ShellCompDirectiveNoFileComp
+}
+
+// completeConfigFlags suggests values for the flags that every command has.
+func completeConfigFlags(root *cobra.Command, config *genericclioptions.ConfigFlags) {
+	raw := func(pick func() []string) cobra.CompletionFunc {
+		return func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return pick(), cobra.ShellCompDirectiveNoFileComp
+		}
+	}
+	for flag, pick := range map[string]func() []string{
+		"context": func() []string { return kubeconfigNames(config, "context") },
+		"cluster": func() []string { return kubeconfigNames(config, "cluster") },
+		"user":    func() []string { return kubeconfigNames(config, "user") },
+		"namespace": func() []string {
+			return namespaces(config)
+		},
+	} {
+		must(root.RegisterFlagCompletionFunc(flag, raw(pick)))
+	}
+}
+
+func kubeconfigNames(config *genericclioptions.ConfigFlags, what string) []string {
+	c, err := config.ToRawKubeConfigLoader().RawConfig()
+	if err != nil {
+		return nil
+	}
+	var names []string
+	switch what {
+	case "context":
+		for n := range c.Contexts {
+			names = append(names, n)
+		}
+	case "cluster":
+		for n := range c.Clusters {
+			names = append(names, n)
+		}
+	case "user":
+		for n := range c.AuthInfos {
+			names = append(names, n)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+func namespaces(config *genericclioptions.ConfigFlags) []string {
+	rest, err := config.ToRESTConfig()
+	if err != nil {
+		return nil
+	}
+	rest.Timeout = completionTimeout
+	client, err := kubernetes.NewForConfig(rest)
+	if err != nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), completionTimeout)
+	defer cancel()
+	list, err := client.CoreV1().Namespaces().List(ctx, metav1.ListOptions{Limit: 1000})
+	if err != nil {
+		return nil
+	}
+	var names []string
+	for i := range list.Items {
+		names = append(names, list.Items[i].Name)
+	}
+	return names
+}

@@ -1,0 +1,99 @@
+package plugin
+
+import (
+	"context"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+)
+
+// requestTimeout bounds each request where the user sets no --request-timeout:
+// the API server gives up on a list after 60 s.
+const requestTimeout = 65 * time.Second
+
+// connection is a live cluster and how the kubeconfig calls it.
+type connection struct {
+	cluster *collect.Cluster
+	server  string
+	context string
+	config  clientcmdapi.Config
+}
+
+// connect makes the clients and asks the API server for its version: an error
+// here means that nothing can be read at all.
+func connect(ctx context.Context, app App, flags *genericclioptions.ConfigFlags, sc *pki.Scanner) (*connection, error) {
+	config, err := flags.ToRESTConfig()
+	if err != nil {
+		return nil, withHint(fmt.Errorf("kubeconfig: %w", err), "name one with --kubeconfig or KUBECONFIG, or read a file with --from")
+	}
+	config = rest.CopyConfig(config)
+	config.QPS = -1 // the server's own priority and fairness decides how fast we may read
+	config.UserAgent = "kubectl-certrot/" + app.Version
+	config.WarningHandler = rest.NoWarnings{}
+	if config.Timeout == 0 {
+		config.Timeout = requestTimeout
+	}
+	c := &connection{server: config.Host}
+	if c.config, err = flags.ToRawKubeConfigLoader().RawConfig(); err == nil {
+		c.context = c.config.CurrentContext
+		if *flags.Context != "" {
+			c.context = *flags.Context
+		}
+	}
+	namespace, _, err := flags.ToRawKubeConfigLoader().Namespace()
+	if err != nil {
+		return nil, fmt.Errorf("kubeconfig: %w", err)
+	}
+	jsonConfig := rest.CopyConfig(config)
+	jsonConfig.NegotiatedSerializer = serializer.NewCodecFactory(runtime.NewScheme()).WithoutConversion()
+	jsonClient, err := rest.UnversionedRESTClientFor(jsonConfig)
+	if err != nil {
+		return nil, fmt.Errorf("client for %s: %w", config.Host, err)
+	}
+	config.ContentType = runtime.ContentTypeProtobuf
+	config.AcceptContentTypes = runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("client for %s: %w", config.Host, err)
+	}
+	c.cluster = &collect.Cluster{Client: client, JSON: jsonClient, Scanner: sc, Namespace: namespace}
+	if err := jsonClient.Get().AbsPath("/version").Do(ctx).Error(); err != nil && !apierrors.IsForbidden(err) {
+		return nil, explain(c, err)
+	}
+	return c, nil
+}
+
+// explain says why the API server can't be read, and the next step.
+func explain(c *connection, err error) error {
+	var unknown x509.UnknownAuthorityError
+	var invalid x509.CertificateInvalidError
+	var hostname x509.HostnameError
+	wrapped := fmt.Errorf("read %s/version: %w", c.server, err)
+	switch {
+	case errors.As(err, &unknown) && unknown.Cert != nil:
+		return withHint(fmt.Errorf("%w\n  %s shows a certificate issued by %q (sha256 %s), which the CA in your kubeconfig (context %q) does not verify",
+			wrapped, c.server, unknown.Cert.Issuer, pki.FingerprintOf(unknown.Cert.Raw), c.context),
+			"if the load balancer's CA was rotated, your kubeconfig needs the new one; on a master, /etc/kubernetes/static-pod-resources/kube-apiserver-certs/secrets/node-kubeconfigs/localhost-recovery.kubeconfig still works. Verify the sha256 there before you trust it")
+	case errors.As(err, &hostname):
+		return withHint(wrapped, "the server's certificate is for other names: check the server in your kubeconfig, or a proxy between")
+	case errors.As(err, &invalid):
+		return withHint(wrapped, "the server's certificate is not valid at this machine's time: date -u")
+	case apierrors.IsUnauthorized(err):
+		return withHint(wrapped, "your credentials expired or are refused: log in again, or use a kubeconfig with a client certificate (tokens can't be checked while the authentication operator is down)")
+	case errors.Is(err, context.Canceled):
+		return wrapped
+	}
+	return withHint(wrapped, "check the server and context: kubectl config view --minify; kubectl --context %q get --raw /readyz", c.context)
+}

@@ -1,0 +1,317 @@
+package plugin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+)
+
+// inspectFlags is what was typed.
+type inspectFlags struct {
+	config *genericclioptions.ConfigFlags
+	scope  scopeFlags
+	certs  certFlags
+	judge  judgeFlags
+	output outputFlags
+	from   []string
+	app    App
+}
+
+// scopeFlags choose objects, as with kubectl get.
+type scopeFlags struct {
+	allNamespaces bool
+	selector      string
+}
+
+// certFlags choose certificates.
+type certFlags struct {
+	expiringWithin string
+	expired        bool
+	caOnly         bool
+}
+
+// judgeFlags say what counts.
+type judgeFlags struct {
+	now          string
+	failOn       string
+	minSeverity  string
+	allowUnknown bool
+}
+
+// inspectOptions is what a run needs.
+type inspectOptions struct {
+	scope        collect.Scope
+	filter       inspect.Filter
+	within       time.Duration
+	now          time.Time // zero: the time of the facts, or the clock's for a live cluster
+	failOn       *inspect.Severity
+	minSeverity  inspect.Severity
+	allowUnknown bool
+	print        printer
+}
+
+const defaultWithin = 30 * 24 * time.Hour
+
+func newInspectCommand(app App, config *genericclioptions.ConfigFlags) *cobra.Command {
+	f := &inspectFlags{config: config, app: app}
+	cmd := &cobra.Command{
+		Use:   "inspect [KIND[,KIND...]] [NAME...] | KIND/NAME...",
+		Short: "List every certificate and CA bundle, problems first",
+		Long: `Reads every key of every Secret and ConfigMap, the CA bundles of webhooks, API services and CRD conversions, certificate requests, and your kubeconfig; judges them, and lists problems first.
+
+Without KIND everything is read. With -A (the default) in all namespaces, with -n in one. What may not be read is listed as unknown and never counts as fine.
+
+Exit codes: 0 all fine, 1 findings at or above --fail-on, 2 usage or no access, 3 no finding but something could not be read.`,
+		Example: strings.ReplaceAll(`  # What is wrong, and what ends soon
+  {} inspect
+
+  # Every certificate, with names and places
+  {} inspect --all -o wide
+
+  # Secrets of one namespace, expired or ending within 60 days
+  {} inspect secrets -n openshift-ingress --expiring-within 60d
+
+  # One secret as text
+  {} inspect secret/router-ca -n openshift-ingress-operator -o text
+
+  # sha256 and end of every CA, for a script
+  {} inspect --ca-only -o custom-columns=SHA256:.sha256,END:.notAfter
+
+  # Facts saved earlier, as of that time
+  {} inspect --from cluster.certrot`, "{}", app.Called),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o, err := f.toOptions(args, cmd.Flags().Changed("all-namespaces"))
+			if err != nil {
+				return err
+			}
+			return f.run(cmd.Context(), o)
+		},
+		ValidArgsFunction: completeKinds,
+	}
+	flags := cmd.Flags()
+	flags.BoolVarP(&f.scope.allNamespaces, "all-namespaces", "A", true, "Read all namespaces; the default unless -n is given.")
+	flags.StringVarP(&f.scope.selector, "selector", "l", "", "Label selector of the objects to read, such as -l app=router.")
+	flags.StringVar(&f.certs.expiringWithin, "expiring-within", "", "Only certificates that end within this time, such as 30d or 12h; also the time that certificate-expiring warns about (30d).")
+	flags.BoolVar(&f.certs.expired, "expired", false, "Only certificates that have expired.")
+	flags.BoolVar(&f.certs.caOnly, "ca-only", false, "Only CA certificates.")
+	flags.StringVar(&f.judge.now, "now", "", "Judge as of this time (RFC 3339) instead of now.")
+	flags.StringVar(&f.judge.failOn, "fail-on", "warning", "Exit with 1 on findings of this severity or worse: info, warning, critical, none.")
+	flags.StringVar(&f.judge.minSeverity, "min-severity", "", "Show findings of this severity or worse (warning for people, info for json and yaml).")
+	flags.BoolVar(&f.judge.allowUnknown, "allow-unknown", false, "Exit with 0 although something could not be read.")
+	flags.StringArrayVar(&f.from, "from", nil, "Read this file instead of a cluster, - for standard input; repeatable. A snapshot, Kubernetes objects as YAML or JSON, PEM, DER, a kubeconfig.")
+	f.output.addFlags(cmd)
+	for flag, words := range map[string][]string{"fail-on": {"info", "warning", "critical", "none"}, "min-severity": {"info", "warning", "critical"}} {
+		must(cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)))
+	}
+	return cmd
+}
+
+// must is for errors that only a mistake in this program can cause, seen by
+// its first test.
+func must(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
+
+func (f *inspectFlags) toOptions(args []string, allNamespacesTyped bool) (*inspectOptions, error) {
+	o := &inspectOptions{within: defaultWithin, allowUnknown: f.judge.allowUnknown}
+	var err error
+	if o.scope, err = f.toScope(args, allNamespacesTyped); err != nil {
+		return nil, err
+	}
+	if f.certs.expiringWithin != "" {
+		if o.within, err = parseDuration(f.certs.expiringWithin); err != nil {
+			return nil, fmt.Errorf("--expiring-within: %w", err)
+		}
+	}
+	if f.judge.now != "" {
+		if o.now, err = time.Parse(time.RFC3339, f.judge.now); err != nil {
+			return nil, fmt.Errorf("--now %q is no time such as 2026-01-31T12:00:00Z", f.judge.now)
+		}
+	}
+	if f.judge.failOn != "none" {
+		s, err := inspect.ParseSeverity(f.judge.failOn)
+		if err != nil {
+			return nil, fmt.Errorf("--fail-on: %w, or none", err)
+		}
+		o.failOn = &s
+	}
+	if o.print, err = f.output.toPrinter(f.app.Called, o); err != nil {
+		return nil, err
+	}
+	o.minSeverity = o.print.minSeverity
+	if f.judge.minSeverity != "" {
+		if o.minSeverity, err = inspect.ParseSeverity(f.judge.minSeverity); err != nil {
+			return nil, fmt.Errorf("--min-severity: %w", err)
+		}
+	}
+	return o, nil
+}
+
+// toScope reads KIND and NAME arguments as kubectl get does.
+func (f *inspectFlags) toScope(args []string, allNamespacesTyped bool) (collect.Scope, error) {
+	var s collect.Scope
+	namespace := *f.config.Namespace
+	if namespace != "" && allNamespacesTyped && f.scope.allNamespaces {
+		return s, errors.New("-n and -A exclude each other")
+	}
+	s.Namespace = namespace
+	if namespace == "" && !f.scope.allNamespaces { // -A=false: the context's namespace, as kubectl get
+		ns, _, err := f.config.ToRawKubeConfigLoader().Namespace()
+		if err != nil {
+			return s, fmt.Errorf("kubeconfig: %w", err)
+		}
+		s.Namespace = ns
+	}
+	if f.scope.selector != "" {
+		sel, err := labels.Parse(f.scope.selector)
+		if err != nil {
+			return s, fmt.Errorf("-l %q: %w", f.scope.selector, err)
+		}
+		s.Selector = sel
+	}
+	return s, parseArgs(&s, args)
+}
+
+func parseArgs(s *collect.Scope, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	if strings.Contains(args[0], "/") {
+		for _, a := range args {
+			kind, name, ok := strings.Cut(a, "/")
+			if !ok || name == "" {
+				return fmt.Errorf("argument %q is no KIND/NAME", a)
+			}
+			rs, err := collect.ParseResource(kind)
+			if err != nil {
+				return err
+			}
+			if len(s.Resources) > 0 && !slices.Equal(rs, s.Resources) {
+				return fmt.Errorf("argument %q: names of one kind at a time", a)
+			}
+			s.Resources, s.Names = rs, append(s.Names, name)
+		}
+		return nil
+	}
+	for _, word := range strings.Split(args[0], ",") {
+		rs, err := collect.ParseResource(word)
+		if err != nil {
+			return err
+		}
+		s.Resources = append(s.Resources, rs...)
+	}
+	s.Names = args[1:]
+	for _, n := range s.Names {
+		if n == "" || strings.Contains(n, "/") {
+			return fmt.Errorf("argument %q is no name of an object", n)
+		}
+	}
+	if len(s.Names) > 0 && len(s.Resources) > 1 {
+		return fmt.Errorf("names go with one kind, not with %q", args[0])
+	}
+	return nil
+}
+
+// parseDuration reads Go's durations and days: "30d", "12h", "1d12h".
+func parseDuration(s string) (time.Duration, error) {
+	head, rest, found := strings.Cut(s, "d")
+	if !found {
+		head, rest = "0", s
+	}
+	n, err := strconv.ParseFloat(head, 64)
+	var d time.Duration
+	if err == nil && rest != "" {
+		d, err = time.ParseDuration(rest)
+	}
+	if err != nil || n < 0 || n > 36500 || d < 0 {
+		return 0, fmt.Errorf("%q is no duration such as 30d or 12h", s)
+	}
+	return time.Duration(n*float64(24*time.Hour)) + d, nil
+}
+
+func (f *inspectFlags) run(ctx context.Context, o *inspectOptions) error {
+	snapshot, err := f.collect(ctx, o.scope)
+	if err != nil {
+		return err
+	}
+	now := o.now
+	if now.IsZero() {
+		now = snapshot.Taken
+	}
+	facts := inspect.NewFacts(snapshot, now, o.within)
+	o.filter = f.filter(o, now)
+	inv := inspect.NewInventory(facts, o.filter)
+	verdict := verdict(&inv, o.failOn, o.allowUnknown)
+	if err := o.print.print(f.app.Streams.Out, &inv, o.minSeverity); err != nil {
+		return fmt.Errorf("print: %w", err)
+	}
+	if ctx.Err() != nil {
+		return &exitError{code: exitIncomplete, err: errors.New("interrupted: what is shown is not complete")}
+	}
+	return verdict
+}
+
+// collect reads the files named, else the cluster.
+func (f *inspectFlags) collect(ctx context.Context, scope collect.Scope) (inspect.Snapshot, error) {
+	r := reading{app: f.app, config: f.config, scope: scope}
+	if len(f.from) > 0 {
+		return r.files(f.from)
+	}
+	return r.cluster(ctx)
+}
+
+func (f *inspectFlags) filter(o *inspectOptions, now time.Time) inspect.Filter {
+	fi := inspect.Filter{Place: inScope(o.scope)}
+	c := f.certs
+	if c.expiringWithin == "" && !c.expired && !c.caOnly {
+		return fi
+	}
+	fi.Cert = func(cert *pki.Cert) bool {
+		switch {
+		case c.caOnly && !cert.IsCA:
+			return false
+		case c.expired && c.expiringWithin != "":
+			return cert.NotAfter.Sub(now) <= o.within
+		case c.expired:
+			return cert.NotAfter.Before(now)
+		case c.expiringWithin != "":
+			return !cert.NotAfter.Before(now) && cert.NotAfter.Sub(now) <= o.within
+		}
+		return true
+	}
+	return fi
+}
+
+// inScope chooses places as the scope says: for files, where nothing else has.
+func inScope(s collect.Scope) func(pki.Location, *inspect.Object) bool {
+	if len(s.Resources) == 0 && s.Namespace == "" && s.Selector == nil {
+		return nil
+	}
+	return func(at pki.Location, o *inspect.Object) bool {
+		switch {
+		case len(s.Resources) > 0 && !slices.ContainsFunc(s.Resources, func(r collect.Resource) bool { return r.Kind == at.Kind }):
+			return false
+		case len(s.Names) > 0 && !slices.Contains(s.Names, at.Name):
+			return false
+		case s.Namespace != "" && at.Namespace != "" && at.Namespace != s.Namespace:
+			return false
+		case s.Selector != nil:
+			return o != nil && s.Selector.Matches(labels.Set(o.Labels))
+		}
+		return true
+	}
+}

@@ -1,0 +1,89 @@
+package plugin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+)
+
+// App is what the program is and how it was called.
+type App struct {
+	Version string
+	Called  string // how usage lines name it, such as "kubectl certrot"
+	Streams genericiooptions.IOStreams
+}
+
+// Main runs the plugin and returns its exit code. args[0] is the program's
+// name, as in os.Args.
+func Main(ctx context.Context, version string, args []string, streams genericiooptions.IOStreams) int {
+	cmd := NewCommand(App{version, calledAs(args[0], os.Getenv("_")), streams})
+	cmd.SetArgs(args[1:])
+	err := cmd.ExecuteContext(ctx)
+	var quiet *exitError
+	if err != nil && !(errors.As(err, &quiet) && quiet.err == nil) {
+		report(streams, err)
+	}
+	return codeOf(err)
+}
+
+// report prints an error and its next step.
+func report(streams genericiooptions.IOStreams, err error) {
+	_, _ = fmt.Fprintf(streams.ErrOut, "error: %v\n", err)
+	var h *hintError
+	if errors.As(err, &h) {
+		_, _ = fmt.Fprintf(streams.ErrOut, "  next: %s\n", h.hint)
+	}
+}
+
+// calledAs is how the user calls the plugin: kubectl and oc start the same
+// binary, and leave their own path in the variable _ that the shell set.
+func calledAs(argv0, underscore string) string {
+	base := strings.TrimSuffix(filepath.Base(argv0), ".exe")
+	caller, name, found := strings.Cut(base, "-")
+	if !found || (caller != "kubectl" && caller != "oc") {
+		return base
+	}
+	if filepath.Base(underscore) == "oc" {
+		caller = "oc"
+	}
+	return caller + " " + strings.ReplaceAll(name, "_", "-")
+}
+
+// NewCommand returns the whole command tree.
+func NewCommand(app App) *cobra.Command {
+	config := genericclioptions.NewConfigFlags(true)
+	root := &cobra.Command{
+		Use:   "kubectl-certrot",
+		Short: "Inspect and repair the certificates of OpenShift, OKD and Kubernetes clusters",
+		Long: `certrot finds every certificate and CA bundle of a cluster, says which of them are in trouble, and what to do about it.
+
+It reads OpenShift, OKD and plain Kubernetes, live or from files, and never shows or stores a private key or a token.`,
+		Annotations:   map[string]string{cobra.CommandDisplayNameAnnotation: app.Called},
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args:          cobra.NoArgs,
+	}
+	root.SetIn(app.Streams.In)
+	root.SetOut(app.Streams.Out)
+	root.SetErr(app.Streams.ErrOut)
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return withHint(err, "%s --help", cmd.CommandPath())
+	})
+	config.AddFlags(root.PersistentFlags())
+	root.AddCommand(
+		newInspectCommand(app, config),
+		newSnapshotCommand(app, config),
+		newVersionCommand(app),
+	)
+	root.SetHelpCommand(&cobra.Command{Use: "no-help", Hidden: true})
+	root.InitDefaultCompletionCmd(root.Commands()[0].Name())
+	completeConfigFlags(root, config)
+	return root
+}

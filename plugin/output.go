@@ -1,0 +1,184 @@
+package plugin
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/smallstep/certinfo"
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/kubectl/pkg/cmd/get"
+	"sigs.k8s.io/yaml"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+)
+
+// outputFlags choose the form of the answer.
+type outputFlags struct {
+	format    string
+	all       bool
+	noHeaders bool
+	template  *genericclioptions.KubeTemplatePrintFlags
+}
+
+// printer writes an inventory in one form.
+type printer struct {
+	// minSeverity is the one below which the form leaves findings out, unless
+	// the user says otherwise.
+	minSeverity inspect.Severity
+	print       func(w io.Writer, inv *inspect.Inventory, atLeast inspect.Severity) error
+}
+
+const formats = "wide, json, yaml, name, text, jsonpath=, go-template=, custom-columns="
+
+func (f *outputFlags) addFlags(cmd *cobra.Command) {
+	f.template = genericclioptions.NewKubeTemplatePrintFlags()
+	cmd.Flags().StringVarP(&f.format, "output", "o", "", "Form of the output: "+formats+" (and the -file variants of the last three).")
+	cmd.Flags().BoolVar(&f.all, "all", false, "Also list every certificate, not only problems and what ends soon.")
+	cmd.Flags().BoolVar(&f.noHeaders, "no-headers", false, "Leave the headers of tables out.")
+	f.template.AddFlags(cmd)
+	must(cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(
+		[]string{"wide", "json", "yaml", "name", "text", "jsonpath=", "go-template=", "custom-columns="}, cobra.ShellCompDirectiveNoFileComp|cobra.ShellCompDirectiveNoSpace)))
+}
+
+func (f *outputFlags) toPrinter(called string, o *inspectOptions) (printer, error) {
+	switch f.format {
+	case "", "wide":
+		people := peoplePrinter{called: called, wide: f.format == "wide", all: f.all, noHeaders: f.noHeaders, within: o.within}
+		return printer{inspect.Warning, people.print}, nil
+	case "json":
+		return printer{inspect.Info, printJSON}, nil
+	case "yaml":
+		return printer{inspect.Info, printYAML}, nil
+	case "name":
+		return printer{inspect.Info, printNames}, nil
+	case "text":
+		return printer{inspect.Info, printText}, nil
+	}
+	if name, spec, ok := strings.Cut(f.format, "="); ok && strings.HasPrefix(name, "custom-columns") {
+		return f.columnsPrinter(name, spec)
+	}
+	templated, err := f.template.ToPrinter(f.format)
+	if genericclioptions.IsNoCompatiblePrinterError(err) {
+		return printer{}, fmt.Errorf("-o %q is none of %s", f.format, formats)
+	}
+	if err != nil {
+		return printer{}, fmt.Errorf("-o %s: %w", f.format, err)
+	}
+	return printer{inspect.Info, func(w io.Writer, inv *inspect.Inventory, atLeast inspect.Severity) error {
+		doc, err := asUnstructured(limit(inv, atLeast))
+		if err != nil {
+			return err
+		}
+		return templated.PrintObj(&unstructured.Unstructured{Object: doc}, w)
+	}}, nil
+}
+
+// columnsPrinter prints a row for each certificate, with the columns of
+// kubectl's own printer.
+func (f *outputFlags) columnsPrinter(name, spec string) (printer, error) {
+	if name != "custom-columns" && name != "custom-columns-file" {
+		return printer{}, fmt.Errorf("-o %q is none of %s", f.format, formats)
+	}
+	flags := get.NewCustomColumnsPrintFlags()
+	flags.NoHeaders = f.noHeaders
+	columns, err := flags.ToPrinter(name + "=" + spec)
+	if err != nil {
+		return printer{}, fmt.Errorf("-o %s: %w", f.format, err)
+	}
+	return printer{inspect.Info, func(w io.Writer, inv *inspect.Inventory, _ inspect.Severity) error {
+		list := &unstructured.UnstructuredList{Object: map[string]any{"apiVersion": inspect.InventoryAPIVersion, "kind": "CertificateList"}}
+		for i := range inv.Certificates {
+			doc, err := asUnstructured(&inv.Certificates[i])
+			if err != nil {
+				return err
+			}
+			doc["apiVersion"], doc["kind"] = inspect.InventoryAPIVersion, "Certificate"
+			list.Items = append(list.Items, unstructured.Unstructured{Object: doc})
+		}
+		return columns.PrintObj(list, w)
+	}}, nil
+}
+
+// limit leaves out findings below a severity.
+func limit(inv *inspect.Inventory, atLeast inspect.Severity) *inspect.Inventory {
+	limited := *inv
+	limited.Findings = []inspect.InventoryFinding{}
+	for _, f := range inv.Findings {
+		if s, err := inspect.ParseSeverity(f.Severity); err == nil && s >= atLeast {
+			limited.Findings = append(limited.Findings, f)
+		}
+	}
+	return &limited
+}
+
+func asUnstructured(v any) (map[string]any, error) {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return nil, err
+	}
+	var doc map[string]any
+	return doc, json.Unmarshal(raw, &doc)
+}
+
+func printJSON(w io.Writer, inv *inspect.Inventory, atLeast inspect.Severity) error {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "    ") // as kubectl does
+	return enc.Encode(limit(inv, atLeast))
+}
+
+func printYAML(w io.Writer, inv *inspect.Inventory, atLeast inspect.Severity) error {
+	raw, err := yaml.Marshal(limit(inv, atLeast))
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(raw)
+	return err
+}
+
+// printNames prints the place of every certificate, one a line.
+func printNames(w io.Writer, inv *inspect.Inventory, _ inspect.Severity) error {
+	seen := map[string]bool{}
+	for i := range inv.Certificates {
+		for _, at := range inv.Certificates[i].Locations {
+			if s := at.String(); !seen[s] {
+				seen[s] = true
+				if _, err := fmt.Fprintln(w, s); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// printText prints each certificate as openssl x509 -text does.
+func printText(w io.Writer, inv *inspect.Inventory, _ inspect.Severity) error {
+	for i := range inv.Certificates {
+		c := &inv.Certificates[i]
+		parsed, err := c.X509()
+		if err != nil {
+			return err
+		}
+		text, err := certinfo.CertificateText(parsed)
+		if err != nil {
+			return fmt.Errorf("text of %s: %w", c.SHA256, err)
+		}
+		if _, err := fmt.Fprintf(w, "# sha256 %s\n", c.SHA256); err != nil {
+			return err
+		}
+		for _, at := range inspect.Fold(c.Locations) {
+			if _, err := fmt.Fprintf(w, "# %s\n", at); err != nil {
+				return err
+			}
+		}
+		if _, err := fmt.Fprintln(w, text); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,325 @@
+package plugin
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/duration"
+	"k8s.io/cli-runtime/pkg/printers"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+)
+
+// peoplePrinter is the default form: which cluster, what was read, what is
+// unknown, problems first, then what ends soon.
+type peoplePrinter struct {
+	called    string
+	wide      bool
+	all       bool
+	noHeaders bool
+	within    time.Duration
+}
+
+// placesShown is how many places of a finding are listed unless -o wide.
+const placesShown = 4
+
+// endsSoonShown is how many rows the list of what ends soon has unless -o wide.
+const endsSoonShown = 10
+
+func (p peoplePrinter) print(out io.Writer, inv *inspect.Inventory, atLeast inspect.Severity) error {
+	w := bufio.NewWriter(out) // errors stay with it until Flush
+	p.header(w, inv)
+	p.gaps(w, inv)
+	p.findings(w, inv, atLeast)
+	if p.all {
+		p.certificates(w, inv)
+	} else {
+		p.endsSoon(w, inv)
+	}
+	p.footer(w, inv)
+	return w.Flush()
+}
+
+func (p peoplePrinter) header(w io.Writer, inv *inspect.Inventory) {
+	c := inv.Cluster
+	if c.Server != "" || c.Version != "" || c.Kubernetes != "" {
+		var what []string
+		if c.Version != "" {
+			what = append(what, product(c.Version)+" "+c.Version)
+		}
+		if c.Kubernetes != "" {
+			what = append(what, "Kubernetes "+c.Kubernetes)
+		}
+		if c.Platform != "" {
+			what = append(what, c.Platform)
+		}
+		printf(w, "Cluster  %s  %s\n", c.Server, strings.Join(what, ", "))
+	}
+	if c.Synthetic != "" {
+		printf(w, "         SYNTHETIC DATA: %s\n", c.Synthetic)
+	}
+	places := 0
+	for i := range inv.Certificates {
+		places += len(inv.Certificates[i].Locations)
+	}
+	printf(w, "Read     %s\n", strings.Join(readsOf(inv), ", "))
+	printf(w, "Found    %s in %s, as of %s\n", count(len(inv.Certificates), "certificate"), count(places, "place"), inv.Now.Format("2006-01-02 15:04 MST"))
+}
+
+func product(version string) string {
+	if strings.Contains(version, "okd") {
+		return "OKD"
+	}
+	return "OpenShift"
+}
+
+func readsOf(inv *inspect.Inventory) []string {
+	var reads []string
+	for _, r := range inv.Reads {
+		s := strconv.Itoa(r.Objects) + " " + r.What
+		if r.What == "file" || r.What == "kubeconfig" {
+			s = r.What + " " + r.Where
+		} else if r.Where != "" {
+			s += " in " + r.Where
+		}
+		if r.Note != "" {
+			s += " (" + r.Note + ")"
+		}
+		reads = append(reads, s)
+	}
+	return reads
+}
+
+func (p peoplePrinter) gaps(w io.Writer, inv *inspect.Inventory) {
+	if len(inv.Gaps) == 0 {
+		return
+	}
+	printf(w, "\nUNKNOWN  could not be read, so nothing is said of it\n")
+	for _, g := range inv.Gaps {
+		printf(w, "  ? %s\n    %s\n", strings.TrimSpace(g.What+"  "+g.Where), oneLine(g.Reason))
+		if g.Next != "" {
+			printf(w, "    next: %s\n", g.Next)
+		}
+	}
+}
+
+func (p peoplePrinter) findings(w io.Writer, inv *inspect.Inventory, atLeast inspect.Severity) {
+	shown := limit(inv, atLeast).Findings
+	hidden := len(inv.Findings) - len(shown)
+	more := ""
+	if hidden > 0 {
+		more = fmt.Sprintf("  (%d more below %s: --min-severity=info)", hidden, atLeast)
+	}
+	if len(shown) == 0 {
+		if len(inv.Gaps) == 0 {
+			printf(w, "\nProblems none%s\n", more)
+		} else {
+			printf(w, "\nProblems none in what could be read%s\n", more)
+		}
+		return
+	}
+	printf(w, "\nProblems %s%s\n", tally(shown), more)
+	for _, f := range shown {
+		printf(w, "\n%s %s  %s\n", mark(f.Severity), strings.ToUpper(f.Severity), f.Check)
+		printf(w, "  %s\n", f.Message)
+		places := inspect.Fold(f.Locations)
+		for i, at := range places {
+			if i == placesShown && !p.wide && len(places) > placesShown+1 {
+				printf(w, "  in    %d more places: -o wide\n", len(places)-i)
+				break
+			}
+			printf(w, "  in    %s\n", at)
+		}
+		if f.Next != "" {
+			printf(w, "  next  %s\n", f.Next)
+		}
+	}
+}
+
+// mark lets the eye find severities without colour.
+func mark(severity string) string {
+	switch severity {
+	case inspect.Critical.String():
+		return "✗"
+	case inspect.Warning.String():
+		return "!"
+	}
+	return "·"
+}
+
+func tally(findings []inspect.InventoryFinding) string {
+	n := map[string]int{}
+	for _, f := range findings {
+		n[f.Severity]++
+	}
+	var out []string
+	for s := inspect.Critical; s >= inspect.Info; s-- {
+		if k := n[s.String()]; k > 0 {
+			word := s.String()
+			if s == inspect.Warning && k > 1 {
+				word += "s"
+			}
+			out = append(out, fmt.Sprintf("%d %s", k, word))
+		}
+	}
+	return strings.Join(out, ", ")
+}
+
+// endsSoon lists what ends within the threshold, by itself renewed or not.
+func (p peoplePrinter) endsSoon(w io.Writer, inv *inspect.Inventory) {
+	var soon []*inspect.InventoryCert
+	for i := range inv.Certificates {
+		c := &inv.Certificates[i]
+		if left := c.NotAfter.Sub(inv.Now); left >= 0 && left <= p.within {
+			soon = append(soon, c)
+		}
+	}
+	within := duration.HumanDuration(p.within)
+	if len(soon) == 0 {
+		printf(w, "\nEnds within %s: nothing\n", within)
+		return
+	}
+	printf(w, "\nEnds within %s: %s\n", within, count(len(soon), "certificate"))
+	rest := 0
+	if !p.wide && len(soon) > endsSoonShown+1 {
+		soon, rest = soon[:endsSoonShown], len(soon)-endsSoonShown
+	}
+	p.table(w, inv.Now, soon)
+	if rest > 0 {
+		printf(w, "… and %d more: --all\n", rest)
+	}
+}
+
+func (p peoplePrinter) certificates(w io.Writer, inv *inspect.Inventory) {
+	all := make([]*inspect.InventoryCert, len(inv.Certificates))
+	for i := range inv.Certificates {
+		all[i] = &inv.Certificates[i]
+	}
+	printf(w, "\nCertificates\n")
+	p.table(w, inv.Now, all)
+	p.requests(w, inv)
+}
+
+// table lists certificates, the earliest end first.
+func (p peoplePrinter) table(w io.Writer, now time.Time, certs []*inspect.InventoryCert) {
+	t := printers.GetNewTabWriter(w)
+	columns := []string{"ENDS", "CERTIFICATE", "TYPE", "OWNER", "RENEWED BY", "IN"}
+	if p.wide {
+		columns = []string{"ENDS", "NOT AFTER", "CERTIFICATE", "ISSUER", "TYPE", "KEY", "NAMES", "OWNER", "RENEWED BY", "SHA256", "IN"}
+	}
+	if !p.noHeaders {
+		printf(t, "%s\n", strings.Join(columns, "\t"))
+	}
+	for _, c := range certs {
+		printf(t, "%s\n", strings.Join(p.row(now, c), "\t"))
+	}
+	_ = t.Flush() // the buffer below keeps the error
+}
+
+func (p peoplePrinter) row(now time.Time, c *inspect.InventoryCert) []string {
+	places := inspect.Fold(c.Locations)
+	renewed := orDash(c.RenewedBy)
+	if c.RenewalDue != nil {
+		renewed += ", " + inTime(now, *c.RenewalDue)
+	}
+	if !p.wide {
+		in := places[0]
+		if len(places) > 1 {
+			in += fmt.Sprintf(" +%d", len(places)-1)
+		}
+		return []string{inTime(now, c.NotAfter), clean(c.Name()), typeOf(c), orDash(c.Owner), renewed, in}
+	}
+	names := append(append([]string{}, c.DNSNames...), c.IPAddresses...)
+	return []string{
+		inTime(now, c.NotAfter), c.NotAfter.Format(time.RFC3339), clean(c.Name()), clean(issuerName(c)), typeOf(c), c.PublicKey,
+		orDash(clean(strings.Join(names, ","))), orDash(c.Owner), renewed, c.SHA256.String(), strings.Join(places, ","),
+	}
+}
+
+func issuerName(c *inspect.InventoryCert) string {
+	if c.SelfSigned {
+		return "self"
+	}
+	return (&inspect.InventoryCert{Subject: c.Issuer}).Name()
+}
+
+func typeOf(c *inspect.InventoryCert) string {
+	switch {
+	case c.Role == "signer":
+		return "signer"
+	case c.IsCA:
+		return "CA"
+	}
+	var uses []string
+	for _, u := range c.Usages {
+		uses = append(uses, strings.TrimSuffix(u, " auth"))
+	}
+	return orDash(strings.Join(uses, ","))
+}
+
+func (p peoplePrinter) requests(w io.Writer, inv *inspect.Inventory) {
+	if len(inv.Requests) == 0 {
+		return
+	}
+	printf(w, "\nCertificate requests\n")
+	t := printers.GetNewTabWriter(w)
+	if !p.noHeaders {
+		printf(t, "NAME\tCONDITION\tSINCE\tREQUESTER\tSIGNER\tSUBJECT\n")
+	}
+	for _, r := range inv.Requests {
+		printf(t, "%s\t%s\t%s\t%s\t%s\t%s\n", r.Name, r.Condition, inTime(inv.Now, r.Since), clean(r.Requester), r.Signer, clean(r.Subject))
+	}
+	_ = t.Flush() // the buffer below keeps the error
+}
+
+func (p peoplePrinter) footer(w io.Writer, inv *inspect.Inventory) {
+	if p.all {
+		return
+	}
+	printf(w, "\nEverything: %s inspect --all; one kind: %s inspect secrets; for scripts: -o json\n", p.called, p.called)
+	if inv.Cluster.Version != "" {
+		printf(w, "Files on nodes were not read.\n")
+	}
+}
+
+// inTime says how far t is, in the past or the future.
+func inTime(now, t time.Time) string {
+	if t.Before(now) {
+		return duration.HumanDuration(now.Sub(t)) + " ago"
+	}
+	return "in " + duration.HumanDuration(t.Sub(now))
+}
+
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return strconv.Itoa(n) + " " + what + "s"
+}
+
+func orDash(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return s
+}
+
+// clean makes text out of a certificate safe for a terminal and a table: a
+// subject may hold anything.
+func clean(s string) string {
+	return strings.Map(func(r rune) rune {
+		if !strconv.IsPrint(r) {
+			return '·'
+		}
+		return r
+	}, s)
+}
+
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+// printf writes to a buffer that keeps the first error for its Flush.
+func printf(w io.Writer, format string, args ...any) { _, _ = fmt.Fprintf(w, format, args...) }

@@ -1,0 +1,75 @@
+package plugin
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/term"
+)
+
+// progress shows on a terminal how much was read so far, and nothing anywhere
+// else.
+type progress struct {
+	mu    sync.Mutex
+	w     io.Writer // nil: shows nothing
+	read  map[string]int
+	order []string
+	last  time.Time
+	width int // of what stands on the line
+}
+
+// startProgress shows progress on w if that is a terminal.
+func startProgress(w io.Writer) *progress {
+	p := &progress{read: map[string]int{}}
+	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		p.w = w
+	}
+	return p
+}
+
+func (p *progress) observe(what string, objects int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.w == nil {
+		return
+	}
+	if _, ok := p.read[what]; !ok {
+		p.order = append(p.order, what)
+	}
+	p.read[what] = objects
+	if time.Since(p.last) < 100*time.Millisecond {
+		return
+	}
+	p.last = time.Now()
+	var parts []string
+	for _, what := range p.order {
+		parts = append(parts, fmt.Sprintf("%d %s", p.read[what], what))
+	}
+	p.line("reading: " + strings.Join(parts, ", "))
+}
+
+// line overwrites what stands on the terminal's line.
+func (p *progress) line(s string) {
+	if f, ok := p.w.(*os.File); ok {
+		if columns, _, err := term.GetSize(int(f.Fd())); err == nil && columns > 1 && len(s) >= columns {
+			s = s[:columns-1]
+		}
+	}
+	_, _ = fmt.Fprintf(p.w, "\r%-*s", p.width, s)
+	p.width = len(s)
+}
+
+// stop leaves the line empty.
+func (p *progress) stop() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.w != nil && p.width > 0 {
+		p.line("")
+		_, _ = fmt.Fprint(p.w, "\r")
+		p.w = nil
+	}
+}

@@ -1,0 +1,98 @@
+package plugin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
+)
+
+type snapshotFlags struct {
+	config       *genericclioptions.ConfigFlags
+	app          App
+	output       string
+	from         []string
+	allowUnknown bool
+}
+
+func newSnapshotCommand(app App, config *genericclioptions.ConfigFlags) *cobra.Command {
+	f := &snapshotFlags{config: config, app: app}
+	cmd := &cobra.Command{
+		Use:   "snapshot -o FILE",
+		Short: "Save what inspect reads in one file, without keys and tokens",
+		Long: `Reads what inspect reads and saves the facts in one compressed file that every reading command takes with --from.
+
+The file holds certificates, where they are, and the metadata that judging them needs: never a private key or a token. Its format is described in docs/snapshot.md.`,
+		Example: strings.ReplaceAll(`  # Save a cluster's facts, and look at them elsewhere
+  {} snapshot -o cluster.certrot
+  {} inspect --from cluster.certrot
+
+  # Put several files into one
+  {} snapshot --from secrets.yaml --from configmaps.yaml -o both.certrot`, "{}", app.Called),
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context()) },
+	}
+	cmd.Flags().StringVarP(&f.output, "output", "o", "", "File to write; - for standard output.")
+	cmd.Flags().StringArrayVar(&f.from, "from", nil, "Read this file instead of a cluster, - for standard input; repeatable.")
+	cmd.Flags().BoolVar(&f.allowUnknown, "allow-unknown", false, "Exit with 0 although something could not be read.")
+	return cmd
+}
+
+func (f *snapshotFlags) run(ctx context.Context) error {
+	if f.output == "" {
+		return errors.New("-o FILE is required")
+	}
+	r := reading{app: f.app, config: f.config}
+	var s inspect.Snapshot
+	var err error
+	if len(f.from) > 0 {
+		s, err = r.files(f.from)
+	} else {
+		s, err = r.cluster(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	if ctx.Err() != nil {
+		return errors.New("interrupted: nothing was written")
+	}
+	if err := f.write(s); err != nil {
+		return err
+	}
+	for _, g := range s.Gaps {
+		_, _ = fmt.Fprintf(f.app.Streams.ErrOut, "unknown: %s: %s\n", strings.TrimSpace(g.What+" "+g.Where), g.Reason)
+	}
+	if len(s.Gaps) > 0 && !f.allowUnknown {
+		return &exitError{code: exitIncomplete, err: errors.New("the snapshot was written, but it is not complete (see above)")}
+	}
+	return nil
+}
+
+// write writes to a temporary file beside the output and renames it: a reader
+// sees the old file or the new one.
+func (f *snapshotFlags) write(s inspect.Snapshot) error {
+	if f.output == "-" {
+		return collect.WriteSnapshot(f.app.Streams.Out, s)
+	}
+	temp, err := os.CreateTemp(filepath.Dir(f.output), filepath.Base(f.output)+".*")
+	if err != nil {
+		return fmt.Errorf("write %s: %w", f.output, err)
+	}
+	err = errors.Join(collect.WriteSnapshot(io.Writer(temp), s), temp.Sync(), temp.Close())
+	if err == nil {
+		err = os.Rename(temp.Name(), f.output)
+	}
+	if err != nil {
+		return errors.Join(fmt.Errorf("write %s: %w", f.output, err), os.Remove(temp.Name()))
+	}
+	return nil
+}
