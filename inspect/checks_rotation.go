@@ -82,6 +82,12 @@ func ref(at pki.Location) string {
 	return s
 }
 
+// firstLeaf bounds how much younger than a new signer its first leaf can be: a
+// leaf's refresh period, and a day. Kubelets fail in the days after that first
+// leaf; a later one means that the cluster has lived through it, or was mended
+// by hand, which the API's objects don't tell.
+const firstLeaf = 16 * 24 * time.Hour
+
 // apiCADelivered tells the story of okd#1881 as far as the API's own objects
 // do: the load balancer's signer was replaced, and this version does not bring
 // its CA to the kubelets.
@@ -107,7 +113,9 @@ func apiCADelivered(f *Facts) []Finding {
 			"/etc/kubernetes/kubeconfig and /var/lib/kubelet/kubeconfig on every node",
 	}
 	if leaf := f.at(catalog.InternalLoadBalancerServing()); leaf != nil && leaf.leaf() != nil && signedBy(leaf.leaf(), ca) {
-		finding.Severity = Critical
+		if leaf.leaf().NotBefore.Sub(rotated) < firstLeaf {
+			finding.Severity = Critical
+		}
 		finding.At = append(finding.At, leaf.At)
 		finding.Certs = append(finding.Certs, leaf.leaf().Fingerprint)
 		finding.Message += fmt.Sprintf("; api-int shows a certificate signed by it since %s: a kubelet that reconnects or restarts without it fails with x509: certificate signed by unknown authority", day(leaf.leaf().NotBefore))

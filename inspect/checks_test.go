@@ -122,6 +122,7 @@ func rotationCases() []verdictCase {
 	young, late := leaf(-10, 20), leaf(-17, 13)
 	rotated := pkitest.NewCA(operatorNS+"_loadbalancer-serving-signer@1716400000", from(-10), from(3640))
 	installers := pkitest.NewCA("kube-apiserver-lb-signer", noon.AddDate(-4, 0, 0), noon.AddDate(6, 0, 0))
+	veteran := pkitest.NewCA(operatorNS+"_loadbalancer-serving-signer@1708600000", from(-100), from(3550))
 	story := func(version string, signer, issuer *pkitest.Authority) *fixture {
 		api := issuer.Issue("api-int.example.com", from(-1), from(29))
 		return newFixture(version).
@@ -146,6 +147,7 @@ func rotationCases() []verdictCase {
 
 		{"api-ca-delivered", "4.15, new signer, leaf still of the old one", story("4.15.0-0.okd-2024-01-27-070424", rotated, installers), "warning", "was replaced 10d ago", 1},
 		{"api-ca-delivered", "4.15, new signer, leaf signed by it", story("4.15.0-0.okd-2024-01-27-070424", rotated, rotated), "critical", "a kubelet that reconnects or restarts", 2},
+		{"api-ca-delivered", "4.15, signer replaced long ago", story("4.15.1", veteran, veteran), "warning", "was replaced 100d ago", 2},
 		{"api-ca-delivered", "4.15, the installer's signer", story("4.15.1", installers, installers), "", "", 0},
 		{"api-ca-delivered", "4.16 delivers it", story("4.16.1", rotated, rotated), "", "", 0},
 		{"api-ca-delivered", "unknown version", story("", rotated, rotated), "", "", 0},

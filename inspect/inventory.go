@@ -73,7 +73,7 @@ type InventoryCert struct {
 	Signature      string          `json:"signatureAlgorithm"`
 	SubjectKeyID   string          `json:"subjectKeyId,omitempty"`
 	AuthorityKeyID string          `json:"authorityKeyId,omitempty"`
-	Locations      []pki.Location  `json:"locations"`
+	Locations      []pki.Location  `json:"locations"` // those that show it before those that trust it
 	Owner          string          `json:"owner,omitempty"`
 	Role           string          `json:"role,omitempty"`
 	RenewedBy      string          `json:"renewedBy,omitempty"` // who renews it by itself
@@ -218,15 +218,22 @@ func certEntry(f *Facts, c Holding, fi Filter) (InventoryCert, bool) {
 		Usages: c.Usages, PublicKey: c.PublicKey, Signature: c.Signature, SubjectKeyID: c.SubjectKey, AuthorityKeyID: c.IssuerKey,
 		cert: c.Cert,
 	}
+	home := 0 // places that show the certificate come before those that trust it
 	for _, h := range c.In {
 		if !fi.place(h.At, h.Object) {
 			continue
 		}
-		e.Locations = append(e.Locations, h.At)
 		leaf := h.leaf()
 		// the place that shows a certificate says more of it than one that
 		// trusts it
-		if shows := leaf != nil && leaf.Fingerprint == c.Fingerprint; shows && e.RenewedBy == "" {
+		shows := leaf != nil && leaf.Fingerprint == c.Fingerprint
+		if shows {
+			e.Locations = slices.Insert(e.Locations, home, h.At)
+			home++
+		} else {
+			e.Locations = append(e.Locations, h.At)
+		}
+		if shows && e.RenewedBy == "" {
 			e.Owner, e.Role = cmp.Or(h.Owner(), e.Owner), string(h.Row.Role)
 			if r := renewalOf(h, f.Snapshot.Cluster.Versions); r.by != "" {
 				e.RenewedBy = r.by

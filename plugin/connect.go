@@ -5,6 +5,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -51,6 +52,10 @@ func connect(ctx context.Context, app App, flags *genericclioptions.ConfigFlags,
 		if *flags.Context != "" {
 			c.context = *flags.Context
 		}
+	}
+	if len(c.config.Clusters) == 0 && *flags.APIServer == "" && strings.HasSuffix(config.Host, "localhost:8080") {
+		// kubectl's ancient default; nobody means it
+		return nil, withHint(errors.New("kubeconfig: there is none, or it is empty, so there is no cluster to read"), "name one with --kubeconfig or KUBECONFIG, or read a file with --from")
 	}
 	namespace, _, err := flags.ToRawKubeConfigLoader().Namespace()
 	if err != nil {

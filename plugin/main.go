@@ -69,6 +69,7 @@ It reads OpenShift, OKD and plain Kubernetes, live or from files, and never show
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          cobra.NoArgs,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetIn(app.Streams.In)
 	root.SetOut(app.Streams.Out)

@@ -66,7 +66,7 @@ func (p peoplePrinter) header(w io.Writer, inv *inspect.Inventory) {
 	for i := range inv.Certificates {
 		places += len(inv.Certificates[i].Locations)
 	}
-	printf(w, "Read     %s\n", strings.Join(readsOf(inv), ", "))
+	wrap(w, "Read     ", strings.Join(readsOf(inv), ", "))
 	printf(w, "Found    %s in %s, as of %s\n", count(len(inv.Certificates), "certificate"), count(places, "place"), inv.Now.Format("2006-01-02 15:04 MST"))
 }
 
@@ -100,9 +100,10 @@ func (p peoplePrinter) gaps(w io.Writer, inv *inspect.Inventory) {
 	}
 	printf(w, "\nUNKNOWN  could not be read, so nothing is said of it\n")
 	for _, g := range inv.Gaps {
-		printf(w, "  ? %s\n    %s\n", strings.TrimSpace(g.What+"  "+g.Where), oneLine(g.Reason))
+		wrap(w, "  ? ", strings.TrimSpace(g.What+"  "+clean(g.Where)))
+		wrap(w, "    ", clean(oneLine(g.Reason)))
 		if g.Next != "" {
-			printf(w, "    next: %s\n", g.Next)
+			wrap(w, "    next  ", g.Next)
 		}
 	}
 }
@@ -125,7 +126,7 @@ func (p peoplePrinter) findings(w io.Writer, inv *inspect.Inventory, atLeast ins
 	printf(w, "\nProblems %s%s\n", tally(shown), more)
 	for _, f := range shown {
 		printf(w, "\n%s %s  %s\n", mark(f.Severity), strings.ToUpper(f.Severity), f.Check)
-		printf(w, "  %s\n", f.Message)
+		wrap(w, "  ", clean(f.Message))
 		places := inspect.Fold(f.Locations)
 		for i, at := range places {
 			if i == placesShown && !p.wide && len(places) > placesShown+1 {
@@ -135,7 +136,7 @@ func (p peoplePrinter) findings(w io.Writer, inv *inspect.Inventory, atLeast ins
 			printf(w, "  in    %s\n", at)
 		}
 		if f.Next != "" {
-			printf(w, "  next  %s\n", f.Next)
+			wrap(w, "  next  ", clean(f.Next))
 		}
 	}
 }
@@ -207,9 +208,9 @@ func (p peoplePrinter) certificates(w io.Writer, inv *inspect.Inventory) {
 // table lists certificates, the earliest end first.
 func (p peoplePrinter) table(w io.Writer, now time.Time, certs []*inspect.InventoryCert) {
 	t := printers.GetNewTabWriter(w)
-	columns := []string{"ENDS", "CERTIFICATE", "TYPE", "OWNER", "RENEWED BY", "IN"}
+	columns := []string{"ENDS", "RENEWAL", "CERTIFICATE", "TYPE", "OWNER", "IN"}
 	if p.wide {
-		columns = []string{"ENDS", "NOT AFTER", "CERTIFICATE", "ISSUER", "TYPE", "KEY", "NAMES", "OWNER", "RENEWED BY", "SHA256", "IN"}
+		columns = []string{"ENDS", "NOT AFTER", "RENEWAL", "CERTIFICATE", "ISSUER", "TYPE", "KEY", "NAMES", "OWNER", "SHA256", "IN"}
 	}
 	if !p.noHeaders {
 		printf(t, "%s\n", strings.Join(columns, "\t"))
@@ -222,22 +223,37 @@ func (p peoplePrinter) table(w io.Writer, now time.Time, certs []*inspect.Invent
 
 func (p peoplePrinter) row(now time.Time, c *inspect.InventoryCert) []string {
 	places := inspect.Fold(c.Locations)
-	renewed := orDash(c.RenewedBy)
-	if c.RenewalDue != nil {
-		renewed += ", " + inTime(now, *c.RenewalDue)
-	}
 	if !p.wide {
 		in := places[0]
 		if len(places) > 1 {
 			in += fmt.Sprintf(" +%d", len(places)-1)
 		}
-		return []string{inTime(now, c.NotAfter), clean(c.Name()), typeOf(c), orDash(c.Owner), renewed, in}
+		return []string{inTime(now, c.NotAfter), renewed(now, c), clean(c.Name()), typeOf(c), orDash(c.Owner), in}
 	}
 	names := append(append([]string{}, c.DNSNames...), c.IPAddresses...)
 	return []string{
-		inTime(now, c.NotAfter), c.NotAfter.Format(time.RFC3339), clean(c.Name()), clean(issuerName(c)), typeOf(c), c.PublicKey,
-		orDash(clean(strings.Join(names, ","))), orDash(c.Owner), renewed, c.SHA256.String(), strings.Join(places, ","),
+		inTime(now, c.NotAfter), c.NotAfter.Format(time.RFC3339), renewed(now, c), clean(c.Name()), clean(issuerName(c)), typeOf(c), c.PublicKey,
+		orDash(clean(strings.Join(names, ","))), orDash(c.Owner), c.SHA256.String(), strings.Join(places, ","),
 	}
+}
+
+// renewed says when a certificate is renewed by itself, and by whom where that
+// is not its owner.
+func renewed(now time.Time, c *inspect.InventoryCert) string {
+	if c.RenewedBy == "" {
+		return "-"
+	}
+	when := ""
+	if c.RenewalDue != nil {
+		when = inTime(now, *c.RenewalDue)
+		if c.RenewalDue.Before(now) {
+			when = "due " + when
+		}
+	}
+	if c.RenewedBy == c.Owner && when != "" {
+		return when
+	}
+	return strings.TrimSpace(when + " by " + c.RenewedBy)
 }
 
 func issuerName(c *inspect.InventoryCert) string {
@@ -317,6 +333,28 @@ func clean(s string) string {
 		}
 		return r
 	}, s)
+}
+
+// lineWidth is where prose is wrapped: commands in it stay whole on most
+// terminals.
+const lineWidth = 118
+
+// wrap prints prose in lines of lineWidth, the first after the lead, the others
+// indented as far.
+func wrap(w io.Writer, lead, s string) {
+	line, indent := lead, strings.Repeat(" ", len([]rune(lead)))
+	empty := true
+	for _, word := range strings.Fields(s) {
+		if !empty && len([]rune(line))+1+len([]rune(word)) > lineWidth {
+			printf(w, "%s\n", line)
+			line, empty = indent, true
+		}
+		if !empty {
+			line += " "
+		}
+		line, empty = line+word, false
+	}
+	printf(w, "%s\n", line)
 }
 
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

@@ -151,8 +151,8 @@ func (f File) scan(data []byte) inspect.Snapshot {
 		at := pki.Location{Kind: pki.KindFile, Path: f.Path, Field: found.Field}
 		s.Bundles = append(s.Bundles, inspect.Bundle{At: at, Content: found.Content})
 	}
-	if len(s.Bundles) == 0 {
-		s.Reads[0].Note = "holds nothing that looks like a certificate"
+	if len(s.Bundles) == 0 { // named, so something was expected of it
+		s.Gaps = append(s.Gaps, inspect.Gap{What: "file", Where: f.Path, Reason: "holds nothing that looks like a certificate, a key or a Kubernetes object", Next: "file " + f.Path})
 	}
 	return s
 }

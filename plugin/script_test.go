@@ -1,0 +1,116 @@
+//go:build unix
+
+package plugin_test
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin"
+)
+
+// The scripts in testdata/script run the program itself, each in a process of
+// its own: what a user types, and what comes back. UPDATE=1 rewrites what they
+// expect to be printed.
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){
+		"kubectl-certrot": func() {
+			streams := genericiooptions.IOStreams{In: os.Stdin, Out: os.Stdout, ErrOut: os.Stderr}
+			os.Exit(plugin.Main(context.Background(), "v0.0.0-test", os.Args, streams))
+		},
+	})
+}
+
+func TestScripts(t *testing.T) {
+	t.Parallel()
+	demo, err := filepath.Abs("../testdata/demo/okd-4.15-api-int.certrot")
+	if err != nil {
+		t.Fatal(err)
+	}
+	testscript.Run(t, testscript.Params{
+		Dir:           "testdata/script",
+		UpdateScripts: os.Getenv("UPDATE") != "",
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("DEMO", demo)
+			env.Setenv("KUBECONFIG", filepath.Join(env.WorkDir, "none"))
+			env.Setenv("HOME", env.WorkDir)
+			env.Setenv("_", "")
+			return nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"exits":   exits,
+			"mkfifo":  mkfifo,
+			"mkbad":   mkbad,
+			"nowhere": nowhere,
+		},
+	})
+}
+
+// exits runs the program and wants this exit code: "exits 3 inspect …".
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 1 {
+		ts.Fatalf("usage: exits CODE ARG...")
+	}
+	err := ts.Exec("kubectl-certrot", args[1:]...)
+	code := "0"
+	if err != nil {
+		code = strings.TrimPrefix(err.Error(), "exit status ")
+	}
+	if code != args[0] {
+		ts.Fatalf("exit code %s, want %s", code, args[0])
+	}
+}
+
+func mkfifo(ts *testscript.TestScript, _ bool, args []string) {
+	ts.Check(syscall.Mkfifo(ts.MkAbs(args[0]), 0o600))
+}
+
+// nowhere fails if a word is in what the last command printed.
+func nowhere(ts *testscript.TestScript, _ bool, args []string) {
+	for _, out := range []string{"stdout", "stderr"} {
+		for _, word := range args {
+			if strings.Contains(ts.ReadFile(out), word) {
+				ts.Fatalf("%q is in %s", word, out)
+			}
+		}
+	}
+}
+
+// mkbad writes a file of bad input.
+func mkbad(ts *testscript.TestScript, _ bool, args []string) {
+	from, to := time.Unix(1.7e9, 0).UTC(), time.Unix(2e9, 0).UTC()
+	ca := pkitest.NewCA("bad input CA", from, to)
+	var data []byte
+	switch args[0] {
+	case "zeroes":
+		data = make([]byte, 300<<20)
+	case "garbage":
+		data = bytes.Repeat([]byte{0x30, 0x82, 0xff, 0x00, 0x7f, 0x2d, 0x2d}, 1<<20)
+	case "yaml-bomb":
+		data = []byte("a: &a [x,x,x,x,x,x,x,x,x]\n")
+		for c := 'b'; c <= 'i'; c++ {
+			p := string(c - 1)
+			data = append(data, []byte(string(c)+": &"+string(c)+" ["+strings.Repeat("*"+p+",", 8)+"*"+p+"]\n")...)
+		}
+		data = append([]byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: bomb}\ndata:\n  pem: |\n    -----BEGIN CERTIFICATE-----\n"), data...)
+	case "many":
+		data = bytes.Repeat(ca.CertPEM, 10000)
+	case "der":
+		data = ca.Cert.Raw
+	case "pair":
+		data = append(bytes.Clone(ca.CertPEM), ca.KeyPEM...)
+	default:
+		ts.Fatalf("mkbad: what is %q?", args[0])
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[1]), data, 0o600))
+}
