@@ -79,17 +79,22 @@ func isPlaceholder(body []byte) bool {
 }
 
 // isBase64 reports whether c belongs to the standard alphabet. It is asked of
-// every byte of every value, hence the two bit sets instead of comparisons.
+// very many bytes, hence the table, a constant, in place of comparisons.
 func isBase64(c byte) bool {
 	const (
-		below64 = 1<<'+' | 1<<'/' | 0x3ff<<'0'
-		letters = 1<<26 - 1
-		above64 = letters<<('A'-64) | letters<<('a'-64)
+		no4   = "\x00\x00\x00\x00"
+		no16  = no4 + no4 + no4 + no4
+		no32  = no16 + no16
+		yes   = "\x01"
+		yes10 = yes + yes + yes + yes + yes + yes + yes + yes + yes + yes
+		yes26 = yes10 + yes10 + yes + yes + yes + yes + yes + yes
+		table = no32 + no4 + no4 + "\x00\x00\x00" + yes + "\x00\x00\x00" + yes + // '+', '/'
+			yes10 + no4 + "\x00\x00" + // digits
+			"\x00" + yes26 + no4 + "\x00" + // upper case
+			"\x00" + yes26 + no4 + "\x00" + // lower case
+			no32 + no32 + no32 + no32
 	)
-	if c < 64 {
-		return uint64(below64)>>c&1 != 0
-	}
-	return uint64(above64)>>(c-64)&1 != 0 // a shift by more than 63 leaves nothing
+	return table[c] != 0
 }
 
 func isSpace(c byte) bool { return c == ' ' || '\t' <= c && c <= '\r' }

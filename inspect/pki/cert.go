@@ -27,10 +27,13 @@ func (f Fingerprint) MarshalText() ([]byte, error) { return []byte(f.String()), 
 
 // UnmarshalText reads String.
 func (f *Fingerprint) UnmarshalText(text []byte) error {
-	if n, err := hex.Decode(f[:], text); err != nil || n != len(f) {
-		return fmt.Errorf("fingerprint %.80q is not %d characters of hex", text, 2*len(f))
+	// The length first: hex.Decode writes as much as it is given.
+	if len(text) == 2*len(f) {
+		if _, err := hex.Decode(f[:], text); err == nil {
+			return nil
+		}
 	}
-	return nil
+	return fmt.Errorf("fingerprint %.80q is not %d characters of hex", text, 2*len(f))
 }
 
 // Cert is one certificate: its DER and what is asked of it often. It is
@@ -75,10 +78,11 @@ type Key struct {
 }
 
 // BadBlock is a piece of input that claims to be a certificate, a request or a
-// key and can't be read as one.
+// key and can't be read as one; or a certificate that can be read, and is listed
+// too, but that standard readers skip.
 type BadBlock struct {
 	Index  int    // 0-based place among the blocks of the value; -1: the value as a whole
-	Type   string // PEM type or format, such as "CERTIFICATE", "PKCS#12"
+	Type   string // PEM type or format, such as "CERTIFICATE", "PKCS#12"; "value": reading was cut short; "PEM": further blocks of all kinds
 	Reason string // for people: what is wrong with it; never quotes key bytes
 }
 
@@ -108,7 +112,12 @@ type Request struct {
 type Found struct {
 	// Field leads to the value inside a structured document, such as
 	// "clusters[0].cluster.certificate-authority-data"; empty for the document
-	// itself. A key that is not a plain word is quoted: `data["ca.crt"]`.
+	// itself. A key that is not a plain word is quoted: `data["ca.crt"]`. The
+	// second and further documents of a stream start with their number:
+	// "(2).data". Inside a document that is itself a string of a document, the
+	// two fields are joined by '#': "data.kubeconfig#clusters[0].cluster".
+	// Encodings (base64, gzip, data: URLs) leave no trace. Each field occurs
+	// once in the results of a value.
 	Field   string
 	Content *Content
 }

@@ -5,4 +5,27 @@
 // private keys: of a key it keeps the sha256 of its public half, which answers
 // "does it match?", and nothing else. Malformed input is data (BadBlock), never
 // a Go error, and never a panic.
+//
+// # What Scan finds
+//
+// A value is tried, in this order, as
+//
+//   - gzip, a Java keystore (reported as unread), DER (certificates one after
+//     another, requests, keys, PKCS#12, which is reported as unread),
+//   - a data: URL, base64 throughout (standard or URL alphabet, wrapped or not),
+//   - a stream of JSON or YAML documents, each string of which is a value again,
+//   - text, with PEM blocks and stretches of base64 in it; what base64 decodes to
+//     is a value again.
+//
+// Values nest up to six deep. A document is read once more as text, which adds
+// what its structure does not show, such as a certificate in a comment.
+//
+// PEM is read more tolerantly than programs do, who may want a BEGIN line to
+// start a line, or can't read \n and %0A: what they skip is often what an
+// incident is about. A value that is PEM, and holds a certificate that
+// encoding/pem skips, gets a BadBlock beside the certificate.
+//
+// The time that reading takes is proportional to the size of the value, what
+// gzip unpacks to (at most 32 MiB) included. Where a limit cuts reading short, a
+// BadBlock of type "value" says so.
 package pki

@@ -16,8 +16,8 @@ const (
 	// maxDocuments limits the documents of one stream.
 	maxDocuments = 1000
 	// maxYAML limits what is given to the YAML parser, which is slow and
-	// hungry. Objects of a cluster are smaller.
-	maxYAML = 4 << 20
+	// hungry. Objects of a cluster are smaller. Beyond it, a value is text.
+	maxYAML = 2 << 20
 	// minScalar is the shortest string that is looked at.
 	minScalar = 20
 )
@@ -28,16 +28,11 @@ func (w *walk) document(data []byte, at place) bool {
 	if !isJSONish(data) {
 		return isYAMLish(data) && w.yaml(data, at)
 	}
-	// Of something that only starts like JSON nothing is kept.
-	before := w.results
-	w.results = newResults()
-	ok := w.json(data, at)
-	inside := w.results
-	w.results = before
-	if ok {
-		before.absorb(inside)
+	if w.json(data, at) {
 		return true
 	}
+	// It only starts like JSON: what was found in it is found again.
+	w.results = newResults()
 	return isYAMLish(data) && w.yaml(data, at)
 }
 
@@ -131,7 +126,7 @@ func isWord(s string) bool {
 
 // json reads a stream of JSON documents, up to where it breaks. It reports
 // whether there was at least one whole map or list.
-func (w *walk) json(data []byte, at place) (any bool) {
+func (w *walk) json(data []byte, at place) (found bool) {
 	d := json.NewDecoder(bytes.NewReader(bytes.TrimPrefix(data, []byte("\ufeff"))))
 	d.UseNumber()
 	p := &path{document: 1}
@@ -144,11 +139,11 @@ func (w *walk) json(data []byte, at place) (any bool) {
 			if err := w.jsonTree(d, open, p, at); err != nil {
 				break
 			}
-			any = true
+			found = true
 		}
 		p.document++
 	}
-	return any
+	return found
 }
 
 // jsonTree reads the map or list that was just opened, without recursion.
@@ -214,7 +209,7 @@ func (s *step) enter() {
 
 // yaml reads a stream of YAML documents. It reports whether at least one of
 // them is a map or a list.
-func (w *walk) yaml(data []byte, at place) (any bool) {
+func (w *walk) yaml(data []byte, at place) (found bool) {
 	d := yaml.NewDecoder(bytes.NewReader(data))
 	p := &path{}
 	for p.document < maxDocuments {
@@ -224,11 +219,11 @@ func (w *walk) yaml(data []byte, at place) (any bool) {
 		}
 		p.document++
 		if len(node.Content) == 1 && node.Content[0].Kind != yaml.ScalarNode {
-			any = true
+			found = true
 			w.yamlTree(node.Content[0], p, at)
 		}
 	}
-	return any
+	return found
 }
 
 // decodeYAML turns a panic of the parser, which is known to have had some, into

@@ -77,7 +77,7 @@ func FuzzScan(f *testing.F) {
 		start := time.Now()
 		s := NewScanner()
 		found := s.Scan(data)
-		if took := time.Since(start); took > 5*time.Second {
+		if took := time.Since(start); took > 20*time.Second {
 			t.Errorf("took %v", took)
 		}
 		if !bytes.Equal(input, data) {

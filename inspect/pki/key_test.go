@@ -229,3 +229,17 @@ func TestScanUnusualKeys(t *testing.T) {
 		})
 	}
 }
+
+func TestScanRSAPSSKeyRepeatsTheParameters(t *testing.T) {
+	from := time.Date(2024, 3, 1, 0, 0, 0, 0, time.UTC)
+	key := pkitest.SelfSigned("pss", from, from.AddDate(1, 0, 0), pkitest.RSA(1024)).Key.(*rsa.PrivateKey)
+	algorithm := tlv(0x30, "\x06\x09\x2a\x86\x48\x86\xf7\x0d\x01\x01\x0a\x30\x00")
+	pkcs8 := tlv(0x30, string(join("\x02\x01\x00", algorithm, tlv(4, string(x509.MarshalPKCS1PrivateKey(key))))))
+	public := join("\x00", x509.MarshalPKCS1PublicKey(&key.PublicKey))
+	spki := tlv(0x30, string(join(algorithm, tlv(3, string(public)))))
+	found := NewScanner().Scan(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: pkcs8}))
+	want := []Key{{SPKI: FingerprintOf(spki), Algorithm: "RSA"}}
+	if len(found) != 1 || !cmp.Equal(want, found[0].Content.Keys) {
+		t.Errorf("got %v", lines(found))
+	}
+}

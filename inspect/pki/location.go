@@ -14,6 +14,10 @@ const KindFile Kind = "File"
 //	APIService/v1beta1.metrics.k8s.io#spec.caBundle
 //	node/worker-3:/var/lib/kubelet/kubeconfig#clusters[0].cluster.certificate-authority-data
 //	file:./ca.pem
+//
+// A location is valid if it is that of a file (Kind KindFile, Path, and Node or
+// none) or that of an object (any other Kind, and no Node and Path), with a
+// Field or none. Where a name holds what is syntax here, it is written as %XX.
 type Location struct {
 	Kind      Kind
 	Node      string // of a file on a node

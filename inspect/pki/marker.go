@@ -14,16 +14,19 @@ const minRun = 48
 // are tolerated: the smallest private key has more characters.
 const minWhole = 128
 
+const dataScheme = "data:"
+
 // mayHold rejects, fast, values that can't hold anything of interest. Most
 // values of a cluster hold nothing.
 func mayHold(data []byte) bool { return mayHoldBelow(data, maxDepth) }
 
-// mayHoldBelow is mayHold with a limit for base64 in base64.
+// mayHoldBelow is mayHold with a limit for base64 in base64. Beyond the limit
+// it does not know, and leaves it to the reading to say so.
 func mayHoldBelow(data []byte, depth int) bool {
 	if depth == 0 || len(data) < len(beginTag) {
-		return false
+		return depth == 0
 	}
-	if isBinary(data) || bytes.Contains(data, []byte(beginTag)) {
+	if isBinary(data) || hasPEM(data) || hasDataURL(data) {
 		return true
 	}
 	for at := 0; ; {
@@ -40,6 +43,22 @@ func mayHoldBelow(data []byte, depth int) bool {
 		at = r.end
 	}
 	return isWholeBase64(data)
+}
+
+// hasPEM reports whether "-----BEGIN" is in the data. Looking for the word
+// first is fifteen times as fast: capital B is rare, dashes are not.
+func hasPEM(data []byte) bool {
+	const word = "BEGIN"
+	for {
+		i := bytes.Index(data, []byte(word))
+		if i < 0 {
+			return false
+		}
+		if bytes.HasSuffix(data[:i], []byte(dashes)) {
+			return true
+		}
+		data = data[i+len(word):]
+	}
 }
 
 // isBinary reports whether data starts like DER, gzip or a Java keystore.
@@ -102,6 +121,7 @@ func nextRun(text []byte, from int) (run, bool) {
 		for end < len(text) && isBase64(text[end]) {
 			end++
 		}
+		begin = min(begin+escapeTail(text, begin), end)
 		if end-begin >= minRun {
 			return run{begin, wrappedEnd(text, begin, end)}, true
 		}
@@ -121,20 +141,29 @@ func isRunAt(text []byte, at int) bool {
 		isBase64(t[4]) && isBase64(t[12]) && isBase64(t[20]) && isBase64(t[28])
 }
 
+// escapeTail returns how many of the letters at begin end an escape: the n of
+// \n, the 0A of %0A.
+func escapeTail(text []byte, begin int) int {
+	switch {
+	case begin == 0:
+	case text[begin-1] == '\\' && (text[begin] == 'n' || text[begin] == 'r' || text[begin] == 't'):
+		return 1
+	case text[begin-1] == '%':
+		return 2
+	}
+	return 0
+}
+
 // wrappedEnd extends a first line of base64 over the lines that follow it, if
 // they have the same length, or are shorter and the last. In folded YAML the
-// lines are joined by spaces.
+// lines are joined by spaces; in JSON the newlines are escaped.
 func wrappedEnd(text []byte, begin, end int) int {
 	width := end - begin
 	for {
-		next := end
-		if next < len(text) && text[next] == '\r' {
-			next++
-		}
-		if next >= len(text) || text[next] != '\n' && text[next] != ' ' {
+		next := skipNewline(text, end)
+		if next == end {
 			return end
 		}
-		next++
 		for next < len(text) && (text[next] == ' ' || text[next] == '\t') {
 			next++
 		}
@@ -148,6 +177,45 @@ func wrappedEnd(text []byte, begin, end int) int {
 		end = stop
 		if stop-next < width {
 			return end
+		}
+	}
+}
+
+// skipNewline skips one newline or space, however escaped. It returns at if
+// there is none.
+func skipNewline(text []byte, at int) int {
+	i := at
+	for _, letter := range []byte{'r', 'n'} {
+		j := i
+		for j < len(text) && text[j] == '\\' {
+			j++
+		}
+		switch {
+		case j > i && j < len(text) && text[j] == letter:
+			i = j + 1
+		case j == i && j < len(text) && (letter == 'r' && text[j] == '\r' || letter == 'n' && (text[j] == '\n' || text[j] == ' ')):
+			i++
+		case letter == 'n':
+			return at
+		}
+	}
+	return i
+}
+
+// hasDataURL reports whether a data: URL may stand in the text. Its contents may
+// be percent-encoded, so that nothing else here recognises them.
+func hasDataURL(text []byte) bool {
+	if bytes.IndexByte(text, '%') < 0 {
+		return false
+	}
+	for {
+		i := bytes.Index(text, []byte(dataScheme))
+		if i < 0 || i+len(dataScheme) == len(text) {
+			return false
+		}
+		text = text[i+len(dataScheme):]
+		if c := text[0]; c == ',' || c == ';' || 'a' <= c && c <= 'z' {
+			return true
 		}
 	}
 }
@@ -166,7 +234,7 @@ func isPromising(text []byte, depth int) bool {
 	if err != nil || !isText(head[:n]) {
 		return false
 	}
-	decoded := decodeLoose(text)
+	decoded := decodeRun(text)
 	defer clear(decoded)
 	return mayHoldBelow(decoded, depth-1)
 }
@@ -210,6 +278,18 @@ func pemAlignment(text []byte) (skip int, ok bool) {
 		return max(n, 0) % 4, true
 	}
 	return 0, false
+}
+
+// decodeRun decodes a run, which may have escaped newlines, and may start with
+// letters that do not belong to the base64.
+func decodeRun(text []byte) []byte {
+	if bytes.IndexByte(text, '\\') >= 0 {
+		text = undoEscapes(text, false)
+	}
+	if skip, ok := pemAlignment(text); ok {
+		text = text[skip:]
+	}
+	return decodeLoose(text)
 }
 
 // decodeLoose decodes base64 text of the standard or the URL alphabet, skipping

@@ -78,7 +78,7 @@ func (e *entry) next() int {
 }
 
 func (e *entry) bad(index int, kind, reason string) {
-	if len(e.content.Bad) == maxBad {
+	if len(e.content.Bad) >= maxBad {
 		e.unsaid++
 		return
 	}
@@ -95,18 +95,22 @@ func (e *entry) badOnce(b BadBlock) {
 // absorb takes over everything that more holds.
 func (r *results) absorb(more *results) {
 	for _, from := range more.order {
+		if from.content.Empty() && from.unsaid == 0 && from.blocks == 0 {
+			continue
+		}
 		e := r.at(from.field)
-		for i := range from.content.Bad {
-			if b := &from.content.Bad[i]; b.Index >= 0 {
-				b.Index += e.blocks
+		e.content.Certs = append(e.content.Certs, from.content.Certs...)
+		e.content.Requests = append(e.content.Requests, from.content.Requests...)
+		e.content.Keys = append(e.content.Keys, from.content.Keys...)
+		for _, b := range from.content.Bad {
+			if b.Index >= 0 {
+				e.bad(e.blocks+b.Index, b.Type, b.Reason)
+			} else {
+				e.badOnce(b)
 			}
 		}
 		e.blocks += from.blocks
 		e.unsaid += from.unsaid
-		e.content.Certs = append(e.content.Certs, from.content.Certs...)
-		e.content.Requests = append(e.content.Requests, from.content.Requests...)
-		e.content.Keys = append(e.content.Keys, from.content.Keys...)
-		e.content.Bad = append(e.content.Bad, from.content.Bad...)
 	}
 }
 

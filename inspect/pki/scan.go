@@ -49,43 +49,55 @@ func (w *walk) value(data []byte, at place) {
 	if !mayHold(data) || !w.afford(data, at) {
 		return
 	}
-	switch {
-	case isGzip(data) && w.gzip(data, at), isKeystore(data):
-		if isKeystore(data) {
-			w.keystore("JKS", at)
-		}
-		return
-	case isDER(data):
-		if data = w.elements(data, at); len(data) == 0 {
-			return
-		}
-	}
-	if inner, ok := w.dataURL(data); ok {
-		w.value(inner, at.deeper())
-		clear(inner)
-		return
-	}
-	if isWholeBase64(data) {
-		inner := decodeLoose(data)
-		w.value(inner, at.deeper())
-		clear(inner)
-		return
-	}
-	if at.raw {
-		w.text(data, at)
-		return
-	}
-	if !w.document(data, at) {
-		w.text(data, at)
-		return
-	}
-	// What the structure does not show: comments, keys, broken ends.
-	all := w.results
+	// What is found here is collected apart, to compare two readings of it.
+	outer := w.results
 	w.results = newResults()
-	w.text(data, place{field: at.field, depth: at.depth, raw: true})
-	rest := w.results
-	w.results = all
-	all.addMissing(at.field, rest)
+	again := true
+	switch {
+	case w.container(data, at):
+		again = hasPEM(data)
+	case !at.raw && w.document(data, at):
+	default:
+		again = false
+		w.text(data, at)
+	}
+	inner := w.results
+	if again {
+		// What the structure does not show: comments, keys, broken ends.
+		w.results = newResults()
+		w.text(data, place{field: at.field, depth: at.depth, raw: true})
+		inner.addMissing(at.field, w.results)
+	}
+	w.results = outer
+	outer.absorb(inner)
+}
+
+// container reads a value that is an encoding of something else, or DER. It
+// reports false if the value is none.
+func (w *walk) container(data []byte, at place) bool {
+	switch {
+	case isGzip(data):
+		return w.gzip(data, at)
+	case isKeystore(data):
+		w.keystore("JKS", at)
+		return true
+	case isDER(data):
+		rest := w.elements(data, at)
+		if len(rest) == len(data) {
+			return false
+		}
+		w.text(rest, at)
+		return true
+	}
+	inner, ok := decodeDataURL(data)
+	if !ok && isWholeBase64(data) {
+		inner, ok = decodeLoose(data), true
+	}
+	if ok {
+		w.value(inner, at.deeper())
+		clear(inner)
+	}
+	return ok
 }
 
 func (p place) deeper() place {
@@ -133,9 +145,9 @@ func (w *walk) gzip(data []byte, at place) bool {
 	return true
 }
 
-// dataURL decodes a data: URL, in which Ignition keeps files.
-func (w *walk) dataURL(data []byte) (inner []byte, ok bool) {
-	rest, ok := bytes.CutPrefix(data, []byte("data:"))
+// decodeDataURL decodes a data: URL, in which Ignition keeps files.
+func decodeDataURL(data []byte) (inner []byte, ok bool) {
+	rest, ok := bytes.CutPrefix(data, []byte(dataScheme))
 	if !ok {
 		return nil, false
 	}
@@ -166,7 +178,7 @@ func undoPercent(text []byte) []byte {
 }
 
 // elements reads the DER at the start of data, one element after another, and
-// returns what follows.
+// returns what follows, which is all of data if that is no DER.
 func (w *walk) elements(data []byte, at place) []byte {
 	for {
 		element, rest, ok := cutElement(data)

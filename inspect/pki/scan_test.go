@@ -3,10 +3,12 @@ package pki
 import (
 	"bytes"
 	"compress/gzip"
+	"crypto/x509"
 	"encoding/base64"
 	"encoding/json"
 	"encoding/pem"
 	"fmt"
+	"math/big"
 	"net/url"
 	"strings"
 	"testing"
@@ -181,6 +183,15 @@ func TestScanPEM(t *testing.T) {
 		{"form-encoded", []byte("cert=" + url.QueryEscape(string(root)) + "&x=y"), []string{"cert CN=root"}},
 		{"percent-encoded twice", []byte("cert=" + url.PathEscape(url.PathEscape(string(root)))), []string{"cert CN=root"}},
 		{"commented out", join("a comment\n", indent(root, "# ")), []string{"cert CN=root"}},
+		{"OpenSSL's text in front", join("Certificate:\n    Data:\n        Version: 3 (0x2)\n        Serial Number:\n            04:d2\n", root, "subject=CN = x\n", other), []string{"cert CN=root", "cert CN=other"}},
+		{"a header line in front of glued blocks", join("Issuer: CN=root\n", noNewline, other), []string{
+			"cert CN=root", "cert CN=other",
+			"bad 1 CERTIFICATE: standard readers (Go, OpenSSL) skip this certificate: it follows the block before it without a newline",
+		}},
+		{"a comment in front of an indented block", join("# root\n", indent(root, " ")), []string{
+			"cert CN=root",
+			"bad 0 CERTIFICATE: standard readers (Go, OpenSSL) skip this certificate: its BEGIN line does not start a line",
+		}},
 		{"a command that speaks of PEM", []byte(`awk '/-----BEGIN CERTIFICATE-----/,/-----END CERTIFICATE-----/' | grep -c "-----BEGIN CERTIFICATE-----"`), nil},
 		{"a regular expression", []byte(`-----BEGIN [A-Z ]+-----`), nil},
 	}
@@ -227,6 +238,12 @@ func TestScanBadPEM(t *testing.T) {
 		{"a request in the place of a certificate", bytes.ReplaceAll(w.request, []byte(" REQUEST"), nil), []string{"bad 0 CERTIFICATE: it holds a certificate request, not a certificate"}},
 		{"a certificate in the place of a key", der("RSA PRIVATE KEY", w.root.Cert.Raw), []string{"bad 0 RSA PRIVATE KEY: it holds a certificate, not a private key"}},
 		{"a certificate in the place of a request", der("CERTIFICATE REQUEST", w.root.Cert.Raw), []string{"bad 0 CERTIFICATE REQUEST: it holds a certificate, not a certificate request"}},
+		{"a public key in the place of a certificate", der("CERTIFICATE", w.root.Cert.RawSubjectPublicKeyInfo), []string{"bad 0 CERTIFICATE: it holds a public key, not a certificate"}},
+		{"a PKCS#7 message in the place of a certificate", der("CERTIFICATE", pkcs7()), []string{"bad 0 CERTIFICATE: it holds a PKCS#7 message, not a certificate"}},
+		{"a keystore in the place of a certificate", der("CERTIFICATE", pkcs12()), []string{"bad 0 CERTIFICATE: it holds a PKCS#12 keystore, not a certificate"}},
+		{"a revocation list in the place of a certificate", der("CERTIFICATE", crl(t, w)), []string{"bad 0 CERTIFICATE: it holds a revocation list, not a certificate"}},
+		{"other DER in the place of a certificate", der("CERTIFICATE", []byte("\x30\x03\x01\x01\xff")), []string{"bad 0 CERTIFICATE: it holds DER, but no certificate"}},
+		{"a request cut off", der("CERTIFICATE REQUEST", w.root.Cert.Raw[:50]), []string{"bad 0 CERTIFICATE REQUEST: cut off: the DER is longer than the block"}},
 		{"DER cut off", der("CERTIFICATE", w.root.Cert.Raw[:200]), []string{"bad 0 CERTIFICATE: cut off: the DER is longer than the block"}},
 		{"bytes behind the DER", der("CERTIFICATE", join(w.root.Cert.Raw, "x")), []string{"bad 0 CERTIFICATE: certificate can't be parsed: x509: trailing data"}},
 		{"a certificate with a broken date", der("CERTIFICATE", broken), []string{"bad 0 CERTIFICATE: certificate can't be parsed: x509: malformed UTCTime"}},
@@ -311,6 +328,20 @@ func pkcs12() []byte {
 // pkcs7 returns the frame of a PKCS#7 message.
 func pkcs7() []byte {
 	return tlv(0x30, "\x06\x09\x2a\x86\x48\x86\xf7\x0d\x01\x07\x02\xa0\x81\x80"+strings.Repeat("\x04\x0e01234567890123", 8))
+}
+
+// crl returns an empty revocation list.
+func crl(t *testing.T, w world) []byte {
+	t.Helper()
+	issuer := *w.root.Cert
+	issuer.KeyUsage |= x509.KeyUsageCRLSign
+	der, err := x509.CreateRevocationList(nil, &x509.RevocationList{
+		Number: big.NewInt(1), ThisUpdate: w.root.Cert.NotBefore, NextUpdate: w.root.Cert.NotAfter,
+	}, &issuer, w.root.Key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return der
 }
 
 // tlv encodes DER with a one- or two-byte length.

@@ -25,7 +25,7 @@ func (w *walk) text(data []byte, at place) {
 		}
 	}
 	w.runs(data[gap:], at)
-	if !at.raw && bytes.Contains(data, []byte(beginTag)) {
+	if !at.raw && hasPEM(data) {
 		w.compare(data, seen, at)
 	}
 }
@@ -42,10 +42,7 @@ func (w *walk) runs(text []byte, at place) {
 		if !isPromising(run, maxDepth) {
 			continue
 		}
-		if skip, ok := pemAlignment(run); ok {
-			run = run[skip:]
-		}
-		inner := decodeLoose(run)
+		inner := decodeRun(run)
 		w.value(inner, at.deeper())
 		clear(inner)
 	}
@@ -247,7 +244,13 @@ func (w *walk) compare(data []byte, seen []sighting, at place) {
 }
 
 // isArmor reports whether a value is meant to be PEM, as opposed to a text in
-// which PEM occurs.
+// which PEM occurs: apart from comments, it starts with a BEGIN line.
 func isArmor(data []byte) bool {
-	return bytes.HasPrefix(bytes.TrimLeft(data, " \t\r\n\"'\\"), []byte(beginTag))
+	for {
+		data = bytes.TrimLeft(data, " \t\r\n\"'\\")
+		if len(data) == 0 || data[0] != '#' {
+			return bytes.HasPrefix(data, []byte(beginTag))
+		}
+		_, data, _ = bytes.Cut(data, []byte("\n"))
+	}
 }
