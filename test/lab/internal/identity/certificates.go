@@ -1,0 +1,196 @@
+package identity
+
+import (
+	"crypto/x509"
+	"encoding/pem"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kubectl-certrot/kubectl-certrot/test/lab/internal/pki"
+)
+
+const (
+	apiserverOperator  = "openshift-kube-apiserver-operator"
+	apiserver          = "openshift-kube-apiserver"
+	managedConfig      = "openshift-config-managed"
+	userConfig         = "openshift-config"
+	controllerOperator = "openshift-kube-controller-manager-operator"
+	controllerManager  = "openshift-kube-controller-manager"
+	scheduler          = "openshift-kube-scheduler"
+	etcd               = "openshift-etcd"
+	etcdOperator       = "openshift-etcd-operator"
+)
+
+// place is where OpenShift keeps a certificate or a bundle of the lab's.
+type place struct {
+	namespace string
+	names     []string
+}
+
+// secrets hold key pairs; a Secret is named like the pair in it.
+func secrets() []place {
+	return []place{
+		{apiserverOperator, []string{
+			"loadbalancer-serving-signer", "localhost-serving-signer", "service-network-serving-signer", "localhost-recovery-serving-signer",
+			"kube-control-plane-signer", "kube-apiserver-to-kubelet-signer", "aggregator-client-signer",
+			"node-system-admin-signer", "node-system-admin-client",
+		}},
+		{apiserver, []string{
+			"external-loadbalancer-serving-certkey", "internal-loadbalancer-serving-certkey", "localhost-serving-cert-certkey",
+			"service-network-serving-certkey", "localhost-recovery-serving-certkey", "kubelet-client", "aggregator-client",
+			"control-plane-node-admin-client-cert-key", "check-endpoints-client-cert-key", "etcd-client",
+		}},
+		{managedConfig, []string{"kube-controller-manager-client-cert-key", "kube-scheduler-client-cert-key"}},
+		{controllerOperator, []string{"csr-signer-signer", "csr-signer"}},
+		{controllerManager, []string{"csr-signer", "kube-controller-manager-client-cert-key"}},
+		{scheduler, []string{"kube-scheduler-client-cert-key"}},
+		{userConfig, []string{"etcd-client"}},
+		{etcd, []string{"etcd-signer", "etcd-client", "etcd-serving-" + pki.NodeName, "etcd-peer-" + pki.NodeName}},
+		{etcdOperator, []string{"etcd-client"}},
+	}
+}
+
+// bundles are those that certificate rotation itself keeps; aggregates are put
+// together from them, or copied.
+func bundles() []place {
+	return []place{
+		{apiserverOperator, []string{
+			"loadbalancer-serving-ca", "localhost-serving-ca", "service-network-serving-ca", "localhost-recovery-serving-ca",
+			"kube-apiserver-to-kubelet-client-ca", "kube-control-plane-signer-ca", "node-system-admin-ca",
+		}},
+		{managedConfig, []string{"kube-apiserver-aggregator-client-ca"}},
+		{controllerOperator, []string{"csr-controller-signer-ca", "csr-signer-ca"}},
+		{etcd, []string{"etcd-ca-bundle"}},
+	}
+}
+
+func aggregates() []place {
+	return []place{
+		{apiserver, []string{"kube-apiserver-server-ca", "client-ca", "aggregator-client-ca", "kubelet-serving-ca", "etcd-serving-ca"}},
+		{managedConfig, []string{"kube-apiserver-server-ca", "kube-apiserver-client-ca", "kubelet-serving-ca", "csr-controller-ca"}},
+		{controllerOperator, []string{"csr-controller-ca"}},
+		{controllerManager, []string{"serviceaccount-ca"}},
+		{userConfig, []string{"admin-kubeconfig-client-ca", "etcd-ca-bundle", "etcd-serving-ca"}},
+		{etcdOperator, []string{"etcd-ca-bundle"}},
+	}
+}
+
+// bundleFiles are the lab's files of ConfigMaps that are named otherwise.
+func bundleFiles() map[string]string {
+	return map[string]string{
+		"kube-apiserver-aggregator-client-ca": "aggregator-client-ca",
+		"kube-apiserver-client-ca":            "client-ca",
+		"etcd-serving-ca":                     "etcd-ca-bundle",
+	}
+}
+
+// certificates are all Secrets and ConfigMaps.
+func certificates(pkiDir string) ([]object, error) {
+	var all []object
+	for _, p := range secrets() {
+		for _, name := range p.names {
+			o, err := secret(pkiDir, p.namespace, name)
+			if err != nil {
+				return nil, fmt.Errorf("make Secret %s/%s: %w", p.namespace, name, err)
+			}
+			all = append(all, o)
+		}
+	}
+	for _, p := range append(bundles(), aggregates()...) {
+		for _, name := range p.names {
+			o, err := configMap(pkiDir, p.namespace, name)
+			if err != nil {
+				return nil, fmt.Errorf("make ConfigMap %s/%s: %w", p.namespace, name, err)
+			}
+			all = append(all, o)
+		}
+	}
+	return all, nil
+}
+
+func secret(pkiDir, namespace, name string) (object, error) {
+	text, err := os.ReadFile(pki.CertFile(pkiDir, name))
+	if err != nil {
+		return nil, err
+	}
+	key, err := os.ReadFile(pki.KeyFile(pkiDir, name))
+	if err != nil {
+		return nil, err
+	}
+	block, _ := pem.Decode(text)
+	if block == nil {
+		return nil, fmt.Errorf("no certificate in %s", pki.CertFile(pkiDir, name))
+	}
+	cert, err := x509.ParseCertificate(block.Bytes)
+	if err != nil {
+		return nil, err
+	}
+	annotations := object{
+		"auth.openshift.io/certificate-not-before": cert.NotBefore.UTC().Format(time.RFC3339),
+		"auth.openshift.io/certificate-not-after":  cert.NotAfter.UTC().Format(time.RFC3339),
+		"auth.openshift.io/certificate-issuer":     cert.Issuer.CommonName,
+		"openshift.io/owning-component":            owner(namespace),
+	}
+	if len(cert.DNSNames) > 0 {
+		hosts := slices.Sorted(slices.Values(cert.DNSNames))
+		annotations["auth.openshift.io/certificate-hostnames"] = strings.Join(hosts, ",")
+	}
+	metadata := object{"namespace": namespace, "name": name, "annotations": annotations}
+	if t := managedType(cert); t != "" {
+		metadata["labels"] = object{typeLabel: t}
+	}
+	return object{
+		"apiVersion": "v1", "kind": "Secret", "type": "kubernetes.io/tls", "metadata": metadata,
+		"stringData": object{"tls.crt": string(text), "tls.key": string(key)},
+	}, nil
+}
+
+const typeLabel = "auth.openshift.io/managed-certificate-type"
+
+// managedType is the label's value. A signer that the installer made has none
+// until its first rotation; those that an operator made end in @<time>.
+func managedType(cert *x509.Certificate) string {
+	switch {
+	case cert.Subject.String() != cert.Issuer.String():
+		return "target" // csr-signer too: it has a signer of its own
+	case strings.Contains(cert.Subject.CommonName, "@"):
+		return "signer"
+	}
+	return ""
+}
+
+func configMap(pkiDir, namespace, name string) (object, error) {
+	file := name
+	if f, ok := bundleFiles()[name]; ok {
+		file = f
+	}
+	text, err := os.ReadFile(pki.BundleFile(pkiDir, file))
+	if err != nil {
+		return nil, err
+	}
+	metadata := object{"namespace": namespace, "name": name, "annotations": object{"openshift.io/owning-component": owner(namespace)}}
+	for _, p := range bundles() {
+		if p.namespace == namespace && slices.Contains(p.names, name) {
+			metadata["labels"] = object{typeLabel: "ca-bundle"}
+		}
+	}
+	return object{
+		"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata,
+		"data": object{"ca-bundle.crt": string(text)},
+	}, nil
+}
+
+func owner(namespace string) string {
+	switch namespace {
+	case controllerOperator, controllerManager:
+		return "kube-controller-manager"
+	case scheduler:
+		return "kube-scheduler"
+	case etcd, etcdOperator:
+		return "Etcd"
+	}
+	return "kube-apiserver"
+}

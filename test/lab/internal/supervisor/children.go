@@ -1,0 +1,128 @@
+//go:build linux
+
+package supervisor
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"sync"
+	"syscall"
+
+	"github.com/kubectl-certrot/kubectl-certrot/test/lab/internal/labdir"
+)
+
+// children starts processes and reaps them, as process 1 must: its own and those
+// that lost their parent inside the lab. That is why nothing in this package may
+// call Wait or Run of an exec.Cmd: it would race for the exit status.
+type children struct {
+	dir    labdir.Dir
+	failed chan error // the first component that ended
+
+	mu      sync.Mutex
+	running map[int]chan syscall.WaitStatus
+}
+
+// componentError says which component's log to look into.
+type componentError struct {
+	name string
+	err  error
+}
+
+func (e *componentError) Error() string { return e.name + ": " + e.err.Error() }
+func (e *componentError) Unwrap() error { return e.err }
+
+func newChildren(dir labdir.Dir) *children {
+	c := &children{dir: dir, failed: make(chan error, 1), running: map[int]chan syscall.WaitStatus{}}
+	died := make(chan os.Signal, 1)
+	signal.Notify(died, syscall.SIGCHLD)
+	go func() {
+		for range died {
+			c.reap()
+		}
+	}()
+	return c
+}
+
+// component starts a long-running program with a log of its own. When it ends,
+// failed hears of it.
+func (c *children) component(name, program string, args ...string) error {
+	log, err := os.OpenFile(c.dir.Log(name), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
+	if err != nil {
+		return &componentError{name, fmt.Errorf("open its log: %w", err)}
+	}
+	defer func() { _ = log.Close() }()
+	cmd := exec.Command(program, args...)
+	cmd.Stdout, cmd.Stderr = log, log
+	cmd.Dir = "/"
+	ended, err := c.start(cmd)
+	if err != nil {
+		return &componentError{name, fmt.Errorf("start it: %w", err)}
+	}
+	go func() {
+		status := <-ended
+		select {
+		case c.failed <- &componentError{name, fmt.Errorf("ended (%s)", describe(status))}:
+		default: // something else failed first
+		}
+	}()
+	return nil
+}
+
+// run runs a short program to its end; its words go to the supervisor's log.
+func (c *children) run(ctx context.Context, argv ...string) error {
+	cmd := exec.Command(argv[0], argv[1:]...)
+	cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
+	ended, err := c.start(cmd)
+	if err != nil {
+		return fmt.Errorf("run %q: %w", argv, err)
+	}
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case status := <-ended:
+		if status != 0 {
+			return fmt.Errorf("run %q: %s: see the supervisor's log", argv, describe(status))
+		}
+		return nil
+	}
+}
+
+func (c *children) start(cmd *exec.Cmd) (<-chan syscall.WaitStatus, error) {
+	c.mu.Lock() // so that reap can't come before the process is known
+	defer c.mu.Unlock()
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	ended := make(chan syscall.WaitStatus, 1)
+	c.running[cmd.Process.Pid] = ended
+	return ended, cmd.Process.Release()
+}
+
+func (c *children) reap() {
+	for {
+		c.mu.Lock()
+		var status syscall.WaitStatus
+		pid, err := syscall.Wait4(-1, &status, syscall.WNOHANG, nil)
+		if pid > 0 && c.running[pid] != nil {
+			c.running[pid] <- status
+			delete(c.running, pid)
+		}
+		c.mu.Unlock()
+		if err == syscall.EINTR {
+			continue
+		}
+		if pid <= 0 || err != nil {
+			return
+		}
+	}
+}
+
+func describe(s syscall.WaitStatus) string {
+	if s.Signaled() {
+		return "signal " + s.Signal().String()
+	}
+	return fmt.Sprintf("exit code %d", s.ExitStatus())
+}

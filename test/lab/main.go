@@ -1,0 +1,85 @@
+//go:build linux
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/kubectl-certrot/kubectl-certrot/test/lab/internal/checkout"
+	"github.com/kubectl-certrot/kubectl-certrot/test/lab/internal/labdir"
+	"github.com/kubectl-certrot/kubectl-certrot/test/lab/internal/supervisor"
+)
+
+const usage = `usage: go run ./test/lab up | down | status | run CMD…
+
+  up      bring the lab up; nothing to do if it is up
+  down    end it and delete all of it
+  status  say whether it is up; exit code 1 if it isn't
+  run     run a command inside it (the same as .lab/run CMD…)
+
+LAB_DIR      the lab's folder (.lab in the checkout)
+LAB_VERSION  the OpenShift version that the lab claims to be (` + defaultVersion + `)
+`
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	code, err := dispatch(ctx, os.Args[1:])
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "lab:", err)
+	}
+	os.Exit(code)
+}
+
+func dispatch(ctx context.Context, args []string) (int, error) {
+	if len(args) == 0 {
+		fmt.Fprint(os.Stderr, usage)
+		return 2, nil
+	}
+	// These two run inside the lab, started by `up` and by `run`.
+	switch args[0] {
+	case supervisor.Command:
+		if len(args) != 2 {
+			return 2, errors.New("supervise: want the lab's folder")
+		}
+		return exitCode(supervisor.Run(labdir.Dir(args[1])))
+	case enterCommand:
+		return exitCode(enter(args[1:]))
+	}
+
+	root := ""
+	if os.Getenv("LAB_DIR") == "" || args[0] == "up" {
+		var err error
+		if root, err = checkout.Root(); err != nil {
+			return 2, err
+		}
+	}
+	dir, err := labdir.Find(root)
+	if err != nil {
+		return 2, err
+	}
+	switch args[0] {
+	case "up":
+		return exitCode(up(ctx, dir, root))
+	case "down":
+		return exitCode(down(ctx, dir))
+	case "status":
+		return status(ctx, dir)
+	case "run":
+		return exitCode(run(dir, args[1:]))
+	}
+	fmt.Fprint(os.Stderr, usage)
+	return 2, fmt.Errorf("no such command: %q", args[0])
+}
+
+func exitCode(err error) (int, error) {
+	if err != nil {
+		return 1, err
+	}
+	return 0, nil
+}
