@@ -154,7 +154,7 @@ func unreadableSeverity(h *Held) Severity {
 	switch {
 	case h.Superseded:
 		return Info
-	case h.Use != UseOther || h.Known || len(h.Content.Certs) > 0 || h.At.Kind == pki.KindFile:
+	case h.Use != UseOther || h.Row != nil || len(h.Content.Certs) > 0 || h.At.Kind == pki.KindFile:
 		return Warning
 	}
 	return Info

@@ -34,9 +34,8 @@ const (
 // Held is a bundle with what is known of its place.
 type Held struct {
 	*Bundle
-	Row   catalog.Place
-	Known bool // the catalog has a row
-	Use   Use
+	Row *catalog.Place // nil: the catalog does not know it
+	Use Use
 	// Revision is the static pod revision that the object is a copy for, else
 	// 0; Superseded says that there is a newer one.
 	Revision   int
@@ -107,17 +106,33 @@ func hold(b *Bundle, v catalog.Versions) Held {
 	h := Held{Bundle: b}
 	at := b.At
 	if at.Kind == pki.KindFile {
-		h.Row, h.Known = catalog.Lookup(catalog.File, "", at.Path, "", v)
-		h.Known = h.Known && at.Node != "" // a file of this machine is no node's
+		if at.Node != "" { // a file of this machine is no node's
+			h.row(catalog.Lookup(catalog.File, "", at.Path, "", v))
+		}
 	} else if b.Object != nil {
 		o := catalog.Object{Kind: string(at.Kind), Namespace: at.Namespace, Name: at.Name, Type: b.Object.Type, Signer: b.Object.Signer, Labels: b.Object.Labels, Annotations: b.Object.Annotations}
-		h.Row, h.Known = catalog.LookupObject(o, at.Key, v)
+		h.row(catalog.LookupObject(o, at.Key, v))
 		if _, n, ok := catalog.RevisionOf(string(at.Kind), at.Namespace, at.Name); ok {
 			h.Revision = n
 		}
 	}
 	h.Use = useOf(&h)
 	return h
+}
+
+// row keeps the catalog's row, where there is one.
+func (h *Held) row(p catalog.Place, known bool) {
+	if known {
+		h.Row = &p
+	}
+}
+
+// role is the catalog's; empty where it does not know the place.
+func (h *Held) role() string {
+	if h.Row == nil {
+		return ""
+	}
+	return string(h.Row.Role)
 }
 
 // useOf tells what a place is for: by the name of the value first (a serving
@@ -129,10 +144,10 @@ func useOf(h *Held) Use {
 		return UseRecord
 	case namesTrust(h.At):
 		return UseTrust
-	case namesIdentity(h.At) && (!h.Known || h.Row.Role != catalog.CABundle):
+	case namesIdentity(h.At) && (h.Row == nil || h.Row.Role != catalog.CABundle):
 		return UseIdentity
 	}
-	if h.Known {
+	if h.Row != nil {
 		switch h.Row.Role {
 		case catalog.CABundle:
 			return UseTrust
@@ -193,7 +208,7 @@ func (h *Held) annotation(name string) string {
 // Owner says whose the place is, for people: by the catalog, else by the
 // object's own annotation; empty when nobody says.
 func (h *Held) Owner() string {
-	if h.Known {
+	if h.Row != nil {
 		return h.Row.Owner
 	}
 	return h.annotation(catalog.AnnotationOwningComponent)
@@ -220,16 +235,19 @@ func renewalOf(h *Held, v catalog.Versions) renewal {
 	life := catalog.Lifetime{Share: 80, By: owner}
 	rule := "80 % of its validity"
 	managed := h.annotation(catalog.AnnotationNotAfter) != "" || h.annotation(catalog.AnnotationNotBefore) != ""
-	row, answer := h.Row.Lifetime(v)
+	row, answer := catalog.Lifetime{}, catalog.No
+	if h.Row != nil {
+		row, answer = h.Row.Lifetime(v)
+	}
 	switch period, err := time.ParseDuration(h.annotation(catalog.AnnotationRefreshPeriod)); {
 	case err == nil && period > 0:
 		life.Refresh = period
 		rule = "its refresh period of " + days(period)
-	case h.Known && answer == catalog.Yes:
+	case answer == catalog.Yes:
 		life = row
 		rule = ruleOf(row)
 	case managed:
-	case h.Known && answer == catalog.Unknown:
+	case answer == catalog.Unknown:
 		return renewal{by: owner}
 	default:
 		return renewal{}

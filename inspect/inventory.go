@@ -2,7 +2,7 @@ package inspect
 
 import (
 	"cmp"
-	"crypto/x509"
+	"encoding/json"
 	"slices"
 	"strconv"
 	"strings"
@@ -55,8 +55,19 @@ type InventoryRead struct {
 	Note    string `json:"note,omitempty"`
 }
 
-// InventoryCert is one certificate and every place that holds it.
+// InventoryCert is one certificate and every place that holds it. Its JSON form
+// is certDocument's.
 type InventoryCert struct {
+	*pki.Cert
+	Locations  []pki.Location // those that show it before those that trust it
+	Owner      string
+	Role       string
+	RenewedBy  string    // who renews it by itself; empty: nobody known
+	RenewalDue time.Time // zero where no rule is known
+}
+
+// certDocument is how a certificate is written; see docs/output.md.
+type certDocument struct {
 	SHA256         pki.Fingerprint `json:"sha256"` // of the DER
 	Subject        string          `json:"subject"`
 	Issuer         string          `json:"issuer"`
@@ -73,26 +84,32 @@ type InventoryCert struct {
 	Signature      string          `json:"signatureAlgorithm"`
 	SubjectKeyID   string          `json:"subjectKeyId,omitempty"`
 	AuthorityKeyID string          `json:"authorityKeyId,omitempty"`
-	Locations      []pki.Location  `json:"locations"` // those that show it before those that trust it
+	Locations      []pki.Location  `json:"locations"`
 	Owner          string          `json:"owner,omitempty"`
 	Role           string          `json:"role,omitempty"`
-	RenewedBy      string          `json:"renewedBy,omitempty"` // who renews it by itself
-	RenewalDue     *time.Time      `json:"renewalDue,omitempty"`
-
-	cert *pki.Cert
+	RenewedBy      string          `json:"renewedBy,omitempty"`
+	RenewalDue     time.Time       `json:"renewalDue,omitzero"`
 }
 
-// X509 parses the certificate.
-func (c *InventoryCert) X509() (*x509.Certificate, error) { return c.cert.X509() }
+// MarshalJSON writes the certDocument: made only when it is written, since there
+// may be tens of thousands.
+func (c InventoryCert) MarshalJSON() ([]byte, error) {
+	return json.Marshal(certDocument{
+		SHA256: c.Fingerprint, Subject: c.Subject, Issuer: c.Issuer, Serial: c.Serial, NotBefore: c.NotBefore, NotAfter: c.NotAfter,
+		IsCA: c.IsCA, SelfSigned: c.SelfSigned, DNSNames: c.Names.DNS, IPAddresses: c.Names.IPs, OtherNames: c.Names.Others,
+		Usages: c.Usages, PublicKey: c.PublicKey, Signature: c.Signature, SubjectKeyID: c.SubjectKey, AuthorityKeyID: c.IssuerKey,
+		Locations: c.Locations, Owner: c.Owner, Role: c.Role, RenewedBy: c.RenewedBy, RenewalDue: c.RenewalDue,
+	})
+}
 
 // Name is how people call the certificate: its common name, else its subject
 // or first name.
-func (c *InventoryCert) Name() string {
+func (c InventoryCert) Name() string {
 	if cn := commonName(c.Subject); cn != "" {
 		return cn
 	}
-	if len(c.DNSNames) > 0 {
-		return c.DNSNames[0]
+	if len(c.Names.DNS) > 0 {
+		return c.Names.DNS[0]
 	}
 	return "(no subject)"
 }
@@ -212,12 +229,7 @@ func certEntry(f *Facts, c Holding, fi Filter) (InventoryCert, bool) {
 	if fi.Cert != nil && !fi.Cert(c.Cert) {
 		return InventoryCert{}, false
 	}
-	e := InventoryCert{
-		SHA256: c.Fingerprint, Subject: c.Subject, Issuer: c.Issuer, Serial: c.Serial, NotBefore: c.NotBefore, NotAfter: c.NotAfter,
-		IsCA: c.IsCA, SelfSigned: c.SelfSigned, DNSNames: c.Names.DNS, IPAddresses: c.Names.IPs, OtherNames: c.Names.Others,
-		Usages: c.Usages, PublicKey: c.PublicKey, Signature: c.Signature, SubjectKeyID: c.SubjectKey, AuthorityKeyID: c.IssuerKey,
-		cert: c.Cert,
-	}
+	e := InventoryCert{Cert: c.Cert}
 	home := 0 // places that show the certificate come before those that trust it
 	for _, h := range c.In {
 		if !fi.place(h.At, h.Object) {
@@ -234,15 +246,12 @@ func certEntry(f *Facts, c Holding, fi Filter) (InventoryCert, bool) {
 			e.Locations = append(e.Locations, h.At)
 		}
 		if shows && e.RenewedBy == "" {
-			e.Owner, e.Role = cmp.Or(h.Owner(), e.Owner), string(h.Row.Role)
+			e.Owner, e.Role = cmp.Or(h.Owner(), e.Owner), h.role()
 			if r := renewalOf(h, f.Snapshot.Cluster.Versions); r.by != "" {
-				e.RenewedBy = r.by
-				if !r.due.IsZero() {
-					e.RenewalDue = &r.due
-				}
+				e.RenewedBy, e.RenewalDue = r.by, r.due
 			}
 		}
-		e.Owner, e.Role = cmp.Or(e.Owner, h.Owner()), cmp.Or(e.Role, string(h.Row.Role))
+		e.Owner, e.Role = cmp.Or(e.Owner, h.Owner()), cmp.Or(e.Role, h.role())
 	}
 	return e, len(e.Locations) > 0
 }
@@ -275,7 +284,7 @@ func bundleEntries(f *Facts, fi Filter, chosen map[pki.Fingerprint]bool) []Inven
 		}
 		e := &out[n]
 		e.Locations = append(e.Locations, h.At)
-		e.Owner, e.Role = cmp.Or(e.Owner, h.Owner()), cmp.Or(e.Role, string(h.Row.Role))
+		e.Owner, e.Role = cmp.Or(e.Owner, h.Owner()), cmp.Or(e.Role, h.role())
 	}
 	return out
 }

@@ -7,9 +7,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
-	"k8s.io/client-go/kubernetes"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
 )
@@ -90,19 +88,15 @@ func namespaces(config *genericclioptions.ConfigFlags) []string {
 		return nil
 	}
 	rest.Timeout = completionTimeout
-	client, err := kubernetes.NewForConfig(rest)
+	client, err := collect.NewREST(rest)
 	if err != nil {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), completionTimeout)
 	defer cancel()
-	list, err := client.CoreV1().Namespaces().List(ctx, metav1.ListOptions{Limit: 1000})
+	names, err := (&collect.Cluster{REST: client}).Namespaces(ctx)
 	if err != nil {
 		return nil
-	}
-	var names []string
-	for i := range list.Items {
-		names = append(names, list.Items[i].Name)
 	}
 	return names
 }

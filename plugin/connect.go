@@ -3,16 +3,15 @@ package plugin
 import (
 	"context"
 	"crypto/x509"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/apimachinery/pkg/version"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
@@ -61,23 +60,33 @@ func connect(ctx context.Context, app App, flags *genericclioptions.ConfigFlags,
 	if err != nil {
 		return nil, fmt.Errorf("kubeconfig: %w", err)
 	}
-	jsonConfig := rest.CopyConfig(config)
-	jsonConfig.NegotiatedSerializer = serializer.NewCodecFactory(runtime.NewScheme()).WithoutConversion()
-	jsonClient, err := rest.UnversionedRESTClientFor(jsonConfig)
+	client, err := collect.NewREST(config)
 	if err != nil {
 		return nil, fmt.Errorf("client for %s: %w", config.Host, err)
 	}
-	config.ContentType = runtime.ContentTypeProtobuf
-	config.AcceptContentTypes = runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON
-	client, err := kubernetes.NewForConfig(config)
-	if err != nil {
-		return nil, fmt.Errorf("client for %s: %w", config.Host, err)
-	}
-	c.cluster = &collect.Cluster{Client: client, JSON: jsonClient, Scanner: sc, Namespace: namespace}
-	if err := jsonClient.Get().AbsPath("/version").Do(ctx).Error(); err != nil && !apierrors.IsForbidden(err) {
+	c.cluster = &collect.Cluster{REST: client, Scanner: sc, Namespace: namespace}
+	if err := askVersion(ctx, client); err != nil && !apierrors.IsForbidden(err) {
 		return nil, explain(c, err)
 	}
 	return c, nil
+}
+
+// askVersion fails where no API server answers: a login page or another
+// service may answer everything with 200.
+func askVersion(ctx context.Context, client rest.Interface) error {
+	answer := client.Get().AbsPath("/version").Do(ctx)
+	if err := answer.Error(); err != nil {
+		return err
+	}
+	raw, err := answer.Raw()
+	if err != nil {
+		return err
+	}
+	var v version.Info
+	if err := json.Unmarshal(raw, &v); err != nil || v.GitVersion == "" {
+		return fmt.Errorf("the answer is not that of a Kubernetes API server (it begins with %.20q)", raw)
+	}
+	return nil
 }
 
 // explain says why the API server can't be read, and the next step.

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/kubectl/pkg/util/templates"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
@@ -74,7 +75,7 @@ func newInspectCommand(app App, config *genericclioptions.ConfigFlags) *cobra.Co
 Without KIND everything is read. With -A (the default) in all namespaces, with -n in one. What may not be read is listed as unknown and never counts as fine.
 
 Exit codes: 0 all fine, 1 findings at or above --fail-on, 2 usage or no access, 3 no finding but something could not be read.`,
-		Example: strings.ReplaceAll(`  # What is wrong, and what ends soon
+		Example: templates.Examples(strings.ReplaceAll(`  # What is wrong, and what ends soon
   {} inspect
 
   # Every certificate, with names and places
@@ -90,7 +91,7 @@ Exit codes: 0 all fine, 1 findings at or above --fail-on, 2 usage or no access, 
   {} inspect --ca-only -o custom-columns=SHA256:.sha256,END:.notAfter
 
   # Facts saved earlier, as of that time
-  {} inspect --from cluster.certrot`, "{}", app.Called),
+  {} inspect --from cluster.certrot`, "{}", app.Called)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o, err := f.toOptions(args, cmd.Flags().Changed("all-namespaces"))
 			if err != nil {

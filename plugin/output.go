@@ -1,16 +1,17 @@
 package plugin
 
 import (
+	"bufio"
 	"encoding/json"
 	"fmt"
 	"io"
+	"reflect"
 	"strings"
 
 	"github.com/smallstep/certinfo"
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
-	"k8s.io/kubectl/pkg/cmd/get"
 	"sigs.k8s.io/yaml"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
@@ -59,7 +60,11 @@ func (f *outputFlags) toPrinter(called string, o *inspectOptions) (printer, erro
 		return printer{inspect.Info, printText}, nil
 	}
 	if name, spec, ok := strings.Cut(f.format, "="); ok && strings.HasPrefix(name, "custom-columns") {
-		return f.columnsPrinter(name, spec)
+		columns, err := parseColumns(name, spec, f.noHeaders)
+		if err != nil {
+			return printer{}, fmt.Errorf("-o %s: %w", f.format, err)
+		}
+		return printer{inspect.Info, columns.print}, nil
 	}
 	templated, err := f.template.ToPrinter(f.format)
 	if genericclioptions.IsNoCompatiblePrinterError(err) {
@@ -74,32 +79,6 @@ func (f *outputFlags) toPrinter(called string, o *inspectOptions) (printer, erro
 			return err
 		}
 		return templated.PrintObj(&unstructured.Unstructured{Object: doc}, w)
-	}}, nil
-}
-
-// columnsPrinter prints a row for each certificate, with the columns of
-// kubectl's own printer.
-func (f *outputFlags) columnsPrinter(name, spec string) (printer, error) {
-	if name != "custom-columns" && name != "custom-columns-file" {
-		return printer{}, fmt.Errorf("-o %q is none of %s", f.format, formats)
-	}
-	flags := get.NewCustomColumnsPrintFlags()
-	flags.NoHeaders = f.noHeaders
-	columns, err := flags.ToPrinter(name + "=" + spec)
-	if err != nil {
-		return printer{}, fmt.Errorf("-o %s: %w", f.format, err)
-	}
-	return printer{inspect.Info, func(w io.Writer, inv *inspect.Inventory, _ inspect.Severity) error {
-		list := &unstructured.UnstructuredList{Object: map[string]any{"apiVersion": inspect.InventoryAPIVersion, "kind": "CertificateList"}}
-		for i := range inv.Certificates {
-			doc, err := asUnstructured(&inv.Certificates[i])
-			if err != nil {
-				return err
-			}
-			doc["apiVersion"], doc["kind"] = inspect.InventoryAPIVersion, "Certificate"
-			list.Items = append(list.Items, unstructured.Unstructured{Object: doc})
-		}
-		return columns.PrintObj(list, w)
 	}}, nil
 }
 
@@ -124,11 +103,48 @@ func asUnstructured(v any) (map[string]any, error) {
 	return doc, json.Unmarshal(raw, &doc)
 }
 
-func printJSON(w io.Writer, inv *inspect.Inventory, atLeast inspect.Severity) error {
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "    ") // as kubectl does
-	return enc.Encode(limit(inv, atLeast))
+// printJSON writes the document as json.MarshalIndent would, one element of its
+// lists at a time: an inventory of a large cluster is many megabytes.
+func printJSON(out io.Writer, inv *inspect.Inventory, atLeast inspect.Severity) error {
+	const indent = "    " // as kubectl's
+	w := bufio.NewWriter(out)
+	doc := reflect.ValueOf(limit(inv, atLeast)).Elem()
+	element := func(v reflect.Value, depth int) error {
+		raw, err := json.MarshalIndent(v.Interface(), strings.Repeat(indent, depth), indent)
+		if err == nil {
+			_, err = w.Write(raw)
+		}
+		return err
+	}
+	printf(w, "{")
+	for i := range doc.NumField() {
+		name, _, _ := strings.Cut(doc.Type().Field(i).Tag.Get("json"), ",")
+		printf(w, "%s\n%s%q: ", comma(i), indent, name)
+		v := doc.Field(i)
+		if v.Kind() != reflect.Slice || v.Len() == 0 {
+			if err := element(v, 1); err != nil {
+				return err
+			}
+			continue
+		}
+		printf(w, "[")
+		for j := range v.Len() {
+			printf(w, "%s\n%s", comma(j), indent+indent)
+			if err := element(v.Index(j), 2); err != nil {
+				return err
+			}
+		}
+		printf(w, "\n%s]", indent)
+	}
+	printf(w, "\n}\n")
+	return w.Flush()
+}
+
+func comma(i int) string {
+	if i == 0 {
+		return ""
+	}
+	return ","
 }
 
 func printYAML(w io.Writer, inv *inspect.Inventory, atLeast inspect.Severity) error {
@@ -166,9 +182,9 @@ func printText(w io.Writer, inv *inspect.Inventory, _ inspect.Severity) error {
 		}
 		text, err := certinfo.CertificateText(parsed)
 		if err != nil {
-			return fmt.Errorf("text of %s: %w", c.SHA256, err)
+			return fmt.Errorf("text of %s: %w", c.Fingerprint, err)
 		}
-		if _, err := fmt.Fprintf(w, "# sha256 %s\n", c.SHA256); err != nil {
+		if _, err := fmt.Fprintf(w, "# sha256 %s\n", c.Fingerprint); err != nil {
 			return err
 		}
 		for _, at := range inspect.Fold(c.Locations) {
@@ -176,7 +192,7 @@ func printText(w io.Writer, inv *inspect.Inventory, _ inspect.Severity) error {
 				return err
 			}
 		}
-		if _, err := fmt.Fprintln(w, text); err != nil {
+		if _, err := fmt.Fprintln(w, cleanLines(text)); err != nil {
 			return err
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"k8s.io/cli-runtime/pkg/printers"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 )
 
 // peoplePrinter is the default form: which cluster, what was read, what is
@@ -230,10 +231,10 @@ func (p peoplePrinter) row(now time.Time, c *inspect.InventoryCert) []string {
 		}
 		return []string{inTime(now, c.NotAfter), renewed(now, c), clean(c.Name()), typeOf(c), orDash(c.Owner), in}
 	}
-	names := append(append([]string{}, c.DNSNames...), c.IPAddresses...)
+	names := append(append([]string{}, c.Names.DNS...), c.Names.IPs...)
 	return []string{
 		inTime(now, c.NotAfter), c.NotAfter.Format(time.RFC3339), renewed(now, c), clean(c.Name()), clean(issuerName(c)), typeOf(c), c.PublicKey,
-		orDash(clean(strings.Join(names, ","))), orDash(c.Owner), c.SHA256.String(), strings.Join(places, ","),
+		orDash(clean(strings.Join(names, ","))), orDash(c.Owner), c.Fingerprint.String(), strings.Join(places, ","),
 	}
 }
 
@@ -244,8 +245,8 @@ func renewed(now time.Time, c *inspect.InventoryCert) string {
 		return "-"
 	}
 	when := ""
-	if c.RenewalDue != nil {
-		when = inTime(now, *c.RenewalDue)
+	if !c.RenewalDue.IsZero() {
+		when = inTime(now, c.RenewalDue)
 		if c.RenewalDue.Before(now) {
 			when = "due " + when
 		}
@@ -260,7 +261,7 @@ func issuerName(c *inspect.InventoryCert) string {
 	if c.SelfSigned {
 		return "self"
 	}
-	return (&inspect.InventoryCert{Subject: c.Issuer}).Name()
+	return inspect.InventoryCert{Cert: &pki.Cert{Subject: c.Issuer}}.Name()
 }
 
 func typeOf(c *inspect.InventoryCert) string {
@@ -355,6 +356,15 @@ func wrap(w io.Writer, lead, s string) {
 		line, empty = line+word, false
 	}
 	printf(w, "%s\n", line)
+}
+
+// cleanLines is clean for a text of several lines.
+func cleanLines(s string) string {
+	lines := strings.Split(s, "\n")
+	for i := range lines {
+		lines[i] = clean(lines[i])
+	}
+	return strings.Join(lines, "\n")
 }
 
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/kubectl/pkg/util/templates"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
@@ -32,12 +33,12 @@ func newSnapshotCommand(app App, config *genericclioptions.ConfigFlags) *cobra.C
 		Long: `Reads what inspect reads and saves the facts in one compressed file that every reading command takes with --from.
 
 The file holds certificates, where they are, and the metadata that judging them needs: never a private key or a token. Its format is described in docs/snapshot.md.`,
-		Example: strings.ReplaceAll(`  # Save a cluster's facts, and look at them elsewhere
+		Example: templates.Examples(strings.ReplaceAll(`  # Save a cluster's facts, and look at them elsewhere
   {} snapshot -o cluster.certrot
   {} inspect --from cluster.certrot
 
   # Put several files into one
-  {} snapshot --from secrets.yaml --from configmaps.yaml -o both.certrot`, "{}", app.Called),
+  {} snapshot --from secrets.yaml --from configmaps.yaml -o both.certrot`, "{}", app.Called)),
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context()) },
 	}

@@ -7,11 +7,12 @@ import (
 	"strings"
 	"sync"
 
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
-	"k8s.io/client-go/kubernetes"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/client-go/rest"
 
 	"golang.org/x/sync/errgroup"
@@ -31,8 +32,7 @@ const helmRelease = "helm.sh/release.v1"
 // Cluster reads a live cluster over its API. It lists and gets; it never
 // writes or watches.
 type Cluster struct {
-	Client  kubernetes.Interface // typed kinds; protobuf where the caller set it
-	JSON    rest.Interface       // kinds whose types would be a dependency: read as JSON, few fields
+	REST    rest.Interface // see NewREST
 	Scanner *pki.Scanner
 	Scope   Scope
 	// Namespace is the caller's own: what is left to read when neither all
@@ -43,14 +43,25 @@ type Cluster struct {
 	Observe func(what string, objects int)
 }
 
+// NewREST returns the client that Cluster needs. It knows no API types but the
+// server's errors: what certrot reads of an object is a few fields, and the
+// typed clients of every API group would make the program half as large again.
+func NewREST(config *rest.Config) (rest.Interface, error) {
+	errorsOnly := runtime.NewScheme()
+	metav1.AddToGroupVersion(errorsOnly, schema.GroupVersion{Version: "v1"})
+	config = rest.CopyConfig(config)
+	config.NegotiatedSerializer = serializer.NewCodecFactory(errorsOnly).WithoutConversion()
+	return rest.UnversionedRESTClientFor(config)
+}
+
 // Sources returns one source for each resource in scope, to be read in
 // parallel.
 func (c *Cluster) Sources() []Source {
 	readers := map[string]func(context.Context) inspect.Snapshot{
 		"secrets":                         c.secrets,
 		"configmaps":                      c.configMaps,
-		"validatingwebhookconfigurations": c.validatingWebhooks,
-		"mutatingwebhookconfigurations":   c.mutatingWebhooks,
+		"validatingwebhookconfigurations": c.webhooks("validatingwebhookconfigurations"),
+		"mutatingwebhookconfigurations":   c.webhooks("mutatingwebhookconfigurations"),
 		"apiservices":                     c.apiServices,
 		"customresourcedefinitions":       c.customResourceDefinitions,
 		"certificatesigningrequests":      c.signingRequests,
@@ -79,18 +90,7 @@ func (c *Cluster) secrets(ctx context.Context) inspect.Snapshot {
 			if opts.FieldSelector == "" {
 				opts.FieldSelector = fields.OneTermNotEqualSelector("type", helmRelease).String()
 			}
-			list, err := c.Client.CoreV1().Secrets(namespace).List(ctx, opts)
-			if err != nil {
-				return metav1.ListMeta{}, err
-			}
-			for i := range list.Items {
-				s := &list.Items[i]
-				obj := objectOf("Secret", &s.ObjectMeta)
-				obj.Type = string(s.Type)
-				t.add(bundlesOf(c.Scanner, obj, s.Data, true))
-			}
-			t.count(len(list.Items))
-			return list.ListMeta, nil
+			return c.keyed(ctx, "Secret", "secrets", namespace, opts, t)
 		}
 	})
 }
@@ -98,29 +98,62 @@ func (c *Cluster) secrets(ctx context.Context) inspect.Snapshot {
 func (c *Cluster) configMaps(ctx context.Context) inspect.Snapshot {
 	return c.namespaced(ctx, "configmaps", func(namespace string, t *tally) page {
 		return func(ctx context.Context, opts metav1.ListOptions) (metav1.ListMeta, error) {
-			list, err := c.Client.CoreV1().ConfigMaps(namespace).List(ctx, opts)
-			if err != nil {
-				return metav1.ListMeta{}, err
-			}
-			for i := range list.Items {
-				m := &list.Items[i]
-				t.add(bundlesOf(c.Scanner, objectOf("ConfigMap", &m.ObjectMeta), configMapValues(m), true))
-			}
-			t.count(len(list.Items))
-			return list.ListMeta, nil
+			return c.keyed(ctx, "ConfigMap", "configmaps", namespace, opts, t)
 		}
 	})
 }
 
-func configMapValues(m *corev1.ConfigMap) map[string][]byte {
-	values := make(map[string][]byte, len(m.Data)+len(m.BinaryData))
-	for k, v := range m.Data {
-		values[k] = []byte(v)
+// keyed reads one page of Secrets or ConfigMaps. What it finds counts only when
+// the page came whole: a page that breaks off is asked for again.
+func (c *Cluster) keyed(ctx context.Context, kind pki.Kind, resource, namespace string, opts metav1.ListOptions, t *tally) (metav1.ListMeta, error) {
+	path := "/api/v1/" + resource
+	if namespace != "" {
+		path = "/api/v1/namespaces/" + namespace + "/" + resource
 	}
-	for k, v := range m.BinaryData {
-		values[k] = v
+	body, err := withOptions(c.REST.Get().AbsPath(path), opts).SetHeader("Accept", runtime.ContentTypeProtobuf).Stream(ctx)
+	if err != nil {
+		return metav1.ListMeta{}, err
 	}
-	return values
+	defer func() { _ = body.Close() }() // read only
+	var found []inspect.Bundle
+	n := 0
+	meta, err := readProtobufList(body, func(item []byte) error {
+		n++
+		b, err := c.scanItem(kind, item)
+		found = append(found, b...)
+		return err
+	})
+	if err != nil {
+		return meta, err
+	}
+	t.add(found)
+	t.count(n)
+	return meta, nil
+}
+
+// scanItem scans the values of one object of a list.
+func (c *Cluster) scanItem(kind pki.Kind, item []byte) ([]inspect.Bundle, error) {
+	o, err := parseWireObject(kind, item)
+	if err != nil {
+		return nil, err
+	}
+	var obj *inspect.Object
+	var out []inspect.Bundle
+	for key, value := range o.values {
+		for _, f := range c.Scanner.Scan(value) {
+			if obj == nil {
+				var meta metav1.ObjectMeta
+				if err := meta.Unmarshal(o.metadata); err != nil {
+					return nil, fmt.Errorf("decode metadata: %w", err)
+				}
+				obj = objectOf(kind, &meta)
+				obj.Type = o.kind
+			}
+			at := pki.Location{Kind: kind, Namespace: obj.Namespace, Name: obj.Name, Key: key, Field: f.Field}
+			out = append(out, inspect.Bundle{At: at, Object: obj, Content: f.Content})
+		}
+	}
+	return out, nil
 }
 
 // tally gathers the bundles of one list, and tells the observer.
@@ -286,24 +319,21 @@ func (c *Cluster) byNamespace(ctx context.Context, t *tally, in func(string, *ta
 	}
 }
 
+// Namespaces lists the names of all namespaces.
+func (c *Cluster) Namespaces(ctx context.Context) ([]string, error) {
+	var names []string
+	l := listJSON(ctx, c, "/api/v1/namespaces", metav1.ListOptions{}, func(o *namedObject) { names = append(names, o.Metadata.Name) })
+	return names, l.err
+}
+
 // namespaces returns those that can be seen: all, else OpenShift's projects of
 // this user, else the kubeconfig's own. Anything less than all is a gap.
 func (c *Cluster) namespaces(ctx context.Context) ([]string, []inspect.Gap) {
-	var names []string
-	l := listPages(ctx, metav1.ListOptions{}, func(ctx context.Context, opts metav1.ListOptions) (metav1.ListMeta, error) {
-		list, err := c.Client.CoreV1().Namespaces().List(ctx, opts)
-		if err != nil {
-			return metav1.ListMeta{}, err
-		}
-		for i := range list.Items {
-			names = append(names, list.Items[i].Name)
-		}
-		return list.ListMeta, nil
-	})
-	if l.err == nil {
+	names, err := c.Namespaces(ctx)
+	if err == nil {
 		return names, nil
 	}
-	gap := inspect.Gap{What: "namespaces", Reason: reason("list namespaces", l.err)}
+	gap := inspect.Gap{What: "namespaces", Reason: reason("list namespaces", err)}
 	if projects, err := c.projects(ctx); err == nil && len(projects) > 0 {
 		gap.Next = fmt.Sprintf("only the %d projects that you can see were read; certificates in others are unknown", len(projects))
 		return projects, []inspect.Gap{gap}

@@ -15,8 +15,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/serializer"
-	"k8s.io/client-go/kubernetes"
+	"k8s.io/apimachinery/pkg/runtime/serializer/protobuf"
+	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
@@ -55,10 +55,10 @@ func (f *flaky) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case strings.HasSuffix(r.URL.Path, "/secrets"):
 		f.page(w, r)
 	case r.URL.Path == "/api/v1/namespaces":
-		answer(w, http.StatusOK, &corev1.NamespaceList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "NamespaceList"},
+		answer(w, r, http.StatusOK, &corev1.NamespaceList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "NamespaceList"},
 			Items: []corev1.Namespace{{ObjectMeta: metav1.ObjectMeta{Name: "a"}}, {ObjectMeta: metav1.ObjectMeta{Name: "b"}}}})
 	default:
-		refuse(w, http.StatusNotFound, metav1.StatusReasonNotFound, "")
+		refuse(w, r, http.StatusNotFound, metav1.StatusReasonNotFound, "")
 	}
 }
 
@@ -79,21 +79,28 @@ func (f *flaky) page(w http.ResponseWriter, r *http.Request) {
 			ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: fmt.Sprintf("s-%d", i)}, Data: map[string][]byte{"tls.crt": caPEM()},
 		})
 	}
-	answer(w, http.StatusOK, list)
+	answer(w, r, http.StatusOK, list)
 }
 
 func caPEM() []byte {
 	return pkitest.NewCA("ca", time.Unix(1.7e9, 0).UTC(), time.Unix(1.8e9, 0).UTC()).CertPEM
 }
 
-func answer(w http.ResponseWriter, code int, obj any) {
-	w.Header().Set("Content-Type", "application/json")
+// answer encodes as the request asks: protobuf or JSON.
+func answer(w http.ResponseWriter, r *http.Request, code int, obj runtime.Object) {
+	if r.Header.Get("Accept") != runtime.ContentTypeProtobuf {
+		w.Header().Set("Content-Type", runtime.ContentTypeJSON)
+		w.WriteHeader(code)
+		_ = json.NewEncoder(w).Encode(obj)
+		return
+	}
+	w.Header().Set("Content-Type", runtime.ContentTypeProtobuf)
 	w.WriteHeader(code)
-	_ = json.NewEncoder(w).Encode(obj)
+	_ = protobuf.NewSerializer(scheme.Scheme, scheme.Scheme).Encode(obj, w)
 }
 
-func refuse(w http.ResponseWriter, code int, why metav1.StatusReason, token string) {
-	answer(w, code, &metav1.Status{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Status: "Failure", Code: int32(code), Reason: why,
+func refuse(w http.ResponseWriter, r *http.Request, code int, why metav1.StatusReason, token string) {
+	answer(w, r, code, &metav1.Status{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Status: "Failure", Code: int32(code), Reason: why,
 		Message: string(why) + " on purpose", ListMeta: metav1.ListMeta{Continue: token}})
 }
 
@@ -107,13 +114,8 @@ func secretsOf(t *testing.T, f *flaky, change func(*rest.Config, *Cluster)) insp
 	if change != nil {
 		change(config, c)
 	}
-	jsonConfig := rest.CopyConfig(config)
-	jsonConfig.NegotiatedSerializer = serializer.NewCodecFactory(runtime.NewScheme()).WithoutConversion()
 	var err error
-	if c.JSON, err = rest.UnversionedRESTClientFor(jsonConfig); err != nil {
-		t.Fatal(err)
-	}
-	if c.Client, err = kubernetes.NewForConfig(config); err != nil {
+	if c.REST, err = NewREST(config); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
@@ -125,26 +127,26 @@ func TestListSurvivesWhatPasses(t *testing.T) {
 	t.Parallel()
 	for name, fail := range map[string]func(http.ResponseWriter, *http.Request, int) bool{
 		"nothing fails": nil,
-		"the second page is refused as too many requests, once": func(w http.ResponseWriter, _ *http.Request, n int) bool {
+		"the second page is refused as too many requests, once": func(w http.ResponseWriter, r *http.Request, n int) bool {
 			if n == 2 {
 				w.Header().Set("Retry-After", "0")
-				refuse(w, http.StatusTooManyRequests, metav1.StatusReasonTooManyRequests, "")
+				refuse(w, r, http.StatusTooManyRequests, metav1.StatusReasonTooManyRequests, "")
 			}
 			return n == 2
 		},
-		"the second page fails twice with 500": func(w http.ResponseWriter, _ *http.Request, n int) bool {
+		"the second page fails twice with 500": func(w http.ResponseWriter, r *http.Request, n int) bool {
 			if n == 2 || n == 3 {
-				refuse(w, http.StatusInternalServerError, metav1.StatusReasonInternalError, "")
+				refuse(w, r, http.StatusInternalServerError, metav1.StatusReasonInternalError, "")
 			}
 			return n == 2 || n == 3
 		},
-		"the connection breaks once": func(w http.ResponseWriter, _ *http.Request, n int) bool {
+		"the connection breaks once": func(w http.ResponseWriter, r *http.Request, n int) bool {
 			if n == 2 {
 				panic(http.ErrAbortHandler)
 			}
 			return false
 		},
-		"a balancer answers 502 with HTML": func(w http.ResponseWriter, _ *http.Request, n int) bool {
+		"a balancer answers 502 with HTML": func(w http.ResponseWriter, r *http.Request, n int) bool {
 			if n == 2 {
 				w.WriteHeader(http.StatusBadGateway)
 				_, _ = w.Write([]byte("<html>bad gateway</html>"))
@@ -164,9 +166,9 @@ func TestListSurvivesWhatPasses(t *testing.T) {
 
 func TestExpiredContinueTokenGoesOn(t *testing.T) {
 	t.Parallel()
-	s := secretsOf(t, &flaky{secrets: 1200, fail: func(w http.ResponseWriter, _ *http.Request, n int) bool {
+	s := secretsOf(t, &flaky{secrets: 1200, fail: func(w http.ResponseWriter, r *http.Request, n int) bool {
 		if n == 2 {
-			refuse(w, http.StatusGone, metav1.StatusReasonExpired, "0500")
+			refuse(w, r, http.StatusGone, metav1.StatusReasonExpired, "0500")
 		}
 		return n == 2
 	}}, nil)
@@ -194,9 +196,9 @@ func TestTimeOutAsksForLess(t *testing.T) {
 func TestWhatStaysBrokenIsAGap(t *testing.T) {
 	t.Parallel()
 	always := func(code int, why metav1.StatusReason, from int) func(http.ResponseWriter, *http.Request, int) bool {
-		return func(w http.ResponseWriter, _ *http.Request, n int) bool {
+		return func(w http.ResponseWriter, r *http.Request, n int) bool {
 			if n >= from {
-				refuse(w, code, why, "")
+				refuse(w, r, code, why, "")
 			}
 			return n >= from
 		}
@@ -227,7 +229,7 @@ func TestForbiddenIsReadNamespaceByNamespace(t *testing.T) {
 		return func(w http.ResponseWriter, r *http.Request, _ int) bool {
 			for _, p := range paths {
 				if r.URL.Path == p {
-					refuse(w, http.StatusForbidden, metav1.StatusReasonForbidden, "")
+					refuse(w, r, http.StatusForbidden, metav1.StatusReasonForbidden, "")
 					return true
 				}
 			}

@@ -51,13 +51,16 @@ func (c *Cluster) Identity(server, kubeContext string) Source {
 	return reader{"versions", func(ctx context.Context) inspect.Snapshot {
 		s := inspect.Snapshot{Cluster: inspect.Cluster{Server: server, Context: kubeContext}}
 		versions := catalog.Versions{Operators: map[string]string{}}
-		if v, err := c.Client.Discovery().ServerVersion(); err == nil {
-			versions.Kubernetes = v.GitVersion
-		} else {
+		var server struct {
+			GitVersion string `json:"gitVersion"`
+		}
+		if err := c.getJSON(ctx, "/version", &server); err != nil {
 			s.Gaps = append(s.Gaps, versionGap("read /version", err))
 		}
-		if ns, err := c.Client.CoreV1().Namespaces().Get(ctx, "kube-system", metav1.GetOptions{}); err == nil {
-			s.Cluster.Created = ns.CreationTimestamp.UTC()
+		versions.Kubernetes = server.GitVersion
+		var system namedObject
+		if err := c.getJSON(ctx, "/api/v1/namespaces/kube-system", &system); err == nil { // if not, its age is not known
+			s.Cluster.Created = system.Metadata.CreationTimestamp.UTC()
 		}
 		c.openshift(ctx, &s, &versions)
 		s.Cluster.Versions = versions

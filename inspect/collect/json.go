@@ -3,48 +3,113 @@ package collect
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"strconv"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"k8s.io/client-go/rest"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 )
 
-// jsonList is any list of objects of which the fields in T are wanted. Decoding
-// into few fields keeps the schemas of CRDs, megabytes of them, out of memory.
-type jsonList[T any] struct {
-	Metadata metav1.ListMeta `json:"metadata"`
-	Items    []T             `json:"items"`
-}
-
-// listJSON lists cluster-scoped objects at an API path, page by page.
+// listJSON lists cluster-scoped objects at an API path, page by page. T has the
+// few fields that are wanted: the schemas of CRDs, megabytes of them, are passed
+// over.
 func listJSON[T any](ctx context.Context, c *Cluster, path string, opts metav1.ListOptions, each func(*T)) listing {
 	return listPages(ctx, opts, func(ctx context.Context, opts metav1.ListOptions) (metav1.ListMeta, error) {
-		req := c.JSON.Get().AbsPath(path).Param("limit", strconv.FormatInt(min(opts.Limit, jsonPageSize), 10))
-		for name, value := range map[string]string{"continue": opts.Continue, "labelSelector": opts.LabelSelector, "fieldSelector": opts.FieldSelector} {
-			if value != "" {
-				req = req.Param(name, value)
-			}
-		}
-		raw, err := req.Do(ctx).Raw()
+		opts.Limit = min(opts.Limit, jsonPageSize)
+		body, err := withOptions(c.REST.Get().AbsPath(path), opts).Stream(ctx)
 		if err != nil {
 			return metav1.ListMeta{}, err
 		}
-		var list jsonList[T]
-		if err := json.Unmarshal(raw, &list); err != nil {
-			return metav1.ListMeta{}, fmt.Errorf("decode %s: %w", path, err)
+		defer func() { _ = body.Close() }() // read only
+		meta, items, err := readJSONList[T](body)
+		if err != nil {
+			return meta, fmt.Errorf("decode %s: %w", path, err)
 		}
-		for i := range list.Items {
-			each(&list.Items[i])
+		for i := range items { // only now that the page came whole
+			each(&items[i])
 		}
-		return list.Metadata, nil
+		return meta, nil
 	})
 }
 
+// withOptions adds a list's parameters to a request.
+func withOptions(req *rest.Request, opts metav1.ListOptions) *rest.Request {
+	req = req.Param("limit", strconv.FormatInt(opts.Limit, 10))
+	for name, value := range map[string]string{"continue": opts.Continue, "labelSelector": opts.LabelSelector, "fieldSelector": opts.FieldSelector} {
+		if value != "" {
+			req = req.Param(name, value)
+		}
+	}
+	return req
+}
+
+// getJSON reads one object.
+func (c *Cluster) getJSON(ctx context.Context, path string, into any) error {
+	raw, err := c.REST.Get().AbsPath(path).Do(ctx).Raw()
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(raw, into)
+}
+
+// readJSONList reads a list item by item, so that of the server's answer no more
+// than one item is in memory.
+func readJSONList[T any](in io.Reader) (meta metav1.ListMeta, items []T, err error) {
+	dec := json.NewDecoder(in)
+	if err = expect(dec, '{'); err != nil {
+		return meta, nil, err
+	}
+	for dec.More() {
+		key, err := dec.Token()
+		if err != nil {
+			return meta, nil, err
+		}
+		switch key {
+		case "metadata":
+			err = dec.Decode(&meta)
+		case "items":
+			items, err = readJSONItems[T](dec)
+		default:
+			var skipped json.RawMessage
+			err = dec.Decode(&skipped)
+		}
+		if err != nil {
+			return meta, nil, err
+		}
+	}
+	return meta, items, expect(dec, '}')
+}
+
+func readJSONItems[T any](dec *json.Decoder) ([]T, error) {
+	if err := expect(dec, '['); err != nil {
+		return nil, err
+	}
+	var items []T
+	for dec.More() {
+		var item T
+		if err := dec.Decode(&item); err != nil {
+			return nil, err
+		}
+		items = append(items, item)
+	}
+	return items, expect(dec, ']')
+}
+
+func expect(dec *json.Decoder, want json.Delim) error {
+	if token, err := dec.Token(); err != nil || token != want {
+		return errors.Join(fmt.Errorf("want %v, got %v", want, token), err)
+	}
+	return nil
+}
+
 // jsonPageSize is smaller than pageSize: a CRD can be a megabyte.
-const jsonPageSize = 50
+const jsonPageSize = 100
 
 // The parts of kinds that certrot reads of them; the field names are the API's.
 type (
@@ -68,6 +133,12 @@ type (
 			} `json:"conversion"`
 		} `json:"spec"`
 	}
+	webhookObject struct {
+		Metadata metav1.ObjectMeta `json:"metadata"`
+		Webhooks []struct {
+			ClientConfig clientConfig `json:"clientConfig"`
+		} `json:"webhooks"`
+	}
 	namedObject struct {
 		Metadata metav1.ObjectMeta `json:"metadata"`
 	}
@@ -84,6 +155,19 @@ func (c *Cluster) apiServices(ctx context.Context) inspect.Snapshot {
 		})
 	s.Gaps = append(s.Gaps, down...)
 	return s
+}
+
+// webhooks reads one of the two kinds of webhook configuration: they are alike.
+func (c *Cluster) webhooks(resource string) func(context.Context) inspect.Snapshot {
+	return func(ctx context.Context) inspect.Snapshot {
+		return clusterScoped(ctx, c, resource, "/apis/"+admissionV1+"/"+resource, func(o *webhookObject) (*metav1.ObjectMeta, map[string][]byte) {
+			values := map[string][]byte{}
+			for i, w := range o.Webhooks {
+				values[fmt.Sprintf("webhooks[%d].clientConfig.caBundle", i)] = w.ClientConfig.CABundle
+			}
+			return &o.Metadata, values
+		})
+	}
 }
 
 func (c *Cluster) customResourceDefinitions(ctx context.Context) inspect.Snapshot {

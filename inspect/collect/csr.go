@@ -1,0 +1,72 @@
+package collect
+
+import (
+	"context"
+
+	certificatesapi "k8s.io/api/certificates/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+)
+
+func (c *Cluster) signingRequests(ctx context.Context) inspect.Snapshot {
+	t := &tally{what: "certificatesigningrequests", observe: c.Observe}
+	var requests []inspect.SigningRequest
+	s := c.wholeOrNamed(ctx, t, func(opts metav1.ListOptions) listing {
+		return listJSON(ctx, c, "/apis/"+certificatesV1+"/certificatesigningrequests", opts, func(csr *certificatesapi.CertificateSigningRequest) {
+			r, issued := signingRequest(c.Scanner, csr)
+			requests = append(requests, r)
+			t.add(issued)
+			t.count(1)
+		})
+	})
+	s.Requests = requests
+	return s
+}
+
+// signingRequest reads a CSR: the request, its condition, and the certificate
+// that was issued for it.
+func signingRequest(sc *pki.Scanner, csr *certificatesapi.CertificateSigningRequest) (inspect.SigningRequest, []inspect.Bundle) {
+	obj := objectOf("CertificateSigningRequest", &csr.ObjectMeta)
+	obj.Signer = csr.Spec.SignerName
+	r := inspect.SigningRequest{
+		Object: obj, Signer: csr.Spec.SignerName, Requester: csr.Spec.Username,
+		Condition: inspect.Pending, Since: csr.CreationTimestamp.UTC(),
+	}
+	r.Request, r.Bad = requestOf(sc.Scan(csr.Spec.Request))
+	for _, cond := range csr.Status.Conditions {
+		if cond.Status == corev1.ConditionFalse {
+			continue
+		}
+		at := cond.LastTransitionTime.UTC()
+		switch cond.Type {
+		case certificatesapi.CertificateApproved:
+			if r.Condition == inspect.Pending {
+				r.Condition, r.Since, r.Reason = inspect.Approved, at, cond.Message
+			}
+		case certificatesapi.CertificateDenied:
+			r.Condition, r.Since, r.Reason = inspect.Denied, at, cond.Message
+		case certificatesapi.CertificateFailed:
+			r.Condition, r.Since, r.Reason = inspect.Failed, at, cond.Message
+		}
+	}
+	if len(csr.Status.Certificate) > 0 && r.Condition == inspect.Approved {
+		r.Condition = inspect.Issued
+	}
+	return r, bundlesOf(sc, obj, map[string][]byte{"status.certificate": csr.Status.Certificate}, false)
+}
+
+// requestOf picks the PKCS#10 request out of what was found in spec.request.
+func requestOf(found []pki.Found) (*pki.Request, string) {
+	for _, f := range found {
+		if len(f.Content.Requests) > 0 {
+			return f.Content.Requests[0], ""
+		}
+		if len(f.Content.Bad) > 0 {
+			return nil, f.Content.Bad[0].Reason
+		}
+	}
+	return nil, "spec.request holds no certificate request"
+}

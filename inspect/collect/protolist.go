@@ -1,0 +1,209 @@
+package collect
+
+import (
+	"bufio"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+
+	"google.golang.org/protobuf/encoding/protowire"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+)
+
+// A list of Secrets or ConfigMaps is most of what certrot reads, and most of
+// its objects hold no certificate. So the answer is not decoded into objects:
+// it is read one item at a time into one buffer, and of an item only the values
+// are looked at, where they lie. Metadata is decoded for the few that hold
+// something. Memory does not depend on the page, and CPU little on the rest.
+//
+// The format is Kubernetes' protobuf: four bytes of magic, then the message
+// runtime.Unknown, whose field 2 is the list: field 1 its metadata, field 2 its
+// items (k8s.io/apimachinery/pkg/runtime/generated.proto, k8s.io/api/core/v1/
+// generated.proto).
+const (
+	protobufMagic = "k8s\x00"
+	rawField      = 2
+	metadataField = 1
+	itemsField    = 2
+	// maxItem bounds what a server may make us buffer: etcd takes 1.5 MB.
+	maxItem = 64 << 20
+)
+
+// readProtobufList reads a list and hands over its items. An item's bytes are
+// valid during the call only.
+func readProtobufList(in io.Reader, each func(item []byte) error) (metav1.ListMeta, error) {
+	r := &wireReader{r: bufio.NewReaderSize(in, 64<<10)}
+	magic := make([]byte, len(protobufMagic))
+	if _, err := io.ReadFull(r, magic); err != nil || string(magic) != protobufMagic {
+		return metav1.ListMeta{}, fmt.Errorf("the answer is not Kubernetes' protobuf (it begins with %q)", magic)
+	}
+	var meta metav1.ListMeta
+	for {
+		field, n, err := r.next()
+		if errors.Is(err, io.EOF) {
+			return meta, nil
+		}
+		if err == nil && field == rawField {
+			err = r.list(n, &meta, each)
+		} else if err == nil {
+			_, err = io.CopyN(io.Discard, r, n)
+		}
+		if err != nil {
+			return meta, fmt.Errorf("decode list: %w", err)
+		}
+	}
+}
+
+// wireReader reads protobuf's wire format from a stream.
+type wireReader struct {
+	r    *bufio.Reader
+	read int64
+	item []byte // reused
+}
+
+func (r *wireReader) Read(p []byte) (int, error) {
+	n, err := r.r.Read(p)
+	r.read += int64(n)
+	return n, err
+}
+
+// ReadByte makes it an io.ByteReader, for varints.
+func (r *wireReader) ReadByte() (byte, error) {
+	b, err := r.r.ReadByte()
+	if err == nil {
+		r.read++
+	}
+	return b, err
+}
+
+// next reads a field's number and length. io.EOF means that the stream ends
+// where a field could begin.
+func (r *wireReader) next() (field protowire.Number, length int64, err error) {
+	tag, err := binary.ReadUvarint(r)
+	if err != nil {
+		return 0, 0, err
+	}
+	field, kind := protowire.DecodeTag(tag)
+	if kind != protowire.BytesType {
+		return 0, 0, fmt.Errorf("field %d is of wire type %d", field, kind)
+	}
+	n, err := binary.ReadUvarint(r)
+	if err != nil {
+		return 0, 0, fmt.Errorf("length of field %d: %w", field, noEOF(err))
+	}
+	if n > 1<<40 {
+		return 0, 0, fmt.Errorf("field %d claims %d bytes", field, n)
+	}
+	return field, int64(n), nil
+}
+
+// list reads the list message, of n bytes.
+func (r *wireReader) list(n int64, meta *metav1.ListMeta, each func([]byte) error) error {
+	for end := r.read + n; r.read < end; {
+		field, size, err := r.next()
+		if err != nil {
+			return noEOF(err)
+		}
+		if size > maxItem {
+			return fmt.Errorf("an item claims %d bytes, more than %d", size, maxItem)
+		}
+		if int64(cap(r.item)) < size {
+			r.item = make([]byte, size)
+		}
+		item := r.item[:size]
+		if _, err := io.ReadFull(r, item); err != nil {
+			return noEOF(err)
+		}
+		switch field {
+		case metadataField:
+			err = meta.Unmarshal(item)
+		case itemsField:
+			err = each(item)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func noEOF(err error) error {
+	if errors.Is(err, io.EOF) {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+// wireObject is a Secret or ConfigMap as it lies in the answer.
+type wireObject struct {
+	metadata []byte
+	values   map[string][]byte
+	kind     string // Secret.type
+}
+
+// The fields of Secret and ConfigMap (k8s.io/api/core/v1/generated.proto).
+const (
+	objectMetadata   = 1
+	objectData       = 2 // map of string to bytes (Secret) or string (ConfigMap)
+	secretType       = 3
+	configMapBinary  = 3 // map of string to bytes
+	mapKey, mapValue = 1, 2
+)
+
+// parseWireObject finds the parts of an item. They point into it.
+func parseWireObject(kind pki.Kind, item []byte) (wireObject, error) {
+	o := wireObject{values: map[string][]byte{}}
+	err := eachField(item, func(field protowire.Number, v []byte) error {
+		switch {
+		case field == objectMetadata:
+			o.metadata = v
+		case field == objectData, field == configMapBinary && kind == "ConfigMap":
+			var key, value []byte
+			err := eachField(v, func(field protowire.Number, v []byte) error {
+				switch field {
+				case mapKey:
+					key = v
+				case mapValue:
+					value = v
+				}
+				return nil
+			})
+			o.values[string(key)] = value
+			return err
+		case field == secretType && kind == "Secret":
+			o.kind = string(v)
+		}
+		return nil
+	})
+	return o, err
+}
+
+// eachField walks the fields of a message; those that are no bytes are skipped.
+func eachField(message []byte, visit func(protowire.Number, []byte) error) error {
+	for len(message) > 0 {
+		field, kind, n := protowire.ConsumeTag(message)
+		if n < 0 {
+			return protowire.ParseError(n)
+		}
+		message = message[n:]
+		if kind != protowire.BytesType {
+			if n = protowire.ConsumeFieldValue(field, kind, message); n < 0 {
+				return protowire.ParseError(n)
+			}
+			message = message[n:]
+			continue
+		}
+		v, n := protowire.ConsumeBytes(message)
+		if n < 0 {
+			return protowire.ParseError(n)
+		}
+		if err := visit(field, v); err != nil {
+			return err
+		}
+		message = message[n:]
+	}
+	return nil
+}

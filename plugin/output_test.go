@@ -1,0 +1,32 @@
+package plugin
+
+import (
+	"bytes"
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+)
+
+// TestJSONIsWhatMarshalIndentWrites verifies the piecemeal writer against the
+// library's own.
+func TestJSONIsWhatMarshalIndentWrites(t *testing.T) {
+	t.Parallel()
+	inv := inspect.NewInventory(inspect.NewFacts(inspect.Snapshot{
+		Gaps: []inspect.Gap{{What: "a", Reason: "b"}, {What: "c", Reason: "d"}}, Reads: []inspect.Read{{What: "secrets"}},
+	}, time.Unix(1.7e9, 0).UTC(), 0), inspect.Filter{})
+	var got bytes.Buffer
+	if err := printJSON(&got, &inv, inspect.Info); err != nil {
+		t.Fatal(err)
+	}
+	want, err := json.MarshalIndent(inv, "", "    ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want)+"\n", got.String()); diff != "" {
+		t.Error(diff)
+	}
+}
