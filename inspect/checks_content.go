@@ -9,9 +9,16 @@ import (
 
 // keyMismatch looks at each identity and the keys that belong to it by name.
 func keyMismatch(f *Facts) []Finding {
-	byPlace := map[pki.Location]*Held{}
+	withKey := map[pki.Location]map[pki.Location]*Held{} // object or file -> place of a key
 	for i := range f.Held {
-		byPlace[f.Held[i].At] = &f.Held[i]
+		h := &f.Held[i]
+		if len(h.Content.Keys) == 0 {
+			continue
+		}
+		if withKey[holder(h.At)] == nil {
+			withKey[holder(h.At)] = map[pki.Location]*Held{}
+		}
+		withKey[holder(h.At)][h.At] = h
 	}
 	var out []Finding
 	for i := range f.Held {
@@ -20,9 +27,11 @@ func keyMismatch(f *Facts) []Finding {
 			continue
 		}
 		keys := h.Content.Keys
-		for _, at := range keyPlaces(h.At) {
-			if k := byPlace[at]; k != nil {
-				keys = append(keys[:len(keys):len(keys)], k.Content.Keys...)
+		if beside := withKey[holder(h.At)]; beside != nil {
+			for _, at := range keyPlaces(h.At) {
+				if k := beside[at]; k != nil {
+					keys = append(keys[:len(keys):len(keys)], k.Content.Keys...)
+				}
 			}
 		}
 		if message := mismatch(h.Content.Certs, keys); message != "" {
@@ -37,6 +46,12 @@ func keyMismatch(f *Facts) []Finding {
 		}
 	}
 	return out
+}
+
+// holder is the object or file that a place is in.
+func holder(at pki.Location) pki.Location {
+	at.Key, at.Field = "", ""
+	return at
 }
 
 // keyPlaces are where the key of a certificate is kept, by its name.

@@ -9,9 +9,9 @@ import (
 
 // shown returns, for each certificate that is the leaf of an identity, the
 // places where it is. Certificates kept for the record are passed over.
-func shown(f *Facts) []Holding {
+func shown(certs []Holding) []Holding {
 	var out []Holding
-	for _, c := range f.Certs {
+	for _, c := range certs {
 		var in []*Held
 		for _, h := range c.In {
 			if leaf := h.leaf(); leaf != nil && leaf.Fingerprint == c.Fingerprint {
@@ -39,7 +39,7 @@ func atLeaf(c Holding, severity Severity, due time.Time, message, next string) F
 
 func expired(f *Facts) []Finding {
 	var out []Finding
-	for _, c := range shown(f) {
+	for _, c := range f.Shown {
 		if !c.NotAfter.Before(f.Now) {
 			continue
 		}
@@ -94,7 +94,7 @@ func allExpired(h *Held, now time.Time) bool {
 
 func notYetValid(f *Facts) []Finding {
 	var out []Finding
-	for _, c := range shown(f) {
+	for _, c := range f.Shown {
 		if c.NotBefore.After(f.Now) {
 			out = append(out, atLeaf(c, Critical, c.NotBefore,
 				fmt.Sprintf("%s is valid only from %s (%s)", name(c.Cert), day(c.NotBefore), ago(f.Now, c.NotBefore)),
@@ -114,7 +114,7 @@ const (
 
 func expiring(f *Facts) []Finding {
 	var out []Finding
-	for _, c := range shown(f) {
+	for _, c := range f.Shown {
 		left := c.NotAfter.Sub(f.Now)
 		life := c.NotAfter.Sub(c.NotBefore)
 		if left < 0 || left > f.Within || left > life/soonShare || c.NotBefore.After(f.Now) {
@@ -136,7 +136,7 @@ func expiring(f *Facts) []Finding {
 
 func overdue(f *Facts) []Finding {
 	var out []Finding
-	for _, c := range shown(f) {
+	for _, c := range f.Shown {
 		if c.NotAfter.Before(f.Now) {
 			continue // certificate-expired says it
 		}

@@ -17,6 +17,7 @@ type Facts struct {
 	Within   time.Duration // how near an end of validity is worth saying
 	Held     []Held        // one for each of Snapshot.Bundles
 	Certs    []Holding     // one for each distinct certificate, by subject
+	Shown    []Holding     // those that are the leaf of an identity, and where
 }
 
 // Use is what the certificates at a place are there for.
@@ -63,6 +64,7 @@ func NewFacts(s Snapshot, now time.Time, within time.Duration) *Facts {
 		h.Superseded = h.Revision > 0 && h.Revision < newest[h.base()]
 	}
 	f.Certs = holdings(f.Held)
+	f.Shown = shown(f.Certs)
 	return f
 }
 

@@ -15,7 +15,7 @@ import (
 
 // columns prints a row for each certificate, as kubectl's custom-columns does
 // for each object. kubectl's own printer would bring its whole get command and
-// with it a third of the program's size (docs/adr/0007).
+// with it a third of the program's size (docs/adr/0008).
 type columns struct {
 	headers []string // none with --no-headers
 	paths   []*jsonpath.JSONPath

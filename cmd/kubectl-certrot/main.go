@@ -5,7 +5,6 @@ import (
 	"context"
 	"os"
 	"os/signal"
-	"runtime/debug"
 	"syscall"
 
 	"k8s.io/cli-runtime/pkg/genericiooptions"
@@ -19,14 +18,7 @@ import (
 //nolint:gochecknoglobals // the linker can set a package variable only
 var version string
 
-// gcPercent lets the heap grow by half before it is collected, not to the
-// double: the facts of a large cluster are most of it, and they stay.
-const gcPercent = 50
-
 func main() {
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(gcPercent)
-	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	streams := genericiooptions.IOStreams{In: os.Stdin, Out: os.Stdout, ErrOut: os.Stderr}
 	code := plugin.Main(ctx, plugin.VersionOf(version), os.Args, streams)
