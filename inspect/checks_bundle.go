@@ -122,11 +122,14 @@ func names(certs []*pki.Cert) string {
 // bundleComplete compares each aggregate of the catalog with its parts.
 func bundleComplete(f *Facts) []Finding {
 	var out []Finding
-	byObject := f.byObject()
+	var aggregates []catalog.Aggregate
 	for _, a := range catalog.Aggregates() {
-		if a.In.Holds(f.Snapshot.Cluster.Versions) != catalog.Yes {
-			continue
+		if a.In.Holds(f.Snapshot.Cluster.Versions) == catalog.Yes {
+			aggregates = append(aggregates, a)
 		}
+	}
+	byObject := f.byObject(aggregates)
+	for _, a := range aggregates {
 		wanted := map[pki.Fingerprint]source{}
 		for _, part := range a.Parts {
 			for _, h := range byObject[objectKey(part)] {
@@ -231,15 +234,24 @@ func lackingFinding(a catalog.Aggregate, missing []source) *Finding {
 // objectKey is a place without its key, "*" namespaces kept as they are.
 func objectKey(r catalog.Ref) catalog.Ref { r.Key = ""; return r }
 
-func (f *Facts) byObject() map[catalog.Ref][]*Held {
+// byObject finds the objects that aggregates speak of.
+func (f *Facts) byObject(aggregates []catalog.Aggregate) map[catalog.Ref][]*Held {
 	m := map[catalog.Ref][]*Held{}
+	for _, a := range aggregates {
+		m[objectKey(a.Target)] = nil
+		for _, part := range a.Parts {
+			m[objectKey(part)] = nil
+		}
+	}
 	for i := range f.Held {
 		h := &f.Held[i]
 		if h.Revision > 0 {
 			continue
 		}
 		k := catalog.Ref{Kind: string(h.At.Kind), Namespace: h.At.Namespace, Name: h.At.Name}
-		m[k] = append(m[k], h)
+		if _, wanted := m[k]; wanted {
+			m[k] = append(m[k], h)
+		}
 	}
 	return m
 }

@@ -2,6 +2,7 @@ package inspect
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
@@ -9,29 +10,35 @@ import (
 
 // keyMismatch looks at each identity and the keys that belong to it by name.
 func keyMismatch(f *Facts) []Finding {
-	withKey := map[pki.Location]map[pki.Location]*Held{} // object or file -> place of a key
-	for i := range f.Held {
-		h := &f.Held[i]
-		if len(h.Content.Keys) == 0 {
-			continue
+	var out []Finding
+	// the places of one object or file stand together
+	for rest := f.Held; len(rest) > 0; {
+		n := 1
+		for n < len(rest) && holder(rest[n].At) == holder(rest[0].At) {
+			n++
 		}
-		if withKey[holder(h.At)] == nil {
-			withKey[holder(h.At)] = map[pki.Location]*Held{}
-		}
-		withKey[holder(h.At)][h.At] = h
+		out = append(out, mismatches(rest[:n])...)
+		rest = rest[n:]
+	}
+	return out
+}
+
+// mismatches looks at the places of one object or file.
+func mismatches(held []Held) []Finding {
+	if !slices.ContainsFunc(held, func(h Held) bool { return len(h.Content.Keys) > 0 }) {
+		return nil
 	}
 	var out []Finding
-	for i := range f.Held {
-		h := &f.Held[i]
+	for i := range held {
+		h := &held[i]
 		if h.Use == UseTrust || h.Use == UseRecord || len(h.Content.Certs) == 0 {
 			continue
 		}
-		keys := h.Content.Keys
-		if beside := withKey[holder(h.At)]; beside != nil {
-			for _, at := range keyPlaces(h.At) {
-				if k := beside[at]; k != nil {
-					keys = append(keys[:len(keys):len(keys)], k.Content.Keys...)
-				}
+		keys := slices.Clone(h.Content.Keys)
+		places := keyPlaces(h.At)
+		for _, k := range held {
+			if slices.Contains(places, k.At) {
+				keys = append(keys, k.Content.Keys...)
 			}
 		}
 		if message := mismatch(h.Content.Certs, keys); message != "" {

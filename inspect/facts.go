@@ -49,7 +49,7 @@ type Holding struct {
 	In []*Held
 }
 
-// NewFacts prepares a snapshot for judging.
+// NewFacts prepares a snapshot, which must be sorted, for judging.
 func NewFacts(s Snapshot, now time.Time, within time.Duration) *Facts {
 	f := &Facts{Snapshot: s, Now: now, Within: within, Held: make([]Held, len(s.Bundles))}
 	newest := map[pki.Location]int{}

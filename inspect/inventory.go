@@ -199,6 +199,9 @@ func NewInventory(f *Facts, fi Filter) Inventory {
 	}
 	objects := map[string]*Object{}
 	for i := range s.Bundles {
+		if fi.Place == nil {
+			break // nobody asks
+		}
 		if o := s.Bundles[i].Object; o != nil {
 			objects[o.ID()] = o
 		}

@@ -98,7 +98,15 @@ type Gap struct {
 // Merge puts snapshots together, in order. The cluster is the first one that
 // has a server or a version; the time is the newest.
 func Merge(parts ...Snapshot) Snapshot {
+	if len(parts) == 1 {
+		return parts[0]
+	}
 	var m Snapshot
+	bundles := 0
+	for _, p := range parts {
+		bundles += len(p.Bundles)
+	}
+	m.Bundles = make([]Bundle, 0, bundles)
 	for _, p := range parts {
 		if m.Cluster.Server == "" && m.Cluster.Versions.Empty() {
 			m.Cluster = p.Cluster

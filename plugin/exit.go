@@ -3,6 +3,7 @@ package plugin
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 )
@@ -58,6 +59,9 @@ func codeOf(err error) int {
 
 // verdict turns an inventory into an exit code: findings outrank gaps.
 func verdict(inv *inspect.Inventory, failOn *inspect.Severity, allowUnknown bool) error {
+	if len(inv.Gaps) > 0 && !readAnything(inv) {
+		return withHint(errors.New("nothing that was asked for could be read"), "see what is unknown, above; kubectl auth whoami; kubectl auth can-i --list")
+	}
 	if worst, any := inv.Worst(); any && failOn != nil && worst >= *failOn {
 		return &exitError{code: exitFindings}
 	}
@@ -65,4 +69,10 @@ func verdict(inv *inspect.Inventory, failOn *inspect.Severity, allowUnknown bool
 		return &exitError{code: exitIncomplete}
 	}
 	return nil
+}
+
+// readAnything reports whether anything but the caller's own kubeconfig was
+// read.
+func readAnything(inv *inspect.Inventory) bool {
+	return slices.ContainsFunc(inv.Reads, func(r inspect.InventoryRead) bool { return r.What != "kubeconfig" })
 }

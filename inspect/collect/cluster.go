@@ -312,11 +312,11 @@ func (c *Cluster) byNamespace(ctx context.Context, t *tally, in func(string, *ta
 			Next:   "kubectl auth can-i list " + t.what + " -n " + forbidden[0],
 		})
 	}
-	return inspect.Snapshot{
-		Bundles: t.bundles,
-		Reads:   []inspect.Read{{What: t.what, Objects: t.objects, Note: fmt.Sprintf("namespace by namespace: %d of %d allowed", len(namespaces)-len(forbidden), len(namespaces))}},
-		Gaps:    gaps,
+	s := inspect.Snapshot{Bundles: t.bundles, Gaps: gaps}
+	if allowed := len(namespaces) - len(forbidden); allowed > 0 {
+		s.Reads = []inspect.Read{{What: t.what, Objects: t.objects, Note: fmt.Sprintf("namespace by namespace: %d of %d allowed", allowed, len(namespaces))}}
 	}
+	return s
 }
 
 // Namespaces lists the names of all namespaces.

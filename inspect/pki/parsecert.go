@@ -9,8 +9,6 @@ import (
 	"encoding/asn1"
 	"encoding/hex"
 	"fmt"
-	"net"
-	"net/url"
 	"strconv"
 
 	"golang.org/x/crypto/cryptobyte"
@@ -66,7 +64,7 @@ func ParseRequest(der []byte) (*Request, error) {
 	}, nil
 }
 
-func names(dns []string, ips []net.IP, mails []string, uris []*url.URL) Names {
+func names[IP, URI fmt.Stringer](dns []string, ips []IP, mails []string, uris []URI) Names {
 	n := Names{DNS: dns}
 	for _, ip := range ips {
 		n.IPs = append(n.IPs, ip.String())

@@ -1,0 +1,158 @@
+# Everything a developer or a CI runs. A fresh machine needs Go, git and make;
+# the linter and krew are Go tools pinned in test/tools.
+
+SHELL := /bin/sh
+
+NAME    := kubectl-certrot
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo v0.0.0-dev)
+
+# The whole of what tells one build from another; no time, no host, no path.
+LDFLAGS = -s -w -X main.version=$(VERSION)
+
+# Static binaries that hold no paths. The same flags for build, vet, test and lab:
+# Go then compiles each package of Kubernetes once and not twice. The version
+# comes by LDFLAGS, so Go need not ask git (which may not be there).
+export CGO_ENABLED ?= 0
+export GOFLAGS := $(strip $(filter-out -buildvcs=% -trimpath,$(GOFLAGS)) -buildvcs=false -trimpath)
+
+# Every Go module of the checkout; fixtures and the lab's machines are not ours to check.
+MODULES = $(shell find . \( -name .git -o -name .lab -o -name testdata -o -name dist \) -prune -o -name go.mod -exec dirname {} \;)
+
+# Packages whose tests have a step of their own in `make test`, and the rest.
+UNIT_PACKAGES = $(shell go list ./... | grep -v -e '/test/' -e '/completions$$')
+LAB_PACKAGES  = $(shell go list ./test/... | grep -v -e '/test/floors$$' -e '/test/krew$$' -e '/test/summary$$')
+
+# What `make test` does, in this order: what fails fast comes first.
+STEPS ?= lint verify floors unit completions krew fuzz-short test-lab demo
+# TESTFLAGS=-json is how `make test` counts; set it to -run=… or -v by hand.
+TESTFLAGS ?=
+
+# The lab's components are seventy lines of ours on top of all of Kubernetes, which
+# the linters would read as well, for many minutes: the compiler has to do there.
+LINT_MODULES = $(filter-out ./test/lab/components,$(MODULES))
+
+GOLANGCI_LINT = go tool -modfile='$(CURDIR)/test/tools/go.mod' golangci-lint
+
+FUZZTIME ?= 30s
+# Of all fuzz targets together in `make test`, in seconds.
+FUZZ_SHORT ?= 60
+
+# Where `make install` puts things: PREFIX=/usr/local, or where Go installs.
+PREFIX ?=
+BINDIR ?= $(if $(PREFIX),$(PREFIX)/bin,$(or $(shell go env GOBIN),$(shell go env GOPATH)/bin))
+
+DEMO ?= testdata/demo/okd-4.15-api-int.certrot
+
+.DEFAULT_GOAL := help
+.PHONY: help build install demo test unit race lint generate verify fuzz fuzz-short floors completions krew test-lab bench golden clean dist
+
+help: ## show this list
+	@awk -F ':.*## ' '/^[a-z0-9A-Z_-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+build: ## build bin/kubectl-certrot
+	@go build -ldflags '$(LDFLAGS)' -o bin/$(NAME) ./cmd/$(NAME)
+
+install: build ## install the plugin and its completion for kubectl and oc (PREFIX=, else GOBIN)
+	@set -eu; dir='$(BINDIR)'; mkdir -p "$$dir"; \
+	install -m 0755 bin/$(NAME) "$$dir/$(NAME)"; \
+	for shim in kubectl_complete-certrot oc_complete-certrot; do \
+		install -m 0755 completions/kubectl_complete-certrot "$$dir/$$shim"; \
+	done; \
+	echo "installed $(NAME) $(VERSION), kubectl_complete-certrot and oc_complete-certrot in $$dir"; \
+	case ":$$PATH:" in \
+		*":$$dir:"*) echo "try: kubectl certrot version, oc certrot version" ;; \
+		*) echo "kubectl and oc look for plugins on PATH, and $$dir is not there: export PATH=\"$$dir:\$$PATH\"" ;; \
+	esac
+
+demo: build ## show the main job on sample data (a cluster after its api-int CA rotated)
+	@set -u; echo '$$ oc certrot inspect --from $(DEMO)'; code=0; \
+	bin/$(NAME) inspect --from '$(DEMO)' || code=$$?; \
+	if [ "$$code" -ne 1 ]; then \
+		echo "demo: inspect ended with $$code; these data have findings, so it must be 1" >&2; exit 1; \
+	fi; \
+	echo; echo "inspect ended with 1, as it should: there are findings."
+
+test: ## everything: lint, verify, floors, unit, completions, krew, fuzz, lab, demo
+	@go build -o bin/summary ./test/summary
+	@bin/summary -make '$(MAKE)' $(STEPS)
+
+unit: ## unit tests of every module
+	@set -u; failed=0; \
+	go test $(TESTFLAGS) $(UNIT_PACKAGES) ./test/summary || failed=1; \
+	for m in $(filter-out .,$(MODULES)); do \
+		if (cd "$$m" && go list -f '{{if or .TestGoFiles .XTestGoFiles}}x{{end}}' ./... 2>/dev/null | grep -q x); then \
+			(cd "$$m" && go test $(TESTFLAGS) ./...) || failed=1; \
+		fi; \
+	done; exit $$failed
+
+race: ## unit tests with the race detector (needs a C compiler)
+	@CGO_ENABLED=1 go test -race $(TESTFLAGS) $(UNIT_PACKAGES)
+
+lint: ## go vet and golangci-lint
+	@set -u; failed=0; for m in $(LINT_MODULES); do \
+		if [ -n "$$(cd "$$m" && go list ./... 2>/dev/null)" ]; then \
+			(cd "$$m" && go vet ./...) || failed=1; \
+			(cd "$$m" && $(GOLANGCI_LINT) run ./...) || { echo "golangci-lint failed in $$m" >&2; failed=1; }; \
+		fi; \
+	done; exit $$failed
+
+# Writes below $(OUT), so that verify can ask for a second copy. What tests can
+# compare by themselves (goldens, docs/checks.md, docs/catalog.md) is golden's.
+OUT ?= .
+generate: build ## write the generated files again (shell completions)
+	@set -eu; mkdir -p '$(OUT)/completions'; \
+	for s in bash zsh fish powershell; do \
+		ext=$$s; [ $$s != powershell ] || ext=ps1; \
+		bin/$(NAME) completion $$s >'$(OUT)/completions/certrot.'$$ext; \
+	done
+
+verify: ## generated files are current, go.mod files tidy, Go files formatted
+	@set -u; failed=0; \
+	for m in $(MODULES); do \
+		(cd "$$m" && go mod tidy -diff) || { echo "go.mod or go.sum is not tidy: cd $$m && go mod tidy" >&2; failed=1; }; \
+	done; \
+	bad=$$(find . \( -name .git -o -name .lab -o -name testdata \) -prune -o -name '*.go' -exec gofmt -l {} +); \
+	if [ -n "$$bad" ]; then echo "not formatted, run gofmt -w: $$bad" >&2; failed=1; fi; \
+	tmp=$$(mktemp -d); trap 'rm -rf "$$tmp"' EXIT; \
+	if $(MAKE) -s --no-print-directory generate OUT="$$tmp"; then \
+		for f in $$(cd "$$tmp" && find . -type f); do \
+			diff -u "$$f" "$$tmp/$$f" || { echo "$$f is not what make generate writes" >&2; failed=1; }; \
+		done; \
+	else echo "make generate failed" >&2; failed=1; fi; \
+	exit $$failed
+
+fuzz: ## fuzz every Fuzz* function, one at a time (FUZZTIME=30s each)
+	@sh test/fuzz.sh '$(FUZZTIME)' $(TESTFLAGS)
+
+fuzz-short:
+	@sh test/fuzz.sh total=$(FUZZ_SHORT) $(TESTFLAGS)
+
+floors: ## the architecture: who may import whom
+	@go test -count=1 $(TESTFLAGS) ./test/floors
+
+completions: build ## shell completions: current, and working as kubectl and oc run them
+	@CERTROT_BIN='$(CURDIR)/bin/$(NAME)' go test -count=1 $(TESTFLAGS) ./completions
+
+krew: ## a krew archive, rendered .krew.yaml, and krew install of it
+	@go test -count=1 $(TESTFLAGS) ./test/krew
+
+# One package at a time: they share one lab, and two cores. Building its
+# components takes minutes, once.
+test-lab: build ## tests against real parts (test/lab)
+	@CERTROT_BIN='$(CURDIR)/bin/$(NAME)' go test -count=1 -p 1 -timeout 45m $(TESTFLAGS) $(LAB_PACKAGES)
+
+bench: ## run the benchmarks
+	@go test -run '^$$' -bench . -benchmem $(TESTFLAGS) $(UNIT_PACKAGES)
+
+golden: ## rewrite golden files from what the code does now; read the diff
+	@UPDATE=1 go test -count=1 $(TESTFLAGS) $(UNIT_PACKAGES)
+
+clean: ## remove what build and dist made
+	@rm -rf bin dist
+
+# krew wants a semantic version; a checkout between tags still gets an archive.
+DIST_VERSION = $(if $(filter v%,$(VERSION)),$(VERSION),v0.0.0-$(VERSION))
+dist: ## krew archives of every platform in dist/, with checksums and manifest
+	@go run ./test/krew -version '$(DIST_VERSION)' -out dist
+
+-include Makefile.lab

@@ -1,0 +1,2 @@
+// Package elsewhere is on no floor.
+package elsewhere

@@ -1,0 +1,4 @@
+// Package catalog downloads its tables.
+package catalog
+
+import _ "net/http"

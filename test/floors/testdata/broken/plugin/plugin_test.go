@@ -1,0 +1,3 @@
+package plugin
+
+import _ "github.com/kubectl-certrot/kubectl-certrot/test/lab"

@@ -1,0 +1,2 @@
+// Package util has a bit of everything.
+package util

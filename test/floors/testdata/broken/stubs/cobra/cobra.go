@@ -1,0 +1,2 @@
+// Package cobra stands in for the real one.
+package cobra

@@ -1,0 +1,2 @@
+// Package api stands in for the real one.
+package api

@@ -1,0 +1,140 @@
+package main
+
+import (
+	"archive/tar"
+	"archive/zip"
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// platform is an operating system and processor, as Go calls them.
+type platform struct{ OS, Arch string }
+
+// platforms are all for which the plugin is published.
+func platforms() []platform {
+	return []platform{
+		{"linux", "amd64"}, {"linux", "arm64"},
+		{"darwin", "amd64"}, {"darwin", "arm64"},
+		{"windows", "amd64"}, {"windows", "arm64"},
+	}
+}
+
+// binary is the program's file name there.
+func (p platform) binary() string {
+	if p.OS == "windows" {
+		return "kubectl-certrot.exe"
+	}
+	return "kubectl-certrot"
+}
+
+// archive is the archive's file name.
+func (p platform) archive(version string) string {
+	ext := "tar.gz"
+	if p.OS == "windows" {
+		ext = "zip"
+	}
+	return fmt.Sprintf("kubectl-certrot_%s_%s_%s.%s", version, p.OS, p.Arch, ext)
+}
+
+// file is what goes into an archive.
+type file struct {
+	Name string // in the archive
+	From string // on disk
+	Mode os.FileMode
+}
+
+// contents of an archive, in order: krew-index asks for the license, and the
+// shim makes completion work.
+func contents(root string, p platform, binary string) []file {
+	files := []file{
+		{"LICENSE", filepath.Join(root, "LICENSE"), 0o644},
+		{p.binary(), binary, 0o755},
+	}
+	if p.OS != "windows" { // which has no sh
+		files = append(files, file{"kubectl_complete-certrot", filepath.Join(root, "completions", "kubectl_complete-certrot"), 0o755})
+	}
+	return files
+}
+
+// epoch is the time of every file in an archive, the first that zip can say:
+// the same sources give the same bytes.
+func epoch() time.Time { return time.Date(1980, time.January, 1, 0, 0, 0, 0, time.UTC) }
+
+// pack writes an archive of files to path and returns its sha256.
+func pack(path string, p platform, files []file) (sum string, err error) {
+	out, err := os.Create(path)
+	if err != nil {
+		return "", err
+	}
+	defer func() {
+		if e := out.Close(); err == nil {
+			err = e
+		}
+	}()
+	hash := sha256.New()
+	write := writeTarGz
+	if p.OS == "windows" {
+		write = writeZip
+	}
+	if err := write(io.MultiWriter(out, hash), files); err != nil {
+		return "", fmt.Errorf("%s: %w", path, err)
+	}
+	return hex.EncodeToString(hash.Sum(nil)), nil
+}
+
+func writeTarGz(w io.Writer, files []file) error {
+	zw, err := gzip.NewWriterLevel(w, gzip.BestCompression)
+	if err != nil {
+		return err
+	}
+	tw := tar.NewWriter(zw)
+	for _, f := range files {
+		data, err := os.ReadFile(f.From)
+		if err != nil {
+			return err
+		}
+		if err := tw.WriteHeader(&tar.Header{
+			Typeflag: tar.TypeReg,
+			Name:     f.Name,
+			Size:     int64(len(data)),
+			Mode:     int64(f.Mode),
+			ModTime:  epoch(),
+			Format:   tar.FormatUSTAR,
+		}); err != nil {
+			return err
+		}
+		if _, err := tw.Write(data); err != nil {
+			return err
+		}
+	}
+	if err := tw.Close(); err != nil {
+		return err
+	}
+	return zw.Close()
+}
+
+func writeZip(w io.Writer, files []file) error {
+	zw := zip.NewWriter(w)
+	for _, f := range files {
+		data, err := os.ReadFile(f.From)
+		if err != nil {
+			return err
+		}
+		h := &zip.FileHeader{Name: f.Name, Method: zip.Deflate, Modified: epoch()}
+		h.SetMode(f.Mode)
+		fw, err := zw.CreateHeader(h)
+		if err != nil {
+			return err
+		}
+		if _, err := fw.Write(data); err != nil {
+			return err
+		}
+	}
+	return zw.Close()
+}
