@@ -14,8 +14,6 @@ import (
 )
 
 // version is set by the linker (see the Makefile).
-//
-//nolint:gochecknoglobals // the linker can set a package variable only
 var version string
 
 func main() {

@@ -171,7 +171,7 @@ func table(v Versions) string {
 		}
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", rowName(p), p.Role, p.Owner, validity, renewed)
 	}
-	w.Flush()
+	_ = w.Flush() // a strings.Builder below it
 	return out.String()
 }
 

@@ -112,6 +112,7 @@ type index struct {
 	byRef    map[Ref][]Place
 }
 
+//nolint:gochecknoglobals // a constant that is computed once, at first use
 var indexed = sync.OnceValue(func() index {
 	ix := index{exact: map[Ref][]Place{}, byRef: map[Ref][]Place{}}
 	for _, p := range Places() {

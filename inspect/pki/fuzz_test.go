@@ -34,21 +34,21 @@ func standardCerts(data []byte) map[Fingerprint]bool {
 }
 
 // standardSecrets finds the private numbers of keys as ordinary programs do.
-func standardSecrets(data []byte) (secrets [][]byte) {
+func standardSecrets(t testing.TB, data []byte) (secrets [][]byte) {
 	for {
 		var block *pem.Block
 		if block, data = pem.Decode(data); block == nil {
 			return secrets
 		}
 		if k, err := x509.ParseECPrivateKey(block.Bytes); err == nil {
-			secrets = append(secrets, k.D.Bytes())
+			secrets = append(secrets, scalar(t, k))
 		}
 		if k, err := x509.ParsePKCS8PrivateKey(block.Bytes); err == nil {
 			switch k := k.(type) {
 			case *rsa.PrivateKey:
 				secrets = append(secrets, k.D.Bytes())
 			case *ecdsa.PrivateKey:
-				secrets = append(secrets, k.D.Bytes())
+				secrets = append(secrets, scalar(t, k))
 			case ed25519.PrivateKey:
 				secrets = append(secrets, k.Seed())
 			}
@@ -114,7 +114,7 @@ func checkSecrets(t *testing.T, data []byte, found []Found) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, secret := range standardSecrets(data) {
+	for _, secret := range standardSecrets(t, data) {
 		for i := 0; i+8 <= len(secret); i++ {
 			if bytes.Equal(secret[i:i+8], bytes.Repeat(secret[i:i+1], 8)) {
 				continue // not a real key, and likely elsewhere too

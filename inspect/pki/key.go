@@ -138,7 +138,7 @@ func derivePoint(curve asn1.ObjectIdentifier, scalar []byte) ([]byte, error) {
 	if err != nil {
 		return nil, errKey("its number does not fit its curve")
 	}
-	defer clear(key.D.Bits())
+	defer clear(key.D.Bits()) //nolint:staticcheck // deprecated for use; nothing else reaches the number to wipe it
 	point, err := key.PublicKey.Bytes()
 	if err != nil {
 		return nil, errKey("its public half can't be computed")
@@ -191,7 +191,7 @@ func readPKCS8(der []byte) (Key, error) {
 		}
 		private := ed25519.NewKeyFromSeed(seed)
 		defer clear(private)
-		return Key{SPKI: spkiOf(algorithm, private.Public().(ed25519.PublicKey)), Algorithm: "Ed25519"}, nil
+		return Key{SPKI: spkiOf(algorithm, ed25519.PublicKey(private[ed25519.SeedSize:])), Algorithm: "Ed25519"}, nil
 	}
 	return Key{}, nil
 }

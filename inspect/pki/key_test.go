@@ -33,7 +33,7 @@ func secretOf(t *testing.T, key crypto.Signer) []byte {
 	case *rsa.PrivateKey:
 		return k.D.Bytes()
 	case *ecdsa.PrivateKey:
-		return k.D.Bytes()
+		return scalar(t, k)
 	}
 	return der[len(der)-32:]
 }
@@ -168,7 +168,7 @@ func leaks(t *testing.T, name string, secret []byte, found []Found, s *Scanner) 
 	for i := 0; i+8 <= len(secret); i++ {
 		run := secret[i : i+8]
 		for _, form := range []string{
-			string(run), hex.EncodeToString(run), strings.Trim(fmt.Sprint(run), "[]"),
+			string(run), hex.EncodeToString(run), strings.Trim(fmt.Sprintf("%d", run), "[]"),
 			base64.RawStdEncoding.EncodeToString(run[:6]),
 		} {
 			if strings.Contains(text, form) {
@@ -242,4 +242,14 @@ func TestScanRSAPSSKeyRepeatsTheParameters(t *testing.T) {
 	if len(found) != 1 || !cmp.Equal(want, found[0].Content.Keys) {
 		t.Errorf("got %v", lines(found))
 	}
+}
+
+// scalar is the private number of an ECDSA key.
+func scalar(t testing.TB, k *ecdsa.PrivateKey) []byte {
+	t.Helper()
+	raw, err := k.Bytes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return raw
 }
