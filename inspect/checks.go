@@ -78,7 +78,7 @@ Only the public half of the key is looked at, and only its sha256 kept.`,
 		{
 			ID:    "bundle-not-ca",
 			Title: "CA bundles hold CAs",
-			Doc:   `A certificate without CA:TRUE in a CA bundle verifies nothing that it is meant to issue. A self-signed one verifies itself only, which may be intended (info).`,
+			Doc:   `A certificate without CA:TRUE in a CA bundle verifies nothing. In a bundle without any CA that means that its readers trust nobody (warning). Beside CAs it harms nobody: OpenShift itself publishes the chain that its router serves as default-ingress-cert, and with it in kube-root-ca.crt (info). A self-signed one verifies itself only, which may be intended (info).`,
 			Run:   bundleNotCA,
 		},
 		{

@@ -87,21 +87,26 @@ func bundleDuplicate(f *Facts) []Finding {
 }
 
 func bundleNotCA(f *Facts) []Finding {
-	notCA := func(selfSigned bool) func([]*pki.Cert) []*pki.Cert {
+	pick := func(want func(c *pki.Cert, alone bool) bool) func([]*pki.Cert) []*pki.Cert {
 		return func(certs []*pki.Cert) []*pki.Cert {
+			alone := !slices.ContainsFunc(certs, func(c *pki.Cert) bool { return c.IsCA || c.SelfSigned })
 			var out []*pki.Cert
 			for _, c := range certs {
-				if !c.IsCA && c.SelfSigned == selfSigned {
+				if !c.IsCA && want(c, alone) {
 					out = append(out, c)
 				}
 			}
 			return out
 		}
 	}
-	out := inBundles(f, Warning, "put the issuer's certificate there instead", notCA(false), func(certs []*pki.Cert) string {
-		return fmt.Sprintf("%d without CA:TRUE, which verify nothing: %s", len(certs), names(certs))
-	})
-	return append(out, inBundles(f, Info, "", notCA(true), func(certs []*pki.Cert) string {
+	out := inBundles(f, Warning, "put the issuer's certificate there instead", pick(func(_ *pki.Cert, alone bool) bool { return alone }),
+		func(certs []*pki.Cert) string {
+			return fmt.Sprintf("no CA at all, so that its readers trust nobody, but %d without CA:TRUE: %s", len(certs), names(certs))
+		})
+	out = append(out, inBundles(f, Info, "", pick(func(c *pki.Cert, alone bool) bool { return !alone && !c.SelfSigned }), func(certs []*pki.Cert) string {
+		return fmt.Sprintf("%d without CA:TRUE, which verify nothing, beside CAs: %s", len(certs), names(certs))
+	})...)
+	return append(out, inBundles(f, Info, "", pick(func(c *pki.Cert, _ bool) bool { return c.SelfSigned }), func(certs []*pki.Cert) string {
 		return fmt.Sprintf("%d self-signed without CA:TRUE, which verify themselves only: %s", len(certs), names(certs))
 	})...)
 }

@@ -199,7 +199,8 @@ func bundleCases() []verdictCase {
 		{"bundle-duplicate", "two CAs", cm(ca.CertPEM, other.CertPEM), "", "", 0},
 		{"bundle-duplicate", "one CA twice", cm(ca.CertPEM, other.CertPEM, ca.CertPEM), "info", "\"test CA\"", 1},
 		{"bundle-not-ca", "two CAs", cm(ca.CertPEM, other.CertPEM), "", "", 0},
-		{"bundle-not-ca", "a leaf", cm(ca.CertPEM, leaf.CertPEM), "warning", "\"a.example.com\"", 1},
+		{"bundle-not-ca", "a leaf beside its CA, as in default-ingress-cert", cm(leaf.CertPEM, ca.CertPEM), "info", "\"a.example.com\"", 1},
+		{"bundle-not-ca", "a leaf alone", cm(leaf.CertPEM), "warning", "trust nobody", 1},
 		{"bundle-not-ca", "a self-signed leaf", cm(ca.CertPEM, alone.CertPEM), "info", "verify themselves only", 1},
 	}
 }

@@ -28,6 +28,9 @@ type peoplePrinter struct {
 // placesShown is how many places of a finding are listed unless -o wide.
 const placesShown = 4
 
+// filesShown is how many files are named one by one.
+const filesShown = 5
+
 // endsSoonShown is how many rows the list of what ends soon has unless -o wide.
 const endsSoonShown = 10
 
@@ -80,7 +83,19 @@ func product(version string) string {
 
 func readsOf(inv *inspect.Inventory) []string {
 	var reads []string
+	files, objects := 0, 0
 	for _, r := range inv.Reads {
+		if r.What == "file" {
+			files, objects = files+1, objects+r.Objects
+		}
+	}
+	if files > filesShown {
+		reads = append(reads, fmt.Sprintf("%d files with %d objects", files, objects))
+	}
+	for _, r := range inv.Reads {
+		if r.What == "file" && files > filesShown {
+			continue
+		}
 		s := strconv.Itoa(r.Objects) + " " + r.What
 		if r.What == "file" || r.What == "kubeconfig" {
 			s = r.What + " " + r.Where
