@@ -59,20 +59,29 @@ func TestSigningRequestsAreSignedByCSRSigner(t *testing.T) {
 
 func signingRequest(t *testing.T, name string) string {
 	t.Helper()
+	return signingRequestOf(t, name, "kubernetes.io/kube-apiserver-client", &x509.CertificateRequest{Subject: pkix.Name{CommonName: name}})
+}
+
+func signingRequestOf(t *testing.T, name, signer string, template *x509.CertificateRequest) string {
+	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		t.Fatal(err)
 	}
-	der, err := x509.CreateCertificateRequest(rand.Reader, &x509.CertificateRequest{Subject: pkix.Name{CommonName: name}}, key)
+	der, err := x509.CreateCertificateRequest(rand.Reader, template, key)
 	if err != nil {
 		t.Fatal(err)
+	}
+	usage := "client auth"
+	if strings.HasSuffix(signer, "-serving") {
+		usage = "server auth"
 	}
 	text, err := json.Marshal(map[string]any{
 		"apiVersion": "certificates.k8s.io/v1", "kind": "CertificateSigningRequest",
 		"metadata": map[string]any{"name": name},
 		"spec": map[string]any{
-			"signerName": "kubernetes.io/kube-apiserver-client",
-			"usages":     []string{"digital signature", "client auth"},
+			"signerName": signer,
+			"usages":     []string{"digital signature", usage},
 			"request":    pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST", Bytes: der}),
 		},
 	})

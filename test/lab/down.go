@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/kubectl-certrot/kubectl-certrot/test/lab/internal/cgroup"
 	"github.com/kubectl-certrot/kubectl-certrot/test/lab/internal/labdir"
 )
 
@@ -44,7 +45,8 @@ func down(ctx context.Context, dir labdir.Dir) error {
 }
 
 // stop ends the lab's supervisor, and with it every process of the lab. It is
-// done when the kernel is: process 1 of a PID namespace is the last to end.
+// done when the kernel is: process 1 of a PID namespace is the last to end. Then
+// the nodes' control groups are empty, and only they are left to remove.
 func stop(dir labdir.Dir) error {
 	for _, step := range []struct {
 		signal syscall.Signal
@@ -60,7 +62,7 @@ func stop(dir labdir.Dir) error {
 			}
 		}
 		if gone(dir, left, step.limit) {
-			return nil
+			return cgroup.Remove(cgroup.Prefix(string(dir)))
 		}
 	}
 	return fmt.Errorf("end the lab in %s: its supervisor is there 10 s after SIGKILL: look at `ps -ef` for %s", dir, dir.Bin("lab"))

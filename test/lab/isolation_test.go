@@ -5,6 +5,7 @@ package main
 import (
 	"crypto/tls"
 	"crypto/x509"
+	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -12,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kubectl-certrot/kubectl-certrot/test/lab/internal/node"
 	"github.com/kubectl-certrot/kubectl-certrot/test/lab/internal/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/test/lab/internal/supervisor"
 	"github.com/kubectl-certrot/kubectl-certrot/test/lab/labtest"
@@ -91,5 +93,47 @@ func TestNamedNetworkNamespacesStayInside(t *testing.T) {
 	}
 	if got := lab.Run(t, "ip", "netns", "list"); !strings.Contains(got, name) {
 		t.Errorf("%s is not there inside: %q", name, got)
+	}
+}
+
+// A node reaches the lab and nothing else, and is reached from nowhere else.
+func TestNodesAreIsolated(t *testing.T) {
+	lab := labtest.RequireNodes(t)
+	nodes, err := node.Parse(strings.Join(lab.Nodes(), " "))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range nodes {
+		// A gateway may accept every connection: what counts is who answers.
+		c, err := net.DialTimeout("tcp", n.Address+":22", time.Second)
+		if err != nil {
+			continue
+		}
+		banner := make([]byte, 4)
+		_ = c.SetReadDeadline(time.Now().Add(time.Second))
+		if _, err := io.ReadFull(c, banner); err == nil && string(banner) == "SSH-" {
+			t.Errorf("the host reaches node %s at %s", n.Name, n.Address)
+		}
+		c.Close()
+	}
+	routes, err := exec.Command("ip", "-4", "-o", "address", "show", "scope", "global").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	targets := []string{"192.0.2.1"} // an address that is nobody's
+	for line := range strings.Lines(string(routes)) {
+		if f := strings.Fields(line); len(f) > 3 {
+			address, _, _ := strings.Cut(f[3], "/")
+			targets = append(targets, address) // the host's own
+		}
+	}
+	for _, target := range targets {
+		out, err := lab.SSHCommand(t.Context(), nodes[0].Name, "sudo /bin/busybox ping -c 1 -W 1 "+target).CombinedOutput()
+		if err == nil {
+			t.Errorf("node %s reaches %s:\n%s", nodes[0].Name, target, out)
+		}
+	}
+	if out, err := lab.SSHCommand(t.Context(), nodes[0].Name, "sudo /bin/busybox ping -c 1 -W 1 "+pki.Address).CombinedOutput(); err != nil {
+		t.Errorf("node %s does not reach the control plane: %v\n%s", nodes[0].Name, err, out)
 	}
 }

@@ -14,8 +14,10 @@ import (
 	"time"
 
 	"github.com/kubectl-certrot/kubectl-certrot/test/lab/internal/binaries"
+	"github.com/kubectl-certrot/kubectl-certrot/test/lab/internal/cgroup"
 	"github.com/kubectl-certrot/kubectl-certrot/test/lab/internal/checkout"
 	"github.com/kubectl-certrot/kubectl-certrot/test/lab/internal/labdir"
+	"github.com/kubectl-certrot/kubectl-certrot/test/lab/internal/rootfs"
 	"github.com/kubectl-certrot/kubectl-certrot/test/lab/labtest"
 )
 
@@ -33,7 +35,11 @@ func TestUpIsIdempotent(t *testing.T) {
 // The whole life of a second lab, beside the shared one: killed the hard way,
 // brought up again, and brought down.
 func TestNothingIsLeftOfALab(t *testing.T) {
-	shared, lab := labtest.Require(t), labtest.Temporary(t)
+	shared, lab := labtest.Require(t), temporary(t)
+	prefix := cgroup.Prefix(lab.Dir)
+	if nodes := len(lab.Nodes()); (nodes > 0) != (len(controlGroups(t, prefix)) > 0) {
+		t.Errorf("with %d nodes, control groups %v", nodes, controlGroups(t, prefix))
+	}
 	for _, l := range []*labtest.Lab{shared, lab} {
 		if got := l.KubectlOutput(t, "get", "--raw", "/readyz"); got != "ok" {
 			t.Errorf("with two labs at once, /readyz of %s says %q", l.Dir, got)
@@ -54,6 +60,9 @@ func TestNothingIsLeftOfALab(t *testing.T) {
 	}
 
 	lab.Up(t)
+	for _, n := range lab.Nodes() {
+		waitReady(t, lab, n)
+	}
 	second := stateOf(t, lab)
 	if second.Supervisor == first.Supervisor {
 		t.Error("up took a dead lab for one that is up")
@@ -73,8 +82,11 @@ func TestNothingIsLeftOfALab(t *testing.T) {
 	if _, err := os.Stat(lab.Dir); err == nil {
 		t.Errorf("%s is left after down", lab.Dir)
 	}
-	if groups := controlGroups(t); len(groups) > 0 {
+	if groups := controlGroups(t, prefix); len(groups) > 0 {
 		t.Errorf("control groups are left after down: %v", groups)
+	}
+	if spaces, err := exec.Command("ip", "netns", "list").Output(); err != nil || strings.Contains(string(spaces), "worker-0") {
+		t.Errorf("named network namespaces are left after down: %s, %v", spaces, err)
 	}
 	if _, up := shared.Status(); !up {
 		t.Error("bringing one lab down took the other with it")
@@ -82,12 +94,16 @@ func TestNothingIsLeftOfALab(t *testing.T) {
 }
 
 func TestALabWhoseFolderIsDeletedEndsItself(t *testing.T) {
-	lab := labtest.Temporary(t)
+	t.Parallel()
+	lab := temporary(t)
 	spaces := namespacesOf(t, stateOf(t, lab).Supervisor.PID)
 	if err := os.RemoveAll(lab.Dir); err != nil {
 		t.Fatal(err)
 	}
 	eventually(t, "no process of the deleted lab is left", func() bool { return len(processes(t, lab.Dir, spaces)) == 0 })
+	if groups := controlGroups(t, cgroup.Prefix(lab.Dir)); len(groups) > 0 {
+		t.Errorf("control groups of the deleted lab are left: %v", groups)
+	}
 }
 
 func TestInterruptedUpLeavesNothing(t *testing.T) {
@@ -97,10 +113,14 @@ func TestInterruptedUpLeavesNothing(t *testing.T) {
 	if out, err := exec.Command("go", "build", "-o", program, ".").CombinedOutput(); err != nil {
 		t.Fatalf("build the lab's program: %v\n%s", err, out)
 	}
+	nodes := ""
+	if machinesBuilt() {
+		nodes = "worker-0" // it boots beside the API server, and is interrupted with it
+	}
 	dir := filepath.Join(t.TempDir(), "lab")
 	c := exec.Command(program, "up")
 	c.Dir = root
-	c.Env = append(os.Environ(), "LAB_DIR="+dir)
+	c.Env = append(os.Environ(), "LAB_DIR="+dir, "LAB_NODES="+nodes)
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -116,6 +136,9 @@ func TestInterruptedUpLeavesNothing(t *testing.T) {
 	}
 	if left := processes(t, dir, nil); len(left) > 0 {
 		t.Errorf("processes are left: %v", left)
+	}
+	if groups := controlGroups(t, cgroup.Prefix(dir)); len(groups) > 0 {
+		t.Errorf("control groups are left: %v", groups)
 	}
 	if _, err := os.Stat(dir); err == nil {
 		t.Errorf("%s is left", dir)
@@ -151,7 +174,7 @@ func TestFailedUpShowsTheLog(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "lab")
 	c := exec.Command("go", "run", "./test/lab", "up")
 	c.Dir = root
-	c.Env = append(os.Environ(), "LAB_DIR="+dir, "XDG_CACHE_HOME="+cache, "GOCACHE="+strings.TrimSpace(string(goCache)))
+	c.Env = append(os.Environ(), "LAB_DIR="+dir, "LAB_NODES=", "XDG_CACHE_HOME="+cache, "GOCACHE="+strings.TrimSpace(string(goCache)))
 	out, err := c.CombinedOutput()
 	if err == nil {
 		t.Error("a failed up exits with 0")
@@ -178,6 +201,21 @@ func TestDownRefusesAFolderThatIsNoLab(t *testing.T) {
 	if _, err := os.Stat(precious); err != nil {
 		t.Errorf("the file in it: %v", err)
 	}
+}
+
+// temporary is a lab of this test's own, with a node where that can be had: a
+// machine has more to leave behind than processes.
+func temporary(t *testing.T) *labtest.Lab {
+	t.Helper()
+	if machinesBuilt() {
+		return labtest.TemporaryNodes(t, "worker-0")
+	}
+	return labtest.Temporary(t)
+}
+
+func machinesBuilt() bool {
+	_, built, err := rootfs.Lookup()
+	return err == nil && built && rootfs.Prerequisites() == nil
 }
 
 func checkoutRoot(t *testing.T) string {
@@ -254,13 +292,13 @@ func mountsUnder(t *testing.T, dir string) []string {
 	return found
 }
 
-// controlGroups are those that nodes will be in, named after the lab. There are
-// none yet; the kernel does not remove them by itself.
-func controlGroups(t *testing.T) []string {
+// controlGroups are those of a lab's nodes, which the kernel does not remove by
+// itself.
+func controlGroups(t *testing.T, prefix string) []string {
 	t.Helper()
 	var found []string
 	err := filepath.WalkDir("/sys/fs/cgroup", func(path string, d fs.DirEntry, err error) error {
-		if err == nil && d.IsDir() && strings.Contains(d.Name(), "certrot-lab") {
+		if err == nil && d.IsDir() && strings.HasPrefix(d.Name(), prefix) {
 			found = append(found, path)
 		}
 		return nil

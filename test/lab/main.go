@@ -12,18 +12,23 @@ import (
 
 	"github.com/kubectl-certrot/kubectl-certrot/test/lab/internal/checkout"
 	"github.com/kubectl-certrot/kubectl-certrot/test/lab/internal/labdir"
+	"github.com/kubectl-certrot/kubectl-certrot/test/lab/internal/node"
 	"github.com/kubectl-certrot/kubectl-certrot/test/lab/internal/supervisor"
 )
 
-const usage = `usage: go run ./test/lab up | down | status | run CMD…
+const usage = `usage: go run ./test/lab up | down | status | run CMD… | reboot NODE | cut NODE | heal
 
   up      bring the lab up; nothing to do if it is up
   down    end it and delete all of it
   status  say whether it is up; exit code 1 if it isn't
   run     run a command inside it (the same as .lab/run CMD…)
+  reboot  reboot a node, or switch it on
+  cut     cut a node off the network
+  heal    undo that for all nodes, and switch on those that are off
 
 LAB_DIR      the lab's folder (.lab in the checkout)
 LAB_VERSION  the OpenShift version that the lab claims to be (` + defaultVersion + `)
+LAB_NODES    the nodes' names (` + node.Default + `); set to nothing: none
 `
 
 func main() {
@@ -41,7 +46,7 @@ func dispatch(ctx context.Context, args []string) (int, error) {
 		fmt.Fprint(os.Stderr, usage)
 		return 2, nil
 	}
-	// These two run inside the lab, started by `up` and by `run`.
+	// These run inside the lab, started by the others.
 	switch args[0] {
 	case supervisor.Command:
 		if len(args) != 2 {
@@ -50,6 +55,13 @@ func dispatch(ctx context.Context, args []string) (int, error) {
 		return exitCode(supervisor.Run(labdir.Dir(args[1])))
 	case enterCommand:
 		return exitCode(enter(args[1:]))
+	case supervisor.MachineCommand:
+		if len(args) != 3 {
+			return 2, errors.New("machine: want the lab's folder and a node")
+		}
+		return exitCode(supervisor.BecomeMachine(labdir.Dir(args[1]), args[2]))
+	case insideCommand:
+		return exitCode(inside(labdir.Dir(os.Getenv("LAB_DIR")), args[1:]))
 	}
 
 	root := ""
@@ -72,6 +84,8 @@ func dispatch(ctx context.Context, args []string) (int, error) {
 		return status(ctx, dir)
 	case "run":
 		return exitCode(run(dir, args[1:]))
+	case "reboot", "cut", "heal":
+		return exitCode(disturb(dir, args))
 	}
 	fmt.Fprint(os.Stderr, usage)
 	return 2, fmt.Errorf("no such command: %q", args[0])

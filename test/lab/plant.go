@@ -11,14 +11,13 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kubectl-certrot/kubectl-certrot/test/lab/internal/binaries"
 	"github.com/kubectl-certrot/kubectl-certrot/test/lab/internal/identity"
 	"github.com/kubectl-certrot/kubectl-certrot/test/lab/internal/labdir"
 )
 
 // plant gives the running control plane its OpenShift identity, from the host:
 // so it is also the first proof that the host gets through.
-func plant(ctx context.Context, dir labdir.Dir, set binaries.Set, w *watch) error {
+func plant(ctx context.Context, dir labdir.Dir, p parts, w *watch) error {
 	kubectl := func(ctx context.Context, stdin []byte, args ...string) error {
 		c := exec.CommandContext(ctx, dir.Bin("kubectl"), args...)
 		c.Stdin = bytes.NewReader(stdin)
@@ -34,8 +33,9 @@ func plant(ctx context.Context, dir labdir.Dir, set binaries.Set, w *watch) erro
 	return identity.Plant(ctx, identity.Cluster{
 		Kubectl: kubectl,
 		PKI:     dir.PKI(),
-		CRDs:    set.CRDs(),
+		CRDs:    p.binaries.CRDs(),
 		Version: version(),
+		Nodes:   len(p.machines.plan.Nodes) > 0,
 		Now:     time.Now(),
 	}, func(what string) { w.say("%s", what) })
 }

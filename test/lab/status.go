@@ -30,6 +30,14 @@ func status(ctx context.Context, dir labdir.Dir) (int, error) {
 	}
 	fmt.Printf("up: %s\n  API server  https://127.0.0.1:%d\n  kubeconfig  %s\n  claims      OpenShift %s\n  supervisor  process %d\n",
 		dir, state.Port, dir.Kubeconfig(), state.Version, state.Supervisor.PID)
+	nodes := state.Nodes
+	if nodes == "" {
+		nodes = "none"
+	}
+	if state.NoNodes != "" {
+		nodes += ": " + state.NoNodes
+	}
+	fmt.Println("  nodes      ", nodes)
 	return 0, nil
 }
 

@@ -49,6 +49,9 @@ func up(ctx context.Context, dir labdir.Dir, root string) error {
 	}
 	switch sick := health(ctx, dir, state); {
 	case found && sick == nil:
+		if err := otherNodes(state); err != nil {
+			return err
+		}
 		return alreadyUp(dir, state, root)
 	case found:
 		fmt.Printf("the lab in %s is not whole (%v): building it anew\n", dir, sick)
@@ -56,6 +59,11 @@ func up(ctx context.Context, dir labdir.Dir, root string) error {
 	set, err := binaries.Ensure(lockCtx, checkout.Components(root), os.Stdout)
 	if err != nil {
 		_ = os.Remove(string(dir)) // if it is empty, it was made for the lock only
+		return err
+	}
+	m, err := planNodes(lockCtx)
+	if err != nil {
+		_ = os.Remove(string(dir))
 		return err
 	}
 
@@ -68,11 +76,14 @@ func up(ctx context.Context, dir labdir.Dir, root string) error {
 		return err
 	}
 	w := &watch{began: time.Now()}
-	if err := raise(ctx, dir, set, state.Port, w); err != nil {
+	if err := raise(ctx, dir, parts{set, m}, state.Port, w); err != nil {
 		return abandon(ctx, dir, err)
 	}
 	w.say("up. On this host: export KUBECONFIG=%s", dir.Kubeconfig())
 	w.say("inside: %s kubectl get nodes", dir.RunScript())
+	if m.noWhy != "" {
+		w.say("without nodes: %s", m.noWhy)
+	}
 	return nil
 }
 
@@ -91,12 +102,21 @@ func alreadyUp(dir labdir.Dir, state labdir.State, root string) error {
 	return nil
 }
 
+// parts are what a lab is put together from.
+type parts struct {
+	binaries binaries.Set
+	machines machines
+}
+
 // raise brings up a lab in an empty folder.
-func raise(ctx context.Context, dir labdir.Dir, set binaries.Set, port int, w *watch) error {
+func raise(ctx context.Context, dir labdir.Dir, p parts, port int, w *watch) error {
 	if err := dir.Prepare(); err != nil {
 		return err
 	}
-	if err := furnish(dir, set); err != nil {
+	if err := furnish(dir, p.binaries); err != nil {
+		return err
+	}
+	if err := p.machines.furnish(ctx, dir); err != nil {
 		return err
 	}
 	listener, port, err := listen(port)
@@ -124,7 +144,9 @@ func raise(ctx context.Context, dir labdir.Dir, set binaries.Set, port int, w *w
 		Supervisor: process,
 		Port:       port,
 		Version:    version(),
-		Components: set.Folder(),
+		Components: p.binaries.Folder(),
+		Nodes:      p.machines.names(),
+		NoNodes:    p.machines.noWhy,
 	}
 	if err := dir.WriteState(state); err != nil {
 		return err
@@ -133,13 +155,22 @@ func raise(ctx context.Context, dir labdir.Dir, set binaries.Set, port int, w *w
 		return err
 	}
 	w.say("control plane ready")
-	if err := plant(ctx, dir, set, w); err != nil {
+	if err := plant(ctx, dir, p, w); err != nil {
 		return err
 	}
-	if err := rootCAPublished(ctx, dir, hostPort); err != nil {
+	api, err := kubeapi.New(dir.PKI(), hostPort)
+	if err != nil {
+		return err
+	}
+	if err := rootCAPublished(ctx, api); err != nil {
 		return err
 	}
 	w.say("kube-root-ca.crt published by the controller manager")
+	if len(p.machines.plan.Nodes) > 0 {
+		if err := nodesReady(ctx, dir, api, p.machines, w); err != nil {
+			return err
+		}
+	}
 	state.Ready = true
 	return dir.WriteState(state)
 }
@@ -233,11 +264,7 @@ func supervisorReady(ctx context.Context, dir labdir.Dir, ended <-chan error) er
 }
 
 // rootCAPublished is the proof that the controller manager works.
-func rootCAPublished(ctx context.Context, dir labdir.Dir, hostPort string) error {
-	api, err := kubeapi.New(dir.PKI(), hostPort)
-	if err != nil {
-		return err
-	}
+func rootCAPublished(ctx context.Context, api *kubeapi.Client) error {
 	for {
 		_, err := api.Get(ctx, "/api/v1/namespaces/openshift-multus/configmaps/kube-root-ca.crt")
 		if err == nil {

@@ -29,6 +29,7 @@ type Lab struct {
 	OC         string // a stand-in for oc: kubectl with oc's way to find plugins
 	RunScript  string // runs a command inside the lab
 	root       string
+	nodes      *string // what LAB_NODES is to be; nil: as it is
 }
 
 // upLimit is for a lab whose components are built; building them takes longer.
@@ -51,15 +52,21 @@ func Require(t testing.TB) *Lab {
 	return lab
 }
 
-// Temporary is a lab for this test alone, gone when the test ends. It takes some
-// 15 s and 1 GB of memory: for tests that break what others share.
+// Temporary is a control plane for this test alone, gone when the test ends. It
+// takes some 15 s and 1 GB of memory: for tests that break what others share.
 func Temporary(t testing.TB) *Lab {
+	t.Helper()
+	return temporary(t, "")
+}
+
+func temporary(t testing.TB, nodes string) *Lab {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("brings up a lab of its own, which -short leaves out")
 	}
 	root := require(t)
 	lab := open(labdir.Dir(t.TempDir()), root)
+	lab.nodes = &nodes
 	t.Cleanup(func() { lab.Down(t) })
 	lab.Up(t)
 	return lab
@@ -110,7 +117,7 @@ func open(dir labdir.Dir, root string) *Lab {
 func (l *Lab) Up(t testing.TB) {
 	t.Helper()
 	limit := upLimit
-	if _, built, err := binaries.Lookup(checkout.Components(l.root)); err == nil && !built {
+	if _, built, err := binaries.Lookup(checkout.Components(l.root)); err == nil && !built || !machinesBuilt() {
 		limit = buildLimit
 	}
 	if out, err := l.tool(limit, "up"); err != nil {
@@ -132,17 +139,31 @@ func (l *Lab) Status() (string, bool) {
 	return out, err == nil
 }
 
-func (l *Lab) tool(limit time.Duration, verb string) (string, error) {
+func (l *Lab) tool(limit time.Duration, verb ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
-	c := exec.CommandContext(ctx, "go", "run", "./test/lab", verb)
+	c := exec.CommandContext(ctx, "go", append([]string{"run", "./test/lab"}, verb...)...)
 	c.Dir = l.root
 	c.Env = append(os.Environ(), "LAB_DIR="+l.Dir)
+	if nodes := l.wanted(); nodes != nil {
+		c.Env = append(c.Env, "LAB_NODES="+*nodes)
+	}
 	// Interrupted, not killed, so that what it started is taken down.
 	c.Cancel = func() error { return c.Process.Signal(os.Interrupt) }
 	c.WaitDelay = 20 * time.Second
 	out, err := c.CombinedOutput()
 	return string(out), err
+}
+
+// wanted is what LAB_NODES is to be. Tests don't start the nodes' long build by
+// themselves: as long as it isn't done, a lab that they bring up has none.
+func (l *Lab) wanted() *string {
+	_, asked := os.LookupEnv("LAB_NODES")
+	if l.nodes != nil || asked || machinesBuilt() || os.Getenv("CERTROT_REQUIRE_LAB") == "1" || l.state().Nodes != "" {
+		return l.nodes
+	}
+	none := ""
+	return &none
 }
 
 // Command is a command that runs inside the lab: in its network, with KUBECONFIG

@@ -16,6 +16,7 @@ type Cluster struct {
 	PKI     string // folder of the lab's certificates
 	CRDs    string // folder of OpenShift's CRDs
 	Version string // the OpenShift version to claim
+	Nodes   bool   // there are nodes, for pods to run on
 	Now     time.Time
 }
 
@@ -37,7 +38,11 @@ func Plant(ctx context.Context, c Cluster, done func(what string)) error {
 		return err
 	}
 	objects := append(namespaces(), kubeletAccess())
+	objects = append(objects, machineConfig()...)
 	objects = append(objects, certificates...)
+	if c.Nodes {
+		objects = append(objects, machineConfigDaemon())
+	}
 
 	// CRDs take the API server a while of mostly waiting: the rest goes beside.
 	planted := make(chan error, 1)

@@ -1,12 +1,14 @@
-// Package kubeapi asks the lab's API server simple questions, with the standard
-// library alone: is it ready, is this object there. It writes nothing; kubectl
-// does that.
+// Package kubeapi talks to the lab's API server with the standard library alone:
+// is it ready, is this object there, change that field. Objects in numbers are
+// written by kubectl, not by this.
 package kubeapi
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -16,11 +18,22 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/test/lab/internal/pki"
 )
 
+// requestLimit ends a request that gets no answer; Watch has none.
+const requestLimit = 5 * time.Second
+
 // Client is the cluster's administrator.
 type Client struct {
 	http *http.Client
 	base string
 }
+
+// StatusError is an answer that isn't success.
+type StatusError struct {
+	Code int
+	text string
+}
+
+func (e *StatusError) Error() string { return e.text }
 
 // New makes a client from the lab's certificates, for the API server at
 // host:port. The server is verified against kube-apiserver-server-ca.
@@ -41,7 +54,6 @@ func New(pkiDir, hostPort string) (*Client, error) {
 	return &Client{
 		base: "https://" + hostPort,
 		http: &http.Client{
-			Timeout: 3 * time.Second,
 			Transport: &http.Transport{
 				// No proxy: the lab is never behind one.
 				TLSClientConfig:   &tls.Config{RootCAs: roots, Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12},
@@ -51,23 +63,76 @@ func New(pkiDir, hostPort string) (*Client, error) {
 	}, nil
 }
 
-// Get reads a path such as /readyz. Any answer but 200 is an error.
+// Get reads a path such as /readyz. Any answer but 200 is a StatusError.
 func (c *Client) Get(ctx context.Context, path string) ([]byte, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.base+path, nil)
+	return c.do(ctx, http.MethodGet, path, nil)
+}
+
+// Patch changes an object by a JSON merge patch.
+func (c *Client) Patch(ctx context.Context, path string, patch any) error {
+	text, err := json.Marshal(patch)
+	if err != nil {
+		return fmt.Errorf("change %s: %w", path, err)
+	}
+	_, err = c.do(ctx, http.MethodPatch, path, text)
+	return err
+}
+
+func (c *Client) do(ctx context.Context, method, path string, send []byte) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, requestLimit)
+	defer cancel()
+	resp, err := c.send(ctx, method, path, send)
 	if err != nil {
 		return nil, err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	body, err := io.ReadAll(io.LimitReader(resp.Body, 8<<20))
+	if err != nil {
+		return nil, fmt.Errorf("%s %s%s: %w", method, c.base, path, err)
+	}
+	return body, nil
+}
+
+// Watch calls seen for each object that is at path or comes or changes there,
+// until the API server or ctx ends it.
+func (c *Client) Watch(ctx context.Context, path string, seen func(object json.RawMessage)) error {
+	resp, err := c.send(ctx, http.MethodGet, path+"?watch=true", nil)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	events := json.NewDecoder(resp.Body)
+	for {
+		var e struct {
+			Type   string          `json:"type"`
+			Object json.RawMessage `json:"object"`
+		}
+		if err := events.Decode(&e); err != nil {
+			return fmt.Errorf("watch %s%s: %w", c.base, path, err)
+		}
+		if e.Type == "ADDED" || e.Type == "MODIFIED" {
+			seen(e.Object)
+		}
+	}
+}
+
+// send returns only answers that are success.
+func (c *Client) send(ctx context.Context, method, path string, body []byte) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, method, c.base+path, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	if method == http.MethodPatch {
+		req.Header.Set("Content-Type", "application/merge-patch+json")
 	}
 	resp, err := c.http.Do(req)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = resp.Body.Close() }()
-	body, err := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
-	if err != nil {
-		return nil, fmt.Errorf("read %s%s: %w", c.base, path, err)
-	}
 	if resp.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("read %s%s: %s: %.200s", c.base, path, resp.Status, body)
+		text, _ := io.ReadAll(io.LimitReader(resp.Body, 200))
+		_ = resp.Body.Close()
+		return nil, &StatusError{resp.StatusCode, fmt.Sprintf("%s %s%s: %s: %s", method, c.base, path, resp.Status, text)}
 	}
-	return body, nil
+	return resp, nil
 }

@@ -67,6 +67,17 @@ func (d Dir) Log(name string) string {
 	return d.path("log", name+".log")
 }
 
+// Node is a folder of one node; Node("") holds them all.
+func (d Dir) Node(name string, elem ...string) string {
+	return d.path(append([]string{"nodes", name}, elem...)...)
+}
+
+// SSH is the folder of the SSH keys for the nodes.
+func (d Dir) SSH() string { return d.path("ssh") }
+
+// Plan says which nodes there are, for the supervisor.
+func (d Dir) Plan() string { return d.path("inner", "nodes.json") }
+
 // RunScript is the script that runs a command inside the lab.
 func (d Dir) RunScript() string { return d.path("run") }
 

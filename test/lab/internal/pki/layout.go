@@ -66,6 +66,9 @@ func signers(now time.Time) []signer {
 		{name: "csr-signer-signer", cn: minted(kcmOp, "csr-signer-signer"), validity: 60 * day},
 		{name: "csr-signer", cn: fmt.Sprintf("kube-csr-signer_@%d", now.Unix()), validity: 30 * day, parent: "csr-signer-signer"},
 		{name: "etcd-signer", cn: minted("openshift-etcd", "etcd-signer"), validity: 5 * year},
+		// The installer's, for the machine config server. Nodes have it on disk; its
+		// key is nowhere in a cluster.
+		{name: "root-ca", cn: "root-ca", validity: 10 * year},
 	}
 }
 

@@ -57,7 +57,7 @@ func (c *children) component(name, program string, args ...string) error {
 	cmd := exec.Command(program, args...)
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.Dir = "/"
-	ended, err := c.start(cmd)
+	_, ended, err := c.start(cmd)
 	if err != nil {
 		return &componentError{name, fmt.Errorf("start it: %w", err)}
 	}
@@ -75,7 +75,7 @@ func (c *children) component(name, program string, args ...string) error {
 func (c *children) run(ctx context.Context, argv ...string) error {
 	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
-	ended, err := c.start(cmd)
+	_, ended, err := c.start(cmd)
 	if err != nil {
 		return fmt.Errorf("run %q: %w", argv, err)
 	}
@@ -90,15 +90,16 @@ func (c *children) run(ctx context.Context, argv ...string) error {
 	}
 }
 
-func (c *children) start(cmd *exec.Cmd) (<-chan syscall.WaitStatus, error) {
+func (c *children) start(cmd *exec.Cmd) (pid int, ended <-chan syscall.WaitStatus, err error) {
 	c.mu.Lock() // so that reap can't come before the process is known
 	defer c.mu.Unlock()
 	if err := cmd.Start(); err != nil {
-		return nil, err
+		return 0, nil, err
 	}
-	ended := make(chan syscall.WaitStatus, 1)
-	c.running[cmd.Process.Pid] = ended
-	return ended, cmd.Process.Release()
+	status := make(chan syscall.WaitStatus, 1)
+	pid = cmd.Process.Pid // which Release forgets
+	c.running[pid] = status
+	return pid, status, cmd.Process.Release()
 }
 
 func (c *children) reap() {

@@ -11,6 +11,7 @@ import (
 	"syscall"
 
 	"github.com/kubectl-certrot/kubectl-certrot/test/lab/internal/labdir"
+	"github.com/kubectl-certrot/kubectl-certrot/test/lab/internal/node"
 	"github.com/kubectl-certrot/kubectl-certrot/test/lab/internal/pki"
 )
 
@@ -18,7 +19,7 @@ import (
 // outside, so that a command in the lab finds the user's, but with a /proc for
 // the lab's processes, a /run that keeps what is made in it, and names that
 // resolve to the lab.
-func isolateMounts(dir labdir.Dir) error {
+func isolateMounts(dir labdir.Dir, nodes []node.Node) error {
 	// Mounts made outside may come in; none made here may go out.
 	if err := syscall.Mount("", "/", "", syscall.MS_REC|syscall.MS_SLAVE, ""); err != nil {
 		return fmt.Errorf("keep the lab's mounts from the host: %w", err)
@@ -29,9 +30,19 @@ func isolateMounts(dir labdir.Dir) error {
 	if err := privateRun(dir.Inner("run")); err != nil {
 		return err
 	}
-	hosts := fmt.Sprintf("127.0.0.1 localhost %s\n%s %s %s %s\n", pki.RecoveryHost, pki.Address, pki.NodeName, pki.ExternalHost, pki.InternalHost)
+	hosts := fmt.Sprintf("127.0.0.1 localhost %s\n%s %s %s %s\n", pki.RecoveryHost, pki.Address, pki.NodeName, pki.ExternalHost, pki.InternalHost) + node.Hosts(nodes)
 	if err := replaceFile("/etc/hosts", dir.Inner("hosts"), hosts); err != nil {
 		return err
+	}
+	if len(nodes) > 0 {
+		// ssh's configuration for everybody; a user's own goes before it.
+		config, err := os.ReadFile(node.SSHConfig(dir.SSH()))
+		if err != nil {
+			return fmt.Errorf("read ssh's configuration: %w", err)
+		}
+		if err := replaceFile("/etc/ssh/ssh_config", dir.Inner("ssh_config"), string(config)); err != nil {
+			return err
+		}
 	}
 	// No name server: what isn't in hosts fails at once, not after a time-out.
 	return replaceFile("/etc/resolv.conf", dir.Inner("resolv.conf"), "")

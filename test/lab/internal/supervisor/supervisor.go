@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/kubectl-certrot/kubectl-certrot/test/lab/internal/labdir"
+	"github.com/kubectl-certrot/kubectl-certrot/test/lab/internal/node"
 	"github.com/kubectl-certrot/kubectl-certrot/test/lab/internal/pki"
 )
 
@@ -66,6 +67,7 @@ func Run(dir labdir.Dir) error {
 		cancel()
 	}()
 	err := run(ctx, dir)
+	clearMachines(dir)
 	if ctx.Err() != nil {
 		return nil // asked to end
 	}
@@ -81,8 +83,12 @@ func run(ctx context.Context, dir labdir.Dir) error {
 	if os.Getpid() != 1 {
 		return errors.New("supervise is started by `up`, as process 1 of a PID namespace")
 	}
+	plan, err := node.ReadPlan(dir.Plan())
+	if err != nil {
+		return err
+	}
 	children := newChildren(dir)
-	if err := isolateMounts(dir); err != nil {
+	if err := isolateMounts(dir, plan.Nodes); err != nil {
 		return err
 	}
 	if err := syscall.Sethostname([]byte(pki.NodeName)); err != nil {
@@ -94,7 +100,13 @@ func run(ctx context.Context, dir labdir.Dir) error {
 	if err := forward(os.NewFile(listenerFD, "listener"), "127.0.0.1:"+apiPort); err != nil {
 		return err
 	}
+	if err := startMachines(ctx, dir, plan, children); err != nil {
+		return err
+	}
 	if err := startControlPlane(ctx, dir, children); err != nil {
+		return err
+	}
+	if err := joinNodes(ctx, dir, plan); err != nil {
 		return err
 	}
 	if err := dir.WriteStatus(labdir.Status{Ready: true}); err != nil {

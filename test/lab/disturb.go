@@ -1,0 +1,96 @@
+//go:build linux
+
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/kubectl-certrot/kubectl-certrot/test/lab/internal/labdir"
+	"github.com/kubectl-certrot/kubectl-certrot/test/lab/internal/node"
+	"github.com/kubectl-certrot/kubectl-certrot/test/lab/internal/supervisor"
+)
+
+// insideCommand is how reboot, cut and heal call themselves inside the lab, where
+// machines and their interfaces are to be seen.
+const insideCommand = "inside"
+
+// disturb runs reboot, cut or heal.
+func disturb(dir labdir.Dir, args []string) error {
+	state, found, err := dir.State()
+	if err != nil {
+		return err
+	}
+	if !found || !dir.Alive(state.Supervisor) {
+		return fmt.Errorf("the lab in %s is not up: run `make lab-up`", dir)
+	}
+	if state.Nodes == "" {
+		return fmt.Errorf("the lab in %s has no nodes: `make lab-down lab-up`, without LAB_NODES, brings it up with them", dir)
+	}
+	if _, err := disturbed(dir, args); err != nil {
+		return err
+	}
+	argv := append([]string{"--target", strconv.Itoa(state.Supervisor.PID), "--mount", "--net", "--pid", "--",
+		dir.Bin("lab"), insideCommand}, args...)
+	c := exec.Command("nsenter", argv...)
+	c.Stdout, c.Stderr = os.Stdout, os.Stderr
+	c.Env = append(os.Environ(), "LAB_DIR="+string(dir))
+	if err := c.Run(); err != nil {
+		return fmt.Errorf("%s: %w", strings.Join(args, " "), err)
+	}
+	return nil
+}
+
+// disturbed are the nodes that the arguments mean: the one that is named, or all
+// of them for heal.
+func disturbed(dir labdir.Dir, args []string) ([]node.Node, error) {
+	plan, err := node.ReadPlan(dir.Plan())
+	if err != nil {
+		return nil, err
+	}
+	if args[0] == "heal" && len(args) == 1 {
+		return plan.Nodes, nil
+	}
+	var names []string
+	for _, n := range plan.Nodes {
+		names = append(names, n.Name)
+	}
+	if len(args) != 2 || !slices.Contains(names, args[1]) {
+		return nil, fmt.Errorf("%s: which node? NODE=… is one of: %s", args[0], strings.Join(names, ", "))
+	}
+	i := slices.Index(names, args[1])
+	return plan.Nodes[i : i+1], nil
+}
+
+// inside is the other side of disturb.
+func inside(dir labdir.Dir, args []string) error {
+	nodes, err := disturbed(dir, args)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, n := range nodes {
+		switch args[0] {
+		case "reboot":
+			errs = append(errs, supervisor.Reboot(dir, n.Name))
+		case "cut":
+			errs = append(errs, link(n, "down"))
+		case "heal":
+			errs = append(errs, link(n, "up"), supervisor.Wake(dir, n.Name))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// link pulls a node's cable or plugs it in again; the node keeps its address.
+func link(n node.Node, state string) error {
+	if out, err := exec.Command("ip", "link", "set", n.Link, state).CombinedOutput(); err != nil {
+		return fmt.Errorf("set the link of node %s %s: %w: %s", n.Name, state, err, out)
+	}
+	return nil
+}

@@ -1,0 +1,116 @@
+package node
+
+import (
+	"encoding/base64"
+	"fmt"
+	"os"
+	"path"
+
+	"github.com/kubectl-certrot/kubectl-certrot/test/lab/internal/pki"
+)
+
+const staticPods = "/etc/kubernetes/static-pod-resources"
+
+// resources are the Secrets and ConfigMaps that OpenShift's operators copy to one
+// folder of a master. Those in a folder called -certs follow every change, those
+// in one called -pod-<revision> stay as they are.
+type resources struct {
+	folder     string
+	secrets    []string
+	configMaps []string
+}
+
+func masterResources() []resources {
+	return []resources{
+		{
+			"kube-apiserver-certs",
+			[]string{
+				"aggregator-client", "localhost-serving-cert-certkey", "service-network-serving-certkey",
+				"external-loadbalancer-serving-certkey", "internal-loadbalancer-serving-certkey",
+				"control-plane-node-admin-client-cert-key", "check-endpoints-client-cert-key", "kubelet-client",
+			},
+			[]string{"aggregator-client-ca", "client-ca"},
+		},
+		{
+			"kube-apiserver-pod-1",
+			[]string{"etcd-client", "localhost-recovery-serving-certkey"},
+			[]string{"etcd-serving-ca", "kube-apiserver-server-ca", "kubelet-serving-ca"},
+		},
+		{
+			"kube-controller-manager-certs",
+			[]string{"kube-controller-manager-client-cert-key", "csr-signer"},
+			[]string{"aggregator-client-ca", "client-ca"},
+		},
+		{"kube-controller-manager-pod-1", nil, []string{"serviceaccount-ca"}},
+		{"kube-scheduler-certs", []string{"kube-scheduler-client-cert-key"}, nil},
+	}
+}
+
+// staticPodResources writes what a master has on its disk. The files are the
+// lab's real certificates; no static pod reads them here.
+func staticPodResources(t *tree, pkiDir string) {
+	for _, r := range masterResources() {
+		for _, name := range r.secrets {
+			folder := path.Join(staticPods, r.folder, "secrets", name)
+			t.copy(path.Join(folder, "tls.crt"), pki.CertFile(pkiDir, name), 0o600)
+			t.copy(path.Join(folder, "tls.key"), pki.KeyFile(pkiDir, name), 0o600)
+		}
+		for _, name := range r.configMaps {
+			file := name
+			if name == "etcd-serving-ca" {
+				file = "etcd-ca-bundle"
+			}
+			t.copy(path.Join(staticPods, r.folder, "configmaps", name, "ca-bundle.crt"), pki.BundleFile(pkiDir, file), 0o644)
+		}
+	}
+	etcd := path.Join(staticPods, "etcd-certs")
+	for _, kind := range []string{"etcd-serving", "etcd-peer"} {
+		name := kind + "-" + pki.NodeName
+		t.copy(path.Join(etcd, "secrets/etcd-all-certs", name+".crt"), pki.CertFile(pkiDir, name), 0o600)
+		t.copy(path.Join(etcd, "secrets/etcd-all-certs", name+".key"), pki.KeyFile(pkiDir, name), 0o600)
+	}
+	t.copy(path.Join(etcd, "configmaps/etcd-all-bundles/server-ca-bundle.crt"), pki.BundleFile(pkiDir, "etcd-ca-bundle"), 0o644)
+	nodeKubeconfigs(t, pkiDir)
+}
+
+// nodeKubeconfigs are the administrator's way in when nothing else is left: one
+// by each name of the API server.
+func nodeKubeconfigs(t *tree, pkiDir string) {
+	var data [3]string
+	for i, f := range []string{
+		pki.BundleFile(pkiDir, "kube-apiserver-server-ca"),
+		pki.CertFile(pkiDir, "node-system-admin-client"), pki.KeyFile(pkiDir, "node-system-admin-client"),
+	} {
+		t.do(func() error {
+			b, err := os.ReadFile(f)
+			data[i] = base64.StdEncoding.EncodeToString(b)
+			return err
+		})
+	}
+	for _, k := range []struct{ name, host, serverName string }{
+		{"localhost", "localhost", ""},
+		{"localhost-recovery", "localhost", "\n      tls-server-name: " + pki.RecoveryHost},
+		{"lb-int", pki.InternalHost, ""},
+		{"lb-ext", pki.ExternalHost, ""},
+	} {
+		t.file(path.Join(staticPods, "kube-apiserver-certs/secrets/node-kubeconfigs", k.name+".kubeconfig"), fmt.Sprintf(`apiVersion: v1
+kind: Config
+clusters:
+  - cluster:
+      certificate-authority-data: %[1]s
+      server: https://%[2]s:6443%[3]s
+    name: %[4]s
+contexts:
+  - context:
+      cluster: %[4]s
+      user: system:admin
+    name: system:admin
+current-context: system:admin
+users:
+  - name: system:admin
+    user:
+      client-certificate-data: %[5]s
+      client-key-data: %[6]s
+`, data[0], k.host, k.serverName, k.name, data[1], data[2]), 0o600)
+	}
+}

@@ -1,0 +1,122 @@
+package node
+
+import (
+	"path"
+	"strings"
+
+	"github.com/kubectl-certrot/kubectl-certrot/test/lab/internal/pki"
+)
+
+// ImagesPath is where a node has the archive of its container images.
+const ImagesPath = "/opt/lab/images.tar"
+
+// units are the services of a node. The lab's own begin with lab-.
+func units(t *tree, n Node) {
+	unit := func(name, text string, wantedBy ...string) {
+		t.file(path.Join("/etc/systemd/system", name), text, 0o644)
+		for _, by := range wantedBy {
+			t.link(path.Join("/etc/systemd/system", by, name), "../"+name)
+		}
+	}
+	unit("kubelet.service", kubeletUnit(n), "multi-user.target.wants")
+	unit("lab-prepare.service", prepareUnit, "sysinit.target.wants")
+	unit("lab-ignition.service", ignitionUnit, "kubelet.service.requires")
+	unit("containerd.service.d/10-lab-images.conf", "[Service]\nExecStartPost=/usr/bin/ctr --namespace k8s.io images import "+ImagesPath+"\n")
+	if n.Master {
+		unit("lab-apiserver.socket", apiserverSocket, "sockets.target.wants")
+		unit("lab-apiserver.service", apiserverProxy)
+	}
+}
+
+// kubeletUnit has OpenShift's flags, save for those of its container runtime and
+// for roles: a kubelet may not give itself any, so the lab labels the nodes.
+func kubeletUnit(n Node) string {
+	flags := []string{
+		"--config=/etc/kubernetes/kubelet.conf",
+		"--bootstrap-kubeconfig=" + BootstrapKubeconfig,
+		"--kubeconfig=/var/lib/kubelet/kubeconfig",
+		"--node-labels=node.openshift.io/os_id=${ID}",
+		"--node-ip=" + n.Address,
+		"--hostname-override=" + n.Name,
+		"--volume-plugin-dir=/etc/kubernetes/kubelet-plugins/volume/exec",
+	}
+	if n.Master {
+		flags = append(flags, "--register-with-taints=node-role.kubernetes.io/master=:NoSchedule")
+	}
+	return `[Unit]
+Description=Kubernetes Kubelet
+Wants=network-online.target
+Requires=containerd.service
+After=network-online.target containerd.service
+
+[Service]
+Type=notify
+ExecStartPre=/bin/mkdir --parents /etc/kubernetes/manifests
+ExecStartPre=/bin/rm -f /var/lib/kubelet/cpu_manager_state
+ExecStartPre=/bin/rm -f /var/lib/kubelet/memory_manager_state
+EnvironmentFile=/etc/os-release
+ExecStart=/usr/bin/kubelet \
+    ` + strings.Join(append(flags, "--v=2"), " \\\n    ") + `
+Restart=always
+RestartSec=10
+
+[Install]
+WantedBy=multi-user.target
+`
+}
+
+// prepareUnit does what a machine of its own would not need. systemd-nspawn mounts
+// the control group hierarchies read-only; and the kubelet insists on three
+// sysctls of the kernel, which is the host's: it is shown files with the values
+// that it wants, and the kernel stays as it is.
+const prepareUnit = `[Unit]
+Description=Lab: make control groups writable, and show the kubelet its sysctls
+DefaultDependencies=no
+Before=sysinit.target
+
+[Service]
+Type=oneshot
+RemainAfterExit=yes
+ExecStart=/bin/sh -ec 'while read -r _ at _; do case "$$at" in /sys/fs/cgroup*) mount -o remount,rw,bind "$$at";; esac; done < /proc/mounts'
+ExecStart=/bin/sh -ec 'mkdir -p /run/lab-sysctl; show() { echo "$$2" > "/run/lab-sysctl/$${1##*/}"; mount --bind "/run/lab-sysctl/$${1##*/}" "/proc/sys/$$1"; }; show kernel/panic_on_oops 1; show kernel/panic 10; show vm/overcommit_memory 1'
+
+[Install]
+WantedBy=sysinit.target
+`
+
+// ignitionUnit lets a new node wait for what Ignition would have brought. Once it
+// is there, also after a reboot, there is nothing to wait for; and a restart of
+// the kubelet does not come by here.
+const ignitionUnit = `[Unit]
+Description=Lab: wait for ` + BootstrapKubeconfig + `, as if Ignition had yet to run
+Before=kubelet.service
+
+[Service]
+Type=oneshot
+RemainAfterExit=yes
+TimeoutStartSec=infinity
+ExecStart=/bin/sh -c 'test -e /etc/.lab-ignition-done || until test -s ` + BootstrapKubeconfig + `; do sleep 0.2; done; touch /etc/.lab-ignition-done'
+
+[Install]
+RequiredBy=kubelet.service
+`
+
+// The API server listens on every master; here it runs elsewhere, so localhost is
+// passed on.
+const (
+	apiserverSocket = `[Unit]
+Description=Lab: the API server's port on this master
+
+[Socket]
+ListenStream=127.0.0.1:6443
+
+[Install]
+WantedBy=sockets.target
+`
+	apiserverProxy = `[Unit]
+Description=Lab: pass the API server's port on to the control plane
+
+[Service]
+ExecStart=/lib/systemd/systemd-socket-proxyd ` + pki.Address + `:6443
+`
+)

@@ -1,0 +1,81 @@
+package rootfs
+
+import (
+	"archive/tar"
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"io"
+	"testing"
+)
+
+// What a container runtime checks before it takes an image: the manifest names
+// files that are there, and the layer has the digest that the image expects.
+func TestImageArchiveIsWhole(t *testing.T) {
+	text, err := imageArchive([]byte("not really busybox"), []string{"sh", "nc", "busybox"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := unpacked(t, text)
+	var manifests []struct {
+		Config   string
+		RepoTags []string
+		Layers   []string
+	}
+	if err := json.Unmarshal(files["manifest.json"], &manifests); err != nil {
+		t.Fatal(err)
+	}
+	if len(manifests) != len(imageList()) {
+		t.Errorf("%d images, want %d", len(manifests), len(imageList()))
+	}
+	for i, m := range manifests {
+		if m.RepoTags[0] != imageList()[i].Name {
+			t.Errorf("image %d is called %v", i, m.RepoTags)
+		}
+		var config struct {
+			RootFS struct {
+				DiffIDs []string `json:"diff_ids"`
+			} `json:"rootfs"`
+		}
+		if err := json.Unmarshal(files[m.Config], &config); err != nil {
+			t.Fatal(err)
+		}
+		sum := sha256.Sum256(files[m.Layers[0]])
+		if want := "sha256:" + hex.EncodeToString(sum[:]); config.RootFS.DiffIDs[0] != want {
+			t.Errorf("%s expects layer %s, and it is %s", m.RepoTags, config.RootFS.DiffIDs[0], want)
+		}
+	}
+	layer := unpacked(t, files["layer.tar"])
+	for name, want := range map[string]string{"bin/busybox": "not really busybox", "bin/sh": "-> busybox", "bin/nc": "-> busybox"} {
+		if got := string(layer[name]); got != want {
+			t.Errorf("%s in the image is %q, want %q", name, got, want)
+		}
+	}
+}
+
+func unpacked(t *testing.T, text []byte) map[string][]byte {
+	t.Helper()
+	files := map[string][]byte{}
+	for r := tar.NewReader(bytes.NewReader(text)); ; {
+		h, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			return files
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := io.ReadAll(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if h.Linkname != "" {
+			b = []byte("-> " + h.Linkname)
+		}
+		if _, twice := files[h.Name]; twice {
+			t.Errorf("%s is there twice", h.Name)
+		}
+		files[h.Name] = b
+	}
+}
