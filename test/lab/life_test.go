@@ -264,6 +264,9 @@ func processes(t *testing.T, dir string, spaces map[string]bool) []string {
 			continue // dead, and waits for its parent to notice
 		}
 		cmdline, _ := os.ReadFile(filepath.Join(p, "cmdline"))
+		if len(cmdline) == 0 {
+			continue // its memory is gone: it is ending
+		}
 		text := strings.ReplaceAll(string(cmdline), "\x00", " ")
 		found := strings.Contains(text, dir+"/")
 		for _, kind := range []string{"pid", "mnt", "net", "ipc", "uts"} {
