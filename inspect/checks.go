@@ -27,7 +27,7 @@ Compare the clocks before anything else.`,
 		{
 			ID:    "certificate-expiring",
 			Title: "no certificate that somebody must renew by hand ends soon",
-			Doc: `Speaks up when a certificate that nothing renews by itself has less than --expiring-within (30 d) and less than a fifth of its life left; critical below a week and a tenth.
+			Doc: `Speaks up when a certificate that nothing renews by itself, or the last CA of a bundle, has less than --expiring-within (30 d) and less than a fifth of its life left; critical below a week and a tenth.
 A short-lived certificate that its owner renews by itself is no alarm here: rotation-overdue watches those.`,
 			Run: expiring,
 		},
@@ -78,14 +78,14 @@ Only the public half of the key is looked at, and only its sha256 kept.`,
 		{
 			ID:    "bundle-not-ca",
 			Title: "CA bundles hold CAs",
-			Doc:   `A certificate without CA:TRUE in a CA bundle verifies nothing. In a bundle without any CA that means that its readers trust nobody (warning). Beside CAs it harms nobody: OpenShift itself publishes the chain that its router serves as default-ingress-cert, and with it in kube-root-ca.crt (info). A self-signed one verifies itself only, which may be intended (info).`,
+			Doc:   `A certificate without CA:TRUE in a CA bundle issues nothing. Go accepts exactly that certificate when a server shows it; OpenSSL mostly does not. It can be meant so: OpenShift itself publishes the chain that its router serves as default-ingress-cert, and with it in kube-root-ca.crt.`,
 			Run:   bundleNotCA,
 		},
 		{
 			ID:    "bundle-complete",
 			Title: "every bundle that is made of others holds all of their CAs",
 			Doc: `OpenShift builds bundles out of bundles and copies them: kube-apiserver-server-ca from four CAs, serviceaccount-ca and kube-root-ca.crt from that, and so on (docs/catalog.md). While a copy lacks a CA of its source, whoever reads the copy refuses what that CA signed.
-For a moment after a rotation this is normal. When it stays, the operator that copies is not working, or is blocked: for kube-root-ca.crt by a revision of kube-controller-manager that can't roll out. Never edit the copy: its owner puts it back within seconds.`,
+In the first hour after a rotation this is normal (info). When it stays, the operator that copies is not working, or is blocked: for kube-root-ca.crt by a revision of kube-controller-manager that can't roll out. Never edit the copy: its owner puts it back within seconds.`,
 			Run: bundleComplete,
 		},
 		{

@@ -2,8 +2,10 @@ package inspect
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
@@ -30,21 +32,19 @@ func trustBundles(f *Facts) [][]*Held {
 	return out
 }
 
-// inBundles judges each distinct bundle by the certificates that pick chooses.
-func inBundles(f *Facts, severity Severity, next string, pick func([]*pki.Cert) []*pki.Cert, say func([]*pki.Cert) string) []Finding {
+// inBundles says of each distinct bundle something about the certificates that
+// pick chooses. None of it harms anybody now: Info.
+func inBundles(f *Facts, pick func([]*pki.Cert) []*pki.Cert, say func([]*pki.Cert) string) []Finding {
 	var out []Finding
 	for _, held := range trustBundles(f) {
 		picked := pick(held[0].Content.Certs)
 		if len(picked) == 0 {
 			continue
 		}
-		in, current := inForce(held)
-		finding := Finding{Severity: severity, Message: say(picked), Next: next, At: locations(in), Due: picked[0].NotAfter}
+		in, _ := inForce(held)
+		finding := Finding{Severity: Info, Message: say(picked), At: locations(in), Due: picked[0].NotAfter}
 		for _, c := range picked {
 			finding.Certs = append(finding.Certs, c.Fingerprint)
-		}
-		if !current {
-			finding.Severity = Info
 		}
 		out = append(out, finding)
 	}
@@ -64,7 +64,7 @@ func bundleExpired(f *Facts) []Finding {
 		}
 		return gone
 	}
-	return inBundles(f, Info, "", pick, func(gone []*pki.Cert) string {
+	return inBundles(f, pick, func(gone []*pki.Cert) string {
 		return fmt.Sprintf("%d expired beside valid ones: %s", len(gone), names(gone))
 	})
 }
@@ -81,7 +81,7 @@ func bundleDuplicate(f *Facts) []Finding {
 		}
 		return twice
 	}
-	return inBundles(f, Info, "", pick, func(twice []*pki.Cert) string {
+	return inBundles(f, pick, func(twice []*pki.Cert) string {
 		return fmt.Sprintf("%d more than once: %s", len(twice), names(twice))
 	})
 }
@@ -99,14 +99,14 @@ func bundleNotCA(f *Facts) []Finding {
 			return out
 		}
 	}
-	out := inBundles(f, Warning, "put the issuer's certificate there instead", pick(func(_ *pki.Cert, alone bool) bool { return alone }),
+	out := inBundles(f, pick(func(_ *pki.Cert, alone bool) bool { return alone }),
 		func(certs []*pki.Cert) string {
-			return fmt.Sprintf("no CA at all, so that its readers trust nobody, but %d without CA:TRUE: %s", len(certs), names(certs))
+			return fmt.Sprintf("no CA at all, but %d without CA:TRUE: Go's readers accept exactly these, OpenSSL's refuse them: %s", len(certs), names(certs))
 		})
-	out = append(out, inBundles(f, Info, "", pick(func(c *pki.Cert, alone bool) bool { return !alone && !c.SelfSigned }), func(certs []*pki.Cert) string {
-		return fmt.Sprintf("%d without CA:TRUE, which verify nothing, beside CAs: %s", len(certs), names(certs))
+	out = append(out, inBundles(f, pick(func(c *pki.Cert, alone bool) bool { return !alone && !c.SelfSigned }), func(certs []*pki.Cert) string {
+		return fmt.Sprintf("%d without CA:TRUE beside CAs, which issue nothing: %s", len(certs), names(certs))
 	})...)
-	return append(out, inBundles(f, Info, "", pick(func(c *pki.Cert, _ bool) bool { return c.SelfSigned }), func(certs []*pki.Cert) string {
+	return append(out, inBundles(f, pick(func(c *pki.Cert, _ bool) bool { return c.SelfSigned }), func(certs []*pki.Cert) string {
 		return fmt.Sprintf("%d self-signed without CA:TRUE, which verify themselves only: %s", len(certs), names(certs))
 	})...)
 }
@@ -145,7 +145,7 @@ func bundleComplete(f *Facts) []Finding {
 				}
 			}
 		}
-		out = append(out, lacking(a, f.targets(a.Target, byObject), wanted)...)
+		out = append(out, lacking(f, a, f.targets(a.Target, byObject), wanted)...)
 	}
 	return out
 }
@@ -171,7 +171,7 @@ func wantedOf(f *Facts, h *Held, part catalog.Ref) []*pki.Cert {
 }
 
 // lacking makes one finding for all targets that lack the same certificates.
-func lacking(a catalog.Aggregate, targets []*Held, wanted map[pki.Fingerprint]source) []Finding {
+func lacking(f *Facts, a catalog.Aggregate, targets []*Held, wanted map[pki.Fingerprint]source) []Finding {
 	groups := map[string]*Finding{}
 	var order []string
 	for _, t := range targets {
@@ -198,6 +198,9 @@ func lacking(a catalog.Aggregate, targets []*Held, wanted map[pki.Fingerprint]so
 		g := groups[id]
 		if g == nil {
 			g = lackingFinding(a, missing)
+			if settling(f, missing) {
+				g.Severity = Info
+			}
 			groups[id] = g
 			order = append(order, id)
 		}
@@ -208,6 +211,13 @@ func lacking(a catalog.Aggregate, targets []*Held, wanted map[pki.Fingerprint]so
 		out = append(out, *groups[id])
 	}
 	return out
+}
+
+// settling reports whether all that is missing was made a moment ago: copies
+// follow their source in seconds, but kube-root-ca.crt follows only when a new
+// revision of kube-controller-manager runs on every master.
+func settling(f *Facts, missing []source) bool {
+	return !slices.ContainsFunc(missing, func(m source) bool { return f.Now.Sub(m.cert.NotBefore) > time.Hour })
 }
 
 func lackingFinding(a catalog.Aggregate, missing []source) *Finding {
@@ -285,32 +295,30 @@ func (f *Facts) targets(r catalog.Ref, byObject map[catalog.Ref][]*Held) []*Held
 	return out
 }
 
-// publishedCopies are ConfigMaps that a publisher writes into every namespace.
-func publishedCopies() []string { return []string{"kube-root-ca.crt", "openshift-service-ca.crt"} }
-
 // copiesAgree finds published copies that differ from most.
 func copiesAgree(f *Facts) []Finding {
 	var out []Finding
-	for _, published := range publishedCopies() {
-		groups := map[*pki.Content][]*Held{}
-		var order []*pki.Content
+	for _, published := range slices.Sorted(maps.Keys(catalog.PublishedCopies())) {
+		groups := map[string][]*Held{} // by the certificates, in their order
+		var order []string
 		for i := range f.Held {
 			h := &f.Held[i]
 			if h.At.Kind != "ConfigMap" || h.At.Name != published {
 				continue
 			}
-			if groups[h.Content] == nil {
-				order = append(order, h.Content)
+			id := sequence(h.Content.Certs)
+			if groups[id] == nil {
+				order = append(order, id)
 			}
-			groups[h.Content] = append(groups[h.Content], h)
+			groups[id] = append(groups[id], h)
 		}
 		if len(order) < 2 {
 			continue
 		}
-		slices.SortStableFunc(order, func(a, b *pki.Content) int { return len(groups[b]) - len(groups[a]) })
+		slices.SortStableFunc(order, func(a, b string) int { return len(groups[b]) - len(groups[a]) })
 		most := order[0]
 		for _, c := range order[1:] {
-			message := fmt.Sprintf("%s differs from the %d other copies: holds %s, they hold %s", published, len(groups[most]), contentNames(c), contentNames(most))
+			message := fmt.Sprintf("%s differs from the %d other copies: holds %s, they hold %s", published, len(groups[most]), contentNames(groups[c][0].Content), contentNames(groups[most][0].Content))
 			out = append(out, Finding{
 				Severity: Warning, At: locations(groups[c]), Message: message,
 				Next: "do not edit it, its publisher overwrites it; look whether the publisher runs: kubectl -n " + groups[c][0].At.Namespace + " get configmap " + published + " -o yaml",
@@ -318,6 +326,15 @@ func copiesAgree(f *Facts) []Finding {
 		}
 	}
 	return out
+}
+
+// sequence tells lists of certificates apart.
+func sequence(certs []*pki.Cert) string {
+	var b strings.Builder
+	for _, c := range certs {
+		b.Write(c.Fingerprint[:])
+	}
+	return b.String()
 }
 
 func contentNames(c *pki.Content) string {

@@ -151,7 +151,7 @@ func unreadable(f *Facts) []Finding {
 	var order []*pki.Content
 	for i := range f.Held {
 		h := &f.Held[i]
-		if len(h.Content.Bad) == 0 {
+		if len(h.Content.Bad) == 0 || notRead(h.Content) {
 			continue
 		}
 		g := groups[h.Content]
@@ -170,13 +170,37 @@ func unreadable(f *Facts) []Finding {
 	return append(out, badRequests(f)...)
 }
 
+// notRead reports whether a value is of a format that is not read: that is a
+// gap, no finding.
+func notRead(c *pki.Content) bool {
+	return slices.ContainsFunc(c.Bad, func(b pki.BadBlock) bool { return b.Index < 0 && (b.Type == "PKCS#12" || b.Type == "JKS") })
+}
+
+// cutShort reports whether reading a value stopped at one of the parser's
+// limits: what is behind it is unknown.
+func cutShort(c *pki.Content) bool {
+	return slices.ContainsFunc(c.Bad, func(b pki.BadBlock) bool { return b.Index < 0 && b.Type == "value" })
+}
+
+// unread turns values that were not read into gaps.
+func unread(f *Facts, place func(pki.Location, *Object) bool) []Gap {
+	var out []Gap
+	for i := range f.Held {
+		if h := &f.Held[i]; notRead(h.Content) && place(h.At, h.Object) {
+			b := h.Content.Bad[0]
+			out = append(out, Gap{What: b.Type, Where: h.At.String(), Reason: b.Reason, Next: "look at it with a tool for its format, such as keytool or openssl pkcs12"})
+		}
+	}
+	return out
+}
+
 // unreadableSeverity: text that merely speaks of certificates (a template, a
 // manual) is worth knowing; a bundle or an identity that can't be read harms.
 func unreadableSeverity(h *Held) Severity {
 	switch {
 	case h.Superseded:
 		return Info
-	case h.Use != UseOther || h.Row != nil || len(h.Content.Certs) > 0 || h.At.Kind == pki.KindFile:
+	case h.Use != UseOther || h.Row != nil || len(h.Content.Certs) > 0 || h.At.Kind == pki.KindFile || cutShort(h.Content):
 		return Warning
 	}
 	return Info

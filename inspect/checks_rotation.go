@@ -88,6 +88,10 @@ func ref(at pki.Location) string {
 // by hand, which the API's objects don't tell.
 const firstLeaf = 16 * 24 * time.Hour
 
+// longAgo is when a cluster that still works must have been mended: certificates
+// and connections of kubelets do not live that long.
+const longAgo = 60 * 24 * time.Hour
+
 // apiCADelivered tells the story of okd#1881 as far as the API's own objects
 // do: the load balancer's signer was replaced, and this version does not bring
 // its CA to the kubelets.
@@ -112,9 +116,17 @@ func apiCADelivered(f *Facts) []Finding {
 		Next: "before the API's certificate is signed by it (up to 15 days later), put the CAs of ConfigMap openshift-config-managed/kube-apiserver-server-ca into certificate-authority-data of " +
 			"/etc/kubernetes/kubeconfig and /var/lib/kubelet/kubeconfig on every node",
 	}
-	if leaf := f.at(catalog.InternalLoadBalancerServing()); leaf != nil && leaf.leaf() != nil && signedBy(leaf.leaf(), ca) {
-		if leaf.leaf().NotBefore.Sub(rotated) < firstLeaf {
+	leaf := f.at(catalog.InternalLoadBalancerServing())
+	if leaf == nil && f.Now.Sub(rotated) > firstLeaf {
+		finding.Message += "; what api-int shows was not read"
+		finding.Next = "read " + catalog.InternalLoadBalancerServing().String() + " too, and compare the kubelets' kubeconfigs with ConfigMap openshift-config-managed/kube-apiserver-server-ca"
+	}
+	if leaf != nil && leaf.leaf() != nil && signedBy(leaf.leaf(), ca) {
+		switch {
+		case leaf.leaf().NotBefore.Sub(rotated) < firstLeaf:
 			finding.Severity = Critical
+		case f.Now.Sub(rotated) > longAgo:
+			finding.Severity = Info
 		}
 		finding.At = append(finding.At, leaf.At)
 		finding.Certs = append(finding.Certs, leaf.leaf().Fingerprint)

@@ -90,11 +90,15 @@ func timeCases() []verdictCase {
 	}
 	one := func(p pkitest.Pair) *fixture { return newFixture("").secret("shop", "tls", nil, p) }
 	ended := pkitest.NewCA("ended CA", from(-100), from(-1))
+	dying := pkitest.NewCA("dying CA", from(-3645), from(5))
 	return []verdictCase{
 		{"certificate-expired", "a valid leaf", one(leaf(-10, 300)), "", "", 0},
 		{"certificate-expired", "a leaf that ended", one(leaf(-300, -3)), "critical", "expired 3d ago", 1},
 		{"certificate-expired", "a bundle of an ended CA alone", newFixture("").configMap("shop", "ca", "ca.crt", ended.CertPEM), "critical", "trust nobody", 1},
 		{"certificate-expired", "an ended CA beside a valid one", newFixture("").configMap("shop", "ca", "ca.crt", ended.CertPEM, ca.CertPEM), "", "", 0},
+		{"certificate-expired", "server.crt and server.key of an Opaque secret", newFixture("").object(Object{Kind: "Secret", Namespace: "shop", Name: "x", Type: "Opaque"},
+			map[string][]byte{"server.crt": leaf(-300, -3).CertPEM, "server.key": leaf(-300, -3).KeyPEM}), "critical", "expired 3d ago", 1},
+		{"certificate-expired", "a leaf alone in a ConfigMap", newFixture("").configMap("shop", "x", "server.pem", leaf(-300, -3).CertPEM), "critical", "expired 3d ago", 1},
 		{"certificate-expired", "a valid leaf with an ended chain", newFixture("").object(Object{Kind: "Secret", Namespace: "shop", Name: "tls"},
 			map[string][]byte{"tls.crt": pkitest.Bundle(leaf(-10, 300).CertPEM, ended.CertPEM), "tls.key": leaf(-10, 300).KeyPEM}), "warning", "part of a chain", 1},
 		{"certificate-expired", "a certificate of a request, kept for the record", newFixture("").object(Object{Kind: "CertificateSigningRequest", Name: "csr-1"},
@@ -109,6 +113,8 @@ func timeCases() []verdictCase {
 		{"certificate-expiring", "a year's certificate with 3 days left", one(leaf(-362, 3)), "critical", "ends in 3d", 1},
 		{"certificate-expiring", "a year's certificate with 40 days left", one(leaf(-325, 40)), "", "", 0},
 		{"certificate-expiring", "a month's certificate in the middle of its life", one(leaf(-15, 15)), "", "", 0},
+		{"certificate-expiring", "a bundle whose only CA has 5 days left", newFixture("").configMap("team", "kube-root-ca.crt", "ca.crt", dying.CertPEM), "critical", "the last one of its bundle", 1},
+		{"certificate-expiring", "a bundle with a dying CA and its successor", newFixture("").configMap("team", "kube-root-ca.crt", "ca.crt", dying.CertPEM, ca.CertPEM), "", "", 0},
 		{"certificate-expiring", "one that its operator renews", newFixture("4.15.1").secret(targetNS, "aggregator-client", rotation(leaf(-12, 18)), leaf(-12, 18)), "", "", 0},
 	}
 }
@@ -134,6 +140,8 @@ func rotationCases() []verdictCase {
 		{"rotation-overdue", "past refresh period and signer's grace", localhost(rotation(late), late), "warning", "should have been renewed 2d", 1},
 		{"rotation-overdue", "past refresh, within the grace of a young signer", localhost(rotation(leaf(-16, 14)), leaf(-16, 14)), "", "", 0},
 		{"rotation-overdue", "about to expire", localhost(rotation(leaf(-28, 2)), leaf(-28, 2)), "critical", "expires in 2d", 1},
+		{"rotation-overdue", "renewed an hour before its end, ten minutes before it", newFixture("4.15.1").secret("team", "served", map[string]string{catalog.AnnotationServiceName: "svc"},
+			ca.Issue("svc.team.svc", noon.Add(10*time.Minute-730*fixtureDay), noon.Add(10*time.Minute))), "critical", "should have been renewed", 1},
 		{"rotation-overdue", "an annotated refresh period goes before the catalog's", localhost(with(rotation(late), catalog.AnnotationRefreshPeriod, "600h0m0s"), late), "", "", 0},
 		{"rotation-overdue", "unknown object with rotation annotations past 80 %", newFixture("4.15.1").secret("team", "own", rotation(leaf(-90, 10)), leaf(-90, 10)), "warning", "80 % of its validity", 1},
 		{"rotation-overdue", "unknown object that nobody renews", newFixture("4.15.1").secret("team", "own", nil, leaf(-90, 10)), "", "", 0},
@@ -147,7 +155,7 @@ func rotationCases() []verdictCase {
 
 		{"api-ca-delivered", "4.15, new signer, leaf still of the old one", story("4.15.0-0.okd-2024-01-27-070424", rotated, installers), "warning", "was replaced 10d ago", 1},
 		{"api-ca-delivered", "4.15, new signer, leaf signed by it", story("4.15.0-0.okd-2024-01-27-070424", rotated, rotated), "critical", "a kubelet that reconnects or restarts", 2},
-		{"api-ca-delivered", "4.15, signer replaced long ago", story("4.15.1", veteran, veteran), "warning", "was replaced 100d ago", 2},
+		{"api-ca-delivered", "4.15, signer replaced long ago", story("4.15.1", veteran, veteran), "info", "was replaced 100d ago", 2},
 		{"api-ca-delivered", "4.15, the installer's signer", story("4.15.1", installers, installers), "", "", 0},
 		{"api-ca-delivered", "4.16 delivers it", story("4.16.1", rotated, rotated), "", "", 0},
 		{"api-ca-delivered", "unknown version", story("", rotated, rotated), "", "", 0},
@@ -200,7 +208,7 @@ func bundleCases() []verdictCase {
 		{"bundle-duplicate", "one CA twice", cm(ca.CertPEM, other.CertPEM, ca.CertPEM), "info", "\"test CA\"", 1},
 		{"bundle-not-ca", "two CAs", cm(ca.CertPEM, other.CertPEM), "", "", 0},
 		{"bundle-not-ca", "a leaf beside its CA, as in default-ingress-cert", cm(leaf.CertPEM, ca.CertPEM), "info", "\"a.example.com\"", 1},
-		{"bundle-not-ca", "a leaf alone", cm(leaf.CertPEM), "warning", "trust nobody", 1},
+		{"bundle-not-ca", "a leaf alone", cm(leaf.CertPEM), "info", "no CA at all", 1},
 		{"bundle-not-ca", "a self-signed leaf", cm(ca.CertPEM, alone.CertPEM), "info", "verify themselves only", 1},
 	}
 }
@@ -208,6 +216,7 @@ func bundleCases() []verdictCase {
 func copyCases() []verdictCase {
 	lb, localhost := pkitest.NewCA("lb", from(-3), from(3000)), pkitest.NewCA("localhost", from(-3000), from(3000))
 	ended := pkitest.NewCA("ended lb", from(-3000), from(-1))
+	newborn := pkitest.NewCA("newborn", noon.Add(-time.Minute), from(3650))
 	parts := func() *fixture {
 		return newFixture("4.15.1").
 			configMap(operatorNS, "loadbalancer-serving-ca", "ca-bundle.crt", lb.CertPEM, ended.CertPEM).
@@ -228,6 +237,10 @@ func copyCases() []verdictCase {
 		{"bundle-complete", "kube-root-ca.crt in three namespaces lacks the new CA", rootCA(newFixture("4.15.1").
 			configMap("openshift-kube-controller-manager", "serviceaccount-ca", "ca-bundle.crt", localhost.CertPEM, lb.CertPEM), 3, localhost.CertPEM), "warning", "lacks \"lb\"", 3},
 
+		{"copies-agree", "the same certificates with another comment", rootCA(newFixture(""), 4, lb.CertPEM).configMap("zebra", "kube-root-ca.crt", "ca.crt", []byte("# here\n"), lb.CertPEM), "", "", 0},
+		{"bundle-complete", "a CA made a minute ago", newFixture("4.15.1").
+			configMap(operatorNS, "loadbalancer-serving-ca", "ca-bundle.crt", newborn.CertPEM).
+			configMap(targetNS, "kube-apiserver-server-ca", "ca-bundle.crt", localhost.CertPEM), "info", "lacks \"newborn\"", 1},
 		{"copies-agree", "the same everywhere", rootCA(newFixture(""), 4, lb.CertPEM), "", "", 0},
 		{"copies-agree", "one namespace differs", rootCA(newFixture(""), 4, lb.CertPEM).configMap("zebra", "kube-root-ca.crt", "ca.crt", localhost.CertPEM), "warning", "differs from the 4 other copies", 1},
 	}

@@ -131,6 +131,36 @@ func expiring(f *Facts) []Finding {
 			fmt.Sprintf("%s ends %s (%s), and nothing is known to renew it by itself", name(c.Cert), ago(f.Now, c.NotAfter), day(c.NotAfter)),
 			"renew it where it comes from, then replace it here"))
 	}
+	return append(out, trustEnding(f)...)
+}
+
+// trustEnding finds CA bundles of which every CA ends soon: kubeadm's cluster
+// CA, or a webhook's own. A CA that is also shown as a signer is judged there.
+func trustEnding(f *Facts) []Finding {
+	signers := map[pki.Fingerprint]bool{}
+	for _, c := range f.Shown {
+		signers[c.Fingerprint] = true
+	}
+	var out []Finding
+	for _, held := range trustBundles(f) {
+		var last *pki.Cert // the CA that ends last
+		for _, c := range held[0].Content.Certs {
+			if last == nil || c.NotAfter.After(last.NotAfter) {
+				last = c
+			}
+		}
+		left, life := last.NotAfter.Sub(f.Now), last.NotAfter.Sub(last.NotBefore)
+		if left < 0 || left > f.Within || left > life/soonShare || signers[last.Fingerprint] {
+			continue
+		}
+		severity := Warning
+		if left < urgent && left < life/urgentShare {
+			severity = Critical
+		}
+		out = append(out, atLeaf(Holding{last, held}, severity, last.NotAfter,
+			fmt.Sprintf("CA %s ends %s (%s), the last one of its bundle: after that its readers trust nobody", name(last), ago(f.Now, last.NotAfter), day(last.NotAfter)),
+			"renew the CA where it comes from, and add the new one to the bundle before the old one ends"))
+	}
 	return out
 }
 
@@ -148,6 +178,8 @@ func overdue(f *Facts) []Finding {
 		// library-go lets a leaf wait until its signer is older than a tenth of
 		// the refresh period; the hour is for everybody's resync
 		grace := max(r.due.Sub(c.NotBefore)/10, time.Hour)
+		// but never so long that nobody would be warned
+		grace = min(grace, c.NotAfter.Sub(r.due)/2)
 		if f.Now.Before(r.due.Add(grace)) {
 			continue
 		}

@@ -164,7 +164,7 @@ func useOf(h *Held) Use {
 	switch {
 	case len(c.Certs) == 0:
 		return UseOther
-	case len(c.Keys) > 0:
+	case len(c.Keys) > 0, !c.Certs[0].IsCA:
 		return UseIdentity
 	case !slices.ContainsFunc(c.Certs, func(c *pki.Cert) bool { return !c.IsCA }):
 		return UseTrust

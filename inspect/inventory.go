@@ -52,6 +52,7 @@ type InventoryRead struct {
 	What    string `json:"what"`
 	Where   string `json:"where,omitempty"` // empty: the whole cluster
 	Objects int    `json:"objects"`
+	Skipped bool   `json:"skipped,omitempty"` // there is nothing to read; note says why
 	Note    string `json:"note,omitempty"`
 }
 
@@ -180,7 +181,7 @@ func NewInventory(f *Facts, fi Filter) Inventory {
 	for _, r := range s.Reads {
 		inv.Reads = append(inv.Reads, InventoryRead(r))
 	}
-	for _, g := range s.Gaps {
+	for _, g := range append(slices.Clip(s.Gaps), unread(f, fi.place)...) {
 		inv.Gaps = append(inv.Gaps, InventoryGap(g))
 	}
 	chosen := map[pki.Fingerprint]bool{}

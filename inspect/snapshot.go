@@ -79,11 +79,13 @@ type SigningRequest struct {
 	Bad       string // why spec.request could not be read; empty when it could
 }
 
-// Read says what was read completely.
+// Read says what was read completely, or skipped for a reason that leaves
+// nothing open.
 type Read struct {
 	What    string // "secrets", "configmaps", "kubeconfig", "file"
 	Where   string // namespace or path; empty: the whole cluster
 	Objects int
+	Skipped bool   // there is nothing to read; Note says why
 	Note    string // such as "not served by this cluster"; empty mostly
 }
 

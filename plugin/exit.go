@@ -74,5 +74,5 @@ func verdict(inv *inspect.Inventory, failOn *inspect.Severity, allowUnknown bool
 // readAnything reports whether anything but the caller's own kubeconfig was
 // read.
 func readAnything(inv *inspect.Inventory) bool {
-	return slices.ContainsFunc(inv.Reads, func(r inspect.InventoryRead) bool { return r.What != "kubeconfig" })
+	return slices.ContainsFunc(inv.Reads, func(r inspect.InventoryRead) bool { return r.What != "kubeconfig" && !r.Skipped })
 }

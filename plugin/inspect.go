@@ -72,7 +72,7 @@ func newInspectCommand(app App, config *genericclioptions.ConfigFlags) *cobra.Co
 		Short: "List every certificate and CA bundle, problems first",
 		Long: `Reads every key of every Secret and ConfigMap, the CA bundles of webhooks, API services and CRD conversions, certificate requests, and your kubeconfig; judges them, and lists problems first.
 
-Without KIND everything is read. With -A (the default) in all namespaces, with -n in one. What may not be read is listed as unknown and never counts as fine.
+Without KIND everything is read. With -A (the default) in all namespaces; with -n only what is in that namespace. What may not be read is listed as unknown and never counts as fine.
 
 Exit codes: 0 all fine, 1 findings at or above --fail-on, 2 usage or no access, 3 no finding but something could not be read.`,
 		Example: templates.Examples(strings.ReplaceAll(`  # What is wrong, and what ends soon
@@ -104,7 +104,7 @@ Exit codes: 0 all fine, 1 findings at or above --fail-on, 2 usage or no access, 
 	flags := cmd.Flags()
 	flags.BoolVarP(&f.scope.allNamespaces, "all-namespaces", "A", true, "Read all namespaces; the default unless -n is given.")
 	flags.StringVarP(&f.scope.selector, "selector", "l", "", "Label selector of the objects to read, such as -l app=router.")
-	flags.StringVar(&f.certs.expiringWithin, "expiring-within", "", "Only certificates that end within this time, such as 30d or 12h; also the time that certificate-expiring warns about (30d).")
+	flags.StringVar(&f.certs.expiringWithin, "expiring-within", "", "Only certificates that have expired or end within this time, such as 30d or 12h; also the time that certificate-expiring warns about (30d).")
 	flags.BoolVar(&f.certs.expired, "expired", false, "Only certificates that have expired.")
 	flags.BoolVar(&f.certs.caOnly, "ca-only", false, "Only CA certificates.")
 	flags.StringVar(&f.judge.now, "now", "", "Judge as of this time (RFC 3339) instead of now.")
@@ -150,6 +150,8 @@ func (f *inspectFlags) toOptions(args []string, allNamespacesTyped bool) (*inspe
 		}
 		o.failOn = &s
 	}
+	// who chooses certificates wants to see them
+	f.output.all = f.output.all || f.certs != certFlags{} || len(o.scope.Names) > 0
 	if o.print, err = f.output.toPrinter(f.app.Called, o); err != nil {
 		return nil, err
 	}
@@ -184,7 +186,13 @@ func (f *inspectFlags) toScope(args []string, allNamespacesTyped bool) (collect.
 		}
 		s.Selector = sel
 	}
-	return s, parseArgs(&s, args)
+	if err := parseArgs(&s, args); err != nil {
+		return s, err
+	}
+	if s.Namespace != "" && len(s.Resources) == 0 { // one namespace: what is in it, not what is of the cluster
+		s.Resources = slices.DeleteFunc(collect.Resources(), func(r collect.Resource) bool { return !r.Namespaced })
+	}
+	return s, nil
 }
 
 func parseArgs(s *collect.Scope, args []string) error {
@@ -270,7 +278,7 @@ func (f *inspectFlags) run(ctx context.Context, o *inspectOptions) error {
 func (f *inspectFlags) collect(ctx context.Context, scope collect.Scope) (inspect.Snapshot, error) {
 	r := reading{app: f.app, config: f.config, scope: scope}
 	if len(f.from) > 0 {
-		return r.files(f.from)
+		return r.files(ctx, f.from)
 	}
 	return r.cluster(ctx)
 }
@@ -285,12 +293,10 @@ func (f *inspectFlags) filter(o *inspectOptions, now time.Time) inspect.Filter {
 		switch {
 		case c.caOnly && !cert.IsCA:
 			return false
-		case c.expired && c.expiringWithin != "":
-			return cert.NotAfter.Sub(now) <= o.within
 		case c.expired:
 			return cert.NotAfter.Before(now)
 		case c.expiringWithin != "":
-			return !cert.NotAfter.Before(now) && cert.NotAfter.Sub(now) <= o.within
+			return cert.NotAfter.Sub(now) <= o.within // what has ended, too: it is the worst of them
 		}
 		return true
 	}

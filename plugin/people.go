@@ -1,7 +1,6 @@
 package plugin
 
 import (
-	"bufio"
 	"fmt"
 	"io"
 	"strconv"
@@ -35,7 +34,7 @@ const filesShown = 5
 const endsSoonShown = 10
 
 func (p peoplePrinter) print(out io.Writer, inv *inspect.Inventory, atLeast inspect.Severity) error {
-	w := bufio.NewWriter(out) // errors stay with it until Flush
+	w := &strings.Builder{} // it never fails
 	p.header(w, inv)
 	p.gaps(w, inv)
 	p.findings(w, inv, atLeast)
@@ -45,7 +44,8 @@ func (p peoplePrinter) print(out io.Writer, inv *inspect.Inventory, atLeast insp
 		p.endsSoon(w, inv)
 	}
 	p.footer(w, inv)
-	return w.Flush()
+	_, err := io.WriteString(out, cleanLines(w.String()))
+	return err
 }
 
 func (p peoplePrinter) header(w io.Writer, inv *inspect.Inventory) {
@@ -71,6 +71,11 @@ func (p peoplePrinter) header(w io.Writer, inv *inspect.Inventory) {
 		places += len(inv.Certificates[i].Locations)
 	}
 	wrap(w, "Read     ", strings.Join(readsOf(inv), ", "))
+	for _, r := range inv.Reads {
+		if r.Skipped {
+			wrap(w, "Skipped  ", strings.TrimSpace(r.What+" "+r.Where)+": "+clean(r.Note))
+		}
+	}
 	printf(w, "Found    %s in %s, as of %s\n", count(len(inv.Certificates), "certificate"), count(places, "place"), inv.Now.Format("2006-01-02 15:04 MST"))
 }
 
@@ -93,7 +98,7 @@ func readsOf(inv *inspect.Inventory) []string {
 		reads = append(reads, fmt.Sprintf("%d files with %d objects", files, objects))
 	}
 	for _, r := range inv.Reads {
-		if r.What == "file" && files > filesShown {
+		if r.Skipped || r.What == "file" && files > filesShown {
 			continue
 		}
 		s := strconv.Itoa(r.Objects) + " " + r.What
@@ -191,6 +196,9 @@ func (p peoplePrinter) endsSoon(w io.Writer, inv *inspect.Inventory) {
 	var soon []*inspect.InventoryCert
 	for i := range inv.Certificates {
 		c := &inv.Certificates[i]
+		if c.Locations[0].Kind == "CertificateSigningRequest" { // kept for the record; the places that use it come first
+			continue
+		}
 		if left := c.NotAfter.Sub(inv.Now); left >= 0 && left <= p.within {
 			soon = append(soon, c)
 		}

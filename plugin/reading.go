@@ -2,6 +2,7 @@ package plugin
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"k8s.io/cli-runtime/pkg/genericclioptions"
@@ -25,6 +26,11 @@ func (r reading) cluster(ctx context.Context) (inspect.Snapshot, error) {
 	if err != nil {
 		return inspect.Snapshot{}, err
 	}
+	if ns := r.scope.Namespace; ns != "" {
+		if !c.cluster.HasNamespace(ctx, ns) {
+			return inspect.Snapshot{}, withHint(fmt.Errorf("namespace %q: there is none on %s", ns, c.server), "kubectl get namespaces")
+		}
+	}
 	c.cluster.Scope = r.scope
 	p := startProgress(r.app.Streams.ErrOut)
 	c.cluster.Observe = p.observe
@@ -39,7 +45,25 @@ func (r reading) cluster(ctx context.Context) (inspect.Snapshot, error) {
 }
 
 // files reads files. One that can't be read at all is an error: it was named.
-func (r reading) files(paths []string) (inspect.Snapshot, error) {
+func (r reading) files(ctx context.Context, paths []string) (inspect.Snapshot, error) {
+	type result struct {
+		snapshot inspect.Snapshot
+		err      error
+	}
+	done := make(chan result, 1)
+	go func() { // a pipe or a terminal may never end
+		s, err := r.readFiles(paths)
+		done <- result{s, err}
+	}()
+	select {
+	case <-ctx.Done():
+		return inspect.Snapshot{}, errors.New("interrupted while reading --from")
+	case r := <-done:
+		return r.snapshot, r.err
+	}
+}
+
+func (r reading) readFiles(paths []string) (inspect.Snapshot, error) {
 	sc := pki.NewScanner()
 	var parts []inspect.Snapshot
 	for _, path := range paths {

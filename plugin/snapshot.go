@@ -56,7 +56,7 @@ func (f *snapshotFlags) run(ctx context.Context) error {
 	var s inspect.Snapshot
 	var err error
 	if len(f.from) > 0 {
-		s, err = r.files(f.from)
+		s, err = r.files(ctx, f.from)
 	} else {
 		s, err = r.cluster(ctx)
 	}

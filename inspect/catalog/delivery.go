@@ -59,3 +59,10 @@ func DeliveryOf(to Ref, v Versions) (Delivery, Answer) {
 	}
 	return Delivery{}, answer
 }
+
+// PublishedCopies are the ConfigMaps that a publisher writes into every
+// namespace, and their keys: the root-CA publisher of kube-controller-manager,
+// and service-ca.
+func PublishedCopies() map[string]string {
+	return map[string]string{"kube-root-ca.crt": "ca.crt", "openshift-service-ca.crt": "service-ca.crt"}
+}

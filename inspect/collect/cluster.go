@@ -16,8 +16,10 @@ import (
 	"k8s.io/client-go/rest"
 
 	"golang.org/x/sync/errgroup"
+	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 )
 
@@ -139,6 +141,16 @@ func (c *Cluster) scanItem(kind pki.Kind, item []byte) ([]inspect.Bundle, error)
 	}
 	var obj *inspect.Object
 	var out []inspect.Bundle
+	if key, published := publishedKey(kind, o.metadata); published && c.Scanner.Scan(o.values[key]) == nil {
+		// an empty copy is a fact, too: its readers trust nobody
+		var meta metav1.ObjectMeta
+		if err := meta.Unmarshal(o.metadata); err != nil {
+			return nil, fmt.Errorf("decode metadata: %w", err)
+		}
+		obj = objectOf(kind, &meta)
+		at := pki.Location{Kind: kind, Namespace: obj.Namespace, Name: obj.Name, Key: key}
+		out = append(out, inspect.Bundle{At: at, Object: obj, Content: &pki.Content{}})
+	}
 	for key, value := range o.values {
 		for _, f := range c.Scanner.Scan(value) {
 			if obj == nil {
@@ -154,6 +166,24 @@ func (c *Cluster) scanItem(kind pki.Kind, item []byte) ([]inspect.Bundle, error)
 		}
 	}
 	return out, nil
+}
+
+// publishedKey returns the key of a ConfigMap that a publisher writes into every
+// namespace; false for any other object. metadata is its wire form, of which
+// field 1 is the name.
+func publishedKey(kind pki.Kind, metadata []byte) (string, bool) {
+	if kind != "ConfigMap" {
+		return "", false
+	}
+	name := ""
+	_ = eachField(metadata, func(field protowire.Number, v []byte) error { // malformed metadata is found out where it is decoded
+		if field == 1 {
+			name = string(v)
+		}
+		return nil
+	})
+	key, ok := catalog.PublishedCopies()[name]
+	return key, ok
 }
 
 // tally gathers the bundles of one list, and tells the observer.
@@ -213,7 +243,7 @@ func (t *tally) snapshot(where string, l listing) inspect.Snapshot {
 		return s
 	}
 	if apierrors.IsNotFound(l.err) {
-		s.Reads = []inspect.Read{{What: t.what, Where: where, Note: "not served by this cluster"}}
+		s.Reads = []inspect.Read{{What: t.what, Where: where, Skipped: true, Note: "not served by this cluster"}}
 		return s
 	}
 	s.Gaps = []inspect.Gap{gapOf(t.what, where, t.objects, l)}
@@ -251,8 +281,11 @@ func (c *Cluster) named(ctx context.Context, t *tally, in func(string, *tally) p
 		namespace := c.Scope.Namespace
 		l := listPages(ctx, opts, in(namespace, t))
 		if l.err != nil && apierrors.IsForbidden(l.err) && namespace == "" && c.Namespace != "" {
+			all := l.err
 			namespace = c.Namespace
-			l = listPages(ctx, opts, in(namespace, t))
+			if l = listPages(ctx, opts, in(namespace, t)); l.err == nil {
+				gaps = append(gaps, inspect.Gap{What: t.what, Reason: reason("list "+t.what+" named "+name+" in all namespaces", all), Next: fmt.Sprintf("only namespace %q was looked at; name others with -n", namespace)})
+			}
 		}
 		switch {
 		case l.err != nil:

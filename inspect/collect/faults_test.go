@@ -146,6 +146,14 @@ func TestListSurvivesWhatPasses(t *testing.T) {
 			}
 			return false
 		},
+		"the second page is cut off in its middle": func(w http.ResponseWriter, r *http.Request, n int) bool {
+			if n == 2 {
+				w.Header().Set("Content-Length", "100000")
+				w.Header().Set("Content-Type", runtime.ContentTypeProtobuf)
+				_, _ = w.Write([]byte(protobufMagic + "\x12\xa0\x8d\x06\x12\x90\x4e"))
+			}
+			return n == 2
+		},
 		"a balancer answers 502 with HTML": func(w http.ResponseWriter, r *http.Request, n int) bool {
 			if n == 2 {
 				w.WriteHeader(http.StatusBadGateway)

@@ -9,8 +9,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"regexp"
 	"syscall"
-	"time"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
@@ -43,7 +43,7 @@ func (f File) Collect(context.Context) inspect.Snapshot {
 
 // Read reads the file.
 func (f File) Read() (inspect.Snapshot, error) {
-	in, modified, err := f.open()
+	in, err := f.open()
 	if err != nil {
 		return inspect.Snapshot{}, err
 	}
@@ -71,22 +71,21 @@ func (f File) Read() (inspect.Snapshot, error) {
 		return s, nil
 	}
 	s := f.scan(data)
-	s.Taken = modified
+	s.Taken = Taken() // what a file says is judged now; only a snapshot knows its time
 	return s, nil
 }
 
-// open opens the file without ever waiting for a pipe's writer. modified is
-// when its content was written: now, where that can't be told.
-func (f File) open() (io.ReadCloser, time.Time, error) {
+// open opens the file without ever waiting for a pipe's writer.
+func (f File) open() (io.ReadCloser, error) {
 	if f.Path == "-" {
 		if f.Stdin == nil {
-			return nil, time.Time{}, errors.New("read -: there is no standard input")
+			return nil, errors.New("read -: there is no standard input")
 		}
-		return io.NopCloser(f.Stdin), Taken(), nil
+		return io.NopCloser(f.Stdin), nil
 	}
 	file, err := os.OpenFile(f.Path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
-		return nil, time.Time{}, err
+		return nil, err
 	}
 	info, err := file.Stat()
 	switch {
@@ -94,13 +93,13 @@ func (f File) open() (io.ReadCloser, time.Time, error) {
 	case info.IsDir():
 		err = fmt.Errorf("read %s: is a directory; name the files in it", f.Path)
 	case info.Mode()&os.ModeNamedPipe != 0: // as from the shell's <(…)
-		return file, Taken(), nil
+		return file, nil
 	case !info.Mode().IsRegular():
 		err = fmt.Errorf("read %s: is neither a file nor a pipe (%s)", f.Path, info.Mode().Type())
 	default:
-		return file, info.ModTime().UTC(), nil
+		return file, nil
 	}
-	return nil, time.Time{}, errors.Join(err, file.Close())
+	return nil, errors.Join(err, file.Close())
 }
 
 // gunzip unpacks r where it is gzipped.
@@ -133,7 +132,12 @@ func readBounded(r io.Reader) ([]byte, error) {
 
 // isSnapshot looks at the beginning of a file for what WriteSnapshot puts there.
 func isSnapshot(head []byte) bool {
-	return bytes.HasPrefix(bytes.TrimSpace(head), []byte(`{"apiVersion":"certrot/`)) && bytes.Contains(head, []byte(`"kind":"`+SnapshotKind+`"`))
+	return snapshotHead().Match(head)
+}
+
+// snapshotHead fits a snapshot that some tool indented, too.
+func snapshotHead() *regexp.Regexp {
+	return regexp.MustCompile(`^\s*\{\s*"apiVersion"\s*:\s*"certrot/[^"]*"\s*,\s*"kind"\s*:\s*"` + SnapshotKind + `"`)
 }
 
 // scan reads Kubernetes objects where the data is such, else whatever it holds.

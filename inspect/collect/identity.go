@@ -78,7 +78,7 @@ func (c *Cluster) openshift(ctx context.Context, s *inspect.Snapshot, versions *
 		}
 	})
 	if l.err != nil {
-		versions.Plain = apierrors.IsNotFound(l.err)
+		versions.Plain = apierrors.IsNotFound(l.err) || apierrors.IsForbidden(l.err) && !c.serves(ctx, configV1)
 		if !versions.Plain {
 			s.Gaps = append(s.Gaps, versionGap("list clusterversions", l.err))
 		}
@@ -100,6 +100,18 @@ func (c *Cluster) openshift(ctx context.Context, s *inspect.Snapshot, versions *
 	if l.err != nil && !apierrors.IsNotFound(l.err) {
 		s.Gaps = append(s.Gaps, versionGap("list infrastructures", l.err))
 	}
+}
+
+// serves reports whether the API server has an API group. Everybody may ask
+// that; RBAC answers "forbidden" for groups that do not exist, too.
+func (c *Cluster) serves(ctx context.Context, path string) bool {
+	return !apierrors.IsNotFound(c.REST.Get().AbsPath(path).Do(ctx).Error())
+}
+
+// HasNamespace reports whether a namespace exists; true where that may not be
+// asked.
+func (c *Cluster) HasNamespace(ctx context.Context, name string) bool {
+	return c.serves(ctx, "/api/v1/namespaces/"+name)
 }
 
 // runningVersion is the newest version that was completely rolled out: the

@@ -74,7 +74,7 @@ func readJSONList[T any](in io.Reader) (meta metav1.ListMeta, items []T, err err
 		case "metadata":
 			err = dec.Decode(&meta)
 		case "items":
-			items, err = readJSONItems[T](dec)
+			items, err = readJSONItems[T](dec, jsonPageSize*10) // a server may give more than asked for, not any number
 		default:
 			var skipped json.RawMessage
 			err = dec.Decode(&skipped)
@@ -86,12 +86,15 @@ func readJSONList[T any](in io.Reader) (meta metav1.ListMeta, items []T, err err
 	return meta, items, expect(dec, '}')
 }
 
-func readJSONItems[T any](dec *json.Decoder) ([]T, error) {
+func readJSONItems[T any](dec *json.Decoder, atMost int) ([]T, error) {
 	if err := expect(dec, '['); err != nil {
 		return nil, err
 	}
 	var items []T
 	for dec.More() {
+		if len(items) == atMost {
+			return nil, fmt.Errorf("a list holds more than %d elements", atMost)
+		}
 		var item T
 		if err := dec.Decode(&item); err != nil {
 			return nil, err
@@ -145,15 +148,15 @@ type (
 )
 
 func (c *Cluster) apiServices(ctx context.Context) inspect.Snapshot {
-	var down []inspect.Gap
+	var down []inspect.Read
 	s := clusterScoped(ctx, c, "apiservices", "/apis/"+apiregistrationV1+"/apiservices",
 		func(o *apiServiceObject) (*metav1.ObjectMeta, map[string][]byte) {
-			if g, bad := unavailable(o); bad {
-				down = append(down, g)
+			if r, bad := unavailable(o); bad {
+				down = append(down, r)
 			}
 			return &o.Metadata, map[string][]byte{"spec.caBundle": o.Spec.CABundle}
 		})
-	s.Gaps = append(s.Gaps, down...)
+	s.Reads = append(s.Reads, down...)
 	return s
 }
 
@@ -177,18 +180,18 @@ func (c *Cluster) customResourceDefinitions(ctx context.Context) inspect.Snapsho
 		})
 }
 
-// unavailable turns an aggregated API that does not answer into a gap.
-func unavailable(o *apiServiceObject) (inspect.Gap, bool) {
+// unavailable says that an aggregated API does not answer. Nothing that certrot
+// reads is served by one, so this is no gap; but it is worth knowing.
+func unavailable(o *apiServiceObject) (inspect.Read, bool) {
 	for _, c := range o.Status.Conditions {
 		if c.Type == "Available" && c.Status == metav1.ConditionFalse {
-			return inspect.Gap{
-				What:   "apiservice " + o.Metadata.Name,
-				Reason: fmt.Sprintf("the aggregated API is not available: %s: %s; objects that it serves could not be read", c.Reason, c.Message),
-				Next:   "kubectl describe apiservice " + o.Metadata.Name,
+			return inspect.Read{
+				What: "API " + o.Metadata.Name, Skipped: true,
+				Note: fmt.Sprintf("does not answer: %s: %s", c.Reason, c.Message),
 			}, true
 		}
 	}
-	return inspect.Gap{}, false
+	return inspect.Read{}, false
 }
 
 // clusterScoped lists a cluster-scoped resource and scans the values that pick

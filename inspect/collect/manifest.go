@@ -98,8 +98,10 @@ func (m *manifest) object(raw []byte, kind string) bool {
 	}
 	if strings.HasSuffix(h.Kind, "List") && h.APIVersion != "" {
 		implied := strings.TrimSuffix(h.Kind, "List")
-		for _, item := range h.Items {
-			m.object(item, implied)
+		for i, item := range h.Items {
+			if !m.object(item, implied) {
+				m.Gaps = append(m.Gaps, inspect.Gap{What: "file", Where: fmt.Sprintf("item %d of %s", i, h.Kind), Reason: "can't be read as a Kubernetes object", Next: "look at that item"})
+			}
 		}
 		m.count++ // an empty list is one too
 		return true

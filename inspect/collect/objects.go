@@ -55,7 +55,11 @@ func speaksOfCertificates(annotation string) bool {
 func bundlesOf(sc *pki.Scanner, obj *inspect.Object, values map[string][]byte, keyed bool) []inspect.Bundle {
 	var out []inspect.Bundle
 	for _, k := range slices.Sorted(maps.Keys(values)) {
-		for _, f := range sc.Scan(values[k]) {
+		found := sc.Scan(values[k])
+		if len(found) == 0 && !keyed && len(values[k]) > 0 { // a field for certificates, and there is none in it
+			found = []pki.Found{{Content: &pki.Content{Bad: []pki.BadBlock{{Index: -1, Type: "CERTIFICATE", Reason: "holds no certificate"}}}}}
+		}
+		for _, f := range found {
 			at := pki.Location{Kind: obj.Kind, Namespace: obj.Namespace, Name: obj.Name}
 			switch {
 			case keyed:

@@ -2,6 +2,7 @@ package collect
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -61,7 +62,7 @@ func readProtobufList(in io.Reader, each func(item []byte) error) (metav1.ListMe
 type wireReader struct {
 	r    *bufio.Reader
 	read int64
-	item []byte // reused
+	item bytes.Buffer // reused
 }
 
 func (r *wireReader) Read(p []byte) (int, error) {
@@ -110,13 +111,11 @@ func (r *wireReader) list(n int64, meta *metav1.ListMeta, each func([]byte) erro
 		if size > maxItem {
 			return fmt.Errorf("an item claims %d bytes, more than %d", size, maxItem)
 		}
-		if int64(cap(r.item)) < size {
-			r.item = make([]byte, size)
-		}
-		item := r.item[:size]
-		if _, err := io.ReadFull(r, item); err != nil {
+		r.item.Reset()
+		if _, err := io.CopyN(&r.item, r, size); err != nil { // grows with what comes, not with what is claimed
 			return noEOF(err)
 		}
+		item := r.item.Bytes()
 		switch field {
 		case metadataField:
 			err = meta.Unmarshal(item)

@@ -21,9 +21,11 @@ const (
 	SnapshotAPIVersion = "certrot/v1alpha1"
 	// SnapshotKind is the kind of the snapshot file.
 	SnapshotKind = "Snapshot"
-	// maxSnapshot bounds a snapshot's size when unpacked: a hundred times what
-	// the largest clusters need.
-	maxSnapshot = 1 << 30
+	// maxSnapshot bounds a snapshot's size when unpacked, and maxElements what it
+	// may list: many times what the largest clusters need, and little enough for
+	// memory.
+	maxSnapshot = 256 << 20
+	maxElements = 2_000_000
 )
 
 type snapshotFile struct {
@@ -104,6 +106,7 @@ type fileRead struct {
 	What    string `json:"what"`
 	Where   string `json:"where,omitempty"`
 	Objects int    `json:"objects"`
+	Skipped bool   `json:"skipped,omitempty"`
 	Note    string `json:"note,omitempty"`
 }
 
@@ -126,12 +129,11 @@ func WriteSnapshot(w io.Writer, s inspect.Snapshot) error {
 	return zw.Close()
 }
 
-// ReadSnapshot reads what WriteSnapshot wrote, unpacked already. Certificates
-// are shared with the scanner's others.
+// ReadSnapshot reads what WriteSnapshot wrote, unpacked already.
 func ReadSnapshot(r io.Reader) (inspect.Snapshot, error) {
 	var f snapshotFile
 	limited := &io.LimitedReader{R: r, N: maxSnapshot}
-	if err := json.NewDecoder(limited).Decode(&f); err != nil {
+	if err := f.decode(json.NewDecoder(limited)); err != nil {
 		if limited.N <= 0 {
 			return inspect.Snapshot{}, fmt.Errorf("snapshot is larger than %d bytes unpacked", maxSnapshot)
 		}
@@ -141,6 +143,50 @@ func ReadSnapshot(r io.Reader) (inspect.Snapshot, error) {
 		return inspect.Snapshot{}, fmt.Errorf("file is a %q of version %q; this certrot reads %q of version %q", f.Kind, f.APIVersion, SnapshotKind, SnapshotAPIVersion)
 	}
 	return unpackSnapshot(&f)
+}
+
+// decode reads the document field by field, so that its lists can be bounded.
+func (f *snapshotFile) decode(dec *json.Decoder) error {
+	if err := expect(dec, '{'); err != nil {
+		return err
+	}
+	for dec.More() {
+		key, err := dec.Token()
+		if err != nil {
+			return err
+		}
+		switch key {
+		case "apiVersion":
+			err = dec.Decode(&f.APIVersion)
+		case "kind":
+			err = dec.Decode(&f.Kind)
+		case "taken":
+			err = dec.Decode(&f.Taken)
+		case "cluster":
+			err = dec.Decode(&f.Cluster)
+		case "certificates":
+			f.Certificates, err = readJSONItems[[]byte](dec, maxElements)
+		case "contents":
+			f.Contents, err = readJSONItems[fileContent](dec, maxElements)
+		case "objects":
+			f.Objects, err = readJSONItems[fileObject](dec, maxElements)
+		case "bundles":
+			f.Bundles, err = readJSONItems[fileBundle](dec, maxElements)
+		case "requests":
+			f.Requests, err = readJSONItems[fileRequest](dec, maxElements)
+		case "reads":
+			f.Reads, err = readJSONItems[fileRead](dec, maxElements)
+		case "gaps":
+			f.Gaps, err = readJSONItems[fileGap](dec, maxElements)
+		default: // a field of a later version that only adds
+			var skipped json.RawMessage
+			err = dec.Decode(&skipped)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return expect(dec, '}')
 }
 
 func packSnapshot(s inspect.Snapshot) *snapshotFile {

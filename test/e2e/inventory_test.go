@@ -29,6 +29,7 @@ type inventory struct {
 type read struct {
 	What, Where, Note string
 	Objects           int
+	Skipped           bool
 }
 
 type certificate struct {

@@ -20,11 +20,10 @@ type inScope struct {
 
 func scopes(p *plan) []inScope {
 	rich, fine := p.rich()+"/", p.fine()+"/"
-	cluster := []string{"ValidatingWebhookConfiguration/", "MutatingWebhookConfiguration/", "APIService/", "CustomResourceDefinition/", "CertificateSigningRequest/"}
 	mine := label + "=" + p.id
 	return []inScope{
 		{"all namespaces", []string{"-A"}, []string{""}, nil},
-		{"one namespace, and what is in none", []string{"-n", p.fine()}, append([]string{"Secret/" + fine, "ConfigMap/" + fine}, cluster...), nil},
+		{"what is in one namespace", []string{"-n", p.fine()}, []string{"Secret/" + fine, "ConfigMap/" + fine}, nil},
 		{"a kind", []string{"secrets"}, []string{"Secret/"}, nil},
 		{"a kind in a namespace", []string{"secrets", "-n", p.rich()}, []string{"Secret/" + rich}, nil},
 		{"two kinds", []string{"secrets,configmaps", "-n", p.fine()}, []string{"Secret/" + fine, "ConfigMap/" + fine}, nil},
