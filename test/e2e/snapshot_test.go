@@ -36,7 +36,7 @@ func TestASnapshotAnswersAsTheClusterDid(t *testing.T) {
 		{"CAs that end within 20 years", []string{"-o", "json", "--ca-only", "--expiring-within", "7300d"}, 0},
 		{"names", []string{"-o", "name"}, 1},
 		{"certificates as text", []string{"-o", "text"}, 1},
-		{"a namespace by name", []string{"-n", w.planted.rich(), "-o", "name"}, 0},
+		{"a namespace by name", []string{"-n", w.planted.rich(), "-o", "name"}, 1},
 		{"a label by name", []string{"-l", label + "=" + w.planted.id, "-o", "name"}, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
