@@ -1,0 +1,89 @@
+package nodeexec
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+)
+
+const (
+	defaultOutput = 64 << 20
+	stderrTail    = 8 << 10
+)
+
+// tail keeps the last bytes that were written to it: what a command says last
+// is why it failed.
+type tail struct {
+	mu   sync.Mutex
+	kept []byte
+}
+
+func (t *tail) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.kept = append(t.kept, p...)
+	if len(t.kept) > 2*stderrTail {
+		t.kept = append(t.kept[:0], t.kept[len(t.kept)-stderrTail:]...)
+	}
+	return len(p), nil
+}
+
+func (t *tail) Bytes() []byte {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return bytes.Clone(t.kept[max(0, len(t.kept)-stderrTail):])
+}
+
+// bounded holds what a command writes, up to a limit. Beyond it, it calls full
+// once and swallows the rest, so that the command is ended by whom full tells
+// and not by a pipe that nobody reads.
+type bounded struct {
+	limit int64
+	full  func(error)
+	held  bytes.Buffer
+	over  bool
+}
+
+func (b *bounded) Write(p []byte) (int, error) {
+	if b.over {
+		return len(p), nil
+	}
+	if int64(b.held.Len())+int64(len(p)) > b.limit {
+		b.over = true
+		b.held = bytes.Buffer{}
+		b.full(fmt.Errorf("%w: more than %d bytes", ErrOutputLimit, b.limit))
+		return len(p), nil
+	}
+	return b.held.Write(p)
+}
+
+// feed copies stdin to a command. If the reader fails, it calls broken and
+// leaves the command's stdin open: an end of file would say that this was all.
+func feed(to io.WriteCloser, stdin io.Reader, broken func(error)) {
+	if stdin != nil {
+		src := &remembering{r: stdin}
+		// An error in writing is the command's choice: it need not read all.
+		_, _ = io.Copy(to, src)
+		if src.err != nil {
+			broken(fmt.Errorf("read what is to go to its stdin: %w", src.err))
+			return
+		}
+	}
+	_ = to.Close() // already closed when the command has ended
+}
+
+// remembering tells a reader's own errors from those of where it is copied to.
+type remembering struct {
+	r   io.Reader
+	err error
+}
+
+func (r *remembering) Read(p []byte) (int, error) {
+	n, err := r.r.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		r.err = err
+	}
+	return n, err
+}

@@ -1,0 +1,23 @@
+// Package nodeexec is how to get onto a node: run a command there, talk to a
+// running one, open a connection from the node's own network. It knows nothing
+// of certificates, and what is run is its caller's business.
+//
+// A Transport reaches nodes in one way, Try in the first of several that works:
+//
+//   - Local is the machine this program runs on;
+//   - SSH is for all others. The host's key is always checked.
+//
+// Every Node keeps the same promises, and package nodetest is the test of them:
+// arguments arrive byte for byte; a command whose end was not seen is an unknown
+// outcome and never a success; a cancelled command does not run on; whatever
+// arrives is bounded; and what this package opened on the node is gone after
+// Close. It writes nothing on nodes. The one file it writes here is known_hosts,
+// and there it only adds lines, after somebody said yes.
+//
+// # What runs on a node
+//
+// Arguments are passed as arguments: no text is ever pasted into a script. Where
+// a shell has to be in between (SSH hands the remote side one string), Quote
+// makes that string. The scripts sent are fixed, short, and in this folder:
+// start.sh, kill.sh, relay.sh and relay.bash.
+package nodeexec

@@ -1,0 +1,4 @@
+# Ends a process group.
+#
+#   kill.sh GROUP
+kill -s KILL -- "-$1"

@@ -1,0 +1,288 @@
+package nodeexec
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	_ "embed" // the script that runs commands in pods
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	"k8s.io/client-go/tools/remotecommand"
+	"k8s.io/client-go/util/exec"
+)
+
+//go:embed podexec.sh
+var podScript string
+
+const (
+	// endGrace is how long the rest of stderr may take once a command has
+	// ended: a child that lives on may hold it for ever.
+	endGrace = 3 * time.Second
+
+	// killLimit is for killing a command from beside, which is an exec of its own.
+	killLimit = 5 * time.Second
+)
+
+// podScriptSent is podexec.sh without its comments: it is a part of a URL.
+func podScriptSent() string {
+	var sent strings.Builder
+	for line := range strings.Lines(podScript) {
+		if !strings.HasPrefix(line, "#") {
+			sent.WriteString(line)
+		}
+	}
+	return sent.String()
+}
+
+// podCommand is a command that runs by an exec of its own.
+type podCommand struct {
+	n      *podNode
+	argv   []string
+	beside bool // it is there to kill another one, and is not killed itself
+
+	in    *io.PipeWriter
+	out   *podOutput
+	err   *tail
+	group string // its process group; "0" if it shares it with others
+	sent  bool   // the arguments are on their way: it may run
+
+	ctx    context.Context // its end ends the command; the cause says why
+	stop   context.CancelCauseFunc
+	free   func() bool
+	once   sync.Once
+	quiet  func() // says that it has ended, or was killed
+	killed sync.Once
+	left   error // why it may run on although it was to be killed; set by killed
+
+	cut  context.CancelFunc // ends the exec's stream, which does not end the command
+	done chan struct{}      // the stream is over
+	exit error              // what the API says of it, once done is closed
+}
+
+func (n *podNode) command(ctx context.Context, argv []string) *podCommand {
+	c := &podCommand{n: n, argv: argv, err: &tail{}, done: make(chan struct{}), cut: func() {}}
+	c.ctx, c.stop = context.WithCancelCause(ctx)
+	c.free, c.quiet = func() bool { return true }, func() {}
+	return c
+}
+
+// start returns when the command runs. What it writes goes to where to says.
+func (n *podNode) start(ctx context.Context, argv []string, to func(*podCommand) io.Writer) (*podCommand, error) {
+	if err := checkArgv(n.name, argv); err != nil {
+		return nil, err
+	}
+	c := n.command(ctx, argv)
+	select {
+	case n.slots <- struct{}{}:
+	case <-ctx.Done():
+		return nil, c.failed(-1, context.Cause(ctx))
+	case <-n.life.Done():
+		return nil, c.failed(-1, context.Cause(n.life))
+	}
+	c.free = context.AfterFunc(n.life, func() { c.stop(context.Cause(n.life)) })
+	if !n.enlist(c) {
+		c.stop(errClosed)
+	}
+	err := context.Cause(c.ctx)
+	if err != nil {
+		err = c.failed(-1, err)
+	} else {
+		err = c.begin(to(c))
+	}
+	if err != nil {
+		c.release()
+		return nil, err
+	}
+	return c, nil
+}
+
+// begin starts the exec, waits until its shell says that it is there, and hands
+// over the arguments: so that whatever fails before has changed nothing.
+func (c *podCommand) begin(to io.Writer) error {
+	word := rand.Text()
+	c.out = newPodOutput(word, to)
+	var stdin *io.PipeReader
+	stdin, c.in = io.Pipe()
+	var stream context.Context
+	stream, c.cut = context.WithCancel(context.WithoutCancel(c.ctx))
+	go func() {
+		c.exit = c.n.api.exec(stream, c.n.pod, c.n.shell(), remotecommand.StreamOptions{Stdin: stdin, Stdout: c.out, Stderr: c.err})
+		_ = c.in.Close()
+		close(c.done)
+	}()
+	select {
+	case line := <-c.out.greeted:
+		group, ok := strings.CutPrefix(line, "certrot-exec ")
+		if !ok || !isNumber(group) {
+			return c.failed(-1, fmt.Errorf("pod %s: the shell in container %s begins with %.80q, and not as it should", c.n.pod, c.n.pod.container, line))
+		}
+		c.group = group
+	case <-c.done:
+		return c.neverRan()
+	case <-c.ctx.Done():
+		return c.failed(-1, context.Cause(c.ctx))
+	}
+	c.sent = true
+	wrote := make(chan struct{})
+	go func() {
+		defer close(wrote)
+		_, _ = c.in.Write(podArguments(word, c.argv)) // what goes wrong here ends the stream
+	}()
+	select {
+	case <-wrote:
+	case <-c.done:
+	case <-c.ctx.Done():
+	}
+	return nil
+}
+
+// podArguments are what podexec.sh reads.
+func podArguments(word string, argv []string) []byte {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "%s\n%d\n", word, len(argv))
+	for _, arg := range argv {
+		for _, c := range []byte(arg) {
+			if ' ' <= c && c < 0x7f && c != '\\' {
+				b.WriteByte(c)
+			} else {
+				fmt.Fprintf(&b, `\0%03o`, c)
+			}
+		}
+		b.WriteByte('\n')
+	}
+	return b.Bytes()
+}
+
+// wait waits until the command has ended, or has been killed.
+func (c *podCommand) wait() {
+	defer c.quiet()
+	select {
+	case <-c.out.ended:
+		select {
+		case <-c.done:
+		case <-time.After(endGrace):
+			c.cut()
+			<-c.done
+		}
+	case <-c.done:
+	case <-c.ctx.Done():
+		c.kill()
+	}
+}
+
+// kill ends the command with all its children, by an exec of its own: nothing
+// happens to a command when its stream ends.
+func (c *podCommand) kill() {
+	c.killed.Do(func() {
+		defer func() {
+			c.cut()
+			<-c.done
+		}()
+		select {
+		case <-c.out.ended:
+			return
+		case <-c.done:
+			return
+		default:
+		}
+		if c.beside {
+			return
+		}
+		if c.left = c.killFromBeside(); c.left == nil {
+			select {
+			case <-c.done:
+			case <-time.After(killGrace):
+			}
+		}
+	})
+}
+
+func (c *podCommand) killFromBeside() error {
+	if c.group == "0" {
+		return errors.New("it has no process group of its own")
+	}
+	ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(c.ctx), killLimit, fmt.Errorf("no answer within %s", killLimit))
+	defer cancel()
+	k := c.n.command(ctx, []string{"sh", "-c", killScript, "sh", c.group})
+	k.beside = true
+	defer k.release()
+	if err := k.begin(io.Discard); err != nil {
+		return err
+	}
+	_ = k.in.Close()
+	k.wait()
+	err := k.outcome()
+	var run *RunError
+	if errors.As(err, &run) && run.Inner == nil {
+		return nil // it had ended by itself
+	}
+	return err
+}
+
+// outcome says how the command ended; nil is a success that was seen. What the
+// API says of an exec is no such thing: one whose kubelet restarts ends with 0.
+func (c *podCommand) outcome() error {
+	if c.ctx.Err() != nil {
+		c.kill() // waits for it, if it is on the way
+		e := c.failed(-1, fmt.Errorf("%w: %w", context.Cause(c.ctx), ErrUnknownOutcome))
+		if c.left != nil {
+			e.Inner = fmt.Errorf("%w; it may still run there, in process group %s: %w", e.Inner, c.group, c.left)
+		}
+		return e
+	}
+	select {
+	case <-c.out.ended:
+	default:
+		return c.failed(-1, fmt.Errorf("%w (%w)", ErrUnknownOutcome, c.n.lost(c.ctx, c.exit)))
+	}
+	if c.out.status != 0 {
+		return c.failed(c.out.status, nil)
+	}
+	return nil
+}
+
+// neverRan is the end of an exec in which no shell came up.
+func (c *podCommand) neverRan() error {
+	var exit exec.CodeExitError
+	switch {
+	case c.exit == nil:
+		return c.failed(-1, fmt.Errorf("pod %s: the exec ended well without having run anything", c.n.pod))
+	case errors.As(c.exit, &exit):
+		return c.failed(-1, &noShellError{c.n.pod, Quote(c.n.shell()[:2]...), exit.Code})
+	}
+	return c.failed(-1, c.n.explain(c.exit))
+}
+
+// noShellError is an exec that found nothing to run.
+type noShellError struct {
+	pod   podRef
+	tried string
+	code  int
+}
+
+func (e *noShellError) Error() string {
+	return fmt.Sprintf("pod %s, container %s: %s ended with %d, and no shell came up", e.pod, e.pod.container, e.tried, e.code)
+}
+
+func (c *podCommand) failed(code int, why error) *RunError {
+	return &RunError{Node: c.n.name, Argv: c.argv, Output: c.err.Bytes(), Code: code, Inner: why}
+}
+
+// release gives back what the command holds.
+func (c *podCommand) release() {
+	c.once.Do(func() {
+		c.free()
+		c.stop(nil)
+		c.cut()
+		c.quiet()
+		if c.beside {
+			return
+		}
+		<-c.n.slots
+	})
+}

@@ -1,0 +1,90 @@
+package nodeexec
+
+import (
+	"bytes"
+	"io"
+	"strconv"
+	"strings"
+)
+
+// podOutput is what podexec.sh writes to stdout: a greeting, the command's own
+// output, and the line of its end. It passes on the output and takes the rest
+// off. It never fails to write, so that the end is read in any case.
+type podOutput struct {
+	to   io.Writer
+	mark []byte // how the last line begins
+
+	greeted chan string // gets the first line, once
+	ended   chan struct{}
+	status  int // once ended is closed: how the command ended
+
+	begun bool
+	held  []byte // may be a part of what is not to be passed on
+	over  bool
+}
+
+func newPodOutput(word string, to io.Writer) *podOutput {
+	return &podOutput{to: to, mark: []byte(word + " "), greeted: make(chan string, 1), ended: make(chan struct{})}
+}
+
+func (o *podOutput) Write(p []byte) (int, error) {
+	if o.over { // a child of the command that lives on, and has its stdout
+		return len(p), nil
+	}
+	o.held = append(o.held, p...)
+	if !o.begun && !o.greeting() {
+		return len(p), nil
+	}
+	if i := bytes.Index(o.held, o.mark); i >= 0 {
+		o.pass(i)
+		o.ending()
+		return len(p), nil
+	}
+	o.pass(len(o.held) - o.partial())
+	return len(p), nil
+}
+
+// greeting takes the first line off, if it is there.
+func (o *podOutput) greeting() bool {
+	const most = 1 << 10
+	line, rest, found := bytes.Cut(o.held, []byte("\n"))
+	if !found && len(o.held) < most {
+		return false
+	}
+	o.begun = true
+	o.greeted <- string(line[:min(len(line), most)])
+	o.held = rest
+	return true
+}
+
+// pass passes on the first n bytes that are held.
+func (o *podOutput) pass(n int) {
+	if n > 0 {
+		_, _ = o.to.Write(o.held[:n]) // whoever closed it wants no more
+	}
+	o.held = append(o.held[:0], o.held[n:]...)
+}
+
+// partial is how many bytes at the end may be the beginning of the mark.
+func (o *podOutput) partial() int {
+	for n := min(len(o.held), len(o.mark)-1); n > 0; n-- {
+		if bytes.HasSuffix(o.held, o.mark[:n]) {
+			return n
+		}
+	}
+	return 0
+}
+
+// ending reads the last line, if all of it is there.
+func (o *podOutput) ending() {
+	line, _, found := strings.Cut(string(o.held[len(o.mark):]), "\n")
+	status, err := strconv.ParseUint(line, 10, 8)
+	if !found && len(line) < 4 {
+		return
+	}
+	o.over = true
+	if found && err == nil {
+		o.status = int(status)
+		close(o.ended)
+	}
+}

@@ -1,0 +1,337 @@
+package nodeexec
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"os/user"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// hop is one SSH connection on the way to a node: the node's own, or that of a
+// jump host.
+type hop struct {
+	name    string   // as the cluster, the configuration or the user has it
+	hosts   []string // where it may be
+	user    string
+	port    int
+	keys    keyChoice
+	known   []string // known_hosts files of the user; the first gets new lines
+	global  []string // those of the administrator: read, never added to
+	timeout time.Duration
+}
+
+// keyChoice is which keys are offered to a hop.
+type keyChoice struct {
+	files []string
+	usual bool // files are those that everybody has; silence if they are missing
+	only  bool // no others, even if the agent has some
+}
+
+// knownAs is how a hop's key may be known: by the address dialled, and by the
+// name that led there, unless that is an alias of a shape that known_hosts could
+// take for something else.
+func (h hop) knownAs(addr string) []string {
+	byName := net.JoinHostPort(h.name, strconv.Itoa(h.port))
+	if byName == addr || strings.ContainsFunc(h.name, notInHost) {
+		return []string{addr}
+	}
+	return []string{addr, byName}
+}
+
+const maxHops = 8
+
+// router makes hops of a configuration.
+type router struct {
+	s      *SSH
+	config userConfig
+	me     string
+}
+
+// route is the way to a node, jump hosts first.
+func (s *SSH) route(ctx context.Context, node string) ([]hop, error) {
+	if node == "" || node[0] == '-' || strings.ContainsFunc(node, notInHost) {
+		return nil, fmt.Errorf("%q is no name of a node", node)
+	}
+	r := router{s: s, me: os.Getenv("USER")}
+	if u, err := user.Current(); err == nil {
+		r.me = u.Username[strings.LastIndexByte(u.Username, '\\')+1:] // DOMAIN\user
+	}
+	var err error
+	if r.config, err = s.readConfig(); err != nil {
+		return nil, err
+	}
+	given, listed := s.Inventory[node]
+	names := []string{node}
+	var hosts []string
+	if _, alias := r.config.first(names, "hostname"); listed {
+		hosts = []string{given.Host}
+	} else if alias == nil && s.Addresses != nil {
+		if hosts, err = s.Addresses(ctx, node); err != nil {
+			return nil, fmt.Errorf("address of node %s: %w; it can be given in an inventory file", node, err)
+		}
+	}
+	if len(hosts) > 0 && hosts[0] != node {
+		names = append(names, hosts[0])
+	}
+	if given.User == "" {
+		given.User = s.User
+	}
+	return r.to(names, hosts, given, "core", 0)
+}
+
+func (s *SSH) readConfig() (userConfig, error) {
+	switch s.Config {
+	case "none":
+		return userConfig{}, nil
+	case "":
+		if s.Home == "" {
+			return userConfig{}, nil
+		}
+		var both userConfig // the first value wins, so the user's comes first
+		for _, path := range []string{filepath.Join(s.Home, ".ssh", "config"), s.SystemConfig} {
+			if path == "" {
+				continue
+			}
+			c, err := readConfig(path, s.Home, s.noticeText)
+			if err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return both, err
+			}
+			both.items = append(both.items, c.items...)
+		}
+		return both, nil
+	}
+	return readConfig(s.Config, s.Home, s.noticeText)
+}
+
+func (s *SSH) noticeText(text string) { s.notice("%s", text) }
+
+// to is the way to one host, of which hosts and given are known beforehand.
+func (r router) to(names, hosts []string, given Address, defaultUser string, depth int) ([]hop, error) {
+	if depth > maxHops {
+		return nil, fmt.Errorf("ProxyJump: more than %d hops to %s; do two hosts name each other?", maxHops, names[0])
+	}
+	h, err := r.hop(names, hosts, given, defaultUser)
+	if err != nil {
+		return nil, fmt.Errorf("ssh configuration for %s: %w", names[0], err)
+	}
+	before, err := r.jumps(names, h, depth)
+	if err != nil {
+		return nil, err
+	}
+	return append(before, h), nil
+}
+
+// jumps are the hops before one. Of a list of jump hosts, only the first goes by
+// its own ProxyJump: the others are reached through the one before.
+func (r router) jumps(names []string, h hop, depth int) ([]hop, error) {
+	key, args := r.config.first(names, "proxyjump", "proxycommand")
+	if key == "" || args[0] == "none" {
+		return nil, nil
+	}
+	if key == "proxycommand" {
+		return nil, fmt.Errorf("ssh configuration for %s: ProxyCommand %s: not supported, because it would run a program of its own choice here; "+
+			"use ProxyJump (ssh -J), or give certrot a configuration that does", h.name, strings.Join(args, " "))
+	}
+	var way []hop
+	for i, spec := range strings.Split(args[0], ",") {
+		spec, err := r.expand("ProxyJump", spec, h)
+		if err != nil {
+			return nil, err
+		}
+		host, at, err := parseJump(spec)
+		if err != nil {
+			return nil, fmt.Errorf("ssh configuration for %s: ProxyJump %s: %w", h.name, args[0], err)
+		}
+		var next []hop
+		if i == 0 {
+			next, err = r.to([]string{host}, nil, at, r.me, depth+1)
+		} else {
+			var one hop
+			one, err = r.hop([]string{host}, nil, at, r.me)
+			next = []hop{one}
+		}
+		if err != nil {
+			return nil, fmt.Errorf("jump host %s: %w", host, err)
+		}
+		way = append(way, next...)
+	}
+	return way, nil
+}
+
+// parseJump reads [user@]host[:port], or the same as an ssh:// URL.
+func parseJump(spec string) (host string, at Address, err error) {
+	spec = strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(spec), "ssh://"), "/")
+	if i := strings.LastIndexByte(spec, '@'); i >= 0 {
+		at.User, spec = spec[:i], spec[i+1:]
+	}
+	host = spec
+	if h, p, err := net.SplitHostPort(spec); err == nil {
+		n, err := strconv.ParseUint(p, 10, 16)
+		if err != nil || n == 0 {
+			return "", at, fmt.Errorf("%q is no port", p)
+		}
+		host, at.Port = h, int(n)
+	}
+	host = strings.Trim(host, "[]")
+	if host == "" {
+		return "", at, errors.New("a host is missing")
+	}
+	return host, at, nil
+}
+
+// hop collects what is configured for one host.
+func (r router) hop(names, hosts []string, given Address, defaultUser string) (hop, error) {
+	h := hop{name: names[0], hosts: hosts, user: given.User, port: given.Port, timeout: r.s.Limits.Connect}
+	if len(h.hosts) == 0 {
+		h.hosts = []string{names[0]}
+		if _, args := r.config.first(names, "hostname"); args != nil {
+			alias, err := r.expand("HostName", args[0], hop{name: names[0], hosts: h.hosts})
+			if err != nil {
+				return h, err
+			}
+			h.hosts = []string{alias}
+		}
+	}
+	for _, host := range h.hosts {
+		if host == "" || host[0] == '-' || strings.ContainsFunc(host, notInHost) {
+			return h, fmt.Errorf("%q is neither an IP address nor the name of a host", host)
+		}
+	}
+	if _, args := r.config.first(names, "user"); h.user == "" && args != nil {
+		h.user = args[0]
+	}
+	if h.user == "" {
+		h.user = defaultUser
+	}
+	if _, args := r.config.first(names, "port"); h.port == 0 && args != nil {
+		n, err := strconv.ParseUint(args[0], 10, 16)
+		if err != nil || n == 0 {
+			return h, fmt.Errorf("Port %s is no port", args[0]) //nolint:staticcheck // the keyword is spelled so
+		}
+		h.port = int(n)
+	}
+	if h.port == 0 {
+		h.port = 22
+	}
+	if err := r.timeout(names, &h); err != nil {
+		return h, err
+	}
+	return h, r.files(names, &h)
+}
+
+func (r router) timeout(names []string, h *hop) error {
+	if h.timeout > 0 {
+		return nil
+	}
+	h.timeout = defaultConnect
+	_, args := r.config.first(names, "connecttimeout")
+	if args == nil || args[0] == "none" {
+		return nil
+	}
+	text := args[0]
+	if isNumber(text) {
+		text += "s"
+	}
+	d, err := time.ParseDuration(strings.ToLower(text))
+	if err != nil || d <= 0 {
+		return fmt.Errorf("ConnectTimeout %s is no number of seconds", args[0])
+	}
+	h.timeout = d
+	return nil
+}
+
+// files finds the key files and known_hosts files for a hop.
+func (r router) files(names []string, h *hop) error {
+	for _, f := range append(append([]string{}, r.s.Keys.Files...), r.config.all(names, "identityfile")...) {
+		if f == "none" {
+			continue
+		}
+		f, err := r.expand("IdentityFile", f, *h)
+		if err != nil {
+			return err
+		}
+		h.keys.files = append(h.keys.files, f)
+	}
+	if len(h.keys.files) == 0 && r.s.Home != "" {
+		h.keys.usual = true
+		for _, f := range []string{"id_ed25519", "id_ecdsa", "id_rsa"} {
+			h.keys.files = append(h.keys.files, filepath.Join(r.s.Home, ".ssh", f))
+		}
+	}
+	_, only := r.config.first(names, "identitiesonly")
+	h.keys.only = only != nil && only[0] == "yes"
+
+	if _, strict := r.config.first(names, "stricthostkeychecking"); strict != nil && strict[0] != "yes" && strict[0] != "ask" {
+		r.s.notice("%s: StrictHostKeyChecking %s is ignored: host keys are always checked", h.name, strict[0])
+	}
+	if len(r.s.HostKeys.Files) > 0 {
+		h.known = r.s.HostKeys.Files
+		return nil
+	}
+	_, files := r.config.first(names, "userknownhostsfile")
+	if files == nil && r.s.Home != "" {
+		files = []string{"~/.ssh/known_hosts", "~/.ssh/known_hosts2"}
+	}
+	for _, f := range files {
+		if f == "none" {
+			continue
+		}
+		f, err := r.expand("UserKnownHostsFile", f, *h)
+		if err != nil {
+			return err
+		}
+		h.known = append(h.known, f)
+	}
+	if _, h.global = r.config.first(names, "globalknownhostsfile"); h.global == nil {
+		h.global = []string{globalKnownHosts}
+	}
+	return nil
+}
+
+// expand replaces ~/ and the tokens of ssh_config(5) that are known here.
+func (r router) expand(keyword, value string, h hop) (string, error) {
+	if rest, ok := strings.CutPrefix(value, "~/"); ok {
+		if r.s.Home == "" {
+			return "", fmt.Errorf("%s %s: the home folder is not known", keyword, value)
+		}
+		value = filepath.Join(r.s.Home, rest)
+	}
+	var b strings.Builder
+	for i := 0; i < len(value); i++ {
+		if value[i] != '%' {
+			b.WriteByte(value[i])
+			continue
+		}
+		i++
+		token := byte(0)
+		if i < len(value) {
+			token = value[i]
+		}
+		switch token {
+		case '%':
+			b.WriteByte('%')
+		case 'd':
+			b.WriteString(r.s.Home)
+		case 'h':
+			b.WriteString(h.hosts[0])
+		case 'n':
+			b.WriteString(h.name)
+		case 'p':
+			b.WriteString(strconv.Itoa(h.port))
+		case 'r':
+			b.WriteString(h.user)
+		case 'u':
+			b.WriteString(r.me)
+		default:
+			return "", fmt.Errorf("%s %s: of the tokens, only %%%%, %%d, %%h, %%n, %%p, %%r and %%u are known", keyword, value)
+		}
+	}
+	return b.String(), nil
+}
