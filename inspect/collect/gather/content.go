@@ -1,0 +1,261 @@
+package gather
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+)
+
+// draft is a content while it is being parsed.
+type draft struct {
+	size   int64
+	begun  map[string]bool // "content", "more public", "more binary"
+	blocks []block
+	keys   []Key
+	notes  []Note
+	text   bool // the one segment is the whole text, redacted
+	public pki.Fingerprint
+}
+
+// block is a piece of the file, in the order of the file.
+type block struct {
+	offset, length int64
+	data           []byte // nil for what stayed on the node
+	kind, trouble  string // of what stayed there
+}
+
+func (p *parser) draft(id pki.Fingerprint) *draft {
+	d := p.drafts[id]
+	if d == nil {
+		d = &draft{size: p.sizes[id], begun: map[string]bool{}}
+		p.drafts[id] = d
+	}
+	return d
+}
+
+// begin starts the lines about one content.
+func (p *parser) begin(word, rest string) error {
+	sum, topic, _ := strings.Cut(rest, " ")
+	var id pki.Fingerprint
+	if err := id.UnmarshalText([]byte(sum)); err != nil {
+		return err
+	}
+	if _, ok := p.sizes[id]; !ok {
+		return errors.New("content of no file")
+	}
+	d := p.draft(id)
+	if word = strings.TrimSpace(word + " " + topic); d.begun[word] {
+		return errors.New("the same content twice")
+	}
+	d.begun[word] = true
+	p.now = d
+	return nil
+}
+
+func (d *draft) line(word, rest string) error {
+	part := strings.SplitN(rest, " ", 4)
+	switch word {
+	case "note":
+		text, err := unescape(strings.TrimPrefix(rest[len(part[0]):], " "))
+		if part[0] == "redacted" {
+			d.text = true
+			return err
+		}
+		d.notes = append(d.notes, Note{part[0], text})
+		return err
+	case "spki":
+		return d.public.UnmarshalText([]byte(rest))
+	}
+	if len(part) < 3 {
+		return fmt.Errorf("%q lacks fields", word)
+	}
+	b, err := d.place(part[0], part[1])
+	if err != nil {
+		return err
+	}
+	switch {
+	case word == "seg":
+		text, err := unescape(strings.Join(part[2:], " "))
+		if err != nil {
+			return err
+		}
+		if int64(len(text)) != b.length {
+			return fmt.Errorf("segment of %d bytes says that it has %d", len(text), b.length)
+		}
+		b.data = []byte(text)
+	case len(part) < 4:
+		return fmt.Errorf("%q lacks fields", word)
+	case word == "key":
+		kind, err := field(part[3])
+		if err != nil {
+			return err
+		}
+		d.keys = append(d.keys, Key{Type: kind, Offset: b.offset, Length: b.length, Encrypted: part[2] == "1"})
+		b.kind = kind
+	default:
+		if b.kind, err = field(part[2]); err != nil {
+			return err
+		}
+		if b.trouble, err = unescape(part[3]); err != nil {
+			return err
+		}
+	}
+	d.blocks = append(d.blocks, b)
+	return nil
+}
+
+func (d *draft) place(offset, length string) (block, error) {
+	o, err1 := strconv.ParseInt(offset, 10, 64)
+	n, err2 := strconv.ParseInt(length, 10, 64)
+	if err1 != nil || err2 != nil || o < 0 || n < 0 || o > d.size || n > d.size-o {
+		return block{}, fmt.Errorf("bytes %.20s to +%.20s are not in a file of %d", offset, length, d.size)
+	}
+	return block{offset: o, length: n}, nil
+}
+
+func (d *draft) finish(sc *pki.Scanner) (*Content, error) {
+	slices.SortStableFunc(d.blocks, func(a, b block) int { return int(min(max(a.offset-b.offset, -1), 1)) })
+	for i := 1; i < len(d.blocks); i++ {
+		if before := d.blocks[i-1]; before.offset+before.length > d.blocks[i].offset {
+			return nil, errors.New("segments overlap")
+		}
+	}
+	c := &Content{Keys: d.keys, Notes: d.notes}
+	if d.text {
+		if len(d.blocks) == 1 && d.blocks[0].length == d.size {
+			c.Text = d.blocks[0].data
+		} else if len(d.blocks) > 0 { // omitted for want of room
+			return nil, errors.New("a redacted text that is not all of the file")
+		}
+		c.Found = sc.Scan(c.Text)
+		return c, nil
+	}
+	if len(c.Keys) > 0 && !c.Keys[0].Encrypted {
+		c.Keys[0].Public = d.public
+	}
+	c.Found = d.found(sc, c.Keys)
+	return c, nil
+}
+
+// found scans the pieces that came, and adds what is known of those that
+// stayed.
+func (d *draft) found(sc *pki.Scanner, keys []Key) []pki.Found {
+	found := slices.Clone(sc.Scan(d.layout()))
+	extra := pki.Content{}
+	for i, b := range d.blocks {
+		if b.trouble != "" && speaksOfCertificates(b.kind) {
+			extra.Bad = append(extra.Bad, pki.BadBlock{Index: i, Type: b.kind, Reason: b.trouble})
+		}
+	}
+	for _, k := range keys {
+		extra.Keys = append(extra.Keys, pki.Key{SPKI: k.Public, Algorithm: algorithm(k), Encrypted: k.Encrypted})
+	}
+	if extra.Empty() {
+		return found
+	}
+	i := slices.IndexFunc(found, func(f pki.Found) bool { return f.Field == "" })
+	if i < 0 {
+		return append([]pki.Found{{Content: &extra}}, found...)
+	}
+	// what the scanner returns is shared
+	merged := *found[i].Content
+	merged.Keys = slices.Concat(merged.Keys, extra.Keys)
+	merged.Bad = slices.Concat(merged.Bad, extra.Bad)
+	found[i].Content = &merged
+	return found
+}
+
+func algorithm(k Key) string {
+	switch k.Type {
+	case "RSA PRIVATE KEY":
+		return "RSA"
+	case "EC PRIVATE KEY":
+		return "ECDSA"
+	}
+	return k.Type
+}
+
+func speaksOfCertificates(kind string) bool {
+	return strings.Contains(kind, "CERTIFICATE") || strings.Contains(kind, "CRL") || kind == "PKCS7" || kind == "CMS"
+}
+
+// layout puts the pieces where they stand in the file, as far as readers care:
+// whether something is before them in their line. What stayed on the node is a
+// comment, and a short one.
+func (d *draft) layout() []byte {
+	var b bytes.Buffer
+	end := int64(0)
+	for _, piece := range d.blocks {
+		switch piece.offset - end {
+		case 0:
+		case 1:
+			b.WriteByte('\n')
+		default:
+			b.WriteString("#\n")
+		}
+		if piece.data == nil {
+			b.WriteString("#")
+		}
+		b.Write(piece.data)
+		end = piece.offset + piece.length
+	}
+	return b.Bytes()
+}
+
+// fields splits a record into its fields.
+func fields(rest string) ([]string, error) {
+	if rest == "" {
+		return nil, nil
+	}
+	f := strings.Split(rest, " ")
+	for i := range f {
+		text, err := field(f[i])
+		if err != nil {
+			return nil, err
+		}
+		f[i] = text
+	}
+	return f, nil
+}
+
+// field undoes what the program does to one field: "-" is nothing.
+func field(s string) (string, error) {
+	if s == "-" {
+		return "", nil
+	}
+	return unescape(s)
+}
+
+// unescape undoes %XX.
+func unescape(s string) (string, error) {
+	for i := range len(s) {
+		if s[i] < ' ' || s[i] > '~' {
+			return "", errors.New("a byte that should have been escaped")
+		}
+	}
+	if strings.IndexByte(s, '%') < 0 {
+		return s, nil
+	}
+	out := make([]byte, 0, len(s))
+	for i := 0; i < len(s); i++ {
+		if s[i] != '%' {
+			out = append(out, s[i])
+			continue
+		}
+		if i+3 > len(s) {
+			return "", errors.New("an escape without its digits")
+		}
+		v, err := strconv.ParseUint(s[i+1:i+3], 16, 8)
+		if err != nil {
+			return "", errors.New("an escape without its digits")
+		}
+		out = append(out, byte(v))
+		i += 2
+	}
+	return string(out), nil
+}

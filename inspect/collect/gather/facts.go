@@ -1,0 +1,195 @@
+package gather
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+)
+
+// Snapshot returns what was read as facts about the node of this name.
+func (r Result) Snapshot(node string) inspect.Snapshot {
+	var s inspect.Snapshot
+	read := inspect.Read{What: "files", Where: "node/" + node}
+	hashed := 0
+	for _, f := range r.Files {
+		switch f.Kind {
+		case KindRead:
+			read.Objects++
+		case KindHashed:
+			hashed++
+		}
+	}
+	if hashed > 0 {
+		read.Note = fmt.Sprintf("%d files of the system's trust stores are hashed, not read", hashed)
+	}
+	for _, f := range r.Files {
+		content := f.Content
+		if f.Kind == KindLink { // readers name the link
+			if target, ok := r.at(f.Target.Path); ok {
+				content = target.Content
+			}
+		}
+		if content == nil {
+			continue
+		}
+		for _, found := range content.Found {
+			at := pki.Location{Kind: pki.KindFile, Node: node, Path: f.Path, Field: found.Field}
+			s.Bundles = append(s.Bundles, inspect.Bundle{At: at, Content: found.Content})
+		}
+	}
+	s.Nodes = []inspect.Node{r.node(node)}
+	s.Reads = []inspect.Read{read}
+	for _, g := range r.Gaps {
+		g.What = "node/" + node
+		s.Gaps = append(s.Gaps, g)
+	}
+	s.Sort()
+	return s
+}
+
+// node returns what is known of the node beside its certificates.
+func (r Result) node(name string) inspect.Node {
+	n := inspect.Node{Name: name, Clock: inspect.Clock{Before: r.Node.Clock.Before, After: r.Node.Clock.After}}
+	for _, u := range r.Node.Units {
+		if u.Name == "kubelet.service" && u.Loaded {
+			n.Kubelet.Active, n.Kubelet.Sub, n.Kubelet.Started = u.Active, u.Sub, u.Started
+		}
+	}
+	r.configured(&n.Kubelet)
+	for _, f := range r.Files {
+		file := inspect.NodeFile{
+			Path: f.Path, Mode: f.Meta.Mode, UID: f.Meta.Owner.UID, GID: f.Meta.Owner.GID, Label: f.Meta.Label,
+			Size: f.Meta.Size, Modified: f.Meta.ModTime, SHA256: f.SHA256, Link: f.Target.Text, Target: f.Target.Path,
+		}
+		switch {
+		case f.Kind == KindLink:
+			n.Files = append(n.Files, file)
+			continue
+		case f.Kind != KindRead || f.Content == nil:
+			continue
+		}
+		doc, isConfig := f.Content.document()
+		if isConfig {
+			k, secret := doc.kubeconfig(f)
+			n.Kubeconfigs = append(n.Kubeconfigs, k)
+			file.Secret = secret
+		}
+		file.Secret = file.Secret || len(f.Content.Keys) > 0 || slices.ContainsFunc(f.Content.Found, func(x pki.Found) bool { return len(x.Content.Keys) > 0 })
+		if file.Secret || isConfig || len(f.Content.Found) > 0 {
+			n.Files = append(n.Files, file)
+		}
+	}
+	return n
+}
+
+// document is as much of a kubeconfig as says how it is put together. Secrets
+// are there as runs of x.
+type document struct {
+	problem string
+	Current string `yaml:"current-context"`
+	Kind    string `yaml:"kind"`
+
+	Clusters []struct {
+		Name    string `yaml:"name"`
+		Cluster struct {
+			Server   string `yaml:"server"`
+			File     string `yaml:"certificate-authority"`
+			Data     string `yaml:"certificate-authority-data"`
+			Insecure bool   `yaml:"insecure-skip-tls-verify"`
+		} `yaml:"cluster"`
+	} `yaml:"clusters"`
+	Contexts []struct {
+		Name    string `yaml:"name"`
+		Context struct {
+			Cluster string `yaml:"cluster"`
+		} `yaml:"context"`
+	} `yaml:"contexts"`
+	Users []struct {
+		User map[string]yaml.Node `yaml:"user"`
+	} `yaml:"users"`
+}
+
+// document reads a content as kubeconfig; false where it is none.
+func (c *Content) document() (document, bool) {
+	var d document
+	if c.Text == nil {
+		return d, false
+	}
+	if err := yaml.Unmarshal(c.Text, &d); err != nil {
+		if !strings.Contains(string(c.Text), "clusters") {
+			return d, false
+		}
+		return document{problem: "it can't be read as a kubeconfig: " + strings.TrimPrefix(err.Error(), "yaml: ")}, true
+	}
+	return d, d.Kind != "KubeletConfiguration" && (d.Kind == "Config" || d.Clusters != nil || d.Users != nil)
+}
+
+// kubeconfig returns the shape, and whether there is something in it that
+// nobody else may read.
+func (d document) kubeconfig(f File) (k inspect.Kubeconfig, secret bool) {
+	k = inspect.Kubeconfig{Path: f.Path, Problem: d.problem, Users: len(d.Users)}
+	for i, c := range d.Clusters {
+		k.Clusters = append(k.Clusters, inspect.KubeconfigCluster{
+			Name: c.Name, Server: c.Cluster.Server, CAFile: c.Cluster.File, CAData: c.Cluster.Data != "",
+			Field: fmt.Sprintf("clusters[%d].cluster.certificate-authority-data", i), Insecure: c.Cluster.Insecure,
+		})
+	}
+	for _, c := range d.Contexts {
+		if c.Name == d.Current {
+			k.Current = c.Context.Cluster
+		}
+	}
+	for _, u := range d.Users {
+		for _, field := range []string{"token", "password", "client-key-data"} {
+			if value, ok := u.User[field]; ok && value.Value != "" {
+				secret = true
+			}
+		}
+	}
+	return k, secret || d.problem != ""
+}
+
+// configured reads the kubelet's flags and the configuration file they name.
+func (r Result) configured(k *inspect.Kubelet) {
+	at := "/var/lib/kubelet/config.yaml" // kubeadm's; OpenShift's is always named
+	for _, f := range r.Node.Flags {
+		switch {
+		case !f.Shown:
+		case f.Name == "config":
+			at = f.Value
+		case f.Name == "bootstrap-kubeconfig":
+			k.BootstrapConfig = f.Value
+		case f.Name == "kubeconfig":
+			k.Kubeconfig = f.Value
+		}
+	}
+	f, ok := r.File(at)
+	if !ok || f.Content == nil || f.Content.Text == nil {
+		return
+	}
+	var c struct {
+		Rotate         *bool `yaml:"rotateCertificates"`
+		Bootstrap      *bool `yaml:"serverTLSBootstrap"`
+		Authentication struct {
+			X509 struct {
+				File string `yaml:"clientCAFile"`
+			} `yaml:"x509"`
+			Anonymous struct {
+				Enabled *bool `yaml:"enabled"`
+			} `yaml:"anonymous"`
+		} `yaml:"authentication"`
+		Authorization struct {
+			Mode string `yaml:"mode"`
+		} `yaml:"authorization"`
+	}
+	if err := yaml.Unmarshal(f.Content.Text, &c); err != nil {
+		return // its certificates are found all the same; a value that is not told is not judged
+	}
+	k.RotateCertificates, k.ServerTLSBootstrap = c.Rotate, c.Bootstrap
+	k.ClientCAFile, k.Anonymous, k.Authorization = c.Authentication.X509.File, c.Authentication.Anonymous.Enabled, c.Authorization.Mode
+}

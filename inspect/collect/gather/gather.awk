@@ -1,0 +1,470 @@
+# The reading half of the gather program (gather.sh is the other one). It is
+# what decides which bytes of a file leave the node, by one rule: a byte leaves
+# only if it belongs to something that was recognised as harmless. All else is
+# counted, named or overwritten with x, never copied.
+#
+# POSIX awk only: gawk, mawk and busybox awk run it. No apostrophe may occur in
+# this file, since gather.sh carries it between apostrophes.
+#
+# Arguments: a mode, then what that mode says below.
+
+BEGIN {
+	setup()
+	count = ARGC - 1
+	for (i = 1; i <= count; i++) args[i] = ARGV[i]
+	ARGC = 1 # names of files are no arguments of ours: getline reads standard input
+	if (args[1] == "files") files()
+	else if (args[1] == "der") der(args[2])
+	else if (args[1] == "flags") flags()
+	else if (args[1] == "pairs") pairs(args[2])
+	else if (args[1] == "names") names(args[2])
+	else if (args[1] == "limit") limit(args[2] + 0)
+	exit 0
+}
+
+function setup(   i, c, n, word) {
+	# Masks must have the length of what they cover, in bytes.
+	if (length("\303\244") != 2) exit 3
+	for (i = 1; i < 256; i++) {
+		c = sprintf("%c", i)
+		CH[i] = c
+		PCT[c] = sprintf("%%%02X", i)
+	}
+	for (i = 0; i < 256; i++) HEX[sprintf("%02x", i)] = i
+	ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+	for (i = 1; i <= 64; i++) B64[substr(ALPHABET, i, 1)] = i - 1
+	FILLER = "xxxxxxxxxxxxxxxx"
+	# "BEGIN CERTIFICATE" in base64, at each of its three alignments
+	RUN[1] = "QkVHSU4gQ0VSVElGSUNBVE"; RUN[2] = "JFR0lOIENFUlRJRklDQVRF"; RUN[3] = "CRUdJTiBDRVJUSUZJQ0FUR"
+	RUN32 = ""
+	for (i = 0; i < 32; i++) RUN32 = RUN32 "[A-Za-z0-9]"
+	n = split("PRIVATE KEY,RSA PRIVATE KEY,EC PRIVATE KEY,DSA PRIVATE KEY,ENCRYPTED PRIVATE KEY,OPENSSH PRIVATE KEY,PUBLIC KEY,RSA PUBLIC KEY,EC PARAMETERS,DH PARAMETERS,PKCS7,CMS,TRUSTED CERTIFICATE,CERTIFICATE,X509 CERTIFICATE,X509 CRL,CERTIFICATE REQUEST,NEW CERTIFICATE REQUEST", word, ",")
+	for (i = 1; i <= n; i++) LABEL[word[i]] = 1
+	allowed()
+}
+
+# allowed fills KEEP: the values that may leave, by the path that leads to them,
+# each with the shape that it must have; and KNOWN: the keys whose names may.
+function allowed(   i, n, word, pair) {
+	n = split(".apiVersion=name .kind=name .current-context=name" \
+		" .clusters[].name=name .clusters[].cluster.server=url .clusters[].cluster.proxy-url=url" \
+		" .clusters[].cluster.certificate-authority=path .clusters[].cluster.certificate-authority-data=cert" \
+		" .clusters[].cluster.tls-server-name=name .clusters[].cluster.insecure-skip-tls-verify=bool" \
+		" .clusters[].cluster.disable-compression=bool" \
+		" .contexts[].name=name .contexts[].context.cluster=name .contexts[].context.user=name" \
+		" .contexts[].context.namespace=name .users[].name=name .users[].user.client-certificate=path" \
+		" .users[].user.client-certificate-data=cert .users[].user.client-key=path .users[].user.tokenFile=path" \
+		" .rotateCertificates=bool .serverTLSBootstrap=bool .authentication.x509.clientCAFile=path" \
+		" .authentication.anonymous.enabled=bool .authentication.webhook.enabled=bool .authorization.mode=name" \
+		" .tlsCertFile=path .tlsPrivateKeyFile=path .tlsMinVersion=name" \
+		" .featureGates.RotateKubeletServerCertificate=bool", word, " ")
+	for (i = 1; i <= n; i++) {
+		split(word[i], pair, "=")
+		KEEP[pair[1]] = pair[2]
+	}
+	n = split("apiVersion kind current-context clusters name cluster server proxy-url certificate-authority certificate-authority-data tls-server-name insecure-skip-tls-verify disable-compression contexts context user namespace users client-certificate client-certificate-data client-key client-key-data token tokenFile username password as as-uid as-groups as-user-extra auth-provider config exec command args env value interactiveMode installHint provideClusterInfo extensions extension preferences colors rotateCertificates serverTLSBootstrap authentication x509 clientCAFile anonymous enabled webhook cacheTTL authorization mode tlsCertFile tlsPrivateKeyFile tlsMinVersion tlsCipherSuites featureGates RotateKubeletServerCertificate", word, " ")
+	for (i = 1; i <= n; i++) KNOWN[word[i]] = 1
+	# values of the kubelet flags that may leave
+	n = split("config=path config-dir=path kubeconfig=path bootstrap-kubeconfig=path cert-dir=path client-ca-file=path tls-cert-file=path tls-private-key-file=path root-dir=path node-ip=name hostname-override=name rotate-certificates=bool rotate-server-certificates=bool authorization-mode=name authentication-token-webhook=bool anonymous-auth=bool tls-min-version=name v=name", word, " ")
+	for (i = 1; i <= n; i++) {
+		split(word[i], pair, "=")
+		FLAG[pair[1]] = pair[2]
+	}
+}
+
+# ---- text -------------------------------------------------------------------
+
+# x is the mask for n bytes.
+function x(n) {
+	if (n <= 0) return ""
+	while (length(FILLER) < n) FILLER = FILLER FILLER
+	return substr(FILLER, 1, n)
+}
+
+# esc writes everything but printable ASCII as %XX.
+function esc(s,   i, c, out) {
+	if (s !~ /[^ -~]|%/) return s
+	gsub(/%/, "%25", s)
+	gsub(/\n/, "%0A", s)
+	gsub(/\r/, "%0D", s)
+	gsub(/\t/, "%09", s)
+	if (s !~ /[^ -~]/) return s
+	out = ""
+	for (i = 1; i <= length(s); i++) {
+		c = substr(s, i, 1)
+		out = out ((c ~ /[ -~]/) ? c : PCT[c])
+	}
+	return out
+}
+
+# field is esc for one field of a record.
+function field(s) {
+	if (s == "") return "-"
+	if (s == "-") return "%2D"
+	s = esc(s)
+	gsub(/ /, "%20", s)
+	return s
+}
+
+# ---- files ------------------------------------------------------------------
+
+# files reads, on standard input, the line "STRIP BUDGET", a line for each file
+# (letter, then what stat said), and a checksum for each file to be read or
+# hashed. The arguments are the names, each with STRIP bytes of prefix; for
+# links, followed by the target as it is written and as it was resolved.
+function files(   line, part, strip, n, i, a, plan, sum) {
+	getline line
+	split(line, part, " ")
+	strip = part[1]
+	BUDGET = part[2] + 0
+	n = part[3] + 0
+	for (i = 1; i <= n; i++) getline plan[i]
+	KEYED = ""
+	BINARY = ""
+	a = 2
+	for (i = 1; i <= n; i++) {
+		sum = ""
+		if (plan[i] ~ /^[RH] /) {
+			getline sum
+			sum = checksum(sum)
+			if (sum == "") exit 4
+		}
+		split(plan[i], part, " ")
+		NAME = args[a++]
+		LINK = RESOLVED = ""
+		if (part[1] == "L") {
+			LINK = substr(args[a++], 2)
+			RESOLVED = args[a++]
+		}
+		# letter mode uid gid user group size mtime ctime inode dev label sha link resolved path
+		print "file " part[1] " " part[7] " " part[8] " " part[9] " " part[10] " " part[11] " " part[2] " " part[3] " " part[4] " " part[5] " " part[6] " " (part[12] == "?" || part[12] == "C" ? "-" : field(part[12])) " " field(sum) " " field(LINK) " " field(RESOLVED) " " field(substr(NAME, strip + 1))
+		if (part[1] == "R") {
+			print "content " sum
+			content(NAME, part[2] + 0, i)
+		}
+	}
+	print "keyed" KEYED
+	print "binary" BINARY
+}
+
+# checksum takes the sum from a line as sha256sum, shasum and openssl write it.
+function checksum(line) {
+	sub(/^\\/, "", line)
+	line = substr(line, 1, 64)
+	return length(line) == 64 && line !~ /[^0-9a-f]/ ? line : ""
+}
+
+function note(code, text) { print "note " code " " esc(text) }
+
+# segment sends bytes of the file, already escaped.
+function segment(offset, len, escaped) {
+	BUDGET -= length(escaped)
+	if (BUDGET < 0) note("omitted", "no room left in the output")
+	else print "seg " offset " " len " " escaped
+}
+
+function content(name, size, index_in_chunk,   trouble, kube) {
+	DECODED = 0
+	trouble = slurp(name, size)
+	if (trouble == "binary") {
+		BINARY = BINARY " " index_in_chunk
+		return
+	}
+	if (trouble != "") {
+		note("unreadable", trouble)
+		return
+	}
+	kube = kubeish()
+	if (kube) {
+		if (redact()) {
+			whole(size)
+			overdone()
+			return
+		}
+		note("shape", WHY)
+	}
+	if (blocks()) KEYED = KEYED " " index_in_chunk
+	runs()
+	overdone()
+}
+
+function overdone() {
+	if (DECODED > 1000000) note("cut", "more base64 than is decoded")
+}
+
+# slurp reads the lines of a file into L[1..N]. A file whose bytes are not all
+# in its lines holds NUL bytes, or is being written. Not every awk keeps NUL, but
+# DER always holds other control characters too.
+function slurp(name, size,   line, r, total) {
+	split("", L)
+	N = total = 0
+	while ((r = (getline line < name)) > 0) {
+		L[++N] = line
+		if (N > 200000) {
+			close(name)
+			return "more than 200,000 lines"
+		}
+		if (N < 50 && line ~ /[\001-\010\016-\037\177]/) {
+			close(name)
+			return "binary"
+		}
+		total += length(line) + 1
+		if (total > size + 1) break
+	}
+	close(name)
+	if (r < 0) return "can not be opened or read"
+	TERMINATED = (total == size)
+	return total == size || total == size + 1 ? "" : "binary"
+}
+
+# ---- PEM blocks in text -----------------------------------------------------
+
+# blocks sends every block of a harmless kind, and says of all others what they
+# are, where and how long. It returns whether there was a private key.
+#
+# Readers differ in how tolerant they are, so this is: BEGIN may stand anywhere
+# in a line, and newlines be written as \n or %0A.
+function blocks(   i, p, offset, rest, b, e, label, keyed, records) {
+	keyed = records = 0
+	offset = 0 # of line i
+	i = p = 1
+	while (i <= N) {
+		rest = substr(L[i], p, 65536)
+		b = begins(rest)
+		if (!b && p + 65536 <= length(L[i])) { # a long line: a piece at a time
+			p += 65500
+			continue
+		}
+		if (!b) {
+			offset += length(L[i]) + 1
+			i++
+			p = 1
+			continue
+		}
+		p += b - 1
+		rest = substr(L[i], p + HEADLEN, 80)
+		gsub(/%20/, " ", rest)
+		e = index(rest, "-----")
+		label = substr(rest, 1, e - 1)
+		if (++records > 2000) {
+			note("cut", "more than 2000 blocks")
+			return keyed
+		}
+		if (!e || label !~ /^[A-Z0-9 ]+$/) {
+			p += HEADLEN
+			continue
+		}
+		block(i, p, label)
+		if (label ~ /PRIVATE KEY$/) {
+			keyed = 1
+			print "key " (offset + p - 1) " " BLEN " " (BBODY ~ /ENCRYPTED/ || label ~ /ENCRYPTED/) " " field(label in LABEL ? label : "PRIVATE KEY")
+		} else if (BOPEN) {
+			print "bad " (offset + p - 1) " " BLEN " " field(label in LABEL ? label : "unknown") " has no END line"
+		} else if (label in LABEL && (WHY = harmless(compact(BBODY), label)) == "") {
+			segment(offset + p - 1, BLEN, BESC)
+		} else {
+			print "bad " (offset + p - 1) " " BLEN " " field(label in LABEL ? label : "unknown") " " (label in LABEL ? WHY : "a kind of block that is not sent")
+		}
+		while (i < BLINE) offset += length(L[i++]) + 1
+		p = BNEXT
+	}
+	return keyed
+}
+
+# begins finds the next BEGIN, which may have %20 for its space.
+function begins(s,   k, kk) {
+	HEADLEN = 11
+	k = index(s, "-----BEGIN ")
+	kk = index(s, "-----BEGIN%20")
+	if (!kk || k && k < kk) return k
+	HEADLEN = 13
+	return kk
+}
+
+# block cuts the block that begins at position p of line i. BBODY is what stands
+# between BEGIN and END, BESC the whole of it, BLEN its length; BLINE and BNEXT
+# are where it stops. BOPEN says that it stops without END.
+function block(i, p, label,   cur, tag, k, b, t, head) {
+	tag = "-----END " label "-----"
+	cur = substr(L[i], p, 200000)
+	head = HEADLEN
+	t = index(substr(cur, head + 1), "-----") + head + 5 # behind the BEGIN line
+	BBODY = ""
+	BESC = esc(substr(cur, 1, t - 1))
+	BLEN = t - 1
+	BOPEN = 0
+	cur = substr(cur, t)
+	BNEXT = p + t - 1
+	for (BLINE = i; ; ) {
+		b = begins(cur)
+		k = endof(cur, tag)
+		if (k && (!b || k < b)) {
+			BBODY = BBODY substr(cur, 1, k - 1)
+			BESC = BESC esc(substr(cur, 1, k - 1 + TAGLEN))
+			BLEN += k - 1 + TAGLEN
+			BNEXT += k - 1 + TAGLEN
+			return
+		}
+		if (b || BLINE == N || length(BBODY) > 200000 || BLINE - i > 5000 || length(cur) > 190000) {
+			if (b) cur = substr(cur, 1, b - 1)
+			BOPEN = 1
+			BLEN += length(cur)
+			BNEXT += length(cur)
+			return
+		}
+		BBODY = BBODY cur "\n"
+		BESC = BESC esc(cur) "%0A"
+		BLEN += length(cur) + 1
+		cur = substr(L[++BLINE], 1, 200000)
+		BNEXT = 1
+	}
+}
+
+# endof finds the END line, also with %20 for its spaces.
+function endof(s, tag,   k) {
+	TAGLEN = length(tag)
+	if ((k = index(s, tag)) || !index(s, "-----END%20")) return k
+	gsub(/ /, "%20", tag)
+	TAGLEN = length(tag)
+	return index(s, tag)
+}
+
+# compact drops from the body of a block what is not base64, escapes undone; it
+# returns nothing if there is anything else in it.
+function compact(s) {
+	gsub(/\\+[nrt]/, "", s)
+	if (index(s, "%")) {
+		gsub(/%0[AaDd9]|%20/, "", s)
+		gsub(/%2[Bb]/, "+", s)
+		gsub(/%2[Ff]/, "/", s)
+		gsub(/%3[Dd]/, "=", s)
+	}
+	gsub(/[ \t\r\n]/, "", s)
+	return s ~ /^[A-Za-z0-9+\/]+=*$/ ? s : ""
+}
+
+# harmless tells whether base64 is the DER of what the label says, and of
+# nothing more. A key under the label of a certificate stays here.
+function harmless(s, label,   bytes, head, i, n) {
+	if (label ~ /PKCS7|CMS|TRUSTED|KEY|PARAMETERS/) return "a kind of block that is not sent"
+	if (s == "") return "is not base64"
+	n = length(s)
+	sub(/=+$/, "", s)
+	bytes = int(length(s) * 3 / 4)
+	split("", head)
+	for (i = 0; i < 6; i++) sixtet(s, i * 4 + 1, head, i * 3)
+	return shape(head, bytes)
+}
+
+function sixtet(s, at, head, to,   v) {
+	v = B64[substr(s, at, 1)] * 262144 + B64[substr(s, at + 1, 1)] * 4096 + B64[substr(s, at + 2, 1)] * 64 + B64[substr(s, at + 3, 1)]
+	head[to] = int(v / 65536)
+	head[to + 1] = int(v / 256) % 256
+	head[to + 2] = v % 256
+}
+
+# shape looks at the first bytes of DER. Certificates, requests and revocation
+# lists are a sequence that starts with a sequence that starts with a number, a
+# version or a sequence; private keys, PKCS#8, PKCS#12 and PKCS#7 are not.
+function shape(head, bytes,   i, len) {
+	if (head[0] != 48) return "does not start as DER does"
+	len = head[1]
+	i = 2
+	if (len == 129) { len = head[2]; i = 3 }
+	else if (len == 130) { len = head[2] * 256 + head[3]; i = 4 }
+	else if (len == 131) { len = (head[2] * 256 + head[3]) * 256 + head[4]; i = 5 }
+	else if (len > 127) return "has a length that DER does not have"
+	if (len + i != bytes) return "has " bytes " bytes where its DER says " (len + i)
+	if (head[i] != 48) return "is not the DER of a certificate"
+	i += head[i + 1] < 128 ? 2 : head[i + 1] - 126
+	return head[i] == 160 || head[i] == 2 || head[i] == 48 ? "" : "is not the DER of a certificate"
+}
+
+# ---- certificates in base64 -------------------------------------------------
+
+# runs sends stretches of base64 in text that decode to certificates, as in
+# MachineConfigs and manifests.
+function runs(   i, offset, line, p, k, kk, j, run, part, records) {
+	offset = records = 0
+	for (i = 1; i <= N; i++) {
+		line = L[i]
+		p = 0 # what is behind us
+		while (length(line) - p > 400) {
+			k = 0
+			part = substr(line, p + 1, 65536)
+			for (j = 1; j <= 3; j++) {
+				kk = index(part, RUN[j])
+				if (kk && (!k || kk < k)) k = kk
+			}
+			if (!k && p + 65536 < length(line)) { # a long line: a piece at a time
+				p += 65500
+				continue
+			}
+			if (!k) break
+			k += p
+			for (j = k; j > p + 1 && k - j < 4000 && substr(line, j - 1, 1) ~ /[A-Za-z0-9+\/]/; ) j--
+			if (++records > 2000 || DECODED > 1000000) {
+				if (records > 2000) note("cut", "more than 2000 pieces of base64")
+				return
+			}
+			match(substr(line, k, 1000000), /^[A-Za-z0-9+\/]+=?=?/)
+			run = substr(line, j, k - j + RLENGTH)
+			if (certificates(run)) segment(offset + j - 1, length(run), run)
+			p = k + RLENGTH - 1
+		}
+		offset += length(line) + 1
+	}
+}
+
+# certificates tells whether base64 decodes to PEM certificates and nothing
+# else: comments and blank lines beside them are all that is tolerated.
+function certificates(s,   i, j, n, v, line, a, b, c, k, byte) {
+	sub(/=+$/, "", s)
+	n = length(s)
+	DECODED += n # this is slow in some awks
+	if (n < 100 || n % 4 == 1 || DECODED > 1000000 || s ~ /[^A-Za-z0-9+\/]/) return 0
+	PEMIN = PEMCOUNT = 0
+	line = ""
+	for (i = 1; i <= n; i += 4) {
+		v = B64[substr(s, i, 1)] * 262144 + B64[substr(s, i + 1, 1)] * 4096 + B64[substr(s, i + 2, 1)] * 64 + B64[substr(s, i + 3, 1)]
+		a = int(v / 65536)
+		b = int(v / 256) % 256
+		c = v % 256
+		if (a > 31 && b > 31 && c > 31 && i + 3 <= n) {
+			line = line CH[a] CH[b] CH[c]
+		} else {
+			k = i + 3 <= n ? 3 : n - i # a last group of 2 or 3 characters is 1 or 2 bytes
+			for (j = 1; j <= k; j++) {
+				byte = j == 1 ? a : j == 2 ? b : c
+				if (byte == 10) {
+					if (!pemline(line)) return 0
+					line = ""
+				} else if (byte == 13 || byte == 9 || byte > 31) {
+					line = line CH[byte]
+				} else return 0
+			}
+		}
+		if (length(line) > 8192) return 0
+	}
+	return pemline(line) && !PEMIN && PEMCOUNT > 0
+}
+
+function pemline(line) {
+	sub(/[ \t\r]+$/, "", line)
+	if (PEMIN) {
+		if (line == "-----END CERTIFICATE-----") {
+			PEMIN = 0
+			PEMCOUNT++
+			return harmless(PEMBODY, "CERTIFICATE") == ""
+		}
+		if (line ~ /[^A-Za-z0-9+\/=]/) return 0
+		PEMBODY = PEMBODY line
+		return length(PEMBODY) < 200000
+	}
+	if (line == "-----BEGIN CERTIFICATE-----") {
+		PEMIN = 1
+		PEMBODY = ""
+		return 1
+	}
+	return line == "" || line ~ /^#[ -~]*$/ && length(line) < 120 && line !~ /BEGIN|KEY/ && line !~ RUN32
+}

@@ -1,0 +1,393 @@
+package gather
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+)
+
+func TestLargeFilesAreNotRead(t *testing.T) {
+	id := newIdentity()
+	root := newRoot(t)
+	tree(t, root, map[string]string{"/etc/kubernetes/ca.crt": string(id.ca.CertPEM), "/etc/kubernetes/big.kubeconfig": bootstrap(id.ca.CertPEM, strings.Repeat("secret", 900000)), "/etc/kubernetes/sparse.pem": ""})
+	if err := os.Truncate(root+"/etc/kubernetes/sparse.pem", 2<<30); err != nil {
+		t.Fatal(err)
+	}
+	inEveryShell(t, func(t *testing.T, w world) {
+		n, r := w.read(t, root, Options{})
+		for _, name := range []string{"/etc/kubernetes/big.kubeconfig", "/etc/kubernetes/sparse.pem"} {
+			f, ok := r.File(name)
+			if !ok || f.Kind != KindTooLarge || f.Meta.Size < 5<<20 || f.Content != nil {
+				t.Errorf("%s: %+v", name, f)
+			}
+		}
+		if len(r.Gaps) < 2 || len(n.raw) > 20000 {
+			t.Errorf("%d bytes, gaps %+v", len(n.raw), r.Gaps)
+		}
+	})
+}
+
+// many makes n small files of which every tenth is a certificate.
+func many(t *testing.T, n int) string {
+	t.Helper()
+	id := newIdentity()
+	root := newRoot(t)
+	files := map[string]string{}
+	for i := range n {
+		data := fmt.Sprintf("file %d\n", i)
+		if i%10 == 0 {
+			data = string(id.ca.CertPEM) + fmt.Sprintf("# %d\n", i)
+		}
+		files[fmt.Sprintf("/etc/kubernetes/many/%d/%d.crt", i/500, i)] = data
+	}
+	tree(t, root, files)
+	return root
+}
+
+func TestManyFiles(t *testing.T) {
+	if testing.Short() {
+		t.Skip("10,000 files take a while")
+	}
+	root := many(t, 10000)
+	somewhere(t, func(t *testing.T, w world) {
+		path, want := "/etc/kubernetes", 10000+22
+		if strings.HasPrefix(w.name, "busybox") { // a tenth, in the one that no node has
+			path, want = "/etc/kubernetes/many/[01]", 1000+2
+		}
+		o := Options{Only: true, Paths: []string{path}, Limits: Limits{Files: 20000, Time: 2 * time.Minute, Output: 8 << 20}}
+		n, r := w.read(t, root, o)
+		if len(r.Files) != want || len(r.Gaps) > 1 {
+			t.Errorf("%d files, gaps %+v", len(r.Files), r.Gaps)
+		}
+		t.Logf("%d files, %d bytes, %s", len(r.Files), len(n.raw), n.timed)
+		o.Limits.Files = 300
+		if _, r = w.read(t, root, o); len(r.Files) != 300 || !says(r, "largest number of files") {
+			t.Errorf("%d files, gaps %+v", len(r.Files), r.Gaps)
+		}
+	})
+}
+
+func says(r Result, reason string) bool {
+	for _, g := range r.Gaps {
+		if strings.Contains(g.Reason, reason) {
+			return true
+		}
+	}
+	return false
+}
+
+func TestOutputIsBounded(t *testing.T) {
+	root := many(t, 300)
+	somewhere(t, func(t *testing.T, w world) {
+		for _, limit := range []int64{4000, 60000} {
+			n, r := w.read(t, root, Options{Only: true, Paths: []string{"/etc/kubernetes"}, Limits: Limits{Output: limit}})
+			if int64(len(n.raw)) > limit+1000 {
+				t.Errorf("%d bytes, limit %d", len(n.raw), limit)
+			}
+			if !says(r, "no room left") {
+				t.Errorf("nothing says that %d bytes were too few: %+v", limit, r.Gaps)
+			}
+			for _, f := range r.Files {
+				if f.Kind == KindRead && len(f.Content.certs()) == 0 && strings.HasSuffix(f.Path, "0.crt") && len(f.Content.Notes) == 0 {
+					t.Errorf("%s: its certificate is missing, and nothing says so", f.Path)
+				}
+			}
+		}
+		_, r := w.read(t, root, Options{Only: true, Paths: []string{"/etc/kubernetes"}, Limits: Limits{Total: 5000, Depth: 2}})
+		if !says(r, "too deep") {
+			t.Errorf("gaps %+v", r.Gaps)
+		}
+		_, r = w.read(t, root, Options{Only: true, Paths: []string{"/etc/kubernetes"}, Limits: Limits{Total: 5000}})
+		if !says(r, "enough was read") {
+			t.Errorf("gaps %+v", r.Gaps)
+		}
+	})
+}
+
+// TestFilesThatChange replaces files all the time, also by pipes that nobody
+// writes to: nothing hangs, and what is reported belongs together.
+func TestFilesThatChange(t *testing.T) {
+	if testing.Short() {
+		t.Skip("waits for commands that time out")
+	}
+	id := newIdentity()
+	root := newRoot(t)
+	tree(t, root, map[string]string{"/etc/kubernetes/ca.crt": string(id.ca.CertPEM)})
+	contents := map[pki.Fingerprint]int{}
+	var versions [][]byte
+	for i := range 5 {
+		data := []byte(strings.Repeat(string(id.ca.CertPEM), i) + fmt.Sprintf("# %d\n", i))
+		versions = append(versions, data)
+		contents[pki.FingerprintOf(data)] = i
+	}
+	ctx, stop := context.WithCancel(context.Background()) // t's own ends before the worlds do
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		tick := time.NewTicker(3 * time.Millisecond)
+		defer tick.Stop()
+		for i := 0; ctx.Err() == nil; i++ {
+			name := fmt.Sprintf("%s/etc/kubernetes/f%d", root, i%7)
+			switch i % 11 {
+			case 3:
+				_ = os.Remove(name)
+			case 7:
+				_ = os.Remove(name)
+				_ = syscall.Mkfifo(name, 0o644)
+			default:
+				_ = os.Remove(name + ".new")
+				_ = os.WriteFile(name+".new", versions[i%5], 0o644)
+				_ = os.Rename(name+".new", name)
+			}
+			<-tick.C
+		}
+	}()
+	t.Cleanup(func() { stop(); <-done })
+	somewhere(t, func(t *testing.T, w world) {
+		n, r := w.read(t, root, Options{Only: true, Paths: []string{"/etc/kubernetes"}, Limits: Limits{Time: 3 * time.Second}})
+		if n.timed > 15*time.Second {
+			t.Errorf("it took %s, and was to take 3", n.timed)
+		}
+		seen := 0
+		for _, f := range r.Files {
+			if f.Kind != KindRead || !strings.Contains(f.Path, "/f") {
+				continue
+			}
+			seen++
+			if want, ok := contents[f.SHA256]; !ok && f.Meta.Size > 0 || len(f.Content.certs()) != want {
+				t.Errorf("%s: %d certificates, want %d (%v), size %d", f.Path, len(f.Content.certs()), want, ok, f.Meta.Size)
+			}
+		}
+		t.Logf("%d read, gaps %+v", seen, r.Gaps)
+	})
+}
+
+func TestUnreadableFilesAreGaps(t *testing.T) {
+	root := newRoot(t)
+	tree(t, root, map[string]string{"/etc/kubernetes/ca.crt": "x", "/etc/kubernetes/open.crt": "y", "/etc/kubernetes/closed/ca.crt": "z"})
+	for name, mode := range map[string]fs.FileMode{"ca.crt": 0, "open.crt": 0o644, "closed": 0} {
+		if err := os.Chmod(root+"/etc/kubernetes/"+name, mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	inEveryShell(t, func(t *testing.T, w world) {
+		if os.Getuid() == 0 {
+			w.uid = 65534
+		}
+		_, r := w.read(t, root, Options{})
+		kinds := map[string]Kind{}
+		for _, f := range r.Files {
+			kinds[filepath.Base(f.Path)] = f.Kind
+		}
+		want := map[string]Kind{"kubernetes": KindDirectory, "ca.crt": KindUnreadable, "open.crt": KindRead, "closed": KindClosed}
+		if !maps.Equal(kinds, want) || len(r.Gaps) < 2 || !says(r, "not readable for user") {
+			t.Errorf("%q, gaps %+v", kinds, r.Gaps)
+		}
+	})
+}
+
+// TestNothingIsLeftBehind looks at the node's files and at the place for
+// temporary ones.
+func TestNothingIsLeftBehind(t *testing.T) {
+	root := newIdentity().plant(t, "secret")
+	tmp := t.TempDir()
+	list := func() (names []string) {
+		for _, dir := range []string{root, tmp} {
+			_ = filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
+				info, _ := d.Info()
+				names = append(names, fmt.Sprint(name, info.Mode(), info.ModTime(), info.Size()))
+				return err
+			})
+		}
+		return names
+	}
+	before := list()
+	inEveryShell(t, func(t *testing.T, w world) {
+		w.tmp = tmp
+		w.read(t, root, Options{TrustStores: true})
+		if after := list(); !slices.Equal(before, after) {
+			t.Errorf("changed: %q", after)
+		}
+	})
+}
+
+// TestServices gives the node a systemctl and a kubelet.
+func TestServices(t *testing.T) {
+	root := newRoot(t)
+	tree(t, root, map[string]string{
+		"/etc/hostname":     "worker-3.example.com\n",
+		"/opt/kubelet.conf": kubeletConf,
+		"/proc/42/cmdline":  strings.Join([]string{"/usr/bin/kubelet", "--config=/opt/kubelet.conf", "--bootstrap-kubeconfig=/etc/kubernetes/kubeconfig", "--kubeconfig", "/var/lib/kubelet/kubeconfig", "--token-secret=abcdefghijk", "--cloud-key", "lmnopqrstuv", "--node-labels=a=b", "--anonymous-auth", "positional-wxyz"}, "\x00") + "\x00",
+	})
+	dir := tools(t, nil)
+	const answer = "#!/bin/sh\n[ \"$2\" = systemctl ] || exit 1\ncat <<'E'\n" +
+		"MainPID=42\nNRestarts=3\nExecMainStartTimestamp=Fri 2026-11-20 23:00:01 UTC\nId=kubelet.service\nLoadState=loaded\nActiveState=active\nSubState=running\nActiveEnterTimestamp=Fri 2026-11-20 23:00:02 UTC\nNeedDaemonReload=no\n\n" +
+		"MainPID=0\nNRestarts=0\nExecMainStartTimestamp=\nId=crio.service\nLoadState=not-found\nActiveState=inactive\nSubState=dead\nActiveEnterTimestamp=\nNeedDaemonReload=no\nE\n"
+	if err := os.WriteFile(dir+"/chroot", []byte(answer), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	cat, err := filepath.EvalSymlinks("/bin/cat")
+	if err != nil {
+		t.Skip(err)
+	}
+	if err := os.Symlink(cat, dir+"/cat"); err != nil {
+		t.Fatal(err)
+	}
+	w := shell("dash", "dash")
+	if w.skip != "" {
+		t.Skip(w.skip)
+	}
+	w.path = dir
+	n, r := w.read(t, root, Options{Only: true})
+	if r.Node.Hostname != "worker-3.example.com" {
+		t.Errorf("hostname %q", r.Node.Hostname)
+	}
+	want := []Unit{
+		{Name: "kubelet.service", Loaded: true, Active: "active", Sub: "running", MainPID: 42, Restarts: 3,
+			Since: time.Date(2026, 11, 20, 23, 0, 2, 0, time.UTC), Started: time.Date(2026, 11, 20, 23, 0, 1, 0, time.UTC)},
+		{Name: "crio.service", Active: "inactive", Sub: "dead"},
+	}
+	if !slices.Equal(r.Node.Units, want) {
+		t.Errorf("units: %+v", r.Node.Units)
+	}
+	flags := []Flag{{".", "/usr/bin/kubelet", true}, {"config", "/opt/kubelet.conf", true}, {"bootstrap-kubeconfig", "/etc/kubernetes/kubeconfig", true}, {"kubeconfig", "/var/lib/kubelet/kubeconfig", true},
+		{"token-secret", "", false}, {"cloud-key", "", false}, {"node-labels", "", false}, {"anonymous-auth", "", false}}
+	if !slices.Equal(r.Node.Flags, flags) {
+		t.Errorf("flags: %+v", r.Node.Flags)
+	}
+	for _, secret := range []string{"abcdefgh", "lmnopqrs", "wxyz"} {
+		if strings.Contains(string(n.raw), secret) {
+			t.Errorf("%q left the node", secret)
+		}
+	}
+	f, ok := r.File("/opt/kubelet.conf")
+	if !ok || !strings.Contains(string(f.Content.Text), "rotateCertificates: true") || !strings.Contains(string(f.Content.Text), "clientCAFile: /etc/kubernetes/kubelet-ca.crt") || strings.Contains(string(f.Content.Text), "172.30") {
+		t.Errorf("kubelet configuration: %+v", f)
+	}
+}
+
+// TestHostileFiles are made to keep a careless reader busy for hours.
+func TestHostileFiles(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it keeps a slow awk busy")
+	}
+	id := newIdentity()
+	ca := string(id.ca.CertPEM)
+	fill := func(s string) string { return strings.Repeat(s, 1200000/len(s)) } // enough for every limit of gather.awk
+	root := newRoot(t)
+	tree(t, root, map[string]string{
+		"/etc/kubernetes/a.pem":        ca + fill("-----BEGIN CERTIFICATE-----"),
+		"/etc/kubernetes/b.pem":        ca + fill("-----BEGIN CERTIFICATE-----\n"),
+		"/etc/kubernetes/c.pem":        ca + "-----BEGIN CERTIFICATE-----\n" + strings.Repeat("a\n", 210000),
+		"/etc/kubernetes/d.json":       `{"clusters":` + fill("[") + `"users`,
+		"/etc/kubernetes/e.json":       `{"clusters":[],"users":[` + fill(`"a",`) + `1]}`,
+		"/etc/kubernetes/f.json":       `{"clusters":[],"users":"` + fill(`\"`) + `"}`,
+		"/etc/kubernetes/g.kubeconfig": "clusters:\n" + fill("- - - - a:\n") + "users:\n",
+		"/etc/kubernetes/h.txt":        fill("LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0t"),
+		"/etc/kubernetes/i.txt":        fill("LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0t "),
+		"/etc/kubernetes/z.crt":        ca,
+	})
+	somewhere(t, func(t *testing.T, w world) {
+		n, r := w.read(t, root, Options{Only: true, Paths: []string{"/etc/kubernetes"}})
+		if f, ok := r.File("/etc/kubernetes/z.crt"); !says(r, "stopped because it took too long") && (!ok || len(f.Content.certs()) != 1) {
+			t.Errorf("the file beside them is not read: %+v, %+v", f, r.Gaps)
+		}
+		for _, g := range r.Gaps {
+			t.Logf("%s: %s", g.Where, g.Reason)
+		}
+		t.Logf("%d bytes, %s", len(n.raw), n.timed)
+	})
+}
+
+// TestNothingRunsOn kills the program as a way onto a node does, in the middle
+// of a command of its own.
+func TestNothingRunsOn(t *testing.T) {
+	w := shell("dash", "dash")
+	if w.skip != "" {
+		t.Skip(w.skip)
+	}
+	root := newRoot(t)
+	tree(t, root, map[string]string{"/etc/kubernetes/ca.crt": "x"})
+	stuck := newRoot(t) + "/sha256sum"
+	if err := os.WriteFile(stuck, []byte("#!/bin/sh\nexec sleep 4324.5\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	w.path = tools(t, map[string]string{"sha256sum": stuck, "timeout": ""})
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	ended := make(chan error, 1)
+	go func() {
+		_, err := Read(ctx, &node{world: w, root: root}, pki.NewScanner(), Options{Only: true, Paths: []string{"/etc/kubernetes"}})
+		ended <- err
+	}()
+	running := func() bool {
+		found, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+		return slices.ContainsFunc(found, func(file string) bool {
+			line, err := os.ReadFile(file)
+			return err == nil && strings.Contains(string(line), "4324.5")
+		})
+	}
+	await(t, running)
+	cancel()
+	if err := <-ended; err == nil {
+		t.Error("an answer from a program that was killed")
+	}
+	await(t, func() bool { return !running() })
+}
+
+// await waits until something is so, at most for ten seconds.
+func await(t *testing.T, so func() bool) {
+	t.Helper()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for late := time.After(10 * time.Second); !so(); {
+		select {
+		case <-tick.C:
+		case <-late:
+			t.Fatal("that does not come about")
+		}
+	}
+}
+
+// TestWhatIsNotListedIsAGap has a find that fails, is killed in the middle of a
+// name, or takes all of the time.
+func TestWhatIsNotListedIsAGap(t *testing.T) {
+	root := newRoot(t)
+	tree(t, root, map[string]string{"/etc/kubernetes/ca.crt": "x", "/etc/other/ca.crt": "y"})
+	for name, c := range map[string]struct{ script, where, reason string }{
+		"fails":   {`printf '%s\n' "$1" "$1/ca.crt"; exit 1`, "/etc/kubernetes", "not listed completely"},
+		"killed":  {`printf '%s\n%s' "$1" "$1/ca.c"; kill -KILL $$`, "/etc/kubernetes", "not listed completely"},
+		"hanging": {`printf '%s\n' "$1" "$1/ca.crt"; exec sleep 30`, "", "took too long"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := shell("dash", "dash")
+			if w.skip != "" {
+				t.Skip(w.skip)
+			}
+			find := newRoot(t) + "/find"
+			if err := os.WriteFile(find, []byte("#!/bin/sh\n"+c.script+"\n"), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			w.path = tools(t, map[string]string{"find": find, "timeout": ""})
+			n, r := w.read(t, root, Options{Only: true, Paths: []string{"/etc/kubernetes", "/etc/other"}, Limits: Limits{Time: 2 * time.Second}})
+			if !slices.ContainsFunc(r.Gaps, func(g inspect.Gap) bool { return g.Where == c.where && strings.Contains(g.Reason, c.reason) }) {
+				t.Errorf("gaps: %+v", r.Gaps)
+			}
+			if n.timed > 10*time.Second {
+				t.Errorf("it took %s, and was to take 2", n.timed)
+			}
+		})
+	}
+}

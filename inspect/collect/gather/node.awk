@@ -1,0 +1,130 @@
+
+# ---- the rest of the node ---------------------------------------------------
+
+# der reads a small binary file as od prints it, and sends it if it is exactly
+# one certificate, request or revocation list.
+function der(sum,   line, part, n, i, bytes, head, text) {
+	bytes = 0
+	text = ""
+	while ((getline line) > 0) {
+		n = split(line, part, " ")
+		for (i = 1; i <= n; i++) {
+			if (!(part[i] in HEX)) exit 4
+			if (bytes < 18) head[bytes] = HEX[part[i]]
+			bytes++
+			text = text "%" part[i]
+		}
+	}
+	print "more " sum " binary"
+	if (bytes > 18 && shape(head, bytes) == "") print "seg 0 " bytes " " text
+	else if (head[0] == 48 && head[1] == 130 && head[4] == 2 && head[6] == 3) note("binary", "looks like PKCS#12, which is not read")
+	else if (head[0] == 254 && head[1] == 237 && head[2] == 254 && head[3] == 237 || head[0] == 206 && head[1] == 206) note("binary", "looks like a Java keystore, which is not read")
+	else if (head[0] == 48) note("binary", "DER that is not a certificate, or more than one")
+	else note("binary", "not text")
+}
+
+# flags reads a command line, one argument a line. Values leave for known flags
+# only.
+function flags(   line, flag, k, first, open_flag) {
+	first = 1
+	open_flag = ""
+	while ((getline line) > 0) {
+		if (first) {
+			first = 0
+			print "flag . " field(fits("path", line) ? line : "-") " 1"
+			continue
+		}
+		if (open_flag != "" && line !~ /^-/) {
+			show(open_flag, line)
+			open_flag = ""
+			continue
+		}
+		if (open_flag != "") print "flag " open_flag " - 1"
+		open_flag = ""
+		if (line !~ /^--?[A-Za-z0-9-]+(=|$)/ || length(line) > 60 && !index(line, "=")) {
+			print "flag ? - 0"
+			continue
+		}
+		k = index(line, "=")
+		flag = k ? substr(line, 1, k - 1) : line
+		sub(/^--?/, "", flag)
+		if (k) show(flag, substr(line, k + 1))
+		else open_flag = flag
+	}
+	if (open_flag != "") print "flag " open_flag " - 1"
+}
+
+function show(flag, v) {
+	if (flag in FLAG && fits(FLAG[flag], v)) print "flag " flag " " field(v) " 1"
+	else print "flag " flag " - 0"
+}
+
+# pairs passes on KEY=VALUE lines.
+function pairs(word,   line, k) {
+	while ((getline line) > 0)
+		if (k = index(line, "=")) print word " " field(substr(line, 1, k - 1)) " " field(substr(line, k + 1))
+		else if (line == "") print word
+}
+
+# names prints a record of the arguments.
+function names(word,   i, line) {
+	line = word
+	for (i = 3; i <= count; i++) line = line " " field(args[i])
+	print line
+}
+
+# limit passes on what was gathered: each path and each content once, and no
+# more than max bytes. Of what does not fit, contents go first.
+function limit(max,   line, part, n, used, room, skip, held, heldlen, heldsum, lost, contents, key) {
+	used = lost = contents = 0
+	room = max - int(max / 8)
+	skip = 0
+	held = heldsum = ""
+	heldlen = 0
+	for (;;) {
+		n = (getline line)
+		if (n <= 0 || line ~ /^(file|content|more|lost|none|alias|walk) /) {
+			if (heldsum != "") {
+				if (used + heldlen <= room) {
+					printf "%s", held
+					used += heldlen
+				} else {
+					contents++
+					if (used < max - 300) print "omitted " heldsum " " heldlen
+					used += 100
+				}
+			}
+			held = heldsum = ""
+			heldlen = skip = 0
+			if (n <= 0) break
+			n = split(line, part, " ")
+			if (part[1] == "content" || part[1] == "more") {
+				skip = (line in seen) || !(part[2] in sent)
+				seen[line] = 1
+				if (!skip) {
+					held = line "\n"
+					heldlen = length(line) + 1
+					heldsum = part[2]
+				}
+				continue
+			}
+			if (part[1] != "walk" || part[2] == "deep" || part[2] == "partial") {
+				key = part[1] ~ /^(file|lost)$/ ? part[1] " " part[n] : line
+				skip = key in seen
+				seen[key] = 1
+				if (!skip && used + length(line) > max - 200) {
+					lost++
+					skip = 1
+				} else if (part[1] == "file") sent[part[14]] = 1
+			}
+		} else if (heldsum != "") {
+			held = held line "\n"
+			heldlen += length(line) + 1
+			continue
+		}
+		if (skip) continue
+		print line
+		used += length(line) + 1
+	}
+	print "cut " lost " " contents
+}

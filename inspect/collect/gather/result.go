@@ -1,0 +1,142 @@
+package gather
+
+import (
+	"io/fs"
+	"time"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+)
+
+// Result is what a node answered.
+type Result struct {
+	Node  Node
+	Files []File // by path, each once; links and directories too
+	// Missing are the paths and patterns asked for at which there is nothing.
+	Missing []string
+	// Aliases are the paths asked for that lead through a linked directory, and
+	// where they really are.
+	Aliases map[string]string
+	// Gaps are what could not be read, without the node's name.
+	Gaps []inspect.Gap
+}
+
+// Node is what the node says of itself.
+type Node struct {
+	Hostname string
+	Kernel   string
+	UID      int   // as whom the program ran
+	Clock    Clock // the node's
+	Units    []Unit
+	Flags    []Flag // of the kubelet's command line; the first, ".", is the program
+}
+
+// Clock is the node's clock when the program started and ended.
+type Clock struct{ Before, After time.Time }
+
+// Unit is the state of a systemd service.
+type Unit struct {
+	Name        string // such as "kubelet.service"
+	Loaded      bool   // there is such a service
+	Active      string // such as "active", "failed"
+	Sub         string // such as "running", "auto-restart"
+	MainPID     int
+	Since       time.Time // of the active state
+	Started     time.Time // its main process; zero: never, or unknown
+	Restarts    int
+	NeedsReload bool // the unit's file changed since systemd read it
+}
+
+// Flag is one argument of a command line.
+type Flag struct {
+	Name  string // without dashes; "?" for an argument that is no flag
+	Value string
+	Shown bool // the value is one of those that leave the node; otherwise it is empty
+}
+
+// Kind says what a file is and what was done with it.
+type Kind byte
+
+// The kinds.
+const (
+	KindRead       Kind = 'R' // a regular file, read
+	KindHashed     Kind = 'H' // a regular file, hashed only: of a trust store
+	KindTooLarge   Kind = 'G' // a regular file above Limits.Size, not opened
+	KindTooMuch    Kind = 'T' // a regular file after Limits.Total was used up, not opened
+	KindUnreadable Kind = 'U' // a regular file without permission to read it
+	KindLink       Kind = 'L'
+	KindDirectory  Kind = 'D'
+	KindClosed     Kind = 'X' // a directory without permission to list it
+	KindPipe       Kind = 'P'
+	KindSocket     Kind = 'S'
+	KindDevice     Kind = 'C'
+	KindOther      Kind = 'O'
+)
+
+// File is one name on a node.
+type File struct {
+	Path    string // from the node's own root
+	Kind    Kind
+	Meta    Meta
+	SHA256  pki.Fingerprint // of a file read or hashed, as it is on the node
+	Target  Target          // of a link
+	Content *Content        // of a file that was read; shared between files with the same bytes
+}
+
+// Meta is what stat says.
+type Meta struct {
+	Mode    fs.FileMode
+	Owner   Owner
+	Label   string // SELinux; empty: none, or not known
+	Size    int64
+	ModTime time.Time
+	Changed time.Time // of the inode: content, owner, mode
+	Inode   Inode
+}
+
+// Owner is whose a file is. Names are empty where the node was seen from a
+// container.
+type Owner struct {
+	UID, GID    int
+	User, Group string
+}
+
+// Inode identifies a file on a node: a rename or a replacement changes it.
+type Inode struct{ Device, Number uint64 }
+
+// Target is where a link leads.
+type Target struct {
+	Text string // as it is written
+	Path string // at the end of all links, from the node's root; empty: nothing is there
+}
+
+// Content is what a file holds, as far as it left the node.
+type Content struct {
+	// Found are the certificates, requests and keys (by what is known of them
+	// without their bytes).
+	Found []pki.Found
+	// Text is a kubeconfig or a kubelet configuration with all secrets
+	// overwritten, of the length of the file: offsets hold. Else it is nil.
+	Text []byte
+	Keys []Key
+	// Notes say what did not leave the node, and why.
+	Notes []Note
+}
+
+// Key is a private key that is in a file, and stayed there.
+type Key struct {
+	Type      string // as its PEM block says
+	Offset    int64  // of the block in the file
+	Length    int64  // of the block
+	Encrypted bool
+	// Public is the sha256 of the public half's SubjectPublicKeyInfo; zero:
+	// unknown, since the node has no openssl, the key is encrypted, or it is not
+	// the first of its file.
+	Public pki.Fingerprint
+}
+
+// Note says that something in a file did not leave the node.
+type Note struct {
+	Code string // "shape", "omitted", "unreadable", "binary", "cut"
+	Text string
+}
