@@ -45,6 +45,52 @@ A certificate that is past its time (plus a tenth, in which library-go may wait 
 			Run:   annotations,
 		},
 		{
+			ID:    "node-file-current",
+			Title: "files on nodes hold what the objects that they come from hold",
+			Doc: `Compares files on nodes with the objects of which they are copies: kubelet-ca.crt with the CAs of the API's clients, the CA in both kubeconfigs of the kubelet with the CAs of the API server, and the files of the control plane's static pods with their Secrets and ConfigMaps. A file may hold more (an old CA is no harm); what it lacks is the finding.
+A kubeconfig that lacks the CA that signs what api-int shows is critical: the kubelet works on until it reconnects, and then the node is lost.`,
+			Run: fileCurrent,
+		},
+		{
+			ID:    "kubelet-runs",
+			Title: "kubelets run",
+			Doc:   `kubelet.service as systemd on the node sees it. A kubelet that has no usable certificate, or does not trust the API server, ends and is started again and again ("auto-restart").`,
+			Run:   kubeletRuns,
+		},
+		{
+			ID:    "kubelet-current",
+			Title: "the link to the certificate in use leads to one",
+			Doc: `The kubelet, multus and ovnkube-node keep their certificates as NAME-DATE.pem and name the one in use by the link NAME-current.pem. A link that leads nowhere means that the next start has no certificate.
+Files that the link does not name are old ones; they are listed, and do not alarm.`,
+			Run: currentLinks,
+		},
+		{
+			ID:    "kubelet-rotates",
+			Title: "kubelets renew their certificates",
+			Doc:   `Looks at rotateCertificates in the kubelet's configuration. The kubelet asks for a new certificate at 70 to 90 % of the old one's validity; rotation-overdue watches whether it did.`,
+			Run:   kubeletRotates,
+		},
+		{
+			ID:    "kubeconfig-sound",
+			Title: "kubeconfigs on nodes name one cluster and its CA",
+			Doc: `Looks at each kubeconfig on a node: can it be read, does it name a cluster, does certificate-authority-data hold a CA. More than one cluster is a warning: the machine-config-daemon reads and mends the first one, whatever the current context is.
+A line that a script put into the wrong place shows here.`,
+			Run: kubeconfigSound,
+		},
+		{
+			ID:    "file-private",
+			Title: "keys and tokens on nodes are root's alone",
+			Doc:   `Mode and owner of files that hold private keys, tokens or passwords: root's, and nothing for others. And of all files with certificates: nobody but the owner may change them, since who can change whom a node trusts can become anybody.`,
+			Run:   filePrivate,
+		},
+		{
+			ID:    "clock-skew",
+			Title: "clocks agree",
+			Doc: `Compares the clock of each node that was read, and of this machine, with the API server's; warns from 30 s on, critical from 5 min on. With a clock that is behind, fresh certificates are not valid yet; with one that is ahead, good ones have expired. Certificates for kubelets are backdated by 5 min, so that is what a cluster bears.
+A clock is read to the second, and how long the answer took is taken into account: the difference is at least what is said.`,
+			Run: clockSkew,
+		},
+		{
 			ID:    "key-matches",
 			Title: "every certificate has the key beside it",
 			Doc: `Compares the public key of the first certificate with the private key beside it (tls.crt and tls.key, x.crt and x.key, or one file of both). A server with another key fails to start or to shake hands.

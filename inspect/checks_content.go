@@ -2,6 +2,7 @@ package inspect
 
 import (
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
@@ -58,6 +59,9 @@ func mismatches(held []Held) []Finding {
 // holder is the object or file that a place is in.
 func holder(at pki.Location) pki.Location {
 	at.Key, at.Field = "", ""
+	if at.Node != "" {
+		at.Path = path.Dir(at.Path) // tls.crt and tls.key are files of one directory
+	}
 	return at
 }
 
@@ -68,18 +72,26 @@ func keyPlaces(at pki.Location) []pki.Location {
 	case strings.HasSuffix(at.Field, "client-certificate-data"):
 		other.Field = strings.TrimSuffix(at.Field, "certificate-data") + "key-data"
 		return []pki.Location{other}
-	case at.Key == "" || at.Field != "":
+	case at.Field != "":
+		return nil
+	}
+	part := &other.Key
+	if at.Node != "" {
+		part = &other.Path
+	}
+	whole := *part
+	if whole == "" {
 		return nil
 	}
 	var out []pki.Location
-	stem, ext := at.Key, ""
-	if i := strings.LastIndexByte(at.Key, '.'); i >= 0 {
-		stem, ext = at.Key[:i], at.Key[i:]
+	stem, ext := whole, ""
+	if i := strings.LastIndexByte(whole, '.'); i >= 0 {
+		stem, ext = whole[:i], whole[i:]
 	}
 	if ext == ".crt" || ext == ".pem" || ext == ".cert" || ext == ".cer" {
 		for _, name := range []string{stem + ".key", stem + "-key.pem", strings.TrimSuffix(stem, "cert") + "key" + ext} {
-			if name != at.Key {
-				other.Key = name
+			if name != whole {
+				*part = name
 				out = append(out, other)
 			}
 		}

@@ -46,6 +46,11 @@ func csrFinding(f *Facts, requests []SigningRequest) Finding {
 	for _, r := range requests {
 		finding.At = append(finding.At, pki.Location{Kind: r.Object.Kind, Name: r.Object.Name})
 	}
+	for _, n := range f.read() {
+		if slices.ContainsFunc(requests, n.asked) {
+			finding.At = append(finding.At, onNode(n, ""))
+		}
+	}
 	what := fmt.Sprintf("%d requests of %s to %s", len(requests), first.Requester, first.Signer)
 	if len(requests) == 1 {
 		what = fmt.Sprintf("the request of %s to %s", first.Requester, first.Signer)

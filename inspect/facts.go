@@ -63,9 +63,42 @@ func NewFacts(s Snapshot, now time.Time, within time.Duration) *Facts {
 		h := &f.Held[i]
 		h.Superseded = h.Revision > 0 && h.Revision < newest[h.base()]
 	}
+	f.supersedeOnNodes()
 	f.Certs = holdings(f.Held)
 	f.Shown = shown(f.Certs)
 	return f
+}
+
+// supersedeOnNodes marks the pairs that certificate managers on nodes (of the
+// kubelet, multus, ovnkube-node) have replaced: they keep old ones beside the one
+// that their link names.
+func (f *Facts) supersedeOnNodes() {
+	type manager struct{ node, prefix string }
+	current := map[manager]string{} // the path in use
+	for i := range f.Snapshot.Nodes {
+		n := &f.Snapshot.Nodes[i]
+		for j := range n.Files {
+			if l := &n.Files[j]; isCurrentLink(l) && l.Target != "" {
+				current[manager{n.Name, strings.TrimSuffix(l.Path, currentSuffix)}] = l.Target
+			}
+		}
+	}
+	for i := range f.Held {
+		h := &f.Held[i]
+		if h.At.Node == "" || strings.HasSuffix(h.At.Path, currentSuffix) {
+			continue
+		}
+		for end := len(h.At.Path); end > 0; { // kubelet-client of kubelet-client-2026-01-31-12-00-00.pem
+			end = strings.LastIndexByte(h.At.Path[:end], '-')
+			if end <= 0 {
+				break
+			}
+			if used, ok := current[manager{h.At.Node, h.At.Path[:end]}]; ok {
+				h.Superseded = used != h.At.Path
+				break
+			}
+		}
+	}
 }
 
 func holdings(held []Held) []Holding {
@@ -125,7 +158,8 @@ func hold(b *Bundle, v catalog.Versions) Held {
 // row keeps the catalog's row, where there is one.
 func (h *Held) row(p catalog.Place, known bool) {
 	if known {
-		h.Row = &p
+		row := p // a copy of its own, so that most calls, which know nothing, allocate nothing
+		h.Row = &row
 	}
 }
 

@@ -3,6 +3,7 @@ package inspect
 import (
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -69,6 +70,9 @@ func (f *fixture) request(name string, condition Condition, age time.Duration) *
 func (f *fixture) findings(t *testing.T, id string) []Finding {
 	t.Helper()
 	f.snapshot.Sort()
+	for i := range f.snapshot.Nodes {
+		slices.SortFunc(f.snapshot.Nodes[i].Files, func(a, b NodeFile) int { return strings.Compare(a.Path, b.Path) })
+	}
 	facts := NewFacts(f.snapshot, noon, 30*fixtureDay)
 	var out []Finding
 	for _, found := range Judge(facts) {

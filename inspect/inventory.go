@@ -30,6 +30,7 @@ type Inventory struct {
 	Certificates []InventoryCert    `json:"certificates"`
 	Bundles      []InventoryBundle  `json:"bundles"`
 	Requests     []InventoryRequest `json:"requests"`
+	Nodes        []InventoryNode    `json:"nodes"`
 	Findings     []InventoryFinding `json:"findings"`
 	Gaps         []InventoryGap     `json:"gaps"`
 }
@@ -176,7 +177,7 @@ func NewInventory(f *Facts, fi Filter) Inventory {
 	inv := Inventory{
 		APIVersion: InventoryAPIVersion, Kind: InventoryKind, Taken: s.Taken, Now: f.Now, Cluster: clusterOf(s.Cluster),
 		Reads: []InventoryRead{}, Certificates: []InventoryCert{}, Bundles: []InventoryBundle{},
-		Requests: []InventoryRequest{}, Findings: []InventoryFinding{}, Gaps: []InventoryGap{},
+		Requests: []InventoryRequest{}, Nodes: []InventoryNode{}, Findings: []InventoryFinding{}, Gaps: []InventoryGap{},
 	}
 	for _, r := range s.Reads {
 		inv.Reads = append(inv.Reads, InventoryRead(r))
@@ -198,6 +199,7 @@ func NewInventory(f *Facts, fi Filter) Inventory {
 			inv.Requests = append(inv.Requests, requestEntry(r))
 		}
 	}
+	inv.Nodes = append(inv.Nodes, nodeEntries(f, fi)...)
 	objects := map[string]*Object{}
 	for i := range s.Bundles {
 		if fi.Place == nil {

@@ -16,6 +16,7 @@ type Snapshot struct {
 	Taken    time.Time
 	Bundles  []Bundle
 	Requests []SigningRequest
+	Nodes    []Node // by name
 	Reads    []Read
 	Gaps     []Gap
 }
@@ -30,6 +31,8 @@ type Cluster struct {
 	// Created is when the cluster was born (ClusterVersion's or kube-system's
 	// creation); zero when unknown.
 	Created time.Time
+	// Clock is the API server's against ours; zero when it did not say.
+	Clock Clock
 	// Synthetic says, where not empty, that these facts were made up, and why.
 	Synthetic string
 }
@@ -118,6 +121,7 @@ func Merge(parts ...Snapshot) Snapshot {
 		}
 		m.Bundles = append(m.Bundles, p.Bundles...)
 		m.Requests = append(m.Requests, p.Requests...)
+		m.Nodes = append(m.Nodes, p.Nodes...)
 		m.Reads = append(m.Reads, p.Reads...)
 		m.Gaps = append(m.Gaps, p.Gaps...)
 	}
@@ -130,6 +134,7 @@ func Merge(parts ...Snapshot) Snapshot {
 func (s *Snapshot) Sort() {
 	slices.SortStableFunc(s.Bundles, func(a, b Bundle) int { return pki.Compare(a.At, b.At) })
 	slices.SortStableFunc(s.Requests, func(a, b SigningRequest) int { return cmp.Compare(a.Object.Name, b.Object.Name) })
+	slices.SortStableFunc(s.Nodes, func(a, b Node) int { return cmp.Compare(a.Name, b.Name) })
 }
 
 // ID names the object, such as "Secret/ns/name".

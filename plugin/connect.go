@@ -29,6 +29,8 @@ type connection struct {
 	server  string
 	context string
 	config  clientcmdapi.Config
+	rest    *rest.Config
+	clock   *apiClock
 }
 
 // connect makes the clients and asks the API server for its version: an error
@@ -45,7 +47,8 @@ func connect(ctx context.Context, app App, flags *genericclioptions.ConfigFlags,
 	if config.Timeout == 0 {
 		config.Timeout = requestTimeout
 	}
-	c := &connection{server: config.Host}
+	c := &connection{server: config.Host, rest: rest.CopyConfig(config), clock: &apiClock{}}
+	c.clock.watch(config)
 	if c.config, err = flags.ToRawKubeConfigLoader().RawConfig(); err == nil {
 		c.context = c.config.CurrentContext
 		if *flags.Context != "" {

@@ -1,6 +1,7 @@
 package plugin
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,6 +27,7 @@ type inspectFlags struct {
 	certs  certFlags
 	judge  judgeFlags
 	output outputFlags
+	nodes  nodeFlags
 	from   []string
 	app    App
 }
@@ -54,6 +56,7 @@ type judgeFlags struct {
 // inspectOptions is what a run needs.
 type inspectOptions struct {
 	scope        collect.Scope
+	nodes        nodeChoice
 	filter       inspect.Filter
 	within       time.Duration
 	now          time.Time // zero: the time of the facts, or the clock's for a live cluster
@@ -113,6 +116,7 @@ Exit codes: 0 all fine, 1 findings at or above --fail-on, 2 usage or no access, 
 	flags.BoolVar(&f.judge.allowUnknown, "allow-unknown", false, "Exit with 0 although something could not be read.")
 	flags.StringArrayVar(&f.from, "from", nil, "Read this file instead of a cluster, - for standard input; repeatable. A snapshot, Kubernetes objects as YAML or JSON, PEM, DER, a kubeconfig.")
 	f.output.addFlags(cmd)
+	f.nodes.addFlags(cmd)
 	for flag, words := range map[string][]string{"fail-on": {"info", "warning", "critical", "none"}, "min-severity": {"info", "warning", "critical"}} {
 		must(cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)))
 	}
@@ -131,6 +135,9 @@ func (f *inspectFlags) toOptions(args []string, allNamespacesTyped bool) (*inspe
 	o := &inspectOptions{within: defaultWithin, allowUnknown: f.judge.allowUnknown}
 	var err error
 	if o.scope, err = f.toScope(args, allNamespacesTyped); err != nil {
+		return nil, err
+	}
+	if o.nodes, err = f.nodes.toChoice(f.app, o.scope); err != nil {
 		return nil, err
 	}
 	if f.certs.expiringWithin != "" {
@@ -253,7 +260,7 @@ func parseDuration(s string) (time.Duration, error) {
 }
 
 func (f *inspectFlags) run(ctx context.Context, o *inspectOptions) error {
-	snapshot, err := f.collect(ctx, o.scope)
+	snapshot, err := f.collect(ctx, o)
 	if err != nil {
 		return err
 	}
@@ -275,12 +282,12 @@ func (f *inspectFlags) run(ctx context.Context, o *inspectOptions) error {
 }
 
 // collect reads the files named, else the cluster.
-func (f *inspectFlags) collect(ctx context.Context, scope collect.Scope) (inspect.Snapshot, error) {
-	r := reading{app: f.app, config: f.config, scope: scope}
+func (f *inspectFlags) collect(ctx context.Context, o *inspectOptions) (inspect.Snapshot, error) {
+	r := reading{app: f.app, config: f.config, scope: o.scope, nodes: o.nodes}
 	if len(f.from) > 0 {
 		return r.files(ctx, f.from)
 	}
-	return r.cluster(ctx)
+	return r.live(ctx)
 }
 
 func (f *inspectFlags) filter(o *inspectOptions, now time.Time) inspect.Filter {
@@ -312,7 +319,9 @@ func inScope(s collect.Scope) func(pki.Location, *inspect.Object) bool {
 		switch {
 		case len(s.Resources) > 0 && !slices.ContainsFunc(s.Resources, func(r collect.Resource) bool { return r.Kind == at.Kind }):
 			return false
-		case len(s.Names) > 0 && !slices.Contains(s.Names, at.Name):
+		case at.Kind == pki.KindFile && at.Node == "" && len(s.Resources) > 0:
+			return false // a file of this machine is no node's
+		case len(s.Names) > 0 && !slices.Contains(s.Names, cmp.Or(at.Node, at.Name)):
 			return false
 		case s.Namespace != "" && at.Namespace != "" && at.Namespace != s.Namespace:
 			return false

@@ -48,7 +48,7 @@ func (f *outputFlags) addFlags(cmd *cobra.Command) {
 func (f *outputFlags) toPrinter(called string, o *inspectOptions) (printer, error) {
 	switch f.format {
 	case "", "wide":
-		people := peoplePrinter{called: called, wide: f.format == "wide", all: f.all, noHeaders: f.noHeaders, within: o.within}
+		people := peoplePrinter{called: called, wide: f.format == "wide", all: f.all, noHeaders: f.noHeaders, within: o.within, showNodes: o.nodes.shown}
 		return printer{inspect.Warning, people.print}, nil
 	case "json":
 		return printer{inspect.Info, printJSON}, nil

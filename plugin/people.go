@@ -21,6 +21,7 @@ type peoplePrinter struct {
 	wide      bool
 	all       bool
 	noHeaders bool
+	showNodes bool // nodes are what was asked for
 	within    time.Duration
 }
 
@@ -38,6 +39,7 @@ func (p peoplePrinter) print(out io.Writer, inv *inspect.Inventory, atLeast insp
 	p.header(w, inv)
 	p.gaps(w, inv)
 	p.findings(w, inv, atLeast)
+	p.nodes(w, inv)
 	if p.all {
 		p.certificates(w, inv)
 	} else {
@@ -102,6 +104,9 @@ func readsOf(inv *inspect.Inventory) []string {
 			continue
 		}
 		s := strconv.Itoa(r.Objects) + " " + r.What
+		if r.What == "nodes" {
+			s = count(r.Objects, "node")
+		}
 		if r.What == "file" || r.What == "kubeconfig" {
 			s = r.What + " " + r.Where
 		} else if r.Where != "" {
@@ -111,6 +116,9 @@ func readsOf(inv *inspect.Inventory) []string {
 			s += " (" + r.Note + ")"
 		}
 		reads = append(reads, s)
+	}
+	if len(reads) == 0 {
+		return []string{"nothing"}
 	}
 	return reads
 }
@@ -321,7 +329,7 @@ func (p peoplePrinter) footer(w io.Writer, inv *inspect.Inventory) {
 		return
 	}
 	printf(w, "\nEverything: %s inspect --all; one kind: %s inspect secrets; for scripts: -o json\n", p.called, p.called)
-	if inv.Cluster.Version != "" {
+	if inv.Cluster.Version != "" && len(inv.Nodes) == 0 {
 		printf(w, "Files on nodes were not read.\n")
 	}
 }

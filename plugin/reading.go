@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
@@ -17,31 +18,128 @@ type reading struct {
 	config *genericclioptions.ConfigFlags
 	app    App
 	scope  collect.Scope
+	nodes  nodeChoice
 }
 
-// cluster reads the live cluster.
-func (r reading) cluster(ctx context.Context) (inspect.Snapshot, error) {
+// live reads the cluster and its nodes, or this machine alone.
+func (r reading) live(ctx context.Context) (inspect.Snapshot, error) {
 	sc := pki.NewScanner()
-	c, err := connect(ctx, r.app, r.config, sc)
+	p := startProgress(r.app.Streams.ErrOut)
+	defer p.stop()
+	var sources []collect.Source
+	var c *connection
+	var err error
+	if r.nodes.local {
+		sources, err = r.machine(sc, p)
+	} else {
+		c, sources, err = r.sources(ctx, sc, p)
+	}
 	if err != nil {
 		return inspect.Snapshot{}, err
 	}
+	snapshot := collect.All(ctx, sources...)
+	snapshot.Taken = collect.Taken()
+	if c != nil {
+		snapshot.Cluster.Clock = c.clock.reading()
+	}
+	return snapshot, nil
+}
+
+// machine is this machine alone.
+func (r reading) machine(sc *pki.Scanner, p *progress) ([]collect.Source, error) {
+	n, err := r.nodes.thisMachine()
+	n.Scanner, n.Observe = sc, p.observe
+	return []collect.Source{n}, err
+}
+
+// sources are those of the live cluster; the connection is nil where its API does
+// not answer, and nodes are read all the same.
+func (r reading) sources(ctx context.Context, sc *pki.Scanner, p *progress) (*connection, []collect.Source, error) {
+	c, err := connect(ctx, r.app, r.config, sc)
+	if err != nil {
+		nodes := r.nodes.withoutAPI()
+		if len(nodes) == 0 {
+			return nil, nil, err
+		}
+		return nil, []collect.Source{unreachable{err}, r.nodeSource(nodes, nil, sc, p)}, nil
+	}
 	if ns := r.scope.Namespace; ns != "" {
 		if !c.cluster.HasNamespace(ctx, ns) {
-			return inspect.Snapshot{}, withHint(fmt.Errorf("namespace %q: there is none on %s", ns, c.server), "kubectl get namespaces")
+			return nil, nil, withHint(fmt.Errorf("namespace %q: there is none on %s", ns, c.server), "kubectl get namespaces")
 		}
 	}
-	c.cluster.Scope = r.scope
-	p := startProgress(r.app.Streams.ErrOut)
-	c.cluster.Observe = p.observe
+	c.cluster.Scope, c.cluster.Observe = r.scope, p.observe
 	sources := []collect.Source{c.cluster.Identity(c.server, c.context)}
 	if len(r.scope.Resources) == 0 {
 		sources = append(sources, collect.Kubeconfig(sc, c.config, c.context))
 	}
-	snapshot := collect.All(ctx, append(sources, c.cluster.Sources()...)...)
-	p.stop()
-	snapshot.Taken = collect.Taken()
-	return snapshot, nil
+	sources = append(sources, c.cluster.Sources()...)
+	if r.nodes.none {
+		return c, sources, nil
+	}
+	nodes, err := r.nodes.objects(ctx, c)
+	var noSuchNode *hintError
+	switch {
+	case errors.As(err, &noSuchNode):
+		return nil, nil, err
+	case err != nil:
+		return c, append(sources, unlisted{err, r.nodes.asked}), nil
+	}
+	if r.nodes.shown {
+		sources = append(sources, collect.Originals(c.cluster))
+	}
+	return c, append(sources, r.nodeSource(nodes, c, sc, p)), nil
+}
+
+func (r reading) nodeSource(nodes []collect.NodeObject, c *connection, sc *pki.Scanner, p *progress) collect.Source {
+	n := r.nodes.source(nodes)
+	notice := func(text string) { _, _ = fmt.Fprintf(r.app.Streams.ErrOut, "note: %s\n", text) }
+	ways, done := r.nodes.transports(nodes, c, notice)
+	n.Open = opener(ways...)
+	n.How = r.nodes.how(r.app.Called)
+	n.Scanner, n.Observe = sc, p.observe
+	return tidied{n, done}
+}
+
+// tidied is a source that makes things, and removes them when it is done.
+type tidied struct {
+	collect.Source
+	done func() error
+}
+
+func (t tidied) Collect(ctx context.Context) inspect.Snapshot {
+	s := t.Source.Collect(ctx)
+	if err := t.done(); err != nil {
+		s.Gaps = append(s.Gaps, inspect.Gap{What: "clean up", Where: t.Name(), Reason: err.Error(), Next: "the next run with debug pods removes what is left; or: kubectl get namespaces,pods -A"})
+	}
+	return s
+}
+
+// unreachable is the source for an API that does not answer while nodes do.
+type unreachable struct{ err error }
+
+func (unreachable) Name() string { return "API server" }
+func (u unreachable) Collect(context.Context) inspect.Snapshot {
+	g := inspect.Gap{What: "API server", Reason: u.err.Error()}
+	var h *hintError
+	if errors.As(u.err, &h) {
+		g.Next = h.hint
+	}
+	return inspect.Snapshot{Gaps: []inspect.Gap{g}}
+}
+
+// unlisted is the source for nodes that can't even be listed.
+type unlisted struct {
+	err   error
+	asked bool
+}
+
+func (unlisted) Name() string { return "nodes" }
+func (u unlisted) Collect(context.Context) inspect.Snapshot {
+	if !u.asked && apierrors.IsForbidden(u.err) {
+		return inspect.Snapshot{Reads: []inspect.Read{{What: "nodes", Skipped: true, Note: "you may not list nodes; name them with --nodes and --via ssh"}}}
+	}
+	return inspect.Snapshot{Gaps: []inspect.Gap{{What: "nodes", Reason: "list nodes: " + u.err.Error(), Next: "kubectl auth can-i list nodes; or name them: --nodes NAME --via ssh"}}}
 }
 
 // files reads files. One that can't be read at all is an error: it was named.

@@ -20,6 +20,7 @@ import (
 type snapshotFlags struct {
 	config       *genericclioptions.ConfigFlags
 	app          App
+	nodes        nodeFlags
 	output       string
 	from         []string
 	allowUnknown bool
@@ -44,6 +45,7 @@ The file holds certificates, where they are, and the metadata that judging them 
 	}
 	cmd.Flags().StringVarP(&f.output, "output", "o", "", "File to write; - for standard output.")
 	cmd.Flags().StringArrayVar(&f.from, "from", nil, "Read this file instead of a cluster, - for standard input; repeatable.")
+	f.nodes.addFlags(cmd)
 	cmd.Flags().BoolVar(&f.allowUnknown, "allow-unknown", false, "Exit with 0 although something could not be read.")
 	return cmd
 }
@@ -52,13 +54,16 @@ func (f *snapshotFlags) run(ctx context.Context) error {
 	if f.output == "" {
 		return errors.New("-o FILE is required")
 	}
-	r := reading{app: f.app, config: f.config}
+	nodes, err := f.nodes.toChoice(f.app, collect.Scope{})
+	if err != nil {
+		return err
+	}
+	r := reading{app: f.app, config: f.config, nodes: nodes}
 	var s inspect.Snapshot
-	var err error
 	if len(f.from) > 0 {
 		s, err = r.files(ctx, f.from)
 	} else {
-		s, err = r.cluster(ctx)
+		s, err = r.live(ctx)
 	}
 	if err != nil {
 		return err

@@ -42,6 +42,9 @@ func TestEveryRowHasEvidence(t *testing.T) {
 	for _, d := range Deliveries() {
 		check("delivery to "+d.To.String(), d.Evidence)
 	}
+	for _, c := range NodeCopies() {
+		check("copy in "+c.File, c.Evidence)
+	}
 }
 
 func TestRowsForTheSamePlaceHoldForDifferentVersions(t *testing.T) {
@@ -65,6 +68,14 @@ func TestRowsForTheSamePlaceHoldForDifferentVersions(t *testing.T) {
 		for _, b := range aggregates[i+1:] {
 			if a.Target == b.Target && a.In.overlaps(b.In) {
 				t.Errorf("%s: two aggregates hold for the same version: %s and %s", a.Target, a.In, b.In)
+			}
+		}
+	}
+	copies := NodeCopies()
+	for i, a := range copies {
+		for _, b := range copies[i+1:] {
+			if a.File == b.File && a.In.overlaps(b.In) {
+				t.Errorf("%s: two copies hold for the same version: %s and %s", a.File, a.In, b.In)
 			}
 		}
 	}
@@ -256,5 +267,30 @@ func compare(t *testing.T, path, got string) {
 		if g != w {
 			t.Fatalf("%s is not current from line %d on; UPDATE=1 go test ./inspect/catalog rewrites it\n got: %s\nwant: %s", path, i+1, g, w)
 		}
+	}
+}
+
+func TestNodeCopyOf(t *testing.T) {
+	t.Parallel()
+	const dir = "/etc/kubernetes/static-pod-resources/"
+	for _, c := range []struct{ file, version, want string }{
+		{"/etc/kubernetes/kubelet-ca.crt", "4.12.3", "ConfigMap/openshift-config-managed/kube-apiserver-client-ca[ca-bundle.crt]"},
+		{"/var/lib/kubelet/kubeconfig", "4.15.0-0.okd-2024-03-10-010116", "ConfigMap/openshift-config-managed/kube-apiserver-server-ca[ca-bundle.crt]"},
+		{dir + "kube-apiserver-certs/secrets/aggregator-client/tls.crt", "4.15.1", "Secret/openshift-kube-apiserver/aggregator-client[tls.crt]"},
+		{dir + "kube-controller-manager-certs/configmaps/client-ca/ca-bundle.crt", "4.20.1", "ConfigMap/openshift-kube-controller-manager/client-ca[ca-bundle.crt]"},
+		{dir + "kube-apiserver-pod-12/secrets/etcd-client/tls.crt", "4.15.1", ""}, // of its revision, and never newer
+		{dir + "kube-apiserver-certs/secrets/a/b/tls.crt", "4.15.1", ""},
+		{"/etc/kubernetes/ca.crt", "4.15.1", ""},
+	} {
+		got := ""
+		if row, ok := NodeCopyOf(c.file, Versions{Cluster: c.version}); ok {
+			got = row.Of.String()
+		}
+		if got != c.want {
+			t.Errorf("%s in %s is a copy of %q, want %q", c.file, c.version, got, c.want)
+		}
+	}
+	if row, ok := NodeCopyOf("/etc/kubernetes/kubelet-ca.crt", Versions{Plain: true, Kubernetes: "v1.35.4"}); ok {
+		t.Errorf("plain Kubernetes has no %s", row.Of)
 	}
 }

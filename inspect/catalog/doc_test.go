@@ -116,6 +116,16 @@ func document() string {
 		}
 		line("| `%s` | %s | %s | %s | %s |", d.To, does, cell(d.Doc), d.In, evidence(d.Evidence))
 	}
+	line("")
+	line("## Which files on nodes are copies of objects")
+	line("")
+	line("A file may hold more than its object, and has to hold what that holds. In kubeconfigs that is the CA of the cluster.")
+	line("")
+	line("| file | object | copied by | holds for | source |")
+	line("|---|---|---|---|---|")
+	for _, c := range NodeCopies() {
+		line("| `%s` | `%s` | %s | %s | %s |", c.File, c.Of, c.By, c.In, evidence(c.Evidence))
+	}
 	return out.String()
 }
 

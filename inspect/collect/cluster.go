@@ -190,7 +190,7 @@ func publishedKey(kind pki.Kind, metadata []byte) (string, bool) {
 type tally struct {
 	mu      sync.Mutex
 	what    string
-	bundles []inspect.Bundle
+	pages   [][]inspect.Bundle // put together once, at the end: there may be many thousands
 	objects int
 	observe func(string, int)
 }
@@ -201,8 +201,10 @@ func (t *tally) add(b []inspect.Bundle) {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.bundles = append(t.bundles, b...)
+	t.pages = append(t.pages, b)
 }
+
+func (t *tally) bundles() []inspect.Bundle { return slices.Concat(t.pages...) }
 
 func (t *tally) count(n int) {
 	t.mu.Lock()
@@ -237,7 +239,7 @@ func (c *Cluster) options() metav1.ListOptions {
 
 // snapshot turns what was tallied, and how the list ended, into facts.
 func (t *tally) snapshot(where string, l listing) inspect.Snapshot {
-	s := inspect.Snapshot{Bundles: t.bundles}
+	s := inspect.Snapshot{Bundles: t.bundles()}
 	if l.err == nil {
 		s.Reads = []inspect.Read{{What: t.what, Where: where, Objects: t.objects, Note: l.note}}
 		return s
@@ -295,7 +297,7 @@ func (c *Cluster) named(ctx context.Context, t *tally, in func(string, *tally) p
 		}
 	}
 	return inspect.Snapshot{
-		Bundles: t.bundles,
+		Bundles: t.bundles(),
 		Reads:   []inspect.Read{{What: t.what, Where: c.Scope.Namespace, Objects: t.objects, Note: "by name: " + strings.Join(c.Scope.Names, ", ")}},
 		Gaps:    gaps,
 	}
@@ -320,7 +322,7 @@ func (c *Cluster) byNamespace(ctx context.Context, t *tally, in func(string, *ta
 		g.Go(func() error {
 			own := &tally{what: t.what}
 			l := listPages(ctx, c.options(), in(ns, own))
-			t.add(own.bundles)
+			t.add(own.bundles())
 			t.count(own.objects)
 			mu.Lock()
 			defer mu.Unlock()
@@ -345,7 +347,7 @@ func (c *Cluster) byNamespace(ctx context.Context, t *tally, in func(string, *ta
 			Next:   "kubectl auth can-i list " + t.what + " -n " + forbidden[0],
 		})
 	}
-	s := inspect.Snapshot{Bundles: t.bundles, Gaps: gaps}
+	s := inspect.Snapshot{Bundles: t.bundles(), Gaps: gaps}
 	if allowed := len(namespaces) - len(forbidden); allowed > 0 {
 		s.Reads = []inspect.Read{{What: t.what, Objects: t.objects, Note: fmt.Sprintf("namespace by namespace: %d of %d allowed", allowed, len(namespaces))}}
 	}

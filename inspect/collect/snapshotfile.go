@@ -38,6 +38,7 @@ type snapshotFile struct {
 	Objects      []fileObject  `json:"objects"`
 	Bundles      []fileBundle  `json:"bundles"`
 	Requests     []fileRequest `json:"requests,omitempty"`
+	Nodes        []fileNode    `json:"nodes,omitempty"`
 	Reads        []fileRead    `json:"reads"`
 	Gaps         []fileGap     `json:"gaps,omitempty"`
 }
@@ -52,6 +53,7 @@ type fileCluster struct {
 	Topology   string            `json:"topology,omitempty"`
 	Platform   string            `json:"platform,omitempty"`
 	Created    time.Time         `json:"created,omitzero"`
+	Clock      fileClock         `json:"clock,omitzero"`
 	Synthetic  string            `json:"synthetic,omitempty"`
 }
 
@@ -174,6 +176,8 @@ func (f *snapshotFile) decode(dec *json.Decoder) error {
 			f.Bundles, err = readJSONItems[fileBundle](dec, maxElements)
 		case "requests":
 			f.Requests, err = readJSONItems[fileRequest](dec, maxElements)
+		case "nodes":
+			f.Nodes, err = readJSONItems[fileNode](dec, maxElements)
 		case "reads":
 			f.Reads, err = readJSONItems[fileRead](dec, maxElements)
 		case "gaps":
@@ -195,7 +199,7 @@ func packSnapshot(s inspect.Snapshot) *snapshotFile {
 		Cluster: fileCluster{
 			Server: s.Cluster.Server, Context: s.Cluster.Context, Version: s.Cluster.Versions.Cluster,
 			Kubernetes: s.Cluster.Versions.Kubernetes, Plain: s.Cluster.Versions.Plain, Operators: s.Cluster.Versions.Operators,
-			Topology: s.Cluster.Topology, Platform: s.Cluster.Platform, Created: s.Cluster.Created, Synthetic: s.Cluster.Synthetic,
+			Topology: s.Cluster.Topology, Platform: s.Cluster.Platform, Created: s.Cluster.Created, Clock: fileClock(s.Cluster.Clock), Synthetic: s.Cluster.Synthetic,
 		},
 		Certificates: [][]byte{}, Contents: []fileContent{}, Objects: []fileObject{}, Bundles: []fileBundle{}, Reads: []fileRead{},
 	}
@@ -210,6 +214,9 @@ func packSnapshot(s inspect.Snapshot) *snapshotFile {
 	}
 	for _, r := range s.Requests {
 		f.Requests = append(f.Requests, fileRequest{p.object(r.Object), r.Signer, r.Requester, r.Condition, r.Since, r.Reason, r.Request, r.Bad})
+	}
+	for _, n := range s.Nodes {
+		f.Nodes = append(f.Nodes, packNode(n))
 	}
 	for _, r := range s.Reads {
 		f.Reads = append(f.Reads, fileRead(r))
@@ -274,7 +281,7 @@ func unpackSnapshot(f *snapshotFile) (inspect.Snapshot, error) {
 		Cluster: inspect.Cluster{
 			Server: f.Cluster.Server, Context: f.Cluster.Context,
 			Versions: catalog.Versions{Cluster: f.Cluster.Version, Kubernetes: f.Cluster.Kubernetes, Plain: f.Cluster.Plain, Operators: f.Cluster.Operators},
-			Topology: f.Cluster.Topology, Platform: f.Cluster.Platform, Created: f.Cluster.Created, Synthetic: f.Cluster.Synthetic,
+			Topology: f.Cluster.Topology, Platform: f.Cluster.Platform, Created: f.Cluster.Created, Clock: inspect.Clock(f.Cluster.Clock), Synthetic: f.Cluster.Synthetic,
 		},
 	}
 	certs := make([]*pki.Cert, len(f.Certificates))
@@ -316,6 +323,9 @@ func unpackSnapshot(f *snapshotFile) (inspect.Snapshot, error) {
 			Object: objects[r.Object], Signer: r.Signer, Requester: r.Requester, Condition: r.Condition,
 			Since: r.Since, Reason: r.Reason, Request: r.Request, Bad: r.Bad,
 		})
+	}
+	for _, n := range f.Nodes {
+		s.Nodes = append(s.Nodes, n.unpack())
 	}
 	for _, r := range f.Reads {
 		s.Reads = append(s.Reads, inspect.Read(r))

@@ -83,6 +83,9 @@ const (
 	certificatesV1    = "certificates.k8s.io/v1"
 )
 
+// NodeFiles is what is read on nodes, among the kinds that users name.
+func NodeFiles() Resource { return Resource{Kind: pki.KindFile, Plural: "nodes", Short: "no"} }
+
 // ParseResource finds resources by what a user of kubectl types: plural,
 // singular, short name, each with or without the group; "webhooks" means both
 // kinds of webhook configuration.
@@ -90,7 +93,7 @@ func ParseResource(word string) ([]Resource, error) {
 	name, group, _ := strings.Cut(strings.ToLower(word), ".")
 	var found []Resource
 	var known []string
-	for _, r := range Resources() {
+	for _, r := range append(Resources(), NodeFiles()) {
 		known = append(known, r.Plural)
 		// an alias without a group, as "webhooks" is no API name
 		if word == "webhooks" && r.Group == admissionV1 {
@@ -98,6 +101,9 @@ func ParseResource(word string) ([]Resource, error) {
 			continue
 		}
 		singular := strings.ToLower(string(r.Kind))
+		if r.Plural == "nodes" {
+			singular = "node"
+		}
 		apiGroup, _, hasGroup := strings.Cut(r.Group, "/")
 		if name != r.Plural && name != singular && (name != r.Short || r.Short == "") && (name != r.Short+"s" || r.Short == "") {
 			continue

@@ -27,8 +27,10 @@ func (l Location) String() string {
 	case l.Kind == KindFile:
 		b.WriteString(nodePrefix)
 		escape(&b, l.Node, "/:#[]")
-		b.WriteByte(':')
-		escape(&b, l.Path, "#")
+		if l.Path != "" || l.Field != "" { // else it is the node as a whole
+			b.WriteByte(':')
+			escape(&b, l.Path, "#")
+		}
 	default:
 		l.writeObject(&b)
 	}
@@ -79,8 +81,8 @@ func parseLocation(s string) (Location, error) {
 		l.Kind = KindFile
 		parts = []part{{&l.Path, head[len(filePrefix):]}}
 	case strings.HasPrefix(head, nodePrefix):
-		node, path, ok := strings.Cut(head[len(nodePrefix):], ":")
-		if !ok || node == "" {
+		node, path, _ := strings.Cut(head[len(nodePrefix):], ":")
+		if node == "" {
 			return l, fmt.Errorf("a file on a node is written node/NAME:PATH")
 		}
 		l.Kind = KindFile

@@ -52,8 +52,8 @@ func (s *Scanner) Scan(data []byte) []Found {
 		return found
 	}
 	found = scan(s, data)
-	if len(found) == 0 {
-		return nil
+	if len(found) == 0 || holdsOnlyKey(found) {
+		return found
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -62,6 +62,12 @@ func (s *Scanner) Scan(data []byte) []Found {
 	}
 	s.values[id] = found
 	return found
+}
+
+// holdsOnlyKey reports that there is nothing worth remembering: a key has its own
+// place and mostly no other.
+func holdsOnlyKey(found []Found) bool {
+	return len(found) == 1 && len(found[0].Content.Keys) == 1 && len(found[0].Content.Certs) == 0
 }
 
 // cert returns the certificate with this DER, parsed now or earlier.
@@ -83,7 +89,9 @@ func (s *Scanner) cert(der []byte) (*Cert, error) {
 		return earlier, nil
 	}
 	s.certs[id] = c
-	c.Subject = s.word(c.Subject)
+	if c.IsCA { // a leaf's subject is mostly its own
+		c.Subject = s.word(c.Subject)
+	}
 	c.Issuer = s.word(c.Issuer)
 	c.IssuerKey = s.word(c.IssuerKey)
 	if len(c.Usages) > 0 {

@@ -22,6 +22,7 @@ type inventory struct {
 		Locations    []string
 	}
 	Requests []request
+	Nodes    []struct{ Name, Via, Ready, Kubelet string }
 	Findings []finding
 	Gaps     []gap
 }

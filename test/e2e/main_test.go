@@ -199,7 +199,7 @@ func (w *world) exec(t *testing.T, c *exec.Cmd) result {
 // matter for the code here: 0 is all read, 3 is not all.
 func (w *world) inventory(t *testing.T, args ...string) (inventory, result) {
 	t.Helper()
-	r := w.run(t, append([]string{"inspect", "-o", "json", "--fail-on", "none"}, args...)...)
+	r := w.run(t, append([]string{"inspect", "-o", "json", "--fail-on", "none", "--nodes", "none"}, args...)...)
 	return decode(t, r), r
 }
 

@@ -18,7 +18,7 @@ func TestASnapshotAnswersAsTheClusterDid(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "snapshot")
 	take := func() {
 		t.Helper()
-		if r := w.run(t, "snapshot", "-o", file); r.code != 0 || r.said() != "" {
+		if r := w.run(t, "snapshot", "-o", file, "--nodes", "none"); r.code != 0 || r.said() != "" {
 			t.Logf("snapshot ended with %d, want 0, and said:\n%s", r.code, r.said())
 		}
 	}
@@ -49,7 +49,7 @@ func TestASnapshotAnswersAsTheClusterDid(t *testing.T) {
 				if try > 0 {
 					take()
 				}
-				live = w.run(t, append([]string{"inspect"}, args...)...)
+				live = w.run(t, append([]string{"inspect", "--nodes", "none"}, args...)...)
 				saved = w.run(t, append([]string{"inspect", "--from", file}, args...)...)
 				if withoutTaken(live) == withoutTaken(saved) && live.code == c.code && saved.code == c.code {
 					break
@@ -85,7 +85,7 @@ func TestASnapshotOfASnapshotIsTheSameFile(t *testing.T) {
 	dir := t.TempDir()
 	first, second := filepath.Join(dir, "first"), filepath.Join(dir, "second")
 	for _, args := range [][]string{{"-o", first, "--allow-unknown"}, {"--from", first, "-o", second, "--allow-unknown"}} {
-		if r := w.run(t, append([]string{"snapshot"}, args...)...); r.code != 0 {
+		if r := w.run(t, append([]string{"snapshot", "--nodes", "none"}, args...)...); r.code != 0 {
 			t.Fatalf("snapshot %v ended with %d:\n%s", args, r.code, r.said())
 		}
 	}
@@ -106,7 +106,7 @@ func TestAnIncompleteSnapshotSaysSo(t *testing.T) {
 	w := enter(t)
 	file := filepath.Join(t.TempDir(), "snapshot")
 	as := w.planted.userName("configmaps-only")
-	r := w.run(t, "snapshot", "-o", file, "--as", as)
+	r := w.run(t, "snapshot", "-o", file, "--nodes", "none", "--as", as)
 	if r.code != 3 || !strings.Contains(r.stderr, "unknown: apiservices: list apiservices: apiservices.apiregistration.k8s.io is forbidden") {
 		t.Errorf("ended with %d, want 3, and the gaps:\n%s", r.code, r.said())
 	}
@@ -114,7 +114,7 @@ func TestAnIncompleteSnapshotSaysSo(t *testing.T) {
 	if r.code != 3 || len(inv.Gaps) == 0 {
 		t.Errorf("inspect --from it ended with %d, want 3, with gaps %+v", r.code, inv.Gaps)
 	}
-	if r := w.run(t, "snapshot", "-o", file, "--as", as, "--allow-unknown"); r.code != 0 {
+	if r := w.run(t, "snapshot", "-o", file, "--nodes", "none", "--as", as, "--allow-unknown"); r.code != 0 {
 		t.Errorf("with --allow-unknown it ended with %d, want 0", r.code)
 	}
 }
@@ -201,7 +201,7 @@ func rawMessages(items []json.RawMessage) [][]byte {
 
 func compareFile(t *testing.T, w *world, o *oracle, stdin []byte, args ...string) {
 	t.Helper()
-	c := w.command(t.Context(), append([]string{"inspect", "-o", "json", "--fail-on", "none"}, args...)...)
+	c := w.command(t.Context(), append([]string{"inspect", "-o", "json", "--fail-on", "none", "--nodes", "none"}, args...)...)
 	c.Stdin = bytes.NewReader(stdin)
 	c.Env = append(c.Env, "KUBECONFIG=/no/such/file")
 	r := w.exec(t, c)

@@ -1,0 +1,87 @@
+package catalog
+
+import (
+	"path"
+	"strings"
+)
+
+// NodeCopy is a row: a file on nodes holds what an object of the API holds.
+type NodeCopy struct {
+	// File is the file's path; one '*' in it stands for the object's name.
+	File string
+	// Of is the object; "*" as Name stands for what '*' stands for in File.
+	// An empty Key means the file's own name.
+	Of Ref
+	// Embedded: the certificates are in the clusters of a kubeconfig.
+	Embedded bool
+	// By is who copies; what it does can be seen in its log.
+	By string
+	In Range
+	Evidence
+}
+
+// NodeCopies returns every row about files that are copies of objects.
+func NodeCopies() []NodeCopy {
+	const dir = "/etc/kubernetes/static-pod-resources/"
+	registry := Evidence{Verified, "openshift/origin tls/raw-data @ 01860260f; machine-config-operator pkg/operator/sync.go"}
+	synced := Evidence{Derived, "openshift/library-go pkg/operator/staticpod/certsyncpod @ 93ac9206a; the operators' pkg/operator/starter.go"}
+	kubeconfigs := Evidence{Verified, "machine-config-operator pkg/server/cluster_server.go, pkg/daemon/certificate_writer.go @ release-4.12 to 4.22; kubelet bootstrap.go v1.35.4"}
+	clientCA := Ref{Kind: ConfigMap, Namespace: "openshift-config-managed", Name: "kube-apiserver-client-ca", Key: "ca-bundle.crt"}
+	rows := []NodeCopy{
+		{File: "/etc/kubernetes/kubelet-ca.crt", Of: clientCA, By: "the rendered MachineConfig of its pool", In: Range{Component: mco, To: Minor{4, 12}}, Evidence: registry},
+		{File: "/etc/kubernetes/kubelet-ca.crt", Of: clientCA, By: "machine-config-daemon", In: since(mco, Minor{4, 13}), Evidence: registry},
+	}
+	for _, file := range []string{"/etc/kubernetes/kubeconfig", "/var/lib/kubelet/kubeconfig"} {
+		rows = append(rows,
+			NodeCopy{File: file, Of: APIServerCA(), Embedded: true, By: "nobody: the node keeps the CA with which it was made", In: Range{Component: mco, To: Minor{4, 15}}, Evidence: kubeconfigs},
+			NodeCopy{File: file, Of: APIServerCA(), Embedded: true, By: "machine-config-daemon", In: since(mco, Minor{4, 16}), Evidence: kubeconfigs})
+	}
+	for _, p := range []struct{ folder, component, namespace string }{
+		{"kube-apiserver-certs", kas, "openshift-kube-apiserver"},
+		{"kube-controller-manager-certs", kcm, "openshift-kube-controller-manager"},
+		{"kube-scheduler-certs", scheduler, "openshift-kube-scheduler"},
+	} {
+		in, by := Range{Component: p.component}, "the cert-syncer container of its static pod"
+		rows = append(rows,
+			NodeCopy{File: dir + p.folder + "/secrets/*/tls.crt", Of: Ref{Kind: Secret, Namespace: p.namespace, Name: "*"}, By: by, In: in, Evidence: synced},
+			NodeCopy{File: dir + p.folder + "/configmaps/*/ca-bundle.crt", Of: Ref{Kind: ConfigMap, Namespace: p.namespace, Name: "*"}, By: by, In: in, Evidence: synced})
+	}
+	return rows
+}
+
+// APIServerCA are the CAs of everything that the API server serves, as OpenShift
+// publishes them.
+func APIServerCA() Ref {
+	return Ref{Kind: ConfigMap, Namespace: "openshift-config-managed", Name: "kube-apiserver-server-ca", Key: "ca-bundle.crt"}
+}
+
+// NodeCopyOf returns the row of a file that is a copy in the versions that run, with
+// the object's name and key filled in.
+func NodeCopyOf(file string, v Versions) (NodeCopy, bool) {
+	for _, c := range NodeCopies() {
+		if !glob(c.File, file, true) || c.In.Holds(v) == No {
+			continue
+		}
+		if before, after, found := strings.Cut(c.File, "*"); found && c.Of.Name == "*" {
+			c.Of.Name = strings.TrimSuffix(strings.TrimPrefix(file, before), after)
+		}
+		if c.Of.Key == "" {
+			c.Of.Key = path.Base(file)
+		}
+		return c, true
+	}
+	return NodeCopy{}, false
+}
+
+// CopiedNamespaces are the namespaces of the objects of which nodes hold copies.
+func CopiedNamespaces() []string {
+	var out []string
+	seen := map[string]bool{}
+	for _, c := range NodeCopies() {
+		if !seen[c.Of.Namespace] {
+			seen[c.Of.Namespace] = true
+			out = append(out, c.Of.Namespace)
+		}
+	}
+	return out
+}

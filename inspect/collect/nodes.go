@@ -1,0 +1,252 @@
+package collect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect/gather"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+)
+
+// NodeObject is what the API says of a node.
+type NodeObject struct {
+	Name      string
+	Ready     string   // "True", "False", "Unknown"; empty: the API was not asked
+	Addresses []string // internal ones first
+}
+
+// NodeObjects lists the nodes of the cluster.
+func (c *Cluster) NodeObjects(ctx context.Context, selector labels.Selector) ([]NodeObject, error) {
+	type node struct { // what there is of images and volumes is much, and not ours
+		Metadata struct {
+			Name string `json:"name"`
+		} `json:"metadata"`
+		Status struct {
+			Addresses  []corev1.NodeAddress   `json:"addresses"`
+			Conditions []corev1.NodeCondition `json:"conditions"`
+		} `json:"status"`
+	}
+	var opts metav1.ListOptions
+	if selector != nil {
+		opts.LabelSelector = selector.String()
+	}
+	var out []NodeObject
+	l := listJSON(ctx, c, "/api/v1/nodes", opts, func(n *node) {
+		o := NodeObject{Name: n.Metadata.Name, Ready: string(corev1.ConditionUnknown)}
+		for _, cond := range n.Status.Conditions {
+			if cond.Type == corev1.NodeReady {
+				o.Ready = string(cond.Status)
+			}
+		}
+		for _, kind := range []corev1.NodeAddressType{corev1.NodeInternalIP, corev1.NodeInternalDNS, corev1.NodeExternalIP, corev1.NodeExternalDNS} {
+			for _, a := range n.Status.Addresses {
+				if a.Type == kind {
+					o.Addresses = append(o.Addresses, a.Address)
+				}
+			}
+		}
+		out = append(out, o)
+	})
+	slices.SortFunc(out, func(a, b NodeObject) int { return strings.Compare(a.Name, b.Name) })
+	return out, l.err
+}
+
+// OnNode is a node to which there is a way.
+type OnNode interface {
+	gather.Runner
+	Via() string // what users call the way
+	io.Closer
+}
+
+// ErrNoWay means that of the ways that were allowed none applies to a node:
+// nothing was tried on it.
+var ErrNoWay = errors.New("no way onto the node")
+
+// Nodes is the source of what lies on nodes.
+type Nodes struct {
+	Objects []NodeObject
+	// Open gets onto a node. An error that is ErrNoWay leaves the node out.
+	Open     func(ctx context.Context, node string) (OnNode, error)
+	Parallel int           // nodes at the same time, at least 1
+	Timeout  time.Duration // for one node
+	Options  gather.Options
+	Scanner  *pki.Scanner
+	Observe  func(what string, n int)
+	// Asked: the user named nodes, so that one without a way is a gap. Otherwise
+	// it is said how to read it.
+	Asked bool
+	// How tells how nodes that were not read could be.
+	How string
+}
+
+// Name is "nodes".
+func (n Nodes) Name() string { return "nodes" }
+
+// Collect reads each node once, several at a time.
+func (n Nodes) Collect(ctx context.Context) inspect.Snapshot {
+	parts := make([]inspect.Snapshot, len(n.Objects))
+	left := make([]error, len(n.Objects))
+	var g errgroup.Group
+	g.SetLimit(max(n.Parallel, 1))
+	var mu sync.Mutex
+	done := 0
+	for i, o := range n.Objects {
+		g.Go(func() error {
+			parts[i], left[i] = n.one(ctx, o)
+			mu.Lock()
+			defer mu.Unlock()
+			if done++; n.Observe != nil {
+				n.Observe("nodes", done)
+			}
+			return nil
+		})
+	}
+	_ = g.Wait() // a node that fails is a gap
+	s := inspect.Merge(append(parts, n.leftOut(left))...)
+	return summed(s)
+}
+
+// one reads a node; the error is that there was no way.
+func (n Nodes) one(ctx context.Context, o NodeObject) (inspect.Snapshot, error) {
+	unread := inspect.Snapshot{Nodes: []inspect.Node{{Name: o.Name, Ready: o.Ready}}}
+	ctx, cancel := context.WithTimeoutCause(ctx, n.Timeout, fmt.Errorf("not done after %s", n.Timeout))
+	defer cancel()
+	if err := ctx.Err(); err != nil {
+		unread.Gaps = []inspect.Gap{n.gap(o, context.Cause(ctx))}
+		return unread, nil
+	}
+	node, err := n.Open(ctx, o.Name)
+	if err != nil {
+		if errors.Is(err, ErrNoWay) && !n.Asked {
+			return unread, err
+		}
+		unread.Gaps = []inspect.Gap{n.gap(o, because(ctx, err))}
+		return unread, nil
+	}
+	sent := time.Now().UTC()
+	r, err := gather.Read(ctx, node, n.Scanner, n.Options)
+	received := time.Now().UTC()
+	via := node.Via()
+	if closed := node.Close(); err == nil && closed != nil {
+		// what was read stays true; what may be left there must be said
+		unread.Gaps = append(unread.Gaps, inspect.Gap{What: "node/" + o.Name, Reason: "clean up: " + closed.Error()})
+	}
+	if err != nil {
+		unread.Gaps = append(unread.Gaps, n.gap(o, fmt.Errorf("via %s: %w", via, because(ctx, err))))
+		return unread, nil
+	}
+	s := r.Snapshot(o.Name)
+	for i := range s.Nodes {
+		s.Nodes[i].Via, s.Nodes[i].Ready = via, o.Ready
+		s.Nodes[i].Clock.Sent, s.Nodes[i].Clock.Received = sent, received
+	}
+	s.Gaps = append(s.Gaps, unread.Gaps...)
+	return s, nil
+}
+
+// because adds why a context ended, which errors of connections do not say.
+func because(ctx context.Context, err error) error {
+	if cause := context.Cause(ctx); cause != nil && !errors.Is(err, cause) {
+		return fmt.Errorf("%w (%w)", err, cause)
+	}
+	return err
+}
+
+func (n Nodes) gap(o NodeObject, err error) inspect.Gap {
+	g := inspect.Gap{What: "node/" + o.Name, Reason: err.Error(), Next: n.How}
+	if o.Ready == "False" || o.Ready == "Unknown" {
+		g.Reason += "; the API says of it: Ready is " + o.Ready
+	}
+	return g
+}
+
+// leftOut says in one line which nodes were not read because nothing that may
+// be done leads onto them.
+func (n Nodes) leftOut(errs []error) inspect.Snapshot {
+	var names []string
+	why := ""
+	for i, err := range errs {
+		if err != nil {
+			names = append(names, n.Objects[i].Name)
+			why = err.Error()
+		}
+	}
+	if len(names) == 0 {
+		return inspect.Snapshot{}
+	}
+	where := fmt.Sprintf("%d of %d", len(names), len(n.Objects))
+	if len(names) <= 3 {
+		where = strings.Join(names, ", ")
+	}
+	return inspect.Snapshot{Reads: []inspect.Read{{What: "nodes", Where: where, Skipped: true, Note: why + "; " + n.How}}}
+}
+
+// summed replaces the Read of each node by one for all: a cluster may have
+// hundreds.
+func summed(s inspect.Snapshot) inspect.Snapshot {
+	total := inspect.Read{What: "nodes"}
+	files := 0
+	rest := s.Reads[:0:0]
+	for _, r := range s.Reads {
+		if r.What == "files" {
+			total.Objects++
+			files += r.Objects
+			continue
+		}
+		rest = append(rest, r)
+	}
+	if total.Objects > 0 {
+		ways := map[string]int{}
+		for _, n := range s.Nodes {
+			if n.Via != "" {
+				ways[n.Via]++
+			}
+		}
+		total.Note = fmt.Sprintf("%d files", files)
+		for _, w := range []string{"local", "exec", "ssh", "debug"} {
+			if ways[w] > 0 {
+				total.Note += fmt.Sprintf("; %d via %s", ways[w], w)
+			}
+		}
+		rest = append(rest, total)
+	}
+	s.Reads = rest
+	return s
+}
+
+// Originals is the source of the objects that files on nodes are copies of, and
+// of the requests of kubelets: for when nodes alone were asked for.
+func Originals(c *Cluster) Source {
+	return reader{"originals", func(ctx context.Context) inspect.Snapshot {
+		narrowed := func(namespace string, kinds ...pki.Kind) []Source {
+			one := *c
+			one.Scope = Scope{Namespace: namespace, Resources: slices.DeleteFunc(Resources(), func(r Resource) bool { return !slices.Contains(kinds, r.Kind) })}
+			return one.Sources()
+		}
+		sources := narrowed("", "CertificateSigningRequest")
+		for _, ns := range catalog.CopiedNamespaces() {
+			sources = append(sources, narrowed(ns, "Secret", "ConfigMap")...)
+		}
+		s := All(ctx, sources...)
+		total := inspect.Read{What: "objects to compare with"}
+		for _, r := range s.Reads {
+			total.Objects += r.Objects
+		}
+		s.Reads = []inspect.Read{total}
+		return s
+	}}
+}

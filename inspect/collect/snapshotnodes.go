@@ -1,0 +1,98 @@
+package collect
+
+import (
+	"io/fs"
+	"time"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+)
+
+// The part of the snapshot file that is about nodes.
+type (
+	fileNode struct {
+		Name        string           `json:"name"`
+		Via         string           `json:"via,omitempty"`
+		Ready       string           `json:"ready,omitempty"`
+		Clock       fileClock        `json:"clock,omitzero"`
+		Kubelet     fileKubelet      `json:"kubelet,omitzero"`
+		Files       []fileNodeFile   `json:"files,omitempty"`
+		Kubeconfigs []fileKubeconfig `json:"kubeconfigs,omitempty"`
+	}
+	fileClock struct {
+		Sent     time.Time `json:"sent,omitzero"`
+		Before   time.Time `json:"before,omitzero"`
+		After    time.Time `json:"after,omitzero"`
+		Received time.Time `json:"received,omitzero"`
+	}
+	fileKubelet struct {
+		Active             string    `json:"active,omitempty"`
+		Sub                string    `json:"sub,omitempty"`
+		Started            time.Time `json:"started,omitzero"`
+		RotateCertificates *bool     `json:"rotateCertificates,omitempty"`
+		ServerTLSBootstrap *bool     `json:"serverTLSBootstrap,omitempty"`
+		ClientCAFile       string    `json:"clientCAFile,omitempty"`
+		Authorization      string    `json:"authorization,omitempty"`
+		Anonymous          *bool     `json:"anonymous,omitempty"`
+		BootstrapConfig    string    `json:"bootstrapKubeconfig,omitempty"`
+		Kubeconfig         string    `json:"kubeconfig,omitempty"`
+	}
+	fileNodeFile struct {
+		Path     string          `json:"path"`
+		Mode     fs.FileMode     `json:"mode"` // Go's io/fs bits
+		UID      int             `json:"uid"`
+		GID      int             `json:"gid"`
+		Label    string          `json:"label,omitempty"`
+		Size     int64           `json:"size"`
+		Modified time.Time       `json:"modified"`
+		SHA256   pki.Fingerprint `json:"sha256,omitzero"`
+		Link     string          `json:"link,omitempty"`
+		Target   string          `json:"target,omitempty"`
+		Secret   bool            `json:"secret,omitempty"`
+	}
+	fileKubeconfig struct {
+		Path     string                  `json:"path"`
+		Problem  string                  `json:"problem,omitempty"`
+		Clusters []fileKubeconfigCluster `json:"clusters,omitempty"`
+		Users    int                     `json:"users"`
+		Current  string                  `json:"current,omitempty"`
+	}
+	fileKubeconfigCluster struct {
+		Name     string `json:"name"`
+		Server   string `json:"server"`
+		CAFile   string `json:"caFile,omitempty"`
+		CAData   bool   `json:"caData,omitempty"`
+		Field    string `json:"field,omitempty"`
+		Insecure bool   `json:"insecure,omitempty"`
+	}
+)
+
+func packNode(n inspect.Node) fileNode {
+	f := fileNode{Name: n.Name, Via: n.Via, Ready: n.Ready, Clock: fileClock(n.Clock), Kubelet: fileKubelet(n.Kubelet)}
+	for _, file := range n.Files {
+		f.Files = append(f.Files, fileNodeFile(file))
+	}
+	for _, k := range n.Kubeconfigs {
+		fk := fileKubeconfig{Path: k.Path, Problem: k.Problem, Users: k.Users, Current: k.Current}
+		for _, c := range k.Clusters {
+			fk.Clusters = append(fk.Clusters, fileKubeconfigCluster(c))
+		}
+		f.Kubeconfigs = append(f.Kubeconfigs, fk)
+	}
+	return f
+}
+
+func (f fileNode) unpack() inspect.Node {
+	n := inspect.Node{Name: f.Name, Via: f.Via, Ready: f.Ready, Clock: inspect.Clock(f.Clock), Kubelet: inspect.Kubelet(f.Kubelet)}
+	for _, file := range f.Files {
+		n.Files = append(n.Files, inspect.NodeFile(file))
+	}
+	for _, k := range f.Kubeconfigs {
+		nk := inspect.Kubeconfig{Path: k.Path, Problem: k.Problem, Users: k.Users, Current: k.Current}
+		for _, c := range k.Clusters {
+			nk.Clusters = append(nk.Clusters, inspect.KubeconfigCluster(c))
+		}
+		n.Kubeconfigs = append(n.Kubeconfigs, nk)
+	}
+	return n
+}

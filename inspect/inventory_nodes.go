@@ -1,0 +1,75 @@
+package inspect
+
+import (
+	"cmp"
+	"math"
+	"time"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+)
+
+// InventoryNode is one node: how it was read, and what its kubelet shows.
+type InventoryNode struct {
+	Name    string     `json:"name"`
+	Via     string     `json:"via,omitempty"`   // "ssh", "exec", "debug", "local"; empty: not read
+	Ready   string     `json:"ready,omitempty"` // "True", "False", "Unknown"
+	Kubelet string     `json:"kubelet,omitempty"`
+	Started *time.Time `json:"kubeletStarted,omitempty"`
+	// Client and Serving are the kubelet's certificates in use.
+	Client  *pki.Fingerprint `json:"clientCertificate,omitempty"`
+	Serving *pki.Fingerprint `json:"servingCertificate,omitempty"`
+	// Pending are the names of certificate requests of this node that wait.
+	Pending []string `json:"pendingRequests,omitempty"`
+	// AheadAtLeast and AheadAtMost bound by how much the node's clock is ahead of
+	// the one of the machine that read it, in seconds.
+	AheadAtLeast *int `json:"clockAheadAtLeastSeconds,omitempty"`
+	AheadAtMost  *int `json:"clockAheadAtMostSeconds,omitempty"`
+	Files        int  `json:"files"`
+}
+
+// nodeUser is the user name of a node's kubelet.
+const nodeUser = "system:node:"
+
+// asked reports whether a request is this node's: by its kubelet, or for it.
+func (n *Node) asked(r SigningRequest) bool {
+	user := nodeUser + n.Name
+	return r.Requester == user || r.Request != nil && commonName(r.Request.Subject) == user
+}
+
+func nodeEntries(f *Facts, fi Filter) []InventoryNode {
+	var out []InventoryNode
+	for i := range f.Snapshot.Nodes {
+		n := &f.Snapshot.Nodes[i]
+		if !fi.place(onNode(n, ""), nil) {
+			continue
+		}
+		e := InventoryNode{Name: n.Name, Via: n.Via, Ready: n.Ready, Kubelet: n.Kubelet.Active, Files: len(n.Files)}
+		if n.Kubelet.Active != "" {
+			e.Kubelet = cmp.Or(n.Kubelet.Sub, n.Kubelet.Active)
+		}
+		if t := n.Kubelet.Started; !t.IsZero() {
+			e.Started = &t
+		}
+		e.Client = f.shownBy(n, "/var/lib/kubelet/pki/kubelet-client-current.pem")
+		e.Serving = f.shownBy(n, "/var/lib/kubelet/pki/kubelet-server-current.pem")
+		for _, r := range f.Snapshot.Requests {
+			if r.Condition == Pending && n.asked(r) {
+				e.Pending = append(e.Pending, r.Object.Name)
+			}
+		}
+		if least, most, ok := n.Clock.Ahead(); ok {
+			low, high := int(math.Floor(least.Seconds())), int(math.Ceil(most.Seconds()))
+			e.AheadAtLeast, e.AheadAtMost = &low, &high
+		}
+		out = append(out, e)
+	}
+	return out
+}
+
+// shownBy is the first certificate of a file of a node.
+func (f *Facts) shownBy(n *Node, file string) *pki.Fingerprint {
+	if h := f.inNode(n, file); h != nil && len(h.Content.Certs) > 0 {
+		return &h.Content.Certs[0].Fingerprint
+	}
+	return nil
+}

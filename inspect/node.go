@@ -1,0 +1,83 @@
+package inspect
+
+import (
+	"io/fs"
+	"time"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+)
+
+// Node is one machine of the cluster: what was read on it, beside the
+// certificates, which are Bundles whose location names it.
+type Node struct {
+	Name    string
+	Via     string // the way by which it was read: "ssh", "exec"; empty: only the API speaks of it
+	Ready   string // the Node object's condition: "True", "False", "Unknown"; empty: not known
+	Clock   Clock
+	Kubelet Kubelet
+	Files   []NodeFile // by path: links, and what holds certificates, keys or tokens
+	// Kubeconfigs are those found on the node, by path.
+	Kubeconfigs []Kubeconfig
+}
+
+// Clock compares a node's clock with ours: it said Before and After, and that
+// was between Sent and Received by our clock.
+type Clock struct{ Sent, Before, After, Received time.Time }
+
+// Ahead returns by how much the node's clock is ahead of ours, at least and at
+// most: negative when it is behind. ok is false where the node did not say.
+func (c Clock) Ahead() (least, most time.Duration, ok bool) {
+	if c.Before.IsZero() || c.After.IsZero() || c.Received.IsZero() {
+		return 0, 0, false
+	}
+	// The node tells whole seconds: After may be up to one second later than told.
+	return c.After.Sub(c.Received), c.Before.Add(time.Second).Sub(c.Sent), true
+}
+
+// Kubelet is how a node's kubelet runs. Empty and nil: not told.
+type Kubelet struct {
+	Active             string    // systemd's word: "active", "failed"
+	Sub                string    // "running", "auto-restart"
+	Started            time.Time // its main process
+	RotateCertificates *bool     // renews its client certificate
+	ServerTLSBootstrap *bool     // asks for a serving certificate
+	ClientCAFile       string
+	Authorization      string // "Webhook", "AlwaysAllow"
+	Anonymous          *bool
+	BootstrapConfig    string // --bootstrap-kubeconfig
+	Kubeconfig         string // --kubeconfig
+}
+
+// NodeFile is a file or link on a node that certificates depend on.
+type NodeFile struct {
+	Path     string
+	Mode     fs.FileMode
+	UID, GID int
+	Label    string // SELinux; empty: none, or not known
+	Size     int64
+	Modified time.Time
+	SHA256   pki.Fingerprint // of the content; zero where it was not read
+	Link     string          // what a link says; empty: no link
+	Target   string          // where a link leads in the end; empty: nowhere
+	Secret   bool            // it holds a private key, or a token or password
+}
+
+// Kubeconfig is the shape of a kubeconfig on a node. The certificates in it are
+// Bundles.
+type Kubeconfig struct {
+	Path     string
+	Problem  string // why it can't be read as one; else empty
+	Clusters []KubeconfigCluster
+	Users    int
+	Current  string // the cluster of the current context; empty: there is none
+}
+
+// KubeconfigCluster is one entry of a kubeconfig's clusters.
+type KubeconfigCluster struct {
+	Name     string
+	Server   string
+	CAFile   string // certificate-authority
+	CAData   bool   // certificate-authority-data is there
+	Field    string // of certificate-authority-data, as in the Location of its Bundle
+	Insecure bool   // insecure-skip-tls-verify
+}

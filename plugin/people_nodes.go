@@ -1,0 +1,69 @@
+package plugin
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"time"
+
+	"k8s.io/cli-runtime/pkg/printers"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+)
+
+// nodes lists nodes: where the user asked for nodes, or for everything.
+func (p peoplePrinter) nodes(w io.Writer, inv *inspect.Inventory) {
+	if len(inv.Nodes) == 0 || !p.all && !p.showNodes {
+		return
+	}
+	certs := map[pki.Fingerprint]*inspect.InventoryCert{}
+	for i := range inv.Certificates {
+		certs[inv.Certificates[i].Fingerprint] = &inv.Certificates[i]
+	}
+	printf(w, "\nNodes\n")
+	t := printers.GetNewTabWriter(w)
+	if !p.noHeaders {
+		printf(t, "NODE\tREADY\tVIA\tKUBELET\tCLIENT CERT\tSERVING CERT\tREQUESTS\tCLOCK\n")
+	}
+	for _, n := range inv.Nodes {
+		kubelet := orDash(n.Kubelet)
+		if n.Started != nil {
+			kubelet += " since " + inTime(inv.Now, *n.Started)
+		}
+		requests := "-"
+		if len(n.Pending) > 0 {
+			requests = strconv.Itoa(len(n.Pending)) + " pending"
+		}
+		printf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", clean(n.Name), orDash(n.Ready), orDash(n.Via), kubelet,
+			ends(inv.Now, certs, n.Client), ends(inv.Now, certs, n.Serving), requests, clockOf(n))
+	}
+	_ = t.Flush() // the buffer below keeps the error
+}
+
+// ends says when a certificate ends, and when it is renewed.
+func ends(now time.Time, certs map[pki.Fingerprint]*inspect.InventoryCert, sum *pki.Fingerprint) string {
+	if sum == nil || certs[*sum] == nil {
+		return "-"
+	}
+	c := certs[*sum]
+	s := "ends " + inTime(now, c.NotAfter)
+	if r := renewed(now, c); r != "-" && c.NotAfter.After(now) {
+		s += ", renewal " + r
+	}
+	return s
+}
+
+// clockOf says how far a node's clock is off, as far as that is certain.
+func clockOf(n inspect.InventoryNode) string {
+	if n.AheadAtLeast == nil || n.AheadAtMost == nil {
+		return "-"
+	}
+	switch low, high := *n.AheadAtLeast, *n.AheadAtMost; {
+	case low >= 1:
+		return fmt.Sprintf("%s ahead", time.Duration(low)*time.Second)
+	case high <= -1:
+		return fmt.Sprintf("%s behind", time.Duration(-high)*time.Second)
+	}
+	return "ok"
+}

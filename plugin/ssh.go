@@ -1,0 +1,150 @@
+package plugin
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/crypto/ssh"
+	"golang.org/x/term"
+
+	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
+)
+
+// sshFlags say how nodes are reached by ssh, as far as ~/.ssh/config does not.
+type sshFlags struct {
+	user       string
+	keys       []string
+	config     string
+	knownHosts []string
+	inventory  string
+}
+
+func (f *sshFlags) addFlags(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.user, "ssh-user", "", "User on nodes; else what the ssh configuration says, else core.")
+	flags.StringArrayVar(&f.keys, "ssh-key", nil, "Private key file to log in with; repeatable. Else the ssh-agent's, and those of the ssh configuration.")
+	flags.StringVar(&f.config, "ssh-config", "", "ssh configuration file; none for none. Else ~/.ssh/config and /etc/ssh/ssh_config.")
+	flags.StringArrayVar(&f.knownHosts, "ssh-known-hosts", nil, "Known hosts file; repeatable. Host keys are always checked.")
+	flags.StringVar(&f.inventory, "ssh-inventory", "", "File with a line for each node, \"node address [user] [port]\": for when the API is down.")
+	for _, flag := range []string{"ssh-key", "ssh-config", "ssh-known-hosts", "ssh-inventory"} {
+		must(cmd.MarkFlagFilename(flag))
+	}
+}
+
+// given reports whether the user said anything about ssh.
+func (f *sshFlags) given() bool {
+	return f.user != "" || len(f.keys) > 0 || f.config != "" || len(f.knownHosts) > 0 || f.inventory != ""
+}
+
+// transport returns the way by ssh.
+func (f *sshFlags) transport(app App) (*nodeexec.SSH, error) {
+	home, err := os.UserHomeDir()
+	if err != nil {
+		home = "" // then nothing is read there
+	}
+	s := &nodeexec.SSH{
+		Home: home, Config: f.config, User: f.user,
+		Keys: nodeexec.Keys{Agent: os.Getenv("SSH_AUTH_SOCK"), Files: f.keys},
+	}
+	if runtime.GOOS != "windows" {
+		s.SystemConfig = "/etc/ssh/ssh_config"
+	}
+	for _, file := range slices.Concat(f.keys, f.knownHosts) {
+		if _, err := os.Stat(file); err != nil {
+			return nil, fmt.Errorf("ssh: %w", err)
+		}
+	}
+	s.HostKeys.Files = f.knownHosts
+	if f.inventory != "" {
+		file, err := os.Open(f.inventory)
+		if err != nil {
+			return nil, fmt.Errorf("--ssh-inventory: %w", err)
+		}
+		s.Inventory, err = nodeexec.ParseInventory(file, f.inventory)
+		if err := errors.Join(err, file.Close()); err != nil {
+			return nil, fmt.Errorf("--ssh-inventory: %w", err)
+		}
+	}
+	q := &questions{app: app}
+	s.HostKeys.Accept, s.Keys.Passphrase, s.Notice = q.hostKey, q.passphrase, q.notice
+	return s, nil
+}
+
+// configuredSSH is ssh for those nodes of which the ssh configuration speaks:
+// what auto may try without being told to.
+type configuredSSH struct {
+	*nodeexec.SSH
+	addresses map[string][]string
+}
+
+func (c configuredSSH) Dial(ctx context.Context, node string) (nodeexec.Node, error) {
+	if !c.Configured(node, c.addresses[node]...) {
+		return nil, fmt.Errorf("%w: neither ssh configuration nor inventory speak of node %s (--via ssh tries all the same)", nodeexec.ErrNoWay, node)
+	}
+	return c.SSH.Dial(ctx, node)
+}
+
+// questions asks the user, one question at a time. Where nobody can answer, the
+// answer is no.
+type questions struct {
+	app   App
+	mu    sync.Mutex
+	said  map[string]bool
+	pause func()
+}
+
+// terminal returns the terminal to ask on: standard input and error both.
+func (q *questions) terminal() (*os.File, bool) {
+	in, isFile := q.app.Streams.In.(*os.File)
+	out, outIsFile := q.app.Streams.ErrOut.(*os.File)
+	return in, isFile && outIsFile && term.IsTerminal(int(in.Fd())) && term.IsTerminal(int(out.Fd()))
+}
+
+func (q *questions) hostKey(host string, key ssh.PublicKey) (bool, error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	in, ok := q.terminal()
+	if !ok {
+		return false, nil
+	}
+	_, _ = fmt.Fprintf(q.app.Streams.ErrOut, "\nThe host key of %s is not known: %s %s\nCompare it on the node's console: for f in /etc/ssh/ssh_host_*_key.pub; do ssh-keygen -lf $f; done\nIs it this one? Type yes to go on and add it to known_hosts: ", host, key.Type(), ssh.FingerprintSHA256(key))
+	answer, err := bufio.NewReader(io.LimitReader(in, 100)).ReadString('\n')
+	if err != nil && !errors.Is(err, io.EOF) {
+		return false, fmt.Errorf("read the answer: %w", err)
+	}
+	return strings.TrimSpace(answer) == "yes", nil
+}
+
+func (q *questions) passphrase(file string) ([]byte, error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	in, ok := q.terminal()
+	if !ok {
+		return nil, errors.New("nobody can be asked for its passphrase here (ssh-add it)")
+	}
+	_, _ = fmt.Fprintf(q.app.Streams.ErrOut, "\nPassphrase of %s: ", file)
+	return term.ReadPassword(int(in.Fd()))
+}
+
+// notice says each thing once.
+func (q *questions) notice(text string) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.said[text] {
+		return
+	}
+	if q.said == nil {
+		q.said = map[string]bool{}
+	}
+	q.said[text] = true
+	_, _ = fmt.Fprintf(q.app.Streams.ErrOut, "note: %s\n", text)
+}
