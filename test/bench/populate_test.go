@@ -20,9 +20,8 @@ import (
 // its own, the first ones in Secrets; the other objects hold other things.
 type load struct{ namespaces, secrets, configMaps, certificates int }
 
-// populate makes the objects, those that exist already being kept, and returns
-// the number of certificates.
-func populate(b testing.TB, kubeconfig string, l load) int {
+// populate makes the objects, those that exist already being kept.
+func populate(b testing.TB, kubeconfig string, l load) {
 	b.Helper()
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	if err != nil {
@@ -72,5 +71,4 @@ func populate(b testing.TB, kubeconfig string, l load) int {
 		_, err := client.ConfigMaps(m.Namespace).Create(ctx, m, metav1.CreateOptions{})
 		return err
 	})
-	return l.certificates
 }
