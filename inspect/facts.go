@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"bytes"
 	"slices"
 	"strings"
 	"time"
@@ -101,30 +102,51 @@ func (f *Facts) supersedeOnNodes() {
 	}
 }
 
+// holdings groups the places by certificate. All certificates share one list of
+// places: tens of thousands of small ones would weigh more than what they hold.
 func holdings(held []Held) []Holding {
-	index := map[pki.Fingerprint]int{}
-	var out []Holding
+	type pair struct {
+		cert *pki.Cert
+		in   *Held
+	}
+	n := 0
 	for i := range held {
-		h := &held[i]
-		for _, c := range h.Content.Certs {
-			n, ok := index[c.Fingerprint]
-			if !ok {
-				n = len(out)
-				index[c.Fingerprint] = n
-				out = append(out, Holding{Cert: c})
-			}
-			// a bundle that holds a certificate twice is one place
-			if in := out[n].In; len(in) == 0 || in[len(in)-1] != h {
-				out[n].In = append(in, h)
-			}
+		n += len(held[i].Content.Certs)
+	}
+	pairs := make([]pair, 0, n)
+	for i := range held {
+		for _, c := range held[i].Content.Certs {
+			pairs = append(pairs, pair{c, &held[i]})
 		}
 	}
-	slices.SortFunc(out, func(a, b Holding) int {
-		if c := strings.Compare(a.Subject, b.Subject); c != 0 {
+	slices.SortStableFunc(pairs, func(a, b pair) int { // stable: places stay in their order
+		if a.cert == b.cert {
+			return 0
+		}
+		if c := strings.Compare(a.cert.Subject, b.cert.Subject); c != 0 {
 			return c
 		}
-		return slices.Compare(a.Fingerprint[:], b.Fingerprint[:])
+		return bytes.Compare(a.cert.Fingerprint[:], b.cert.Fingerprint[:])
 	})
+	places := make([]*Held, 0, n)
+	distinct := 0
+	for i, p := range pairs {
+		if i == 0 || pairs[i-1].cert.Fingerprint != p.cert.Fingerprint {
+			distinct++
+		}
+	}
+	out := make([]Holding, 0, distinct)
+	for rest := pairs; len(rest) > 0; {
+		first, from := rest[0].cert, len(places)
+		for len(rest) > 0 && rest[0].cert.Fingerprint == first.Fingerprint {
+			// a bundle that holds a certificate twice is one place
+			if len(places) == from || places[len(places)-1] != rest[0].in {
+				places = append(places, rest[0].in)
+			}
+			rest = rest[1:]
+		}
+		out = append(out, Holding{Cert: first, In: places[from:len(places):len(places)]})
+	}
 	return out
 }
 

@@ -236,7 +236,9 @@ func certEntry(f *Facts, c Holding, fi Filter) (InventoryCert, bool) {
 		return InventoryCert{}, false
 	}
 	e := InventoryCert{Cert: c.Cert}
-	home := 0 // places that show the certificate come before those that trust it
+	// Places that show the certificate come before those that trust it, and objects
+	// before their copies on nodes.
+	var places [4][]pki.Location
 	for _, h := range c.In {
 		if !fi.place(h.At, h.Object) {
 			continue
@@ -245,12 +247,14 @@ func certEntry(f *Facts, c Holding, fi Filter) (InventoryCert, bool) {
 		// the place that shows a certificate says more of it than one that
 		// trusts it
 		shows := leaf != nil && leaf.Fingerprint == c.Fingerprint
-		if shows {
-			e.Locations = slices.Insert(e.Locations, home, h.At)
-			home++
-		} else {
-			e.Locations = append(e.Locations, h.At)
+		rank := 0
+		if !shows {
+			rank = 2
 		}
+		if h.At.Node != "" {
+			rank++
+		}
+		places[rank] = append(places[rank], h.At)
 		if shows && e.RenewedBy == "" {
 			e.Owner, e.Role = cmp.Or(h.Owner(), e.Owner), h.role()
 			if r := renewalOf(h, f.Snapshot.Cluster.Versions); r.by != "" {
@@ -259,6 +263,7 @@ func certEntry(f *Facts, c Holding, fi Filter) (InventoryCert, bool) {
 		}
 		e.Owner, e.Role = cmp.Or(e.Owner, h.Owner()), cmp.Or(e.Role, h.role())
 	}
+	e.Locations = slices.Concat(places[:]...)
 	return e, len(e.Locations) > 0
 }
 

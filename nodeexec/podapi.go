@@ -181,9 +181,9 @@ func (p podRef) String() string { return p.namespace + "/" + p.name }
 func (p podRef) path() string { return podsPath(p.namespace) + "/" + p.name }
 
 // isRBAC tells a server that does not let us from an admission plugin that does
-// not want what we ask for: both answer 403.
+// not want what we ask for: both answer 403. An exec has only the text.
 func isRBAC(err error) bool {
-	return apierrors.IsForbidden(err) && strings.Contains(err.Error(), " cannot ")
+	return err != nil && strings.Contains(err.Error(), ` is forbidden: User "`) && strings.Contains(err.Error(), " cannot ")
 }
 
 // mayHaveHappened says whether a server may have done what it did not confirm.

@@ -32,7 +32,7 @@ const (
 func podScriptSent() string {
 	var sent strings.Builder
 	for line := range strings.Lines(podScript) {
-		if !strings.HasPrefix(line, "#") {
+		if !strings.HasPrefix(strings.TrimSpace(line), "#") {
 			sent.WriteString(line)
 		}
 	}

@@ -10,20 +10,23 @@
 # line on stdout: without it, the output is not all of it.
 #
 #   podexec.sh [PATH]
-if [ -n "$1" ]; then # in a chroot: what the image says is of no use there
+# In a chroot, what the image says is of no use.
+if [ -n "$1" ]; then
 	PATH=$1 HOME=/root
 	export PATH HOME
 fi
-# All of these numbers are of one PID namespace: that of this /proc.
+# All of these numbers are of one PID namespace: that of this /proc. A group
+# that is shared with others must not be killed.
 IFS=' ' read -r pid _ _ _ group _ </proc/self/stat || exit 126
-[ "$pid" = "$group" ] || group=0 # shared with others, which must not be killed
+[ "$pid" = "$group" ] || group=0
 echo "certrot-exec $group"
 
 IFS= read -r word && IFS= read -r left || exit 125
 set --
 while [ "$left" -gt 0 ]; do
 	IFS= read -r arg || exit 125
-	arg=$(printf '%b.' "$arg") # the dot saves newlines at the end
+	# The dot saves newlines at the end.
+	arg=$(printf '%b.' "$arg")
 	set -- "$@" "${arg%.}"
 	left=$((left - 1))
 done

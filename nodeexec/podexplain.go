@@ -16,6 +16,7 @@ const explainLimit = 5 * time.Second
 
 // explain says what the refusal of an exec means, and what else there is.
 func (n *podNode) explain(err error) error {
+	err = withoutQuery(err)
 	const others = "ssh does not need it, nor does certrot on the node itself (local)"
 	text := strings.ToLower(err.Error())
 	says := func(any ...string) bool {
@@ -40,6 +41,28 @@ func (n *podNode) explain(err error) error {
 	}
 	return fmt.Errorf("pod %s: %w", n.pod, err)
 }
+
+// withoutQuery leaves out of an error what was asked for in a URL: a whole script.
+func withoutQuery(err error) error {
+	before, after, found := strings.Cut(err.Error(), "?command=")
+	if !found {
+		return err
+	}
+	end := strings.IndexAny(after, "\" \n")
+	if end < 0 {
+		end = len(after)
+	}
+	return &shortError{before + "?…" + after[end:], err}
+}
+
+// shortError is an error in fewer words.
+type shortError struct {
+	text string
+	full error
+}
+
+func (e *shortError) Error() string { return e.text }
+func (e *shortError) Unwrap() error { return e.full }
 
 // lost is why no end of a command was seen.
 func (n *podNode) lost(ctx context.Context, exit error) error {

@@ -16,8 +16,38 @@ import (
 // down: no answer then is no suggestion.
 const completionTimeout = 2 * time.Second
 
-// completeKinds suggests kinds for inspect's first argument, after a comma too.
-func completeKinds(_ *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
+// completeArgs suggests kinds for inspect's first argument, after a comma too, and
+// names for those behind nodes.
+func completeArgs(config *genericclioptions.ConfigFlags) cobra.CompletionFunc {
+	return func(_ *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
+		if len(args) > 0 && args[0] == collect.NodeFiles().Plural {
+			return without(nodeNames(config), args[1:]), cobra.ShellCompDirectiveNoFileComp
+		}
+		return completeKinds(args, toComplete)
+	}
+}
+
+// completeNodes suggests values for --nodes, after a comma too.
+func completeNodes(config *genericclioptions.ConfigFlags) cobra.CompletionFunc {
+	return func(_ *cobra.Command, _ []string, toComplete string) ([]string, cobra.ShellCompDirective) {
+		done := ""
+		words := []string{allNodes, noNodes}
+		if i := strings.LastIndexByte(toComplete, ','); i >= 0 {
+			done, words = toComplete[:i+1], nil
+		}
+		var out []string
+		for _, n := range without(append(words, nodeNames(config)...), strings.Split(done, ",")) {
+			out = append(out, done+n)
+		}
+		return out, cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+func without(names, used []string) []string {
+	return slices.DeleteFunc(names, func(n string) bool { return slices.Contains(used, n) })
+}
+
+func completeKinds(args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
@@ -25,7 +55,7 @@ func completeKinds(_ *cobra.Command, args []string, toComplete string) ([]string
 	if i := strings.LastIndexByte(toComplete, ','); i >= 0 {
 		done, last = toComplete[:i+1], toComplete[i+1:]
 	}
-	words := []string{"webhooks"}
+	words := []string{"webhooks", collect.NodeFiles().Plural}
 	for _, r := range collect.Resources() {
 		words = append(words, r.Plural)
 	}
@@ -83,20 +113,35 @@ func kubeconfigNames(config *genericclioptions.ConfigFlags, what string) []strin
 }
 
 func namespaces(config *genericclioptions.ConfigFlags) []string {
+	var names []string
+	ask(config, func(ctx context.Context, c *collect.Cluster) { names, _ = c.Namespaces(ctx) })
+	return names
+}
+
+// nodeNames suggests names of nodes.
+func nodeNames(config *genericclioptions.ConfigFlags) []string {
+	var names []string
+	ask(config, func(ctx context.Context, c *collect.Cluster) {
+		nodes, _ := c.NodeObjects(ctx, nil) // no answer is no suggestion
+		for _, n := range nodes {
+			names = append(names, n.Name)
+		}
+	})
+	return names
+}
+
+// ask asks the cluster, if there is one that answers in time.
+func ask(config *genericclioptions.ConfigFlags, what func(context.Context, *collect.Cluster)) {
 	rest, err := config.ToRESTConfig()
 	if err != nil {
-		return nil
+		return
 	}
 	rest.Timeout = completionTimeout
 	client, err := collect.NewREST(rest)
 	if err != nil {
-		return nil
+		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), completionTimeout)
 	defer cancel()
-	names, err := (&collect.Cluster{REST: client}).Namespaces(ctx)
-	if err != nil {
-		return nil
-	}
-	return names
+	what(ctx, &collect.Cluster{REST: client})
 }

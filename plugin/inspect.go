@@ -73,9 +73,10 @@ func newInspectCommand(app App, config *genericclioptions.ConfigFlags) *cobra.Co
 	cmd := &cobra.Command{
 		Use:   "inspect [KIND[,KIND...]] [NAME...] | KIND/NAME...",
 		Short: "List every certificate and CA bundle, problems first",
-		Long: `Reads every key of every Secret and ConfigMap, the CA bundles of webhooks, API services and CRD conversions, certificate requests, and your kubeconfig; judges them, and lists problems first.
+		Long: `Reads every key of every Secret and ConfigMap, the CA bundles of webhooks, API services and CRD conversions, certificate requests, your kubeconfig, and files on nodes; judges them, and lists problems first.
 
-Without KIND everything is read. With -A (the default) in all namespaces; with -n only what is in that namespace. What may not be read is listed as unknown and never counts as fine.
+Without KIND everything is read. Nodes (kind nodes, or --nodes) are read in one round trip each, by the first way that leads there: this machine, a privileged pod that is there, ssh; a pod of its own only with --allow-pods. Keys and tokens stay on the node.
+ With -A (the default) in all namespaces; with -n only what is in that namespace. What may not be read is listed as unknown and never counts as fine.
 
 Exit codes: 0 all fine, 1 findings at or above --fail-on, 2 usage or no access, 3 no finding but something could not be read.`,
 		Example: templates.Examples(strings.ReplaceAll(`  # What is wrong, and what ends soon
@@ -86,6 +87,10 @@ Exit codes: 0 all fine, 1 findings at or above --fail-on, 2 usage or no access, 
 
   # Secrets of one namespace, expired or ending within 60 days
   {} inspect secrets -n openshift-ingress --expiring-within 60d
+
+  # What lies on nodes; two of them by ssh, which works while the API is down
+  {} inspect nodes
+  {} inspect nodes master-0 worker-1 --via ssh
 
   # One secret as text
   {} inspect secret/router-ca -n openshift-ingress-operator -o text
@@ -102,7 +107,7 @@ Exit codes: 0 all fine, 1 findings at or above --fail-on, 2 usage or no access, 
 			}
 			return f.run(cmd.Context(), o)
 		},
-		ValidArgsFunction: completeKinds,
+		ValidArgsFunction: completeArgs(config),
 	}
 	flags := cmd.Flags()
 	flags.BoolVarP(&f.scope.allNamespaces, "all-namespaces", "A", true, "Read all namespaces; the default unless -n is given.")
@@ -116,7 +121,7 @@ Exit codes: 0 all fine, 1 findings at or above --fail-on, 2 usage or no access, 
 	flags.BoolVar(&f.judge.allowUnknown, "allow-unknown", false, "Exit with 0 although something could not be read.")
 	flags.StringArrayVar(&f.from, "from", nil, "Read this file instead of a cluster, - for standard input; repeatable. A snapshot, Kubernetes objects as YAML or JSON, PEM, DER, a kubeconfig.")
 	f.output.addFlags(cmd)
-	f.nodes.addFlags(cmd)
+	f.nodes.addFlags(cmd, config)
 	for flag, words := range map[string][]string{"fail-on": {"info", "warning", "critical", "none"}, "min-severity": {"info", "warning", "critical"}} {
 		must(cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)))
 	}
@@ -139,6 +144,9 @@ func (f *inspectFlags) toOptions(args []string, allNamespacesTyped bool) (*inspe
 	}
 	if o.nodes, err = f.nodes.toChoice(f.app, o.scope); err != nil {
 		return nil, err
+	}
+	if len(f.from) > 0 && f.nodes.given() {
+		return nil, errFromAndNodes
 	}
 	if f.certs.expiringWithin != "" {
 		if o.within, err = parseDuration(f.certs.expiringWithin); err != nil {

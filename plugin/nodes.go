@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect/gather"
@@ -32,6 +33,14 @@ type nodeFlags struct {
 	trust     bool
 	ssh       sshFlags
 	debug     debugFlags
+}
+
+// errFromAndNodes: a file has been read already.
+var errFromAndNodes = errors.New("--from reads a file: --nodes, --via, --local and the like go with a live cluster; the kind nodes shows what is in the file")
+
+// given reports whether the user said how to read nodes.
+func (f *nodeFlags) given() bool {
+	return len(f.nodes) > 0 || f.selector != "" || f.via != viaAuto || f.allowPods || f.local || f.ssh.given()
 }
 
 // debugFlags say how debug pods are made.
@@ -69,7 +78,7 @@ const (
 
 func ways() []string { return []string{viaAuto, "local", "exec", "ssh", "debug"} }
 
-func (f *nodeFlags) addFlags(cmd *cobra.Command) {
+func (f *nodeFlags) addFlags(cmd *cobra.Command, config *genericclioptions.ConfigFlags) {
 	flags := cmd.Flags()
 	flags.StringSliceVar(&f.nodes, "nodes", nil, "Nodes to read: names, all, or none. Without it, all nodes are read that can be in a way that creates nothing.")
 	flags.StringVar(&f.selector, "node-selector", "", "Label selector of the nodes to read, such as node-role.kubernetes.io/master=.")
@@ -83,6 +92,7 @@ func (f *nodeFlags) addFlags(cmd *cobra.Command) {
 	flags.BoolVar(&f.trust, "trust-stores", false, "Read the system's trust stores on nodes too; otherwise they are only hashed.")
 	f.ssh.addFlags(cmd)
 	f.debug.addFlags(cmd)
+	must(cmd.RegisterFlagCompletionFunc("nodes", completeNodes(config)))
 	must(cmd.RegisterFlagCompletionFunc("via", cobra.FixedCompletions(ways(), cobra.ShellCompDirectiveNoFileComp)))
 }
 

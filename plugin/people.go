@@ -3,10 +3,12 @@ package plugin
 import (
 	"fmt"
 	"io"
+	"os"
 	"strconv"
 	"strings"
 	"time"
 
+	"golang.org/x/term"
 	"k8s.io/apimachinery/pkg/util/duration"
 	"k8s.io/cli-runtime/pkg/printers"
 
@@ -23,6 +25,7 @@ type peoplePrinter struct {
 	noHeaders bool
 	showNodes bool // nodes are what was asked for
 	within    time.Duration
+	width     int // of the terminal; 0: none
 }
 
 // placesShown is how many places of a finding are listed unless -o wide.
@@ -35,6 +38,7 @@ const filesShown = 5
 const endsSoonShown = 10
 
 func (p peoplePrinter) print(out io.Writer, inv *inspect.Inventory, atLeast inspect.Severity) error {
+	p.width = terminalWidth(out)
 	w := &strings.Builder{} // it never fails
 	p.header(w, inv)
 	p.gaps(w, inv)
@@ -239,7 +243,8 @@ func (p peoplePrinter) certificates(w io.Writer, inv *inspect.Inventory) {
 
 // table lists certificates, the earliest end first.
 func (p peoplePrinter) table(w io.Writer, now time.Time, certs []*inspect.InventoryCert) {
-	t := printers.GetNewTabWriter(w)
+	var lines strings.Builder
+	t := printers.GetNewTabWriter(&lines)
 	columns := []string{"ENDS", "RENEWAL", "CERTIFICATE", "TYPE", "OWNER", "IN"}
 	if p.wide {
 		columns = []string{"ENDS", "NOT AFTER", "RENEWAL", "CERTIFICATE", "ISSUER", "TYPE", "KEY", "NAMES", "OWNER", "SHA256", "IN"}
@@ -250,7 +255,36 @@ func (p peoplePrinter) table(w io.Writer, now time.Time, certs []*inspect.Invent
 	for _, c := range certs {
 		printf(t, "%s\n", strings.Join(p.row(now, c), "\t"))
 	}
-	_ = t.Flush() // the buffer below keeps the error
+	_ = t.Flush() // the buffer does not fail
+	p.fitted(w, lines.String())
+}
+
+// fitted cuts lines at the edge of the terminal, where a table that wraps can't
+// be read any more; -o wide and other programs get all of them.
+func (p peoplePrinter) fitted(w io.Writer, lines string) {
+	if p.width < 40 || p.wide {
+		printf(w, "%s", lines)
+		return
+	}
+	for line := range strings.Lines(lines) {
+		if r := []rune(strings.TrimSuffix(line, "\n")); len(r) > p.width {
+			line = string(r[:p.width-1]) + "…\n"
+		}
+		printf(w, "%s", line)
+	}
+}
+
+// terminalWidth is the number of columns of a terminal, and 0 for anything else.
+func terminalWidth(out io.Writer) int {
+	f, ok := out.(*os.File)
+	if !ok {
+		return 0
+	}
+	columns, _, err := term.GetSize(int(f.Fd()))
+	if err != nil {
+		return 0
+	}
+	return columns
 }
 
 func (p peoplePrinter) row(now time.Time, c *inspect.InventoryCert) []string {

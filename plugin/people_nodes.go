@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
 	"time"
 
 	"k8s.io/cli-runtime/pkg/printers"
@@ -22,7 +23,8 @@ func (p peoplePrinter) nodes(w io.Writer, inv *inspect.Inventory) {
 		certs[inv.Certificates[i].Fingerprint] = &inv.Certificates[i]
 	}
 	printf(w, "\nNodes\n")
-	t := printers.GetNewTabWriter(w)
+	var lines strings.Builder
+	t := printers.GetNewTabWriter(&lines)
 	if !p.noHeaders {
 		printf(t, "NODE\tREADY\tVIA\tKUBELET\tCLIENT CERT\tSERVING CERT\tREQUESTS\tCLOCK\n")
 	}
@@ -38,7 +40,8 @@ func (p peoplePrinter) nodes(w io.Writer, inv *inspect.Inventory) {
 		printf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", clean(n.Name), orDash(n.Ready), orDash(n.Via), kubelet,
 			ends(inv.Now, certs, n.Client), ends(inv.Now, certs, n.Serving), requests, clockOf(n))
 	}
-	_ = t.Flush() // the buffer below keeps the error
+	_ = t.Flush() // the buffer does not fail
+	p.fitted(w, lines.String())
 }
 
 // ends says when a certificate ends, and when it is renewed.

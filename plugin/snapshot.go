@@ -45,7 +45,7 @@ The file holds certificates, where they are, and the metadata that judging them 
 	}
 	cmd.Flags().StringVarP(&f.output, "output", "o", "", "File to write; - for standard output.")
 	cmd.Flags().StringArrayVar(&f.from, "from", nil, "Read this file instead of a cluster, - for standard input; repeatable.")
-	f.nodes.addFlags(cmd)
+	f.nodes.addFlags(cmd, config)
 	cmd.Flags().BoolVar(&f.allowUnknown, "allow-unknown", false, "Exit with 0 although something could not be read.")
 	return cmd
 }
@@ -57,6 +57,9 @@ func (f *snapshotFlags) run(ctx context.Context) error {
 	nodes, err := f.nodes.toChoice(f.app, collect.Scope{})
 	if err != nil {
 		return err
+	}
+	if len(f.from) > 0 && f.nodes.given() {
+		return errFromAndNodes
 	}
 	r := reading{app: f.app, config: f.config, nodes: nodes}
 	var s inspect.Snapshot

@@ -5,6 +5,7 @@ import (
 	"context"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"syscall"
 
 	"k8s.io/cli-runtime/pkg/genericiooptions"
@@ -17,6 +18,12 @@ import (
 var version string
 
 func main() {
+	// Nearly all that is read is kept until the end, so that the usual 100 % would
+	// let the heap grow to twice of what a cluster's certificates take. Who set
+	// GOGC has chosen.
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(50)
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	go func() {
 		<-ctx.Done()

@@ -59,7 +59,7 @@ func NewREST(config *rest.Config) (rest.Interface, error) {
 // Sources returns one source for each resource in scope, to be read in
 // parallel.
 func (c *Cluster) Sources() []Source {
-	readers := map[string]func(context.Context) inspect.Snapshot{
+	readers := map[string]func(context.Context) part{
 		"secrets":                         c.secrets,
 		"configmaps":                      c.configMaps,
 		"validatingwebhookconfigurations": c.webhooks("validatingwebhookconfigurations"),
@@ -80,13 +80,18 @@ func (c *Cluster) Sources() []Source {
 // reader is a Source made of a name and a function.
 type reader struct {
 	name    string
-	collect func(context.Context) inspect.Snapshot
+	collect func(context.Context) part
 }
 
 func (r reader) Name() string                                 { return r.name }
-func (r reader) Collect(ctx context.Context) inspect.Snapshot { return r.collect(ctx) }
+func (r reader) Collect(ctx context.Context) inspect.Snapshot { return merge(r.collect(ctx)) }
 
-func (c *Cluster) secrets(ctx context.Context) inspect.Snapshot {
+// whole is the collect of a reader whose snapshot is whole at once.
+func whole(collect func(context.Context) inspect.Snapshot) func(context.Context) part {
+	return func(ctx context.Context) part { return part{Snapshot: collect(ctx)} }
+}
+
+func (c *Cluster) secrets(ctx context.Context) part {
 	return c.namespaced(ctx, "secrets", func(namespace string, t *tally) page {
 		return func(ctx context.Context, opts metav1.ListOptions) (metav1.ListMeta, error) {
 			if opts.FieldSelector == "" {
@@ -97,7 +102,7 @@ func (c *Cluster) secrets(ctx context.Context) inspect.Snapshot {
 	})
 }
 
-func (c *Cluster) configMaps(ctx context.Context) inspect.Snapshot {
+func (c *Cluster) configMaps(ctx context.Context) part {
 	return c.namespaced(ctx, "configmaps", func(namespace string, t *tally) page {
 		return func(ctx context.Context, opts metav1.ListOptions) (metav1.ListMeta, error) {
 			return c.keyed(ctx, "ConfigMap", "configmaps", namespace, opts, t)
@@ -117,55 +122,52 @@ func (c *Cluster) keyed(ctx context.Context, kind pki.Kind, resource, namespace 
 		return metav1.ListMeta{}, err
 	}
 	defer func() { _ = body.Close() }() // read only
-	var found []inspect.Bundle
 	n := 0
+	t.page = t.page[:0]
 	meta, err := readProtobufList(body, func(item []byte) error {
 		n++
-		b, err := c.scanItem(kind, item)
-		found = append(found, b...)
-		return err
+		return c.scanItem(kind, item, t)
 	})
 	if err != nil {
 		return meta, err
 	}
-	t.add(found)
+	t.add(slices.Clone(t.page))
 	t.count(n)
 	return meta, nil
 }
 
-// scanItem scans the values of one object of a list.
-func (c *Cluster) scanItem(kind pki.Kind, item []byte) ([]inspect.Bundle, error) {
-	o, err := parseWireObject(kind, item)
-	if err != nil {
-		return nil, err
-	}
-	var obj *inspect.Object
-	var out []inspect.Bundle
-	if key, published := publishedKey(kind, o.metadata); published && c.Scanner.Scan(o.values[key]) == nil {
-		// an empty copy is a fact, too: its readers trust nobody
-		var meta metav1.ObjectMeta
-		if err := meta.Unmarshal(o.metadata); err != nil {
-			return nil, fmt.Errorf("decode metadata: %w", err)
-		}
-		obj = objectOf(kind, &meta)
-		at := pki.Location{Kind: kind, Namespace: obj.Namespace, Name: obj.Name, Key: key}
-		out = append(out, inspect.Bundle{At: at, Object: obj, Content: &pki.Content{}})
-	}
-	for key, value := range o.values {
+// scanItem scans the values of one object of a list, and adds what it finds to
+// the page.
+func (c *Cluster) scanItem(kind pki.Kind, item []byte, t *tally) error {
+	before := len(t.page)
+	o, err := parseWireObject(kind, item, func(key, value []byte) error {
 		for _, f := range c.Scanner.Scan(value) {
-			if obj == nil {
-				var meta metav1.ObjectMeta
-				if err := meta.Unmarshal(o.metadata); err != nil {
-					return nil, fmt.Errorf("decode metadata: %w", err)
-				}
-				obj = objectOf(kind, &meta)
-				obj.Type = o.kind
-			}
-			at := pki.Location{Kind: kind, Namespace: obj.Namespace, Name: obj.Name, Key: key, Field: f.Field}
-			out = append(out, inspect.Bundle{At: at, Object: obj, Content: f.Content})
+			t.page = append(t.page, inspect.Bundle{At: pki.Location{Key: t.word(key), Field: f.Field}, Content: f.Content})
 		}
+		return nil
+	})
+	if err != nil {
+		return err
 	}
-	return out, nil
+	if key, published := publishedKey(kind, o.metadata); published && !slices.ContainsFunc(t.page[before:], func(b inspect.Bundle) bool { return b.At.Key == key }) {
+		// an empty copy is a fact, too: its readers trust nobody
+		t.page = append(t.page, inspect.Bundle{At: pki.Location{Key: key}, Content: &pki.Content{}})
+	}
+	found := t.page[before:]
+	if len(found) == 0 {
+		return nil
+	}
+	meta, err := parseWireMeta(o.metadata, t.word)
+	if err != nil {
+		return fmt.Errorf("decode metadata: %w", err)
+	}
+	obj := objectOf(kind, &meta)
+	obj.Type = t.word(o.kind)
+	for i := range found {
+		found[i].Object = obj
+		found[i].At.Kind, found[i].At.Namespace, found[i].At.Name = kind, obj.Namespace, obj.Name
+	}
+	return nil
 }
 
 // publishedKey returns the key of a ConfigMap that a publisher writes into every
@@ -190,21 +192,38 @@ func publishedKey(kind pki.Kind, metadata []byte) (string, bool) {
 type tally struct {
 	mu      sync.Mutex
 	what    string
-	pages   [][]inspect.Bundle // put together once, at the end: there may be many thousands
+	pages   [][]inspect.Bundle
 	objects int
 	observe func(string, int)
+
+	// What follows belongs to the one goroutine that reads the list's pages.
+
+	page  []inspect.Bundle  // what the page read now holds so far; the room is used again for the next one
+	words map[string]string // namespaces, keys and types, of which there are few
 }
 
-func (t *tally) add(b []inspect.Bundle) {
-	if len(b) == 0 {
-		return
-	}
+func (t *tally) add(pages ...[]inspect.Bundle) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.pages = append(t.pages, b)
+	for _, p := range pages {
+		if len(p) > 0 {
+			t.pages = append(t.pages, p)
+		}
+	}
 }
 
-func (t *tally) bundles() []inspect.Bundle { return slices.Concat(t.pages...) }
+// word returns the one copy of a word that many objects share.
+func (t *tally) word(w []byte) string {
+	if one, ok := t.words[string(w)]; ok {
+		return one
+	}
+	if t.words == nil {
+		t.words = map[string]string{}
+	}
+	one := string(w)
+	t.words[one] = one
+	return one
+}
 
 func (t *tally) count(n int) {
 	t.mu.Lock()
@@ -217,7 +236,7 @@ func (t *tally) count(n int) {
 
 // namespaced lists a namespaced resource: all of it at once where that is
 // allowed, namespace by namespace where only that is.
-func (c *Cluster) namespaced(ctx context.Context, what string, in func(namespace string, t *tally) page) inspect.Snapshot {
+func (c *Cluster) namespaced(ctx context.Context, what string, in func(namespace string, t *tally) page) part {
 	t := &tally{what: what, observe: c.Observe}
 	if len(c.Scope.Names) > 0 {
 		return c.named(ctx, t, in)
@@ -226,7 +245,7 @@ func (c *Cluster) namespaced(ctx context.Context, what string, in func(namespace
 	if l.err != nil && apierrors.IsForbidden(l.err) && c.Scope.Namespace == "" {
 		return c.byNamespace(ctx, t, in)
 	}
-	return t.snapshot(c.Scope.Namespace, l)
+	return t.part(c.Scope.Namespace, l)
 }
 
 func (c *Cluster) options() metav1.ListOptions {
@@ -237,19 +256,18 @@ func (c *Cluster) options() metav1.ListOptions {
 	return opts
 }
 
-// snapshot turns what was tallied, and how the list ended, into facts.
-func (t *tally) snapshot(where string, l listing) inspect.Snapshot {
-	s := inspect.Snapshot{Bundles: t.bundles()}
-	if l.err == nil {
-		s.Reads = []inspect.Read{{What: t.what, Where: where, Objects: t.objects, Note: l.note}}
-		return s
+// part turns what was tallied, and how the list ended, into facts.
+func (t *tally) part(where string, l listing) part {
+	p := part{pages: t.pages}
+	switch {
+	case l.err == nil:
+		p.Reads = []inspect.Read{{What: t.what, Where: where, Objects: t.objects, Note: l.note}}
+	case apierrors.IsNotFound(l.err):
+		p.Reads = []inspect.Read{{What: t.what, Where: where, Skipped: true, Note: "not served by this cluster"}}
+	default:
+		p.Gaps = []inspect.Gap{gapOf(t.what, where, t.objects, l)}
 	}
-	if apierrors.IsNotFound(l.err) {
-		s.Reads = []inspect.Read{{What: t.what, Where: where, Skipped: true, Note: "not served by this cluster"}}
-		return s
-	}
-	s.Gaps = []inspect.Gap{gapOf(t.what, where, t.objects, l)}
-	return s
+	return p
 }
 
 // gapOf explains a list that did not come to its end.
@@ -274,7 +292,7 @@ func gapOf(what, where string, read int, l listing) inspect.Gap {
 }
 
 // named reads objects by name, wherever they are in scope.
-func (c *Cluster) named(ctx context.Context, t *tally, in func(string, *tally) page) inspect.Snapshot {
+func (c *Cluster) named(ctx context.Context, t *tally, in func(string, *tally) page) part {
 	var gaps []inspect.Gap
 	for _, name := range c.Scope.Names {
 		before := t.objects
@@ -296,11 +314,10 @@ func (c *Cluster) named(ctx context.Context, t *tally, in func(string, *tally) p
 			gaps = append(gaps, notFound(t.what, name, namespace))
 		}
 	}
-	return inspect.Snapshot{
-		Bundles: t.bundles(),
-		Reads:   []inspect.Read{{What: t.what, Where: c.Scope.Namespace, Objects: t.objects, Note: "by name: " + strings.Join(c.Scope.Names, ", ")}},
-		Gaps:    gaps,
-	}
+	return part{pages: t.pages, Snapshot: inspect.Snapshot{
+		Reads: []inspect.Read{{What: t.what, Where: c.Scope.Namespace, Objects: t.objects, Note: "by name: " + strings.Join(c.Scope.Names, ", ")}},
+		Gaps:  gaps,
+	}}
 }
 
 func notFound(what, name, namespace string) inspect.Gap {
@@ -312,7 +329,7 @@ func notFound(what, name, namespace string) inspect.Gap {
 }
 
 // byNamespace lists in each namespace that can be seen.
-func (c *Cluster) byNamespace(ctx context.Context, t *tally, in func(string, *tally) page) inspect.Snapshot {
+func (c *Cluster) byNamespace(ctx context.Context, t *tally, in func(string, *tally) page) part {
 	namespaces, gaps := c.namespaces(ctx)
 	var mu sync.Mutex
 	var forbidden []string
@@ -322,7 +339,7 @@ func (c *Cluster) byNamespace(ctx context.Context, t *tally, in func(string, *ta
 		g.Go(func() error {
 			own := &tally{what: t.what}
 			l := listPages(ctx, c.options(), in(ns, own))
-			t.add(own.bundles())
+			t.add(own.pages...)
 			t.count(own.objects)
 			mu.Lock()
 			defer mu.Unlock()
@@ -347,7 +364,7 @@ func (c *Cluster) byNamespace(ctx context.Context, t *tally, in func(string, *ta
 			Next:   "kubectl auth can-i list " + t.what + " -n " + forbidden[0],
 		})
 	}
-	s := inspect.Snapshot{Bundles: t.bundles(), Gaps: gaps}
+	s := part{pages: t.pages, Snapshot: inspect.Snapshot{Gaps: gaps}}
 	if allowed := len(namespaces) - len(forbidden); allowed > 0 {
 		s.Reads = []inspect.Read{{What: t.what, Objects: t.objects, Note: fmt.Sprintf("namespace by namespace: %d of %d allowed", allowed, len(namespaces))}}
 	}

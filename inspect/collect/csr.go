@@ -11,7 +11,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 )
 
-func (c *Cluster) signingRequests(ctx context.Context) inspect.Snapshot {
+func (c *Cluster) signingRequests(ctx context.Context) part {
 	t := &tally{what: "certificatesigningrequests", observe: c.Observe}
 	var requests []inspect.SigningRequest
 	s := c.wholeOrNamed(ctx, t, func(opts metav1.ListOptions) listing {

@@ -120,7 +120,7 @@ func secretsOf(t *testing.T, f *flaky, change func(*rest.Config, *Cluster)) insp
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	return c.secrets(ctx)
+	return merge(c.secrets(ctx))
 }
 
 func TestListSurvivesWhatPasses(t *testing.T) {

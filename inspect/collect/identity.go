@@ -48,7 +48,7 @@ const configV1 = "/apis/config.openshift.io/v1/"
 // versions run in it. Mid-upgrade the operators differ, so each operator's own
 // version counts for the rows that it owns.
 func (c *Cluster) Identity(server, kubeContext string) Source {
-	return reader{"versions", func(ctx context.Context) inspect.Snapshot {
+	return reader{"versions", whole(func(ctx context.Context) inspect.Snapshot {
 		s := inspect.Snapshot{Cluster: inspect.Cluster{Server: server, Context: kubeContext}}
 		versions := catalog.Versions{Operators: map[string]string{}}
 		var server struct {
@@ -65,7 +65,7 @@ func (c *Cluster) Identity(server, kubeContext string) Source {
 		c.openshift(ctx, &s, &versions)
 		s.Cluster.Versions = versions
 		return s
-	}}
+	})}
 }
 
 // openshift reads OpenShift's own version objects. Where the API group is not

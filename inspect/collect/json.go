@@ -147,7 +147,7 @@ type (
 	}
 )
 
-func (c *Cluster) apiServices(ctx context.Context) inspect.Snapshot {
+func (c *Cluster) apiServices(ctx context.Context) part {
 	var down []inspect.Read
 	s := clusterScoped(ctx, c, "apiservices", "/apis/"+apiregistrationV1+"/apiservices",
 		func(o *apiServiceObject) (*metav1.ObjectMeta, map[string][]byte) {
@@ -161,8 +161,8 @@ func (c *Cluster) apiServices(ctx context.Context) inspect.Snapshot {
 }
 
 // webhooks reads one of the two kinds of webhook configuration: they are alike.
-func (c *Cluster) webhooks(resource string) func(context.Context) inspect.Snapshot {
-	return func(ctx context.Context) inspect.Snapshot {
+func (c *Cluster) webhooks(resource string) func(context.Context) part {
+	return func(ctx context.Context) part {
 		return clusterScoped(ctx, c, resource, "/apis/"+admissionV1+"/"+resource, func(o *webhookObject) (*metav1.ObjectMeta, map[string][]byte) {
 			values := map[string][]byte{}
 			for i, w := range o.Webhooks {
@@ -173,7 +173,7 @@ func (c *Cluster) webhooks(resource string) func(context.Context) inspect.Snapsh
 	}
 }
 
-func (c *Cluster) customResourceDefinitions(ctx context.Context) inspect.Snapshot {
+func (c *Cluster) customResourceDefinitions(ctx context.Context) part {
 	return clusterScoped(ctx, c, "customresourcedefinitions", "/apis/"+apiextensionsV1+"/customresourcedefinitions",
 		func(o *crdObject) (*metav1.ObjectMeta, map[string][]byte) {
 			return &o.Metadata, map[string][]byte{"spec.conversion.webhook.clientConfig.caBundle": o.Spec.Conversion.Webhook.ClientConfig.CABundle}
@@ -196,7 +196,7 @@ func unavailable(o *apiServiceObject) (inspect.Read, bool) {
 
 // clusterScoped lists a cluster-scoped resource and scans the values that pick
 // names.
-func clusterScoped[T any](ctx context.Context, c *Cluster, what, path string, pick func(*T) (*metav1.ObjectMeta, map[string][]byte)) inspect.Snapshot {
+func clusterScoped[T any](ctx context.Context, c *Cluster, what, path string, pick func(*T) (*metav1.ObjectMeta, map[string][]byte)) part {
 	t := &tally{what: what, observe: c.Observe}
 	kind := kindOf(what)
 	each := func(o *T) {
@@ -208,11 +208,11 @@ func clusterScoped[T any](ctx context.Context, c *Cluster, what, path string, pi
 }
 
 // wholeOrNamed runs a cluster-scoped list once, or once for each name asked for.
-func (c *Cluster) wholeOrNamed(_ context.Context, t *tally, list func(metav1.ListOptions) listing) inspect.Snapshot {
+func (c *Cluster) wholeOrNamed(_ context.Context, t *tally, list func(metav1.ListOptions) listing) part {
 	if len(c.Scope.Names) == 0 {
-		return t.snapshot("", list(c.options()))
+		return t.part("", list(c.options()))
 	}
-	var all inspect.Snapshot
+	var gaps []inspect.Gap
 	for _, name := range c.Scope.Names {
 		before := t.objects
 		opts := c.options()
@@ -220,14 +220,14 @@ func (c *Cluster) wholeOrNamed(_ context.Context, t *tally, list func(metav1.Lis
 		l := list(opts)
 		switch {
 		case l.err != nil:
-			all.Gaps = append(all.Gaps, gapOf(t.what, "", 0, l))
+			gaps = append(gaps, gapOf(t.what, "", 0, l))
 		case t.objects == before:
-			all.Gaps = append(all.Gaps, inspect.Gap{What: t.what, Reason: fmt.Sprintf("no object named %q", name), Next: "kubectl get " + t.what})
+			gaps = append(gaps, inspect.Gap{What: t.what, Reason: fmt.Sprintf("no object named %q", name), Next: "kubectl get " + t.what})
 		}
 	}
-	s := t.snapshot("", listing{})
-	s.Gaps = append(s.Gaps, all.Gaps...)
-	return s
+	p := t.part("", listing{})
+	p.Gaps = gaps
+	return p
 }
 
 func kindOf(plural string) pki.Kind {

@@ -16,7 +16,7 @@ import (
 // kubeconfig, of the context in use: the CA that it trusts and the client
 // certificate that it shows.
 func Kubeconfig(sc *pki.Scanner, config clientcmdapi.Config, contextName string) Source {
-	return reader{"kubeconfig", func(context.Context) inspect.Snapshot {
+	return reader{"kubeconfig", whole(func(context.Context) inspect.Snapshot {
 		var s inspect.Snapshot
 		kctx := config.Contexts[contextName]
 		if kctx == nil {
@@ -31,7 +31,7 @@ func Kubeconfig(sc *pki.Scanner, config clientcmdapi.Config, contextName string)
 		}
 		s.Reads = append(s.Reads, inspect.Read{What: "kubeconfig", Where: "context " + contextName, Objects: 1})
 		return s
-	}}
+	})}
 }
 
 type kubeconfigReader struct {

@@ -231,7 +231,7 @@ func summed(s inspect.Snapshot) inspect.Snapshot {
 // Originals is the source of the objects that files on nodes are copies of, and
 // of the requests of kubelets: for when nodes alone were asked for.
 func Originals(c *Cluster) Source {
-	return reader{"originals", func(ctx context.Context) inspect.Snapshot {
+	return reader{"originals", whole(func(ctx context.Context) inspect.Snapshot {
 		narrowed := func(namespace string, kinds ...pki.Kind) []Source {
 			one := *c
 			one.Scope = Scope{Namespace: namespace, Resources: slices.DeleteFunc(Resources(), func(r Resource) bool { return !slices.Contains(kinds, r.Kind) })}
@@ -248,5 +248,5 @@ func Originals(c *Cluster) Source {
 		}
 		s.Reads = []inspect.Read{total}
 		return s
-	}}
+	})}
 }

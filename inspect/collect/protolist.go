@@ -36,7 +36,7 @@ const (
 // readProtobufList reads a list and hands over its items. An item's bytes are
 // valid during the call only.
 func readProtobufList(in io.Reader, each func(item []byte) error) (metav1.ListMeta, error) {
-	r := &wireReader{r: bufio.NewReaderSize(in, 64<<10)}
+	r := &wireReader{r: bufio.NewReaderSize(in, 16<<10)}
 	magic := make([]byte, len(protobufMagic))
 	if _, err := io.ReadFull(r, magic); err != nil || string(magic) != protobufMagic {
 		return metav1.ListMeta{}, fmt.Errorf("the answer is not Kubernetes' protobuf (it begins with %q)", magic)
@@ -139,8 +139,7 @@ func noEOF(err error) error {
 // wireObject is a Secret or ConfigMap as it lies in the answer.
 type wireObject struct {
 	metadata []byte
-	values   map[string][]byte
-	kind     string // Secret.type
+	kind     []byte // Secret.type
 }
 
 // The fields of Secret and ConfigMap (k8s.io/api/core/v1/generated.proto).
@@ -152,32 +151,87 @@ const (
 	mapKey, mapValue = 1, 2
 )
 
-// parseWireObject finds the parts of an item. They point into it.
-func parseWireObject(kind pki.Kind, item []byte) (wireObject, error) {
-	o := wireObject{values: map[string][]byte{}}
+// The fields of metadata that are kept (k8s.io/apimachinery/pkg/apis/meta/v1/
+// generated.proto).
+const (
+	metaName        = 1
+	metaNamespace   = 3
+	metaCreated     = 8
+	metaLabels      = 11 // map of string to string
+	metaAnnotations = 12 // likewise
+)
+
+// parseWireObject finds the parts of an item, and hands over its values, which
+// are most of what is read: none of it is copied.
+func parseWireObject(kind pki.Kind, item []byte, each func(key, value []byte) error) (wireObject, error) {
+	var o wireObject
 	err := eachField(item, func(field protowire.Number, v []byte) error {
 		switch {
 		case field == objectMetadata:
 			o.metadata = v
 		case field == objectData, field == configMapBinary && kind == "ConfigMap":
-			var key, value []byte
-			err := eachField(v, func(field protowire.Number, v []byte) error {
-				switch field {
-				case mapKey:
-					key = v
-				case mapValue:
-					value = v
-				}
-				return nil
-			})
-			o.values[string(key)] = value
-			return err
+			key, value, err := mapEntry(v)
+			if err != nil {
+				return err
+			}
+			return each(key, value)
 		case field == secretType && kind == "Secret":
-			o.kind = string(v)
+			o.kind = v
 		}
 		return nil
 	})
 	return o, err
+}
+
+// mapEntry reads one entry of a map.
+func mapEntry(message []byte) (key, value []byte, err error) {
+	err = eachField(message, func(field protowire.Number, v []byte) error {
+		switch field {
+		case mapKey:
+			key = v
+		case mapValue:
+			value = v
+		}
+		return nil
+	})
+	return key, value, err
+}
+
+// parseWireMeta reads of an object's metadata what objectOf keeps. Most of it,
+// managedFields and what kubectl applied last, is never copied. word returns the
+// one copy of a word that many objects share.
+func parseWireMeta(message []byte, word func([]byte) string) (metav1.ObjectMeta, error) {
+	var m metav1.ObjectMeta
+	err := eachField(message, func(field protowire.Number, v []byte) error {
+		switch field {
+		case metaName:
+			m.Name = string(v)
+		case metaNamespace:
+			m.Namespace = word(v)
+		case metaCreated:
+			return m.CreationTimestamp.Unmarshal(v)
+		case metaLabels, metaAnnotations:
+			key, value, err := mapEntry(v)
+			switch {
+			case err != nil:
+				return err
+			case field == metaLabels:
+				m.Labels = with(m.Labels, word(key), value)
+			case speaksOfCertificates(string(key)):
+				m.Annotations = with(m.Annotations, word(key), value)
+			}
+		}
+		return nil
+	})
+	return m, err
+}
+
+func with(m map[string]string, key string, value []byte) map[string]string {
+	if m == nil {
+		m = map[string]string{}
+	}
+	m[key] = string(value)
+	return m
 }
 
 // eachField walks the fields of a message; those that are no bytes are skipped.

@@ -26,17 +26,43 @@ type Source interface {
 
 // All collects from the sources in parallel and merges in their order.
 func All(ctx context.Context, sources ...Source) inspect.Snapshot {
-	parts := make([]inspect.Snapshot, len(sources))
+	parts := make([]part, len(sources))
 	var g errgroup.Group
 	for i, s := range sources {
 		g.Go(func() error {
-			parts[i] = s.Collect(ctx)
+			if r, ok := s.(reader); ok {
+				parts[i] = r.collect(ctx)
+			} else {
+				parts[i].Snapshot = s.Collect(ctx)
+			}
 			return nil
 		})
 	}
 	_ = g.Wait() // no source returns an error: what fails is a gap
-	m := inspect.Merge(parts...)
+	m := merge(parts...)
 	m.Sort()
+	return m
+}
+
+// part is what one source found. Bundles stay in the pages in which they came
+// until those of all sources are put together: there may be tens of thousands,
+// and each copy on the way would be there beside the last one.
+type part struct {
+	inspect.Snapshot
+	pages [][]inspect.Bundle
+}
+
+// merge puts parts together, in order.
+func merge(parts ...part) inspect.Snapshot {
+	snapshots := make([]inspect.Snapshot, len(parts))
+	var pages [][]inspect.Bundle
+	for i, p := range parts {
+		pages = append(append(pages, p.Bundles), p.pages...)
+		p.Bundles = nil
+		snapshots[i] = p.Snapshot
+	}
+	m := inspect.Merge(snapshots...)
+	m.Bundles = slices.Concat(pages...)
 	return m
 }
 

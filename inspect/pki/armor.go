@@ -146,6 +146,23 @@ func (b *block) standalone(text []byte) (why string) {
 	return ""
 }
 
+// isPlain reports whether the block's first and last line are written the one
+// way that leaves no reader any doubt.
+func (b *block) isPlain(text []byte) bool {
+	return !b.open &&
+		(b.begin == 0 || text[b.begin-1] == '\n') &&
+		string(text[b.begin:b.bodyAt]) == beginTag+" "+b.label+dashes &&
+		startsLine(text[b.bodyAt:]) &&
+		b.bodyEnd > b.bodyAt && text[b.bodyEnd-1] == '\n' &&
+		string(text[b.bodyEnd:b.end]) == endTag+" "+b.label+dashes &&
+		(b.end == len(text) || startsLine(text[b.end:]))
+}
+
+// startsLine reports whether text begins with a newline.
+func startsLine(text []byte) bool {
+	return bytes.HasPrefix(text, []byte("\n")) || bytes.HasPrefix(text, []byte("\r\n"))
+}
+
 func endsLine(text []byte) bool {
 	text = bytes.TrimLeft(text, " \t\r")
 	return len(text) == 0 || text[0] == '\n'

@@ -10,11 +10,17 @@ import (
 type armored struct {
 	der       []byte // a buffer of its own, to be cleared when it holds a key
 	encrypted bool   // a header says so
+	plain     bool   // lines of base64 and nothing else: encoding/pem reads it too
 	problem   string // why there is no der; never quotes the body of a key
 }
 
 // decodeBody undoes escapes, drops headers and decodes the base64.
 func decodeBody(body []byte, plus bool, kind kind) armored {
+	if !plus {
+		if a, ok := decodePlain(body); ok {
+			return a
+		}
+	}
 	secret := kind == kindKey
 	if plus || bytes.ContainsAny(body, `\%`) {
 		body = undoEscapes(body, plus)
@@ -46,6 +52,18 @@ func decodeBody(body []byte, plus bool, kind kind) armored {
 		a.problem = "not base64"
 	}
 	return a
+}
+
+// decodePlain decodes what nearly all blocks hold, at once and without a copy on
+// the way.
+func decodePlain(body []byte) (armored, bool) {
+	der := make([]byte, base64.StdEncoding.DecodedLen(len(body)))
+	n, err := base64.StdEncoding.Decode(der, body) // passes over newlines
+	if err != nil || n == 0 {
+		clear(der) // it may be the start of a key
+		return armored{}, false
+	}
+	return armored{der: der[:n], plain: true}, true
 }
 
 // dropHeaders skips the "Key: value" lines that encrypted keys start with.

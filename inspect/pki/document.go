@@ -32,7 +32,7 @@ func (w *walk) document(data []byte, at place) bool {
 		return true
 	}
 	// It only starts like JSON: what was found in it is found again.
-	w.results = newResults()
+	w.results = &results{}
 	return isYAMLish(data) && w.yaml(data, at)
 }
 

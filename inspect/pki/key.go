@@ -49,28 +49,15 @@ func readPKCS1(der, algorithm []byte) (Key, error) {
 		return Key{}, errKey("not an RSA private key")
 	}
 	if algorithm == nil {
-		var b cryptobyte.Builder
-		b.AddASN1(cbasn1.SEQUENCE, func(b *cryptobyte.Builder) {
-			b.AddASN1ObjectIdentifier(oidRSA())
-			b.AddASN1NULL()
-		})
-		algorithm = b.BytesOrPanic()
+		algorithm = []byte(algorithmRSA)
 	}
-	var pub cryptobyte.Builder
-	pub.AddASN1(cbasn1.SEQUENCE, func(b *cryptobyte.Builder) {
-		b.AddBytes(n)
-		b.AddBytes(e)
-	})
-	public, err := pub.Bytes()
-	if err != nil {
-		return Key{}, errKey("not an RSA private key")
-	}
+	public := element(cbasn1.SEQUENCE, n, e)
 	return Key{SPKI: spkiOf(algorithm, public), Algorithm: "RSA"}, nil
 }
 
-// readSEC1 reads an EC private key. curve is the curve's object identifier
-// given outside, by PKCS#8, or nil.
-func readSEC1(der []byte, curve asn1.ObjectIdentifier) (Key, error) {
+// readSEC1 reads an EC private key. curve is the DER of the curve's object
+// identifier given outside, by PKCS#8, or nil.
+func readSEC1(der []byte, curve []byte) (Key, error) {
 	in := cryptobyte.String(der)
 	var seq, scalar, params, pub cryptobyte.String
 	var hasParams, hasPub bool
@@ -82,8 +69,10 @@ func readSEC1(der []byte, curve asn1.ObjectIdentifier) (Key, error) {
 	if !ok {
 		return Key{}, errKey("not an EC private key")
 	}
-	if hasParams && !params.ReadASN1ObjectIdentifier(&curve) {
-		return Key{}, errKey("its curve is written out as numbers instead of being named")
+	if hasParams {
+		if curve, ok = readOID(&params); !ok {
+			return Key{}, errKey("its curve is written out as numbers instead of being named")
+		}
 	}
 	if curve == nil {
 		return Key{}, errKey("its curve is not named")
@@ -95,16 +84,18 @@ func readSEC1(der []byte, curve asn1.ObjectIdentifier) (Key, error) {
 			return Key{}, err
 		}
 	}
-	var alg cryptobyte.Builder
-	alg.AddASN1(cbasn1.SEQUENCE, func(b *cryptobyte.Builder) {
-		b.AddASN1ObjectIdentifier(oidEC())
-		b.AddASN1ObjectIdentifier(curve)
-	})
-	algorithm, err := alg.Bytes()
-	if err != nil {
-		return Key{}, errKey("its curve can't be read")
+	return Key{SPKI: spkiOf(element(cbasn1.SEQUENCE, []byte(oidEC), curve), point), Algorithm: "ECDSA"}, nil
+}
+
+// readOID reads an object identifier and returns its DER.
+func readOID(from *cryptobyte.String) (der []byte, ok bool) {
+	var whole cryptobyte.String
+	if !from.ReadASN1Element(&whole, cbasn1.OBJECT_IDENTIFIER) {
+		return nil, false
 	}
-	return Key{SPKI: spkiOf(algorithm, point), Algorithm: "ECDSA"}, nil
+	der = whole
+	var oid asn1.ObjectIdentifier
+	return der, whole.ReadASN1ObjectIdentifier(&oid)
 }
 
 // publicPoint returns the uncompressed point that most EC keys carry beside
@@ -119,10 +110,14 @@ func publicPoint(field cryptobyte.String, present bool) []byte {
 }
 
 // derivePoint computes the public point: the slow way, for keys without one.
-func derivePoint(curve asn1.ObjectIdentifier, scalar []byte) ([]byte, error) {
-	c := namedCurve(curve)
+func derivePoint(curve cryptobyte.String, scalar []byte) ([]byte, error) {
+	var oid asn1.ObjectIdentifier
+	if !curve.ReadASN1ObjectIdentifier(&oid) {
+		return nil, errKey("its curve can't be read")
+	}
+	c := namedCurve(oid)
 	if c == nil {
-		return nil, errKey("its curve " + curve.String() + " is unknown")
+		return nil, errKey("its curve " + oid.String() + " is unknown")
 	}
 	size := (c.Params().N.BitLen() + 7) / 8
 	for len(scalar) > size && scalar[0] == 0 {
@@ -164,7 +159,7 @@ func namedCurve(oid asn1.ObjectIdentifier) elliptic.Curve {
 func readPKCS8(der []byte) (Key, error) {
 	in := cryptobyte.String(der)
 	var seq, algorithm, body, inner cryptobyte.String
-	var oid, curve asn1.ObjectIdentifier
+	var oid asn1.ObjectIdentifier
 	ok := in.ReadASN1(&seq, cbasn1.SEQUENCE) &&
 		seq.SkipASN1(cbasn1.INTEGER) &&
 		seq.ReadASN1Element(&algorithm, cbasn1.SEQUENCE) &&
@@ -180,7 +175,8 @@ func readPKCS8(der []byte) (Key, error) {
 	case "1.2.840.113549.1.1.10": // RSA-PSS: the certificate repeats the parameters
 		return readPKCS1(inner, algorithm)
 	case "1.2.840.10045.2.1":
-		if !body.ReadASN1ObjectIdentifier(&curve) {
+		curve, ok := readOID(&body)
+		if !ok {
 			curve = nil
 		}
 		return readSEC1(inner, curve)
@@ -199,20 +195,36 @@ func readPKCS8(der []byte) (Key, error) {
 // spkiOf fingerprints the SubjectPublicKeyInfo of an AlgorithmIdentifier and
 // the bytes of a public key.
 func spkiOf(algorithm, public []byte) Fingerprint {
-	var b cryptobyte.Builder
-	b.AddASN1(cbasn1.SEQUENCE, func(b *cryptobyte.Builder) {
-		b.AddBytes(algorithm)
-		b.AddASN1BitString(public)
-	})
-	der, err := b.Bytes()
-	if err != nil {
-		return Fingerprint{}
-	}
-	return FingerprintOf(der)
+	const wholeBytes = "\x00" // no bits of the last byte are unused
+	return FingerprintOf(element(cbasn1.SEQUENCE, algorithm, element(cbasn1.BIT_STRING, []byte(wholeBytes), public)))
 }
 
-func oidRSA() asn1.ObjectIdentifier { return asn1.ObjectIdentifier{1, 2, 840, 113549, 1, 1, 1} }
-func oidEC() asn1.ObjectIdentifier  { return asn1.ObjectIdentifier{1, 2, 840, 10045, 2, 1} }
+// element writes a DER element that holds parts. cryptobyte's Builder could do
+// it, and takes a dozen allocations where there are as many keys as certificates.
+func element(tag cbasn1.Tag, parts ...[]byte) []byte {
+	n := 0
+	for _, p := range parts {
+		n += len(p)
+	}
+	out := append(make([]byte, 0, n+6), byte(tag))
+	if n < 0x80 {
+		out = append(out, byte(n))
+	} else {
+		size := bytes.TrimLeft(binary.BigEndian.AppendUint32(nil, uint32(n)), "\x00") //nolint:gosec // a value has no four gigabytes
+		out = append(append(out, 0x80|byte(len(size))), size...)
+	}
+	for _, p := range parts {
+		out = append(out, p...)
+	}
+	return out
+}
+
+// DER that is the same in every key of its kind.
+const (
+	algorithmRSA = "\x30\x0d" + oidRSA + "\x05\x00"               // rsaEncryption, NULL
+	oidRSA       = "\x06\x09\x2a\x86\x48\x86\xf7\x0d\x01\x01\x01" // 1.2.840.113549.1.1.1
+	oidEC        = "\x06\x07\x2a\x86\x48\xce\x3d\x02\x01"         // 1.2.840.10045.2.1
+)
 
 // readOpenSSH reads the clear head of an "openssh-key-v1" container: the kind
 // of key, and whether it is encrypted.

@@ -12,37 +12,62 @@ const typeValue = "value"
 // maxBad limits how many bad blocks of one value are listed one by one.
 const maxBad = 100
 
-// results collects what a value holds, by field, in document order.
+// results collects what a value holds, by field, in document order. Most values
+// hold one field, and of some there are tens of thousands: that takes no map.
 type results struct {
 	order  []*entry
-	fields map[string]*entry
+	fields map[string]*entry // the same as order, once that is longer than fewFields
 }
+
+// fewFields is up to how many fields looking at each of them is as fast as a map.
+const fewFields = 8
 
 // entry is the content of one field while it is being read.
 type entry struct {
 	field   string
-	content Content
-	blocks  int // seen so far: the index of the next one
-	unsaid  int // bad blocks beyond maxBad
+	content *Content // handed over by found
+	blocks  int      // seen so far: the index of the next one
+	unsaid  int      // bad blocks beyond maxBad
 }
-
-func newResults() *results { return &results{fields: map[string]*entry{}} }
 
 // at returns the entry of a field, at its first use a new one.
 func (r *results) at(field string) *entry {
-	e := r.fields[field]
-	if e == nil {
-		e = &entry{field: field}
+	if e, ok := r.fields[field]; ok {
+		return e
+	}
+	if r.fields == nil {
+		for _, e := range r.order {
+			if e.field == field {
+				return e
+			}
+		}
+	}
+	e := &entry{field: field, content: &Content{}}
+	r.order = append(r.order, e)
+	switch {
+	case r.fields != nil:
 		r.fields[field] = e
-		r.order = append(r.order, e)
+	case len(r.order) > fewFields:
+		r.fields = make(map[string]*entry, 2*len(r.order))
+		for _, e := range r.order {
+			r.fields[e.field] = e
+		}
 	}
 	return e
 }
 
-// found returns everything that is not empty, without spare capacity: results
-// live as long as the scanner.
+// found returns everything that is not empty. The results are used up by it.
 func (r *results) found() []Found {
-	var list []Found
+	n := 0
+	for _, e := range r.order {
+		if !e.content.Empty() {
+			n++
+		}
+	}
+	if n == 0 {
+		return nil
+	}
+	list := make([]Found, 0, n) // no larger than needed: results live as long as the scanner
 	for _, e := range r.order {
 		if e.content.Empty() {
 			continue
@@ -53,14 +78,9 @@ func (r *results) found() []Found {
 				Index: -1, Type: "PEM", Reason: fmt.Sprintf("%d more blocks can't be read", e.unsaid),
 			})
 		}
-		list = append(list, Found{Field: e.field, Content: &Content{
-			Certs:    slices.Clip(e.content.Certs),
-			Requests: slices.Clip(e.content.Requests),
-			Keys:     slices.Clip(e.content.Keys),
-			Bad:      slices.Clip(e.content.Bad),
-		}})
+		list = append(list, Found{Field: e.field, Content: e.content})
 	}
-	return slices.Clip(list)
+	return list
 }
 
 // byIndex puts blocks in order, and after them what concerns the whole value.

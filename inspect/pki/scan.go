@@ -36,7 +36,7 @@ type place struct {
 func scan(s *Scanner, data []byte) []Found {
 	w := &walk{
 		scanner:  s,
-		results:  newResults(),
+		results:  &results{},
 		work:     workAtLeast + workPerByte*len(data),
 		unpacked: maxUnpacked,
 	}
@@ -49,22 +49,23 @@ func (w *walk) value(data []byte, at place) {
 	if !mayHold(data) || !w.afford(data, at) {
 		return
 	}
-	// What is found here is collected apart, to compare two readings of it.
-	outer := w.results
-	w.results = newResults()
+	// What a structure holds is collected apart, to compare two readings of it.
+	outer, inner := w.results, &results{}
+	w.results = inner
 	again := true
 	switch {
 	case w.container(data, at):
 		again = hasPEM(data)
 	case !at.raw && w.document(data, at):
 	default:
-		again = false
+		w.results = outer
 		w.text(data, at)
+		return
 	}
-	inner := w.results
+	inner = w.results
 	if again {
 		// What the structure does not show: comments, keys, broken ends.
-		w.results = newResults()
+		w.results = &results{}
 		w.text(data, place{field: at.field, depth: at.depth, raw: true})
 		inner.addMissing(at.field, w.results)
 	}

@@ -8,8 +8,9 @@ import (
 
 // text reads a value as text: PEM blocks, and base64 between them.
 func (w *walk) text(data []byte, at place) {
-	var seen []sighting
-	gap := 0
+	var room [2]sighting // mostly enough
+	seen := room[:0]
+	gap, plain := 0, 0
 	for next := 0; ; {
 		b, ok := nextBlock(data, next)
 		if !ok {
@@ -17,7 +18,11 @@ func (w *walk) text(data []byte, at place) {
 		}
 		w.runs(data[gap:b.begin], at)
 		next, gap = b.end, b.end
-		if s, ok := w.block(data, &b, at); ok {
+		s := w.block(data, &b, at)
+		if s.plain {
+			plain++
+		}
+		if s.isCert {
 			seen = append(seen, s)
 		} else if b.open {
 			// It may only look like a block, in the middle of something else.
@@ -25,9 +30,15 @@ func (w *walk) text(data []byte, at place) {
 		}
 	}
 	w.runs(data[gap:], at)
-	if !at.raw && hasPEM(data) {
+	if !at.raw && hasPEM(data) && !isPlain(data, plain) {
 		w.compare(data, seen, at)
 	}
+}
+
+// isPlain reports whether all that looks like PEM in a text is its plain blocks:
+// then encoding/pem reads the same, and need not be asked.
+func isPlain(data []byte, plain int) bool {
+	return plain == bytes.Count(data, []byte(beginTag)) && plain == bytes.Count(data, []byte(endTag))
 }
 
 // runs reads the base64 in a text.
@@ -48,31 +59,35 @@ func (w *walk) runs(text []byte, at place) {
 	}
 }
 
-// sighting is a certificate that tolerant reading found in a block.
+// sighting is what tolerant reading found in a block.
 type sighting struct {
-	id    Fingerprint
-	block block
-	index int
+	block  block
+	index  int
+	isCert bool
+	id     Fingerprint // of a certificate
+	plain  bool        // encoding/pem is sure to find the same
 }
 
 // block reads one PEM block.
-func (w *walk) block(text []byte, b *block, at place) (s sighting, isCert bool) {
+func (w *walk) block(text []byte, b *block, at place) sighting {
 	e := w.results.at(at.field)
 	index := e.next()
+	s := sighting{block: *b, index: index}
 	kind := kindOf(b.label)
 	if kind == kindOther {
-		return s, false
+		return s
 	}
 	body := text[b.bodyAt:b.bodyEnd]
 	a := decodeBody(body, b.plus, kind)
 	defer clear(a.der)
+	s.plain = a.plain && b.isPlain(text)
 	switch {
 	case b.open && (a.problem != "" || kind != kindCert):
 		e.bad(index, b.label, "cut off: it has no END line")
-		return s, false
+		return s
 	case a.problem != "" && !(kind == kindKey && a.encrypted):
 		e.bad(index, b.label, a.problem)
-		return s, false
+		return s
 	}
 	switch kind {
 	case kindKey:
@@ -80,16 +95,17 @@ func (w *walk) block(text []byte, b *block, at place) (s sighting, isCert bool) 
 	case kindRequest:
 		if shapeOf(a.der) != shapeRequest {
 			e.bad(index, b.label, misplaced(a.der, "certificate request"))
-			return s, false
+			return s
 		}
 		w.request(e, index, b.label, a.der)
 	case kindCert:
-		return w.certBlock(e, index, b, a.der)
+		s.id, s.isCert = w.certBlock(e, index, b, a.der)
+		s.plain = s.plain && b.label == "CERTIFICATE"
 	}
-	return s, false
+	return s
 }
 
-func (w *walk) certBlock(e *entry, index int, b *block, der []byte) (s sighting, ok bool) {
+func (w *walk) certBlock(e *entry, index int, b *block, der []byte) (id Fingerprint, ok bool) {
 	if b.label == "TRUSTED CERTIFICATE" {
 		// OpenSSL appends its trust settings.
 		if element, _, ok := cutElement(der); ok {
@@ -102,10 +118,9 @@ func (w *walk) certBlock(e *entry, index int, b *block, der []byte) (s sighting,
 			reason = "cut off: it has no END line"
 		}
 		e.bad(index, b.label, reason)
-		return s, false
+		return id, false
 	}
-	id, ok := w.cert(e, index, b.label, der)
-	return sighting{id: id, block: *b, index: index}, ok
+	return w.cert(e, index, b.label, der)
 }
 
 // misplaced says what is wrong with DER that is not what its block is for.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
 	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
+	"github.com/kubectl-certrot/kubectl-certrot/nodeexec/nodetest"
 	"github.com/kubectl-certrot/kubectl-certrot/test/lab/labtest"
 )
 
@@ -83,11 +84,7 @@ func TestIsOnTheNode(t *testing.T) {
 	if node == "" {
 		t.Skip("runs only on a node, by another test")
 	}
-	n := onto(t, nodeexec.Local{Node: node}, node)
-	out, err := n.Run(t.Context(), nil, "hostname")
-	if err != nil || strings.TrimSpace(string(out)) != node {
-		t.Errorf("hostname says %q, %v", out, err)
-	}
+	nodetest.TestNode(t, func(t *testing.T) nodeexec.Node { return onto(t, nodeexec.Local{Node: node}, node) }, nodetest.Options{})
 }
 
 // The incident: a node does not trust api-int any more. As long as its kubelet
@@ -109,23 +106,22 @@ func TestWaysOntoANodeThatDistrustsTheAPI(t *testing.T) {
 	for _, moment := range []struct {
 		name    string
 		happens string // on the node
+		await   func(*testing.T, *labtest.Lab, string)
 		fails   map[string][]string
 	}{
 		{name: "all is well", happens: "true"},
 		{name: "the file is wrong and the kubelet is connected",
 			happens: "sudo sed -i 's#certificate-authority-data: .*#certificate-authority-data: " + ca + "#' " + config},
-		{name: "the kubelet has to connect again", happens: restart, fails: map[string][]string{
+		{name: "the kubelet has to connect again", happens: restart, await: distrusts, fails: map[string][]string{
 			"exec":  {"refuses exec", "can't ask the API server", "ssh does not need it", "Authorization error"},
 			"debug": {"has not picked it up", "ssh, or certrot on the node itself"},
 		}},
-		{name: "the file is right again", happens: "sudo mv " + saved + " " + config + "; " + restart},
+		{name: "the file is right again", happens: "sudo mv " + saved + " " + config + "; " + restart, await: well},
 	} {
 		t.Run(moment.name, func(t *testing.T) {
 			mustDo(t, lab, "ssh", node, moment.happens)
-			if moment.fails == nil {
-				well(t, lab, node)
-			} else {
-				distrusts(t, lab, node)
+			if moment.await != nil {
+				moment.await(t, lab, node)
 			}
 			for _, way := range []nodeexec.Transport{
 				sshTo(t, lab, node),
@@ -144,11 +140,11 @@ func TestWaysOntoANodeThatDistrustsTheAPI(t *testing.T) {
 					t.Errorf("%s: close: %v", way.Name(), err)
 				}
 			}
-			if out, err := onTheNode(t, lab, node, "TestIsOnTheNode"); err != nil || !strings.Contains(out, "--- PASS: TestIsOnTheNode") {
-				t.Errorf("local: %v\n%s", err, out)
-			}
 			if moment.fails == nil {
 				return
+			}
+			if out, err := onTheNode(t, lab, node, "TestIsOnTheNode"); err != nil || !strings.Contains(out, "--- PASS: TestIsOnTheNode") {
+				t.Errorf("local: %v\n%s", err, out)
 			}
 			// Asked in their order, the first that works is taken.
 			n := onto(t, nodeexec.Try(nodeexec.Local{}, nodeexec.Exec{Config: restConfig(t, lab)}, sshTo(t, lab, node)), node)

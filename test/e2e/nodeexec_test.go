@@ -4,6 +4,10 @@ package e2e
 
 import (
 	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -47,6 +51,79 @@ func TestNodesBySSH(t *testing.T) {
 	way := sshTo(t, lab, node)
 	nodetest.TestNode(t, func(t *testing.T) nodeexec.Node { return onto(t, way, node) },
 		nodetest.Options{Listen: listenOn(lab, node), HostName: "localhost-recovery"})
+}
+
+// Without the right to get pods/exec there is no WebSocket, and SPDY remains.
+func TestNodesByExecOverSPDY(t *testing.T) {
+	lab := labtest.RequireNodes(t)
+	node := lab.Workers()[0]
+	const user, ns = "certrot-e2e-exec", "openshift-machine-config-operator"
+	t.Cleanup(func() {
+		for _, kind := range []string{"role", "rolebinding"} {
+			if _, err := labDo(lab, "delete", kind, user, "-n", ns, "--ignore-not-found"); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	rules := object{"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role", "metadata": object{"name": user, "namespace": ns}, "rules": []object{
+		{"apiGroups": []string{""}, "resources": []string{"pods"}, "verbs": []string{"get", "list"}},
+		{"apiGroups": []string{""}, "resources": []string{"pods/exec"}, "verbs": []string{"create"}},
+	}}
+	file := filepath.Join(t.TempDir(), "role.json")
+	if err := os.WriteFile(file, asJSON(rules), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	mustDo(t, lab, "create", "-f", file)
+	mustDo(t, lab, "create", "rolebinding", user, "-n", ns, "--role="+user, "--user="+user)
+	config := restConfig(t, lab)
+	config.Impersonate.UserName = user
+	way := nodeexec.Exec{Config: config}
+	eventually(t, "the role counts", func() string {
+		n, err := way.Dial(t.Context(), node)
+		if err != nil {
+			return err.Error()
+		}
+		_ = n.Close()
+		return ""
+	})
+	nodetest.TestNode(t, func(t *testing.T) nodeexec.Node { return onto(t, way, node) }, overRelay(lab, node))
+}
+
+// A pod that has the node's files and neither its processes nor its network:
+// commands are the container's, here those of a busybox.
+func TestNodesByExecIntoAPodOfItsOwn(t *testing.T) {
+	lab := labtest.RequireNodes(t)
+	node := lab.Workers()[0]
+	ns := namespace(t, lab, "pod-security.kubernetes.io/enforce=privileged")
+	pod := object{"apiVersion": "v1", "kind": "Pod", "metadata": object{"name": "files", "namespace": ns}, "spec": object{
+		"nodeName": node, "terminationGracePeriodSeconds": 0,
+		"containers": []object{{
+			"name": "files", "image": "localhost/lab/tools:1", "command": []string{"sleep", "600"}, "securityContext": object{"privileged": true},
+			"volumeMounts": []object{{"name": "node", "mountPath": "/node"}},
+		}},
+		"volumes": []object{{"name": "node", "hostPath": object{"path": "/"}}},
+	}}
+	file := filepath.Join(t.TempDir(), "pod.json")
+	if err := os.WriteFile(file, asJSON(pod), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	mustDo(t, lab, "create", "-f", file)
+	mustDo(t, lab, "wait", "-n", ns, "pod/files", "--for=condition=Ready", "--timeout=60s")
+	way := nodeexec.Exec{Config: restConfig(t, lab), Namespaces: []string{ns}}
+	nodetest.TestNode(t, func(t *testing.T) nodeexec.Node { return onto(t, way, node) }, nodetest.Options{NoDial: true})
+
+	n := onto(t, way, node)
+	defer n.Close()
+	if got := n.Path("/etc/hostname"); got != "/node/etc/hostname" {
+		t.Errorf("the path is %s", got)
+	}
+	out, err := n.Run(t.Context(), nil, "cat", n.Path("/etc/hostname"))
+	if err != nil || strings.TrimSpace(string(out)) != node {
+		t.Errorf("/etc/hostname of the node holds %q, %v", out, err)
+	}
+	if _, err := n.Dial(t.Context(), "tcp", "127.0.0.1:22"); !errors.Is(err, nodeexec.ErrNoRelay) {
+		t.Errorf("dial from a network that is not the node's: %v", err)
+	}
 }
 
 func TestNodesByDebugPod(t *testing.T) {

@@ -96,6 +96,9 @@ func TestKubectlCompletesThePlugin(t *testing.T) {
 			{[]string{"inspect", "--fail-on", ""}, "critical"},
 			{[]string{"inspect", "-n", w.planted.id}, w.planted.fine()},
 			{[]string{"inspect", "-o", "js"}, "json"},
+			{[]string{"inspect", "no"}, "nodes"},
+			{[]string{"inspect", "--nodes", "al"}, "all"},
+			{[]string{"inspect", "--via", "s"}, "ssh"},
 			{[]string{"inspect", "--context", ""}, "lab"},
 		} {
 			t.Run(caller+" certrot "+strings.Join(c.typed, " "), func(t *testing.T) {

@@ -233,15 +233,33 @@ start() {
 	return 0
 }
 
+# crowded tells whether a name is one too many of its directory, so that a folder
+# full of something else does not use up what is meant for all.
+crowded() {
+	if [ "${1%/*}" != "$folder" ]; then
+		folder=${1%/*} names=0
+	fi
+	names=$((names + 1))
+	[ "$names" -gt 1000 ] || return 1
+	[ "$names" -ne 1001 ] || say walk crowded "${folder#"$root/"}"
+}
+
 # collect takes names, 64 together to save processes.
 collect() {
 	set --
-	name='' below='' real='' count=0 total=0 stopped='' known=''
+	name='' below='' real='' count=0 total=0 stopped='' known='' folder='' names=0 skip=''
 	while IFS= read -r record; do
 		case $record in
-		"$root//"*) ;;
+		"$root///"*) skip='' ;;
+		"$root//"*)
+			skip=''
+			if crowded "$record"; then
+				skip=1
+				continue
+			fi
+			;;
 		*)
-			name=$name$nl$record
+			[ -n "$skip" ] || name=$name$nl$record
 			continue
 			;;
 		esac

@@ -78,6 +78,32 @@ func TestManyFiles(t *testing.T) {
 	})
 }
 
+// TestACrowdedDirectory leaves what is beside it alone.
+func TestACrowdedDirectory(t *testing.T) {
+	id := newIdentity()
+	root := newRoot(t)
+	files := map[string]string{"/etc/kubernetes/a/z.crt": string(id.ca.CertPEM), "/etc/kubernetes/zz.crt": string(id.ca.CertPEM)}
+	files["/etc/kubernetes/a/junk/odd\nname.txt"] = ""
+	for i := range 1500 {
+		files[fmt.Sprintf("/etc/kubernetes/a/junk/%d.txt", i)] = ""
+	}
+	tree(t, root, files)
+	somewhere(t, func(t *testing.T, w world) {
+		_, r := w.read(t, root, Options{Only: true, Paths: []string{"/etc/kubernetes"}, Limits: Limits{Files: 1200}})
+		if !says(r, "more than 1,000 files in this directory") || says(r, "largest number of files") {
+			t.Errorf("gaps %+v", r.Gaps)
+		}
+		for _, name := range []string{"/etc/kubernetes/a/z.crt", "/etc/kubernetes/zz.crt"} {
+			if f, ok := r.File(name); !ok || f.Content == nil || len(f.Content.certs()) != 1 {
+				t.Errorf("%s was not read: %+v", name, f)
+			}
+		}
+		if want := 1000 + 5; len(r.Files) != want {
+			t.Errorf("%d files, want %d", len(r.Files), want)
+		}
+	})
+}
+
 func says(r Result, reason string) bool {
 	for _, g := range r.Gaps {
 		if strings.Contains(g.Reason, reason) {
@@ -284,7 +310,7 @@ func TestHostileFiles(t *testing.T) {
 	}
 	id := newIdentity()
 	ca := string(id.ca.CertPEM)
-	fill := func(s string) string { return strings.Repeat(s, 1200000/len(s)) } // enough for every limit of gather.awk
+	fill := func(s string) string { return strings.Repeat(s, 300000/len(s)) } // enough for most limits of gather.awk
 	root := newRoot(t)
 	tree(t, root, map[string]string{
 		"/etc/kubernetes/a.pem":        ca + fill("-----BEGIN CERTIFICATE-----"),
@@ -293,8 +319,8 @@ func TestHostileFiles(t *testing.T) {
 		"/etc/kubernetes/d.json":       `{"clusters":` + fill("[") + `"users`,
 		"/etc/kubernetes/e.json":       `{"clusters":[],"users":[` + fill(`"a",`) + `1]}`,
 		"/etc/kubernetes/f.json":       `{"clusters":[],"users":"` + fill(`\"`) + `"}`,
-		"/etc/kubernetes/g.kubeconfig": "clusters:\n" + fill("- - - - a:\n") + "users:\n",
-		"/etc/kubernetes/h.txt":        fill("LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0t"),
+		"/etc/kubernetes/g.kubeconfig": "clusters:\n" + strings.Repeat("- - - - a:\n", 110000) + "users:\n",
+		"/etc/kubernetes/h.txt":        strings.Repeat("LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0t", 35000),
 		"/etc/kubernetes/i.txt":        fill("LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0t "),
 		"/etc/kubernetes/z.crt":        ca,
 	})
@@ -338,20 +364,20 @@ func TestNothingRunsOn(t *testing.T) {
 			return err == nil && strings.Contains(string(line), "4324.5")
 		})
 	}
-	await(t, running)
+	await(t, 30*time.Second, running)
 	cancel()
 	if err := <-ended; err == nil {
 		t.Error("an answer from a program that was killed")
 	}
-	await(t, func() bool { return !running() })
+	await(t, 3*time.Second, func() bool { return !running() }) // by itself, it would end after ten
 }
 
-// await waits until something is so, at most for ten seconds.
-func await(t *testing.T, so func() bool) {
+// await waits until something is so.
+func await(t *testing.T, limit time.Duration, so func() bool) {
 	t.Helper()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
-	for late := time.After(10 * time.Second); !so(); {
+	for late := time.After(limit); !so(); {
 		select {
 		case <-tick.C:
 		case <-late:

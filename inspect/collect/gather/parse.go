@@ -334,6 +334,8 @@ func (p *parser) walk(f []string) error {
 		p.gap("", "stopped because it took too long", nextRoom)
 	case len(f) == 2 && f[0] == "deep":
 		p.gap(f[1], "directory not entered: too deep", "name it as a path of its own")
+	case len(f) == 2 && f[0] == "crowded":
+		p.gap(f[1], "more than 1,000 files in this directory: the rest was not looked at", "name what matters in it as a path of its own")
 	case len(f) == 2 && f[0] == "partial":
 		p.partial = append(p.partial, f[1])
 	case len(f) == 3 && f[0] == "done":

@@ -1,0 +1,110 @@
+package nodeexec
+
+import (
+	"bytes"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+	"testing/iotest"
+)
+
+func TestPodOutput(t *testing.T) {
+	const word = "XYXYZ" // begins like itself
+	for _, c := range []struct {
+		name, written, passed string
+		status                int // -1: no end was seen
+	}{
+		{"nothing at all", "", "", -1},
+		{"the greeting only", "hello\n", "", -1},
+		{"half a greeting", "hel", "", -1},
+		{"output and no end", "hello\nout", "out", -1},
+		{"output and its end", "hello\nout\nXYXYZ 7\n", "out\n", 7},
+		{"no output", "hello\nXYXYZ 0\n", "", 0},
+		{"output that ends without a newline", "hello\noutXYXYZ 0\n", "out", 0},
+		{"output that looks like the end", "hello\nXYXYXYZXYXYZ 255\n", "XYXYXYZ", 255},
+		{"half an end", "hello\noutXYXYZ 1", "out", -1},
+		{"half a word", "hello\noutXYXY", "out", -1},
+		{"what comes after the end", "hello\noutXYXYZ 1\nmore", "out", 1},
+		{"no number", "hello\noutXYXYZ x\n", "out", -1},
+		{"too large a number", "hello\noutXYXYZ 256\n", "out", -1},
+	} {
+		for _, size := range []int{1, 2, 3, 5, 1000} {
+			var passed bytes.Buffer
+			o := newPodOutput(word, &passed)
+			for chunk := range slices.Chunk([]byte(c.written), size) {
+				if n, err := o.Write(slices.Clone(chunk)); n != len(chunk) || err != nil {
+					t.Fatalf("%s: write: %d, %v", c.name, n, err)
+				}
+			}
+			got := -1
+			select {
+			case <-o.ended:
+				got = o.status
+			default:
+			}
+			if want := c.passed; got != c.status || passed.String() != want && !(got < 0 && strings.HasPrefix(want, passed.String())) {
+				t.Errorf("%s, by %d: passed %q and status %d, want %q and %d", c.name, size, passed.String(), got, want, c.status)
+			}
+			if strings.Contains(c.written, "\n") && <-o.greeted != "hello" {
+				t.Errorf("%s: another greeting", c.name)
+			}
+		}
+	}
+}
+
+// TestPodScript runs the script in the shells that are here. Nobody but a pod's
+// own exec has it run otherwise.
+func TestPodScript(t *testing.T) {
+	var every []byte
+	for b := 1; b < 256; b++ {
+		every = append(every, byte(b))
+	}
+	args := []string{string(every), "", " ", "\n", "a\n\n", "-n", "--", `\`, `\0101`, "%s", "'", "$HOME", "*", strings.Repeat("é", 5000)}
+	for _, shell := range [][]string{{"dash"}, {"bash"}, {"bash", "--posix"}, {"busybox", "sh"}, {"ksh"}, {"zsh", "--emulate", "sh"}} {
+		t.Run(strings.Join(shell, " "), func(t *testing.T) {
+			program, err := exec.LookPath(shell[0])
+			if err != nil {
+				t.Skip(err)
+			}
+			for _, c := range []struct {
+				argv   []string
+				stdin  string
+				want   string
+				status int
+			}{
+				{append([]string{"printf", `%s\000`}, args...), "", strings.Join(args, "\x00") + "\x00", 0},
+				{[]string{"cat"}, "what is left of stdin\n", "what is left of stdin\n", 0},
+				{[]string{"sh", "-c", "exit 42"}, "", "", 42},
+				{[]string{"exit"}, "", "", 127},
+				{[]string{"certrot-no-such-command"}, "", "", 127},
+				{[]string{"sh", "-c", "kill -KILL $$"}, "", "", 137},
+			} {
+				var out bytes.Buffer
+				o := newPodOutput("WORD", &out)
+				cmd := exec.Command(program, append(slices.Clone(shell[1:]), "-c", podScriptSent(), "sh", "")...)
+				// By single bytes: whoever reads more than a line takes what is not its own.
+				cmd.Stdin = iotest.OneByteReader(strings.NewReader(string(podArguments("WORD", c.argv)) + c.stdin))
+				cmd.Stdout = o
+				_ = cmd.Run() // its own status says nothing
+				select {
+				case <-o.ended:
+				default:
+					t.Fatalf("%q: no end was seen", c.argv[0])
+				}
+				if out.String() != c.want || o.status != c.status {
+					t.Errorf("%q: status %d, want %d; %.300q", c.argv[0], o.status, c.status, out.String())
+				}
+			}
+		})
+	}
+}
+
+func TestPodScriptIsSmall(t *testing.T) {
+	if n := len(podScriptSent()); n > 700 {
+		t.Errorf("%d bytes of a URL are podexec.sh", n)
+	}
+	if strings.Contains(podScriptSent(), "# ") {
+		t.Errorf("has comments:\n%s", podScriptSent())
+	}
+}

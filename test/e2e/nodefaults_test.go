@@ -1,0 +1,161 @@
+//go:build linux
+
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kubectl-certrot/kubectl-certrot/test/lab/labtest"
+)
+
+// inLab runs the program inside the lab's network, as a user with ssh there.
+func (w *world) inLab(t *testing.T, lab *labtest.Lab, args ...string) result {
+	t.Helper()
+	return w.exec(t, lab.Command(context.WithoutCancel(t.Context()), append([]string{filepath.Join(w.bin, "kubectl-certrot")}, args...)...))
+}
+
+// readNodes are the names of the nodes that were read, and the gaps of others.
+func readNodes(inv inventory) (read []string, gaps map[string]string) {
+	gaps = map[string]string{}
+	for _, n := range inv.Nodes {
+		if n.Via != "" {
+			read = append(read, n.Name)
+		}
+	}
+	slices.Sort(read)
+	for _, g := range inv.Gaps {
+		gaps[g.What] += g.Reason + "; " + g.Next
+	}
+	return read, gaps
+}
+
+// One node that can't be reached is a gap that says why, in bounded time; the
+// others are read.
+func TestANodeThatIsCutOff(t *testing.T) {
+	w := enter(t)
+	lab := labtest.RequireNodes(t)
+	cut := lab.Workers()[0]
+	others := slices.DeleteFunc(lab.Nodes(), func(n string) bool { return n == cut })
+	slices.Sort(others)
+	lab.Cut(t, cut)
+	for _, way := range []string{"ssh", "exec"} {
+		r := w.inLab(t, lab, "inspect", "nodes", "--via", way, "--node-timeout", "15s", "-o", "json", "--fail-on", "none")
+		if r.code != 3 {
+			t.Errorf("by %s: ended with %d, want 3: %.2000s", way, r.code, r.stderr)
+		}
+		read, gaps := readNodes(decode(t, r))
+		if !slices.Equal(read, others) {
+			t.Errorf("by %s: read %v, want %v", way, read, others)
+		}
+		if why := gaps["node/"+cut]; !strings.Contains(why, way+":") || !strings.Contains(why, "inspect --local on the node itself") {
+			t.Errorf("by %s: the gap says %q", way, why)
+		}
+		if r.took > 25*time.Second {
+			t.Errorf("by %s: took %s", way, r.took)
+		}
+		t.Logf("by %s in %s: %s", way, r.took.Round(100*time.Millisecond), gaps["node/"+cut])
+	}
+	lab.Heal(t)
+	eventually(t, cut+" is Ready again", func() string {
+		out, err := labDo(lab, "get", "node", cut, "-o", `jsonpath={.status.conditions[?(@.type=="Ready")].status}`)
+		if err != nil || out != "True" {
+			return out + fmt.Sprint(err)
+		}
+		return ""
+	})
+}
+
+// Where the API is down, nodes that are named are read all the same.
+func TestNodesWithoutAnAPI(t *testing.T) {
+	w := enter(t)
+	lab := labtest.RequireNodes(t)
+	r := w.inLab(t, lab, append([]string{"inspect", "nodes"}, append(lab.Nodes(), "--via", "ssh", "--server", "https://127.0.0.1:1", "-o", "json", "--fail-on", "none")...)...)
+	read, gaps := readNodes(decode(t, r))
+	if r.code != 3 || len(read) != len(lab.Nodes()) || !strings.Contains(gaps["API server"], "127.0.0.1:1") {
+		t.Errorf("ended with %d, read %v, gaps %v", r.code, read, gaps)
+	}
+	if r := w.inLab(t, lab, "inspect", "--via", "ssh", "--server", "https://127.0.0.1:1"); r.code != 2 {
+		t.Errorf("nobody said which nodes: ended with %d, want 2: %s", r.code, r.stderr)
+	}
+}
+
+// A host key that changed is refused, whatever the user wants, and hurts no other
+// node.
+func TestAHostKeyThatChanged(t *testing.T) {
+	w := enter(t)
+	lab := labtest.RequireNodes(t)
+	nodes := lab.Nodes()
+	known := filepath.Join(t.TempDir(), "known_hosts")
+	var lines []string
+	for i, n := range nodes {
+		key, err := os.ReadFile(filepath.Join(lab.Dir, "ssh", n+".pub"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if i == 0 { // the key of another node
+			if key, err = os.ReadFile(filepath.Join(lab.Dir, "ssh", nodes[1]+".pub")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		lines = append(lines, n+" "+strings.TrimSpace(string(key)))
+	}
+	content := []byte(strings.Join(lines, "\n") + "\n")
+	if err := os.WriteFile(known, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r := w.inLab(t, lab, "inspect", "nodes", "--via", "ssh", "--ssh-known-hosts", known, "-o", "json", "--fail-on", "none")
+	read, gaps := readNodes(decode(t, r))
+	if r.code != 3 || len(read) != len(nodes)-1 || slices.Contains(read, nodes[0]) {
+		t.Errorf("ended with %d, read %v", r.code, read)
+	}
+	if why := gaps["node/"+nodes[0]]; !strings.Contains(why, "has changed") && !strings.Contains(why, "another") && !strings.Contains(why, "differs") {
+		t.Errorf("the gap says %q", why)
+	} else {
+		t.Log(why)
+	}
+	if after, err := os.ReadFile(known); err != nil || string(after) != string(content) {
+		t.Errorf("known_hosts was changed: %v\n%s", err, after)
+	}
+}
+
+// TestOddFilesOnANode plants what must not hold up reading, nor be opened: the
+// rest of the node is read, in bounded time, and each is said.
+func TestOddFilesOnANode(t *testing.T) {
+	w := enter(t)
+	n := plantOnNode(t)
+	const script = `cd ` + plantedOnNode + ` &&
+truncate -s 2G huge.crt && mkfifo pipe.pem && ln -s loop-b loop-a && ln -s loop-a loop-b && ln -s /nowhere dangling.crt &&
+{ printf 'apiVersion: v1\nkind: Config\nclusters: []\nusers:\n- name: a\n  user:\n    token: '; head -c 5000000 /dev/zero | tr '\0' a; echo; } >fat.kubeconfig &&
+mkdir many && cd many && seq 1 10000 | xargs touch`
+	n.lab.SSH(t, n.node, "sudo bash -c '"+strings.ReplaceAll(script, "'", `'\''`)+"'")
+	r := w.run(t, "inspect", "nodes", n.node, "--via", "exec", "-o", "json", "--fail-on", "none")
+	inv := decode(t, r)
+	read, _ := readNodes(inv)
+	if r.code != 3 || len(read) != 1 {
+		t.Errorf("ended with %d, read %v", r.code, read)
+	}
+	var said strings.Builder
+	for _, g := range inv.Gaps {
+		fmt.Fprintf(&said, "%s %s: %s\n", g.What, g.Where, g.Reason)
+	}
+	for _, want := range []string{"huge.crt: not read: its 2147483648 bytes", "fat.kubeconfig", "more than 1,000 files in this directory"} {
+		if !strings.Contains(said.String(), want) {
+			t.Errorf("no gap says %q:\n%s", want, said.String())
+		}
+	}
+	if found := inv.at("certificate-expired", "node/"+n.node+":"+plantedOnNode+"/expired.crt"); len(found) != 1 {
+		t.Errorf("what is beside them was not found: %v", found)
+	}
+	n.secret.leak(t, "inspect", r.said())
+	if r.took > 60*time.Second {
+		t.Errorf("took %s", r.took)
+	}
+	t.Logf("in %s:\n%s", r.took.Round(100*time.Millisecond), said.String())
+}
