@@ -5,7 +5,9 @@
 // A Transport reaches nodes in one way, Try in the first of several that works:
 //
 //   - Local is the machine this program runs on;
-//   - SSH is for all others. The host's key is always checked.
+//   - Exec runs commands in a privileged pod that is there already;
+//   - Debug starts a pod of its own, and removes it;
+//   - SSH needs neither the API nor the kubelet. The host's key is always checked.
 //
 // Every Node keeps the same promises, and package nodetest is the test of them:
 // arguments arrive byte for byte; a command whose end was not seen is an unknown
@@ -19,5 +21,5 @@
 // Arguments are passed as arguments: no text is ever pasted into a script. Where
 // a shell has to be in between (SSH hands the remote side one string), Quote
 // makes that string. The scripts sent are fixed, short, and in this folder:
-// start.sh, kill.sh, relay.sh and relay.bash.
+// start.sh, kill.sh, relay.sh, relay.bash and podexec.sh.
 package nodeexec

@@ -20,6 +20,10 @@ import (
 var podScript string
 
 const (
+	// greetLimit is for the shell of an exec to come up; where the API server
+	// can't reach a kubelet, it may try for longer.
+	greetLimit = 30 * time.Second
+
 	// endGrace is how long the rest of stderr may take once a command has
 	// ended: a child that lives on may hold it for ever.
 	endGrace = 3 * time.Second
@@ -49,7 +53,6 @@ type podCommand struct {
 	out   *podOutput
 	err   *tail
 	group string // its process group; "0" if it shares it with others
-	sent  bool   // the arguments are on their way: it may run
 
 	ctx    context.Context // its end ends the command; the cause says why
 	stop   context.CancelCauseFunc
@@ -126,8 +129,9 @@ func (c *podCommand) begin(to io.Writer) error {
 		return c.neverRan()
 	case <-c.ctx.Done():
 		return c.failed(-1, context.Cause(c.ctx))
+	case <-time.After(greetLimit):
+		return c.failed(-1, fmt.Errorf("pod %s: no answer within %s: does the kubelet of %s run, and can the API server reach it? ssh does not need that", c.n.pod, greetLimit, c.n.name))
 	}
-	c.sent = true
 	wrote := make(chan struct{})
 	go func() {
 		defer close(wrote)
@@ -211,17 +215,20 @@ func (c *podCommand) killFromBeside() error {
 	k := c.n.command(ctx, []string{"sh", "-c", killScript, "sh", c.group})
 	k.beside = true
 	defer k.release()
-	if err := k.begin(io.Discard); err != nil {
-		return err
+	err := k.begin(io.Discard)
+	if err == nil {
+		_ = k.in.Close()
+		k.wait()
+		err = k.outcome()
 	}
-	_ = k.in.Close()
-	k.wait()
-	err := k.outcome()
 	var run *RunError
-	if errors.As(err, &run) && run.Inner == nil {
+	switch {
+	case !errors.As(err, &run):
+		return err
+	case run.Inner == nil:
 		return nil // it had ended by itself
 	}
-	return err
+	return fmt.Errorf("kill it by another exec: %w", run.Inner)
 }
 
 // outcome says how the command ended; nil is a success that was seen. What the

@@ -15,10 +15,10 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/crypto/ssh"
 	"golang.org/x/crypto/ssh/knownhosts"
 
 	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
+	"github.com/kubectl-certrot/kubectl-certrot/nodeexec/nodetest/sshserver"
 )
 
 // badLine stands between us and a server, and can go silent or be cut.
@@ -321,60 +321,23 @@ func TestAServerWithFewSessions(t *testing.T) {
 
 func TestASuccessBeforeTheLastOfTheOutputIsNone(t *testing.T) {
 	h := newHome(t)
-	file := filepath.Join(t.TempDir(), "host")
-	pub := writeKey(t, file, "ed25519", "")
-	signer, err := ssh.ParsePrivateKey([]byte(read(t, file)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer ln.Close()
-	config := &ssh.ServerConfig{NoClientAuth: true}
-	config.AddHostKey(signer)
-	go statusThenCut(ln, config)
-	write(t, h.file("known_hosts"), knownhosts.Line([]string{ln.Addr().String()}, pub)+"\n")
+	// It answers a command with success and half of its output, and is gone.
+	server := sshserver.Start(t, 0, func(c sshserver.Session) int {
+		// The nonce is the first argument after the script.
+		_, rest, _ := strings.Cut(c.Command, `exec "$@"`)
+		words := strings.Fields(rest)
+		_, _ = c.Write([]byte(words[2] + " 1\nhalf of it"))
+		_, _ = c.SendRequest("exit-status", false, []byte{0, 0, 0, 0})
+		_ = c.Conn.(*net.TCPConn).CloseWrite() // all of that arrives; the client ends the rest
+		_, _ = io.Copy(io.Discard, c)
+		return sshserver.NoStatus
+	})
+	write(t, h.file("known_hosts"), server.KnownHost)
 	s := &nodeexec.SSH{Home: h.dir, Sudo: nodeexec.SudoNever,
-		Inventory: nodeexec.Inventory{"node-1": {Host: "127.0.0.1", Port: ln.Addr().(*net.TCPAddr).Port}}}
-	_, err = s.Dial(t.Context(), "node-1") // runs true
+		Inventory: nodeexec.Inventory{"node-1": {Host: "127.0.0.1", Port: server.Port}}}
+	_, err := s.Dial(t.Context(), "node-1") // runs true
 	if !errors.Is(err, nodeexec.ErrUnknownOutcome) {
 		t.Errorf("a status before the connection broke: %v", err)
-	}
-}
-
-// statusThenCut is an SSH server in this process: it answers a command with
-// success and half of its output, and is gone.
-func statusThenCut(ln net.Listener, config *ssh.ServerConfig) {
-	raw, err := ln.Accept()
-	if err != nil {
-		return
-	}
-	defer raw.Close()
-	_, chans, reqs, err := ssh.NewServerConn(raw, config)
-	if err != nil {
-		return
-	}
-	go ssh.DiscardRequests(reqs)
-	for newChannel := range chans {
-		ch, reqs, err := newChannel.Accept()
-		if err != nil {
-			return
-		}
-		for r := range reqs {
-			if r.Type != "exec" {
-				_ = r.Reply(false, nil)
-				continue
-			}
-			_ = r.Reply(true, nil)
-			// The nonce is the first argument after the script.
-			_, rest, _ := strings.Cut(string(r.Payload), `exec "$@"`)
-			words := strings.Fields(rest)
-			_, _ = ch.Write([]byte(words[2] + " 1\nhalf of it"))
-			_, _ = ch.SendRequest("exit-status", false, []byte{0, 0, 0, 0})
-			_ = raw.(*net.TCPConn).CloseWrite() // all of that arrives; the client ends the rest
-		}
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 	"testing"
@@ -228,4 +229,39 @@ func TestExecThatRestartsTheKubelet(t *testing.T) {
 		}
 		well(t, lab, node)
 	}
+}
+
+// A node that is cut off answers nobody: no way hangs, and what ran there is not
+// said to be ended.
+func TestExecOntoANodeThatIsCutOff(t *testing.T) {
+	lab := labtest.RequireNodes(t)
+	node := lab.Workers()[0]
+	way := nodeexec.Exec{Config: restConfig(t, lab)}
+	n := onto(t, way, node)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	s, err := n.Stream(ctx, "sh", "-c", "echo runs; exec sleep 12345")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.ReadFull(s, make([]byte, len("runs\n"))); err != nil {
+		t.Fatal(err)
+	}
+	mend(t, lab, node, "pkill -x -f 'sleep 12345' || sudo pkill -x -f 'sleep 12345' || true")
+	t.Cleanup(func() { lab.Heal(t) }) // before it is mended
+	lab.Cut(t, node)
+
+	began := time.Now()
+	cancel()
+	_, err = io.ReadAll(s)
+	took := time.Since(began)
+	t.Logf("after %s: %v", took.Round(100*time.Millisecond), err)
+	says(t, err, "it may still run there, in process group ")
+	if !errors.Is(err, nodeexec.ErrUnknownOutcome) || !errors.Is(err, context.Canceled) || took > 15*time.Second {
+		t.Errorf("a command on a node that was cut off: after %s: %v", took, err)
+	}
+	if err := n.Close(); err != nil {
+		t.Error(err)
+	}
+	says(t, refusal(t, way, node), node, "kubelet")
 }

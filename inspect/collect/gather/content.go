@@ -239,7 +239,7 @@ func unescape(s string) (string, error) {
 		}
 	}
 	if strings.IndexByte(s, '%') < 0 {
-		return s, nil
+		return strings.Clone(s), nil // a path must not keep the whole answer in memory
 	}
 	out := make([]byte, 0, len(s))
 	for i := 0; i < len(s); i++ {

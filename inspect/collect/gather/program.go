@@ -65,6 +65,13 @@ func Paths() []string {
 		"/etc/kubernetes", "/var/lib/kubelet/pki", "/var/lib/kubelet/config.yaml", "/etc/cni", "/etc/docker/certs.d",
 		"/etc/containers/certs.d", "/etc/pki/ca-trust/source/anchors", "/var/lib/ovn-ic/etc", "/var/lib/openvswitch/pki", "/etc/pki/tls",
 	}
+	// kubeadm's are below /etc/kubernetes; these are k3s' and RKE2's
+	// (docs.k3s.io/cli/certificate, docs.rke2.io/security/certificates). Beside an
+	// agent's certificates lie the images of containerd: no directory to walk.
+	paths = append(paths, "/etc/rancher")
+	for _, dir := range []string{"/var/lib/rancher/k3s", "/var/lib/rancher/rke2"} {
+		paths = append(paths, dir+"/server/tls", dir+"/server/cred", dir+"/agent/*.crt", dir+"/agent/*.key", dir+"/agent/*.kubeconfig")
+	}
 	below := func(p string) bool {
 		return slices.ContainsFunc(paths, func(dir string) bool { return p == dir || strings.HasPrefix(p, dir+"/") })
 	}
