@@ -273,7 +273,7 @@ func fileCurrent(f *Facts) []Finding {
 		}
 		d := difference{row.Of.String(), what}
 		if found[d] == nil {
-			finding := f.behind(row, source, what, since, missing)
+			finding := f.behind(row, what, since, missing)
 			found[d] = &finding
 			order = append(order, d)
 		}
@@ -318,7 +318,7 @@ func lag(h, source *Held) (what string, since time.Time, missing []*pki.Cert) {
 const copying = 10 * time.Minute
 
 // behind is the finding for a copy that lacks something.
-func (f *Facts) behind(row catalog.NodeCopy, source *Held, what string, since time.Time, missing []*pki.Cert) Finding {
+func (f *Facts) behind(row catalog.NodeCopy, what string, since time.Time, missing []*pki.Cert) Finding {
 	finding := Finding{Severity: Warning, Due: since, Message: fmt.Sprintf("a copy of %s %s", row.Of, what),
 		Next: "find out why it was not brought there by " + row.By}
 	for _, c := range missing {

@@ -110,6 +110,7 @@ type nodeChoice struct {
 	local    bool // this machine, and no cluster
 	root     string
 	ssh      *nodeexec.SSH
+	ask      *questions
 	debug    debugFlags
 	// sshAll: ssh is for all nodes, not only for those of which its
 	// configuration speaks.
@@ -206,7 +207,8 @@ func (f *nodeFlags) toWays(c *nodeChoice, app App) error {
 		return errors.New("--root goes with --local")
 	}
 	var err error
-	if c.ssh, err = f.ssh.transport(app); err != nil {
+	c.ask = &questions{app: app}
+	if c.ssh, err = f.ssh.transport(c.ask); err != nil {
 		return err
 	}
 	c.sshAll = f.via == "ssh" || f.ssh.given()
@@ -311,7 +313,7 @@ func (c nodeChoice) withoutAPI() []collect.NodeObject {
 
 // transports returns the ways onto these nodes, and what gives back what they
 // made; conn is nil where the API does not answer.
-func (c nodeChoice) transports(objects []collect.NodeObject, conn *connection, notice func(string)) (ways []nodeexec.Transport, done func() error) {
+func (c nodeChoice) transports(objects []collect.NodeObject, conn *connection) (ways []nodeexec.Transport, done func() error) {
 	done = func() error { return nil }
 	addresses := map[string][]string{}
 	for _, o := range objects {
@@ -330,7 +332,7 @@ func (c nodeChoice) transports(objects []collect.NodeObject, conn *connection, n
 			}
 		case "debug":
 			if conn != nil {
-				d := &nodeexec.Debug{Config: conn.rest, Namespace: c.debug.namespace, Notice: notice,
+				d := &nodeexec.Debug{Config: conn.rest, Namespace: c.debug.namespace, Notice: c.ask.notice,
 					Image: nodeexec.DebugImage{Name: c.debug.image, Pull: c.debug.pullPolicy, Secret: c.debug.pullSecret}}
 				ways, done = append(ways, d), d.Close
 			}

@@ -20,6 +20,25 @@ type progress struct {
 	order []string
 	last  time.Time
 	width int // of what stands on the line
+	held  bool
+}
+
+// hold empties the line and draws nothing more until release: somebody is asked.
+func (p *progress) hold() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.w != nil && p.width > 0 {
+		p.line("")
+		_, _ = fmt.Fprint(p.w, "\r")
+		p.width = 0
+	}
+	p.held = true
+}
+
+func (p *progress) release() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.held = false
 }
 
 // startProgress shows progress on w if that is a terminal.
@@ -41,7 +60,7 @@ func (p *progress) observe(what string, objects int) {
 		p.order = append(p.order, what)
 	}
 	p.read[what] = objects
-	if time.Since(p.last) < 100*time.Millisecond {
+	if p.held || time.Since(p.last) < 100*time.Millisecond {
 		return
 	}
 	p.last = time.Now()

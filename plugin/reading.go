@@ -26,6 +26,9 @@ func (r reading) live(ctx context.Context) (inspect.Snapshot, error) {
 	sc := pki.NewScanner()
 	p := startProgress(r.app.Streams.ErrOut)
 	defer p.stop()
+	if r.nodes.ask != nil {
+		r.nodes.ask.progress = p
+	}
 	var sources []collect.Source
 	var c *connection
 	var err error
@@ -93,8 +96,7 @@ func (r reading) sources(ctx context.Context, sc *pki.Scanner, p *progress) (*co
 
 func (r reading) nodeSource(nodes []collect.NodeObject, c *connection, sc *pki.Scanner, p *progress) collect.Source {
 	n := r.nodes.source(nodes)
-	notice := func(text string) { _, _ = fmt.Fprintf(r.app.Streams.ErrOut, "note: %s\n", text) }
-	ways, done := r.nodes.transports(nodes, c, notice)
+	ways, done := r.nodes.transports(nodes, c)
 	n.Open = opener(ways...)
 	n.How = r.nodes.how(r.app.Called)
 	n.Scanner, n.Observe = sc, p.observe

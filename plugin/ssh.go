@@ -46,7 +46,7 @@ func (f *sshFlags) given() bool {
 }
 
 // transport returns the way by ssh.
-func (f *sshFlags) transport(app App) (*nodeexec.SSH, error) {
+func (f *sshFlags) transport(q *questions) (*nodeexec.SSH, error) {
 	home, err := os.UserHomeDir()
 	if err != nil {
 		home = "" // then nothing is read there
@@ -74,7 +74,6 @@ func (f *sshFlags) transport(app App) (*nodeexec.SSH, error) {
 			return nil, fmt.Errorf("--ssh-inventory: %w", err)
 		}
 	}
-	q := &questions{app: app}
 	s.HostKeys.Accept, s.Keys.Passphrase, s.Notice = q.hostKey, q.passphrase, q.notice
 	return s, nil
 }
@@ -96,10 +95,23 @@ func (c configuredSSH) Dial(ctx context.Context, node string) (nodeexec.Node, er
 // questions asks the user, one question at a time. Where nobody can answer, the
 // answer is no.
 type questions struct {
-	app   App
-	mu    sync.Mutex
-	said  map[string]bool
-	pause func()
+	app      App
+	mu       sync.Mutex
+	said     map[string]bool
+	progress *progress // to be held while somebody is asked; may be nil
+}
+
+// alone makes room on the terminal until the function it returns is called.
+func (q *questions) alone() func() {
+	q.mu.Lock()
+	if q.progress == nil {
+		return q.mu.Unlock
+	}
+	q.progress.hold()
+	return func() {
+		q.progress.release()
+		q.mu.Unlock()
+	}
 }
 
 // terminal returns the terminal to ask on: standard input and error both.
@@ -110,13 +122,12 @@ func (q *questions) terminal() (*os.File, bool) {
 }
 
 func (q *questions) hostKey(host string, key ssh.PublicKey) (bool, error) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
+	defer q.alone()()
 	in, ok := q.terminal()
 	if !ok {
 		return false, nil
 	}
-	_, _ = fmt.Fprintf(q.app.Streams.ErrOut, "\nThe host key of %s is not known: %s %s\nCompare it on the node's console: for f in /etc/ssh/ssh_host_*_key.pub; do ssh-keygen -lf $f; done\nIs it this one? Type yes to go on and add it to known_hosts: ", host, key.Type(), ssh.FingerprintSHA256(key))
+	_, _ = fmt.Fprintf(q.app.Streams.ErrOut, "The host key of %s is not known: %s %s\nCompare it on the node's console: for f in /etc/ssh/ssh_host_*_key.pub; do ssh-keygen -lf $f; done\nIs it this one? Type yes to go on and add it to known_hosts: ", host, key.Type(), ssh.FingerprintSHA256(key))
 	answer, err := bufio.NewReader(io.LimitReader(in, 100)).ReadString('\n')
 	if err != nil && !errors.Is(err, io.EOF) {
 		return false, fmt.Errorf("read the answer: %w", err)
@@ -125,20 +136,20 @@ func (q *questions) hostKey(host string, key ssh.PublicKey) (bool, error) {
 }
 
 func (q *questions) passphrase(file string) ([]byte, error) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
+	defer q.alone()()
 	in, ok := q.terminal()
 	if !ok {
 		return nil, errors.New("nobody can be asked for its passphrase here (ssh-add it)")
 	}
-	_, _ = fmt.Fprintf(q.app.Streams.ErrOut, "\nPassphrase of %s: ", file)
-	return term.ReadPassword(int(in.Fd()))
+	_, _ = fmt.Fprintf(q.app.Streams.ErrOut, "Passphrase of %s: ", file)
+	phrase, err := term.ReadPassword(int(in.Fd()))
+	_, _ = fmt.Fprintln(q.app.Streams.ErrOut) // the user's own line end is not shown
+	return phrase, err
 }
 
 // notice says each thing once.
 func (q *questions) notice(text string) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
+	defer q.alone()()
 	if q.said[text] {
 		return
 	}

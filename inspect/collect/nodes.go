@@ -137,9 +137,9 @@ func (n Nodes) one(ctx context.Context, o NodeObject) (inspect.Snapshot, error) 
 		unread.Gaps = []inspect.Gap{n.gap(o, because(ctx, err))}
 		return unread, nil
 	}
-	sent := time.Now().UTC()
+	sent := clock()
 	r, err := gather.Read(ctx, node, n.Scanner, n.Options)
-	received := time.Now().UTC()
+	received := clock()
 	via := node.Via()
 	if closed := node.Close(); err == nil && closed != nil {
 		// what was read stays true; what may be left there must be said

@@ -146,6 +146,9 @@ func ParseResource(word string) ([]Resource, error) {
 
 // Taken is the time of reading: a fact, which is why it is read here and
 // nowhere else below plugin.
-func Taken() time.Time {
-	return time.Now().UTC().Truncate(time.Second) //nolint:forbidigo // see above
+func Taken() time.Time { return clock().Truncate(time.Second) }
+
+// clock is the time of a fact, to the nanosecond.
+func clock() time.Time {
+	return time.Now().UTC() //nolint:forbidigo // see Taken
 }

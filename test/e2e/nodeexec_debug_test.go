@@ -226,6 +226,22 @@ func TestDebugPodsShareANamespace(t *testing.T) {
 	}
 }
 
+// Between two nodes, a run has no pod, and another one may take its namespace
+// for left. It makes another.
+func TestDebugPodsWhoseNamespaceIsTaken(t *testing.T) {
+	lab := labtest.RequireNodes(t)
+	node := lab.Workers()[0]
+	way := debugPods(t, lab, nil)
+	if err := onto(t, way, node).Close(); err != nil {
+		t.Fatal(err)
+	}
+	mustDo(t, lab, "delete", "namespaces", "-l", ours, "--wait=false")
+	n := onto(t, way, node)
+	if _, err := n.Run(t.Context(), nil, "true"); err != nil {
+		t.Error(err)
+	}
+}
+
 // What becomes of a command whose pod ends is unknown, and why is told.
 func TestDebugPodThatEndsHalfWay(t *testing.T) {
 	lab := labtest.RequireNodes(t)
