@@ -186,6 +186,10 @@ func isRBAC(err error) bool {
 	return err != nil && strings.Contains(err.Error(), ` is forbidden: User "`) && strings.Contains(err.Error(), " cannot ")
 }
 
+// NotAllowed reports whether an error of Dial says that the user lacks a right at
+// the API: then it is the same for every node.
+func NotAllowed(err error) bool { return isRBAC(err) }
+
 // mayHaveHappened says whether a server may have done what it did not confirm.
 func mayHaveHappened(err error) bool {
 	var status apierrors.APIStatus

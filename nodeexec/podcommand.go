@@ -74,8 +74,9 @@ func (n *podNode) command(ctx context.Context, argv []string) *podCommand {
 	return c
 }
 
-// start returns when the command runs. What it writes goes to where to says.
-func (n *podNode) start(ctx context.Context, argv []string, to func(*podCommand) io.Writer) (*podCommand, error) {
+// start returns when the command runs. What it writes goes to where to says; live
+// says that somebody waits for it.
+func (n *podNode) start(ctx context.Context, argv []string, live bool, to func(*podCommand) io.Writer) (*podCommand, error) {
 	if err := checkArgv(n.name, argv); err != nil {
 		return nil, err
 	}
@@ -95,7 +96,7 @@ func (n *podNode) start(ctx context.Context, argv []string, to func(*podCommand)
 	if err != nil {
 		err = c.failed(-1, err)
 	} else {
-		err = c.begin(to(c))
+		err = c.begin(to(c), live)
 	}
 	if err != nil {
 		c.release()
@@ -106,9 +107,9 @@ func (n *podNode) start(ctx context.Context, argv []string, to func(*podCommand)
 
 // begin starts the exec, waits until its shell says that it is there, and hands
 // over the arguments: so that whatever fails before has changed nothing.
-func (c *podCommand) begin(to io.Writer) error {
+func (c *podCommand) begin(to io.Writer, live bool) error {
 	word := rand.Text()
-	c.out = newPodOutput(word, to)
+	c.out = newPodOutput(word, to, live)
 	var stdin *io.PipeReader
 	stdin, c.in = io.Pipe()
 	var stream context.Context
@@ -167,6 +168,7 @@ func (c *podCommand) wait() {
 	defer c.quiet()
 	select {
 	case <-c.out.ended:
+		_ = c.in.Close() // for which podexec.sh waits
 		select {
 		case <-c.done:
 		case <-time.After(endGrace):
@@ -215,7 +217,7 @@ func (c *podCommand) killFromBeside() error {
 	k := c.n.command(ctx, []string{"sh", "-c", killScript, "sh", c.group})
 	k.beside = true
 	defer k.release()
-	err := k.begin(io.Discard)
+	err := k.begin(io.Discard, false)
 	if err == nil {
 		_ = k.in.Close()
 		k.wait()

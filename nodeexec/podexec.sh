@@ -7,7 +7,9 @@
 #   each of them, with the escapes of printf's %b
 #
 # Until that has come, nothing runs. The word and the exit status are the last
-# line on stdout: without it, the output is not all of it.
+# line on stdout: without it, the output is not all of it. Then it waits for the
+# end of stdin, which the other side sends when it has read that line: whatever
+# lies between may throw away what is on its way when an exec ends.
 #
 #   podexec.sh [PATH]
 # In a chroot, what the image says is of no use.
@@ -32,3 +34,4 @@ while [ "$left" -gt 0 ]; do
 done
 (exec "$@")
 echo "$word $?"
+cat >/dev/null 2>&1

@@ -66,7 +66,7 @@ func (n *podNode) Path(p string) string {
 
 func (n *podNode) Run(ctx context.Context, stdin io.Reader, argv ...string) ([]byte, error) {
 	var out *bounded
-	c, err := n.start(ctx, argv, func(c *podCommand) io.Writer {
+	c, err := n.start(ctx, argv, false, func(c *podCommand) io.Writer {
 		out = &bounded{limit: n.limit, full: c.stop}
 		return out
 	})
@@ -84,7 +84,7 @@ func (n *podNode) Run(ctx context.Context, stdin io.Reader, argv ...string) ([]b
 
 func (n *podNode) Stream(ctx context.Context, argv ...string) (Stream, error) {
 	out, to := io.Pipe()
-	c, err := n.start(ctx, argv, func(*podCommand) io.Writer { return to })
+	c, err := n.start(ctx, argv, true, func(*podCommand) io.Writer { return to })
 	if err != nil {
 		return nil, err
 	}

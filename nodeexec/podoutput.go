@@ -5,29 +5,46 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"sync"
+	"time"
 )
+
+// holdLimit is how long the last bytes of a live output are held that may be the
+// beginning of the last line. All of that line is written at once; but what a
+// command writes may look like its beginning, and somebody may wait for it.
+const holdLimit = 100 * time.Millisecond
 
 // podOutput is what podexec.sh writes to stdout: a greeting, the command's own
 // output, and the line of its end. It passes on the output and takes the rest
 // off. It never fails to write, so that the end is read in any case.
 type podOutput struct {
 	to   io.Writer
+	live bool   // what a command writes is waited for before it ends
 	mark []byte // how the last line begins
 
 	greeted chan string // gets the first line, once
 	ended   chan struct{}
 	status  int // once ended is closed: how the command ended
 
-	begun bool
-	held  []byte // may be a part of what is not to be passed on
-	over  bool
+	mu     sync.Mutex
+	begun  bool
+	held   []byte // may be a part of what is not to be passed on
+	passed int    // how much of held was passed on all the same: holdLimit was over
+	timer  *time.Timer
+	over   bool
 }
 
-func newPodOutput(word string, to io.Writer) *podOutput {
-	return &podOutput{to: to, mark: []byte(word + " "), greeted: make(chan string, 1), ended: make(chan struct{})}
+func newPodOutput(word string, to io.Writer, live bool) *podOutput {
+	o := &podOutput{to: to, live: live, mark: []byte(word + " "), greeted: make(chan string, 1), ended: make(chan struct{})}
+	o.timer = time.AfterFunc(holdLimit, o.flush)
+	o.timer.Stop()
+	return o
 }
 
 func (o *podOutput) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.timer.Stop()
 	if o.over { // a child of the command that lives on, and has its stdout
 		return len(p), nil
 	}
@@ -36,12 +53,30 @@ func (o *podOutput) Write(p []byte) (int, error) {
 		return len(p), nil
 	}
 	if i := bytes.Index(o.held, o.mark); i >= 0 {
+		if i < o.passed { // the line came in two parts, and the first is gone
+			o.over = true
+			return len(p), nil
+		}
 		o.pass(i)
 		o.ending()
 		return len(p), nil
 	}
 	o.pass(len(o.held) - o.partial())
+	if o.live && len(o.held) > o.passed {
+		o.timer.Reset(holdLimit)
+	}
 	return len(p), nil
+}
+
+// flush passes on what was held for long enough.
+func (o *podOutput) flush() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.over || !o.begun || bytes.HasPrefix(o.held, o.mark) {
+		return
+	}
+	_, _ = o.to.Write(o.held[o.passed:])
+	o.passed = len(o.held)
 }
 
 // greeting takes the first line off, if it is there.
@@ -59,10 +94,11 @@ func (o *podOutput) greeting() bool {
 
 // pass passes on the first n bytes that are held.
 func (o *podOutput) pass(n int) {
-	if n > 0 {
-		_, _ = o.to.Write(o.held[:n]) // whoever closed it wants no more
+	if n > o.passed {
+		_, _ = o.to.Write(o.held[o.passed:n]) // whoever closed it wants no more
 	}
 	o.held = append(o.held[:0], o.held[n:]...)
+	o.passed = max(0, o.passed-n)
 }
 
 // partial is how many bytes at the end may be the beginning of the mark.

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+	"testing/synctest"
+	"time"
 )
 
 func TestPodOutput(t *testing.T) {
@@ -31,7 +33,7 @@ func TestPodOutput(t *testing.T) {
 	} {
 		for _, size := range []int{1, 2, 3, 5, 1000} {
 			var passed bytes.Buffer
-			o := newPodOutput(word, &passed)
+			o := newPodOutput(word, &passed, false)
 			for chunk := range slices.Chunk([]byte(c.written), size) {
 				if n, err := o.Write(slices.Clone(chunk)); n != len(chunk) || err != nil {
 					t.Fatalf("%s: write: %d, %v", c.name, n, err)
@@ -51,6 +53,67 @@ func TestPodOutput(t *testing.T) {
 			}
 		}
 	}
+}
+
+// Somebody may wait for the very byte that looks like the beginning of the end.
+func TestLivePodOutput(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var passed bytes.Buffer
+		o := newPodOutput("XYXYZ", &passed, true)
+		write := func(text string) {
+			t.Helper()
+			if _, err := o.Write([]byte(text)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		wait := func() { <-time.After(2 * holdLimit); synctest.Wait() }
+		write("hello\noutX")
+		if passed.String() != "out" {
+			t.Errorf("at once: %q", passed.String())
+		}
+		wait()
+		if passed.String() != "outX" {
+			t.Errorf("after a while: %q", passed.String())
+		}
+		write("X")
+		wait()
+		write("more")
+		if passed.String() != "outXXmore" {
+			t.Errorf("more: %q", passed.String())
+		}
+		write("XYX")
+		write("YZ 7")
+		wait()
+		write("\n")
+		if passed.String() != "outXXmore" {
+			t.Errorf("with the end: %q", passed.String())
+		}
+		select {
+		case <-o.ended:
+		default:
+			t.Error("no end was seen")
+		}
+	})
+}
+
+// An end of which the first half was taken for output is no end that was seen.
+func TestLivePodOutputCut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var passed bytes.Buffer
+		o := newPodOutput("XYXYZ", &passed, true)
+		for _, part := range []string{"hello\nout", "XY", "XYZ 0\n"} {
+			if _, err := o.Write([]byte(part)); err != nil {
+				t.Fatal(err)
+			}
+			<-time.After(2 * holdLimit)
+			synctest.Wait()
+		}
+		select {
+		case <-o.ended:
+			t.Errorf("an end was seen, behind %q", passed.String())
+		default:
+		}
+	})
 }
 
 // TestPodScript runs the script in the shells that are here. Nobody but a pod's
@@ -81,7 +144,7 @@ func TestPodScript(t *testing.T) {
 				{[]string{"sh", "-c", "kill -KILL $$"}, "", "", 137},
 			} {
 				var out bytes.Buffer
-				o := newPodOutput("WORD", &out)
+				o := newPodOutput("WORD", &out, false)
 				cmd := exec.Command(program, append(slices.Clone(shell[1:]), "-c", podScriptSent(), "sh", "")...)
 				// By single bytes: whoever reads more than a line takes what is not its own.
 				cmd.Stdin = iotest.OneByteReader(strings.NewReader(string(podArguments("WORD", c.argv)) + c.stdin))

@@ -18,7 +18,7 @@ import (
 	"golang.org/x/crypto/ssh/knownhosts"
 
 	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
-	"github.com/kubectl-certrot/kubectl-certrot/nodeexec/nodetest/sshserver"
+	"github.com/kubectl-certrot/kubectl-certrot/nodeexec/sshtest"
 )
 
 // badLine stands between us and a server, and can go silent or be cut.
@@ -322,7 +322,7 @@ func TestAServerWithFewSessions(t *testing.T) {
 func TestASuccessBeforeTheLastOfTheOutputIsNone(t *testing.T) {
 	h := newHome(t)
 	// It answers a command with success and half of its output, and is gone.
-	server := sshserver.Start(t, 0, func(c sshserver.Session) int {
+	server := sshtest.Start(t, 0, func(c sshtest.Session) int {
 		// The nonce is the first argument after the script.
 		_, rest, _ := strings.Cut(c.Command, `exec "$@"`)
 		words := strings.Fields(rest)
@@ -330,7 +330,7 @@ func TestASuccessBeforeTheLastOfTheOutputIsNone(t *testing.T) {
 		_, _ = c.SendRequest("exit-status", false, []byte{0, 0, 0, 0})
 		_ = c.Conn.(*net.TCPConn).CloseWrite() // all of that arrives; the client ends the rest
 		_, _ = io.Copy(io.Discard, c)
-		return sshserver.NoStatus
+		return sshtest.NoStatus
 	})
 	write(t, h.file("known_hosts"), server.KnownHost)
 	s := &nodeexec.SSH{Home: h.dir, Sudo: nodeexec.SudoNever,

@@ -225,6 +225,10 @@ func (f *nodeFlags) toWays(c *nodeChoice, app App) error {
 	return nil
 }
 
+// maxAnswer is how much of a node's answer is held, in bytes: more than the program
+// that runs there ever sends, and little enough for many nodes at the same time.
+const maxAnswer = 8 << 20
+
 // how tells how nodes can be read that were left out.
 func (c nodeChoice) how(called string) string {
 	if c.local {
@@ -257,8 +261,11 @@ func opener(ways ...nodeexec.Transport) func(context.Context, string) (collect.O
 	return func(ctx context.Context, node string) (collect.OnNode, error) {
 		n, err := try.Dial(ctx, node)
 		if err != nil {
-			if nodeexec.NoWay(err) {
+			switch {
+			case nodeexec.NoWay(err):
 				err = fmt.Errorf("%w: %w", collect.ErrNoWay, err)
+			case nodeexec.NotAllowed(err):
+				err = fmt.Errorf("%w: %w", collect.ErrNotAllowed, err)
 			}
 			return nil, err
 		}
@@ -324,15 +331,15 @@ func (c nodeChoice) transports(objects []collect.NodeObject, conn *connection) (
 		case "local":
 			// A laptop may be called like a node; one that runs a kubelet is one.
 			if _, err := os.Stat("/var/lib/kubelet"); err == nil || len(c.ways) == 1 {
-				ways = append(ways, nodeexec.Local{})
+				ways = append(ways, nodeexec.Local{MaxOutput: maxAnswer})
 			}
 		case "exec":
 			if conn != nil {
-				ways = append(ways, nodeexec.Exec{Config: conn.rest})
+				ways = append(ways, nodeexec.Exec{Config: conn.rest, MaxOutput: maxAnswer})
 			}
 		case "debug":
 			if conn != nil {
-				d := &nodeexec.Debug{Config: conn.rest, Namespace: c.debug.namespace, Notice: c.ask.notice,
+				d := &nodeexec.Debug{Config: conn.rest, MaxOutput: maxAnswer, Namespace: c.debug.namespace, Notice: c.ask.notice,
 					Image: nodeexec.DebugImage{Name: c.debug.image, Pull: c.debug.pullPolicy, Secret: c.debug.pullSecret}}
 				ways, done = append(ways, d), d.Close
 			}
@@ -361,7 +368,7 @@ func (c nodeChoice) thisMachine() (collect.Nodes, error) {
 	}
 	n := c.source([]collect.NodeObject{{Name: name}})
 	n.How = c.how("")
-	n.Open = opener(nodeexec.Local{Node: name, Root: c.root})
+	n.Open = opener(nodeexec.Local{Node: name, Root: c.root, MaxOutput: maxAnswer})
 	return n, nil
 }
 

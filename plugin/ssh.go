@@ -53,7 +53,8 @@ func (f *sshFlags) transport(q *questions) (*nodeexec.SSH, error) {
 	}
 	s := &nodeexec.SSH{
 		Home: home, Config: f.config, User: f.user,
-		Keys: nodeexec.Keys{Agent: os.Getenv("SSH_AUTH_SOCK"), Files: f.keys},
+		Limits: nodeexec.Limits{Output: maxAnswer},
+		Keys:   nodeexec.Keys{Agent: os.Getenv("SSH_AUTH_SOCK"), Files: f.keys},
 	}
 	if runtime.GOOS != "windows" {
 		s.SystemConfig = "/etc/ssh/ssh_config"

@@ -76,6 +76,10 @@ type OnNode interface {
 // nothing was tried on it.
 var ErrNoWay = errors.New("no way onto the node")
 
+// ErrNotAllowed means that the user lacks a right: the same for all nodes, most
+// likely, and said once.
+var ErrNotAllowed = errors.New("not allowed")
+
 // Nodes is the source of what lies on nodes.
 type Nodes struct {
 	Objects []NodeObject
@@ -120,7 +124,7 @@ func (n Nodes) Collect(ctx context.Context) inspect.Snapshot {
 	return summed(s)
 }
 
-// one reads a node; the error is that there was no way.
+// one reads a node; the error is that there was no way, or none that is allowed.
 func (n Nodes) one(ctx context.Context, o NodeObject) (inspect.Snapshot, error) {
 	unread := inspect.Snapshot{Nodes: []inspect.Node{{Name: o.Name, Ready: o.Ready}}}
 	ctx, cancel := context.WithTimeoutCause(ctx, n.Timeout, fmt.Errorf("not done after %s", n.Timeout))
@@ -132,6 +136,9 @@ func (n Nodes) one(ctx context.Context, o NodeObject) (inspect.Snapshot, error) 
 	node, err := n.Open(ctx, o.Name)
 	if err != nil {
 		if errors.Is(err, ErrNoWay) && !n.Asked {
+			return unread, err
+		}
+		if errors.Is(err, ErrNotAllowed) {
 			return unread, err
 		}
 		unread.Gaps = []inspect.Gap{n.gap(o, because(ctx, err))}
@@ -174,25 +181,38 @@ func (n Nodes) gap(o NodeObject, err error) inspect.Gap {
 	return g
 }
 
-// leftOut says in one line which nodes were not read because nothing that may
-// be done leads onto them.
+// leftOut says once which nodes were not read because nothing that may be done
+// leads onto them, and once onto which the user is not allowed.
 func (n Nodes) leftOut(errs []error) inspect.Snapshot {
-	var names []string
-	why := ""
+	var noWay, notAllowed []string
+	why := map[bool]string{}
 	for i, err := range errs {
-		if err != nil {
-			names = append(names, n.Objects[i].Name)
-			why = err.Error()
+		switch {
+		case err == nil:
+			continue
+		case errors.Is(err, ErrNotAllowed):
+			notAllowed = append(notAllowed, n.Objects[i].Name)
+		default:
+			noWay = append(noWay, n.Objects[i].Name)
+		}
+		if denied := errors.Is(err, ErrNotAllowed); why[denied] == "" {
+			why[denied] = err.Error()
 		}
 	}
-	if len(names) == 0 {
-		return inspect.Snapshot{}
+	where := func(names []string) string {
+		if len(names) <= 3 {
+			return strings.Join(names, ", ")
+		}
+		return fmt.Sprintf("%d of %d", len(names), len(n.Objects))
 	}
-	where := fmt.Sprintf("%d of %d", len(names), len(n.Objects))
-	if len(names) <= 3 {
-		where = strings.Join(names, ", ")
+	var s inspect.Snapshot
+	if len(noWay) > 0 {
+		s.Reads = []inspect.Read{{What: "nodes", Where: where(noWay), Skipped: true, Note: why[false] + "; " + n.How}}
 	}
-	return inspect.Snapshot{Reads: []inspect.Read{{What: "nodes", Where: where, Skipped: true, Note: why + "; " + n.How}}}
+	if len(notAllowed) > 0 {
+		s.Gaps = []inspect.Gap{{What: "nodes", Where: where(notAllowed), Reason: why[true], Next: n.How}}
+	}
+	return s
 }
 
 // summed replaces the Read of each node by one for all: a cluster may have

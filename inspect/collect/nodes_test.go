@@ -161,6 +161,13 @@ func TestNodesWithoutAWay(t *testing.T) {
 	if len(s.Gaps) != 0 || len(s.Reads) != 1 || !s.Reads[0].Skipped || s.Reads[0].Where != "4 of 4" || !strings.Contains(s.Reads[0].Note, "try another way") {
 		t.Errorf("not asked for: gaps %+v, reads %+v", s.Gaps, s.Reads)
 	}
+	nodes.Open = func(context.Context, string) (OnNode, error) {
+		return nil, fmt.Errorf("%w: you cannot create pods/exec", ErrNotAllowed)
+	}
+	if s = nodes.Collect(t.Context()); len(s.Gaps) != 1 || s.Gaps[0].Where != "4 of 4" || !strings.Contains(s.Gaps[0].Reason, "pods/exec") {
+		t.Errorf("not allowed: %+v", s.Gaps)
+	}
+	nodes.Open = none
 	nodes.Asked = true
 	if s = nodes.Collect(t.Context()); len(s.Gaps) != 4 || s.Gaps[0].Next != "try another way" {
 		t.Errorf("asked for: %+v", s.Gaps)

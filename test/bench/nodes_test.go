@@ -25,7 +25,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
 	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
-	"github.com/kubectl-certrot/kubectl-certrot/nodeexec/nodetest/sshserver"
+	"github.com/kubectl-certrot/kubectl-certrot/nodeexec/sshtest"
 	"github.com/kubectl-certrot/kubectl-certrot/test/lab/labtest"
 )
 
@@ -48,7 +48,7 @@ const (
 // are being read, at another moment of the collector's.
 func BenchmarkNodes(b *testing.B) {
 	recorded, took := record(b)
-	server := sshserver.Start(b, roundTrip, func(c sshserver.Session) int {
+	server := sshtest.Start(b, roundTrip, func(c sshtest.Session) int {
 		// The nonce is the first argument after start.sh, and the command follows.
 		_, rest, _ := strings.Cut(c.Command, `exec "$@"`)
 		words := strings.Fields(rest)
@@ -216,7 +216,7 @@ func (r *recorder) Run(ctx context.Context, stdin io.Reader, argv ...string) (ou
 }
 
 // homeThatKnows is a home folder with a key, and with the server's.
-func homeThatKnows(b *testing.B, server *sshserver.Server) string {
+func homeThatKnows(b *testing.B, server *sshtest.Server) string {
 	b.Helper()
 	_, key, err := ed25519.GenerateKey(rand.Reader)
 	if err != nil {

@@ -286,8 +286,9 @@ function begins(s,   k, kk) {
 # are where it stops. BOPEN says that it stops without END.
 function block(i, p, label,   cur, tag, k, b, t, head) {
 	tag = "-----END " label "-----"
-	cur = substr(L[i], p, 200000)
 	head = HEADLEN
+	cur = substr(L[i], p, 8192) # of a line of 4 MB that holds thousands
+	if (length(cur) == 8192 && !endof(cur, tag) && !begins(substr(cur, head + 1))) cur = substr(L[i], p, 200000)
 	t = index(substr(cur, head + 1), "-----") + head + 5 # behind the BEGIN line
 	BBODY = ""
 	BESC = esc(substr(cur, 1, t - 1))

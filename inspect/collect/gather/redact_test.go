@@ -117,30 +117,31 @@ func (m *maker) json() (text string, cas []string) {
 	return string(data) + m.pick("", "\n"), []string{ca}
 }
 
-// made is how many kubeconfigs are made at random: a few each time, and as many
-// as one likes with CERTROT_KUBECONFIGS=1000.
-func made(t *testing.T) int {
+// asMany is how large a test is made: as a variable says, which is for a longer
+// run, or the usual.
+func asMany(t *testing.T, variable string, usual int) int {
 	t.Helper()
-	text := os.Getenv("CERTROT_KUBECONFIGS")
+	text := os.Getenv(variable)
 	if text == "" {
-		return 60
+		return usual
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil {
-		t.Fatalf("CERTROT_KUBECONFIGS: %v", err)
+		t.Fatalf("%s: %v", variable, err)
 	}
 	return n
 }
 
-// TestRedactionKeepsOffsets generates kubeconfigs, and reads all of them in one
+// TestRedactionKeepsOffsets generates kubeconfigs (CERTROT_KUBECONFIGS=1000), and reads all of them in one
 // run: nothing secret is left, and all else is where it was.
 func TestRedactionKeepsOffsets(t *testing.T) {
+	t.Parallel()
 	id := newIdentity()
 	both := append(bytes.Clone(id.ca.CertPEM), id.old.CertPEM...)
 	var s secrets
 	m := &maker{Rand: rand.New(rand.NewPCG(rand.Uint64(), 7)), s: &s, cas: [][]byte{id.ca.CertPEM, both, append([]byte("# CA\n\n"), both...), bytes.ReplaceAll(both, []byte("\n"), []byte("\r\n"))}}
 	files, cas := map[string]string{}, map[string][]string{}
-	for i := range made(t) {
+	for i := range asMany(t, "CERTROT_KUBECONFIGS", 60) {
 		m.sequence = m.pick("", "  ")
 		name := fmt.Sprintf("/etc/kubernetes/made/%d", i)
 		if i%5 == 0 {
@@ -196,6 +197,7 @@ func field0(sc *pki.Scanner, text []byte) (pki.Found, bool) {
 // be seen to leave. A guard whose absence nobody notices is not tested. Guards
 // that another one backs up can't be told this way, and are not listed.
 func TestEveryGuardIsTested(t *testing.T) {
+	t.Parallel()
 	w := shell("dash", "dash")
 	if w.skip != "" {
 		t.Skip(w.skip)

@@ -191,6 +191,7 @@ func (s *secrets) hiding(id identity) map[string]string {
 }
 
 func TestNoSecretLeavesTheNode(t *testing.T) {
+	t.Parallel()
 	id := newIdentity()
 	var s secrets
 	token := s.token()

@@ -1,7 +1,7 @@
-// Package sshserver is an SSH server in the test's own process, which can be as
+// Package sshtest is an SSH server in the test's own process, which can be as
 // far away, and as broken, as a test wants it to be. Where it matters what a real
 // sshd does, tests start one.
-package sshserver
+package sshtest
 
 import (
 	"crypto/ed25519"
