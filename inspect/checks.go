@@ -106,8 +106,9 @@ Only the public half of the key is looked at, and only its sha256 kept.`,
 		{
 			ID:    "pem-readable",
 			Title: "everything that claims to be a certificate can be read",
-			Doc:   `Truncated or mistyped PEM, two blocks run together without a newline, bytes that are no certificate. Go and OpenSSL skip or refuse such blocks without a word, so that a CA which seems to be in a bundle is not. Write the value anew from its source.`,
-			Run:   unreadable,
+			Doc: `Truncated or mistyped PEM, two blocks run together without a newline, bytes that are no certificate. Go and OpenSSL skip or refuse such blocks without a word, so that a CA which seems to be in a bundle is not. Write the value anew from its source.
+A Secret of type kubernetes.io/tls without a certificate in tls.crt, and one of OpenShift's own CA bundles that is empty, claim by type and name what they do not hold. A Secret younger than an hour may still be waiting for its certificate (info).`,
+			Run: unreadable,
 		},
 		{
 			ID:    "bundle-expired-ca",

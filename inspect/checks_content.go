@@ -5,7 +5,9 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"time"
 
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 )
 
@@ -179,7 +181,53 @@ func unreadable(f *Facts) []Finding {
 	for _, c := range order {
 		out = append(out, *groups[c])
 	}
-	return append(out, badRequests(f)...)
+	return slices.Concat(out, withoutCertificate(f), badRequests(f))
+}
+
+// justMade is how long a controller may take to fill a Secret that it made: some
+// make it first, and wait for the certificate.
+const justMade = time.Hour
+
+// withoutCertificate finds places that are there to hold certificates, and hold
+// none. Copies in every namespace are left to copies-agree. What is alike is one
+// finding.
+func withoutCertificate(f *Facts) []Finding {
+	var out []Finding
+	for i := range f.Held {
+		h := &f.Held[i]
+		if len(h.Content.Certs) > 0 || len(h.Content.Bad) > 0 || h.Object == nil {
+			continue
+		}
+		_, copied := catalog.PublishedCopies()[h.At.Name]
+		finding := Finding{Severity: Warning}
+		switch {
+		case h.At.Kind == "Secret" && h.Object.Type == "kubernetes.io/tls" && h.At.Key == "tls.crt":
+			finding.Message = "a Secret of type kubernetes.io/tls holds no certificate: a server that reads it does not start, or shows another one"
+			finding.Next = "look at what should fill it (a cert-manager Certificate, an annotation of service-ca), and at its events; when it is of no use any more, delete it"
+			if f.Now.Sub(h.Object.Created) < justMade {
+				finding.Severity = Info
+				finding.Message = "a new Secret of type kubernetes.io/tls holds no certificate yet"
+			}
+		case h.At.Kind == "ConfigMap" && h.role() == string(catalog.CABundle) && h.Content.Empty() && !copied:
+			finding.Message = "a CA bundle holds no certificate: its readers trust nobody"
+			finding.Next = "find out why its owner, " + h.Owner() + ", does not fill it" + clusterOperatorHint(h.Owner())
+		default:
+			continue
+		}
+		if h.Superseded {
+			finding.Severity = Info
+		}
+		same := func(o Finding) bool {
+			return o.Severity == finding.Severity && o.Message == finding.Message && o.Next == finding.Next
+		}
+		n := slices.IndexFunc(out, same)
+		if n < 0 {
+			n = len(out)
+			out = append(out, finding)
+		}
+		out[n].At = append(out[n].At, h.At)
+	}
+	return out
 }
 
 // notRead reports whether a value is of a format that is not read: that is a

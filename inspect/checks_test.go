@@ -168,6 +168,9 @@ func contentCases() []verdictCase {
 	opaque := func(values map[string][]byte) *fixture {
 		return newFixture("").object(Object{Kind: "Secret", Namespace: "shop", Name: "x", Type: "Opaque"}, values)
 	}
+	tls := func(namespace string, created time.Time) Object {
+		return Object{Kind: "Secret", Namespace: namespace, Name: "x", Type: "kubernetes.io/tls", Created: created}
+	}
 	cut := ca.CertPEM[:len(ca.CertPEM)-100]
 	return []verdictCase{
 		{"key-matches", "certificate and key of one pair", newFixture("").secret("shop", "tls", nil, a), "", "", 0},
@@ -190,6 +193,14 @@ func contentCases() []verdictCase {
 		{"pem-readable", "a block cut short", newFixture("").configMap("shop", "ca", "ca.crt", cut), "warning", "block 1", 1},
 		{"pem-readable", "the same cut block in two places", newFixture("").configMap("a", "ca", "ca.crt", cut).configMap("b", "ca", "ca.crt", cut), "warning", "block 1", 2},
 		{"pem-readable", "a manual that shows a placeholder", newFixture("").configMap("shop", "readme", "README.md", []byte("put it so:\n-----BEGIN CERTIFICATE-----\n...\n-----END CERTIFICATE-----\n")), "info", "block 1", 1},
+		{"pem-readable", "a tls Secret without a certificate, in two namespaces", newFixture("").hollow(tls("a", from(-1)), "tls.crt").hollow(tls("b", from(-2)), "tls.crt"), "warning", "holds no certificate", 2},
+		{"pem-readable", "a tls Secret with its key in the place of the certificate", newFixture("").object(tls("a", from(-1)), map[string][]byte{"tls.crt": a.KeyPEM, "tls.key": a.KeyPEM}), "warning", "holds no certificate", 1},
+		{"pem-readable", "a tls Secret that a controller has just made", newFixture("").hollow(tls("a", noon.Add(-time.Minute)), "tls.crt"), "info", "no certificate yet", 1},
+		{"pem-readable", "an older revision of a tls Secret without a certificate", newFixture("4.15.1").
+			hollow(Object{Kind: "Secret", Namespace: targetNS, Name: "etcd-client-7", Type: "kubernetes.io/tls"}, "tls.crt").secret(targetNS, "etcd-client-8", nil, a), "info", "holds no certificate", 1},
+		{"pem-readable", "an emptied CA bundle of OpenShift's", newFixture("4.15.1").hollow(Object{Kind: "ConfigMap", Namespace: managedNS, Name: "kube-apiserver-server-ca"}, "ca-bundle.crt"), "warning", "trust nobody", 1},
+		{"pem-readable", "a ConfigMap named like one, where there is no OpenShift", newFixture("").hollow(Object{Kind: "ConfigMap", Namespace: managedNS, Name: "kube-apiserver-server-ca"}, "ca-bundle.crt"), "", "", 0},
+		{"pem-readable", "an emptied copy, which copies-agree sees", newFixture("4.15.1").hollow(Object{Kind: "ConfigMap", Namespace: "a", Name: "kube-root-ca.crt"}, "ca.crt"), "", "", 0},
 	}
 }
 

@@ -49,6 +49,13 @@ func (f *fixture) object(o Object, values map[string][]byte) *fixture {
 	return f
 }
 
+// hollow adds an object that holds nothing where certificates belong.
+func (f *fixture) hollow(o Object, key string) *fixture {
+	at := pki.Location{Kind: o.Kind, Namespace: o.Namespace, Name: o.Name, Key: key}
+	f.snapshot.Bundles = append(f.snapshot.Bundles, Bundle{At: at, Object: &o, Content: &pki.Content{}})
+	return f
+}
+
 func (f *fixture) secret(namespace, name string, annotations map[string]string, p pkitest.Pair) *fixture {
 	return f.object(Object{Kind: "Secret", Namespace: namespace, Name: name, Type: "kubernetes.io/tls", Annotations: annotations},
 		map[string][]byte{"tls.crt": p.CertPEM, "tls.key": p.KeyPEM})

@@ -2,6 +2,7 @@ package inspect
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"time"
 
@@ -88,7 +89,7 @@ type Read struct {
 	What    string // "secrets", "configmaps", "kubeconfig", "file"
 	Where   string // namespace or path; empty: the whole cluster
 	Objects int
-	Skipped bool   // there is nothing to read; Note says why
+	Skipped bool   // not read, and nothing is open for it; Note says why, and what goes without
 	Note    string // such as "not served by this cluster"; empty mostly
 }
 
@@ -101,7 +102,8 @@ type Gap struct {
 }
 
 // Merge puts snapshots together, in order. The cluster is the first one that
-// has a server or a version; the time is the newest.
+// has a server or a version; of files that know no server, what they tell of it
+// together. The time is the newest.
 func Merge(parts ...Snapshot) Snapshot {
 	if len(parts) == 1 {
 		return parts[0]
@@ -113,7 +115,10 @@ func Merge(parts ...Snapshot) Snapshot {
 	}
 	m.Bundles = make([]Bundle, 0, bundles)
 	for _, p := range parts {
-		if m.Cluster.Server == "" && m.Cluster.Versions.Empty() {
+		switch {
+		case m.Cluster.Server == "" && p.Cluster.Server == "" && m.Cluster.Synthetic == "" && p.Cluster.Synthetic == "":
+			m.Cluster = m.Cluster.and(p.Cluster)
+		case m.Cluster.Server == "" && m.Cluster.Versions.Empty():
 			m.Cluster = p.Cluster
 		}
 		if p.Taken.After(m.Taken) {
@@ -126,6 +131,26 @@ func Merge(parts ...Snapshot) Snapshot {
 		m.Gaps = append(m.Gaps, p.Gaps...)
 	}
 	return m
+}
+
+// and adds what more tells of the same cluster.
+func (c Cluster) and(more Cluster) Cluster {
+	operators := maps.Clone(more.Versions.Operators)
+	if operators == nil {
+		operators = c.Versions.Operators
+	} else {
+		maps.Copy(operators, c.Versions.Operators)
+	}
+	c.Versions = catalog.Versions{
+		Cluster: cmp.Or(c.Versions.Cluster, more.Versions.Cluster), Kubernetes: cmp.Or(c.Versions.Kubernetes, more.Versions.Kubernetes),
+		Operators: operators, Plain: c.Versions.Plain || more.Versions.Plain,
+	}
+	c.Context = cmp.Or(c.Context, more.Context)
+	c.Topology, c.Platform = cmp.Or(c.Topology, more.Topology), cmp.Or(c.Platform, more.Platform)
+	if c.Created.IsZero() || !more.Created.IsZero() && more.Created.Before(c.Created) {
+		c.Created = more.Created
+	}
+	return c
 }
 
 // Sort puts facts in the order of their locations, so that two readings of the

@@ -58,7 +58,7 @@ func TestPodOutput(t *testing.T) {
 // Somebody may wait for the very byte that looks like the beginning of the end.
 func TestLivePodOutput(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var passed bytes.Buffer
+		var passed tail // which may be read at any time
 		o := newPodOutput("XYXYZ", &passed, true)
 		write := func(text string) {
 			t.Helper()
@@ -68,25 +68,25 @@ func TestLivePodOutput(t *testing.T) {
 		}
 		wait := func() { <-time.After(2 * holdLimit); synctest.Wait() }
 		write("hello\noutX")
-		if passed.String() != "out" {
-			t.Errorf("at once: %q", passed.String())
+		if string(passed.Bytes()) != "out" {
+			t.Errorf("at once: %q", string(passed.Bytes()))
 		}
 		wait()
-		if passed.String() != "outX" {
-			t.Errorf("after a while: %q", passed.String())
+		if string(passed.Bytes()) != "outX" {
+			t.Errorf("after a while: %q", string(passed.Bytes()))
 		}
 		write("X")
 		wait()
 		write("more")
-		if passed.String() != "outXXmore" {
-			t.Errorf("more: %q", passed.String())
+		if string(passed.Bytes()) != "outXXmore" {
+			t.Errorf("more: %q", string(passed.Bytes()))
 		}
 		write("XYX")
 		write("YZ 7")
 		wait()
 		write("\n")
-		if passed.String() != "outXXmore" {
-			t.Errorf("with the end: %q", passed.String())
+		if string(passed.Bytes()) != "outXXmore" {
+			t.Errorf("with the end: %q", string(passed.Bytes()))
 		}
 		select {
 		case <-o.ended:
@@ -99,7 +99,7 @@ func TestLivePodOutput(t *testing.T) {
 // An end of which the first half was taken for output is no end that was seen.
 func TestLivePodOutputCut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var passed bytes.Buffer
+		var passed tail // which may be read at any time
 		o := newPodOutput("XYXYZ", &passed, true)
 		for _, part := range []string{"hello\nout", "XY", "XYZ 0\n"} {
 			if _, err := o.Write([]byte(part)); err != nil {
@@ -110,7 +110,7 @@ func TestLivePodOutputCut(t *testing.T) {
 		}
 		select {
 		case <-o.ended:
-			t.Errorf("an end was seen, behind %q", passed.String())
+			t.Errorf("an end was seen, behind %q", string(passed.Bytes()))
 		default:
 		}
 	})

@@ -59,6 +59,21 @@ func LookupObject(o Object, key string, v Versions) (Place, bool) {
 	return fitting(func(p Place) bool { return p.Carries.fits(o) && p.Kind == o.Kind }, ix.carried)
 }
 
+// BundleKey returns the key under which a ConfigMap of this name holds a CA
+// bundle; false for one of which that is not known. Versions don't count: that it
+// holds none is a fact for all. Bundles that a user keeps may be empty.
+func BundleKey(namespace, name string) (string, bool) {
+	if key, ok := PublishedCopies()[name]; ok {
+		return key, true
+	}
+	for _, p := range indexed().exact[Ref{Kind: ConfigMap, Namespace: namespace, Name: name}] {
+		if p.Role == CABundle && p.Key == "ca-bundle.crt" && p.Owner != "user" {
+			return p.Key, true
+		}
+	}
+	return "", false
+}
+
 // LifetimeOf returns the lifetime row of a named place that holds for v, as
 // Place.Lifetime does. Rows that are found by what an object carries have no
 // name: ask the Place for those.

@@ -19,7 +19,6 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
-	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 )
 
@@ -149,8 +148,7 @@ func (c *Cluster) scanItem(kind pki.Kind, item []byte, t *tally) error {
 	if err != nil {
 		return err
 	}
-	if key, published := publishedKey(kind, o.metadata); published && !slices.ContainsFunc(t.page[before:], func(b inspect.Bundle) bool { return b.At.Key == key }) {
-		// an empty copy is a fact, too: its readers trust nobody
+	if key, ok := emptyKey(kind, o, t.page[before:]); ok {
 		t.page = append(t.page, inspect.Bundle{At: pki.Location{Key: key}, Content: &pki.Content{}})
 	}
 	found := t.page[before:]
@@ -170,22 +168,24 @@ func (c *Cluster) scanItem(kind pki.Kind, item []byte, t *tally) error {
 	return nil
 }
 
-// publishedKey returns the key of a ConfigMap that a publisher writes into every
-// namespace; false for any other object. metadata is its wire form, of which
-// field 1 is the name.
-func publishedKey(kind pki.Kind, metadata []byte) (string, bool) {
-	if kind != "ConfigMap" {
-		return "", false
+// emptyKey returns the key of an object that must hold certificates, and holds
+// nothing of that kind among what was found. That is a fact, too: who reads it
+// trusts nobody, or has nothing to show.
+func emptyKey(kind pki.Kind, o wireObject, found []inspect.Bundle) (string, bool) {
+	namespace, name := "", ""
+	if kind == "ConfigMap" { // of Secrets the type says it
+		_ = eachField(o.metadata, func(field protowire.Number, v []byte) error { // malformed metadata is found out where it is decoded
+			switch field {
+			case metaNamespace:
+				namespace = string(v)
+			case metaName:
+				name = string(v)
+			}
+			return nil
+		})
 	}
-	name := ""
-	_ = eachField(metadata, func(field protowire.Number, v []byte) error { // malformed metadata is found out where it is decoded
-		if field == 1 {
-			name = string(v)
-		}
-		return nil
-	})
-	key, ok := catalog.PublishedCopies()[name]
-	return key, ok
+	key, ok := certificateKey(kind, namespace, name, string(o.kind))
+	return key, ok && !slices.ContainsFunc(found, func(b inspect.Bundle) bool { return b.At.Key == key })
 }
 
 // tally gathers the bundles of one list, and tells the observer.

@@ -144,7 +144,7 @@ func snapshotHead() *regexp.Regexp {
 func (f File) scan(data []byte) inspect.Snapshot {
 	s := inspect.Snapshot{Reads: []inspect.Read{{What: "file", Where: f.Path, Objects: 1}}}
 	if objects, ok := readObjects(f.Scanner, data); ok {
-		s.Bundles, s.Requests, s.Gaps = objects.Bundles, objects.Requests, objects.Gaps
+		s.Cluster, s.Bundles, s.Requests, s.Gaps = objects.Cluster, objects.Bundles, objects.Requests, objects.Gaps
 		s.Reads[0].Objects = objects.count
 		for i := range s.Gaps {
 			s.Gaps[i].Where = f.Path + ": " + s.Gaps[i].Where

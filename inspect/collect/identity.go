@@ -2,6 +2,8 @@ package collect
 
 import (
 	"context"
+	"encoding/json"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -42,63 +44,121 @@ type (
 	}
 )
 
-const configV1 = "/apis/config.openshift.io/v1/"
+// What each of them tells of the cluster, whether it comes over the API or from
+// a file.
+
+func (v *clusterVersion) tell(c *inspect.Cluster) {
+	c.Versions.Cluster = runningVersion(v)
+	bornBy(c, v.Metadata.CreationTimestamp)
+}
+
+func (o *clusterOperator) tell(c *inspect.Cluster) {
+	for _, v := range o.Status.Versions {
+		if v.Name != "operator" {
+			continue
+		}
+		if c.Versions.Operators == nil {
+			c.Versions.Operators = map[string]string{}
+		}
+		c.Versions.Operators[o.Metadata.Name] = v.Version
+	}
+}
+
+func (i *infrastructure) tell(c *inspect.Cluster) {
+	c.Topology, c.Platform = i.Status.ControlPlaneTopology, i.Status.PlatformStatus.Type
+}
+
+// tell of a Namespace: kube-system is as old as the cluster.
+func (o *namedObject) tell(c *inspect.Cluster) {
+	if o.Metadata.Name == metav1.NamespaceSystem {
+		bornBy(c, o.Metadata.CreationTimestamp)
+	}
+}
+
+// bornBy notes that something of the cluster was there at a time.
+func bornBy(c *inspect.Cluster, t metav1.Time) {
+	if at := t.UTC(); !t.IsZero() && (c.Created.IsZero() || at.Before(c.Created)) {
+		c.Created = at
+	}
+}
+
+// identify reads what an object from a file tells of the cluster; most tell
+// nothing.
+func identify(c *inspect.Cluster, apiVersion, kind string, raw []byte) error {
+	var o interface{ tell(c *inspect.Cluster) }
+	switch strings.TrimSuffix(apiVersion, "/v1") + " " + kind {
+	case configGroup + " ClusterVersion":
+		o = &clusterVersion{}
+	case configGroup + " ClusterOperator":
+		o = &clusterOperator{}
+	case configGroup + " Infrastructure":
+		o = &infrastructure{}
+	case "v1 Namespace":
+		o = &namedObject{}
+	default:
+		return nil
+	}
+	if err := json.Unmarshal(raw, o); err != nil {
+		return err
+	}
+	o.tell(c)
+	return nil
+}
+
+const (
+	configGroup = "config.openshift.io"
+	configV1    = "/apis/" + configGroup + "/v1/"
+)
 
 // Identity returns the source that tells which cluster this is and which
 // versions run in it. Mid-upgrade the operators differ, so each operator's own
 // version counts for the rows that it owns.
 func (c *Cluster) Identity(server, kubeContext string) Source {
 	return reader{"versions", whole(func(ctx context.Context) inspect.Snapshot {
-		s := inspect.Snapshot{Cluster: inspect.Cluster{Server: server, Context: kubeContext}}
-		versions := catalog.Versions{Operators: map[string]string{}}
+		s := inspect.Snapshot{Cluster: inspect.Cluster{Server: server, Context: kubeContext, Versions: catalog.Versions{Operators: map[string]string{}}}}
 		var server struct {
 			GitVersion string `json:"gitVersion"`
 		}
 		if err := c.getJSON(ctx, "/version", &server); err != nil {
 			s.Gaps = append(s.Gaps, versionGap("read /version", err))
 		}
-		versions.Kubernetes = server.GitVersion
+		s.Cluster.Versions.Kubernetes = server.GitVersion
 		var system namedObject
-		if err := c.getJSON(ctx, "/api/v1/namespaces/kube-system", &system); err == nil { // if not, its age is not known
-			s.Cluster.Created = system.Metadata.CreationTimestamp.UTC()
+		if err := c.getJSON(ctx, "/api/v1/namespaces/"+metav1.NamespaceSystem, &system); err == nil { // if not, its age is not known
+			system.tell(&s.Cluster)
 		}
-		c.openshift(ctx, &s, &versions)
-		s.Cluster.Versions = versions
+		c.openshift(ctx, &s)
 		return s
 	})}
 }
 
 // openshift reads OpenShift's own version objects. Where the API group is not
 // served this is a plain Kubernetes cluster.
-func (c *Cluster) openshift(ctx context.Context, s *inspect.Snapshot, versions *catalog.Versions) {
-	l := listJSON(ctx, c, configV1+"clusterversions", metav1.ListOptions{}, func(v *clusterVersion) {
-		versions.Cluster = runningVersion(v)
-		if created := v.Metadata.CreationTimestamp.UTC(); s.Cluster.Created.IsZero() || created.Before(s.Cluster.Created) {
-			s.Cluster.Created = created
-		}
-	})
+func (c *Cluster) openshift(ctx context.Context, s *inspect.Snapshot) {
+	l := listJSON(ctx, c, configV1+"clusterversions", metav1.ListOptions{}, func(v *clusterVersion) { v.tell(&s.Cluster) })
 	if l.err != nil {
-		versions.Plain = apierrors.IsNotFound(l.err) || apierrors.IsForbidden(l.err) && !c.serves(ctx, configV1)
-		if !versions.Plain {
-			s.Gaps = append(s.Gaps, versionGap("list clusterversions", l.err))
+		s.Cluster.Versions.Plain = apierrors.IsNotFound(l.err) || apierrors.IsForbidden(l.err) && !c.serves(ctx, configV1)
+		if !s.Cluster.Versions.Plain {
+			notIdentified(s, "clusterversions", "rules that depend on OpenShift's version were not applied", l.err)
 		}
 		return
 	}
-	l = listJSON(ctx, c, configV1+"clusteroperators", metav1.ListOptions{}, func(o *clusterOperator) {
-		for _, v := range o.Status.Versions {
-			if v.Name == "operator" {
-				versions.Operators[o.Metadata.Name] = v.Version
-			}
-		}
-	})
-	if l.err != nil && !apierrors.IsNotFound(l.err) {
-		s.Gaps = append(s.Gaps, versionGap("list clusteroperators", l.err))
-	}
-	l = listJSON(ctx, c, configV1+"infrastructures", metav1.ListOptions{}, func(i *infrastructure) {
-		s.Cluster.Topology, s.Cluster.Platform = i.Status.ControlPlaneTopology, i.Status.PlatformStatus.Type
-	})
-	if l.err != nil && !apierrors.IsNotFound(l.err) {
-		s.Gaps = append(s.Gaps, versionGap("list infrastructures", l.err))
+	l = listJSON(ctx, c, configV1+"clusteroperators", metav1.ListOptions{}, func(o *clusterOperator) { o.tell(&s.Cluster) })
+	notIdentified(s, "clusteroperators", "rules were applied by the cluster's version, although operators may be behind it during an upgrade", l.err)
+	l = listJSON(ctx, c, configV1+"infrastructures", metav1.ListOptions{}, func(i *infrastructure) { i.tell(&s.Cluster) })
+	notIdentified(s, "infrastructures", "platform and topology are not shown", l.err)
+}
+
+// notIdentified notes why objects that tell of the cluster were not read. That
+// users may not is the rule, and leaves no certificate unread: the note says what
+// goes without, and it is no gap. A server that does not answer is one.
+func notIdentified(s *inspect.Snapshot, what, without string, err error) {
+	switch {
+	case err == nil, apierrors.IsNotFound(err):
+	case apierrors.IsForbidden(err):
+		s.Reads = append(s.Reads, inspect.Read{What: what, Skipped: true, Note: "you may not list them: " + without + "; to get them, ask for list on clusterversions, clusteroperators and infrastructures of " + configGroup + ", as the cluster role cluster-reader has it"})
+	default:
+		s.Gaps = append(s.Gaps, versionGap("list "+what, err))
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	certificatesapi "k8s.io/api/certificates/v1"
@@ -55,7 +56,7 @@ func readObjects(sc *pki.Scanner, data []byte) (manifest, bool) {
 		}
 		ok := false
 		if err == nil {
-			ok = m.object(raw, "")
+			ok = m.object(raw, "", "")
 		}
 		switch {
 		case ok:
@@ -86,9 +87,9 @@ func nextDocument(docs *utilyaml.YAMLReader) ([]byte, error) {
 	}
 }
 
-// object reads one object, or the objects of a list. kind is the one that a
-// typed list implies for items that do not name their own.
-func (m *manifest) object(raw []byte, kind string) bool {
+// object reads one object, or the objects of a list. apiVersion and kind are
+// those that a typed list implies for items that do not name their own.
+func (m *manifest) object(raw []byte, apiVersion, kind string) bool {
 	var h header
 	if err := json.Unmarshal(raw, &h); err != nil {
 		return false
@@ -96,10 +97,13 @@ func (m *manifest) object(raw []byte, kind string) bool {
 	if h.Kind == "" {
 		h.Kind = kind
 	}
+	if h.APIVersion == "" {
+		h.APIVersion = apiVersion
+	}
 	if strings.HasSuffix(h.Kind, "List") && h.APIVersion != "" {
 		implied := strings.TrimSuffix(h.Kind, "List")
 		for i, item := range h.Items {
-			if !m.object(item, implied) {
+			if !m.object(item, h.APIVersion, implied) {
 				m.Gaps = append(m.Gaps, inspect.Gap{What: "file", Where: fmt.Sprintf("item %d of %s", i, h.Kind), Reason: "can't be read as a Kubernetes object", Next: "look at that item"})
 			}
 		}
@@ -111,14 +115,14 @@ func (m *manifest) object(raw []byte, kind string) bool {
 	}
 	m.count++
 	obj := objectOf(pki.Kind(h.Kind), &h.Metadata)
-	if err := m.read(obj, raw); err != nil {
+	if err := m.read(obj, h.APIVersion, raw); err != nil {
 		m.Gaps = append(m.Gaps, inspect.Gap{What: "file", Where: obj.ID(), Reason: err.Error()})
 	}
 	return true
 }
 
 // read scans one object as its kind wants it.
-func (m *manifest) read(obj *inspect.Object, raw []byte) error {
+func (m *manifest) read(obj *inspect.Object, apiVersion string, raw []byte) error {
 	switch obj.Kind {
 	case "Secret", "ConfigMap":
 		return m.keyed(obj, raw)
@@ -131,6 +135,9 @@ func (m *manifest) read(obj *inspect.Object, raw []byte) error {
 		m.Requests = append(m.Requests, r)
 		m.Bundles = append(m.Bundles, issued...)
 		return nil
+	}
+	if err := identify(&m.Cluster, apiVersion, string(obj.Kind), raw); err != nil {
+		return fmt.Errorf("decode %s: %w", obj.ID(), err)
 	}
 	// any other kind: wherever a certificate stands in it
 	for _, f := range m.sc.Scan(raw) {
@@ -174,7 +181,16 @@ func (m *manifest) keyed(obj *inspect.Object, raw []byte) error {
 	decode(o.Data, obj.Kind == "Secret")
 	decode(o.BinaryData, true)
 	decode(o.StringData, false)
-	m.Bundles = append(m.Bundles, bundlesOf(m.sc, obj, values, true)...)
+	found := bundlesOf(m.sc, obj, values, true)
+	m.Bundles = append(m.Bundles, found...)
+	key, must := certificateKey(obj.Kind, obj.Namespace, obj.Name, obj.Type)
+	switch held := slices.ContainsFunc(found, func(b inspect.Bundle) bool { return b.At.Key == key }); {
+	case !must || held || slices.Contains(odd, key):
+	case obj.Kind == "Secret" && len(values) == 0: // no API server has such a Secret
+		return fmt.Errorf("%s: its data were left out: what they held is unknown", obj.ID())
+	default: // as in Cluster.scanItem
+		m.Bundles = append(m.Bundles, inspect.Bundle{At: pki.Location{Kind: obj.Kind, Namespace: obj.Namespace, Name: obj.Name, Key: key}, Object: obj, Content: &pki.Content{}})
+	}
 	if len(odd) > 0 {
 		return fmt.Errorf("%s: %d values are not base64, as in a redacted file: what they held is unknown", obj.ID(), len(odd))
 	}

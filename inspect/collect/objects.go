@@ -5,9 +5,11 @@ import (
 	"slices"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 )
 
@@ -48,6 +50,18 @@ func speaksOfCertificates(annotation string) bool {
 		return name == "service-account.name" || name == "description"
 	}
 	return false
+}
+
+// certificateKey returns the key under which an object must hold certificates;
+// false for most. secretType is a Secret's.
+func certificateKey(kind pki.Kind, namespace, name, secretType string) (string, bool) {
+	switch kind {
+	case "Secret":
+		return corev1.TLSCertKey, secretType == string(corev1.SecretTypeTLS)
+	case "ConfigMap":
+		return catalog.BundleKey(namespace, name)
+	}
+	return "", false
 }
 
 // bundlesOf scans the values of one object. keyed values (of a Secret or

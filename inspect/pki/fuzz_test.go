@@ -105,7 +105,37 @@ func FuzzScan(f *testing.F) {
 			t.Errorf("scanned by a new scanner, other results:\n%s", cmp.Diff(lines(found), lines(fresh)))
 		}
 		checkSecrets(t, data, found)
+		checkPlain(t, data)
 	})
+}
+
+// checkPlain: where reading takes a text for plain PEM, and therefore does not ask
+// encoding/pem, that would have found the same certificates.
+func checkPlain(t *testing.T, data []byte) {
+	t.Helper()
+	plain, certs := 0, map[Fingerprint]bool{}
+	for next := 0; ; {
+		b, ok := nextBlock(data, next)
+		if !ok {
+			break
+		}
+		next = b.end
+		w := &walk{scanner: NewScanner(), results: &results{}}
+		s := w.block(data, &b, place{})
+		if s.plain {
+			plain++
+		}
+		if s.isCert {
+			certs[s.id] = true
+		}
+	}
+	if !isPlain(data, plain) {
+		return
+	}
+	standard := standardCerts(data)
+	if diff := cmp.Diff(standard, certs); diff != "" {
+		t.Errorf("encoding/pem finds other certificates (-encoding/pem +here):\n%s", diff)
+	}
 }
 
 func checkSecrets(t *testing.T, data []byte, found []Found) {

@@ -73,7 +73,7 @@ func onTheNode(t *testing.T, lab *labtest.Lab, node, test string) (string, error
 	defer self.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), waitLimit)
 	defer cancel()
-	c := lab.SSHCommand(ctx, node, fmt.Sprintf("f=$(mktemp) && trap 'rm -f $f' EXIT && cat >$f && chmod 755 $f && cd / && sudo %s=%s $f -test.run='^%s$' -test.v", holdNode, node, test))
+	c := lab.SSHCommand(ctx, node, fmt.Sprintf("f=$(mktemp) && trap 'sudo rm -rf $f $f.tmp' EXIT && cat >$f && chmod 755 $f && cd / && mkdir $f.tmp && sudo TMPDIR=$f.tmp %s=%s $f -test.run='^%s$' -test.v", holdNode, node, test))
 	c.Stdin = self
 	out, err := c.CombinedOutput()
 	return string(out), err

@@ -32,12 +32,24 @@ func onto(t *testing.T, way nodeexec.Transport, node string) nodeexec.Node {
 	return n
 }
 
+// contract runs the test that all ways have to pass, and removes what it made on
+// the node.
+func contract(t *testing.T, lab *labtest.Lab, way nodeexec.Transport, node string, o nodetest.Options) {
+	t.Helper()
+	t.Cleanup(func() {
+		if _, err := labDo(lab, "ssh", node, `sudo sh -c 'for f in /tmp/tmp.*/pids; do rm -rf "${f%/pids}"; done'`); err != nil {
+			t.Error(err)
+		}
+	})
+	nodetest.TestNode(t, func(t *testing.T) nodeexec.Node { return onto(t, way, node) }, o)
+}
+
 // Whatever the way, a node keeps its promises: the same test for all.
 func TestNodesByExec(t *testing.T) {
 	lab := labtest.RequireNodes(t)
 	node := lab.Workers()[0]
 	way := nodeexec.Exec{Config: restConfig(t, lab)}
-	nodetest.TestNode(t, func(t *testing.T) nodeexec.Node { return onto(t, way, node) }, overRelay(lab, node))
+	contract(t, lab, way, node, overRelay(lab, node))
 }
 
 // overRelay: connections are made by bash on the node.
@@ -49,8 +61,7 @@ func TestNodesBySSH(t *testing.T) {
 	lab := labtest.RequireNodes(t)
 	node := lab.Workers()[0]
 	way := sshTo(t, lab, node)
-	nodetest.TestNode(t, func(t *testing.T) nodeexec.Node { return onto(t, way, node) },
-		nodetest.Options{Listen: listenOn(lab, node), HostName: "localhost-recovery"})
+	contract(t, lab, way, node, nodetest.Options{Listen: listenOn(lab, node), HostName: "localhost-recovery"})
 }
 
 // Without the right to get pods/exec there is no WebSocket, and SPDY remains.
@@ -86,7 +97,7 @@ func TestNodesByExecOverSPDY(t *testing.T) {
 		_ = n.Close()
 		return ""
 	})
-	nodetest.TestNode(t, func(t *testing.T) nodeexec.Node { return onto(t, way, node) }, overRelay(lab, node))
+	contract(t, lab, way, node, overRelay(lab, node))
 }
 
 // A pod that has the node's files and neither its processes nor its network:
@@ -110,7 +121,7 @@ func TestNodesByExecIntoAPodOfItsOwn(t *testing.T) {
 	mustDo(t, lab, "create", "-f", file)
 	mustDo(t, lab, "wait", "-n", ns, "pod/files", "--for=condition=Ready", "--timeout=60s")
 	way := nodeexec.Exec{Config: restConfig(t, lab), Namespaces: []string{ns}}
-	nodetest.TestNode(t, func(t *testing.T) nodeexec.Node { return onto(t, way, node) }, nodetest.Options{NoDial: true})
+	contract(t, lab, way, node, nodetest.Options{NoDial: true})
 
 	n := onto(t, way, node)
 	defer n.Close()
@@ -136,5 +147,5 @@ func TestNodesByDebugPod(t *testing.T) {
 		}
 		noneLeft(t, lab)
 	})
-	nodetest.TestNode(t, func(t *testing.T) nodeexec.Node { return onto(t, way, node) }, overRelay(lab, node))
+	contract(t, lab, way, node, overRelay(lab, node))
 }
