@@ -85,7 +85,7 @@ func keyPlaces(at pki.Location) []pki.Location {
 	if whole == "" {
 		return nil
 	}
-	var out []pki.Location
+	out := make([]pki.Location, 0, 3) // one for each name below: this is asked of every certificate
 	stem, ext := whole, ""
 	if i := strings.LastIndexByte(whole, '.'); i >= 0 {
 		stem, ext = whole[:i], whole[i:]

@@ -185,6 +185,7 @@ func NewInventory(f *Facts, fi Filter) Inventory {
 	for _, g := range append(slices.Clip(s.Gaps), unread(f, fi.place)...) {
 		inv.Gaps = append(inv.Gaps, InventoryGap(g))
 	}
+	inv.Certificates = make([]InventoryCert, 0, len(f.Certs))
 	chosen := map[pki.Fingerprint]bool{}
 	for _, c := range f.Certs {
 		if entry, ok := certEntry(f, c, fi); ok {
@@ -238,7 +239,7 @@ func certEntry(f *Facts, c Holding, fi Filter) (InventoryCert, bool) {
 	e := InventoryCert{Cert: c.Cert}
 	// Places that show the certificate come before those that trust it, and objects
 	// before their copies on nodes.
-	var places [4][]pki.Location
+	var places [4][]*Held
 	for _, h := range c.In {
 		if !fi.place(h.At, h.Object) {
 			continue
@@ -254,7 +255,7 @@ func certEntry(f *Facts, c Holding, fi Filter) (InventoryCert, bool) {
 		if h.At.Node != "" {
 			rank++
 		}
-		places[rank] = append(places[rank], h.At)
+		places[rank] = append(places[rank], h)
 		if shows && e.RenewedBy == "" {
 			e.Owner, e.Role = cmp.Or(h.Owner(), e.Owner), h.role()
 			if r := renewalOf(h, f.Snapshot.Cluster.Versions); r.by != "" {
@@ -263,7 +264,7 @@ func certEntry(f *Facts, c Holding, fi Filter) (InventoryCert, bool) {
 		}
 		e.Owner, e.Role = cmp.Or(e.Owner, h.Owner()), cmp.Or(e.Role, h.role())
 	}
-	e.Locations = slices.Concat(places[:]...)
+	e.Locations = locations(slices.Concat(places[:]...))
 	return e, len(e.Locations) > 0
 }
 
@@ -274,8 +275,8 @@ func bundleEntries(f *Facts, fi Filter, chosen map[pki.Fingerprint]bool) []Inven
 		content *pki.Content
 		use     Use
 	}
-	index := map[group]int{}
-	var out []InventoryBundle
+	members := map[group][]*Held{}
+	var order []group
 	for i := range f.Held {
 		h := &f.Held[i]
 		c := h.Content
@@ -283,19 +284,21 @@ func bundleEntries(f *Facts, fi Filter, chosen map[pki.Fingerprint]bool) []Inven
 			continue
 		}
 		g := group{c, h.Use}
-		n, ok := index[g]
-		if !ok {
-			n = len(out)
-			index[g] = n
-			e := InventoryBundle{Use: h.Use, Certificates: []pki.Fingerprint{}, Bad: len(c.Bad), PrivateKeys: len(c.Keys)}
-			for _, cert := range c.Certs {
-				e.Certificates = append(e.Certificates, cert.Fingerprint)
-			}
-			out = append(out, e)
+		if members[g] == nil {
+			order = append(order, g)
 		}
-		e := &out[n]
-		e.Locations = append(e.Locations, h.At)
-		e.Owner, e.Role = cmp.Or(e.Owner, h.Owner()), cmp.Or(e.Role, h.role())
+		members[g] = append(members[g], h)
+	}
+	out := make([]InventoryBundle, 0, len(order))
+	for _, g := range order {
+		e := InventoryBundle{Use: g.use, Certificates: []pki.Fingerprint{}, Bad: len(g.content.Bad), PrivateKeys: len(g.content.Keys), Locations: locations(members[g])}
+		for _, cert := range g.content.Certs {
+			e.Certificates = append(e.Certificates, cert.Fingerprint)
+		}
+		for _, h := range members[g] {
+			e.Owner, e.Role = cmp.Or(e.Owner, h.Owner()), cmp.Or(e.Role, h.role())
+		}
+		out = append(out, e)
 	}
 	return out
 }

@@ -40,7 +40,8 @@ var errFromAndNodes = errors.New("--from reads a file: --nodes, --via, --local a
 
 // given reports whether the user said how to read nodes.
 func (f *nodeFlags) given() bool {
-	return len(f.nodes) > 0 || f.selector != "" || f.via != viaAuto || f.allowPods || f.local || f.ssh.given()
+	named := len(f.nodes) > 0 && !slices.Equal(f.nodes, []string{noNodes})
+	return named || f.selector != "" || f.via != viaAuto || f.allowPods || f.local || f.ssh.given()
 }
 
 // debugFlags say how debug pods are made.
