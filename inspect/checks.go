@@ -47,7 +47,7 @@ A certificate that is past its time (plus a tenth, in which library-go may wait 
 		{
 			ID:    "node-file-current",
 			Title: "files on nodes hold what the objects that they come from hold",
-			Doc: `Compares files on nodes with the objects of which they are copies: kubelet-ca.crt with the CAs of the API's clients, the CA in both kubeconfigs of the kubelet with the CAs of the API server, and the files of the control plane's static pods with their Secrets and ConfigMaps. A file may hold more (an old CA is no harm); what it lacks is the finding.
+			Doc: `Compares files on nodes with the objects of which they are copies: kubelet-ca.crt with the CAs of the API's clients, the CA in both kubeconfigs of the kubelet with the CAs of the API server, and the certificates and CA bundles that the control plane's static pods share between revisions (etcd's too) with their Secrets and ConfigMaps. Which files that are is in the catalog. A file may hold more (an old CA is no harm); what it lacks is the finding.
 A kubeconfig that lacks the CA that signs what api-int shows is critical: the kubelet works on until it reconnects, and then the node is lost.`,
 			Run: fileCurrent,
 		},

@@ -110,7 +110,7 @@ func currentLinks(f *Facts) []Finding {
 			switch target := n.file(l.Target); {
 			case l.Target == "":
 				message = "leads nowhere (" + l.Link + ")"
-			case target == nil && f.inNode(n, l.Target) == nil:
+			case l.Whole && target == nil && f.inNode(n, l.Target) == nil:
 				message = "leads to " + l.Target + ", which holds no certificate that could be read"
 			}
 			if message != "" {
@@ -169,6 +169,8 @@ func filePrivate(f *Facts) []Finding {
 				add(kind{fmt.Sprintf("everybody on the node may read a key or a token (mode %04o)", perm), Critical}, at)
 			case perm&0o022 != 0:
 				add(kind{fmt.Sprintf("others than the owner may change it (mode %04o)", perm), Critical}, at)
+			case file.Secret && file.GID != 0 && perm&0o040 != 0:
+				add(kind{fmt.Sprintf("group %d may read a key or a token (mode %04o)", file.GID, perm), Warning}, at)
 			case file.Secret && file.UID != 0:
 				add(kind{fmt.Sprintf("a key or a token belongs to user %d, not to root", file.UID), Warning}, at)
 			}
@@ -210,8 +212,15 @@ func (f *Facts) unsound(n *Node, k Kubeconfig) []Finding {
 	case len(k.Clusters) > 1:
 		out = append(out, Finding{Severity: Warning, Message: fmt.Sprintf("it names %d clusters; OpenShift reads and mends only the first", len(k.Clusters)), Next: "remove those that are not in use"})
 	}
-	// The bootstrap kubeconfig and the kubelet's have their context: without, the
-	// first cluster counts, for who mends it.
+	kubelets := k.Path == "/etc/kubernetes/kubeconfig" || k.Path == "/var/lib/kubelet/kubeconfig"
+	if !slices.ContainsFunc(k.Clusters, func(c KubeconfigCluster) bool { return c.Name == k.Current }) {
+		finding := Finding{Severity: Warning, Message: "its current context leads to no cluster", Next: by}
+		if kubelets {
+			finding.Severity = Critical
+		}
+		out = append(out, finding)
+	}
+	// Without a context, the first cluster counts, for who mends it.
 	for i, c := range k.Clusters {
 		if c.Name != k.Current && (k.Current != "" || i > 0) {
 			continue
@@ -220,8 +229,12 @@ func (f *Facts) unsound(n *Node, k Kubeconfig) []Finding {
 		case c.Insecure:
 			out = append(out, Finding{Severity: Critical, Message: "insecure-skip-tls-verify: it talks to anybody who answers at " + c.Server, Next: "remove it, and put the CA of the API server there"})
 		case !c.CAData && c.CAFile == "" && strings.HasPrefix(c.Server, "https:"):
-			out = append(out, Finding{Severity: Warning, Message: "no CA: only what the system trusts is accepted at " + c.Server, Next: "put the CA of the API server there as certificate-authority-data"})
-		case c.CAData:
+			finding := Finding{Severity: Warning, Message: "no CA: only what the system trusts is accepted at " + c.Server, Next: "put the CA of the API server there as certificate-authority-data"}
+			if kubelets && f.Snapshot.Cluster.Versions.Cluster != "" {
+				finding.Severity = Critical // OpenShift's CA is in no system's trust store
+			}
+			out = append(out, finding)
+		case c.CAData && !c.Masked:
 			out = append(out, f.embeddedCA(n, k.Path, c)...)
 		}
 	}
@@ -279,9 +292,33 @@ func fileCurrent(f *Facts) []Finding {
 		}
 		found[d].At = append(found[d].At, h.At)
 	}
-	var out []Finding
+	out := f.emptyCopies(sources)
 	for _, d := range order {
 		out = append(out, *found[d])
+	}
+	return out
+}
+
+// emptyCopies finds files that were read whole, are to hold what an object holds,
+// and hold no certificate: truncated by a full disk, or overwritten.
+func (f *Facts) emptyCopies(sources map[catalog.Ref]*Held) []Finding {
+	var out []Finding
+	for _, n := range f.read() {
+		for i := range n.Files {
+			file := &n.Files[i]
+			row, ok := catalog.NodeCopyOf(file.Path, f.Snapshot.Cluster.Versions)
+			if !ok || row.Embedded || !file.Whole || file.Link != "" || f.inNode(n, file.Path) != nil {
+				continue
+			}
+			if _, known := sources[row.Of]; !known {
+				sources[row.Of] = f.at(row.Of)
+			}
+			if source := sources[row.Of]; source != nil && len(source.Content.Certs) > 0 {
+				out = append(out, Finding{Severity: Critical, At: []pki.Location{onNode(n, file.Path)},
+					Message: fmt.Sprintf("%s on %s holds no certificate; it is a copy of %s", path.Base(file.Path), n.Name, row.Of),
+					Next:    "look whether the disk of the node is full; the file is brought there by " + row.By})
+			}
+		}
 	}
 	return out
 }
@@ -334,13 +371,30 @@ func (f *Facts) behind(row catalog.NodeCopy, what string, since time.Time, missi
 	return finding
 }
 
-// distrusts tells what it means for a kubelet to lack a CA of the API server.
+// distrusts tells what it means for a kubelet to lack a CA of the API server. Of
+// those only the load balancer's signs what kubelets are shown: what the API
+// shows at localhost and in the service network is no kubelet's business.
 func (f *Facts) distrusts(finding *Finding, missing []*pki.Cert) {
+	shown, signer := f.at(catalog.InternalLoadBalancerServing()), f.at(catalog.LoadBalancerSigner())
+	matters := func(ca *pki.Cert) bool {
+		return shown != nil && shown.leaf() != nil && signedBy(shown.leaf(), ca) ||
+			signer != nil && signer.leaf() != nil && signer.leaf().Fingerprint == ca.Fingerprint
+	}
+	if !slices.ContainsFunc(missing, matters) {
+		finding.Severity = Info
+		finding.Message += ", which signs nothing that kubelets are shown"
+		finding.Next = ""
+		if shown == nil || signer == nil {
+			finding.Severity = Warning
+			finding.Message = strings.TrimSuffix(finding.Message, ", which signs nothing that kubelets are shown") + "; whether api-int uses it was not read"
+			finding.Next = "read " + catalog.InternalLoadBalancerServing().String() + " and " + catalog.LoadBalancerSigner().String() + " too"
+		}
+		return
+	}
 	delivery, answer := catalog.DeliveryOf(catalog.KubeletKubeconfigCA(), f.Snapshot.Cluster.Versions)
 	if answer == catalog.Yes && !delivery.Delivered {
 		finding.Next = "nothing brings it there in this version: put the CAs of the ConfigMap into certificate-authority-data of both /etc/kubernetes/kubeconfig and /var/lib/kubelet/kubeconfig, keep the old ones, then restart the kubelet: masters first, one at a time"
 	}
-	shown := f.at(catalog.InternalLoadBalancerServing())
 	if shown == nil || shown.leaf() == nil {
 		return
 	}

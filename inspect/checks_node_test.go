@@ -94,8 +94,16 @@ func nodeCases() []verdictCase {
 		{"node-file-current", "kubeconfig with both CAs", serving(cluster(v414)).embedded(own, nil, old.CertPEM, young.CertPEM), "", "", 0},
 		{"node-file-current", "kubeconfig with more than both", serving(cluster(v414)).embedded(own, nil, old.CertPEM, young.CertPEM, fresh.CertPEM), "", "", 0},
 		{"node-file-current", "kubeconfig lacks the CA that api-int uses", serving(cluster(v414)).embedded(bootstrap, nil, old.CertPEM).embedded(own, nil, old.CertPEM), "critical", "fails with x509", 2},
-		{"node-file-current", "kubeconfig lacks a CA not in use yet", cluster(v414).embedded(own, nil, old.CertPEM), "warning", `lacks "new-lb-signer"`, 1},
-		{"node-file-current", "a CA that was made a minute ago", newFixture(v416).configMap(managedNS, "kube-apiserver-server-ca", "ca-bundle.crt", old.CertPEM, fresh.CertPEM).embedded(own, nil, old.CertPEM), "info", "on its way", 1},
+		{"node-file-current", "kubeconfig lacks a CA not in use yet", cluster(v414).secret(operatorNS, "loadbalancer-serving-signer", nil, young.Pair).
+			secret(targetNS, "internal-loadbalancer-serving-certkey", nil, earlier).embedded(own, nil, old.CertPEM), "warning", `lacks "new-lb-signer"`, 1},
+		{"node-file-current", "kubeconfig lacks a CA, and what api-int shows was not read", cluster(v414).embedded(own, nil, old.CertPEM), "warning", "whether api-int uses it was not read", 1},
+		{"node-file-current", "kubeconfig lacks the CA of localhost", newFixture(v414).configMap(managedNS, "kube-apiserver-server-ca", "ca-bundle.crt", old.CertPEM, fresh.CertPEM).
+			secret(operatorNS, "loadbalancer-serving-signer", nil, old.Pair).secret(targetNS, "internal-loadbalancer-serving-certkey", nil, earlier).
+			embedded(own, nil, old.CertPEM), "info", "signs nothing that kubelets are shown", 1},
+		{"node-file-current", "an empty file", newFixture(v414).configMap(managedNS, "kube-apiserver-client-ca", "ca-bundle.crt", old.CertPEM).
+			onNode(clientCA, 0o644).with(func(n *Node) { n.Files[0].Whole = true }), "critical", "holds no certificate", 1},
+		{"node-file-current", "a file that was not read", newFixture(v414).configMap(managedNS, "kube-apiserver-client-ca", "ca-bundle.crt", old.CertPEM).onNode(clientCA, 0o644), "", "", 0},
+		{"node-file-current", "a CA that was made a minute ago", newFixture(v416).secret(operatorNS, "loadbalancer-serving-signer", nil, fresh.Pair).configMap(managedNS, "kube-apiserver-server-ca", "ca-bundle.crt", old.CertPEM, fresh.CertPEM).embedded(own, nil, old.CertPEM), "info", "on its way", 1},
 		{"node-file-current", "client CAs the same", newFixture(v414).configMap(managedNS, "kube-apiserver-client-ca", "ca-bundle.crt", old.CertPEM).onNode(clientCA, 0o644, old.CertPEM), "", "", 0},
 		{"node-file-current", "client CAs behind", newFixture(v414).configMap(managedNS, "kube-apiserver-client-ca", "ca-bundle.crt", old.CertPEM, young.CertPEM).onNode(clientCA, 0o644, old.CertPEM), "warning", "kube-apiserver-client-ca", 1},
 		{"node-file-current", "serving certificate of a static pod behind", serving(newFixture(v414)).onNode(served, 0o600, earlier.CertPEM), "warning", "holds", 1},
@@ -107,14 +115,18 @@ func nodeCases() []verdictCase {
 
 		{"kubelet-current", "leads to the pair", newFixture(v414).onNode(pem, 0o600, kubelet.CertPEM, kubelet.KeyPEM).link(current, pem), "", "", 0},
 		{"kubelet-current", "leads nowhere", newFixture(v414).link(current, ""), "critical", "leads nowhere", 1},
-		{"kubelet-current", "leads to what holds nothing", newFixture(v414).link(current, "/var/lib/kubelet/pki/empty.pem"), "critical", "holds no certificate", 1},
+		{"kubelet-current", "leads to what holds nothing", newFixture(v414).link(current, "/var/lib/kubelet/pki/empty.pem").with(func(n *Node) { n.Files[0].Whole = true }), "critical", "holds no certificate", 1},
+		{"kubelet-current", "leads to what was not read", newFixture(v414).link(current, "/var/lib/kubelet/pki/closed.pem"), "", "", 0},
 
 		{"kubelet-rotates", "does", newFixture(v414).with(set(&yes)), "", "", 0},
 		{"kubelet-rotates", "not told", newFixture(v414).with(set(nil)), "", "", 0},
 		{"kubelet-rotates", "does not", newFixture(v414).with(set(&no)), "warning", "rotateCertificates: false", 1},
 
 		{"kubeconfig-sound", "sound", newFixture(v414).embedded(own, nil, old.CertPEM), "", "", 0},
-		{"kubeconfig-sound", "no CA", newFixture(v414).embedded(own, func(k *Kubeconfig) { k.Clusters[0].CAData = false }), "warning", "no CA", 1},
+		{"kubeconfig-sound", "no CA", newFixture(v414).embedded(own, func(k *Kubeconfig) { k.Clusters[0].CAData = false }), "critical", "no CA", 1},
+		{"kubeconfig-sound", "no CA in plain Kubernetes", newFixture("").embedded("/etc/kubernetes/admin.conf", func(k *Kubeconfig) { k.Clusters[0].CAData = false }), "warning", "no CA", 1},
+		{"kubeconfig-sound", "a CA that stayed on the node", newFixture(v414).embedded(own, func(k *Kubeconfig) { k.Clusters[0].Masked = true }), "", "", 0},
+		{"kubeconfig-sound", "a context that leads nowhere", newFixture(v414).embedded(own, func(k *Kubeconfig) { k.Current = "" }, old.CertPEM), "critical", "leads to no cluster", 1},
 		{"kubeconfig-sound", "no CA in it", newFixture(v414).embedded(own, nil, kubelet.CertPEM), "critical", "holds no CA", 1},
 		{"kubeconfig-sound", "two clusters", newFixture(v414).embedded(own, func(k *Kubeconfig) { k.Clusters = append(k.Clusters, KubeconfigCluster{Name: "second"}) }, old.CertPEM), "warning", "2 clusters", 1},
 		{"kubeconfig-sound", "checks nobody", newFixture(v414).embedded(own, func(k *Kubeconfig) { k.Clusters[0].Insecure = true }, old.CertPEM), "critical", "insecure", 1},
@@ -124,6 +136,7 @@ func nodeCases() []verdictCase {
 		{"file-private", "as it should be", newFixture(v414).onNode(pem, 0o600, kubelet.CertPEM, kubelet.KeyPEM).onNode(clientCA, 0o644, old.CertPEM), "", "", 0},
 		{"file-private", "key for everybody", newFixture(v414).onNode(pem, 0o644, kubelet.CertPEM, kubelet.KeyPEM), "critical", "mode 0644", 1},
 		{"file-private", "trust that others may change", newFixture(v414).onNode(clientCA, 0o664, old.CertPEM), "critical", "may change it", 1},
+		{"file-private", "for another group", newFixture(v414).onNode(pem, 0o640, kubelet.CertPEM, kubelet.KeyPEM).with(func(n *Node) { n.Files[0].GID = 27 }), "warning", "group 27", 1},
 		{"file-private", "of another user", newFixture(v414).onNode(pem, 0o600, kubelet.CertPEM, kubelet.KeyPEM).with(func(n *Node) { n.Files[0].UID = 1000 }), "warning", "user 1000", 1},
 
 		{"clock-skew", "agree", newFixture(v414).clock(2 * time.Second), "", "", 0},

@@ -59,6 +59,7 @@ type NodeFile struct {
 	SHA256   pki.Fingerprint // of the content; zero where it was not read
 	Link     string          // what a link says; empty: no link
 	Target   string          // where a link leads in the end; empty: nowhere
+	Whole    bool            // its content, or that of a link's target, was read completely
 	Secret   bool            // it holds a private key, or a token or password
 }
 
@@ -80,4 +81,5 @@ type KubeconfigCluster struct {
 	CAData   bool   // certificate-authority-data is there
 	Field    string // of certificate-authority-data, as in the Location of its Bundle
 	Insecure bool   // insecure-skip-tls-verify
+	Masked   bool   // certificate-authority-data did not leave the node: a gap says why
 }

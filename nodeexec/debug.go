@@ -17,7 +17,7 @@ import (
 // processes, network and file system. It is for nodes whose kubelet is well and
 // that have no pod that Exec could use.
 //
-// The pods of one Debug share a namespace, which is gone after Close. It must
+// The pods of one Debug share a namespace, which Close removes. It must
 // not be copied after its first Dial.
 type Debug struct {
 	// Config leads to the API server.

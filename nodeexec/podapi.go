@@ -186,9 +186,26 @@ func isRBAC(err error) bool {
 	return err != nil && strings.Contains(err.Error(), ` is forbidden: User "`) && strings.Contains(err.Error(), " cannot ")
 }
 
-// NotAllowed reports whether an error of Dial says that the user lacks a right at
-// the API: then it is the same for every node.
-func NotAllowed(err error) bool { return isRBAC(err) }
+// NotAllowed reports whether an error of Dial says only that the user lacks a right
+// at the API, beside ways that do not lead there at all: then it is the same for
+// every node.
+func NotAllowed(err error) bool {
+	var all refusals
+	if !errors.As(err, &all) {
+		return isRBAC(err)
+	}
+	denied := false
+	for _, err := range all {
+		if errors.Is(err, ErrNoWay) {
+			continue
+		}
+		if !isRBAC(err) {
+			return false
+		}
+		denied = true
+	}
+	return denied
+}
 
 // mayHaveHappened says whether a server may have done what it did not confirm.
 func mayHaveHappened(err error) bool {

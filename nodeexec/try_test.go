@@ -29,6 +29,23 @@ func TestTryTakesTheFirstWayThatWorks(t *testing.T) {
 	}
 }
 
+func TestNotAllowedIsAllThatIsSaid(t *testing.T) {
+	rbac := refusing{"exec", errors.New(`pods is forbidden: User "a" cannot list resource "pods"`)}
+	here := nodeexec.Local{Node: "laptop"}
+	for _, c := range []struct {
+		ways []nodeexec.Transport
+		want bool
+	}{
+		{[]nodeexec.Transport{here, rbac}, true},
+		{[]nodeexec.Transport{rbac, refusing{"ssh", errors.New("host key HAS CHANGED")}}, false},
+		{[]nodeexec.Transport{here}, false},
+	} {
+		if _, err := nodeexec.Try(c.ways...).Dial(t.Context(), "node-1"); nodeexec.NotAllowed(err) != c.want {
+			t.Errorf("%v: not allowed is %v", err, !c.want)
+		}
+	}
+}
+
 func TestTryTellsOfEachWayWhyNot(t *testing.T) {
 	no := errors.New("kubelet says no")
 	_, err := nodeexec.Try(nodeexec.Local{Node: "laptop"}, refusing{"exec", no}).Dial(t.Context(), "node-1")

@@ -62,6 +62,9 @@ func (r reading) sources(ctx context.Context, sc *pki.Scanner, p *progress) (*co
 	if err != nil {
 		nodes := r.nodes.withoutAPI()
 		if len(nodes) == 0 {
+			if r.nodes.asked {
+				err = withHint(err, "nodes can be read without the API if you name them: %s inspect nodes NAME... --via ssh, or give --ssh-inventory FILE", r.app.Called)
+			}
 			return nil, nil, err
 		}
 		return nil, []collect.Source{unreachable{err}, r.nodeSource(nodes, nil, sc, p)}, nil

@@ -158,5 +158,5 @@ func (q *questions) notice(text string) {
 		q.said = map[string]bool{}
 	}
 	q.said[text] = true
-	_, _ = fmt.Fprintf(q.app.Streams.ErrOut, "note: %s\n", text)
+	_, _ = fmt.Fprintf(q.app.Streams.ErrOut, "note: %s\n", clean(text))
 }

@@ -274,7 +274,9 @@ func TestNodeCopyOf(t *testing.T) {
 	t.Parallel()
 	const dir = "/etc/kubernetes/static-pod-resources/"
 	for _, c := range []struct{ file, version, want string }{
-		{"/etc/kubernetes/kubelet-ca.crt", "4.12.3", "ConfigMap/openshift-config-managed/kube-apiserver-client-ca[ca-bundle.crt]"},
+		{"/etc/kubernetes/kubelet-ca.crt", "4.12.3", "ConfigMap/openshift-kube-apiserver-operator/kube-apiserver-to-kubelet-client-ca[ca-bundle.crt]"},
+		{"/etc/kubernetes/kubelet-ca.crt", "4.13.3", "ConfigMap/openshift-config-managed/kube-apiserver-client-ca[ca-bundle.crt]"},
+		{dir + "etcd-certs/secrets/etcd-all-certs/etcd-peer-master-0.crt", "4.15.1", "Secret/openshift-etcd/etcd-all-certs[etcd-peer-master-0.crt]"},
 		{"/var/lib/kubelet/kubeconfig", "4.15.0-0.okd-2024-03-10-010116", "ConfigMap/openshift-config-managed/kube-apiserver-server-ca[ca-bundle.crt]"},
 		{dir + "kube-apiserver-certs/secrets/aggregator-client/tls.crt", "4.15.1", "Secret/openshift-kube-apiserver/aggregator-client[tls.crt]"},
 		{dir + "kube-controller-manager-certs/configmaps/client-ca/ca-bundle.crt", "4.20.1", "ConfigMap/openshift-kube-controller-manager/client-ca[ca-bundle.crt]"},

@@ -28,7 +28,8 @@ func NodeCopies() []NodeCopy {
 	kubeconfigs := Evidence{Verified, "machine-config-operator pkg/server/cluster_server.go, pkg/daemon/certificate_writer.go @ release-4.12 to 4.22; kubelet bootstrap.go v1.35.4"}
 	clientCA := Ref{Kind: ConfigMap, Namespace: "openshift-config-managed", Name: "kube-apiserver-client-ca", Key: "ca-bundle.crt"}
 	rows := []NodeCopy{
-		{File: "/etc/kubernetes/kubelet-ca.crt", Of: clientCA, By: "the rendered MachineConfig of its pool", In: Range{Component: mco, To: Minor{4, 12}}, Evidence: registry},
+		{File: "/etc/kubernetes/kubelet-ca.crt", Of: Ref{Kind: ConfigMap, Namespace: "openshift-kube-apiserver-operator", Name: "kube-apiserver-to-kubelet-client-ca", Key: "ca-bundle.crt"},
+			By: "the rendered MachineConfig of its pool", In: Range{Component: mco, To: Minor{4, 12}}, Evidence: Evidence{Verified, mcoRepo + "pkg/operator/sync.go @ release-4.12 1d4cfffaa"}},
 		{File: "/etc/kubernetes/kubelet-ca.crt", Of: clientCA, By: "machine-config-daemon", In: since(mco, Minor{4, 13}), Evidence: registry},
 	}
 	for _, file := range []string{"/etc/kubernetes/kubeconfig", "/var/lib/kubelet/kubeconfig"} {
@@ -36,10 +37,13 @@ func NodeCopies() []NodeCopy {
 			NodeCopy{File: file, Of: APIServerCA(), Embedded: true, By: "nobody: the node keeps the CA with which it was made", In: Range{Component: mco, To: Minor{4, 15}}, Evidence: kubeconfigs},
 			NodeCopy{File: file, Of: APIServerCA(), Embedded: true, By: "machine-config-daemon", In: since(mco, Minor{4, 16}), Evidence: kubeconfigs})
 	}
+	rows = append(rows, NodeCopy{File: dir + "etcd-certs/secrets/etcd-all-certs/*.crt", Of: Ref{Kind: Secret, Namespace: "openshift-etcd", Name: "etcd-all-certs"},
+		By: "the cert-syncer container of its static pod", In: Range{Component: etcd}, Evidence: synced})
 	for _, p := range []struct{ folder, component, namespace string }{
 		{"kube-apiserver-certs", kas, "openshift-kube-apiserver"},
 		{"kube-controller-manager-certs", kcm, "openshift-kube-controller-manager"},
 		{"kube-scheduler-certs", scheduler, "openshift-kube-scheduler"},
+		{"etcd-certs", etcd, "openshift-etcd"},
 	} {
 		in, by := Range{Component: p.component}, "the cert-syncer container of its static pod"
 		rows = append(rows,

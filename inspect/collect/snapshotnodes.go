@@ -48,6 +48,7 @@ type (
 		SHA256   pki.Fingerprint `json:"sha256,omitzero"`
 		Link     string          `json:"link,omitempty"`
 		Target   string          `json:"target,omitempty"`
+		Whole    bool            `json:"whole,omitempty"`
 		Secret   bool            `json:"secret,omitempty"`
 	}
 	fileKubeconfig struct {
@@ -64,6 +65,7 @@ type (
 		CAData   bool   `json:"caData,omitempty"`
 		Field    string `json:"field,omitempty"`
 		Insecure bool   `json:"insecure,omitempty"`
+		Masked   bool   `json:"masked,omitempty"`
 	}
 )
 

@@ -3,11 +3,13 @@ package gather
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 )
 
@@ -43,6 +45,13 @@ func (r Result) Snapshot(node string) inspect.Snapshot {
 		}
 	}
 	s.Nodes = []inspect.Node{r.node(node)}
+	for _, k := range s.Nodes[0].Kubeconfigs {
+		for _, c := range k.Clusters {
+			if c.Masked {
+				s.Gaps = append(s.Gaps, inspect.Gap{What: "node/" + node, Where: k.Path, Reason: "the CA of cluster " + strconv.Quote(c.Name) + " is not base64 of PEM certificates and nothing else, so it did not leave the node", Next: nextNode})
+			}
+		}
+	}
 	s.Reads = []inspect.Read{read}
 	for _, g := range r.Gaps {
 		g.What = "node/" + node
@@ -68,6 +77,9 @@ func (r Result) node(name string) inspect.Node {
 		}
 		switch {
 		case f.Kind == KindLink:
+			if target, ok := r.at(f.Target.Path); ok {
+				file.Whole = target.whole()
+			}
 			n.Files = append(n.Files, file)
 			continue
 		case f.Kind != KindRead || f.Content == nil:
@@ -80,11 +92,18 @@ func (r Result) node(name string) inspect.Node {
 			file.Secret = secret
 		}
 		file.Secret = file.Secret || len(f.Content.Keys) > 0 || slices.ContainsFunc(f.Content.Found, func(x pki.Found) bool { return len(x.Content.Keys) > 0 })
-		if file.Secret || isConfig || len(f.Content.Found) > 0 {
+		file.Whole = f.whole()
+		_, copied := catalog.NodeCopyOf(f.Path, catalog.Versions{}) // one that holds nothing is a fact
+		if file.Secret || isConfig || copied || len(f.Content.Found) > 0 {
 			n.Files = append(n.Files, file)
 		}
 	}
 	return n
+}
+
+// whole reports whether everything in the file was read.
+func (f File) whole() bool {
+	return f.Kind == KindRead && f.Content != nil && len(f.Content.Notes) == 0
 }
 
 // document is as much of a kubeconfig as says how it is put together. Secrets
@@ -137,6 +156,7 @@ func (d document) kubeconfig(f File) (k inspect.Kubeconfig, secret bool) {
 		k.Clusters = append(k.Clusters, inspect.KubeconfigCluster{
 			Name: c.Name, Server: c.Cluster.Server, CAFile: c.Cluster.File, CAData: c.Cluster.Data != "",
 			Field: fmt.Sprintf("clusters[%d].cluster.certificate-authority-data", i), Insecure: c.Cluster.Insecure,
+			Masked: c.Cluster.Data != "" && strings.Trim(c.Cluster.Data, "x") == "",
 		})
 	}
 	for _, c := range d.Contexts {
