@@ -27,7 +27,7 @@ func (r reading) live(ctx context.Context) (inspect.Snapshot, error) {
 	p := startProgress(r.app.Streams.ErrOut)
 	defer p.stop()
 	if r.nodes.ask != nil {
-		r.nodes.ask.progress = p
+		r.nodes.ask.progress, r.nodes.ask.ended = p, ctx.Done()
 	}
 	var sources []collect.Source
 	var c *connection

@@ -99,7 +99,8 @@ type questions struct {
 	app      App
 	mu       sync.Mutex
 	said     map[string]bool
-	progress *progress // to be held while somebody is asked; may be nil
+	progress *progress       // to be held while somebody is asked; may be nil
+	ended    <-chan struct{} // closed when the program is interrupted; may be nil
 }
 
 // alone makes room on the terminal until the function it returns is called.
@@ -129,11 +130,14 @@ func (q *questions) hostKey(host string, key ssh.PublicKey) (bool, error) {
 		return false, nil
 	}
 	_, _ = fmt.Fprintf(q.app.Streams.ErrOut, "The host key of %s is not known: %s %s\nCompare it on the node's console: for f in /etc/ssh/ssh_host_*_key.pub; do ssh-keygen -lf $f; done\nIs it this one? Type yes to go on and add it to known_hosts: ", host, key.Type(), ssh.FingerprintSHA256(key))
-	answer, err := bufio.NewReader(io.LimitReader(in, 100)).ReadString('\n')
-	if err != nil && !errors.Is(err, io.EOF) {
-		return false, fmt.Errorf("read the answer: %w", err)
-	}
-	return strings.TrimSpace(answer) == "yes", nil
+	answer, err := q.await(in, func() ([]byte, error) {
+		line, err := bufio.NewReader(io.LimitReader(in, 100)).ReadString('\n')
+		if errors.Is(err, io.EOF) {
+			err = nil
+		}
+		return []byte(line), err
+	})
+	return strings.TrimSpace(string(answer)) == "yes", err
 }
 
 func (q *questions) passphrase(file string) ([]byte, error) {
@@ -143,9 +147,33 @@ func (q *questions) passphrase(file string) ([]byte, error) {
 		return nil, errors.New("nobody can be asked for its passphrase here (ssh-add it)")
 	}
 	_, _ = fmt.Fprintf(q.app.Streams.ErrOut, "Passphrase of %s: ", file)
-	phrase, err := term.ReadPassword(int(in.Fd()))
+	phrase, err := q.await(in, func() ([]byte, error) { return term.ReadPassword(int(in.Fd())) })
 	_, _ = fmt.Fprintln(q.app.Streams.ErrOut) // the user's own line end is not shown
 	return phrase, err
+}
+
+// await waits for an answer, and no longer than the program runs: after Ctrl-C the
+// terminal is as it was before.
+func (q *questions) await(in *os.File, read func() ([]byte, error)) ([]byte, error) {
+	before, err := term.GetState(int(in.Fd()))
+	if err != nil {
+		return nil, fmt.Errorf("ask on the terminal: %w", err)
+	}
+	type answer struct {
+		text []byte
+		err  error
+	}
+	given := make(chan answer, 1)
+	go func() { // nothing ends a read from a terminal but its user
+		text, err := read()
+		given <- answer{text, err}
+	}()
+	select {
+	case a := <-given:
+		return a.text, a.err
+	case <-q.ended:
+		return nil, errors.Join(errors.New("interrupted at a question"), term.Restore(int(in.Fd()), before))
+	}
 }
 
 // notice says each thing once.

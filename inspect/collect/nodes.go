@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path"
 	"slices"
 	"strings"
 	"sync"
@@ -107,12 +108,19 @@ func (n Nodes) Collect(ctx context.Context) inspect.Snapshot {
 	var g errgroup.Group
 	g.SetLimit(max(n.Parallel, 1))
 	var mu sync.Mutex
-	done := 0
+	done, read, absent := 0, 0, map[string]int{}
 	for i, o := range n.Objects {
 		g.Go(func() error {
-			parts[i], left[i] = n.one(ctx, o)
+			s, missing, err := n.one(ctx, o)
+			parts[i], left[i] = s, err
 			mu.Lock()
 			defer mu.Unlock()
+			if len(s.Reads) > 0 {
+				read++
+			}
+			for _, p := range missing {
+				absent[p]++
+			}
 			if done++; n.Observe != nil {
 				n.Observe("nodes", done)
 			}
@@ -120,29 +128,36 @@ func (n Nodes) Collect(ctx context.Context) inspect.Snapshot {
 		})
 	}
 	_ = g.Wait() // a node that fails is a gap
-	s := inspect.Merge(append(parts, n.leftOut(left))...)
-	return summed(s)
+	s := summed(inspect.Merge(append(parts, n.leftOut(left))...))
+	for _, p := range n.Options.Paths {
+		// One node may well have what another one lacks; on none, it is a mistake.
+		if read > 0 && absent[path.Clean(p)] == read {
+			s.Gaps = append(s.Gaps, inspect.Gap{What: "nodes", Where: p, Reason: "there is nothing of that name on any node that was read", Next: "is it the whole path, and spelled right?"})
+		}
+	}
+	return s
 }
 
-// one reads a node; the error is that there was no way, or none that is allowed.
-func (n Nodes) one(ctx context.Context, o NodeObject) (inspect.Snapshot, error) {
+// one reads a node, and tells which of the paths that were asked for are not there;
+// the error is that there was no way, or none that is allowed.
+func (n Nodes) one(ctx context.Context, o NodeObject) (facts inspect.Snapshot, missing []string, err error) {
 	unread := inspect.Snapshot{Nodes: []inspect.Node{{Name: o.Name, Ready: o.Ready}}}
 	ctx, cancel := context.WithTimeoutCause(ctx, n.Timeout, fmt.Errorf("not done after %s", n.Timeout))
 	defer cancel()
 	if err := ctx.Err(); err != nil {
 		unread.Gaps = []inspect.Gap{n.gap(o, context.Cause(ctx))}
-		return unread, nil
+		return unread, nil, nil
 	}
 	node, err := n.Open(ctx, o.Name)
 	if err != nil {
 		if errors.Is(err, ErrNoWay) && !n.Asked {
-			return unread, err
+			return unread, nil, err
 		}
 		if errors.Is(err, ErrNotAllowed) {
-			return unread, err
+			return unread, nil, err
 		}
 		unread.Gaps = []inspect.Gap{n.gap(o, because(ctx, err))}
-		return unread, nil
+		return unread, nil, nil
 	}
 	sent := clock()
 	r, err := gather.Read(ctx, node, n.Scanner, n.Options)
@@ -154,7 +169,7 @@ func (n Nodes) one(ctx context.Context, o NodeObject) (inspect.Snapshot, error) 
 	}
 	if err != nil {
 		unread.Gaps = append(unread.Gaps, n.gap(o, fmt.Errorf("via %s: %w", via, because(ctx, err))))
-		return unread, nil
+		return unread, nil, nil
 	}
 	s := r.Snapshot(o.Name)
 	for i := range s.Nodes {
@@ -162,7 +177,7 @@ func (n Nodes) one(ctx context.Context, o NodeObject) (inspect.Snapshot, error) 
 		s.Nodes[i].Clock.Sent, s.Nodes[i].Clock.Received = sent, received
 	}
 	s.Gaps = append(s.Gaps, unread.Gaps...)
-	return s, nil
+	return s, r.Missing, nil
 }
 
 // because adds why a context ended, which errors of connections do not say.

@@ -129,7 +129,7 @@ func TestAHostKeyThatChanged(t *testing.T) {
 // rest of the node is read, in bounded time, and each is said.
 func TestOddFilesOnANode(t *testing.T) {
 	w := enter(t)
-	n := plantOnNode(t)
+	n := plantOnNode(t, "")
 	const script = `cd ` + plantedOnNode + ` &&
 truncate -s 2G huge.crt && mkfifo pipe.pem && ln -s loop-b loop-a && ln -s loop-a loop-b && ln -s /nowhere dangling.crt &&
 { printf 'apiVersion: v1\nkind: Config\nclusters: []\nusers:\n- name: a\n  user:\n    token: '; head -c 5000000 /dev/zero | tr '\0' a; echo; } >fat.kubeconfig &&

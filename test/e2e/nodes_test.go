@@ -5,8 +5,10 @@ package e2e
 import (
 	"archive/tar"
 	"bytes"
+	"compress/gzip"
 	"context"
 	"crypto/sha256"
+	"encoding/json"
 	"encoding/pem"
 	"fmt"
 	"io"
@@ -37,14 +39,19 @@ type onNodes struct {
 	lab    *labtest.Lab
 	node   string
 	secret *confidential
+	// controlPlane is how many keys of static pods there are.
+	controlPlane int
 }
 
-// plantOnNode puts files with certificates, keys and tokens on the last worker,
-// and removes them at the end.
-func plantOnNode(t *testing.T) onNodes {
+// plantOnNode puts files with certificates, keys and tokens on a node ("" is the
+// last worker), and removes them at the end.
+func plantOnNode(t *testing.T, node string) onNodes {
 	t.Helper()
 	lab := labtest.RequireNodes(t)
-	n := onNodes{lab: lab, node: lab.Workers()[len(lab.Workers())-1], secret: &confidential{}}
+	if node == "" {
+		node = lab.Workers()[len(lab.Workers())-1]
+	}
+	n := onNodes{lab: lab, node: node, secret: &confidential{}}
 	now := time.Now()
 	ca := pkitest.NewCA("e2e node CA", now.AddDate(-2, 0, 0), now.AddDate(2, 0, 0))
 	expired := ca.Issue("expired.e2e.example.com", now.AddDate(-1, 0, 0), now.AddDate(0, 0, -3), pkitest.DNS("expired.e2e.example.com"))
@@ -67,6 +74,11 @@ func plantOnNode(t *testing.T) onNodes {
 		} else {
 			t.Fatalf("the kubelet's %s pair has no key", name)
 		}
+	}
+	keys := []byte(n.lab.SSH(t, n.node, `sudo find /etc/kubernetes/static-pod-resources -name '*.key' -exec cat {} +`, "2>/dev/null", "||", "true"))
+	for block, rest := pem.Decode(keys); block != nil; block, rest = pem.Decode(rest) {
+		n.secret.key("a key of the control plane", pem.EncodeToMemory(block))
+		n.controlPlane++
 	}
 	return n
 }
@@ -123,7 +135,7 @@ func (n onNodes) program(t *testing.T, w *world) string {
 // users run it, and compares what it says of files.
 func TestEveryWayTellsTheSame(t *testing.T) {
 	w := enter(t)
-	n := plantOnNode(t)
+	n := plantOnNode(t, "")
 	args := []string{"inspect", "nodes", n.node, "-o", "json", "--fail-on", "none"}
 	inLab := append([]string{filepath.Join(w.bin, "kubectl-certrot")}, args...)
 	for name, run := range map[string]func() result{
@@ -216,9 +228,22 @@ func (r recorded) Run(ctx context.Context, stdin io.Reader, argv ...string) ([]b
 	return out, err
 }
 
-// TestNoKeyLeavesANode searches all that a node sends, before anything reads it.
+// TestNoKeyLeavesANode searches all that a worker and a master send, before
+// anything reads it.
 func TestNoKeyLeavesANode(t *testing.T) {
-	n := plantOnNode(t)
+	lab := labtest.RequireNodes(t)
+	t.Run("worker", func(t *testing.T) { noKeyLeaves(t, plantOnNode(t, ""), 1<<20) })
+	t.Run("master", func(t *testing.T) {
+		n := plantOnNode(t, lab.Nodes()[0])
+		if n.controlPlane < 5 {
+			t.Errorf("%s has %d keys of the control plane: is it a master?", n.node, n.controlPlane)
+		}
+		noKeyLeaves(t, n, 3<<20)
+	})
+}
+
+func noKeyLeaves(t *testing.T, n onNodes, most int) {
+	t.Helper()
 	config := restConfig(t, n.lab)
 	debug := &nodeexec.Debug{Config: config}
 	defer func() {
@@ -241,10 +266,69 @@ func TestNoKeyLeavesANode(t *testing.T) {
 			if !ok || f.Content == nil || len(f.Content.Keys) != 1 {
 				t.Errorf("the planted pair was read as %+v", f)
 			}
-			if node.raw.Len() > 1<<20 {
-				t.Errorf("a worker sent %d bytes, more than 1 MB", node.raw.Len())
+			if node.raw.Len() > most {
+				t.Errorf("%s sent %d bytes, more than %d", n.node, node.raw.Len(), most)
 			}
 			t.Logf("%d bytes", node.raw.Len())
 		})
 	}
+}
+
+// TestAllNodesByEveryWay reads all nodes of the lab, a master too, by the ways that
+// lead there from outside, and compares the facts but for when they were read:
+// modes, owners, kubeconfigs and the kubelets' configuration included.
+func TestAllNodesByEveryWay(t *testing.T) {
+	w := enter(t)
+	lab := labtest.RequireNodes(t)
+	facts := map[string]any{}
+	for _, way := range []string{"ssh", "exec", "debug"} {
+		file := filepath.Join(t.TempDir(), way)
+		if r := w.inLab(t, lab, "snapshot", "--nodes", "all", "--via", way, "-o", file); r.code != 0 {
+			t.Fatalf("%s: ended with %d: %s", way, r.code, r.said())
+		}
+		facts[way] = nodeFacts(t, file)
+		if nodes, ok := facts[way].(map[string]any)["nodes"].([]any); !ok || len(nodes) != len(lab.Nodes()) {
+			t.Fatalf("%s: %d nodes in the snapshot, want %d", way, len(nodes), len(lab.Nodes()))
+		}
+	}
+	for _, way := range []string{"exec", "debug"} {
+		if diff := cmp.Diff(facts["ssh"], facts[way]); diff != "" {
+			t.Errorf("facts (-ssh +%s):\n%s", way, diff)
+		}
+	}
+}
+
+// nodeFacts is what a snapshot file says of nodes, without the way and the clocks.
+func nodeFacts(t *testing.T, file string) map[string]any {
+	t.Helper()
+	packed, err := os.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = packed.Close() }() // read only
+	unpacked, err := gzip.NewReader(packed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var s map[string]any
+	if err := json.NewDecoder(unpacked).Decode(&s); err != nil {
+		t.Fatal(err)
+	}
+	nodes, _ := s["nodes"].([]any)
+	for _, n := range nodes {
+		node, ok := n.(map[string]any)
+		if !ok {
+			t.Fatalf("a node is %v", n)
+		}
+		delete(node, "via")
+		delete(node, "clock")
+	}
+	var places []any
+	bundles, _ := s["bundles"].([]any)
+	for _, b := range bundles {
+		if at, _ := b.(map[string]any)["at"].(string); strings.HasPrefix(at, "node/") {
+			places = append(places, at)
+		}
+	}
+	return map[string]any{"nodes": nodes, "places": places}
 }

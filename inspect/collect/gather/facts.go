@@ -70,6 +70,7 @@ func (r Result) node(name string) inspect.Node {
 		}
 	}
 	r.configured(&n.Kubelet)
+	r.overridden(&n.Kubelet)
 	for _, f := range r.Files {
 		file := inspect.NodeFile{
 			Path: f.Path, Mode: f.Meta.Mode, UID: f.Meta.Owner.UID, GID: f.Meta.Owner.GID, Label: f.Meta.Label,
@@ -212,4 +213,27 @@ func (r Result) configured(k *inspect.Kubelet) {
 	}
 	k.RotateCertificates, k.ServerTLSBootstrap = c.Rotate, c.Bootstrap
 	k.ClientCAFile, k.Anonymous, k.Authorization = c.Authentication.X509.File, c.Authentication.Anonymous.Enabled, c.Authorization.Mode
+}
+
+// overridden takes over what flags say: they go before the configuration.
+func (r Result) overridden(k *inspect.Kubelet) {
+	for _, f := range r.Node.Flags {
+		if !f.Shown {
+			continue
+		}
+		on, err := strconv.ParseBool(f.Value)
+		switch {
+		case f.Name == "client-ca-file":
+			k.ClientCAFile = f.Value
+		case f.Name == "authorization-mode":
+			k.Authorization = f.Value
+		case err != nil:
+		case f.Name == "rotate-certificates":
+			k.RotateCertificates = &on
+		case f.Name == "rotate-server-certificates":
+			k.ServerTLSBootstrap = &on
+		case f.Name == "anonymous-auth":
+			k.Anonymous = &on
+		}
+	}
 }
