@@ -128,7 +128,7 @@ func TestPodScript(t *testing.T) {
 		t.Run(strings.Join(shell, " "), func(t *testing.T) {
 			program, err := exec.LookPath(shell[0])
 			if err != nil {
-				t.Skip(err)
+				t.Skip(shell[0] + " is not installed")
 			}
 			for _, c := range []struct {
 				argv   []string

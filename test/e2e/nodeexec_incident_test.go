@@ -83,7 +83,7 @@ func onTheNode(t *testing.T, lab *labtest.Lab, node, test string) (string, error
 func TestIsOnTheNode(t *testing.T) {
 	node := os.Getenv(holdNode)
 	if node == "" {
-		t.Skip("runs only on a node, by another test")
+		t.Skip("run by another test: on a node")
 	}
 	nodetest.TestNode(t, func(t *testing.T) nodeexec.Node { return onto(t, nodeexec.Local{Node: node}, node) }, nodetest.Options{})
 }

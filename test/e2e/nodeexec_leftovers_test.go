@@ -32,7 +32,7 @@ const (
 func TestHoldsADebugPod(t *testing.T) {
 	node := os.Getenv(holdNode)
 	if node == "" {
-		t.Skip("runs only as a process of another test")
+		t.Skip("run by another test: as a process to be killed")
 	}
 	config, err := clientcmd.BuildConfigFromFlags("", os.Getenv(holdKubeconfig))
 	if err != nil {
