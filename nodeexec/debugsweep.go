@@ -11,9 +11,13 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// sweepAge is how old an empty namespace, or a pod beyond its deadline, has to be
-// before it is taken for left by a run of somebody else.
-const sweepAge = 2 * time.Minute
+// sweepAge is how long beyond its deadline a pod has to be before it is taken for
+// left by a run of somebody else, and emptyAge how old a namespace in which no pod
+// runs: somebody may be between two nodes, or answer a question.
+const (
+	sweepAge = 2 * time.Minute
+	emptyAge = 2 * time.Hour
+)
 
 // sweepAtOnce bounds how many pods are removed at the same time.
 const sweepAtOnce = 10
@@ -186,7 +190,7 @@ func (o owner) leftNamespace(api *podAPI, m objectMeta, pods []podObject) string
 	if o.dead(m) {
 		return "the process that made it is gone"
 	}
-	if api.age(m.CreationTimestamp) < sweepAge {
+	if api.age(m.CreationTimestamp) < emptyAge {
 		return ""
 	}
 	for i := range pods {

@@ -62,9 +62,10 @@ func TestLeftNamespaces(t *testing.T) {
 		left bool
 	}{
 		{"a new one", time.Second, nil, false},
-		{"an old one without pods", time.Hour, nil, true},
-		{"an old one where a pod runs", time.Hour, []podObject{ended, running}, false},
-		{"an old one whose pods have ended", time.Hour, []podObject{ended, ended}, true},
+		{"one between two pods", time.Hour, nil, false},
+		{"an old one without pods", 3 * time.Hour, nil, true},
+		{"an old one where a pod runs", 3 * time.Hour, []podObject{ended, running}, false},
+		{"an old one whose pods have ended", 3 * time.Hour, []podObject{ended, ended}, true},
 	} {
 		if why := me.leftNamespace(api, of(c.age), c.pods); (why != "") != c.left {
 			t.Errorf("%s: %q", c.name, why)

@@ -41,12 +41,12 @@ func (e *HostKeyError) Error() string {
 	case e.Cert != nil:
 		return fmt.Sprintf("host certificate of %s: %v; refused", e.Host, e.Cert)
 	case e.Unknown():
-		into := "known_hosts"
-		if e.file != "" {
-			into = e.file
+		into := "~/.ssh/known_hosts"
+		if e.file != "" && e.file != os.DevNull {
+			into = Quote(e.file)
 		}
-		return fmt.Sprintf("host key of %s is not known: it shows %s; %s; if that prints the same, accept the key, or add it to %s: %s",
-			e.Host, shown, check, into, Quote(knownhosts.Line(e.names, e.Key)))
+		return fmt.Sprintf("host key of %s is not known: it shows %s; %s; if that prints the same, answer yes on a terminal, or: printf '%%s\\n' %s >>%s",
+			e.Host, shown, check, Quote(knownhosts.Line(e.names, e.Key)), into)
 	}
 	var held, remove []string
 	for _, k := range e.Known {
