@@ -15,6 +15,12 @@ type InventoryNode struct {
 	Ready   string     `json:"ready,omitempty"` // "True", "False", "Unknown"
 	Kubelet string     `json:"kubelet,omitempty"`
 	Started *time.Time `json:"kubeletStarted,omitempty"`
+	// What the kubelet's flags and configuration say; absent: they do not.
+	RotateCertificates *bool  `json:"rotateCertificates,omitempty"`
+	ServerTLSBootstrap *bool  `json:"serverTLSBootstrap,omitempty"`
+	ClientCAFile       string `json:"clientCAFile,omitempty"`
+	Authorization      string `json:"authorization,omitempty"`
+	Anonymous          *bool  `json:"anonymous,omitempty"`
 	// Client and Serving are the kubelet's certificates in use.
 	Client  *pki.Fingerprint `json:"clientCertificate,omitempty"`
 	Serving *pki.Fingerprint `json:"servingCertificate,omitempty"`
@@ -43,7 +49,9 @@ func nodeEntries(f *Facts, fi Filter) []InventoryNode {
 		if !fi.place(onNode(n, ""), nil) {
 			continue
 		}
-		e := InventoryNode{Name: n.Name, Via: n.Via, Ready: n.Ready, Kubelet: n.Kubelet.Active, Files: len(n.Files)}
+		e := InventoryNode{Name: n.Name, Via: n.Via, Ready: n.Ready, Kubelet: n.Kubelet.Active, Files: len(n.Files),
+			RotateCertificates: n.Kubelet.RotateCertificates, ServerTLSBootstrap: n.Kubelet.ServerTLSBootstrap, ClientCAFile: n.Kubelet.ClientCAFile,
+			Authorization: n.Kubelet.Authorization, Anonymous: n.Kubelet.Anonymous}
 		if n.Kubelet.Active != "" {
 			e.Kubelet = cmp.Or(n.Kubelet.Sub, n.Kubelet.Active)
 		}

@@ -289,6 +289,13 @@ func TestAllNodesByEveryWay(t *testing.T) {
 		facts[way] = nodeFacts(t, file)
 		if nodes, ok := facts[way].(map[string]any)["nodes"].([]any); !ok || len(nodes) != len(lab.Nodes()) {
 			t.Fatalf("%s: %d nodes in the snapshot, want %d", way, len(nodes), len(lab.Nodes()))
+		} else {
+			for _, n := range nodes {
+				kubelet, _ := n.(map[string]any)["kubelet"].(map[string]any)
+				if kubelet["rotateCertificates"] != true || kubelet["clientCAFile"] != "/etc/kubernetes/kubelet-ca.crt" || kubelet["active"] != "active" {
+					t.Errorf("%s: the kubelet is %v", way, kubelet)
+				}
+			}
 		}
 	}
 	for _, way := range []string{"exec", "debug"} {

@@ -134,13 +134,39 @@ type document struct {
 	} `yaml:"users"`
 }
 
+// decode reads a redacted text. Keys that were overwritten are left out first: two
+// of the same length look alike, which YAML does not allow.
+func decode(text []byte, into any) error {
+	var root yaml.Node
+	if err := yaml.Unmarshal(text, &root); err != nil {
+		return err
+	}
+	prune(&root)
+	return root.Decode(into)
+}
+
+func prune(n *yaml.Node) {
+	if n.Kind == yaml.MappingNode {
+		var kept []*yaml.Node
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			if key := n.Content[i].Value; key == "" || strings.Trim(key, "x") != "" {
+				kept = append(kept, n.Content[i], n.Content[i+1])
+			}
+		}
+		n.Content = kept
+	}
+	for _, child := range n.Content {
+		prune(child)
+	}
+}
+
 // document reads a content as kubeconfig; false where it is none.
 func (c *Content) document() (document, bool) {
 	var d document
 	if c.Text == nil {
 		return d, false
 	}
-	if err := yaml.Unmarshal(c.Text, &d); err != nil {
+	if err := decode(c.Text, &d); err != nil {
 		if !strings.Contains(string(c.Text), "clusters") {
 			return d, false
 		}
@@ -208,7 +234,7 @@ func (r Result) configured(k *inspect.Kubelet) {
 			Mode string `yaml:"mode"`
 		} `yaml:"authorization"`
 	}
-	if err := yaml.Unmarshal(f.Content.Text, &c); err != nil {
+	if err := decode(f.Content.Text, &c); err != nil {
 		return // its certificates are found all the same; a value that is not told is not judged
 	}
 	k.RotateCertificates, k.ServerTLSBootstrap = c.Rotate, c.Bootstrap
