@@ -148,7 +148,8 @@ func (f *nodeFlags) toChoice(app App, scope collect.Scope) (nodeChoice, error) {
 		return c, err
 	}
 	c.debug = f.debug
-	return c, f.toWays(&c, app)
+	err := f.toWays(&c, app)
+	return c, err
 }
 
 func (f *nodeFlags) toNames(c *nodeChoice, scope collect.Scope) error {
@@ -168,8 +169,6 @@ func (f *nodeFlags) toNames(c *nodeChoice, scope collect.Scope) error {
 			return errors.New("--nodes none: nodes are what was asked for")
 		}
 		c.none = true
-	case scope.Namespace != "" && len(scope.Resources) == 0:
-		c.none = true // one namespace is what was asked for
 	case len(f.nodes) > 0 && scope.Namespace != "" || len(f.nodes) > 0 && c.none:
 		return errors.New("--nodes goes with everything or with the kind nodes, not with -n or another kind")
 	case len(f.nodes) == 1 && f.nodes[0] == allNodes:
