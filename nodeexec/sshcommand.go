@@ -183,7 +183,7 @@ func (c *sshCommand) greeting(nonce string) (noise []byte, err error) {
 
 // neverRan is the end of a session in which the command did not start.
 func (c *sshCommand) neverRan(noise []byte) error {
-	said := strings.TrimSpace(string(noise) + "\n" + string(c.err.Bytes()))
+	said := lastWords(string(noise) + "\n" + string(c.err.Bytes()))
 	var exit *ssh.ExitError
 	if c.exit == nil {
 		e := c.failed(0, errors.New("the server ended well without having run it; is there a forced command for this key?"))
@@ -204,6 +204,17 @@ func (c *sshCommand) neverRan(noise []byte) error {
 	e := c.failed(exit.ExitStatus(), fmt.Errorf("the login shell of %s did not run it", c.n.user))
 	e.Output = []byte(said)
 	return e
+}
+
+// lastWords is the end of what a login said. What its scripts print before that
+// is nobody's business: this ends up in reports and files.
+func lastWords(said string) string {
+	const most = 400
+	said = strings.TrimSpace(said)
+	if len(said) <= most {
+		return said
+	}
+	return "…" + strings.ToValidUTF8(said[len(said)-most:], "")
 }
 
 func (c *sshCommand) failed(code int, why error) *RunError {
