@@ -273,7 +273,7 @@ type reading struct {
 func TestReadANodeOfTheLab(t *testing.T) {
 	name := os.Getenv("CERTROT_BENCH_NODE")
 	if name == "" {
-		t.Skip("BenchmarkNodeBytes runs it")
+		t.Skip("run by another test: BenchmarkNodeBytes")
 	}
 	way := &nodeexec.SSH{Config: os.Getenv("CERTROT_BENCH_SSH")}
 	node, err := way.Dial(t.Context(), name)

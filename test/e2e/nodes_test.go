@@ -305,6 +305,17 @@ func TestAllNodesByEveryWay(t *testing.T) {
 	}
 }
 
+// Healthy nodes raise no alarm.
+func TestHealthyNodes(t *testing.T) {
+	w := enter(t)
+	lab := labtest.RequireNodes(t)
+	for _, way := range []string{"ssh", "exec"} {
+		if r := w.inLab(t, lab, "inspect", "nodes", "--via", way, "--min-severity", "info"); r.code != 0 || !strings.Contains(r.stdout, "Problems none") {
+			t.Errorf("by %s: ended with %d:\n%s", way, r.code, r.said())
+		}
+	}
+}
+
 // nodeFacts is what a snapshot file says of nodes, without the way and the clocks.
 func nodeFacts(t *testing.T, file string) map[string]any {
 	t.Helper()
