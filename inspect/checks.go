@@ -52,6 +52,20 @@ A kubeconfig that lacks the CA that signs what api-int shows is critical: the ku
 			Run: fileCurrent,
 		},
 		{
+			ID:    "api-trusted",
+			Title: "kubelets trust what the API server shows them",
+			Doc: `For each node from which a TLS handshake with the server in its kubeconfigs was made: does the CA in each of these files verify the chain that was shown, for that name, at the node's time? It is judged as the kubelet judges, never by names.
+Only commands that ask for it make handshakes (fix-api-int does); where none was made, nothing is said.`,
+			Run: apiTrusted,
+		},
+		{
+			ID:    "kubelet-loaded",
+			Title: "kubelets have read their kubeconfig since it was changed",
+			Doc: `A kubelet reads its kubeconfig when it starts, and never again: a file that was changed later is not what it believes. Compares the file's time with the start of the kubelet, on the node's own clock. A kubelet that had none writes it while it starts, so half a minute is allowed.
+Until it is restarted, such a kubelet trusts what the file said before.`,
+			Run: kubeletLoaded,
+		},
+		{
 			ID:    "kubelet-runs",
 			Title: "kubelets run",
 			Doc:   `kubelet.service as systemd on the node sees it. A kubelet that has no usable certificate, or does not trust the API server, ends and is started again and again ("auto-restart").`,

@@ -45,6 +45,28 @@ func (f *fixture) link(path, target string) *fixture {
 	return f
 }
 
+// shown makes this chain what api-int shows to worker-0.
+func (f *fixture) shown(chain ...pkitest.Pair) *fixture {
+	s := Served{Node: f.node().Name, Address: "api-int.example.com:6443", Name: "api-int.example.com"}
+	for _, p := range chain {
+		s.Chain = append(s.Chain, f.sc.Scan(p.CertPEM)[0].Content.Certs...)
+	}
+	f.snapshot.Served = append(f.snapshot.Served, s)
+	return f
+}
+
+// changed sets when a file of worker-0 was changed, and when its kubelet started.
+func (f *fixture) changed(file string, when, started time.Time) *fixture {
+	n := f.node()
+	n.Kubelet.Started = started
+	for i := range n.Files {
+		if n.Files[i].Path == file {
+			n.Files[i].Modified = when
+		}
+	}
+	return f
+}
+
 func (f *fixture) node() *Node {
 	if len(f.snapshot.Nodes) == 0 {
 		f.snapshot.Nodes = []Node{{Name: "worker-0", Via: "ssh", Kubelet: Kubelet{Active: "active", Sub: "running"}}}
@@ -75,6 +97,8 @@ func nodeCases() []verdictCase {
 	old := pkitest.NewCA("old-lb-signer", from(-1000), from(2000))
 	young := pkitest.NewCA("new-lb-signer", from(-9), from(3600))
 	leaf := young.Issue("api-int", from(-1), from(29), pkitest.DNS("api-int.example.com"))
+	other := young.Issue("other", from(-1), from(29), pkitest.DNS("other.example.com"))
+	twin := pkitest.NewCA("new-lb-signer", from(-9), from(3600), pkitest.KeyName("twin"))
 	earlier := old.Issue("api-int", from(-20), from(10), pkitest.DNS("api-int.example.com"))
 	fresh := pkitest.NewCA("fresh-signer", noon.Add(-time.Minute), from(3600))
 	kubelet := old.Issue("system:node:worker-0", from(-10), from(20))
@@ -108,6 +132,20 @@ func nodeCases() []verdictCase {
 		{"node-file-current", "client CAs behind", newFixture(v414).configMap(managedNS, "kube-apiserver-client-ca", "ca-bundle.crt", old.CertPEM, young.CertPEM).onNode(clientCA, 0o644, old.CertPEM), "warning", "kube-apiserver-client-ca", 1},
 		{"node-file-current", "serving certificate of a static pod behind", serving(newFixture(v414)).onNode(served, 0o600, earlier.CertPEM), "warning", "holds", 1},
 		{"node-file-current", "the object was not read", newFixture(v414).embedded(own, nil, old.CertPEM), "", "", 0},
+
+		{"api-trusted", "both CAs", newFixture(v414).embedded(own, nil, old.CertPEM, young.CertPEM).shown(leaf), "", "", 0},
+		{"api-trusted", "only the old one", newFixture(v414).embedded(bootstrap, nil, old.CertPEM).embedded(own, nil, old.CertPEM).shown(leaf), "critical", "unknown authority", 2},
+		{"api-trusted", "no handshake was made", newFixture(v414).embedded(own, nil, old.CertPEM), "", "", 0},
+		{"api-trusted", "a certificate for another name", newFixture(v414).embedded(own, nil, young.CertPEM).shown(other), "critical", "not api-int.example.com", 1},
+		{"api-trusted", "the name that the kubeconfig asks for", newFixture(v414).embedded(own, func(k *Kubeconfig) { k.Clusters[0].ServerName = "other.example.com" }, young.CertPEM).shown(other), "", "", 0},
+		{"api-trusted", "not yet valid by the node's clock", newFixture(v414).embedded(own, nil, young.CertPEM).shown(leaf).clock(-48 * time.Hour), "critical", "not yet valid", 1},
+		{"api-trusted", "nothing shown", newFixture(v414).embedded(own, nil, young.CertPEM).shown(), "critical", "no certificate was shown", 1},
+		{"api-trusted", "a CA that signs it, under the name of another", newFixture(v414).embedded(own, nil, twin.CertPEM).shown(leaf), "critical", "unknown authority", 1},
+
+		{"kubelet-loaded", "older than the kubelet", newFixture(v414).embedded(own, nil, old.CertPEM).changed(own, noon.Add(-time.Hour), noon.Add(-time.Minute)), "", "", 0},
+		{"kubelet-loaded", "written as it started", newFixture(v414).embedded(own, nil, old.CertPEM).changed(own, noon.Add(-time.Hour+3*time.Second), noon.Add(-time.Hour)), "", "", 0},
+		{"kubelet-loaded", "changed since", newFixture(v414).embedded(own, nil, old.CertPEM).changed(own, noon.Add(-time.Minute), noon.Add(-time.Hour)), "warning", "has not read", 1},
+		{"kubelet-loaded", "the bootstrap file is not what it runs with", newFixture(v414).embedded(bootstrap, nil, old.CertPEM).changed(bootstrap, noon.Add(-time.Minute), noon.Add(-time.Hour)), "", "", 0},
 
 		{"kubelet-runs", "runs", newFixture(v414).with(state("active", "running")), "", "", 0},
 		{"kubelet-runs", "not told", newFixture(v414).with(state("", "")), "", "", 0},

@@ -10,12 +10,15 @@ import (
 // Node is one machine of the cluster: what was read on it, beside the
 // certificates, which are Bundles whose location names it.
 type Node struct {
-	Name    string
-	Via     string // the way by which it was read: "ssh", "exec"; empty: only the API speaks of it
-	Ready   string // the Node object's condition: "True", "False", "Unknown"; empty: not known
-	Clock   Clock
-	Kubelet Kubelet
-	Files   []NodeFile // by path: links, and what holds certificates, keys or tokens
+	Name  string
+	Via   string // the way by which it was read: "ssh", "exec"; empty: only the API speaks of it
+	Ready string // the Node object's condition: "True", "False", "Unknown"; empty: not known
+	// Heartbeat is when the node last said that it is alive (its Lease's
+	// renewTime, by the node's clock); zero: not read, or never.
+	Heartbeat time.Time
+	Clock     Clock
+	Kubelet   Kubelet
+	Files     []NodeFile // by path: links, and what holds certificates, keys or tokens
 	// Kubeconfigs are those found on the node, by path.
 	Kubeconfigs []Kubeconfig
 }
@@ -71,6 +74,9 @@ type Kubeconfig struct {
 	Clusters []KubeconfigCluster
 	Users    int
 	Current  string // the cluster of the current context; empty: there is none
+	// Text is the file with keys, tokens and passwords overwritten by x, of the
+	// length of the file: offsets hold. nil: it was not asked for.
+	Text []byte
 }
 
 // KubeconfigCluster is one entry of a kubeconfig's clusters.
@@ -81,5 +87,8 @@ type KubeconfigCluster struct {
 	CAData   bool   // certificate-authority-data is there
 	Field    string // of certificate-authority-data, as in the Location of its Bundle
 	Insecure bool   // insecure-skip-tls-verify
-	Masked   bool   // certificate-authority-data did not leave the node: a gap says why
+	// ServerName is tls-server-name: what the server's certificate is to be for,
+	// where that is not the host in Server.
+	ServerName string
+	Masked     bool // certificate-authority-data did not leave the node: a gap says why
 }

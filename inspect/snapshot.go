@@ -18,6 +18,7 @@ type Snapshot struct {
 	Bundles  []Bundle
 	Requests []SigningRequest
 	Nodes    []Node // by name
+	Served   []Served
 	Reads    []Read
 	Gaps     []Gap
 }
@@ -83,6 +84,14 @@ type SigningRequest struct {
 	Bad       string // why spec.request could not be read; empty when it could
 }
 
+// Served is what a TLS server showed to somebody who connected from a node.
+type Served struct {
+	Node    string      // from where
+	Address string      // host:port, as it was dialled
+	Name    string      // the server name that was asked for
+	Chain   []*pki.Cert // as it was shown, the leaf first
+}
+
 // Read says what was read completely, or skipped for a reason that leaves
 // nothing open.
 type Read struct {
@@ -127,6 +136,7 @@ func Merge(parts ...Snapshot) Snapshot {
 		m.Bundles = append(m.Bundles, p.Bundles...)
 		m.Requests = append(m.Requests, p.Requests...)
 		m.Nodes = append(m.Nodes, p.Nodes...)
+		m.Served = append(m.Served, p.Served...)
 		m.Reads = append(m.Reads, p.Reads...)
 		m.Gaps = append(m.Gaps, p.Gaps...)
 	}
@@ -160,6 +170,9 @@ func (s *Snapshot) Sort() {
 	slices.SortStableFunc(s.Bundles, func(a, b Bundle) int { return pki.Compare(a.At, b.At) })
 	slices.SortStableFunc(s.Requests, func(a, b SigningRequest) int { return cmp.Compare(a.Object.Name, b.Object.Name) })
 	slices.SortStableFunc(s.Nodes, func(a, b Node) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortStableFunc(s.Served, func(a, b Served) int {
+		return cmp.Or(cmp.Compare(a.Node, b.Node), cmp.Compare(a.Address, b.Address))
+	})
 }
 
 // ID names the object, such as "Secret/ns/name".

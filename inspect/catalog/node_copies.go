@@ -32,7 +32,7 @@ func NodeCopies() []NodeCopy {
 			By: "the rendered MachineConfig of its pool", In: Range{Component: mco, To: Minor{4, 12}}, Evidence: Evidence{Verified, mcoRepo + "pkg/operator/sync.go @ release-4.12 1d4cfffaa"}},
 		{File: "/etc/kubernetes/kubelet-ca.crt", Of: clientCA, By: "machine-config-daemon", In: since(mco, Minor{4, 13}), Evidence: registry},
 	}
-	for _, file := range []string{"/etc/kubernetes/kubeconfig", "/var/lib/kubelet/kubeconfig"} {
+	for _, file := range KubeletKubeconfigs() {
 		rows = append(rows,
 			NodeCopy{File: file, Of: APIServerCA(), Embedded: true, By: "nobody: the node keeps the CA with which it was made", In: Range{Component: mco, To: Minor{4, 15}}, Evidence: kubeconfigs},
 			NodeCopy{File: file, Of: APIServerCA(), Embedded: true, By: "machine-config-daemon", In: since(mco, Minor{4, 16}), Evidence: kubeconfigs})
@@ -51,6 +51,15 @@ func NodeCopies() []NodeCopy {
 			NodeCopy{File: dir + p.folder + "/configmaps/*/ca-bundle.crt", Of: Ref{Kind: ConfigMap, Namespace: p.namespace, Name: "*"}, By: by, In: in, Evidence: synced})
 	}
 	return rows
+}
+
+// KubeletKubeconfigs are the kubeconfigs of OpenShift's kubelets, in the order in
+// which they are to be written: the one to join with, which does nothing as long
+// as the kubelet's client certificate is valid, then its own. They are in the
+// flags of its unit (machine-config-operator
+// templates/{master,worker}/01-*-kubelet/_base/units/kubelet.service.yaml).
+func KubeletKubeconfigs() []string {
+	return []string{"/etc/kubernetes/kubeconfig", "/var/lib/kubelet/kubeconfig"}
 }
 
 // APIServerCA are the CAs of everything that the API server serves, as OpenShift

@@ -26,8 +26,9 @@ import (
 // NodeObject is what the API says of a node.
 type NodeObject struct {
 	Name      string
-	Ready     string   // "True", "False", "Unknown"; empty: the API was not asked
-	Addresses []string // internal ones first
+	Ready     string    // "True", "False", "Unknown"; empty: the API was not asked
+	Addresses []string  // internal ones first
+	Heartbeat time.Time // see Cluster.Heartbeat; zero: not asked
 }
 
 // NodeObjects lists the nodes of the cluster.
@@ -69,6 +70,7 @@ func (c *Cluster) NodeObjects(ctx context.Context, selector labels.Selector) ([]
 // OnNode is a node to which there is a way.
 type OnNode interface {
 	gather.Runner
+	Dialer
 	Via() string // what users call the way
 	io.Closer
 }
@@ -89,8 +91,11 @@ type Nodes struct {
 	Parallel int           // nodes at the same time, at least 1
 	Timeout  time.Duration // for one node
 	Options  gather.Options
-	Scanner  *pki.Scanner
-	Observe  func(what string, n int)
+	// Served makes a TLS handshake from each node with every server that its
+	// kubelet's kubeconfigs name.
+	Served  bool
+	Scanner *pki.Scanner
+	Observe func(what string, n int)
 	// Asked: the user named nodes, so that one without a way is a gap. Otherwise
 	// it is said how to read it.
 	Asked bool
@@ -163,6 +168,13 @@ func (n Nodes) one(ctx context.Context, o NodeObject) (facts inspect.Snapshot, m
 	r, err := gather.Read(ctx, node, n.Scanner, n.Options)
 	received := clock()
 	via := node.Via()
+	var s inspect.Snapshot
+	if err == nil {
+		s = r.Snapshot(o.Name)
+		if n.Served {
+			s = inspect.Merge(s, served(ctx, node, &s.Nodes[0]))
+		}
+	}
 	if closed := node.Close(); err == nil && closed != nil {
 		// what was read stays true; what may be left there must be said
 		unread.Gaps = append(unread.Gaps, inspect.Gap{What: "node/" + o.Name, Reason: "clean up: " + closed.Error()})
@@ -171,9 +183,8 @@ func (n Nodes) one(ctx context.Context, o NodeObject) (facts inspect.Snapshot, m
 		unread.Gaps = append(unread.Gaps, n.gap(o, fmt.Errorf("via %s: %w", via, because(ctx, err))))
 		return unread, nil, nil
 	}
-	s := r.Snapshot(o.Name)
 	for i := range s.Nodes {
-		s.Nodes[i].Via, s.Nodes[i].Ready = via, o.Ready
+		s.Nodes[i].Via, s.Nodes[i].Ready, s.Nodes[i].Heartbeat = via, o.Ready, o.Heartbeat
 		s.Nodes[i].Clock.Sent, s.Nodes[i].Clock.Received = sent, received
 	}
 	s.Gaps = append(s.Gaps, unread.Gaps...)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -24,10 +25,17 @@ type folder struct {
 	root   string
 	run    func(ctx context.Context) ([]byte, error) // in place of the program; nil runs it
 	closed func() error
+	dial   func(ctx context.Context, network, addr string) (net.Conn, error)
 }
 
 func (f folder) Path(p string) string { return filepath.Join(f.root, p) }
 func (folder) Via() string            { return "ssh" }
+func (f folder) Dial(ctx context.Context, network, addr string) (net.Conn, error) {
+	if f.dial == nil {
+		return nil, errors.New("nobody listens")
+	}
+	return f.dial(ctx, network, addr)
+}
 func (f folder) Close() error {
 	if f.closed != nil {
 		return f.closed()

@@ -39,6 +39,7 @@ type snapshotFile struct {
 	Bundles      []fileBundle  `json:"bundles"`
 	Requests     []fileRequest `json:"requests,omitempty"`
 	Nodes        []fileNode    `json:"nodes,omitempty"`
+	Served       []fileServed  `json:"served,omitempty"`
 	Reads        []fileRead    `json:"reads"`
 	Gaps         []fileGap     `json:"gaps,omitempty"`
 }
@@ -102,6 +103,13 @@ type fileRequest struct {
 	Reason    string            `json:"reason,omitempty"`
 	Request   *pki.Request      `json:"request,omitempty"`
 	Bad       string            `json:"bad,omitempty"`
+}
+
+type fileServed struct {
+	Node    string `json:"node"`
+	Address string `json:"address"`
+	Name    string `json:"name"`
+	Chain   []int  `json:"chain"` // indices
 }
 
 type fileRead struct {
@@ -178,6 +186,8 @@ func (f *snapshotFile) decode(dec *json.Decoder) error {
 			f.Requests, err = readJSONItems[fileRequest](dec, maxElements)
 		case "nodes":
 			f.Nodes, err = readJSONItems[fileNode](dec, maxElements)
+		case "served":
+			f.Served, err = readJSONItems[fileServed](dec, maxElements)
 		case "reads":
 			f.Reads, err = readJSONItems[fileRead](dec, maxElements)
 		case "gaps":
@@ -217,6 +227,13 @@ func packSnapshot(s inspect.Snapshot) *snapshotFile {
 	}
 	for _, n := range s.Nodes {
 		f.Nodes = append(f.Nodes, packNode(n))
+	}
+	for _, served := range s.Served {
+		fs := fileServed{Node: served.Node, Address: served.Address, Name: served.Name}
+		for _, c := range served.Chain {
+			fs.Chain = append(fs.Chain, p.cert(c))
+		}
+		f.Served = append(f.Served, fs)
 	}
 	for _, r := range s.Reads {
 		f.Reads = append(f.Reads, fileRead(r))
@@ -326,6 +343,16 @@ func unpackSnapshot(f *snapshotFile) (inspect.Snapshot, error) {
 	}
 	for _, n := range f.Nodes {
 		s.Nodes = append(s.Nodes, n.unpack())
+	}
+	for i, served := range f.Served {
+		chain := inspect.Served{Node: served.Node, Address: served.Address, Name: served.Name}
+		for _, n := range served.Chain {
+			if n < 0 || n >= len(certs) {
+				return s, fmt.Errorf("snapshot: served chain %d refers to what is not in the file", i)
+			}
+			chain.Chain = append(chain.Chain, certs[n])
+		}
+		s.Served = append(s.Served, chain)
 	}
 	for _, r := range f.Reads {
 		s.Reads = append(s.Reads, inspect.Read(r))

@@ -14,6 +14,7 @@ type (
 		Name        string           `json:"name"`
 		Via         string           `json:"via,omitempty"`
 		Ready       string           `json:"ready,omitempty"`
+		Heartbeat   time.Time        `json:"heartbeat,omitzero"`
 		Clock       fileClock        `json:"clock,omitzero"`
 		Kubelet     fileKubelet      `json:"kubelet,omitzero"`
 		Files       []fileNodeFile   `json:"files,omitempty"`
@@ -57,6 +58,7 @@ type (
 		Clusters []fileKubeconfigCluster `json:"clusters,omitempty"`
 		Users    int                     `json:"users"`
 		Current  string                  `json:"current,omitempty"`
+		Text     string                  `json:"text,omitempty"` // redacted
 	}
 	fileKubeconfigCluster struct {
 		Name     string `json:"name"`
@@ -65,17 +67,19 @@ type (
 		CAData   bool   `json:"caData,omitempty"`
 		Field    string `json:"field,omitempty"`
 		Insecure bool   `json:"insecure,omitempty"`
-		Masked   bool   `json:"masked,omitempty"`
+		// tls-server-name
+		ServerName string `json:"serverName,omitempty"`
+		Masked     bool   `json:"masked,omitempty"`
 	}
 )
 
 func packNode(n inspect.Node) fileNode {
-	f := fileNode{Name: n.Name, Via: n.Via, Ready: n.Ready, Clock: fileClock(n.Clock), Kubelet: fileKubelet(n.Kubelet)}
+	f := fileNode{Name: n.Name, Via: n.Via, Ready: n.Ready, Heartbeat: n.Heartbeat, Clock: fileClock(n.Clock), Kubelet: fileKubelet(n.Kubelet)}
 	for _, file := range n.Files {
 		f.Files = append(f.Files, fileNodeFile(file))
 	}
 	for _, k := range n.Kubeconfigs {
-		fk := fileKubeconfig{Path: k.Path, Problem: k.Problem, Users: k.Users, Current: k.Current}
+		fk := fileKubeconfig{Path: k.Path, Problem: k.Problem, Users: k.Users, Current: k.Current, Text: string(k.Text)}
 		for _, c := range k.Clusters {
 			fk.Clusters = append(fk.Clusters, fileKubeconfigCluster(c))
 		}
@@ -85,12 +89,15 @@ func packNode(n inspect.Node) fileNode {
 }
 
 func (f fileNode) unpack() inspect.Node {
-	n := inspect.Node{Name: f.Name, Via: f.Via, Ready: f.Ready, Clock: inspect.Clock(f.Clock), Kubelet: inspect.Kubelet(f.Kubelet)}
+	n := inspect.Node{Name: f.Name, Via: f.Via, Ready: f.Ready, Heartbeat: f.Heartbeat, Clock: inspect.Clock(f.Clock), Kubelet: inspect.Kubelet(f.Kubelet)}
 	for _, file := range f.Files {
 		n.Files = append(n.Files, inspect.NodeFile(file))
 	}
 	for _, k := range f.Kubeconfigs {
 		nk := inspect.Kubeconfig{Path: k.Path, Problem: k.Problem, Users: k.Users, Current: k.Current}
+		if k.Text != "" {
+			nk.Text = []byte(k.Text)
+		}
 		for _, c := range k.Clusters {
 			nk.Clusters = append(nk.Clusters, inspect.KubeconfigCluster(c))
 		}

@@ -89,6 +89,9 @@ func (r Result) node(name string) inspect.Node {
 		doc, isConfig := f.Content.document()
 		if isConfig {
 			k, secret := doc.kubeconfig(f)
+			if r.Texts {
+				k.Text = f.Content.Text
+			}
 			n.Kubeconfigs = append(n.Kubeconfigs, k)
 			file.Secret = secret
 		}
@@ -121,6 +124,7 @@ type document struct {
 			File     string `yaml:"certificate-authority"`
 			Data     string `yaml:"certificate-authority-data"`
 			Insecure bool   `yaml:"insecure-skip-tls-verify"`
+			TLSName  string `yaml:"tls-server-name"`
 		} `yaml:"cluster"`
 	} `yaml:"clusters"`
 	Contexts []struct {
@@ -182,7 +186,7 @@ func (d document) kubeconfig(f File) (k inspect.Kubeconfig, secret bool) {
 	for i, c := range d.Clusters {
 		k.Clusters = append(k.Clusters, inspect.KubeconfigCluster{
 			Name: c.Name, Server: c.Cluster.Server, CAFile: c.Cluster.File, CAData: c.Cluster.Data != "",
-			Field: fmt.Sprintf("clusters[%d].cluster.certificate-authority-data", i), Insecure: c.Cluster.Insecure,
+			Field: fmt.Sprintf("clusters[%d].cluster.certificate-authority-data", i), Insecure: c.Cluster.Insecure, ServerName: c.Cluster.TLSName,
 			Masked: c.Cluster.Data != "" && strings.Trim(c.Cluster.Data, "x") == "",
 		})
 	}

@@ -45,6 +45,9 @@ type Options struct {
 	// TrustStores sends the system's trust stores too. They are large, the same
 	// everywhere, and otherwise only hashed.
 	TrustStores bool
+	// Texts keeps the redacted text of kubeconfigs in the facts: who wants to edit
+	// one needs it.
+	Texts bool
 	// Limits that are zero are those of DefaultLimits.
 	Limits Limits
 }

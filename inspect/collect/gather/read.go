@@ -48,6 +48,7 @@ func Read(ctx context.Context, node Runner, sc *pki.Scanner, o Options) (Result,
 	if parseErr != nil { // a broken connection explains half an answer
 		return Result{}, fmt.Errorf("gather program: %w", errors.Join(parseErr, err))
 	}
+	r.Texts = o.Texts
 	return r, nil
 }
 

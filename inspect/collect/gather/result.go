@@ -17,6 +17,8 @@ type Result struct {
 	// Aliases are the paths asked for that lead through a linked directory, and
 	// where they really are.
 	Aliases map[string]string
+	// Texts says that facts are to carry the redacted text of kubeconfigs.
+	Texts bool
 	// Gaps are what could not be read, without the node's name.
 	Gaps []inspect.Gap
 }

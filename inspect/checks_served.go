@@ -1,0 +1,156 @@
+package inspect
+
+import (
+	"fmt"
+	"net"
+	"net/url"
+	"time"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+)
+
+// Dialled returns the address, host:port, that a client with this server in its
+// kubeconfig connects to, and the name that it expects there.
+func (c KubeconfigCluster) Dialled() (address, name string, err error) {
+	u, err := url.Parse(c.Server)
+	if err != nil || u.Scheme != "https" || u.Hostname() == "" {
+		return "", "", fmt.Errorf("server %q is no https:// address", c.Server)
+	}
+	port := u.Port()
+	if port == "" {
+		port = "443"
+	}
+	name = c.ServerName
+	if name == "" {
+		name = u.Hostname()
+	}
+	return net.JoinHostPort(u.Hostname(), port), name, nil
+}
+
+// InUse returns the cluster of the current context.
+func (k Kubeconfig) InUse() (KubeconfigCluster, bool) {
+	for _, c := range k.Clusters {
+		if c.Name == k.Current && k.Current != "" {
+			return c, true
+		}
+	}
+	return KubeconfigCluster{}, false
+}
+
+// Trusted returns the certificates that a client with this kubeconfig on that
+// node trusts, as far as they were read: those in the file itself.
+func (s *Snapshot) Trusted(node string, k Kubeconfig) []*pki.Cert {
+	c, ok := k.InUse()
+	if !ok {
+		return nil
+	}
+	at := pki.Location{Kind: pki.KindFile, Node: node, Path: k.Path, Field: c.Field}
+	for i := range s.Bundles {
+		if s.Bundles[i].At == at {
+			return s.Bundles[i].Content.Certs
+		}
+	}
+	return nil
+}
+
+// Node returns the node of that name.
+func (s *Snapshot) Node(name string) (*Node, bool) {
+	for i := range s.Nodes {
+		if s.Nodes[i].Name == name {
+			return &s.Nodes[i], true
+		}
+	}
+	return nil, false
+}
+
+// ShownTo returns what was served at an address to somebody on a node.
+func (s *Snapshot) ShownTo(node, address string) (Served, bool) {
+	for _, v := range s.Served {
+		if v.Node == node && v.Address == address {
+			return v, true
+		}
+	}
+	return Served{}, false
+}
+
+// Time is what the node's clock shows when ours shows now: a node judges by its
+// own.
+func (n *Node) Time(now time.Time) time.Time {
+	least, most, ok := n.Clock.Ahead()
+	if !ok {
+		return now
+	}
+	return now.Add(least + (most-least)/2)
+}
+
+// apiTrusted holds each kubeconfig against what was served.
+func apiTrusted(f *Facts) []Finding {
+	found := map[string]*Finding{}
+	var order []string
+	for _, n := range f.read() {
+		for _, k := range n.Kubeconfigs {
+			c, ok := k.InUse()
+			if !ok || !c.CAData || c.Masked || c.Insecure {
+				continue // kubeconfig-sound speaks of these
+			}
+			address, server, err := c.Dialled()
+			if err != nil {
+				continue
+			}
+			served, ok := f.Snapshot.ShownTo(n.Name, address)
+			if !ok {
+				continue
+			}
+			err = pki.Verify(served.Chain, f.Snapshot.Trusted(n.Name, k), server, n.Time(f.Now))
+			if err == nil {
+				continue
+			}
+			message := fmt.Sprintf("the CA in it does not verify what is shown at %s: %s", address, err)
+			next := "certrot fix-api-int --nodes NAME shows what would mend it"
+			if len(served.Chain) > 0 {
+				message += fmt.Sprintf(" (%s, issued by %q)", name(served.Chain[0]), commonName(served.Chain[0].Issuer))
+			}
+			if found[message] == nil {
+				found[message] = &Finding{Severity: Critical, Message: message, Next: next}
+				order = append(order, message)
+			}
+			found[message].At = append(found[message].At, onNode(n, k.Path))
+		}
+	}
+	var out []Finding
+	for _, m := range order {
+		out = append(out, *found[m])
+	}
+	return out
+}
+
+// starting is how long a kubelet that starts may take to write the kubeconfig
+// that it then reads.
+const starting = 30 * time.Second
+
+// Stale returns the kubelet's own kubeconfig on a node if it was changed after
+// the kubelet read it; "" where it was not, or where one of the times is not
+// known.
+func (n *Node) Stale() string {
+	own := n.Kubelet.Kubeconfig
+	if own == "" {
+		own = "/var/lib/kubelet/kubeconfig"
+	}
+	file := n.file(own)
+	if file == nil || n.Kubelet.Started.IsZero() || !file.Modified.After(n.Kubelet.Started.Add(starting)) {
+		return ""
+	}
+	return own
+}
+
+func kubeletLoaded(f *Facts) []Finding {
+	var out []Finding
+	for _, n := range f.read() {
+		if own := n.Stale(); own != "" {
+			out = append(out, Finding{Severity: Warning, At: []pki.Location{onNode(n, own)},
+				Message: fmt.Sprintf("the kubelet on %s runs since %s and has not read %s, changed %s", n.Name, day(n.Kubelet.Started), own, day(n.file(own).Modified)),
+				Next:    "systemctl restart kubelet on the node, after a look at the file: pods keep running"})
+		}
+	}
+	return out
+}

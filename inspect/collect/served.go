@@ -1,0 +1,89 @@
+package collect
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"time"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+)
+
+// Dialer opens connections from somewhere else, such as a node's own network.
+type Dialer interface {
+	Dial(ctx context.Context, network, addr string) (net.Conn, error)
+}
+
+// handshakeTime bounds a handshake with one server.
+const handshakeTime = 15 * time.Second
+
+// Handshake returns the chain that a TLS server shows to somebody who asks for
+// that name, the leaf first. Nothing is sent but the handshake, and nothing is
+// verified: what the chain is worth is for checks to say.
+func Handshake(ctx context.Context, from Dialer, address, name string) ([]*pki.Cert, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, handshakeTime, fmt.Errorf("no handshake within %s", handshakeTime))
+	defer cancel()
+	conn, err := from.Dial(ctx, "tcp", address)
+	if err != nil {
+		return nil, because(ctx, err)
+	}
+	defer func() { _ = conn.Close() }() // all is read
+	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
+	defer stop()
+	var chain []*pki.Cert
+	client := tls.Client(conn, &tls.Config{
+		ServerName: name,
+		// The chain is what is asked for, whoever signed it. It is judged by checks, and
+		// no data is sent to whom it does not convince.
+		InsecureSkipVerify: true, //nolint:gosec // see above
+		VerifyPeerCertificate: func(raw [][]byte, _ [][]*x509.Certificate) error {
+			for _, der := range raw {
+				c, err := pki.ParseCert(der)
+				if err != nil {
+					return fmt.Errorf("certificate %d of the chain: %w", len(chain)+1, err)
+				}
+				chain = append(chain, c)
+			}
+			return nil
+		},
+	})
+	err = client.HandshakeContext(ctx)
+	if len(chain) > 0 {
+		// A server that wants a client certificate may end it here: it has shown its own.
+		return chain, nil
+	}
+	if err == nil {
+		err = errors.New("no certificate was shown")
+	}
+	return nil, because(ctx, err)
+}
+
+// served shakes hands, from a node, with the servers in its kubelet's kubeconfigs.
+func served(ctx context.Context, from Dialer, n *inspect.Node) inspect.Snapshot {
+	var s inspect.Snapshot
+	var asked []string
+	for _, k := range n.Kubeconfigs {
+		c, ok := k.InUse()
+		if !ok || !slices.Contains(catalog.KubeletKubeconfigs(), k.Path) {
+			continue
+		}
+		address, name, err := c.Dialled()
+		if err != nil || slices.Contains(asked, address+" "+name) {
+			continue
+		}
+		asked = append(asked, address+" "+name)
+		chain, err := Handshake(ctx, from, address, name)
+		if err != nil {
+			s.Gaps = append(s.Gaps, inspect.Gap{What: "node/" + n.Name, Where: address, Reason: "TLS handshake from the node: " + err.Error(), Next: "is the API server up? On the node: curl -kv https://" + address + "/readyz"})
+			continue
+		}
+		s.Served = append(s.Served, inspect.Served{Node: n.Name, Address: address, Name: name, Chain: chain})
+	}
+	return s
+}

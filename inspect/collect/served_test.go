@@ -1,0 +1,140 @@
+package collect
+
+import (
+	"context"
+	"crypto/tls"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
+)
+
+// apiServer shows a chain of this CA to those who ask for api-int.example.com.
+func apiServer(t *testing.T, ca *pkitest.Authority, clients tls.ClientAuthType) (dial func(context.Context, string, string) (net.Conn, error), leaf pki.Fingerprint) {
+	t.Helper()
+	p := ca.Issue("api-int", time.Now().Add(-time.Hour), time.Now().Add(time.Hour), pkitest.DNS("api-int.example.com"))
+	pair, err := tls.X509KeyPair(pkitest.Bundle(p.CertPEM, ca.CertPEM), p.KeyPEM)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewUnstartedServer(http.NotFoundHandler())
+	server.Config.ErrorLog = log.New(io.Discard, "", 0) // of handshakes that clients end
+	server.TLS = &tls.Config{ClientAuth: clients, GetCertificate: func(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
+		if hello.ServerName != "api-int.example.com" {
+			t.Errorf("somebody asked for %q", hello.ServerName)
+		}
+		return &pair, nil
+	}}
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	return func(ctx context.Context, network, addr string) (net.Conn, error) {
+		if addr != "api-int.example.com:6443" {
+			t.Errorf("somebody dialled %s", addr)
+		}
+		return new(net.Dialer).DialContext(ctx, network, server.Listener.Addr().String())
+	}, pki.FingerprintOf(p.Cert.Raw)
+}
+
+func TestNodesTellWhatIsServed(t *testing.T) {
+	t.Parallel()
+	ca := pkitest.NewCA("ca", time.Now().Add(-time.Hour), time.Now().Add(time.Hour))
+	root := nodeRoot(t, ca)
+	kubeconfig := "clusters:\n- cluster:\n    server: https://api-int.example.com:6443\n  name: local\ncontexts:\n- context:\n    cluster: local\n    user: kubelet\n  name: kubelet\ncurrent-context: kubelet\nusers:\n- name: kubelet\n  user:\n    token: sesame\n"
+	if err := os.WriteFile(root+"/etc/kubernetes/kubeconfig", []byte(kubeconfig), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, clients := range map[string]tls.ClientAuthType{"whoever comes": tls.NoClientCert, "only who has a certificate": tls.RequireAnyClientCert} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dial, leaf := apiServer(t, ca, clients)
+			nodes := testNodes(func(context.Context, string) (OnNode, error) { return folder{root: root, dial: dial}, nil }, "worker-0")
+			nodes.Served, nodes.Options.Texts = true, true
+			s := nodes.Collect(t.Context())
+			if len(gapsOf(s)) > 0 || len(s.Served) != 1 || len(s.Served[0].Chain) != 2 {
+				t.Fatalf("served %+v, gaps %+v", s.Served, s.Gaps)
+			}
+			if got := s.Served[0]; got.Chain[0].Fingerprint != leaf || got.Node != "worker-0" || got.Address != "api-int.example.com:6443" {
+				t.Errorf("served %+v", got)
+			}
+			text := string(s.Nodes[0].Kubeconfigs[0].Text)
+			if len(text) != len(kubeconfig) || strings.Contains(text, "sesame") || !strings.Contains(text, "token: xxxxxx\n") {
+				t.Errorf("text:\n%s", text)
+			}
+		})
+	}
+	t.Run("nobody listens", func(t *testing.T) {
+		t.Parallel()
+		nodes := testNodes(func(context.Context, string) (OnNode, error) { return folder{root: root}, nil }, "worker-0")
+		nodes.Served = true
+		s := nodes.Collect(t.Context())
+		if len(s.Served) > 0 || len(gapsOf(s)) != 1 || !strings.Contains(gapsOf(s)[0].Reason, "handshake") || len(s.Nodes[0].Kubeconfigs) != 1 {
+			t.Errorf("served %+v, gaps %+v", s.Served, s.Gaps)
+		}
+		if s.Nodes[0].Kubeconfigs[0].Text != nil {
+			t.Error("a text that nobody asked for")
+		}
+	})
+}
+
+// gapsOf leaves out that there is no systemd where tests run.
+func gapsOf(s inspect.Snapshot) []inspect.Gap {
+	return slices.DeleteFunc(slices.Clone(s.Gaps), func(g inspect.Gap) bool { return strings.HasPrefix(g.Reason, "units of services") })
+}
+
+// TestHandshakeEnds meets a server that says nothing.
+func TestHandshakeEnds(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	mute := folder{dial: func(context.Context, string, string) (net.Conn, error) {
+		ours, theirs := net.Pipe()
+		t.Cleanup(func() { _ = theirs.Close() })
+		return ours, nil
+	}}
+	if chain, err := Handshake(ctx, mute, "a:1", "a"); err == nil || len(chain) > 0 {
+		t.Errorf("chain %v, %v", chain, err)
+	}
+}
+
+// TestSnapshotKeepsServed goes through the file.
+func TestSnapshotKeepsServed(t *testing.T) {
+	t.Parallel()
+	ca := pkitest.NewCA("ca", time.Now().Add(-time.Hour), time.Now().Add(time.Hour))
+	c, err := pki.ParseCert(ca.Cert.Raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := inspect.Snapshot{
+		Served: []inspect.Served{{Node: "n", Address: "a:1", Name: "a", Chain: []*pki.Cert{c}}},
+		Nodes:  []inspect.Node{{Name: "n", Heartbeat: time.Unix(1, 0).UTC(), Kubeconfigs: []inspect.Kubeconfig{{Path: "/k", Text: []byte("token: xxx"), Clusters: []inspect.KubeconfigCluster{{ServerName: "b"}}}}}},
+	}
+	var file strings.Builder
+	if err := WriteSnapshot(&file, s); err != nil {
+		t.Fatal(err)
+	}
+	path := t.TempDir() + "/s"
+	if err := os.WriteFile(path, []byte(file.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	back, err := File{Path: path, Scanner: pki.NewScanner()}.Read()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(back.Served) != 1 || back.Served[0].Chain[0].Fingerprint != c.Fingerprint || back.Served[0].Name != "a" {
+		t.Errorf("served %+v", back.Served)
+	}
+	n := back.Nodes[0]
+	if !n.Heartbeat.Equal(time.Unix(1, 0)) || string(n.Kubeconfigs[0].Text) != "token: xxx" || n.Kubeconfigs[0].Clusters[0].ServerName != "b" {
+		t.Errorf("node %+v", n)
+	}
+}

@@ -1,0 +1,40 @@
+package pki
+
+import (
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Verify says whether somebody who trusts these roots accepts this chain, the
+// leaf first, from a server of that name at that time. It is the judgement of
+// crypto/x509, which kubelets, and most of Kubernetes, use. roots and chain are
+// only read.
+func Verify(chain, roots []*Cert, name string, now time.Time) error {
+	if len(chain) == 0 {
+		return errors.New("no certificate was shown")
+	}
+	opts := x509.VerifyOptions{Roots: x509.NewCertPool(), Intermediates: x509.NewCertPool(), DNSName: name, CurrentTime: now}
+	for _, c := range roots {
+		parsed, err := c.X509()
+		if err != nil {
+			return fmt.Errorf("trusted certificate %s: %w", c.Fingerprint.Short(), err)
+		}
+		opts.Roots.AddCert(parsed)
+	}
+	var leaf *x509.Certificate
+	for i, c := range chain {
+		parsed, err := c.X509()
+		if err != nil {
+			return fmt.Errorf("certificate %d of the chain: %w", i+1, err)
+		}
+		if i == 0 {
+			leaf = parsed
+			continue
+		}
+		opts.Intermediates.AddCert(parsed)
+	}
+	_, err := leaf.Verify(opts)
+	return err
+}
