@@ -16,18 +16,15 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/test/lab/internal/supervisor"
 )
 
-// insideCommand is how reboot, cut and heal call themselves inside the lab, where
-// machines and their interfaces are to be seen.
+// insideCommand is how commands call themselves inside the lab, where machines, their
+// interfaces and their files are to be seen.
 const insideCommand = "inside"
 
-// disturb runs reboot, cut or heal.
+// disturb runs reboot or cut, or heal of what they did.
 func disturb(dir labdir.Dir, args []string) error {
-	state, found, err := dir.State()
+	state, err := running(dir)
 	if err != nil {
 		return err
-	}
-	if !found || !dir.Alive(state.Supervisor) {
-		return fmt.Errorf("the lab in %s is not up: run `make lab-up`", dir)
 	}
 	if state.Nodes == "" {
 		return fmt.Errorf("the lab in %s has no nodes: `make lab-down lab-up`, without LAB_NODES, brings it up with them", dir)
@@ -35,6 +32,23 @@ func disturb(dir labdir.Dir, args []string) error {
 	if _, err := disturbed(dir, args); err != nil {
 		return err
 	}
+	return goInside(dir, state, args...)
+}
+
+// running is the state of a lab that is up.
+func running(dir labdir.Dir) (labdir.State, error) {
+	state, found, err := dir.State()
+	if err != nil {
+		return state, err
+	}
+	if !found || !dir.Alive(state.Supervisor) {
+		return state, fmt.Errorf("the lab in %s is not up: run `make lab-up`", dir)
+	}
+	return state, nil
+}
+
+// goInside runs this program inside the lab, in the copy that the lab has of it.
+func goInside(dir labdir.Dir, state labdir.State, args ...string) error {
 	argv := append([]string{"--target", strconv.Itoa(state.Supervisor.PID), "--mount", "--net", "--pid", "--",
 		dir.Bin("lab"), insideCommand}, args...)
 	c := exec.Command("nsenter", argv...)
@@ -67,8 +81,11 @@ func disturbed(dir labdir.Dir, args []string) ([]node.Node, error) {
 	return plan.Nodes[i : i+1], nil
 }
 
-// inside is the other side of disturb.
+// inside is the other side of goInside.
 func inside(dir labdir.Dir, args []string) error {
+	if args[0] == rolloutCommand || args[0] == rollbackCommand {
+		return masters(dir, args[0], args[1:])
+	}
 	nodes, err := disturbed(dir, args)
 	if err != nil {
 		return err
@@ -82,6 +99,30 @@ func inside(dir labdir.Dir, args []string) error {
 			errs = append(errs, link(n, "down"))
 		case "heal":
 			errs = append(errs, link(n, "up"), supervisor.Wake(dir, n.Name))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// masters brings certificates of these names to all masters, or undoes that.
+func masters(dir labdir.Dir, verb string, names []string) error {
+	plan, err := node.ReadPlan(dir.Plan())
+	if err != nil {
+		return err
+	}
+	do := node.Rollout
+	if verb == rollbackCommand {
+		do = node.Rollback
+	}
+	var errs []error
+	for _, n := range plan.Nodes {
+		if !n.Master {
+			continue
+		}
+		// By way of the mounted tree, as ssh would; and it is there when the machine
+		// is off.
+		if err := do(dir.Node(n.Name, "root"), dir.PKI(), names); err != nil {
+			errs = append(errs, fmt.Errorf("node %s: %w", n.Name, err))
 		}
 	}
 	return errors.Join(errs...)

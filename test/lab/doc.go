@@ -8,6 +8,7 @@
 //	go run ./test/lab up|down|status
 //	go run ./test/lab run CMD…
 //	go run ./test/lab reboot|cut NODE
+//	go run ./test/lab incident [signer|leaf|reconnect [NODE…]]
 //	go run ./test/lab heal
 //
 // This package decides what happens in which order and talks to the user. What

@@ -16,15 +16,22 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/test/lab/internal/supervisor"
 )
 
-const usage = `usage: go run ./test/lab up | down | status | run CMD… | reboot NODE | cut NODE | heal
+const usage = `usage: go run ./test/lab up | down | status | run CMD… | reboot NODE | cut NODE |
+                          incident [STAGE [NODE…]] | heal
 
-  up      bring the lab up; nothing to do if it is up
-  down    end it and delete all of it
-  status  say whether it is up; exit code 1 if it isn't
-  run     run a command inside it (the same as .lab/run CMD…)
-  reboot  reboot a node, or switch it on
-  cut     cut a node off the network
-  heal    undo that for all nodes, and switch on those that are off
+  up        bring the lab up; nothing to do if it is up
+  down      end it and delete all of it
+  status    say whether it is up; exit code 1 if it isn't
+  run       run a command inside it (the same as .lab/run CMD…)
+  reboot    reboot a node, or switch it on
+  cut       cut a node off the network
+  incident  rotate the CA of api-int, as far as a stage, each after those before it:
+            signer     there is a new CA, and it is in all bundles of the cluster
+            leaf       api-int serves a certificate of it
+            reconnect  kubelets, of all nodes or of those named, have to connect
+                       again; they trust the old CA alone, so that nodes become
+                       NotReady (when no stage is given, it is this one)
+  heal      undo all of that, and switch on nodes that are off
 
 LAB_DIR      the lab's folder (.lab in the checkout)
 LAB_VERSION  the OpenShift version that the lab claims to be (` + defaultVersion + `)
@@ -84,8 +91,12 @@ func dispatch(ctx context.Context, args []string) (int, error) {
 		return status(ctx, dir)
 	case "run":
 		return exitCode(run(dir, args[1:]))
-	case "reboot", "cut", "heal":
+	case "reboot", "cut":
 		return exitCode(disturb(dir, args))
+	case "incident":
+		return exitCode(incident(ctx, dir, args[1:]))
+	case "heal":
+		return exitCode(heal(ctx, dir, args))
 	}
 	fmt.Fprint(os.Stderr, usage)
 	return 2, fmt.Errorf("no such command: %q", args[0])

@@ -38,6 +38,13 @@ func status(ctx context.Context, dir labdir.Dir) (int, error) {
 		nodes += ": " + state.NoNodes
 	}
 	fmt.Println("  nodes      ", nodes)
+	incident, on, err := dir.Incident()
+	if err != nil {
+		return 2, err
+	}
+	if on {
+		fmt.Println("  incident   ", describe(incident))
+	}
 	return 0, nil
 }
 

@@ -187,15 +187,11 @@ func furnish(dir labdir.Dir, set binaries.Set) error {
 	if err := pki.Mint(dir.PKI(), time.Now()); err != nil {
 		return err
 	}
-	internal, external := "https://"+pki.InternalHost+":6443", "https://"+pki.ExternalHost+":6443"
-	for _, k := range []struct{ path, server, user string }{
-		{dir.InnerKubeconfig(), external, pki.Admin},
-		{dir.ComponentKubeconfig("controller-manager"), internal, "kube-controller-manager-client-cert-key"},
-		{dir.ComponentKubeconfig("scheduler"), internal, "kube-scheduler-client-cert-key"},
-	} {
-		if err := pki.WriteKubeconfig(k.path, dir.PKI(), k.server, k.user); err != nil {
-			return err
-		}
+	if err := pki.WriteKubeconfig(dir.InnerKubeconfig(), dir.PKI(), "https://"+pki.ExternalHost+":6443", pki.Admin); err != nil {
+		return err
+	}
+	if err := componentKubeconfigs(dir); err != nil {
+		return err
 	}
 	for _, name := range binaries.Names() {
 		if err := os.Symlink(set.Bin(name), dir.Bin(name)); err != nil {
@@ -208,6 +204,17 @@ func furnish(dir labdir.Dir, set binaries.Set) error {
 		return fmt.Errorf("copy the lab's program: %w", err)
 	}
 	return writeRunScript(dir)
+}
+
+// componentKubeconfigs are of those that dial api-int as nodes do.
+func componentKubeconfigs(dir labdir.Dir) error {
+	for _, name := range []string{"controller-manager", "scheduler"} {
+		err := pki.WriteKubeconfig(dir.ComponentKubeconfig(name), dir.PKI(), "https://"+pki.InternalHost+":6443", "kube-"+name+"-client-cert-key")
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func copySelf(to string) error {

@@ -6,7 +6,6 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/kubectl-certrot/kubectl-certrot/test/lab/internal/labdir"
 	"github.com/kubectl-certrot/kubectl-certrot/test/lab/internal/node"
@@ -110,7 +109,8 @@ func (l *Lab) Cut(t testing.TB, node string) {
 	l.disturb(t, "cut", node)
 }
 
-// Heal plugs in all nodes that were cut off and switches on those that are off.
+// Heal plugs in all nodes that were cut off and switches on those that are off. If
+// there is an incident, it undoes that too, and waits until all nodes are Ready.
 func (l *Lab) Heal(t testing.TB) {
 	t.Helper()
 	l.disturb(t, "heal")
@@ -118,7 +118,7 @@ func (l *Lab) Heal(t testing.TB) {
 
 func (l *Lab) disturb(t testing.TB, verb ...string) {
 	t.Helper()
-	if out, err := l.tool(time.Minute, verb...); err != nil {
+	if out, err := l.tool(incidentLimit, verb...); err != nil {
 		t.Errorf("%s: %v\n%s", strings.Join(verb, " "), err, out)
 	}
 }

@@ -78,20 +78,58 @@ func aggregates() []place {
 	}
 }
 
-// bundleFiles are the lab's files of ConfigMaps that are named otherwise.
-func bundleFiles() map[string]string {
-	return map[string]string{
-		"kube-apiserver-aggregator-client-ca": "aggregator-client-ca",
-		"kube-apiserver-client-ca":            "client-ca",
-		"etcd-serving-ca":                     "etcd-ca-bundle",
+// bundleName is the lab's name of the bundle that a ConfigMap holds.
+func bundleName(configMap string) string {
+	switch configMap {
+	case "kube-apiserver-aggregator-client-ca":
+		return "aggregator-client-ca"
+	case "kube-apiserver-client-ca":
+		return "client-ca"
+	case "etcd-serving-ca":
+		return "etcd-ca-bundle"
 	}
+	return configMap
 }
 
 // certificates are all Secrets and ConfigMaps.
 func certificates(pkiDir string) ([]object, error) {
+	return holding(pkiDir, func(string) bool { return true })
+}
+
+// Object is a Secret or ConfigMap and its path in the API.
+type Object struct {
+	Path string
+	Body map[string]any
+}
+
+// Holders are the Secrets and ConfigMaps that hold the key pairs and bundles of
+// these names, with what is in the files of pkiDir.
+func Holders(pkiDir string, names []string) ([]Object, error) {
+	found, err := holding(pkiDir, func(name string) bool { return slices.Contains(names, name) })
+	var all []Object
+	for _, o := range found {
+		kind := "secrets"
+		if o["kind"] == "ConfigMap" {
+			kind = "configmaps"
+		}
+		metadata, ok := o["metadata"].(object)
+		if !ok {
+			return nil, fmt.Errorf("make a %s: it has no metadata", o["kind"])
+		}
+		all = append(all, Object{fmt.Sprintf("/api/v1/namespaces/%s/%s/%s", metadata["namespace"], kind, metadata["name"]), o})
+	}
+	return all, err
+}
+
+// holding are the Secrets and ConfigMaps of those key pairs and bundles that are
+// wanted.
+func holding(pkiDir string, wanted func(name string) bool) ([]object, error) {
 	var all []object
 	for _, p := range secrets() {
 		for _, name := range p.names {
+			if !wanted(name) {
+				continue
+			}
 			o, err := secret(pkiDir, p.namespace, name)
 			if err != nil {
 				return nil, fmt.Errorf("make Secret %s/%s: %w", p.namespace, name, err)
@@ -101,6 +139,9 @@ func certificates(pkiDir string) ([]object, error) {
 	}
 	for _, p := range append(bundles(), aggregates()...) {
 		for _, name := range p.names {
+			if !wanted(bundleName(name)) {
+				continue
+			}
 			o, err := configMap(pkiDir, p.namespace, name)
 			if err != nil {
 				return nil, fmt.Errorf("make ConfigMap %s/%s: %w", p.namespace, name, err)
@@ -163,11 +204,7 @@ func managedType(cert *x509.Certificate) string {
 }
 
 func configMap(pkiDir, namespace, name string) (object, error) {
-	file := name
-	if f, ok := bundleFiles()[name]; ok {
-		file = f
-	}
-	text, err := os.ReadFile(pki.BundleFile(pkiDir, file))
+	text, err := os.ReadFile(pki.BundleFile(pkiDir, bundleName(name)))
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,6 @@
 // Package kubeapi talks to the lab's API server with the standard library alone:
-// is it ready, is this object there, change that field. Objects in numbers are
-// written by kubectl, not by this.
+// is it ready, is this object there, change that field, put that object back.
+// Objects in numbers are written by kubectl, not by this.
 package kubeapi
 
 import (
@@ -9,10 +9,12 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"os"
+	stdpath "path"
 	"time"
 
 	"github.com/kubectl-certrot/kubectl-certrot/test/lab/internal/pki"
@@ -63,7 +65,7 @@ func New(pkiDir, hostPort string) (*Client, error) {
 	}, nil
 }
 
-// Get reads a path such as /readyz. Any answer but 200 is a StatusError.
+// Get reads a path such as /readyz. Any answer but success is a StatusError.
 func (c *Client) Get(ctx context.Context, path string) ([]byte, error) {
 	return c.do(ctx, http.MethodGet, path, nil)
 }
@@ -75,6 +77,22 @@ func (c *Client) Patch(ctx context.Context, path string, patch any) error {
 		return fmt.Errorf("change %s: %w", path, err)
 	}
 	_, err = c.do(ctx, http.MethodPatch, path, text)
+	return err
+}
+
+// Put replaces an object by another, whoever wrote it last, and makes it if it is
+// gone. It is for kinds that need no resourceVersion for that: Secrets and
+// ConfigMaps.
+func (c *Client) Put(ctx context.Context, path string, object any) error {
+	text, err := json.Marshal(object)
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	_, err = c.do(ctx, http.MethodPut, path, text)
+	var status *StatusError
+	if errors.As(err, &status) && status.Code == http.StatusNotFound {
+		_, err = c.do(ctx, http.MethodPost, stdpath.Dir(path), text)
+	}
 	return err
 }
 
@@ -122,14 +140,17 @@ func (c *Client) send(ctx context.Context, method, path string, body []byte) (*h
 	if err != nil {
 		return nil, err
 	}
-	if method == http.MethodPatch {
+	switch method {
+	case http.MethodPatch:
 		req.Header.Set("Content-Type", "application/merge-patch+json")
+	case http.MethodPut, http.MethodPost:
+		req.Header.Set("Content-Type", "application/json")
 	}
 	resp, err := c.http.Do(req)
 	if err != nil {
 		return nil, err
 	}
-	if resp.StatusCode != http.StatusOK {
+	if resp.StatusCode != http.StatusOK && resp.StatusCode != http.StatusCreated {
 		text, _ := io.ReadAll(io.LimitReader(resp.Body, 200))
 		_ = resp.Body.Close()
 		return nil, &StatusError{resp.StatusCode, fmt.Sprintf("%s %s%s: %s: %s", method, c.base, path, resp.Status, text)}

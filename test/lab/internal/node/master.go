@@ -5,19 +5,35 @@ import (
 	"fmt"
 	"os"
 	"path"
+	"slices"
+	"strings"
 
 	"github.com/kubectl-certrot/kubectl-certrot/test/lab/internal/pki"
 )
 
-const staticPods = "/etc/kubernetes/static-pod-resources"
+const (
+	staticPods = "/etc/kubernetes/static-pod-resources"
+	serverCA   = "kube-apiserver-server-ca" // whom administrators trust as the API server
+)
 
 // resources are the Secrets and ConfigMaps that OpenShift's operators copy to one
 // folder of a master. Those in a folder called -certs follow every change, those
-// in one called -pod-<revision> stay as they are.
+// in one called -pod-<revision> stay as they are: a change comes in a folder of
+// the next revision.
 type resources struct {
-	folder     string
+	folder     string // without the revision
 	secrets    []string
 	configMaps []string
+}
+
+func (r resources) revisioned() bool { return strings.HasSuffix(r.folder, "-pod") }
+
+// at is the folder as it is called in a revision.
+func (r resources) at(revision int) string {
+	if r.revisioned() {
+		return path.Join(staticPods, fmt.Sprintf("%s-%d", r.folder, revision))
+	}
+	return path.Join(staticPods, r.folder)
 }
 
 func masterResources() []resources {
@@ -32,16 +48,16 @@ func masterResources() []resources {
 			[]string{"aggregator-client-ca", "client-ca"},
 		},
 		{
-			"kube-apiserver-pod-1",
+			"kube-apiserver-pod",
 			[]string{"etcd-client", "localhost-recovery-serving-certkey"},
-			[]string{"etcd-serving-ca", "kube-apiserver-server-ca", "kubelet-serving-ca"},
+			[]string{"etcd-serving-ca", serverCA, "kubelet-serving-ca"},
 		},
 		{
 			"kube-controller-manager-certs",
 			[]string{"kube-controller-manager-client-cert-key", "csr-signer"},
 			[]string{"aggregator-client-ca", "client-ca"},
 		},
-		{"kube-controller-manager-pod-1", nil, []string{"serviceaccount-ca"}},
+		{"kube-controller-manager-pod", nil, []string{"serviceaccount-ca"}},
 		{"kube-scheduler-certs", []string{"kube-scheduler-client-cert-key"}, nil},
 	}
 }
@@ -50,18 +66,7 @@ func masterResources() []resources {
 // lab's real certificates; no static pod reads them here.
 func staticPodResources(t *tree, pkiDir string) {
 	for _, r := range masterResources() {
-		for _, name := range r.secrets {
-			folder := path.Join(staticPods, r.folder, "secrets", name)
-			t.copy(path.Join(folder, "tls.crt"), pki.CertFile(pkiDir, name), 0o600)
-			t.copy(path.Join(folder, "tls.key"), pki.KeyFile(pkiDir, name), 0o600)
-		}
-		for _, name := range r.configMaps {
-			file := name
-			if name == "etcd-serving-ca" {
-				file = "etcd-ca-bundle"
-			}
-			t.copy(path.Join(staticPods, r.folder, "configmaps", name, "ca-bundle.crt"), pki.BundleFile(pkiDir, file), 0o644)
-		}
+		r.write(t, 1, pkiDir, nil)
 	}
 	etcd := path.Join(staticPods, "etcd-certs")
 	for _, kind := range []string{"etcd-serving", "etcd-peer"} {
@@ -73,12 +78,72 @@ func staticPodResources(t *tree, pkiDir string) {
 	nodeKubeconfigs(t, pkiDir)
 }
 
+// write writes the resources of these names; no names are all of them.
+func (r resources) write(t *tree, revision int, pkiDir string, names []string) {
+	wanted := func(name string) bool { return len(names) == 0 || slices.Contains(names, name) }
+	for _, name := range r.secrets {
+		if wanted(name) {
+			folder := path.Join(r.at(revision), "secrets", name)
+			t.copy(path.Join(folder, "tls.crt"), pki.CertFile(pkiDir, name), 0o600)
+			t.copy(path.Join(folder, "tls.key"), pki.KeyFile(pkiDir, name), 0o600)
+		}
+	}
+	for _, name := range r.configMaps {
+		if wanted(name) {
+			file := name
+			if name == "etcd-serving-ca" {
+				file = "etcd-ca-bundle"
+			}
+			t.copy(path.Join(r.at(revision), "configmaps", name, "ca-bundle.crt"), pki.BundleFile(pkiDir, file), 0o644)
+		}
+	}
+}
+
+// Rollout brings certificates and bundles of these names to a master whose files
+// are below root, as OpenShift does when they have changed: in place, or in a
+// second revision beside the first.
+func Rollout(root, pkiDir string, names []string) error {
+	t := &tree{root: root}
+	for _, r := range masterResources() {
+		switch {
+		case !r.revisioned():
+			r.write(t, 1, pkiDir, names)
+		case slices.ContainsFunc(names, func(name string) bool {
+			return slices.Contains(r.secrets, name) || slices.Contains(r.configMaps, name)
+		}):
+			r.write(t, 2, pkiDir, nil)
+		}
+	}
+	if slices.Contains(names, serverCA) {
+		nodeKubeconfigs(t, pkiDir)
+	}
+	if t.err != nil {
+		return fmt.Errorf("bring %s to the master: %w", strings.Join(names, ", "), t.err)
+	}
+	return nil
+}
+
+// Rollback undoes Rollout, after the lab's certificates are what they were.
+func Rollback(root, pkiDir string, names []string) error {
+	if err := Rollout(root, pkiDir, names); err != nil {
+		return err
+	}
+	for _, r := range masterResources() {
+		if r.revisioned() {
+			if err := os.RemoveAll(root + r.at(2)); err != nil {
+				return fmt.Errorf("remove the second revision from the master: %w", err)
+			}
+		}
+	}
+	return nil
+}
+
 // nodeKubeconfigs are the administrator's way in when nothing else is left: one
 // by each name of the API server.
 func nodeKubeconfigs(t *tree, pkiDir string) {
 	var data [3]string
 	for i, f := range []string{
-		pki.BundleFile(pkiDir, "kube-apiserver-server-ca"),
+		pki.BundleFile(pkiDir, serverCA),
 		pki.CertFile(pkiDir, "node-system-admin-client"), pki.KeyFile(pkiDir, "node-system-admin-client"),
 	} {
 		t.do(func() error {

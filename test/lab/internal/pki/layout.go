@@ -3,6 +3,7 @@ package pki
 import (
 	"crypto/x509"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -16,6 +17,13 @@ const (
 	// ServiceAddress is the first address of the service network, the
 	// Service default/kubernetes.
 	ServiceAddress = "172.30.0.1"
+)
+
+// LoadBalancerSigner signs what is served behind load balancers, and InternalServing
+// is what it signs for InternalHost: the two that the api-int incident is about.
+const (
+	LoadBalancerSigner = "loadbalancer-serving-signer"
+	InternalServing    = "internal-loadbalancer-serving-certkey"
 )
 
 const (
@@ -51,7 +59,7 @@ type subject struct {
 // signers that operators mint themselves: those end in @<time>.
 func signers(now time.Time) []signer {
 	const op, kcmOp = "openshift-kube-apiserver-operator", "openshift-kube-controller-manager-operator"
-	minted := func(ns, name string) string { return fmt.Sprintf("%s_%s@%d", ns, name, now.Unix()) }
+	minted := func(ns, name string) string { return mintedName(ns, name, now) }
 	return []signer{
 		{name: "loadbalancer-serving-signer", cn: "kube-apiserver-lb-signer", validity: 10 * year},
 		{name: "localhost-serving-signer", cn: "kube-apiserver-localhost-signer", validity: 10 * year},
@@ -70,6 +78,11 @@ func signers(now time.Time) []signer {
 		// key is nowhere in a cluster.
 		{name: "root-ca", cn: "root-ca", validity: 10 * year},
 	}
+}
+
+// mintedName is the common name of a signer that an operator mints.
+func mintedName(namespace, name string, now time.Time) string {
+	return fmt.Sprintf("%s_%s@%d", namespace, name, now.Unix())
 }
 
 func leaves() []leaf {
@@ -111,6 +124,17 @@ const Admin = "admin-kubeconfig"
 type bundle struct {
 	name    string
 	signers []string
+}
+
+// BundlesWith are the names of the bundles that a signer is in.
+func BundlesWith(signer string) []string {
+	var names []string
+	for _, b := range bundles() {
+		if slices.Contains(b.signers, signer) {
+			names = append(names, b.name)
+		}
+	}
+	return names
 }
 
 func bundles() []bundle {

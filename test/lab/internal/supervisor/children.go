@@ -4,12 +4,16 @@ package supervisor
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
+	"log"
 	"os"
 	"os/exec"
 	"os/signal"
 	"sync"
 	"syscall"
+	"time"
 
 	"github.com/kubectl-certrot/kubectl-certrot/test/lab/internal/labdir"
 )
@@ -47,29 +51,82 @@ func newChildren(dir labdir.Dir) *children {
 }
 
 // component starts a long-running program with a log of its own. When it ends,
-// failed hears of it.
+// failed hears of it; Restart ends it and starts it again.
 func (c *children) component(name, program string, args ...string) error {
+	pid, ended, err := c.launch(name, program, args)
+	if err != nil {
+		return err
+	}
+	go func() {
+		for {
+			select {
+			case status := <-ended:
+				err = &componentError{name, fmt.Errorf("ended (%s)", describe(status))}
+			case <-time.After(200 * time.Millisecond):
+				if _, asked := os.Stat(restartFile(c.dir, name)); asked != nil {
+					continue
+				}
+				log.Printf("%s: restarting it, as asked", name)
+				_ = syscall.Kill(pid, syscall.SIGKILL) // it keeps nothing that could be lost
+				<-ended
+				if pid, ended, err = c.launch(name, program, args); err == nil {
+					err = os.Remove(restartFile(c.dir, name)) // the answer to who asked
+				}
+			}
+			if err != nil {
+				select {
+				case c.failed <- err:
+				default: // something else failed first
+				}
+				return
+			}
+		}
+	}()
+	return nil
+}
+
+// launch starts a component, or starts it again.
+func (c *children) launch(name, program string, args []string) (pid int, ended <-chan syscall.WaitStatus, err error) {
 	log, err := os.OpenFile(c.dir.Log(name), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
 	if err != nil {
-		return &componentError{name, fmt.Errorf("open its log: %w", err)}
+		return 0, nil, &componentError{name, fmt.Errorf("open its log: %w", err)}
 	}
 	defer func() { _ = log.Close() }()
 	cmd := exec.Command(program, args...)
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.Dir = "/"
-	_, ended, err := c.start(cmd)
+	pid, ended, err = c.start(cmd)
 	if err != nil {
-		return &componentError{name, fmt.Errorf("start it: %w", err)}
+		return 0, nil, &componentError{name, fmt.Errorf("start it: %w", err)}
 	}
-	go func() {
-		status := <-ended
-		select {
-		case c.failed <- &componentError{name, fmt.Errorf("ended (%s)", describe(status))}:
-		default: // something else failed first
-		}
-	}()
-	return nil
+	return pid, ended, nil
 }
+
+// Restart has the supervisor of a running lab restart a component, and waits until
+// that is done. It is for programs that read what they trust at start only, and
+// can be called inside the lab and outside.
+func Restart(ctx context.Context, dir labdir.Dir, name string) error {
+	if err := os.WriteFile(restartFile(dir, name), nil, 0o644); err != nil {
+		return fmt.Errorf("restart %s: %w", name, err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, restartLimit)
+	defer cancel()
+	for {
+		if _, err := os.Stat(restartFile(dir, name)); errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			_ = os.Remove(restartFile(dir, name))
+			return fmt.Errorf("restart %s: the supervisor did not do it in %s: see %s; a lab that is older than this program can't: `make lab-down lab-up`", name, restartLimit, dir.Log("supervisor"))
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
+
+const restartLimit = 10 * time.Second
+
+func restartFile(dir labdir.Dir, name string) string { return dir.Inner("restart-" + name) }
 
 // run runs a short program to its end; its words go to the supervisor's log.
 func (c *children) run(ctx context.Context, argv ...string) error {

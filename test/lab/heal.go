@@ -1,0 +1,114 @@
+//go:build linux
+
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kubectl-certrot/kubectl-certrot/test/lab/internal/labdir"
+)
+
+// heal undoes what reboot, cut and incident did.
+func heal(ctx context.Context, dir labdir.Dir, args []string) error {
+	_, on, err := dir.Incident()
+	if err != nil {
+		return err
+	}
+	lab, err := running(dir)
+	if err != nil {
+		return err
+	}
+	if lab.Nodes != "" {
+		if err := disturb(dir, args); err != nil {
+			return err
+		}
+	}
+	if !on {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, incidentLimit)
+	defer cancel()
+	unlock, err := dir.Lock(ctx, func() { fmt.Println("another lab command is at work on", dir, "- waiting for it") })
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	t, err := openTrouble(dir, lab)
+	if err != nil {
+		return err
+	}
+	if t.state, on, err = dir.Incident(); err != nil || !on {
+		return err // somebody else has done it
+	}
+	if err := t.undo(ctx); err != nil {
+		return fmt.Errorf("undo the incident: %w", err)
+	}
+	return nil
+}
+
+// undo puts back every byte that the incident changed, and has kubelets find their
+// way. Nothing on a node is changed but a master's copies of certificates; so one
+// that was repaired meanwhile trusts a CA more than it needs, and is Ready too.
+func (t *trouble) undo(ctx context.Context) error {
+	t.state.Healing = true
+	if err := t.dir.WriteIncident(t.state); err != nil {
+		return err
+	}
+	original := t.dir.IncidentFiles("original")
+	// First what is served: all trust it, now as before.
+	if err := install(original, t.dir.PKI(), leafFiles()); err != nil {
+		return err
+	}
+	if err := t.served(ctx, "heal", "original"); err != nil {
+		return err
+	}
+	since, lost := time.Now(), t.lost(ctx)
+	if err := install(original, t.dir.PKI(), signerFiles()); err != nil {
+		return err
+	}
+	if err := t.restore(ctx, filepath.Join(original, objectsFile)); err != nil {
+		return err
+	}
+	if err := t.toMasters(rollbackCommand, append(signerFiles(), leafFiles()...)); err != nil {
+		return err
+	}
+	t.w.say("heal: Secrets, bundles and the masters' files are what they were")
+	if err := t.restartClients(ctx); err != nil {
+		return err
+	}
+	if err := each(strings.Fields(t.lab.Nodes), func(n string) error { return t.comeBack(ctx, n, slices.Contains(lost, n), since) }); err != nil {
+		return err
+	}
+	return t.dir.EndIncident()
+}
+
+// restore writes Secrets and ConfigMaps as they were put aside.
+func (t *trouble) restore(ctx context.Context, file string) error {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return fmt.Errorf("read what was put aside: %w", err)
+	}
+	var before map[string]map[string]any
+	if err := json.Unmarshal(text, &before); err != nil {
+		return fmt.Errorf("read what was put aside in %s: %w", file, err)
+	}
+	for path, o := range before {
+		if metadata, ok := o["metadata"].(map[string]any); ok {
+			// What the API server says of an object, and checks when it is written.
+			for _, key := range []string{"managedFields", "resourceVersion", "uid", "creationTimestamp"} {
+				delete(metadata, key)
+			}
+		}
+		if err := t.api.Put(ctx, path, o); err != nil {
+			return err
+		}
+	}
+	return nil
+}
