@@ -1,0 +1,60 @@
+package kubeconfig
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Reason is the kind of a Refusal.
+type Reason string
+
+// Why there is no edit.
+const (
+	TooLarge      Reason = "too large"       // the text, before or after the edit
+	NotText       Reason = "not text"        // not UTF-8, or with a byte order mark or control characters
+	NotYAML       Reason = "not YAML"        // nor JSON, or no mapping where there should be one
+	ManyDocuments Reason = "many documents"  // client-go reads the first and ignores the others
+	Indirect      Reason = "indirect"        // anchors, aliases, merge keys, tags, keys that are no plain words
+	Twice         Reason = "twice"           // a key or a name is there twice
+	NoContext     Reason = "no context"      // none is current, or that one is not there
+	NoCluster     Reason = "no cluster"      // the context names none, or one that is not there
+	NoCA          Reason = "no CA"           // the system's trust store counts
+	CAFile        Reason = "CA file"         // the CA is another file; Refusal.Path is its path
+	TwoCAs        Reason = "two CAs"         // data and a file: client-go refuses that
+	Insecure      Reason = "insecure"        // the server is not checked at all
+	Masked        Reason = "masked"          // what has to be known did not leave the node
+	Spelling      Reason = "spelling"        // the value is on several lines, or written with escapes
+	NotPEM        Reason = "not PEM"         // the value is not base64 of PEM certificates
+	Unread        Reason = "unread"          // client-go does not read the text, or not as YAML says
+	Unproven      Reason = "unproven"        // with the edit, something else would change
+	NotCA         Reason = "not certificate" // what is to be written is not PEM certificates and nothing else
+)
+
+// Refusal is the error of all functions of this package: why a kubeconfig is
+// left alone. Its text is one sentence for people, with what to do; it may quote
+// names from the kubeconfig.
+type Refusal struct {
+	Reason Reason
+	// Path is the file that the cluster trusts, as it is written there. It is
+	// relative to the kubeconfig's directory where it does not start with "/",
+	// and empty for all reasons but CAFile.
+	Path string
+
+	text string
+}
+
+func (r *Refusal) Error() string { return r.text }
+
+func refuse(reason Reason, format string, args ...any) *Refusal {
+	return &Refusal{Reason: reason, text: fmt.Sprintf(format, args...)}
+}
+
+// brief cuts an error of a parser: some of them quote all of the text.
+func brief(err error) string {
+	text, _, _ := strings.Cut(err.Error(), " in list:")
+	text, _, _ = strings.Cut(strings.TrimPrefix(text, "yaml: "), "\n")
+	if len(text) > 200 {
+		text = strings.ToValidUTF8(text[:200], "") + "…"
+	}
+	return text
+}
