@@ -1,0 +1,644 @@
+#!/bin/sh
+# Changes files on a node and puts them back, and restarts units. It is two
+# things in one text, so that both do the same:
+#
+#   sh -c 'eval "$1"' certrot TEXT OPERATION ARGUMENT...   what certrot runs
+#   sh FOLDER/RUN/undo                                     for a person: puts all
+#                                                          files of a run back
+#
+# It runs under any POSIX shell (dash, bash, busybox) with the tools of coreutils
+# or busybox. What it is told comes as arguments, what it inserts by stdin; no
+# name is ever part of a command's text. No bytes of a file are printed.
+#
+# A run's folder, FOLDER/RUN:
+#
+#   file-SHA256      an entry: one file that the run changed; of its path
+#   before-SHA256    the bytes such a file had; of the bytes
+#   undo             this text
+#   restarted-UNIT   empty: the run had this unit restarted
+#   pending          the path whose new file may lie unfinished beside it
+#   tmp-??????       unfinished
+#
+# A file is changed by a new one that takes its name when it is complete and on
+# the disk. Its entry is on the disk before that, and the bytes it had before
+# that. So there is no moment at which a file is neither before nor after, or at
+# which its way back is missing.
+# shellcheck shell=sh
+# Operations are called by name. And where a fails in "a && b || fail", fail is
+# what is wanted.
+# shellcheck disable=SC2317,SC2015
+
+LC_ALL=C TZ=UTC0
+export LC_ALL TZ
+umask 077
+unset IFS
+nl='
+'
+temp='' draft='' scrap='' pending=''
+
+has() { command -v "$1" >/dev/null 2>&1; }
+
+# ---- how an operation ends --------------------------------------------------
+
+# finish ends well: with "changed" or "same".
+finish() {
+	printf 'done %s\n' "$1"
+	exit 0
+}
+
+# fail ends with one of the codes changed, refused, busy, norun, failed and
+# unknown, and with why.
+fail() {
+	code=$1 why=$2
+	while :; do
+		case $why in
+		*"$nl"*) why="${why%%"$nl"*}; ${why#*"$nl"}" ;;
+		*) break ;;
+		esac
+	done
+	printf 'fail %s %s\n' "$code" "$why"
+	exit 1
+}
+
+# try runs a command that has nothing to print, or fails: DOING COMMAND...
+try() {
+	doing=$1
+	shift
+	message=$("$@" 2>&1) || fail failed "$doing: ${message:-$1 says nothing more}"
+}
+
+# tidy removes what is not finished. What it can't remove stays pending.
+tidy() {
+	[ -z "$draft" ] || rm -f "$draft"
+	[ -z "$scrap" ] || rm -f "$scrap"
+	if [ -z "$temp" ] || rm -f "$temp"; then
+		[ -z "$pending" ] || rm -f "$pending"
+	fi
+}
+
+# alone runs an operation so that its end is its own.
+alone() {
+	(
+		trap tidy EXIT
+		trap 'exit 1' HUP INT TERM PIPE
+		"$@"
+	)
+}
+
+# ---- what is there ----------------------------------------------------------
+
+# facts sets kind, and links, size, uid, gid and mode.
+facts() {
+	kind=other
+	if ! line=$(stat -c '%f %h %s %u %g %a %i %Y %Z' "$1" 2>&1); then
+		case $line in
+		*': No such file or directory' | *': Not a directory')
+			kind=absent
+			return
+			;;
+		esac
+		fail failed "look at $1: $line"
+	fi
+	# shellcheck disable=SC2086 # numbers
+	set -- $line
+	case $1 in
+	8???) kind=regular ;;
+	a???) kind='link' ;;
+	4???) kind=directory ;;
+	esac
+	links=$2 size=$3 uid=$4 gid=$5 mode=$6
+}
+
+# sum sets sha to the sha256 of a file, or to why there is none.
+sum() {
+	sha=$({ sha256sum <"$1"; } 2>&1) || return 1
+	sha=${sha%% *}
+	[ ${#sha} -eq 64 ] || return 1
+	case $sha in
+	*[!0-9a-f]*) return 1 ;;
+	esac
+}
+
+# labelled sets label to the SELinux label, or ? where it is not to be had.
+labelled() {
+	label=$(stat -c %C "$1" 2>/dev/null) || :
+	case $label in
+	*"$nl"*) label='?' ;;
+	*:*) ;;
+	*) label='?' ;; # busybox without SELinux prints C
+	esac
+}
+
+# state sets what facts sets; and for a regular file sha and label, all of the
+# same moment.
+state() {
+	tries=3
+	while
+		facts "$1"
+		[ "$kind" = regular ]
+	do
+		was=$line read=1
+		sum "$1" || read=
+		labelled "$1"
+		facts "$1"
+		if [ "$line" = "$was" ]; then
+			[ -n "$read" ] || fail failed "read $1: $sha"
+			return
+		fi
+		tries=$((tries - 1))
+		[ "$tries" -gt 0 ] || fail failed "$1 changes all the time"
+	done
+}
+
+# show prints what state found.
+show() {
+	case $kind in
+	regular) printf 'file regular %s %s %s %s %s %s\n' "$sha" "$size" "$mode" "$uid" "$gid" "$label" ;;
+	*) printf 'file %s\n' "$kind" ;;
+	esac
+}
+
+changed() {
+	show
+	fail changed "$1"
+}
+
+# plain fails unless state found a regular file of one name.
+plain() {
+	case $kind in
+	regular) [ "$links" = 1 ] || fail refused "it has $links names (hard links), and a new file would take only one of them" ;;
+	absent) changed "it is gone" ;;
+	directory) fail refused "it is a directory" ;;
+	link) fail refused "it is a symbolic link: name the file that it leads to" ;;
+	*) fail refused "it is no regular file" ;;
+	esac
+}
+
+# ---- the folder of a run ----------------------------------------------------
+
+# valid tells whether this may be a run's ID.
+valid() {
+	case $1 in
+	'' | *[!a-z0-9-]*) return 1 ;;
+	esac
+	[ ${#1} -le 64 ]
+}
+
+# own fails unless a folder is ours alone. It returns 1 if there is none.
+own() {
+	facts "$1"
+	[ "$kind" != absent ] || return 1
+	[ "$kind" = directory ] || fail refused "$1 is a $kind and not a folder, so nothing is kept there: look who put it there"
+	me=$(id -u)
+	[ "$uid" = "$me" ] || fail refused "folder $1 belongs to user $uid, and this runs as user $me: run it as the folder's owner"
+	case $mode in
+	*[2367]? | *[2367]) fail refused "others may write to folder $1 (mode $mode): look what is in it, then chmod go-w it" ;;
+	esac
+}
+
+# make makes a folder unless it is there.
+make() {
+	own "$1" && return
+	try "make folder $1" mkdir -p "$1"
+	try "sync ${1%/*}/" sync "${1%/*}/"
+	own "$1" || fail failed "folder $1 is gone again"
+}
+
+# lock keeps other runs away until the operation ends. Where there is no flock,
+# what guards is that nothing is written over what was not shown.
+lock() {
+	has flock || return 0
+	try "lock $folder" touch "$folder/.lock"
+	exec 9>>"$folder/.lock"
+	flock -n 9 2>/dev/null
+	case $? in
+	0) ;;
+	1) fail busy "another certrot is at work on this node: wait for its end" ;;
+	esac # anything else: this file system has no locks
+}
+
+# sweep removes what a killed attempt of this run left.
+sweep() {
+	if [ -f "$run/pending" ]; then
+		IFS= read -r left <"$run/pending" || :
+		case $left in
+		/*) try "remove what an earlier attempt left beside $left" rm -f "${left%/*}/.certrot-$id-"?????? ;;
+		esac
+	fi
+	try "remove what an earlier attempt left in $run" rm -f "$run/tmp-"?????? "$run/pending"
+}
+
+# spill writes a text to a file. Unlike some shells, cat says why it can't.
+spill() { printf '%s\n' "$1" | cat >"$2" && [ "$(cat "$2")" = "$1" ]; }
+
+copy() { cat <"$1" >"$2"; }
+
+# settle puts a file on the disk, then gives it its name in the run's folder.
+settle() {
+	try "sync $1" sync "$1"
+	try "rename $1 to $2" mv -f "$1" "$2"
+	try "sync $run" sync "$run"
+}
+
+# note writes a small file of the run: NAME TEXT [MODE]
+note() {
+	made=$(mktemp "$run/tmp-XXXXXX" 2>&1) || fail failed "make a file in $run: $made"
+	scrap=$made
+	try "write $run/$1" spill "$2" "$scrap"
+	[ -z "${3-}" ] || try "chmod $run/$1" chmod "$3" "$scrap"
+	settle "$scrap" "$run/$1"
+	scrap=''
+}
+
+# entryof sets entry to the name that a path's entry has.
+entryof() {
+	entry=$(printf '%s' "$1" | sha256sum) || fail failed "sha256sum: $entry"
+	entry=file-${entry%% *}
+}
+
+# load reads an entry: e_path; e_sha and so on are what the file was before the
+# run; e_after is what the run put there, or was about to.
+load() {
+	from=$1
+	e_path='' e_sha='' e_after='' head='' whole='' odd=''
+	while IFS= read -r line; do
+		case $line in
+		'certrot-file 1') head=1 ;;
+		'path /'*) e_path=${line#path } ;;
+		'before '*)
+			line=${line#before }
+			# shellcheck disable=SC2086 # a hash and numbers
+			set -- $line
+			e_sha=$1 e_size=$2 e_mode=$3 e_uid=$4 e_gid=$5
+			e_label=${line#"$1 $2 $3 $4 $5 "}
+			;;
+		'after '*) e_after=${line#after } ;;
+		end) whole=1 ;;
+		*) odd=1 ;;
+		esac
+	done <"$from"
+	[ "$head$whole$odd" = 11 ] && [ -n "$e_path" ] && [ ${#e_sha} -eq 64 ] && [ -n "$e_after" ] ||
+		fail failed "$from can't be read as an entry: look at it, and at the files before-* beside it"
+}
+
+# backed fails unless the bytes of a sha256 are kept.
+backed() {
+	facts "$run/before-$1"
+	[ "$kind" = regular ] && sum "$run/before-$1" && [ "$sha" = "$1" ] ||
+		fail failed "the bytes that were there before are not in $run/before-$1 any more"
+}
+
+# ---- a file takes another one's place ---------------------------------------
+
+# like copies all that the shell's tools can copy beside a file's bytes.
+like() { cp -p --preserve=all "$1" "$2" 2>/dev/null || cp -p "$1" "$2"; }
+
+# beside makes the new file: with owner, mode, label and more of the old one.
+beside() {
+	note pending "$path"
+	pending=$run/pending
+	made=$(mktemp "${path%/*}/.certrot-$id-XXXXXX" 2>&1) || fail failed "make the new file beside it: $made"
+	temp=$made
+	try "give the new file what the old one has" like "$path" "$temp"
+}
+
+# dress gives the new file what is still missing, and looks whether it has all:
+# MODE UID GID LABEL. Then state is that of the new file.
+dress() {
+	facts "$temp"
+	[ "$uid:$gid" = "$2:$3" ] || try "give the new file to user $2, group $3" chown "$2:$3" "$temp"
+	facts "$temp"
+	[ "$mode" = "$1" ] || try "give the new file mode $1" chmod "$1" "$temp"
+	labelled "$temp"
+	[ "$label" = "$4" ] || [ "$4" = '?' ] || try "give the new file the label $4" chcon "$4" "$temp"
+	try "sync the new file" sync "$temp"
+	state "$temp"
+	[ "$4" = '?' ] && label='?'
+	[ "$kind $mode $uid $gid $label" = "regular $1 $2 $3 $4" ] ||
+		fail failed "the new file would have mode $mode, owner $uid:$gid and label $label in place of $1, $2:$3 and $4"
+}
+
+# hold remembers what state found, for swap.
+hold() { held="$kind $links $sha $size $mode $uid $gid $label"; }
+
+# swap gives the new file the old one's name, if that is what it was.
+swap() {
+	result=$(show)
+	state "$path"
+	[ "$kind" = regular ] && [ "$kind $links $sha $size $mode $uid $gid $label" = "$held" ] ||
+		changed "somebody else changed it just now"
+	if ! message=$(mv -f "$temp" "$path" 2>&1); then
+		[ ! -f "$temp" ] || fail failed "give the new file its name: $message"
+		fail unknown "give the new file its name: $message"
+	fi
+	temp=''
+	message=$(sync "${path%/*}/" 2>&1) || fail unknown "the new file is there, but may not be on the disk: $message"
+	printf '%s\n' "$result"
+	finish changed
+}
+
+# slice prints some bytes of a file: FILE OFFSET LENGTH
+slice() { tail -c "+$(($2 + 1))" "$1" | head -c "$3"; }
+
+splice() {
+	head -c "$offset" "$source" >"$temp" &&
+		head -c "$bytes" >>"$temp" &&
+		tail -c "+$((offset + length + 1))" "$source" >>"$temp"
+}
+
+# sliced is the sha256 of a slice.
+sliced() {
+	part=$(slice "$@" | sha256sum)
+	printf '%s\n' "${part%% *}"
+}
+
+# ---- the operations ---------------------------------------------------------
+
+# look: PATH...
+look() {
+	for path; do
+		state "$path"
+		show
+	done
+	finish same
+}
+
+# replace: FOLDER ID PATH BEFORE OFFSET LENGTH BYTES INSERT. Stdin is BYTES bytes
+# with the sha256 INSERT; the file's has to be BEFORE.
+replace() {
+	folder=$1 id=$2 path=$3 before=$4 offset=$5 length=$6 bytes=$7 insert=$8
+	run=$folder/$id
+	state "$path"
+	plain
+	[ "$sha" = "$before" ] || changed "its content is not what was shown"
+	[ $((offset + length)) -le "$size" ] || fail refused "it has $size bytes, and $length at $offset are to be replaced"
+	if [ "$length" -eq "$bytes" ] && [ "$(sliced "$path" "$offset" "$length")" = "$insert" ]; then
+		show
+		finish same
+	fi
+	hold
+	expected=$((size - length + bytes))
+	w_size=$size w_mode=$mode w_uid=$uid w_gid=$gid w_label=$label
+
+	make "$folder"
+	lock
+	make "$run"
+	sweep
+	entryof "$path"
+	first=$before after=''
+	facts "$run/$entry"
+	if [ "$kind" != absent ]; then
+		load "$run/$entry"
+		case " $e_sha $e_after " in
+		*" $before "*) ;;
+		*)
+			state "$path"
+			changed "somebody else changed it after this run did, so this run can't put back what it was: change it in a new run"
+			;;
+		esac
+		first=$e_sha w_size=$e_size after=$e_after
+	fi
+
+	made=$(mktemp "$run/tmp-XXXXXX" 2>&1) || fail failed "make a file in $run: $made"
+	draft=$made
+	try "copy it to $run" copy "$path" "$draft"
+	if ! sum "$draft" || [ "$sha" != "$before" ]; then
+		state "$path"
+		[ "$kind $sha" = "regular $before" ] || changed "somebody else changed it just now"
+		fail failed "copy it to $run: the copy differs"
+	fi
+	source=$draft
+	if [ "$first" = "$before" ]; then
+		source=$run/before-$before
+		settle "$draft" "$source"
+		draft=''
+	else
+		backed "$first"
+	fi
+
+	beside
+	try "write the new file" splice
+	facts "$temp"
+	[ "$size" -eq "$expected" ] && [ "$(sliced "$temp" "$offset" "$bytes")" = "$insert" ] ||
+		fail failed "what is to be inserted did not arrive whole"
+	dress "$w_mode" "$w_uid" "$w_gid" "$w_label"
+
+	[ -x "$run/undo" ] || note undo "$text" 700
+	if [ -z "$after" ]; then
+		e_mode=$w_mode e_uid=$w_uid e_gid=$w_gid e_label=$w_label
+	fi
+	# The last one is the newest.
+	known=" $after "
+	case $known in
+	*" $sha "*) known="${known%%" $sha "*} ${known#*" $sha "}" ;;
+	esac
+	# shellcheck disable=SC2086 # hashes
+	set -- $known "$sha"
+	note "$entry" "certrot-file 1${nl}path $path${nl}before $first $w_size $e_mode $e_uid $e_gid $e_label${nl}after $*${nl}end"
+	swap
+}
+
+# entered goes to the folder of a run that is to be there: FOLDER ID
+entered() {
+	folder=$1 id=$2 run=$1/$2
+	own "$folder" && own "$run" || fail norun "there is no run $id in $folder on this node"
+}
+
+# restore: FOLDER ID PATH
+restore() {
+	path=$3
+	entered "$1" "$2"
+	lock
+	sweep
+	entryof "$path"
+	facts "$run/$entry"
+	[ "$kind" != absent ] || fail norun "run $id did not change it"
+	load "$run/$entry"
+	[ "$e_path" = "$path" ] || fail failed "$run/$entry is about $e_path"
+	state "$path"
+	if [ "$kind" = regular ] && [ "$sha" = "$e_sha" ]; then
+		show
+		finish same
+	fi
+	plain
+	case " $e_after " in
+	*" $sha "*) ;;
+	*) changed "it is neither what this run made of it nor what it was before; that is kept in $run/before-$e_sha" ;;
+	esac
+	hold
+	backed "$e_sha"
+	beside
+	try "write the new file" copy "$run/before-$e_sha" "$temp"
+	dress "$e_mode" "$e_uid" "$e_gid" "$e_label"
+	[ "$sha" = "$e_sha" ] || fail failed "write the new file: it differs from $run/before-$e_sha"
+	swap
+}
+
+# entries: FOLDER ID
+entries() {
+	entered "$@"
+	for entry in "$run"/file-*; do
+		facts "$entry"
+		[ "$kind" = regular ] || continue
+		load "$entry"
+		printf 'entry %s %s %s %s %s %s\n' "$e_sha" "$e_size" "$e_mode" "$e_uid" "$e_gid" "$e_label"
+		printf 'path %s\nafter %s\n' "$e_path" "$e_after"
+	done
+	finish same
+}
+
+# runs: FOLDER
+runs() {
+	own "$1" || finish same
+	for run in "$1"/*; do
+		valid "${run##*/}" || continue
+		facts "$run"
+		[ "$kind" = directory ] || continue
+		stamp=$(stat -c %Y "$run" 2>&1) || fail failed "look at $run: $stamp"
+		count=0
+		for entry in "$run"/file-*; do
+			[ ! -f "$entry" ] || count=$((count + 1))
+		done
+		printf 'run %s %s %s\n' "${run##*/}" "$stamp" "$count"
+	done
+	finish same
+}
+
+# mine tells whether a name is one that a run gives.
+mine() {
+	case $1 in
+	undo | pending) return ;;
+	tmp-??????) return ;;
+	restarted-*.service) return ;;
+	file-*) set -- "${1#file-}" ;;
+	before-*) set -- "${1#before-}" ;;
+	*) return 1 ;;
+	esac
+	[ ${#1} -eq 64 ] || return 1
+	case $1 in
+	*[!0-9a-f]*) return 1 ;;
+	esac
+}
+
+# remove: FOLDER ID
+remove() {
+	folder=$1 id=$2 run=$1/$2
+	own "$folder" && own "$run" || finish same
+	lock
+	for file in "$run"/* "$run"/.[!.]* "$run"/..?*; do
+		facts "$file"
+		case $kind in
+		absent) continue ;;
+		regular) mine "${file##*/}" && continue ;;
+		esac
+		fail refused "$file is not from certrot: look at it, and move it away"
+	done
+	sweep
+	# No entry is ever without its bytes.
+	try "remove what is in $run" rm -f "$run"/file-*
+	try "sync $run" sync "$run"
+	try "remove what is in $run" rm -f "$run"/before-* "$run"/restarted-* "$run/undo"
+	try "remove the folder" rmdir "$run"
+	try "sync $folder" sync "$folder"
+	finish changed
+}
+
+# unit: NAME
+unit() {
+	has systemctl || fail failed "there is no systemctl on this node"
+	shown=$(systemctl show -p Id,LoadState,ActiveState,SubState,Result,MainPID,ActiveEnterTimestamp,NRestarts,NeedDaemonReload -- "$1" 2>&1) ||
+		fail failed "systemctl show $1: $shown"
+	now=$(date +%s.%N)
+	case $now in
+	*[!0-9.]*) now=$(date +%s) ;; # busybox knows no nanoseconds
+	esac
+	printf 'now %s\n%s\n' "$now" "$shown"
+	finish same
+}
+
+# restart: FOLDER ID UNIT. A timer does it, seconds later: what runs this may
+# hang on that unit, and is to see how this ended.
+restart() {
+	folder=$1 id=$2 run=$1/$2 name=$3
+	for tool in systemctl systemd-run; do
+		has "$tool" || fail failed "there is no $tool on this node"
+	done
+	loaded=$(systemctl show -p LoadState -- "$name" 2>&1) || fail failed "systemctl show $name: $loaded"
+	[ "$loaded" = LoadState=loaded ] || fail refused "there is nothing to restart: $loaded"
+	collect=''
+	case $(systemd-run --help 2>&1) in
+	*--collect*) collect=--collect ;; # if it fails, it does not stay around either
+	esac
+	(
+		trap tidy EXIT
+		own "$run" && note "restarted-$name" ''
+	) >/dev/null # that undo can tell of it is worth less than the restart
+	# Left to itself, a timer may be a minute late.
+	try systemd-run systemd-run ${collect:+"$collect"} --unit="certrot-$id-$(date +%s)-$$" \
+		--description="certrot $id: restart $name" --on-active=3 --timer-property=AccuracySec=100ms \
+		systemctl restart "$name"
+	finish changed
+}
+
+# undo puts all files of the run back in whose folder this text lies.
+undo() {
+	here=.
+	case $0 in
+	*/*) here=${0%/*} ;;
+	esac
+	here=$(cd -- "$here/" && pwd -P) || exit 1
+	id=${here##*/} bad=0
+	if ! valid "$id"; then
+		printf '%s\n' "$here is no folder of a run of certrot" >&2
+		exit 1
+	fi
+	for entry in "$here"/file-*; do
+		[ -f "$entry" ] || continue
+		answer=$(alone back "$entry")
+		name=$entry
+		case $answer in
+		'path /'*)
+			name=${answer%%"$nl"*}
+			name=${name#path }
+			;;
+		esac
+		case $answer in
+		*"${nl}done changed") printf '%s\n' "$name: put back" ;;
+		*"${nl}done same") printf '%s\n' "$name: already as it was" ;;
+		*)
+			bad=1
+			answer=${answer##*"$nl"}
+			answer=${answer#fail }
+			printf '%s\n' "$name: NOT put back: ${answer#* }" >&2
+			;;
+		esac
+	done
+	told=''
+	for file in "$here"/restarted-*.service; do
+		[ -f "$file" ] || continue
+		told=1
+		printf '%s\n' "Nothing was restarted. Run $id had restarted a unit; now: systemctl restart ${file#"$here/restarted-"}"
+	done
+	[ -n "$told" ] || printf '%s\n' "Nothing was restarted. What read these files may need: systemctl restart UNIT"
+	exit "$bad"
+}
+
+back() {
+	load "$1"
+	printf 'path %s\n' "$e_path"
+	restore "${here%/*}" "$id" "$e_path"
+}
+
+case $0 in
+certrot)
+	text=$1
+	shift
+	echo "certrot-host 1"
+	case $1 in
+	look | replace | restore | entries | runs | remove | unit | restart) alone "$@" ;;
+	esac
+	echo end
+	exit 0
+	;;
+*) undo ;;
+esac

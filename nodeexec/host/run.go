@@ -1,0 +1,267 @@
+package host
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
+)
+
+// DefaultFolder is where runs are kept on a node.
+const DefaultFolder = "/var/lib/certrot"
+
+// Run is what changes belong to that are made, and put back, together. What they
+// need to be put back is in a folder on each node, FOLDER/ID, of mode 0700.
+type Run struct {
+	ID     string // 1 to 64 of a-z, 0-9 and -
+	Folder string // on the node; "" is DefaultFolder
+}
+
+// Edit replaces some bytes of a file.
+type Edit struct {
+	Path   string
+	Before [32]byte // the sha256 of the file as it was shown
+	Offset int64    // of the first byte that is replaced
+	Length int64    // how many bytes are; 0 only inserts
+	Insert []byte   // what comes there
+}
+
+// Entry is one file that a run changed, or was about to.
+type Entry struct {
+	// Before is what it was before the run, and what Restore makes of it.
+	Before File
+	// Wrote is the sha256 of each content that the run gave it, or was about to
+	// when it was interrupted. The last one is the newest.
+	Wrote [][32]byte
+}
+
+// Summary is a run as a node knows it.
+type Summary struct {
+	ID      string
+	Changed time.Time // when something in its folder changed last; the node's clock, to the second
+	Files   int       // how many files it changed, or was about to
+}
+
+// Replace changes a file of the node and returns what it is now. Owner, mode, label,
+// ACL and extended attributes stay. It writes nothing if the file has these bytes
+// already.
+//
+// Before the file changes, the node has its bytes and an Entry on its disk. A
+// second Replace keeps what the file was before the first.
+//
+// The errors are ErrChanged, with what is there now as the File; ErrBusy; what the
+// node refuses or can't do, such as a link, a full disk or a read-only one; and
+// ErrUnknownOutcome, after which Look tells what became of it. In all others, the
+// file is untouched.
+func (r Run) Replace(ctx context.Context, n nodeexec.Node, e Edit) (File, error) {
+	const most = 1 << 40 // far from where sums overflow
+	insert := sha256.Sum256(e.Insert)
+	args, err := r.args(e.Path, hex.EncodeToString(e.Before[:]), number(e.Offset), number(e.Length), number(int64(len(e.Insert))), hex.EncodeToString(insert[:]))
+	if err == nil {
+		err = checkPath(e.Path)
+	}
+	if err == nil && (e.Offset < 0 || e.Length < 0 || e.Offset > most || e.Length > most) {
+		err = fmt.Errorf("%d bytes at %d are no range of a file", e.Length, e.Offset)
+	}
+	if err != nil {
+		return File{}, fmt.Errorf("change %s: %w", at(n, e.Path), err)
+	}
+	return change(ctx, n, "change", e.Path, request{op: "replace", args: args, stdin: e.Insert, changes: true})
+}
+
+// Restore makes a file what it was before the run, bytes, owner, mode and label,
+// and returns what it is now. If its bytes are those already, it does nothing.
+//
+// It does so only if the file is what the run made of it: anything else is
+// ErrChanged. Other errors are those of Replace, and ErrNoRun.
+func (r Run) Restore(ctx context.Context, n nodeexec.Node, path string) (File, error) {
+	args, err := r.args(path)
+	if err == nil {
+		err = checkPath(path)
+	}
+	if err != nil {
+		return File{}, fmt.Errorf("put back %s: %w", at(n, path), err)
+	}
+	return change(ctx, n, "put back", path, request{op: "restore", args: args, changes: true})
+}
+
+// change asks for what changes a file.
+func change(ctx context.Context, n nodeexec.Node, what, path string, r request) (File, error) {
+	var now File
+	a, err := ask(ctx, n, r)
+	if err != nil {
+		return now, fmt.Errorf("%s %s: %w", what, at(n, path), err)
+	}
+	told := a.code == "" || a.code == "changed"
+	if told && len(a.lines) == 1 {
+		now, err = parseFile(path, a.lines[0])
+	} else if told || len(a.lines) > 0 {
+		err = fmt.Errorf("the answer has %d lines about the file", len(a.lines))
+	}
+	failed := a.failure()
+	switch {
+	case failed == nil && err != nil:
+		return File{}, fmt.Errorf("%s %s: %w: %w", what, at(n, path), nodeexec.ErrUnknownOutcome, err)
+	case failed == nil:
+		return now, nil
+	case errors.Is(failed, nodeexec.ErrUnknownOutcome):
+		return File{}, fmt.Errorf("%s %s: %w", what, at(n, path), failed)
+	case a.code == "changed" && err == nil && now.Kind == Regular:
+		failed = fmt.Errorf("%w (it has %d bytes of sha256 %x)", failed, now.Size, now.SHA256)
+	}
+	return now, fmt.Errorf("%s %s: nothing was changed: %w", what, at(n, path), failed)
+}
+
+// Entries returns what the run changed on the node, sorted by path. ErrNoRun means
+// that it has no folder there.
+func (r Run) Entries(ctx context.Context, n nodeexec.Node) ([]Entry, error) {
+	var entries []Entry
+	args, err := r.args()
+	if err == nil {
+		var a answer
+		if a, err = ask(ctx, n, request{op: "entries", args: args}); err == nil {
+			err = a.failure()
+		}
+		if err == nil {
+			entries, err = parseEntries(a.lines)
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read what run %s changed on %s: %w", r.ID, n.Name(), err)
+	}
+	return entries, nil
+}
+
+// Runs returns the runs that have a folder on the node, sorted by their IDs. A
+// folder of "" is DefaultFolder.
+func Runs(ctx context.Context, n nodeexec.Node, folder string) ([]Summary, error) {
+	var runs []Summary
+	folder, err := folderOr(folder)
+	if err == nil {
+		var a answer
+		if a, err = ask(ctx, n, request{op: "runs", args: []string{folder}}); err == nil {
+			err = a.failure()
+		}
+		if err == nil {
+			runs, err = parseRuns(a.lines)
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list runs in %s: %w", at(n, folder), err)
+	}
+	return runs, nil
+}
+
+// Remove deletes the run's folder on the node, and so the way back. If it is not
+// there, all is well. If anything is in it that is not the run's, nothing is
+// deleted.
+func (r Run) Remove(ctx context.Context, n nodeexec.Node) error {
+	args, err := r.args()
+	if err == nil {
+		var a answer
+		if a, err = ask(ctx, n, request{op: "remove", args: args, changes: true}); err == nil {
+			err = a.failure()
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("remove run %s from %s: %w", r.ID, n.Name(), err)
+	}
+	return nil
+}
+
+// args are those of all operations of a run, and more.
+func (r Run) args(more ...string) ([]string, error) {
+	if !validID(r.ID) {
+		return nil, fmt.Errorf("run %q: a run's ID is 1 to 64 of a-z, 0-9 and -", r.ID)
+	}
+	folder, err := folderOr(r.Folder)
+	return append([]string{folder, r.ID}, more...), err
+}
+
+func validID(id string) bool {
+	return id != "" && len(id) <= 64 && strings.Trim(id, "abcdefghijklmnopqrstuvwxyz0123456789-") == ""
+}
+
+func folderOr(folder string) (string, error) {
+	if folder == "" {
+		folder = DefaultFolder
+	}
+	return folder, checkPath(folder)
+}
+
+func number(n int64) string { return strconv.FormatInt(n, 10) }
+
+// parseEntries reads groups of three lines: "entry" with the fields of
+// parseFacts, "path PATH", and "after" with hashes.
+func parseEntries(lines []string) ([]Entry, error) {
+	var entries []Entry
+	for group := range slices.Chunk(lines, 3) {
+		if len(group) != 3 {
+			return nil, fmt.Errorf("the answer ends within an entry: %.80q", group)
+		}
+		facts, ok := strings.CutPrefix(group[0], "entry ")
+		path, ok2 := strings.CutPrefix(group[1], "path ")
+		sums, ok3 := strings.CutPrefix(group[2], "after ")
+		if !ok || !ok2 || !ok3 || checkPath(path) != nil {
+			return nil, fmt.Errorf("the answer %.200q is no entry", group)
+		}
+		var e Entry
+		var err error
+		if e.Before, err = parseFacts(path, facts); err != nil {
+			return nil, err
+		}
+		for text := range strings.SplitSeq(sums, " ") {
+			sum, err := parseSum(text)
+			if err != nil {
+				return nil, err
+			}
+			e.Wrote = append(e.Wrote, sum)
+		}
+		entries = append(entries, e)
+	}
+	slices.SortFunc(entries, func(a, b Entry) int { return strings.Compare(a.Before.Path, b.Before.Path) })
+	return entries, nil
+}
+
+// parseRuns reads lines of "run ID SECONDS FILES".
+func parseRuns(lines []string) ([]Summary, error) {
+	var runs []Summary
+	for _, line := range lines {
+		f := strings.Split(line, " ")
+		if len(f) != 4 || f[0] != "run" || !validID(f[1]) {
+			return nil, fmt.Errorf("the answer %.120q is no run", line)
+		}
+		changed, err := unixTime(f[2])
+		if err != nil {
+			return nil, err
+		}
+		files, err := strconv.ParseUint(f[3], 10, 31)
+		if err != nil {
+			return nil, fmt.Errorf("the answer %.120q is no run", line)
+		}
+		runs = append(runs, Summary{ID: f[1], Changed: changed, Files: int(files)})
+	}
+	slices.SortFunc(runs, func(a, b Summary) int { return strings.Compare(a.ID, b.ID) })
+	return runs, nil
+}
+
+// unixTime reads seconds since 1970, with up to nine digits behind a point.
+func unixTime(text string) (time.Time, error) {
+	whole, part, _ := strings.Cut(text, ".")
+	s, err := strconv.ParseInt(whole, 10, 40)
+	var ns int64
+	if err == nil && part != "" {
+		ns, err = strconv.ParseInt((part + "000000000")[:9], 10, 32)
+	}
+	if err != nil || s < 0 || ns < 0 || len(part) > 9 {
+		return time.Time{}, fmt.Errorf("%.40q is no time", text)
+	}
+	return time.Unix(s, ns).UTC(), nil
+}
