@@ -7,7 +7,7 @@ func Checks() []Check {
 			ID:    "api-ca-delivered",
 			Title: "kubelets are given the CA that signs the API's certificate",
 			Doc: `When the load balancer's signer was replaced, each kubelet needs its CA in both of its kubeconfigs (/etc/kubernetes/kubeconfig and /var/lib/kubelet/kubeconfig). Up to 4.15 nothing brings it there: kubelets work on until they reconnect and then fail with "x509: certificate signed by unknown authority". From 4.16 the machine-config-daemon writes both files.
-Compare the certificate-authority-data of both files on every node with the ConfigMap openshift-config-managed/kube-apiserver-server-ca.`,
+Compare the certificate-authority-data of both files on every node with the ConfigMap openshift-config-managed/kube-apiserver-server-ca: inspect nodes does, and fix-api-int mends it (docs/fix-api-int.md).`,
 			Run: apiCADelivered,
 		},
 		{

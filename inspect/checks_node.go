@@ -107,7 +107,7 @@ func currentLinks(f *Facts) []Finding {
 				continue
 			}
 			message := ""
-			switch target := n.file(l.Target); {
+			switch target := n.File(l.Target); {
 			case l.Target == "":
 				message = "leads nowhere (" + l.Link + ")"
 			case l.Whole && target == nil && f.inNode(n, l.Target) == nil:
@@ -127,7 +127,9 @@ const currentSuffix = "-current.pem"
 
 func isCurrentLink(l *NodeFile) bool { return l.Link != "" && strings.HasSuffix(l.Path, currentSuffix) }
 
-func (n *Node) file(p string) *NodeFile {
+// File returns what was read of a file or link on the node; nil: nothing, or it
+// holds nothing that matters here.
+func (n *Node) File(p string) *NodeFile {
 	i, ok := slices.BinarySearchFunc(n.Files, p, func(f NodeFile, p string) int { return strings.Compare(f.Path, p) })
 	if !ok {
 		return nil
@@ -188,7 +190,7 @@ func kubeconfigSound(f *Facts) []Finding {
 	var out []Finding
 	for _, n := range f.read() {
 		for _, k := range n.Kubeconfigs {
-			if n.file(k.Path) == nil {
+			if n.File(k.Path) == nil {
 				continue
 			}
 			for _, p := range f.unsound(n, k) {
@@ -393,7 +395,7 @@ func (f *Facts) distrusts(finding *Finding, missing []*pki.Cert) {
 	}
 	delivery, answer := catalog.DeliveryOf(catalog.KubeletKubeconfigCA(), f.Snapshot.Cluster.Versions)
 	if answer == catalog.Yes && !delivery.Delivered {
-		finding.Next = "nothing brings it there in this version: put the CAs of the ConfigMap into certificate-authority-data of both /etc/kubernetes/kubeconfig and /var/lib/kubelet/kubeconfig, keep the old ones, then restart the kubelet: masters first, one at a time"
+		finding.Next = "nothing brings it there in this version. certrot fix-api-int --nodes NAME puts the CAs of the ConfigMap into both kubeconfigs of a kubelet, keeps the old ones, and restarts it: masters first, one at a time"
 	}
 	if shown == nil || shown.leaf() == nil {
 		return

@@ -2,8 +2,8 @@ package inspect
 
 import (
 	"fmt"
-	"net"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
@@ -24,7 +24,11 @@ func (c KubeconfigCluster) Dialled() (address, name string, err error) {
 	if name == "" {
 		name = u.Hostname()
 	}
-	return net.JoinHostPort(u.Hostname(), port), name, nil
+	host := u.Hostname()
+	if strings.Contains(host, ":") { // IPv6
+		host = "[" + host + "]"
+	}
+	return host + ":" + port, name, nil
 }
 
 // InUse returns the cluster of the current context.
@@ -105,8 +109,8 @@ func apiTrusted(f *Facts) []Finding {
 			if err == nil {
 				continue
 			}
-			message := fmt.Sprintf("the CA in it does not verify what is shown at %s: %s", address, err)
-			next := "certrot fix-api-int --nodes NAME shows what would mend it"
+			message := fmt.Sprintf("the CA in this file does not verify what is shown at %s: %s", address, err)
+			next := "certrot fix-api-int --nodes NAME shows what would mend it, and asks before it does"
 			if len(served.Chain) > 0 {
 				message += fmt.Sprintf(" (%s, issued by %q)", name(served.Chain[0]), commonName(served.Chain[0].Issuer))
 			}
@@ -136,7 +140,7 @@ func (n *Node) Stale() string {
 	if own == "" {
 		own = "/var/lib/kubelet/kubeconfig"
 	}
-	file := n.file(own)
+	file := n.File(own)
 	if file == nil || n.Kubelet.Started.IsZero() || !file.Modified.After(n.Kubelet.Started.Add(starting)) {
 		return ""
 	}
@@ -148,7 +152,7 @@ func kubeletLoaded(f *Facts) []Finding {
 	for _, n := range f.read() {
 		if own := n.Stale(); own != "" {
 			out = append(out, Finding{Severity: Warning, At: []pki.Location{onNode(n, own)},
-				Message: fmt.Sprintf("the kubelet on %s runs since %s and has not read %s, changed %s", n.Name, day(n.Kubelet.Started), own, day(n.file(own).Modified)),
+				Message: fmt.Sprintf("the kubelet on %s runs since %s and has not read %s, changed %s", n.Name, day(n.Kubelet.Started), own, day(n.File(own).Modified)),
 				Next:    "systemctl restart kubelet on the node, after a look at the file: pods keep running"})
 		}
 	}

@@ -32,7 +32,7 @@ type KubeconfigWritten struct {
 func (d KubeconfigWritten) change(s *Snapshot) {
 	s.edit(d.Node, func(n *Node) {
 		n.Files = slices.Clone(n.Files)
-		if f := n.file(d.Path); f != nil {
+		if f := n.File(d.Path); f != nil {
 			f.Modified, f.SHA256, f.Size = d.At, pki.Fingerprint{}, int64(len(d.Text))
 		}
 		n.Kubeconfigs = slices.Clone(n.Kubeconfigs)

@@ -126,6 +126,20 @@ func document() string {
 	for _, c := range NodeCopies() {
 		line("| `%s` | `%s` | %s | %s | %s |", c.File, c.Of, c.By, c.In, evidence(c.Evidence))
 	}
+	line("")
+	line("## Where a kubelet may be restarted")
+	line("")
+	line("By the topology of the control plane (Infrastructure, status.controlPlaneTopology). One that is not here is refused.")
+	line("")
+	line("| topology | may | why | instead | source |")
+	line("|---|---|---|---|---|")
+	for _, t := range Topologies() {
+		may := "no"
+		if t.Allowed {
+			may = "yes"
+		}
+		line("| %s | %s | %s | %s | %s |", t.Name, may, cell(t.Doc), cell(t.Next), evidence(t.Evidence))
+	}
 	return out.String()
 }
 

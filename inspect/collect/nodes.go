@@ -164,17 +164,8 @@ func (n Nodes) one(ctx context.Context, o NodeObject) (facts inspect.Snapshot, m
 		unread.Gaps = []inspect.Gap{n.gap(o, because(ctx, err))}
 		return unread, nil, nil
 	}
-	sent := clock()
-	r, err := gather.Read(ctx, node, n.Scanner, n.Options)
-	received := clock()
 	via := node.Via()
-	var s inspect.Snapshot
-	if err == nil {
-		s = r.Snapshot(o.Name)
-		if n.Served {
-			s = inspect.Merge(s, served(ctx, node, &s.Nodes[0]))
-		}
-	}
+	s, missing, err := n.Read(ctx, o, node)
 	if closed := node.Close(); err == nil && closed != nil {
 		// what was read stays true; what may be left there must be said
 		unread.Gaps = append(unread.Gaps, inspect.Gap{What: "node/" + o.Name, Reason: "clean up: " + closed.Error()})
@@ -183,11 +174,27 @@ func (n Nodes) one(ctx context.Context, o NodeObject) (facts inspect.Snapshot, m
 		unread.Gaps = append(unread.Gaps, n.gap(o, fmt.Errorf("via %s: %w", via, because(ctx, err))))
 		return unread, nil, nil
 	}
+	s.Gaps = append(s.Gaps, unread.Gaps...)
+	return s, missing, nil
+}
+
+// Read reads a node that is open, and tells which of the paths that were asked
+// for are not there.
+func (n Nodes) Read(ctx context.Context, o NodeObject, node OnNode) (facts inspect.Snapshot, missing []string, err error) {
+	sent := clock()
+	r, err := gather.Read(ctx, node, n.Scanner, n.Options)
+	if err != nil {
+		return inspect.Snapshot{}, nil, err
+	}
+	received := clock()
+	s := r.Snapshot(o.Name)
 	for i := range s.Nodes {
-		s.Nodes[i].Via, s.Nodes[i].Ready, s.Nodes[i].Heartbeat = via, o.Ready, o.Heartbeat
+		s.Nodes[i].Via, s.Nodes[i].Ready, s.Nodes[i].Heartbeat = node.Via(), o.Ready, o.Heartbeat
 		s.Nodes[i].Clock.Sent, s.Nodes[i].Clock.Received = sent, received
 	}
-	s.Gaps = append(s.Gaps, unread.Gaps...)
+	if n.Served {
+		s = inspect.Merge(s, served(ctx, node, &s.Nodes[0]))
+	}
 	return s, r.Missing, nil
 }
 

@@ -1,0 +1,39 @@
+package catalog
+
+// Topology is a row: whether a kubelet may be restarted, for a value of
+// Infrastructure.status.controlPlaneTopology.
+type Topology struct {
+	Name    string
+	Allowed bool
+	Doc     string // why not, or what to mind
+	Next    string // what to do instead
+	Evidence
+}
+
+// Topologies returns every row about topologies.
+func Topologies() []Topology {
+	api := "openshift/api config/v1/types_infrastructure.go; "
+	return []Topology{
+		{Name: "HighlyAvailable", Allowed: true, Evidence: Evidence{Verified, api + "containers run outside of the kubelet's unit"}},
+		{Name: "SingleReplica", Allowed: true, Evidence: Evidence{Verified, api + "containers run outside of the kubelet's unit"}},
+		{Name: "HighlyAvailableArbiter", Allowed: true, Evidence: Evidence{Derived, api + "containers run outside of the kubelet's unit"}},
+		{
+			Name: "DualReplica", Doc: "with two nodes and fencing, the kubelet is a resource of pacemaker and etcd is tied to it: a restart by systemd may stop etcd or fence the node",
+			Next: "have pacemaker do it: pcs resource", Evidence: Evidence{Derived, api + "openshift/enhancements two-node-fencing"},
+		},
+		{
+			Name: "External", Doc: "the control plane is hosted elsewhere: it has no such load balancer signer, and nodes get their kubeconfigs from their NodePool",
+			Next: "see the HostedCluster and its NodePools on the management cluster", Evidence: Evidence{Derived, api + "openshift/hypershift"},
+		},
+	}
+}
+
+// KubeletRestartOn returns the row of a topology; false where none is known.
+func KubeletRestartOn(topology string) (Topology, bool) {
+	for _, t := range Topologies() {
+		if t.Name == topology {
+			return t, true
+		}
+	}
+	return Topology{}, false
+}

@@ -1,0 +1,87 @@
+package remediate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/kubeconfig"
+)
+
+// Action is one small change of one node.
+type Action interface {
+	// ID names it in plans and journals, and is the same whenever the same is to
+	// be done.
+	ID() string
+	// Node is the node that it changes.
+	Node() string
+	// Diff says what it would change, by the facts alone; nil where it is so
+	// already. An error is a *Refusal where the facts do not allow it.
+	Diff(facts inspect.Snapshot, now time.Time) (*Change, error)
+	// Apply does it, only while the node is as the facts said from which the change
+	// was made: otherwise the error is ErrChanged, and nothing was done. Doing it
+	// twice is harmless.
+	Apply(ctx context.Context, env *Env, c *Change) error
+	// Verify asks for the effect, not for the write. A *BadEffect says that what was
+	// written fails its own check; any other error that the effect is not known, or
+	// late.
+	Verify(ctx context.Context, env *Env, c *Change) error
+	// Undo puts back what Apply did, only while the node is as Apply left it.
+	Undo(ctx context.Context, env *Env, c *Change) error
+}
+
+// Change is what an action would do.
+type Change struct {
+	Summary string // for people, without the node
+	File    *FileChange
+	// Deltas are what it does to the facts.
+	Deltas []inspect.Delta
+}
+
+// FileChange is what happens to a kubeconfig on a node.
+type FileChange struct {
+	Path   string
+	SHA256 pki.Fingerprint // of the file for which the change was made
+	Edit   kubeconfig.Edit // empty where a backup is put back
+	// Before and After are the texts, with keys and tokens overwritten.
+	Before, After []byte
+	// Old and New are the CAs in it.
+	Old, New []*pki.Cert
+}
+
+// same reports whether two changes do the same to the same file: facts may be
+// read again between showing a change and making it.
+func (c *Change) same(d *Change) bool {
+	if c == nil || d == nil || (c.File == nil) != (d.File == nil) {
+		return c == d
+	}
+	return c.File == nil || c.File.SHA256 == d.File.SHA256 && string(c.File.After) == string(d.File.After)
+}
+
+// ErrChanged means that a node is no longer as it was when the plan was made,
+// and that nothing was done: read it again and make a new plan.
+var ErrChanged = errors.New("it changed after it was read")
+
+// Refusal says why something is not done. Nothing was changed.
+type Refusal struct {
+	Name   string // of the check, lower-kebab; what --accept-risk would take, where Risk
+	Node   string // empty: all of them
+	Reason string
+	Next   string
+	Risk   bool // it may be accepted by name
+}
+
+func (r *Refusal) Error() string {
+	if r.Node == "" {
+		return fmt.Sprintf("%s: %s", r.Name, r.Reason)
+	}
+	return fmt.Sprintf("%s on %s: %s", r.Name, r.Node, r.Reason)
+}
+
+// BadEffect says that what an action wrote fails its own check.
+type BadEffect struct{ Reason string }
+
+func (e *BadEffect) Error() string { return e.Reason }

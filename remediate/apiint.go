@@ -1,0 +1,220 @@
+package remediate
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+)
+
+// APIInt makes kubelets trust what the API server shows at api-int: the CA in both
+// of their kubeconfigs, then a restart (okd-project/okd#1881).
+type APIInt struct {
+	Nodes []string // in this order
+	CA    []byte   // PEM: what kubelets are to trust, verbatim
+	From  string   // where the CA is from, for people
+	API   bool     // an API server can be asked whether nodes come back
+}
+
+// Plan makes the plan for these facts. The error is a *Refusal where it must not
+// be done, or where it is not known whether it may.
+func (a APIInt) Plan(run string, facts inspect.Snapshot, now time.Time) (*Plan, error) {
+	if err := a.supported(facts.Cluster); err != nil {
+		return nil, err
+	}
+	ca, err := a.certificates(now)
+	if err != nil {
+		return nil, err
+	}
+	d := newDraft(run, facts, now)
+	a.owner(d)
+	for _, name := range a.Nodes {
+		n, ok := facts.Node(name)
+		if !ok || n.Via == "" {
+			return nil, unreadNode(facts, name)
+		}
+		if err := a.verifies(facts, n, ca, now); err != nil {
+			return nil, err
+		}
+		if err := a.repair(d, n); err != nil {
+			return nil, err
+		}
+	}
+	p := d.finish()
+	if len(p.Added) > 0 {
+		f := p.Added[0]
+		return nil, &Refusal{Name: "plan-proven", Reason: fmt.Sprintf("the plan would bring a new problem: %s: %s (%s)", f.Check, f.Message, places(f)), Next: "please report this with the output of: certrot snapshot"}
+	}
+	return p, nil
+}
+
+// supported refuses clusters where a kubelet must not be restarted like this.
+func (a APIInt) supported(c inspect.Cluster) error {
+	if c.Versions.Plain {
+		return &Refusal{Name: "openshift", Reason: "this cluster is no OpenShift: it has no api-int and none of OpenShift's kubeconfigs", Next: "for kubeadm: compare certificate-authority-data in /etc/kubernetes/kubelet.conf with the ConfigMap kube-public/cluster-info"}
+	}
+	if row, ok := catalog.KubeletRestartOn(c.Topology); ok && !row.Allowed {
+		return &Refusal{Name: "topology", Reason: fmt.Sprintf("the control plane's topology is %s: %s", c.Topology, row.Doc), Next: row.Next}
+	}
+	if c.Topology != "" && !slices.ContainsFunc(catalog.Topologies(), func(t catalog.Topology) bool { return t.Name == c.Topology }) {
+		return &Refusal{Name: "topology", Reason: fmt.Sprintf("the control plane's topology is %q, of which it is not known whether a kubelet may be restarted there", c.Topology), Next: "look for a newer certrot"}
+	}
+	return nil
+}
+
+// certificates are those to write, all of them CAs that are valid.
+func (a APIInt) certificates(now time.Time) ([]*pki.Cert, error) {
+	refuse := func(format string, args ...any) error {
+		return &Refusal{Name: "ca-usable", Reason: a.From + ": " + fmt.Sprintf(format, args...), Next: "the right CAs are in ConfigMap openshift-config-managed/kube-apiserver-server-ca, and on masters in /etc/kubernetes/static-pod-resources/kube-apiserver-certs/configmaps"}
+	}
+	var out []*pki.Cert
+	for _, found := range pki.NewScanner().Scan(a.CA) {
+		c := found.Content
+		switch {
+		case len(c.Keys) > 0:
+			return nil, refuse("a private key is in it")
+		case len(c.Bad) > 0:
+			return nil, refuse("not all of it can be read: %s", c.Bad[0].Reason)
+		case found.Field != "":
+			return nil, refuse("certificates are inside of a document; PEM is wanted")
+		}
+		out = append(out, c.Certs...)
+	}
+	if len(out) == 0 {
+		return nil, refuse("no certificate is in it")
+	}
+	valid := false
+	for _, c := range out {
+		if !c.IsCA {
+			return nil, refuse("%q (sha256 %s) is no CA", c.Subject, c.Fingerprint.Short())
+		}
+		valid = valid || c.NotAfter.After(now) && !c.NotBefore.After(now)
+	}
+	if !valid {
+		return nil, refuse("none of its %d CAs is valid now; %q ended %s", len(out), out[0].Subject, out[0].NotAfter.UTC().Format(time.RFC3339))
+	}
+	return out, nil
+}
+
+// owner says whose the files are in this version.
+func (a APIInt) owner(d *draft) {
+	row, answer := catalog.DeliveryOf(catalog.KubeletKubeconfigCA(), d.facts.Cluster.Versions)
+	if answer == catalog.Yes && row.Delivered {
+		d.note("In this version %s. If it has not done so, look at it too: oc get machineconfigpools; oc -n openshift-machine-config-operator logs -l k8s-app=machine-config-daemon. It takes what is written here for its own.", row.Doc)
+	}
+	if answer == catalog.Unknown {
+		d.note("The cluster's version is not known. From 4.16 on machine-config-daemon writes these files too.")
+	}
+}
+
+func unreadNode(facts inspect.Snapshot, name string) *Refusal {
+	r := &Refusal{Name: "node-read", Node: name, Reason: "it was not read"}
+	for _, g := range facts.Gaps {
+		if g.What == "node/"+name || g.What == "nodes" {
+			r.Reason, r.Next = g.Reason, g.Next
+			break
+		}
+	}
+	return r
+}
+
+// verifies holds the CA against what is really served, from the node.
+func (a APIInt) verifies(facts inspect.Snapshot, n *inspect.Node, ca []*pki.Cert, now time.Time) error {
+	refuse := func(name, reason, next string) error {
+		return &Refusal{Name: name, Node: n.Name, Reason: reason, Next: next}
+	}
+	asked := false
+	for _, k := range n.Kubeconfigs {
+		c, ok := k.InUse()
+		if !ok || !slices.Contains(catalog.KubeletKubeconfigs(), k.Path) {
+			continue
+		}
+		address, name, err := c.Dialled()
+		if err != nil {
+			return refuse("kubeconfig-shape", k.Path+": "+err.Error(), "compare it with the same file on another node")
+		}
+		served, ok := facts.ShownTo(n.Name, address)
+		if !ok {
+			return refuse("served-known", fmt.Sprintf("what is shown at %s is not known: %s", address, gapsOf(facts, address)), "is the API server up behind api-int? On the node: curl -kv https://"+address+"/readyz")
+		}
+		asked = true
+		if err := pki.Verify(served.Chain, ca, name, n.Time(now)); err != nil {
+			return refuse("ca-verifies-served", fmt.Sprintf("%s does not verify what is shown at %s to the node: %v\n%s", a.From, address, err, chain(served.Chain)),
+				"the server side must be right first: what is shown is to be signed by a CA in openshift-config-managed/kube-apiserver-server-ca. A user's own certificate for api-int (APIServer spec.servingCerts.namedCertificates) is not supported by OpenShift")
+		}
+	}
+	if !asked {
+		return refuse("file-read", "none of "+strings.Join(catalog.KubeletKubeconfigs(), ", ")+" could be read as a kubeconfig", "on the node: ls -l "+strings.Join(catalog.KubeletKubeconfigs(), " "))
+	}
+	return nil
+}
+
+// chain says which certificates were shown.
+func chain(certs []*pki.Cert) string {
+	var lines []string
+	for i, c := range certs {
+		lines = append(lines, fmt.Sprintf("  shown %d: %s, issued by %s, sha256 %s, until %s", i+1, c.Subject, c.Issuer, c.Fingerprint, c.NotAfter.UTC().Format(time.RFC3339)))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// repair adds the steps for a node: the file to join with, which does nothing as
+// long as the kubelet's client certificate is valid, the kubelet's own, and one
+// restart. Each prefix of this leaves the node no worse than it was.
+func (a APIInt) repair(d *draft, n *inspect.Node) error {
+	d.node(n.Name)
+	files := catalog.KubeletKubeconfigs()
+	for i, used := range []string{n.Kubelet.BootstrapConfig, n.Kubelet.Kubeconfig} {
+		if used != "" && used != files[i] {
+			return &Refusal{Name: "kubelet-flags", Node: n.Name, Reason: fmt.Sprintf("its kubelet runs with %s, and OpenShift's with %s", used, files[i]), Next: "this node is not set up as OpenShift's are: mend it by hand"}
+		}
+	}
+	var changed []string
+	for _, path := range files {
+		if missingFile(d.facts, n, path) {
+			if path == files[0] {
+				d.note("%s is not on %s: should its kubelet have to join anew, it can't.", path, n.Name)
+				continue
+			}
+			d.note("%s is not on %s: its kubelet writes it, from %s, when it starts.", path, n.Name, files[0])
+			changed = append(changed, path)
+			continue
+		}
+		c, err := d.step(ReplaceFile{On: n.Name, Path: path, CA: a.CA})
+		if err != nil {
+			return err
+		}
+		if c != nil {
+			changed = append(changed, path)
+		}
+	}
+	c, err := d.step(NewRestartUnit(n.Name, changed...))
+	if err != nil || c == nil {
+		return err
+	}
+	if !a.API {
+		d.note("No API server could be asked: whether nodes report again will not be seen.")
+	}
+	_, err = d.step(Await{On: n.Name})
+	return err
+}
+
+// missingFile reports whether a file is known not to be there.
+func missingFile(facts inspect.Snapshot, n *inspect.Node, path string) bool {
+	return n.File(path) == nil && !slices.ContainsFunc(facts.Gaps, func(g inspect.Gap) bool {
+		return g.What == "node/"+n.Name && (g.Where == "" || g.Where == path)
+	})
+}
+
+func places(f inspect.Finding) string {
+	var out []string
+	for _, l := range f.At {
+		out = append(out, l.String())
+	}
+	return cmp.Or(strings.Join(out, ", "), "the cluster")
+}

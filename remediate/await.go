@@ -1,0 +1,94 @@
+package remediate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
+	"github.com/kubectl-certrot/kubectl-certrot/nodeexec/host"
+)
+
+// Await waits until a node reports to the API server after its kubelet was
+// restarted, and is Ready. It changes nothing: a node that is late with the right
+// files is said to be late, and nothing is put back.
+type Await struct{ On string }
+
+// ID is such as "await worker-0".
+func (a Await) ID() string { return "await " + a.On }
+
+// Node is the node.
+func (a Await) Node() string { return a.On }
+
+// Diff compares the last sign of life with the start of the kubelet.
+func (a Await) Diff(facts inspect.Snapshot, now time.Time) (*Change, error) {
+	n, ok := facts.Node(a.On)
+	if ok && n.Heartbeat.After(n.Kubelet.Started) && n.Ready == "True" {
+		return nil, nil //nolint:nilnil // so already, as Action says
+	}
+	at := n.Time(now).Add(3 * time.Minute)
+	return &Change{Summary: "wait for a heartbeat that is newer than the restart", Deltas: []inspect.Delta{inspect.HeartbeatSeen{Node: a.On, At: at}}}, nil
+}
+
+// Apply does nothing.
+func (a Await) Apply(context.Context, *Env, *Change) error { return nil }
+
+// heartbeatTime is how long a node may take to be Ready after its kubelet came up:
+// a lease is renewed every ten seconds, and back-off in the kubelet goes up to
+// some minutes.
+const heartbeatTime = 3 * time.Minute
+
+// Verify asks the API server. A Ready condition alone proves nothing: it may be
+// left from before.
+func (a Await) Verify(ctx context.Context, env *Env, _ *Change) error {
+	if env.Heartbeat == nil {
+		return &Unknown{fmt.Sprintf("whether node %s reports to the API server is not known: no API server could be asked", a.On)}
+	}
+	var unit host.Unit
+	if err := env.twice(ctx, a.On, func(ctx context.Context, n nodeexec.Node) (err error) {
+		unit, err = host.LookUnit(ctx, n, kubeletUnit)
+		return err
+	}); err != nil {
+		return err
+	}
+	var asked error
+	err := env.until(ctx, heartbeatTime, func(ctx context.Context) (bool, error) {
+		h, err := env.Heartbeat(ctx, a.On)
+		asked = err
+		switch {
+		case err != nil:
+			return false, err
+		case !h.At.After(unit.Entered):
+			return false, fmt.Errorf("node %s: its last heartbeat is from %s, before its kubelet started at %s", a.On, clock(h.At), clock(unit.Entered))
+		case h.Ready != "True":
+			return false, fmt.Errorf("node %s reports again, and Ready is %q: kubectl describe node %s", a.On, h.Ready, a.On)
+		}
+		return true, nil
+	})
+	switch {
+	case err == nil:
+		return nil
+	case asked != nil && ctx.Err() == nil:
+		return &Unknown{fmt.Sprintf("whether node %s reports to the API server is not known: %v", a.On, err)}
+	case ctx.Err() != nil:
+		return errors.Join(context.Cause(ctx), err)
+	}
+	return &Late{err}
+}
+
+// Undo does nothing.
+func (a Await) Undo(context.Context, *Env, *Change) error { return nil }
+
+// Late says that everything was done, and that the effect does not show yet.
+type Late struct{ Inner error }
+
+func (e *Late) Error() string { return e.Inner.Error() }
+func (e *Late) Unwrap() error { return e.Inner }
+
+// Unknown says that everything was done, and that its effect could not be asked
+// for.
+type Unknown struct{ Reason string }
+
+func (e *Unknown) Error() string { return e.Reason }

@@ -1,0 +1,157 @@
+package remediate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
+	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
+	"github.com/kubectl-certrot/kubectl-certrot/nodeexec/host"
+)
+
+// Env is what actions act through. Close gives back what it holds.
+type Env struct {
+	Run string // ID of the run to which changes belong
+	// Open gets onto a node.
+	Open func(ctx context.Context, node string) (nodeexec.Node, error)
+	// Facts reads what a plan is made of from a node that is open: its files, its
+	// kubelet, and what is served to it.
+	Facts func(ctx context.Context, n nodeexec.Node) (inspect.Snapshot, error)
+	// Heartbeat asks the API for a node's sign of life; nil: there is no API to ask.
+	Heartbeat func(ctx context.Context, node string) (collect.Heartbeat, error)
+	Now       func() time.Time // this machine's clock
+	// Sleep waits, and returns why it was ended early.
+	Sleep func(context.Context, time.Duration) error
+	// Patience is how long an effect may take; zero: what is usual.
+	Patience time.Duration
+
+	mu   sync.Mutex
+	open map[string]nodeexec.Node
+}
+
+// onto returns a node, on the way that is open already if there is one.
+func (e *Env) onto(ctx context.Context, node string) (nodeexec.Node, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if n := e.open[node]; n != nil {
+		return n, nil
+	}
+	n, err := e.Open(ctx, node)
+	if err != nil {
+		return nil, err
+	}
+	if e.open == nil {
+		e.open = map[string]nodeexec.Node{}
+	}
+	e.open[node] = n
+	return n, nil
+}
+
+// drop forgets the way onto a node: it may have died with the kubelet.
+func (e *Env) drop(node string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if n := e.open[node]; n != nil {
+		_ = n.Close() // of a way that is of no more use
+		delete(e.open, node)
+	}
+}
+
+// Close closes the ways that are open.
+func (e *Env) Close() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	var errs []error
+	for _, n := range e.open {
+		errs = append(errs, n.Close())
+	}
+	e.open = nil
+	return errors.Join(errs...)
+}
+
+// Read reads a node's facts anew. A way that broke is opened once more.
+func (e *Env) Read(ctx context.Context, node string) (inspect.Snapshot, error) {
+	var facts inspect.Snapshot
+	err := e.twice(ctx, node, func(ctx context.Context, n nodeexec.Node) (err error) {
+		facts, err = e.Facts(ctx, n)
+		return err
+	})
+	return facts, err
+}
+
+// readTime bounds reading a node, the way there included.
+const readTime = 2 * time.Minute
+
+// twice does something that only reads, and does it again by a new way onto the
+// node if the first one may be dead.
+func (e *Env) twice(ctx context.Context, node string, do func(context.Context, nodeexec.Node) error) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, readTime, fmt.Errorf("no answer within %s", readTime))
+	defer cancel()
+	n, err := e.onto(ctx, node)
+	if err == nil {
+		if err = do(ctx, n); err == nil || ctx.Err() != nil {
+			return err
+		}
+	}
+	e.drop(node)
+	n, again := e.onto(ctx, node)
+	if again != nil {
+		return errors.Join(err, again)
+	}
+	return do(ctx, n)
+}
+
+// entry is what a run's folder on a node says of a file.
+type entry struct{ host.Entry }
+
+// wrote reports whether a file is as the run left it.
+func (e *entry) wrote(f host.File) bool {
+	return e != nil && len(e.Wrote) > 0 && e.Wrote[len(e.Wrote)-1] == f.SHA256
+}
+
+// look returns a file as it is now, and what the run knows of it; nil: nothing.
+func (e *Env) look(ctx context.Context, node, path string) (now host.File, of *entry, err error) {
+	err = e.twice(ctx, node, func(ctx context.Context, n nodeexec.Node) error {
+		files, err := host.Look(ctx, n, path)
+		if err != nil {
+			return err
+		}
+		now = files[0]
+		entries, err := host.Run{ID: e.Run}.Entries(ctx, n)
+		if err != nil && !errors.Is(err, host.ErrNoRun) {
+			return err
+		}
+		for _, found := range entries {
+			if found.Before.Path == path {
+				of = &entry{found}
+			}
+		}
+		return nil
+	})
+	return now, of, err
+}
+
+// until asks again and again whether something is so, for as long as it may take.
+// done returns false and why while it is not so yet.
+func (e *Env) until(ctx context.Context, usual time.Duration, done func(context.Context) (bool, error)) error {
+	if e.Patience > 0 {
+		usual = e.Patience
+	}
+	end := e.Now().Add(usual)
+	for {
+		ok, err := done(ctx)
+		if ok {
+			return nil
+		}
+		if e.Now().After(end) {
+			return fmt.Errorf("not within %s: %w", usual, err)
+		}
+		if ended := e.Sleep(ctx, time.Second); ended != nil {
+			return errors.Join(ended, err)
+		}
+	}
+}

@@ -1,0 +1,238 @@
+package remediate
+
+import (
+	"bufio"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+)
+
+// The journal is a file of JSON lines: a Header, then one Record for each thing
+// that happened. Each line is on the disk before what it announces is begun.
+const (
+	// JournalAPIVersion is the version of the journal.
+	JournalAPIVersion = "certrot/v1alpha1"
+	// JournalKind is the kind of the journal.
+	JournalKind = "Run"
+)
+
+// Header is the first line of a journal.
+type Header struct {
+	APIVersion string    `json:"apiVersion"`
+	Kind       string    `json:"kind"`
+	Run        string    `json:"run"`
+	Command    string    `json:"command"` // "fix-api-int", "undo"
+	Undoes     string    `json:"undoes,omitempty"`
+	Server     string    `json:"server,omitempty"` // the API's URL; empty: there was none
+	Nodes      []string  `json:"nodes"`
+	Started    time.Time `json:"started"`
+	Certrot    string    `json:"certrot"` // its version
+}
+
+// Event is what happened to an action.
+type Event string
+
+// The events. A journal that ends with a Begun ends in the middle of an action:
+// what became of it is in the run's folder on the node.
+const (
+	Begun    Event = "begun"
+	Done     Event = "done"     // and its effect was seen
+	Failed   Event = "failed"   // the error says whether anything was changed
+	Undone   Event = "undone"   // by itself, because its own check failed
+	Finished Event = "finished" // the run, with nothing left to do
+)
+
+// Record is a line of a journal.
+type Record struct {
+	Time   time.Time        `json:"time"`
+	Event  Event            `json:"event"`
+	Action string           `json:"action,omitempty"`
+	Node   string           `json:"node,omitempty"`
+	Path   string           `json:"path,omitempty"`
+	Before *pki.Fingerprint `json:"before,omitempty"` // sha256 of the file for which it was planned
+	Error  string           `json:"error,omitempty"`
+}
+
+// Journals is the folder with the journals of runs.
+type Journals struct{ Folder string }
+
+// Journal is that of one run, while it runs.
+type Journal struct {
+	file *os.File
+	now  func() time.Time
+}
+
+// Begin starts the journal of a run. Where it can't be kept, nothing is to be
+// done: it is half of the way back.
+func (j Journals) Begin(h Header, now func() time.Time) (*Journal, error) {
+	h.APIVersion, h.Kind = JournalAPIVersion, JournalKind
+	if err := os.MkdirAll(j.Folder, 0o700); err != nil {
+		return nil, fmt.Errorf("journal: %w", err)
+	}
+	file, err := os.OpenFile(j.path(h.Run), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("journal: %w", err)
+	}
+	out := &Journal{file, now}
+	if err := out.line(h); err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	return out, nil
+}
+
+func (j Journals) path(run string) string { return filepath.Join(j.Folder, run+".jsonl") }
+
+// Add writes a record.
+func (j *Journal) Add(r Record) error {
+	r.Time = j.now().UTC()
+	return j.line(r)
+}
+
+func (j *Journal) line(v any) error {
+	raw, err := json.Marshal(v)
+	if err == nil {
+		_, err = j.file.Write(append(raw, '\n'))
+	}
+	if err == nil {
+		err = j.file.Sync()
+	}
+	if err != nil {
+		return fmt.Errorf("journal %s: %w", j.file.Name(), err)
+	}
+	return nil
+}
+
+// Close ends it.
+func (j *Journal) Close() error { return j.file.Close() }
+
+// Story is what a journal tells.
+type Story struct {
+	Header
+	Records []Record
+}
+
+// ErrNoJournal means that this machine has no journal of a run.
+var ErrNoJournal = errors.New("no journal of this run here")
+
+// maxJournal bounds a journal, in bytes: a line for each step of hundreds of nodes
+// is far less.
+const maxJournal = 64 << 20
+
+// Read reads the journal of a run. A last line that was cut off is left out.
+func (j Journals) Read(run string) (Story, error) {
+	var s Story
+	if !ValidRun(run) {
+		return s, fmt.Errorf("run %q: the ID of a run is such as 20260131-120000-1a2b3c", run)
+	}
+	file, err := os.Open(j.path(run))
+	if errors.Is(err, fs.ErrNotExist) {
+		return s, fmt.Errorf("run %s: %w (%s)", run, ErrNoJournal, j.Folder)
+	}
+	if err != nil {
+		return s, fmt.Errorf("journal: %w", err)
+	}
+	defer func() { _ = file.Close() }() // read only
+	lines := bufio.NewScanner(file)
+	lines.Buffer(nil, maxJournal)
+	for number := 1; lines.Scan(); number++ {
+		if number == 1 {
+			err = json.Unmarshal(lines.Bytes(), &s.Header)
+			if err == nil && (s.Kind != JournalKind || s.APIVersion != JournalAPIVersion || s.Run != run) {
+				err = fmt.Errorf("it is a %q of version %q for run %q", s.Kind, s.APIVersion, s.Run)
+			}
+		} else {
+			var r Record
+			if err = json.Unmarshal(lines.Bytes(), &r); err == nil {
+				s.Records = append(s.Records, r)
+			} else if !lines.Scan() {
+				return s, nil // cut off
+			}
+		}
+		if err != nil {
+			return s, fmt.Errorf("journal %s, line %d: %w", file.Name(), number, err)
+		}
+	}
+	if s.Run == "" && lines.Err() == nil {
+		return s, fmt.Errorf("journal %s is empty", file.Name())
+	}
+	return s, lines.Err()
+}
+
+// List returns all runs, the oldest first, and why some journals can't be read.
+func (j Journals) List() ([]Story, error) {
+	names, err := os.ReadDir(j.Folder)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	var out []Story
+	errs := []error{err}
+	for _, n := range names {
+		run, ok := strings.CutSuffix(n.Name(), ".jsonl")
+		if !ok || !ValidRun(run) {
+			continue
+		}
+		s, err := j.Read(run)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		out = append(out, s)
+	}
+	slices.SortFunc(out, func(a, b Story) int { return cmp.Or(a.Started.Compare(b.Started), cmp.Compare(a.Run, b.Run)) })
+	return out, errors.Join(errs...)
+}
+
+// Remove deletes the journal of a run.
+func (j Journals) Remove(run string) error {
+	if !ValidRun(run) {
+		return fmt.Errorf("run %q is no ID of a run", run)
+	}
+	if err := os.Remove(j.path(run)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("journal: %w", err)
+	}
+	return nil
+}
+
+// ValidRun reports whether this can be the ID of a run.
+func ValidRun(id string) bool {
+	return id != "" && len(id) <= 64 && strings.Trim(id, "abcdefghijklmnopqrstuvwxyz0123456789-") == ""
+}
+
+// Changed are the nodes and files that a run changed or was about to.
+func (s Story) Changed() map[string][]string {
+	out := map[string][]string{}
+	for _, r := range s.Records {
+		if r.Event == Begun && r.Path != "" && !slices.Contains(out[r.Node], r.Path) {
+			out[r.Node] = append(out[r.Node], r.Path)
+		}
+	}
+	return out
+}
+
+// Outcome is how it ended, in a few words.
+func (s Story) Outcome() string {
+	if len(s.Records) == 0 {
+		return "nothing was done"
+	}
+	switch last := s.Records[len(s.Records)-1]; last.Event {
+	case Finished:
+		return "finished"
+	case Failed:
+		return "failed: " + last.Action
+	case Undone:
+		return "undone: " + last.Action
+	case Begun:
+		return "interrupted in: " + last.Action
+	default:
+		return "interrupted after: " + last.Action
+	}
+}

@@ -1,0 +1,266 @@
+package remediate
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
+	"github.com/kubectl-certrot/kubectl-certrot/nodeexec/host"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/kubeconfig"
+)
+
+// ReplaceFile makes a kubeconfig on a node trust these CAs beside those that it
+// trusts already. Not more than the value of certificate-authority-data changes.
+type ReplaceFile struct {
+	On, Path string
+	CA       []byte // PEM, in the order and the bytes that are wanted
+}
+
+// ID is such as "replace worker-0:/etc/kubernetes/kubeconfig".
+func (a ReplaceFile) ID() string { return "replace " + a.On + ":" + a.Path }
+
+// Node is the node.
+func (a ReplaceFile) Node() string { return a.On }
+
+// Diff finds the value and says what it would be.
+func (a ReplaceFile) Diff(facts inspect.Snapshot, now time.Time) (*Change, error) {
+	text, file, err := a.text(facts)
+	if err != nil {
+		return nil, err
+	}
+	refuse := func(err error) error {
+		return &Refusal{Name: "kubeconfig-shape", Node: a.On, Reason: a.Path + ": " + err.Error(), Next: "compare it with the same file on another node, and mend it by hand first"}
+	}
+	ca, err := kubeconfig.Find(text)
+	if err != nil {
+		return nil, refuse(err)
+	}
+	sc := pki.NewScanner()
+	old, want := certs(sc, ca.PEM), certs(sc, a.CA)
+	if len(want) == 0 {
+		return nil, fmt.Errorf("%s: no CA to write", a.ID())
+	}
+	if !slices.ContainsFunc(want, func(c *pki.Cert) bool { return !holds(old, c) }) {
+		return nil, nil //nolint:nilnil // so already, as Action says
+	}
+	value := union(a.CA, want, old, now)
+	edit, err := kubeconfig.SetCA(text, value)
+	if err != nil {
+		return nil, refuse(err)
+	}
+	f := &FileChange{Path: a.Path, SHA256: file.SHA256, Edit: edit, Before: text, After: edit.Apply(text), Old: old, New: certs(sc, value)}
+	n, _ := facts.Node(a.On)
+	return &Change{
+		Summary: "CA in " + a.Path, File: f,
+		Deltas: []inspect.Delta{written(n, f, now)},
+	}, nil
+}
+
+// written is what a change of a kubeconfig does to the facts. The node's own
+// clock says when; it is after the kubelet started in any case.
+func written(n *inspect.Node, f *FileChange, now time.Time) inspect.Delta {
+	d := inspect.KubeconfigWritten{Node: n.Name, Path: f.Path, CA: &pki.Content{Certs: f.New}, Text: f.After, At: n.Time(now)}
+	if after := n.Kubelet.Started.Add(time.Minute); d.At.Before(after) {
+		d.At = after
+	}
+	for _, k := range n.Kubeconfigs {
+		if c, ok := k.InUse(); ok && k.Path == f.Path {
+			d.Field = c.Field
+		}
+	}
+	return d
+}
+
+// text returns the file as the node showed it.
+func (a ReplaceFile) text(facts inspect.Snapshot) ([]byte, *inspect.NodeFile, error) {
+	unread := func(reason, next string) error {
+		for _, g := range facts.Gaps { // what the reading itself said is better
+			if g.What == "node/"+a.On && g.Where == a.Path {
+				reason, next = g.Reason, cmp.Or(g.Next, next)
+			}
+		}
+		return &Refusal{Name: "file-read", Node: a.On, Reason: a.Path + ": " + reason, Next: next}
+	}
+	n, ok := facts.Node(a.On)
+	if !ok || n.Via == "" {
+		return nil, nil, unread("the node was not read", "see what is unknown")
+	}
+	file := n.File(a.Path)
+	i := slices.IndexFunc(n.Kubeconfigs, func(k inspect.Kubeconfig) bool { return k.Path == a.Path })
+	switch {
+	case file == nil || i < 0:
+		return nil, nil, unread("there is no such kubeconfig, or it could not be read", "on the node: ls -l "+a.Path)
+	case file.Link != "":
+		return nil, nil, unread("it is a link to "+file.Target, "links are not followed: name what it stands for to its owner, or make it a file")
+	case n.Kubeconfigs[i].Text == nil:
+		return nil, nil, unread("its text is not among the facts", "facts from a file have it only if certrot snapshot read the node; else edit it by hand on the node")
+	case int64(len(n.Kubeconfigs[i].Text)) != file.Size || file.SHA256 == (pki.Fingerprint{}):
+		return nil, nil, unread(fmt.Sprintf("%d bytes were shown of its %d", len(n.Kubeconfigs[i].Text), file.Size), "read the node again")
+	}
+	return n.Kubeconfigs[i].Text, file, nil
+}
+
+// union is what is written: the wanted bytes verbatim, then what was trusted
+// before and has not ended, one newline between blocks. The order matters: from
+// 4.16 on, machine-config-daemon looks for the ConfigMap's blocks in the text, and
+// rewrites the file and restarts the kubelet where one is not found as it is there
+// (openshift/machine-config-operator pkg/daemon/certificate_writer.go).
+func union(verbatim []byte, want, old []*pki.Cert, now time.Time) []byte {
+	value := append(bytes.TrimRight(bytes.Clone(verbatim), "\r\n"), '\n')
+	for _, c := range old {
+		if !holds(want, c) && c.NotAfter.After(now) {
+			value = append(value, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: c.DER})...)
+			want = append(want[:len(want):len(want)], c)
+		}
+	}
+	return value
+}
+
+// certs returns the certificates in PEM text, in its order.
+func certs(sc *pki.Scanner, text []byte) []*pki.Cert {
+	var out []*pki.Cert
+	for _, found := range sc.Scan(text) {
+		out = append(out, found.Content.Certs...)
+	}
+	return out
+}
+
+func holds(certs []*pki.Cert, c *pki.Cert) bool {
+	return slices.ContainsFunc(certs, func(x *pki.Cert) bool { return x.Fingerprint == c.Fingerprint })
+}
+
+// Apply replaces the file.
+func (a ReplaceFile) Apply(ctx context.Context, env *Env, c *Change) error {
+	n, err := env.onto(ctx, a.On)
+	if err != nil {
+		return err
+	}
+	run := host.Run{ID: env.Run}
+	e := host.Edit{Path: a.Path, Before: c.File.SHA256, Offset: int64(c.File.Edit.Offset), Length: int64(c.File.Edit.Length), Insert: c.File.Edit.Insert}
+	_, err = run.Replace(ctx, n, e)
+	switch {
+	case errors.Is(err, host.ErrChanged):
+		return fmt.Errorf("%w: %w", ErrChanged, err)
+	case errors.Is(err, nodeexec.ErrUnknownOutcome):
+		env.drop(a.On)
+		return a.settle(ctx, env, c, err)
+	}
+	return err
+}
+
+// settle finds out what a write did whose end was not seen.
+func (a ReplaceFile) settle(ctx context.Context, env *Env, c *Change, unseen error) error {
+	now, entry, err := env.look(ctx, a.On, a.Path)
+	switch {
+	case err != nil:
+		return fmt.Errorf("%w; and asking again: %w", unseen, err)
+	case entry.wrote(now):
+		return nil
+	case now.SHA256 == c.File.SHA256:
+		return fmt.Errorf("%w (the file is as it was)", unseen)
+	}
+	return fmt.Errorf("%w: it is neither as it was nor as it was to be: %w", ErrChanged, unseen)
+}
+
+// Verify reads the file again: it is what this run wrote, it loads, it holds what
+// it is to hold, belongs to whom it did, and trusts what is served now.
+func (a ReplaceFile) Verify(ctx context.Context, env *Env, c *Change) error {
+	now, entry, err := env.look(ctx, a.On, a.Path)
+	switch {
+	case err != nil:
+		return err
+	case entry == nil:
+		return fmt.Errorf("%s on %s is not in the manifest of run %s", a.Path, a.On, env.Run)
+	case !entry.wrote(now):
+		return fmt.Errorf("%s on %s: %w", a.Path, a.On, ErrChanged)
+	case now.Mode != entry.Before.Mode || now.UID != entry.Before.UID || now.GID != entry.Before.GID || now.Label != entry.Before.Label:
+		return &BadEffect{fmt.Sprintf("%s on %s has another owner, mode or label than before", a.Path, a.On)}
+	}
+	facts, err := env.Read(ctx, a.On)
+	if err != nil {
+		return err
+	}
+	text, _, err := a.text(facts)
+	if err != nil {
+		return &BadEffect{err.Error()}
+	}
+	ca, err := kubeconfig.Find(text)
+	if err != nil {
+		return &BadEffect{a.Path + ": " + err.Error()}
+	}
+	if held := certs(pki.NewScanner(), ca.PEM); !slices.EqualFunc(held, c.File.New, func(x, y *pki.Cert) bool { return x.Fingerprint == y.Fingerprint }) {
+		return &BadEffect{fmt.Sprintf("%s on %s holds %d certificates, not the %d that were written", a.Path, a.On, len(held), len(c.File.New))}
+	}
+	return trusts(facts, a.On, a.Path, env.Now())
+}
+
+// trusts says whether a kubeconfig on a node verifies what its server shows now.
+func trusts(facts inspect.Snapshot, node, path string, now time.Time) error {
+	n, ok := facts.Node(node)
+	if !ok {
+		return fmt.Errorf("node %s was not read", node)
+	}
+	i := slices.IndexFunc(n.Kubeconfigs, func(k inspect.Kubeconfig) bool { return k.Path == path })
+	if i < 0 {
+		return &BadEffect{path + " can't be read as a kubeconfig"}
+	}
+	c, ok := n.Kubeconfigs[i].InUse()
+	if !ok {
+		return &BadEffect{path + ": its current context leads to no cluster"}
+	}
+	address, name, err := c.Dialled()
+	if err != nil {
+		return &BadEffect{path + ": " + err.Error()}
+	}
+	served, ok := facts.ShownTo(node, address)
+	if !ok {
+		return fmt.Errorf("what is shown at %s to node %s is not known: %s", address, node, gapsOf(facts, address))
+	}
+	if err := pki.Verify(served.Chain, facts.Trusted(node, n.Kubeconfigs[i]), name, n.Time(now)); err != nil {
+		return &BadEffect{fmt.Sprintf("%s on %s does not trust what is shown at %s: %v", path, node, address, err)}
+	}
+	return nil
+}
+
+// gapsOf says why something was not read.
+func gapsOf(facts inspect.Snapshot, where string) string {
+	for _, g := range facts.Gaps {
+		if g.Where == where {
+			return g.Reason
+		}
+	}
+	return "no handshake was made"
+}
+
+// Undo puts the bytes from before back.
+func (a ReplaceFile) Undo(ctx context.Context, env *Env, _ *Change) error {
+	return restore(ctx, env, a.On, a.Path)
+}
+
+func restore(ctx context.Context, env *Env, node, path string) error {
+	n, err := env.onto(ctx, node)
+	if err != nil {
+		return err
+	}
+	_, err = host.Run{ID: env.Run}.Restore(ctx, n, path)
+	switch {
+	case errors.Is(err, host.ErrChanged):
+		return fmt.Errorf("%w: %w", ErrChanged, err)
+	case errors.Is(err, nodeexec.ErrUnknownOutcome):
+		env.drop(node)
+		now, entry, lookErr := env.look(ctx, node, path)
+		if lookErr == nil && entry != nil && now.SHA256 == entry.Before.SHA256 {
+			return nil
+		}
+		return errors.Join(err, lookErr)
+	}
+	return err
+}

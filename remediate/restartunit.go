@@ -1,0 +1,143 @@
+package remediate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
+	"github.com/kubectl-certrot/kubectl-certrot/nodeexec/host"
+)
+
+// kubeletUnit is the kubelet's service, on OpenShift and elsewhere.
+const kubeletUnit = "kubelet.service"
+
+// RestartUnit restarts a node's kubelet, if it runs since before its kubeconfig
+// was changed. Pods go on running: containers are outside of its unit.
+type RestartUnit struct {
+	On string
+	// Files are those that the same plan changes, or may have changed. With them,
+	// any change after the start of the kubelet counts; without, only one that can't
+	// be the kubelet's own.
+	Files []string
+	// Blind says that the trust in what is served was given up by name.
+	Blind bool
+	state *restarting
+}
+
+// restarting is what one run of the action remembers.
+type restarting struct{ before host.Unit }
+
+// NewRestartUnit returns the action for a node and the files that the plan changes.
+func NewRestartUnit(node string, files ...string) RestartUnit {
+	return RestartUnit{On: node, Files: files, state: &restarting{}}
+}
+
+// ID is such as "restart worker-0:kubelet.service".
+func (a RestartUnit) ID() string { return "restart " + a.On + ":" + kubeletUnit }
+
+// Node is the node.
+func (a RestartUnit) Node() string { return a.On }
+
+// Diff compares times of the node's own clock.
+func (a RestartUnit) Diff(facts inspect.Snapshot, now time.Time) (*Change, error) {
+	n, ok := facts.Node(a.On)
+	if !ok || n.Via == "" {
+		return nil, &Refusal{Name: "file-read", Node: a.On, Reason: "the node was not read", Next: "see what is unknown"}
+	}
+	if n.Kubelet.Started.IsZero() && n.Kubelet.Active == "" {
+		return nil, &Refusal{Name: "kubelet-known", Node: a.On, Reason: "how its kubelet runs is not known: " + kubeletUnit + " did not answer", Next: "on the node: systemctl status kubelet"}
+	}
+	due := n.Stale() != ""
+	for _, path := range a.Files {
+		f := n.File(path)
+		due = due || f == nil || !f.Modified.Before(n.Kubelet.Started)
+	}
+	if !due {
+		return nil, nil //nolint:nilnil // so already, as Action says
+	}
+	at := n.Time(now).Add(2 * time.Minute) // after everything that the plan writes
+	return &Change{Summary: "restart " + kubeletUnit, Deltas: []inspect.Delta{inspect.KubeletRestarted{Node: a.On, At: at}}}, nil
+}
+
+// Apply has systemd restart it, and returns before that.
+func (a RestartUnit) Apply(ctx context.Context, env *Env, _ *Change) error {
+	n, err := env.onto(ctx, a.On)
+	if err != nil {
+		return err
+	}
+	if a.state.before, err = host.LookUnit(ctx, n, kubeletUnit); err != nil {
+		return err
+	}
+	err = host.Run{ID: env.Run}.Restart(ctx, n, kubeletUnit)
+	if errors.Is(err, nodeexec.ErrUnknownOutcome) {
+		err = nil // Verify tells
+	}
+	env.drop(a.On) // the way may lead through the kubelet
+	return err
+}
+
+// restartTime is how long a kubelet may take to end, and to run again; starting
+// how long it may take then to have its files in order.
+const (
+	restartTime = 90 * time.Second
+	starting    = 15 * time.Second
+)
+
+// Verify waits for another process that has been active since a later time, runs,
+// and trusts what is served with the files that it started with.
+func (a RestartUnit) Verify(ctx context.Context, env *Env, _ *Change) error {
+	err := env.until(ctx, restartTime, func(ctx context.Context) (bool, error) {
+		var u host.Unit
+		err := env.twice(ctx, a.On, func(ctx context.Context, n nodeexec.Node) (err error) {
+			u, err = host.LookUnit(ctx, n, kubeletUnit)
+			return err
+		})
+		switch {
+		case err != nil:
+			return false, err
+		case u.MainPID == a.state.before.MainPID && u.MainPID != 0 || !u.Entered.After(a.state.before.Entered):
+			return false, fmt.Errorf("%s on %s was not restarted: it is %s (%s), process %d since %s", kubeletUnit, a.On, u.Active, u.Sub, u.MainPID, clock(u.Entered))
+		case u.Active != "active" || u.Sub != "running":
+			return false, fmt.Errorf("%s on %s does not come up: %s (%s), %s; on the node: journalctl -u kubelet -n 50", kubeletUnit, a.On, u.Active, u.Sub, u.Result)
+		}
+		return true, nil
+	})
+	if err != nil {
+		return err
+	}
+	// A kubelet that had no kubeconfig writes one while it starts.
+	return env.until(ctx, starting, func(ctx context.Context) (bool, error) {
+		facts, err := env.Read(ctx, a.On)
+		if err != nil {
+			return false, err
+		}
+		n, _ := facts.Node(a.On)
+		if own := n.Stale(); own != "" {
+			return false, fmt.Errorf("the kubelet on %s has not read %s since it was changed: it changed again", a.On, own)
+		}
+		var errs []error
+		for _, path := range a.Files {
+			if a.Blind {
+				break
+			}
+			errs = append(errs, trusts(facts, a.On, path, env.Now()))
+		}
+		err = errors.Join(errs...)
+		return err == nil, err
+	})
+}
+
+// Undo restarts it again: what it was started with was put back before.
+func (a RestartUnit) Undo(ctx context.Context, env *Env, c *Change) error {
+	return a.Apply(ctx, env, c)
+}
+
+func clock(t time.Time) string {
+	if t.IsZero() {
+		return "never"
+	}
+	return t.UTC().Format("15:04:05 MST")
+}

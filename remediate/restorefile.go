@@ -1,0 +1,102 @@
+package remediate
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+	"github.com/kubectl-certrot/kubectl-certrot/nodeexec/host"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/kubeconfig"
+)
+
+// RestoreFile puts back what a file was before a run.
+type RestoreFile struct {
+	On    string
+	Entry host.Entry // of the run's folder on the node
+	// Blind says that the trust in what is served was given up by name.
+	Blind bool
+}
+
+// ID is such as "restore worker-0:/etc/kubernetes/kubeconfig".
+func (a RestoreFile) ID() string { return "restore " + a.On + ":" + a.path() }
+
+// Node is the node.
+func (a RestoreFile) Node() string { return a.On }
+
+func (a RestoreFile) path() string { return a.Entry.Before.Path }
+
+// Diff compares the file with what the run made of it.
+func (a RestoreFile) Diff(facts inspect.Snapshot, now time.Time) (*Change, error) {
+	text, file, err := ReplaceFile{On: a.On, Path: a.path()}.text(facts)
+	if err != nil {
+		return nil, err
+	}
+	if file.SHA256 == pki.Fingerprint(a.Entry.Before.SHA256) {
+		return nil, nil //nolint:nilnil // so already, as Action says
+	}
+	if !slices.Contains(a.Entry.Wrote, [32]byte(file.SHA256)) {
+		return nil, &Refusal{Name: "changed-since", Node: a.On, Reason: fmt.Sprintf("%s was changed after the run (sha256 %s now): putting back what was before would undo that too", a.path(), file.SHA256.Short()),
+			Next: "what was before is in " + host.DefaultFolder + "/RUN on the node"}
+	}
+	n, _ := facts.Node(a.On)
+	before, err := a.backup(n)
+	if err != nil {
+		return nil, err
+	}
+	f := &FileChange{Path: a.path(), SHA256: file.SHA256, Before: text, After: before, Old: caOf(text), New: caOf(before)}
+	return &Change{Summary: "put back " + a.path(), File: f, Deltas: []inspect.Delta{written(n, f, now)}}, nil
+}
+
+// backup finds the bytes from before among what was read of the run's folder.
+func (a RestoreFile) backup(n *inspect.Node) ([]byte, error) {
+	for _, k := range n.Kubeconfigs {
+		if f := n.File(k.Path); f != nil && f.SHA256 == pki.Fingerprint(a.Entry.Before.SHA256) && strings.HasPrefix(k.Path, host.DefaultFolder+"/") && int64(len(k.Text)) == f.Size {
+			return k.Text, nil
+		}
+	}
+	return nil, &Refusal{Name: "backup-read", Node: a.On, Reason: "what " + a.path() + " was before could not be read", Next: "on the node: ls -lR " + host.DefaultFolder}
+}
+
+// caOf are the CAs in a kubeconfig; none where it can't be read.
+func caOf(text []byte) []*pki.Cert {
+	ca, err := kubeconfig.Find(text)
+	if err != nil {
+		return nil
+	}
+	return certs(pki.NewScanner(), ca.PEM)
+}
+
+// Apply puts it back.
+func (a RestoreFile) Apply(ctx context.Context, env *Env, _ *Change) error {
+	return restore(ctx, env, a.On, a.path())
+}
+
+// Verify looks whether it is what it was, bytes, owner, mode and label.
+func (a RestoreFile) Verify(ctx context.Context, env *Env, _ *Change) error {
+	now, _, err := env.look(ctx, a.On, a.path())
+	if err != nil {
+		return err
+	}
+	if now != a.Entry.Before {
+		return fmt.Errorf("%s on %s is not as it was before: sha256 %x, mode %04o, owner %d:%d, label %q; it was %x, %04o, %d:%d, %q", a.path(), a.On,
+			now.SHA256[:6], now.Mode, now.UID, now.GID, now.Label, a.Entry.Before.SHA256[:6], a.Entry.Before.Mode, a.Entry.Before.UID, a.Entry.Before.GID, a.Entry.Before.Label)
+	}
+	if a.Blind {
+		return nil
+	}
+	facts, err := env.Read(ctx, a.On)
+	if err != nil {
+		return err
+	}
+	return trusts(facts, a.On, a.path(), env.Now())
+}
+
+// Undo is not possible: what the run had written is not kept. Doing what the run
+// did writes it again.
+func (a RestoreFile) Undo(context.Context, *Env, *Change) error {
+	return fmt.Errorf("%s: what was there before is not kept: run the command again that had changed it", a.ID())
+}

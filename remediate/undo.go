@@ -1,0 +1,142 @@
+package remediate
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/nodeexec/host"
+)
+
+// BreaksTrust is the risk that a kubelet does not trust what it is shown
+// afterwards.
+const BreaksTrust = "breaks-trust"
+
+// Undo puts back what a run changed on nodes.
+type Undo struct {
+	Nodes []Kept
+	API   bool // an API server can be asked whether nodes come back
+	// AcceptBreaksTrust goes on although kubelets will not trust what they are
+	// shown.
+	AcceptBreaksTrust bool
+}
+
+// Kept is what a node keeps of a run.
+type Kept struct {
+	Node    string
+	Entries []host.Entry
+}
+
+// Plan makes the plan for these facts, the last file first. The error is a
+// *Refusal where it must not be done.
+func (u Undo) Plan(run string, facts inspect.Snapshot, now time.Time) (*Plan, error) {
+	p, err := u.plan(run, facts, now, false)
+	if err != nil {
+		return nil, err
+	}
+	broken := breaks(p)
+	if broken == "" {
+		return p, nil
+	}
+	if !u.AcceptBreaksTrust {
+		return nil, &Refusal{Name: BreaksTrust, Reason: broken, Risk: true, Next: "leave it as it is; or, if the node is to be lost to the API until this is mended: --accept-risk=" + BreaksTrust}
+	}
+	if p, err = u.plan(run, facts, now, true); err != nil {
+		return nil, err
+	}
+	p.Notes = append(p.Notes, "Accepted by name: "+broken)
+	return p, nil
+}
+
+// breaks says what the plan would break, or may, since it is not known.
+func breaks(p *Plan) string {
+	for _, f := range p.Added {
+		if f.Severity == inspect.Critical {
+			return fmt.Sprintf("afterwards %s (%s)", f.Message, places(f))
+		}
+	}
+	for _, n := range p.Nodes {
+		for _, s := range n.Steps {
+			if s.Change == nil || s.Change.File == nil {
+				continue
+			}
+			if reason := unseen(p.Basis, n.Name, s.Change.File.Path); reason != "" {
+				return reason
+			}
+		}
+	}
+	return ""
+}
+
+// unseen says why it is not known what the server of a kubeconfig shows.
+func unseen(facts inspect.Snapshot, node, path string) string {
+	n, ok := facts.Node(node)
+	if !ok {
+		return "node " + node + " was not read"
+	}
+	for _, k := range n.Kubeconfigs {
+		c, ok := k.InUse()
+		if k.Path != path || !ok {
+			continue
+		}
+		address, _, err := c.Dialled()
+		if err != nil {
+			return err.Error()
+		}
+		if _, ok := facts.ShownTo(node, address); !ok {
+			return fmt.Sprintf("whether %s will be trusted is not known: %s", address, gapsOf(facts, address))
+		}
+		return ""
+	}
+	return path + " on " + node + " was not read"
+}
+
+func (u Undo) plan(run string, facts inspect.Snapshot, now time.Time, blind bool) (*Plan, error) {
+	d := newDraft(run, facts, now)
+	for _, kept := range u.Nodes {
+		if n, ok := facts.Node(kept.Node); !ok || n.Via == "" {
+			return nil, unreadNode(facts, kept.Node)
+		}
+		d.node(kept.Node)
+		var changed []string
+		// kept.Entries are by path; the kubelet's own file goes back first, as it was
+		// written last.
+		for i := len(kept.Entries) - 1; i >= 0; i-- {
+			c, err := d.step(RestoreFile{On: kept.Node, Entry: kept.Entries[i], Blind: blind})
+			if err != nil {
+				return nil, err
+			}
+			if c != nil {
+				changed = append(changed, kept.Entries[i].Before.Path)
+			}
+		}
+		if len(changed) == 0 {
+			continue
+		}
+		restart := NewRestartUnit(kept.Node, changed...)
+		restart.Blind = blind
+		c, err := d.step(restart)
+		if err != nil {
+			return nil, err
+		}
+		if c == nil {
+			continue
+		}
+		if blind {
+			d.note("Node %s will be NotReady: its kubelet will not trust the API server. Back in: ssh, and run the command again that is undone here.", kept.Node)
+			continue
+		}
+		if !u.API {
+			d.note("No API server could be asked: whether nodes report again will not be seen.")
+		}
+		if _, err := d.step(Await{On: kept.Node}); err != nil {
+			return nil, err
+		}
+	}
+	p := d.finish()
+	if p.Empty() {
+		p.Notes = append(p.Notes, "Everything is as it was before the run: "+strings.TrimSpace(run))
+	}
+	return p, nil
+}
