@@ -70,7 +70,15 @@ demo: build ## show the main job on sample data (a cluster after its api-int CA 
 	if [ "$$code" -ne 1 ]; then \
 		echo "demo: inspect ended with $$code; these data have findings, so it must be 1" >&2; exit 1; \
 	fi; \
-	echo; echo "inspect ended with 1, as it should: there are findings."
+	echo; echo "inspect ended with 1, as it should: there are findings."; \
+	for form in "" "-o diff"; do \
+		echo; echo '$$ oc certrot fix-api-int --from $(DEMO) --nodes worker-2 --dry-run=client' $$form; code=0; \
+		bin/$(NAME) fix-api-int --from '$(DEMO)' --nodes worker-2 --dry-run=client $$form || code=$$?; \
+		if [ "$$code" -ne 1 ]; then \
+			echo "demo: fix-api-int ended with $$code; there is something to do, so it must be 1" >&2; exit 1; \
+		fi; \
+	done; \
+	echo; echo "fix-api-int ended with 1, as a dry run does that would change something."
 
 test: ## everything: lint, verify, floors, unit, completions, krew, fuzz, lab, demo
 	@go build -o bin/summary ./test/summary

@@ -14,6 +14,8 @@ const (
 	exitFindings   = 1 // findings at or above --fail-on, or a dry run would change something
 	exitUsage      = 2 // usage, or no access
 	exitIncomplete = 3 // no finding, but something in scope is unknown
+	exitStopped    = 4 // a write failed, was stopped or undone
+	exitRefused    = 5 // a preflight check failed, or there was no consent
 )
 
 // exitError ends the program with a code other than that of a usage error. A

@@ -81,6 +81,9 @@ It reads OpenShift, OKD and plain Kubernetes, live or from files, and never show
 	root.AddCommand(
 		newInspectCommand(app, config),
 		newSnapshotCommand(app, config),
+		newFixAPIIntCommand(app, config),
+		newUndoCommand(app, config),
+		newRunsCommand(app, config),
 		newVersionCommand(app),
 	)
 	root.SetHelpCommand(&cobra.Command{Use: "no-help", Hidden: true})

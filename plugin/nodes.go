@@ -80,17 +80,24 @@ const (
 func ways() []string { return []string{viaAuto, "local", "exec", "ssh", "debug"} }
 
 func (f *nodeFlags) addFlags(cmd *cobra.Command, config *genericclioptions.ConfigFlags) {
+	f.addWays(cmd, config, "Nodes to read: names, all, or none. Without it, all nodes are read that can be in a way that creates nothing.",
+		"auto tries local, exec, ssh where it is configured, and debug with --allow-pods.", "Read only the machine that this runs on, without a cluster.")
 	flags := cmd.Flags()
-	flags.StringSliceVar(&f.nodes, "nodes", nil, "Nodes to read: names, all, or none. Without it, all nodes are read that can be in a way that creates nothing.")
 	flags.StringVar(&f.selector, "node-selector", "", "Label selector of the nodes to read, such as node-role.kubernetes.io/master=.")
-	flags.StringVar(&f.via, "via", viaAuto, "Way onto nodes: auto, local, exec (into the machine-config-daemon), ssh, debug (a pod of its own). auto tries local, exec, ssh where it is configured, and debug with --allow-pods.")
-	flags.BoolVar(&f.allowPods, "allow-pods", false, "Let auto start a privileged debug pod on a node that can't be read in another way.")
-	flags.BoolVar(&f.local, "local", false, "Read only the machine that this runs on, without a cluster.")
-	flags.StringVar(&f.root, "root", "", "With --local: where the node's file system is mounted, such as /host.")
 	flags.IntVar(&f.parallel, "parallel", 10, "Nodes to read at the same time.")
-	flags.DurationVar(&f.timeout, "node-timeout", 2*time.Minute, "Time limit for one node.")
 	flags.StringArrayVar(&f.paths, "node-path", nil, "Further file, directory or pattern to read on nodes; repeatable.")
 	flags.BoolVar(&f.trust, "trust-stores", false, "Read the system's trust stores on nodes too; otherwise they are only hashed.")
+}
+
+// addWays adds the flags that say which nodes, and how to get onto them.
+func (f *nodeFlags) addWays(cmd *cobra.Command, config *genericclioptions.ConfigFlags, nodes, auto, local string) {
+	flags := cmd.Flags()
+	flags.StringSliceVar(&f.nodes, "nodes", nil, nodes)
+	flags.StringVar(&f.via, "via", viaAuto, "Way onto nodes: auto, local, exec (into the machine-config-daemon), ssh, debug (a pod of its own). "+auto)
+	flags.BoolVar(&f.allowPods, "allow-pods", false, "Let auto start a privileged debug pod on a node that can't be reached in another way.")
+	flags.BoolVar(&f.local, "local", false, local)
+	flags.StringVar(&f.root, "root", "", "With --local: where the node's file system is mounted, such as /host.")
+	flags.DurationVar(&f.timeout, "node-timeout", 2*time.Minute, "Time limit for reading one node.")
 	f.ssh.addFlags(cmd)
 	f.debug.addFlags(cmd)
 	must(cmd.RegisterFlagCompletionFunc("nodes", completeNodes(config)))
@@ -104,6 +111,7 @@ type nodeChoice struct {
 	asked    bool // nodes were asked for: one that can't be read is unknown
 	none     bool
 	shown    bool // nodes, and nothing else, are what was asked for
+	served   bool // what is served to nodes is to be read too
 	ways     []string
 	options  gather.Options
 	parallel int
@@ -378,5 +386,5 @@ func (c nodeChoice) thisMachine() (collect.Nodes, error) {
 
 // source is what reads these nodes, but for how to get onto them.
 func (c nodeChoice) source(objects []collect.NodeObject) collect.Nodes {
-	return collect.Nodes{Objects: objects, Parallel: c.parallel, Timeout: c.timeout, Options: c.options, Asked: c.asked}
+	return collect.Nodes{Objects: objects, Parallel: c.parallel, Timeout: c.timeout, Options: c.options, Asked: c.asked, Served: c.served}
 }

@@ -61,6 +61,7 @@ func (f *snapshotFlags) run(ctx context.Context) error {
 	if len(f.from) > 0 && f.nodes.given() {
 		return errFromAndNodes
 	}
+	nodes.options.Texts, nodes.served = true, true // so that a plan can be made from the file
 	r := reading{app: f.app, config: f.config, nodes: nodes}
 	var s inspect.Snapshot
 	if len(f.from) > 0 {

@@ -67,6 +67,9 @@ func write(out *bytes.Buffer) error {
 		Synthetic: "made by test/demo for demonstration; no such cluster exists",
 	}
 	s.Reads = countKinds()
+	if err := addNodes(&s); err != nil {
+		return err
+	}
 	s.Sort()
 	return collect.WriteSnapshot(out, s)
 }

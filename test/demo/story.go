@@ -36,8 +36,7 @@ func story() []object {
 	add := func(objects ...object) { s = append(s, objects...) }
 
 	// the load balancer's signer: the installer's, and the one that replaced it
-	oldLB := pkitest.NewCA("kube-apiserver-lb-signer", born, born.Add(years(10)))
-	newLB := pkitest.NewCA(generated(op, "loadbalancer-serving-signer", upgraded), upgraded, upgraded.Add(years(10)))
+	oldLB, newLB := loadBalancer()
 	localhost := pkitest.NewCA("kube-apiserver-localhost-signer", born, born.Add(years(10)))
 	service := pkitest.NewCA("kube-apiserver-service-network-signer", born, born.Add(years(10)))
 	recovery := pkitest.NewCA(generated(op, "localhost-recovery-serving-signer", at("2020-06-02 11:40")), at("2020-06-02 11:40"), at("2020-06-02 11:40").Add(years(10)))
@@ -49,7 +48,7 @@ func story() []object {
 	serving := func(ca *pkitest.Authority, name string, from time.Time, hosts ...string) object {
 		return target(tgt, name, ca, ca.Issue(hosts[0], from, from.Add(30*day), pkitest.DNS(hosts...), pkitest.Usages(x509.ExtKeyUsageServerAuth)))
 	}
-	add(serving(newLB, "internal-loadbalancer-serving-certkey", resigned, "api-int.okd.example.com"))
+	add(target(tgt, "internal-loadbalancer-serving-certkey", newLB, shownAtAPIInt(newLB)))
 	add(serving(newLB, "external-loadbalancer-serving-certkey", resigned, "api.okd.example.com"))
 	add(serving(localhost, "localhost-serving-cert-certkey", at("2024-02-02 03:11"), "localhost", "127.0.0.1"))
 	add(serving(service, "service-network-serving-certkey", at("2024-02-02 03:11"), "kubernetes.default.svc", "kubernetes", "kubernetes.default"))

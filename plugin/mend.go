@@ -1,0 +1,238 @@
+package plugin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect/gather"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate"
+)
+
+// mendFlags are those of all commands that change nodes.
+type mendFlags struct {
+	app    App
+	config *genericclioptions.ConfigFlags
+	nodes  nodeFlags
+	dryRun string
+	yes    bool
+	output string
+}
+
+const (
+	dryRunNone   = "none"
+	dryRunClient = "client"
+)
+
+func (f *mendFlags) addFlags(cmd *cobra.Command, nodes string) {
+	f.nodes.parallel = 10
+	f.nodes.addWays(cmd, f.config, nodes, "auto tries local, ssh where it is configured, exec, and debug with --allow-pods.",
+		"Change the machine that this runs on, and no other; as root.")
+	flags := cmd.Flags()
+	flags.StringVar(&f.dryRun, "dry-run", dryRunNone, `"client" shows what would be done and does nothing; exit code 1 if anything would be.`)
+	flags.Lookup("dry-run").NoOptDefVal = dryRunClient
+	flags.BoolVarP(&f.yes, "yes", "y", false, "Do what is shown without asking.")
+	flags.StringVarP(&f.output, "output", "o", "", "Form of the plan: certificates by default; diff (unified, or by KUBECTL_EXTERNAL_DIFF; keys and tokens as x), json, yaml.")
+	must(cmd.RegisterFlagCompletionFunc("dry-run", cobra.FixedCompletions([]string{dryRunNone, dryRunClient}, cobra.ShellCompDirectiveNoFileComp)))
+	must(cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"diff", "json", "yaml"}, cobra.ShellCompDirectiveNoFileComp)))
+}
+
+func (f *mendFlags) check() error {
+	switch {
+	case f.dryRun == "server":
+		return errors.New("--dry-run=server: files on nodes have no server that could try it; use --dry-run=client")
+	case f.dryRun != dryRunNone && f.dryRun != dryRunClient:
+		return fmt.Errorf("--dry-run=%s is none of %s, %s", f.dryRun, dryRunNone, dryRunClient)
+	case !slices.Contains([]string{"", "diff", "json", "yaml"}, f.output):
+		return fmt.Errorf("-o %q is none of diff, json, yaml", f.output)
+	}
+	return nil
+}
+
+// choice says which nodes, and how to get there.
+func (f *mendFlags) choice() (nodeChoice, error) {
+	for _, n := range f.nodes.nodes {
+		if n == allNodes || n == noNodes {
+			return nodeChoice{}, fmt.Errorf("--nodes %s: name the nodes that are to be changed, one after another in that order", n)
+		}
+	}
+	if f.nodes.root != "" {
+		// a restart needs the node's own systemd
+		return nodeChoice{}, errors.New("--root: run it on the node itself, or inside its root: chroot " + f.nodes.root)
+	}
+	c, err := f.nodes.toChoice(f.app, collect.Scope{Resources: []collect.Resource{collect.NodeFiles()}})
+	if err == nil && f.nodes.via == viaAuto && !c.local {
+		c.ways = []string{"local", "ssh", "exec"}
+		if f.nodes.allowPods {
+			c.ways = append(c.ways, "debug")
+		}
+	}
+	return c, err
+}
+
+// workplace is a cluster, as far as its API answers, and some of its nodes, for
+// commands that change them.
+type workplace struct {
+	app     App
+	choice  nodeChoice
+	objects []collect.NodeObject
+	conn    *connection // nil: there is no API
+	noAPI   error       // why
+	scanner *pki.Scanner
+	open    func(ctx context.Context, node string) (nodeexec.Node, error)
+	close   func() error
+	config  *genericclioptions.ConfigFlags
+}
+
+// workplace gets ready to go onto nodes. The API may be down: then nodes are those
+// that are named.
+func (f *mendFlags) workplace(ctx context.Context, names []string) (*workplace, error) {
+	c, err := f.choice()
+	if err != nil {
+		return nil, err
+	}
+	if len(c.names) == 0 {
+		c.names = names
+	}
+	if c.local && len(c.names) == 0 {
+		host, err := os.Hostname()
+		if err != nil {
+			return nil, fmt.Errorf("--local: this machine's name: %w", err)
+		}
+		c.names = []string{host}
+	}
+	if len(c.names) == 0 {
+		return nil, withHint(errors.New("no node is named"), "--nodes NAME[,NAME...]: kubectl get nodes")
+	}
+	w := &workplace{app: f.app, choice: c, scanner: pki.NewScanner(), config: f.config}
+	if c.ask != nil {
+		c.ask.ended = ctx.Done()
+	}
+	if c.local && !f.named() {
+		w.noAPI = errors.New("--local asks no API server unless --kubeconfig or KUBECONFIG names one")
+	} else if w.conn, w.noAPI = connect(ctx, f.app, f.config, w.scanner); w.noAPI != nil {
+		w.conn = nil
+	}
+	if w.conn != nil && !c.local {
+		if w.objects, err = c.objects(ctx, w.conn); err != nil {
+			return nil, err
+		}
+	} else {
+		for _, n := range c.names {
+			w.objects = append(w.objects, collect.NodeObject{Name: n})
+		}
+	}
+	var ways []nodeexec.Transport
+	if c.local {
+		ways, w.close = []nodeexec.Transport{nodeexec.Local{Node: c.names[0], MaxOutput: maxAnswer}}, func() error { return nil }
+	} else {
+		ways, w.close = c.transports(w.objects, w.conn)
+	}
+	w.open = nodeexec.Try(ways...).Dial
+	return w, nil
+}
+
+// named reports whether the user named a kubeconfig or a server.
+func (f *mendFlags) named() bool {
+	return *f.config.KubeConfig != "" || os.Getenv("KUBECONFIG") != "" || *f.config.APIServer != ""
+}
+
+// names are the nodes, in the order in which they were named.
+func (w *workplace) names() []string { return w.choice.names }
+
+// source reads nodes for a plan.
+func (w *workplace) source(o gather.Options) collect.Nodes {
+	o.Texts = true
+	n := w.choice.source(w.objects)
+	n.Options, n.Served, n.Scanner, n.How = o, true, w.scanner, "try another way: --via ssh, exec or debug; or run it with --local on the node itself"
+	if w.choice.local {
+		n.How = "run it as root"
+	}
+	n.Open = func(ctx context.Context, node string) (collect.OnNode, error) {
+		opened, err := w.open(ctx, node)
+		if err != nil {
+			return nil, err
+		}
+		return onNode{opened, nodeexec.Via(opened)}, nil
+	}
+	return n
+}
+
+// facts reads what a plan is made from.
+func (w *workplace) facts(ctx context.Context, o gather.Options) inspect.Snapshot {
+	p := startProgress(w.app.Streams.ErrOut)
+	defer p.stop()
+	if w.choice.ask != nil {
+		w.choice.ask.progress = p
+	}
+	for i := range w.objects {
+		if w.conn == nil {
+			break
+		}
+		if h, err := w.conn.cluster.Heartbeat(ctx, w.objects[i].Name); err == nil {
+			w.objects[i].Heartbeat, w.objects[i].Ready = h.At, h.Ready
+		}
+	}
+	nodes := w.source(o)
+	nodes.Observe = p.observe
+	sources := []collect.Source{nodes}
+	if w.conn != nil {
+		w.conn.cluster.Observe = p.observe
+		sources = append(sources, w.conn.cluster.Identity(w.conn.server, w.conn.context), collect.Originals(w.conn.cluster))
+	}
+	s := collect.All(ctx, sources...)
+	s.Taken = collect.Taken()
+	if w.conn != nil {
+		s.Cluster.Clock = w.conn.clock.reading()
+	}
+	s.Sort()
+	return s
+}
+
+// env is what a run acts through.
+func (w *workplace) env(run string, o gather.Options) *remediate.Env {
+	env := &remediate.Env{
+		Run: run, Open: w.open, Now: collect.Taken,
+		Sleep: func(ctx context.Context, d time.Duration) error {
+			select {
+			case <-ctx.Done():
+				return context.Cause(ctx)
+			case <-time.After(d):
+				return nil
+			}
+		},
+		Facts: func(ctx context.Context, n nodeexec.Node) (inspect.Snapshot, error) {
+			only := gather.Options{Only: true, Paths: slices.Concat(catalog.KubeletKubeconfigs(), o.Paths)}
+			s, _, err := w.source(only).Read(ctx, collect.NodeObject{Name: n.Name()}, onNode{n, nodeexec.Via(n)})
+			return s, err
+		},
+	}
+	if w.conn != nil {
+		env.Heartbeat = w.conn.cluster.Heartbeat
+	}
+	return env
+}
+
+// journals are those of this user.
+func journals() (remediate.Journals, error) {
+	state := os.Getenv("XDG_STATE_HOME")
+	if state == "" {
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return remediate.Journals{}, withHint(fmt.Errorf("journals: %w", err), "set XDG_STATE_HOME to a folder that you keep")
+		}
+		state = home + "/.local/state"
+	}
+	return remediate.Journals{Folder: state + "/certrot/runs"}, nil
+}

@@ -1,0 +1,353 @@
+package plugin
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/rogpeppe/go-internal/diff"
+	"sigs.k8s.io/yaml"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+	"github.com/kubectl-certrot/kubectl-certrot/nodeexec/host"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/kubeconfig"
+)
+
+// printPlan shows a plan to people: in terms of certificates.
+func printPlan(out io.Writer, a applying, p *remediate.Plan) error {
+	w := &strings.Builder{}
+	c := p.Basis.Cluster
+	if c.Server != "" || c.Versions.Cluster != "" {
+		what := ""
+		if c.Versions.Cluster != "" {
+			what = "  " + product(c.Versions.Cluster) + " " + c.Versions.Cluster
+		}
+		printf(w, "Cluster  %s%s\n", c.Server, what)
+	}
+	if c.Synthetic != "" {
+		printf(w, "         SYNTHETIC DATA: %s\n", c.Synthetic)
+	}
+	a.about(w, p)
+	for _, note := range p.Notes {
+		wrap(w, "Note     ", note)
+	}
+	if p.Empty() {
+		printf(w, "\nNothing to do: it is so already on %s.\n", strings.Join(nodesOf(p), ", "))
+		_, err := io.WriteString(out, cleanLines(w.String()))
+		return err
+	}
+	for _, n := range p.Nodes {
+		printf(w, "\n%s", n.Name)
+		if node, ok := p.Basis.Node(n.Name); ok {
+			printf(w, "  %s", state(node))
+		}
+		printf(w, "\n")
+		for i, s := range n.Steps {
+			printStep(w, i+1, s)
+		}
+	}
+	if len(p.Solved) > 0 {
+		printf(w, "\nSolves   %s\n", "by the checks of inspect, before and after")
+		for _, f := range p.Solved {
+			wrap(w, "         "+mark(f.Severity.String())+" ", f.Check+": "+f.Message+"  ("+strings.Join(inspect.Fold(f.At), ", ")+")")
+		}
+	}
+	if a.undoes == "" && a.workplace != nil {
+		printf(w, "\nBack     what was before is kept on each node in %s/%s: %s undo %s\n", host.DefaultFolder, p.Run, a.app.Called, p.Run)
+	}
+	_, err := io.WriteString(out, cleanLines(w.String()))
+	return err
+}
+
+func nodesOf(p *remediate.Plan) []string {
+	var names []string
+	for _, n := range p.Nodes {
+		names = append(names, n.Name)
+	}
+	return names
+}
+
+// state says how a node is, in a few words.
+func state(n *inspect.Node) string {
+	words := []string{"via " + orDash(n.Via)}
+	if n.Ready != "" {
+		words = append(words, "Ready "+n.Ready)
+	}
+	if n.Kubelet.Active != "" {
+		words = append(words, "kubelet "+orDash(n.Kubelet.Sub)+" since "+n.Kubelet.Started.UTC().Format("2006-01-02 15:04:05 MST"))
+	}
+	return "(" + strings.Join(words, ", ") + ")"
+}
+
+func printStep(w io.Writer, number int, s remediate.Step) {
+	if s.Change == nil {
+		printf(w, "  %d  %s: so already\n", number, s.Action.ID())
+		return
+	}
+	printf(w, "  %d  %s\n", number, s.Change.Summary)
+	f := s.Change.File
+	if f == nil {
+		return
+	}
+	kept := 0
+	for _, c := range f.Old {
+		if !contains(f.New, c) {
+			printf(w, "     - %s\n", described(c))
+		} else {
+			kept++
+		}
+	}
+	for _, c := range f.New {
+		if !contains(f.Old, c) {
+			printf(w, "     + %s\n", described(c))
+		}
+	}
+	printf(w, "       %s kept\n", count(kept, "CA"))
+}
+
+func contains(certs []*pki.Cert, c *pki.Cert) bool {
+	for _, x := range certs {
+		if x.Fingerprint == c.Fingerprint {
+			return true
+		}
+	}
+	return false
+}
+
+func described(c *pki.Cert) string {
+	return fmt.Sprintf("%s  sha256 %s  %s to %s", c.Subject, c.Fingerprint, c.NotBefore.UTC().Format(time.DateOnly), c.NotAfter.UTC().Format(time.DateOnly))
+}
+
+// aboutCA says where the CA is from, and what it was held against.
+func aboutCA(w io.Writer, fix remediate.APIInt, p *remediate.Plan) {
+	n := 0
+	for _, found := range pki.NewScanner().Scan(fix.CA) {
+		n += len(found.Content.Certs)
+	}
+	printf(w, "CA       %s of %s\n", count(n, "certificate"), fix.From)
+	said := map[string]bool{}
+	for _, v := range p.Basis.Served {
+		if len(v.Chain) == 0 {
+			continue
+		}
+		line := fmt.Sprintf("at %s: %s, issued by %s, until %s, sha256 %s; the CA verifies it", v.Address, v.Chain[0].Subject, v.Chain[0].Issuer, v.Chain[0].NotAfter.UTC().Format(time.DateOnly), v.Chain[0].Fingerprint.Short())
+		if !said[line] {
+			said[line] = true
+			wrap(w, "Shown    ", line)
+		}
+	}
+}
+
+// printPlanDiff shows what changes in files, as a unified diff, or as the program
+// in KUBECTL_EXTERNAL_DIFF shows it. Keys and tokens are runs of x on both sides.
+func printPlanDiff(out, errOut io.Writer, p *remediate.Plan) error {
+	var changes []fileDiff
+	for _, n := range p.Nodes {
+		for _, s := range n.Steps {
+			switch {
+			case s.Change == nil:
+			case s.Change.File == nil:
+				printf(errOut, "%s: then %s\n", clean(n.Name), s.Change.Summary)
+			default:
+				changes = append(changes, fileDiff{n.Name, s.Change.File})
+			}
+		}
+	}
+	if program := os.Getenv("KUBECTL_EXTERNAL_DIFF"); program != "" && len(changes) > 0 {
+		return externalDiff(out, errOut, program, changes)
+	}
+	if p.Empty() {
+		printf(errOut, "Nothing to do: it is so already on %s.\n", clean(strings.Join(nodesOf(p), ", ")))
+	}
+	for _, c := range changes {
+		name := c.node + ":" + c.Path
+		text := diff.Diff(name, readable(c.Before, c.Old), name, readable(c.After, c.New))
+		if _, err := io.WriteString(out, cleanLines(string(text))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+type fileDiff struct {
+	node string
+	*remediate.FileChange
+}
+
+// readable is a kubeconfig with the CA's thousands of characters cut short, and
+// below it a comment for each certificate in it.
+func readable(text []byte, certs []*pki.Cert) []byte {
+	ca, err := kubeconfig.Find(text)
+	if err != nil {
+		return text
+	}
+	lineStart := bytes.LastIndexByte(text[:ca.Offset], '\n') + 1
+	indent := strings.Repeat(" ", len(text[lineStart:ca.Offset])-len(bytes.TrimLeft(text[lineStart:ca.Offset], " ")))
+	end := ca.Offset + ca.Length
+	rest := text[end:]
+	if i := bytes.IndexByte(rest, '\n'); i >= 0 {
+		rest = rest[i:]
+	} else {
+		rest = nil
+	}
+	var b bytes.Buffer
+	b.Write(text[:ca.Offset])
+	fmt.Fprintf(&b, "%.16s… # %d bytes, %s:", text[ca.Offset:end], ca.Length, count(len(certs), "certificate"))
+	for _, c := range certs {
+		fmt.Fprintf(&b, "\n%s#   %s", indent, described(c))
+	}
+	b.Write(rest)
+	return b.Bytes()
+}
+
+// externalDiff calls the program as kubectl diff does: with two folders. Exit
+// code 1 says that there are differences.
+func externalDiff(out, errOut io.Writer, program string, changes []fileDiff) (err error) {
+	dir, err := os.MkdirTemp("", "certrot-diff-")
+	if err != nil {
+		return fmt.Errorf("diff: %w", err)
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	live, planned := filepath.Join(dir, "LIVE"), filepath.Join(dir, "PLANNED")
+	for folder, text := range map[string]func(fileDiff) []byte{live: func(c fileDiff) []byte { return c.Before }, planned: func(c fileDiff) []byte { return c.After }} {
+		if err := os.Mkdir(folder, 0o700); err != nil {
+			return fmt.Errorf("diff: %w", err)
+		}
+		for _, c := range changes {
+			name := strings.ReplaceAll(c.node+c.Path, "/", ".")
+			if err := os.WriteFile(filepath.Join(folder, name), text(c), 0o600); err != nil {
+				return fmt.Errorf("diff: %w", err)
+			}
+		}
+	}
+	argv := append(strings.Fields(program), live, planned)
+	cmd := exec.CommandContext(context.Background(), argv[0], argv[1:]...) //nolint:gosec // the user's own choice of program, as with kubectl diff
+	cmd.Stdout, cmd.Stderr = out, errOut
+	err = cmd.Run()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) && exit.ExitCode() == 1 {
+		return nil
+	}
+	if err != nil {
+		return withHint(fmt.Errorf("KUBECTL_EXTERNAL_DIFF=%q: %w", program, err), "unset it to have the diff made here")
+	}
+	return nil
+}
+
+// The document that -o json and -o yaml print; see docs/output.md.
+type (
+	planDocument struct {
+		APIVersion string        `json:"apiVersion"`
+		Kind       string        `json:"kind"`
+		Command    string        `json:"command"`
+		Run        string        `json:"run"`
+		Server     string        `json:"server,omitempty"`
+		Version    string        `json:"version,omitempty"`
+		Notes      []string      `json:"notes"`
+		Nodes      []planNode    `json:"nodes"`
+		Solved     []planFinding `json:"solved"`
+		Shown      []planServed  `json:"shown"`
+	}
+	planNode struct {
+		Name  string     `json:"name"`
+		Via   string     `json:"via,omitempty"`
+		Ready string     `json:"ready,omitempty"`
+		Steps []planStep `json:"steps"`
+	}
+	planStep struct {
+		Action  string    `json:"action"`
+		Change  bool      `json:"change"` // false: it is so already
+		Summary string    `json:"summary,omitempty"`
+		File    *planFile `json:"file,omitempty"`
+	}
+	planFile struct {
+		Path    string          `json:"path"`
+		SHA256  pki.Fingerprint `json:"sha256"` // of the file now
+		Added   []planCert      `json:"added"`
+		Removed []planCert      `json:"removed"`
+		Kept    []planCert      `json:"kept"`
+	}
+	planCert struct {
+		SHA256    pki.Fingerprint `json:"sha256"`
+		Subject   string          `json:"subject"`
+		NotBefore time.Time       `json:"notBefore"`
+		NotAfter  time.Time       `json:"notAfter"`
+	}
+	planFinding struct {
+		Check     string         `json:"check"`
+		Severity  string         `json:"severity"`
+		Message   string         `json:"message"`
+		Locations []pki.Location `json:"locations"`
+	}
+	planServed struct {
+		Node    string     `json:"node"`
+		Address string     `json:"address"`
+		Chain   []planCert `json:"chain"`
+	}
+)
+
+func printPlanDocument(out io.Writer, format, command string, p *remediate.Plan) error {
+	d := planDocument{
+		APIVersion: inspect.InventoryAPIVersion, Kind: "Plan", Command: command, Run: p.Run,
+		Server: p.Basis.Cluster.Server, Version: p.Basis.Cluster.Versions.Cluster,
+		Notes: append([]string{}, p.Notes...), Nodes: []planNode{}, Solved: []planFinding{}, Shown: []planServed{},
+	}
+	for _, n := range p.Nodes {
+		pn := planNode{Name: n.Name, Steps: []planStep{}}
+		if node, ok := p.Basis.Node(n.Name); ok {
+			pn.Via, pn.Ready = node.Via, node.Ready
+		}
+		for _, s := range n.Steps {
+			pn.Steps = append(pn.Steps, stepDocument(s))
+		}
+		d.Nodes = append(d.Nodes, pn)
+	}
+	for _, f := range p.Solved {
+		d.Solved = append(d.Solved, planFinding{f.Check, f.Severity.String(), f.Message, f.At})
+	}
+	for _, v := range p.Basis.Served {
+		d.Shown = append(d.Shown, planServed{v.Node, v.Address, certDocuments(v.Chain, nil, false)})
+	}
+	raw, err := json.MarshalIndent(d, "", "    ")
+	if err == nil && format == "yaml" {
+		raw, err = yaml.JSONToYAML(raw)
+	}
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(out, "%s\n", bytes.TrimSpace(raw))
+	return err
+}
+
+func stepDocument(s remediate.Step) planStep {
+	d := planStep{Action: s.Action.ID(), Change: s.Change != nil}
+	if s.Change == nil {
+		return d
+	}
+	d.Summary = s.Change.Summary
+	if f := s.Change.File; f != nil {
+		d.File = &planFile{Path: f.Path, SHA256: f.SHA256, Added: certDocuments(f.New, f.Old, false), Removed: certDocuments(f.Old, f.New, false), Kept: certDocuments(f.Old, f.New, true)}
+	}
+	return d
+}
+
+// certDocuments are those of certs that are, or are not, in others.
+func certDocuments(certs, others []*pki.Cert, in bool) []planCert {
+	out := []planCert{}
+	for _, c := range certs {
+		if contains(others, c) == in {
+			out = append(out, planCert{c.Fingerprint, c.Subject, c.NotBefore, c.NotAfter})
+		}
+	}
+	return out
+}

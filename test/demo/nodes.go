@@ -1,0 +1,113 @@
+package main
+
+import (
+	"crypto/x509"
+	"encoding/base64"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
+)
+
+const apiInt = "api-int.okd.example.com"
+
+// loadBalancer are the signer of the load balancer's certificates that the
+// installer made, and the one that replaced it.
+func loadBalancer() (old, young *pkitest.Authority) {
+	return pkitest.NewCA("kube-apiserver-lb-signer", born, born.Add(years(10))),
+		pkitest.NewCA(generated(op, "loadbalancer-serving-signer", upgraded), upgraded, upgraded.Add(years(10)))
+}
+
+// shownAtAPIInt is the certificate that api-int shows since the night.
+func shownAtAPIInt(ca *pkitest.Authority) pkitest.Pair {
+	return ca.Issue(apiInt, resigned, resigned.Add(30*day), pkitest.DNS(apiInt), pkitest.Usages(x509.ExtKeyUsageServerAuth))
+}
+
+// addNodes adds two workers as they were read by ssh: one that rebooted in the
+// night and is lost, one that still works by the connection that it has.
+func addNodes(s *inspect.Snapshot) error {
+	old, young := loadBalancer()
+	files := []*pkitest.Authority{old, pkitest.NewCA("kube-apiserver-localhost-signer", born, born.Add(years(10))), pkitest.NewCA("kube-apiserver-service-network-signer", born, born.Add(years(10)))}
+	sc := pki.NewScanner()
+	served := sc.Scan(pkitest.Bundle(shownAtAPIInt(young).CertPEM, young.CertPEM))[0].Content.Certs
+	for _, n := range []struct {
+		name, ready        string
+		started, heartbeat time.Time
+	}{
+		{"worker-1", "True", at("2024-01-31 16:20"), taken.Add(-4 * time.Second)},
+		{"worker-2", "Unknown", at("2024-02-10 01:16"), at("2024-02-10 01:12")},
+	} {
+		node := inspect.Node{
+			Name: n.name, Via: "ssh", Ready: n.ready, Heartbeat: n.heartbeat,
+			Clock:   inspect.Clock{Sent: taken.Add(-time.Second), Before: taken.Add(-time.Second), After: taken.Add(-time.Second), Received: taken},
+			Kubelet: inspect.Kubelet{Active: "active", Sub: "running", Started: n.started, BootstrapConfig: catalog.KubeletKubeconfigs()[0], Kubeconfig: catalog.KubeletKubeconfigs()[1]},
+		}
+		for i, text := range []string{bootstrapText(blocks(files)), kubeletText(blocks(files))} {
+			path := catalog.KubeletKubeconfigs()[i]
+			cluster := inspect.KubeconfigCluster{Name: []string{"local", "default-cluster"}[i], Server: "https://" + apiInt + ":6443", CAData: true, Field: "clusters[0].cluster.certificate-authority-data"}
+			node.Files = append(node.Files, inspect.NodeFile{
+				Path: path, Mode: 0o600, Size: int64(len(text)), Modified: at("2023-07-22 05:10"), Whole: true, Secret: i == 0,
+				SHA256: pki.FingerprintOf([]byte(n.name + text)), // not of this text: in the file there are no x
+			})
+			node.Kubeconfigs = append(node.Kubeconfigs, inspect.Kubeconfig{Path: path, Users: 1, Current: cluster.Name, Clusters: []inspect.KubeconfigCluster{cluster}, Text: []byte(text)})
+			found := sc.Scan([]byte(text))
+			if len(found) != 1 {
+				return fmt.Errorf("%s holds %d values", path, len(found))
+			}
+			s.Bundles = append(s.Bundles, inspect.Bundle{At: pki.Location{Kind: pki.KindFile, Node: n.name, Path: path, Field: cluster.Field}, Content: found[0].Content})
+		}
+		s.Nodes = append(s.Nodes, node)
+		s.Served = append(s.Served, inspect.Served{Node: n.name, Address: apiInt + ":6443", Name: apiInt, Chain: served})
+	}
+	s.Reads = append(s.Reads, inspect.Read{What: "nodes", Objects: 2, Note: "4 files; 2 via ssh"})
+	return nil
+}
+
+// bootstrapText is what machine-config-server writes, with the token overwritten
+// as on its way from a node.
+func bootstrapText(ca []byte) string {
+	return fmt.Sprintf(`clusters:
+- cluster:
+    certificate-authority-data: %s
+    server: https://%s:6443
+  name: local
+contexts:
+- context:
+    cluster: local
+    user: kubelet
+  name: kubelet
+current-context: kubelet
+users:
+- name: kubelet
+  user:
+    token: %s
+`, base64.StdEncoding.EncodeToString(ca), apiInt, strings.Repeat("x", 1024))
+}
+
+// kubeletText is what the kubelet writes.
+func kubeletText(ca []byte) string {
+	return fmt.Sprintf(`apiVersion: v1
+clusters:
+- cluster:
+    certificate-authority-data: %s
+    server: https://%s:6443
+  name: default-cluster
+contexts:
+- context:
+    cluster: default-cluster
+    namespace: default
+    user: default-auth
+  name: default-context
+current-context: default-context
+kind: Config
+users:
+- name: default-auth
+  user:
+    client-certificate: /var/lib/kubelet/pki/kubelet-client-current.pem
+    client-key: /var/lib/kubelet/pki/kubelet-client-current.pem
+`, base64.StdEncoding.EncodeToString(ca), apiInt)
+}
