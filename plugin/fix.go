@@ -125,7 +125,7 @@ func (f *fixFlags) ca(ctx context.Context, w *workplace, fix *remediate.APIInt) 
 			"give it with --ca-file FILE: on a master it is in /etc/kubernetes/static-pod-resources/kube-apiserver-certs/configmaps; it is checked against what the API server shows")
 	}
 	var err error
-	fix.From = catalog.APIServerCA().String()
+	fix.From, fix.Published = catalog.APIServerCA().String(), true
 	if fix.CA, err = w.conn.cluster.Value(ctx, catalog.APIServerCA()); err != nil {
 		return withHint(err, "give the CA with --ca-file FILE; kubectl auth can-i get configmaps -n %s", catalog.APIServerCA().Namespace)
 	}

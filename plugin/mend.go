@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -62,7 +63,10 @@ func (f *mendFlags) check() error {
 
 // choice says which nodes, and how to get there.
 func (f *mendFlags) choice() (nodeChoice, error) {
-	for _, n := range f.nodes.nodes {
+	for i, n := range f.nodes.nodes {
+		if slices.Contains(f.nodes.nodes[:i], n) {
+			return nodeChoice{}, fmt.Errorf("--nodes: %s is named twice", n)
+		}
 		if n == allNodes || n == noNodes {
 			return nodeChoice{}, fmt.Errorf("--nodes %s: name the nodes that are to be changed, one after another in that order", n)
 		}
@@ -104,13 +108,11 @@ func (f *mendFlags) workplace(ctx context.Context, names []string) (*workplace, 
 	}
 	if len(c.names) == 0 {
 		c.names = names
-	}
-	if c.local && len(c.names) == 0 {
-		host, err := os.Hostname()
-		if err != nil {
-			return nil, fmt.Errorf("--local: this machine's name: %w", err)
+		if c.local {
+			if c.names, err = thisOne(names); err != nil {
+				return nil, err
+			}
 		}
-		c.names = []string{host}
 	}
 	if len(c.names) == 0 {
 		return nil, withHint(errors.New("no node is named"), "--nodes NAME[,NAME...]: kubectl get nodes")
@@ -141,6 +143,23 @@ func (f *mendFlags) workplace(ctx context.Context, names []string) (*workplace, 
 	}
 	w.open = nodeexec.Try(ways...).Dial
 	return w, nil
+}
+
+// thisOne is this machine's name, which must be among those of a run if there are
+// any.
+func thisOne(names []string) ([]string, error) {
+	host, err := os.Hostname()
+	if err != nil {
+		return nil, fmt.Errorf("--local: this machine's name: %w", err)
+	}
+	i := slices.IndexFunc(names, func(n string) bool { return strings.EqualFold(n, host) })
+	switch {
+	case i >= 0:
+		host = names[i]
+	case len(names) > 0:
+		return nil, fmt.Errorf("--local: this machine is %s, and the run changed %s; if it is one of them under another name, say which with --nodes", host, strings.Join(names, ", "))
+	}
+	return []string{host}, nil
 }
 
 // named reports whether the user named a kubeconfig or a server.

@@ -1,7 +1,9 @@
 package remediate
 
 import (
+	"bytes"
 	"cmp"
+	"encoding/pem"
 	"fmt"
 	"slices"
 	"strings"
@@ -18,7 +20,11 @@ type APIInt struct {
 	Nodes []string // in this order
 	CA    []byte   // PEM: what kubelets are to trust, verbatim
 	From  string   // where the CA is from, for people
-	API   bool     // an API server can be asked whether nodes come back
+	// Published: the CA is the value of OpenShift's ConfigMap, whose text
+	// machine-config-daemon compares. Of any other text, only the certificates are
+	// written.
+	Published bool
+	API       bool // an API server can be asked whether nodes come back
 }
 
 // Plan makes the plan for these facts. The error is a *Refusal where it must not
@@ -33,6 +39,10 @@ func (a APIInt) Plan(run string, facts inspect.Snapshot, now time.Time) (*Plan, 
 	}
 	d := newDraft(run, facts, now)
 	a.owner(d)
+	if plain := encoded(ca); !a.Published && !bytes.Equal(dense(a.CA), dense(plain)) {
+		a.CA = plain
+		d.note("%s holds more than certificates in plain PEM; only those are written.", a.From)
+	}
 	for _, name := range a.Nodes {
 		n, ok := facts.Node(name)
 		if !ok || n.Via == "" {
@@ -100,6 +110,18 @@ func (a APIInt) certificates(now time.Time) ([]*pki.Cert, error) {
 	}
 	return out, nil
 }
+
+// encoded is PEM as OpenShift's operators write it.
+func encoded(certs []*pki.Cert) []byte {
+	var out []byte
+	for _, c := range certs {
+		out = append(out, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: c.DER})...)
+	}
+	return out
+}
+
+// dense is text without its white space.
+func dense(text []byte) []byte { return bytes.Join(bytes.Fields(text), nil) }
 
 // owner says whose the files are in this version.
 func (a APIInt) owner(d *draft) {

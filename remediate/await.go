@@ -60,7 +60,7 @@ func (a Await) Verify(ctx context.Context, env *Env, _ *Change) error {
 		switch {
 		case err != nil:
 			return false, err
-		case !h.At.After(unit.Entered):
+		case !h.At.After(unit.Entered.Add(time.Second)): // systemd tells whole seconds
 			return false, fmt.Errorf("node %s: its last heartbeat is from %s, before its kubelet started at %s", a.On, clock(h.At), clock(unit.Entered))
 		case h.Ready != "True":
 			return false, fmt.Errorf("node %s reports again, and Ready is %q: kubectl describe node %s", a.On, h.Ready, a.On)
