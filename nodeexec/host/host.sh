@@ -210,11 +210,13 @@ lock() {
 	has flock || return 0
 	try "lock $folder" touch "$folder/.lock"
 	exec 9>>"$folder/.lock"
-	flock -n 9 2>/dev/null
-	case $? in
-	0) ;;
-	1) fail busy "another certrot is at work on this node: wait for its end" ;;
-	esac # anything else: this file system has no locks
+	for pause in 1 1 ''; do
+		flock -n 9 2>/dev/null
+		[ $? -eq 1 ] || return 0 # it is ours, or this file system has no locks
+		# What was killed may take a moment to let go.
+		[ -z "$pause" ] || sleep "$pause"
+	done
+	fail busy "another certrot is at work on this node: wait for its end"
 }
 
 # sweep removes what a killed attempt of this run left.

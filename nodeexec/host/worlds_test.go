@@ -86,7 +86,7 @@ func (w world) faked(t *testing.T, fakes map[string]string) world {
 		w.sh = dash.sh
 	}
 	dir := newFolder(t)
-	for _, name := range append(usedTools(), "date", "systemctl", "systemd-run") {
+	for _, name := range append(usedTools(), "date", "sleep", "systemctl", "systemd-run") {
 		text, fake := fakes[name]
 		var err error
 		if bin := w.tool(name); !fake && bin != "" {
