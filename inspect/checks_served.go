@@ -130,7 +130,7 @@ func apiTrusted(f *Facts) []Finding {
 
 // starting is how long a kubelet that starts may take to write the kubeconfig
 // that it then reads.
-const starting = 30 * time.Second
+const starting = 10 * time.Second
 
 // Stale returns the kubelet's own kubeconfig on a node if it was changed after
 // the kubelet read it; "" where it was not, or where one of the times is not

@@ -167,6 +167,8 @@ func (a applying) apply(ctx context.Context, p *remediate.Plan, j *remediate.Jou
 			a.say("  ✓ %s: done, and checked\n", clean(what))
 		case remediate.Undone:
 			a.say("  ✗ %s: %s\n    put back\n", clean(what), clean(oneLine(err.Error())))
+		case remediate.Unseen:
+			a.say("  ? %s: not seen\n", clean(what))
 		default:
 			a.say("  ✗ %s\n", clean(what))
 		}

@@ -56,11 +56,19 @@ func (a APIInt) Plan(run string, facts inspect.Snapshot, now time.Time) (*Plan, 
 		}
 	}
 	p := d.finish()
-	if len(p.Added) > 0 {
-		f := p.Added[0]
-		return nil, &Refusal{Name: "plan-proven", Reason: fmt.Sprintf("the plan would bring a new problem: %s: %s (%s)", f.Check, f.Message, places(f)), Next: "please report this with the output of: certrot snapshot"}
+	if err := proven(p); err != nil {
+		return nil, err
 	}
 	return p, nil
+}
+
+// proven refuses a plan after which the checks find something new.
+func proven(p *Plan) error {
+	if len(p.Added) == 0 {
+		return nil
+	}
+	f := p.Added[0]
+	return &Refusal{Name: "plan-proven", Reason: fmt.Sprintf("the plan would bring a new problem: %s: %s (%s)", f.Check, f.Message, places(f)), Next: "please report this with the output of: certrot snapshot"}
 }
 
 // supported refuses clusters where a kubelet must not be restarted like this.
@@ -135,7 +143,7 @@ func (a APIInt) owner(d *draft) {
 }
 
 func unreadNode(facts inspect.Snapshot, name string) *Refusal {
-	r := &Refusal{Name: "node-read", Node: name, Reason: "it was not read"}
+	r := &Refusal{Name: "node-read", Node: name, Reason: "it was not read", Next: "is that its name? kubectl get nodes"}
 	for _, g := range facts.Gaps {
 		if g.What == "node/"+name || g.What == "nodes" {
 			r.Reason, r.Next = g.Reason, g.Next

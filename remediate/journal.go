@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -48,6 +49,7 @@ const (
 	Done     Event = "done"     // and its effect was seen
 	Failed   Event = "failed"   // the error says whether anything was changed
 	Undone   Event = "undone"   // by itself, because its own check failed
+	Unseen   Event = "unseen"   // done, and its effect does not show, or can't be asked for
 	Finished Event = "finished" // the run, with nothing left to do
 )
 
@@ -83,10 +85,28 @@ func (j Journals) Begin(h Header, now func() time.Time) (*Journal, error) {
 		return nil, fmt.Errorf("journal: %w", err)
 	}
 	out := &Journal{file, now}
-	if err := out.line(h); err != nil {
-		return nil, errors.Join(err, file.Close())
+	if err = out.line(h); err == nil {
+		err = syncFolder(j.Folder)
+	}
+	if err != nil { // an empty journal would only raise questions
+		return nil, errors.Join(err, file.Close(), os.Remove(file.Name()))
 	}
 	return out, nil
+}
+
+// syncFolder puts the name of a new file on the disk.
+func syncFolder(folder string) error {
+	if runtime.GOOS == "windows" { // which can't, and does it by itself
+		return nil
+	}
+	f, err := os.Open(folder)
+	if err != nil {
+		return fmt.Errorf("journal: %w", err)
+	}
+	if err := errors.Join(f.Sync(), f.Close()); err != nil {
+		return fmt.Errorf("journal: sync %s: %w", folder, err)
+	}
+	return nil
 }
 
 func (j Journals) path(run string) string { return filepath.Join(j.Folder, run+".jsonl") }
@@ -230,6 +250,8 @@ func (s Story) Outcome() string {
 		return "failed: " + last.Action
 	case Undone:
 		return "undone: " + last.Action
+	case Unseen:
+		return "done, effect not seen: " + last.Action
 	case Begun:
 		return "interrupted in: " + last.Action
 	default:

@@ -51,6 +51,9 @@ func (a RestartUnit) Diff(facts inspect.Snapshot, now time.Time) (*Change, error
 		return nil, &Refusal{Name: "kubelet-known", Node: a.On, Reason: "how its kubelet runs is not known: " + kubeletUnit + " did not answer", Next: "on the node: systemctl status kubelet"}
 	}
 	due := n.Stale() != ""
+	if len(a.Files) > 0 && !n.Clock.After.IsZero() && n.Kubelet.Started.After(n.Clock.After.Add(time.Second)) {
+		due = true // the node's clock was set back since: its times tell nothing
+	}
 	for _, path := range a.Files {
 		f := n.File(path)
 		due = due || f == nil || !f.Modified.Before(n.Kubelet.Started)
@@ -58,17 +61,25 @@ func (a RestartUnit) Diff(facts inspect.Snapshot, now time.Time) (*Change, error
 	if !due {
 		return nil, nil //nolint:nilnil // so already, as Action says
 	}
-	at := n.Time(now).Add(2 * time.Minute) // after everything that the plan writes
+	at := n.Time(now)
+	if at.Before(n.Kubelet.Started) {
+		at = n.Kubelet.Started
+	}
+	at = at.Add(2 * time.Minute) // after everything that the plan writes
 	return &Change{Summary: "restart " + kubeletUnit, Deltas: []inspect.Delta{inspect.KubeletRestarted{Node: a.On, At: at}}}, nil
 }
 
 // Apply has systemd restart it, and returns before that.
 func (a RestartUnit) Apply(ctx context.Context, env *Env, _ *Change) error {
-	n, err := env.onto(ctx, a.On)
+	err := env.twice(ctx, a.On, func(ctx context.Context, n nodeexec.Node) (err error) {
+		a.state.before, err = host.LookUnit(ctx, n, kubeletUnit)
+		return err
+	})
 	if err != nil {
 		return err
 	}
-	if a.state.before, err = host.LookUnit(ctx, n, kubeletUnit); err != nil {
+	n, err := env.onto(ctx, a.On)
+	if err != nil {
 		return err
 	}
 	err = host.Run{ID: env.Run}.Restart(ctx, n, kubeletUnit)
@@ -98,10 +109,10 @@ func (a RestartUnit) Verify(ctx context.Context, env *Env, _ *Change) error {
 		switch {
 		case err != nil:
 			return false, err
+		case u.Active != "active" || u.Sub != "running": // first: it has not entered anything then
+			return false, fmt.Errorf("%s on %s does not come up: %s (%s), %s; on the node: journalctl -u kubelet -n 50", kubeletUnit, a.On, u.Active, u.Sub, u.Result)
 		case u.MainPID == a.state.before.MainPID && u.MainPID != 0 || !u.Entered.After(a.state.before.Entered):
 			return false, fmt.Errorf("%s on %s was not restarted: it is %s (%s), process %d since %s", kubeletUnit, a.On, u.Active, u.Sub, u.MainPID, clock(u.Entered))
-		case u.Active != "active" || u.Sub != "running":
-			return false, fmt.Errorf("%s on %s does not come up: %s (%s), %s; on the node: journalctl -u kubelet -n 50", kubeletUnit, a.On, u.Active, u.Sub, u.Result)
 		}
 		return true, nil
 	})
@@ -139,5 +150,5 @@ func clock(t time.Time) string {
 	if t.IsZero() {
 		return "never"
 	}
-	return t.UTC().Format("15:04:05 MST")
+	return t.UTC().Format("2006-01-02 15:04:05 MST")
 }

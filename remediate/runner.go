@@ -47,7 +47,7 @@ const stepTime = 2 * time.Minute
 // change is no longer the one that was shown, the error is ErrChanged and the step
 // is not done. When ctx ends, the step that was begun is done to its end.
 func (r Runner) Run(ctx context.Context, p *Plan) error {
-	var unknown *Stopped
+	var unknown error
 	for _, n := range p.Nodes {
 		for _, s := range n.Steps {
 			if s.Change == nil {
@@ -60,7 +60,7 @@ func (r Runner) Run(ctx context.Context, p *Plan) error {
 			var u *Unknown
 			switch {
 			case errors.As(err, &u):
-				unknown = &Stopped{Action: s.Action, Inner: err} // done as far as is known
+				unknown = err // done as far as is known
 				if len(p.Nodes) > 1 {
 					return unknown // not on to the next node on a guess
 				}
@@ -78,8 +78,12 @@ func (r Runner) Run(ctx context.Context, p *Plan) error {
 func (r Runner) step(ctx context.Context, p *Plan, s Step) error {
 	a := s.Action
 	stop := func(err error) error {
-		r.tell(a, Failed, s.Change, err)
-		return &Stopped{Action: a, Inner: errors.Join(err, r.Journal.Add(r.record(s, Failed, err)))}
+		event := Failed
+		if notSeen(err) {
+			event = Unseen
+		}
+		r.tell(a, event, s.Change, err)
+		return &Stopped{Action: a, Inner: errors.Join(err, r.Journal.Add(r.record(s, event, err)))}
 	}
 	fresh, err := r.Env.Read(ctx, a.Node())
 	if err != nil {
@@ -96,6 +100,9 @@ func (r Runner) step(ctx context.Context, p *Plan, s Step) error {
 	if !s.Change.same(c) {
 		return stop(ErrChanged)
 	}
+	if ctx.Err() != nil { // what was read may be half of what there is
+		return &Stopped{Action: a, Inner: fmt.Errorf("not begun: %w", context.Cause(ctx))}
+	}
 	if err := r.Journal.Add(r.record(s, Begun, nil)); err != nil {
 		return &Stopped{Action: a, Inner: fmt.Errorf("not begun: %w", err)}
 	}
@@ -106,7 +113,10 @@ func (r Runner) step(ctx context.Context, p *Plan, s Step) error {
 	if err := a.Apply(whole, r.Env, c); err != nil {
 		return stop(err)
 	}
-	err = a.Verify(ctx, r.Env, c)
+	if c.File == nil {
+		whole = ctx // nothing but waiting is left, which may be given up
+	}
+	err = a.Verify(whole, r.Env, c)
 	var bad *BadEffect
 	if errors.As(err, &bad) && c.File != nil {
 		return r.undo(ctx, s, c, err)
@@ -116,6 +126,13 @@ func (r Runner) step(ctx context.Context, p *Plan, s Step) error {
 	}
 	r.tell(a, Done, c, nil)
 	return r.Journal.Add(r.record(s, Done, nil))
+}
+
+// notSeen reports whether everything was done, and only its effect does not show.
+func notSeen(err error) bool {
+	var late *Late
+	var unknown *Unknown
+	return errors.As(err, &late) || errors.As(err, &unknown)
 }
 
 // undo puts back a file that fails its own check.

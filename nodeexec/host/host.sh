@@ -34,7 +34,7 @@ umask 077
 unset IFS
 nl='
 '
-temp='' draft='' scrap='' pending=''
+temp='' draft='' scrap='' pending='' locked=''
 
 has() { command -v "$1" >/dev/null 2>&1; }
 
@@ -212,22 +212,40 @@ lock() {
 	exec 9>>"$folder/.lock"
 	for pause in 1 1 ''; do
 		flock -n 9 2>/dev/null
-		[ $? -eq 1 ] || return 0 # it is ours, or this file system has no locks
+		case $? in
+		0)
+			locked=1
+			return
+			;;
+		1) ;;
+		*) return 0 ;; # this file system has no locks
+		esac
 		# What was killed may take a moment to let go.
 		[ -z "$pause" ] || sleep "$pause"
 	done
 	fail busy "another certrot is at work on this node: wait for its end"
 }
 
-# sweep removes what a killed attempt of this run left.
+# sweep removes what a killed attempt of this run left; and of any other run,
+# where the lock says that none is at work: it may hold a token.
 sweep() {
-	if [ -f "$run/pending" ]; then
-		IFS= read -r left <"$run/pending" || :
+	swept "$run"
+	[ -n "$locked" ] || return 0
+	for other in "$folder"/*; do
+		valid "${other##*/}" || continue
+		[ ! -f "$other/pending" ] || swept "$other"
+	done
+}
+
+# swept removes what a killed attempt left: FOLDER/RUN
+swept() {
+	if [ -f "$1/pending" ]; then
+		IFS= read -r left <"$1/pending" || :
 		case $left in
-		/*) try "remove what an earlier attempt left beside $left" rm -f "${left%/*}/.certrot-$id-"?????? ;;
+		/*) try "remove what an earlier attempt left beside $left" rm -f "${left%/*}/.certrot-${1##*/}-"?????? ;;
 		esac
 	fi
-	try "remove what an earlier attempt left in $run" rm -f "$run/tmp-"?????? "$run/pending"
+	try "remove what an earlier attempt left in $1" rm -f "$1/tmp-"?????? "$1/pending"
 }
 
 # spill writes a text to a file. Unlike some shells, cat says why it can't.

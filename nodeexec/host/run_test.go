@@ -149,6 +149,40 @@ func TestWhatIsSoAlreadyIsNotWritten(t *testing.T) {
 	})
 }
 
+// TestLeftoversOfAnotherRun finds what a run left that was killed and never went
+// on: the next one, whatever its ID, removes it, since it may hold a token.
+func TestLeftoversOfAnotherRun(t *testing.T) {
+	inEveryShell(t, func(t *testing.T, w world) {
+		p := newPlace(t, content)
+		dead := filepath.Join(p.run.Folder, "run-0")
+		if err := os.MkdirAll(dead, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		left := []string{filepath.Join(p.dir, ".certrot-run-0-abcdef"), filepath.Join(dead, "pending"), filepath.Join(dead, "tmp-abcdef")}
+		write(t, left[0], content)
+		write(t, left[1], p.file+"\n")
+		write(t, left[2], content)
+		others := []string{filepath.Join(p.dir, ".certrot-run-2-abcdef"), filepath.Join(dead, "before-"+strings.Repeat("0", 64))}
+		for _, o := range others {
+			write(t, o, content)
+		}
+		if _, err := p.run.Replace(t.Context(), w.node(t), p.edit(content, 0, 1, "x")); err != nil {
+			t.Fatal(err)
+		}
+		locks := w.tool("flock") != ""
+		for _, l := range left {
+			if _, err := os.Stat(l); locks != os.IsNotExist(err) {
+				t.Errorf("%s: %v, with locks: %v", l, err, locks)
+			}
+		}
+		for _, o := range others {
+			if _, err := os.Stat(o); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}
+
 func TestNamesOfAllKinds(t *testing.T) {
 	var every []byte
 	for b := 1; b < 256; b++ {
