@@ -119,7 +119,7 @@ Exit codes: 0 all fine, 1 findings at or above --fail-on, 2 usage or no access, 
 	flags.StringVar(&f.judge.failOn, "fail-on", "warning", "Exit with 1 on findings of this severity or worse: info, warning, critical, none.")
 	flags.StringVar(&f.judge.minSeverity, "min-severity", "", "Show findings of this severity or worse (warning for people, info for json and yaml).")
 	flags.BoolVar(&f.judge.allowUnknown, "allow-unknown", false, "Exit with 0 although something could not be read.")
-	flags.StringArrayVar(&f.from, "from", nil, "Read this file instead of a cluster, - for standard input; repeatable. A snapshot, Kubernetes objects as YAML or JSON, PEM, DER, a kubeconfig.")
+	flags.StringArrayVar(&f.from, "from", nil, "Read this file instead of a cluster, - for standard input; repeatable. A snapshot, a must-gather (directory, tar, tar.gz, tar.xz), Kubernetes objects as YAML or JSON, PEM, DER, a kubeconfig.")
 	f.output.addFlags(cmd)
 	f.nodes.addFlags(cmd, config)
 	for flag, words := range map[string][]string{"fail-on": {"info", "warning", "critical", "none"}, "min-severity": {"info", "warning", "critical"}} {

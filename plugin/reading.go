@@ -172,7 +172,7 @@ func (r reading) readFiles(paths []string) (inspect.Snapshot, error) {
 	for _, path := range paths {
 		s, err := collect.File{Path: path, Stdin: r.app.Streams.In, Scanner: sc}.Read()
 		if err != nil {
-			return s, withHint(fmt.Errorf("--from: %w", err), "a file can be a snapshot (certrot snapshot -o FILE), Kubernetes objects as YAML or JSON, PEM, DER or a kubeconfig")
+			return s, withHint(fmt.Errorf("--from: %w", err), "a file can be a snapshot (certrot snapshot -o FILE), a must-gather (directory or tar), Kubernetes objects as YAML or JSON, PEM, DER or a kubeconfig")
 		}
 		parts = append(parts, s)
 	}

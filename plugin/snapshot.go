@@ -44,7 +44,7 @@ The file holds certificates, where they are, and the metadata that judging them 
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context()) },
 	}
 	cmd.Flags().StringVarP(&f.output, "output", "o", "", "File to write; - for standard output.")
-	cmd.Flags().StringArrayVar(&f.from, "from", nil, "Read this file instead of a cluster, - for standard input; repeatable.")
+	cmd.Flags().StringArrayVar(&f.from, "from", nil, "Read this file or must-gather instead of a cluster, - for standard input; repeatable.")
 	f.nodes.addFlags(cmd, config)
 	cmd.Flags().BoolVar(&f.allowUnknown, "allow-unknown", false, "Exit with 0 although something could not be read.")
 	return cmd

@@ -22,7 +22,8 @@ const maxFile = 256 << 20
 
 // File returns the source for one file: a saved snapshot, Kubernetes objects
 // (YAML or JSON, single, list or stream), or anything that holds certificates
-// (PEM, DER, a kubeconfig …); each gzipped or not. "-" is stdin.
+// (PEM, DER, a kubeconfig …), each gzipped, xz or neither; or a must-gather, as a
+// directory or a tar. "-" is stdin.
 type File struct {
 	Path    string
 	Stdin   io.Reader // read for "-"
@@ -43,16 +44,23 @@ func (f File) Collect(context.Context) inspect.Snapshot {
 
 // Read reads the file.
 func (f File) Read() (inspect.Snapshot, error) {
+	if info, err := os.Stat(f.Path); err == nil && info.IsDir() && f.Path != "-" {
+		return f.mustGatherDirectory(usualBounds())
+	}
 	in, err := f.open()
 	if err != nil {
 		return inspect.Snapshot{}, err
 	}
 	defer func() { _ = in.Close() }() // read only
-	r, packed, err := gunzip(in)
+	r, packed, err := unpack(in, usualBounds())
 	if err != nil {
 		return inspect.Snapshot{}, fmt.Errorf("read %s: %w", f.Path, err)
 	}
-	if head, _ := r.Peek(512); packed && isSnapshot(head) {
+	head, _ := r.Peek(512) // what can't be peeked at can't be read either
+	switch {
+	case isTar(head):
+		return f.mustGatherTar(r, usualBounds())
+	case packed && isSnapshot(head):
 		s, err := ReadSnapshot(r)
 		if err != nil {
 			return s, fmt.Errorf("read %s: %w", f.Path, err)
@@ -90,8 +98,6 @@ func (f File) open() (io.ReadCloser, error) {
 	info, err := file.Stat()
 	switch {
 	case err != nil:
-	case info.IsDir():
-		err = fmt.Errorf("read %s: is a directory; name the files in it", f.Path)
 	case info.Mode()&os.ModeNamedPipe != 0: // as from the shell's <(…)
 		return file, nil
 	case !info.Mode().IsRegular():

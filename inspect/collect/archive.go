@@ -1,0 +1,177 @@
+package collect
+
+import (
+	"archive/tar"
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/ulikunitz/xz"
+)
+
+// bounds are how much of an archive or a directory is read: many times what the
+// largest clusters need, little enough for memory and patience.
+type bounds struct {
+	// slack and ratio bound what a packed file may unpack to: slack bytes and
+	// ratio times its own size. Text packs to a tenth or a hundredth, and a file
+	// of zeroes to a thousandth (gzip) or less (xz).
+	slack, ratio int64
+	files        int   // in all
+	objects      int64 // bytes of files of objects, in all
+	depth        int   // of directories
+	gaps         int   // reported one by one; of more, how many
+}
+
+func usualBounds() bounds {
+	return bounds{slack: 256 << 20, ratio: 200, files: 5_000_000, objects: 4 << 30, depth: 64, gaps: 50}
+}
+
+// packed is a file as it lies there, and what unpacking it may cost.
+type packed struct {
+	io.Reader
+	bounds
+	size  int64 // read so far
+	spent int64 // unpacked so far
+}
+
+func (p *packed) Read(buf []byte) (int, error) {
+	n, err := p.Reader.Read(buf)
+	p.size += int64(n)
+	return n, err
+}
+
+// spend charges for n bytes of memory filled from the file.
+func (p *packed) spend(n int64) error {
+	if p.spent += n; p.spent > p.slack+p.ratio*p.size {
+		return fmt.Errorf("unpacks to more than %d MiB and %d times its size, as only a file made to do harm does: not read further", p.slack>>20, p.ratio)
+	}
+	return nil
+}
+
+// unpacked is what a packed file holds.
+type unpacked struct {
+	io.Reader
+	from *packed
+}
+
+func (u unpacked) Read(buf []byte) (int, error) {
+	n, err := u.Reader.Read(buf)
+	if over := u.from.spend(int64(n)); over != nil {
+		return n, over
+	}
+	return n, err
+}
+
+// unpack unpacks r where it is gzipped or xz, which its content says and not its
+// name; the bool tells whether it is.
+func unpack(r io.Reader, b bounds) (*bufio.Reader, bool, error) {
+	p := &packed{Reader: r, bounds: b}
+	plain, gzipped, err := gunzip(p)
+	if err != nil {
+		return nil, gzipped, err
+	}
+	if gzipped {
+		return bufio.NewReaderSize(unpacked{plain, p}, 64<<10), true, nil
+	}
+	if head, _ := plain.Peek(6); !bytes.Equal(head, []byte("\xfd7zXZ\x00")) { // what can't be peeked at can't be read either
+		return plain, false, nil
+	}
+	zr, err := xz.NewReader(&xzFrames{in: plain, dictionary: p.spend})
+	if err != nil {
+		return nil, true, err
+	}
+	return bufio.NewReaderSize(unpacked{zr, p}, 64<<10), true, nil
+}
+
+// isTar reports whether a file begins with the header of a tar entry: 512 bytes
+// that hold their own checksum, the same in all formats of tar.
+func isTar(head []byte) bool {
+	if len(head) < 512 {
+		return false
+	}
+	want, err := strconv.ParseInt(strings.Trim(string(head[148:156]), " \x00"), 8, 32)
+	sum := int64(8 * ' ') // as if the checksum were spaces
+	for i, c := range head[:512] {
+		if i < 148 || i >= 156 {
+			sum += int64(c)
+		}
+	}
+	return err == nil && sum == want
+}
+
+// isArchive reports whether a name is that of an archive: what is in one is not
+// looked for.
+func isArchive(name string) bool {
+	name = strings.ToLower(name)
+	for _, end := range []string{".tar", ".tar.gz", ".tgz", ".tar.xz", ".txz", ".tar.bz2", ".tar.zst", ".zip", ".7z"} {
+		if strings.HasSuffix(name, end) {
+			return true
+		}
+	}
+	return false
+}
+
+// marked notes whether the end of a stream was reached: a whole tar ends by a
+// mark of its own, and nobody reads beyond.
+type marked struct {
+	io.Reader
+	ended bool
+}
+
+func (m *marked) Read(buf []byte) (int, error) {
+	n, err := m.Reader.Read(buf)
+	if errors.Is(err, io.EOF) {
+		m.ended = true
+	}
+	return n, err
+}
+
+// readTar hands over the regular files of a tar, one at a time, and returns how
+// many links, devices and the like it passed over. The error says why it broke off.
+func readTar(r io.Reader, each func(*tar.Header, io.Reader) error) (odd int, err error) {
+	in := &marked{Reader: r}
+	tr := tar.NewReader(in)
+	for {
+		h, err := tr.Next()
+		switch {
+		case errors.Is(err, io.EOF) && in.ended:
+			return odd, errors.New("it has no end: it was cut off, or is still being written")
+		case errors.Is(err, io.EOF):
+			return odd, readRest(in)
+		case errors.Is(err, tar.ErrInsecurePath): // a name is a label here: nothing is written anywhere
+		case err != nil:
+			return odd, err
+		}
+		switch h.Typeflag {
+		case tar.TypeReg, tar.TypeGNUSparse:
+			if err := each(h, tr); err != nil {
+				return odd, err
+			}
+		case tar.TypeDir, tar.TypeXGlobalHeader:
+		default:
+			odd++
+		}
+	}
+}
+
+// readRest reads what follows an archive's end, for the checksum that a packed
+// file has there.
+func readRest(r io.Reader) error {
+	buf := make([]byte, 64<<10)
+	for {
+		n, err := r.Read(buf)
+		if len(bytes.Trim(buf[:n], "\x00")) > 0 { // what fills the last block is zeroes
+			return errors.New("something follows its end, such as a second archive: that was not read")
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}

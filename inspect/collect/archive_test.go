@@ -1,0 +1,200 @@
+package collect
+
+import (
+	"archive/tar"
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"encoding/hex"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ulikunitz/xz"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+)
+
+// tarOf makes a tar of files, in this order: name, content, name, content …
+func tarOf(t testing.TB, files ...string) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	w := tar.NewWriter(&out)
+	for i := 0; i < len(files); i += 2 {
+		h := &tar.Header{Name: files[i], Size: int64(len(files[i+1])), Mode: 0o600, ModTime: time.Unix(1.7e9, 0)}
+		if err := w.WriteHeader(h); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.WriteString(w, files[i+1]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+func gzipped(t testing.TB, data []byte) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	w := gzip.NewWriter(&out)
+	if _, err := w.Write(data); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+func xzed(t testing.TB, data []byte) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	w, err := xz.WriterConfig{DictCap: 1 << 20}.NewWriter(&out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Write(data); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+// again reads the same bytes again and again.
+type again struct {
+	data  []byte
+	at    int
+	times int
+}
+
+func (a *again) Read(buf []byte) (int, error) {
+	if a.at == len(a.data) {
+		a.at, a.times = 0, a.times-1
+	}
+	if a.times <= 0 {
+		return 0, io.EOF
+	}
+	n := copy(buf, a.data[a.at:])
+	a.at += n
+	return n, nil
+}
+
+// byXZ is "1234567812345678" packed by the tool xz 5.4 in two threads, in blocks
+// of 8 bytes that name their sizes; with each of its checksums.
+func byXZ() map[string]string {
+	return map[string]string{
+		"crc64": "fd377a585a000004e6d6b44602c00c08210116009edb7ca90100073132333435363738000978ac2b48808b5c02c00c082101" +
+			"16009edb7ca90100073132333435363738000978ac2b48808b5c0002200820080000317e406bb1c467fb020000000004595a",
+		"crc32": "fd377a585a0000016922de3602c00c08210116009edb7ca9010007313233343536373800afdae09a02c00c08210116009edb" +
+			"7ca9010007313233343536373800afdae09a00021c081c080000fefe05a23e300d8b020000000001595a",
+		"sha256": "fd377a585a00000ae1fb0ca102c00c08210116009edb7ca9010007313233343536373800ef797c8118f02dfb649607dd5d3f" +
+			"8c7623048c9c063d532cc95c5ed7a898a64f02c00c08210116009edb7ca9010007313233343536373800ef797c8118f02dfb" +
+			"649607dd5d3f8c7623048c9c063d532cc95c5ed7a898a64f0002380838080000b7816811b6e9df1c02000000000a595a",
+		"none": "fd377a585a000000ff12d94102c00c08210116009edb7ca901000731323334353637380002c00c08210116009edb7ca90100" +
+			"073132333435363738000002180818080000bf2bf6b6a8000afc020000000000595a",
+	}
+}
+
+func TestXZOfTheToolIsUnpacked(t *testing.T) {
+	t.Parallel()
+	for name, text := range byXZ() {
+		file, err := hex.DecodeString(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		two := append(append(bytes.Clone(file), 0, 0, 0, 0), file...) // streams, with filling between them
+		r, packed, err := unpack(bytes.NewReader(two), usualBounds())
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := io.ReadAll(r)
+		if want := strings.Repeat("12345678", 4); !packed || string(got) != want || err != nil {
+			t.Errorf("%s: got %q, %v", name, got, err)
+		}
+		for cut := 8; cut < len(file); cut++ {
+			r, _, err := unpack(bytes.NewReader(file[:cut]), usualBounds())
+			if err == nil {
+				_, err = io.ReadAll(r)
+			}
+			if err == nil {
+				t.Errorf("%s: cut off after %d bytes, it looks whole", name, cut)
+			}
+		}
+	}
+}
+
+func TestXZThatWantsMuchMemoryIsRefused(t *testing.T) {
+	t.Parallel()
+	const dictionary = 12 + 4 // head of the stream, then size, flags, filter, its size
+	file := xzed(t, []byte("some text"))
+	file[dictionary] = 40 // 4 GiB
+	if _, err := io.ReadAll(&xzFrames{in: bufio.NewReader(bytes.NewReader(file)), dictionary: func(int64) error { return nil }}); err == nil || !strings.Contains(err.Error(), "more than 64 MiB of memory") {
+		t.Errorf("got %v", err)
+	}
+	// many small blocks, each of which wants some
+	small := xzed(t, []byte("x"))
+	small[dictionary] = 28 // 64 MiB
+	p := &packed{bounds: bounds{slack: 1 << 30, ratio: 200}}
+	_, err := io.Copy(io.Discard, &xzFrames{in: bufio.NewReader(bytes.NewReader(bytes.Repeat(small, 1000))), dictionary: p.spend})
+	if err == nil || !strings.Contains(err.Error(), "made to do harm") {
+		t.Errorf("many: got %v", err)
+	}
+}
+
+// Ten gigabytes of zeroes in some megabytes or less.
+func TestBombsAreStopped(t *testing.T) {
+	t.Parallel()
+	zeroes := make([]byte, 8<<20)
+	for name, one := range map[string][]byte{"gzip": gzipped(t, zeroes), "xz": xzed(t, zeroes)} {
+		b := usualBounds()
+		b.slack = 64 << 20
+		r, _, err := unpack(&again{data: one, times: 10 << 30 / len(zeroes)}, b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n, err := io.Copy(io.Discard, r)
+		if err == nil || !strings.Contains(err.Error(), "made to do harm") || n > b.slack+b.ratio*1<<20 {
+			t.Errorf("%s: stopped after %d MiB: %v", name, n>>20, err)
+		}
+	}
+}
+
+// What came before the bomb stays.
+func TestBombInATar(t *testing.T) {
+	t.Parallel()
+	begin := tarOf(t, caseConfigMap...)
+	var h bytes.Buffer
+	w := tar.NewWriter(&h)
+	if err := w.WriteHeader(&tar.Header{Name: "mg/big.log", Size: 10 << 30}); err != nil {
+		t.Fatal(err)
+	}
+	head := gzipped(t, append(begin[:len(begin)-1024], h.Bytes()...)) // without its end
+	zeroes := gzipped(t, make([]byte, 8<<20))
+	s, err := File{Path: "-", Stdin: io.MultiReader(bytes.NewReader(head), &again{data: zeroes, times: 1280}), Scanner: pki.NewScanner()}.Read()
+	if err != nil || len(s.Bundles) != 1 || len(s.Gaps) != 1 || !strings.Contains(s.Gaps[0].Reason, "made to do harm") {
+		t.Errorf("got %d bundles, gaps %+v, %v", len(s.Bundles), s.Gaps, err)
+	}
+}
+
+// Whatever bytes come, reading them ends, with facts or an error.
+func FuzzArchive(f *testing.F) {
+	whole := tarOf(f, caseConfigMap...)
+	f.Add(whole)
+	f.Add(gzipped(f, whole))
+	f.Add(xzed(f, whole))
+	for _, text := range byXZ() {
+		file, err := hex.DecodeString(text)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(file)
+	}
+	f.Fuzz(func(_ *testing.T, data []byte) {
+		_, _ = File{Path: "-", Stdin: bytes.NewReader(data), Scanner: pki.NewScanner()}.Read()
+	})
+}

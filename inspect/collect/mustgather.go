@@ -1,0 +1,394 @@
+package collect
+
+import (
+	"archive/tar"
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+)
+
+// What `oc adm must-gather` and `oc adm inspect` leave behind is a tree of files,
+// described in docs/must-gather.md: objects by namespace, group and resource,
+// once for each image that gathered, among logs of many times their size.
+
+const (
+	gatheredNamespaces = "namespaces"
+	gatheredCluster    = "cluster-scoped-resources"
+	// expected ends the error for what is no must-gather.
+	expected = "expected what oc adm must-gather or oc adm inspect wrote: " + gatheredCluster + "/<group>/<resource>/<name>.yaml and " + gatheredNamespaces + "/<namespace>/<group>/<resource>.yaml"
+	// maxName bounds the name of a file: longer than any system has it.
+	maxName = 4096
+)
+
+// mustGatherDirectory reads a directory. Links in it are not followed.
+func (f File) mustGatherDirectory(b bounds) (inspect.Snapshot, error) {
+	root, err := os.OpenRoot(f.Path)
+	if err != nil {
+		return inspect.Snapshot{}, err
+	}
+	defer func() { _ = root.Close() }() // read only
+	g := newGathering(f, b)
+	err = fs.WalkDir(root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			g.gap(name, reason("read", err), "")
+			return nil
+		case d.IsDir() && strings.Count(name, "/") >= b.depth:
+			g.gap(name, fmt.Sprintf("directories deeper than %d: not looked into", b.depth), "")
+			return fs.SkipDir
+		case d.IsDir():
+			return nil
+		case !d.Type().IsRegular():
+			g.odd++
+			return nil
+		}
+		return g.found(name, root, d)
+	})
+	if err != nil {
+		g.gap("", reason("not all was read", err), "")
+	}
+	return g.finish("directory")
+}
+
+// found reads one file of a directory; one that can't be read is a gap.
+func (g *gathering) found(name string, root *os.Root, d fs.DirEntry) error {
+	if !g.wants(name) {
+		return g.pass(name)
+	}
+	file, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		g.gap(name, reason("read", err), "")
+		return g.pass("")
+	}
+	defer func() { _ = file.Close() }() // read only
+	var modified time.Time
+	if info, err := d.Info(); err == nil { // if not, its time is not known
+		modified = info.ModTime()
+	}
+	if err := g.read(name, modified, file); err != nil {
+		g.gap(name, reason("read", err), "")
+	}
+	return g.pass("")
+}
+
+// mustGatherTar reads a tar, unpacked already. What was read before it breaks off
+// stays.
+func (f File) mustGatherTar(r io.Reader, b bounds) (inspect.Snapshot, error) {
+	g := newGathering(f, b)
+	odd, err := readTar(r, func(h *tar.Header, r io.Reader) error {
+		if len(h.Name) > maxName || !g.wants(label(h.Name)) {
+			return g.pass(h.Name)
+		}
+		if err := g.read(label(h.Name), h.ModTime, r); err != nil {
+			return err
+		}
+		return g.pass("")
+	})
+	g.odd += odd
+	if err != nil {
+		g.gap("", fmt.Sprintf("not all was read: the archive breaks off after %s: %v", numbered(g.files, "file"), err), "get the archive again, and compare its size with the original's; if it is whole, unpack it and name the directory")
+	}
+	return g.finish("tar archive")
+}
+
+// label makes a name from an archive one below a directory, whatever it is.
+func label(name string) string { return path.Clean("/" + name)[1:] }
+
+// gathering is one reading of a must-gather.
+type gathering struct {
+	bounds
+	scanner *pki.Scanner
+	where   string
+	images  map[string]*image // by the directory that has the two above
+	times   map[string]time.Time
+	gaps    []inspect.Gap
+	more    int   // gaps that are not among them
+	unread  int   // files that may hold objects, beyond the bound
+	bytes   int64 // of files read
+
+	files, other, kinds, archives, odd int // files in all; no objects; objects of kinds not read; archives; no files
+}
+
+// image is what one image gathered, or one oc adm inspect.
+type image struct {
+	dir      string
+	objects  map[string]*gathered // by Kind/namespace/name
+	id       string               // spec.clusterID of the ClusterVersion, where it has one
+	newest   time.Time            // that an object speaks of
+	modified time.Time            // of the file that was written last
+	taken    time.Time            // of these, what is known best
+	by       string               // how
+}
+
+func newGathering(f File, b bounds) *gathering {
+	return &gathering{bounds: b, scanner: f.Scanner, where: f.Path, images: map[string]*image{}, times: map[string]time.Time{}}
+}
+
+// gap notes what could not be read, up to a number.
+func (g *gathering) gap(name, why, next string) {
+	if len(g.gaps) >= g.bounds.gaps {
+		g.more++
+		return
+	}
+	where := g.where
+	if name != "" {
+		where += ": " + name
+	}
+	g.gaps = append(g.gaps, inspect.Gap{What: "must-gather", Where: where, Reason: why, Next: next})
+}
+
+// pass counts a file, and by its name what it was where that was not read.
+func (g *gathering) pass(name string) error {
+	g.files++
+	switch at, ok := placeOf(label(name)); {
+	case name == "":
+	case isArchive(name):
+		g.archives++
+	case ok:
+		g.kinds++
+		if at.cluster {
+			g.image(at.image)
+		}
+	default:
+		g.other++
+	}
+	if g.files >= g.bounds.files {
+		return fmt.Errorf("more than %d files", g.bounds.files)
+	}
+	return nil
+}
+
+func (g *gathering) image(dir string) *image {
+	if g.images[dir] == nil {
+		g.images[dir] = &image{dir: dir, objects: map[string]*gathered{}}
+	}
+	return g.images[dir]
+}
+
+// wants reports whether a file is one that is read, by its name alone.
+func (g *gathering) wants(name string) bool {
+	if path.Base(name) == "timestamp" {
+		return true
+	}
+	at, ok := placeOf(name)
+	return ok && at.known()
+}
+
+// read reads a file that is wanted. Only what breaks off the reading of the file
+// is an error.
+func (g *gathering) read(name string, modified time.Time, r io.Reader) error {
+	if path.Base(name) == "timestamp" {
+		text, err := io.ReadAll(io.LimitReader(r, 64<<10))
+		if at := lastTime(string(text)); !at.IsZero() {
+			g.times[path.Dir(name)] = at
+		}
+		return err
+	}
+	at, _ := placeOf(name)
+	im := g.image(at.image)
+	if g.bytes >= g.bounds.objects {
+		g.unread++
+		return nil
+	}
+	var data bytes.Buffer // not as large as a header says before that much came
+	n, err := io.Copy(&data, io.LimitReader(r, maxFile+1))
+	g.bytes += n
+	switch {
+	case n > maxFile:
+		g.gap(name, fmt.Sprintf("holds more than %d MiB: not read", maxFile>>20), "")
+		return nil
+	case err != nil:
+		return err
+	}
+	if plausible(modified) && modified.After(im.modified) {
+		im.modified = modified
+	}
+	if err := im.readObjects(g.scanner, data.Bytes()); err != nil {
+		g.gap(name, err.Error(), "look at that file")
+	}
+	return nil
+}
+
+// gatheredPlace is where in a must-gather a file of objects is.
+type gatheredPlace struct {
+	image    string // directory
+	cluster  bool   // among what has no namespace
+	resource string // group/plural
+}
+
+// placeOf tells from a file's name which objects it holds; false for files that
+// hold none.
+func placeOf(name string) (gatheredPlace, bool) {
+	ext := path.Ext(name)
+	if ext != ".yaml" && ext != ".yml" && ext != ".json" {
+		return gatheredPlace{}, false
+	}
+	parts := strings.Split(strings.TrimSuffix(name, ext), "/")
+	part := func(fromEnd int) string {
+		if fromEnd > len(parts) {
+			return ""
+		}
+		return parts[len(parts)-fromEnd]
+	}
+	at := func(fromEnd int, resource string) (gatheredPlace, bool) {
+		return gatheredPlace{path.Join(parts[:len(parts)-fromEnd]...), part(fromEnd) == gatheredCluster, resource}, true
+	}
+	switch {
+	case part(4) == gatheredCluster: // cluster-scoped-resources/group/resource/name
+		return at(4, part(3)+"/"+part(2))
+	case part(3) == gatheredCluster: // cluster-scoped-resources/group/resource, a list
+		return at(3, part(2)+"/"+part(1))
+	case part(5) == gatheredNamespaces: // namespaces/namespace/group/resource/name
+		return at(5, part(3)+"/"+part(2))
+	case part(4) == gatheredNamespaces: // namespaces/namespace/group/resource, a list
+		return at(4, part(2)+"/"+part(1))
+	case part(3) == gatheredNamespaces && part(2) == part(1): // namespaces/namespace/namespace
+		return at(3, "core/namespaces")
+	}
+	return gatheredPlace{}, false
+}
+
+// known reports whether certrot reads the objects of a place.
+func (p gatheredPlace) known() bool {
+	switch p.resource {
+	case "core/namespaces", configGroup + "/clusterversions", configGroup + "/clusteroperators", configGroup + "/infrastructures":
+		return true
+	}
+	group, plural, _ := strings.Cut(p.resource, "/")
+	return slices.ContainsFunc(Resources(), func(r Resource) bool {
+		in, _, grouped := strings.Cut(r.Group, "/")
+		return r.Plural == plural && (grouped && in == group || !grouped && group == "core")
+	})
+}
+
+// finish puts together what was read. what says what kind of thing it was.
+func (g *gathering) finish(what string) (inspect.Snapshot, error) {
+	if len(g.images) == 0 {
+		return inspect.Snapshot{}, g.none(what)
+	}
+	images := make([]*image, 0, len(g.images))
+	for _, im := range g.images {
+		g.date(im)
+		images = append(images, im)
+	}
+	slices.SortFunc(images, func(a, b *image) int { // newest first
+		return cmp.Or(b.taken.Compare(a.taken), cmp.Compare(a.dir, b.dir))
+	})
+	images = g.oneCluster(images)
+	p := putTogether(images)
+	s := p.Snapshot
+	s.Taken = images[0].taken
+	if s.Taken.IsZero() {
+		s.Taken = Taken()
+	}
+	s.Reads = g.reads(images, p)
+	if g.unread > 0 {
+		g.gap("", fmt.Sprintf("%s not read: those before held %d GiB of objects", numbered(g.unread, "file"), g.bounds.objects>>30), "read a part of it: name one of its directories")
+	}
+	for i := range s.Gaps {
+		s.Gaps[i].Where = g.where + ": " + s.Gaps[i].Where
+	}
+	s.Gaps = append(g.gaps, s.Gaps...)
+	if g.more > 0 {
+		s.Gaps = append(s.Gaps, inspect.Gap{What: "must-gather", Where: g.where, Reason: fmt.Sprintf("%d more like these could not be read", g.more)})
+	}
+	for _, kind := range slices.Sorted(maps.Keys(p.hidden)) {
+		s.Gaps = append(s.Gaps, p.hidden[kind].gap(g.where))
+	}
+	return s, nil
+}
+
+// none is the error for what is no must-gather.
+func (g *gathering) none(what string) error {
+	err := fmt.Errorf("read %s: is a %s that holds no must-gather among its %s; %s", g.where, what, numbered(g.files, "file"), expected)
+	switch {
+	case g.archives > 0:
+		err = fmt.Errorf("%w; archives in it (%d) are not opened: unpack them, or name one", err, g.archives)
+	case what == "directory":
+		err = fmt.Errorf("%w; other files have to be named one by one", err)
+	}
+	for _, gap := range g.gaps[:min(len(g.gaps), 1)] {
+		err = errors.Join(err, fmt.Errorf("%s: %s", gap.Where, gap.Reason))
+	}
+	return err
+}
+
+// oneCluster leaves out what was gathered from other clusters than the newest:
+// what two clusters hold together is true of neither. An image that gathered no
+// ClusterVersion belongs with the one beside it.
+func (g *gathering) oneCluster(images []*image) []*image {
+	beside := map[string]string{} // by directory, the cluster
+	for _, im := range images {
+		if im.id != "" {
+			beside[path.Dir(im.dir)] = im.id
+		}
+	}
+	newest, others := "", map[string]bool{}
+	var kept []*image
+	for _, im := range images {
+		id := cmp.Or(im.id, beside[path.Dir(im.dir)])
+		newest = cmp.Or(newest, id)
+		if id != "" && id != newest {
+			others[id] = true
+			g.gap(im.dir, fmt.Sprintf("is of cluster %s, and newer is what is of cluster %s: only that was read", id, newest), "read one cluster at a time: name its directory")
+			continue
+		}
+		kept = append(kept, im)
+	}
+	return kept
+}
+
+// reads says what was read, and what a must-gather does not hold.
+func (g *gathering) reads(images []*image, p together) []inspect.Read {
+	took := "of an unknown time, so judged as of now"
+	if first := images[0]; !first.taken.IsZero() {
+		took = "of " + first.taken.UTC().Format("2006-01-02 15:04 MST") + ", " + first.by
+	}
+	notes := []string{took}
+	if len(images) > 1 {
+		notes = append(notes, fmt.Sprintf("%d image directories", len(images)))
+	}
+	if p.older > 0 {
+		notes = append(notes, fmt.Sprintf("%s found more than once and not the same: the newest copy was taken, by the must-gather's time and then by resourceVersion", numbered(p.older, "object")))
+	}
+	reads := []inspect.Read{{What: "must-gather objects", Where: g.where, Objects: p.objects, Note: strings.Join(notes, "; ")}}
+	left := []string{numbered(g.other, "log or other file", "logs and other files"), numbered(g.kinds, "file") + " of kinds that certrot does not read"}
+	if g.archives > 0 {
+		left = append(left, numbered(g.archives, "archive")+" in it, not opened")
+	}
+	if g.odd > 0 {
+		left = append(left, numbered(g.odd, "link or device", "links and devices")+", not followed")
+	}
+	reads = append(reads, inspect.Read{What: "files", Where: g.where, Skipped: true, Note: strings.Join(left, "; ")})
+	held := fmt.Sprintf("a must-gather holds those of some namespaces (here %d), and of their values only certificates", p.secretsIn)
+	if p.secretsIn == 0 {
+		held = "there are none in it: a must-gather holds those of some namespaces, at most"
+	}
+	return append(reads,
+		inspect.Read{What: "other secrets", Skipped: true, Note: held},
+		inspect.Read{What: "nodes", Skipped: true, Note: "a must-gather holds none of their files: what kubelets and static pods use is not in it"})
+}
+
+// numbered writes a number and its noun; the plural has an s unless given.
+func numbered(n int, one string, many ...string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	if len(many) > 0 {
+		return fmt.Sprintf("%d %s", n, many[0])
+	}
+	return fmt.Sprintf("%d %ss", n, one)
+}

@@ -1,0 +1,336 @@
+package collect
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+)
+
+// gathered is one object of a must-gather.
+type gathered struct {
+	sum     [sha256.Size]byte // of its JSON
+	version uint64            // resourceVersion; 0 unknown
+	older   bool              // there was another copy that is not the same
+	found   *inspect.Snapshot // nil: nothing
+	hidden  *hiddenValues     // nil: none
+}
+
+// hiddenValues are what stood in a Secret before the must-gather replaced it.
+type hiddenValues struct {
+	values      int
+	certificate bool // the one that the Secret is there for was among them
+}
+
+// readObjects reads the objects of one file: one, a list or a stream. An error
+// says what could not be read; what stands before it was.
+func (im *image) readObjects(sc *pki.Scanner, data []byte) error {
+	if json.Valid(data) {
+		return im.object(sc, data, "", "")
+	}
+	docs := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(data)))
+	for n := 1; ; n++ {
+		raw, err := nextDocument(docs)
+		switch {
+		case errors.Is(err, io.EOF) && n == 1:
+			return errors.New("holds no Kubernetes object: it is empty")
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return err
+		}
+		if err := im.object(sc, raw, "", ""); err != nil {
+			return err
+		}
+	}
+}
+
+// object reads one object, or those of a list. apiVersion and kind are those that
+// a list implies for its items.
+func (im *image) object(sc *pki.Scanner, raw []byte, apiVersion, kind string) error {
+	var h header
+	if err := json.Unmarshal(raw, &h); err != nil {
+		return fmt.Errorf("holds no Kubernetes object: %w", err)
+	}
+	h.Kind, h.APIVersion = cmp.Or(h.Kind, kind), cmp.Or(h.APIVersion, apiVersion)
+	if implied, list := strings.CutSuffix(h.Kind, "List"); list && h.APIVersion != "" {
+		if kind != "" { // of the list around it
+			return errors.New("holds a list in a list")
+		}
+		bad := 0
+		var first error
+		for _, item := range h.Items {
+			if err := im.object(sc, item, h.APIVersion, cmp.Or(implied, "object")); err != nil {
+				bad, first = bad+1, cmp.Or(first, err)
+			}
+		}
+		if bad > 0 {
+			return fmt.Errorf("%d of %s can't be read: %w", bad, numbered(len(h.Items), "object"), first)
+		}
+		return nil
+	}
+	if h.Kind == "" || h.Metadata.Name == "" {
+		return errors.New("holds no Kubernetes object: no kind or no name")
+	}
+	im.keep(sc, &h, raw)
+	return nil
+}
+
+// keep reads an object, unless the image has a newer copy of it.
+func (im *image) keep(sc *pki.Scanner, h *header, raw []byte) {
+	if at := spoken(h, raw); at.After(im.newest) {
+		im.newest = at
+	}
+	obj := objectOf(pki.Kind(h.Kind), &h.Metadata)
+	o := &gathered{sum: sha256.Sum256(raw)}
+	o.version, _ = strconv.ParseUint(h.Metadata.ResourceVersion, 10, 64) // 0 where it is no number
+	id := obj.ID()
+	if had := im.objects[id]; had != nil {
+		if had.sum == o.sum {
+			return
+		}
+		same := had.version == o.version && o.version > 0 // a list's items may be written differently
+		had.older = had.older || !same
+		if had.version > o.version || same {
+			return
+		}
+		o.older = true
+	}
+	im.objects[id] = o
+	m := manifest{sc: sc}
+	var err error
+	switch obj.Kind {
+	case "Secret", "ConfigMap":
+		m.Bundles, o.hidden, err = readGatheredValues(sc, obj, raw)
+	case "CustomResourceDefinition", "APIService", "ValidatingWebhookConfiguration", "MutatingWebhookConfiguration":
+		var values map[string][]byte
+		values, err = caBundles(obj, raw)
+		m.Bundles = bundlesOf(sc, obj, values, false)
+	default:
+		err = m.read(obj, h.APIVersion, raw)
+		if h.Kind == "ClusterVersion" {
+			im.id = cmp.Or(clusterID(raw), im.id)
+		}
+	}
+	if err != nil {
+		m.Gaps = append(m.Gaps, inspect.Gap{What: "must-gather", Where: id, Reason: err.Error()})
+	}
+	if len(m.Bundles)+len(m.Requests)+len(m.Gaps) > 0 || tellsOfCluster(obj.Kind) {
+		o.found = &m.Snapshot
+	}
+}
+
+// tellsOfCluster reports whether objects of a kind are what identify reads.
+func tellsOfCluster(kind pki.Kind) bool {
+	switch kind {
+	case "ClusterVersion", "ClusterOperator", "Infrastructure", "Namespace":
+		return true
+	}
+	return false
+}
+
+// caBundles are the fields of an object that are read over the API, too: elsewhere
+// in it, as in the descriptions of a CRD, are examples of certificates.
+func caBundles(obj *inspect.Object, raw []byte) (map[string][]byte, error) {
+	values := map[string][]byte{}
+	var err error
+	switch obj.Kind {
+	case "CustomResourceDefinition":
+		var o crdObject
+		err = json.Unmarshal(raw, &o)
+		values["spec.conversion.webhook.clientConfig.caBundle"] = o.Spec.Conversion.Webhook.ClientConfig.CABundle
+	case "APIService":
+		var o apiServiceObject
+		err = json.Unmarshal(raw, &o)
+		values["spec.caBundle"] = o.Spec.CABundle
+	default:
+		var o webhookObject
+		err = json.Unmarshal(raw, &o)
+		for i, w := range o.Webhooks {
+			values[fmt.Sprintf("webhooks[%d].clientConfig.caBundle", i)] = w.ClientConfig.CABundle
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("decode %s: %w", obj.ID(), err)
+	}
+	return values, nil
+}
+
+// clusterID is the identity that a cluster gave itself.
+func clusterID(raw []byte) string {
+	var o struct {
+		Spec struct {
+			ClusterID string `json:"clusterID"`
+		} `json:"spec"`
+	}
+	_ = json.Unmarshal(raw, &o) // what can't be decoded is said where its version is read
+	return o.Spec.ClusterID
+}
+
+// readGatheredValues reads a Secret or ConfigMap whose values may be hidden: of
+// Secrets, a must-gather keeps tls.crt, ca.crt and service-ca.crt, and replaces
+// other values by their length, "1704 bytes long".
+func readGatheredValues(sc *pki.Scanner, obj *inspect.Object, raw []byte) ([]inspect.Bundle, *hiddenValues, error) {
+	var o struct {
+		Type       string            `json:"type"`
+		Data       map[string]string `json:"data"`
+		StringData map[string]string `json:"stringData"`
+		BinaryData map[string]string `json:"binaryData"`
+	}
+	if err := json.Unmarshal(raw, &o); err != nil {
+		return nil, nil, fmt.Errorf("decode %s: %w", obj.ID(), err)
+	}
+	obj.Type = o.Type
+	values, hidden := map[string][]byte{}, map[string]bool{}
+	take := func(from map[string]string, encoded bool) {
+		for k, v := range from {
+			value := []byte(v)
+			if encoded && !isLength(v) {
+				decoded, err := base64.StdEncoding.DecodeString(v)
+				if err != nil { // another tool's way to hide it
+					hidden[k] = true
+					continue
+				}
+				value = decoded
+			}
+			if isLength(string(value[:min(len(value), 64)])) {
+				hidden[k] = true
+				continue
+			}
+			values[k] = value
+		}
+	}
+	take(o.Data, obj.Kind == "Secret")
+	take(o.BinaryData, true)
+	take(o.StringData, false)
+	found := bundlesOf(sc, obj, values, true)
+	key, must := certificateKey(obj.Kind, obj.Namespace, obj.Name, obj.Type)
+	leftOut := obj.Kind == "Secret" && len(values)+len(hidden) == 0 // no API server has such a Secret of a type that wants a certificate
+	held := slices.ContainsFunc(found, func(b inspect.Bundle) bool { return b.At.Key == key })
+	if must && !held && !hidden[key] && !leftOut {
+		found = append(found, inspect.Bundle{At: pki.Location{Kind: obj.Kind, Namespace: obj.Namespace, Name: obj.Name, Key: key}, Object: obj, Content: &pki.Content{}})
+	}
+	h := &hiddenValues{certificate: must && (hidden[key] || leftOut)}
+	for k := range hidden {
+		if !neverCertificates(obj.Type, k) {
+			h.values++
+		}
+	}
+	if h.values == 0 && !h.certificate {
+		h = nil
+	}
+	return found, h, nil
+}
+
+// isLength reports whether a value is what oc puts in the place of a secret one.
+func isLength(value string) bool {
+	digits, ok := strings.CutSuffix(value, " bytes long")
+	return ok && digits != "" && strings.Trim(digits, "0123456789") == ""
+}
+
+// neverCertificates reports whether a Secret of a type has something else under
+// a key, by the API's rules.
+func neverCertificates(secretType, key string) bool {
+	switch corev1.SecretType(secretType) {
+	case corev1.SecretTypeServiceAccountToken:
+		return key == corev1.ServiceAccountTokenKey || key == corev1.ServiceAccountNamespaceKey
+	case corev1.SecretTypeDockercfg:
+		return key == corev1.DockerConfigKey
+	case corev1.SecretTypeDockerConfigJson:
+		return key == corev1.DockerConfigJsonKey
+	case corev1.SecretTypeBasicAuth, corev1.SecretTypeSSHAuth, corev1.SecretTypeBootstrapToken, helmRelease:
+		return true
+	}
+	return false
+}
+
+// together is what the images of one must-gather hold.
+type together struct {
+	inspect.Snapshot
+	objects   int                     // distinct
+	older     int                     // found again, and not the same
+	secretsIn int                     // namespaces
+	hidden    map[string]*hiddenTally // by kind
+}
+
+// putTogether takes each object from the first image that has it.
+func putTogether(images []*image) together {
+	t := together{hidden: map[string]*hiddenTally{}}
+	taken := map[string]*gathered{}
+	var parts []inspect.Snapshot
+	secretsIn := map[string]bool{}
+	for _, im := range images {
+		for _, id := range slices.Sorted(maps.Keys(im.objects)) {
+			o := im.objects[id]
+			if had := taken[id]; had != nil {
+				had.older = had.older || had.sum != o.sum && (had.version != o.version || o.version == 0)
+				continue
+			}
+			taken[id] = o
+			if o.found != nil {
+				parts = append(parts, *o.found)
+			}
+			kind, rest, _ := strings.Cut(id, "/")
+			namespace, _, _ := strings.Cut(rest, "/")
+			if kind == "Secret" {
+				secretsIn[namespace] = true
+			}
+			if o.hidden != nil {
+				if t.hidden[kind] == nil {
+					t.hidden[kind] = &hiddenTally{kind: kind, namespaces: map[string]bool{}}
+				}
+				t.hidden[kind].add(namespace, o.hidden)
+			}
+		}
+	}
+	for _, o := range taken {
+		if o.older {
+			t.older++
+		}
+	}
+	t.Snapshot = inspect.Merge(append(parts, inspect.Snapshot{})...) // of one alone, too
+	t.objects, t.secretsIn = len(taken), len(secretsIn)
+	return t
+}
+
+// hiddenTally counts the hidden values of one kind of objects.
+type hiddenTally struct {
+	kind                          string
+	values, objects, certificates int
+	namespaces                    map[string]bool
+}
+
+func (t *hiddenTally) add(namespace string, h *hiddenValues) {
+	t.values += h.values
+	t.objects++
+	t.namespaces[namespace] = true
+	if h.certificate {
+		t.certificates++
+	}
+}
+
+// gap is one for all of them: a must-gather hides every private key, and says so
+// in the same way everywhere.
+func (t *hiddenTally) gap(where string) inspect.Gap {
+	why := fmt.Sprintf("%s in %s of %s were left out of the must-gather or replaced by their length: whether keys belong to their certificates, and what else stood there, is unknown",
+		numbered(t.values, "value"), numbered(t.objects, t.kind), numbered(len(t.namespaces), "namespace"))
+	if t.certificates > 0 {
+		why += fmt.Sprintf("; of %d of them the certificate itself", t.certificates)
+	}
+	return inspect.Gap{What: "hidden " + strings.ToLower(t.kind) + "s", Where: where, Reason: why, Next: "inspect the cluster itself, or have a snapshot made of it: kubectl certrot snapshot -o FILE"}
+}
