@@ -61,7 +61,7 @@ Only commands that ask for it make handshakes (fix-api-int does); where none was
 		{
 			ID:    "kubelet-loaded",
 			Title: "kubelets have read their kubeconfig since it was changed",
-			Doc: `A kubelet reads its kubeconfig when it starts, and never again: a file that was changed later is not what it believes. Compares the file's time with the start of the kubelet, on the node's own clock. A kubelet that had none writes it while it starts, so ten seconds are allowed.
+			Doc: `A kubelet reads its kubeconfig when it starts, and never again: a file that was changed later is not what it believes. Compares the file's time with the time since when the kubelet says that it runs, on the node's own clock. Where it does not say (kubeadm's unit is of another type), ten seconds after its start are allowed: a kubelet that had none writes the file while it starts.
 Until it is restarted, such a kubelet trusts what the file said before.`,
 			Run: kubeletLoaded,
 		},

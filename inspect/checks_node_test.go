@@ -144,6 +144,10 @@ func nodeCases() []verdictCase {
 
 		{"kubelet-loaded", "older than the kubelet", newFixture(v414).embedded(own, nil, old.CertPEM).changed(own, noon.Add(-time.Hour), noon.Add(-time.Minute)), "", "", 0},
 		{"kubelet-loaded", "written as it started", newFixture(v414).embedded(own, nil, old.CertPEM).changed(own, noon.Add(-time.Hour+3*time.Second), noon.Add(-time.Hour)), "", "", 0},
+		{"kubelet-loaded", "changed right after it said that it runs", newFixture(v414).embedded(own, nil, old.CertPEM).changed(own, noon.Add(-time.Hour+3*time.Second), noon.Add(-time.Hour)).
+			with(func(n *Node) { n.Kubelet.Running = noon.Add(-time.Hour + time.Second) }), "warning", "has not read", 1},
+		{"kubelet-loaded", "changed before it said that it runs", newFixture(v414).embedded(own, nil, old.CertPEM).changed(own, noon.Add(-time.Hour+30*time.Second), noon.Add(-time.Hour)).
+			with(func(n *Node) { n.Kubelet.Running = noon.Add(-time.Hour + 31*time.Second) }), "", "", 0},
 		{"kubelet-loaded", "changed since", newFixture(v414).embedded(own, nil, old.CertPEM).changed(own, noon.Add(-time.Minute), noon.Add(-time.Hour)), "warning", "has not read", 1},
 		{"kubelet-loaded", "the bootstrap file is not what it runs with", newFixture(v414).embedded(bootstrap, nil, old.CertPEM).changed(bootstrap, noon.Add(-time.Minute), noon.Add(-time.Hour)), "", "", 0},
 

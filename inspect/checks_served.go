@@ -9,6 +9,9 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 )
 
+// KubeletClient names the certificate with which a kubelet works: a link to it.
+const KubeletClient = "/var/lib/kubelet/pki/kubelet-client-current.pem"
+
 // Dialled returns the address, host:port, that a client with this server in its
 // kubeconfig connects to, and the name that it expects there.
 func (c KubeconfigCluster) Dialled() (address, name string, err error) {
@@ -128,9 +131,19 @@ func apiTrusted(f *Facts) []Finding {
 	return out
 }
 
-// starting is how long a kubelet that starts may take to write the kubeconfig
-// that it then reads.
+// starting is how long a kubelet that does not say when it is ready may take to
+// write the kubeconfig that it then reads.
 const starting = 10 * time.Second
+
+// loaded returns until when a change of its kubeconfig was read by the kubelet.
+// It writes the file itself when it starts with none, and says that it runs after
+// that (kubernetes cmd/kubelet/app/server.go); systemd tells whole seconds.
+func (k Kubelet) loaded() time.Time {
+	if !k.Running.IsZero() {
+		return k.Running.Add(time.Second)
+	}
+	return k.Started.Add(starting)
+}
 
 // Stale returns the kubelet's own kubeconfig on a node if it was changed after
 // the kubelet read it; "" where it was not, or where one of the times is not
@@ -141,7 +154,7 @@ func (n *Node) Stale() string {
 		own = "/var/lib/kubelet/kubeconfig"
 	}
 	file := n.File(own)
-	if file == nil || n.Kubelet.Started.IsZero() || !file.Modified.After(n.Kubelet.Started.Add(starting)) {
+	if file == nil || n.Kubelet.Started.IsZero() || !file.Modified.After(n.Kubelet.loaded()) {
 		return ""
 	}
 	return own
@@ -157,4 +170,16 @@ func kubeletLoaded(f *Facts) []Finding {
 		}
 	}
 	return out
+}
+
+// KubeletUser returns the user name in the client certificate with which a node's
+// kubelet works, such as "system:node:worker-0"; "" where it was not read.
+func (s *Snapshot) KubeletUser(node string) string {
+	for i := range s.Bundles {
+		b := &s.Bundles[i]
+		if b.At.Node == node && b.At.Path == KubeletClient && len(b.Content.Certs) > 0 {
+			return commonName(b.Content.Certs[0].Subject)
+		}
+	}
+	return ""
 }

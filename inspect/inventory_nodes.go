@@ -58,7 +58,7 @@ func nodeEntries(f *Facts, fi Filter) []InventoryNode {
 		if t := n.Kubelet.Started; !t.IsZero() {
 			e.Started = &t
 		}
-		e.Client = f.shownBy(n, "/var/lib/kubelet/pki/kubelet-client-current.pem")
+		e.Client = f.shownBy(n, KubeletClient)
 		e.Serving = f.shownBy(n, "/var/lib/kubelet/pki/kubelet-server-current.pem")
 		for _, r := range f.Snapshot.Requests {
 			if r.Condition == Pending && n.asked(r) {

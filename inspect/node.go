@@ -10,9 +10,11 @@ import (
 // Node is one machine of the cluster: what was read on it, beside the
 // certificates, which are Bundles whose location names it.
 type Node struct {
-	Name  string
-	Via   string // the way by which it was read: "ssh", "exec"; empty: only the API speaks of it
-	Ready string // the Node object's condition: "True", "False", "Unknown"; empty: not known
+	Name string
+	// Hostname is what the machine calls itself; empty: not read.
+	Hostname string
+	Via      string // the way by which it was read: "ssh", "exec"; empty: only the API speaks of it
+	Ready    string // the Node object's condition: "True", "False", "Unknown"; empty: not known
 	// Heartbeat is when the node last said that it is alive (its Lease's
 	// renewTime, by the node's clock); zero: not read, or never.
 	Heartbeat time.Time
@@ -42,6 +44,7 @@ type Kubelet struct {
 	Active             string    // systemd's word: "active", "failed"
 	Sub                string    // "running", "auto-restart"
 	Started            time.Time // its main process
+	Running            time.Time // since when it says itself that it runs: it has read its files; zero: it does not say
 	RotateCertificates *bool     // renews its client certificate
 	ServerTLSBootstrap *bool     // asks for a serving certificate
 	ClientCAFile       string

@@ -63,6 +63,9 @@ type KubeletRestarted struct {
 func (d KubeletRestarted) change(s *Snapshot) {
 	s.edit(d.Node, func(n *Node) {
 		n.Kubelet.Started, n.Kubelet.Active, n.Kubelet.Sub = d.At, "active", "running"
+		if !n.Kubelet.Running.IsZero() {
+			n.Kubelet.Running = d.At
+		}
 	})
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
@@ -18,8 +19,9 @@ type applying struct {
 	mendFlags
 	workplace *workplace // nil: the plan is only to be shown
 	command   string
-	run       string // ID of the journal
-	undoes    string // the run that is put back, if one is
+	run       string   // ID of the journal
+	changed   []string // runs that began to change something
+	undoes    string   // the run that is put back, if one is
 	read      gather.Options
 	// plan makes the plan from facts that are read now.
 	plan func(context.Context) (*remediate.Plan, error)
@@ -30,45 +32,69 @@ type applying struct {
 // attempts is how often a plan is made anew because nodes changed meanwhile.
 const attempts = 3
 
-func (a applying) do(ctx context.Context) error {
-	var journal *remediate.Journal
-	defer func() {
-		if journal != nil {
-			_ = journal.Close() // each line is on the disk already
-		}
-	}()
+func (a *applying) do(ctx context.Context) error {
 	for attempt := 1; ; attempt++ {
 		p, err := a.plan(ctx)
 		if err != nil {
-			return refused(err)
+			return a.left(refused(err))
 		}
 		if err := a.show(p); err != nil {
-			return err
+			return a.left(err)
 		}
 		switch {
+		case p.Empty() && len(notReady(p)) > 0:
+			return a.left(&exitError{code: exitIncomplete, err: withHint(errors.New("there is nothing to do, and not all nodes are Ready"), "kubectl describe node; on the node: journalctl -u kubelet -n 50")})
 		case p.Empty():
 			return nil
 		case a.dryRun == dryRunClient || a.workplace == nil:
 			return &exitError{code: exitFindings}
 		}
 		if err := a.consent(ctx); err != nil {
-			return err
+			return a.left(err)
 		}
-		if journal == nil {
-			if journal, err = a.begin(p); err != nil {
-				return err
-			}
+		j, err := a.begin(p)
+		if err != nil {
+			return a.left(err)
 		}
-		err = a.apply(ctx, p, journal)
+		err = a.apply(ctx, p, j)
+		_ = j.Close() // each line is on the disk already
 		if err == nil || !errors.Is(err, remediate.ErrChanged) || attempt == attempts || ctx.Err() != nil {
 			return a.ended(err)
 		}
+		// What is on nodes belongs to the run that wrote it: going on is another run.
+		a.run = remediate.NewRun(collect.Taken())
 		a.say("\nA node changed after it was read: nothing was written over it. Reading again.\n")
 	}
 }
 
+// left turns the end of a later attempt into one that tells what the earlier ones
+// did.
+func (a *applying) left(err error) error {
+	if err == nil || len(a.changed) == 0 {
+		return err
+	}
+	var e *exitError
+	if errors.As(err, &e) && e.err != nil {
+		err = e.err
+	}
+	return &exitError{code: exitStopped, err: withHint(fmt.Errorf("stopped half-way: %w", err), "%s", a.back())}
+}
+
+// back says how to go on, and how to go back.
+func (a *applying) back() string {
+	js, _ := journals() // it worked before
+	text := "run the same command again to go on from there; what was done is in " + js.Folder
+	if a.undoes == "" && len(a.changed) > 0 {
+		text += "; to put it back:"
+		for _, run := range slices.Backward(a.changed) {
+			text += fmt.Sprintf(" %s undo %s", a.app.Called, run)
+		}
+	}
+	return text
+}
+
 // say prints for people, where the plan is not for a program.
-func (a applying) say(format string, args ...any) {
+func (a *applying) say(format string, args ...any) {
 	out := a.app.Streams.Out
 	if a.output == "json" || a.output == "yaml" {
 		out = a.app.Streams.ErrOut
@@ -76,19 +102,19 @@ func (a applying) say(format string, args ...any) {
 	printf(out, format, args...)
 }
 
-func (a applying) show(p *remediate.Plan) error {
+func (a *applying) show(p *remediate.Plan) error {
 	out := a.app.Streams.Out
 	switch a.output {
 	case "json", "yaml":
 		return printPlanDocument(out, a.output, a.command, p)
 	case "diff":
-		return printPlanDiff(out, a.app.Streams.ErrOut, p)
+		return printPlanDiff(out, a.app.Streams.ErrOut, a, p)
 	}
 	return printPlan(out, a, p)
 }
 
 // consent asks on a terminal, and is refused elsewhere.
-func (a applying) consent(ctx context.Context) error {
+func (a *applying) consent(ctx context.Context) error {
 	if a.yes {
 		return nil
 	}
@@ -118,7 +144,7 @@ func (a applying) consent(ctx context.Context) error {
 	return nil
 }
 
-func (a applying) begin(p *remediate.Plan) (*remediate.Journal, error) {
+func (a *applying) begin(p *remediate.Plan) (*remediate.Journal, error) {
 	js, err := journals()
 	if err != nil {
 		return nil, err
@@ -134,7 +160,7 @@ func (a applying) begin(p *remediate.Plan) (*remediate.Journal, error) {
 	return j, nil
 }
 
-func (a applying) apply(ctx context.Context, p *remediate.Plan, j *remediate.Journal) (err error) {
+func (a *applying) apply(ctx context.Context, p *remediate.Plan, j *remediate.Journal) (err error) {
 	run := a.run
 	if a.undoes != "" {
 		run = a.undoes // whose folder on nodes it is
@@ -158,6 +184,9 @@ func (a applying) apply(ctx context.Context, p *remediate.Plan, j *remediate.Jou
 		}
 		switch e {
 		case remediate.Begun:
+			if len(a.changed) == 0 || a.changed[len(a.changed)-1] != a.run {
+				a.changed = append(a.changed, a.run)
+			}
 			a.say("  … %s\n", clean(what))
 		case remediate.Done:
 			if c == nil {
@@ -177,29 +206,33 @@ func (a applying) apply(ctx context.Context, p *remediate.Plan, j *remediate.Jou
 }
 
 // ended turns how a run ended into what the user is told, and the exit code.
-func (a applying) ended(err error) error {
-	js, _ := journals() // it worked before
+func (a *applying) ended(err error) error {
 	if err == nil && a.undoes != "" {
 		a.say("\nDone: the files are what they were before run %s.\n", a.undoes)
 		return nil
 	}
 	if err == nil {
-		a.say("\nDone. What was before is on the nodes; to put it back: %s undo %s\n", a.app.Called, a.run)
+		var back []string
+		for _, run := range slices.Backward(a.changed) {
+			back = append(back, a.app.Called+" undo "+run)
+		}
+		a.say("\nDone. What was before is on the nodes; to put it back: %s\n", strings.Join(back, "; "))
 		return nil
 	}
 	var unknown *remediate.Unknown
 	var late *remediate.Late
+	var stopped *remediate.Stopped
+	if errors.As(err, &stopped) && len(stopped.Left) > 0 {
+		return &exitError{code: exitStopped, err: withHint(fmt.Errorf("%w. Not begun: %s", err, strings.Join(stopped.Left, ", ")), "%s", a.back())}
+	}
 	switch {
 	case errors.As(err, &unknown):
-		return &exitError{code: exitIncomplete, err: withHint(fmt.Errorf("everything was done, and %w", err), "kubectl get nodes; journal: %s/%s.jsonl", js.Folder, a.run)}
+		return &exitError{code: exitIncomplete, err: withHint(fmt.Errorf("everything was done, and %w", err), "kubectl get nodes; %s", a.back())}
 	case errors.As(err, &late):
 		return &exitError{code: exitStopped, err: withHint(fmt.Errorf("the files are right and the kubelet was restarted, but %w. Nothing was put back", err),
-			"look at its pending requests and its kubelet: kubectl get csr; journalctl -u kubelet. To put it back all the same: %s undo %s", a.app.Called, a.run)}
+			"look at its pending requests and its kubelet: kubectl get csr; journalctl -u kubelet; %s", a.back())}
 	}
-	if a.undoes != "" {
-		return &exitError{code: exitStopped, err: withHint(err, "what was done is in %s/%s.jsonl. Run the same command again to go on from there", js.Folder, a.run)}
-	}
-	return &exitError{code: exitStopped, err: withHint(err, "what was done is in %s/%s.jsonl. Run the same command again to go on from there; to put it back: %s undo %s", js.Folder, a.run, a.app.Called, a.run)}
+	return &exitError{code: exitStopped, err: withHint(err, "%s", a.back())}
 }
 
 // refused gives refusals their exit code.

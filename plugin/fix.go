@@ -86,7 +86,7 @@ func (f *fixFlags) mend(ctx context.Context, w *workplace) error {
 	if err := f.ca(ctx, w, &fix); err != nil {
 		return err
 	}
-	a := applying{mendFlags: f.mendFlags, workplace: w, command: "fix-api-int", run: remediate.NewRun(collect.Taken())}
+	a := &applying{mendFlags: f.mendFlags, workplace: w, command: "fix-api-int", run: remediate.NewRun(collect.Taken())}
 	a.plan = func(ctx context.Context) (*remediate.Plan, error) {
 		facts := w.facts(ctx, gather.Options{})
 		if ctx.Err() != nil {
@@ -152,6 +152,9 @@ func (f *fixFlags) offline(ctx context.Context) error {
 	if f.nodes.local || f.nodes.via != viaAuto || f.nodes.ssh.given() || f.nodes.allowPods {
 		return errFromAndNodes
 	}
+	if err := f.checkNames(); err != nil {
+		return err
+	}
 	if len(f.nodes.nodes) == 0 {
 		return withHint(errors.New("no node is named"), "--nodes NAME: those in the file are shown by inspect nodes --from FILE")
 	}
@@ -167,7 +170,7 @@ func (f *fixFlags) offline(ctx context.Context) error {
 	} else {
 		fix.CA = published(s)
 	}
-	a := applying{mendFlags: f.mendFlags, command: "fix-api-int", run: remediate.NewRun(s.Taken)}
+	a := &applying{mendFlags: f.mendFlags, command: "fix-api-int", run: remediate.NewRun(s.Taken)}
 	a.plan = func(context.Context) (*remediate.Plan, error) { return fix.Plan(a.run, s, s.Taken) }
 	a.about = func(out io.Writer, p *remediate.Plan) { aboutCA(out, fix, p) }
 	return a.do(ctx)

@@ -35,10 +35,11 @@ func Main(ctx context.Context, version string, args []string, streams genericioo
 
 // report prints an error and its next step.
 func report(streams genericiooptions.IOStreams, err error) {
-	_, _ = fmt.Fprintf(streams.ErrOut, "error: %v\n", err)
+	// What nodes, certificates and files say may be in it.
+	_, _ = fmt.Fprintf(streams.ErrOut, "error: %s\n", cleanLines(err.Error()))
 	var h *hintError
 	if errors.As(err, &h) {
-		_, _ = fmt.Fprintf(streams.ErrOut, "  next: %s\n", h.hint)
+		_, _ = fmt.Fprintf(streams.ErrOut, "  next: %s\n", cleanLines(h.hint))
 	}
 }
 

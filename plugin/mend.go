@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -61,19 +62,23 @@ func (f *mendFlags) check() error {
 	return nil
 }
 
-// choice says which nodes, and how to get there.
-func (f *mendFlags) choice() (nodeChoice, error) {
+// checkNames refuses what is no list of nodes to change.
+func (f *mendFlags) checkNames() error {
 	for i, n := range f.nodes.nodes {
 		if slices.Contains(f.nodes.nodes[:i], n) {
-			return nodeChoice{}, fmt.Errorf("--nodes: %s is named twice", n)
+			return fmt.Errorf("--nodes: %s is named twice", n)
 		}
 		if n == allNodes || n == noNodes {
-			return nodeChoice{}, fmt.Errorf("--nodes %s: name the nodes that are to be changed, one after another in that order", n)
+			return fmt.Errorf("--nodes %s: name the nodes that are to be changed, one after another in that order", n)
 		}
 	}
-	if f.nodes.root != "" {
-		// a restart needs the node's own systemd
-		return nodeChoice{}, errors.New("--root: run it on the node itself, or inside its root: chroot " + f.nodes.root)
+	return nil
+}
+
+// choice says which nodes, and how to get there.
+func (f *mendFlags) choice() (nodeChoice, error) {
+	if err := f.checkNames(); err != nil {
+		return nodeChoice{}, err
 	}
 	c, err := f.nodes.toChoice(f.app, collect.Scope{Resources: []collect.Resource{collect.NodeFiles()}})
 	if err == nil && f.nodes.via == viaAuto && !c.local {
@@ -232,7 +237,7 @@ func (w *workplace) env(run string, o gather.Options) *remediate.Env {
 			}
 		},
 		Facts: func(ctx context.Context, n nodeexec.Node) (inspect.Snapshot, error) {
-			only := gather.Options{Only: true, Paths: slices.Concat(catalog.KubeletKubeconfigs(), o.Paths)}
+			only := gather.Options{Only: true, Paths: slices.Concat(catalog.KubeletKubeconfigs(), []string{path.Dir(inspect.KubeletClient)}, o.Paths)}
 			s, _, err := w.source(only).Read(ctx, collect.NodeObject{Name: n.Name()}, onNode{n, nodeexec.Via(n)})
 			return s, err
 		},

@@ -83,6 +83,7 @@ func (f *nodeFlags) addFlags(cmd *cobra.Command, config *genericclioptions.Confi
 	f.addWays(cmd, config, "Nodes to read: names, all, or none. Without it, all nodes are read that can be in a way that creates nothing.",
 		"auto tries local, exec, ssh where it is configured, and debug with --allow-pods.", "Read only the machine that this runs on, without a cluster.")
 	flags := cmd.Flags()
+	flags.StringVar(&f.root, "root", "", "With --local: where the node's file system is mounted, such as /host.")
 	flags.StringVar(&f.selector, "node-selector", "", "Label selector of the nodes to read, such as node-role.kubernetes.io/master=.")
 	flags.IntVar(&f.parallel, "parallel", 10, "Nodes to read at the same time.")
 	flags.StringArrayVar(&f.paths, "node-path", nil, "Further file, directory or pattern to read on nodes; repeatable.")
@@ -96,7 +97,6 @@ func (f *nodeFlags) addWays(cmd *cobra.Command, config *genericclioptions.Config
 	flags.StringVar(&f.via, "via", viaAuto, "Way onto nodes: auto, local, exec (into the machine-config-daemon), ssh, debug (a pod of its own). "+auto)
 	flags.BoolVar(&f.allowPods, "allow-pods", false, "Let auto start a privileged debug pod on a node that can't be reached in another way.")
 	flags.BoolVar(&f.local, "local", false, local)
-	flags.StringVar(&f.root, "root", "", "With --local: where the node's file system is mounted, such as /host.")
 	flags.DurationVar(&f.timeout, "node-timeout", 2*time.Minute, "Time limit for reading one node.")
 	f.ssh.addFlags(cmd)
 	f.debug.addFlags(cmd)

@@ -24,7 +24,7 @@ import (
 )
 
 // printPlan shows a plan to people: in terms of certificates.
-func printPlan(out io.Writer, a applying, p *remediate.Plan) error {
+func printPlan(out io.Writer, a *applying, p *remediate.Plan) error {
 	w := &strings.Builder{}
 	c := p.Basis.Cluster
 	if c.Server != "" || c.Versions.Cluster != "" {
@@ -43,6 +43,9 @@ func printPlan(out io.Writer, a applying, p *remediate.Plan) error {
 	}
 	if p.Empty() {
 		printf(w, "\nNothing to do: it is so already on %s.\n", strings.Join(nodesOf(p), ", "))
+		for _, n := range notReady(p) {
+			printf(w, "  %s  %s\n", n.Name, state(n))
+		}
 		_, err := io.WriteString(out, cleanLines(w.String()))
 		return err
 	}
@@ -53,7 +56,7 @@ func printPlan(out io.Writer, a applying, p *remediate.Plan) error {
 		}
 		printf(w, "\n")
 		for i, s := range n.Steps {
-			printStep(w, i+1, s)
+			printStep(w, i+1, s, p.Now)
 		}
 	}
 	if len(p.Solved) > 0 {
@@ -77,6 +80,17 @@ func nodesOf(p *remediate.Plan) []string {
 	return names
 }
 
+// notReady are the nodes of a plan of which the API says that they are not.
+func notReady(p *remediate.Plan) []*inspect.Node {
+	var out []*inspect.Node
+	for _, name := range nodesOf(p) {
+		if n, ok := p.Basis.Node(name); ok && n.Ready != "" && n.Ready != "True" {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
 // state says how a node is, in a few words.
 func state(n *inspect.Node) string {
 	words := []string{"via " + orDash(n.Via)}
@@ -89,7 +103,15 @@ func state(n *inspect.Node) string {
 	return "(" + strings.Join(words, ", ") + ")"
 }
 
-func printStep(w io.Writer, number int, s remediate.Step) {
+// ended says why a CA is left out: it has ended.
+func ended(c *pki.Cert, now time.Time) string {
+	if c.NotAfter.Before(now) {
+		return "  (ended)"
+	}
+	return ""
+}
+
+func printStep(w io.Writer, number int, s remediate.Step, now time.Time) {
 	if s.Change == nil {
 		printf(w, "  %d  %s: so already\n", number, s.Action.ID())
 		return
@@ -102,7 +124,7 @@ func printStep(w io.Writer, number int, s remediate.Step) {
 	kept := 0
 	for _, c := range f.Old {
 		if !contains(f.New, c) {
-			printf(w, "     - %s\n", described(c))
+			printf(w, "     - %s%s\n", described(c), ended(c, now))
 		} else {
 			kept++
 		}
@@ -150,7 +172,15 @@ func aboutCA(w io.Writer, fix remediate.APIInt, p *remediate.Plan) {
 
 // printPlanDiff shows what changes in files, as a unified diff, or as the program
 // in KUBECTL_EXTERNAL_DIFF shows it. Keys and tokens are runs of x on both sides.
-func printPlanDiff(out, errOut io.Writer, p *remediate.Plan) error {
+func printPlanDiff(out, errOut io.Writer, a *applying, p *remediate.Plan) error {
+	notes := &strings.Builder{}
+	a.about(notes, p)
+	for _, note := range p.Notes {
+		wrap(notes, "Note     ", note)
+	}
+	if _, err := io.WriteString(errOut, cleanLines(notes.String())); err != nil {
+		return err
+	}
 	var changes []fileDiff
 	for _, n := range p.Nodes {
 		for _, s := range n.Steps {

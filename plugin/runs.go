@@ -204,23 +204,26 @@ func (f *runsFlags) prune(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	stories, err := f.chosen(js, args)
+	stories, damaged, err := f.chosen(js, args)
 	if err != nil {
 		return err
+	}
+	if len(stories) == 0 && damaged != nil {
+		return &exitError{code: exitStopped, err: withHint(damaged, "nothing was removed. Move a journal that can't be read away")}
 	}
 	if len(stories) == 0 {
 		printf(f.app.Streams.Out, "No such runs: nothing to remove.\n")
 		return nil
 	}
 	for _, s := range stories {
-		printf(f.app.Streams.Out, "%s  %s  %s  nodes: %s\n", s.Run, s.Command, s.Started.UTC().Format(time.RFC3339), orDash(strings.Join(s.Nodes, ", ")))
+		printf(f.app.Streams.Out, "%s  %s  %s  nodes: %s\n", s.Run, clean(s.Command), s.Started.UTC().Format(time.RFC3339), orDash(clean(strings.Join(s.Nodes, ", "))))
 	}
-	a := applying{mendFlags: f.mendFlags, workplace: &workplace{}}
-	printf(f.app.Streams.Out, "Removed, they can't be undone any more.\n")
+	a := &applying{mendFlags: f.mendFlags, workplace: &workplace{}}
+	printf(f.app.Streams.Out, "What nodes keep of them will be removed, and then their journals. After that they can't be undone.\n")
 	if err := a.consent(ctx); err != nil {
 		return err
 	}
-	var errs []error
+	errs := []error{damaged}
 	for _, s := range stories {
 		errs = append(errs, f.remove(ctx, js, s))
 	}
@@ -230,36 +233,32 @@ func (f *runsFlags) prune(ctx context.Context, args []string) error {
 	return nil
 }
 
-// chosen are the runs to remove.
-func (f *runsFlags) chosen(js remediate.Journals, args []string) ([]remediate.Story, error) {
+// chosen are the runs to remove, and damaged why some journals could not be read.
+func (f *runsFlags) chosen(js remediate.Journals, args []string) (out []remediate.Story, damaged, err error) {
 	if (len(args) == 0) == (f.olderThan == "") {
-		return nil, withHint(errors.New("name runs, or give --older-than"), "%s runs", f.app.Called)
+		return nil, nil, withHint(errors.New("name runs, or give --older-than"), "%s runs", f.app.Called)
 	}
-	var out []remediate.Story
 	for _, run := range args {
 		s, err := js.Read(run)
 		if err != nil {
-			return nil, withHint(err, "%s runs; on a node itself, a run is the folder %s/RUN", f.app.Called, host.DefaultFolder)
+			return nil, nil, withHint(err, "%s runs; on a node itself, a run is the folder %s/RUN", f.app.Called, host.DefaultFolder)
 		}
 		out = append(out, s)
 	}
 	if f.olderThan == "" {
-		return out, nil
+		return out, nil, nil
 	}
 	age, err := parseDuration(f.olderThan)
 	if err != nil {
-		return nil, fmt.Errorf("--older-than: %w", err)
+		return nil, nil, fmt.Errorf("--older-than: %w", err)
 	}
-	all, err := js.List()
-	if err != nil {
-		return nil, err
-	}
+	all, damaged := js.List()
 	for _, s := range all {
 		if collect.Taken().Sub(s.Started) > age {
 			out = append(out, s)
 		}
 	}
-	return out, nil
+	return out, damaged, nil
 }
 
 // remove removes a run from its nodes, and its journal after that.

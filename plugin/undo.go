@@ -15,6 +15,7 @@ import (
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect/gather"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
 	"github.com/kubectl-certrot/kubectl-certrot/nodeexec/host"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate"
@@ -68,67 +69,66 @@ func (f *undoFlags) run(ctx context.Context, run string) error {
 	if !remediate.ValidRun(run) {
 		return withHint(fmt.Errorf("run %q: the ID of a run is such as 20260131-120000-1a2b3c", run), "%s runs", f.app.Called)
 	}
-	names, err := f.nodesOf(run)
+	names, story, err := f.nodesOf(run)
 	if err != nil {
 		return err
+	}
+	if len(names) == 0 && !f.fromNodes {
+		printf(f.app.Streams.Out, "Run %s changed nothing: nothing to put back.\n", run)
+		return nil
 	}
 	w, err := f.workplace(ctx, names)
 	if err != nil {
 		return err
 	}
-	err = f.undo(ctx, w, run)
+	err = f.undo(ctx, w, run, story)
 	if closed := w.close(); closed != nil {
 		_, _ = fmt.Fprintf(f.app.Streams.ErrOut, "warning: clean up: %v\n", closed)
 	}
 	return err
 }
 
-// nodesOf are the nodes that the journal names.
-func (f *undoFlags) nodesOf(run string) ([]string, error) {
+// nodesOf are the nodes that the journal names, and what else it tells.
+func (f *undoFlags) nodesOf(run string) (names []string, story remediate.Story, err error) {
 	if f.fromNodes {
 		if len(f.nodes.nodes) == 0 && !f.nodes.local {
-			return nil, errors.New("--from-nodes: name the nodes with --nodes")
+			err = errors.New("--from-nodes: name the nodes with --nodes")
 		}
-		return nil, nil
+		return nil, story, err
 	}
 	js, err := journals()
 	if err != nil {
-		return nil, err
+		return nil, story, err
 	}
-	story, err := js.Read(run)
-	if err != nil {
-		return nil, withHint(err, "%s runs shows those that are known here; of others: --from-nodes --nodes NAME", f.app.Called)
+	if story, err = js.Read(run); err != nil {
+		return nil, story, withHint(err, "%s runs shows those that are known here; of others: --from-nodes --nodes NAME", f.app.Called)
 	}
 	if story.Undoes != "" {
-		return nil, withHint(fmt.Errorf("run %s is itself an undo, of %s", run, story.Undoes), "do what that run did once more: %s fix-api-int", f.app.Called)
+		return nil, story, withHint(fmt.Errorf("run %s is itself an undo, of %s", run, story.Undoes), "do what that run did once more: %s fix-api-int", f.app.Called)
 	}
 	changed := story.Changed()
-	if len(changed) == 0 {
-		return nil, &exitError{code: exitFine, err: fmt.Errorf("run %s changed nothing: nothing to put back", run)}
-	}
 	for _, n := range f.nodes.nodes {
 		if changed[n] == nil {
-			return nil, fmt.Errorf("--nodes %s: run %s changed nothing there, but on %s", n, run, strings.Join(slices.Sorted(maps.Keys(changed)), ", "))
+			return nil, story, fmt.Errorf("--nodes %s: run %s changed nothing there, but on %s", n, run, orDash(strings.Join(slices.Sorted(maps.Keys(changed)), ", ")))
 		}
 	}
-	var names []string // the last one first
-	for _, n := range slices.Backward(story.Nodes) {
+	for _, n := range slices.Backward(story.Nodes) { // the last one first
 		if changed[n] != nil {
 			names = append(names, n)
 		}
 	}
-	return names, nil
+	return names, story, nil
 }
 
-func (f *undoFlags) undo(ctx context.Context, w *workplace, run string) error {
+func (f *undoFlags) undo(ctx context.Context, w *workplace, run string, story remediate.Story) error {
 	read := gather.Options{Paths: []string{host.DefaultFolder + "/" + run}}
-	a := applying{mendFlags: f.mendFlags, workplace: w, command: "undo", run: remediate.NewRun(collect.Taken()), undoes: run, read: read}
+	a := &applying{mendFlags: f.mendFlags, workplace: w, command: "undo", run: remediate.NewRun(collect.Taken()), undoes: run, read: read}
 	a.plan = func(ctx context.Context) (*remediate.Plan, error) {
 		u := remediate.Undo{API: w.conn != nil, AcceptBreaksTrust: slices.Contains(f.risks, remediate.BreaksTrust)}
 		for _, name := range w.names() {
 			entries, err := w.kept(ctx, name, run)
 			if errors.Is(err, host.ErrNoRun) && !f.fromNodes {
-				err = nil // begun here, and nothing was done there
+				err = w.asBefore(ctx, name, story, err)
 			}
 			if err != nil {
 				return nil, err
@@ -147,6 +147,40 @@ func (f *undoFlags) undo(ctx context.Context, w *workplace, run string) error {
 	}
 	a.about = func(out io.Writer, _ *remediate.Plan) { printf(out, "Undo     of run %s\n", run) }
 	return a.do(ctx)
+}
+
+// asBefore says whether a node that keeps nothing of a run is as it was before:
+// the run was interrupted before it did anything there. noRun is what the node
+// answered.
+func (w *workplace) asBefore(ctx context.Context, node string, story remediate.Story, noRun error) error {
+	before := map[string]*pki.Fingerprint{}
+	for _, r := range story.Records {
+		if r.Node != node || r.Path == "" {
+			continue
+		}
+		if before[r.Path] == nil {
+			before[r.Path] = r.Before
+		}
+		if r.Event != remediate.Begun && r.Event != remediate.Failed {
+			return wayBackGone(fmt.Errorf("the journal says that %s was changed on %s, and the node keeps nothing of it: %w", r.Path, node, noRun))
+		}
+	}
+	return w.onto(ctx, node, func(ctx context.Context, n nodeexec.Node) error {
+		for _, path := range slices.Sorted(maps.Keys(before)) {
+			files, err := host.Look(ctx, n, path)
+			if err != nil {
+				return err
+			}
+			if before[path] == nil || files[0].SHA256 != [32]byte(*before[path]) {
+				return wayBackGone(fmt.Errorf("%s on %s is not what it was before the run, and the node keeps nothing of the run: %w", path, node, noRun))
+			}
+		}
+		return nil
+	})
+}
+
+func wayBackGone(err error) error {
+	return &exitError{code: exitRefused, err: withHint(fmt.Errorf("nothing was changed: %w", err), "is it the same machine, and was the run not pruned? Compare the file with that of another node of the same kind")}
 }
 
 // kept is what a node keeps of a run.

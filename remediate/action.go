@@ -65,6 +65,13 @@ func (c *Change) same(d *Change) bool {
 // and that nothing was done: read it again and make a new plan.
 var ErrChanged = errors.New("it changed after it was read")
 
+// Names of refusals that say that a file is not what it was.
+const (
+	fileRead     = "file-read"
+	fileShape    = "kubeconfig-shape"
+	changedSince = "changed-since"
+)
+
 // Refusal says why something is not done. Nothing was changed.
 type Refusal struct {
 	Name   string // of the check, lower-kebab; what --accept-risk would take, where Risk

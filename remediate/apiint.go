@@ -48,6 +48,9 @@ func (a APIInt) Plan(run string, facts inspect.Snapshot, now time.Time) (*Plan, 
 		if !ok || n.Via == "" {
 			return nil, unreadNode(facts, name)
 		}
+		if err := identified(facts, name); err != nil {
+			return nil, err
+		}
 		if err := a.verifies(facts, n, ca, now); err != nil {
 			return nil, err
 		}
@@ -135,7 +138,14 @@ func dense(text []byte) []byte { return bytes.Join(bytes.Fields(text), nil) }
 func (a APIInt) owner(d *draft) {
 	row, answer := catalog.DeliveryOf(catalog.KubeletKubeconfigCA(), d.facts.Cluster.Versions)
 	if answer == catalog.Yes && row.Delivered {
-		d.note("In this version %s. If it has not done so, look at it too: oc get machineconfigpools; oc -n openshift-machine-config-operator logs -l k8s-app=machine-config-daemon. It takes what is written here for its own.", row.Doc)
+		then := "It takes what is written here for its own."
+		if !a.Published {
+			then = "Where the CAs of " + catalog.APIServerCA().String() + " are not all among what is written, it writes the file again."
+		}
+		d.note("In this version %s. If it has not done so, look at it too: oc get machineconfigpools; oc -n openshift-machine-config-operator logs -l k8s-app=machine-config-daemon. %s", row.Doc, then)
+	}
+	if d.facts.Cluster.Topology == "" {
+		d.note("The topology of the control plane is not known. Where two nodes guard each other with fencing (DualReplica), or the control plane is hosted elsewhere (External), do not go on.")
 	}
 	if answer == catalog.Unknown {
 		d.note("The cluster's version is not known. From 4.16 on machine-config-daemon writes these files too.")
@@ -143,7 +153,7 @@ func (a APIInt) owner(d *draft) {
 }
 
 func unreadNode(facts inspect.Snapshot, name string) *Refusal {
-	r := &Refusal{Name: "node-read", Node: name, Reason: "it was not read", Next: "is that its name? kubectl get nodes"}
+	r := &Refusal{Name: "node-read", Node: name, Reason: "it was not read", Next: "is that its name? inspect nodes shows those that there are"}
 	for _, g := range facts.Gaps {
 		if g.What == "node/"+name || g.What == "nodes" {
 			r.Reason, r.Next = g.Reason, g.Next
@@ -166,7 +176,7 @@ func (a APIInt) verifies(facts inspect.Snapshot, n *inspect.Node, ca []*pki.Cert
 		}
 		address, name, err := c.Dialled()
 		if err != nil {
-			return refuse("kubeconfig-shape", k.Path+": "+err.Error(), "compare it with the same file on another node")
+			return refuse(fileShape, k.Path+": "+err.Error(), "compare it with the same file on another node")
 		}
 		served, ok := facts.ShownTo(n.Name, address)
 		if !ok {
@@ -179,7 +189,7 @@ func (a APIInt) verifies(facts inspect.Snapshot, n *inspect.Node, ca []*pki.Cert
 		}
 	}
 	if !asked {
-		return refuse("file-read", "none of "+strings.Join(catalog.KubeletKubeconfigs(), ", ")+" could be read as a kubeconfig", "on the node: ls -l "+strings.Join(catalog.KubeletKubeconfigs(), " "))
+		return refuse(fileRead, "none of "+strings.Join(catalog.KubeletKubeconfigs(), ", ")+" could be read as a kubeconfig", "on the node: ls -l "+strings.Join(catalog.KubeletKubeconfigs(), " "))
 	}
 	return nil
 }
@@ -203,6 +213,9 @@ func (a APIInt) repair(d *draft, n *inspect.Node) error {
 		if used != "" && used != files[i] {
 			return &Refusal{Name: "kubelet-flags", Node: n.Name, Reason: fmt.Sprintf("its kubelet runs with %s, and OpenShift's with %s", used, files[i]), Next: "this node is not set up as OpenShift's are: mend it by hand"}
 		}
+	}
+	if n.Kubelet.BootstrapConfig == "" && n.Kubelet.Kubeconfig == "" {
+		d.note("Which kubeconfigs the kubelet on %s uses is not known, since it does not run: OpenShift's are taken.", n.Name)
 	}
 	var changed []string
 	for _, path := range files {

@@ -20,6 +20,7 @@ type Plan struct {
 	// Solved are the findings that the plan removes, and Added those that it would
 	// bring: both by the checks that inspect runs.
 	Solved, Added []inspect.Finding
+	after         inspect.Snapshot // the facts as they would be
 }
 
 // NodePlan is what is to be done on a node. A node is done, or given up, before
@@ -87,6 +88,7 @@ func (d *draft) note(format string, args ...any) {
 
 // finish proves the plan: it compares what the checks find before and after.
 func (d *draft) finish() *Plan {
+	d.plan.after = d.facts
 	before, after := judge(d.plan.Basis, d.plan.Now), judge(d.facts, d.plan.Now)
 	d.plan.Solved, d.plan.Added = missing(before, after), missing(after, before)
 	return d.plan

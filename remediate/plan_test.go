@@ -48,7 +48,7 @@ func newFixture(names ...string) *fixture {
 
 func (f *fixture) node(name string) {
 	node := inspect.Node{
-		Name: name, Via: "ssh", Ready: "Unknown", Heartbeat: noon.Add(-25 * time.Hour),
+		Name: name, Hostname: name, Via: "ssh", Ready: "Unknown", Heartbeat: noon.Add(-25 * time.Hour),
 		Clock:   inspect.Clock{Sent: noon, Before: noon, After: noon, Received: noon},
 		Kubelet: inspect.Kubelet{Active: "active", Sub: "running", Started: noon.Add(-24 * time.Hour), BootstrapConfig: bootstrapFile, Kubeconfig: kubeletFile},
 	}
@@ -536,6 +536,70 @@ func TestPlanToPutBack(t *testing.T) {
 				t.Errorf("steps %q, notes %q", stepsOf(p), p.Notes)
 			}
 		})
+	}
+}
+
+// TestUndoThatWasInterrupted has both files back, and a kubelet that has not read
+// them: the restart is still due, and has the same risk.
+func TestUndoThatWasInterrupted(t *testing.T) {
+	t.Parallel()
+	f, u := undone(t)
+	for i := range u.Nodes[0].Entries {
+		e := &u.Nodes[0].Entries[i]
+		f.embed("worker-0", e.Before.Path, f.before)
+		f.first().File(e.Before.Path).SHA256 = e.Before.SHA256
+	}
+	f.first().File(kubeletFile).Modified = f.first().Kubelet.Started.Add(time.Hour)
+	p, err := u.Plan("run-1", f.Snapshot, noon)
+	if want := []string{"restart worker-0:kubelet.service", "await worker-0"}; err != nil || !slices.Equal(stepsOf(p), want) {
+		t.Fatalf("%+v, %v", p, err)
+	}
+	f.served(f.young.Issue(apiInt, noon.Add(-time.Hour), noon.Add(time.Hour), pkitest.DNS(apiInt)))
+	var r *Refusal
+	if _, err := u.Plan("run-1", f.Snapshot, noon); !errors.As(err, &r) || r.Name != BreaksTrust || !r.Risk {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestAnotherMachine is reached where a node is meant.
+func TestAnotherMachine(t *testing.T) {
+	t.Parallel()
+	f := newFixture()
+	kubelet := func(name string) {
+		at := pki.Location{Kind: pki.KindFile, Node: "worker-0", Path: inspect.KubeletClient}
+		p := f.old.Issue("system:node:"+name, noon.Add(-time.Hour), noon.Add(time.Hour))
+		f.Bundles = slices.DeleteFunc(f.Bundles, func(b inspect.Bundle) bool { return b.At == at })
+		f.Bundles = append(f.Bundles, inspect.Bundle{At: at, Content: pki.NewScanner().Scan(p.CertPEM)[0].Content})
+		f.Sort()
+	}
+	refused := func(says string) {
+		t.Helper()
+		var r *Refusal
+		_, err := f.fix().Plan("run-1", f.Snapshot, noon)
+		if !errors.As(err, &r) || r.Name != "node-identity" || r.Risk || r.Next == "" || !strings.Contains(r.Reason, says) {
+			t.Errorf("want %q: %v", says, err)
+		}
+		if _, err := (Undo{Nodes: []Kept{{Node: "worker-0"}}}).Plan("run-1", f.Snapshot, noon); !errors.As(err, &r) || r.Name != "node-identity" {
+			t.Errorf("undo: %v", err)
+		}
+	}
+	for hostname, ok := range map[string]bool{"worker-0": true, "WORKER-0.example.com": true, "worker-00": false, "": false} {
+		f.first().Hostname = hostname
+		if _, err := f.fix().Plan("run-1", f.Snapshot, noon); (err == nil) != ok {
+			t.Errorf("%q: %v", hostname, err)
+		}
+	}
+	f.first().Hostname = ""
+	refused("not known")
+	f.first().Hostname = "laptop"
+	refused("calls itself laptop")
+	kubelet("worker-1") // goes before the host name
+	f.first().Hostname = "worker-0"
+	refused("system:node:worker-1")
+	kubelet("worker-0")
+	f.first().Hostname = "ip-10-0-0-1"
+	if _, err := f.fix().Plan("run-1", f.Snapshot, noon); err != nil {
+		t.Error(err)
 	}
 }
 

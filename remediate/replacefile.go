@@ -37,7 +37,7 @@ func (a ReplaceFile) Diff(facts inspect.Snapshot, now time.Time) (*Change, error
 		return nil, err
 	}
 	refuse := func(err error) error {
-		return &Refusal{Name: "kubeconfig-shape", Node: a.On, Reason: a.Path + ": " + err.Error(), Next: "compare it with the same file on another node, and mend it by hand first"}
+		return &Refusal{Name: fileShape, Node: a.On, Reason: a.Path + ": " + err.Error(), Next: "compare it with the same file on another node, and mend it by hand first"}
 	}
 	ca, err := kubeconfig.Find(text)
 	if err != nil {
@@ -51,13 +51,13 @@ func (a ReplaceFile) Diff(facts inspect.Snapshot, now time.Time) (*Change, error
 	if !slices.ContainsFunc(want, func(c *pki.Cert) bool { return !holds(old, c) }) {
 		return nil, nil //nolint:nilnil // so already, as Action says
 	}
-	value := union(a.CA, want, old, now)
+	n, _ := facts.Node(a.On)
+	value := union(a.CA, want, old, n.Time(now))
 	edit, err := kubeconfig.SetCA(text, value)
 	if err != nil {
 		return nil, refuse(err)
 	}
 	f := &FileChange{Path: a.Path, SHA256: file.SHA256, Edit: edit, Before: text, After: edit.Apply(text), Old: old, New: certs(sc, value)}
-	n, _ := facts.Node(a.On)
 	return &Change{
 		Summary: "CA in " + a.Path, File: f,
 		Deltas: []inspect.Delta{written(n, f, now)},
@@ -87,7 +87,7 @@ func (a ReplaceFile) text(facts inspect.Snapshot) ([]byte, *inspect.NodeFile, er
 				reason, next = g.Reason, cmp.Or(g.Next, next)
 			}
 		}
-		return &Refusal{Name: "file-read", Node: a.On, Reason: a.Path + ": " + reason, Next: next}
+		return &Refusal{Name: fileRead, Node: a.On, Reason: a.Path + ": " + reason, Next: next}
 	}
 	n, ok := facts.Node(a.On)
 	if !ok || n.Via == "" {
@@ -151,21 +151,33 @@ func (a ReplaceFile) Apply(ctx context.Context, env *Env, c *Change) error {
 		return fmt.Errorf("%w: %w", ErrChanged, err)
 	case errors.Is(err, nodeexec.ErrUnknownOutcome):
 		env.drop(a.On)
-		return a.settle(ctx, env, c, err)
+		return a.settle(ctx, env, e, err)
 	}
 	return err
 }
 
-// settle finds out what a write did whose end was not seen.
-func (a ReplaceFile) settle(ctx context.Context, env *Env, c *Change, unseen error) error {
+// settle finds out what a write did whose end was not seen, by trying it once more
+// on a new way there. It has the node's lock then: what was begun has ended, or is
+// said to be still at work.
+func (a ReplaceFile) settle(ctx context.Context, env *Env, e host.Edit, unseen error) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readTime)
+	defer cancel()
+	n, err := env.onto(ctx, a.On)
+	if err == nil {
+		_, err = host.Run{ID: env.Run}.Replace(ctx, n, e)
+	}
+	if err == nil {
+		return nil
+	}
+	if !errors.Is(err, host.ErrChanged) {
+		return fmt.Errorf("%w; and once more: %w", unseen, err)
+	}
 	now, entry, err := env.look(ctx, a.On, a.Path)
 	switch {
 	case err != nil:
 		return fmt.Errorf("%w; and asking again: %w", unseen, err)
 	case entry.wrote(now):
 		return nil
-	case now.SHA256 == c.File.SHA256:
-		return fmt.Errorf("%w (the file is as it was)", unseen)
 	}
 	return fmt.Errorf("%w: it is neither as it was nor as it was to be: %w", ErrChanged, unseen)
 }
@@ -189,6 +201,9 @@ func (a ReplaceFile) Verify(ctx context.Context, env *Env, c *Change) error {
 		return err
 	}
 	text, _, err := a.text(facts)
+	if err != nil && len(gapsAt(facts, a.On, a.Path)) > 0 {
+		return err // not read, which says nothing of the file
+	}
 	if err != nil {
 		return &BadEffect{err.Error()}
 	}
@@ -199,7 +214,43 @@ func (a ReplaceFile) Verify(ctx context.Context, env *Env, c *Change) error {
 	if held := certs(pki.NewScanner(), ca.PEM); !slices.EqualFunc(held, c.File.New, func(x, y *pki.Cert) bool { return x.Fingerprint == y.Fingerprint }) {
 		return &BadEffect{fmt.Sprintf("%s on %s holds %d certificates, not the %d that were written", a.Path, a.On, len(held), len(c.File.New))}
 	}
-	return trusts(facts, a.On, a.Path, env.Now())
+	err = trusts(facts, a.On, a.Path, env.Now())
+	var bad *BadEffect
+	if errors.As(err, &bad) && !a.trusted(facts, c, env.Now()) {
+		// What is shown changed meanwhile, or one of several servers shows another
+		// chain: the file from before would be no better.
+		return fmt.Errorf("it is written, and %s; the file from before does not trust it either", bad.Reason)
+	}
+	return err
+}
+
+// trusted reports whether the CAs from before verify what is shown now.
+func (a ReplaceFile) trusted(facts inspect.Snapshot, c *Change, now time.Time) bool {
+	n, ok := facts.Node(a.On)
+	if !ok {
+		return false
+	}
+	for _, k := range n.Kubeconfigs {
+		cluster, ok := k.InUse()
+		if k.Path != a.Path || !ok {
+			continue
+		}
+		if address, name, err := cluster.Dialled(); err == nil {
+			served, _ := facts.ShownTo(a.On, address)
+			return pki.Verify(served.Chain, c.File.Old, name, n.Time(now)) == nil
+		}
+	}
+	return false
+}
+
+// gapsAt are what was not read of a file, or of all of a node.
+func gapsAt(facts inspect.Snapshot, node, path string) (out []inspect.Gap) {
+	for _, g := range facts.Gaps {
+		if g.What == "node/"+node && (g.Where == path || g.Where == "") {
+			out = append(out, g)
+		}
+	}
+	return out
 }
 
 // trusts says whether a kubeconfig on a node verifies what its server shows now.

@@ -45,12 +45,12 @@ func (a RestartUnit) Node() string { return a.On }
 func (a RestartUnit) Diff(facts inspect.Snapshot, now time.Time) (*Change, error) {
 	n, ok := facts.Node(a.On)
 	if !ok || n.Via == "" {
-		return nil, &Refusal{Name: "file-read", Node: a.On, Reason: "the node was not read", Next: "see what is unknown"}
+		return nil, &Refusal{Name: fileRead, Node: a.On, Reason: "the node was not read", Next: "see what is unknown"}
 	}
 	if n.Kubelet.Started.IsZero() && n.Kubelet.Active == "" {
 		return nil, &Refusal{Name: "kubelet-known", Node: a.On, Reason: "how its kubelet runs is not known: " + kubeletUnit + " did not answer", Next: "on the node: systemctl status kubelet"}
 	}
-	due := n.Stale() != ""
+	due := n.Stale() != "" || n.Kubelet.Active != "active" || n.Kubelet.Sub != "running"
 	if len(a.Files) > 0 && !n.Clock.After.IsZero() && n.Kubelet.Started.After(n.Clock.After.Add(time.Second)) {
 		due = true // the node's clock was set back since: its times tell nothing
 	}

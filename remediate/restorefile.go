@@ -39,8 +39,8 @@ func (a RestoreFile) Diff(facts inspect.Snapshot, now time.Time) (*Change, error
 		return nil, nil //nolint:nilnil // so already, as Action says
 	}
 	if !slices.Contains(a.Entry.Wrote, [32]byte(file.SHA256)) {
-		return nil, &Refusal{Name: "changed-since", Node: a.On, Reason: fmt.Sprintf("%s was changed after the run (sha256 %s now): putting back what was before would undo that too", a.path(), file.SHA256.Short()),
-			Next: "what was before is in " + host.DefaultFolder + "/RUN on the node"}
+		return nil, &Refusal{Name: changedSince, Node: a.On, Reason: fmt.Sprintf("%s was changed after the run (sha256 %s now): putting back what was before would undo that too", a.path(), file.SHA256.Short()),
+			Next: "what was before is in the run's folder below " + host.DefaultFolder + " on the node, under the sha256 " + pki.Fingerprint(a.Entry.Before.SHA256).String()}
 	}
 	n, _ := facts.Node(a.On)
 	before, err := a.backup(n)

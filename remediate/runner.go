@@ -22,6 +22,7 @@ type Stopped struct {
 	Action Action
 	Undone bool // the action was put back
 	Inner  error
+	Left   []string // nodes that were not begun
 	// UndoFailed is why it could not be put back.
 	UndoFailed error
 }
@@ -48,31 +49,44 @@ const stepTime = 2 * time.Minute
 // is not done. When ctx ends, the step that was begun is done to its end.
 func (r Runner) Run(ctx context.Context, p *Plan) error {
 	var unknown error
-	for _, n := range p.Nodes {
-		for _, s := range n.Steps {
-			if s.Change == nil {
-				continue
+	for i, n := range p.Nodes {
+		err := r.node(ctx, p, n)
+		last := i == len(p.Nodes)-1
+		var u *Unknown
+		if errors.As(err, &u) && last {
+			unknown = err // done as far as is known
+			continue
+		}
+		var stopped *Stopped
+		if errors.As(err, &stopped) {
+			for _, left := range p.Nodes[i+1:] {
+				stopped.Left = append(stopped.Left, left.Name)
 			}
-			if ctx.Err() != nil {
-				return &Stopped{Action: s.Action, Inner: fmt.Errorf("not begun: %w", context.Cause(ctx))}
-			}
-			err := r.step(ctx, p, s)
-			var u *Unknown
-			switch {
-			case errors.As(err, &u):
-				unknown = err // done as far as is known
-				if len(p.Nodes) > 1 {
-					return unknown // not on to the next node on a guess
-				}
-			case err != nil:
-				return err
-			}
+		}
+		if err != nil {
+			return err
 		}
 	}
 	if unknown != nil {
 		return unknown
 	}
 	return r.Journal.Add(Record{Event: Finished})
+}
+
+// node does the steps of a node.
+func (r Runner) node(ctx context.Context, p *Plan, n NodePlan) error {
+	for _, s := range n.Steps {
+		if s.Change == nil {
+			continue
+		}
+		if ctx.Err() != nil {
+			return &Stopped{Action: s.Action, Inner: fmt.Errorf("not begun: %w", context.Cause(ctx))}
+		}
+		if err := r.step(ctx, p, s); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (r Runner) step(ctx context.Context, p *Plan, s Step) error {
@@ -85,13 +99,26 @@ func (r Runner) step(ctx context.Context, p *Plan, s Step) error {
 		r.tell(a, event, s.Change, err)
 		return &Stopped{Action: a, Inner: errors.Join(err, r.Journal.Add(r.record(s, event, err)))}
 	}
+	interrupted := func() error {
+		return &Stopped{Action: a, Inner: fmt.Errorf("not begun: %w", context.Cause(ctx))}
+	}
 	fresh, err := r.Env.Read(ctx, a.Node())
+	if ctx.Err() != nil { // what was read may be half of what there is
+		return interrupted()
+	}
 	if err != nil {
 		return stop(err)
 	}
+	if err := identified(fresh, a.Node()); err != nil {
+		return stop(err)
+	}
 	c, err := a.Diff(renewed(p.Basis, fresh, a.Node()), r.Env.Now())
-	if err != nil {
+	var refusal *Refusal
+	if errors.As(err, &refusal) && (refusal.Name == fileRead || refusal.Name == fileShape || refusal.Name == changedSince) {
 		return stop(fmt.Errorf("%w: %w", ErrChanged, err))
+	}
+	if err != nil {
+		return stop(err)
 	}
 	if c == nil {
 		r.tell(a, Done, nil, nil)
@@ -99,9 +126,6 @@ func (r Runner) step(ctx context.Context, p *Plan, s Step) error {
 	}
 	if !s.Change.same(c) {
 		return stop(ErrChanged)
-	}
-	if ctx.Err() != nil { // what was read may be half of what there is
-		return &Stopped{Action: a, Inner: fmt.Errorf("not begun: %w", context.Cause(ctx))}
 	}
 	if err := r.Journal.Add(r.record(s, Begun, nil)); err != nil {
 		return &Stopped{Action: a, Inner: fmt.Errorf("not begun: %w", err)}

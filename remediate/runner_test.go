@@ -549,11 +549,38 @@ func (m *machine) disk(t *testing.T) string {
 	return b.String()
 }
 
-// TestOfFilesThatFailTheirCheck has the server show another chain as soon as the
-// new file is there: it is put back.
-func TestOfFilesThatFailTheirCheck(t *testing.T) {
+// TestChainThatNeitherFileTrusts has the server show another chain as soon as the
+// new file is there: the one from before would be no better, and nothing is put
+// back.
+func TestChainThatNeitherFileTrusts(t *testing.T) {
 	t.Parallel()
 	other := pkitest.NewCA("of-nobody", time.Now().Add(-time.Hour), time.Now().Add(time.Hour))
+	w := newWorld(t)
+	m := w.machines["worker-0"]
+	p := w.repair(t, "run-1")
+	f := &faults{how: refused, after: func(op operation) {
+		if op == "replace" {
+			w.api.show(t, other)
+		}
+	}}
+	story, err := w.run(t.Context(), t, w.env(t, "run-1", f), p)
+	m.honest(t, story, err)
+	var s *Stopped
+	var bad *BadEffect
+	if !errors.As(err, &s) || s.Undone || errors.As(err, &bad) || !strings.Contains(err.Error(), "the file from before does not trust it either") {
+		t.Fatalf("%v", err)
+	}
+	if !m.repaired(t, bootstrapFile) || m.repaired(t, kubeletFile) || m.asked(t) > 0 {
+		t.Errorf("%+v", story.Records)
+	}
+	w.api.show(t, w.young)
+	w.goOn(t)
+}
+
+// TestOfFilesThatFailTheirCheck has somebody make the new file readable for all as
+// soon as it is there: it is put back.
+func TestOfFilesThatFailTheirCheck(t *testing.T) {
+	t.Parallel()
 	base := newWorld(t)
 	p := base.repair(t, "run-1")
 	for name, c := range map[string]struct {
@@ -571,13 +598,20 @@ func TestOfFilesThatFailTheirCheck(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := base.clone(t)
 			m := w.machines["worker-0"]
-			w.api.show(t, w.young)
 			f := &faults{how: c.how, op: c.op, after: func(op operation) {
-				if op == "replace" {
-					w.api.show(t, other)
+				if op != "replace" {
+					return
+				}
+				if err := os.Chmod(m.at(bootstrapFile), 0o644); err != nil {
+					t.Error(err)
 				}
 			}}
 			story, err := w.run(t.Context(), t, w.env(t, "run-1", f), p)
+			if !c.undone {
+				if err := os.Chmod(m.at(bootstrapFile), 0o640); err != nil {
+					t.Error(err)
+				}
+			}
 			m.honest(t, story, err)
 			var s *Stopped
 			var bad *BadEffect
@@ -596,7 +630,6 @@ func TestOfFilesThatFailTheirCheck(t *testing.T) {
 			if m.repaired(t, kubeletFile) || m.asked(t) > 0 {
 				t.Error("it went on")
 			}
-			w.api.show(t, w.young)
 			w.goOn(t)
 		})
 	}

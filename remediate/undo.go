@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/nodeexec/host"
 )
 
@@ -58,7 +59,16 @@ func breaks(p *Plan) string {
 	}
 	for _, n := range p.Nodes {
 		for _, s := range n.Steps {
-			if s.Change == nil || s.Change.File == nil {
+			if s.Change == nil {
+				continue
+			}
+			if _, restart := s.Action.(RestartUnit); restart {
+				// Its file may be the old one already, by an undo that was interrupted.
+				if err := trusts(p.after, n.Name, catalog.KubeletKubeconfigs()[1], p.Now); err != nil {
+					return "afterwards " + err.Error()
+				}
+			}
+			if s.Change.File == nil {
 				continue
 			}
 			if reason := unseen(p.Basis, n.Name, s.Change.File.Path); reason != "" {
@@ -98,6 +108,9 @@ func (u Undo) plan(run string, facts inspect.Snapshot, now time.Time, blind bool
 		if n, ok := facts.Node(kept.Node); !ok || n.Via == "" {
 			return nil, unreadNode(facts, kept.Node)
 		}
+		if err := identified(facts, kept.Node); err != nil {
+			return nil, err
+		}
 		d.node(kept.Node)
 		var changed []string
 		// kept.Entries are by path; the kubelet's own file goes back first, as it was
@@ -111,9 +124,8 @@ func (u Undo) plan(run string, facts inspect.Snapshot, now time.Time, blind bool
 				changed = append(changed, kept.Entries[i].Before.Path)
 			}
 		}
-		if len(changed) == 0 {
-			continue
-		}
+		// With nothing left to put back it may still be due: an undo may have been
+		// interrupted before it.
 		restart := NewRestartUnit(kept.Node, changed...)
 		restart.Blind = blind
 		c, err := d.step(restart)

@@ -408,7 +408,8 @@ func (w *world) read(ctx context.Context, n nodeexec.Node, paths ...string) (ins
 	nodes := collect.Nodes{Scanner: w.scanner, Served: true, Options: gather.Options{Only: true, Texts: true, Paths: append(catalog.KubeletKubeconfigs(), paths...)}}
 	facts, _, err := nodes.Read(ctx, collect.NodeObject{Name: n.Name()}, via{n})
 	for i := range facts.Nodes {
-		c := &facts.Nodes[i].Clock // both clocks are this machine's, however old the answer
+		facts.Nodes[i].Hostname = n.Name() // in a chroot it is still this machine's
+		c := &facts.Nodes[i].Clock         // both clocks are this machine's, however old the answer
 		c.Before = c.Sent.Truncate(time.Second)
 		c.After = c.Before
 	}

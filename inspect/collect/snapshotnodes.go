@@ -12,6 +12,7 @@ import (
 type (
 	fileNode struct {
 		Name        string           `json:"name"`
+		Hostname    string           `json:"hostname,omitempty"`
 		Via         string           `json:"via,omitempty"`
 		Ready       string           `json:"ready,omitempty"`
 		Heartbeat   time.Time        `json:"heartbeat,omitzero"`
@@ -30,6 +31,7 @@ type (
 		Active             string    `json:"active,omitempty"`
 		Sub                string    `json:"sub,omitempty"`
 		Started            time.Time `json:"started,omitzero"`
+		Running            time.Time `json:"running,omitzero"`
 		RotateCertificates *bool     `json:"rotateCertificates,omitempty"`
 		ServerTLSBootstrap *bool     `json:"serverTLSBootstrap,omitempty"`
 		ClientCAFile       string    `json:"clientCAFile,omitempty"`
@@ -74,7 +76,7 @@ type (
 )
 
 func packNode(n inspect.Node) fileNode {
-	f := fileNode{Name: n.Name, Via: n.Via, Ready: n.Ready, Heartbeat: n.Heartbeat, Clock: fileClock(n.Clock), Kubelet: fileKubelet(n.Kubelet)}
+	f := fileNode{Name: n.Name, Hostname: n.Hostname, Via: n.Via, Ready: n.Ready, Heartbeat: n.Heartbeat, Clock: fileClock(n.Clock), Kubelet: fileKubelet(n.Kubelet)}
 	for _, file := range n.Files {
 		f.Files = append(f.Files, fileNodeFile(file))
 	}
@@ -89,7 +91,7 @@ func packNode(n inspect.Node) fileNode {
 }
 
 func (f fileNode) unpack() inspect.Node {
-	n := inspect.Node{Name: f.Name, Via: f.Via, Ready: f.Ready, Heartbeat: f.Heartbeat, Clock: inspect.Clock(f.Clock), Kubelet: inspect.Kubelet(f.Kubelet)}
+	n := inspect.Node{Name: f.Name, Hostname: f.Hostname, Via: f.Via, Ready: f.Ready, Heartbeat: f.Heartbeat, Clock: inspect.Clock(f.Clock), Kubelet: inspect.Kubelet(f.Kubelet)}
 	for _, file := range f.Files {
 		n.Files = append(n.Files, inspect.NodeFile(file))
 	}

@@ -52,6 +52,12 @@ func ask(ctx context.Context, n nodeexec.Node, r request) (answer, error) {
 	}
 	argv = append(argv, "/bin/sh", "-c", `eval "$1"`, "certrot", strings.TrimSuffix(script, "\n"), r.op)
 	out, err := n.Run(ctx, bytes.NewReader(r.stdin), append(argv, r.args...)...)
+	var failed *nodeexec.RunError
+	if errors.As(err, &failed) { // the script's text helps nobody
+		brief := *failed
+		brief.Argv = append([]string{"host.sh", r.op}, r.args...)
+		err = &brief
+	}
 	if err == nil {
 		var a answer
 		if a, err = parseAnswer(string(out)); err == nil {

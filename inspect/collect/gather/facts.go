@@ -63,10 +63,13 @@ func (r Result) Snapshot(node string) inspect.Snapshot {
 
 // node returns what is known of the node beside its certificates.
 func (r Result) node(name string) inspect.Node {
-	n := inspect.Node{Name: name, Clock: inspect.Clock{Before: r.Node.Clock.Before, After: r.Node.Clock.After}}
+	n := inspect.Node{Name: name, Hostname: r.Node.Hostname, Clock: inspect.Clock{Before: r.Node.Clock.Before, After: r.Node.Clock.After}}
 	for _, u := range r.Node.Units {
 		if u.Name == "kubelet.service" && u.Loaded {
 			n.Kubelet.Active, n.Kubelet.Sub, n.Kubelet.Started = u.Active, u.Sub, u.Started
+			if u.Notifies {
+				n.Kubelet.Running = u.Since
+			}
 		}
 	}
 	r.configured(&n.Kubelet)

@@ -101,7 +101,7 @@ facts() {
 # was started. It sets config to the path of the kubelet's configuration.
 units() {
 	config=
-	set -- systemctl show -p Id,LoadState,ActiveState,SubState,MainPID,ActiveEnterTimestamp,ExecMainStartTimestamp,NRestarts,NeedDaemonReload \
+	set -- systemctl show -p Id,Type,LoadState,ActiveState,SubState,MainPID,ActiveEnterTimestamp,ExecMainStartTimestamp,NRestarts,NeedDaemonReload \
 		kubelet.service crio.service containerd.service
 	if [ -n "$root" ]; then
 		set -- chroot "$root" "$@"

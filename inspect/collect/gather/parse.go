@@ -214,6 +214,8 @@ func (p *parser) unit(f []string) error {
 		u.Sub = f[1]
 	case "MainPID":
 		u.MainPID = count()
+	case "Type":
+		u.Notifies = strings.HasPrefix(f[1], "notify")
 	case "NRestarts":
 		u.Restarts = count()
 	case "NeedDaemonReload":

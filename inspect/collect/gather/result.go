@@ -43,6 +43,7 @@ type Unit struct {
 	Active      string // such as "active", "failed"
 	Sub         string // such as "running", "auto-restart"
 	MainPID     int
+	Notifies    bool      // it says itself when it is active
 	Since       time.Time // of the active state
 	Started     time.Time // its main process; zero: never, or unknown
 	Restarts    int

@@ -1,0 +1,357 @@
+//go:build linux
+
+package e2e
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/yaml"
+
+	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
+)
+
+// TestFixAPIInt is the incident from its beginning to its end: two nodes are lost
+// to the API, and a third has not noticed yet. What is done to one node must not
+// touch the others, so that after the first repair each goes its own way, at the
+// same time: a node takes half a minute to be lost.
+func TestFixAPIInt(t *testing.T) {
+	f := fixes(t)
+	nodes := f.lab.Nodes()
+	if len(nodes) < 3 {
+		t.Fatalf("the lab has only %v", nodes)
+	}
+	connected, first, second := nodes[0], nodes[1], nodes[2]
+	before := map[string]standing{}
+	f.lab.Incident(t, "reconnect", first, second)
+	for _, n := range nodes {
+		before[n] = f.stands(t, n)
+	}
+	for _, c := range []struct {
+		name string
+		run  func(*testing.T)
+	}{
+		{"a dry run shows it and changes nothing", func(t *testing.T) { f.dryRun(t, first) }},
+		{"who can't be asked has to say yes", func(t *testing.T) { f.noConsent(t, first) }},
+		{"exec does not lead there, and says what does", func(t *testing.T) { f.lostToExec(t, first) }},
+		{"it is repaired", func(t *testing.T) { f.repair(t, first, before[first]) }},
+		{"the second time it is so already", func(t *testing.T) { f.again(t, first) }},
+	} {
+		t.Run(c.name, c.run)
+	}
+	t.Run("nodes that were not named are as they were", func(t *testing.T) {
+		for _, n := range []string{connected, second} {
+			f.untouched(t, n, before[n])
+		}
+		if ready := f.ready(t, second); ready == "True" {
+			t.Errorf("%s is Ready", second)
+		}
+		if ready := f.ready(t, connected); ready != "True" {
+			t.Errorf("%s: Ready is %s", connected, ready)
+		}
+	})
+
+	var all sync.WaitGroup
+	for node, story := range map[string][]step{
+		first: {
+			{"undo wants the risk accepted", func(t *testing.T, f *fixing) { f.undoRefused(t, first) }},
+			{"undone, it is as it was", func(t *testing.T, f *fixing) { f.undone(t, first, before[first]) }},
+			{"repaired on the node itself, without an API", func(t *testing.T, f *fixing) { f.repairWithoutAPI(t, first, before[first]) }},
+			{"a reboot changes nothing", func(t *testing.T, f *fixing) { f.reboot(t, first) }},
+			{"interrupted and killed, again and again", func(t *testing.T, f *fixing) { f.killed(t, first, before[first]) }},
+		},
+		second: {
+			{"what is passed around does not help; certrot on the node does", func(t *testing.T, f *fixing) { f.passedAround(t, second, before[second]) }},
+			{"a file that changed at the question", func(t *testing.T, f *fixing) { f.changedAtTheQuestion(t, second) }},
+			{"a disk that is full or read-only", func(t *testing.T, f *fixing) { f.badDisks(t, second) }},
+			{"by exec", func(t *testing.T, f *fixing) { f.repairBy(t, second, "exec") }},
+			{"by a debug pod", func(t *testing.T, f *fixing) { f.repairBy(t, second, "debug") }},
+		},
+		connected: {
+			{"wrong CAs are refused", func(t *testing.T, f *fixing) { f.wrongCAs(t, connected) }},
+			{"a kubelet that does not come up", func(t *testing.T, f *fixing) { f.brokenUnit(t, connected, before[connected]) }},
+		},
+	} {
+		// Not t.Parallel, which would have no more of them at a time than there are
+		// processors.
+		all.Go(func() {
+			t.Run(node, func(t *testing.T) {
+				began := time.Now()
+				who := f
+				if node != first { // whose journals are needed further on
+					who = f.apart(t)
+				}
+				for _, s := range story {
+					t.Run(s.name, func(t *testing.T) { s.run(t, who) })
+				}
+				t.Logf("in %s", time.Since(began).Round(time.Second))
+			})
+		})
+	}
+	all.Wait()
+}
+
+type step struct {
+	name string
+	run  func(*testing.T, *fixing)
+}
+
+// fixDocument is what -o json prints of a plan, as far as it matters here.
+type fixDocument struct {
+	APIVersion, Kind, Command, Run, Version string
+	Nodes                                   []struct {
+		Name, Via, Ready string
+		Steps            []struct {
+			Action string
+			Change bool
+			File   *struct {
+				Path, SHA256         string
+				Added, Removed, Kept []struct{ SHA256, Subject string }
+			}
+		}
+	}
+	Solved []struct{ Check string }
+	Shown  []struct{ Node, Address string }
+}
+
+func (f *fixing) dryRun(t *testing.T, node string) {
+	before := f.stands(t, node)
+	ca := f.newCA(t)
+	dry := []string{"fix-api-int", "--nodes", node, "--via", "ssh", "--dry-run=client"}
+	ends(t, f.inLab(t, dry...), 1, "sha256 "+ca, "restart kubelet.service", joinConfig, ownConfig, "api-int.lab.test:6443")
+
+	r := f.inLab(t, append(dry, "-o", "diff")...)
+	ends(t, r, 1, ca, "\n--- ", "\n+++ ", "\n@@ ")
+	// Its own diff shows three lines around what changes; this one all.
+	t.Setenv("KUBECTL_EXTERNAL_DIFF", "diff -U 1000")
+	ends(t, f.inLab(t, append(dry, "-o", "diff")...), 1, "token: xxxx", "\n@@ ")
+
+	var fromJSON, fromYAML fixDocument
+	r = f.inLab(t, append(dry, "-o", "json")...)
+	ends(t, r, 1)
+	if err := json.Unmarshal([]byte(r.stdout), &fromJSON); err != nil {
+		t.Fatalf("%v:\n%s", err, r.stdout)
+	}
+	r = f.inLab(t, append(dry, "-o", "yaml")...)
+	ends(t, r, 1)
+	if err := yaml.Unmarshal([]byte(r.stdout), &fromYAML); err != nil {
+		t.Fatalf("%v:\n%s", err, r.stdout)
+	}
+	for form, d := range map[string]fixDocument{"json": fromJSON, "yaml": fromYAML} {
+		if d.APIVersion != "certrot/v1alpha1" || d.Kind != "Plan" || d.Command != "fix-api-int" || d.Run == "" || d.Version == "" {
+			t.Errorf("%s: it is %q %q of %q, run %q, version %q", form, d.APIVersion, d.Kind, d.Command, d.Run, d.Version)
+		}
+		if len(d.Nodes) != 1 || d.Nodes[0].Name != node || d.Nodes[0].Via != "ssh" || d.Nodes[0].Ready != "Unknown" || len(d.Nodes[0].Steps) != 4 || len(d.Solved) == 0 || len(d.Shown) == 0 {
+			t.Fatalf("%s: %+v", form, d)
+		}
+		for i, path := range []string{joinConfig, ownConfig} {
+			s := d.Nodes[0].Steps[i]
+			if !s.Change || s.File == nil || s.File.Path != path || len(s.File.Added) == 0 || s.File.Added[0].SHA256 != ca || len(s.File.Removed) > 0 || len(s.File.Kept) == 0 {
+				t.Errorf("%s: step %d is %+v", form, i+1, s)
+			}
+		}
+	}
+	f.untouched(t, node, before)
+	if runs := f.journals(t); len(runs) > 0 {
+		t.Errorf("there are journals of %v", runs)
+	}
+}
+
+func (f *fixing) noConsent(t *testing.T, node string) {
+	before := f.stands(t, node)
+	ends(t, f.inLab(t, "fix-api-int", "--nodes", node, "--via", "ssh"), 5, "nothing was changed", "--yes")
+	f.untouched(t, node, before)
+	if runs := f.journals(t); len(runs) > 0 {
+		t.Errorf("there are journals of %v", runs)
+	}
+}
+
+func (f *fixing) lostToExec(t *testing.T, node string) {
+	before := f.stands(t, node)
+	ends(t, f.inLab(t, "fix-api-int", "--nodes", node, "--via", "exec", "--yes"), 5, "refuses exec", "ssh does not need it")
+	f.untouched(t, node, before)
+}
+
+func (f *fixing) repair(t *testing.T, node string, before standing) {
+	r := f.inLab(t, "fix-api-int", "--nodes", node, "--via", "ssh", "--yes")
+	ends(t, r, 0, "done, and checked", "undo "+runOf(t, r))
+	f.reports(t, node)
+	after := f.mended(t, node, before)
+	if want := before.runs + runOf(t, r) + " "; after.runs != want {
+		t.Errorf("it keeps the runs %q, want %q", after.runs, want)
+	}
+	f.letsIn(t, node)
+	if runs := f.journals(t); len(runs) != 1 || runs[0] != runOf(t, r) {
+		t.Errorf("there are journals of %v", runs)
+	}
+	r = f.inLab(t, "runs", "--from-nodes", "--nodes", node, "--via", "ssh", "-o", "name")
+	ends(t, r, 0, f.journals(t)[0])
+	ends(t, f.inLab(t, "runs"), 0, f.journals(t)[0], "finished", node)
+}
+
+func (f *fixing) again(t *testing.T, node string) {
+	before, journals := f.stands(t, node), f.journals(t)
+	ends(t, f.inLab(t, "fix-api-int", "--nodes", node, "--via", "ssh", "--yes"), 0, "so already")
+	ends(t, f.inLab(t, "fix-api-int", "--nodes", node, "--via", "ssh", "--dry-run=client"), 0, "so already")
+	f.untouched(t, node, before)
+	if runs := f.journals(t); len(runs) != len(journals) {
+		t.Errorf("there are journals of %v, and were of %v", runs, journals)
+	}
+}
+
+func (f *fixing) undoRefused(t *testing.T, node string) {
+	before, run := f.stands(t, node), f.journals(t)[0]
+	ends(t, f.inLab(t, "undo", run, "--via", "ssh", "--yes"), 5, "breaks-trust", "nothing was changed", "--accept-risk=breaks-trust")
+	f.untouched(t, node, before)
+	ends(t, f.inLab(t, "undo", run, "--via", "ssh", "--accept-risk=breaks-trust"), 5, "--yes")
+	f.untouched(t, node, before)
+}
+
+func (f *fixing) undone(t *testing.T, node string, before standing) {
+	was, run := f.stands(t, node), f.journals(t)[0]
+	r := f.inLab(t, "undo", run, "--via", "ssh", "--accept-risk=breaks-trust", "--yes")
+	ends(t, r, 0)
+	after := f.stands(t, node)
+	sameFiles(t, before, after)
+	if after.pid == was.pid {
+		t.Error("the kubelet was not restarted")
+	}
+	f.lab.WaitNotReady(t, node)
+}
+
+// admin are flags by which certrot on a node reaches the API, from a file that
+// only root can read.
+func (f *fixing) admin(t *testing.T, node string) []string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(f.lab.Dir, "inner", "kubeconfig"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	config, err := clientcmd.Load(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, u := range config.AuthInfos {
+		f.secret.key("the administrator's key", u.ClientKeyData)
+	}
+	f.give(t, node, "admin.kubeconfig", text)
+	return []string{"--kubeconfig", savedOn + "/admin.kubeconfig"}
+}
+
+// give puts a file on a node, for root alone; save removes it at the end.
+func (f *fixing) give(t *testing.T, node, name string, text []byte) {
+	t.Helper()
+	c := f.lab.SSHCommand(context.WithoutCancel(t.Context()), node, "sudo sh -c "+nodeexec.Quote("umask 077; cat >"+savedOn+"/"+name))
+	c.Stdin = strings.NewReader(string(text))
+	if out, err := c.CombinedOutput(); err != nil {
+		t.Fatalf("give %s to %s: %v\n%s", name, node, err, out)
+	}
+}
+
+func (f *fixing) repairWithoutAPI(t *testing.T, node string, was standing) {
+	before := f.stands(t, node)
+	sameFiles(t, was, before)
+	f.give(t, node, "ca.crt", f.published(t))
+	r := f.onNode(t, node, "fix-api-int", "--local", "--ca-file", savedOn+"/ca.crt", "--yes")
+	ends(t, r, 3, "everything was done", "not known", "kubectl get nodes")
+	f.mended(t, node, before)
+	f.lab.WaitReady(t, node)
+	ends(t, f.onNode(t, node, "fix-api-int", "--local", "--ca-file", savedOn+"/ca.crt", "--yes"), 0, "so already")
+}
+
+func (f *fixing) reboot(t *testing.T, node string) {
+	before := f.stands(t, node)
+	boot := f.lab.SSH(t, node, "stat -c %Z /run/systemd/system")
+	f.lab.Reboot(t, node)
+	eventually(t, node+" has booted", func() string {
+		now, err := labDo(f.lab, "ssh", node, "stat -c %Z /run/systemd/system")
+		if err != nil {
+			return err.Error()
+		}
+		if now == boot {
+			return "it has not gone down"
+		}
+		return ""
+	})
+	f.lab.WaitReady(t, node)
+	sameFiles(t, before, f.stands(t, node))
+	f.letsIn(t, node)
+}
+
+// passedAround does what many do who look for a way out, and find a script: the CA
+// as one more line at the end of the kubelet's kubeconfig, and a restart. The end
+// of that file is in users, where no CA is looked for: nothing is mended, and
+// nothing says so.
+func (f *fixing) passedAround(t *testing.T, node string, before standing) {
+	ca := string(encoded(f.published(t)))
+	since := mustDo(t, f.lab, "ssh", node, "date +%s")
+	f.give(t, node, "ca.b64", []byte(ca))
+	mustDo(t, f.lab, "ssh", node, "sudo sh -c "+nodeexec.Quote(`echo "    certificate-authority-data: $(cat `+savedOn+`/ca.b64)" >>`+ownConfig+`; systemctl restart kubelet`))
+	meddled := f.stands(t, node)
+	var file struct {
+		Users    []struct{ User map[string]any }
+		Clusters []struct{ Cluster map[string]any }
+	}
+	if err := yaml.Unmarshal([]byte(meddled.files[ownConfig]), &file); err != nil {
+		t.Fatal(err)
+	}
+	if len(file.Users) != 1 || file.Users[0].User["certificate-authority-data"] != ca {
+		t.Errorf("the line is not in users: %d users", len(file.Users))
+	}
+	if len(file.Clusters) != 1 || file.Clusters[0].Cluster["certificate-authority-data"] == ca {
+		t.Errorf("the line is in clusters: %d clusters", len(file.Clusters))
+	}
+	eventually(t, "the new kubelet distrusts the API too", func() string {
+		out, err := labDo(f.lab, "ssh", node, "sudo journalctl _PID="+meddled.pid+" --since=@"+strings.TrimSpace(since)+" -o cat | grep -c 'certificate signed by unknown authority'; true")
+		if err != nil {
+			return err.Error()
+		}
+		if strings.HasPrefix(out, "0") {
+			return "it does not say so"
+		}
+		return ""
+	})
+	if ready := f.ready(t, node); ready == "True" {
+		t.Errorf("%s is Ready", node)
+	}
+
+	// It can be repaired as it is, and the line is nobody's business but its author's.
+	ends(t, f.onNode(t, node, append([]string{"fix-api-int", "--local", "--yes"}, f.admin(t, node)...)...), 0, "done, and checked")
+	f.mended(t, node, meddled)
+	f.reports(t, node)
+	f.letsIn(t, node)
+
+	// The same line one step higher makes a key that is there twice.
+	f.reset(t, node)
+	mustDo(t, f.lab, "ssh", node, "sudo sh -c "+nodeexec.Quote(`ca=$(cat `+savedOn+`/ca.b64); sed -i "/^    server:/a\    certificate-authority-data: $ca" `+ownConfig))
+	meddled = f.stands(t, node)
+	if strings.Count(meddled.files[ownConfig], "\n    certificate-authority-data: ") != 2 {
+		t.Error("the key is not there twice")
+	}
+	ends(t, f.inLab(t, "fix-api-int", "--nodes", node, "--via", "ssh", "--yes"), 5, "kubeconfig-shape", ownConfig, "nothing was changed")
+	f.untouched(t, node, meddled)
+	f.reset(t, node)
+	sameFiles(t, before, f.stands(t, node))
+}
+
+// repairBy repairs a node that is still connected through its kubelet.
+func (f *fixing) repairBy(t *testing.T, node, way string) {
+	f.reset(t, node)
+	before := f.stands(t, node)
+	r := f.exec(t, f.here(t, "fix-api-int", "--nodes", node, "--via", way, "--yes", "-o", "json"))
+	ends(t, r, 0, "done, and checked")
+	var d fixDocument
+	if err := json.Unmarshal([]byte(r.stdout), &d); err != nil || len(d.Nodes) != 1 || d.Nodes[0].Via != way || d.Nodes[0].Ready != "True" {
+		t.Errorf("the plan is %+v, %v", d, err)
+	}
+	f.mended(t, node, before)
+	f.reports(t, node)
+	noneLeft(t, f.lab)
+}

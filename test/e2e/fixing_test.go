@@ -1,0 +1,478 @@
+//go:build linux
+
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
+	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
+	"github.com/kubectl-certrot/kubectl-certrot/test/lab/labtest"
+)
+
+// The two files of a node that fix-api-int repairs, and where tests keep what
+// they were.
+const (
+	joinConfig = "/etc/kubernetes/kubeconfig"
+	ownConfig  = "/var/lib/kubelet/kubeconfig"
+	runsOnNode = "/var/lib/certrot"
+	savedOn    = "/root/certrot-e2e"
+)
+
+// fixing is somebody who repairs nodes of the lab.
+type fixing struct {
+	w      *world
+	lab    *labtest.Lab
+	all    string // the folder above state, of all who repair in this test
+	state  string // XDG_STATE_HOME
+	ssh    []string
+	secret *confidential
+}
+
+// fixes gets ready to repair nodes: it learns what must not be shown, and puts
+// nodes back at the end, after the incident is over.
+func fixes(t *testing.T) *fixing {
+	t.Helper()
+	f := &fixing{w: enter(t), lab: labtest.RequireNodes(t), all: t.TempDir(), secret: &confidential{}}
+	f.state = filepath.Join(f.all, "first")
+	f.ssh = f.sshFromHere(t)
+	for _, n := range f.lab.Nodes() {
+		f.save(t, n)
+	}
+	t.Cleanup(func() { f.journalsHide(t) })
+	return f
+}
+
+// apart is somebody else, with journals of their own.
+func (f *fixing) apart(t *testing.T) *fixing {
+	t.Helper()
+	other := *f
+	other.state = filepath.Join(f.all, strings.ReplaceAll(t.Name(), "/", "-"))
+	return &other
+}
+
+// save keeps what a node's files are, on the node, and puts them back at the end:
+// with their times too, by which it is told what a kubelet has read.
+func (f *fixing) save(t *testing.T, node string) {
+	t.Helper()
+	mustDo(t, f.lab, "ssh", node, "sudo sh -ec "+nodeexec.Quote(`umask 077; rm -rf `+savedOn+`; mkdir `+savedOn+`
+for f in `+joinConfig+` `+ownConfig+`; do mkdir -p "`+savedOn+`${f%/*}"; cp -a "$f" "`+savedOn+`$f"; done
+if test -e `+runsOnNode+`; then touch `+savedOn+`/had-runs; ls `+runsOnNode+` >`+savedOn+`/runs; else touch `+savedOn+`/runs; fi`))
+	t.Cleanup(func() {
+		f.reset(t, node)
+		if _, err := labDo(f.lab, "ssh", node, "sudo sh -c "+nodeexec.Quote(`set -e; if test -e `+runsOnNode+`; then cd `+runsOnNode+`; for r in *; do grep -qx -e "$r" `+savedOn+`/runs || rm -rf -- "$r"; done; fi
+test -e `+savedOn+`/had-runs || rm -rf `+runsOnNode+`; rm -rf `+savedOn)); err != nil {
+			t.Errorf("remove what the tests kept on %s: %v", node, err)
+		}
+	})
+	join := mustDo(t, f.lab, "ssh", node, "sudo cat "+joinConfig)
+	config, err := clientcmd.Load([]byte(join))
+	if err != nil {
+		t.Fatal(err)
+	}
+	tokens := 0
+	for _, u := range config.AuthInfos {
+		if u.Token != "" {
+			f.secret.addToken("the token in "+node+":"+joinConfig, u.Token)
+			tokens++
+		}
+	}
+	if tokens != 1 {
+		t.Fatalf("%s:%s has %d tokens", node, joinConfig, tokens)
+	}
+	for _, name := range []string{"client", "server"} {
+		pair := mustDo(t, f.lab, "ssh", node, "sudo cat /var/lib/kubelet/pki/kubelet-"+name+"-current.pem")
+		i := strings.Index(pair, "-----BEGIN EC PRIVATE KEY")
+		if i < 0 {
+			t.Fatalf("the kubelet's %s pair on %s has no key", name, node)
+		}
+		f.secret.key("the kubelet's "+name+" key on "+node, []byte(pair[i:]))
+	}
+}
+
+// reset makes the files of a node what they were before the tests.
+func (f *fixing) reset(t *testing.T, node string) {
+	t.Helper()
+	if _, err := labDo(f.lab, "ssh", node, "sudo sh -c "+nodeexec.Quote(`set -e; for f in `+joinConfig+` `+ownConfig+`; do
+	cp -a `+savedOn+`$f $f.e2e; mv $f.e2e $f
+done`)); err != nil {
+		t.Errorf("put back the files of %s: %v", node, err)
+	}
+}
+
+// sshFromHere are flags for ssh from this host: its processes can be sent signals,
+// which those inside the lab can't.
+func (f *fixing) sshFromHere(t *testing.T) []string {
+	t.Helper()
+	var inventory, known bytes.Buffer
+	for _, n := range f.lab.Nodes() {
+		way := sshTo(t, f.lab, n)
+		a := way.Inventory[n]
+		fmt.Fprintln(&inventory, n, a.Host, a.User, a.Port)
+		key, err := os.ReadFile(way.HostKeys.Files[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintln(&known, strings.TrimSpace(string(key)))
+	}
+	dir := t.TempDir()
+	for name, text := range map[string][]byte{"inventory": inventory.Bytes(), "known_hosts": known.Bytes()} {
+		if err := os.WriteFile(filepath.Join(dir, name), text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return []string{"--via", "ssh", "--ssh-config", "none", "--ssh-inventory", filepath.Join(dir, "inventory"),
+		"--ssh-known-hosts", filepath.Join(dir, "known_hosts"), "--ssh-key", filepath.Join(f.lab.Dir, "ssh", "id_ed25519")}
+}
+
+// inLab runs certrot inside the lab, as somebody who has ssh to the nodes there.
+func (f *fixing) inLab(t *testing.T, args ...string) result {
+	t.Helper()
+	c := f.lab.Command(context.WithoutCancel(t.Context()), append([]string{filepath.Join(f.w.bin, "kubectl-certrot")}, args...)...)
+	c.Env = append(os.Environ(), "XDG_STATE_HOME="+f.state)
+	return f.exec(t, c)
+}
+
+// here is certrot on this host.
+func (f *fixing) here(t *testing.T, args ...string) *exec.Cmd {
+	t.Helper()
+	c := f.w.command(context.WithoutCancel(t.Context()), args...)
+	c.Env = append(c.Env, "XDG_STATE_HOME="+f.state)
+	return c
+}
+
+// onNode runs certrot on a node itself, as root.
+func (f *fixing) onNode(t *testing.T, node string, args ...string) result {
+	t.Helper()
+	program := onNodes{lab: f.lab, node: node}.program(t, f.w)
+	r := f.exec(t, f.lab.SSHCommand(context.WithoutCancel(t.Context()), node, append([]string{"sudo", "env", "XDG_STATE_HOME=" + savedOn + "/state", program}, args...)...))
+	f.secret.leak(t, "a journal on "+node, mustDo(t, f.lab, "ssh", node, "sudo sh -c 'cat "+savedOn+"/state/certrot/runs/* 2>/dev/null; true'"))
+	return r
+}
+
+func (f *fixing) exec(t *testing.T, c *exec.Cmd) result {
+	t.Helper()
+	// A kubelet that does not come up is waited for longer than runLimit.
+	r := f.w.execWithin(t, c, 3*time.Minute)
+	f.secret.leak(t, strings.Join(c.Args, " "), r.said())
+	t.Logf("%s: ended with %d after %s", strings.Join(c.Args[1:], " "), r.code, r.took.Round(100*time.Millisecond))
+	return r
+}
+
+// ends fails the test unless a run ended with a code and said some words.
+func ends(t *testing.T, r result, code int, words ...string) {
+	t.Helper()
+	if r.code != code {
+		t.Fatalf("ended with %d, want %d:\n%s", r.code, code, r.said())
+	}
+	for _, word := range words {
+		if !strings.Contains(r.said(), word) {
+			t.Errorf("does not say %q:\n%s", word, r.said())
+		}
+	}
+}
+
+// journals are the names of the runs with a journal.
+func (f *fixing) journals(t *testing.T) []string {
+	t.Helper()
+	files, err := os.ReadDir(filepath.Join(f.state, "certrot", "runs"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		t.Fatal(err)
+	}
+	var runs []string
+	for _, file := range files {
+		runs = append(runs, strings.TrimSuffix(file.Name(), ".jsonl"))
+	}
+	return runs
+}
+
+func (f *fixing) journal(run string) string {
+	return filepath.Join(f.state, "certrot", "runs", run+".jsonl")
+}
+
+// journalsHide searches all journals, and their folders, for what must not be
+// there.
+func (f *fixing) journalsHide(t *testing.T) {
+	t.Helper()
+	searched := 0
+	err := filepath.WalkDir(f.all, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		f.secret.leak(t, "journal "+path, string(text))
+		if info, statErr := d.Info(); statErr != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("journal %s has mode %v, %v", path, info.Mode(), statErr)
+		}
+		searched++
+		return err
+	})
+	if err != nil || searched == 0 {
+		t.Errorf("searched %d journals: %v", searched, err)
+	}
+}
+
+// runOf is the run that a program said it was.
+func runOf(t *testing.T, r result) string {
+	t.Helper()
+	said := regexp.MustCompile(`(?m)^Run (\S+)$`).FindStringSubmatch(r.said())
+	if said == nil {
+		t.Fatalf("does not say which run it was:\n%s", r.said())
+	}
+	return said[1]
+}
+
+// standing is how a node is, as far as a repair may change it.
+type standing struct {
+	files  map[string]string // the bytes, by path
+	dress  map[string]string // mode and owner, by path
+	pid    string            // of the kubelet
+	runs   string            // what it keeps of runs
+	litter string            // unfinished files
+}
+
+// stands reads how a node is, by ssh and the node's own tools.
+func (f *fixing) stands(t *testing.T, node string) standing {
+	t.Helper()
+	const script = `for f in ` + joinConfig + ` ` + ownConfig + `; do stat -c '%a %U:%G' $f; base64 -w0 $f; echo; done
+systemctl show -p MainPID --value kubelet; ls ` + runsOnNode + ` 2>/dev/null | tr '\n' ' '; echo
+ls -A /etc/kubernetes /var/lib/kubelet | grep '^.certrot-' | tr '\n' ' '; echo`
+	lines := strings.Split(mustDo(t, f.lab, "ssh", node, "sudo sh -c "+nodeexec.Quote(script)), "\n")
+	if len(lines) < 7 {
+		t.Fatalf("%s says %d lines of how it is", node, len(lines))
+	}
+	s := standing{files: map[string]string{}, dress: map[string]string{}, pid: lines[4], runs: lines[5], litter: lines[6]}
+	for i, path := range []string{joinConfig, ownConfig} {
+		text, err := base64.StdEncoding.DecodeString(lines[2*i+1])
+		if err != nil || len(text) == 0 {
+			t.Fatalf("%s:%s: %d bytes, %v", node, path, len(text), err)
+		}
+		s.dress[path], s.files[path] = lines[2*i], string(text)
+	}
+	return s
+}
+
+// unlike says in what two states differ, without the bytes.
+func (s standing) unlike(o standing) []string {
+	var out []string
+	for _, path := range []string{joinConfig, ownConfig} {
+		if s.files[path] != o.files[path] {
+			out = append(out, fmt.Sprintf("%s: sha256 %x and %x", path, sha256.Sum256([]byte(s.files[path])), sha256.Sum256([]byte(o.files[path]))))
+		}
+		if s.dress[path] != o.dress[path] {
+			out = append(out, fmt.Sprintf("%s: %q and %q", path, s.dress[path], o.dress[path]))
+		}
+	}
+	for what, pair := range map[string][2]string{"kubelet's process": {s.pid, o.pid}, "runs": {s.runs, o.runs}, "unfinished files": {s.litter, o.litter}} {
+		if pair[0] != pair[1] {
+			out = append(out, fmt.Sprintf("%s: %q and %q", what, pair[0], pair[1]))
+		}
+	}
+	return out
+}
+
+// untouched fails the test if anything about a node is another than before.
+func (f *fixing) untouched(t *testing.T, node string, before standing) {
+	t.Helper()
+	if diff := before.unlike(f.stands(t, node)); len(diff) > 0 {
+		t.Errorf("%s was touched: before and now: %s", node, strings.Join(diff, "; "))
+	}
+}
+
+// sameFiles fails the test unless the files are what they were, in bytes, mode and
+// owner.
+func sameFiles(t *testing.T, before, after standing) {
+	t.Helper()
+	after.pid, after.runs, after.litter = before.pid, before.runs, before.litter
+	if diff := before.unlike(after); len(diff) > 0 {
+		t.Errorf("before and after: %s", strings.Join(diff, "; "))
+	}
+}
+
+// published are the ConfigMap's bytes, which kubelets are to trust.
+func (f *fixing) published(t *testing.T) []byte {
+	t.Helper()
+	return []byte(mustDo(t, f.lab, "get", "configmap", "-n", "openshift-config-managed", "kube-apiserver-server-ca", "-o", `jsonpath={.data.ca-bundle\.crt}`))
+}
+
+// newCA is the sha256 of the CA that api-int is signed by since the incident.
+func (f *fixing) newCA(t *testing.T) string {
+	t.Helper()
+	text, err := base64.StdEncoding.DecodeString(mustDo(t, f.lab, "get", "secret", "-n", "openshift-kube-apiserver-operator", "loadbalancer-serving-signer", "-o", `jsonpath={.data.tls\.crt}`))
+	block, _ := pem.Decode(text)
+	if err != nil || block == nil {
+		t.Fatalf("the new CA: %v", err)
+	}
+	return fmt.Sprintf("%x", sha256.Sum256(block.Bytes))
+}
+
+// repaired says why a file is not what a repair makes of it: nothing but the CA
+// is another, that begins with the published bytes, and the CAs of before are in
+// it. It reads kubeconfigs as client-go does.
+func repaired(before, after string, published []byte) error {
+	b, a := strings.Split(before, "\n"), strings.Split(after, "\n")
+	if len(a) != len(b) {
+		return fmt.Errorf("it has %d lines, and had %d", len(a), len(b))
+	}
+	var others []string
+	for i := range b {
+		if a[i] != b[i] {
+			key, _, _ := strings.Cut(strings.TrimSpace(a[i]), ":")
+			others = append(others, key)
+		}
+	}
+	if !slices.Equal(others, []string{"certificate-authority-data"}) {
+		return fmt.Errorf("the lines that are others are %q", others)
+	}
+	old, err := clientcmd.Load([]byte(before))
+	if err != nil {
+		return err
+	}
+	now, err := clientcmd.Load([]byte(after))
+	if err != nil {
+		return err
+	}
+	context := now.Contexts[now.CurrentContext]
+	if context == nil || now.Clusters[context.Cluster] == nil {
+		return errors.New("the current context leads to no cluster")
+	}
+	ca, was := now.Clusters[context.Cluster].CertificateAuthorityData, old.Clusters[context.Cluster].CertificateAuthorityData
+	if len(published) == 0 || !bytes.HasPrefix(ca, published) {
+		return fmt.Errorf("the CA does not begin with the %d published bytes", len(published))
+	}
+	if held, of := caSums(ca), caSums(was); !contains(held, of) || len(of) == 0 {
+		return fmt.Errorf("it holds %d CAs; not all of the %d that it held before are among them", len(held), len(of))
+	}
+	now.Clusters[context.Cluster].CertificateAuthorityData = was
+	if !reflect.DeepEqual(now, old) {
+		return errors.New("read by client-go, something else than the CA is another")
+	}
+	return nil
+}
+
+// What the tests of repairs go by tells a repair from what looks like one.
+func TestRepairedIsToldFromDamaged(t *testing.T) {
+	now := time.Now()
+	old := pkitest.NewCA("the old CA", now.AddDate(-1, 0, 0), now.AddDate(1, 0, 0)).CertPEM
+	published := pkitest.NewCA("the new CA", now, now.AddDate(1, 0, 0)).CertPEM
+	text := func(ca []byte, token string) string {
+		return "clusters:\n- cluster:\n    certificate-authority-data: " + string(encoded(ca)) + "\n    server: https://api-int.lab.test:6443\n  name: local\n" +
+			"contexts:\n- context:\n    cluster: local\n    user: kubelet\n  name: kubelet\ncurrent-context: kubelet\nusers:\n- name: kubelet\n  user:\n    token: " + token + "\n"
+	}
+	before := text(old, "a")
+	for name, c := range map[string]struct {
+		after string
+		right bool
+	}{
+		"both CAs":                {text(pkitest.Bundle(published, old), "a"), true},
+		"nothing is done":         {before, false},
+		"the old one is gone":     {text(published, "a"), false},
+		"the new one comes last":  {text(pkitest.Bundle(old, published), "a"), false},
+		"another token":           {text(pkitest.Bundle(published, old), "b"), false},
+		"a comment more":          {text(pkitest.Bundle(published, old), "a") + "# more\n", false},
+		"the CA is in users":      {before + "    certificate-authority-data: " + string(encoded(published)) + "\n", false},
+		"the last newline is off": {strings.TrimSuffix(text(pkitest.Bundle(published, old), "a"), "\n"), false},
+	} {
+		if err := repaired(before, c.after, published); (err == nil) != c.right {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func contains(all, some []string) bool {
+	return !slices.ContainsFunc(some, func(s string) bool { return !slices.Contains(all, s) })
+}
+
+// caSums are the sha256 of certificates.
+func caSums(text []byte) []string {
+	var out []string
+	for block, rest := pem.Decode(text); block != nil; block, rest = pem.Decode(rest) {
+		out = append(out, fmt.Sprintf("%x", sha256.Sum256(block.Bytes)))
+	}
+	return out
+}
+
+// mended fails the test unless a node was repaired: its files are, its kubelet is
+// another process, and nothing unfinished lies around.
+func (f *fixing) mended(t *testing.T, node string, before standing) standing {
+	t.Helper()
+	after := f.stands(t, node)
+	published := f.published(t)
+	for path, text := range before.files {
+		if err := repaired(text, after.files[path], published); err != nil {
+			t.Errorf("%s:%s: %v", node, path, err)
+		}
+		if after.dress[path] != "600 root:root" {
+			t.Errorf("%s:%s is %s", node, path, after.dress[path])
+		}
+	}
+	if after.pid == before.pid || after.pid == "0" {
+		t.Errorf("the kubelet of %s is process %s, and was %s", node, after.pid, before.pid)
+	}
+	if after.litter != "" {
+		t.Errorf("left on %s: %s", node, after.litter)
+	}
+	return after
+}
+
+// reports fails the test unless a node is Ready now, by a heartbeat of after its
+// kubelet's start.
+func (f *fixing) reports(t *testing.T, node string) {
+	t.Helper()
+	if ready := f.ready(t, node); ready != "True" {
+		t.Errorf("%s: Ready is %s", node, ready)
+	}
+	beat, err := time.Parse(time.RFC3339, mustDo(t, f.lab, "get", "lease", "-n", "kube-node-lease", node, "-o", "jsonpath={.spec.renewTime}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	started, err := strconv.ParseInt(strings.TrimSpace(mustDo(t, f.lab, "ssh", node, `date -d "$(systemctl show -p ActiveEnterTimestamp --value kubelet)" +%s`)), 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !beat.After(time.Unix(started, 0)) {
+		t.Errorf("%s: the last heartbeat is of %s, and the kubelet runs since %s", node, beat.UTC(), time.Unix(started, 0).UTC())
+	}
+}
+
+func (f *fixing) ready(t *testing.T, node string) string {
+	t.Helper()
+	return mustDo(t, f.lab, "get", "node", node, "-o", `jsonpath={.status.conditions[?(@.type=="Ready")].status}`)
+}
+
+// letsIn waits until kubectl exec works on a node: it needs a kubelet that may ask
+// the API server, and knows its pods.
+func (f *fixing) letsIn(t *testing.T, node string) {
+	t.Helper()
+	const ns = "openshift-machine-config-operator"
+	pod := mustDo(t, f.lab, "get", "pods", "-n", ns, "-l", "k8s-app=machine-config-daemon", "--field-selector", "spec.nodeName="+node, "-o", "name")
+	eventually(t, "kubectl exec works on "+node, func() string {
+		out, err := labDo(f.lab, "exec", "-n", ns, strings.TrimSpace(pod), "--", "cat", "/rootfs/etc/hostname")
+		if err != nil {
+			return err.Error()
+		}
+		if strings.TrimSpace(out) != node {
+			return out
+		}
+		return ""
+	})
+}
