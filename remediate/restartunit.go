@@ -93,7 +93,7 @@ func (a RestartUnit) Apply(ctx context.Context, env *Env, _ *Change) error {
 // restartTime is how long a kubelet may take to end, and to run again; starting
 // how long it may take then to have its files in order.
 const (
-	restartTime = 90 * time.Second
+	restartTime = time.Minute
 	starting    = 15 * time.Second
 )
 

@@ -75,8 +75,10 @@ func TestFixAPIInt(t *testing.T) {
 			{"by a debug pod", func(t *testing.T, f *fixing) { f.repairBy(t, second, "debug") }},
 		},
 		connected: {
+			{"another machine than the one that is meant", func(t *testing.T, f *fixing) { f.mistaken(t, connected, second) }},
 			{"wrong CAs are refused", func(t *testing.T, f *fixing) { f.wrongCAs(t, connected) }},
 			{"a kubelet that does not come up", func(t *testing.T, f *fixing) { f.brokenUnit(t, connected, before[connected]) }},
+			{"by somebody without the journal, and what is kept is removed", func(t *testing.T, f *fixing) { f.kept(t, connected) }},
 		},
 	} {
 		// Not t.Parallel, which would have no more of them at a time than there are
@@ -354,4 +356,44 @@ func (f *fixing) repairBy(t *testing.T, node, way string) {
 	f.mended(t, node, before)
 	f.reports(t, node)
 	noneLeft(t, f.lab)
+}
+
+// mistaken has an inventory lead to another node than the one that is named, and
+// takes the machine it runs on for another.
+func (f *fixing) mistaken(t *testing.T, node, other string) {
+	before := f.stands(t, node)
+	inventory := filepath.Join(f.all, "mistaken")
+	if err := os.WriteFile(inventory, []byte(other+" "+node+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ends(t, f.inLab(t, "fix-api-int", "--nodes", other, "--via", "ssh", "--ssh-inventory", inventory, "--yes"), 5, "nothing was changed", "host key of "+other+" HAS CHANGED")
+	f.give(t, node, "ca.crt", f.published(t))
+	ends(t, f.onNode(t, node, "fix-api-int", "--local", "--nodes", other, "--ca-file", savedOn+"/ca.crt", "--yes"), 5, "node-identity on "+other, "system:node:"+node)
+	f.untouched(t, node, before)
+}
+
+// kept repairs a node, puts it back by what the node keeps alone, repairs it again,
+// and removes what is kept.
+func (f *fixing) kept(t *testing.T, node string) {
+	f.reset(t, node)
+	before := f.stands(t, node)
+	run := runOf(t, f.inLab(t, "fix-api-int", "--nodes", node, "--via", "ssh", "--yes"))
+	somebody := f.apart(t)
+	somebody.state += "-else"
+	ends(t, somebody.inLab(t, "undo", run, "--via", "ssh", "--yes"), 2, "no journal", "--from-nodes")
+	ends(t, somebody.inLab(t, "runs", "--from-nodes", "--nodes", node, "--via", "ssh"), 0, run)
+	ends(t, somebody.inLab(t, "undo", run, "--from-nodes", "--nodes", node, "--via", "ssh", "--yes"), 5, "breaks-trust")
+	ends(t, somebody.inLab(t, "undo", run, "--from-nodes", "--nodes", node, "--via", "ssh", "--yes", "--accept-risk=breaks-trust"), 0)
+	sameFiles(t, before, f.stands(t, node))
+	again := runOf(t, f.inLab(t, "fix-api-int", "--nodes", node, "--via", "ssh", "--yes"))
+	f.mended(t, node, before)
+
+	ends(t, f.inLab(t, "runs", "prune", run, again, "--via", "ssh"), 5, run, again, "--yes")
+	ends(t, f.inLab(t, "runs", "prune", run, again, "--via", "ssh", "--yes"), 0, run+": removed", again+": removed")
+	if left := f.inLab(t, "runs", "--from-nodes", "--nodes", node, "--via", "ssh", "-o", "name").stdout; strings.Contains(left, run) || strings.Contains(left, again) {
+		t.Errorf("the node keeps %s", left)
+	}
+	ends(t, f.inLab(t, "undo", again, "--via", "ssh", "--yes"), 2, "no journal")
+	ends(t, f.inLab(t, "runs", "prune", again, "--via", "ssh", "--yes"), 2, "no journal")
+	ends(t, f.inLab(t, "undo", again, "--from-nodes", "--nodes", node, "--via", "ssh", "--yes"), 2, "nothing to put back")
 }
