@@ -124,14 +124,14 @@ func printStep(w io.Writer, number int, s remediate.Step, now time.Time) {
 	kept := 0
 	for _, c := range f.Old {
 		if !contains(f.New, c) {
-			printf(w, "     - %s%s\n", described(c), ended(c, now))
+			printf(w, "     - %s%s\n       %s\n", c.Subject, ended(c, now), identity(c))
 		} else {
 			kept++
 		}
 	}
 	for _, c := range f.New {
 		if !contains(f.Old, c) {
-			printf(w, "     + %s\n", described(c))
+			printf(w, "     + %s\n       %s\n", c.Subject, identity(c))
 		}
 	}
 	printf(w, "       %s kept\n", count(kept, "CA"))
@@ -146,8 +146,10 @@ func contains(certs []*pki.Cert, c *pki.Cert) bool {
 	return false
 }
 
-func described(c *pki.Cert) string {
-	return fmt.Sprintf("%s  sha256 %s  %s to %s", c.Subject, c.Fingerprint, c.NotBefore.UTC().Format(time.DateOnly), c.NotAfter.UTC().Format(time.DateOnly))
+func described(c *pki.Cert) string { return c.Subject + "  " + identity(c) }
+
+func identity(c *pki.Cert) string {
+	return fmt.Sprintf("sha256 %s  %s to %s", c.Fingerprint, c.NotBefore.UTC().Format(time.DateOnly), c.NotAfter.UTC().Format(time.DateOnly))
 }
 
 // aboutCA says where the CA is from, and what it was held against.
