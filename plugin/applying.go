@@ -77,8 +77,23 @@ func (a *applying) left(err error) error {
 	if errors.As(err, &e) && e.err != nil {
 		err = e.err
 	}
+	var u *unchanged
+	if errors.As(err, &u) { // by this attempt, which is no longer what matters
+		err = u.inner
+	}
 	return &exitError{code: exitStopped, err: withHint(fmt.Errorf("stopped half-way: %w", err), "%s", a.back())}
 }
+
+// unchanged says that nothing was changed, and why.
+type unchanged struct {
+	how   string
+	inner error
+}
+
+func (e *unchanged) Error() string { return e.how + ": " + e.inner.Error() }
+func (e *unchanged) Unwrap() error { return e.inner }
+
+func nothingChanged(inner error) error { return &unchanged{"nothing was changed", inner} }
 
 // back says how to go on, and how to go back.
 func (a *applying) back() string {
@@ -124,7 +139,7 @@ func (a *applying) consent(ctx context.Context) error {
 	}
 	in, ok := q.terminal()
 	if !ok {
-		return &exitError{code: exitRefused, err: withHint(errors.New("nothing was changed: nobody can be asked here"), "look at the plan, then run it again with --yes")}
+		return &exitError{code: exitRefused, err: withHint(nothingChanged(errors.New("nobody can be asked here")), "look at the plan, then run it again with --yes")}
 	}
 	defer q.alone()()
 	_, _ = fmt.Fprint(a.app.Streams.ErrOut, "\nDo this? Type yes to go on: ")
@@ -136,10 +151,10 @@ func (a *applying) consent(ctx context.Context) error {
 		return []byte(line), err
 	})
 	if err != nil {
-		return &exitError{code: exitRefused, err: fmt.Errorf("nothing was changed: %w", err)}
+		return &exitError{code: exitRefused, err: nothingChanged(err)}
 	}
 	if strings.TrimSpace(string(answer)) != "yes" {
-		return &exitError{code: exitRefused, err: errors.New("nothing was changed: the answer was not yes")}
+		return &exitError{code: exitRefused, err: nothingChanged(errors.New("the answer was not yes"))}
 	}
 	return nil
 }
@@ -155,7 +170,7 @@ func (a *applying) begin(p *remediate.Plan) (*remediate.Journal, error) {
 	}
 	j, err := js.Begin(h, collect.Taken)
 	if err != nil {
-		return nil, &exitError{code: exitRefused, err: withHint(fmt.Errorf("nothing was changed: %w", err), "set XDG_STATE_HOME to a folder in which the journal can be kept")}
+		return nil, &exitError{code: exitRefused, err: withHint(nothingChanged(err), "set XDG_STATE_HOME to a folder in which the journal can be kept")}
 	}
 	return j, nil
 }
@@ -241,7 +256,7 @@ func refused(err error) error {
 	if !errors.As(err, &r) {
 		return err
 	}
-	wrapped := fmt.Errorf("refused, nothing was changed: %w", err)
+	var wrapped error = &unchanged{"refused, nothing was changed", err}
 	if r.Next != "" {
 		wrapped = withHint(wrapped, "%s", r.Next)
 	}

@@ -90,7 +90,7 @@ func (f *fixFlags) mend(ctx context.Context, w *workplace) error {
 	a.plan = func(ctx context.Context) (*remediate.Plan, error) {
 		facts := w.facts(ctx, gather.Options{})
 		if ctx.Err() != nil {
-			return nil, errors.New("interrupted: nothing was changed")
+			return nil, nothingChanged(errors.New("interrupted"))
 		}
 		p, err := fix.Plan(a.run, facts, facts.Taken)
 		if err == nil && w.noAPI != nil {

@@ -137,7 +137,7 @@ func (f *undoFlags) undo(ctx context.Context, w *workplace, run string, story re
 		}
 		facts := w.facts(ctx, read)
 		if ctx.Err() != nil {
-			return nil, errors.New("interrupted: nothing was changed")
+			return nil, nothingChanged(errors.New("interrupted"))
 		}
 		p, err := u.Plan(run, facts, facts.Taken)
 		if err == nil && w.noAPI != nil {
@@ -180,7 +180,7 @@ func (w *workplace) asBefore(ctx context.Context, node string, story remediate.S
 }
 
 func wayBackGone(err error) error {
-	return &exitError{code: exitRefused, err: withHint(fmt.Errorf("nothing was changed: %w", err), "is it the same machine, and was the run not pruned? Compare the file with that of another node of the same kind")}
+	return &exitError{code: exitRefused, err: withHint(nothingChanged(err), "is it the same machine, and was the run not pruned? Compare the file with that of another node of the same kind")}
 }
 
 // kept is what a node keeps of a run.

@@ -1,0 +1,73 @@
+package plugin
+
+import (
+	"errors"
+	"io"
+	"strings"
+	"testing"
+
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/kubectl-certrot/kubectl-certrot/remediate"
+)
+
+// TestHowRunsEnd is about what is said, and the exit code: once something was
+// changed, nothing may say that nothing was.
+func TestHowRunsEnd(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	refusal := &remediate.Refusal{Name: "kubelet-known", Node: "worker-1", Reason: "no answer", Next: "look"}
+	await := remediate.Await{On: "worker-0"}
+	stopped := func(inner error, left ...string) error {
+		return &remediate.Stopped{Action: await, Inner: inner, Left: left}
+	}
+	unknown, late := &remediate.Unknown{Reason: "nobody to ask"}, &remediate.Late{Inner: errors.New("not yet")}
+	noConsent := &exitError{code: exitRefused, err: nothingChanged(errors.New("nobody can be asked"))}
+	for _, c := range []struct {
+		name    string
+		changed []string
+		end     func(a *applying) error
+		code    int
+		says    []string
+		never   string
+	}{
+		{"refused at once", nil, func(a *applying) error { return a.left(refused(refusal)) }, exitRefused, []string{"nothing was changed", "kubelet-known"}, "undo"},
+		{"refused after a first run", []string{"run-1"}, func(a *applying) error { return a.left(refused(refusal)) }, exitStopped, []string{"stopped half-way", "undo run-1"}, "nothing was changed"},
+		{"no consent after a first run", []string{"run-1"}, func(a *applying) error { return a.left(noConsent) }, exitStopped, []string{"nobody can be asked", "undo run-1"}, "nothing was changed"},
+		{"a plain error after a first run", []string{"run-1", "run-2"}, func(a *applying) error { return a.left(io.ErrUnexpectedEOF) }, exitStopped, []string{"undo run-2", "undo run-1"}, ""},
+		{"all is well", []string{"run-1"}, func(a *applying) error { return a.ended(nil) }, exitFine, nil, ""},
+		{"stopped", []string{"run-1"}, func(a *applying) error { return a.ended(stopped(io.ErrUnexpectedEOF)) }, exitStopped, []string{"undo run-1", "run the same command again"}, ""},
+		{"stopped before anything was changed", nil, func(a *applying) error { return a.ended(stopped(io.ErrUnexpectedEOF)) }, exitStopped, []string{"run the same command again"}, "undo"},
+		{"not seen at the last node", []string{"run-1"}, func(a *applying) error { return a.ended(stopped(unknown)) }, exitIncomplete, []string{"everything was done", "nobody to ask"}, ""},
+		{"not seen, and others are left", []string{"run-1"}, func(a *applying) error { return a.ended(stopped(unknown, "worker-1", "worker-2")) }, exitStopped, []string{"Not begun: worker-1, worker-2"}, "everything"},
+		{"late", []string{"run-1"}, func(a *applying) error { return a.ended(stopped(late)) }, exitStopped, []string{"the files are right", "Nothing was put back"}, ""},
+		{"late, and others are left", []string{"run-1"}, func(a *applying) error { return a.ended(stopped(late, "worker-1")) }, exitStopped, []string{"Not begun: worker-1"}, ""},
+	} {
+		var out strings.Builder
+		a := &applying{mendFlags: mendFlags{app: App{Called: "certrot", Streams: genericiooptions.IOStreams{Out: &out, ErrOut: &out}}}, run: "run-9", changed: c.changed}
+		err := c.end(a)
+		if code := codeOf(err); code != c.code {
+			t.Errorf("%s: exit code %d, want %d: %v", c.name, code, c.code, err)
+		}
+		if err != nil {
+			report(a.app.Streams, err)
+		}
+		for _, word := range c.says {
+			if !strings.Contains(out.String(), word) {
+				t.Errorf("%s: does not say %q: %s", c.name, word, out.String())
+			}
+		}
+		if c.never != "" && strings.Contains(out.String(), c.never) {
+			t.Errorf("%s: says %q: %s", c.name, c.never, out.String())
+		}
+	}
+}
+
+// TestErrorsAreCleanForATerminal has escapes in what a node or a file said.
+func TestErrorsAreCleanForATerminal(t *testing.T) {
+	t.Parallel()
+	var out strings.Builder
+	report(genericiooptions.IOStreams{ErrOut: &out}, withHint(errors.New("red \x1b[31m\r and\na second line"), "\x1b]0;title\x07"))
+	if strings.ContainsAny(out.String(), "\x1b\r\x07") || !strings.Contains(out.String(), "\na second line\n  next: ") {
+		t.Errorf("%q", out.String())
+	}
+}
