@@ -27,11 +27,11 @@ func completeArgs(config *genericclioptions.ConfigFlags) cobra.CompletionFunc {
 	}
 }
 
-// completeNodes suggests values for --nodes, after a comma too.
-func completeNodes(config *genericclioptions.ConfigFlags) cobra.CompletionFunc {
+// completeNodes suggests values for --nodes, after a comma too: names, and first
+// the words that may stand for all of them.
+func completeNodes(config *genericclioptions.ConfigFlags, words ...string) cobra.CompletionFunc {
 	return func(_ *cobra.Command, _ []string, toComplete string) ([]string, cobra.ShellCompDirective) {
-		done := ""
-		words := []string{allNodes, noNodes}
+		done, words := "", slices.Clone(words)
 		if i := strings.LastIndexByte(toComplete, ','); i >= 0 {
 			done, words = toComplete[:i+1], nil
 		}

@@ -81,7 +81,7 @@ func ways() []string { return []string{viaAuto, "local", "exec", "ssh", "debug"}
 
 func (f *nodeFlags) addFlags(cmd *cobra.Command, config *genericclioptions.ConfigFlags) {
 	f.addWays(cmd, config, "Nodes to read: names, all, or none. Without it, all nodes are read that can be in a way that creates nothing.",
-		"auto tries local, exec, ssh where it is configured, and debug with --allow-pods.", "Read only the machine that this runs on, without a cluster.")
+		"auto tries local, exec, ssh where it is configured, and debug with --allow-pods.", "Read only the machine that this runs on, without a cluster.", allNodes, noNodes)
 	flags := cmd.Flags()
 	flags.StringVar(&f.root, "root", "", "With --local: where the node's file system is mounted, such as /host.")
 	flags.StringVar(&f.selector, "node-selector", "", "Label selector of the nodes to read, such as node-role.kubernetes.io/master=.")
@@ -90,8 +90,9 @@ func (f *nodeFlags) addFlags(cmd *cobra.Command, config *genericclioptions.Confi
 	flags.BoolVar(&f.trust, "trust-stores", false, "Read the system's trust stores on nodes too; otherwise they are only hashed.")
 }
 
-// addWays adds the flags that say which nodes, and how to get onto them.
-func (f *nodeFlags) addWays(cmd *cobra.Command, config *genericclioptions.ConfigFlags, nodes, auto, local string) {
+// addWays adds the flags that say which nodes, and how to get onto them. words may
+// stand in place of names.
+func (f *nodeFlags) addWays(cmd *cobra.Command, config *genericclioptions.ConfigFlags, nodes, auto, local string, words ...string) {
 	flags := cmd.Flags()
 	flags.StringSliceVar(&f.nodes, "nodes", nil, nodes)
 	flags.StringVar(&f.via, "via", viaAuto, "Way onto nodes: auto, local, exec (into the machine-config-daemon), ssh, debug (a pod of its own). "+auto)
@@ -100,7 +101,7 @@ func (f *nodeFlags) addWays(cmd *cobra.Command, config *genericclioptions.Config
 	flags.DurationVar(&f.timeout, "node-timeout", 2*time.Minute, "Time limit for reading one node.")
 	f.ssh.addFlags(cmd)
 	f.debug.addFlags(cmd)
-	must(cmd.RegisterFlagCompletionFunc("nodes", completeNodes(config)))
+	must(cmd.RegisterFlagCompletionFunc("nodes", completeNodes(config, words...)))
 	must(cmd.RegisterFlagCompletionFunc("via", cobra.FixedCompletions(ways(), cobra.ShellCompDirectiveNoFileComp)))
 }
 
