@@ -101,7 +101,6 @@ type workplace struct {
 	scanner *pki.Scanner
 	open    func(ctx context.Context, node string) (nodeexec.Node, error)
 	close   func() error
-	config  *genericclioptions.ConfigFlags
 }
 
 // workplace gets ready to go onto nodes. The API may be down: then nodes are those
@@ -122,7 +121,7 @@ func (f *mendFlags) workplace(ctx context.Context, names []string) (*workplace, 
 	if len(c.names) == 0 {
 		return nil, withHint(errors.New("no node is named"), "--nodes NAME[,NAME...]: kubectl get nodes")
 	}
-	w := &workplace{app: f.app, choice: c, scanner: pki.NewScanner(), config: f.config}
+	w := &workplace{app: f.app, choice: c, scanner: pki.NewScanner()}
 	if c.ask != nil {
 		c.ask.ended = ctx.Done()
 	}
