@@ -3,6 +3,7 @@ package inspect
 import (
 	"cmp"
 	"encoding/json"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -93,6 +94,17 @@ type certDocument struct {
 	RenewalDue     time.Time       `json:"renewalDue,omitzero"`
 }
 
+// CertificateFields returns the names of the fields of a certificate, as json and
+// yaml have them, in their order.
+func CertificateFields() []string {
+	var out []string
+	for field := range reflect.TypeFor[certDocument]().Fields() {
+		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		out = append(out, name)
+	}
+	return out
+}
+
 // MarshalJSON writes the certDocument: made only when it is written, since there
 // may be tens of thousands.
 func (c InventoryCert) MarshalJSON() ([]byte, error) {
@@ -166,7 +178,13 @@ type Filter struct {
 	// Cert chooses certificates; nil: all. With it, findings that are not about
 	// a chosen certificate are left out.
 	Cert func(*pki.Cert) bool
+	// Owner chooses certificates by InventoryCert.Owner, empty where nobody is
+	// known; nil: all. It goes with findings as Cert does.
+	Owner func(string) bool
 }
+
+// someCerts reports whether the filter chooses among certificates.
+func (fi Filter) someCerts() bool { return fi.Cert != nil || fi.Owner != nil }
 
 func (fi Filter) place(at pki.Location, o *Object) bool { return fi.Place == nil || fi.Place(at, o) }
 
@@ -196,7 +214,7 @@ func NewInventory(f *Facts, fi Filter) Inventory {
 	slices.SortStableFunc(inv.Certificates, func(a, b InventoryCert) int { return a.NotAfter.Compare(b.NotAfter) })
 	inv.Bundles = append(inv.Bundles, bundleEntries(f, fi, chosen)...)
 	for _, r := range s.Requests {
-		if fi.Cert == nil && fi.place(pki.Location{Kind: r.Object.Kind, Name: r.Object.Name}, r.Object) {
+		if !fi.someCerts() && fi.place(pki.Location{Kind: r.Object.Kind, Name: r.Object.Name}, r.Object) {
 			inv.Requests = append(inv.Requests, requestEntry(r))
 		}
 	}
@@ -265,7 +283,7 @@ func certEntry(f *Facts, c Holding, fi Filter) (InventoryCert, bool) {
 		e.Owner, e.Role = cmp.Or(e.Owner, h.Owner()), cmp.Or(e.Role, h.role())
 	}
 	e.Locations = locations(slices.Concat(places[:]...))
-	return e, len(e.Locations) > 0
+	return e, len(e.Locations) > 0 && (fi.Owner == nil || fi.Owner(e.Owner))
 }
 
 // bundleEntries reports places with more than a lone certificate, those with
@@ -304,7 +322,7 @@ func bundleEntries(f *Facts, fi Filter, chosen map[pki.Fingerprint]bool) []Inven
 }
 
 func anyChosen(c *pki.Content, fi Filter, chosen map[pki.Fingerprint]bool) bool {
-	return fi.Cert == nil || slices.ContainsFunc(c.Certs, func(c *pki.Cert) bool { return chosen[c.Fingerprint] })
+	return !fi.someCerts() || slices.ContainsFunc(c.Certs, func(c *pki.Cert) bool { return chosen[c.Fingerprint] })
 }
 
 func requestEntry(r SigningRequest) InventoryRequest {
@@ -320,7 +338,7 @@ func findingEntry(found Finding, fi Filter, objects map[string]*Object, chosen m
 		Check: found.Check, Severity: found.Severity.String(), Title: TitleOf(found.Check),
 		Message: found.Message, Next: found.Next, Certificates: found.Certs,
 	}
-	if fi.Cert != nil && !slices.ContainsFunc(found.Certs, func(fp pki.Fingerprint) bool { return chosen[fp] }) {
+	if fi.someCerts() && !slices.ContainsFunc(found.Certs, func(fp pki.Fingerprint) bool { return chosen[fp] }) {
 		return e, false
 	}
 	for _, at := range found.At {

@@ -52,8 +52,8 @@ func parseColumns(name, spec string, noHeaders bool) (*columns, error) {
 		c.headers = nil
 	}
 	for i, p := range paths {
-		parsed := jsonpath.New(headers[i]).AllowMissingKeys(true)
-		if err := parsed.Parse("{." + strings.TrimPrefix(strings.Trim(p, "{}"), ".") + "}"); err != nil {
+		parsed, err := fieldPath(p)
+		if err != nil {
 			return nil, fmt.Errorf("column %s: %w", headers[i], err)
 		}
 		c.paths = append(c.paths, parsed)
@@ -86,7 +86,10 @@ func (c *columns) print(w io.Writer, inv *inspect.Inventory, _ inspect.Severity)
 	return t.Flush()
 }
 
-// cell is what a path leads to; "<none>" where it leads nowhere.
+// noCell stands where a path leads nowhere, as kubectl writes it.
+const noCell = "<none>"
+
+// cell is what a path leads to, else noCell.
 func cell(p *jsonpath.JSONPath, doc map[string]any) (string, error) {
 	found, err := p.FindResults(doc)
 	if err != nil {
@@ -99,7 +102,7 @@ func cell(p *jsonpath.JSONPath, doc map[string]any) (string, error) {
 		}
 	}
 	if len(values) == 0 {
-		return "<none>", nil
+		return noCell, nil
 	}
 	return strings.Join(values, ","), nil
 }

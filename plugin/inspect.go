@@ -38,13 +38,6 @@ type scopeFlags struct {
 	selector      string
 }
 
-// certFlags choose certificates.
-type certFlags struct {
-	expiringWithin string
-	expired        bool
-	caOnly         bool
-}
-
 // judgeFlags say what counts.
 type judgeFlags struct {
 	now          string
@@ -57,7 +50,7 @@ type judgeFlags struct {
 type inspectOptions struct {
 	scope        collect.Scope
 	nodes        nodeChoice
-	filter       inspect.Filter
+	certs        certChoice
 	within       time.Duration
 	now          time.Time // zero: the time of the facts, or the clock's for a live cluster
 	failOn       *inspect.Severity
@@ -112,9 +105,7 @@ Exit codes: 0 all fine, 1 findings at or above --fail-on, 2 usage or no access, 
 	flags := cmd.Flags()
 	flags.BoolVarP(&f.scope.allNamespaces, "all-namespaces", "A", true, "Read all namespaces; the default unless -n is given.")
 	flags.StringVarP(&f.scope.selector, "selector", "l", "", "Label selector of the objects to read, such as -l app=router.")
-	flags.StringVar(&f.certs.expiringWithin, "expiring-within", "", "Only certificates that have expired or end within this time, such as 30d or 12h; also the time that certificate-expiring warns about (30d).")
-	flags.BoolVar(&f.certs.expired, "expired", false, "Only certificates that have expired.")
-	flags.BoolVar(&f.certs.caOnly, "ca-only", false, "Only CA certificates.")
+	f.certs.addFlags(cmd)
 	flags.StringVar(&f.judge.now, "now", "", "Judge as of this time (RFC 3339) instead of now.")
 	flags.StringVar(&f.judge.failOn, "fail-on", "warning", "Exit with 1 on findings of this severity or worse: info, warning, critical, none.")
 	flags.StringVar(&f.judge.minSeverity, "min-severity", "", "Show findings of this severity or worse (warning for people, info for json and yaml).")
@@ -165,8 +156,11 @@ func (f *inspectFlags) toOptions(args []string, allNamespacesTyped bool) (*inspe
 		}
 		o.failOn = &s
 	}
+	if o.certs, err = f.certs.toChoice(); err != nil {
+		return nil, err
+	}
 	// who chooses certificates wants to see them
-	f.output.all = f.output.all || f.certs != certFlags{} || len(o.scope.Names) > 0
+	f.output.all = f.output.all || f.certs.chooses() || f.certs.sortBy != "" || len(o.scope.Names) > 0
 	if o.print, err = f.output.toPrinter(f.app.Called, o); err != nil {
 		return nil, err
 	}
@@ -277,8 +271,12 @@ func (f *inspectFlags) run(ctx context.Context, o *inspectOptions) error {
 		now = snapshot.Taken
 	}
 	facts := inspect.NewFacts(snapshot, now, o.within)
-	o.filter = f.filter(o, now)
-	inv := inspect.NewInventory(facts, o.filter)
+	inv := inspect.NewInventory(facts, o.certs.filter(inspect.Filter{Place: inScope(o.scope)}, o.within, now))
+	if o.certs.order != nil {
+		if err := o.certs.order.sort(inv.Certificates); err != nil {
+			return fmt.Errorf("--sort-by: %w", err)
+		}
+	}
 	verdict := verdict(&inv, o.failOn, o.allowUnknown)
 	if err := o.print.print(f.app.Streams.Out, &inv, o.minSeverity); err != nil {
 		return fmt.Errorf("print: %w", err)
@@ -296,26 +294,6 @@ func (f *inspectFlags) collect(ctx context.Context, o *inspectOptions) (inspect.
 		return r.files(ctx, f.from)
 	}
 	return r.live(ctx)
-}
-
-func (f *inspectFlags) filter(o *inspectOptions, now time.Time) inspect.Filter {
-	fi := inspect.Filter{Place: inScope(o.scope)}
-	c := f.certs
-	if c.expiringWithin == "" && !c.expired && !c.caOnly {
-		return fi
-	}
-	fi.Cert = func(cert *pki.Cert) bool {
-		switch {
-		case c.caOnly && !cert.IsCA:
-			return false
-		case c.expired:
-			return cert.NotAfter.Before(now)
-		case c.expiringWithin != "":
-			return cert.NotAfter.Sub(now) <= o.within // what has ended, too: it is the worst of them
-		}
-		return true
-	}
-	return fi
 }
 
 // inScope chooses places as the scope says: for files, where nothing else has.
