@@ -105,6 +105,33 @@ A clock is read to the second, and how long the answer took is taken into accoun
 			Run: clockSkew,
 		},
 		{
+			ID:    "certificate-outlives-ca",
+			Title: "certificates end before the CA that issued them",
+			Doc: `A certificate that is valid for longer than its CA ends with the CA: from that day on it is refused, whatever its own dates say. Looks at each certificate in use whose CA was read, unless it is made anew before. A CA that was renewed with its key counts with its latest certificate.
+A warning when the CA ends within --expiring-within (30 d), else worth knowing (info).`,
+			Run: outlivesIssuer,
+		},
+		{
+			ID:    "serving-names",
+			Title: "serving certificates name their hosts",
+			Doc:   `A serving certificate without subject alternative names is refused: the common name in its subject has not counted for years (in Go since 1.15). Looks at certificates of places that serve, and at those that may do nothing but serve. Have it issued with the names and addresses under which clients reach it.`,
+			Run:   servingNames,
+		},
+		{
+			ID:    "strong-keys",
+			Title: "keys and signatures are strong enough for today's readers",
+			Doc: `RSA keys below 2048 bits, P-224 and DSA, and signatures with MD5 or SHA-1. Go refuses SHA-1 signatures (since 1.18), DSA, and RSA below 1024 bits; OpenSSL refuses RSA below 2048 bits by the default policies of today's systems, as FIPS does.
+A warning where the certificate is shown to others. In CA bundles only the key counts (info): who trusts a CA does not check who signed it. Nor does the signature of a self-signed certificate count.`,
+			Run: strength,
+		},
+		{
+			ID:    "signer-type",
+			Title: "signers are in Secrets of type kubernetes.io/tls",
+			Doc: `Old installers and operators made the signers' Secrets with the type "SecretTypeTLS". A Secret's type can't be changed: operators of early 4.15 delete such a Secret and make it anew as soon as its annotations change, and two processes do so at once. Each may make a signer of its own, which replaces the CA of api-int without anybody's wish.
+A warning in 4.15, else worth knowing before an upgrade (info). docs/catalog.md has the versions.`,
+			Run: signerType,
+		},
+		{
 			ID:    "key-matches",
 			Title: "every certificate has the key beside it",
 			Doc: `Compares the public key of the first certificate with the private key beside it (tls.crt and tls.key, x.crt and x.key, or one file of both). A server with another key fails to start or to shake hands.
@@ -154,6 +181,20 @@ In the first hour after a rotation this is normal (info). When it stays, the ope
 			Title: "the CA copies in every namespace are the same",
 			Doc:   `kube-root-ca.crt and openshift-service-ca.crt are published into every namespace. A copy that differs makes pods of that namespace refuse the API server or services. The publisher overwrites changes at once, so a differing copy means that the publisher does not run or was refused.`,
 			Run:   copiesAgree,
+		},
+		{
+			ID:    "ca-names",
+			Title: "CAs with different keys have different names",
+			Doc: `Readers look for a certificate's CA by name. Where two CAs of one name have different keys, a reader that has the other one refuses the certificate, with errors that speak of a wrong signature ("crypto/rsa: verification error" while trying to verify a candidate authority). It happens where a CA is made anew under its old name, as cert-manager does.
+With subject key identifiers in both, readers who have both can choose (info); without, OpenSSL takes the first of that name (warning).`,
+			Run: caNames,
+		},
+		{
+			ID:    "issuer-seen",
+			Title: "the CA of every certificate in use is in a CA bundle",
+			Doc: `Climbs from each certificate in use over the CAs that were read to one that is in a CA bundle of the cluster. Where there is none, its readers trust it by other means: their system's CAs, a file of their own; or nobody does.
+Judged only where all Secrets and ConfigMaps were read; info, since nothing here says who reads it.`,
+			Run: issuerSeen,
 		},
 		{
 			ID:    "csr-answered",

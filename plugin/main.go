@@ -85,6 +85,7 @@ It reads OpenShift, OKD and plain Kubernetes, live or from files, and never show
 		newFixAPIIntCommand(app, config),
 		newUndoCommand(app, config),
 		newRunsCommand(app, config),
+		newExplainCommand(app),
 		newVersionCommand(app),
 	)
 	root.SetHelpCommand(&cobra.Command{Use: "no-help", Hidden: true})

@@ -363,6 +363,9 @@ func (p peoplePrinter) footer(w io.Writer, inv *inspect.Inventory) {
 		return
 	}
 	printf(w, "\nEverything: %s inspect --all; one kind: %s inspect secrets; for scripts: -o json\n", p.called, p.called)
+	if len(inv.Findings) > 0 {
+		printf(w, "What a problem means: %s explain CHECK\n", p.called)
+	}
 	if inv.Cluster.Version != "" && len(inv.Nodes) == 0 {
 		printf(w, "Files on nodes were not read.\n")
 	}

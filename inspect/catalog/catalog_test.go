@@ -45,6 +45,9 @@ func TestEveryRowHasEvidence(t *testing.T) {
 	for _, c := range NodeCopies() {
 		check("copy in "+c.File, c.Evidence)
 	}
+	for _, st := range SignerTypes() {
+		check("signers of type "+st.Type, st.Evidence)
+	}
 }
 
 func TestRowsForTheSamePlaceHoldForDifferentVersions(t *testing.T) {

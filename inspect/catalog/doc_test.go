@@ -140,6 +140,20 @@ func document() string {
 		}
 		line("| %s | %s | %s | %s | %s |", t.Name, may, cell(t.Doc), cell(t.Next), evidence(t.Evidence))
 	}
+	line("")
+	line("## What becomes of signers in Secrets of another type")
+	line("")
+	line("A Secret's type can't be changed. kubernetes.io/tls is the right one.")
+	line("")
+	line("| type | harms | why | instead | holds for | source |")
+	line("|---|---|---|---|---|---|")
+	for _, st := range SignerTypes() {
+		harms := "no"
+		if st.Harms {
+			harms = "yes"
+		}
+		line("| %s | %s | %s | %s | %s | %s |", st.Type, harms, cell(st.Doc), cell(st.Next), st.In, evidence(st.Evidence))
+	}
 	return out.String()
 }
 

@@ -1,0 +1,123 @@
+package inspect
+
+import (
+	"crypto/elliptic"
+	"crypto/x509"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
+)
+
+// whole says of a fixture that all Secrets and ConfigMaps were read.
+func (f *fixture) whole() *fixture {
+	f.snapshot.Reads = append(f.snapshot.Reads, Read{What: "secrets", Objects: 1}, Read{What: "configmaps", Objects: 1})
+	return f
+}
+
+// unmarked takes the subject key identifiers away: crypto/x509 makes no CA without.
+func (f *fixture) unmarked() *fixture {
+	for _, b := range f.snapshot.Bundles {
+		for _, c := range b.Content.Certs {
+			c.SubjectKey = ""
+		}
+	}
+	return f
+}
+
+func issuerCases() []verdictCase {
+	ca := pkitest.NewCA("test CA", from(-3000), from(100))
+	ending := pkitest.NewCA("ending CA", from(-3000), from(20))
+	renewed := pkitest.NewCA("ending CA", from(-10), from(3000), pkitest.KeyName("ending"))
+	first := pkitest.NewCA("ending CA", from(-3000), from(20), pkitest.KeyName("ending"))
+	leaf := func(by *pkitest.Authority, end int) pkitest.Pair {
+		return by.Issue("a.example.com", from(-1), from(end), pkitest.DNS("a.example.com"))
+	}
+	with := func(by *pkitest.Authority, end int) *fixture {
+		return newFixture("").secret("shop", "tls", nil, leaf(by, end)).configMap("shop", "ca", "ca.crt", by.CertPEM)
+	}
+	served := func(by *pkitest.Authority, begin, end int) *fixture { // service-ca makes it anew an hour before its end
+		p := by.Issue("svc.team.svc", from(begin), from(end), pkitest.DNS("svc.team.svc"))
+		return newFixture("4.15.1").secret("team", "served", map[string]string{catalog.AnnotationServiceName: "svc"}, p).configMap("team", "ca", "ca.crt", by.CertPEM)
+	}
+	middle := ca.CA("middle CA", from(-100), from(90))
+	chained := middle.Issue("b.example.com", from(-1), from(50), pkitest.DNS("b.example.com"))
+	chain := func(root *pkitest.Authority) *fixture {
+		return newFixture("").whole().object(Object{Kind: "Secret", Namespace: "shop", Name: "tls"},
+			map[string][]byte{"tls.crt": pkitest.Bundle(chained.CertPEM, middle.CertPEM), "tls.key": chained.KeyPEM}).configMap("shop", "ca", "ca.crt", root.CertPEM)
+	}
+	twin := pkitest.NewCA("test CA", from(-300), from(3000))
+	two := func(cas ...*pkitest.Authority) *fixture {
+		f := newFixture("")
+		for i, c := range cas {
+			f.configMap("team-"+string(rune('a'+i)), "ca", "ca.crt", c.CertPEM)
+		}
+		return f
+	}
+	return []verdictCase{
+		{"certificate-outlives-ca", "a leaf that ends before its CA", with(ca, 99), "", "", 0},
+		{"certificate-outlives-ca", "a leaf that ends after its CA", with(ca, 101), "info", "before \"a.example.com\"", 1},
+		{"certificate-outlives-ca", "a leaf that ends after its CA, which ends soon", with(ending, 101), "warning", "\"ending CA\"", 1},
+		{"certificate-outlives-ca", "a CA renewed with its key", with(first, 101).configMap("shop", "new", "ca.crt", renewed.CertPEM), "", "", 0},
+		{"certificate-outlives-ca", "another CA of its issuer's name", with(ca, 101).configMap("shop", "new", "ca.crt", twin.CertPEM), "info", "\"test CA\"", 1},
+		{"certificate-outlives-ca", "a leaf that is made anew before", newFixture("4.15.1").
+			secret(targetNS, "aggregator-client", rotation(leaf(ending, 29)), leaf(ending, 29)).configMap("shop", "ca", "ca.crt", ending.CertPEM), "", "", 0},
+		{"certificate-outlives-ca", "a leaf that is made anew, but later", served(ending, -1, 700), "warning", "\"svc.team.svc\"", 1},
+
+		{"issuer-seen", "a leaf and its CA", with(ca, 99).whole(), "", "", 0},
+		{"issuer-seen", "a leaf without its CA", newFixture("").whole().secret("shop", "tls", nil, leaf(ca, 99)), "info", "\"test CA\", which issued \"a.example.com\"", 1},
+		{"issuer-seen", "a leaf whose CA lies in a signer's Secret only", newFixture("").whole().secret("shop", "tls", nil, leaf(ca, 99)).secret("shop", "ca", nil, ca.Pair), "info", "no CA bundle", 1},
+		{"issuer-seen", "a leaf without its CA, where not all was read", newFixture("").secret("shop", "tls", nil, leaf(ca, 99)), "", "", 0},
+		{"issuer-seen", "a chain to a CA in a bundle", chain(ca), "", "", 0},
+		{"issuer-seen", "a chain to a CA in no bundle", chain(ending), "info", "\"test CA\", which issued \"b.example.com\"", 1},
+		{"issuer-seen", "a bundle with another CA of that name", newFixture("").whole().secret("shop", "tls", nil, leaf(ca, 99)).configMap("shop", "ca", "ca.crt", twin.CertPEM), "info", "no CA bundle", 1},
+
+		{"ca-names", "one CA in two places", two(ca, ca), "", "", 0},
+		{"ca-names", "two CAs of one name", two(ca, twin), "info", "2 CAs with different keys are named \"test CA\"", 2},
+		{"ca-names", "a CA renewed with its key", two(first, renewed), "", "", 0},
+		{"ca-names", "two CAs of one name, one of which can't be told by its key", two(ca, twin).unmarked(), "warning", "OpenSSL takes the first", 2},
+		{"ca-names", "one of which has ended", two(ca, pkitest.NewCA("test CA", from(-3000), from(-1))), "", "", 0},
+	}
+}
+
+func cryptoCases() []verdictCase {
+	ca := pkitest.NewCA("test CA", from(-3000), from(3000))
+	tls := func(options ...pkitest.Option) *fixture {
+		return newFixture("").secret("shop", "tls", nil, ca.Issue("a.example.com", from(-1), from(99), options...))
+	}
+	named, server := pkitest.DNS("a.example.com"), pkitest.Usages(x509.ExtKeyUsageServerAuth)
+	sha1 := pkitest.Template(func(c *x509.Certificate) { c.SignatureAlgorithm = x509.ECDSAWithSHA1 })
+	small := pkitest.NewCA("small CA", from(-3000), from(3000), pkitest.Curve(elliptic.P224()))
+	old := pkitest.NewCA("old CA", from(-3000), from(3000), sha1)
+	sub := ca.CA("sub CA", from(-3000), from(3000), sha1)
+	signer := func(version, secretType string) *fixture {
+		lb := pkitest.NewCA("lb", from(-3), from(3000))
+		return newFixture(version).object(Object{Kind: "Secret", Namespace: operatorNS, Name: "loadbalancer-serving-signer", Type: secretType},
+			map[string][]byte{"tls.crt": lb.CertPEM, "tls.key": lb.KeyPEM})
+	}
+	return []verdictCase{
+		{"serving-names", "a serving certificate with a name", tls(named, server), "", "", 0},
+		{"serving-names", "a serving certificate with an address", tls(pkitest.IPs("10.0.0.1"), server), "", "", 0},
+		{"serving-names", "a serving certificate with a URI", tls(pkitest.URIs("spiffe://a"), server), "", "", 0},
+		{"serving-names", "a serving certificate without names", tls(server), "warning", "names no host", 1},
+		{"serving-names", "a client certificate without names", tls(pkitest.Usages(x509.ExtKeyUsageClientAuth)), "", "", 0},
+		{"serving-names", "one that may do both, where nothing says that it serves", tls(), "", "", 0},
+		{"serving-names", "one that may do both, in a place that serves", newFixture("4.15.1").
+			secret(targetNS, "localhost-serving-cert-certkey", nil, ca.Issue("localhost", from(-1), from(29))), "warning", "\"localhost\"", 1},
+
+		{"strong-keys", "ECDSA P-256 and SHA-256", tls(named), "", "", 0},
+		{"strong-keys", "RSA 2048", tls(named, pkitest.RSA(2048)), "", "", 0},
+		{"strong-keys", "Ed25519", tls(named, pkitest.Ed25519()), "", "", 0},
+		{"strong-keys", "RSA 1024", tls(named, pkitest.RSA(1024)), "warning", "RSA key of 1024 bits", 1},
+		{"strong-keys", "SHA-1", tls(named, sha1), "warning", "ECDSA-SHA1", 1},
+		{"strong-keys", "P-224 and SHA-1", tls(named, sha1, pkitest.Curve(elliptic.P224())), "warning", "P-224, which today's systems refuse by default, and a signature", 1},
+		{"strong-keys", "a CA on P-224 in a bundle", newFixture("").configMap("shop", "ca", "ca.crt", small.CertPEM), "info", "P-224", 1},
+		{"strong-keys", "a root with SHA-1 in a bundle", newFixture("").configMap("shop", "ca", "ca.crt", old.CertPEM), "", "", 0},
+		{"strong-keys", "a trusted CA that another one signed with SHA-1", newFixture("").configMap("shop", "ca", "ca.crt", sub.CertPEM), "", "", 0},
+
+		{"signer-type", "kubernetes.io/tls", signer("4.15.1", "kubernetes.io/tls"), "", "", 0},
+		{"signer-type", "the literal of old installers, 4.15", signer("4.15.0-0.okd-2024-01-27-070424", "SecretTypeTLS"), "warning", "SecretTypeTLS", 1},
+		{"signer-type", "the literal of old installers, before 4.15", signer("4.14.3", "SecretTypeTLS"), "info", "operators of 4.15.0", 1},
+		{"signer-type", "the literal of old installers, after 4.15", signer("4.16.0", "SecretTypeTLS"), "info", "right type", 1},
+		{"signer-type", "the literal of old installers, version unknown", signer("", "SecretTypeTLS"), "", "", 0},
+	}
+}
