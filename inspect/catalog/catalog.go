@@ -40,6 +40,7 @@ func Rotations() []Rotation {
 		kubeControllerManagerRotations(),
 		etcdRotations(),
 		serviceCARotations(),
+		ingressRotations(),
 		machineConfigRotations(),
 		networkRotations(),
 	)

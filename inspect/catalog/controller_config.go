@@ -63,7 +63,7 @@ func machineConfigFilePlaces() []Place {
 		file("/etc/pki/ca-trust/source/anchors/iri-root-ca.crt", "the CA of the registry that a cluster without external registry runs on its masters", since(mco, Minor{4, 21}), internalRelease()),
 		{Ref: carried("/etc/iri-registry/certs/tls.crt"), Role: Serving, Owner: mcoOwner, Writer: "machine-config-controller", Doc: "served by the registry that a cluster without external registry runs on its masters", Lives: internalReleaseLives(),
 			In: since(mco, Minor{4, 21}), Evidence: internalRelease()},
-		{Ref: Ref{Kind: MachineConfig, Name: "*", Key: "spec.config.storage.files[*]"}, Role: CABundle, Owner: "user", Doc: "a file that an administrator's MachineConfig brings to nodes, in a rendered one too", In: all,
-			Evidence: Evidence{Field, mcoRepo + "docs/MachineConfig.md"}},
+		{Ref: carried("/etc/pki/ca-trust/source/anchors/*"), Role: CABundle, Owner: "user", Doc: "CAs that an administrator's MachineConfig brings to nodes, for all that runs there", In: all, Evidence: Evidence{Field, mcoRepo + "docs/MachineConfig.md"}},
+		{Ref: carried("/etc/docker/certs.d/*/ca.crt"), Role: CABundle, Owner: "user", Doc: "whom to trust as that registry, by an administrator's MachineConfig", In: all, Evidence: Evidence{Field, mcoRepo + "docs/MachineConfig.md"}},
 	}
 }

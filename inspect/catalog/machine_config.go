@@ -21,9 +21,10 @@ func mcoRotation() Evidence {
 func machineConfigPlaces() []Place {
 	synced, rotates := mcoSync(), mcoRotation()
 	all := Range{Component: mco}
-	from419 := since(mco, Minor{4, 19})
+	to418, from419 := Range{Component: mco, To: Minor{4, 18}}, since(mco, Minor{4, 19})
+	command := Evidence{Verified, "openshift/oc pkg/cli/admin/ocpcertificates/regeneratemco @ 6b8e30c5b"}
 	server := []Lifetime{
-		{Validity: 10 * year, In: Range{Component: mco, To: Minor{4, 18}}, Doc: "made by the installer; renewed by `oc adm ocp-certificates regenerate-machine-config-server-serving-cert` only",
+		{Validity: 10 * year, In: to418, Doc: "made by the installer; renewed by `oc adm ocp-certificates regenerate-machine-config-server-serving-cert` only",
 			Evidence: Evidence{Verified, "openshift/installer pkg/asset/tls/mcscertkey.go"}},
 		{Validity: 10 * year, Refresh: 8 * year, Share: 80, By: mcoOwner, In: from419, Evidence: rotates,
 			Doc: "only where the Machine API works; else by hand as before"},
@@ -36,12 +37,15 @@ func machineConfigPlaces() []Place {
 			Evidence: Evidence{Verified, mcoRepo + "manifests/machineconfigserver/kube-apiserver-serving-ca-configmap.yaml @ release-4.12 to 4.22"}},
 
 		{Ref: Ref{Kind: ConfigMap, Namespace: "kube-system", Name: "root-ca", Key: "ca.crt"}, Role: CABundle, Owner: "installer", Doc: "booting machines recognise the machine config server by it; up to 4.18 the only source, later the fallback", In: all, Evidence: synced},
+		{Ref: secret(mcoTarget, "machine-config-server-ca"), Role: Signer, Owner: mcoOwner, Writer: "oc", Doc: "signs the machine config server's certificate, where somebody ran that command", In: to418, Evidence: command,
+			Lives: []Lifetime{{Validity: 10 * year, In: to418, Doc: "renewed by `oc adm ocp-certificates regenerate-machine-config-server-serving-cert` only", Evidence: command}}},
+		{Ref: bundle(mcoTarget, "machine-config-server-ca"), Role: CABundle, Owner: mcoOwner, Writer: "oc", Doc: "booting machines are to recognise the machine config server by it, where somebody made it anew", In: to418, Evidence: command},
 		{Ref: secret(mcoTarget, "machine-config-server-ca"), Role: Signer, Owner: mcoOwner, Doc: "signs the machine config server's certificate", In: from419, Evidence: rotates, Lives: server[1:]},
 		{Ref: bundle(mcoTarget, "machine-config-server-ca"), Role: CABundle, Owner: mcoOwner, Doc: "booting machines recognise the machine config server by it", In: from419, Evidence: rotates},
 		{Ref: secret(mcoTarget, "machine-config-server-tls"), Role: Serving, Owner: mcoOwner, Doc: "served by the machine config server on port 22623, which booting machines ask for their Ignition", In: all, Evidence: rotates, Lives: server},
 		{Ref: secret(mcoTarget, "internal-release-image-tls"), Role: Serving, Owner: mcoOwner, Doc: "served by the registry that a cluster without external registry runs on its masters", Lives: internalReleaseLives(), In: since(mco, Minor{4, 21}), Evidence: internalRelease()},
-		{Ref: userData("*-user-data"), Role: CABundle, Owner: "installer", Doc: "the Ignition stub of new machines, with the CA of the machine config server; `oc adm ocp-certificates update-ignition-ca-bundle-for-machine-config-server` puts a new one there", In: Range{Component: mco, To: Minor{4, 18}},
-			Evidence: Evidence{Verified, "openshift/oc pkg/cli/admin/ocpcertificates @ 6b8e30c5b; no such secret in " + mcoRepo + "pkg and manifests of release-4.12 to 4.18"}},
+		{Ref: userData("*-user-data"), Role: CABundle, Owner: "installer", Doc: "the Ignition stub of new machines, with the CA of the machine config server; `oc adm ocp-certificates update-ignition-ca-bundle-for-machine-config-server` puts a new one there", In: to418,
+			Evidence: Evidence{Verified, command.Source + "; no such secret in " + mcoRepo + "pkg and manifests of release-4.12 to 4.18"}},
 		{Ref: userData("*-user-data"), Role: CABundle, Owner: "installer", Writer: "machine-config-controller for a new CA", Doc: "the Ignition stub of new machines, with the CA of the machine config server; kept up where the Machine API works and the stub names no other CA", In: from419, Evidence: rotates},
 		{Ref: userData("*-user-data-managed"), Role: CABundle, Owner: mcoOwner, Doc: "the Ignition stub of new machines of a pool, with the CA of the machine config server, kept up", In: all,
 			Evidence: Evidence{Verified, mcoRepo + "pkg/operator/sync.go and manifests/userdata_secret.yaml @ release-4.12 to 4.22"}},
@@ -65,8 +69,12 @@ func internalRelease() Evidence {
 
 // internalReleaseLives is the lifetime of what that registry serves.
 func internalReleaseLives() []Lifetime {
-	return []Lifetime{{Validity: 10 * year, In: since(mco, Minor{4, 22}), Doc: "made anew when its CA or its names change; nothing renews it for its age",
-		Evidence: Evidence{Verified, mcoRepo + "pkg/controller/certrotation/certrotation_controller.go @ release-4.22 9027c94cd"}}}
+	return []Lifetime{
+		{In: between(mco, Minor{4, 21}, Minor{4, 21}), Doc: "made once, at the installation; nothing renews it",
+			Evidence: Evidence{Derived, mcoRepo + "pkg/controller/certrotation/certrotation_controller.go @ release-4.21 db84d8368, which does not speak of it"}},
+		{Validity: 10 * year, In: since(mco, Minor{4, 22}), Doc: "made anew when its CA or its names change; nothing renews it for its age",
+			Evidence: Evidence{Verified, mcoRepo + "pkg/controller/certrotation/certrotation_controller.go @ release-4.22 9027c94cd"}},
+	}
 }
 
 func machineConfigRotations() []Rotation {
