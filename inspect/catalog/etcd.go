@@ -80,7 +80,7 @@ func etcdPlaces() []Place {
 		row(secret(etcdOperator, "etcd-client"), Client, "the same, for the operator itself", clients, all, synced),
 		row(secret(etcdTarget, "etcd-metric-client"), Client, "for Prometheus, toward etcd", clients, from416, src),
 		row(secret(userConfig, "etcd-metric-client"), Client, "for Prometheus, toward etcd, as the installer made it", clients, old, synced),
-		row(secret(etcdOperator, "etcd-metric-client"), Client, "for Prometheus, toward etcd, a copy", clients, all, synced),
+		row(secret(etcdOperator, "etcd-metric-client"), Client, "for Prometheus, toward etcd, a copy", clients, since(etcd, Minor{4, 14}), synced),
 
 		ca(bundle(etcdTarget, "etcd-ca-bundle"), "whom to trust as etcd, and whom etcd accepts", all),
 		ca(bundle(userConfig, "etcd-ca-bundle"), "the same; the original up to 4.15, a copy from 4.16 on", all),
