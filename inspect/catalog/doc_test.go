@@ -41,9 +41,9 @@ func sections() []section {
 		{"kube-controller-manager, kube-scheduler, and what every namespace has", join(kubeControllerManagerPlaces(), rootCAPlaces(), schedulerPlaces())},
 		{"etcd", etcdPlaces()},
 		{"service-ca", serviceCAPlaces()},
-		{"Ingress", ingressPlaces()},
+		{"Ingress and routes", join(ingressPlaces(), routePlaces())},
 		{"Authentication, console, and the API servers beside kube-apiserver", join(authenticationPlaces(), openShiftAPIPlaces())},
-		{"Machine config", machineConfigPlaces()},
+		{"Machine config", join(machineConfigPlaces(), controllerConfigPlaces(), machineConfigFilePlaces())},
 		{"Network", networkPlaces()},
 		{"Monitoring", monitoringPlaces()},
 		{"Others, and what an administrator writes", join(otherOperatorPlaces(), userPlaces())},
@@ -63,7 +63,10 @@ func document() string {
 	line("`kubernetes` means plain Kubernetes. Mid-upgrade an operator's own version decides, and on a node what runs on that node.")
 	line("The rows were read for OpenShift and OKD 4.12 to 4.22.")
 	line("")
+	line("*Owner* is who answers for a place; where another writes it, that is said too: in the latter's log is why a place is late.")
+	line("")
 	line("*Lives* says how long a certificate is valid and at what age it is renewed: `30d, renewed at 15d or 80%%` means whichever comes first.")
+	line("These are the numbers without feature gate ShortCertRotation, which makes hours of them and is for tests.")
 	line("What is renewed by nobody has to be watched. What renews itself and is near its end is no alarm; what is past its renewal is.")
 	line("")
 	line("| mark | means |")
@@ -76,10 +79,10 @@ func document() string {
 		line("")
 		line("## %s", s.title)
 		line("")
-		line("| place | what it is | role | written by | lives | holds for | source |")
+		line("| place | what it is | role | owner | lives | holds for | source |")
 		line("|---|---|---|---|---|---|---|")
 		for _, p := range s.places {
-			line("| `%s` | %s | %s | %s | %s | %s | %s |", rowName(p), cell(p.Doc), p.Role, p.Owner, lives(p), p.In, evidence(p.Evidence))
+			line("| `%s` | %s | %s | %s | %s | %s | %s |", rowName(p), cell(p.Doc), p.Role, owner(p), lives(p), p.In, evidence(p.Evidence))
 		}
 	}
 	line("")
@@ -160,6 +163,14 @@ func document() string {
 func cell(s string) string { return strings.NewReplacer("|", "\\|", "<", "&lt;").Replace(s) }
 
 func evidence(e Evidence) string { return cell(fmt.Sprintf("%s: %s", e.Mark, e.Source)) }
+
+// owner says who answers for a place, and who writes it where that is another.
+func owner(p Place) string {
+	if p.Writer == "" {
+		return p.Owner
+	}
+	return p.Owner + ", written by " + p.Writer
+}
 
 func refs(all []Ref) string {
 	var names []string

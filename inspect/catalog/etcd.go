@@ -26,8 +26,17 @@ func etcdClient() []Lifetime {
 	return []Lifetime{
 		{Validity: 10 * year, In: Range{Component: etcd, To: Minor{4, 15}}, Doc: "made once by the installer; nothing renews it",
 			Evidence: Evidence{Verified, "openshift/installer pkg/asset/tls/etcd.go; " + etcdSynced().Source}},
-		rotated(etcdOwner, 3*year, 803*day, since(etcd, Minor{4, 16}), etcdTLS()),
+		rotated(etcdOwner, 3*year, 803*day, between(etcd, Minor{4, 16}, Minor{4, 19}), etcdTLS()),
+		etcdLong(),
 	}
+}
+
+// etcdLong is the lifetime of what etcd's signers sign since 4.20, where the
+// controller passes the signers' own numbers for leafs too.
+func etcdLong() Lifetime {
+	return Lifetime{Validity: 5 * year, Refresh: 1533 * day, Share: 80, By: etcdOwner, In: since(etcd, Minor{4, 20}),
+		Doc:      "the 80 % rule (1460 days) comes before the refresh of 1533 days",
+		Evidence: Evidence{Verified, etcdRepo + "pkg/operator/etcdcertsigner/etcdcertsignercontroller.go @ fed682e9d (2025-05-12), release-4.20 9acf049b2 to 4.22 bba8f344c"}}
 }
 
 func etcdPlaces() []Place {
@@ -46,7 +55,8 @@ func etcdPlaces() []Place {
 	}
 	leafs := []Lifetime{
 		{Validity: 3 * year, Share: 80, By: etcdOwner, In: between(etcd, Minor{4, 12}, Minor{4, 15}), Evidence: src},
-		rotated(etcdOwner, 3*year, 803*day, from416, src),
+		rotated(etcdOwner, 3*year, 803*day, between(etcd, Minor{4, 16}, Minor{4, 19}), src),
+		etcdLong(),
 	}
 	clients := etcdClient()
 	row := func(at Ref, role Role, doc string, lives []Lifetime, in Range, e Evidence) Place {
@@ -70,7 +80,7 @@ func etcdPlaces() []Place {
 		row(secret(etcdOperator, "etcd-client"), Client, "the same, for the operator itself", clients, all, synced),
 		row(secret(etcdTarget, "etcd-metric-client"), Client, "for Prometheus, toward etcd", clients, from416, src),
 		row(secret(userConfig, "etcd-metric-client"), Client, "for Prometheus, toward etcd, as the installer made it", clients, old, synced),
-		row(secret(etcdOperator, "etcd-metric-client"), Client, "for Prometheus, toward etcd, a copy", clients, all, synced),
+		row(secret(etcdOperator, "etcd-metric-client"), Client, "for Prometheus, toward etcd, a copy", clients, since(etcd, Minor{4, 14}), synced),
 
 		ca(bundle(etcdTarget, "etcd-ca-bundle"), "whom to trust as etcd, and whom etcd accepts", all),
 		ca(bundle(userConfig, "etcd-ca-bundle"), "the same; the original up to 4.15, a copy from 4.16 on", all),

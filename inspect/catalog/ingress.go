@@ -27,3 +27,37 @@ func ingressPlaces() []Place {
 			Evidence: Evidence{Verified, ingressRepo + "pkg/operator/controller/names.go @ acca9642a"}},
 	}
 }
+
+func ingressRotations() []Rotation {
+	return []Rotation{{
+		// The bundle is what is served, with its chain: it holds the signer for as
+		// long as an administrator gave no certificate.
+		Signer: secret("openshift-ingress-operator", "router-ca"), Bundle: bundle(managed, "default-ingress-cert"),
+		Targets: []Ref{secret("openshift-ingress", "router-certs-*")}, In: Range{Component: ingress},
+		Evidence: Evidence{Verified, ingressRepo + "pkg/operator/controller/certificate and certificate-publisher @ acca9642a and release-4.12"},
+	}}
+}
+
+// routePlaces are the certificates in Routes. Mostly there are none: a Route
+// without one shows what its IngressController shows.
+func routePlaces() []Place {
+	api, all := Evidence{Field, "openshift/api route/v1/types.go @ 2a3d73913"}, Range{Component: ingress}
+	route := func(namespace, name, field string, role Role, doc string, e Evidence) Place {
+		return Place{Ref: Ref{Kind: Route, Namespace: namespace, Name: name, Key: field}, Role: role, Owner: "user", Doc: doc, In: all, Evidence: e}
+	}
+	registry := Evidence{Verified, "openshift/cluster-image-registry-operator pkg/resource/route.go @ 02bb5c2cd"}
+	custom := Evidence{Derived, "openshift/console-operator pkg/console/controllers/route/controller.go"}
+	copied := func(p Place, writer string) Place {
+		p.Writer = writer
+		return p
+	}
+	return []Place{
+		route("*", "*", "spec.tls.certificate", Serving, "what a router serves for this Route instead of its default certificate", api),
+		route("*", "*", "spec.tls.caCertificate", CABundle, "the chain of a Route's certificate, served with it; nobody is trusted by it", api),
+		route("*", "*", "spec.tls.destinationCACertificate", CABundle, "whom a router trusts as the service behind a Route that re-encrypts; where there is none, the service CA", api),
+		copied(route("openshift-console", "console-custom", "spec.tls.certificate", Serving, "the administrator's certificate for the console's own host name (Ingress spec.componentRoutes), a copy", custom), consoleOwner),
+		copied(route("openshift-console", "downloads-custom", "spec.tls.certificate", Serving, "the administrator's certificate for the own host name of the console's downloads, a copy", custom), consoleOwner),
+		copied(route("openshift-image-registry", "*", "spec.tls.certificate", Serving, "the administrator's certificate for a Route of the image registry (its Config spec.routes), a copy", registry), "image-registry-operator"),
+		copied(route("openshift-image-registry", "*", "spec.tls.caCertificate", CABundle, "the chain of that certificate, served with it", registry), "image-registry-operator"),
+	}
+}

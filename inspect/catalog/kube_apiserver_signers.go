@@ -47,8 +47,13 @@ func kubeAPIServerSignerPlaces() []Place {
 	leaf := func(at Ref, role Role, doc string, lives []Lifetime) Place {
 		return Place{Ref: at, Role: role, Owner: kasOwner, Doc: doc, Lives: lives, In: all, Evidence: src}
 	}
+	// What the installer's first ones were like, in a must-gather of 4.8.
+	first := func(l Lifetime, doc string) []Lifetime {
+		l.Doc = doc
+		return []Lifetime{l}
+	}
 	return []Place{
-		signer("aggregator-client-signer", "signs the certificate with which kube-apiserver presents itself as front proxy to aggregated API servers", month),
+		signer("aggregator-client-signer", "signs the certificate with which kube-apiserver presents itself as front proxy to aggregated API servers", first(month[0], "the installer's first one lives a day")),
 		ca(bundle(managed, "kube-apiserver-aggregator-client-ca"), "aggregated API servers recognise kube-apiserver as front proxy by it"),
 		leaf(secret(kasTarget, "aggregator-client"), Client, "kube-apiserver's front proxy certificate (system:openshift-aggregator)", month),
 
@@ -81,7 +86,7 @@ func kubeAPIServerSignerPlaces() []Place {
 		ca(bundle(kasOperator, "localhost-recovery-serving-ca"), "recovery clients on the same host recognise kube-apiserver by it"),
 		leaf(secret(kasTarget, "localhost-recovery-serving-certkey"), Serving, "served by kube-apiserver for the name localhost-recovery", forever),
 
-		signer("kube-control-plane-signer", "signs client certificates of the control plane's own components", []Lifetime{rotated(kasOwner, 60*day, 30*day, known, src)}),
+		signer("kube-control-plane-signer", "signs client certificates of the control plane's own components", first(rotated(kasOwner, 60*day, 30*day, known, src), "the installer's first one lives a year")),
 		ca(bundle(kasOperator, "kube-control-plane-signer-ca"), "kube-apiserver recognises control plane components by it"),
 		leaf(secret(managed, "kube-controller-manager-client-cert-key"), Client, "kube-controller-manager's client certificate, as published", month),
 		leaf(secret(managed, "kube-scheduler-client-cert-key"), Client, "kube-scheduler's client certificate, as published", month),

@@ -24,7 +24,7 @@ func Lookup(kind, namespace, name, key string, v Versions) (Place, bool) {
 // copy of such a name, by a family's pattern, or else by what it carries. Among
 // rows that fit equally well, one that holds for v comes before one that can't
 // be told; rows that do not hold are passed over. An empty key matches rows of
-// any key.
+// any key, and an asked-for key finds its exact row before one with a pattern.
 func LookupObject(o Object, key string, v Versions) (Place, bool) {
 	ix := indexed()
 	exact := func(name string) []Place { return ix.exact[Ref{Kind: o.Kind, Namespace: o.Namespace, Name: name}] }
@@ -98,25 +98,32 @@ func best(rows []Place, key string, v Versions) (Place, bool) {
 	var found Place
 	rank := 0
 	for _, p := range rows {
-		r := 0
-		switch {
-		case key != "" && p.Key != "" && p.Key != key:
+		r := keyFits(p.Key, key)
+		switch answer := p.In.Holds(v); {
+		case r == 0 || answer == No:
 			continue
-		case p.In.Holds(v) == Yes:
-			r = 4
-		case p.In.Holds(v) == Unknown:
-			r = 2
-		default:
-			continue
-		}
-		if p.Key != "" && p.Key == key {
-			r++
+		case answer == Yes:
+			r += 4
 		}
 		if r > rank {
 			found, rank = p, r
 		}
 	}
 	return found, rank > 0
+}
+
+// keyFits says how well a row's key fits the one that is asked for: not at all
+// (0), because one of them is any (1), by its pattern (2), exactly (3).
+func keyFits(row, key string) int {
+	switch {
+	case row == "" || key == "":
+		return 1
+	case row == key:
+		return 3
+	case glob(row, key, false):
+		return 2
+	}
+	return 0
 }
 
 // index is the places by what finds them.

@@ -21,31 +21,59 @@ func mcoRotation() Evidence {
 func machineConfigPlaces() []Place {
 	synced, rotates := mcoSync(), mcoRotation()
 	all := Range{Component: mco}
-	from419 := since(mco, Minor{4, 19})
+	to418, from419 := Range{Component: mco, To: Minor{4, 18}}, since(mco, Minor{4, 19})
+	command := Evidence{Verified, "openshift/oc pkg/cli/admin/ocpcertificates/regeneratemco @ 6b8e30c5b"}
 	server := []Lifetime{
-		{Validity: 10 * year, In: Range{Component: mco, To: Minor{4, 18}}, Doc: "made by the installer; renewed by `oc adm ocp-certificates regenerate-machine-config-server-serving-cert` only",
+		{Validity: 10 * year, In: to418, Doc: "made by the installer; renewed by `oc adm ocp-certificates regenerate-machine-config-server-serving-cert` only",
 			Evidence: Evidence{Verified, "openshift/installer pkg/asset/tls/mcscertkey.go"}},
 		{Validity: 10 * year, Refresh: 8 * year, Share: 80, By: mcoOwner, In: from419, Evidence: rotates,
 			Doc: "only where the Machine API works; else by hand as before"},
 	}
 	return []Place{
 		{Ref: bundle(mcoTarget, "kubeconfig-data"), Role: CABundle, Owner: mcoOwner, Doc: "the CA that machine-config-daemon writes into the kubelets' kubeconfigs, and that new nodes get", In: since(mco, Minor{4, 16}), Evidence: synced},
-		{Ref: Ref{Kind: Secret, Namespace: mcoTarget, Name: "node-bootstrapper-token", Key: "ca.crt"}, Role: Token, Owner: "kube-controller-manager", Doc: "the token with which new nodes join, and the CA beside it, which new nodes get up to 4.15", In: all,
+		{Ref: Ref{Kind: Secret, Namespace: mcoTarget, Name: "node-bootstrapper-token", Key: "ca.crt"}, Role: Token, Owner: mcoOwner, Writer: "kube-controller-manager", Doc: "the token with which new nodes join, and the CA beside it, which new nodes get up to 4.15", In: all,
 			Evidence: Evidence{Verified, mcoRepo + "manifests/machineconfigserver/node-bootstrapper-token.yaml @ release-4.12 to 4.22"}},
-		{Ref: bundle(userConfig, "initial-kube-apiserver-server-ca"), Role: CABundle, Owner: mcoOwner, Doc: "whom kubelets accept as client while a cluster is being installed; the name is misleading, and it stays as the installer made it", In: all,
+		{Ref: bundle(userConfig, "initial-kube-apiserver-server-ca"), Role: CABundle, Owner: mcoOwner, Writer: "installer", Doc: "whom kubelets accept as client while a cluster is being installed; the name is misleading, and it stays as the installer made it", In: all,
 			Evidence: Evidence{Verified, mcoRepo + "manifests/machineconfigserver/kube-apiserver-serving-ca-configmap.yaml @ release-4.12 to 4.22"}},
 
 		{Ref: Ref{Kind: ConfigMap, Namespace: "kube-system", Name: "root-ca", Key: "ca.crt"}, Role: CABundle, Owner: "installer", Doc: "booting machines recognise the machine config server by it; up to 4.18 the only source, later the fallback", In: all, Evidence: synced},
+		{Ref: secret(mcoTarget, "machine-config-server-ca"), Role: Signer, Owner: mcoOwner, Writer: "oc", Doc: "signs the machine config server's certificate, where somebody ran that command", In: to418, Evidence: command,
+			Lives: []Lifetime{{Validity: 10 * year, In: to418, Doc: "renewed by `oc adm ocp-certificates regenerate-machine-config-server-serving-cert` only", Evidence: command}}},
+		{Ref: bundle(mcoTarget, "machine-config-server-ca"), Role: CABundle, Owner: mcoOwner, Writer: "oc", Doc: "booting machines are to recognise the machine config server by it, where somebody made it anew", In: to418, Evidence: command},
 		{Ref: secret(mcoTarget, "machine-config-server-ca"), Role: Signer, Owner: mcoOwner, Doc: "signs the machine config server's certificate", In: from419, Evidence: rotates, Lives: server[1:]},
 		{Ref: bundle(mcoTarget, "machine-config-server-ca"), Role: CABundle, Owner: mcoOwner, Doc: "booting machines recognise the machine config server by it", In: from419, Evidence: rotates},
 		{Ref: secret(mcoTarget, "machine-config-server-tls"), Role: Serving, Owner: mcoOwner, Doc: "served by the machine config server on port 22623, which booting machines ask for their Ignition", In: all, Evidence: rotates, Lives: server},
-		{Ref: Ref{Kind: Secret, Namespace: "openshift-machine-api", Name: "*-user-data", Key: "userData"}, Role: CABundle, Owner: "installer", Doc: "the Ignition stub of new machines, with the CA of the machine config server", In: all,
-			Evidence: Evidence{Derived, mcoRepo + "pkg/controller/certrotation/certrotation_controller.go @ release-4.19 1a6905d98"}},
-		{Ref: Ref{Kind: Secret, Namespace: "openshift-machine-api", Name: "*-user-data-managed", Key: "userData"}, Role: CABundle, Owner: mcoOwner, Doc: "the Ignition stub of new machines, with the CA of the machine config server, kept up by the operator", In: all,
-			Evidence: Evidence{Derived, mcoRepo + "pkg/controller/certrotation/certrotation_controller.go @ release-4.19 1a6905d98"}},
+		{Ref: secret(mcoTarget, "internal-release-image-tls"), Role: Serving, Owner: mcoOwner, Doc: "served by the registry that a cluster without external registry runs on its masters", Lives: internalReleaseLives(), In: since(mco, Minor{4, 21}), Evidence: internalRelease()},
+		{Ref: userData("*-user-data"), Role: CABundle, Owner: "installer", Doc: "the Ignition stub of new machines, with the CA of the machine config server; `oc adm ocp-certificates update-ignition-ca-bundle-for-machine-config-server` puts a new one there", In: to418,
+			Evidence: Evidence{Verified, command.Source + "; no such secret in " + mcoRepo + "pkg and manifests of release-4.12 to 4.18"}},
+		{Ref: userData("*-user-data"), Role: CABundle, Owner: "installer", Writer: "machine-config-controller for a new CA", Doc: "the Ignition stub of new machines, with the CA of the machine config server; kept up where the Machine API works and the stub names no other CA", In: from419, Evidence: rotates},
+		{Ref: userData("*-user-data-managed"), Role: CABundle, Owner: mcoOwner, Doc: "the Ignition stub of new machines of a pool, with the CA of the machine config server, kept up", In: all,
+			Evidence: Evidence{Verified, mcoRepo + "pkg/operator/sync.go and manifests/userdata_secret.yaml @ release-4.12 to 4.22"}},
 
-		{Ref: Ref{Kind: ConfigMap, Namespace: managed, Name: "image-registry-ca"}, Role: CABundle, Owner: "image-registry-operator", Doc: "whom to trust as registry; the keys are registries, with '..' for ':'", In: all, Evidence: synced},
+		{Ref: Ref{Kind: ConfigMap, Namespace: managed, Name: "image-registry-ca"}, Role: CABundle, Owner: "image-registry-operator", Doc: "whom to trust as registry, for nodes; the keys are registries, with '..' for ':'", In: since("image-registry", Minor{4, 14}),
+			Evidence: Evidence{Verified, "openshift/cluster-image-registry-operator pkg/resource/imageregistryca.go @ 02bb5c2cd, not in release-4.13"}},
 		{Ref: Ref{Kind: ConfigMap, Namespace: managed, Name: "merged-trusted-image-registry-ca"}, Role: CABundle, Owner: mcoOwner, Doc: "the same and the administrator's additional registries, for nodes' /etc/docker/certs.d", In: since(mco, Minor{4, 14}), Evidence: synced},
+	}
+}
+
+// userData is the place of an Ignition stub: what a new machine starts from.
+func userData(name string) Ref {
+	return Ref{Kind: Secret, Namespace: "openshift-machine-api", Name: name, Key: "userData"}
+}
+
+// internalRelease is where the registry of clusters that install without one
+// was read.
+func internalRelease() Evidence {
+	return Evidence{Verified, mcoRepo + "pkg/controller/internalreleaseimage @ release-4.21 db84d8368 and release-4.22 9027c94cd (feature NoRegistryClusterInstall)"}
+}
+
+// internalReleaseLives is the lifetime of what that registry serves.
+func internalReleaseLives() []Lifetime {
+	return []Lifetime{
+		{In: between(mco, Minor{4, 21}, Minor{4, 21}), Doc: "made once, at the installation; nothing renews it",
+			Evidence: Evidence{Derived, mcoRepo + "pkg/controller/certrotation/certrotation_controller.go @ release-4.21 db84d8368, which does not speak of it"}},
+		{Validity: 10 * year, In: since(mco, Minor{4, 22}), Doc: "made anew when its CA or its names change; nothing renews it for its age",
+			Evidence: Evidence{Verified, mcoRepo + "pkg/controller/certrotation/certrotation_controller.go @ release-4.22 9027c94cd"}},
 	}
 }
 
@@ -57,14 +85,30 @@ func machineConfigRotations() []Rotation {
 }
 
 func machineConfigAggregates() []Aggregate {
-	server := bundle(managed, "kube-apiserver-server-ca")
-	writer := Evidence{Verified, mcoRepo + "pkg/daemon/certificate_writer.go @ release-4.13 a57ca2912 and later"}
-	return []Aggregate{
-		{Target: bundle(mcoTarget, "kubeconfig-data"), Parts: []Ref{server}, Relation: Copy, In: since(mco, Minor{4, 16}), Evidence: mcoSync()},
-		{Target: file("/etc/kubernetes/kubeconfig"), Parts: []Ref{bundle(mcoTarget, "kubeconfig-data")}, Relation: Union, In: since(mco, Minor{4, 16}),
-			Evidence: Evidence{Verified, mcoRepo + "pkg/daemon/certificate_writer.go @ release-4.16 7327bb235"}},
-		{Target: file("/etc/kubernetes/kubelet-ca.crt"), Parts: []Ref{bundle(kasOperator, "kube-apiserver-to-kubelet-client-ca")}, Relation: Union, In: Range{Component: mco, To: Minor{4, 12}},
-			Evidence: Evidence{Verified, mcoRepo + "pkg/operator/sync.go and templates/common/_base/files/kubelet-ca.yaml @ release-4.12 1d4cfffaa"}},
-		{Target: file("/etc/kubernetes/kubelet-ca.crt"), Parts: []Ref{bundle(managed, "kube-apiserver-client-ca")}, Relation: Copy, In: since(mco, Minor{4, 13}), Evidence: writer},
+	synced := mcoSync()
+	copied := func(target, source Ref, in Range, e Evidence) Aggregate {
+		return Aggregate{Target: target, Parts: []Ref{source}, Relation: Copy, In: in, Evidence: e}
 	}
+	root, server := Ref{Kind: ConfigMap, Namespace: "kube-system", Name: "root-ca", Key: "ca.crt"}, bundle(mcoTarget, "machine-config-server-ca")
+	to418, from419 := Range{Component: mco, To: Minor{4, 18}}, since(mco, Minor{4, 19})
+	rows := []Aggregate{
+		copied(bundle(mcoTarget, "kubeconfig-data"), bundle(managed, "kube-apiserver-server-ca"), since(mco, Minor{4, 16}), synced),
+		// There are also the certificates of initial-kube-apiserver-server-ca, except
+		// signers of this kind, of which this bundle has the ones that count: after
+		// removal of old trust the former still has what the latter has lost.
+		{Target: controllerConfig("spec.kubeAPIServerServingCAData"), Parts: []Ref{bundle(kasOperator, "kube-apiserver-to-kubelet-client-ca")}, Relation: Union, In: Range{Component: mco, To: Minor{4, 12}}, Evidence: synced},
+		copied(controllerConfig("spec.kubeAPIServerServingCAData"), bundle(managed, "kube-apiserver-client-ca"), since(mco, Minor{4, 13}), synced),
+		copied(controllerConfig("spec.rootCAData"), root, to418, synced),
+		// Where there is no machine-config-server-ca, root-ca takes its place.
+		copied(controllerConfig("spec.rootCAData"), server, from419, synced),
+		copied(controllerConfig("spec.cloudProviderCAData"), Ref{Kind: ConfigMap, Namespace: managed, Name: "kube-cloud-config", Key: "ca-bundle.pem"}, Range{Component: mco}, synced),
+		{Target: controllerConfig("spec.additionalTrustBundle"), Parts: []Ref{bundle(userConfig, "user-ca-bundle")}, Relation: Union, In: Range{Component: mco}, Evidence: synced},
+	}
+	for _, pool := range []string{"master", "worker"} {
+		rows = append(rows,
+			copied(userData(pool+"-user-data-managed"), root, to418, synced),
+			copied(userData(pool+"-user-data-managed"), server, from419, synced),
+			copied(userData(pool+"-user-data"), server, from419, mcoRotation()))
+	}
+	return rows
 }

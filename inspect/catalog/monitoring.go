@@ -22,6 +22,16 @@ func monitoringPlaces() []Place {
 	}
 	grpc := []Lifetime{{Validity: 2 * year, Share: 80, By: monitoringOwner, In: since(monitoring, Minor{4, 12}), Evidence: tls,
 		Doc: "CA, server and client certificate are made anew together"}}
+	hashed := func(component, key, doc string, in Range) Place {
+		return Place{Ref: Ref{Kind: Secret, Namespace: monitoringTarget, Name: component + "-*", Key: key}, Role: CABundle, Owner: monitoringOwner,
+			Doc: doc + ", a copy under a new name for every new content", In: in, Evidence: Evidence{Verified, monitoringRepo + "pkg/manifests/manifests.go @ release-4.12 to 4.22"}}
+	}
+	const clients, proxies = "the resource metrics API recognises its clients by it", "the resource metrics API recognises the front proxy by it"
+	adapter, server := Range{Component: monitoring, To: Minor{4, 16}}, since(monitoring, Minor{4, 16})
+	toEtcd := func(key string, role Role, doc string, lives []Lifetime) Place {
+		return Place{Ref: Ref{Kind: Secret, Namespace: monitoringTarget, Name: "kube-etcd-client-certs", Key: key}, Role: role, Owner: monitoringOwner, Doc: doc, Lives: lives, In: Range{Component: monitoring, To: Minor{4, 13}},
+			Evidence: Evidence{Verified, monitoringRepo + "pkg/manifests/manifests.go @ release-4.12 and 4.13; deleted by pkg/tasks/controlplane.go @ release-4.14"}}
+	}
 	return []Place{
 		asked("metrics-client-certs", "with which Prometheus scrapes the cluster's components", all),
 		asked("federate-client-certs", "with which the telemeter client asks Prometheus", since(monitoring, Minor{4, 14})),
@@ -32,6 +42,14 @@ func monitoringPlaces() []Place {
 			Evidence: Evidence{Verified, monitoringRepo + "pkg/tasks/prometheus.go @ f581865b4"}},
 		{Ref: Ref{Kind: ConfigMap, Namespace: monitoringTarget, Name: "serving-certs-ca-bundle", Key: "service-ca.crt"}, Role: CABundle, Owner: serviceCAOwner, Doc: "Prometheus recognises Services by it", In: all, Evidence: assets},
 		{Ref: Ref{Kind: ConfigMap, Namespace: userMonitoring, Name: "serving-certs-ca-bundle", Key: "service-ca.crt"}, Role: CABundle, Owner: serviceCAOwner, Doc: "user workload monitoring's Prometheus recognises Services by it", In: all, Evidence: assets},
+		hashed("prometheus-adapter", "client-ca-file", clients, adapter),
+		hashed("prometheus-adapter", "requestheader-client-ca-file", proxies, adapter),
+		hashed("metrics-server", "client-ca-file", clients, server),
+		hashed("metrics-server", "requestheader-client-ca-file", proxies, server),
+		toEtcd("etcd-client.crt", Client, "for Prometheus, toward etcd, a copy of openshift-config/etcd-metric-client", etcdClient()[:1]),
+		toEtcd("etcd-client-ca.crt", CABundle, "for Prometheus, to recognise etcd's metrics, a copy of openshift-config/etcd-metric-serving-ca", nil),
+		{Ref: bundle(monitoringTarget, "*-trusted-ca-bundle-*"), Role: CABundle, Owner: monitoringOwner, Doc: "the cluster's trusted CAs for one component, a copy under a new name for every new content", In: all,
+			Evidence: Evidence{Verified, monitoringRepo + "pkg/manifests/manifests.go @ release-4.12 to 4.22"}},
 		{Ref: Ref{Kind: Secret, Namespace: monitoringTarget, Name: "grpc-tls"}, Role: Peer, Owner: monitoringOwner, Doc: "CA, server and client certificate for gRPC between Prometheus' sidecars and Thanos", Lives: grpc, In: all, Evidence: tls},
 		{Ref: Ref{Kind: Secret, Namespace: monitoringTarget, Name: "*-grpc-tls-*"}, Role: Peer, Owner: monitoringOwner, Doc: "one component's part of grpc-tls; a new name for every new content", Lives: grpc, In: all, Evidence: tls},
 		{Ref: Ref{Kind: Secret, Namespace: userMonitoring, Name: "*-grpc-tls-*"}, Role: Peer, Owner: monitoringOwner, Doc: "one component's part of grpc-tls; a new name for every new content", Lives: grpc, In: all, Evidence: tls},

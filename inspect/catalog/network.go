@@ -29,6 +29,15 @@ func networkPlaces() []Place {
 			{Ref: secret(namespace, name+"-cert"), Role: Peer, Owner: networkOwner, Doc: "shown by " + doc, Lives: leaf, In: in, Evidence: src},
 		}
 	}
+	trusted := func(namespace, name string) Place {
+		return Place{Ref: bundle(namespace, name), Role: CABundle, Owner: networkOwner, Doc: "the cluster's trusted CAs: by its name, what a component asks for by label", In: Range{Component: network},
+			Evidence: Evidence{Verified, "openshift/origin tls/ownership/ownership.md @ 01860260f and tls/testcase/testcase.md @ 196a8c50b"}}
+	}
+	// What is in openshift-config nobody puts there but the administrator.
+	mine := func(name string) Place {
+		return Place{Ref: bundle(userConfig, name), Role: CABundle, Owner: "user", Doc: "by its name, CAs of an administrator (such as Proxy spec.trustedCA)", In: Range{Component: network},
+			Evidence: Evidence{Derived, networkRepo + "pkg/controller/proxyconfig/controller.go @ 2a6a57fef"}}
+	}
 	places := pki(ovnTarget, "ovn", "OVN's databases and their clients", Range{Component: network})
 	places = append(places, pki(ovnTarget, "signer", "OVN's certificate requests (IPsec)", Range{Component: network})...)
 	places = append(places, pki(nodeIdentity, "network-node-identity", "network-node-identity's webhook", since(network, Minor{4, 14}))...)
@@ -36,8 +45,11 @@ func networkPlaces() []Place {
 		Place{Ref: bundle(managed, "trusted-ca-bundle"), Role: CABundle, Owner: networkOwner, Doc: "the system's trusted CAs and the administrator's (Proxy spec.trustedCA): what the cluster's components trust outside the cluster", In: Range{Component: network},
 			Evidence: Evidence{Verified, networkRepo + "pkg/controller/proxyconfig/controller.go and pkg/names/names.go @ 2a6a57fef"}},
 		Place{Ref: Ref{Kind: ConfigMap, Key: "ca-bundle.crt"}, Carries: Carries{Label: LabelInjectTrustedCA}, Role: CABundle, Owner: networkOwner, Doc: "the cluster's trusted CAs, put in because the label asks for it", In: Range{Component: network}, Evidence: injects},
-		Place{Ref: bundle("openshift-*", "*trusted-ca-bundle"), Role: CABundle, Owner: networkOwner, Doc: "the cluster's trusted CAs: by its name, what a component asks for by label", In: Range{Component: network},
-			Evidence: Evidence{Verified, "openshift/origin tls/ownership/ownership.md @ 01860260f"}},
+		trusted("openshift-*", "*trusted-ca-bundle"),
+		trusted("openshift-*", "*trusted-ca"),
+		trusted("openshift-controller-manager", "openshift-global-ca"),
+		mine("*trusted-ca-bundle"),
+		mine("*trusted-ca"),
 	)
 }
 

@@ -1,5 +1,7 @@
 package catalog
 
+import "strings"
+
 // Files on nodes. Their ranges are tested against the version of what writes
 // them on that very node: its machine-config-daemon for rows of
 // machine-config, whatever the cluster's other nodes run.
@@ -19,28 +21,47 @@ func nodeKubeletPlaces() []Place {
 	place := func(path string, role Role, owner, doc string, in Range, e Evidence) Place {
 		return Place{Ref: file(path), Role: role, Owner: owner, Doc: doc, In: in, Evidence: e}
 	}
-	leaf := func(at Ref, signer string, role Role, doc string, e Evidence) Place {
-		return Place{Ref: at, Carries: Carries{Signer: signer}, Role: role, Owner: "kubelet", Doc: doc, Lives: lives, Evidence: e}
+	const daemon = "machine-config-daemon"
+	brought := func(path, doc string, in Range, e Evidence) Place {
+		return Place{Ref: file(path), Role: CABundle, Owner: mcoOwner, Writer: daemon, Doc: doc, In: in, Evidence: e}
 	}
-	status := Ref{Kind: Request, Key: "status.certificate"}
+	own := func(path string, role Role, doc string) Place {
+		return Place{Ref: file(path), Role: role, Owner: "kubelet", Doc: doc, Lives: lives, Evidence: manager}
+	}
+	issued := func(signer string, role Role, doc string) Place {
+		return Place{Ref: Ref{Kind: Request, Key: "status.certificate"}, Carries: Carries{Signer: signer}, Role: role, Owner: "kubelet", Writer: "kube-controller-manager", Doc: doc, Lives: lives, Evidence: manager}
+	}
+	to415, from416 := Range{Component: mco, To: Minor{4, 15}}, since(mco, Minor{4, 16})
+	served := mcoRepo + "pkg/server/cluster_server.go @ release-4.12 to 4.22"
 	return []Place{
-		place("/etc/kubernetes/kubeconfig", Kubeconfig, mcoOwner, "the kubelet's bootstrap kubeconfig: how it asks for a client certificate, and the CA of api-int; the CA is as old as the node up to 4.15, and kept up from 4.16 on", all,
-			Evidence{Verified, mcoRepo + "pkg/server/cluster_server.go @ release-4.12 to 4.22; pkg/daemon/certificate_writer.go @ release-4.16 7327bb235"}),
-		place("/var/lib/kubelet/kubeconfig", Kubeconfig, "kubelet", "the kubelet's kubeconfig: made from the bootstrap kubeconfig, with its CA, whenever there is no valid client certificate; read at the kubelet's start only", all, bootstrap),
-		place("/etc/kubernetes/kubelet-ca.crt", CABundle, mcoOwner, "by which the kubelet recognises its clients (not the API server it calls); part of a rendered MachineConfig, and held up by a paused pool", Range{Component: mco, To: Minor{4, 12}}, template),
-		place("/etc/kubernetes/kubelet-ca.crt", CABundle, mcoOwner, "by which the kubelet recognises its clients (not the API server it calls); written by machine-config-daemon, reloaded by the kubelet", since(mco, Minor{4, 13}), writer),
-		place("/etc/kubernetes/ca.crt", CABundle, mcoOwner, "the CA of the machine config server", Range{Component: mco, To: Minor{4, 17}}, template),
-		place("/etc/kubernetes/ca.crt", CABundle, mcoOwner, "the CA of the machine config server, left over: no longer written", since(mco, Minor{4, 18}), template),
-		leaf(file("/var/lib/kubelet/pki/kubelet-client-*.pem"), "", Client, "the kubelet's client certificate; kubelet-client-current.pem points to the one in use", manager),
-		leaf(file("/var/lib/kubelet/pki/kubelet-server-*.pem"), "", Serving, "served by the kubelet on port 10250; kubelet-server-current.pem points to the one in use", manager),
+		{Ref: file("/etc/kubernetes/kubeconfig"), Role: Kubeconfig, Owner: mcoOwner, Writer: "Ignition, once", In: to415, Evidence: Evidence{Verified, served},
+			Doc: "the kubelet's bootstrap kubeconfig: how it asks for a client certificate, and the CA of api-int, which is as old as the node"},
+		{Ref: file("/etc/kubernetes/kubeconfig"), Role: Kubeconfig, Owner: mcoOwner, Writer: daemon, In: from416, Evidence: Evidence{Verified, served + "; pkg/daemon/certificate_writer.go @ release-4.16 7327bb235 to 4.22"},
+			Doc: "the kubelet's bootstrap kubeconfig: how it asks for a client certificate, and the CA of api-int, which is kept up"},
+		{Ref: file("/var/lib/kubelet/kubeconfig"), Role: Kubeconfig, Owner: "kubelet", In: to415, Evidence: bootstrap,
+			Doc: "the kubelet's kubeconfig: made from the bootstrap kubeconfig, with its CA, whenever there is no valid client certificate; read at the kubelet's start only"},
+		{Ref: file("/var/lib/kubelet/kubeconfig"), Role: Kubeconfig, Owner: "kubelet", Writer: "the kubelet, and " + daemon + " for a new CA", In: from416,
+			Evidence: Evidence{Verified, bootstrap.Source + "; " + mcoRepo + "pkg/daemon/certificate_writer.go @ release-4.16 7327bb235 to 4.22"},
+			Doc:      "the kubelet's kubeconfig: made from the bootstrap kubeconfig, with its CA, whenever there is no valid client certificate; read at the kubelet's start only"},
+		brought("/etc/kubernetes/kubelet-ca.crt", "by which the kubelet recognises its clients (not the API server it calls); part of a rendered MachineConfig, and held up by a paused pool", Range{Component: mco, To: Minor{4, 12}}, template),
+		brought("/etc/kubernetes/kubelet-ca.crt", "by which the kubelet recognises its clients (not the API server it calls); from the ControllerConfig, reloaded by the kubelet", since(mco, Minor{4, 13}), writer),
+		brought("/etc/kubernetes/ca.crt", "the CA of the machine config server", Range{Component: mco, To: Minor{4, 17}}, template),
+		{Ref: file("/etc/kubernetes/ca.crt"), Role: CABundle, Owner: mcoOwner, Writer: "nobody", Doc: "the CA of the machine config server, left over: no longer written", In: since(mco, Minor{4, 18}), Evidence: template},
+		own("/var/lib/kubelet/pki/kubelet-client-*.pem", Client, "the kubelet's client certificate; kubelet-client-current.pem points to the one in use"),
+		own("/var/lib/kubelet/pki/kubelet-server-*.pem", Serving, "served by the kubelet on port 10250; kubelet-server-current.pem points to the one in use"),
 		place("/var/lib/kubelet/pki/kubelet.crt", Serving, "kubelet", "self-signed, served by a kubelet that asks for no serving certificate; renewed by nobody", Range{Component: Kubernetes},
 			Evidence{Field, "kubernetes/kubernetes cmd/kubelet/app/server.go"}),
-		leaf(status, "kubernetes.io/kube-apiserver-client-kubelet", Client, "a kubelet's client certificate, as issued", manager),
-		leaf(status, "kubernetes.io/kubelet-serving", Serving, "a kubelet's serving certificate, as issued", manager),
-		place("/etc/pki/ca-trust/source/anchors/openshift-config-user-ca-bundle.crt", CABundle, mcoOwner, "the administrator's additional trusted CAs, on the node; CRI-O restarts for a new one", all,
+		issued("kubernetes.io/kube-apiserver-client-kubelet", Client, "a kubelet's client certificate, as issued"),
+		issued("kubernetes.io/kubelet-serving", Serving, "a kubelet's serving certificate, as issued"),
+		brought("/etc/pki/ca-trust/source/anchors/openshift-config-user-ca-bundle.crt", "the administrator's additional trusted CAs, on the node; part of a rendered MachineConfig; from 4.14 on CRI-O restarts for a new one, before that the node reboots", all,
 			Evidence{Verified, mcoRepo + "pkg/daemon/update.go @ release-4.16 7327bb235"}),
-		place("/etc/docker/certs.d/*/ca.crt", CABundle, mcoOwner, "whom to trust as that registry", since(mco, Minor{4, 14}), writer),
-		place("/etc/kubernetes/static-pod-resources/configmaps/cloud-config/ca-bundle.pem", CABundle, mcoOwner, "whom to trust as cloud API", since(mco, Minor{4, 14}), writer),
+		{Ref: file("/etc/docker/certs.d/*/ca.crt"), Role: CABundle, Owner: "image-registry-operator", Writer: "its DaemonSet node-ca", Doc: "whom to trust as that registry", In: Range{Component: mco, To: Minor{4, 13}},
+			Evidence: Evidence{Verified, "openshift/cluster-image-registry-operator bindata/nodecadaemon.yaml @ release-4.12 and release-4.13"}},
+		brought("/etc/docker/certs.d/*/ca.crt", "whom to trust as that registry", since(mco, Minor{4, 14}), writer),
+		brought("/etc/kubernetes/static-pod-resources/configmaps/cloud-config/ca-bundle.pem", "whom to trust as cloud API; part of a rendered MachineConfig", Range{Component: mco, To: Minor{4, 13}}, template),
+		brought("/etc/kubernetes/static-pod-resources/configmaps/cloud-config/ca-bundle.pem", "whom to trust as cloud API", since(mco, Minor{4, 14}), writer),
+		brought("/etc/pki/ca-trust/source/anchors/iri-root-ca.crt", "the CA of the registry that a cluster without external registry runs on its masters: the machine config server's", since(mco, Minor{4, 21}), internalRelease()),
+		{Ref: file("/etc/iri-registry/certs/tls.crt"), Role: Serving, Owner: mcoOwner, Writer: daemon, Doc: "served by the registry that a cluster without external registry runs on its masters", Lives: internalReleaseLives(), In: since(mco, Minor{4, 21}), Evidence: internalRelease()},
 		place("/etc/pki/tls/certs/ca-bundle.crt", CABundle, "RHCOS", "the system's trusted CAs and the administrator's", all,
 			Evidence{Verified, "openshift/origin tls/ownership/ownership.md @ 01860260f"}),
 		place("/etc/pki/tls/cert.pem", CABundle, "RHCOS", "the system's trusted CAs and the administrator's", all,
@@ -57,10 +78,10 @@ func nodeNetworkPlaces() []Place {
 			Doc: "between 70 and 90 % of its validity, by chance"}}
 	}
 	return []Place{
-		{Ref: file("/etc/cni/multus/certs/multus-client-*.pem"), Role: Client, Owner: networkOwner, Doc: "multus' own client certificate, asked for with the kubelet's kubeconfig", Lives: perNode("multus", multus), In: from414, Evidence: multus},
-		{Ref: file("/var/lib/ovn-ic/etc/ovnkube-node-certs/ovnkube-client-*.pem"), Role: Client, Owner: networkOwner, Doc: "ovnkube-node's own client certificate, asked for with the kubelet's kubeconfig", Lives: perNode("ovnkube-node", ovn), In: from414, Evidence: ovn},
-		{Ref: file("/etc/kubernetes/cni/net.d/whereabouts.d/whereabouts.kubeconfig"), Role: Kubeconfig, Owner: networkOwner, Doc: "whereabouts' kubeconfig, written by its pod from the CA that pods trust", In: Range{Component: network}, Evidence: multus},
-		{Ref: file("/etc/kubernetes/cni/net.d/multus.d/multus.kubeconfig"), Role: Kubeconfig, Owner: networkOwner, Doc: "multus' kubeconfig, written by its pod from the CA that pods trust, and again when that changes", In: Range{Component: network, To: Minor{4, 13}},
+		{Ref: file("/etc/cni/multus/certs/multus-client-*.pem"), Role: Client, Owner: networkOwner, Doc: "multus' own client certificate, asked for with the kubelet's kubeconfig", Writer: "multus", Lives: perNode("multus", multus), In: from414, Evidence: multus},
+		{Ref: file("/var/lib/ovn-ic/etc/ovnkube-node-certs/ovnkube-client-*.pem"), Role: Client, Owner: networkOwner, Doc: "ovnkube-node's own client certificate, asked for with the kubelet's kubeconfig", Writer: "ovnkube-node", Lives: perNode("ovnkube-node", ovn), In: from414, Evidence: ovn},
+		{Ref: file("/etc/kubernetes/cni/net.d/whereabouts.d/whereabouts.kubeconfig"), Role: Kubeconfig, Owner: networkOwner, Writer: "multus-additional-cni-plugins", Doc: "whereabouts' kubeconfig, made from the CA that pods trust", In: Range{Component: network}, Evidence: multus},
+		{Ref: file("/etc/kubernetes/cni/net.d/multus.d/multus.kubeconfig"), Role: Kubeconfig, Owner: networkOwner, Writer: "multus", Doc: "multus' kubeconfig, made from the CA that pods trust, and again when that changes", In: Range{Component: network, To: Minor{4, 13}},
 			Evidence: Evidence{Verified, networkRepo + "bindata/network/multus @ release-4.12 28db40f16"}},
 	}
 }
@@ -70,10 +91,14 @@ func nodeStaticPodPlaces() []Place {
 	const dir = "/etc/kubernetes/static-pod-resources/"
 	const hot, cold = "; synced without a new revision", "; of one revision"
 	place := func(path string, role Role, component, owner, doc string) Place {
-		return Place{Ref: file(dir + path), Role: role, Owner: owner, Doc: doc, In: Range{Component: component}, Evidence: synced}
+		by := "the cert-syncer container of its static pod"
+		if strings.HasSuffix(doc, cold) {
+			by = "the installer pod of its revision"
+		}
+		return Place{Ref: file(dir + path), Role: role, Owner: owner, Writer: by, Doc: doc, In: Range{Component: component}, Evidence: synced}
 	}
 	return []Place{
-		{Ref: file(dir + "kube-apiserver-certs/secrets/node-kubeconfigs/*.kubeconfig"), Role: Kubeconfig, Owner: kasOwner, Doc: "the emergency administrator's kubeconfigs: localhost-recovery is the last way in", In: Range{Component: kas},
+		{Ref: file(dir + "kube-apiserver-certs/secrets/node-kubeconfigs/*.kubeconfig"), Role: Kubeconfig, Owner: kasOwner, Writer: "the cert-syncer container of its static pod", Doc: "the emergency administrator's kubeconfigs: localhost-recovery is the last way in", In: Range{Component: kas},
 			Evidence: Evidence{Verified, "openshift/cluster-kube-apiserver-operator bindata/assets/kube-apiserver/node-kubeconfigs.yaml @ c813e820b"}},
 		place("kube-apiserver-certs/secrets/*-certkey/tls.crt", Serving, kas, kasOwner, "what kube-apiserver serves: the Secret of the same name"+hot),
 		place("kube-apiserver-certs/secrets/user-serving-cert*/tls.crt", Serving, kas, "user", "what kube-apiserver serves for an administrator's names: the Secret of the same name"+hot),

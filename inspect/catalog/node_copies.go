@@ -20,7 +20,8 @@ type NodeCopy struct {
 	Evidence
 }
 
-// NodeCopies returns every row about files that are copies of objects.
+// NodeCopies returns every row about files that are copies of objects. What a file
+// must hold of an object stands here alone: the targets of Aggregates are objects.
 func NodeCopies() []NodeCopy {
 	const dir = "/etc/kubernetes/static-pod-resources/"
 	registry := Evidence{Verified, "openshift/origin tls/raw-data @ 01860260f; machine-config-operator pkg/operator/sync.go"}
@@ -37,8 +38,13 @@ func NodeCopies() []NodeCopy {
 			NodeCopy{File: file, Of: APIServerCA(), Embedded: true, By: "nobody: the node keeps the CA with which it was made", In: Range{Component: mco, To: Minor{4, 15}}, Evidence: kubeconfigs},
 			NodeCopy{File: file, Of: APIServerCA(), Embedded: true, By: "machine-config-daemon", In: since(mco, Minor{4, 16}), Evidence: kubeconfigs})
 	}
-	rows = append(rows, NodeCopy{File: dir + "etcd-certs/secrets/etcd-all-certs/*.crt", Of: Ref{Kind: Secret, Namespace: "openshift-etcd", Name: "etcd-all-certs"},
-		By: "the cert-syncer container of its static pod", In: Range{Component: etcd}, Evidence: synced})
+	rows = append(rows,
+		NodeCopy{File: dir + "configmaps/cloud-config/ca-bundle.pem", Of: Ref{Kind: ConfigMap, Namespace: managed, Name: "kube-cloud-config", Key: "ca-bundle.pem"},
+			By: "machine-config-daemon", In: since(mco, Minor{4, 14}), Evidence: Evidence{Verified, mcoRepo + "pkg/operator/sync.go and pkg/daemon/certificate_writer.go @ release-4.14 00b2e0b1c to 4.22"}},
+		NodeCopy{File: dir + "etcd-certs/secrets/etcd-all-certs/*.crt", Of: Ref{Kind: Secret, Namespace: "openshift-etcd", Name: "etcd-all-certs"},
+			By: "the cert-syncer container of its static pod", In: Range{Component: etcd}, Evidence: synced},
+		NodeCopy{File: dir + "etcd-certs/configmaps/etcd-all-bundles/*.crt", Of: Ref{Kind: ConfigMap, Namespace: "openshift-etcd", Name: "etcd-all-bundles"},
+			By: "the cert-syncer container of its static pod", In: since(etcd, Minor{4, 17}), Evidence: Evidence{Verified, etcdRepo + "bindata/etcd/pod.yaml @ release-4.17 bfffdcbac; openshift/origin tls/testcase/testcase.md @ 196a8c50b"}})
 	for _, p := range []struct{ folder, component, namespace string }{
 		{"kube-apiserver-certs", kas, "openshift-kube-apiserver"},
 		{"kube-controller-manager-certs", kcm, "openshift-kube-controller-manager"},

@@ -4,19 +4,23 @@ import "time"
 
 // The kinds that rows speak of.
 const (
-	Secret    = "Secret"
-	ConfigMap = "ConfigMap"
-	Request   = "CertificateSigningRequest" // Ref.Key is the field
-	File      = "File"                      // on a node; Ref.Name is its path
+	Secret           = "Secret"
+	ConfigMap        = "ConfigMap"
+	Request          = "CertificateSigningRequest"
+	ControllerConfig = "ControllerConfig" // of machine-config-operator
+	MachineConfig    = "MachineConfig"
+	Route            = "Route"
+	File             = "File" // on a node; Ref.Name is its path
 )
 
-// Ref names a place, or a family of them: a '*' in Namespace or Name stands
+// Ref names a place, or a family of them: a '*' in Namespace, Name or Key stands
 // for any run of characters (in a file's path: any without '/').
 type Ref struct {
 	Kind      string
 	Namespace string
 	Name      string
-	// Key of the Secret or ConfigMap; empty: all keys that hold certificates.
+	// Key of the Secret or ConfigMap, and the field of another kind; empty: all
+	// that hold certificates.
 	Key string
 }
 
@@ -24,8 +28,11 @@ type Ref struct {
 // "File:/etc/kubernetes/kubeconfig".
 func (r Ref) String() string {
 	s := r.Kind + "/" + r.Namespace + "/" + r.Name
-	if r.Kind == File {
+	switch {
+	case r.Kind == File:
 		s = File + ":" + r.Name
+	case r.Namespace == "":
+		s = r.Kind + "/" + r.Name
 	}
 	if r.Key != "" {
 		s += "[" + r.Key + "]"
@@ -69,8 +76,11 @@ type Place struct {
 	Ref
 	Role Role
 	// Owner is the component that answers for it, for people, such as
-	// "kube-apiserver-operator"; "user" where an administrator writes it.
+	// "kube-apiserver-operator"; "user" where an administrator chooses it.
 	Owner string
+	// Writer is who writes it, where that is somebody else than the Owner: whose
+	// log to read when it is late.
+	Writer string
 	// Doc says in one sentence what it is for.
 	Doc string
 	// Carries, where set, takes the place of the name: the row is for any
