@@ -114,7 +114,7 @@ Only the public half of the key is looked at, and only its sha256 kept.`,
 		{
 			ID:    "key-in-place",
 			Title: "private keys are only where they belong",
-			Doc:   `A private key in a ConfigMap, in a CA bundle or in a webhook's caBundle is readable by far more people than a Secret. Treat it as compromised: remove it there, and replace the certificate with one of a new key.`,
+			Doc:   `A private key in a ConfigMap, in a CA bundle, in a MachineConfig or in a webhook's caBundle is readable by far more people than a Secret. Treat it as compromised: remove it there, and replace the certificate with one of a new key. The key of a Route's own certificate belongs where it is.`,
 			Run:   keyInPlace,
 		},
 		{
@@ -154,6 +154,20 @@ In the first hour after a rotation this is normal (info). When it stays, the ope
 			Title: "the CA copies in every namespace are the same",
 			Doc:   `kube-root-ca.crt and openshift-service-ca.crt are published into every namespace. A copy that differs makes pods of that namespace refuse the API server or services. The publisher overwrites changes at once, so a differing copy means that the publisher does not run or was refused.`,
 			Run:   copiesAgree,
+		},
+		{
+			ID:    "reference-resolves",
+			Title: "the certificates that the cluster's configuration names are there",
+			Doc: `Proxy (trustedCA), APIServer (namedCertificates, clientCA), Image (additionalTrustedCA) and IngressController (defaultCertificate, clientTLS) name Secrets in openshift-config or openshift-ingress and ConfigMaps in openshift-config. One that is not there, or holds no certificate under the key that is read, has no effect: a server goes on with what it has or does not start (critical), and whom to trust stays as it was (warning).
+Make the object, or correct the name. Where it may not be read, or a must-gather does not hold that namespace, nothing is said.`,
+			Run: referenceResolves,
+		},
+		{
+			ID:    "mco-reports-agree",
+			Title: "the machine-config-controller reports the certificates that it delivers",
+			Doc: `From 4.14, a ControllerConfig's status.controllerCertificates and a MachineConfigPool's status.certExpirys list what the ControllerConfig's own data holds. Compares both with that data, by the times of validity (by the subject where no times are given).
+What is not listed, or listed and not there any more, means that the machine-config-controller is behind or does not run, and then nodes do not get new CAs either: kubectl -n openshift-machine-config-operator logs deploy/machine-config-controller. In the first hour of a new certificate this is normal (info). A pool follows later than the ControllerConfig; what it lists too much is info.`,
+			Run: reportsAgree,
 		},
 		{
 			ID:    "csr-answered",
