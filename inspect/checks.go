@@ -165,7 +165,7 @@ Make the object, or correct the name. Where it may not be read, or a must-gather
 		{
 			ID:    "mco-reports-agree",
 			Title: "the machine-config-controller reports the certificates that it delivers",
-			Doc: `From 4.14, a ControllerConfig's status.controllerCertificates and a MachineConfigPool's status.certExpirys list what the ControllerConfig's own data holds. Compares both with that data, by the times of validity (by the subject where no times are given).
+			Doc: `From 4.14, a ControllerConfig's status.controllerCertificates and a MachineConfigPool's status.certExpirys list what the ControllerConfig's own data holds. Compares both with that data, by common name and times of validity.
 What is not listed, or listed and not there any more, means that the machine-config-controller is behind or does not run, and then nodes do not get new CAs either: kubectl -n openshift-machine-config-operator logs deploy/machine-config-controller. In the first hour of a new certificate this is normal (info). A pool follows later than the ControllerConfig; what it lists too much is info.`,
 			Run: reportsAgree,
 		},

@@ -158,11 +158,10 @@ func disagreement(f *Facts, at pki.Location, bundle string, reports []Reported, 
 	return finding, true
 }
 
-// of reports whether a report speaks of a certificate: by its times, to the
-// second, and where it says none (in 4.14), by its subject.
+// of reports whether a report speaks of a certificate: by its common name, which
+// everybody writes alike, and its times, to the second, where they are said (in
+// 4.14 none is). It is not what decides about trust.
 func (r Reported) of(c *pki.Cert) bool {
-	if r.NotBefore.IsZero() && r.NotAfter.IsZero() {
-		return r.Subject == c.Subject
-	}
-	return (r.NotBefore.IsZero() || r.NotBefore.Equal(c.NotBefore)) && (r.NotAfter.IsZero() || r.NotAfter.Equal(c.NotAfter))
+	return commonName(r.Subject) == commonName(c.Subject) &&
+		(r.NotBefore.IsZero() || r.NotBefore.Equal(c.NotBefore)) && (r.NotAfter.IsZero() || r.NotAfter.Equal(c.NotAfter))
 }

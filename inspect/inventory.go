@@ -21,21 +21,20 @@ const (
 // Inventory is what inspect answers: every certificate and bundle in scope, the
 // findings, and what could not be read.
 type Inventory struct {
-	APIVersion   string             `json:"apiVersion"`
-	Kind         string             `json:"kind"`
-	Cluster      InventoryCluster   `json:"cluster"`
-	Taken        time.Time          `json:"taken"` // when the facts were read
-	Now          time.Time          `json:"now"`   // the time for which they are judged
-	Reads        []InventoryRead    `json:"reads"`
-	Certificates []InventoryCert    `json:"certificates"`
-	Bundles      []InventoryBundle  `json:"bundles"`
-	Requests     []InventoryRequest `json:"requests"`
-	Nodes        []InventoryNode    `json:"nodes"`
-	// Reported and References are absent where OpenShift's own kinds were not read.
-	Reported   []InventoryReported  `json:"reported,omitempty"`
-	References []InventoryReference `json:"references,omitempty"`
-	Findings   []InventoryFinding   `json:"findings"`
-	Gaps       []InventoryGap       `json:"gaps"`
+	APIVersion   string               `json:"apiVersion"`
+	Kind         string               `json:"kind"`
+	Cluster      InventoryCluster     `json:"cluster"`
+	Taken        time.Time            `json:"taken"` // when the facts were read
+	Now          time.Time            `json:"now"`   // the time for which they are judged
+	Reads        []InventoryRead      `json:"reads"`
+	Certificates []InventoryCert      `json:"certificates"`
+	Bundles      []InventoryBundle    `json:"bundles"`
+	Requests     []InventoryRequest   `json:"requests"`
+	Nodes        []InventoryNode      `json:"nodes"`
+	Reported     []InventoryReported  `json:"reported"`
+	References   []InventoryReference `json:"references"`
+	Findings     []InventoryFinding   `json:"findings"`
+	Gaps         []InventoryGap       `json:"gaps"`
 }
 
 // InventoryCluster says which cluster it is.
@@ -213,7 +212,7 @@ func NewInventory(f *Facts, fi Filter) Inventory {
 	inv := Inventory{
 		APIVersion: InventoryAPIVersion, Kind: InventoryKind, Taken: s.Taken, Now: f.Now, Cluster: clusterOf(s.Cluster),
 		Reads: []InventoryRead{}, Certificates: []InventoryCert{}, Bundles: []InventoryBundle{},
-		Requests: []InventoryRequest{}, Nodes: []InventoryNode{}, Findings: []InventoryFinding{}, Gaps: []InventoryGap{},
+		Requests: []InventoryRequest{}, Nodes: []InventoryNode{}, Reported: []InventoryReported{}, References: []InventoryReference{}, Findings: []InventoryFinding{}, Gaps: []InventoryGap{},
 	}
 	for _, r := range s.Reads {
 		inv.Reads = append(inv.Reads, InventoryRead(r))

@@ -46,7 +46,9 @@ func kindOfMade(apiVersion, plural, kind, namespace, name string, parts object) 
 	return made{path, body}
 }
 
-func dataURL(content []byte) string { return "data:text/plain;charset=utf-8;base64," + b64(string(content)) }
+func dataURL(content []byte) string {
+	return "data:text/plain;charset=utf-8;base64," + b64(string(content))
+}
 
 func zip(content []byte) []byte {
 	var b bytes.Buffer
@@ -384,7 +386,9 @@ func TestRoutesWhileTheirServerIsDown(t *testing.T) {
 		fail      func(http.ResponseWriter, *http.Request)
 		says      string
 	}{
-		"503": {false, func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "service unavailable", http.StatusServiceUnavailable) }, "list routes: "},
+		"503": {false, func(w http.ResponseWriter, _ *http.Request) {
+			http.Error(w, "service unavailable", http.StatusServiceUnavailable)
+		}, "list routes: "},
 		"503 in every namespace": {true, func(w http.ResponseWriter, _ *http.Request) {
 			http.Error(w, "service unavailable", http.StatusServiceUnavailable)
 		}, "list routes: "},
