@@ -34,6 +34,9 @@ const (
 
 	userConfig = "openshift-config"
 	routers    = "openshift-ingress"
+	// ingressOperator is where IngressControllers are: its operator looks nowhere else
+	// (openshift/cluster-ingress-operator pkg/operator/operator.go @ acca9642a).
+	ingressOperator = "openshift-ingress-operator"
 	bundleKey  = "ca-bundle.crt"
 )
 
@@ -349,7 +352,14 @@ func (c *Cluster) openShiftKind(ctx context.Context, r Resource) part {
 	if r.Group == routeV1 {
 		in = untilDown(in)
 	}
-	if r.Namespaced {
+	switch {
+	case r.Kind == "IngressController" && c.Scope.Namespace != "" && c.Scope.Namespace != ingressOperator:
+		return part{} // there is none, and asking is what few may
+	case r.Kind == "IngressController":
+		there := *c
+		there.Scope.Namespace = ingressOperator
+		return there.namespaced(ctx, r.Plural, in)
+	case r.Namespaced:
 		return c.namespaced(ctx, r.Plural, in)
 	}
 	t := &tally{what: r.Plural, observe: c.Observe}

@@ -437,6 +437,27 @@ func TestRoutesThatMayBeReadInSomeNamespaces(t *testing.T) {
 	}
 }
 
+// Who works in one namespace may read its Routes, and no IngressController.
+func TestOneNamespaceIsReadWithoutAskingForMore(t *testing.T) {
+	t.Parallel()
+	forbidden := func(w http.ResponseWriter, r *http.Request) bool {
+		if strings.Contains(r.URL.Path, "ingresscontrollers") {
+			refuse(w, r, http.StatusForbidden, metav1.StatusReasonForbidden, "")
+			return true
+		}
+		return false
+	}
+	namespaced := slices.DeleteFunc(openShiftOnly(), func(r Resource) bool { return !r.Namespaced })
+	s := readLive(t, &openShiftAPI{objects: ofEveryKind(), fail: forbidden}, Scope{Resources: namespaced, Namespace: "shop"})
+	if notes(s.Reads) != "routes 2: " || len(s.Gaps) > 0 {
+		t.Errorf("reads %s, gaps %s", notes(s.Reads), reasons(s.Gaps))
+	}
+	s = readLive(t, &openShiftAPI{objects: ofEveryKind(), fail: forbidden}, Scope{})
+	if len(s.Gaps) != 1 || s.Gaps[0].What != "ingresscontrollers" || s.Gaps[0].Where != "openshift-ingress-operator" {
+		t.Errorf("gaps %s", reasons(s.Gaps))
+	}
+}
+
 func TestWhatTheConfigurationNamesIsFollowed(t *testing.T) {
 	t.Parallel()
 	configMap := func(name string, data map[string]string) corev1.ConfigMap {
