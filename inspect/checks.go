@@ -141,7 +141,7 @@ Only the public half of the key is looked at, and only its sha256 kept.`,
 		{
 			ID:    "key-in-place",
 			Title: "private keys are only where they belong",
-			Doc:   `A private key in a ConfigMap, in a CA bundle or in a webhook's caBundle is readable by far more people than a Secret. Treat it as compromised: remove it there, and replace the certificate with one of a new key.`,
+			Doc:   `A private key in a ConfigMap, in a CA bundle, in a MachineConfig or in a webhook's caBundle is readable by far more people than a Secret. Treat it as compromised: remove it there, and replace the certificate with one of a new key. The key of a Route's own certificate belongs where it is.`,
 			Run:   keyInPlace,
 		},
 		{
@@ -195,6 +195,20 @@ With subject key identifiers in both, readers who have both can choose (info); w
 			Doc: `Climbs from each certificate in use over the CAs that were read to one that is in a CA bundle of the cluster. Where there is none, its readers trust it by other means: their system's CAs, a file of their own; or nobody does.
 Judged only where all Secrets and ConfigMaps were read; info, since nothing here says who reads it.`,
 			Run: issuerSeen,
+		},
+		{
+			ID:    "reference-resolves",
+			Title: "the certificates that the cluster's configuration names are there",
+			Doc: `Proxy (trustedCA), APIServer (namedCertificates, clientCA), Image (additionalTrustedCA) and IngressController (defaultCertificate, clientTLS) name Secrets in openshift-config or openshift-ingress and ConfigMaps in openshift-config. One that is not there, or holds no certificate under the key that is read, has no effect: a server goes on with what it has or does not start (critical), and whom to trust stays as it was (warning).
+Make the object, or correct the name. Where it may not be read, or a must-gather does not hold that namespace, nothing is said.`,
+			Run: referenceResolves,
+		},
+		{
+			ID:    "mco-reports-agree",
+			Title: "the machine-config-controller reports the certificates that it delivers",
+			Doc: `From 4.14, a ControllerConfig's status.controllerCertificates and a MachineConfigPool's status.certExpirys list what the ControllerConfig's own data holds. Compares both with that data, by common name and times of validity.
+What is not listed, or listed and not there any more, means that the machine-config-controller is behind or does not run, and then nodes do not get new CAs either: kubectl -n openshift-machine-config-operator logs deploy/machine-config-controller. In the first hour of a new certificate this is normal (info). A pool follows later than the ControllerConfig; what it lists too much is info.`,
+			Run: reportsAgree,
 		},
 		{
 			ID:    "csr-answered",

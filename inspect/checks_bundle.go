@@ -158,7 +158,7 @@ type source struct {
 
 // wantedOf returns the unexpired CAs of a part.
 func wantedOf(f *Facts, h *Held, part catalog.Ref) []*pki.Cert {
-	if part.Key != "" && part.Key != h.At.Key || h.Use == UseRecord {
+	if part.Key != "" && part.Key != h.key() || h.Use == UseRecord {
 		return nil
 	}
 	var out []*pki.Cert
@@ -277,7 +277,7 @@ func (f *Facts) targets(r catalog.Ref, byObject map[catalog.Ref][]*Held) []*Held
 	var out []*Held
 	take := func(held []*Held) {
 		for _, h := range held {
-			if r.Key == "" || r.Key == h.At.Key {
+			if r.Key == "" || r.Key == h.key() {
 				out = append(out, h)
 			}
 		}

@@ -70,18 +70,22 @@ func holder(at pki.Location) pki.Location {
 // keyPlaces are where the key of a certificate is kept, by its name.
 func keyPlaces(at pki.Location) []pki.Location {
 	other := at
-	switch {
+	part, prefix, end := &other.Key, "", ""
+	switch file, ok := fileIn(at); {
 	case strings.HasSuffix(at.Field, "client-certificate-data"):
 		other.Field = strings.TrimSuffix(at.Field, "certificate-data") + "key-data"
 		return []pki.Location{other}
+	case at.Kind == kindRoute && at.Field == routeCertificate:
+		other.Field = routeKey
+		return []pki.Location{other}
+	case ok && at.Field == ignitionFile+file+"]":
+		part, prefix, end = &other.Field, ignitionFile, "]"
 	case at.Field != "":
 		return nil
-	}
-	part := &other.Key
-	if at.Node != "" {
+	case at.Node != "":
 		part = &other.Path
 	}
-	whole := *part
+	whole := strings.TrimSuffix(strings.TrimPrefix(*part, prefix), end)
 	if whole == "" {
 		return nil
 	}
@@ -93,7 +97,7 @@ func keyPlaces(at pki.Location) []pki.Location {
 	if ext == ".crt" || ext == ".pem" || ext == ".cert" || ext == ".cer" {
 		for _, name := range []string{stem + ".key", stem + "-key.pem", strings.TrimSuffix(stem, "cert") + "key" + ext} {
 			if name != whole {
-				*part = name
+				*part = prefix + name + end
 				out = append(out, other)
 			}
 		}
@@ -127,9 +131,16 @@ func mismatch(certs []*pki.Cert, keys []pki.Key) string {
 	return fmt.Sprintf("%s and the key beside it do not belong together", name(certs[0]))
 }
 
-// keyInPlace finds private keys where many may read them.
+// keyInPlace finds private keys where many may read them. A key that is in several
+// places, as in each MachineConfig that was rendered since, is one finding.
 func keyInPlace(f *Facts) []Finding {
 	var out []Finding
+	type lying struct {
+		key      pki.Key
+		severity Severity
+		where    string
+	}
+	known := map[lying]int{}
 	for i := range f.Held {
 		h := &f.Held[i]
 		if len(h.Content.Keys) == 0 {
@@ -141,6 +152,8 @@ func keyInPlace(f *Facts) []Finding {
 			where = "a ConfigMap"
 		case h.Use == UseTrust && h.At.Kind != pki.KindFile:
 			where = "a CA bundle"
+		case h.At.Kind == kindRoute && h.Use == UseIdentity: // its own: who serves it has to read it
+			continue
 		case h.At.Kind != "Secret" && h.At.Kind != pki.KindFile:
 			where = "an object of kind " + string(h.At.Kind)
 		default:
@@ -150,6 +163,12 @@ func keyInPlace(f *Facts) []Finding {
 		if h.Content.Keys[0].Encrypted {
 			severity, what = Warning, "an encrypted private key"
 		}
+		same := lying{h.Content.Keys[0], severity, where}
+		if n, ok := known[same]; ok && same.key.SPKI != (pki.Fingerprint{}) {
+			out[n].At = append(out[n].At, h.At)
+			continue
+		}
+		known[same] = len(out)
 		out = append(out, Finding{
 			Severity: severity, At: []pki.Location{h.At}, Message: fmt.Sprintf("%s (%s) lies in %s", what, h.Content.Keys[0].Algorithm, where),
 			Next: "treat it as compromised: replace its certificate with one of a new key, kept in a Secret, then remove it here",

@@ -77,7 +77,7 @@ func TestCheckTexts(t *testing.T) {
 
 func verdictCases() []verdictCase {
 	var out []verdictCase
-	for _, cases := range [][]verdictCase{timeCases(), rotationCases(), contentCases(), issuerCases(), cryptoCases(), bundleCases(), copyCases(), requestCases(), nodeCases()} {
+	for _, cases := range [][]verdictCase{timeCases(), rotationCases(), contentCases(), issuerCases(), cryptoCases(), bundleCases(), copyCases(), requestCases(), nodeCases(), openShiftCases()} {
 		out = append(out, cases...)
 	}
 	return out

@@ -31,7 +31,7 @@ func atLeaf(c Holding, severity Severity, due time.Time, message, next string) F
 	in, current := inForce(c.In)
 	if !current {
 		severity = Info
-		message += "; only older static pod revisions, or files that were replaced, hold it"
+		message += "; only older static pod revisions, MachineConfigs that no pool uses, or files that were replaced, hold it"
 		next = ""
 	}
 	return Finding{Severity: severity, Message: message, Next: next, At: locations(in), Certs: []pki.Fingerprint{c.Fingerprint}, Due: due}

@@ -2,6 +2,7 @@ package inspect
 
 import (
 	"bytes"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -39,9 +40,11 @@ type Held struct {
 	Row *catalog.Place // nil: the catalog does not know it
 	Use Use
 	// Revision is the static pod revision that the object is a copy for, else
-	// 0; Superseded says that there is a newer one.
+	// 0; Superseded says that there is a newer one. So is a file that was replaced,
+	// and a MachineConfig that was rendered for a pool that uses others.
 	Revision   int
 	Superseded bool
+	named      bool // by the cluster's configuration: see Reference
 }
 
 // Holding is one certificate and the places that hold it.
@@ -54,15 +57,16 @@ type Holding struct {
 func NewFacts(s Snapshot, now time.Time, within time.Duration) *Facts {
 	f := &Facts{Snapshot: s, Now: now, Within: within, Held: make([]Held, len(s.Bundles))}
 	newest := map[pki.Location]int{}
+	refs := refsOf(s.References)
 	for i := range s.Bundles {
-		f.Held[i] = hold(&s.Bundles[i], s.Cluster.Versions)
+		f.Held[i] = hold(&s.Bundles[i], s.Cluster.Versions, refs)
 		if h := &f.Held[i]; h.Revision > 0 {
 			newest[h.base()] = max(newest[h.base()], h.Revision)
 		}
 	}
 	for i := range f.Held {
 		h := &f.Held[i]
-		h.Superseded = h.Revision > 0 && h.Revision < newest[h.base()]
+		h.Superseded = h.Revision > 0 && h.Revision < newest[h.base()] || refs.unused(h.At)
 	}
 	f.supersedeOnNodes()
 	f.Certs = holdings(f.Held)
@@ -159,22 +163,36 @@ func (h *Held) base() pki.Location {
 	return at
 }
 
-func hold(b *Bundle, v catalog.Versions) Held {
+func hold(b *Bundle, v catalog.Versions, refs refs) Held {
 	h := Held{Bundle: b}
 	at := b.At
+	h.named = refs.names(at)
 	if at.Kind == pki.KindFile {
 		if at.Node != "" { // a file of this machine is no node's
 			h.row(catalog.Lookup(catalog.File, "", at.Path, "", v))
 		}
 	} else if b.Object != nil {
 		o := catalog.Object{Kind: string(at.Kind), Namespace: at.Namespace, Name: at.Name, Type: b.Object.Type, Signer: b.Object.Signer, Labels: b.Object.Labels, Annotations: b.Object.Annotations}
-		h.row(catalog.LookupObject(o, at.Key, v))
+		h.row(catalog.LookupObject(o, h.key(), v))
+		if path, ok := fileIn(at); ok && h.Row == nil { // what nodes will have there
+			h.row(catalog.Lookup(catalog.File, "", path, "", v))
+		}
 		if _, n, ok := catalog.RevisionOf(string(at.Kind), at.Namespace, at.Name); ok {
 			h.Revision = n
 		}
 	}
 	h.Use = useOf(&h)
 	return h
+}
+
+// key is what the catalog's rows call Ref.Key: the key of a Secret or ConfigMap,
+// of other objects the field, without the path inside a document that it holds.
+func (h *Held) key() string {
+	if h.At.Key != "" {
+		return h.At.Key
+	}
+	field, _, _ := strings.Cut(h.At.Field, "#")
+	return field
 }
 
 // row keeps the catalog's row, where there is one.
@@ -197,9 +215,10 @@ func (h *Held) role() string {
 // secret has a ca.crt beside its tls.crt), then by the catalog, then by what
 // it holds.
 func useOf(h *Held) Use {
+	if use, ok := fieldUse(h.At); ok {
+		return use
+	}
 	switch {
-	case h.At.Kind == "CertificateSigningRequest":
-		return UseRecord
 	case namesTrust(h.At):
 		return UseTrust
 	case namesIdentity(h.At) && (h.Row == nil || h.Row.Role != catalog.CABundle):
@@ -220,6 +239,8 @@ func useOf(h *Held) Use {
 	switch {
 	case len(c.Certs) == 0:
 		return UseOther
+	case h.named && h.At.Kind == "ConfigMap": // all that the configuration names of these is whom to trust
+		return UseTrust
 	case len(c.Keys) > 0, !c.Certs[0].IsCA:
 		return UseIdentity
 	case !slices.ContainsFunc(c.Certs, func(c *pki.Cert) bool { return !c.IsCA }):
@@ -237,7 +258,9 @@ func namesTrust(at pki.Location) bool {
 	}
 	name := strings.ToLower(at.Key)
 	if at.Kind == pki.KindFile {
-		name = strings.ToLower(at.Path[strings.LastIndexByte(at.Path, '/')+1:])
+		name = strings.ToLower(path.Base(at.Path))
+	} else if file, ok := fileIn(at); ok && strings.HasSuffix(at.Field, "]") {
+		name = strings.ToLower(path.Base(file))
 	}
 	stem := strings.TrimSuffix(strings.TrimSuffix(name, ".crt"), ".pem")
 	return stem != name && (stem == "ca" || strings.HasSuffix(stem, "-ca") || strings.Contains(stem, "ca-bundle")) || name == "ca-bundle" || name == "client-ca-file" || name == "requestheader-client-ca-file"
@@ -263,13 +286,21 @@ func (h *Held) annotation(name string) string {
 	return h.Object.Annotations[name]
 }
 
+// byUser is the owner of what administrators write.
+const byUser = "user"
+
 // Owner says whose the place is, for people: by the catalog, else by the
-// object's own annotation; empty when nobody says.
+// object's own annotation, else the user's where the cluster's configuration names
+// it; empty when nobody says.
 func (h *Held) Owner() string {
 	if h.Row != nil {
 		return h.Row.Owner
 	}
-	return h.annotation(catalog.AnnotationOwningComponent)
+	owner := h.annotation(catalog.AnnotationOwningComponent)
+	if owner == "" && h.named {
+		return byUser
+	}
+	return owner
 }
 
 // renewal is what is known of how a certificate at a place is renewed.
@@ -287,7 +318,7 @@ func renewalOf(h *Held, v catalog.Versions) renewal {
 		return renewal{}
 	}
 	owner := h.Owner()
-	if owner == "" {
+	if owner == "" || owner == byUser {
 		owner = "its operator"
 	}
 	life := catalog.Lifetime{Share: 80, By: owner}

@@ -22,18 +22,20 @@ const (
 // Inventory is what inspect answers: every certificate and bundle in scope, the
 // findings, and what could not be read.
 type Inventory struct {
-	APIVersion   string             `json:"apiVersion"`
-	Kind         string             `json:"kind"`
-	Cluster      InventoryCluster   `json:"cluster"`
-	Taken        time.Time          `json:"taken"` // when the facts were read
-	Now          time.Time          `json:"now"`   // the time for which they are judged
-	Reads        []InventoryRead    `json:"reads"`
-	Certificates []InventoryCert    `json:"certificates"`
-	Bundles      []InventoryBundle  `json:"bundles"`
-	Requests     []InventoryRequest `json:"requests"`
-	Nodes        []InventoryNode    `json:"nodes"`
-	Findings     []InventoryFinding `json:"findings"`
-	Gaps         []InventoryGap     `json:"gaps"`
+	APIVersion   string               `json:"apiVersion"`
+	Kind         string               `json:"kind"`
+	Cluster      InventoryCluster     `json:"cluster"`
+	Taken        time.Time            `json:"taken"` // when the facts were read
+	Now          time.Time            `json:"now"`   // the time for which they are judged
+	Reads        []InventoryRead      `json:"reads"`
+	Certificates []InventoryCert      `json:"certificates"`
+	Bundles      []InventoryBundle    `json:"bundles"`
+	Requests     []InventoryRequest   `json:"requests"`
+	Nodes        []InventoryNode      `json:"nodes"`
+	Reported     []InventoryReported  `json:"reported"`
+	References   []InventoryReference `json:"references"`
+	Findings     []InventoryFinding   `json:"findings"`
+	Gaps         []InventoryGap       `json:"gaps"`
 }
 
 // InventoryCluster says which cluster it is.
@@ -152,6 +154,23 @@ type InventoryRequest struct {
 	IPs       []string  `json:"ipAddresses,omitempty"`
 }
 
+// InventoryReported is what a controller says of a certificate.
+type InventoryReported struct {
+	Location  pki.Location `json:"location"`
+	Bundle    string       `json:"bundle"`
+	Subject   string       `json:"subject"`
+	Signer    string       `json:"signer,omitempty"`
+	NotBefore time.Time    `json:"notBefore,omitzero"`
+	NotAfter  time.Time    `json:"notAfter,omitzero"`
+}
+
+// InventoryReference is a field that names another object.
+type InventoryReference struct {
+	From   pki.Location `json:"from"`
+	To     pki.Location `json:"to"`
+	Target Target       `json:"target,omitempty"` // absent: unknown
+}
+
 // InventoryFinding is a claim that does not hold.
 type InventoryFinding struct {
 	Check        string            `json:"check"`
@@ -188,14 +207,30 @@ func (fi Filter) someCerts() bool { return fi.Cert != nil || fi.Owner != nil }
 
 func (fi Filter) place(at pki.Location, o *Object) bool { return fi.Place == nil || fi.Place(at, o) }
 
+// following is the filter that also chooses what the places that it chooses refer
+// to.
+func (fi Filter) following(references []Reference) Filter {
+	chosen := map[pki.Location]bool{}
+	for _, r := range references {
+		if r.To.Kind != kindMachineConfig && fi.place(r.From, nil) {
+			chosen[object(r.To)] = true
+		}
+	}
+	if choose := fi.Place; choose != nil && len(chosen) > 0 {
+		fi.Place = func(at pki.Location, o *Object) bool { return choose(at, o) || chosen[object(at)] }
+	}
+	return fi
+}
+
 // NewInventory judges the facts and reports what the filter chooses. What is
 // judged is always everything that was read.
 func NewInventory(f *Facts, fi Filter) Inventory {
 	s := &f.Snapshot
+	fi = fi.following(s.References)
 	inv := Inventory{
 		APIVersion: InventoryAPIVersion, Kind: InventoryKind, Taken: s.Taken, Now: f.Now, Cluster: clusterOf(s.Cluster),
 		Reads: []InventoryRead{}, Certificates: []InventoryCert{}, Bundles: []InventoryBundle{},
-		Requests: []InventoryRequest{}, Nodes: []InventoryNode{}, Findings: []InventoryFinding{}, Gaps: []InventoryGap{},
+		Requests: []InventoryRequest{}, Nodes: []InventoryNode{}, Reported: []InventoryReported{}, References: []InventoryReference{}, Findings: []InventoryFinding{}, Gaps: []InventoryGap{},
 	}
 	for _, r := range s.Reads {
 		inv.Reads = append(inv.Reads, InventoryRead(r))
@@ -219,6 +254,16 @@ func NewInventory(f *Facts, fi Filter) Inventory {
 		}
 	}
 	inv.Nodes = append(inv.Nodes, nodeEntries(f, fi)...)
+	for _, r := range s.Reported {
+		if fi.Cert == nil && fi.place(r.At, nil) {
+			inv.Reported = append(inv.Reported, InventoryReported{r.At, r.Bundle, r.Subject, r.Signer, r.NotBefore, r.NotAfter})
+		}
+	}
+	for _, r := range s.References {
+		if fi.Cert == nil && fi.place(r.From, nil) {
+			inv.References = append(inv.References, InventoryReference(r))
+		}
+	}
 	objects := map[string]*Object{}
 	for i := range s.Bundles {
 		if fi.Place == nil {

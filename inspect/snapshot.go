@@ -19,8 +19,12 @@ type Snapshot struct {
 	Requests []SigningRequest
 	Nodes    []Node // by name
 	Served   []Served
-	Reads    []Read
-	Gaps     []Gap
+	// Reported is what a controller says of certificates; References is what one
+	// object names of others.
+	Reported   []Reported
+	References []Reference
+	Reads      []Read
+	Gaps       []Gap
 }
 
 // Cluster is what identifies the cluster and decides which catalog rows hold.
@@ -92,6 +96,34 @@ type Served struct {
 	Chain   []*pki.Cert // as it was shown, the leaf first
 }
 
+// Reported is what a controller says, in the status of an object, of a certificate
+// that is somewhere else. Times are zero where it does not say them.
+type Reported struct {
+	At              pki.Location // MachineConfigPool/worker#status.certExpirys[0]
+	Bundle          string       // in which it is: KubeAPIServerServingCAData, or a registry's file
+	Subject, Signer string       // Signer: the certificate's issuer
+	NotBefore       time.Time
+	NotAfter        time.Time
+}
+
+// Reference is a field that names another object: the cluster's configuration
+// names certificates, and a MachineConfigPool the MachineConfigs that it uses.
+type Reference struct {
+	From   pki.Location // the field
+	To     pki.Location // the object, and the key that counts; no Key: any
+	Target Target
+}
+
+// Target is what is known of the object that a Reference names.
+type Target string
+
+// What may be known. It says nothing of what the object holds.
+const (
+	TargetUnknown Target = ""
+	TargetThere   Target = "there"
+	TargetAbsent  Target = "absent" // it was looked for where it must be
+)
+
 // Read says what was read completely, or skipped for a reason that leaves
 // nothing open.
 type Read struct {
@@ -137,6 +169,8 @@ func Merge(parts ...Snapshot) Snapshot {
 		m.Requests = append(m.Requests, p.Requests...)
 		m.Nodes = append(m.Nodes, p.Nodes...)
 		m.Served = append(m.Served, p.Served...)
+		m.Reported = append(m.Reported, p.Reported...)
+		m.References = append(m.References, p.References...)
 		m.Reads = append(m.Reads, p.Reads...)
 		m.Gaps = append(m.Gaps, p.Gaps...)
 	}
@@ -173,6 +207,8 @@ func (s *Snapshot) Sort() {
 	slices.SortStableFunc(s.Served, func(a, b Served) int {
 		return cmp.Or(cmp.Compare(a.Node, b.Node), cmp.Compare(a.Address, b.Address))
 	})
+	slices.SortStableFunc(s.Reported, func(a, b Reported) int { return pki.Compare(a.At, b.At) })
+	slices.SortStableFunc(s.References, func(a, b Reference) int { return pki.Compare(a.From, b.From) })
 }
 
 // ID names the object, such as "Secret/ns/name".

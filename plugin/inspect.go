@@ -66,7 +66,7 @@ func newInspectCommand(app App, config *genericclioptions.ConfigFlags) *cobra.Co
 	cmd := &cobra.Command{
 		Use:   "inspect [KIND[,KIND...]] [NAME...] | KIND/NAME...",
 		Short: "List every certificate and CA bundle, problems first",
-		Long: `Reads every key of every Secret and ConfigMap, the CA bundles of webhooks, API services and CRD conversions, certificate requests, your kubeconfig, and files on nodes; judges them, and lists problems first.
+		Long: `Reads every key of every Secret and ConfigMap, the CA bundles of webhooks, API services and CRD conversions, certificate requests, Routes, MachineConfigs, what OpenShift's configuration names and its controllers report, your kubeconfig, and files on nodes; judges them, and lists problems first.
 
 Without KIND everything is read. Nodes (kind nodes, or --nodes) are read in one round trip each, by the first way that leads there: this machine, a privileged pod that is there, ssh; a pod of its own only with --allow-pods. Keys and tokens stay on the node.
  With -A (the default) in all namespaces; with -n only what is in that namespace. What may not be read is listed as unknown and never counts as fine.

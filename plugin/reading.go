@@ -41,6 +41,9 @@ func (r reading) live(ctx context.Context) (inspect.Snapshot, error) {
 		return inspect.Snapshot{}, err
 	}
 	snapshot := collect.All(ctx, sources...)
+	if c != nil {
+		snapshot = c.cluster.Follow(ctx, snapshot)
+	}
 	snapshot.Taken = collect.Taken()
 	if c != nil {
 		snapshot.Cluster.Clock = c.clock.reading()

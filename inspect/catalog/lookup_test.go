@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"strings"
 	"testing"
 	"time"
 )
@@ -208,4 +209,16 @@ func FuzzLookup(f *testing.F) {
 			t.Errorf("a row of kind %q for %q", p.Kind, kind)
 		}
 	})
+}
+
+func TestRenderedPool(t *testing.T) {
+	hash := strings.Repeat("0a", 16)
+	for name, want := range map[string]string{
+		"rendered-worker-" + hash: "worker", "rendered-infra-gpu-" + hash: "infra-gpu", "rendered-worker-" + hash[1:]: "",
+		"rendered-worker-" + strings.ToUpper(hash): "", "rendered-" + hash: "", "00-worker": "", "rendered--" + hash: "",
+	} {
+		if pool, ok := RenderedPool(name); pool != want || ok != (want != "") {
+			t.Errorf("%s is rendered for %q, %t", name, pool, ok)
+		}
+	}
 }

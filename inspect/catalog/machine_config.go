@@ -1,5 +1,7 @@
 package catalog
 
+import "strings"
+
 // machine-config-operator: what brings CAs to nodes, and the machine config
 // server's own certificate. Rows about files on nodes are in node.go.
 
@@ -111,4 +113,17 @@ func machineConfigAggregates() []Aggregate {
 			copied(userData(pool+"-user-data"), server, from419, mcoRotation()))
 	}
 	return rows
+}
+
+// RenderedPool returns the pool for which the machine-config-controller rendered a
+// MachineConfig of this name, "rendered-POOL-HASH"; false for one that somebody
+// wrote (openshift/machine-config-operator pkg/controller/render/hash.go @
+// 7ff337a4f: an md5 in hex). It keeps old ones, and deletes them with their pool.
+func RenderedPool(machineConfig string) (pool string, ok bool) {
+	rest, ok := strings.CutPrefix(machineConfig, "rendered-")
+	dash := strings.LastIndexByte(rest, '-')
+	if !ok || dash <= 0 || len(rest)-dash-1 != 32 || strings.Trim(rest[dash+1:], "0123456789abcdef") != "" {
+		return "", false
+	}
+	return rest[:dash], true
 }

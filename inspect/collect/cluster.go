@@ -3,6 +3,7 @@ package collect
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -25,6 +26,9 @@ import (
 // namespacesAtOnce bounds the lists that run in parallel where RBAC allows
 // reading only namespace by namespace.
 const namespacesAtOnce = 10
+
+// namespacesNamed is how many of many namespaces are named in one gap.
+const namespacesNamed = 5
 
 // helmRelease is the type of Secrets that hold a chart's history, compressed:
 // often most bytes of a cluster, and nothing reads certificates from there.
@@ -55,8 +59,8 @@ func NewREST(config *rest.Config) (rest.Interface, error) {
 	return rest.UnversionedRESTClientFor(config)
 }
 
-// Sources returns one source for each resource in scope, to be read in
-// parallel.
+// Sources returns one source for each resource in scope, and one for all of
+// OpenShift's own, to be read in parallel.
 func (c *Cluster) Sources() []Source {
 	readers := map[string]func(context.Context) part{
 		"secrets":                         c.secrets,
@@ -68,10 +72,18 @@ func (c *Cluster) Sources() []Source {
 		"certificatesigningrequests":      c.signingRequests,
 	}
 	var out []Source
+	var openShift []Resource
 	for _, r := range Resources() {
-		if c.Scope.Wants(r) {
-			out = append(out, reader{r.Plural, readers[r.Plural]})
+		switch read := readers[r.Plural]; {
+		case !c.Scope.Wants(r):
+		case read != nil:
+			out = append(out, reader{r.Plural, read})
+		default:
+			openShift = append(openShift, r)
 		}
+	}
+	if len(openShift) > 0 {
+		out = append(out, reader{"OpenShift's kinds", func(ctx context.Context) part { return c.openShift(ctx, openShift) }})
 	}
 	return out
 }
@@ -102,11 +114,13 @@ func (c *Cluster) secrets(ctx context.Context) part {
 }
 
 func (c *Cluster) configMaps(ctx context.Context) part {
-	return c.namespaced(ctx, "configmaps", func(namespace string, t *tally) page {
-		return func(ctx context.Context, opts metav1.ListOptions) (metav1.ListMeta, error) {
-			return c.keyed(ctx, "ConfigMap", "configmaps", namespace, opts, t)
-		}
-	})
+	return c.namespaced(ctx, "configmaps", func(namespace string, t *tally) page { return c.keyedPage("ConfigMap", "configmaps", namespace, t) })
+}
+
+func (c *Cluster) keyedPage(kind pki.Kind, resource, namespace string, t *tally) page {
+	return func(ctx context.Context, opts metav1.ListOptions) (metav1.ListMeta, error) {
+		return c.keyed(ctx, kind, resource, namespace, opts, t)
+	}
 }
 
 // keyed reads one page of Secrets or ConfigMaps. What it finds counts only when
@@ -193,6 +207,7 @@ type tally struct {
 	mu      sync.Mutex
 	what    string
 	pages   [][]inspect.Bundle
+	said    inspect.Snapshot // what objects say and refer to, and those that could not be read
 	objects int
 	observe func(string, int)
 
@@ -210,6 +225,15 @@ func (t *tally) add(pages ...[]inspect.Bundle) {
 			t.pages = append(t.pages, p)
 		}
 	}
+}
+
+// take adds what the objects of a page hold, say and refer to.
+func (t *tally) take(found inspect.Snapshot) {
+	t.add(found.Bundles)
+	found.Bundles = nil
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	take(&t.said, found)
 }
 
 // word returns the one copy of a word that many objects share.
@@ -258,14 +282,14 @@ func (c *Cluster) options() metav1.ListOptions {
 
 // part turns what was tallied, and how the list ended, into facts.
 func (t *tally) part(where string, l listing) part {
-	p := part{pages: t.pages}
+	p := part{pages: t.pages, Snapshot: t.said}
 	switch {
 	case l.err == nil:
 		p.Reads = []inspect.Read{{What: t.what, Where: where, Objects: t.objects, Note: l.note}}
 	case apierrors.IsNotFound(l.err):
-		p.Reads = []inspect.Read{{What: t.what, Where: where, Skipped: true, Note: "not served by this cluster"}}
+		p.Reads = []inspect.Read{notServed(t.what, where)}
 	default:
-		p.Gaps = []inspect.Gap{gapOf(t.what, where, t.objects, l)}
+		p.Gaps = append(p.Gaps, gapOf(t.what, where, t.objects, l))
 	}
 	return p
 }
@@ -285,6 +309,8 @@ func gapOf(what, where string, read int, l listing) inspect.Gap {
 		g.Next = "ask for the cluster role cluster-reader (OpenShift) or for list on " + what + "; secrets need more than view"
 	case apierrors.IsUnauthorized(l.err):
 		g.Next = "log in again (oc login), or use a certificate kubeconfig: oc whoami; kubectl config view --minify"
+	case what == "routes":
+		g.Next = "run again; if it stays, look at the server that has them: kubectl get apiservices v1.route.openshift.io; kubectl get clusteroperators openshift-apiserver"
 	default:
 		g.Next = "run again; if it stays, look at the API server: kubectl get --raw '/readyz?verbose'"
 	}
@@ -314,10 +340,10 @@ func (c *Cluster) named(ctx context.Context, t *tally, in func(string, *tally) p
 			gaps = append(gaps, notFound(t.what, name, namespace))
 		}
 	}
-	return part{pages: t.pages, Snapshot: inspect.Snapshot{
-		Reads: []inspect.Read{{What: t.what, Where: c.Scope.Namespace, Objects: t.objects, Note: "by name: " + strings.Join(c.Scope.Names, ", ")}},
-		Gaps:  gaps,
-	}}
+	p := part{pages: t.pages, Snapshot: t.said}
+	p.Reads = []inspect.Read{{What: t.what, Where: c.Scope.Namespace, Objects: t.objects, Note: "by name: " + strings.Join(c.Scope.Names, ", ")}}
+	p.Gaps = append(p.Gaps, gaps...)
+	return p
 }
 
 func notFound(what, name, namespace string) inspect.Gap {
@@ -333,6 +359,7 @@ func (c *Cluster) byNamespace(ctx context.Context, t *tally, in func(string, *ta
 	namespaces, gaps := c.namespaces(ctx)
 	var mu sync.Mutex
 	var forbidden []string
+	failed := map[string][]inspect.Gap{} // by why
 	var g errgroup.Group
 	g.SetLimit(namespacesAtOnce)
 	for _, ns := range namespaces {
@@ -340,6 +367,7 @@ func (c *Cluster) byNamespace(ctx context.Context, t *tally, in func(string, *ta
 			own := &tally{what: t.what}
 			l := listPages(ctx, c.options(), in(ns, own))
 			t.add(own.pages...)
+			t.take(own.said)
 			t.count(own.objects)
 			mu.Lock()
 			defer mu.Unlock()
@@ -349,12 +377,15 @@ func (c *Cluster) byNamespace(ctx context.Context, t *tally, in func(string, *ta
 				forbidden = append(forbidden, ns)
 			case apierrors.IsNotFound(l.err): // the namespace went away meanwhile
 			default:
-				gaps = append(gaps, gapOf(t.what, ns, own.objects, l))
+				failed[l.err.Error()] = append(failed[l.err.Error()], gapOf(t.what, ns, own.objects, l))
 			}
 			return nil
 		})
 	}
 	_ = g.Wait()
+	for _, why := range slices.Sorted(maps.Keys(failed)) {
+		gaps = append(gaps, alike(failed[why]))
+	}
 	if len(forbidden) > 0 {
 		slices.Sort(forbidden)
 		gaps = append(gaps, inspect.Gap{
@@ -364,11 +395,30 @@ func (c *Cluster) byNamespace(ctx context.Context, t *tally, in func(string, *ta
 			Next:   "kubectl auth can-i list " + t.what + " -n " + forbidden[0],
 		})
 	}
-	s := part{pages: t.pages, Snapshot: inspect.Snapshot{Gaps: gaps}}
+	s := part{pages: t.pages, Snapshot: t.said}
+	s.Gaps = append(s.Gaps, gaps...)
 	if allowed := len(namespaces) - len(forbidden); allowed > 0 {
 		s.Reads = []inspect.Read{{What: t.what, Objects: t.objects, Note: fmt.Sprintf("namespace by namespace: %d of %d allowed", allowed, len(namespaces))}}
 	}
 	return s
+}
+
+// alike makes one gap of those that namespaces have for the same reason.
+func alike(gaps []inspect.Gap) inspect.Gap {
+	one := gaps[0]
+	if len(gaps) == 1 {
+		return one
+	}
+	in := make([]string, len(gaps))
+	for i, g := range gaps {
+		in[i] = g.Where
+	}
+	slices.Sort(in)
+	one.Where = strings.Join(in[:min(len(in), namespacesNamed)], ", ")
+	if more := len(in) - namespacesNamed; more > 0 {
+		one.Where += fmt.Sprintf(" and %d more", more)
+	}
+	return one
 }
 
 // Namespaces lists the names of all namespaces.

@@ -150,7 +150,8 @@ func snapshotHead() *regexp.Regexp {
 func (f File) scan(data []byte) inspect.Snapshot {
 	s := inspect.Snapshot{Reads: []inspect.Read{{What: "file", Where: f.Path, Objects: 1}}}
 	if objects, ok := readObjects(f.Scanner, data); ok {
-		s.Cluster, s.Bundles, s.Requests, s.Gaps = objects.Cluster, objects.Bundles, objects.Requests, objects.Gaps
+		objects.Reads = s.Reads
+		s = objects.Snapshot
 		s.Reads[0].Objects = objects.count
 		for i := range s.Gaps {
 			s.Gaps[i].Where = f.Path + ": " + s.Gaps[i].Where

@@ -27,7 +27,11 @@ func listJSON[T any](ctx context.Context, c *Cluster, path string, opts metav1.L
 			return metav1.ListMeta{}, err
 		}
 		defer func() { _ = body.Close() }() // read only
-		meta, items, err := readJSONList[T](body)
+		var items []T
+		meta, err := readJSONList(body, func(dec *json.Decoder) error {
+			items = append(items, *new(T))
+			return dec.Decode(&items[len(items)-1])
+		})
 		if err != nil {
 			return meta, fmt.Errorf("decode %s: %w", path, err)
 		}
@@ -59,49 +63,55 @@ func (c *Cluster) getJSON(ctx context.Context, path string, into any) error {
 }
 
 // readJSONList reads a list item by item, so that of the server's answer no more
-// than one item is in memory.
-func readJSONList[T any](in io.Reader) (meta metav1.ListMeta, items []T, err error) {
+// than one item is in memory. each decodes the item that is next.
+func readJSONList(in io.Reader, each func(*json.Decoder) error) (meta metav1.ListMeta, err error) {
 	dec := json.NewDecoder(in)
 	if err = expect(dec, '{'); err != nil {
-		return meta, nil, err
+		return meta, err
 	}
 	for dec.More() {
 		key, err := dec.Token()
 		if err != nil {
-			return meta, nil, err
+			return meta, err
 		}
 		switch key {
 		case "metadata":
 			err = dec.Decode(&meta)
 		case "items":
-			items, err = readJSONItems[T](dec, jsonPageSize*10) // a server may give more than asked for, not any number
+			err = eachJSONItem(dec, jsonPageSize*10, each) // a server may give more than asked for, not any number
 		default:
 			var skipped json.RawMessage
 			err = dec.Decode(&skipped)
 		}
 		if err != nil {
-			return meta, nil, err
+			return meta, err
 		}
 	}
-	return meta, items, expect(dec, '}')
+	return meta, expect(dec, '}')
+}
+
+func eachJSONItem(dec *json.Decoder, atMost int, each func(*json.Decoder) error) error {
+	if err := expect(dec, '['); err != nil {
+		return err
+	}
+	for n := 0; dec.More(); n++ {
+		if n == atMost {
+			return fmt.Errorf("a list holds more than %d elements", atMost)
+		}
+		if err := each(dec); err != nil {
+			return err
+		}
+	}
+	return expect(dec, ']')
 }
 
 func readJSONItems[T any](dec *json.Decoder, atMost int) ([]T, error) {
-	if err := expect(dec, '['); err != nil {
-		return nil, err
-	}
 	var items []T
-	for dec.More() {
-		if len(items) == atMost {
-			return nil, fmt.Errorf("a list holds more than %d elements", atMost)
-		}
-		var item T
-		if err := dec.Decode(&item); err != nil {
-			return nil, err
-		}
-		items = append(items, item)
-	}
-	return items, expect(dec, ']')
+	err := eachJSONItem(dec, atMost, func(dec *json.Decoder) error {
+		items = append(items, *new(T))
+		return dec.Decode(&items[len(items)-1])
+	})
+	return items, err
 }
 
 func expect(dec *json.Decoder, want json.Delim) error {

@@ -28,6 +28,7 @@ type manifest struct {
 	inspect.Snapshot
 	sc    *pki.Scanner
 	count int
+	whole map[string]bool // Secrets and ConfigMaps that were read, each with all of its values
 }
 
 // header is what tells an object from any other document.
@@ -41,7 +42,7 @@ type header struct {
 // readObjects reads data as Kubernetes objects; false if its first document is
 // none. Documents further on that are none become gaps.
 func readObjects(sc *pki.Scanner, data []byte) (manifest, bool) {
-	m := manifest{sc: sc}
+	m := manifest{sc: sc, whole: map[string]bool{}}
 	docs := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(data)))
 	for n := 1; ; n++ {
 		var raw []byte
@@ -52,6 +53,11 @@ func readObjects(sc *pki.Scanner, data []byte) (manifest, bool) {
 			raw, err = nextDocument(docs)
 		}
 		if errors.Is(err, io.EOF) {
+			for i := range m.References { // what a file does not hold may be in another one
+				if r := &m.References[i]; m.whole[objectID(r.To)] {
+					r.Target = inspect.TargetThere
+				}
+			}
 			return m, m.count > 0
 		}
 		ok := false
@@ -115,8 +121,11 @@ func (m *manifest) object(raw []byte, apiVersion, kind string) bool {
 	}
 	m.count++
 	obj := objectOf(pki.Kind(h.Kind), &h.Metadata)
-	if err := m.read(obj, h.APIVersion, raw); err != nil {
+	switch err := m.read(obj, h.APIVersion, raw); {
+	case err != nil:
 		m.Gaps = append(m.Gaps, inspect.Gap{What: "file", Where: obj.ID(), Reason: err.Error()})
+	case obj.Kind == "Secret" || obj.Kind == "ConfigMap":
+		m.whole[obj.ID()] = true
 	}
 	return true
 }
@@ -135,6 +144,10 @@ func (m *manifest) read(obj *inspect.Object, apiVersion string, raw []byte) erro
 		m.Requests = append(m.Requests, r)
 		m.Bundles = append(m.Bundles, issued...)
 		return nil
+	}
+	if found, ok, err := readOpenShift(m.sc, apiVersion, obj, raw); ok {
+		take(&m.Snapshot, found)
+		return err
 	}
 	if err := identify(&m.Cluster, apiVersion, string(obj.Kind), raw); err != nil {
 		return fmt.Errorf("decode %s: %w", obj.ID(), err)

@@ -126,6 +126,7 @@ type gathering struct {
 type image struct {
 	dir      string
 	objects  map[string]*gathered // by Kind/namespace/name
+	lists    map[listOf]bool      // that were read to their end
 	id       string               // spec.clusterID of the ClusterVersion, where it has one
 	newest   time.Time            // that an object speaks of
 	modified time.Time            // of the file that was written last
@@ -173,7 +174,7 @@ func (g *gathering) pass(name string) error {
 
 func (g *gathering) image(dir string) *image {
 	if g.images[dir] == nil {
-		g.images[dir] = &image{dir: dir, objects: map[string]*gathered{}}
+		g.images[dir] = &image{dir: dir, objects: map[string]*gathered{}, lists: map[listOf]bool{}}
 	}
 	return g.images[dir]
 }
@@ -218,6 +219,8 @@ func (g *gathering) read(name string, modified time.Time, r io.Reader) error {
 	}
 	if err := im.readObjects(g.scanner, data.Bytes()); err != nil {
 		g.gap(name, err.Error(), "look at that file")
+	} else if at.list != "" {
+		im.lists[listOf{kindOf(strings.TrimPrefix(at.resource, "core/")), at.list}] = true
 	}
 	return nil
 }
@@ -227,6 +230,7 @@ type gatheredPlace struct {
 	image    string // directory
 	cluster  bool   // among what has no namespace
 	resource string // group/plural
+	list     string // the namespace whose objects these are; empty: one object, or none of a namespace
 }
 
 // placeOf tells from a file's name which objects it holds; false for files that
@@ -244,7 +248,7 @@ func placeOf(name string) (gatheredPlace, bool) {
 		return parts[len(parts)-fromEnd]
 	}
 	at := func(fromEnd int, resource string) (gatheredPlace, bool) {
-		return gatheredPlace{path.Join(parts[:len(parts)-fromEnd]...), part(fromEnd) == gatheredCluster, resource}, true
+		return gatheredPlace{path.Join(parts[:len(parts)-fromEnd]...), part(fromEnd) == gatheredCluster, resource, ""}, true
 	}
 	switch {
 	case part(4) == gatheredCluster: // cluster-scoped-resources/group/resource/name
@@ -254,7 +258,9 @@ func placeOf(name string) (gatheredPlace, bool) {
 	case part(5) == gatheredNamespaces: // namespaces/namespace/group/resource/name
 		return at(5, part(3)+"/"+part(2))
 	case part(4) == gatheredNamespaces: // namespaces/namespace/group/resource, a list
-		return at(4, part(2)+"/"+part(1))
+		p, ok := at(4, part(2)+"/"+part(1))
+		p.list = part(3)
+		return p, ok
 	case part(3) == gatheredNamespaces && part(2) == part(1): // namespaces/namespace/namespace
 		return at(3, "core/namespaces")
 	}

@@ -164,7 +164,7 @@ func TestMustGatherInEveryForm(t *testing.T) {
 				t.Errorf("gaps %s", reasons(s.Gaps))
 			}
 			want = "must-gather objects 9: of 2024-02-01 10:05 UTC, by its timestamp file\n" +
-				"files 0: 4 logs and other files; 3 files of kinds that certrot does not read; 1 archive in it, not opened\n" +
+				"files 0: 4 logs and other files; 2 files of kinds that certrot does not read; 1 archive in it, not opened\n" +
 				"other secrets 0: a must-gather holds those of some namespaces (here 1), and of their values only certificates\n" +
 				"nodes 0: a must-gather holds none of their files: what kubelets and static pods use is not in it"
 			if diff := cmp.Diff(want, notes(s.Reads)); diff != "" {

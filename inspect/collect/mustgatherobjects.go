@@ -112,7 +112,7 @@ func (im *image) keep(sc *pki.Scanner, h *header, raw []byte) {
 		o.older = true
 	}
 	im.objects[id] = o
-	m := manifest{sc: sc}
+	m := manifest{sc: sc, whole: map[string]bool{}}
 	var err error
 	switch obj.Kind {
 	case "Secret", "ConfigMap":
@@ -130,7 +130,7 @@ func (im *image) keep(sc *pki.Scanner, h *header, raw []byte) {
 	if err != nil {
 		m.Gaps = append(m.Gaps, inspect.Gap{What: "must-gather", Where: id, Reason: err.Error()})
 	}
-	if len(m.Bundles)+len(m.Requests)+len(m.Gaps) > 0 || tellsOfCluster(obj.Kind) {
+	if len(m.Bundles)+len(m.Requests)+len(m.Reported)+len(m.References)+len(m.Gaps) > 0 || tellsOfCluster(obj.Kind) {
 		o.found = &m.Snapshot
 	}
 }
@@ -304,8 +304,32 @@ func putTogether(images []*image) together {
 		}
 	}
 	t.Snapshot = inspect.Merge(append(parts, inspect.Snapshot{})...) // of one alone, too
+	for i := range t.References {
+		t.References[i].Target = targetIn(images, taken, t.References[i].To)
+	}
 	t.objects, t.secretsIn = len(taken), len(secretsIn)
 	return t
+}
+
+// targetIn says what a must-gather knows of an object that others refer to: where
+// it holds the list of a namespace, what is not in that is not there.
+func targetIn(images []*image, taken map[string]*gathered, to pki.Location) inspect.Target {
+	o := taken[objectID(to)]
+	listed := func(im *image) bool { return im.lists[listOf{to.Kind, to.Namespace}] }
+	switch {
+	case o != nil && o.hidden != nil: // what it holds is not to be seen
+	case o != nil:
+		return inspect.TargetThere
+	case slices.ContainsFunc(images, listed):
+		return inspect.TargetAbsent
+	}
+	return inspect.TargetUnknown
+}
+
+// listOf is the list of all objects of a kind in a namespace.
+type listOf struct {
+	kind      pki.Kind
+	namespace string
 }
 
 // hiddenTally counts the hidden values of one kind of objects.

@@ -88,3 +88,8 @@ func bundlesOf(sc *pki.Scanner, obj *inspect.Object, values map[string][]byte, k
 	}
 	return out
 }
+
+// objectID names the object that a place is in.
+func objectID(at pki.Location) string {
+	return pki.Location{Kind: at.Kind, Namespace: at.Namespace, Name: at.Name}.String()
+}

@@ -3,6 +3,7 @@ package collect
 import (
 	"compress/gzip"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -29,19 +30,21 @@ const (
 )
 
 type snapshotFile struct {
-	APIVersion   string        `json:"apiVersion"`
-	Kind         string        `json:"kind"`
-	Taken        time.Time     `json:"taken"`
-	Cluster      fileCluster   `json:"cluster"`
-	Certificates [][]byte      `json:"certificates"` // DER
-	Contents     []fileContent `json:"contents"`
-	Objects      []fileObject  `json:"objects"`
-	Bundles      []fileBundle  `json:"bundles"`
-	Requests     []fileRequest `json:"requests,omitempty"`
-	Nodes        []fileNode    `json:"nodes,omitempty"`
-	Served       []fileServed  `json:"served,omitempty"`
-	Reads        []fileRead    `json:"reads"`
-	Gaps         []fileGap     `json:"gaps,omitempty"`
+	APIVersion   string          `json:"apiVersion"`
+	Kind         string          `json:"kind"`
+	Taken        time.Time       `json:"taken"`
+	Cluster      fileCluster     `json:"cluster"`
+	Certificates [][]byte        `json:"certificates"` // DER
+	Contents     []fileContent   `json:"contents"`
+	Objects      []fileObject    `json:"objects"`
+	Bundles      []fileBundle    `json:"bundles"`
+	Requests     []fileRequest   `json:"requests,omitempty"`
+	Nodes        []fileNode      `json:"nodes,omitempty"`
+	Served       []fileServed    `json:"served,omitempty"`
+	Reported     []fileReported  `json:"reported,omitempty"`
+	References   []fileReference `json:"references,omitempty"`
+	Reads        []fileRead      `json:"reads"`
+	Gaps         []fileGap       `json:"gaps,omitempty"`
 }
 
 type fileCluster struct {
@@ -110,6 +113,21 @@ type fileServed struct {
 	Address string `json:"address"`
 	Name    string `json:"name"`
 	Chain   []int  `json:"chain"` // indices
+}
+
+type fileReported struct {
+	At        string    `json:"at"`
+	Bundle    string    `json:"bundle"`
+	Subject   string    `json:"subject"`
+	Signer    string    `json:"signer,omitempty"`
+	NotBefore time.Time `json:"notBefore,omitzero"`
+	NotAfter  time.Time `json:"notAfter,omitzero"`
+}
+
+type fileReference struct {
+	From   string         `json:"from"`
+	To     string         `json:"to"`
+	Target inspect.Target `json:"target,omitempty"`
 }
 
 type fileRead struct {
@@ -188,6 +206,10 @@ func (f *snapshotFile) decode(dec *json.Decoder) error {
 			f.Nodes, err = readJSONItems[fileNode](dec, maxElements)
 		case "served":
 			f.Served, err = readJSONItems[fileServed](dec, maxElements)
+		case "reported":
+			f.Reported, err = readJSONItems[fileReported](dec, maxElements)
+		case "references":
+			f.References, err = readJSONItems[fileReference](dec, maxElements)
 		case "reads":
 			f.Reads, err = readJSONItems[fileRead](dec, maxElements)
 		case "gaps":
@@ -234,6 +256,12 @@ func packSnapshot(s inspect.Snapshot) *snapshotFile {
 			fs.Chain = append(fs.Chain, p.cert(c))
 		}
 		f.Served = append(f.Served, fs)
+	}
+	for _, r := range s.Reported {
+		f.Reported = append(f.Reported, fileReported{r.At.String(), r.Bundle, r.Subject, r.Signer, r.NotBefore, r.NotAfter})
+	}
+	for _, r := range s.References {
+		f.References = append(f.References, fileReference{r.From.String(), r.To.String(), r.Target})
 	}
 	for _, r := range s.Reads {
 		f.Reads = append(f.Reads, fileRead(r))
@@ -353,6 +381,21 @@ func unpackSnapshot(f *snapshotFile) (inspect.Snapshot, error) {
 			chain.Chain = append(chain.Chain, certs[n])
 		}
 		s.Served = append(s.Served, chain)
+	}
+	for i, r := range f.Reported {
+		at, err := pki.ParseLocation(r.At)
+		if err != nil {
+			return s, fmt.Errorf("snapshot: report %d: %w", i, err)
+		}
+		s.Reported = append(s.Reported, inspect.Reported{At: at, Bundle: r.Bundle, Subject: r.Subject, Signer: r.Signer, NotBefore: r.NotBefore, NotAfter: r.NotAfter})
+	}
+	for i, r := range f.References {
+		from, err := pki.ParseLocation(r.From)
+		to, err2 := pki.ParseLocation(r.To)
+		if err := errors.Join(err, err2); err != nil {
+			return s, fmt.Errorf("snapshot: reference %d: %w", i, err)
+		}
+		s.References = append(s.References, inspect.Reference{From: from, To: to, Target: r.Target})
 	}
 	for _, r := range f.Reads {
 		s.Reads = append(s.Reads, inspect.Read(r))

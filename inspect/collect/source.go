@@ -99,6 +99,14 @@ func Resources() []Resource {
 		{"APIService", "apiservices", "", apiregistrationV1, false},
 		{"CustomResourceDefinition", "customresourcedefinitions", "crd", apiextensionsV1, false},
 		{"CertificateSigningRequest", "certificatesigningrequests", "csr", certificatesV1, false},
+		{"Route", "routes", "", routeV1, true},
+		{"ControllerConfig", "controllerconfigs", "", machineV1, false},
+		{"MachineConfig", "machineconfigs", "mc", machineV1, false},
+		{"MachineConfigPool", "machineconfigpools", "mcp", machineV1, false},
+		{"Proxy", "proxies", "", configAPI, false},
+		{"APIServer", "apiservers", "", configAPI, false},
+		{"Image", "images", "", configAPI, false},
+		{"IngressController", "ingresscontrollers", "", operatorV1, true},
 	}
 }
 

@@ -116,6 +116,7 @@ func placeOf(t *testing.T, location string) string {
 	if strings.HasSuffix(head, "]") {
 		field = "" // inside the document that a key holds
 	}
+	field, _, _ = strings.Cut(field, "#") // or that a file of a MachineConfig holds
 	text := head
 	if field != "" {
 		text += "#" + field

@@ -18,7 +18,8 @@ const (
 
 // clusterScoped are the kinds of which something is planted outside of the
 // planted namespaces, apart from the namespaces themselves.
-const clusterScoped = "apiservices,validatingwebhookconfigurations,mutatingwebhookconfigurations,customresourcedefinitions,certificatesigningrequests,clusterroles,clusterrolebindings"
+const clusterScoped = "apiservices,validatingwebhookconfigurations,mutatingwebhookconfigurations,customresourcedefinitions,certificatesigningrequests,clusterroles,clusterrolebindings," +
+	"controllerconfigs,machineconfigs,machineconfigpools,proxies,apiservers,images"
 
 // plant sends the plan to the lab and waits until the lab's controllers have
 // done their part.
@@ -32,11 +33,14 @@ func (w *world) plant() error {
 	for _, u := range p.someUsers() {
 		approve = append(approve, p.userName(u.name))
 	}
+	controllerConfig, pool := p.reports()
 	failed := asJSON(object{"status": object{"conditions": []object{{"type": "Failed", "status": "True", "reason": "Test", "message": "no such luck"}}}})
 	for _, args := range [][]string{
 		approve,
 		{"certificate", "deny", p.id + "-denied"},
 		{"patch", "csr", p.id + "-failed", "--subresource=status", "--type=merge", "-p", string(failed)},
+		{"patch", "controllerconfig", p.id, "--subresource=status", "--type=merge", "-p", string(controllerConfig)},
+		{"patch", "machineconfigpool", p.id, "--subresource=status", "--type=merge", "-p", string(pool)},
 		{"patch", "csr", p.id + "-chain", "--subresource=status", "--type=merge", "-p", string(p.chainPatch())},
 	} {
 		if _, err := w.kubectl(nil, args...); err != nil {
@@ -130,6 +134,9 @@ func (w *world) remove(id string) error {
 	for _, args := range [][]string{
 		{clusterScoped, "-l", label + "=" + id},
 		{"secrets", "-n", "openshift-kube-apiserver", "-l", label + "=" + id},
+		{"secrets,configmaps", "-n", "openshift-config", "-l", label + "=" + id},
+		{"secrets", "-n", "openshift-ingress", "-l", label + "=" + id},
+		{"ingresscontrollers", "-n", "openshift-ingress-operator", "-l", label + "=" + id},
 		{"namespaces", "-l", label + "=" + id, "--timeout=60s"},
 	} {
 		_, err := w.kubectl(nil, append([]string{"delete", "--ignore-not-found"}, args...)...)

@@ -87,6 +87,10 @@ func (o *oracle) tree(place, path string, v any) {
 		o.recall(place+"#"+path, []byte(v))
 	case []any:
 		for i, child := range v {
+			if entry, name, content := named(child); entry != nil && strings.HasPrefix(path, "spec.") {
+				o.tree(place, path+"["+name+"]", content)
+				continue
+			}
 			o.tree(place, fmt.Sprintf("%s[%d]", path, i), child)
 		}
 	case map[string]any:
@@ -94,6 +98,19 @@ func (o *oracle) tree(place, path string, v any) {
 			o.tree(place, path+"."+key, child)
 		}
 	}
+}
+
+// named knows the elements of lists that are called by their names: the files of
+// Ignition, and the registries of a ControllerConfig.
+func named(v any) (entry map[string]any, name string, content any) {
+	entry, _ = v.(map[string]any)
+	if contents, ok := entry["contents"].(map[string]any); ok {
+		return entry, field(entry, "path"), contents["source"]
+	}
+	if data, ok := entry["data"]; ok {
+		return entry, field(entry, "file"), data
+	}
+	return nil, "", nil
 }
 
 // recall reads a value, if it was not read before.

@@ -52,6 +52,7 @@ func newPlan(now time.Time) *plan {
 	p.allIsFine()
 	p.webhooks()
 	p.conversion()
+	p.openShift()
 	p.badInput()
 	p.users()
 	return p

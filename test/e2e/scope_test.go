@@ -24,6 +24,8 @@ func scopes(p *plan) []inScope {
 	return []inScope{
 		{"all namespaces", []string{"-A"}, []string{""}, nil},
 		{"what is in one namespace", []string{"-n", p.fine()}, []string{"Secret/" + fine, "ConfigMap/" + fine}, nil},
+		{"a kind of OpenShift's in a namespace", []string{"routes", "-n", p.rich()}, []string{"Route/" + rich}, nil},
+		{"a kind of OpenShift's by its short name", []string{"mc", p.id}, []string{"MachineConfig/" + p.id}, nil},
 		{"a kind", []string{"secrets"}, []string{"Secret/"}, nil},
 		{"a kind in a namespace", []string{"secrets", "-n", p.rich()}, []string{"Secret/" + rich}, nil},
 		{"two kinds", []string{"secrets,configmaps", "-n", p.fine()}, []string{"Secret/" + fine, "ConfigMap/" + fine}, nil},
@@ -38,6 +40,7 @@ func scopes(p *plan) []inScope {
 		{"a label", []string{"-l", mine}, []string{
 			"Secret/" + rich, "Secret/" + fine, "Secret/" + p.bad(), "Secret/openshift-kube-apiserver/" + p.id, "ConfigMap/" + rich, "ConfigMap/" + fine, "ConfigMap/" + p.bad(),
 			"ValidatingWebhookConfiguration/" + p.id, "MutatingWebhookConfiguration/" + p.id, "CustomResourceDefinition/things." + p.group(), "CertificateSigningRequest/" + p.id,
+			"Route/" + rich, "MachineConfig/" + p.id, "ControllerConfig/" + p.id, "ConfigMap/openshift-config/" + p.id, "Secret/openshift-config/" + p.id, "Secret/openshift-ingress/" + p.id,
 		}, []string{"ConfigMap/" + rich + "kube-root", "ConfigMap/" + fine + "kube-root", "ConfigMap/" + p.bad() + "/kube-root"}},
 		{"a label that nothing has", []string{"-l", mine + "," + label + "!=" + p.id}, nil, nil},
 		{"a label and a kind", []string{"configmaps", "-l", mine, "-n", p.fine()}, []string{"ConfigMap/" + fine + "ca["}, nil},

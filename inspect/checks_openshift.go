@@ -1,0 +1,167 @@
+package inspect
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+)
+
+// referenceResolves looks for what the cluster's configuration names. Several
+// fields that name one object are one finding.
+func referenceResolves(f *Facts) []Finding {
+	holds := map[pki.Location]bool{}
+	for i := range f.Held {
+		if at := f.Held[i].At; len(f.Held[i].Content.Certs) > 0 {
+			at.Field = ""
+			holds[at] = true
+			holds[object(at)] = true
+		}
+	}
+	var out []Finding
+	known := map[pki.Location]int{}
+	for _, r := range f.Snapshot.References {
+		if r.To.Kind != "Secret" && r.To.Kind != "ConfigMap" || holds[r.To] || r.Target == TargetUnknown {
+			continue
+		}
+		if n, ok := known[r.To]; ok {
+			out[n].At = append(out[n].At, r.From)
+			continue
+		}
+		known[r.To] = len(out)
+		resource := strings.ToLower(string(r.To.Kind))
+		finding := Finding{
+			Severity: Warning, At: []pki.Location{r.From},
+			Message: fmt.Sprintf("names %s, which is not there", r.To),
+			Next:    fmt.Sprintf("make %s %s in namespace %s, or correct the name", resource, r.To.Name, r.To.Namespace),
+		}
+		if r.Target == TargetThere {
+			finding.Message = fmt.Sprintf("names %s, which holds no certificate", r.To)
+			finding.Next = fmt.Sprintf("put the certificates there: kubectl -n %s get %s %s -o yaml", r.To.Namespace, resource, r.To.Name)
+		}
+		if r.To.Kind == "Secret" {
+			finding.Severity = Critical
+			finding.Message += ": a server goes on without it, or does not start"
+		} else {
+			finding.Message += ": nobody is trusted by it"
+		}
+		out = append(out, finding)
+	}
+	return out
+}
+
+// reportsAgree compares what machine-config-operator reports with the data of the
+// ControllerConfig, bundle by bundle.
+func reportsAgree(f *Facts) []Finding {
+	data := deliveredBundles(f)
+	if data == nil {
+		return nil
+	}
+	reports := map[pki.Location]map[string][]Reported{} // by object and bundle
+	var order []pki.Location
+	for _, r := range f.Snapshot.Reported {
+		at := object(r.At)
+		if reports[at] == nil {
+			order = append(order, at)
+			reports[at] = map[string][]Reported{}
+		}
+		reports[at][r.Bundle] = append(reports[at][r.Bundle], r)
+	}
+	var out []Finding
+	for _, at := range order {
+		if at.Kind == kindControllerConfig { // it reports all that it holds; pools only the API server's CAs
+			for bundle := range data {
+				reports[at][bundle] = slices.Clip(reports[at][bundle])
+			}
+		}
+		for _, bundle := range slices.Sorted(maps.Keys(reports[at])) {
+			if finding, ok := disagreement(f, at, bundle, reports[at][bundle], data[bundle]); ok {
+				out = append(out, finding)
+			}
+		}
+	}
+	return out
+}
+
+// deliveredBundles are the bundles of the ControllerConfig, by the names under
+// which they are reported; nil where none was read.
+func deliveredBundles(f *Facts) map[string][]*Held {
+	var out map[string][]*Held
+	for i := range f.Held {
+		h := &f.Held[i]
+		if h.At.Kind != kindControllerConfig {
+			continue
+		}
+		if out == nil {
+			out = map[string][]*Held{}
+		}
+		bundle := strings.TrimPrefix(h.At.Field, "spec.")
+		if list, file, ok := strings.Cut(bundle, "["); ok && strings.HasPrefix(list, "imageRegistryBundle") {
+			bundle = strings.TrimSuffix(file, "]")
+		} else if bundle != "" {
+			bundle = strings.ToUpper(bundle[:1]) + bundle[1:]
+		}
+		out[bundle] = append(out[bundle], h)
+	}
+	return out
+}
+
+// disagreement says what one object reports of a bundle that is not so. Of data
+// that can't be read to its end nothing is said: the controller stops at another
+// place than we do, and pem-readable names it.
+func disagreement(f *Facts, at pki.Location, bundle string, reports []Reported, data []*Held) (Finding, bool) {
+	var unsaid []*pki.Cert
+	places := []pki.Location{}
+	for _, h := range data {
+		if len(h.Content.Bad)+len(h.Content.Keys) > 0 {
+			return Finding{}, false
+		}
+		for _, c := range h.Content.Certs {
+			if !slices.ContainsFunc(reports, func(r Reported) bool { return r.of(c) }) && !slices.Contains(unsaid, c) {
+				unsaid = append(unsaid, c)
+			}
+		}
+		places = append(places, h.At)
+	}
+	var gone []string
+	for _, r := range reports {
+		held := func(h *Held) bool { return slices.ContainsFunc(h.Content.Certs, r.of) }
+		if !slices.ContainsFunc(data, held) {
+			gone = append(gone, fmt.Sprintf("%q", commonName(r.Subject)))
+			places = append(places, r.At)
+		}
+	}
+	if len(unsaid)+len(gone) == 0 {
+		return Finding{}, false
+	}
+	finding := Finding{Severity: Warning, At: append(places, at), Next: "the machine-config-controller is behind or does not run: kubectl -n openshift-machine-config-operator get pods; kubectl get clusteroperators machine-config"}
+	var says []string
+	if len(unsaid) > 0 {
+		says = append(says, "does not list "+names(unsaid)+", which it holds")
+		fresh := func(c *pki.Cert) bool { return f.Now.Sub(c.NotBefore) <= time.Hour }
+		if !slices.ContainsFunc(unsaid, func(c *pki.Cert) bool { return !fresh(c) }) {
+			finding.Severity = Info
+		}
+	} else if at.Kind == kindPool {
+		finding.Severity = Info
+	}
+	if len(gone) > 0 {
+		says = append(says, "lists "+strings.Join(gone, ", ")+", which it does not hold")
+	}
+	finding.Message = fmt.Sprintf("what %s reports of the ControllerConfig's bundle %s %s", at, bundle, strings.Join(says, ", and "))
+	for _, c := range unsaid {
+		finding.Certs = append(finding.Certs, c.Fingerprint)
+	}
+	return finding, true
+}
+
+// of reports whether a report speaks of a certificate: by its common name, which
+// everybody writes alike, and its times, to the second, where they are said (in
+// 4.14 none is). It is not what decides about trust.
+func (r Reported) of(c *pki.Cert) bool {
+	return commonName(r.Subject) == commonName(c.Subject) &&
+		(r.NotBefore.IsZero() || r.NotBefore.Equal(c.NotBefore)) && (r.NotAfter.IsZero() || r.NotAfter.Equal(c.NotAfter))
+}

@@ -1,0 +1,468 @@
+package collect
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+)
+
+// OpenShift's own kinds, each read by the fields that are known to hold
+// certificates, or to name what does: the same over the API, in a file and in a
+// must-gather, so that a place is called the same wherever it was read. What else
+// stands in such objects, as the pull secret of a ControllerConfig, is not looked
+// at.
+
+// The groups, and where what they name is kept.
+const (
+	routeV1    = "route.openshift.io/v1"
+	machineV1  = "machineconfiguration.openshift.io/v1"
+	configAPI  = configGroup + "/v1"
+	operatorV1 = "operator.openshift.io/v1"
+
+	userConfig = "openshift-config"
+	routers    = "openshift-ingress"
+	// ingressOperator is where IngressControllers are: its operator looks nowhere else
+	// (openshift/cluster-ingress-operator pkg/operator/operator.go @ acca9642a).
+	ingressOperator = "openshift-ingress-operator"
+	bundleKey  = "ca-bundle.crt"
+)
+
+// readOpenShift reads an object of OpenShift's own kinds; false for any other. It
+// returns what it could read beside an error.
+func readOpenShift(sc *pki.Scanner, apiVersion string, obj *inspect.Object, raw []byte) (inspect.Snapshot, bool, error) {
+	r := &objectReader{sc: sc, obj: obj}
+	read := map[string]func([]byte) error{
+		routeV1 + " Route":                r.route,
+		machineV1 + " ControllerConfig":   r.controllerConfig,
+		machineV1 + " MachineConfig":      r.machineConfig,
+		machineV1 + " MachineConfigPool":  r.machineConfigPool,
+		configAPI + " Proxy":              r.proxy,
+		configAPI + " APIServer":          r.apiServer,
+		configAPI + " Image":              r.image,
+		operatorV1 + " IngressController": r.ingressController,
+	}[apiVersion+" "+string(obj.Kind)]
+	if read == nil {
+		return inspect.Snapshot{}, false, nil
+	}
+	err := read(raw)
+	switch {
+	case err != nil:
+		err = fmt.Errorf("decode %s: %w", obj.ID(), err)
+	case r.odd > 0:
+		err = fmt.Errorf("%s: %s not base64, as in a redacted file: what they held is unknown", obj.ID(), numbered(r.odd, "value is", "values are"))
+	}
+	return r.found, true, err
+}
+
+// objectReader gathers what one object holds, says and refers to.
+type objectReader struct {
+	sc    *pki.Scanner
+	obj   *inspect.Object
+	found inspect.Snapshot
+	odd   int // values that are not base64
+}
+
+func (r *objectReader) at(field string) pki.Location {
+	return pki.Location{Kind: r.obj.Kind, Namespace: r.obj.Namespace, Name: r.obj.Name, Field: field}
+}
+
+// certificates scans a field that is there for certificates.
+func (r *objectReader) certificates(field string, value []byte) {
+	r.found.Bundles = append(r.found.Bundles, bundlesOf(r.sc, r.obj, map[string][]byte{field: value}, false)...)
+}
+
+// scan scans a field that may hold anything. What is found inside a document there
+// is called FIELD#PATH.
+func (r *objectReader) scan(field, value string) {
+	for _, f := range r.sc.Scan([]byte(value)) {
+		at := r.at(field)
+		if f.Field != "" {
+			at.Field += "#" + f.Field
+		}
+		r.found.Bundles = append(r.found.Bundles, inspect.Bundle{At: at, Object: r.obj, Content: f.Content})
+	}
+}
+
+// encoded scans a field that the API writes as base64. In an edited or redacted
+// file it may be anything.
+func (r *objectReader) encoded(field, value string) {
+	decoded, err := base64.StdEncoding.DecodeString(value)
+	if err != nil {
+		r.odd++
+		return
+	}
+	r.certificates(field, decoded)
+}
+
+// refers notes that a field names another object; most are empty.
+func (r *objectReader) refers(field string, to pki.Location) {
+	if to.Name != "" {
+		r.found.References = append(r.found.References, inspect.Reference{From: r.at(field), To: to})
+	}
+}
+
+func secretAt(namespace string, to objectName) pki.Location {
+	return pki.Location{Kind: "Secret", Namespace: namespace, Name: to.Name, Key: "tls.crt"}
+}
+
+func bundleAt(to objectName) pki.Location {
+	return pki.Location{Kind: "ConfigMap", Namespace: userConfig, Name: to.Name, Key: bundleKey}
+}
+
+// objectName is how the configuration names an object; its namespace is fixed.
+type objectName struct {
+	Name string `json:"name"`
+}
+
+func (r *objectReader) route(raw []byte) error {
+	var o struct {
+		Spec struct {
+			TLS struct {
+				Certificate              string `json:"certificate"`
+				Key                      string `json:"key"`
+				CACertificate            string `json:"caCertificate"`
+				DestinationCACertificate string `json:"destinationCACertificate"`
+			} `json:"tls"`
+		} `json:"spec"`
+	}
+	if err := json.Unmarshal(raw, &o); err != nil {
+		return err
+	}
+	tls := &o.Spec.TLS
+	r.certificates("spec.tls.certificate", []byte(tls.Certificate))
+	r.scan("spec.tls.key", tls.Key)
+	r.certificates("spec.tls.caCertificate", []byte(tls.CACertificate))
+	r.certificates("spec.tls.destinationCACertificate", []byte(tls.DestinationCACertificate))
+	return nil
+}
+
+// registryBundle is an entry of a ControllerConfig's lists: file is a registry,
+// with ".." for ":".
+type registryBundle struct {
+	File string `json:"file"`
+	Data string `json:"data"`
+}
+
+func (r *objectReader) controllerConfig(raw []byte) error {
+	var o struct {
+		Spec struct {
+			KubeAPIServerServingCAData  string           `json:"kubeAPIServerServingCAData"`
+			RootCAData                  string           `json:"rootCAData"`
+			CloudProviderCAData         string           `json:"cloudProviderCAData"`
+			AdditionalTrustBundle       string           `json:"additionalTrustBundle"`
+			ImageRegistryBundleData     []registryBundle `json:"imageRegistryBundleData"`
+			ImageRegistryBundleUserData []registryBundle `json:"imageRegistryBundleUserData"`
+		} `json:"spec"`
+		Status struct {
+			ControllerCertificates []struct {
+				Subject    string      `json:"subject"`
+				Signer     string      `json:"signer"`
+				NotBefore  metav1.Time `json:"notBefore"`
+				NotAfter   metav1.Time `json:"notAfter"`
+				BundleFile string      `json:"bundleFile"`
+			} `json:"controllerCertificates"`
+		} `json:"status"`
+	}
+	if err := json.Unmarshal(raw, &o); err != nil {
+		return err
+	}
+	r.encoded("spec.kubeAPIServerServingCAData", o.Spec.KubeAPIServerServingCAData)
+	r.encoded("spec.rootCAData", o.Spec.RootCAData)
+	r.encoded("spec.cloudProviderCAData", o.Spec.CloudProviderCAData)
+	r.encoded("spec.additionalTrustBundle", o.Spec.AdditionalTrustBundle)
+	for _, b := range o.Spec.ImageRegistryBundleData {
+		r.encoded("spec.imageRegistryBundleData["+b.File+"]", b.Data)
+	}
+	for _, b := range o.Spec.ImageRegistryBundleUserData {
+		r.encoded("spec.imageRegistryBundleUserData["+b.File+"]", b.Data)
+	}
+	for i, c := range o.Status.ControllerCertificates {
+		r.found.Reported = append(r.found.Reported, inspect.Reported{
+			At: r.at(fmt.Sprintf("status.controllerCertificates[%d]", i)), Bundle: c.BundleFile,
+			Subject: c.Subject, Signer: c.Signer, NotBefore: c.NotBefore.UTC(), NotAfter: c.NotAfter.UTC(),
+		})
+	}
+	return nil
+}
+
+func (r *objectReader) machineConfigPool(raw []byte) error {
+	type configuration struct {
+		Configuration objectName `json:"configuration"`
+	}
+	var o struct {
+		Spec   configuration `json:"spec"`
+		Status struct {
+			configuration
+			CertExpirys []struct {
+				Bundle  string      `json:"bundle"`
+				Subject string      `json:"subject"`
+				Expiry  metav1.Time `json:"expiry"`
+			} `json:"certExpirys"`
+		} `json:"status"`
+	}
+	if err := json.Unmarshal(raw, &o); err != nil {
+		return err
+	}
+	r.refers("spec.configuration.name", pki.Location{Kind: "MachineConfig", Name: o.Spec.Configuration.Name})
+	r.refers("status.configuration.name", pki.Location{Kind: "MachineConfig", Name: o.Status.Configuration.Name})
+	for i, c := range o.Status.CertExpirys {
+		r.found.Reported = append(r.found.Reported, inspect.Reported{
+			At: r.at(fmt.Sprintf("status.certExpirys[%d]", i)), Bundle: c.Bundle, Subject: c.Subject, NotAfter: c.Expiry.UTC(),
+		})
+	}
+	return nil
+}
+
+func (r *objectReader) proxy(raw []byte) error {
+	var o struct {
+		Spec struct {
+			TrustedCA objectName `json:"trustedCA"`
+		} `json:"spec"`
+	}
+	if err := json.Unmarshal(raw, &o); err != nil {
+		return err
+	}
+	r.refers("spec.trustedCA.name", bundleAt(o.Spec.TrustedCA))
+	return nil
+}
+
+func (r *objectReader) apiServer(raw []byte) error {
+	var o struct {
+		Spec struct {
+			ClientCA     objectName `json:"clientCA"`
+			ServingCerts struct {
+				NamedCertificates []struct {
+					ServingCertificate objectName `json:"servingCertificate"`
+				} `json:"namedCertificates"`
+			} `json:"servingCerts"`
+		} `json:"spec"`
+	}
+	if err := json.Unmarshal(raw, &o); err != nil {
+		return err
+	}
+	for i, named := range o.Spec.ServingCerts.NamedCertificates {
+		r.refers(fmt.Sprintf("spec.servingCerts.namedCertificates[%d].servingCertificate.name", i), secretAt(userConfig, named.ServingCertificate))
+	}
+	r.refers("spec.clientCA.name", bundleAt(o.Spec.ClientCA))
+	return nil
+}
+
+// image reads whom the cluster trusts as registries: the keys of that ConfigMap are
+// registries, with ".." for ":".
+func (r *objectReader) image(raw []byte) error {
+	var o struct {
+		Spec struct {
+			AdditionalTrustedCA objectName `json:"additionalTrustedCA"`
+		} `json:"spec"`
+	}
+	if err := json.Unmarshal(raw, &o); err != nil {
+		return err
+	}
+	to := bundleAt(o.Spec.AdditionalTrustedCA)
+	to.Key = ""
+	r.refers("spec.additionalTrustedCA.name", to)
+	return nil
+}
+
+func (r *objectReader) ingressController(raw []byte) error {
+	var o struct {
+		Spec struct {
+			DefaultCertificate objectName `json:"defaultCertificate"`
+			ClientTLS          struct {
+				ClientCA objectName `json:"clientCA"`
+			} `json:"clientTLS"`
+		} `json:"spec"`
+	}
+	if err := json.Unmarshal(raw, &o); err != nil {
+		return err
+	}
+	r.refers("spec.defaultCertificate.name", secretAt(routers, o.Spec.DefaultCertificate))
+	r.refers("spec.clientTLS.clientCA.name", bundleAt(o.Spec.ClientTLS.ClientCA))
+	return nil
+}
+
+// openShift reads kinds of OpenShift's own, in parallel. Those that this cluster
+// does not serve are one line together: a plain Kubernetes has none of them.
+func (c *Cluster) openShift(ctx context.Context, kinds []Resource) part {
+	served := map[string]func() bool{}
+	for _, r := range kinds {
+		group, _, _ := strings.Cut(r.Group, "/")
+		// RBAC answers "forbidden" for groups that do not exist, too. The group itself is
+		// the API server's own answer, also where another server has its objects.
+		served[r.Group] = sync.OnceValue(func() bool { return c.serves(ctx, "/apis/"+group) })
+	}
+	parts := make([]part, len(kinds))
+	var g errgroup.Group
+	for i, r := range kinds {
+		g.Go(func() error {
+			if served[r.Group]() {
+				parts[i] = c.openShiftKind(ctx, r)
+			} else {
+				parts[i].Reads = []inspect.Read{notServed(r.Plural, "")}
+			}
+			return nil
+		})
+	}
+	_ = g.Wait() // none returns an error: what fails is a gap
+	var missing []string
+	for i := range parts {
+		if reads := parts[i].Reads; len(reads) == 1 && reads[0] == notServed(kinds[i].Plural, reads[0].Where) {
+			missing = append(missing, kinds[i].Plural)
+			parts[i].Reads = nil
+		}
+	}
+	out := part{Snapshot: inspect.Merge(snapshots(parts)...)}
+	for _, p := range parts {
+		out.pages = append(out.pages, p.pages...)
+	}
+	if len(missing) > 0 {
+		out.Reads = append(out.Reads, notServed(strings.Join(missing, ", "), c.Scope.Namespace))
+	}
+	return out
+}
+
+func snapshots(parts []part) []inspect.Snapshot {
+	out := make([]inspect.Snapshot, len(parts), len(parts)+1)
+	for i, p := range parts {
+		out[i] = p.Snapshot
+	}
+	return append(out, inspect.Snapshot{}) // of one alone, too: a copy
+}
+
+func notServed(what, where string) inspect.Read {
+	return inspect.Read{What: what, Where: where, Skipped: true, Note: "not served by this cluster"}
+}
+
+// openShiftKind reads one kind.
+func (c *Cluster) openShiftKind(ctx context.Context, r Resource) part {
+	in := func(namespace string, t *tally) page { return c.objectPage(r, namespace, t) }
+	if r.Group == routeV1 {
+		in = untilDown(in)
+	}
+	switch {
+	case r.Kind == "IngressController" && c.Scope.Namespace != "" && c.Scope.Namespace != ingressOperator:
+		return part{} // there is none, and asking is what few may
+	case r.Kind == "IngressController":
+		there := *c
+		there.Scope.Namespace = ingressOperator
+		return there.namespaced(ctx, r.Plural, in)
+	case r.Namespaced:
+		return c.namespaced(ctx, r.Plural, in)
+	}
+	t := &tally{what: r.Plural, observe: c.Observe}
+	return c.wholeOrNamed(ctx, t, func(opts metav1.ListOptions) listing { return listPages(ctx, opts, in("", t)) })
+}
+
+// objectPage reads one page of a kind, object by object: of a page of
+// MachineConfigs, megabytes of it, one is in memory at a time.
+func (c *Cluster) objectPage(r Resource, namespace string, t *tally) page {
+	path := "/apis/" + r.Group + "/"
+	if namespace != "" {
+		path += "namespaces/" + namespace + "/"
+	}
+	path += r.Plural
+	return func(ctx context.Context, opts metav1.ListOptions) (metav1.ListMeta, error) {
+		opts.Limit = min(opts.Limit, pageOf(r.Kind))
+		body, err := withOptions(c.REST.Get().AbsPath(path), opts).Stream(ctx)
+		if err != nil {
+			return metav1.ListMeta{}, err
+		}
+		defer func() { _ = body.Close() }() // read only
+		var found inspect.Snapshot
+		n := 0
+		meta, err := readJSONList(body, func(dec *json.Decoder) error {
+			var raw json.RawMessage
+			var o namedObject
+			if err := dec.Decode(&raw); err != nil {
+				return err
+			}
+			if err := json.Unmarshal(raw, &o); err != nil {
+				return err
+			}
+			obj := objectOf(r.Kind, &o.Metadata)
+			one, _, err := readOpenShift(c.Scanner, r.Group, obj, raw)
+			if err != nil { // the others are read all the same
+				one.Gaps = append(one.Gaps, inspect.Gap{What: r.Plural, Where: obj.ID(), Reason: err.Error(), Next: "look at that object: kubectl get " + r.Plural + " " + obj.Name + " -o yaml"})
+			}
+			take(&found, one)
+			n++
+			return nil
+		})
+		if err != nil {
+			return meta, fmt.Errorf("decode %s: %w", path, err)
+		}
+		t.take(found) // only now that the page came whole
+		t.count(n)
+		return meta, nil
+	}
+}
+
+// take adds what an object holds, says and refers to.
+func take(to *inspect.Snapshot, s inspect.Snapshot) {
+	to.Bundles = append(to.Bundles, s.Bundles...)
+	to.Reported = append(to.Reported, s.Reported...)
+	to.References = append(to.References, s.References...)
+	to.Gaps = append(to.Gaps, s.Gaps...)
+}
+
+// pageOf is how many objects of a kind are asked for at once. A rendered
+// MachineConfig has hundreds of kilobytes, and a cluster may keep hundreds.
+func pageOf(kind pki.Kind) int64 {
+	switch kind {
+	case "MachineConfig":
+		return 10
+	case "Route":
+		return pageSize
+	}
+	return jsonPageSize
+}
+
+const (
+	// aggregatedWait bounds a page of an API that another server has: that one may
+	// be down while the API server is not, and then calls to it fail, or hang.
+	aggregatedWait = 10 * time.Second
+	// aggregatedTries is how often it may fail without an answer between.
+	aggregatedTries = 2 * namespacesAtOnce
+)
+
+// untilDown gives up on a list, in all namespaces, once the server behind it was
+// silent for too long or failed too often.
+func untilDown(in func(string, *tally) page) func(string, *tally) page {
+	var down atomic.Pointer[error]
+	var failures atomic.Int32
+	return func(namespace string, t *tally) page {
+		fetch := in(namespace, t)
+		return func(ctx context.Context, opts metav1.ListOptions) (metav1.ListMeta, error) {
+			if err := down.Load(); err != nil {
+				return metav1.ListMeta{}, *err
+			}
+			limited, cancel := context.WithTimeout(ctx, aggregatedWait)
+			defer cancel()
+			meta, err := fetch(limited, opts)
+			switch {
+			case err == nil:
+				failures.Store(0)
+			case limited.Err() != nil && ctx.Err() == nil:
+				err = fmt.Errorf("no answer within %s", aggregatedWait)
+				down.Store(&err)
+			case transient(err) && failures.Add(1) >= aggregatedTries:
+				err = errors.New(err.Error()) // its text alone, or it would be tried again
+				down.Store(&err)
+			}
+			return meta, err
+		}
+	}
+}

@@ -1,0 +1,540 @@
+package collect
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
+)
+
+type object = map[string]any
+
+// made is an object and where the API has it.
+type made struct {
+	path string // of its list, behind the group's /apis/
+	body object
+}
+
+func kindOfMade(apiVersion, plural, kind, namespace, name string, parts object) made {
+	meta := object{"name": name, "annotations": object{"kubectl.kubernetes.io/last-applied-configuration": string(caPEM())}}
+	path := apiVersion + "/" + plural
+	if namespace != "" {
+		meta["namespace"] = namespace
+		path = apiVersion + "/namespaces/" + namespace + "/" + plural
+	}
+	body := object{"apiVersion": apiVersion, "kind": kind, "metadata": meta}
+	maps.Copy(body, parts)
+	return made{path, body}
+}
+
+func dataURL(content []byte) string {
+	return "data:text/plain;charset=utf-8;base64," + b64(string(content))
+}
+
+func zip(content []byte) []byte {
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	_, _ = w.Write(content)
+	_ = w.Close()
+	return b.Bytes()
+}
+
+// ofEveryKind is an object of each of OpenShift's kinds, as real ones are.
+func ofEveryKind() []made {
+	ca := pkitest.NewCA("openshift CA", time.Unix(1.7e9, 0).UTC(), time.Unix(1.8e9, 0).UTC())
+	route := ca.Issue("shop.example.com", time.Unix(1.7e9, 0).UTC(), time.Unix(1.75e9, 0).UTC())
+	kubeconfig := "apiVersion: v1\nkind: Config\nclusters:\n- name: local\n  cluster:\n    server: https://api-int:6443\n    certificate-authority-data: " + b64(string(ca.CertPEM)) + "\nusers:\n- name: kubelet\n  user: {token: SECRET-TOKEN}\n"
+	file := func(path, source string) object {
+		return object{"path": path, "mode": 420, "overwrite": true, "contents": object{"source": source}}
+	}
+	gzipped := file("/etc/zipped.pem", dataURL(zip(ca.CertPEM)))
+	gzipped["contents"].(object)["compression"] = "gzip" //nolint:forcetypeassert // made above
+	appended := file("/etc/appended.pem", "")
+	appended["append"] = []object{{"source": dataURL(ca.CertPEM)}}
+	key := pkitest.Bundle(route.KeyPEM)
+	return []made{
+		kindOfMade("route.openshift.io/v1", "routes", "Route", "shop", "front", object{"spec": object{"host": "shop.example.com", "tls": object{
+			"termination": "reencrypt", "certificate": string(route.CertPEM), "key": string(key), "caCertificate": string(ca.CertPEM), "destinationCACertificate": string(ca.CertPEM)}}}),
+		kindOfMade("route.openshift.io/v1", "routes", "Route", "shop", "plain", object{"spec": object{"host": "plain.example.com"}}),
+		kindOfMade(machineV1, "controllerconfigs", "ControllerConfig", "", "machine-config-controller", object{
+			"spec": object{
+				"kubeAPIServerServingCAData": b64(string(ca.CertPEM)), "rootCAData": b64(string(ca.CertPEM)), "cloudProviderCAData": nil, "additionalTrustBundle": b64(string(ca.CertPEM)),
+				"imageRegistryBundleData":     []object{{"file": "image-registry.openshift-image-registry.svc..5000", "data": b64(string(ca.CertPEM))}},
+				"imageRegistryBundleUserData": []object{{"file": "registry.example.com", "data": b64(string(ca.CertPEM))}},
+				"internalRegistryPullSecret":  b64(`{"auths":{"r":{"auth":"` + b64(string(ca.CertPEM)) + `"}}}`),
+			},
+			"status": object{"controllerCertificates": []object{{
+				"bundleFile": "KubeAPIServerServingCAData", "subject": "CN=openshift CA", "signer": "CN=openshift CA",
+				"notBefore": ca.Cert.NotBefore.Format(time.RFC3339), "notAfter": ca.Cert.NotAfter.Format(time.RFC3339)}}}}),
+		kindOfMade(machineV1, "machineconfigs", "MachineConfig", "", "00-worker", object{"spec": object{"config": object{
+			"ignition": object{"version": "3.2.0", "config": object{"merge": []object{{"source": "https://api-int:22623/config/worker"}}},
+				"security": object{"tls": object{"certificateAuthorities": []object{{"source": dataURL(ca.CertPEM)}}}}},
+			"storage": object{"files": []object{
+				file("/etc/kubernetes/ca.crt", "data:,"+url.PathEscape(string(ca.CertPEM))), file("/etc/kubernetes/kubeconfig", dataURL([]byte(kubeconfig))),
+				gzipped, appended, file("/etc/hosts", "data:,127.0.0.1%20localhost"), file("/etc/remote", "https://example.com/ca.pem")}},
+			"systemd": object{"units": []object{{"name": "a.service", "contents": "[Unit]\n", "dropins": []object{{"name": "10-ca.conf", "contents": "# " + strings.ReplaceAll(string(ca.CertPEM), "\n", "\n# ")}}}}},
+		}}}),
+		kindOfMade(machineV1, "machineconfigs", "MachineConfig", "", "99-old", object{"spec": object{"config": object{
+			"ignition": object{"version": "2.2.0"}, "storage": object{"files": []object{
+				{"filesystem": "root", "path": "/etc/old.pem", "append": true, "contents": object{"source": dataURL(ca.CertPEM)}},
+				{"filesystem": "root", "path": "/etc/old.pem", "append": true, "contents": object{"source": dataURL(ca.CertPEM)}}}}}}}),
+		kindOfMade(machineV1, "machineconfigpools", "MachineConfigPool", "", "worker", object{
+			"spec": object{"configuration": object{"name": "rendered-worker-b"}},
+			"status": object{"configuration": object{"name": "rendered-worker-a"},
+				"certExpirys": []object{{"bundle": "KubeAPIServerServingCAData", "subject": "CN=openshift CA", "expiry": ca.Cert.NotAfter.Format(time.RFC3339)}}}}),
+		kindOfMade(configAPI, "proxies", "Proxy", "", "cluster", object{"spec": object{"trustedCA": object{"name": "custom-ca"}}}),
+		kindOfMade(configAPI, "apiservers", "APIServer", "", "cluster", object{"spec": object{"clientCA": object{"name": ""},
+			"servingCerts": object{"namedCertificates": []object{{"names": []string{"api.example.com"}, "servingCertificate": object{"name": "api-cert"}}}}}}),
+		kindOfMade(configAPI, "images", "Image", "", "cluster", object{"spec": object{"additionalTrustedCA": object{"name": "registries"}}}),
+		kindOfMade(operatorV1, "ingresscontrollers", "IngressController", "openshift-ingress-operator", "default", object{"spec": object{
+			"defaultCertificate": object{"name": "apps-cert"}, "clientTLS": object{"clientCA": object{"name": "clients"}}}}),
+	}
+}
+
+// whatTheyHold is what ofEveryKind comes to, wherever it is read.
+const whatTheyHold = `ControllerConfig/machine-config-controller#spec.additionalTrustBundle
+ControllerConfig/machine-config-controller#spec.imageRegistryBundleData[image-registry.openshift-image-registry.svc..5000]
+ControllerConfig/machine-config-controller#spec.imageRegistryBundleUserData[registry.example.com]
+ControllerConfig/machine-config-controller#spec.kubeAPIServerServingCAData
+ControllerConfig/machine-config-controller#spec.rootCAData
+MachineConfig/00-worker#spec.config.ignition.security.tls.certificateAuthorities[0].source
+MachineConfig/00-worker#spec.config.storage.files[/etc/appended.pem].append[0]
+MachineConfig/00-worker#spec.config.storage.files[/etc/kubernetes/ca.crt]
+MachineConfig/00-worker#spec.config.storage.files[/etc/kubernetes/kubeconfig]#clusters[0].cluster.certificate-authority-data
+MachineConfig/00-worker#spec.config.storage.files[/etc/zipped.pem]
+MachineConfig/00-worker#spec.config.systemd.units[a.service].dropins[10-ca.conf]
+MachineConfig/99-old#spec.config.storage.files[/etc/old.pem]
+MachineConfig/99-old#spec.config.storage.files[/etc/old.pem](2)
+Route/shop/front#spec.tls.caCertificate
+Route/shop/front#spec.tls.certificate
+Route/shop/front#spec.tls.destinationCACertificate
+Route/shop/front#spec.tls.key
+reported at ControllerConfig/machine-config-controller#status.controllerCertificates[0]: KubeAPIServerServingCAData CN=openshift CA by "CN=openshift CA" 2023-11-14T22:13:20Z 2027-01-15T08:00:00Z
+reported at MachineConfigPool/worker#status.certExpirys[0]: KubeAPIServerServingCAData CN=openshift CA by "" 0001-01-01T00:00:00Z 2027-01-15T08:00:00Z
+APIServer/cluster#spec.servingCerts.namedCertificates[0].servingCertificate.name -> Secret/openshift-config/api-cert[tls.crt]
+Image/cluster#spec.additionalTrustedCA.name -> ConfigMap/openshift-config/registries
+IngressController/openshift-ingress-operator/default#spec.clientTLS.clientCA.name -> ConfigMap/openshift-config/clients[ca-bundle.crt]
+IngressController/openshift-ingress-operator/default#spec.defaultCertificate.name -> Secret/openshift-ingress/apps-cert[tls.crt]
+MachineConfigPool/worker#spec.configuration.name -> MachineConfig/rendered-worker-b
+MachineConfigPool/worker#status.configuration.name -> MachineConfig/rendered-worker-a
+Proxy/cluster#spec.trustedCA.name -> ConfigMap/openshift-config/custom-ca[ca-bundle.crt]
+`
+
+// written is what a snapshot holds of OpenShift's kinds, a line for each fact.
+func written(t *testing.T, s inspect.Snapshot) string {
+	t.Helper()
+	s.Sort()
+	var b strings.Builder
+	for _, h := range s.Bundles {
+		if at, err := pki.ParseLocation(h.At.String()); err != nil || at != h.At {
+			t.Errorf("%s is read as %+v, %v", h.At, at, err)
+		}
+		fmt.Fprintln(&b, h.At)
+	}
+	for _, r := range s.Reported {
+		fmt.Fprintf(&b, "reported at %s: %s %s by %q %s %s\n", r.At, r.Bundle, r.Subject, r.Signer, r.NotBefore.Format(time.RFC3339), r.NotAfter.Format(time.RFC3339))
+	}
+	for _, r := range s.References {
+		fmt.Fprintf(&b, "%s -> %s\n", r.From, r.To)
+	}
+	return b.String()
+}
+
+func manifestOf(t *testing.T, objects []made) []byte {
+	t.Helper()
+	var items []object
+	for _, m := range objects {
+		items = append(items, m.body)
+	}
+	text, err := json.Marshal(object{"apiVersion": "v1", "kind": "List", "items": items})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+func TestOpenShiftKindsAreReadAlikeEverywhere(t *testing.T) {
+	t.Parallel()
+	objects := ofEveryKind()
+	var gathered []string
+	for i, m := range objects {
+		group, rest, _ := strings.Cut(m.path, "/v1/")
+		text, err := json.Marshal(m.body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		dir := "mg/image/cluster-scoped-resources/" + group + "/" + rest
+		if in, ok := strings.CutPrefix(rest, "namespaces/"); ok {
+			namespace, plural, _ := strings.Cut(in, "/")
+			dir = "mg/image/namespaces/" + namespace + "/" + group + "/" + plural
+		}
+		gathered = append(gathered, fmt.Sprintf("%s/%d.json", dir, i), string(text))
+	}
+	live := readLive(t, &openShiftAPI{objects: objects}, Scope{})
+	var saved bytes.Buffer
+	if err := WriteSnapshot(&saved, live); err != nil {
+		t.Fatal(err)
+	}
+	for name, s := range map[string]inspect.Snapshot{
+		"over the API":      live,
+		"from a file":       File{Path: "f", Scanner: pki.NewScanner()}.scan(manifestOf(t, objects)),
+		"in a must-gather":  readTarOf(t, gathered...),
+		"from its snapshot": must(File{Path: "-", Stdin: &saved, Scanner: pki.NewScanner()}.Read()),
+	} {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(whatTheyHold, written(t, s)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			if len(s.Gaps) > 0 {
+				t.Errorf("gaps %s", reasons(s.Gaps))
+			}
+			if all := fmt.Sprintf("%+v", s); strings.Contains(all, "SECRET-TOKEN") || strings.Contains(all, "PRIVATE KEY-----") {
+				t.Error("a token or key was kept")
+			}
+		})
+	}
+}
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+func TestRedactedControllerConfigIsUnknown(t *testing.T) {
+	t.Parallel()
+	s := File{Path: "f", Scanner: pki.NewScanner()}.scan([]byte("apiVersion: " + machineV1 + "\nkind: ControllerConfig\nmetadata: {name: c}\nspec: {rootCAData: <removed>, kubeAPIServerServingCAData: " + b64(string(caPEM())) + "}\n"))
+	if got := places(s.Bundles); got != "ControllerConfig/c#spec.kubeAPIServerServingCAData" || len(s.Gaps) != 1 || !strings.Contains(s.Gaps[0].Reason, "1 value is not base64") {
+		t.Errorf("read as %s, gaps %s", got, reasons(s.Gaps))
+	}
+}
+
+// A kind of another group with the same name is none of OpenShift's.
+func TestKindsOfOtherGroupsAreReadAsAnyOther(t *testing.T) {
+	t.Parallel()
+	text := must(json.Marshal(kindOfMade("example.com/v1", "routes", "Route", "a", "b", object{"spec": object{"other": string(caPEM())}}).body))
+	if got := places(File{Path: "f", Scanner: pki.NewScanner()}.scan(text).Bundles); got != "Route/a/b#spec.other" {
+		t.Error(got)
+	}
+}
+
+// The stub with which new machines start names the CA of the machine config
+// server; it is found as what any Secret holds.
+func TestUserDataOfMachines(t *testing.T) {
+	t.Parallel()
+	stub := `{"ignition":{"config":{"merge":[{"source":"https://api-int:22623/config/worker"}]},"security":{"tls":{"certificateAuthorities":[{"source":"` + dataURL(caPEM()) + `"}]}},"version":"3.2.0"}}`
+	for name, value := range map[string]string{"as it is": stub, "gzipped": string(zip([]byte(stub)))} {
+		t.Run(name, func(t *testing.T) {
+			s := File{Path: "f", Scanner: pki.NewScanner()}.scan([]byte(secretYAML("openshift-machine-api", "worker-user-data", "Opaque", "userData", b64(value), "disableTemplating", b64("true"))))
+			if got := places(s.Bundles); got != "Secret/openshift-machine-api/worker-user-data[userData]#ignition.security.tls.certificateAuthorities[0].source" || len(s.Gaps) > 0 {
+				t.Errorf("read as %s, gaps %s", got, reasons(s.Gaps))
+			}
+			s.Cluster.Versions.Cluster = "4.15.1"
+			held := inspect.NewFacts(s, time.Now(), 0).Held[0]
+			if held.Use != inspect.UseTrust || held.Owner() != "installer" {
+				t.Errorf("used for %q by %q", held.Use, held.Owner())
+			}
+		})
+	}
+}
+
+// openShiftAPI is a stand-in for the API server of an OpenShift that serves these
+// objects, by their list's path, a few in a page.
+type openShiftAPI struct {
+	objects []made
+	keyed   []corev1.ConfigMap
+	fail    func(w http.ResponseWriter, r *http.Request) bool
+	limits  chan string // of lists of MachineConfigs, where it is not nil
+}
+
+func (a *openShiftAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if a.fail != nil && a.fail(w, r) {
+		return
+	}
+	path, grouped := strings.CutPrefix(r.URL.Path, "/apis/")
+	var items []object
+	known := false
+	for _, m := range a.objects {
+		group, _, _ := strings.Cut(m.path, "/")
+		known = known || group == path
+		list := m.path
+		if !strings.Contains(path, "/namespaces/") { // of all namespaces
+			if before, after, ok := strings.Cut(list, "/namespaces/"); ok {
+				_, plural, _ := strings.Cut(after, "/")
+				list = before + "/" + plural
+			}
+		}
+		if list == path {
+			items = append(items, m.body)
+		}
+	}
+	switch {
+	case strings.HasSuffix(r.URL.Path, "/configmaps") || strings.HasSuffix(r.URL.Path, "/secrets"):
+		list := &corev1.ConfigMapList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMapList"}}
+		for _, o := range a.keyed {
+			if strings.HasSuffix(r.URL.Path, "/namespaces/"+o.Namespace+"/configmaps") && r.URL.Query().Get("fieldSelector") == "metadata.name="+o.Name {
+				list.Items = append(list.Items, o)
+			}
+		}
+		answer(w, r, http.StatusOK, list)
+	case r.URL.Path == "/api/v1/namespaces":
+		names := &corev1.NamespaceList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "NamespaceList"}}
+		for i := range 100 {
+			names.Items = append(names.Items, corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("n-%d", i)}})
+		}
+		names.Items = append(names.Items, corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "shop"}})
+		answer(w, r, http.StatusOK, names)
+	case grouped && known: // the group itself
+		_, _ = w.Write([]byte(`{"kind":"APIGroup","apiVersion":"v1"}`))
+	case len(items) == 0:
+		refuse(w, r, http.StatusNotFound, metav1.StatusReasonNotFound, "")
+	default:
+		if a.limits != nil && strings.HasSuffix(path, "/machineconfigs") {
+			a.limits <- r.URL.Query().Get("limit")
+		}
+		meta := object{}
+		if start := r.URL.Query().Get("continue"); start == "" && len(items) > 1 {
+			items, meta["continue"] = items[:1], "1"
+		} else if start != "" {
+			items = items[1:]
+		}
+		_ = json.NewEncoder(w).Encode(object{"kind": "List", "apiVersion": "v1", "metadata": meta, "items": items})
+	}
+}
+
+// openShiftOnly are the plurals of OpenShift's kinds.
+func openShiftOnly() []Resource {
+	return slices.DeleteFunc(Resources(), func(r Resource) bool { return !strings.Contains(r.Group, "openshift.io") })
+}
+
+func liveCluster(t *testing.T, api http.Handler, scope Scope) *Cluster {
+	t.Helper()
+	server := httptest.NewServer(api)
+	t.Cleanup(server.CloseClientConnections)
+	if scope.Resources == nil {
+		scope.Resources = openShiftOnly()
+	}
+	rest, err := NewREST(&rest.Config{Host: server.URL, QPS: -1, Timeout: time.Minute})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &Cluster{REST: rest, Scanner: pki.NewScanner(), Namespace: "own", Scope: scope}
+}
+
+// readLive reads OpenShift's kinds over the API, without following references.
+func readLive(t *testing.T, api http.Handler, scope Scope) inspect.Snapshot {
+	t.Helper()
+	return All(t.Context(), liveCluster(t, api, scope).Sources()...)
+}
+
+func TestMachineConfigsComeInSmallPages(t *testing.T) {
+	t.Parallel()
+	api := &openShiftAPI{objects: ofEveryKind(), limits: make(chan string, 9)}
+	s := readLive(t, api, Scope{})
+	if first, second := <-api.limits, <-api.limits; first != "10" || second != "10" {
+		t.Errorf("asks for %s, %s", first, second)
+	}
+	if got := notes(s.Reads); !strings.Contains(got, "machineconfigs 2: ") || !strings.Contains(got, "ingresscontrollers 1: ") || len(s.Reads) != 8 {
+		t.Errorf("reads\n%s", got)
+	}
+}
+
+func TestPlainKubernetesIsOneLine(t *testing.T) {
+	t.Parallel()
+	forbidden := func(w http.ResponseWriter, r *http.Request) bool { // RBAC does not know what exists
+		if strings.Count(r.URL.Path, "/") > 2 {
+			refuse(w, r, http.StatusForbidden, metav1.StatusReasonForbidden, "")
+			return true
+		}
+		return false
+	}
+	for name, api := range map[string]*openShiftAPI{"an administrator": {}, "anybody": {fail: forbidden}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := readLive(t, api, Scope{})
+			if want := "routes, controllerconfigs, machineconfigs, machineconfigpools, proxies, apiservers, images, ingresscontrollers 0: not served by this cluster"; notes(s.Reads) != want || !s.Reads[0].Skipped || len(s.Gaps) > 0 {
+				t.Errorf("reads %s, gaps %s", notes(s.Reads), reasons(s.Gaps))
+			}
+		})
+	}
+}
+
+func TestRoutesWhileTheirServerIsDown(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		forbidden bool // in the whole cluster
+		fail      func(http.ResponseWriter, *http.Request)
+		says      string
+	}{
+		"503": {false, func(w http.ResponseWriter, _ *http.Request) {
+			http.Error(w, "service unavailable", http.StatusServiceUnavailable)
+		}, "list routes: "},
+		"503 in every namespace": {true, func(w http.ResponseWriter, _ *http.Request) {
+			http.Error(w, "service unavailable", http.StatusServiceUnavailable)
+		}, "list routes: "},
+		"silence":                    {false, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, "no answer within 10s"},
+		"silence in every namespace": {true, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, "no answer within 10s"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			api := &openShiftAPI{objects: ofEveryKind(), fail: func(w http.ResponseWriter, r *http.Request) bool {
+				switch {
+				case c.forbidden && r.URL.Path == "/apis/route.openshift.io/v1/routes":
+					refuse(w, r, http.StatusForbidden, metav1.StatusReasonForbidden, "")
+				case strings.HasSuffix(r.URL.Path, "/routes"):
+					c.fail(w, r)
+				default:
+					return false
+				}
+				return true
+			}}
+			began := time.Now()
+			s := readLive(t, api, Scope{})
+			if took := time.Since(began); took > 25*time.Second {
+				t.Errorf("took %s", took)
+			}
+			if len(s.Gaps) != 1 || !strings.Contains(reasons(s.Gaps), c.says) || !strings.Contains(s.Gaps[0].Next, "openshift-apiserver") {
+				t.Errorf("gaps %s, next %+v", reasons(s.Gaps), s.Gaps)
+			}
+			if got := written(t, s); !strings.Contains(got, "ControllerConfig/") || strings.Contains(got, "Route/") {
+				t.Errorf("the other kinds: %s", got)
+			}
+		})
+	}
+}
+
+func TestRoutesThatMayBeReadInSomeNamespaces(t *testing.T) {
+	t.Parallel()
+	s := readLive(t, &openShiftAPI{objects: ofEveryKind(), fail: func(w http.ResponseWriter, r *http.Request) bool {
+		if strings.HasSuffix(r.URL.Path, "/routes") && !strings.Contains(r.URL.Path, "/shop/") {
+			refuse(w, r, http.StatusForbidden, metav1.StatusReasonForbidden, "")
+			return true
+		}
+		return false
+	}}, Scope{})
+	if got := written(t, s); !strings.Contains(got, "Route/shop/front#spec.tls.certificate") || len(s.Gaps) != 1 || !strings.Contains(s.Gaps[0].Reason, "in 100 of 101 namespaces") {
+		t.Errorf("read %s, gaps %s", got, reasons(s.Gaps))
+	}
+}
+
+// Who works in one namespace may read its Routes, and no IngressController.
+func TestOneNamespaceIsReadWithoutAskingForMore(t *testing.T) {
+	t.Parallel()
+	forbidden := func(w http.ResponseWriter, r *http.Request) bool {
+		if strings.Contains(r.URL.Path, "ingresscontrollers") {
+			refuse(w, r, http.StatusForbidden, metav1.StatusReasonForbidden, "")
+			return true
+		}
+		return false
+	}
+	namespaced := slices.DeleteFunc(openShiftOnly(), func(r Resource) bool { return !r.Namespaced })
+	s := readLive(t, &openShiftAPI{objects: ofEveryKind(), fail: forbidden}, Scope{Resources: namespaced, Namespace: "shop"})
+	if notes(s.Reads) != "routes 2: " || len(s.Gaps) > 0 {
+		t.Errorf("reads %s, gaps %s", notes(s.Reads), reasons(s.Gaps))
+	}
+	s = readLive(t, &openShiftAPI{objects: ofEveryKind(), fail: forbidden}, Scope{})
+	if len(s.Gaps) != 1 || s.Gaps[0].What != "ingresscontrollers" || s.Gaps[0].Where != "openshift-ingress-operator" {
+		t.Errorf("gaps %s", reasons(s.Gaps))
+	}
+}
+
+func TestWhatTheConfigurationNamesIsFollowed(t *testing.T) {
+	t.Parallel()
+	configMap := func(name string, data map[string]string) corev1.ConfigMap {
+		return corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "openshift-config", Name: name}, Data: data}
+	}
+	api := &openShiftAPI{objects: ofEveryKind(), keyed: []corev1.ConfigMap{
+		configMap("custom-ca", map[string]string{"ca-bundle.crt": string(caPEM())}), configMap("clients", map[string]string{"other": "text"}),
+	}}
+	c := liveCluster(t, api, Scope{})
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	s := c.Follow(ctx, All(ctx, c.Sources()...))
+	targets := map[string]inspect.Target{}
+	for _, r := range s.References {
+		targets[r.To.String()] = r.Target
+	}
+	want := map[string]inspect.Target{
+		"ConfigMap/openshift-config/custom-ca[ca-bundle.crt]": inspect.TargetThere, "ConfigMap/openshift-config/clients[ca-bundle.crt]": inspect.TargetThere,
+		"ConfigMap/openshift-config/registries": inspect.TargetAbsent, "Secret/openshift-config/api-cert[tls.crt]": inspect.TargetAbsent,
+		"Secret/openshift-ingress/apps-cert[tls.crt]": inspect.TargetAbsent, "MachineConfig/rendered-worker-a": "", "MachineConfig/rendered-worker-b": "",
+	}
+	if diff := cmp.Diff(want, targets); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if got := written(t, s); !strings.Contains(got, "ConfigMap/openshift-config/custom-ca[ca-bundle.crt]") || len(s.Gaps) > 0 || !strings.Contains(notes(s.Reads), "objects that others refer to 1") {
+		t.Errorf("%s, gaps %s, reads %s", got, reasons(s.Gaps), notes(s.Reads))
+	}
+}
+
+func TestWhatMayNotBeFollowedIsUnknown(t *testing.T) {
+	t.Parallel()
+	api := &openShiftAPI{objects: ofEveryKind(), fail: func(w http.ResponseWriter, r *http.Request) bool {
+		if strings.HasSuffix(r.URL.Path, "/secrets") || strings.HasSuffix(r.URL.Path, "/configmaps") {
+			refuse(w, r, http.StatusForbidden, metav1.StatusReasonForbidden, "")
+			return true
+		}
+		return false
+	}}
+	c := liveCluster(t, api, Scope{})
+	s := c.Follow(t.Context(), All(t.Context(), c.Sources()...))
+	if len(s.Gaps) != 5 || !strings.Contains(reasons(s.Gaps), "look for Secret/openshift-ingress/apps-cert") {
+		t.Errorf("gaps %s", reasons(s.Gaps))
+	}
+	for _, r := range s.References {
+		if r.Target != inspect.TargetUnknown {
+			t.Errorf("%s is known to be %s", r.To, r.Target)
+		}
+	}
+}
+
+func TestMustGatherKnowsWhatIsNotThere(t *testing.T) {
+	t.Parallel()
+	proxy := must(json.Marshal(kindOfMade(configAPI, "proxies", "Proxy", "", "cluster", object{"spec": object{"trustedCA": object{"name": "custom-ca"}}}).body))
+	api := must(json.Marshal(kindOfMade(configAPI, "apiservers", "APIServer", "", "cluster", object{"spec": object{"servingCerts": object{"namedCertificates": []object{{"servingCertificate": object{"name": "api-cert"}}}}}}).body))
+	base := []string{"mg/i/cluster-scoped-resources/config.openshift.io/proxies/cluster.json", string(proxy), "mg/i/cluster-scoped-resources/config.openshift.io/apiservers.json", string(api)}
+	list0 := "mg/i/namespaces/openshift-config/core/configmaps.yaml"
+	for _, c := range []struct {
+		name  string
+		files []string
+		want  inspect.Target // of the Proxy's
+	}{
+		{"without that namespace", nil, inspect.TargetUnknown},
+		{"with the list, and it is not in it", []string{list0, list(configMapYAML("openshift-config", "other", "1", "x"))}, inspect.TargetAbsent},
+		{"with the list, and it is in it", []string{list0, list(configMapYAML("openshift-config", "custom-ca", "1", "x"))}, inspect.TargetThere},
+		{"with a list that can't be read", []string{list0, "not: [read"}, inspect.TargetUnknown},
+		{"with one other object of that namespace", []string{"mg/i/namespaces/openshift-config/core/configmaps/other.yaml", configMapYAML("openshift-config", "other", "1", "x")}, inspect.TargetUnknown},
+		{"with its value replaced by its length", []string{list0, list(configMapYAML("openshift-config", "custom-ca", "1", "1704 bytes long"))}, inspect.TargetUnknown},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			s := readTarOf(t, append(slices.Clone(base), c.files...)...)
+			if got := s.References[1].Target; s.References[1].From.Kind != "Proxy" || got != c.want {
+				t.Errorf("%+v, want %q", s.References, c.want)
+			}
+			if got := s.References[0].Target; got != inspect.TargetUnknown {
+				t.Errorf("Secrets were not gathered, and %s is %q", s.References[0].To, got)
+			}
+		})
+	}
+}
