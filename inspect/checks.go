@@ -152,6 +152,13 @@ A Secret of type kubernetes.io/tls without a certificate in tls.crt, and one of 
 			Run: unreadable,
 		},
 		{
+			ID:    "crl-current",
+			Title: "every revocation list is the current one",
+			Doc: `A revocation list (CRL) says until when it holds (nextUpdate). Who checks certificates against one that has ended refuses all certificates of that CA, also those that were never revoked: an IngressController with clientTLS then refuses every client ("certificate revocation list expired").
+Put the list there that the CA publishes now; where something fetches it (the router does, from the distribution points in the CA's certificate), find out why it can't. A list without nextUpdate never ends.`,
+			Run: crlEnded,
+		},
+		{
 			ID:    "bundle-expired-ca",
 			Title: "CA bundles hold only CAs that are valid",
 			Doc:   `A CA that has expired while others in its bundle are valid harms nobody by itself, but hides what is really trusted. Operators drop it at the next rotation; in a bundle that you keep, remove it.`,

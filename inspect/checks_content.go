@@ -184,7 +184,7 @@ func unreadable(f *Facts) []Finding {
 	var order []*pki.Content
 	for i := range f.Held {
 		h := &f.Held[i]
-		if len(h.Content.Bad) == 0 || notRead(h.Content) {
+		if len(h.Content.Bad) == 0 {
 			continue
 		}
 		g := groups[h.Content]
@@ -214,7 +214,7 @@ func withoutCertificate(f *Facts) []Finding {
 	var out []Finding
 	for i := range f.Held {
 		h := &f.Held[i]
-		if len(h.Content.Certs) > 0 || len(h.Content.Bad) > 0 || h.Object == nil {
+		if len(h.Content.Certs) > 0 || len(h.Content.Bad) > 0 || len(h.Content.Locked) > 0 || h.Object == nil {
 			continue
 		}
 		_, copied := catalog.PublishedCopies()[h.At.Name]
@@ -249,26 +249,58 @@ func withoutCertificate(f *Facts) []Finding {
 	return out
 }
 
-// notRead reports whether a value is of a format that is not read: that is a
-// gap, no finding.
-func notRead(c *pki.Content) bool {
-	return slices.ContainsFunc(c.Bad, func(b pki.BadBlock) bool { return b.Index < 0 && (b.Type == "PKCS#12" || b.Type == "JKS") })
-}
-
 // cutShort reports whether reading a value stopped at one of the parser's
 // limits: what is behind it is unknown.
 func cutShort(c *pki.Content) bool {
 	return slices.ContainsFunc(c.Bad, func(b pki.BadBlock) bool { return b.Index < 0 && b.Type == "value" })
 }
 
-// unread turns values that were not read into gaps.
-func unread(f *Facts, place func(pki.Location, *Object) bool) []Gap {
-	var out []Gap
+// lockedShown is how many places of locked keystores a gap names; the bundles of
+// the inventory have all.
+const lockedShown = 5
+
+// locked turns keystores that were not read into gaps, one for each reason.
+func locked(f *Facts, place func(pki.Location, *Object) bool) []Gap {
+	type group struct {
+		keystores int
+		at        []pki.Location
+	}
+	groups := map[string]*group{}
+	var reasons []string
 	for i := range f.Held {
-		if h := &f.Held[i]; notRead(h.Content) && place(h.At, h.Object) {
-			b := h.Content.Bad[0]
-			out = append(out, Gap{What: b.Type, Where: h.At.String(), Reason: b.Reason, Next: "look at it with a tool for its format, such as keytool or openssl pkcs12"})
+		h := &f.Held[i]
+		if !place(h.At, h.Object) {
+			continue
 		}
+		for n, l := range h.Content.Locked {
+			reason := l.Format + ": " + l.Reason
+			g := groups[reason]
+			if g == nil {
+				g = &group{}
+				groups[reason] = g
+				reasons = append(reasons, reason)
+			}
+			g.keystores++
+			if n == 0 || !slices.Contains(g.at, h.At) {
+				g.at = append(g.at, h.At)
+			}
+		}
+	}
+	var out []Gap
+	for _, reason := range reasons {
+		g := groups[reason]
+		where := Fold(g.at)
+		if more := len(where) - lockedShown; more > 0 {
+			where = append(where[:lockedShown], fmt.Sprintf("and %d more (bundles of -o json where locked is)", more))
+		}
+		what, unknown := "1 keystore locked", "what certificates it holds is unknown"
+		if g.keystores > 1 {
+			what, unknown = fmt.Sprintf("%d keystores locked", g.keystores), "what certificates they hold is unknown"
+		}
+		out = append(out, Gap{
+			What: what, Where: strings.Join(where, ", "), Reason: reason + "; " + unknown,
+			Next: "look at it with its password and a tool for its format: keytool -list -v -keystore FILE",
+		})
 	}
 	return out
 }

@@ -1,6 +1,9 @@
 package inspect
 
 import (
+	"crypto/x509"
+	"encoding/pem"
+	"math/big"
 	"strings"
 	"testing"
 	"time"
@@ -105,6 +108,13 @@ func timeCases() []verdictCase {
 			map[string][]byte{"status.certificate": leaf(-300, -3).CertPEM}), "", "", 0},
 		{"certificate-expired", "only an older revision", newFixture("4.15.1").
 			secret(targetNS, "etcd-client-3", nil, leaf(-300, -3)).secret(targetNS, "etcd-client-4", nil, leaf(-10, 300)), "info", "older static pod revisions", 1},
+
+		{"crl-current", "a list that holds", newFixture("").configMap("shop", "crl", "crl.pem", revocationList(ca, -1, 6)), "", "", 0},
+		{"crl-current", "a list without an end", newFixture("").endlessList("shop"), "", "", 0},
+		{"crl-current", "a list that ended, beside its CA, in two places", newFixture("").configMap("shop", "crl", "crl.pem", ca.CertPEM, revocationList(ca, -9, -2)).
+			configMap("zoo", "crl", "ca.crt", revocationList(ca, -9, -2)), "warning", `the revocation list of "test CA" ended 2d ago`, 2},
+		{"crl-current", "a list that ended, in an older revision", newFixture("4.15.1").object(Object{Kind: "Secret", Namespace: targetNS, Name: "etcd-client-3"}, map[string][]byte{"x.crl": revocationList(ca, -9, -2)}).
+			object(Object{Kind: "Secret", Namespace: targetNS, Name: "etcd-client-4"}, map[string][]byte{"x.crl": revocationList(ca, -1, 6)}), "info", "ended 2d ago", 1},
 
 		{"certificate-not-yet-valid", "valid from tomorrow", one(leaf(1, 300)), "critical", "valid only from 2024-06-02", 1},
 		{"certificate-not-yet-valid", "valid since yesterday", one(leaf(-1, 300)), "", "", 0},
@@ -257,6 +267,17 @@ func copyCases() []verdictCase {
 	}
 }
 
+// revocationList is an empty one of ca, in PEM.
+func revocationList(ca *pkitest.Authority, begin, end int) []byte {
+	issuer := *ca.Cert
+	issuer.KeyUsage |= x509.KeyUsageCRLSign
+	der, err := x509.CreateRevocationList(nil, &x509.RevocationList{Number: big.NewInt(1), ThisUpdate: from(begin), NextUpdate: from(end)}, &issuer, ca.Key)
+	if err != nil {
+		panic(err)
+	}
+	return pem.EncodeToMemory(&pem.Block{Type: "X509 CRL", Bytes: der})
+}
+
 func requestCases() []verdictCase {
 	return []verdictCase{
 		{"csr-answered", "pending for a minute", newFixture("").request("csr-1", Pending, time.Minute), "", "", 0},
@@ -265,6 +286,48 @@ func requestCases() []verdictCase {
 		{"csr-answered", "three of one node pending", newFixture("").request("csr-1", Pending, time.Hour).request("csr-2", Pending, 2*time.Hour).request("csr-3", Pending, 3*time.Hour), "warning", "3 requests of system:node:worker-1", 3},
 		{"csr-answered", "approved, never issued", newFixture("").request("csr-1", Approved, time.Hour), "warning", "no certificate was issued", 1},
 		{"csr-answered", "denied", newFixture("").request("csr-1", Denied, time.Hour), "info", "denied", 1},
+	}
+}
+
+// What is in a keystore that nobody could open is unknown, and said once for all
+// of them.
+func TestLockedKeystoresAreAGap(t *testing.T) {
+	t.Parallel()
+	const reason = "none opens it"
+	f := newFixture("")
+	place := func(kind pki.Kind, namespace, name, key string, c *pki.Content) {
+		f.snapshot.Bundles = append(f.snapshot.Bundles, Bundle{At: pki.Location{Kind: kind, Namespace: namespace, Name: name, Key: key}, Object: &Object{Kind: kind, Namespace: namespace, Name: name}, Content: c})
+	}
+	for _, namespace := range []string{"a", "b"} {
+		place("Secret", namespace, "kafka", "user.p12", &pki.Content{Locked: []pki.Locked{{Format: "PKCS#12", Reason: reason}}})
+	}
+	place("ConfigMap", "c", "x", "all", &pki.Content{Locked: []pki.Locked{{Format: "PKCS#12", Reason: reason}, {Format: "BCFKS", Reason: "not read"}}})
+	list := &pki.CRL{Issuer: "CN=ca", ThisUpdate: from(-1), NextUpdate: from(1), Revoked: 2}
+	place("ConfigMap", "c", "y", "crl.pem", &pki.Content{CRLs: []*pki.CRL{list}})
+	f.snapshot.Sort()
+	inv := NewInventory(NewFacts(f.snapshot, noon, 30*fixtureDay), Filter{})
+	var got []string
+	for _, g := range inv.Gaps {
+		got = append(got, g.What+" at "+g.Where+": "+g.Reason)
+	}
+	want := []string{
+		"3 keystores locked at ConfigMap/c/x[all], Secret/a/kafka[user.p12], Secret/b/kafka[user.p12]: PKCS#12: none opens it; what certificates they hold is unknown",
+		"1 keystore locked at ConfigMap/c/x[all]: BCFKS: not read; what certificates it holds is unknown",
+	}
+	if strings.Join(got, "\n") != strings.Join(want, "\n") {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+	lockedAt, lists := 0, 0
+	for _, b := range inv.Bundles {
+		lockedAt += b.Locked * len(b.Locations)
+		lists += len(b.CRLs)
+	}
+	if lockedAt != 4 || lists != 1 || len(inv.Findings) != 0 {
+		t.Errorf("%d locked and %d lists among bundles, %d findings", lockedAt, lists, len(inv.Findings))
+	}
+	only := NewInventory(NewFacts(f.snapshot, noon, 30*fixtureDay), Filter{Place: func(at pki.Location, _ *Object) bool { return at.Namespace == "b" }})
+	if len(only.Gaps) != 1 || only.Gaps[0].What != "1 keystore locked" {
+		t.Errorf("in one namespace: %+v", only.Gaps)
 	}
 }
 

@@ -2,6 +2,7 @@ package inspect
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
@@ -190,6 +191,42 @@ func overdue(f *Facts) []Finding {
 		out = append(out, atLeaf(c, severity, c.NotAfter,
 			fmt.Sprintf("%s should have been renewed %s by %s (%s); it expires %s", name(c.Cert), ago(f.Now, r.due), r.by, r.rule, ago(f.Now, c.NotAfter)),
 			"find out why "+r.by+" does not renew it"+clusterOperatorHint(r.by)))
+	}
+	return out
+}
+
+// crlEnded finds revocation lists that have been replaced, or should have been.
+// A list that is held in several places is one finding.
+func crlEnded(f *Facts) []Finding {
+	found := map[pki.Fingerprint]*Finding{}
+	var order []*Finding
+	for i := range f.Held {
+		h := &f.Held[i]
+		for _, l := range h.Content.CRLs {
+			if l.NextUpdate.IsZero() || !l.NextUpdate.Before(f.Now) || h.Use == UseRecord {
+				continue
+			}
+			finding := found[l.Fingerprint]
+			if finding == nil {
+				finding = &Finding{
+					Severity: Info, Due: l.NextUpdate,
+					Message: fmt.Sprintf("the revocation list of %q ended %s (%s): who checks against it refuses all certificates of that CA", commonName(l.Issuer), ago(f.Now, l.NextUpdate), day(l.NextUpdate)),
+					Next:    "put the list there that the CA publishes now, or find out why what fetches it does not",
+				}
+				found[l.Fingerprint] = finding
+				order = append(order, finding)
+			}
+			if !h.Superseded {
+				finding.Severity = Warning
+			}
+			if !slices.Contains(finding.At, h.At) {
+				finding.At = append(finding.At, h.At)
+			}
+		}
+	}
+	out := make([]Finding, len(order))
+	for i, finding := range order {
+		out[i] = *finding
 	}
 	return out
 }

@@ -65,6 +65,16 @@ func (f *fixture) configMap(namespace, name, key string, blocks ...[]byte) *fixt
 	return f.object(Object{Kind: "ConfigMap", Namespace: namespace, Name: name}, map[string][]byte{key: pkitest.Bundle(blocks...)})
 }
 
+// endlessList adds a revocation list that does not say until when it holds.
+func (f *fixture) endlessList(namespace string) *fixture {
+	o := Object{Kind: "ConfigMap", Namespace: namespace, Name: "crl"}
+	f.snapshot.Bundles = append(f.snapshot.Bundles, Bundle{
+		At: pki.Location{Kind: o.Kind, Namespace: namespace, Name: o.Name, Key: "crl.pem"}, Object: &o,
+		Content: &pki.Content{CRLs: []*pki.CRL{{Issuer: "CN=test CA", ThisUpdate: noon.AddDate(-1, 0, 0)}}},
+	})
+	return f
+}
+
 func (f *fixture) request(name string, condition Condition, age time.Duration) *fixture {
 	f.snapshot.Requests = append(f.snapshot.Requests, SigningRequest{
 		Object: &Object{Kind: "CertificateSigningRequest", Name: name}, Signer: "kubernetes.io/kubelet-serving",

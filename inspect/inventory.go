@@ -137,9 +137,21 @@ type InventoryBundle struct {
 	Certificates []pki.Fingerprint `json:"certificates"`  // in their order
 	Bad          int               `json:"bad,omitempty"` // blocks that can't be read
 	PrivateKeys  int               `json:"privateKeys,omitempty"`
+	Locked       int               `json:"locked,omitempty"` // keystores that no password opened
+	CRLs         []InventoryCRL    `json:"revocationLists,omitempty"`
 	Locations    []pki.Location    `json:"locations"`
 	Owner        string            `json:"owner,omitempty"`
 	Role         string            `json:"role,omitempty"`
+}
+
+// InventoryCRL is a certificate revocation list.
+type InventoryCRL struct {
+	SHA256         pki.Fingerprint `json:"sha256"` // of the DER
+	Issuer         string          `json:"issuer"`
+	ThisUpdate     time.Time       `json:"thisUpdate"`
+	NextUpdate     time.Time       `json:"nextUpdate,omitzero"` // absent: it does not say
+	Revoked        int             `json:"revoked"`
+	AuthorityKeyID string          `json:"authorityKeyId,omitempty"`
 }
 
 // InventoryRequest is a CertificateSigningRequest.
@@ -235,7 +247,7 @@ func NewInventory(f *Facts, fi Filter) Inventory {
 	for _, r := range s.Reads {
 		inv.Reads = append(inv.Reads, InventoryRead(r))
 	}
-	for _, g := range append(slices.Clip(s.Gaps), unread(f, fi.place)...) {
+	for _, g := range append(slices.Clip(s.Gaps), locked(f, fi.place)...) {
 		inv.Gaps = append(inv.Gaps, InventoryGap(g))
 	}
 	inv.Certificates = make([]InventoryCert, 0, len(f.Certs))
@@ -343,7 +355,7 @@ func bundleEntries(f *Facts, fi Filter, chosen map[pki.Fingerprint]bool) []Inven
 	for i := range f.Held {
 		h := &f.Held[i]
 		c := h.Content
-		if !fi.place(h.At, h.Object) || (h.Use != UseTrust && len(c.Certs) < 2 && len(c.Bad) == 0) || !anyChosen(c, fi, chosen) {
+		if !fi.place(h.At, h.Object) || (h.Use != UseTrust && len(c.Certs) < 2 && len(c.CRLs)+len(c.Locked)+len(c.Bad) == 0) || !anyChosen(c, fi, chosen) {
 			continue
 		}
 		g := group{c, h.Use}
@@ -354,9 +366,14 @@ func bundleEntries(f *Facts, fi Filter, chosen map[pki.Fingerprint]bool) []Inven
 	}
 	out := make([]InventoryBundle, 0, len(order))
 	for _, g := range order {
-		e := InventoryBundle{Use: g.use, Certificates: []pki.Fingerprint{}, Bad: len(g.content.Bad), PrivateKeys: len(g.content.Keys), Locations: locations(members[g])}
+		e := InventoryBundle{Use: g.use, Certificates: []pki.Fingerprint{}, Bad: len(g.content.Bad), PrivateKeys: len(g.content.Keys), Locked: len(g.content.Locked), Locations: locations(members[g])}
 		for _, cert := range g.content.Certs {
 			e.Certificates = append(e.Certificates, cert.Fingerprint)
+		}
+		for _, l := range g.content.CRLs {
+			e.CRLs = append(e.CRLs, InventoryCRL{
+				SHA256: l.Fingerprint, Issuer: l.Issuer, ThisUpdate: l.ThisUpdate, NextUpdate: l.NextUpdate, Revoked: l.Revoked, AuthorityKeyID: l.IssuerKey,
+			})
 		}
 		for _, h := range members[g] {
 			e.Owner, e.Role = cmp.Or(e.Owner, h.Owner()), cmp.Or(e.Role, h.role())

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -239,6 +240,7 @@ func (p peoplePrinter) certificates(w io.Writer, inv *inspect.Inventory) {
 	printf(w, "\nCertificates\n")
 	p.table(w, inv.Now, all)
 	p.requests(w, inv)
+	p.revocationLists(w, inv)
 }
 
 // table lists certificates, the earliest end first.
@@ -354,6 +356,28 @@ func (p peoplePrinter) requests(w io.Writer, inv *inspect.Inventory) {
 	}
 	for _, r := range inv.Requests {
 		printf(t, "%s\t%s\t%s\t%s\t%s\t%s\n", r.Name, r.Condition, inTime(inv.Now, r.Since), clean(r.Requester), r.Signer, clean(r.Subject))
+	}
+	_ = t.Flush() // the buffer below keeps the error
+}
+
+// revocationLists lists them as bundles hold them.
+func (p peoplePrinter) revocationLists(w io.Writer, inv *inspect.Inventory) {
+	if !slices.ContainsFunc(inv.Bundles, func(b inspect.InventoryBundle) bool { return len(b.CRLs) > 0 }) {
+		return
+	}
+	printf(w, "\nRevocation lists\n")
+	t := printers.GetNewTabWriter(w)
+	if !p.noHeaders {
+		printf(t, "ENDS\tISSUER\tREVOKED\tIN\n")
+	}
+	for _, b := range inv.Bundles {
+		for _, l := range b.CRLs {
+			ends := "-"
+			if !l.NextUpdate.IsZero() {
+				ends = inTime(inv.Now, l.NextUpdate)
+			}
+			printf(t, "%s\t%s\t%d\t%s\n", ends, clean(l.Issuer), l.Revoked, strings.Join(inspect.Fold(b.Locations), ","))
+		}
 	}
 	_ = t.Flush() // the buffer below keeps the error
 }

@@ -5,6 +5,9 @@ package plugin_test
 import (
 	"bytes"
 	"context"
+	"crypto/x509"
+	"encoding/pem"
+	"math/big"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,6 +17,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"software.sslmate.com/src/go-pkcs12"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin"
@@ -109,6 +113,17 @@ func mkbad(ts *testscript.TestScript, _ bool, args []string) {
 		data = ca.Cert.Raw
 	case "pair":
 		data = append(bytes.Clone(ca.CertPEM), ca.KeyPEM...)
+	case "open.p12", "locked.p12": // open to whom knows what everybody knows
+		var err error
+		data, err = pkcs12.Modern.Encode(ca.Issue("shop.example.com", from, to, pkitest.Ed25519()).Key, ca.Issue("shop.example.com", from, to, pkitest.Ed25519()).Cert,
+			[]*x509.Certificate{ca.Cert}, map[string]string{"open.p12": "changeit", "locked.p12": "s3cret"}[args[0]])
+		ts.Check(err)
+	case "crl":
+		issuer := *ca.Cert
+		issuer.KeyUsage |= x509.KeyUsageCRLSign
+		list, err := x509.CreateRevocationList(nil, &x509.RevocationList{Number: big.NewInt(1), ThisUpdate: from, NextUpdate: from.AddDate(0, 0, 7)}, &issuer, ca.Key)
+		ts.Check(err)
+		data = append(bytes.Clone(ca.CertPEM), pem.EncodeToMemory(&pem.Block{Type: "X509 CRL", Bytes: list})...)
 	default:
 		ts.Fatalf("mkbad: what is %q?", args[0])
 	}

@@ -162,6 +162,13 @@ func (c *Cluster) scanItem(kind pki.Kind, item []byte, t *tally) error {
 	if err != nil {
 		return err
 	}
+	if hasLocked(t.page[before:]) {
+		opened, err := c.unlockItem(kind, item, slices.Clone(t.page[before:]))
+		if err != nil {
+			return err
+		}
+		t.page = append(t.page[:before], opened...)
+	}
 	if key, ok := emptyKey(kind, o, t.page[before:]); ok {
 		t.page = append(t.page, inspect.Bundle{At: pki.Location{Key: key}, Content: &pki.Content{}})
 	}
@@ -180,6 +187,25 @@ func (c *Cluster) scanItem(kind pki.Kind, item []byte, t *tally) error {
 		found[i].At.Kind, found[i].At.Namespace, found[i].At.Name = kind, obj.Namespace, obj.Name
 	}
 	return nil
+}
+
+// unlockItem tries the values of an object as passwords of the keystores in it
+// that stayed locked. Few objects have such, so the item is walked again for them
+// and not remembered for all.
+func (c *Cluster) unlockItem(kind pki.Kind, item []byte, found []inspect.Bundle) ([]inspect.Bundle, error) {
+	var other besides
+	_, err := parseWireObject(kind, item, func(key, value []byte) error {
+		other.add(key, value)
+		return nil
+	})
+	if err != nil || len(other) == 0 {
+		return found, err
+	}
+	_, err = parseWireObject(kind, item, func(key, value []byte) error {
+		found = unlock(c.Scanner, found, key, value, other)
+		return nil
+	})
+	return found, err
 }
 
 // emptyKey returns the key of an object that must hold certificates, and holds

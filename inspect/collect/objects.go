@@ -86,6 +86,16 @@ func bundlesOf(sc *pki.Scanner, obj *inspect.Object, values map[string][]byte, k
 			out = append(out, inspect.Bundle{At: at, Object: obj, Content: f.Content})
 		}
 	}
+	if !keyed || !hasLocked(out) {
+		return out
+	}
+	var other besides
+	for k, v := range values {
+		other.add([]byte(k), v)
+	}
+	for k, v := range values {
+		out = unlock(sc, out, []byte(k), v, other)
+	}
 	return out
 }
 

@@ -65,6 +65,8 @@ type fileContent struct {
 	Certificates []int          `json:"certificates,omitempty"` // indices
 	Requests     []*pki.Request `json:"requests,omitempty"`
 	Keys         []fileKey      `json:"keys,omitempty"`
+	CRLs         []fileCRL      `json:"crls,omitempty"`
+	Locked       []fileLocked   `json:"locked,omitempty"`
 	Bad          []fileBad      `json:"bad,omitempty"`
 }
 
@@ -72,6 +74,20 @@ type fileKey struct {
 	SPKI      pki.Fingerprint `json:"spki"` // sha256 of the public half
 	Algorithm string          `json:"algorithm"`
 	Encrypted bool            `json:"encrypted,omitempty"`
+}
+
+type fileCRL struct {
+	Fingerprint pki.Fingerprint `json:"sha256"` // of the DER
+	Issuer      string          `json:"issuer"`
+	IssuerKey   string          `json:"issuerKey,omitempty"`
+	ThisUpdate  time.Time       `json:"thisUpdate"`
+	NextUpdate  time.Time       `json:"nextUpdate,omitzero"`
+	Revoked     int             `json:"revoked"`
+}
+
+type fileLocked struct {
+	Format string `json:"format"`
+	Reason string `json:"reason"`
 }
 
 type fileBad struct {
@@ -301,6 +317,12 @@ func (p *packer) content(c *pki.Content) int {
 	for _, k := range c.Keys {
 		fc.Keys = append(fc.Keys, fileKey(k))
 	}
+	for _, l := range c.CRLs {
+		fc.CRLs = append(fc.CRLs, fileCRL(*l))
+	}
+	for _, l := range c.Locked {
+		fc.Locked = append(fc.Locked, fileLocked(l))
+	}
 	for _, b := range c.Bad {
 		fc.Bad = append(fc.Bad, fileBad(b))
 	}
@@ -418,6 +440,13 @@ func unpackContents(packed []fileContent, certs []*pki.Cert) ([]*pki.Content, er
 		}
 		for _, k := range fc.Keys {
 			c.Keys = append(c.Keys, pki.Key(k))
+		}
+		for _, l := range fc.CRLs {
+			list := pki.CRL(l)
+			c.CRLs = append(c.CRLs, &list)
+		}
+		for _, l := range fc.Locked {
+			c.Locked = append(c.Locked, pki.Locked(l))
 		}
 		for _, b := range fc.Bad {
 			c.Bad = append(c.Bad, pki.BadBlock(b))

@@ -92,12 +92,14 @@ type Content struct {
 	Certs    []*Cert
 	Requests []*Request
 	Keys     []Key
+	CRLs     []*CRL
+	Locked   []Locked
 	Bad      []BadBlock
 }
 
 // Empty reports whether nothing was found.
 func (c *Content) Empty() bool {
-	return len(c.Certs) == 0 && len(c.Requests) == 0 && len(c.Keys) == 0 && len(c.Bad) == 0
+	return len(c.Certs) == 0 && len(c.Requests) == 0 && len(c.Keys) == 0 && len(c.CRLs) == 0 && len(c.Locked) == 0 && len(c.Bad) == 0
 }
 
 // Request is a PKCS#10 certificate request.
@@ -106,6 +108,23 @@ type Request struct {
 	Names   Names
 	SPKI    Fingerprint // of the requested public key
 	KeyAlgo string      // such as "ECDSA P-256"
+}
+
+// CRL is a certificate revocation list: whose, and for which time. Which
+// certificates it revokes is counted only.
+type CRL struct {
+	Fingerprint Fingerprint // sha256 of its DER
+	Issuer      string      // RFC 2253, as of a Cert
+	IssuerKey   string      // authority key identifier, hex, may be empty
+	ThisUpdate  time.Time
+	NextUpdate  time.Time // zero: it does not say
+	Revoked     int       // number of certificates
+}
+
+// Locked is a keystore, or a part of one, whose certificates are unknown.
+type Locked struct {
+	Format string // "PKCS#12", "JKS", "JCEKS", "BKS", "BCFKS"
+	Reason string // for people: why it was not read
 }
 
 // Found is what one value of a document holds.

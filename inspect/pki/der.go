@@ -24,6 +24,7 @@ const (
 	shapeSEC1  // EC private key
 	shapePKCS8
 	shapeEncryptedKey
+	shapeBCFKS
 )
 
 // describe says what an element of the shape is, with its article.
@@ -39,6 +40,8 @@ func (s shape) describe() string {
 		return "a PKCS#7 message"
 	case shapePKCS12:
 		return "a PKCS#12 keystore"
+	case shapeBCFKS:
+		return "a BCFKS keystore"
 	case shapePublicKey:
 		return "a public key"
 	case shapePKCS1, shapeSEC1, shapePKCS8, shapeEncryptedKey:
@@ -129,6 +132,9 @@ func signedShape(seq cryptobyte.String) shape {
 		}
 		return shapeUnknown
 	}
+	if isSealed(first) {
+		return shapeBCFKS
+	}
 	if !seq.ReadASN1(&alg, cbasn1.SEQUENCE) || !alg.PeekASN1Tag(cbasn1.OBJECT_IDENTIFIER) || !seq.PeekASN1Tag(cbasn1.BIT_STRING) {
 		return shapeUnknown
 	}
@@ -154,4 +160,14 @@ func signedShape(seq cryptobyte.String) shape {
 		return shapeCRL
 	}
 	return shapeUnknown
+}
+
+// isSealed reports whether the parts of a SEQUENCE are an algorithm that
+// encrypts by a password, and what it encrypted: how Bouncy Castle's BCFKS
+// starts.
+func isSealed(parts cryptobyte.String) bool {
+	var algorithm cryptobyte.String
+	var oid asn1.ObjectIdentifier
+	return parts.ReadASN1(&algorithm, cbasn1.SEQUENCE) && algorithm.ReadASN1ObjectIdentifier(&oid) &&
+		oid.String() == "1.2.840.113549.1.5.13" && parts.SkipASN1(cbasn1.OCTET_STRING) && parts.Empty()
 }

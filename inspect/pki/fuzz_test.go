@@ -2,6 +2,7 @@ package pki
 
 import (
 	"bytes"
+	"crypto"
 	"crypto/ecdsa"
 	"crypto/ed25519"
 	"crypto/rsa"
@@ -33,27 +34,37 @@ func standardCerts(data []byte) map[Fingerprint]bool {
 	}
 }
 
-// standardSecrets finds the private numbers of keys as ordinary programs do.
-func standardSecrets(t testing.TB, data []byte) (secrets [][]byte) {
+// standardKeys finds private keys as ordinary programs do.
+func standardKeys(data []byte) (keys []crypto.Signer) {
 	for {
 		var block *pem.Block
 		if block, data = pem.Decode(data); block == nil {
-			return secrets
+			return keys
 		}
 		if k, err := x509.ParseECPrivateKey(block.Bytes); err == nil {
-			secrets = append(secrets, scalar(t, k))
+			keys = append(keys, k)
 		}
 		if k, err := x509.ParsePKCS8PrivateKey(block.Bytes); err == nil {
-			switch k := k.(type) {
-			case *rsa.PrivateKey:
-				secrets = append(secrets, k.D.Bytes())
-			case *ecdsa.PrivateKey:
-				secrets = append(secrets, scalar(t, k))
-			case ed25519.PrivateKey:
-				secrets = append(secrets, k.Seed())
+			if k, ok := k.(crypto.Signer); ok {
+				keys = append(keys, k)
 			}
 		}
 	}
+}
+
+// standardSecrets finds the private numbers of keys as ordinary programs do.
+func standardSecrets(t testing.TB, data []byte) (secrets [][]byte) {
+	for _, k := range standardKeys(data) {
+		switch k := k.(type) {
+		case *rsa.PrivateKey:
+			secrets = append(secrets, k.D.Bytes())
+		case *ecdsa.PrivateKey:
+			secrets = append(secrets, scalar(t, k))
+		case ed25519.PrivateKey:
+			secrets = append(secrets, k.Seed())
+		}
+	}
+	return secrets
 }
 
 func FuzzScan(f *testing.F) {
@@ -71,6 +82,10 @@ func FuzzScan(f *testing.F) {
 		[]byte("-----BEGIN CERTIFICATE-----\nx: -----END \n" + strings.SplitAfterN(string(root), "\n", 2)[1]),
 	} {
 		f.Add(seed)
+	}
+	for _, seed := range envelopes(f) {
+		f.Add(seed)
+		f.Add(wrap(b64(seed), 64))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		input := bytes.Clone(data)

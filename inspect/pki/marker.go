@@ -61,9 +61,15 @@ func hasPEM(data []byte) bool {
 	}
 }
 
-// isBinary reports whether data starts like DER, gzip or a Java keystore.
+// isBinary reports whether data starts like DER, gzip or a keystore.
 func isBinary(data []byte) bool {
-	return isDER(data) || isGzip(data) || isKeystore(data)
+	return isDER(data) || isGzip(data) || isOddBinary(data)
+}
+
+// isOddBinary is the part of isBinary whose base64 does not start with the
+// same letters every time.
+func isOddBinary(data []byte) bool {
+	return isBER(data) || isJavaStore(data) || isBouncyStore(data)
 }
 
 func isDER(data []byte) bool {
@@ -74,9 +80,16 @@ func isGzip(data []byte) bool {
 	return len(data) > 18 && data[0] == 0x1f && data[1] == 0x8b && data[2] == 8
 }
 
-// isKeystore recognises JKS and JCEKS.
-func isKeystore(data []byte) bool {
-	return bytes.HasPrefix(data, []byte("\xfe\xed\xfe\xed")) || bytes.HasPrefix(data, []byte("\xce\xce\xce\xce"))
+// isJavaStore recognises JKS and JCEKS, of version 1 and 2.
+func isJavaStore(data []byte) bool {
+	return len(data) > 8 && (string(data[:4]) == magicJKS || string(data[:4]) == magicJCEKS) &&
+		(string(data[4:8]) == "\x00\x00\x00\x01" || string(data[4:8]) == "\x00\x00\x00\x02")
+}
+
+// isBouncyStore recognises Bouncy Castle's BKS and UBER: version 1 or 2, and a
+// salt of 20 bytes.
+func isBouncyStore(data []byte) bool {
+	return bytes.HasPrefix(data, []byte("\x00\x00\x00\x02\x00\x00\x00\x14")) || bytes.HasPrefix(data, []byte("\x00\x00\x00\x01\x00\x00\x00\x14"))
 }
 
 // isWholeBase64 reports whether the value is base64, perhaps wrapped and
@@ -231,7 +244,12 @@ func isPromising(text []byte, depth int) bool {
 	}
 	var head [minRun / 4 * 3]byte
 	n, err := base64.RawStdEncoding.Decode(head[:], text[:minRun])
-	if err != nil || !isText(head[:n]) {
+	switch {
+	case err != nil:
+		return false
+	case isOddBinary(head[:n]):
+		return true
+	case !isText(head[:n]):
 		return false
 	}
 	decoded := decodeRun(text)

@@ -122,6 +122,8 @@ func (r *results) absorb(more *results) {
 		e.content.Certs = append(e.content.Certs, from.content.Certs...)
 		e.content.Requests = append(e.content.Requests, from.content.Requests...)
 		e.content.Keys = append(e.content.Keys, from.content.Keys...)
+		e.content.CRLs = append(e.content.CRLs, from.content.CRLs...)
+		e.content.Locked = append(e.content.Locked, from.content.Locked...)
 		for _, b := range from.content.Bad {
 			if b.Index >= 0 {
 				e.bad(e.blocks+b.Index, b.Type, b.Reason)
@@ -138,24 +140,31 @@ func (r *results) absorb(more *results) {
 // the given field. Bad blocks are left out: what is bad in a raw reading is
 // mostly fine in the right one. That reading was cut short is kept.
 func (r *results) addMissing(field string, more *results) {
-	certs, keys, requests := r.seen()
+	seen := r.seen()
 	for _, e := range more.order {
 		for _, c := range e.content.Certs {
-			if !certs[c.Fingerprint] {
-				certs[c.Fingerprint] = true
+			if isNew(seen.der, c.Fingerprint) {
 				r.at(field).content.Certs = append(r.at(field).content.Certs, c)
 			}
 		}
 		for _, k := range e.content.Keys {
-			if !keys[k] {
-				keys[k] = true
+			if isNew(seen.keys, k) {
 				r.at(field).content.Keys = append(r.at(field).content.Keys, k)
 			}
 		}
 		for _, q := range e.content.Requests {
-			if !requests[q.SPKI] {
-				requests[q.SPKI] = true
+			if isNew(seen.requests, q.SPKI) {
 				r.at(field).content.Requests = append(r.at(field).content.Requests, q)
+			}
+		}
+		for _, l := range e.content.CRLs {
+			if isNew(seen.der, l.Fingerprint) {
+				r.at(field).content.CRLs = append(r.at(field).content.CRLs, l)
+			}
+		}
+		for _, l := range e.content.Locked {
+			if seen.lock(l) {
+				r.at(field).content.Locked = append(r.at(field).content.Locked, l)
 			}
 		}
 		for _, b := range e.content.Bad {
@@ -166,19 +175,50 @@ func (r *results) addMissing(field string, more *results) {
 	}
 }
 
+// identities are those of things found.
+type identities struct {
+	der      map[Fingerprint]bool // of certificates and revocation lists
+	keys     map[Key]bool
+	requests map[Fingerprint]bool
+	locked   map[Locked]bool // mostly nil
+}
+
+// lock is isNew for what is locked.
+func (ids *identities) lock(l Locked) bool {
+	if ids.locked == nil {
+		ids.locked = map[Locked]bool{}
+	}
+	return isNew(ids.locked, l)
+}
+
+// isNew adds an id, and reports whether it was not there.
+func isNew[T comparable](ids map[T]bool, id T) bool {
+	if ids[id] {
+		return false
+	}
+	ids[id] = true
+	return true
+}
+
 // seen returns the identities of everything found.
-func (r *results) seen() (certs map[Fingerprint]bool, keys map[Key]bool, requests map[Fingerprint]bool) {
-	certs, keys, requests = map[Fingerprint]bool{}, map[Key]bool{}, map[Fingerprint]bool{}
+func (r *results) seen() identities {
+	ids := identities{der: map[Fingerprint]bool{}, keys: map[Key]bool{}, requests: map[Fingerprint]bool{}}
 	for _, e := range r.order {
 		for _, c := range e.content.Certs {
-			certs[c.Fingerprint] = true
+			ids.der[c.Fingerprint] = true
 		}
 		for _, k := range e.content.Keys {
-			keys[k] = true
+			ids.keys[k] = true
 		}
 		for _, q := range e.content.Requests {
-			requests[q.SPKI] = true
+			ids.requests[q.SPKI] = true
+		}
+		for _, l := range e.content.CRLs {
+			ids.der[l.Fingerprint] = true
+		}
+		for _, l := range e.content.Locked {
+			ids.lock(l)
 		}
 	}
-	return certs, keys, requests
+	return ids
 }

@@ -20,10 +20,12 @@ const (
 
 // walk is one reading of one value, with what it may still spend.
 type walk struct {
-	scanner  *Scanner
-	results  *results
-	work     int
-	unpacked int
+	scanner   *Scanner
+	results   *results
+	passwords [][]byte // that are tried on keystores before the usual ones
+	work      int
+	unpacked  int
+	rounds    int64 // of key derivation
 }
 
 // place is where in the value the walk is.
@@ -33,12 +35,14 @@ type place struct {
 	raw   bool // read as text only: the documents inside were read already
 }
 
-func scan(s *Scanner, data []byte) []Found {
+func scan(s *Scanner, data []byte, passwords [][]byte) []Found {
 	w := &walk{
-		scanner:  s,
-		results:  &results{},
-		work:     workAtLeast + workPerByte*len(data),
-		unpacked: maxUnpacked,
+		scanner:   s,
+		results:   &results{},
+		passwords: passwords,
+		work:      workAtLeast + workPerByte*len(data),
+		unpacked:  maxUnpacked,
+		rounds:    maxRounds,
 	}
 	w.value(data, place{})
 	return w.results.found()
@@ -79,8 +83,19 @@ func (w *walk) container(data []byte, at place) bool {
 	switch {
 	case isGzip(data):
 		return w.gzip(data, at)
-	case isKeystore(data):
-		w.keystore("JKS", at)
+	case isJavaStore(data):
+		w.javaStore(data, at)
+		return true
+	case isBouncyStore(data):
+		w.locked(at, "BKS", lockedFormat)
+		return true
+	case isBER(data):
+		der, rest, ok := berToDER(data)
+		defer clear(der)
+		if !ok || len(w.elements(der, at)) > 0 {
+			return false
+		}
+		w.text(rest, at)
 		return true
 	case isDER(data):
 		rest := w.elements(data, at)
@@ -195,6 +210,12 @@ func (w *walk) elements(data []byte, at place) []byte {
 			} else {
 				w.request(e, index, "CERTIFICATE REQUEST", element)
 			}
+		case shapeCRL:
+			e := w.results.at(at.field)
+			w.crl(e, e.next(), "X509 CRL", element)
+		case shapePKCS7:
+			e := w.results.at(at.field)
+			w.pkcs7(e, e.next(), "PKCS7", element)
 		case shapePKCS1, shapeSEC1, shapePKCS8, shapeEncryptedKey:
 			e := w.results.at(at.field)
 			e.next()
@@ -202,7 +223,10 @@ func (w *walk) elements(data []byte, at place) []byte {
 				e.addKey(key, "PRIVATE KEY")
 			}
 		case shapePKCS12:
-			w.keystore("PKCS#12", at)
+			e := w.results.at(at.field)
+			w.pkcs12(e, e.next(), element)
+		case shapeBCFKS:
+			w.locked(at, "BCFKS", lockedFormat)
 		case shapeUnknown:
 			// Not ours after all.
 			return data
@@ -214,8 +238,22 @@ func (w *walk) elements(data []byte, at place) []byte {
 	}
 }
 
-func (w *walk) keystore(kind string, at place) {
-	w.results.at(at.field).bad(-1, kind, "password-protected keystore: its certificates were not read")
+// Why a keystore, or a part of one, was not read.
+const (
+	lockedPassword  = "none of the usual passwords, nor any that lies beside it, opens it"
+	lockedRounds    = "it asks for more rounds of key derivation than are spent on one value"
+	lockedAlgorithm = "it is encrypted in a way that is not read"
+	lockedFormat    = "keystores of this format are not read"
+	lockedBehindKey = "it holds a secret key, and what stands behind that can't be found without its password"
+)
+
+// locked notes a keystore of which not all was read.
+func (w *walk) locked(at place, format, reason string) {
+	w.results.at(at.field).lock(format, reason)
+}
+
+func (e *entry) lock(format, reason string) {
+	e.content.Locked = append(e.content.Locked, Locked{Format: format, Reason: reason})
 }
 
 // cert adds a certificate, or says why it can't.
@@ -227,6 +265,15 @@ func (w *walk) cert(e *entry, index int, kind string, der []byte) (id Fingerprin
 	}
 	e.content.Certs = append(e.content.Certs, c)
 	return c.Fingerprint, true
+}
+
+func (w *walk) crl(e *entry, index int, kind string, der []byte) {
+	c, err := parseCRL(der)
+	if err != nil {
+		e.bad(index, kind, err.Error())
+		return
+	}
+	e.content.CRLs = append(e.content.CRLs, c)
 }
 
 func (w *walk) request(e *entry, index int, kind string, der []byte) {

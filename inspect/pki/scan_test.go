@@ -70,6 +70,12 @@ func lines(found []Found) []string {
 			}
 			out = append(out, line)
 		}
+		for _, l := range f.Content.CRLs {
+			out = append(out, fmt.Sprintf("%scrl of %s, %d revoked", field, l.Issuer, l.Revoked))
+		}
+		for _, l := range f.Content.Locked {
+			out = append(out, field+"locked "+l.Format+": "+l.Reason)
+		}
 		for _, b := range f.Content.Bad {
 			out = append(out, fmt.Sprintf("%sbad %d %s: %s", field, b.Index, b.Type, b.Reason))
 		}
@@ -153,8 +159,6 @@ func TestScanPEM(t *testing.T) {
 		{"OpenSSL's trusted certificate with its settings behind", trusted, []string{"cert CN=root"}},
 		{"other kinds of block are ignored", join(
 			pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: w.root.Cert.RawSubjectPublicKeyInfo}),
-			pem.EncodeToMemory(&pem.Block{Type: "X509 CRL", Bytes: []byte("crl")}),
-			pem.EncodeToMemory(&pem.Block{Type: "PKCS7", Bytes: []byte("p7")}),
 			pem.EncodeToMemory(&pem.Block{Type: "DH PARAMETERS", Bytes: []byte("dh")}), root,
 		), []string{"cert CN=root"}},
 		{"comments between blocks", join("# root\n", root, "\nother: the second\n", other), []string{"cert CN=root", "cert CN=other"}},
@@ -306,9 +310,9 @@ func TestScanEncodings(t *testing.T) {
 		{"a kubeconfig in base64 in a script", join("echo ", b64(kubeconfig), "\n"), []string{ca}},
 		{"a kubeconfig in a data URL", join("data:text/plain;charset=utf-8;base64,", b64(kubeconfig)), []string{ca}},
 		{"a percent-encoded kubeconfig in a data URL", []byte("data:," + url.PathEscape(string(kubeconfig))), []string{ca}},
-		{"a Java keystore", join("\xfe\xed\xfe\xed\x00\x00\x00\x02", strings.Repeat("x", 50)), []string{"bad -1 JKS: password-protected keystore: its certificates were not read"}},
-		{"a PKCS#12 keystore", pkcs12(), []string{"bad -1 PKCS#12: password-protected keystore: its certificates were not read"}},
-		{"a PKCS#7 message is left for later", pkcs7(), nil},
+		{"what starts like a Java keystore", join("\xfe\xed\xfe\xed\x00\x00\x00\x02", strings.Repeat("x", 50)), []string{"bad 0 JKS: keystore is cut off or damaged"}},
+		{"what starts like a PKCS#12 keystore", pkcs12(), []string{"bad 0 PKCS#12: keystore is cut off or damaged"}},
+		{"what starts like a PKCS#7 message", pkcs7(), []string{"bad 0 PKCS7: the PKCS#7 message is malformed"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

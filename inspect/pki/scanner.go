@@ -1,8 +1,10 @@
 package pki
 
 import (
+	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 )
 
 // Scanner finds certificates in values. It parses each distinct certificate,
@@ -14,6 +16,8 @@ type Scanner struct {
 	values map[Fingerprint][]Found // by sha256 of the value; only values that hold something
 	words  map[string]string       // subjects and issuers, shared
 	usages map[string][]string     // usage lists, shared
+	opened map[Fingerprint][]Found // by sha256 of a value, what Unlock found; nil: nobody asked yet
+	rounds atomic.Int64            // of key derivation, spent on all values
 }
 
 // NewScanner returns an empty Scanner.
@@ -51,7 +55,7 @@ func (s *Scanner) Scan(data []byte) []Found {
 	if ok {
 		return found
 	}
-	found = scan(s, data)
+	found = scan(s, data, nil)
 	if len(found) == 0 || holdsOnlyKey(found) {
 		return found
 	}
@@ -62,6 +66,33 @@ func (s *Scanner) Scan(data []byte) []Found {
 	}
 	s.values[id] = found
 	return found
+}
+
+// Unlock is Scan for a value whose keystores Scan left locked: it tries these
+// passwords on them, in their order. It keeps none of them.
+//
+// What it finds is shared with other places of the same value that were opened,
+// but Scan does not return it: whether a place is open is decided by what lies
+// there, not by what was read before.
+func (s *Scanner) Unlock(data []byte, passwords [][]byte) []Found {
+	found := scan(s, data, passwords)
+	id := FingerprintOf(data)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if earlier, ok := s.opened[id]; ok && slices.EqualFunc(earlier, found, isSame) {
+		return earlier
+	}
+	if s.opened == nil {
+		s.opened = map[Fingerprint][]Found{}
+	}
+	s.opened[id] = found
+	return found
+}
+
+// isSame compares two readings of the same bytes.
+func isSame(a, b Found) bool {
+	return a.Field == b.Field && slices.Equal(a.Content.Certs, b.Content.Certs) && slices.Equal(a.Content.Keys, b.Content.Keys) &&
+		slices.Equal(a.Content.Locked, b.Content.Locked) && len(a.Content.CRLs) == len(b.Content.CRLs)
 }
 
 // holdsOnlyKey reports that there is nothing worth remembering: a key has its own

@@ -92,6 +92,8 @@ func (w *walk) block(text []byte, b *block, at place) sighting {
 	switch kind {
 	case kindKey:
 		w.key(e, index, b.label, a)
+	case kindPKCS7, kindKeystore, kindCRL:
+		w.envelope(e, index, b.label, kind, a.der)
 	case kindRequest:
 		if shapeOf(a.der) != shapeRequest {
 			e.bad(index, b.label, misplaced(a.der, "certificate request"))
@@ -103,6 +105,29 @@ func (w *walk) block(text []byte, b *block, at place) sighting {
 		s.plain = s.plain && b.label == "CERTIFICATE"
 	}
 	return s
+}
+
+// envelope reads a block of something that holds certificates, or speaks of them.
+func (w *walk) envelope(e *entry, index int, label string, kind kind, der []byte) {
+	if isBER(der) {
+		if closed, rest, ok := berToDER(der); ok && len(rest) == 0 {
+			der = closed
+			defer clear(closed)
+		}
+	}
+	element, rest, ok := cutElement(der)
+	switch s := shapeOf(element); {
+	case !ok || len(rest) > 0:
+		e.bad(index, label, misplaced(der, kind.noun()))
+	case kind == kindPKCS7 && s == shapePKCS7:
+		w.pkcs7(e, index, label, der)
+	case kind == kindKeystore && s == shapePKCS12:
+		w.pkcs12(e, index, der)
+	case kind == kindCRL && s == shapeCRL:
+		w.crl(e, index, label, der)
+	default:
+		e.bad(index, label, misplaced(der, kind.noun()))
+	}
 }
 
 func (w *walk) certBlock(e *entry, index int, b *block, der []byte) (id Fingerprint, ok bool) {
@@ -184,6 +209,9 @@ const (
 	kindCert
 	kindRequest
 	kindKey
+	kindPKCS7
+	kindKeystore
+	kindCRL
 )
 
 // noun names what a block of the kind holds.
@@ -193,6 +221,12 @@ func (k kind) noun() string {
 		return "request"
 	case kindKey:
 		return "key"
+	case kindPKCS7:
+		return "PKCS#7 message"
+	case kindKeystore:
+		return "PKCS#12 keystore"
+	case kindCRL:
+		return "revocation list"
 	}
 	return "certificate"
 }
@@ -203,6 +237,12 @@ func kindOf(label string) kind {
 		return kindCert
 	case "CERTIFICATE REQUEST", "NEW CERTIFICATE REQUEST":
 		return kindRequest
+	case "PKCS7", "PKCS #7 SIGNED DATA", "CMS":
+		return kindPKCS7
+	case "PKCS12": // as GnuTLS writes it
+		return kindKeystore
+	case "X509 CRL":
+		return kindCRL
 	}
 	if strings.HasSuffix(label, "PRIVATE KEY") {
 		return kindKey

@@ -1,0 +1,134 @@
+package pki
+
+import (
+	"bytes"
+	"crypto/sha1"
+
+	"golang.org/x/crypto/cryptobyte"
+)
+
+// What the files of Java's own keystores start with.
+const (
+	magicJKS   = "\xfe\xed\xfe\xed"
+	magicJCEKS = "\xce\xce\xce\xce"
+)
+
+// The kinds of entries in a Java keystore. The last occurs in JCEKS only.
+const (
+	javaKey    = 1
+	javaCert   = 2
+	javaSecret = 3
+)
+
+// javaStore reads a JKS or JCEKS keystore. Certificates in it are not encrypted:
+// the password protects private keys, and a digest at the end, which is not
+// checked, as nothing is believed because of it.
+//
+// Lengths are believed as far as the value goes; nothing is allocated by them.
+func (w *walk) javaStore(data []byte, at place) {
+	e := w.results.at(at.field)
+	index := e.next()
+	format := "JKS"
+	if bytes.HasPrefix(data, []byte(magicJCEKS)) {
+		format = "JCEKS"
+	}
+	s := javaStore{in: data[len(magicJKS):]}
+	problem := s.read()
+	// Chains of private keys come first, as an identity is shown by its leaf;
+	// the file has its entries in no order.
+	for _, der := range append(s.chains, s.trusted...) {
+		w.cert(e, index, format, der)
+	}
+	for range s.keys {
+		e.addKey(Key{Encrypted: true}, format)
+	}
+	switch {
+	case s.secret:
+		e.lock(format, lockedBehindKey)
+	case problem != "":
+		e.bad(index, format, problem)
+	}
+}
+
+// javaStore is what was read of a keystore.
+type javaStore struct {
+	in      cryptobyte.String
+	version uint32
+	chains  [][]byte // DER of certificates, with private keys
+	trusted [][]byte // likewise, alone
+	keys    int
+	secret  bool // reading ended at a secret key
+}
+
+// read reads all entries. What is wrong is said after what could be read.
+func (s *javaStore) read() (problem string) {
+	const cut = "keystore is cut off or damaged"
+	var entries uint32
+	if !s.in.ReadUint32(&s.version) || !s.in.ReadUint32(&entries) {
+		return cut
+	}
+	for ; entries > 0; entries-- {
+		var kind uint32
+		var alias cryptobyte.String
+		const date = 8
+		if !s.in.ReadUint32(&kind) || !s.in.ReadUint16LengthPrefixed(&alias) || !s.in.Skip(date) {
+			return cut
+		}
+		switch kind {
+		case javaKey:
+			if !s.key() {
+				return cut
+			}
+		case javaCert:
+			der, ok := s.cert()
+			if !ok {
+				return cut
+			}
+			s.trusted = append(s.trusted, der)
+		case javaSecret: // a serialized object, whose end only Java knows
+			s.secret = true
+			return ""
+		default:
+			return cut
+		}
+	}
+	if len(s.in) < sha1.Size { // the digest
+		return cut
+	}
+	return ""
+}
+
+// key passes over a private key, and reads its chain.
+func (s *javaStore) key() bool {
+	var chain uint32
+	if _, ok := s.bytes(); !ok || !s.in.ReadUint32(&chain) {
+		return false
+	}
+	s.keys++
+	for ; chain > 0; chain-- {
+		der, ok := s.cert()
+		if !ok {
+			return false
+		}
+		s.chains = append(s.chains, der)
+	}
+	return true
+}
+
+func (s *javaStore) cert() (der []byte, ok bool) {
+	var kind cryptobyte.String // always X.509
+	if s.version == 2 && !s.in.ReadUint16LengthPrefixed(&kind) {
+		return nil, false
+	}
+	return s.bytes()
+}
+
+// bytes reads a length of four bytes, and as many bytes.
+func (s *javaStore) bytes() (b []byte, ok bool) {
+	var n uint32
+	if !s.in.ReadUint32(&n) || uint64(n) > uint64(len(s.in)) {
+		return nil, false
+	}
+	b, s.in = s.in[:n], s.in[n:]
+	return b, true
+}

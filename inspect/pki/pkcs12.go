@@ -1,0 +1,338 @@
+package pki
+
+import (
+	"crypto/fips140"
+	"encoding/asn1"
+	"slices"
+
+	"golang.org/x/crypto/cryptobyte"
+	cbasn1 "golang.org/x/crypto/cryptobyte/asn1"
+)
+
+const (
+	// maxRounds limits the rounds of key derivation that are spent on one value,
+	// whatever it asks for: a few seconds. Tools ask for 2,000 to 10,000, careful
+	// people for a million.
+	maxRounds = 3_000_000
+	// maxRoundsOfAll limits them for all values of a Scanner: a few minutes, where
+	// somebody put a thousand of the worst into a cluster.
+	maxRoundsOfAll = 100_000_000
+	// maxBags limits bags in bags.
+	maxBags = 4
+)
+
+// pkcs12 reads a PKCS#12 keystore in DER. What is not encrypted in it is read in
+// any case; for the rest, passwords are tried, by the digest that protects the
+// file where it has one.
+func (w *walk) pkcs12(e *entry, index int, der []byte) {
+	const format = "PKCS#12"
+	if fips140.Enforced() { // most of these files use SHA-1, even to be read
+		e.lock(format, lockedAlgorithm)
+		return
+	}
+	passwords := w.candidates()
+	defer func() {
+		for _, p := range passwords {
+			p.clear()
+		}
+	}()
+	k := keystore{scanner: w.scanner, rounds: w.rounds, passwords: passwords, closed: lockedPassword}
+	whole := k.read(der)
+	w.rounds = k.rounds
+	e.content.Certs = append(e.content.Certs, k.chain()...)
+	e.content.CRLs = append(e.content.CRLs, k.lists...)
+	for _, key := range k.keys {
+		e.addKey(key, format)
+	}
+	for _, reason := range k.bad {
+		e.bad(index, format, reason)
+	}
+	switch {
+	case !whole:
+		e.bad(index, format, "keystore is cut off or damaged")
+	case k.locked != "":
+		e.lock(format, k.locked)
+	}
+}
+
+// candidates are the passwords to try, in this order.
+func (w *walk) candidates() []password {
+	out := make([]password, 0, len(w.passwords)+5)
+	for _, p := range w.passwords {
+		out = append(out, newPassword(p))
+	}
+	for _, usual := range []string{"", "changeit", "changeme", "password"} {
+		out = append(out, newPassword([]byte(usual)))
+	}
+	// For some, no password is no bytes at all, without the zero that ends it.
+	return append(out, password{})
+}
+
+// The object identifiers of what a keystore is made of.
+const (
+	oidData        = "1.2.840.113549.1.7.1"
+	oidEncrypted   = "1.2.840.113549.1.7.6"
+	oidKeyBag      = "1.2.840.113549.1.12.10.1.1"
+	oidShroudedBag = "1.2.840.113549.1.12.10.1.2"
+	oidCertBag     = "1.2.840.113549.1.12.10.1.3"
+	oidCRLBag      = "1.2.840.113549.1.12.10.1.4"
+	oidContentsBag = "1.2.840.113549.1.12.10.1.6"
+)
+
+// keystore is a reading of a PKCS#12 file.
+type keystore struct {
+	scanner   *Scanner
+	rounds    int64      // of key derivation that may still be made
+	passwords []password // that may fit, the likeliest first
+	closed    string     // why a part is locked where none of them opens it
+
+	certs  []*Cert
+	lists  []*CRL
+	keys   []Key
+	bad    []string // what is wrong with certificates
+	locked string   // why a part was not read; empty: all of it was
+}
+
+// chain returns the certificates, the first one whose key is here in front.
+func (k *keystore) chain() []*Cert {
+	leaf := slices.IndexFunc(k.certs, func(c *Cert) bool {
+		return slices.ContainsFunc(k.keys, func(key Key) bool { return key.SPKI == c.SPKI })
+	})
+	if leaf > 0 {
+		first := k.certs[leaf]
+		copy(k.certs[1:leaf+1], k.certs[:leaf])
+		k.certs[0] = first
+	}
+	return k.certs
+}
+
+// read reads the file. It reports false where that is malformed; what came
+// before stays.
+func (k *keystore) read(der []byte) bool {
+	var file, info, content, safe, mac cryptobyte.String
+	in := cryptobyte.String(der)
+	ok := in.ReadASN1(&file, cbasn1.SEQUENCE) &&
+		file.SkipASN1(cbasn1.INTEGER) && // version
+		file.ReadASN1(&info, cbasn1.SEQUENCE) &&
+		file.ReadOptionalASN1(&mac, nil, cbasn1.SEQUENCE)
+	if !ok {
+		return false
+	}
+	switch kind, ok := readTyped(&info, &content); {
+	case !ok:
+		return false
+	case kind != oidData: // signed, and perhaps for the holder of a key only
+		k.locked = lockedAlgorithm
+		return true
+	case !content.ReadASN1(&safe, cbasn1.OCTET_STRING):
+		return false
+	}
+	k.choose(safe, mac)
+	parts, ok := readSequence(safe)
+	for ok && !parts.Empty() {
+		ok = parts.ReadASN1(&info, cbasn1.SEQUENCE) && k.part(info)
+	}
+	return ok
+}
+
+// readTyped reads what a ContentInfo, a bag, and a certificate in a bag have in
+// common: a type, and a content with a tag of its own.
+func readTyped(from, content *cryptobyte.String) (kind string, ok bool) {
+	var oid asn1.ObjectIdentifier
+	ok = from.ReadASN1ObjectIdentifier(&oid) && from.ReadASN1(content, cbasn1.Tag(0).ContextSpecific().Constructed())
+	return oid.String(), ok
+}
+
+// readSequence returns the elements of a SEQUENCE that is all of data, in BER or
+// DER.
+func readSequence(data []byte) (elements cryptobyte.String, ok bool) {
+	if isOpen(data) {
+		if data, _, ok = berToDER(data); !ok {
+			return nil, false
+		}
+	}
+	in := cryptobyte.String(data)
+	ok = in.ReadASN1(&elements, cbasn1.SEQUENCE) && in.Empty()
+	return elements, ok
+}
+
+// choose finds the password by the digest over the file. Where none fits,
+// encrypted parts are not tried: the same password opens them.
+func (k *keystore) choose(safe []byte, data cryptobyte.String) {
+	m, ok := readMAC(data)
+	if !ok {
+		return // there is none, or of a kind that is not known: the parts will tell
+	}
+	for i, p := range k.passwords {
+		if !k.mayDerive(m.cost) {
+			k.passwords, k.closed = nil, lockedRounds
+			return
+		}
+		if m.verifies(safe, p) {
+			k.passwords = k.passwords[i : i+1]
+			return
+		}
+	}
+	k.passwords = nil
+}
+
+// mayDerive reports whether so many rounds of key derivation may still be made.
+func (k *keystore) mayDerive(rounds int64) bool {
+	const least = 100 // what a try costs beside
+	rounds = max(rounds, 0) + least
+	if rounds > k.rounds {
+		return false
+	}
+	k.rounds -= rounds
+	return k.scanner.rounds.Add(rounds) <= maxRoundsOfAll
+}
+
+// part reads one part of the file. Each is encrypted as a whole or not at all.
+func (k *keystore) part(info cryptobyte.String) bool {
+	var content, bags, encrypted, algorithm cryptobyte.String
+	kind, ok := readTyped(&info, &content)
+	switch {
+	case !ok:
+		return false
+	case kind == oidData:
+		return content.ReadASN1(&bags, cbasn1.OCTET_STRING) && k.bags(bags, maxBags)
+	case kind != oidEncrypted: // for the holder of a key
+		k.locked = lockedAlgorithm
+		return true
+	}
+	ok = content.ReadASN1(&encrypted, cbasn1.SEQUENCE) &&
+		encrypted.SkipASN1(cbasn1.INTEGER) && // version
+		encrypted.ReadASN1(&info, cbasn1.SEQUENCE) &&
+		info.SkipASN1(cbasn1.OBJECT_IDENTIFIER) &&
+		info.ReadASN1(&algorithm, cbasn1.SEQUENCE)
+	if !ok {
+		return false
+	}
+	secret, ok := readOctets(&info, cbasn1.Tag(0).ContextSpecific())
+	if !ok {
+		return false
+	}
+	plain, why := k.open(algorithm, secret)
+	defer clear(plain)
+	if why != "" {
+		k.locked = why
+		return true
+	}
+	return k.bags(plain, maxBags)
+}
+
+// open decrypts by the first password that fits, or says why none does. The
+// caller clears what it gets.
+func (k *keystore) open(algorithm cryptobyte.String, secret []byte) (plain []byte, why string) {
+	c, ok := readPBE(algorithm)
+	if !ok {
+		return nil, lockedAlgorithm
+	}
+	for _, p := range k.passwords {
+		if !k.mayDerive(c.cost) {
+			return nil, lockedRounds
+		}
+		plain := c.decrypt(secret, p)
+		if _, ok := readSequence(plain); ok {
+			k.passwords = []password{p} // what opens one part opens the others
+			return plain, ""
+		}
+		clear(plain)
+	}
+	return nil, k.closed
+}
+
+// bags reads a SafeContents.
+func (k *keystore) bags(data []byte, depth int) bool {
+	if isOpen(data) {
+		closed, _, ok := berToDER(data)
+		defer clear(closed) // a key may be in it
+		if !ok {
+			return false
+		}
+		data = closed
+	}
+	list, ok := readSequence(data)
+	for ok && !list.Empty() {
+		var bag, content cryptobyte.String
+		if !list.ReadASN1(&bag, cbasn1.SEQUENCE) {
+			return false
+		}
+		var kind string
+		if kind, ok = readTyped(&bag, &content); ok {
+			ok = k.bag(kind, content, depth)
+		}
+	}
+	return ok
+}
+
+func (k *keystore) bag(kind string, content cryptobyte.String, depth int) bool {
+	switch kind {
+	case oidKeyBag:
+		k.key(content)
+	case oidShroudedBag:
+		return k.shrouded(content)
+	case oidCertBag, oidCRLBag:
+		var typed, value, der cryptobyte.String
+		if !content.ReadASN1(&typed, cbasn1.SEQUENCE) {
+			return false
+		}
+		if _, ok := readTyped(&typed, &value); !ok {
+			return false
+		}
+		if !value.ReadASN1(&der, cbasn1.OCTET_STRING) {
+			return true // SDSI, which nobody has
+		}
+		k.public(kind, der)
+	case oidContentsBag:
+		return depth > 0 && k.bags(content, depth-1)
+	}
+	return true
+}
+
+// public reads a certificate or a revocation list.
+func (k *keystore) public(kind string, der []byte) {
+	var err error
+	if kind == oidCertBag {
+		var c *Cert
+		if c, err = k.scanner.cert(der); err == nil {
+			k.certs = append(k.certs, c)
+		}
+	} else {
+		var l *CRL
+		if l, err = parseCRL(der); err == nil {
+			k.lists = append(k.lists, l)
+		}
+	}
+	if err != nil {
+		k.bad = append(k.bad, err.Error())
+	}
+}
+
+// key identifies a private key.
+func (k *keystore) key(der []byte) {
+	key, err := readKey(der)
+	if err != nil {
+		k.bad = append(k.bad, err.Error())
+	}
+	k.keys = append(k.keys, key)
+}
+
+// shrouded reads a private key that is encrypted by itself.
+func (k *keystore) shrouded(content cryptobyte.String) bool {
+	var info, algorithm, secret cryptobyte.String
+	ok := content.ReadASN1(&info, cbasn1.SEQUENCE) &&
+		info.ReadASN1(&algorithm, cbasn1.SEQUENCE) &&
+		info.ReadASN1(&secret, cbasn1.OCTET_STRING)
+	if !ok {
+		return false
+	}
+	plain, why := k.open(algorithm, secret)
+	defer clear(plain)
+	if why != "" {
+		k.keys = append(k.keys, Key{Encrypted: true})
+		return true
+	}
+	k.key(plain)
+	return true
+}
