@@ -37,7 +37,7 @@ const (
 	// ingressOperator is where IngressControllers are: its operator looks nowhere else
 	// (openshift/cluster-ingress-operator pkg/operator/operator.go @ acca9642a).
 	ingressOperator = "openshift-ingress-operator"
-	bundleKey  = "ca-bundle.crt"
+	bundleKey       = "ca-bundle.crt"
 )
 
 // readOpenShift reads an object of OpenShift's own kinds; false for any other. It
