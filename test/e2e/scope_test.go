@@ -123,7 +123,7 @@ func TestUsageErrorsSayWhatIsWrong(t *testing.T) {
 		args []string
 		says string
 	}{
-		{"a kind that is not read", []string{"inspect", "routes"}, `kind "routes" is none that certrot reads; it reads secrets, configmaps,`},
+		{"a kind that is not read", []string{"inspect", "pods"}, `kind "pods" is none that certrot reads; it reads secrets, configmaps,`},
 		{"a kind of another group", []string{"inspect", "secrets.example.com"}, `kind "secrets.example.com" is none`},
 		{"-A with -n", []string{"inspect", "-A", "-n", "default"}, "-n and -A exclude each other"},
 		{"names of two kinds", []string{"inspect", "secret/a", "configmap/b"}, `argument "configmap/b": names of one kind at a time`},
