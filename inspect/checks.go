@@ -218,6 +218,13 @@ What is not listed, or listed and not there any more, means that the machine-con
 			Run: reportsAgree,
 		},
 		{
+			ID:    "called-trusted",
+			Title: "the API server trusts the webhooks and API servers that it calls",
+			Doc: `Webhooks, conversions of CRDs and APIServices that call a Service have the CA for it in a caBundle of their own. Compares that with the certificates in the Service's namespace that are for its name: one of them must verify, for SERVICE.NAMESPACE.svc. If none does, the API server refuses the call: objects can't be written, or an API is gone.
+Which Secret a Service's pods read is known of service-ca's only (critical); otherwise it is likely (warning). Where no certificate of that name is seen, nothing is said. No caBundle at all means that the system's CAs are trusted, none of which signs for a Service.`,
+			Run: calledTrusted,
+		},
+		{
 			ID:    "csr-answered",
 			Title: "certificate requests are answered",
 			Doc: `A CertificateSigningRequest that stays pending, or approved without a certificate, leaves a kubelet or a component without its next certificate. Look at requester and names before approving by hand: oc get csr; oc describe csr NAME; oc adm certificate approve NAME.

@@ -3,8 +3,10 @@ package inspect
 import (
 	"crypto/elliptic"
 	"crypto/x509"
+	"strings"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
 )
 
@@ -119,5 +121,39 @@ func cryptoCases() []verdictCase {
 		{"signer-type", "the literal of old installers, before 4.15", signer("4.14.3", "SecretTypeTLS"), "info", "operators of 4.15.0", 1},
 		{"signer-type", "the literal of old installers, after 4.15", signer("4.16.0", "SecretTypeTLS"), "info", "right type", 1},
 		{"signer-type", "the literal of old installers, version unknown", signer("", "SecretTypeTLS"), "", "", 0},
+	}
+}
+
+// calls says that an object has the API server call a Service: its CA bundle, none
+// where there is no authority.
+func (f *fixture) calls(kind pki.Kind, service string, ca *pkitest.Authority) *fixture {
+	const field = "webhooks[0].clientConfig.caBundle"
+	namespace, name, _ := strings.Cut(service, "/")
+	if ca != nil {
+		f.object(Object{Kind: kind, Name: "hook"}, map[string][]byte{field: ca.CertPEM})
+	}
+	f.snapshot.References = append(f.snapshot.References, Reference{
+		From: pki.Location{Kind: kind, Name: "hook", Field: field}, To: pki.Location{Kind: "Service", Namespace: namespace, Name: name},
+	})
+	return f
+}
+
+func calledCases() []verdictCase {
+	ca, other := pkitest.NewCA("test CA", from(-300), from(300)), pkitest.NewCA("test CA", from(-30), from(300))
+	const kind = "MutatingWebhookConfiguration"
+	serving := func(by *pkitest.Authority, begin, end int) pkitest.Pair {
+		return by.Issue("hook.team.svc", from(begin), from(end), pkitest.DNS("hook.team.svc", "hook.team.svc.cluster.local"))
+	}
+	fresh := serving(ca, -1, 99)
+	return []verdictCase{
+		{"called-trusted", "its CA", newFixture("").secret("team", "tls", nil, fresh).calls(kind, "team/hook", ca), "", "", 0},
+		{"called-trusted", "another CA of that name", newFixture("").secret("team", "tls", nil, fresh).calls(kind, "team/hook", other), "warning", "does not verify what the Service hook.team.svc has to show", 2},
+		{"called-trusted", "another CA, and a certificate that service-ca made for the Service", newFixture("4.15.1").
+			secret("team", "tls", map[string]string{catalog.AnnotationServiceName: "hook"}, fresh).calls(kind, "team/hook", other), "critical", "hook.team.svc", 2},
+		{"called-trusted", "an old certificate beside one that fits", newFixture("").secret("team", "old", nil, serving(other, -1, 9)).secret("team", "tls", nil, fresh).calls(kind, "team/hook", ca), "", "", 0},
+		{"called-trusted", "a certificate that ended", newFixture("").secret("team", "tls", nil, serving(ca, -99, -1)).calls(kind, "team/hook", ca), "warning", "expired", 2},
+		{"called-trusted", "no certificate of that name", newFixture("").secret("team", "tls", nil, ca.Issue("x", from(-1), from(9), pkitest.DNS("x.team.svc"))).calls(kind, "team/hook", other), "", "", 0},
+		{"called-trusted", "a certificate of that name in another namespace", newFixture("").secret("else", "tls", nil, fresh).calls(kind, "team/hook", other), "", "", 0},
+		{"called-trusted", "no CA bundle", newFixture("").secret("team", "tls", nil, fresh).calls(kind, "team/hook", nil), "warning", "names no CA for the Service", 1},
 	}
 }

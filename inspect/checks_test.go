@@ -80,7 +80,7 @@ func TestCheckTexts(t *testing.T) {
 
 func verdictCases() []verdictCase {
 	var out []verdictCase
-	for _, cases := range [][]verdictCase{timeCases(), rotationCases(), contentCases(), issuerCases(), cryptoCases(), bundleCases(), copyCases(), requestCases(), nodeCases(), openShiftCases()} {
+	for _, cases := range [][]verdictCase{timeCases(), rotationCases(), contentCases(), issuerCases(), cryptoCases(), bundleCases(), copyCases(), requestCases(), nodeCases(), openShiftCases(), calledCases()} {
 		out = append(out, cases...)
 	}
 	return out

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strconv"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -126,8 +128,14 @@ const jsonPageSize = 100
 
 // The parts of kinds that certrot reads of them; the field names are the API's.
 type (
+	// clientConfig is how the API server calls somebody else.
 	clientConfig struct {
 		CABundle []byte `json:"caBundle"`
+		Service  struct {
+			Namespace string `json:"namespace"`
+			Name      string `json:"name"`
+		} `json:"service"`
+		InsecureSkipTLSVerify bool `json:"insecureSkipTLSVerify"` // of an APIService
 	}
 	apiServiceObject struct {
 		Metadata metav1.ObjectMeta `json:"metadata"`
@@ -157,15 +165,74 @@ type (
 	}
 )
 
+// caller is an object by which the API server calls others: whom it trusts there
+// is in the object.
+type caller interface {
+	// clients returns the object's metadata, and how others are called, by the field
+	// that says it.
+	clients() (*metav1.ObjectMeta, map[string]clientConfig)
+}
+
+func (o *apiServiceObject) clients() (*metav1.ObjectMeta, map[string]clientConfig) {
+	return &o.Metadata, map[string]clientConfig{"spec": o.Spec}
+}
+
+func (o *crdObject) clients() (*metav1.ObjectMeta, map[string]clientConfig) {
+	return &o.Metadata, map[string]clientConfig{"spec.conversion.webhook.clientConfig": o.Spec.Conversion.Webhook.ClientConfig}
+}
+
+func (o *webhookObject) clients() (*metav1.ObjectMeta, map[string]clientConfig) {
+	all := map[string]clientConfig{}
+	for i, w := range o.Webhooks {
+		all[fmt.Sprintf("webhooks[%d].clientConfig", i)] = w.ClientConfig
+	}
+	return &o.Metadata, all
+}
+
+// readCaller returns the CA bundles in an object, and for whom they are: the
+// Service that is called, where there is one and it is not trusted blindly.
+func readCaller(sc *pki.Scanner, kind pki.Kind, o caller) inspect.Snapshot {
+	meta, clients := o.clients()
+	obj := objectOf(kind, meta)
+	values := map[string][]byte{}
+	var s inspect.Snapshot
+	for _, field := range slices.Sorted(maps.Keys(clients)) {
+		c := clients[field]
+		values[field+".caBundle"] = c.CABundle
+		if c.Service.Name != "" && !c.InsecureSkipTLSVerify {
+			from := pki.Location{Kind: kind, Name: meta.Name, Field: field + ".caBundle"}
+			s.References = append(s.References, inspect.Reference{From: from, To: pki.Location{Kind: "Service", Namespace: c.Service.Namespace, Name: c.Service.Name}})
+		}
+	}
+	s.Bundles = bundlesOf(sc, obj, values, false)
+	return s
+}
+
+// parseCaller is readCaller for an object from a file.
+func parseCaller(sc *pki.Scanner, obj *inspect.Object, raw []byte) (inspect.Snapshot, error) {
+	var o caller
+	switch obj.Kind {
+	case "CustomResourceDefinition":
+		o = &crdObject{}
+	case "APIService":
+		o = &apiServiceObject{}
+	default:
+		o = &webhookObject{}
+	}
+	if err := json.Unmarshal(raw, o); err != nil {
+		return inspect.Snapshot{}, fmt.Errorf("decode %s: %w", obj.ID(), err)
+	}
+	return readCaller(sc, obj.Kind, o), nil
+}
+
 func (c *Cluster) apiServices(ctx context.Context) part {
 	var down []inspect.Read
-	s := clusterScoped(ctx, c, "apiservices", "/apis/"+apiregistrationV1+"/apiservices",
-		func(o *apiServiceObject) (*metav1.ObjectMeta, map[string][]byte) {
-			if r, bad := unavailable(o); bad {
-				down = append(down, r)
-			}
-			return &o.Metadata, map[string][]byte{"spec.caBundle": o.Spec.CABundle}
-		})
+	s := clusterScoped(ctx, c, "apiservices", "/apis/"+apiregistrationV1+"/apiservices", func(o *apiServiceObject) caller {
+		if r, bad := unavailable(o); bad {
+			down = append(down, r)
+		}
+		return o
+	})
 	s.Reads = append(s.Reads, down...)
 	return s
 }
@@ -173,21 +240,12 @@ func (c *Cluster) apiServices(ctx context.Context) part {
 // webhooks reads one of the two kinds of webhook configuration: they are alike.
 func (c *Cluster) webhooks(resource string) func(context.Context) part {
 	return func(ctx context.Context) part {
-		return clusterScoped(ctx, c, resource, "/apis/"+admissionV1+"/"+resource, func(o *webhookObject) (*metav1.ObjectMeta, map[string][]byte) {
-			values := map[string][]byte{}
-			for i, w := range o.Webhooks {
-				values[fmt.Sprintf("webhooks[%d].clientConfig.caBundle", i)] = w.ClientConfig.CABundle
-			}
-			return &o.Metadata, values
-		})
+		return clusterScoped(ctx, c, resource, "/apis/"+admissionV1+"/"+resource, func(o *webhookObject) caller { return o })
 	}
 }
 
 func (c *Cluster) customResourceDefinitions(ctx context.Context) part {
-	return clusterScoped(ctx, c, "customresourcedefinitions", "/apis/"+apiextensionsV1+"/customresourcedefinitions",
-		func(o *crdObject) (*metav1.ObjectMeta, map[string][]byte) {
-			return &o.Metadata, map[string][]byte{"spec.conversion.webhook.clientConfig.caBundle": o.Spec.Conversion.Webhook.ClientConfig.CABundle}
-		})
+	return clusterScoped(ctx, c, "customresourcedefinitions", "/apis/"+apiextensionsV1+"/customresourcedefinitions", func(o *crdObject) caller { return o })
 }
 
 // unavailable says that an aggregated API does not answer. Nothing that certrot
@@ -204,15 +262,13 @@ func unavailable(o *apiServiceObject) (inspect.Read, bool) {
 	return inspect.Read{}, false
 }
 
-// clusterScoped lists a cluster-scoped resource and scans the values that pick
-// names.
-func clusterScoped[T any](ctx context.Context, c *Cluster, what, path string, pick func(*T) (*metav1.ObjectMeta, map[string][]byte)) part {
+// clusterScoped lists a cluster-scoped resource of callers.
+func clusterScoped[T any](ctx context.Context, c *Cluster, what, path string, as func(*T) caller) part {
 	t := &tally{what: what, observe: c.Observe}
 	kind := kindOf(what)
 	each := func(o *T) {
-		meta, values := pick(o)
 		t.count(1)
-		t.add(bundlesOf(c.Scanner, objectOf(kind, meta), values, false))
+		t.take(readCaller(c.Scanner, kind, as(o)))
 	}
 	return c.wholeOrNamed(ctx, t, func(opts metav1.ListOptions) listing { return listJSON(ctx, c, path, opts, each) })
 }

@@ -144,6 +144,11 @@ func (m *manifest) read(obj *inspect.Object, apiVersion string, raw []byte) erro
 		m.Requests = append(m.Requests, r)
 		m.Bundles = append(m.Bundles, issued...)
 		return nil
+	case "CustomResourceDefinition", "APIService", "ValidatingWebhookConfiguration", "MutatingWebhookConfiguration":
+		// elsewhere in them, as in the descriptions of a CRD, are examples of certificates
+		found, err := parseCaller(m.sc, obj, raw)
+		take(&m.Snapshot, found)
+		return err
 	}
 	if found, ok, err := readOpenShift(m.sc, apiVersion, obj, raw); ok {
 		take(&m.Snapshot, found)

@@ -117,10 +117,6 @@ func (im *image) keep(sc *pki.Scanner, h *header, raw []byte) {
 	switch obj.Kind {
 	case "Secret", "ConfigMap":
 		m.Bundles, o.hidden, err = readGatheredValues(sc, obj, raw)
-	case "CustomResourceDefinition", "APIService", "ValidatingWebhookConfiguration", "MutatingWebhookConfiguration":
-		var values map[string][]byte
-		values, err = caBundles(obj, raw)
-		m.Bundles = bundlesOf(sc, obj, values, false)
 	default:
 		err = m.read(obj, h.APIVersion, raw)
 		if h.Kind == "ClusterVersion" {
@@ -142,33 +138,6 @@ func tellsOfCluster(kind pki.Kind) bool {
 		return true
 	}
 	return false
-}
-
-// caBundles are the fields of an object that are read over the API, too: elsewhere
-// in it, as in the descriptions of a CRD, are examples of certificates.
-func caBundles(obj *inspect.Object, raw []byte) (map[string][]byte, error) {
-	values := map[string][]byte{}
-	var err error
-	switch obj.Kind {
-	case "CustomResourceDefinition":
-		var o crdObject
-		err = json.Unmarshal(raw, &o)
-		values["spec.conversion.webhook.clientConfig.caBundle"] = o.Spec.Conversion.Webhook.ClientConfig.CABundle
-	case "APIService":
-		var o apiServiceObject
-		err = json.Unmarshal(raw, &o)
-		values["spec.caBundle"] = o.Spec.CABundle
-	default:
-		var o webhookObject
-		err = json.Unmarshal(raw, &o)
-		for i, w := range o.Webhooks {
-			values[fmt.Sprintf("webhooks[%d].clientConfig.caBundle", i)] = w.ClientConfig.CABundle
-		}
-	}
-	if err != nil {
-		return nil, fmt.Errorf("decode %s: %w", obj.ID(), err)
-	}
-	return values, nil
 }
 
 // clusterID is the identity that a cluster gave itself.
