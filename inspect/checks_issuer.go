@@ -7,30 +7,45 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 )
 
-// issuers finds the CAs that may have issued a certificate, by name.
-type issuers map[string][]Holding
+// issuers finds the CAs that may have issued a certificate.
+type issuers struct {
+	byName map[string][]issuer
+	byKey  map[[2]string][]issuer // by name and subject key identifier, which may be empty
+}
+
+// issuer is a CA that was read.
+type issuer struct {
+	*pki.Cert
+	trusted bool // it is in a CA bundle
+}
 
 func newIssuers(f *Facts) issuers {
-	ix := issuers{}
+	ix := issuers{map[string][]issuer{}, map[[2]string][]issuer{}}
 	for _, c := range f.Certs {
-		if c.IsCA {
-			ix[c.Subject] = append(ix[c.Subject], c)
+		if !c.IsCA {
+			continue
 		}
+		ca := issuer{c.Cert, slices.ContainsFunc(c.In, func(h *Held) bool { return h.Use == UseTrust })}
+		ix.byName[c.Subject] = append(ix.byName[c.Subject], ca)
+		ix.byKey[[2]string{c.Subject, c.SubjectKey}] = append(ix.byKey[[2]string{c.Subject, c.SubjectKey}], ca)
 	}
 	return ix
 }
 
-// of returns the CAs that issued c, as far as names and key identifiers tell.
-// That costs nothing, and there may be tens of thousands of certificates: who
-// draws a conclusion from it verifies the signature.
-func (ix issuers) of(c *pki.Cert) []Holding {
-	var out []Holding
-	for _, ca := range ix[c.Issuer] {
-		if c.IssuerKey == "" || ca.SubjectKey == "" || c.IssuerKey == ca.SubjectKey {
-			out = append(out, ca)
-		}
+// most bounds how many CAs of one name are told apart by verifying signatures. With
+// more of them, nothing is said of what they issued.
+const most = 20
+
+// of returns the CAs that issued c, as far as names and key identifiers tell, and
+// whether they are few enough to verify the signature, which costs more than all
+// the rest: there may be tens of thousands of certificates.
+func (ix issuers) of(c *pki.Cert) (cas []issuer, few bool) {
+	if c.IssuerKey == "" {
+		cas = ix.byName[c.Issuer]
+	} else {
+		cas = slices.Concat(ix.byKey[[2]string{c.Issuer, c.IssuerKey}], ix.byKey[[2]string{c.Issuer, ""}])
 	}
-	return out
+	return cas, len(cas) <= most
 }
 
 // outlivesIssuer finds certificates that claim to be valid for longer than the CA
@@ -43,7 +58,11 @@ func outlivesIssuer(f *Facts) []Finding {
 		if c.SelfSigned || c.NotAfter.Before(f.Now) {
 			continue
 		}
-		ca := lastIssuer(ix.of(c.Cert), c.Cert)
+		candidates, few := ix.of(c.Cert)
+		if !few {
+			continue
+		}
+		ca := lastIssuer(candidates, c.Cert)
 		if ca == nil || !ca.NotAfter.Before(c.NotAfter) || ca.NotAfter.Before(f.Now) {
 			continue
 		}
@@ -89,8 +108,8 @@ func listed(group []Holding) string {
 
 // lastIssuer returns the certificate of c's issuer that ends last: a CA renewed
 // with its key has several. nil if none is known to have signed c.
-func lastIssuer(candidates []Holding, c *pki.Cert) *pki.Cert {
-	slices.SortStableFunc(candidates, func(a, b Holding) int { return b.NotAfter.Compare(a.NotAfter) })
+func lastIssuer(candidates []issuer, c *pki.Cert) *pki.Cert {
+	candidates = slices.SortedStableFunc(slices.Values(candidates), func(a, b issuer) int { return b.NotAfter.Compare(a.NotAfter) })
 	for _, ca := range candidates {
 		if ca.NotAfter.Before(c.NotAfter) && !signedBy(c, ca.Cert) { // verified only where something follows from it
 			continue
@@ -114,19 +133,19 @@ func issuerSeen(f *Facts) []Finding {
 		if !current || c.SelfSigned || c.NotAfter.Before(f.Now) {
 			continue
 		}
-		if issuer, ok := trustedRoot(ix, c.Cert); !ok {
-			if groups[issuer] == nil {
-				order = append(order, issuer)
+		if by, ok := trustedRoot(ix, c.Cert); !ok {
+			if groups[by] == nil {
+				order = append(order, by)
 			}
-			groups[issuer] = append(groups[issuer], Holding{c.Cert, in})
+			groups[by] = append(groups[by], Holding{c.Cert, in})
 		}
 	}
 	var out []Finding
-	for _, issuer := range order {
-		group := groups[issuer]
+	for _, by := range order {
+		group := groups[by]
 		finding := Finding{
 			Severity: Info, Due: group[0].NotAfter,
-			Message: fmt.Sprintf("%q, which issued %s, is in no CA bundle of the cluster", commonName(issuer), listed(group)),
+			Message: fmt.Sprintf("%q, which issued %s, is in no CA bundle of the cluster", commonName(by), listed(group)),
 			Next:    "nothing, if its readers trust it by other means (their system's CAs, a file of their own); else add it to the bundle that they read",
 		}
 		for _, c := range group {
@@ -140,15 +159,19 @@ func issuerSeen(f *Facts) []Finding {
 
 // trustedRoot climbs from a certificate to an issuer that some bundle holds. If
 // there is none it returns the name of the last issuer on the way.
-func trustedRoot(ix issuers, c *pki.Cert) (issuer string, found bool) {
+func trustedRoot(ix issuers, c *pki.Cert) (name string, found bool) {
 	const longest = 10 // more than any real chain
 	for range longest {
 		var next *pki.Cert
-		for _, ca := range ix.of(c) {
+		candidates, few := ix.of(c)
+		if !few {
+			return "", true // too many to tell
+		}
+		for _, ca := range candidates {
 			if c.IssuerKey == "" && !signedBy(c, ca.Cert) {
 				continue // of that name only
 			}
-			if slices.ContainsFunc(ca.In, func(h *Held) bool { return h.Use == UseTrust }) {
+			if ca.trusted {
 				return "", true
 			}
 			next = ca.Cert

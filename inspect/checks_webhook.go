@@ -59,8 +59,8 @@ func (f *Facts) callFails(r Reference, bundle *Held, shown []*Held) (Finding, bo
 		finding.Message = "names no CA for the Service " + name + ": the API server then trusts its system's CAs, none of which signs for a Service"
 		return finding, true
 	}
-	if len(bundle.Content.Certs) == 0 {
-		return finding, false // pem-readable says it
+	if len(bundle.Content.Certs) == 0 || len(shown) > most {
+		return finding, false // pem-readable says it; or nobody can tell which is shown
 	}
 	var why error
 	certain := false
