@@ -98,6 +98,16 @@ A line that a script put into the wrong place shows here.`,
 			Run:   filePrivate,
 		},
 		{
+			ID:    "token-in-logs",
+			Title: "no log holds what a machine joins the cluster with",
+			Doc: `The machine-config-daemon of 4.16 and later prints the whole of /etc/kubernetes/kubeconfig whenever it writes a new CA into it: with the token of service account openshift-machine-config-operator/node-bootstrapper, which never ends, or, on masters of the first installation, the key of a certificate for the same account that is valid for 10 years. 4.18 to 4.21 stopped that in releases of December 2025 and later; the branches of 4.16 and 4.17 had not by August 2026. Whoever has one of them can ask for a node's certificate; whether it is approved is for the machine-approver, or whoever approves requests, to say. Logs are read by more people than Secrets are: by cluster-readers, in log stores, in must-gathers.
+Looks for such lines in the daemon's container logs, on nodes that are read and in must-gathers, and says which files they are in, how many, and when they were written; the lines stay where they are. The journal and log stores are not searched.
+What to do, in this order, while no machine is being added. Upgrade to a release that does not print it, or what is new is printed, too. Delete the Secret openshift-machine-config-operator/node-bootstrapper-token: the old token is refused from then on, the machine-config-operator makes the Secret anew, and the machine-config-server hands out the new token to new machines within minutes. Nodes go on working with the certificates that they have, but keep the old token: put the new one into users[0].user.token of /etc/kubernetes/kubeconfig on each, or a node whose certificate ends (one that was off for long) can't come back by itself. Then delete the machine-config-daemon pods that the logs are of, one at a time and not during an update: their logs go with them; and remove what log stores and must-gathers hold.
+A printed key ends with the CA in the ConfigMap openshift-config-managed/kubelet-bootstrap-kubeconfig: without it the API server refuses the first masters' bootstrap kubeconfig, so give these masters the token first.
+Where the Secret was read and is younger than all such lines of a log, the token in it was replaced (info).`,
+			Run: tokenInLogs,
+		},
+		{
 			ID:    "clock-skew",
 			Title: "clocks agree",
 			Doc: `Compares the clock of each node that was read, and of this machine, with the API server's; warns from 30 s on, critical from 5 min on. With a clock that is behind, fresh certificates are not valid yet; with one that is ahead, good ones have expired. Certificates for kubelets are backdated by 5 min, so that is what a cluster bears.

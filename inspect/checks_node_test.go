@@ -85,6 +85,19 @@ func (f *fixture) clock(off time.Duration) *fixture {
 	return f
 }
 
+// logged adds a log with this many tokens and keys; no node: in a must-gather.
+func (f *fixture) logged(node string, tokens, keys int, last time.Time) *fixture {
+	at := pki.Location{Kind: pki.KindFile, Node: node, Path: "/var/log/pods/openshift-machine-config-operator_machine-config-daemon-x/machine-config-daemon/0.log"}
+	f.snapshot.Exposed = append(f.snapshot.Exposed, Exposed{At: at, Mode: 0o640, Tokens: tokens, Keys: keys, First: last, Last: last})
+	return f
+}
+
+// bootstrapToken adds the Secret of the token with which nodes join.
+func (f *fixture) bootstrapToken(created time.Time, ca []byte) *fixture {
+	return f.object(Object{Kind: "Secret", Namespace: "openshift-machine-config-operator", Name: "node-bootstrapper-token", Type: "kubernetes.io/service-account-token", Created: created},
+		map[string][]byte{"ca.crt": ca})
+}
+
 func nodeCases() []verdictCase {
 	const (
 		v414, v416   = "4.14.20", "4.16.3"
@@ -180,6 +193,15 @@ func nodeCases() []verdictCase {
 		{"file-private", "trust that others may change", newFixture(v414).onNode(clientCA, 0o664, old.CertPEM), "critical", "may change it", 1},
 		{"file-private", "for another group", newFixture(v414).onNode(pem, 0o640, kubelet.CertPEM, kubelet.KeyPEM).with(func(n *Node) { n.Files[0].GID = 27 }), "warning", "group 27", 1},
 		{"file-private", "of another user", newFixture(v414).onNode(pem, 0o600, kubelet.CertPEM, kubelet.KeyPEM).with(func(n *Node) { n.Files[0].UID = 1000 }), "warning", "user 1000", 1},
+
+		{"token-in-logs", "none", newFixture(v416).onNode(pem, 0o600, kubelet.CertPEM, kubelet.KeyPEM), "", "", 0},
+		{"token-in-logs", "a token on a node", newFixture(v416).logged("worker-0", 2, 0, noon.Add(-time.Hour)), "warning", "a log of the machine-config-daemon on worker-0 holds a token of a kubeconfig (2 lines, the last of 2024-06-01 11:00 UTC): whoever reads it can ask", 1},
+		{"token-in-logs", "two nodes, a key on one of them", newFixture(v416).logged("worker-0", 1, 0, noon.Add(-time.Hour)).logged("master-0", 0, 1, time.Time{}), "warning", "hold a token and a private key of a kubeconfig (2 lines", 2},
+		{"token-in-logs", "in a must-gather", newFixture(v416).logged("", 1, 0, time.Time{}), "warning", "(1 line): whoever reads it can ask for the certificate of a node, and so can whoever was sent this must-gather", 1},
+		{"token-in-logs", "the Secret was made anew since", newFixture(v416).logged("worker-0", 1, 0, noon.Add(-2*time.Hour)).bootstrapToken(noon.Add(-time.Hour), old.CertPEM), "info", "that token is refused", 1},
+		{"token-in-logs", "the Secret is older", newFixture(v416).logged("worker-0", 1, 0, noon.Add(-2*time.Hour)).bootstrapToken(noon.Add(-3*time.Hour), old.CertPEM), "warning", "a token of a kubeconfig", 1},
+		{"token-in-logs", "nobody knows when", newFixture(v416).logged("worker-0", 1, 0, time.Time{}).bootstrapToken(noon.Add(-time.Hour), old.CertPEM), "warning", "(1 line)", 1},
+		{"token-in-logs", "a key ends with no Secret", newFixture(v416).logged("master-0", 0, 1, noon.Add(-2*time.Hour)).bootstrapToken(noon.Add(-time.Hour), old.CertPEM), "warning", "a private key of a kubeconfig", 1},
 
 		{"clock-skew", "agree", newFixture(v414).clock(2 * time.Second), "", "", 0},
 		{"clock-skew", "behind", newFixture(v414).clock(-time.Minute), "warning", "behind this machine's", 1},

@@ -3,6 +3,7 @@ package inspect
 import (
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"reflect"
 	"slices"
 	"strconv"
@@ -34,6 +35,7 @@ type Inventory struct {
 	Nodes        []InventoryNode      `json:"nodes"`
 	Reported     []InventoryReported  `json:"reported"`
 	References   []InventoryReference `json:"references"`
+	Exposed      []InventoryExposed   `json:"exposed"`
 	Findings     []InventoryFinding   `json:"findings"`
 	Gaps         []InventoryGap       `json:"gaps"`
 }
@@ -183,6 +185,16 @@ type InventoryReference struct {
 	Target Target       `json:"target,omitempty"` // absent: unknown
 }
 
+// InventoryExposed is a log with somebody's token or key in it.
+type InventoryExposed struct {
+	Location pki.Location `json:"location"`
+	Mode     string       `json:"mode,omitempty"` // of a file on a node, in octal
+	Tokens   int          `json:"tokens"`         // lines
+	Keys     int          `json:"keys"`
+	First    time.Time    `json:"first,omitzero"`
+	Last     time.Time    `json:"last,omitzero"`
+}
+
 // InventoryFinding is a claim that does not hold.
 type InventoryFinding struct {
 	Check        string            `json:"check"`
@@ -242,7 +254,7 @@ func NewInventory(f *Facts, fi Filter) Inventory {
 	inv := Inventory{
 		APIVersion: InventoryAPIVersion, Kind: InventoryKind, Taken: s.Taken, Now: f.Now, Cluster: clusterOf(s.Cluster),
 		Reads: []InventoryRead{}, Certificates: []InventoryCert{}, Bundles: []InventoryBundle{},
-		Requests: []InventoryRequest{}, Nodes: []InventoryNode{}, Reported: []InventoryReported{}, References: []InventoryReference{}, Findings: []InventoryFinding{}, Gaps: []InventoryGap{},
+		Requests: []InventoryRequest{}, Nodes: []InventoryNode{}, Reported: []InventoryReported{}, References: []InventoryReference{}, Exposed: []InventoryExposed{}, Findings: []InventoryFinding{}, Gaps: []InventoryGap{},
 	}
 	for _, r := range s.Reads {
 		inv.Reads = append(inv.Reads, InventoryRead(r))
@@ -274,6 +286,15 @@ func NewInventory(f *Facts, fi Filter) Inventory {
 	for _, r := range s.References {
 		if fi.Cert == nil && fi.place(r.From, nil) {
 			inv.References = append(inv.References, InventoryReference(r))
+		}
+	}
+	for _, e := range s.Exposed {
+		if fi.Cert == nil && fi.place(e.At, nil) {
+			entry := InventoryExposed{Location: e.At, Tokens: e.Tokens, Keys: e.Keys, First: e.First, Last: e.Last}
+			if e.Mode != 0 {
+				entry.Mode = fmt.Sprintf("%04o", e.Mode.Perm())
+			}
+			inv.Exposed = append(inv.Exposed, entry)
 		}
 	}
 	objects := map[string]*Object{}

@@ -2,6 +2,7 @@ package inspect
 
 import (
 	"cmp"
+	"io/fs"
 	"maps"
 	"slices"
 	"time"
@@ -23,6 +24,7 @@ type Snapshot struct {
 	// object names of others.
 	Reported   []Reported
 	References []Reference
+	Exposed    []Exposed
 	Reads      []Read
 	Gaps       []Gap
 }
@@ -114,6 +116,15 @@ type Reference struct {
 	Target Target
 }
 
+// Exposed is a log in which somebody printed a kubeconfig with its token or key: on
+// a node, or in a must-gather. Of the lines nothing is kept but their number.
+type Exposed struct {
+	At           pki.Location
+	Mode         fs.FileMode // of the file on a node
+	Tokens, Keys int         // lines that hold one
+	First, Last  time.Time   // when the first and the last of them were written; zero: the log does not say
+}
+
 // Target is what is known of the object that a Reference names.
 type Target string
 
@@ -171,6 +182,7 @@ func Merge(parts ...Snapshot) Snapshot {
 		m.Served = append(m.Served, p.Served...)
 		m.Reported = append(m.Reported, p.Reported...)
 		m.References = append(m.References, p.References...)
+		m.Exposed = append(m.Exposed, p.Exposed...)
 		m.Reads = append(m.Reads, p.Reads...)
 		m.Gaps = append(m.Gaps, p.Gaps...)
 	}
@@ -209,6 +221,7 @@ func (s *Snapshot) Sort() {
 	})
 	slices.SortStableFunc(s.Reported, func(a, b Reported) int { return pki.Compare(a.At, b.At) })
 	slices.SortStableFunc(s.References, func(a, b Reference) int { return pki.Compare(a.From, b.From) })
+	slices.SortStableFunc(s.Exposed, func(a, b Exposed) int { return pki.Compare(a.At, b.At) })
 }
 
 // ID names the object, such as "Secret/ns/name".

@@ -14,6 +14,12 @@ type Delivery struct {
 // KubeletKubeconfigCA is the CA with which a kubelet verifies api-int.
 func KubeletKubeconfigCA() Ref { return Ref{Kind: File, Name: "/var/lib/kubelet/kubeconfig"} }
 
+// NodeBootstrapToken is the Secret of the token with which machines ask for the
+// certificate of a node. What is read of it is the CA beside the token.
+func NodeBootstrapToken() Ref {
+	return Ref{Kind: Secret, Namespace: mcoTarget, Name: "node-bootstrapper-token", Key: "ca.crt"}
+}
+
 // LoadBalancerSigner signs what the API shows at api and api-int.
 func LoadBalancerSigner() Ref {
 	return Ref{Kind: Secret, Namespace: "openshift-kube-apiserver-operator", Name: "loadbalancer-serving-signer", Key: "tls.crt"}

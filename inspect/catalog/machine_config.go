@@ -33,7 +33,7 @@ func machineConfigPlaces() []Place {
 	}
 	return []Place{
 		{Ref: bundle(mcoTarget, "kubeconfig-data"), Role: CABundle, Owner: mcoOwner, Doc: "the CA that machine-config-daemon writes into the kubelets' kubeconfigs, and that new nodes get", In: since(mco, Minor{4, 16}), Evidence: synced},
-		{Ref: Ref{Kind: Secret, Namespace: mcoTarget, Name: "node-bootstrapper-token", Key: "ca.crt"}, Role: Token, Owner: mcoOwner, Writer: "kube-controller-manager", Doc: "the token with which new nodes join, and the CA beside it, which new nodes get up to 4.15", In: all,
+		{Ref: NodeBootstrapToken(), Role: Token, Owner: mcoOwner, Writer: "kube-controller-manager", Doc: "the token with which new nodes join, and the CA beside it, which new nodes get up to 4.15", In: all,
 			Evidence: Evidence{Verified, mcoRepo + "manifests/machineconfigserver/node-bootstrapper-token.yaml @ release-4.12 to 4.22"}},
 		{Ref: bundle(userConfig, "initial-kube-apiserver-server-ca"), Role: CABundle, Owner: mcoOwner, Writer: "installer", Doc: "whom kubelets accept as client while a cluster is being installed; the name is misleading, and it stays as the installer made it", In: all,
 			Evidence: Evidence{Verified, mcoRepo + "manifests/machineconfigserver/kube-apiserver-serving-ca-configmap.yaml @ release-4.12 to 4.22"}},

@@ -118,6 +118,9 @@ type gathering struct {
 	more    int   // gaps that are not among them
 	unread  int   // files that may hold objects, beyond the bound
 	bytes   int64 // of files read
+	scan    *logSearch
+	exposed []exposedIn
+	logs    int // searched
 
 	files, other, kinds, archives, odd int // files in all; no objects; objects of kinds not read; archives; no files
 }
@@ -181,7 +184,7 @@ func (g *gathering) image(dir string) *image {
 
 // wants reports whether a file is one that is read, by its name alone.
 func (g *gathering) wants(name string) bool {
-	if path.Base(name) == "timestamp" {
+	if path.Base(name) == "timestamp" || isDaemonLog(name) {
 		return true
 	}
 	at, ok := placeOf(name)
@@ -197,6 +200,9 @@ func (g *gathering) read(name string, modified time.Time, r io.Reader) error {
 			g.times[path.Dir(name)] = at
 		}
 		return err
+	}
+	if isDaemonLog(name) {
+		return g.search(name, r)
 	}
 	at, _ := placeOf(name)
 	im := g.image(at.image)
@@ -300,6 +306,9 @@ func (g *gathering) finish(what string) (inspect.Snapshot, error) {
 	if s.Taken.IsZero() {
 		s.Taken = Taken()
 	}
+	for _, e := range g.exposed {
+		s.Exposed = append(s.Exposed, e.Exposed)
+	}
 	s.Reads = g.reads(images, p)
 	if g.unread > 0 {
 		g.gap("", fmt.Sprintf("%s not read: those before held %d GiB of objects", numbered(g.unread, "file"), g.bounds.objects>>30), "read a part of it: name one of its directories")
@@ -349,6 +358,7 @@ func (g *gathering) oneCluster(images []*image) []*image {
 		newest = cmp.Or(newest, id)
 		if id != "" && id != newest {
 			others[id] = true
+			g.exposed = slices.DeleteFunc(g.exposed, func(e exposedIn) bool { return strings.HasPrefix(e.name, im.dir+"/") })
 			g.gap(im.dir, fmt.Sprintf("is of cluster %s, and newer is what is of cluster %s: only that was read", id, newest), "read one cluster at a time: name its directory")
 			continue
 		}
@@ -371,6 +381,9 @@ func (g *gathering) reads(images []*image, p together) []inspect.Read {
 		notes = append(notes, fmt.Sprintf("%s found more than once and not the same: the newest copy was taken, by the must-gather's time and then by resourceVersion", numbered(p.older, "object")))
 	}
 	reads := []inspect.Read{{What: "must-gather objects", Where: g.where, Objects: p.objects, Note: strings.Join(notes, "; ")}}
+	if g.logs > 0 {
+		reads = append(reads, inspect.Read{What: "logs of machine-config-daemons", Where: g.where, Objects: g.logs, Note: "searched for tokens and keys; nothing else of them is kept"})
+	}
 	left := []string{numbered(g.other, "log or other file", "logs and other files"), numbered(g.kinds, "file") + " of kinds that certrot does not read"}
 	if g.archives > 0 {
 		left = append(left, numbered(g.archives, "archive")+" in it, not opened")

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"time"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
@@ -43,6 +44,7 @@ type snapshotFile struct {
 	Served       []fileServed    `json:"served,omitempty"`
 	Reported     []fileReported  `json:"reported,omitempty"`
 	References   []fileReference `json:"references,omitempty"`
+	Exposed      []fileExposed   `json:"exposed,omitempty"`
 	Reads        []fileRead      `json:"reads"`
 	Gaps         []fileGap       `json:"gaps,omitempty"`
 }
@@ -146,6 +148,15 @@ type fileReference struct {
 	Target inspect.Target `json:"target,omitempty"`
 }
 
+type fileExposed struct {
+	At     string      `json:"at"`
+	Mode   fs.FileMode `json:"mode,omitempty"` // Go's io/fs bits
+	Tokens int         `json:"tokens,omitempty"`
+	Keys   int         `json:"keys,omitempty"`
+	First  time.Time   `json:"first,omitzero"`
+	Last   time.Time   `json:"last,omitzero"`
+}
+
 type fileRead struct {
 	What    string `json:"what"`
 	Where   string `json:"where,omitempty"`
@@ -226,6 +237,8 @@ func (f *snapshotFile) decode(dec *json.Decoder) error {
 			f.Reported, err = readJSONItems[fileReported](dec, maxElements)
 		case "references":
 			f.References, err = readJSONItems[fileReference](dec, maxElements)
+		case "exposed":
+			f.Exposed, err = readJSONItems[fileExposed](dec, maxElements)
 		case "reads":
 			f.Reads, err = readJSONItems[fileRead](dec, maxElements)
 		case "gaps":
@@ -278,6 +291,9 @@ func packSnapshot(s inspect.Snapshot) *snapshotFile {
 	}
 	for _, r := range s.References {
 		f.References = append(f.References, fileReference{r.From.String(), r.To.String(), r.Target})
+	}
+	for _, e := range s.Exposed {
+		f.Exposed = append(f.Exposed, fileExposed{e.At.String(), e.Mode, e.Tokens, e.Keys, e.First, e.Last})
 	}
 	for _, r := range s.Reads {
 		f.Reads = append(f.Reads, fileRead(r))
@@ -418,6 +434,13 @@ func unpackSnapshot(f *snapshotFile) (inspect.Snapshot, error) {
 			return s, fmt.Errorf("snapshot: reference %d: %w", i, err)
 		}
 		s.References = append(s.References, inspect.Reference{From: from, To: to, Target: r.Target})
+	}
+	for i, e := range f.Exposed {
+		at, err := pki.ParseLocation(e.At)
+		if err != nil {
+			return s, fmt.Errorf("snapshot: log %d: %w", i, err)
+		}
+		s.Exposed = append(s.Exposed, inspect.Exposed{At: at, Mode: e.Mode, Tokens: e.Tokens, Keys: e.Keys, First: e.First, Last: e.Last})
 	}
 	for _, r := range f.Reads {
 		s.Reads = append(s.Reads, inspect.Read(r))

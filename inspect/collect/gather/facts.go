@@ -44,6 +44,10 @@ func (r Result) Snapshot(node string) inspect.Snapshot {
 			s.Bundles = append(s.Bundles, inspect.Bundle{At: at, Content: found.Content})
 		}
 	}
+	for _, l := range r.Logs {
+		at := pki.Location{Kind: pki.KindFile, Node: node, Path: l.Path}
+		s.Exposed = append(s.Exposed, inspect.Exposed{At: at, Mode: l.Mode, Tokens: l.Tokens, Keys: l.Keys, First: l.First, Last: l.Last})
+	}
 	s.Nodes = []inspect.Node{r.node(node)}
 	for _, k := range s.Nodes[0].Kubeconfigs {
 		for _, c := range k.Clusters {

@@ -19,6 +19,7 @@ BEGIN {
 	else if (args[1] == "pairs") pairs(args[2])
 	else if (args[1] == "names") names(args[2])
 	else if (args[1] == "limit") limit(args[2] + 0)
+	else if (args[1] == "logged") logged(args[2] + 0)
 	exit 0
 }
 

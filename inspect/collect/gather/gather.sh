@@ -14,6 +14,7 @@
 #   DEPTH    of directories
 #   rPATH    a file, a directory or a pattern to read
 #   hPATH    a file or directory whose files are only hashed
+#   lPATH    a log, or a pattern of some, in which tokens and keys are counted
 #
 # AWK holds the text of the *.awk files beside this one: which bytes of a file
 # may leave the node is decided there.
@@ -531,6 +532,94 @@ bytes() {
 	[ -z "$found" ] || body=$body$nl$found
 }
 
+# ---- logs -------------------------------------------------------------------
+
+# logs counts the lines that give away a token or a key, in the logs asked for.
+# Of a log without any nothing is said, and of the lines themselves never.
+logs() {
+	n=$#
+	for path; do
+		case $path in
+		l*) set -- "$@" "r${path#l}" ;;
+		esac
+	done
+	shift "$n"
+	[ $# -eq 0 ] || walk "$@" | searched
+}
+
+# searched takes names as collect does. What is not there is no gap: only some
+# nodes have such logs.
+searched() {
+	room=16777216 names=0
+	while IFS= read -r record; do
+		case $record in
+		"$root///late")
+			unsearched "it took too long before" ''
+			return
+			;;
+		"$root///"*) continue ;;
+		"$root//"*) ;;
+		*) continue ;; # the rest of a name of several lines
+		esac
+		file=$record
+		if [ -L "$file" ]; then
+			resolve "${file#"$root/"}" || continue
+			file=$root$real
+		fi
+		if ! [ -f "$file" ] || [ "${#record}" -gt 1000 ]; then
+			continue
+		fi
+		names=$((names + 1))
+		if late || [ "$room" -le 0 ] || [ "$names" -gt 64 ]; then
+			unsearched "enough was read of other logs, or it took too long" "${record#"$root/"}"
+			return
+		fi
+		if [ -r "$file" ]; then
+			search "$file" "${record#"$root/"}"
+		else
+			unsearched "not readable" "${record#"$root/"}"
+		fi
+	done
+}
+
+unsearched() { say lost "not searched for tokens: $1" "$2"; }
+
+# search looks through one log, which has this name. What awk answers are numbers
+# and times; the first number is that of bytes, the second says whether it was all.
+search() {
+	case $2 in
+	*.gz)
+		if ! has gzip; then
+			unsearched "there is no gzip" "$2"
+			return
+		fi
+		found=$({ limited 10 gzip -dc <"$1" 2>/dev/null || printf '\ncertrot: cut\n'; } | limited 10 awk "$AWK" logged "$room" 2>/dev/null)
+		;;
+	*) found=$(limited 10 awk "$AWK" logged "$room" <"$1" 2>/dev/null) ;;
+	esac
+	case $found in
+	[0-9]*\ [01]\ [0-9]*\ [0-9]*\ *\ *) ;;
+	*)
+		unsearched "it changed, or took too long" "$2"
+		return
+		;;
+	esac
+	room=$((room - ${found%% *}))
+	found=${found#* }
+	[ "${found%% *}" = 1 ] || unsearched "only its first part was read" "$2"
+	found=${found#* }
+	case $found in
+	"0 0 "*) return ;;
+	esac
+	first=${found#* * }
+	last=${first#* }
+	keys=${found#* }
+	case $last in
+	-) first='' last='' ;;
+	esac
+	say log "$(limited 10 stat -c %f "$1" 2>/dev/null)" "${found%% *}" "${keys%% *}" "${first%% *}" "$last" "$2"
+}
+
 # ---- all of it --------------------------------------------------------------
 
 gather() {
@@ -539,6 +628,7 @@ gather() {
 	facts
 	[ -z "$config" ] || set -- "$@" "r$config"
 	walk "$@" | collect | awk "$AWK" limit "$output"
+	logs "$@"
 	clock
 }
 

@@ -66,6 +66,76 @@ function pairs(word,   line, k) {
 		else if (line == "") print word
 }
 
+# logged counts, in a log on standard input, the lines that give away a token or a
+# key: those of a kubeconfig that somebody printed, as it is or with its quotes
+# escaped. It prints how many bytes there were, whether that was all, how many lines
+# with tokens and with keys, and the times that stand before the first and the
+# last of them; nothing of the lines.
+#
+# A container runtime writes a long line in pieces, marked P up to the last one,
+# and each with its time and stream in front: what may be the beginning of a token
+# is kept for the next piece.
+function logged(max,   line, text, stream, piece, hit, bytes, all, tokens, keys, first, last, tail, counted, sep, part, token, key, prefix) {
+	sep = "[ \\\\\"" sprintf("%c", 39) "]*"
+	part = repeated("[A-Za-z0-9_-]", 17)
+	token = "oken" sep ":" sep "eyJ" part "[A-Za-z0-9_-]*[.]eyJ" part
+	key = "client-key-data" sep ":" sep "LS0tLS1CRUdJTi" repeated("[A-Za-z0-9+/]", 40)
+	prefix = "^[-0-9T:.Z+]+ std(out|err) [PF] "
+	tail["stdout"] = tail["stderr"] = tail["-"] = ""
+	bytes = tokens = keys = 0
+	all = 1
+	first = last = ""
+	while ((getline line) > 0) {
+		bytes += length(line) + 1
+		if (bytes > max || line == "certrot: cut") {
+			all = 0
+			break
+		}
+		if (tail["stderr"] == "" && tail["stdout"] == "" && !index(line, "eyJ") && !index(line, "LS0tL") && !index(line, " P ")) continue
+		text = line
+		stream = "-"
+		piece = 0
+		if (match(line, prefix)) {
+			text = substr(line, RLENGTH + 1)
+			stream = substr(line, RLENGTH - 8, 6)
+			piece = substr(line, RLENGTH - 1, 1) == "P"
+		}
+		text = tail[stream] text
+		hit = 0
+		if (!((stream, "token") in counted) && text ~ token) {
+			tokens++
+			hit = counted[stream, "token"] = 1
+		}
+		if (!((stream, "key") in counted) && text ~ key) {
+			keys++
+			hit = counted[stream, "key"] = 1
+		}
+		if (hit) {
+			last = moment(line)
+			if (first == "") first = last
+		}
+		if (piece) tail[stream] = substr(text, length(text) > 2000 ? length(text) - 1999 : 1)
+		else {
+			tail[stream] = ""
+			delete counted[stream, "token"]
+			delete counted[stream, "key"]
+		}
+	}
+	print bytes " " all " " tokens " " keys " " (first == "" ? "-" : first) " " (last == "" ? "-" : last)
+}
+
+function repeated(class, n,   out) {
+	out = ""
+	while (n-- > 0) out = out class
+	return out
+}
+
+# moment is the time that stands before a line of a log.
+function moment(line) {
+	if (!match(line, /^[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]T[0-9][0-9]:[0-9][0-9]:[0-9][0-9][.0-9]*(Z|[-+][0-9][0-9]:[0-9][0-9]) /)) return ""
+	return RLENGTH < 38 ? substr(line, 1, RLENGTH - 1) : ""
+}
+
 # names prints a record of the arguments.
 function names(word,   i, line) {
 	line = word

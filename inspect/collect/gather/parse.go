@@ -130,6 +130,8 @@ func (p *parser) line(line string) error {
 		p.gap(f[1], f[0], "")
 	case "file":
 		return p.file(f)
+	case "log":
+		return p.log(f)
 	case "omitted":
 		return p.omitted(f)
 	case "walk":
@@ -156,6 +158,8 @@ func fieldsOf(word string) int {
 		return 3
 	case "node":
 		return 5
+	case "log":
+		return 6
 	case "file":
 		return 16
 	}
@@ -265,6 +269,32 @@ func (p *parser) file(f []string) error {
 		p.sizes[file.SHA256] = file.Meta.Size
 	}
 	p.result.Files = append(p.result.Files, file)
+	return nil
+}
+
+// log takes mode, lines with tokens, lines with keys, first and last of them, path.
+func (p *parser) log(f []string) error {
+	if !strings.HasPrefix(f[5], "/") {
+		return fmt.Errorf("path %q does not start at the root", f[5])
+	}
+	raw, err := strconv.ParseUint(f[0], 16, 32)
+	tokens, err1 := strconv.ParseUint(f[1], 10, 31)
+	keys, err2 := strconv.ParseUint(f[2], 10, 31)
+	if err != nil || err1 != nil || err2 != nil {
+		return fmt.Errorf("log %q: mode or number of lines is none", f[5])
+	}
+	l := Log{Path: f[5], Mode: mode(raw), Tokens: int(tokens), Keys: int(keys)}
+	for i, to := range []*time.Time{&l.First, &l.Last} {
+		if f[3+i] == "" {
+			continue
+		}
+		at, err := time.Parse(time.RFC3339, f[3+i])
+		if err != nil || at.Year() < 1 {
+			return fmt.Errorf("log %q: %.40q is no time", f[5], f[3+i])
+		}
+		*to = at.UTC()
+	}
+	p.result.Logs = append(p.result.Logs, l)
 	return nil
 }
 

@@ -61,6 +61,10 @@ func TestParseIsStrict(t *testing.T) {
 		"a huge size":               answer(strings.Replace(plain, " 10 ", " 18446744073709551615 ", 1)),
 		"a bad time":                answer(strings.Replace(plain, " 1 1 ", " 99999999999999 1 ", 1)),
 		"a bad kind":                answer(strings.Replace(plain, "file R", "file Z", 1)),
+		"a log of nowhere":          answer("log 81a0 1 0 - - a"),
+		"a log without a number":    answer("log 81a0 x 0 - - /a"),
+		"a log with a line":         answer("log 81a0 1 0 - token:%20eyJ /a"),
+		"a log with a field more":   answer("log 81a0 1 0 - - - /a"),
 		"two sizes for one sum":     answer(plain, "content "+zeros, strings.NewReplacer(" 10 ", " 11 ", "/a", "/b").Replace(plain)),
 	} {
 		if r, err := Parse(out, pki.NewScanner()); err == nil {
@@ -150,7 +154,7 @@ func TestShellcheck(t *testing.T) {
 
 func FuzzParse(f *testing.F) {
 	f.Add(string(answer(plain, "content "+zeros, "seg 0 2 ab", "key 3 4 0 EC%20PRIVATE%20KEY", "bad 7 1 CERTIFICATE x", "more "+zeros+" public", "spki "+zeros)))
-	f.Add("unit\nunit Id a\nflag a b 1\nalias /a /b\nlost x /y\nomitted " + zeros + " 3\nwalk deep /a\nwalk stopped files")
+	f.Add("log 81a0 1 0 2026-02-03T04:05:06.123456789+00:00 - /a\nunit\nunit Id a\nflag a b 1\nalias /a /b\nlost x /y\nomitted " + zeros + " 3\nwalk deep /a\nwalk stopped files")
 	f.Add(plain + "\ncontent " + zeros + "\nnote redacted \nseg 0 10 0123456789")
 	f.Fuzz(func(t *testing.T, text string) {
 		for _, out := range [][]byte{[]byte(text), answer(text)} {

@@ -40,7 +40,7 @@ type Options struct {
 	// Paths are files, directories or patterns, in addition to those of the
 	// catalog. In a pattern, *, ? and [] stand for characters of a name.
 	Paths []string
-	// Only leaves out what the catalog names.
+	// Only leaves out what the catalog names, and logs.
 	Only bool
 	// TrustStores sends the system's trust stores too. They are large, the same
 	// everywhere, and otherwise only hashed.
@@ -86,6 +86,14 @@ func Paths() []string {
 	return paths
 }
 
+// logs are where the machine-config-daemon's own container writes. Those of 4.16 to
+// December 2025 (later on release-4.16 and -4.17) print the node's kubeconfig when
+// they write it (openshift/machine-config-operator pkg/daemon/certificate_writer.go,
+// 4d447c5c8 to 7681165af).
+func logs() []string {
+	return []string{"/var/log/pods/openshift-machine-config-operator_machine-config-daemon-*/machine-config-daemon/*"}
+}
+
 // trustStores are the places of the system's own trusted CAs.
 func trustStores() []string {
 	return []string{"/etc/pki/ca-trust/extracted", "/etc/ssl/certs", "/etc/pki/tls", "/usr/share/pki/ca-trust-source", "/usr/share/ca-certificates"}
@@ -122,6 +130,11 @@ func Program(root string, o Options) (stdin string, argv []string, err error) {
 			return "", nil, fmt.Errorf("path /: name a directory below it")
 		}
 		argv = append(argv, "r"+p)
+	}
+	if !o.Only {
+		for _, p := range logs() {
+			argv = append(argv, "l"+p)
+		}
 	}
 	return "AWK='" + gatherText + redactText + nodeText + "'\n" + shellText, argv, nil
 }

@@ -17,6 +17,7 @@ type Result struct {
 	// Aliases are the paths asked for that lead through a linked directory, and
 	// where they really are.
 	Aliases map[string]string
+	Logs    []Log // those that give away a token or a key
 	// Texts says that facts are to carry the redacted text of kubeconfigs.
 	Texts bool
 	// Gaps are what could not be read, without the node's name.
@@ -55,6 +56,14 @@ type Flag struct {
 	Name  string // without dashes; "?" for an argument that is no flag
 	Value string
 	Shown bool // the value is one of those that leave the node; otherwise it is empty
+}
+
+// Log is a container's log in which tokens or keys of kubeconfigs stand.
+type Log struct {
+	Path         string
+	Mode         fs.FileMode
+	Tokens, Keys int       // lines that hold one
+	First, Last  time.Time // when the first and the last of them were written; zero: the log does not say
 }
 
 // Kind says what a file is and what was done with it.
