@@ -43,6 +43,10 @@ type Options struct {
 
 	// NoDial leaves connections out.
 	NoDial bool
+
+	// AtOnce is how many parts run beside each other, each on what open returns for
+	// it; 0 is one after the other.
+	AtOnce int
 }
 
 const patience = 20 * time.Second
@@ -98,17 +102,26 @@ type part struct {
 }
 
 func run(t *testing.T, open func(t *testing.T) nodeexec.Node, o Options, parts []part) {
+	// Not t.Parallel, which would have no more at a time than there are processors:
+	// these wait.
+	var all sync.WaitGroup
+	free := make(chan struct{}, max(o.AtOnce, 1))
 	for _, p := range parts {
-		t.Run(p.name, func(t *testing.T) {
-			n := open(t)
-			defer func() {
-				if err := n.Close(); err != nil {
-					t.Errorf("close: %v", err)
-				}
-			}()
-			p.test(t, n, o)
+		free <- struct{}{}
+		all.Go(func() {
+			defer func() { <-free }()
+			t.Run(p.name, func(t *testing.T) {
+				n := open(t)
+				defer func() {
+					if err := n.Close(); err != nil {
+						t.Errorf("close: %v", err)
+					}
+				}()
+				p.test(t, n, o)
+			})
 		})
 	}
+	all.Wait()
 }
 
 func deadline(t *testing.T) context.Context {

@@ -34,18 +34,19 @@ func TestFixAPIInt(t *testing.T) {
 	for _, n := range nodes {
 		before[n] = f.stands(t, n)
 	}
-	for _, c := range []struct {
-		name string
-		run  func(*testing.T)
-	}{
-		{"a dry run shows it and changes nothing", func(t *testing.T) { f.dryRun(t, first) }},
-		{"who can't be asked has to say yes", func(t *testing.T) { f.noConsent(t, first) }},
-		{"exec does not lead there, and says what does", func(t *testing.T) { f.lostToExec(t, first) }},
-		{"it is repaired", func(t *testing.T) { f.repair(t, first, before[first]) }},
-		{"the second time it is so already", func(t *testing.T) { f.again(t, first) }},
-	} {
-		t.Run(c.name, c.run)
-	}
+	f.stories(t, "the first repair", first, map[string][]step{
+		first: {
+			{"a dry run shows it and changes nothing", func(t *testing.T, f *fixing) { f.dryRun(t, first) }},
+			{"who can't be asked has to say yes", func(t *testing.T, f *fixing) { f.noConsent(t, first) }},
+			{"exec does not lead there, and says what does", func(t *testing.T, f *fixing) { f.lostToExec(t, first) }},
+			{"it is repaired", func(t *testing.T, f *fixing) { f.repair(t, first, before[first]) }},
+			{"the second time it is so already", func(t *testing.T, f *fixing) { f.again(t, first) }},
+		},
+		connected: { // changes nothing there
+			{"another machine than the one that is meant", func(t *testing.T, f *fixing) { f.mistaken(t, connected, second) }},
+			{"wrong CAs are refused", func(t *testing.T, f *fixing) { f.wrongCAs(t, connected) }},
+		},
+	})
 	t.Run("nodes that were not named are as they were", func(t *testing.T) {
 		for _, n := range []string{connected, second} {
 			f.untouched(t, n, before[n])
@@ -58,8 +59,7 @@ func TestFixAPIInt(t *testing.T) {
 		}
 	})
 
-	var all sync.WaitGroup
-	for node, story := range map[string][]step{
+	f.stories(t, "each goes its own way", first, map[string][]step{
 		first: {
 			{"undo wants the risk accepted", func(t *testing.T, f *fixing) { f.undoRefused(t, first) }},
 			{"undone, it is as it was", func(t *testing.T, f *fixing) { f.undone(t, first, before[first]) }},
@@ -75,29 +75,36 @@ func TestFixAPIInt(t *testing.T) {
 			{"by a debug pod", func(t *testing.T, f *fixing) { f.repairBy(t, second, "debug") }},
 		},
 		connected: {
-			{"another machine than the one that is meant", func(t *testing.T, f *fixing) { f.mistaken(t, connected, second) }},
-			{"wrong CAs are refused", func(t *testing.T, f *fixing) { f.wrongCAs(t, connected) }},
 			{"a kubelet that does not come up", func(t *testing.T, f *fixing) { f.brokenUnit(t, connected, before[connected]) }},
 			{"by somebody without the journal, and what is kept is removed", func(t *testing.T, f *fixing) { f.kept(t, connected) }},
 		},
-	} {
-		// Not t.Parallel, which would have no more of them at a time than there are
-		// processors.
-		all.Go(func() {
-			t.Run(node, func(t *testing.T) {
-				began := time.Now()
-				who := f
-				if node != first { // whose journals are needed further on
-					who = f.apart(t)
-				}
-				for _, s := range story {
-					t.Run(s.name, func(t *testing.T) { s.run(t, who) })
-				}
-				t.Logf("in %s", time.Since(began).Round(time.Second))
+	})
+}
+
+// stories are told at the same time, one for each node. The journals of mine are
+// needed further on; the others are of somebody else.
+func (f *fixing) stories(t *testing.T, name, mine string, all map[string][]step) {
+	t.Run(name, func(t *testing.T) {
+		var told sync.WaitGroup
+		for node, story := range all {
+			// Not t.Parallel, which would have no more of them at a time than there are
+			// processors.
+			told.Go(func() {
+				t.Run(node, func(t *testing.T) {
+					began := time.Now()
+					who := f
+					if node != mine {
+						who = f.apart(t)
+					}
+					for _, s := range story {
+						t.Run(s.name, func(t *testing.T) { s.run(t, who) })
+					}
+					t.Logf("in %s", time.Since(began).Round(time.Second))
+				})
 			})
-		})
-	}
-	all.Wait()
+		}
+		told.Wait()
+	})
 }
 
 type step struct {

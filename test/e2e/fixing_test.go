@@ -52,7 +52,15 @@ type fixing struct {
 // nodes back at the end, after the incident is over.
 func fixes(t *testing.T) *fixing {
 	t.Helper()
-	f := &fixing{w: enter(t), lab: labtest.RequireNodes(t), all: t.TempDir(), secret: &confidential{}}
+	lab := labtest.RequireNodes(t)
+	w, err := bare(lab, t.TempDir()) // repairs need the program alone
+	if err == nil {
+		err = w.build()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &fixing{w: w, lab: lab, all: t.TempDir(), secret: &confidential{}}
 	f.state = filepath.Join(f.all, "first")
 	f.ssh = f.sshFromHere(t)
 	for _, n := range f.lab.Nodes() {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -79,6 +80,8 @@ func namespace(t *testing.T, lab *labtest.Lab, labels ...string) string {
 // it is left.
 func TestDebugPodsThatDoNotCome(t *testing.T) {
 	lab := labtest.RequireNodes(t)
+	var all sync.WaitGroup
+	free := make(chan struct{}, 4) // most of it is waiting
 	for _, c := range []struct {
 		name string
 		node string // "" is a worker
@@ -120,19 +123,27 @@ func TestDebugPodsThatDoNotCome(t *testing.T) {
 			d.Namespace, d.Image.Name = "default", "x"
 		}, says: []string{`cannot create resource "pods"`, "create, get and delete pods, create and get pods/exec in namespace default"}},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			node := c.node
-			if node == "" {
-				node = lab.Workers()[0]
-			}
-			way := debugPods(t, lab, func(d *nodeexec.Debug) {
+		free <- struct{}{}
+		all.Go(func() {
+			defer func() { <-free }()
+			t.Run(c.name, func(t *testing.T) {
+				node := c.node
+				if node == "" {
+					node = lab.Workers()[0]
+				}
+				way := &nodeexec.Debug{Config: restConfig(t, lab), Notice: func(s string) { t.Log(s) }}
 				if c.edit != nil {
-					c.edit(t, d)
+					c.edit(t, way)
+				}
+				says(t, refusal(t, way, node), c.says...)
+				if err := way.Close(); err != nil {
+					t.Error(err)
 				}
 			})
-			says(t, refusal(t, way, node), c.says...)
 		})
 	}
+	all.Wait()
+	noneLeft(t, lab) // of any
 }
 
 func TestExecWithoutAWay(t *testing.T) {

@@ -147,5 +147,7 @@ func TestNodesByDebugPod(t *testing.T) {
 		}
 		noneLeft(t, lab)
 	})
-	contract(t, lab, way, node, overRelay(lab, node))
+	o := overRelay(lab, node)
+	o.AtOnce = 4 // each part waits for a pod to come and to go
+	contract(t, lab, way, node, o)
 }

@@ -138,6 +138,7 @@ func TestEveryWayTellsTheSame(t *testing.T) {
 	n := plantOnNode(t, "")
 	args := []string{"inspect", "nodes", n.node, "-o", "json", "--fail-on", "none"}
 	inLab := append([]string{filepath.Join(w.bin, "kubectl-certrot")}, args...)
+	want := n.oracle(t)
 	for name, run := range map[string]func() result{
 		"exec":  func() result { return w.run(t, append(args, "--via", "exec")...) },
 		"debug": func() result { return w.run(t, append(args, "--via", "debug")...) },
@@ -161,7 +162,7 @@ func TestEveryWayTellsTheSame(t *testing.T) {
 			t.Errorf("%s: nodes are %+v", name, inv.Nodes)
 		}
 		seen := withoutFields(inv.sightings(t))
-		if diff := cmp.Diff(n.oracle(t), seen); diff != "" {
+		if diff := cmp.Diff(want, seen); diff != "" {
 			t.Errorf("%s: places and certificates (-oracle +certrot):\n%s", name, diff)
 		}
 		found := inv.at("certificate-expired", "node/"+n.node+":"+plantedOnNode+"/expired.crt")

@@ -24,7 +24,7 @@ const (
 	restartKubelet = "sudo systemctl reset-failed kubelet; sudo systemctl restart kubelet"
 	kubeletConfig  = "/var/lib/kubelet/kubeconfig"
 
-	lossLimit  = 90 * time.Second // the controller manager waits 20 s for a heartbeat
+	lossLimit  = 90 * time.Second // the controller manager waits 12 s for a heartbeat
 	sshLimit   = 30 * time.Second
 	readyLimit = 90 * time.Second
 	// patience is how long heal waits for a kubelet that nothing was known to be

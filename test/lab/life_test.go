@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -35,7 +36,9 @@ func TestUpIsIdempotent(t *testing.T) {
 // The whole life of a second lab, beside the shared one: killed the hard way,
 // brought up again, and brought down.
 func TestNothingIsLeftOfALab(t *testing.T) {
-	shared, lab := labtest.Require(t), temporary(t)
+	shared := labtest.Require(t)
+	t.Parallel()
+	lab := temporary(t)
 	prefix := cgroup.Prefix(lab.Dir)
 	if nodes := len(lab.Nodes()); (nodes > 0) != (len(controlGroups(t, prefix)) > 0) {
 		t.Errorf("with %d nodes, control groups %v", nodes, controlGroups(t, prefix))
@@ -203,10 +206,17 @@ func TestDownRefusesAFolderThatIsNoLab(t *testing.T) {
 	}
 }
 
+// oneMore keeps the nodes of all labs that tests bring up at the same time within
+// what Linux allows a user (docs/lab.md): three of the shared lab, as many of
+// another package's, and one.
+var oneMore sync.Mutex
+
 // temporary is a lab of this test's own, with a node where that can be had: a
 // machine has more to leave behind than processes.
 func temporary(t *testing.T) *labtest.Lab {
 	t.Helper()
+	oneMore.Lock()
+	t.Cleanup(oneMore.Unlock)
 	if machinesBuilt() {
 		return labtest.TemporaryNodes(t, "worker-0")
 	}

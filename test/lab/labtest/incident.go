@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// incidentLimit is for one call; a node takes 20 s to become NotReady.
+// incidentLimit is for one call; a node takes 12 s to become NotReady.
 const (
 	incidentLimit = 5 * time.Minute
 	nodeLimit     = 90 * time.Second
@@ -53,7 +53,7 @@ func (l *Lab) WaitNotReady(t testing.TB, node string) {
 
 // WaitReady waits until the API says that a node is Ready, by a heartbeat of after
 // the call: a node whose kubelet has just lost the API server is said to be Ready
-// for 20 s.
+// for 12 s.
 func (l *Lab) WaitReady(t testing.TB, node string) {
 	t.Helper()
 	called := time.Now()

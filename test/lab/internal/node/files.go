@@ -90,7 +90,8 @@ users:
 
 // kubeletConf is OpenShift's as far as certificates and access go. The rest is
 // what a machine inside a machine allows: control groups without systemd, little
-// memory and disk set aside.
+// memory and disk set aside. A lease is renewed after a quarter of its duration,
+// every 2 s rather than every 10: tests wait for heartbeats.
 const kubeletConf = `kind: KubeletConfiguration
 apiVersion: kubelet.config.k8s.io/v1beta1
 authentication:
@@ -117,7 +118,8 @@ imageGCHighThresholdPercent: 100
 kubeAPIQPS: 50
 kubeAPIBurst: 100
 maxPods: 250
-nodeStatusUpdateFrequency: 5s
+nodeLeaseDurationSeconds: 8
+nodeStatusUpdateFrequency: 2s
 resolvConf: /etc/resolv.conf
 rotateCertificates: true
 serializeImagePulls: false

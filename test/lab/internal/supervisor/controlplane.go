@@ -159,7 +159,7 @@ func controllerManagerFlags(dir labdir.Dir) []string {
 		"--cluster-signing-duration=720h",
 		"--cluster-cidr=10.98.0.0/16", "--allocate-node-cidrs", "--node-cidr-mask-size=24",
 		// A node that is gone shows soon: tests wait for it.
-		"--node-monitor-grace-period=20s",
+		"--node-monitor-grace-period=12s", "--node-monitor-period=2s",
 	)
 }
 
