@@ -239,6 +239,8 @@ func (j *judge) shown(r catalog.Ref) []identity {
 		case !fits:
 		case r.Kind == catalog.File:
 			fits = h.At.Kind == pki.KindFile && h.At.Node != "" && h.At.Path == r.Name
+		case strings.Contains(r.Name, "*"): // a family may have others within
+			fits = h.Row != nil && h.Row.Ref == r
 		default:
 			fits = r.Fits(string(h.At.Kind), h.At.Namespace, h.At.Name, h.At.Key)
 		}
