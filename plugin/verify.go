@@ -179,6 +179,9 @@ func reportJUnit(w io.Writer, r *trust.Report) error {
 				continue
 			}
 			t := testcase{Name: strings.TrimSpace(c.Claim + " " + where(c)), Class: c.ID}
+			if c.Shown != nil {
+				t.Name += ": " + c.Shown.String()
+			}
 			switch c.Status {
 			case trust.Broken.String(), trust.WillBreak.String():
 				t.Failure = &message{clean(strings.TrimSpace(c.Status + ": " + c.Why))}
@@ -231,8 +234,10 @@ func (f *verifyFlags) people(wide bool) func(io.Writer, *trust.Report) error {
 				continue
 			}
 			printf(w, "\n%s\n", part)
+			var last claimGroup
 			for _, g := range groups {
-				g.print(w, f.app.Called, r.Now, wide)
+				g.print(w, f.app.Called, r.Now, last, wide)
+				last = g
 			}
 		}
 		n := map[string]int{}
@@ -296,16 +301,25 @@ func groupClaims(claims []trust.ReportClaim, part string) []claimGroup {
 	return out
 }
 
-// print writes the claim, who it is about, and where it does not hold, why.
-func (g claimGroup) print(w io.Writer, called string, now time.Time, wide bool) {
+// same reports whether two groups do not hold for the same reason.
+func (g claimGroup) same(o claimGroup) bool {
+	return len(g) == len(o) && g[0].Status == o[0].Status && g[0].Why == o[0].Why &&
+		slices.EqualFunc(g, o, func(a, b trust.ReportClaim) bool { return slices.Equal(a.Trust, b.Trust) })
+}
+
+// print writes the claim, who it is about, and where it does not hold, why; last is
+// what was written before.
+func (g claimGroup) print(w io.Writer, called string, now time.Time, last claimGroup, wide bool) {
 	c := g[0]
 	var nodes []string
-	places := 0
+	shown := map[string]bool{}
 	for _, m := range g {
 		if m.Node != "" && !slices.Contains(nodes, m.Node) {
 			nodes = append(nodes, m.Node)
 		}
-		places += len(m.Trust)
+		if m.Shown != nil {
+			shown[m.Shown.String()] = true
+		}
 	}
 	about := ""
 	switch {
@@ -313,8 +327,10 @@ func (g claimGroup) print(w io.Writer, called string, now time.Time, wide bool) 
 		about = count(len(nodes), "node")
 	case len(nodes) > 0:
 		about = strings.Join(nodes, ", ")
-	case places > 1:
-		about = count(places, "place")
+	case len(shown) > 1:
+		about = count(len(shown), "certificate")
+	case len(c.Trust) > 1:
+		about = count(len(c.Trust), "place")
 	}
 	if about != "" {
 		about = "  (" + about + ")"
@@ -327,6 +343,25 @@ func (g claimGroup) print(w io.Writer, called string, now time.Time, wide bool) 
 	if c.Status == trust.Unknown.String() {
 		return
 	}
+	if g.same(last) {
+		printf(w, "    trust the same places, which lack the same\n")
+	} else {
+		g.evidence(w, now, wide)
+	}
+	wrap(w, "    then  ", "lost: "+c.Lost)
+	if c.Mend != "" {
+		mend := strings.ReplaceAll(c.Mend, "{}", called)
+		if len(nodes) > 1 {
+			mend = strings.Replace(mend, "--nodes "+nodes[0], "--nodes "+strings.Join(nodes, ","), 1)
+		}
+		wrap(w, "    next  ", mend)
+	}
+}
+
+// evidence writes where the trust anchors are, what they lack, and since when or
+// from when that counts.
+func (g claimGroup) evidence(w io.Writer, now time.Time, wide bool) {
+	c := g[0]
 	var trusts []string
 	for _, m := range g {
 		trusts = append(trusts, inspect.Fold(m.Trust)...)
@@ -349,13 +384,5 @@ func (g claimGroup) print(w io.Writer, called string, now time.Time, wide bool) 
 			}
 		}
 		wrap(w, "    when  ", fmt.Sprintf("%s at the earliest (%s)", first.UTC().Format("2006-01-02 15:04 MST"), inTime(now, first)))
-	}
-	wrap(w, "    then  ", "lost: "+c.Lost)
-	if c.Mend != "" {
-		mend := strings.ReplaceAll(c.Mend, "{}", called)
-		if len(nodes) > 1 {
-			mend = strings.Replace(mend, " "+nodes[0], " "+strings.Join(nodes, ","), 1)
-		}
-		wrap(w, "    next  ", mend)
 	}
 }

@@ -10,9 +10,12 @@ type Edge struct {
 	// Trust is where the verifier's trust anchors are. A pattern, or a file on
 	// nodes, is one edge for each place that fits.
 	Trust Ref
+	// Optional: where there are no trust anchors, there is no such verifier.
+	Optional bool
 	// Shown is where what is shown comes from, as far as an object says it: the
-	// leaf, and its chain.
-	Shown Ref
+	// leaf, and its chain. With Carries, any object of the Kind that carries it.
+	Shown   Ref
+	Carries Carries
 	// Name is the server name that what is shown must be for.
 	Name Name
 	// Reads says when the verifier reads its trust anchors.
@@ -78,7 +81,7 @@ const (
 // Edges returns every row about who verifies whom.
 func Edges() []Edge {
 	var out []Edge
-	for _, rows := range [][]Edge{apiIntEdges(), controlPlaneEdges(), nodeEdges(), kubeadmEdges()} {
+	for _, rows := range [][]Edge{apiIntEdges(), networkEdges(), controlPlaneEdges(), nodeEdges(), serviceEdges(), kubeadmEdges()} {
 		out = append(out, rows...)
 	}
 	return out
@@ -128,10 +131,64 @@ func apiIntEdges() []Edge {
 			In:   Range{Component: kcm}, Evidence: published,
 		},
 		{
-			ID: "pods-api-int", Part: PartAPIInt, Verifier: "pods of the host network (multus, ovnkube-node, whereabouts, machine-config-daemon)", Claim: "pods that call api-int trust what it shows them",
-			Trust: rootCA(), Shown: InternalLoadBalancerServing(), Name: NameInternal, Reads: ReadsAtStart,
-			Lost: "network and machine configuration of the nodes, for those that read their CA from kube-root-ca.crt",
-			In:   Range{Component: kcm}, Evidence: published,
+			ID: "machine-config-daemon-api-int", Part: PartAPIInt, Verifier: "machine-config-daemon", Claim: "the machine-config-daemon trusts what api-int shows it",
+			Trust: rootCAOf(mcoTarget), Shown: InternalLoadBalancerServing(), Name: NameInternal, Reads: ReadsAtStart,
+			Lost: "the nodes' configuration, and from 4.16 on the delivery of CAs to them",
+			In:   Range{Component: mco}, Evidence: Evidence{Verified, mcoRepo + "cmd/machine-config-daemon/start.go @ release-4.12 to 4.22"},
+		},
+		{
+			ID: "new-node-api-int", Part: PartAPIInt, Verifier: "the kubelet of a node that is added", Claim: "a node added now trusts what api-int shows it",
+			Trust: Ref{Kind: Secret, Namespace: mcoTarget, Name: "node-bootstrapper-token", Key: "ca.crt"}, Shown: InternalLoadBalancerServing(), Name: NameInternal, Reads: ReadsAtNewNodes,
+			Lost: "nodes that are added: they never join",
+			In:   Range{Component: mco, To: Minor{4, 15}}, Evidence: Evidence{Verified, mcoRepo + "pkg/server/cluster_server.go @ release-4.12 to 4.15"},
+		},
+		{
+			ID: "new-node-kubeconfig-data-api-int", Part: PartAPIInt, Verifier: "the kubelet of a node that is added", Claim: "a node added now trusts what api-int shows it",
+			Trust: bundle(mcoTarget, "kubeconfig-data"), Shown: InternalLoadBalancerServing(), Name: NameInternal, Reads: ReadsAtNewNodes,
+			Lost: "nodes that are added: they never join",
+			In:   since(mco, Minor{4, 16}), Evidence: Evidence{Verified, mcoRepo + "pkg/server/cluster_server.go @ release-4.16 to 4.22"},
+		},
+	}
+}
+
+// rootCAOf is kube-root-ca.crt in one namespace.
+func rootCAOf(namespace string) Ref {
+	r := rootCA()
+	r.Namespace = namespace
+	return r
+}
+
+func networkEdges() []Edge {
+	inNetwork := func(path string) Ref { return file("/etc/kubernetes/cni/net.d/" + path) }
+	multus := Evidence{Verified, networkRepo + "bindata/network/multus/multus.yaml @ 2a6a57fef and release-4.12 to 4.15"}
+	ovn := Evidence{Verified, networkRepo + "bindata/network/ovn-kubernetes/common/008-script-lib.yaml @ 2a6a57fef and release-4.15"}
+	kubelets := file("/var/lib/kubelet/kubeconfig")
+	return []Edge{
+		{
+			ID: "multus-thin-api-int", Part: PartAPIInt, Verifier: "multus, thin", Claim: "multus trusts what api-int shows it",
+			Trust: inNetwork("multus.d/multus.kubeconfig"), Optional: true, Shown: InternalLoadBalancerServing(), Name: NameInKubeconfig, Reads: ReadsEachTime,
+			Lost: "the network of new pods on the node",
+			In:   Range{Component: network, To: Minor{4, 13}}, Evidence: multus,
+		},
+		{
+			ID: "multus-api-int", Part: PartAPIInt, Verifier: "multus, thick", Claim: "multus, once it is restarted, trusts what api-int shows it",
+			Trust: kubelets, Optional: true, Shown: InternalLoadBalancerServing(), Name: NameInKubeconfig, Reads: ReadsAtStart,
+			Mend: "{} fix-api-int --nodes NODE, and only then restart the node's multus pod",
+			Lost: "the network of new pods on the node; a restart before the file is right takes the node's network away",
+			In:   since(network, Minor{4, 14}), Evidence: multus,
+		},
+		{
+			ID: "ovnkube-node-api-int", Part: PartAPIInt, Verifier: "ovnkube-node", Claim: "ovnkube-node, once it is restarted, trusts what api-int shows it",
+			Trust: kubelets, Optional: true, Shown: InternalLoadBalancerServing(), Name: NameInKubeconfig, Reads: ReadsAtStart,
+			Mend: "{} fix-api-int --nodes NODE, and only then restart the node's ovnkube-node pod",
+			Lost: "the network of new pods on the node",
+			In:   since(network, Minor{4, 14}), Evidence: ovn,
+		},
+		{
+			ID: "whereabouts-api-int", Part: PartAPIInt, Verifier: "whereabouts", Claim: "whereabouts trusts what api-int shows it",
+			Trust: inNetwork("whereabouts.d/whereabouts.kubeconfig"), Optional: true, Shown: InternalLoadBalancerServing(), Name: NameInKubeconfig, Reads: ReadsEachTime,
+			Lost: "addresses of new pods' additional networks",
+			In:   Range{Component: network}, Evidence: multus,
 		},
 	}
 }
@@ -158,6 +215,18 @@ func controlPlaneEdges() []Edge {
 			In:   Range{Component: kas}, Evidence: flags,
 		},
 		{
+			ID: "etcd-peers", Part: PartControlPlane, Verifier: "etcd", Claim: "etcd's members trust each other",
+			Trust: bundle("openshift-etcd", "etcd-ca-bundle"), Optional: true, Shown: secret("openshift-etcd", "etcd-peer-*"), Name: NameAny, Reads: ReadsByRollout,
+			Lost: "the quorum of etcd, and with it the API",
+			In:   Range{Component: etcd}, Evidence: Evidence{Verified, "openshift/cluster-etcd-operator bindata/etcd/pod.gotpl.yaml @ b4786ae33"},
+		},
+		{
+			ID: "extension-front-proxy", Part: PartControlPlane, Verifier: "extension API servers", Claim: "extension API servers recognise kube-apiserver",
+			Trust: extensionAuthentication("requestheader-client-ca-file"), Shown: secret(kasTarget, "aggregator-client"), Name: NameClient, Reads: ReadsOnChange,
+			Lost: "aggregated APIs, metrics among them",
+			In:   Range{Component: kas}, Evidence: Evidence{Field, "kubernetes/kubernetes pkg/controlplane/controller/clusterauthenticationtrust/cluster_authentication_trust_controller.go"},
+		},
+		{
 			ID: "etcd-apiserver", Part: PartControlPlane, Verifier: "etcd", Claim: "etcd recognises kube-apiserver",
 			Trust: bundle("openshift-etcd", "etcd-ca-bundle"), Shown: secret(kasTarget, "etcd-client"), Name: NameClient, Reads: ReadsByRollout,
 			Lost: "the API server",
@@ -178,6 +247,38 @@ func controlPlaneEdges() []Edge {
 			ID: "apiserver-scheduler", Part: PartControlPlane, Verifier: "kube-apiserver", Claim: "kube-apiserver recognises kube-scheduler",
 			Trust: bundle(kasTarget, "client-ca"), Shown: secret(managed, "kube-scheduler-client-cert-key"), Name: NameClient, Reads: ReadsOnChange,
 			Lost: "new pods are not placed", In: Range{Component: kas}, Evidence: flags,
+		},
+	}
+}
+
+// serviceEdges are those of what runs on the cluster, and of new machines.
+func serviceEdges() []Edge {
+	userData := func(name string) Ref {
+		return Ref{Kind: Secret, Namespace: "openshift-machine-api", Name: name, Key: "userData"}
+	}
+	server := func(id, pool string) Edge {
+		return Edge{
+			ID: id, Part: PartNodes, Verifier: "Ignition on a new " + pool, Claim: "a new " + pool + " trusts the machine config server",
+			Trust: userData(pool + "-user-data"), Optional: true, Shown: secret(mcoTarget, "machine-config-server-tls"), Name: NameAny, Reads: ReadsAtNewNodes,
+			Lost: "nodes that are added: they never get their configuration",
+			In:   Range{Component: mco}, Evidence: Evidence{Verified, mcoRepo + "pkg/server and pkg/controller/certrotation @ release-4.12 to 4.22"},
+		}
+	}
+	return []Edge{
+		server("new-worker-config-server", "worker"),
+		server("new-master-config-server", "master"),
+		{
+			ID: "service-ca", Part: PartServices, Verifier: "whoever calls Services by TLS", Claim: "the published service CA verifies what Services show",
+			Trust: Ref{Kind: ConfigMap, Namespace: "*", Name: "openshift-service-ca.crt", Key: "service-ca.crt"}, Shown: Ref{Kind: Secret, Key: "tls.crt"}, Carries: Carries{Annotation: AnnotationServiceName},
+			Name: NameAny, Reads: ReadsOnChange,
+			Lost: "calls between the cluster's own components: metrics, webhooks, the image registry",
+			In:   Range{Component: "service-ca"}, Evidence: Evidence{Verified, "openshift/service-ca-operator pkg/controller @ 6391e070d"},
+		},
+		{
+			ID: "published-ingress", Part: PartServices, Verifier: "console, OAuth server and pods that call routes", Claim: "the published ingress CA verifies the default certificate of routes",
+			Trust: bundle(managed, "default-ingress-cert"), Optional: true, Shown: Ref{Kind: Secret, Namespace: managed, Name: "router-certs"}, Name: NameAny, Reads: ReadsOnChange,
+			Lost: "log in, and the console",
+			In:   Range{Component: ingress}, Evidence: Evidence{Verified, ingressRepo + "pkg/operator/controller/certificate-publisher @ acca9642a and release-4.12"},
 		},
 	}
 }
@@ -208,5 +309,31 @@ func kubeadmEdges() []Edge {
 			Trust: rootCA(), Shown: file("/etc/kubernetes/pki/apiserver.crt"), Name: "kubernetes.default.svc", Reads: ReadsOnChange,
 			Lost: "pods that call the API server", In: plain, Evidence: src,
 		},
+		{
+			ID: "kubeadm-kubelet-client-ca", Part: PartNodes, Verifier: "kubelet, of its clients", Claim: "kubelets recognise kube-apiserver",
+			Trust: file("/etc/kubernetes/pki/ca.crt"), Shown: file("/etc/kubernetes/pki/apiserver-kubelet-client.crt"), Name: NameClient, Reads: ReadsOnChange,
+			Lost: "logs, exec, port-forward and metrics of the node", In: plain, Evidence: src,
+		},
+		{
+			ID: "kubeadm-apiserver-etcd", Part: PartControlPlane, Verifier: "kube-apiserver", Claim: "kube-apiserver trusts what etcd serves",
+			Trust: file("/etc/kubernetes/pki/etcd/ca.crt"), Optional: true, Shown: file("/etc/kubernetes/pki/etcd/server.crt"), Name: NameAny, Reads: ReadsAtStart,
+			Lost: "the API server", In: plain, Evidence: src,
+		},
+		{
+			ID: "kubeadm-etcd-apiserver", Part: PartControlPlane, Verifier: "etcd", Claim: "etcd recognises kube-apiserver",
+			Trust: file("/etc/kubernetes/pki/etcd/ca.crt"), Optional: true, Shown: file("/etc/kubernetes/pki/apiserver-etcd-client.crt"), Name: NameClient, Reads: ReadsAtStart,
+			Lost: "the API server", In: plain, Evidence: src,
+		},
+		{
+			ID: "kubeadm-front-proxy", Part: PartControlPlane, Verifier: "extension API servers", Claim: "extension API servers recognise kube-apiserver",
+			Trust: extensionAuthentication("requestheader-client-ca-file"), Shown: file("/etc/kubernetes/pki/front-proxy-client.crt"), Name: NameClient, Reads: ReadsOnChange,
+			Lost: "aggregated APIs, metrics among them", In: plain, Evidence: src,
+		},
 	}
+}
+
+// extensionAuthentication is a key of what kube-apiserver publishes of whom it
+// trusts.
+func extensionAuthentication(key string) Ref {
+	return Ref{Kind: ConfigMap, Namespace: "kube-system", Name: "extension-apiserver-authentication", Key: key}
 }

@@ -105,7 +105,7 @@ type identity struct {
 // what is shown.
 func (j *judge) edge(e catalog.Edge) []Claim {
 	var out []Claim
-	stores, shown := j.anchors(e), j.shown(e.Shown)
+	stores, shown := j.anchors(e), j.shown(e.Shown, e.Carries)
 	if e.In.Holds(j.f.Snapshot.Cluster.Versions) == catalog.Unknown {
 		if len(stores) == 0 {
 			return nil
@@ -123,16 +123,15 @@ func (j *judge) edge(e catalog.Edge) []Claim {
 		if served, ok := j.served(a); ok {
 			c := base
 			c.Server, c.Name, c.Chain = served.Address, served.Name, served.Chain
-			c.Shown = j.at(e.Shown)
+			if len(shown) > 0 {
+				c.Shown = shown[0].at
+			}
 			j.decide(&c)
 			out = append(out, c)
 			continue
 		}
 		n := len(out)
 		for _, s := range shown {
-			if a.node != "" && s.node != "" && a.node != s.node {
-				continue
-			}
 			c := base
 			c.Node = cmp.Or(a.node, s.node)
 			c.Shown, c.Chain, c.Name = s.at, s.chain, name
@@ -149,7 +148,7 @@ func (j *judge) edge(e catalog.Edge) []Claim {
 			out = append(out, base)
 		}
 	}
-	if len(stores) == 0 && len(shown) > 0 && !j.absent(e.Trust) {
+	if len(stores) == 0 && len(shown) > 0 && !e.Optional && !j.absent(e.Trust) {
 		out = append(out, Claim{Edge: e, Status: Unknown, Why: "the trust anchors were not read: " + e.Trust.String()})
 	}
 	return out
@@ -184,6 +183,9 @@ func (j *judge) files(e catalog.Edge) []anchors {
 	var out []anchors
 	for i := range j.f.Snapshot.Nodes {
 		n := &j.f.Snapshot.Nodes[i]
+		if e.Optional && (n.Via == "" || n.File(e.Trust.Name) == nil) {
+			continue
+		}
 		at := pki.Location{Kind: pki.KindFile, Node: n.Name, Path: e.Trust.Name}
 		a := anchors{node: n.Name, at: []pki.Location{at}}
 		switch {
@@ -230,7 +232,7 @@ func (j *judge) kubeconfig(n *inspect.Node, path string, a *anchors) {
 }
 
 // shown finds the places of what is shown.
-func (j *judge) shown(r catalog.Ref) []identity {
+func (j *judge) shown(r catalog.Ref, carries catalog.Carries) []identity {
 	var out []identity
 	for i := range j.f.Held {
 		h := &j.f.Held[i]
@@ -239,6 +241,8 @@ func (j *judge) shown(r catalog.Ref) []identity {
 		case !fits:
 		case r.Kind == catalog.File:
 			fits = h.At.Kind == pki.KindFile && h.At.Node != "" && h.At.Path == r.Name
+		case carries != catalog.Carries{}:
+			fits = h.Row != nil && h.Row.Carries == carries && h.At.Key == r.Key
 		case strings.Contains(r.Name, "*"): // a family may have others within
 			fits = h.Row != nil && h.Row.Ref == r
 		default:
@@ -249,14 +253,6 @@ func (j *judge) shown(r catalog.Ref) []identity {
 		}
 	}
 	return out
-}
-
-// at is where an object that is named stands, if it was read.
-func (j *judge) at(r catalog.Ref) pki.Location {
-	for _, s := range j.shown(r) {
-		return s.at
-	}
-	return pki.Location{}
 }
 
 // served is what the server of a kubeconfig showed to the node.
@@ -359,7 +355,7 @@ func (j *judge) signerOf(shown catalog.Ref) *pki.Cert {
 		if r.In.Holds(j.f.Snapshot.Cluster.Versions) != catalog.Yes || !slices.Contains(r.Targets, shown) {
 			continue
 		}
-		for _, s := range j.shown(r.Signer) {
+		for _, s := range j.shown(r.Signer, catalog.Carries{}) {
 			return s.chain[0]
 		}
 	}

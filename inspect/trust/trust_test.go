@@ -2,6 +2,7 @@ package trust
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -37,6 +38,7 @@ func (w *world) put(r catalog.Ref, pem ...[]byte) {
 	var object *inspect.Object
 	if r.Kind == catalog.File {
 		at = pki.Location{Kind: pki.KindFile, Node: "n1", Path: r.Name}
+		w.s.Nodes[0].Files = append(w.s.Nodes[0].Files, inspect.NodeFile{Path: r.Name})
 	} else {
 		object = &inspect.Object{Kind: at.Kind, Namespace: at.Namespace, Name: at.Name}
 	}
@@ -52,9 +54,22 @@ func (w *world) kubeconfig(path, server string, ca ...[]byte) {
 	for _, f := range w.sc.Scan(pkitest.Bundle(ca...)) {
 		w.s.Bundles = append(w.s.Bundles, inspect.Bundle{At: at, Content: f.Content})
 	}
+	w.s.Nodes[0].Files = append(w.s.Nodes[0].Files, inspect.NodeFile{Path: path})
 	w.s.Nodes[0].Kubeconfigs = append(w.s.Nodes[0].Kubeconfigs, inspect.Kubeconfig{
 		Path: path, Current: "local", Clusters: []inspect.KubeconfigCluster{{Name: "local", Server: server, CAData: true, Field: field}},
 	})
+}
+
+// show makes what an edge is shown be this.
+func (w *world) show(e catalog.Edge, pem []byte) {
+	r := e.Shown
+	if r.Name == "" {
+		r.Namespace, r.Name = "team", "served"
+	}
+	w.put(r, pem)
+	if e.Carries.Annotation != "" {
+		w.s.Bundles[len(w.s.Bundles)-1].Object.Annotations = map[string]string{e.Carries.Annotation: "svc"}
+	}
 }
 
 // trust makes an edge's trust anchors hold these.
@@ -68,6 +83,7 @@ func (w *world) trust(e catalog.Edge, ca ...[]byte) {
 
 func (w *world) judge(id string) []Claim {
 	w.s.Sort()
+	slices.SortFunc(w.s.Nodes[0].Files, func(a, b inspect.NodeFile) int { return strings.Compare(a.Path, b.Path) })
 	var out []Claim
 	for _, c := range Judge(inspect.NewFacts(w.s, noon, 30*day)) {
 		if c.ID == id {
@@ -82,7 +98,12 @@ func versions(e catalog.Edge) catalog.Versions {
 	if e.In.Component == catalog.Kubernetes {
 		return catalog.Versions{Plain: true, Kubernetes: "v1.35.4"}
 	}
-	return catalog.Versions{Cluster: e.In.From.String() + ".3"}
+	for _, m := range []catalog.Minor{e.In.From, e.In.To, {Major: 4, Minor: 15}} {
+		if m != (catalog.Minor{}) {
+			return catalog.Versions{Cluster: m.String() + ".3"}
+		}
+	}
+	return catalog.Versions{}
 }
 
 // leafFor makes what is shown on an edge.
@@ -105,9 +126,6 @@ func TestEveryEdge(t *testing.T) {
 		}
 		ids[e.ID] = true
 		v := versions(e)
-		if v.Cluster == ".3" {
-			v.Cluster = "4.15.3"
-		}
 		for _, c := range []struct {
 			name string
 			ca   []byte
@@ -115,7 +133,7 @@ func TestEveryEdge(t *testing.T) {
 		}{{"holds", ca.CertPEM, Holds}, {"broken", other.CertPEM, Broken}} {
 			t.Run(e.ID+"/"+c.name, func(t *testing.T) {
 				w := newWorld(v)
-				w.put(e.Shown, leafFor(e, ca, -1, 29).CertPEM)
+				w.show(e, leafFor(e, ca, -1, 29).CertPEM)
 				w.trust(e, c.ca)
 				claims := w.judge(e.ID)
 				if len(claims) != 1 || claims[0].Status != c.want {
