@@ -122,7 +122,7 @@ func lastIssuer(candidates []issuer, c *pki.Cert) *pki.Cert {
 // issuerSeen finds issuers of certificates in use that are in no CA bundle,
 // where all bundles were read.
 func issuerSeen(f *Facts) []Finding {
-	if !wholeRead(f) {
+	if !f.Whole("secrets") || !f.Whole("configmaps") {
 		return nil // it may be in what was not read
 	}
 	ix := newIssuers(f)
@@ -182,20 +182,6 @@ func trustedRoot(ix issuers, c *pki.Cert) (name string, found bool) {
 		c = next
 	}
 	return c.Issuer, false
-}
-
-// wholeRead reports whether all CA bundles of the cluster were read that are
-// objects, and all Secrets.
-func wholeRead(f *Facts) bool {
-	for _, what := range []string{"secrets", "configmaps"} {
-		whole := slices.ContainsFunc(f.Snapshot.Reads, func(r Read) bool {
-			return r.What == what && r.Where == "" && r.Note == "" && !r.Skipped
-		})
-		if !whole || slices.ContainsFunc(f.Snapshot.Gaps, func(g Gap) bool { return g.What == what }) {
-			return false
-		}
-	}
-	return true
 }
 
 // caNames finds CAs of one name and different keys.

@@ -74,6 +74,15 @@ func NewFacts(s Snapshot, now time.Time, within time.Duration) *Facts {
 	return f
 }
 
+// Whole reports whether all objects of a kind were read: what is "secrets" or the
+// like, as in Read.What.
+func (f *Facts) Whole(what string) bool {
+	whole := slices.ContainsFunc(f.Snapshot.Reads, func(r Read) bool {
+		return r.What == what && r.Where == "" && r.Note == "" && !r.Skipped
+	})
+	return whole && !slices.ContainsFunc(f.Snapshot.Gaps, func(g Gap) bool { return g.What == what })
+}
+
 // supersedeOnNodes marks the pairs that certificate managers on nodes (of the
 // kubelet, multus, ovnkube-node) have replaced: they keep old ones beside the one
 // that their link names.

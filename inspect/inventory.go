@@ -49,6 +49,7 @@ type InventoryCluster struct {
 	Operators  map[string]string `json:"operators,omitempty"`
 	Topology   string            `json:"topology,omitempty"`
 	Platform   string            `json:"platform,omitempty"`
+	Internal   string            `json:"internal,omitempty"` // URL of api-int
 	Created    *time.Time        `json:"created,omitempty"`
 	Synthetic  string            `json:"synthetic,omitempty"` // the facts are made up, and why
 }
@@ -252,7 +253,7 @@ func NewInventory(f *Facts, fi Filter) Inventory {
 	s := &f.Snapshot
 	fi = fi.following(s.References)
 	inv := Inventory{
-		APIVersion: InventoryAPIVersion, Kind: InventoryKind, Taken: s.Taken, Now: f.Now, Cluster: clusterOf(s.Cluster),
+		APIVersion: InventoryAPIVersion, Kind: InventoryKind, Taken: s.Taken, Now: f.Now, Cluster: ClusterOf(s.Cluster),
 		Reads: []InventoryRead{}, Certificates: []InventoryCert{}, Bundles: []InventoryBundle{},
 		Requests: []InventoryRequest{}, Nodes: []InventoryNode{}, Reported: []InventoryReported{}, References: []InventoryReference{}, Exposed: []InventoryExposed{}, Findings: []InventoryFinding{}, Gaps: []InventoryGap{},
 	}
@@ -317,10 +318,11 @@ func NewInventory(f *Facts, fi Filter) Inventory {
 	return inv
 }
 
-func clusterOf(c Cluster) InventoryCluster {
+// ClusterOf is how a cluster is written.
+func ClusterOf(c Cluster) InventoryCluster {
 	out := InventoryCluster{
 		Server: c.Server, Context: c.Context, Version: c.Versions.Cluster, Kubernetes: c.Versions.Kubernetes,
-		Operators: c.Versions.Operators, Topology: c.Topology, Platform: c.Platform, Synthetic: c.Synthetic,
+		Operators: c.Versions.Operators, Topology: c.Topology, Platform: c.Platform, Internal: c.Internal, Synthetic: c.Synthetic,
 	}
 	if !c.Created.IsZero() {
 		out.Created = &c.Created

@@ -36,6 +36,7 @@ type Cluster struct {
 	Versions catalog.Versions
 	Topology string // Infrastructure.status.controlPlaneTopology
 	Platform string // Infrastructure.status.platformStatus.type
+	Internal string // URL of api-int: Infrastructure.status.apiServerInternalURI
 	// Created is when the cluster was born (ClusterVersion's or kube-system's
 	// creation); zero when unknown.
 	Created time.Time
@@ -202,7 +203,7 @@ func (c Cluster) and(more Cluster) Cluster {
 		Operators: operators, Plain: c.Versions.Plain || more.Versions.Plain,
 	}
 	c.Context = cmp.Or(c.Context, more.Context)
-	c.Topology, c.Platform = cmp.Or(c.Topology, more.Topology), cmp.Or(c.Platform, more.Platform)
+	c.Topology, c.Platform, c.Internal = cmp.Or(c.Topology, more.Topology), cmp.Or(c.Platform, more.Platform), cmp.Or(c.Internal, more.Internal)
 	if c.Created.IsZero() || !more.Created.IsZero() && more.Created.Before(c.Created) {
 		c.Created = more.Created
 	}

@@ -81,6 +81,7 @@ It reads OpenShift, OKD and plain Kubernetes, live or from files, and never show
 	config.AddFlags(root.PersistentFlags())
 	root.AddCommand(
 		newInspectCommand(app, config),
+		newVerifyCommand(app, config),
 		newSnapshotCommand(app, config),
 		newFixAPIIntCommand(app, config),
 		newUndoCommand(app, config),

@@ -56,7 +56,22 @@ func (p peoplePrinter) print(out io.Writer, inv *inspect.Inventory, atLeast insp
 }
 
 func (p peoplePrinter) header(w io.Writer, inv *inspect.Inventory) {
-	c := inv.Cluster
+	p.cluster(w, inv.Cluster)
+	places := 0
+	for i := range inv.Certificates {
+		places += len(inv.Certificates[i].Locations)
+	}
+	wrap(w, "Read     ", strings.Join(readsOf(inv), ", "))
+	for _, r := range inv.Reads {
+		if r.Skipped {
+			wrap(w, "Skipped  ", strings.TrimSpace(r.What+" "+r.Where)+": "+clean(r.Note))
+		}
+	}
+	printf(w, "Found    %s in %s, as of %s\n", count(len(inv.Certificates), "certificate"), count(places, "place"), inv.Now.Format("2006-01-02 15:04 MST"))
+}
+
+// cluster says which one it is.
+func (p peoplePrinter) cluster(w io.Writer, c inspect.InventoryCluster) {
 	if c.Server != "" || c.Version != "" || c.Kubernetes != "" {
 		var what []string
 		if c.Version != "" {
@@ -73,17 +88,6 @@ func (p peoplePrinter) header(w io.Writer, inv *inspect.Inventory) {
 	if c.Synthetic != "" {
 		printf(w, "         SYNTHETIC DATA: %s\n", c.Synthetic)
 	}
-	places := 0
-	for i := range inv.Certificates {
-		places += len(inv.Certificates[i].Locations)
-	}
-	wrap(w, "Read     ", strings.Join(readsOf(inv), ", "))
-	for _, r := range inv.Reads {
-		if r.Skipped {
-			wrap(w, "Skipped  ", strings.TrimSpace(r.What+" "+r.Where)+": "+clean(r.Note))
-		}
-	}
-	printf(w, "Found    %s in %s, as of %s\n", count(len(inv.Certificates), "certificate"), count(places, "place"), inv.Now.Format("2006-01-02 15:04 MST"))
 }
 
 func product(version string) string {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -43,6 +44,12 @@ func TestEveryRowHasEvidence(t *testing.T) {
 	}
 	for _, c := range NodeCopies() {
 		check("copy in "+c.File, c.Evidence)
+	}
+	for _, e := range Edges() {
+		check("edge "+e.ID, e.Evidence)
+		if e.Verifier == "" || e.Claim == "" || e.Lost == "" || e.Reads == "" || !slices.Contains(Parts(), e.Part) || strings.HasSuffix(e.Claim, ".") {
+			t.Errorf("edge %s: incomplete: %+v", e.ID, e)
+		}
 	}
 	for _, st := range SignerTypes() {
 		check("signers of type "+st.Type, st.Evidence)

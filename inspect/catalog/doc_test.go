@@ -144,6 +144,20 @@ func document() string {
 		line("| %s | %s | %s | %s | %s |", t.Name, may, cell(t.Doc), cell(t.Next), evidence(t.Evidence))
 	}
 	line("")
+	line("## Who verifies whom")
+	line("")
+	line("An edge holds when what is shown verifies against the verifier's trust anchors, for the name ([verify.md](verify.md)).")
+	line("")
+	line("| edge | who verifies | trust anchors | what is shown | for the name | read | lost without it | holds for | source |")
+	line("|---|---|---|---|---|---|---|---|---|")
+	for _, e := range Edges() {
+		name := string(e.Name)
+		if e.Name == NameClient {
+			name = "a client's"
+		}
+		line("| `%s` | %s | `%s` | `%s` | %s | %s | %s | %s | %s |", e.ID, e.Verifier, e.Trust, e.Shown, name, e.Reads, cell(e.Lost), e.In, evidence(e.Evidence))
+	}
+	line("")
 	line("## What becomes of signers in Secrets of another type")
 	line("")
 	line("A Secret's type can't be changed. kubernetes.io/tls is the right one.")

@@ -174,6 +174,11 @@ func (r Ref) matches(kind, namespace, name string) bool {
 	return r.Kind == kind && glob(r.Namespace, namespace, false) && glob(r.Name, name, kind == File)
 }
 
+// Fits reports whether an object's value is at this place, or one of the family.
+func (r Ref) Fits(kind, namespace, name, key string) bool {
+	return r.matches(string(kind), namespace, name) && (r.Key == "" || r.Key == key)
+}
+
 // glob reports whether s fits a pattern whose only special character is '*'.
 func glob(pattern, s string, isPath bool) bool {
 	before, after, found := strings.Cut(pattern, "*")

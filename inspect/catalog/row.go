@@ -159,6 +159,34 @@ func (l Lifetime) RenewedBy(notBefore, notAfter time.Time) (time.Time, bool) {
 	return due, true
 }
 
+// ResignedFrom returns when a leaf with these dates is signed anew at the earliest,
+// by a signer that is valid since then: at its refresh time, but not before the
+// signer is older than a tenth of the refresh period; and in any case at its share
+// of validity, however young the signer is (library-go
+// pkg/operator/certrotation/target.go, needNewTargetCertKeyPair). Zero where it is
+// not renewed by itself.
+func (l Lifetime) ResignedFrom(notBefore, notAfter, signerNotBefore time.Time) time.Time {
+	if !l.SelfRotating() {
+		return time.Time{}
+	}
+	at := notAfter
+	if l.Refresh > 0 {
+		due, trusted := notBefore.Add(l.Refresh), signerNotBefore.Add(l.Refresh/10)
+		if due.Before(trusted) {
+			due = trusted
+		}
+		if due.Before(at) {
+			at = due
+		}
+	}
+	if l.Share > 0 {
+		if due := notBefore.Add(notAfter.Sub(notBefore) / 100 * time.Duration(l.Share)); due.Before(at) {
+			at = due
+		}
+	}
+	return at
+}
+
 // Rotation is a row: a signer, the bundle in which its certificate is
 // published, and what it signs.
 type Rotation struct {

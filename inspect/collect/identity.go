@@ -37,6 +37,7 @@ type (
 	infrastructure struct {
 		Status struct {
 			ControlPlaneTopology string `json:"controlPlaneTopology"`
+			InternalURI          string `json:"apiServerInternalURI"`
 			PlatformStatus       struct {
 				Type string `json:"type"`
 			} `json:"platformStatus"`
@@ -65,7 +66,7 @@ func (o *clusterOperator) tell(c *inspect.Cluster) {
 }
 
 func (i *infrastructure) tell(c *inspect.Cluster) {
-	c.Topology, c.Platform = i.Status.ControlPlaneTopology, i.Status.PlatformStatus.Type
+	c.Topology, c.Platform, c.Internal = i.Status.ControlPlaneTopology, i.Status.PlatformStatus.Type, i.Status.InternalURI
 }
 
 // tell of a Namespace: kube-system is as old as the cluster.

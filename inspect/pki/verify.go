@@ -12,10 +12,25 @@ import (
 // crypto/x509, which kubelets, and most of Kubernetes, use. roots and chain are
 // only read.
 func Verify(chain, roots []*Cert, name string, now time.Time) error {
+	return verify(chain, roots, x509.VerifyOptions{DNSName: name, CurrentTime: now}) // no usage: a server's
+}
+
+// VerifyClient is Verify for the certificate of a client.
+func VerifyClient(chain, roots []*Cert, now time.Time) error {
+	return verify(chain, roots, x509.VerifyOptions{CurrentTime: now, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}})
+}
+
+// VerifyCA says whether somebody who trusts these roots would accept what this CA
+// signs.
+func VerifyCA(ca *Cert, roots []*Cert, now time.Time) error {
+	return verify([]*Cert{ca}, roots, x509.VerifyOptions{CurrentTime: now, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageAny}})
+}
+
+func verify(chain, roots []*Cert, opts x509.VerifyOptions) error {
 	if len(chain) == 0 {
 		return errors.New("no certificate was shown")
 	}
-	opts := x509.VerifyOptions{Roots: x509.NewCertPool(), Intermediates: x509.NewCertPool(), DNSName: name, CurrentTime: now}
+	opts.Roots, opts.Intermediates = x509.NewCertPool(), x509.NewCertPool()
 	for _, c := range roots {
 		parsed, err := c.X509()
 		if err != nil {

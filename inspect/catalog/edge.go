@@ -1,0 +1,339 @@
+package catalog
+
+// Edge is a row: somebody verifies what somebody else shows. It holds when what
+// is shown verifies against the verifier's trust anchors.
+type Edge struct {
+	ID       string // lower-kebab, unique, never changes
+	Part     Part
+	Verifier string // who verifies, for people, such as "kubelet"
+	Claim    string // what is true when it holds, for people
+	// Trust is where the verifier's trust anchors are. A pattern, or a file on
+	// nodes, is one edge for each place that fits.
+	Trust Ref
+	// Optional: where there are no trust anchors, there is no such verifier.
+	Optional bool
+	// Shown is where what is shown comes from, as far as an object says it: the
+	// leaf, and its chain. With Carries, any object of the Kind that carries it.
+	Shown   Ref
+	Carries Carries
+	// Name is the server name that what is shown must be for.
+	Name Name
+	// Reads says when the verifier reads its trust anchors.
+	Reads Reads
+	// Lost is what fails when it does not hold, for people.
+	Lost string
+	// Mend is the command or the step that mends it; "{}" stands for the program,
+	// NODE for a node.
+	Mend string
+	In   Range
+	Evidence
+}
+
+// Part of a cluster: how edges are grouped for people.
+type Part string
+
+// The parts, in the order in which people need them.
+const (
+	PartAPIInt       Part = "api-int"
+	PartControlPlane Part = "control plane"
+	PartNodes        Part = "nodes"
+	PartServices     Part = "services"
+	PartAccess       Part = "access"
+)
+
+// Parts returns all parts, in their order.
+func Parts() []Part {
+	return []Part{PartAPIInt, PartControlPlane, PartNodes, PartServices, PartAccess}
+}
+
+// Name says which server name a certificate must be valid for: one of the
+// constants, or the name itself.
+type Name string
+
+// The names that depend on the cluster.
+const (
+	// NameClient: a client certificate; it is for no server.
+	NameClient Name = ""
+	// NameInKubeconfig: the server, or tls-server-name, of the kubeconfig in which
+	// the trust anchors are.
+	NameInKubeconfig Name = "(the kubeconfig's server)"
+	// NameInternal: the host of Infrastructure's status.apiServerInternalURI, which
+	// is api-int where a cluster has a load balancer.
+	NameInternal Name = "(api-int)"
+	// NameAny: a server certificate, whatever its name: who connects does not know
+	// better, or the name is not known here.
+	NameAny Name = "(any)"
+)
+
+// Reads says when a verifier reads its trust anchors, and so when a change of them
+// counts.
+type Reads string
+
+// When trust anchors are read.
+const (
+	ReadsAtStart    Reads = "at its start"
+	ReadsOnChange   Reads = "when the file changes"
+	ReadsEachTime   Reads = "each time"
+	ReadsByRollout  Reads = "by a rollout of its static pods"
+	ReadsAtNewNodes Reads = "when a node is added"
+)
+
+// Edges returns every row about who verifies whom.
+func Edges() []Edge {
+	var out []Edge
+	for _, rows := range [][]Edge{apiIntEdges(), networkEdges(), controlPlaneEdges(), nodeEdges(), serviceEdges(), kubeadmEdges()} {
+		out = append(out, rows...)
+	}
+	return out
+}
+
+func apiIntEdges() []Edge {
+	kubelet := Evidence{Verified, "kubernetes/kubernetes cmd/kubelet/app/server.go buildKubeletClientConfig and pkg/kubelet/certificate/bootstrap/bootstrap.go v1.35.4; " +
+		mcoRepo + "templates/{master,worker}/01-*-kubelet/_base/units/kubelet.service.yaml @ release-4.12 to 4.22"}
+	published := Evidence{Verified, kcmRepo + "bindata/assets/config/defaultconfig.yaml @ 4e72164b8; kubernetes/kubernetes pkg/controller/certificates/rootcacertpublisher/publisher.go"}
+	return []Edge{
+		{
+			ID: "kubelet-api-int", Part: PartAPIInt, Verifier: "kubelet", Claim: "kubelets trust what api-int shows them",
+			Trust: file("/var/lib/kubelet/kubeconfig"), Shown: InternalLoadBalancerServing(), Name: NameInKubeconfig, Reads: ReadsAtStart,
+			Mend: "{} fix-api-int --nodes NODE",
+			Lost: "the node: it is NotReady at its next reconnect or restart, and nothing new starts on it",
+			In:   Range{Component: mco}, Evidence: kubelet,
+		},
+		{
+			ID: "kubelet-bootstrap-api-int", Part: PartAPIInt, Verifier: "kubelet, when it has no valid client certificate", Claim: "kubelets that must join anew trust what api-int shows them",
+			Trust: file("/etc/kubernetes/kubeconfig"), Shown: InternalLoadBalancerServing(), Name: NameInKubeconfig, Reads: ReadsAtStart,
+			Mend: "{} fix-api-int --nodes NODE",
+			Lost: "the node, once its client certificate is lost or has expired; the kubelet's own kubeconfig is made from this file",
+			In:   Range{Component: mco}, Evidence: kubelet,
+		},
+		{
+			ID: "controller-manager-api-int", Part: PartAPIInt, Verifier: "kube-controller-manager", Claim: "kube-controller-manager trusts what api-int shows it",
+			Trust: bundle(kcmTarget, "serviceaccount-ca"), Shown: InternalLoadBalancerServing(), Name: NameInternal, Reads: ReadsByRollout,
+			Lost: "controllers: no certificate request is approved or signed, and kube-root-ca.crt stays as it is",
+			In:   Range{Component: kcm}, Evidence: published,
+		},
+		{
+			ID: "scheduler-api-int", Part: PartAPIInt, Verifier: "kube-scheduler", Claim: "kube-scheduler trusts what api-int shows it",
+			Trust: bundle(schedulerTarget, "serviceaccount-ca"), Shown: InternalLoadBalancerServing(), Name: NameInternal, Reads: ReadsByRollout,
+			Lost: "new pods are not placed",
+			In:   Range{Component: scheduler}, Evidence: Evidence{Verified, schedulerRepo + "bindata/assets and pkg/operator/targetconfigcontroller"},
+		},
+		{
+			ID: "published-server-ca-api-int", Part: PartAPIInt, Verifier: "whoever is given the cluster's CA", Claim: "the CA that the cluster publishes verifies what api-int shows",
+			Trust: APIServerCA(), Shown: InternalLoadBalancerServing(), Name: NameInternal, Reads: ReadsEachTime,
+			Lost: "the server side itself is not consistent: mend kube-apiserver-operator before anything else",
+			In:   Range{Component: kas}, Evidence: kasRotation(),
+		},
+		{
+			ID: "pods-kubernetes-service", Part: PartAPIInt, Verifier: "pods", Claim: "pods trust what kubernetes.default shows them",
+			Trust: rootCA(), Shown: secret(kasTarget, "service-network-serving-certkey"), Name: "kubernetes.default.svc", Reads: ReadsOnChange,
+			Lost: "pods that call the API server, most operators among them",
+			In:   Range{Component: kcm}, Evidence: published,
+		},
+		{
+			ID: "machine-config-daemon-api-int", Part: PartAPIInt, Verifier: "machine-config-daemon", Claim: "the machine-config-daemon trusts what api-int shows it",
+			Trust: rootCAOf(mcoTarget), Shown: InternalLoadBalancerServing(), Name: NameInternal, Reads: ReadsAtStart,
+			Lost: "the nodes' configuration, and from 4.16 on the delivery of CAs to them",
+			In:   Range{Component: mco}, Evidence: Evidence{Verified, mcoRepo + "cmd/machine-config-daemon/start.go @ release-4.12 to 4.22"},
+		},
+		{
+			ID: "new-node-api-int", Part: PartAPIInt, Verifier: "the kubelet of a node that is added", Claim: "a node added now trusts what api-int shows it",
+			Trust: Ref{Kind: Secret, Namespace: mcoTarget, Name: "node-bootstrapper-token", Key: "ca.crt"}, Shown: InternalLoadBalancerServing(), Name: NameInternal, Reads: ReadsAtNewNodes,
+			Lost: "nodes that are added: they never join",
+			In:   Range{Component: mco, To: Minor{4, 15}}, Evidence: Evidence{Verified, mcoRepo + "pkg/server/cluster_server.go @ release-4.12 to 4.15"},
+		},
+		{
+			ID: "new-node-kubeconfig-data-api-int", Part: PartAPIInt, Verifier: "the kubelet of a node that is added", Claim: "a node added now trusts what api-int shows it",
+			Trust: bundle(mcoTarget, "kubeconfig-data"), Shown: InternalLoadBalancerServing(), Name: NameInternal, Reads: ReadsAtNewNodes,
+			Lost: "nodes that are added: they never join",
+			In:   since(mco, Minor{4, 16}), Evidence: Evidence{Verified, mcoRepo + "pkg/server/cluster_server.go @ release-4.16 to 4.22"},
+		},
+	}
+}
+
+// rootCAOf is kube-root-ca.crt in one namespace.
+func rootCAOf(namespace string) Ref {
+	r := rootCA()
+	r.Namespace = namespace
+	return r
+}
+
+func networkEdges() []Edge {
+	inNetwork := func(path string) Ref { return file("/etc/kubernetes/cni/net.d/" + path) }
+	multus := Evidence{Verified, networkRepo + "bindata/network/multus/multus.yaml @ 2a6a57fef and release-4.12 to 4.15"}
+	ovn := Evidence{Verified, networkRepo + "bindata/network/ovn-kubernetes/common/008-script-lib.yaml @ 2a6a57fef and release-4.15"}
+	kubelets := file("/var/lib/kubelet/kubeconfig")
+	return []Edge{
+		{
+			ID: "multus-thin-api-int", Part: PartAPIInt, Verifier: "multus, thin", Claim: "multus trusts what api-int shows it",
+			Trust: inNetwork("multus.d/multus.kubeconfig"), Optional: true, Shown: InternalLoadBalancerServing(), Name: NameInKubeconfig, Reads: ReadsEachTime,
+			Lost: "the network of new pods on the node",
+			In:   Range{Component: network, To: Minor{4, 13}}, Evidence: multus,
+		},
+		{
+			ID: "multus-api-int", Part: PartAPIInt, Verifier: "multus, thick", Claim: "multus, once it is restarted, trusts what api-int shows it",
+			Trust: kubelets, Optional: true, Shown: InternalLoadBalancerServing(), Name: NameInKubeconfig, Reads: ReadsAtStart,
+			Mend: "{} fix-api-int --nodes NODE, and only then restart the node's multus pod",
+			Lost: "the network of new pods on the node; a restart before the file is right takes the node's network away",
+			In:   since(network, Minor{4, 14}), Evidence: multus,
+		},
+		{
+			ID: "ovnkube-node-api-int", Part: PartAPIInt, Verifier: "ovnkube-node", Claim: "ovnkube-node, once it is restarted, trusts what api-int shows it",
+			Trust: kubelets, Optional: true, Shown: InternalLoadBalancerServing(), Name: NameInKubeconfig, Reads: ReadsAtStart,
+			Mend: "{} fix-api-int --nodes NODE, and only then restart the node's ovnkube-node pod",
+			Lost: "the network of new pods on the node",
+			In:   since(network, Minor{4, 14}), Evidence: ovn,
+		},
+		{
+			ID: "whereabouts-api-int", Part: PartAPIInt, Verifier: "whereabouts", Claim: "whereabouts trusts what api-int shows it",
+			Trust: inNetwork("whereabouts.d/whereabouts.kubeconfig"), Optional: true, Shown: InternalLoadBalancerServing(), Name: NameInKubeconfig, Reads: ReadsEachTime,
+			Lost: "addresses of new pods' additional networks",
+			In:   Range{Component: network}, Evidence: multus,
+		},
+	}
+}
+
+func controlPlaneEdges() []Edge {
+	flags := Evidence{Verified, "openshift/cluster-kube-apiserver-operator bindata/assets/config/defaultconfig.yaml @ c813e820b"}
+	return []Edge{
+		{
+			ID: "kubelet-client-ca", Part: PartControlPlane, Verifier: "kubelet, of its clients", Claim: "kubelets recognise kube-apiserver",
+			Trust: file("/etc/kubernetes/kubelet-ca.crt"), Shown: secret(kasTarget, "kubelet-client"), Name: NameClient, Reads: ReadsOnChange,
+			Lost: "logs, exec, port-forward and metrics of the node",
+			In:   Range{Component: mco}, Evidence: Evidence{Verified, mcoRepo + "templates/{master,worker}/01-*-kubelet/_base/files/kubelet.yaml (clientCAFile)"},
+		},
+		{
+			ID: "apiserver-kubelet-serving", Part: PartControlPlane, Verifier: "kube-apiserver", Claim: "kube-apiserver trusts what kubelets serve",
+			Trust: bundle(kasTarget, "kubelet-serving-ca"), Shown: file("/var/lib/kubelet/pki/kubelet-server-current.pem"), Name: NameAny, Reads: ReadsOnChange,
+			Lost: "logs, exec and port-forward of the node",
+			In:   Range{Component: kas}, Evidence: flags,
+		},
+		{
+			ID: "apiserver-etcd", Part: PartControlPlane, Verifier: "kube-apiserver", Claim: "kube-apiserver trusts what etcd serves",
+			Trust: bundle(kasTarget, "etcd-serving-ca"), Shown: secret("openshift-etcd", "etcd-serving-*"), Name: NameAny, Reads: ReadsByRollout,
+			Lost: "the API server",
+			In:   Range{Component: kas}, Evidence: flags,
+		},
+		{
+			ID: "etcd-peers", Part: PartControlPlane, Verifier: "etcd", Claim: "etcd's members trust each other",
+			Trust: bundle("openshift-etcd", "etcd-ca-bundle"), Optional: true, Shown: secret("openshift-etcd", "etcd-peer-*"), Name: NameAny, Reads: ReadsByRollout,
+			Lost: "the quorum of etcd, and with it the API",
+			In:   Range{Component: etcd}, Evidence: Evidence{Verified, "openshift/cluster-etcd-operator bindata/etcd/pod.gotpl.yaml @ b4786ae33"},
+		},
+		{
+			ID: "extension-front-proxy", Part: PartControlPlane, Verifier: "extension API servers", Claim: "extension API servers recognise kube-apiserver",
+			Trust: extensionAuthentication("requestheader-client-ca-file"), Shown: secret(kasTarget, "aggregator-client"), Name: NameClient, Reads: ReadsOnChange,
+			Lost: "aggregated APIs, metrics among them",
+			In:   Range{Component: kas}, Evidence: Evidence{Field, "kubernetes/kubernetes pkg/controlplane/controller/clusterauthenticationtrust/cluster_authentication_trust_controller.go"},
+		},
+		{
+			ID: "etcd-apiserver", Part: PartControlPlane, Verifier: "etcd", Claim: "etcd recognises kube-apiserver",
+			Trust: bundle("openshift-etcd", "etcd-ca-bundle"), Shown: secret(kasTarget, "etcd-client"), Name: NameClient, Reads: ReadsByRollout,
+			Lost: "the API server",
+			In:   Range{Component: etcd}, Evidence: Evidence{Verified, "openshift/cluster-etcd-operator bindata/etcd/pod.gotpl.yaml @ b4786ae33"},
+		},
+		{
+			ID: "aggregated-front-proxy", Part: PartControlPlane, Verifier: "aggregated API servers", Claim: "aggregated API servers recognise kube-apiserver",
+			Trust: bundle(managed, "kube-apiserver-aggregator-client-ca"), Shown: secret(kasTarget, "aggregator-client"), Name: NameClient, Reads: ReadsOnChange,
+			Lost: "OpenShift's own APIs: routes, projects, images, log in",
+			In:   Range{Component: kas}, Evidence: flags,
+		},
+		{
+			ID: "apiserver-controller-manager", Part: PartControlPlane, Verifier: "kube-apiserver", Claim: "kube-apiserver recognises kube-controller-manager",
+			Trust: bundle(kasTarget, "client-ca"), Shown: secret(managed, "kube-controller-manager-client-cert-key"), Name: NameClient, Reads: ReadsOnChange,
+			Lost: "controllers", In: Range{Component: kas}, Evidence: flags,
+		},
+		{
+			ID: "apiserver-scheduler", Part: PartControlPlane, Verifier: "kube-apiserver", Claim: "kube-apiserver recognises kube-scheduler",
+			Trust: bundle(kasTarget, "client-ca"), Shown: secret(managed, "kube-scheduler-client-cert-key"), Name: NameClient, Reads: ReadsOnChange,
+			Lost: "new pods are not placed", In: Range{Component: kas}, Evidence: flags,
+		},
+	}
+}
+
+// serviceEdges are those of what runs on the cluster, and of new machines.
+func serviceEdges() []Edge {
+	userData := func(name string) Ref {
+		return Ref{Kind: Secret, Namespace: "openshift-machine-api", Name: name, Key: "userData"}
+	}
+	server := func(id, pool string) Edge {
+		return Edge{
+			ID: id, Part: PartNodes, Verifier: "Ignition on a new " + pool, Claim: "a new " + pool + " trusts the machine config server",
+			Trust: userData(pool + "-user-data"), Optional: true, Shown: secret(mcoTarget, "machine-config-server-tls"), Name: NameAny, Reads: ReadsAtNewNodes,
+			Lost: "nodes that are added: they never get their configuration",
+			In:   Range{Component: mco}, Evidence: Evidence{Verified, mcoRepo + "pkg/server and pkg/controller/certrotation @ release-4.12 to 4.22"},
+		}
+	}
+	return []Edge{
+		server("new-worker-config-server", "worker"),
+		server("new-master-config-server", "master"),
+		{
+			ID: "service-ca", Part: PartServices, Verifier: "whoever calls Services by TLS", Claim: "the published service CA verifies what Services show",
+			Trust: Ref{Kind: ConfigMap, Namespace: "*", Name: "openshift-service-ca.crt", Key: "service-ca.crt"}, Shown: Ref{Kind: Secret, Key: "tls.crt"}, Carries: Carries{Annotation: AnnotationServiceName},
+			Name: NameAny, Reads: ReadsOnChange,
+			Lost: "calls between the cluster's own components: metrics, webhooks, the image registry",
+			In:   Range{Component: "service-ca"}, Evidence: Evidence{Verified, "openshift/service-ca-operator pkg/controller @ 6391e070d"},
+		},
+		{
+			ID: "published-ingress", Part: PartServices, Verifier: "console, OAuth server and pods that call routes", Claim: "the published ingress CA verifies the default certificate of routes",
+			Trust: bundle(managed, "default-ingress-cert"), Optional: true, Shown: Ref{Kind: Secret, Namespace: managed, Name: "router-certs"}, Name: NameAny, Reads: ReadsOnChange,
+			Lost: "log in, and the console",
+			In:   Range{Component: ingress}, Evidence: Evidence{Verified, ingressRepo + "pkg/operator/controller/certificate-publisher @ acca9642a and release-4.12"},
+		},
+	}
+}
+
+func nodeEdges() []Edge {
+	flags := Evidence{Verified, "openshift/cluster-kube-apiserver-operator bindata/assets/config/defaultconfig.yaml @ c813e820b"}
+	return []Edge{
+		{
+			ID: "apiserver-kubelet-client", Part: PartNodes, Verifier: "kube-apiserver", Claim: "kube-apiserver recognises kubelets",
+			Trust: bundle(kasTarget, "client-ca"), Shown: file("/var/lib/kubelet/pki/kubelet-client-current.pem"), Name: NameClient, Reads: ReadsOnChange,
+			Lost: "the node: its kubelet may do nothing",
+			In:   Range{Component: kas}, Evidence: flags,
+		},
+	}
+}
+
+func kubeadmEdges() []Edge {
+	src := Evidence{Field, "kubernetes.io/docs/setup/best-practices/certificates"}
+	plain := Range{Component: Kubernetes}
+	return []Edge{
+		{
+			ID: "kubeadm-kubelet-api", Part: PartNodes, Verifier: "kubelet", Claim: "kubelets trust what the API server shows them",
+			Trust: file("/etc/kubernetes/kubelet.conf"), Shown: file("/etc/kubernetes/pki/apiserver.crt"), Name: NameInKubeconfig, Reads: ReadsAtStart,
+			Lost: "the node", In: plain, Evidence: src,
+		},
+		{
+			ID: "kubeadm-pods-kubernetes-service", Part: PartServices, Verifier: "pods", Claim: "pods trust what kubernetes.default shows them",
+			Trust: rootCA(), Shown: file("/etc/kubernetes/pki/apiserver.crt"), Name: "kubernetes.default.svc", Reads: ReadsOnChange,
+			Lost: "pods that call the API server", In: plain, Evidence: src,
+		},
+		{
+			ID: "kubeadm-kubelet-client-ca", Part: PartNodes, Verifier: "kubelet, of its clients", Claim: "kubelets recognise kube-apiserver",
+			Trust: file("/etc/kubernetes/pki/ca.crt"), Shown: file("/etc/kubernetes/pki/apiserver-kubelet-client.crt"), Name: NameClient, Reads: ReadsOnChange,
+			Lost: "logs, exec, port-forward and metrics of the node", In: plain, Evidence: src,
+		},
+		{
+			ID: "kubeadm-apiserver-etcd", Part: PartControlPlane, Verifier: "kube-apiserver", Claim: "kube-apiserver trusts what etcd serves",
+			Trust: file("/etc/kubernetes/pki/etcd/ca.crt"), Optional: true, Shown: file("/etc/kubernetes/pki/etcd/server.crt"), Name: NameAny, Reads: ReadsAtStart,
+			Lost: "the API server", In: plain, Evidence: src,
+		},
+		{
+			ID: "kubeadm-etcd-apiserver", Part: PartControlPlane, Verifier: "etcd", Claim: "etcd recognises kube-apiserver",
+			Trust: file("/etc/kubernetes/pki/etcd/ca.crt"), Optional: true, Shown: file("/etc/kubernetes/pki/apiserver-etcd-client.crt"), Name: NameClient, Reads: ReadsAtStart,
+			Lost: "the API server", In: plain, Evidence: src,
+		},
+		{
+			ID: "kubeadm-front-proxy", Part: PartControlPlane, Verifier: "extension API servers", Claim: "extension API servers recognise kube-apiserver",
+			Trust: extensionAuthentication("requestheader-client-ca-file"), Shown: file("/etc/kubernetes/pki/front-proxy-client.crt"), Name: NameClient, Reads: ReadsOnChange,
+			Lost: "aggregated APIs, metrics among them", In: plain, Evidence: src,
+		},
+	}
+}
+
+// extensionAuthentication is a key of what kube-apiserver publishes of whom it
+// trusts.
+func extensionAuthentication(key string) Ref {
+	return Ref{Kind: ConfigMap, Namespace: "kube-system", Name: "extension-apiserver-authentication", Key: key}
+}

@@ -1,0 +1,111 @@
+package trust
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+)
+
+// Kind names the document that verify prints as JSON and YAML, of the API version
+// of inspect's (docs/output.md).
+const Kind = "Verification"
+
+// Report is what verify answers.
+type Report struct {
+	APIVersion string                   `json:"apiVersion"`
+	Kind       string                   `json:"kind"`
+	Cluster    inspect.InventoryCluster `json:"cluster"`
+	Taken      time.Time                `json:"taken"` // when the facts were read
+	Now        time.Time                `json:"now"`   // the time for which they are judged
+	Claims     []ReportClaim            `json:"claims"`
+	Gaps       []inspect.InventoryGap   `json:"gaps"`
+}
+
+// ReportClaim is an edge in one place.
+type ReportClaim struct {
+	ID       string           `json:"id"`   // of the edge, see docs/catalog.md
+	Part     string           `json:"part"` // of the cluster
+	Claim    string           `json:"claim"`
+	Status   string           `json:"status"` // holds, unknown, will break, broken
+	Verifier string           `json:"verifier"`
+	Node     string           `json:"node,omitempty"`
+	Trust    []pki.Location   `json:"trust,omitempty"`
+	Shown    *pki.Location    `json:"shown,omitempty"`
+	Server   string           `json:"server,omitempty"` // of the handshake, host:port
+	Name     string           `json:"name,omitempty"`   // that the certificate must be for
+	SHA256   *pki.Fingerprint `json:"sha256,omitempty"` // of the leaf that is shown
+	Why      string           `json:"why,omitempty"`
+	Lacks    *ReportCert      `json:"lacks,omitempty"`
+	From     *time.Time       `json:"from,omitempty"` // when it breaks at the earliest
+	Lost     string           `json:"lost,omitempty"` // what fails then
+	Mend     string           `json:"mend,omitempty"` // with {} for the program
+}
+
+// ReportCert names a certificate.
+type ReportCert struct {
+	Subject string          `json:"subject"`
+	SHA256  pki.Fingerprint `json:"sha256"`
+	Since   time.Time       `json:"since"` // its notBefore
+}
+
+// NewReport judges the facts. parts are those of the cluster to speak of; none:
+// all.
+func NewReport(f *inspect.Facts, parts ...catalog.Part) Report {
+	s := &f.Snapshot
+	r := Report{
+		APIVersion: inspect.InventoryAPIVersion, Kind: Kind, Cluster: inspect.ClusterOf(s.Cluster), Taken: s.Taken, Now: f.Now,
+		Claims: []ReportClaim{}, Gaps: []inspect.InventoryGap{},
+	}
+	for _, c := range Judge(f) {
+		if len(parts) == 0 || slices.Contains(parts, c.Part) {
+			r.Claims = append(r.Claims, entry(c))
+		}
+	}
+	for _, g := range s.Gaps {
+		r.Gaps = append(r.Gaps, inspect.InventoryGap(g))
+	}
+	return r
+}
+
+func entry(c Claim) ReportClaim {
+	e := ReportClaim{
+		ID: c.ID, Part: string(c.Part), Claim: c.Edge.Claim, Status: c.Status.String(), Verifier: c.Verifier, Node: c.Node,
+		Trust: c.Trust, Server: c.Server, Name: c.Name, Why: c.Why,
+	}
+	if c.Shown != (pki.Location{}) {
+		e.Shown = &c.Shown
+	}
+	if len(c.Chain) > 0 {
+		e.SHA256 = &c.Chain[0].Fingerprint
+	}
+	if c.Lacks != nil {
+		e.Lacks = &ReportCert{Subject: c.Lacks.Subject, SHA256: c.Lacks.Fingerprint, Since: c.Lacks.NotBefore}
+	}
+	if !c.From.IsZero() {
+		e.From = &c.From
+	}
+	if c.Status == Broken || c.Status == WillBreak {
+		e.Lost, e.Mend = c.Lost, strings.ReplaceAll(c.Mend, "NODE", c.Node)
+	}
+	return e
+}
+
+// Worst is the worst status among the claims; Unknown where there are none.
+func (r *Report) Worst() Status {
+	if len(r.Claims) == 0 {
+		return Unknown
+	}
+	worst := Holds
+	for _, c := range r.Claims {
+		for s := Holds; s <= Broken; s++ {
+			if s.String() == c.Status {
+				worst = max(worst, s)
+			}
+		}
+	}
+	return worst
+}

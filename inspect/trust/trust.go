@@ -1,0 +1,373 @@
+// Package trust judges who trusts whom: each edge of the catalog, with the facts
+// of a snapshot, now and at the next rotation. It reads nothing itself.
+package trust
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+)
+
+// Status is what can be said of an edge.
+type Status int
+
+// The statuses, the better ones first.
+const (
+	Holds     Status = iota
+	Unknown          // something that decides was not read
+	WillBreak        // holds now, and not any more after something that is going to happen
+	Broken
+)
+
+// String returns "holds", "unknown", "will break" or "broken".
+func (s Status) String() string {
+	switch s {
+	case Holds:
+		return "holds"
+	case Unknown:
+		return "unknown"
+	case WillBreak:
+		return "will break"
+	}
+	return "broken"
+}
+
+// Claim is one edge in one place: a verifier's trust anchors, and what it is
+// shown.
+type Claim struct {
+	catalog.Edge
+	Node   string         // where the verifier runs; empty: not on one node
+	Trust  []pki.Location // the trust anchors: places with the same content are one claim
+	Roots  []*pki.Cert
+	Shown  pki.Location // the object that what is shown comes from; zero: seen by a handshake alone
+	Server string       // host:port of the handshake in which it was shown; empty: none was made
+	Chain  []*pki.Cert  // what is shown, the leaf first
+	Name   string       // the server name that it must be valid for; empty: none
+	Status Status
+	Why    string // for people, where it does not hold
+	// Lacks is the CA without which it does not hold; nil where that is not known,
+	// or not the reason.
+	Lacks *pki.Cert
+	// From is when it breaks at the earliest; zero: now, or not known.
+	From time.Time
+}
+
+// Judge returns the claims for all edges that hold for the versions that run, in
+// the order of the catalog, and then of nodes and places.
+func Judge(f *inspect.Facts) []Claim {
+	j := &judge{f: f}
+	var out []Claim
+	for _, e := range catalog.Edges() {
+		if e.In.Holds(f.Snapshot.Cluster.Versions) == catalog.No {
+			continue
+		}
+		claims := j.edge(e)
+		slices.SortStableFunc(claims, func(a, b Claim) int {
+			return cmp.Or(strings.Compare(a.Node, b.Node), pki.Compare(first(a.Trust), first(b.Trust)), pki.Compare(a.Shown, b.Shown))
+		})
+		out = append(out, claims...)
+	}
+	return out
+}
+
+func first(at []pki.Location) pki.Location {
+	if len(at) == 0 {
+		return pki.Location{}
+	}
+	return at[0]
+}
+
+type judge struct{ f *inspect.Facts }
+
+// anchors are trust anchors that some places hold alike.
+type anchors struct {
+	node    string
+	at      []pki.Location
+	certs   []*pki.Cert
+	cluster *inspect.KubeconfigCluster // of a kubeconfig on a node
+	problem string                     // why they are not known; else empty
+}
+
+// identity is something that shows a chain.
+type identity struct {
+	node  string
+	at    pki.Location
+	chain []*pki.Cert
+}
+
+// edge judges one row, for each place of its trust anchors with each place of
+// what is shown.
+func (j *judge) edge(e catalog.Edge) []Claim {
+	var out []Claim
+	stores, shown := j.anchors(e), j.shown(e.Shown, e.Carries)
+	if e.In.Holds(j.f.Snapshot.Cluster.Versions) == catalog.Unknown {
+		if len(stores) == 0 {
+			return nil
+		}
+		return []Claim{{Edge: e, Status: Unknown, Why: "the version that decides whether this is so here is not known"}}
+	}
+	for _, a := range stores {
+		base := Claim{Edge: e, Node: a.node, Trust: a.at, Roots: a.certs}
+		if a.problem != "" {
+			base.Status, base.Why = Unknown, a.problem
+			out = append(out, base)
+			continue
+		}
+		name, known := j.name(e, a)
+		if served, ok := j.served(a); ok {
+			c := base
+			c.Server, c.Name, c.Chain = served.Address, served.Name, served.Chain
+			if len(shown) > 0 {
+				c.Shown = shown[0].at
+			}
+			j.decide(&c)
+			out = append(out, c)
+			continue
+		}
+		n := len(out)
+		for _, s := range shown {
+			c := base
+			c.Node = cmp.Or(a.node, s.node)
+			c.Shown, c.Chain, c.Name = s.at, s.chain, name
+			if !known {
+				c.Status, c.Why = Unknown, "the name under which it is asked for is not known: Infrastructure's status.apiServerInternalURI was not read"
+				out = append(out, c)
+				continue
+			}
+			j.decide(&c)
+			out = append(out, c)
+		}
+		if n == len(out) && !j.absent(e.Shown) {
+			base.Status, base.Why = Unknown, "what is shown was not seen: neither by a handshake nor in "+e.Shown.String()
+			out = append(out, base)
+		}
+	}
+	if len(stores) == 0 && len(shown) > 0 && !e.Optional && !j.absent(e.Trust) {
+		out = append(out, Claim{Edge: e, Status: Unknown, Why: "the trust anchors were not read: " + e.Trust.String()})
+	}
+	return out
+}
+
+// anchors finds the places of an edge's trust anchors. Those with the same content
+// are one, unless they are on nodes.
+func (j *judge) anchors(e catalog.Edge) []anchors {
+	if e.Trust.Kind == catalog.File {
+		return j.files(e)
+	}
+	var out []anchors
+	byContent := map[*pki.Content]int{}
+	for i := range j.f.Held {
+		h := &j.f.Held[i]
+		if h.Superseded || !e.Trust.Fits(string(h.At.Kind), h.At.Namespace, h.At.Name, h.At.Key) {
+			continue
+		}
+		n, ok := byContent[h.Content]
+		if !ok {
+			n = len(out)
+			byContent[h.Content] = n
+			out = append(out, anchors{certs: h.Content.Certs})
+		}
+		out[n].at = append(out[n].at, h.At)
+	}
+	return out
+}
+
+// files finds the anchors in a file, on each node that was read.
+func (j *judge) files(e catalog.Edge) []anchors {
+	var out []anchors
+	for i := range j.f.Snapshot.Nodes {
+		n := &j.f.Snapshot.Nodes[i]
+		if e.Optional && (n.Via == "" || n.File(e.Trust.Name) == nil) {
+			continue
+		}
+		at := pki.Location{Kind: pki.KindFile, Node: n.Name, Path: e.Trust.Name}
+		a := anchors{node: n.Name, at: []pki.Location{at}}
+		switch {
+		case n.Via == "":
+			a.problem = "the node was not read"
+		case e.Name == catalog.NameInKubeconfig:
+			j.kubeconfig(n, e.Trust.Name, &a)
+		default:
+			for _, h := range j.f.Held {
+				if h.At == at {
+					a.certs = h.Content.Certs
+				}
+			}
+			if a.certs == nil {
+				a.problem = "there is no such file on the node, or no certificate in it"
+			}
+		}
+		out = append(out, a)
+	}
+	return out
+}
+
+func (j *judge) kubeconfig(n *inspect.Node, path string, a *anchors) {
+	i := slices.IndexFunc(n.Kubeconfigs, func(k inspect.Kubeconfig) bool { return k.Path == path })
+	if i < 0 {
+		a.problem = "there is no such file on the node"
+		return
+	}
+	c, ok := n.Kubeconfigs[i].InUse()
+	switch {
+	case n.Kubeconfigs[i].Problem != "":
+		a.problem = "the file can't be read as a kubeconfig: " + n.Kubeconfigs[i].Problem
+	case !ok:
+		a.problem = "the file has no current context with a cluster"
+	case c.Insecure:
+		a.problem = "the file says insecure-skip-tls-verify: whoever answers is believed"
+	case c.Masked:
+		a.problem = "the CA in the file did not leave the node"
+	case c.CAFile != "" && !c.CAData:
+		a.problem = "the CA is in a file of its own, " + c.CAFile + ", which is not followed"
+	}
+	a.cluster = &c
+	a.certs = j.f.Snapshot.Trusted(n.Name, n.Kubeconfigs[i])
+}
+
+// shown finds the places of what is shown.
+func (j *judge) shown(r catalog.Ref, carries catalog.Carries) []identity {
+	var out []identity
+	for i := range j.f.Held {
+		h := &j.f.Held[i]
+		fits := !h.Superseded && len(h.Content.Certs) > 0
+		switch {
+		case !fits:
+		case r.Kind == catalog.File:
+			fits = h.At.Kind == pki.KindFile && h.At.Node != "" && h.At.Path == r.Name
+		case carries != catalog.Carries{}:
+			fits = h.Row != nil && h.Row.Carries == carries && h.At.Key == r.Key
+		case strings.Contains(r.Name, "*"): // a family may have others within
+			fits = h.Row != nil && h.Row.Ref == r
+		default:
+			fits = r.Fits(string(h.At.Kind), h.At.Namespace, h.At.Name, h.At.Key)
+		}
+		if fits {
+			out = append(out, identity{h.At.Node, h.At, h.Content.Certs})
+		}
+	}
+	return out
+}
+
+// served is what the server of a kubeconfig showed to the node.
+func (j *judge) served(a anchors) (inspect.Served, bool) {
+	if a.cluster == nil {
+		return inspect.Served{}, false
+	}
+	address, _, err := a.cluster.Dialled()
+	if err != nil {
+		return inspect.Served{}, false
+	}
+	return j.f.Snapshot.ShownTo(a.node, address)
+}
+
+// name is the server name for an edge; false where it is not known.
+func (j *judge) name(e catalog.Edge, a anchors) (string, bool) {
+	switch e.Name {
+	case catalog.NameClient, catalog.NameAny:
+		return "", true
+	case catalog.NameInKubeconfig:
+		_, name, err := a.cluster.Dialled()
+		return name, err == nil
+	case catalog.NameInternal:
+		_, name, err := inspect.KubeconfigCluster{Server: j.f.Snapshot.Cluster.Internal}.Dialled()
+		return name, err == nil
+	}
+	return string(e.Name), true
+}
+
+// absent reports whether a place is known not to be there: its kind was read
+// wholly.
+func (j *judge) absent(r catalog.Ref) bool {
+	switch r.Kind {
+	case catalog.Secret:
+		return j.f.Whole("secrets")
+	case catalog.ConfigMap:
+		return j.f.Whole("configmaps")
+	}
+	return false
+}
+
+// decide judges a claim whose roots and chain are known.
+func (j *judge) decide(c *Claim) {
+	now := j.f.Now
+	if n, ok := j.f.Snapshot.Node(c.Node); ok && len(c.Trust) > 0 && c.Trust[0].Node != "" {
+		now = n.Time(now)
+	}
+	verify := func(at time.Time) error {
+		if c.Edge.Name == catalog.NameClient {
+			return pki.VerifyClient(c.Chain, c.Roots, at)
+		}
+		return pki.Verify(c.Chain, c.Roots, c.Name, at)
+	}
+	if err := verify(now); err != nil {
+		c.Status, c.Why = Broken, err.Error()
+		c.Lacks = j.issuer(c.Chain)
+		if c.Lacks != nil && slices.ContainsFunc(c.Roots, func(r *pki.Cert) bool { return r.Fingerprint == c.Lacks.Fingerprint }) {
+			c.Lacks = nil // it is there: something else is wrong
+		}
+		return
+	}
+	j.forecast(c, now)
+}
+
+// issuer is the CA at the top of a chain, as far as it was read.
+func (j *judge) issuer(chain []*pki.Cert) *pki.Cert {
+	if len(chain) == 0 {
+		return nil
+	}
+	top := chain[len(chain)-1]
+	if top.SelfSigned {
+		return top
+	}
+	for _, c := range j.f.Certs {
+		if c.IsCA && c.Subject == top.Issuer && pki.VerifyCA(top, []*pki.Cert{c.Cert}, top.NotBefore) == nil {
+			return c.Cert
+		}
+	}
+	return nil
+}
+
+// forecast looks at what will sign the certificate that is shown next: its signer
+// may have been replaced already.
+func (j *judge) forecast(c *Claim, now time.Time) {
+	signer := j.signerOf(c.Edge.Shown)
+	if signer == nil || pki.VerifyCA(signer, c.Roots, now) == nil {
+		return
+	}
+	c.Status, c.Lacks = WillBreak, signer
+	c.Why = fmt.Sprintf("what is shown will be signed by %q next", commonName(signer.Subject))
+	life, answer := catalog.LifetimeOf(c.Edge.Shown, j.f.Snapshot.Cluster.Versions)
+	if answer == catalog.Yes && len(c.Chain) > 0 {
+		c.From = life.ResignedFrom(c.Chain[0].NotBefore, c.Chain[0].NotAfter, signer.NotBefore)
+	}
+}
+
+// signerOf is the CA that signs what is at a place, from now on; nil: not known.
+func (j *judge) signerOf(shown catalog.Ref) *pki.Cert {
+	for _, r := range catalog.Rotations() {
+		if r.In.Holds(j.f.Snapshot.Cluster.Versions) != catalog.Yes || !slices.Contains(r.Targets, shown) {
+			continue
+		}
+		for _, s := range j.shown(r.Signer, catalog.Carries{}) {
+			return s.chain[0]
+		}
+	}
+	return nil
+}
+
+// commonName cuts the common name out of a subject.
+func commonName(subject string) string {
+	_, cn, found := strings.Cut(","+subject, ",CN=")
+	if !found {
+		return subject
+	}
+	cn, _, _ = strings.Cut(cn, ",")
+	return cn
+}

@@ -1,0 +1,287 @@
+package trust
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
+)
+
+var noon = time.Date(2024, 6, 1, 12, 0, 0, 0, time.UTC)
+
+const day = 24 * time.Hour
+
+func from(days float64) time.Time { return noon.Add(time.Duration(days * float64(day))) }
+
+// world is a snapshot in the making: one node, and objects.
+type world struct {
+	sc *pki.Scanner
+	s  inspect.Snapshot
+}
+
+func newWorld(v catalog.Versions) *world {
+	w := &world{sc: pki.NewScanner()}
+	w.s.Cluster = inspect.Cluster{Versions: v, Internal: "https://api-int.example.com:6443"}
+	w.s.Nodes = []inspect.Node{{Name: "n1", Via: "ssh"}}
+	return w
+}
+
+// put adds what a place holds. In a family's name the star becomes "n1".
+func (w *world) put(r catalog.Ref, pem ...[]byte) {
+	at := pki.Location{Kind: pki.Kind(r.Kind), Namespace: strings.ReplaceAll(r.Namespace, "*", "team"), Name: strings.ReplaceAll(r.Name, "*", "n1"), Key: r.Key}
+	var object *inspect.Object
+	if r.Kind == catalog.File {
+		at = pki.Location{Kind: pki.KindFile, Node: "n1", Path: r.Name}
+		w.s.Nodes[0].Files = append(w.s.Nodes[0].Files, inspect.NodeFile{Path: r.Name})
+	} else {
+		object = &inspect.Object{Kind: at.Kind, Namespace: at.Namespace, Name: at.Name}
+	}
+	for _, f := range w.sc.Scan(pkitest.Bundle(pem...)) {
+		w.s.Bundles = append(w.s.Bundles, inspect.Bundle{At: at, Object: object, Content: f.Content})
+	}
+}
+
+// kubeconfig adds one on the node, with this CA and server.
+func (w *world) kubeconfig(path, server string, ca ...[]byte) {
+	const field = "clusters[0].cluster.certificate-authority-data"
+	at := pki.Location{Kind: pki.KindFile, Node: "n1", Path: path, Field: field}
+	for _, f := range w.sc.Scan(pkitest.Bundle(ca...)) {
+		w.s.Bundles = append(w.s.Bundles, inspect.Bundle{At: at, Content: f.Content})
+	}
+	w.s.Nodes[0].Files = append(w.s.Nodes[0].Files, inspect.NodeFile{Path: path})
+	w.s.Nodes[0].Kubeconfigs = append(w.s.Nodes[0].Kubeconfigs, inspect.Kubeconfig{
+		Path: path, Current: "local", Clusters: []inspect.KubeconfigCluster{{Name: "local", Server: server, CAData: true, Field: field}},
+	})
+}
+
+// show makes what an edge is shown be this.
+func (w *world) show(e catalog.Edge, pem []byte) {
+	r := e.Shown
+	if r.Name == "" {
+		r.Namespace, r.Name = "team", "served"
+	}
+	w.put(r, pem)
+	if e.Carries.Annotation != "" {
+		w.s.Bundles[len(w.s.Bundles)-1].Object.Annotations = map[string]string{e.Carries.Annotation: "svc"}
+	}
+}
+
+// trust makes an edge's trust anchors hold these.
+func (w *world) trust(e catalog.Edge, ca ...[]byte) {
+	if e.Name == catalog.NameInKubeconfig {
+		w.kubeconfig(e.Trust.Name, "https://api-int.example.com:6443", ca...)
+		return
+	}
+	w.put(e.Trust, ca...)
+}
+
+func (w *world) judge(id string) []Claim {
+	w.s.Sort()
+	slices.SortFunc(w.s.Nodes[0].Files, func(a, b inspect.NodeFile) int { return strings.Compare(a.Path, b.Path) })
+	var out []Claim
+	for _, c := range Judge(inspect.NewFacts(w.s, noon, 30*day)) {
+		if c.ID == id {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// versions in which an edge holds.
+func versions(e catalog.Edge) catalog.Versions {
+	if e.In.Component == catalog.Kubernetes {
+		return catalog.Versions{Plain: true, Kubernetes: "v1.35.4"}
+	}
+	for _, m := range []catalog.Minor{e.In.From, e.In.To, {Major: 4, Minor: 15}} {
+		if m != (catalog.Minor{}) {
+			return catalog.Versions{Cluster: m.String() + ".3"}
+		}
+	}
+	return catalog.Versions{}
+}
+
+// leafFor makes what is shown on an edge.
+func leafFor(e catalog.Edge, ca *pkitest.Authority, begin, end float64) pkitest.Pair {
+	name := string(e.Name)
+	if strings.HasPrefix(name, "(") || name == "" {
+		name = "api-int.example.com"
+	}
+	return ca.Issue("leaf of "+e.ID, from(begin), from(end), pkitest.DNS(name))
+}
+
+// TestEveryEdge: each holds where its trust anchors have the CA of what is shown,
+// and is broken where they have another of that name.
+func TestEveryEdge(t *testing.T) {
+	ca, other := pkitest.NewCA("the CA", from(-10), from(900)), pkitest.NewCA("the CA", from(-20), from(900))
+	ids := map[string]bool{}
+	for _, e := range catalog.Edges() {
+		if ids[e.ID] {
+			t.Errorf("two edges are called %s", e.ID)
+		}
+		ids[e.ID] = true
+		v := versions(e)
+		for _, c := range []struct {
+			name string
+			ca   []byte
+			want Status
+		}{{"holds", ca.CertPEM, Holds}, {"broken", other.CertPEM, Broken}} {
+			t.Run(e.ID+"/"+c.name, func(t *testing.T) {
+				w := newWorld(v)
+				w.show(e, leafFor(e, ca, -1, 29).CertPEM)
+				w.trust(e, c.ca)
+				claims := w.judge(e.ID)
+				if len(claims) != 1 || claims[0].Status != c.want {
+					t.Fatalf("want one claim that is %s, got %+v", c.want, claims)
+				}
+				if got := claims[0]; c.want == Broken && !strings.Contains(got.Why, "unknown authority") {
+					t.Errorf("why: %s", got.Why)
+				}
+			})
+		}
+	}
+}
+
+func edge(t *testing.T, id string) catalog.Edge {
+	t.Helper()
+	for _, e := range catalog.Edges() {
+		if e.ID == id {
+			return e
+		}
+	}
+	t.Fatalf("no edge is called %s", id)
+	return catalog.Edge{}
+}
+
+// story is okd#1881: the signer was replaced, and the leaf is still of the old one
+// or already of the new one.
+func story(t *testing.T, leafBegin float64, rotated bool) *world {
+	w := newWorld(catalog.Versions{Cluster: "4.15.0-0.okd-2024-01-27-070424"})
+	e := edge(t, "kubelet-api-int")
+	before, after := pkitest.NewCA("kube-apiserver-lb-signer", from(-2000), from(1000)), pkitest.NewCA("lb@1", from(-1), from(3000))
+	issuer := before
+	if rotated {
+		issuer = after
+	}
+	w.put(catalog.LoadBalancerSigner(), after.CertPEM, after.KeyPEM)
+	w.put(e.Shown, leafFor(e, issuer, leafBegin, leafBegin+30).CertPEM)
+	w.trust(e, before.CertPEM)
+	return w
+}
+
+func TestForecast(t *testing.T) {
+	for name, c := range map[string]struct {
+		begin   float64
+		rotated bool
+		want    Status
+		from    time.Time
+		lacks   string
+	}{
+		"the leaf is of the old signer, young":             {-2, false, WillBreak, from(13), "CN=lb@1"},
+		"the leaf is due, the signer younger than 1.5 d":   {-15, false, WillBreak, from(0.5), "CN=lb@1"},
+		"the leaf is past 80 %, whatever the signer's age": {-23.9, false, WillBreak, from(0.1), "CN=lb@1"},
+		"the leaf is of the new signer":                    {-0.5, true, Broken, time.Time{}, "CN=lb@1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			claims := story(t, c.begin, c.rotated).judge("kubelet-api-int")
+			if len(claims) != 1 {
+				t.Fatalf("claims: %+v", claims)
+			}
+			got := claims[0]
+			if got.Status != c.want || !got.From.Equal(c.from) || got.Lacks == nil || got.Lacks.Subject != c.lacks {
+				t.Errorf("got %s from %s, lacks %v: %s", got.Status, got.From, got.Lacks, got.Why)
+			}
+		})
+	}
+}
+
+func TestUnknown(t *testing.T) {
+	e := edge(t, "kubelet-api-int")
+	ca := pkitest.NewCA("the CA", from(-10), from(900))
+	for name, c := range map[string]struct {
+		given func(w *world)
+		why   string
+	}{
+		"the node was not read":      {func(w *world) { w.s.Nodes[0].Via = "" }, "the node was not read"},
+		"there is no kubeconfig":     {func(*world) {}, "no such file"},
+		"what is shown was not seen": {func(w *world) { w.trust(e, ca.CertPEM); w.s.Bundles = w.s.Bundles[1:] }, "was not seen"},
+		"verification is off":        {func(w *world) { w.trust(e, ca.CertPEM); w.s.Nodes[0].Kubeconfigs[0].Clusters[0].Insecure = true }, "insecure-skip-tls-verify"},
+		"the CA is a file": {func(w *world) {
+			w.trust(e, ca.CertPEM)
+			c := &w.s.Nodes[0].Kubeconfigs[0].Clusters[0]
+			c.CAData, c.CAFile = false, "/x"
+		}, "file of its own"},
+		"the CA did not leave the node": {func(w *world) { w.trust(e, ca.CertPEM); w.s.Nodes[0].Kubeconfigs[0].Clusters[0].Masked = true }, "did not leave"},
+		"no context":                    {func(w *world) { w.trust(e, ca.CertPEM); w.s.Nodes[0].Kubeconfigs[0].Current = "" }, "no current context"},
+		"no version":                    {func(w *world) { w.trust(e, ca.CertPEM); w.s.Cluster.Versions = catalog.Versions{} }, "version that decides"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(catalog.Versions{Cluster: "4.15.3"})
+			w.put(e.Shown, leafFor(e, ca, -1, 29).CertPEM)
+			c.given(w)
+			claims := w.judge(e.ID)
+			if len(claims) != 1 || claims[0].Status != Unknown || !strings.Contains(claims[0].Why, c.why) {
+				t.Errorf("got %+v", claims)
+			}
+		})
+	}
+}
+
+// TestServedGoesFirst: what a handshake saw counts, not what the Secret says.
+func TestServedGoesFirst(t *testing.T) {
+	e := edge(t, "kubelet-api-int")
+	before, after := pkitest.NewCA("before", from(-10), from(900)), pkitest.NewCA("after", from(-10), from(900))
+	w := newWorld(catalog.Versions{Cluster: "4.15.3"})
+	w.put(e.Shown, leafFor(e, after, -1, 29).CertPEM)
+	w.trust(e, before.CertPEM)
+	var chain []*pki.Cert
+	for _, f := range w.sc.Scan(leafFor(e, before, -2, 28).CertPEM) {
+		chain = f.Content.Certs
+	}
+	w.s.Served = []inspect.Served{{Node: "n1", Address: "api-int.example.com:6443", Name: "api-int.example.com", Chain: chain}}
+	claims := w.judge(e.ID)
+	if len(claims) != 1 || claims[0].Status != Holds || claims[0].Server != "api-int.example.com:6443" {
+		t.Errorf("got %+v", claims)
+	}
+}
+
+// TestNodeTime: a node judges by its own clock.
+func TestNodeTime(t *testing.T) {
+	e := edge(t, "kubelet-api-int")
+	ca := pkitest.NewCA("the CA", from(-10), from(900))
+	w := newWorld(catalog.Versions{Cluster: "4.15.3"})
+	w.put(e.Shown, leafFor(e, ca, -1, 29).CertPEM)
+	w.trust(e, ca.CertPEM)
+	behind := noon.Add(-2 * day)
+	w.s.Nodes[0].Clock = inspect.Clock{Sent: noon, Before: behind, After: behind, Received: noon}
+	claims := w.judge(e.ID)
+	if len(claims) != 1 || claims[0].Status != Broken || !strings.Contains(claims[0].Why, "not yet valid") || claims[0].Lacks != nil {
+		t.Errorf("got %+v", claims)
+	}
+}
+
+func TestReport(t *testing.T) {
+	w := story(t, -2, false)
+	w.s.Sort()
+	r := NewReport(inspect.NewFacts(w.s, noon, 30*day), catalog.PartAPIInt)
+	if r.Worst() != WillBreak {
+		t.Errorf("worst is %s", r.Worst())
+	}
+	raw, err := json.Marshal(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`"status":"will break"`, `"from":"2024-06-14T12:00:00Z"`, `"lacks":{"subject":"CN=lb@1"`, `fix-api-int --nodes n1"`} {
+		if !strings.Contains(string(raw), want) {
+			t.Errorf("the report lacks %s: %s", want, raw)
+		}
+	}
+	if r = NewReport(inspect.NewFacts(inspect.Snapshot{}, noon, 30*day)); r.Worst() != Unknown {
+		t.Errorf("of nothing, the worst is %s", r.Worst())
+	}
+}

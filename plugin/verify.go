@@ -1,0 +1,388 @@
+package plugin
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/kubectl/pkg/util/templates"
+	"sigs.k8s.io/yaml"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/trust"
+)
+
+type verifyFlags struct {
+	config       *genericclioptions.ConfigFlags
+	app          App
+	nodes        nodeFlags
+	from         []string
+	now          string
+	output       string
+	allowUnknown bool
+}
+
+func newVerifyCommand(app App, config *genericclioptions.ConfigFlags) *cobra.Command {
+	f := &verifyFlags{config: config, app: app}
+	cmd := &cobra.Command{
+		Use:   "verify [PART...]",
+		Short: "Say who trusts what it is shown, now and at the next rotation",
+		Long: `Certificates that are all valid can still bring a cluster down: when what is shown is signed by a CA that its reader was never given. verify asks, for everybody who verifies a certificate: do its trust anchors verify what it is shown, for that name, now; and what it will be shown after the next rotation?
+
+Each claim is one line: ✓ it holds, ✗ it does not, ! it will not hold any more, ? something that decides could not be read. PART is a part of the cluster: ` + strings.Join(partWords(), ", ") + `; without one, all.
+
+Handshakes are made from nodes that can be read. Exit codes: 0 all claims hold, 1 one does not, or will not, 2 usage or no access, 3 none is broken but something is unknown.`,
+		Example: templates.Examples(strings.ReplaceAll(`  # Does everybody trust what it is shown?
+  {} verify
+
+  # Who calls api-int, asked from the nodes by ssh
+  {} verify api-int --nodes all --via ssh
+
+  # From facts that were saved earlier
+  {} verify --from cluster.certrot`, "{}", app.Called)),
+		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), args) },
+		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			return without(partWords(), args), cobra.ShellCompDirectiveNoFileComp
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringArrayVar(&f.from, "from", nil, "Read this snapshot or must-gather instead of a cluster, - for standard input; repeatable.")
+	flags.StringVar(&f.now, "now", "", "Judge as of this time (RFC 3339) instead of now.")
+	flags.StringVarP(&f.output, "output", "o", "", "Form of the output: wide, json, yaml, junit.")
+	flags.BoolVar(&f.allowUnknown, "allow-unknown", false, "Exit with 0 although something could not be read.")
+	f.nodes.addFlags(cmd, config)
+	must(cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"wide", "json", "yaml", "junit"}, cobra.ShellCompDirectiveNoFileComp)))
+	return cmd
+}
+
+// partWords are the parts of a cluster as they are typed.
+func partWords() []string {
+	var out []string
+	for _, p := range catalog.Parts() {
+		out = append(out, strings.ReplaceAll(string(p), " ", "-"))
+	}
+	return out
+}
+
+func (f *verifyFlags) run(ctx context.Context, args []string) error {
+	var parts []catalog.Part
+	for _, a := range args {
+		i := slices.Index(partWords(), strings.ToLower(a))
+		if i < 0 {
+			return fmt.Errorf("part %q is none of %s", a, strings.Join(partWords(), ", "))
+		}
+		parts = append(parts, catalog.Parts()[i])
+	}
+	write, ok := map[string]func(io.Writer, *trust.Report) error{
+		"": f.people(false), "wide": f.people(true), "json": reportJSON, "yaml": reportYAML, "junit": reportJUnit,
+	}[f.output]
+	if !ok {
+		return fmt.Errorf("-o %q is none of wide, json, yaml, junit", f.output)
+	}
+	var now time.Time
+	if f.now != "" {
+		var err error
+		if now, err = time.Parse(time.RFC3339, f.now); err != nil {
+			return fmt.Errorf("--now %q is no time such as 2026-01-31T12:00:00Z", f.now)
+		}
+	}
+	s, err := f.read(ctx)
+	if err != nil {
+		return err
+	}
+	if now.IsZero() {
+		now = s.Taken
+	}
+	report := trust.NewReport(inspect.NewFacts(s, now, defaultWithin), parts...)
+	if err := write(f.app.Streams.Out, &report); err != nil {
+		return fmt.Errorf("print: %w", err)
+	}
+	if ctx.Err() != nil {
+		return &exitError{code: exitIncomplete, err: errors.New("interrupted: what is shown is not complete")}
+	}
+	switch worst := report.Worst(); {
+	case worst >= trust.WillBreak:
+		return &exitError{code: exitFindings}
+	case (worst == trust.Unknown || len(report.Gaps) > 0) && !f.allowUnknown:
+		return &exitError{code: exitIncomplete}
+	}
+	return nil
+}
+
+func (f *verifyFlags) read(ctx context.Context) (inspect.Snapshot, error) {
+	nodes, err := f.nodes.toChoice(f.app, collect.Scope{})
+	if err != nil {
+		return inspect.Snapshot{}, err
+	}
+	if len(f.from) > 0 && f.nodes.given() {
+		return inspect.Snapshot{}, errFromAndNodes
+	}
+	nodes.served = true
+	r := reading{app: f.app, config: f.config, nodes: nodes}
+	if len(f.from) > 0 {
+		return r.files(ctx, f.from)
+	}
+	return r.live(ctx)
+}
+
+func reportJSON(w io.Writer, r *trust.Report) error {
+	e := json.NewEncoder(w)
+	e.SetIndent("", "    ") // as kubectl's
+	return e.Encode(r)
+}
+
+func reportYAML(w io.Writer, r *trust.Report) error {
+	raw, err := yaml.Marshal(r)
+	if err == nil {
+		_, err = w.Write(raw)
+	}
+	return err
+}
+
+// reportJUnit writes a test suite for each part, as CI systems show them.
+func reportJUnit(w io.Writer, r *trust.Report) error {
+	type message struct {
+		Message string `xml:"message,attr"`
+	}
+	type testcase struct {
+		Name    string   `xml:"name,attr"`
+		Class   string   `xml:"classname,attr"`
+		Failure *message `xml:"failure,omitempty"`
+		Skipped *message `xml:"skipped,omitempty"`
+	}
+	type suite struct {
+		Name     string     `xml:"name,attr"`
+		Tests    int        `xml:"tests,attr"`
+		Failures int        `xml:"failures,attr"`
+		Skipped  int        `xml:"skipped,attr"`
+		Cases    []testcase `xml:"testcase"`
+	}
+	var doc struct {
+		XMLName struct{} `xml:"testsuites"`
+		Suites  []suite  `xml:"testsuite"`
+	}
+	for _, part := range catalog.Parts() {
+		s := suite{Name: string(part)}
+		for _, c := range r.Claims {
+			if c.Part != string(part) {
+				continue
+			}
+			t := testcase{Name: strings.TrimSpace(c.Claim + " " + where(c)), Class: c.ID}
+			if c.Shown != nil {
+				t.Name += ": " + c.Shown.String()
+			}
+			switch c.Status {
+			case trust.Broken.String(), trust.WillBreak.String():
+				t.Failure = &message{clean(strings.TrimSpace(c.Status + ": " + c.Why))}
+				s.Failures++
+			case trust.Unknown.String():
+				t.Skipped = &message{clean("unknown: " + c.Why)}
+				s.Skipped++
+			}
+			s.Tests++
+			s.Cases = append(s.Cases, t)
+		}
+		if s.Tests > 0 {
+			doc.Suites = append(doc.Suites, s)
+		}
+	}
+	_, _ = io.WriteString(w, xml.Header)
+	e := xml.NewEncoder(w)
+	e.Indent("", "  ")
+	if err := e.Encode(doc); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintln(w)
+	return err
+}
+
+// where says where a claim is about: its node, else the places of its trust.
+func where(c trust.ReportClaim) string {
+	switch {
+	case c.Node != "":
+		return "on " + c.Node
+	case len(c.Trust) == 1:
+		return "in " + c.Trust[0].String()
+	case len(c.Trust) > 1:
+		return "in " + strings.Join(inspect.Fold(c.Trust), ", ")
+	}
+	return ""
+}
+
+// people writes a report for people: claims that agree are one line.
+func (f *verifyFlags) people(wide bool) func(io.Writer, *trust.Report) error {
+	return func(out io.Writer, r *trust.Report) error {
+		w := &strings.Builder{}
+		header := peoplePrinter{called: f.app.Called}
+		header.cluster(w, r.Cluster)
+		printf(w, "As of    %s\n", r.Now.Format("2006-01-02 15:04 MST"))
+		header.gaps(w, &inspect.Inventory{Gaps: r.Gaps})
+		for _, part := range catalog.Parts() {
+			groups := groupClaims(r.Claims, string(part))
+			if len(groups) == 0 {
+				continue
+			}
+			printf(w, "\n%s\n", part)
+			var last claimGroup
+			for _, g := range groups {
+				g.print(w, f.app.Called, r.Now, last, wide)
+				last = g
+			}
+		}
+		n := map[string]int{}
+		for _, c := range r.Claims {
+			n[c.Status]++
+		}
+		var tally []string
+		for s := trust.Broken; s >= trust.Holds; s-- {
+			if n[s.String()] > 0 {
+				tally = append(tally, fmt.Sprintf("%s %d %s", statusMark(s.String()), n[s.String()], plural(s, n[s.String()])))
+			}
+		}
+		printf(w, "\n%s\n", cmp.Or(strings.Join(tally, "   "), "nothing here can be judged: no edge of the catalog is about what was read"))
+		_, err := io.WriteString(out, cleanLines(w.String()))
+		return err
+	}
+}
+
+func plural(s trust.Status, n int) string {
+	if s == trust.Holds && n != 1 {
+		return "hold"
+	}
+	return s.String()
+}
+
+func statusMark(status string) string {
+	switch status {
+	case trust.Holds.String():
+		return "✓"
+	case trust.WillBreak.String():
+		return "!"
+	case trust.Broken.String():
+		return "✗"
+	}
+	return "?"
+}
+
+// claimGroup is claims of one edge that agree.
+type claimGroup []trust.ReportClaim
+
+func groupClaims(claims []trust.ReportClaim, part string) []claimGroup {
+	type key struct{ id, status, why, lacks string }
+	index := map[key]int{}
+	var out []claimGroup
+	for _, c := range claims {
+		if c.Part != part {
+			continue
+		}
+		k := key{c.ID, c.Status, c.Why, ""}
+		if c.Lacks != nil {
+			k.lacks = c.Lacks.SHA256.String()
+		}
+		n, ok := index[k]
+		if !ok {
+			n = len(out)
+			index[k] = n
+			out = append(out, nil)
+		}
+		out[n] = append(out[n], c)
+	}
+	return out
+}
+
+// same reports whether two groups do not hold for the same reason.
+func (g claimGroup) same(o claimGroup) bool {
+	return len(g) == len(o) && g[0].Status == o[0].Status && g[0].Why == o[0].Why &&
+		slices.EqualFunc(g, o, func(a, b trust.ReportClaim) bool { return slices.Equal(a.Trust, b.Trust) })
+}
+
+// print writes the claim, who it is about, and where it does not hold, why; last is
+// what was written before.
+func (g claimGroup) print(w io.Writer, called string, now time.Time, last claimGroup, wide bool) {
+	c := g[0]
+	var nodes []string
+	shown := map[string]bool{}
+	for _, m := range g {
+		if m.Node != "" && !slices.Contains(nodes, m.Node) {
+			nodes = append(nodes, m.Node)
+		}
+		if m.Shown != nil {
+			shown[m.Shown.String()] = true
+		}
+	}
+	about := ""
+	switch {
+	case len(nodes) > 3 && !wide:
+		about = count(len(nodes), "node")
+	case len(nodes) > 0:
+		about = strings.Join(nodes, ", ")
+	case len(shown) > 1:
+		about = count(len(shown), "certificate")
+	case len(c.Trust) > 1:
+		about = count(len(c.Trust), "place")
+	}
+	if about != "" {
+		about = "  (" + about + ")"
+	}
+	printf(w, "%s %s%s\n", statusMark(c.Status), c.Claim, about)
+	if c.Status == trust.Holds.String() {
+		return
+	}
+	wrap(w, "    ", clean(oneLine(c.Why)))
+	if c.Status == trust.Unknown.String() {
+		return
+	}
+	if g.same(last) {
+		printf(w, "    trust the same places, which lack the same\n")
+	} else {
+		g.evidence(w, now, wide)
+	}
+	wrap(w, "    then  ", "lost: "+c.Lost)
+	if c.Mend != "" {
+		mend := strings.ReplaceAll(c.Mend, "{}", called)
+		if len(nodes) > 1 {
+			mend = strings.Replace(mend, "--nodes "+nodes[0], "--nodes "+strings.Join(nodes, ","), 1)
+		}
+		wrap(w, "    next  ", mend)
+	}
+}
+
+// evidence writes where the trust anchors are, what they lack, and since when or
+// from when that counts.
+func (g claimGroup) evidence(w io.Writer, now time.Time, wide bool) {
+	c := g[0]
+	var trusts []string
+	for _, m := range g {
+		trusts = append(trusts, inspect.Fold(m.Trust)...)
+	}
+	for i, at := range trusts {
+		if i == placesShown && !wide {
+			printf(w, "    trust %d more: -o wide\n", len(trusts)-i)
+			break
+		}
+		printf(w, "    trust %s\n", at)
+	}
+	if c.Lacks != nil {
+		wrap(w, "    lacks ", fmt.Sprintf("CA %q (%s), made %s", clean(c.Lacks.Subject), c.Lacks.SHA256.Short(), c.Lacks.Since.UTC().Format("2006-01-02 15:04 MST")))
+	}
+	if c.From != nil {
+		first := *c.From
+		for _, m := range g {
+			if m.From != nil && m.From.Before(first) {
+				first = *m.From
+			}
+		}
+		wrap(w, "    when  ", fmt.Sprintf("%s at the earliest (%s)", first.UTC().Format("2006-01-02 15:04 MST"), inTime(now, first)))
+	}
+}
