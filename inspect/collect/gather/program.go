@@ -121,6 +121,9 @@ func Program(root string, o Options) (stdin string, argv []string, err error) {
 	paths := o.Paths
 	if !o.Only {
 		paths = slices.Concat(Paths(), paths)
+		for _, p := range logs() {
+			argv = append(argv, "l"+p)
+		}
 	}
 	for _, p := range paths {
 		if !path.IsAbs(p) || strings.ContainsRune(p, 0) {
@@ -130,11 +133,6 @@ func Program(root string, o Options) (stdin string, argv []string, err error) {
 			return "", nil, fmt.Errorf("path /: name a directory below it")
 		}
 		argv = append(argv, "r"+p)
-	}
-	if !o.Only {
-		for _, p := range logs() {
-			argv = append(argv, "l"+p)
-		}
 	}
 	return "AWK='" + gatherText + redactText + nodeText + "'\n" + shellText, argv, nil
 }
