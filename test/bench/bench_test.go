@@ -9,14 +9,15 @@ package bench
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	"encoding/json"
 	"io"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"syscall"
 	"testing"
 	"time"
 
@@ -86,13 +87,16 @@ func compare(b *testing.B, s size) {
 	}
 	results := make([]result, len(all))
 	for i, c := range all {
+		if c.once && len(s.before) == 0 {
+			c.missing = "it would take an hour: a process for each certificate"
+		}
+		all[i] = c
 		results[i] = count(b, lab.Kubeconfig, c)
 	}
 	load := loadAverage()
-	first := true
 	for b.Loop() {
 		for i, c := range all {
-			if c.missing != "" || c.once && !first {
+			if c.missing != "" || len(results[i].runs) > 0 && results[i].runs[0].wall > time.Minute {
 				continue
 			}
 			var out bytes.Buffer
@@ -100,12 +104,13 @@ func compare(b *testing.B, s size) {
 			if c.once {
 				to = &out
 			}
-			results[i].runs = append(results[i].runs, measure(b, lab.Kubeconfig, c, to))
+			r := measure(b, lab.Kubeconfig, c, to)
+			results[i].runs = append(results[i].runs, r)
+			b.Logf("%s: %v, CPU %v, %d MB", c.name, r.wall, r.cpu, r.rss/1e6)
 			if c.once {
 				results[i].found = c.distinct(out.Bytes())
 			}
 		}
-		first = false
 	}
 	t := table{s, lab.Kubeconfig, load, results}
 	b.Log("\n" + t.markdown())
@@ -159,36 +164,44 @@ func measure(b *testing.B, kubeconfig string, c contender, out io.Writer) run {
 	b.Helper()
 	ctx, cancel := context.WithTimeout(b.Context(), longest)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, c.argv[0], c.argv[1:]...)
+	file := filepath.Join(b.TempDir(), "took")
+	cmd := exec.CommandContext(ctx, c.stopwatch, append([]string{file}, c.argv...)...)
 	cmd.Env = append(os.Environ(), append(c.env, "KUBECONFIG="+kubeconfig)...)
 	cmd.Stdout = out
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.WaitDelay = 10 * time.Second
 	began := time.Now()
 	if err := cmd.Start(); err != nil {
 		b.Fatal(err)
 	}
-	var wall time.Duration
+	var ready time.Duration
 	if c.serves != "" {
 		untilReady(b, "http://"+c.serves+"/readyz")
-		wall = time.Since(began)
+		ready = time.Since(began)
 		if out != nil {
 			copyFrom(b, out, "http://"+c.serves+"/metrics")
 		}
 		_ = cmd.Process.Signal(os.Interrupt)
 	}
 	err := cmd.Wait()
-	if c.serves == "" {
-		wall = time.Since(began)
-		if err != nil && cmd.ProcessState.ExitCode() != 1 {
-			b.Fatalf("%s: %v\n%s", c.name, err, stderr.String())
-		}
+	var took struct {
+		Wall, CPU time.Duration
+		RSS       int64
+		Code      int
 	}
-	usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage)
-	if !ok {
-		b.Fatal("no accounting of processes on this system")
+	data, readErr := os.ReadFile(file)
+	if err := cmp.Or(err, readErr, json.Unmarshal(data, &took)); err != nil {
+		b.Fatalf("%s: %v\n%s", c.name, err, stderr.String())
 	}
-	return run{wall, cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(), usage.Maxrss << 10}
+	if c.serves != "" {
+		return run{ready, took.CPU, took.RSS}
+	}
+	if took.Code != 0 && took.Code != 1 {
+		b.Fatalf("%s ended with %d\n%s", c.name, took.Code, stderr.String())
+	}
+	return run{took.Wall, took.CPU, took.RSS}
 }
 
 // untilReady waits for a server that says when it has read everything.
@@ -229,7 +242,9 @@ func BenchmarkHelp(b *testing.B) {
 	certrot := filepath.Join(b.TempDir(), "kubectl-certrot")
 	build(b, certrot, "../..", "./cmd/kubectl-certrot")
 	for b.Loop() {
-		measure(b, "", contender{name: "help", argv: []string{certrot, "--help"}}, nil)
+		if err := exec.Command(certrot, "--help").Run(); err != nil {
+			b.Fatal(err)
+		}
 	}
 }
 

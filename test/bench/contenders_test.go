@@ -26,8 +26,10 @@ type contender struct {
 	// serves is the address of a program that goes on: it is done when it says
 	// there that it is ready.
 	serves  string
-	once    bool   // it takes too long for a second run
+	once    bool   // a process for each certificate: at the small size only
 	missing string // why it is not here
+	// stopwatch is the program that runs it.
+	stopwatch string
 }
 
 func (c contender) distinct(out []byte) int {
@@ -49,6 +51,7 @@ func contenders(b *testing.B, lab *labtest.Lab) []contender {
 	bin := func(name string) string { return filepath.Join(dir, name) }
 	build(b, bin("kubectl-certrot"), "../..", "./cmd/kubectl-certrot")
 	build(b, bin("bare"), "../..", "./test/bench/bare")
+	build(b, bin("stopwatch"), "../..", "./test/bench/stopwatch")
 	build(b, bin("certgraph"), "peers/certgraph", ".")
 	env := []string{"HOME=" + dir, "PATH=" + filepath.Dir(lab.Kubectl) + ":" + os.Getenv("PATH")}
 	sha256 := regexp.MustCompile(`(?m)^[0-9a-f]{64}$`)
@@ -75,7 +78,7 @@ func contenders(b *testing.B, lab *labtest.Lab) []contender {
 		all = append(all[:3], slices.DeleteFunc(all[3:], func(c contender) bool { return !beside.MatchString(c.name) })...)
 	}
 	for i := range all {
-		all[i].env = append(all[i].env, env...)
+		all[i].env, all[i].stopwatch = append(all[i].env, env...), bin("stopwatch")
 	}
 	return all
 }

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Every certificate of a cluster as people list them who have kubectl, jq and
-# openssl: one openssl for each. A pipe that fails half-way would look like a
-# cluster with fewer certificates, so every part is asked.
+# openssl: one openssl for each distinct block. A pipe that fails half-way would
+# look like a cluster with fewer certificates, so every part is asked.
 set -eu
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
@@ -14,6 +14,7 @@ awk '
 	inside { block = block $0 "\n" }
 	/-----END CERTIFICATE-----/ {
 		inside = 0
+		if (seen[block]++) next
 		openssl = "openssl x509 -noout -subject -issuer -dates -fingerprint -sha256"
 		printf "%s", block | openssl
 		close(openssl)
