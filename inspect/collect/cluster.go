@@ -3,6 +3,7 @@ package collect
 import (
 	"context"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -130,18 +131,26 @@ func (c *Cluster) keyed(ctx context.Context, kind pki.Kind, resource, namespace 
 	if namespace != "" {
 		path = "/api/v1/namespaces/" + namespace + "/" + resource
 	}
-	body, err := withOptions(c.REST.Get().AbsPath(path), opts).SetHeader("Accept", runtime.ContentTypeProtobuf).Stream(ctx)
+	ask := func(opts metav1.ListOptions) (io.ReadCloser, error) {
+		return withOptions(c.REST.Get().AbsPath(path), opts).SetHeader("Accept", runtime.ContentTypeProtobuf).Stream(ctx)
+	}
+	body, err := t.ahead.take(opts, ask)
 	if err != nil {
 		return metav1.ListMeta{}, err
 	}
 	defer func() { _ = body.Close() }() // read only
 	n := 0
 	t.page = t.page[:0]
-	meta, err := readProtobufList(body, func(item []byte) error {
+	meta, err := readProtobufList(body, func(meta metav1.ListMeta) {
+		next := opts
+		next.Continue = meta.Continue
+		t.ahead.start(next, ask)
+	}, func(item []byte) error {
 		n++
 		return c.scanItem(kind, item, t)
 	})
 	if err != nil {
+		t.ahead.drop()
 		return meta, err
 	}
 	t.add(slices.Clone(t.page))
@@ -239,6 +248,7 @@ type tally struct {
 
 	// What follows belongs to the one goroutine that reads the list's pages.
 
+	ahead ahead             // the page after the one that is read now
 	page  []inspect.Bundle  // what the page read now holds so far; the room is used again for the next one
 	words map[string]string // namespaces, keys and types, of which there are few
 }

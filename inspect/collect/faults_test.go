@@ -172,6 +172,69 @@ func TestListSurvivesWhatPasses(t *testing.T) {
 	}
 }
 
+// cutter lets an answer pass up to a length, and the rest when it may.
+type cutter struct {
+	http.ResponseWriter
+	left int
+	wait func()
+}
+
+func (c *cutter) Write(p []byte) (int, error) {
+	if n := min(c.left, len(p)); c.left > 0 && n == c.left {
+		if _, err := c.ResponseWriter.Write(p[:n]); err != nil {
+			return 0, err
+		}
+		_ = http.NewResponseController(c.ResponseWriter).Flush()
+		c.wait()
+		c.left = 0
+		m, err := c.ResponseWriter.Write(p[n:])
+		return n + m, err
+	}
+	c.left -= len(p)
+	return c.ResponseWriter.Write(p)
+}
+
+func TestTheNextPageIsAskedForWhileOneIsRead(t *testing.T) {
+	t.Parallel()
+	second := make(chan struct{})
+	f := &flaky{secrets: 1200}
+	f.fail = func(w http.ResponseWriter, r *http.Request, n int) bool {
+		switch n {
+		case 1: // ends only when the second page was asked for
+			f.page(&cutter{w, 20_000, func() {
+				select {
+				case <-second:
+				case <-time.After(30 * time.Second):
+					t.Error("nobody asks for the second page while the first is not read to its end")
+				}
+			}}, r)
+			return true
+		case 2:
+			close(second)
+		}
+		return false
+	}
+	s := secretsOf(t, f, func(c *rest.Config, _ *Cluster) { c.Timeout = time.Minute })
+	if len(s.Gaps) > 0 || len(s.Bundles) != 1200 || len(f.limit) != 3 {
+		t.Errorf("got %d bundles of %d pages, gaps %+v", len(s.Bundles), len(f.limit), s.Gaps)
+	}
+}
+
+func TestAPageThatWasAskedForAheadIsForgottenWithTheOneBeforeIt(t *testing.T) {
+	t.Parallel()
+	f := &flaky{secrets: 1200}
+	f.fail = func(w http.ResponseWriter, r *http.Request, n int) bool {
+		if n == 1 { // its token comes, and half of it
+			f.page(&cutter{w, 20_000, func() { panic(http.ErrAbortHandler) }}, r)
+		}
+		return n == 1
+	}
+	s := secretsOf(t, f, nil)
+	if len(s.Gaps) > 0 || len(s.Bundles) != 1200 || s.Reads[0].Objects != 1200 {
+		t.Errorf("got %d bundles, reads %+v, gaps %+v", len(s.Bundles), s.Reads, s.Gaps)
+	}
+}
+
 func TestExpiredContinueTokenGoesOn(t *testing.T) {
 	t.Parallel()
 	s := secretsOf(t, &flaky{secrets: 1200, fail: func(w http.ResponseWriter, r *http.Request, n int) bool {

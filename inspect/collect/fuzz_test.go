@@ -29,7 +29,7 @@ func FuzzProtobufList(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		c := &Cluster{Scanner: pki.NewScanner()}
 		n := 0
-		meta, err := readProtobufList(bytes.NewReader(data), func(item []byte) error {
+		meta, err := readProtobufList(bytes.NewReader(data), func(metav1.ListMeta) {}, func(item []byte) error {
 			n++
 			return c.scanItem("Secret", item, &tally{})
 		})

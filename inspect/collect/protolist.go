@@ -33,9 +33,9 @@ const (
 	maxItem = 64 << 20
 )
 
-// readProtobufList reads a list and hands over its items. An item's bytes are
-// valid during the call only.
-func readProtobufList(in io.Reader, each func(item []byte) error) (metav1.ListMeta, error) {
+// readProtobufList reads a list and hands over its metadata, which come first, and
+// its items. An item's bytes are valid during the call only.
+func readProtobufList(in io.Reader, begin func(metav1.ListMeta), each func(item []byte) error) (metav1.ListMeta, error) {
 	r := &wireReader{r: bufio.NewReaderSize(in, 16<<10)}
 	magic := make([]byte, len(protobufMagic))
 	if _, err := io.ReadFull(r, magic); err != nil || string(magic) != protobufMagic {
@@ -48,7 +48,7 @@ func readProtobufList(in io.Reader, each func(item []byte) error) (metav1.ListMe
 			return meta, nil
 		}
 		if err == nil && field == rawField {
-			err = r.list(n, &meta, each)
+			err = r.list(n, &meta, begin, each)
 		} else if err == nil {
 			_, err = io.CopyN(io.Discard, r, n)
 		}
@@ -102,7 +102,7 @@ func (r *wireReader) next() (field protowire.Number, length int64, err error) {
 }
 
 // list reads the list message, of n bytes.
-func (r *wireReader) list(n int64, meta *metav1.ListMeta, each func([]byte) error) error {
+func (r *wireReader) list(n int64, meta *metav1.ListMeta, begin func(metav1.ListMeta), each func([]byte) error) error {
 	for end := r.read + n; r.read < end; {
 		field, size, err := r.next()
 		if err != nil {
@@ -118,7 +118,9 @@ func (r *wireReader) list(n int64, meta *metav1.ListMeta, each func([]byte) erro
 		item := r.item.Bytes()
 		switch field {
 		case metadataField:
-			err = meta.Unmarshal(item)
+			if err = meta.Unmarshal(item); err == nil {
+				begin(*meta)
+			}
 		case itemsField:
 			err = each(item)
 		}

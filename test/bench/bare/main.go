@@ -1,10 +1,12 @@
 // Command bare is what inspect is measured against: client-go lists all Secrets
 // and ConfigMaps in pages, as protobuf, and parses every PEM certificate in
-// every value. It judges and prints nothing but counts.
+// every value. It judges and prints nothing but counts, and with -print the
+// sha256 of each certificate, to see how many distinct ones there are.
 package main
 
 import (
 	"context"
+	"crypto/sha256"
 	"crypto/x509"
 	"encoding/pem"
 	"fmt"
@@ -75,8 +77,11 @@ func parse(data []byte) (n int) {
 			return n
 		}
 		if block.Type == "CERTIFICATE" {
-			if _, err := x509.ParseCertificate(block.Bytes); err == nil {
-				n++
+			if _, err := x509.ParseCertificate(block.Bytes); err != nil {
+				continue
+			}
+			if n++; len(os.Args) > 1 {
+				fmt.Printf("%x\n", sha256.Sum256(block.Bytes))
 			}
 		}
 	}
