@@ -203,7 +203,7 @@ In the first hour after a rotation this is normal (info). When it stays, the ope
 			ID:    "ca-names",
 			Title: "CAs with different keys have different names",
 			Doc: `Readers look for a certificate's CA by name. Where two CAs of one name have different keys, a reader that has the other one refuses the certificate, with errors that speak of a wrong signature ("crypto/rsa: verification error" while trying to verify a candidate authority). It happens where a CA is made anew under its old name, as cert-manager does.
-With subject key identifiers in both, readers who have both can choose (info); without, OpenSSL takes the first of that name (warning).`,
+Where one bundle holds two of them and one has no subject key identifier, readers can't choose between them: OpenSSL takes the first of that name (warning). Else it is worth knowing (info): CAs of clusters that run on this one are often called alike, and no reader has both.`,
 			Run: caNames,
 		},
 		{
@@ -231,7 +231,7 @@ What is not listed, or listed and not there any more, means that the machine-con
 			ID:    "called-trusted",
 			Title: "the API server trusts the webhooks and API servers that it calls",
 			Doc: `Webhooks, conversions of CRDs and APIServices that call a Service have the CA for it in a caBundle of their own. Compares that with the certificates in the Service's namespace that are for its name: one of them must verify, for SERVICE.NAMESPACE.svc. If none does, the API server refuses the call: objects can't be written, or an API is gone.
-Which Secret a Service's pods read is known of service-ca's only (critical); otherwise it is likely (warning). Where no certificate of that name is seen, nothing is said. No caBundle at all means that the system's CAs are trusted, none of which signs for a Service.`,
+Which certificate a Service's port shows is known only where service-ca keeps both the certificate and the CA bundle (critical); otherwise it is likely (warning): look at what the port shows first. Where no certificate of that name is seen, nothing is said. No caBundle at all means that the system's CAs are trusted, none of which signs for a Service.`,
 			Run: calledTrusted,
 		},
 		{

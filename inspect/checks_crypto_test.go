@@ -76,7 +76,9 @@ func issuerCases() []verdictCase {
 		{"ca-names", "one CA in two places", two(ca, ca), "", "", 0},
 		{"ca-names", "two CAs of one name", two(ca, twin), "info", "2 CAs with different keys are named \"test CA\"", 2},
 		{"ca-names", "a CA renewed with its key", two(first, renewed), "", "", 0},
-		{"ca-names", "two CAs of one name, one of which can't be told by its key", two(ca, twin).unmarked(), "warning", "OpenSSL takes the first", 2},
+		{"ca-names", "two CAs of one name, one of which can't be told by its key", newFixture("").configMap("team", "ca", "ca.crt", ca.CertPEM, twin.CertPEM).unmarked(), "warning", "OpenSSL takes the first", 1},
+		{"ca-names", "two CAs of one name in one bundle, which can be told by their keys", newFixture("").configMap("team", "ca", "ca.crt", ca.CertPEM, twin.CertPEM), "info", "2 CAs", 1},
+		{"ca-names", "two CAs of one name, which nobody reads together", two(ca, twin).unmarked(), "info", "2 CAs", 2},
 		{"ca-names", "one of which has ended", two(ca, pkitest.NewCA("test CA", from(-3000), from(-1))), "", "", 0},
 	}
 }
@@ -138,6 +140,12 @@ func (f *fixture) calls(kind pki.Kind, service string, ca *pkitest.Authority) *f
 	return f
 }
 
+// annotated puts an annotation on the last object.
+func (f *fixture) annotated(annotation string) *fixture {
+	f.snapshot.Bundles[len(f.snapshot.Bundles)-1].Object.Annotations = map[string]string{annotation: "true"}
+	return f
+}
+
 func calledCases() []verdictCase {
 	ca, other := pkitest.NewCA("test CA", from(-300), from(300)), pkitest.NewCA("test CA", from(-30), from(300))
 	const kind = "MutatingWebhookConfiguration"
@@ -148,8 +156,10 @@ func calledCases() []verdictCase {
 	return []verdictCase{
 		{"called-trusted", "its CA", newFixture("").secret("team", "tls", nil, fresh).calls(kind, "team/hook", ca), "", "", 0},
 		{"called-trusted", "another CA of that name", newFixture("").secret("team", "tls", nil, fresh).calls(kind, "team/hook", other), "warning", "does not verify what the Service hook.team.svc has to show", 2},
-		{"called-trusted", "another CA, and a certificate that service-ca made for the Service", newFixture("4.15.1").
-			secret("team", "tls", map[string]string{catalog.AnnotationServiceName: "hook"}, fresh).calls(kind, "team/hook", other), "critical", "hook.team.svc", 2},
+		{"called-trusted", "another CA, and a certificate that service-ca made for the Service's other port", newFixture("4.15.1").
+			secret("team", "tls", map[string]string{catalog.AnnotationServiceName: "hook"}, fresh).calls(kind, "team/hook", other), "warning", "hook.team.svc", 2},
+		{"called-trusted", "another CA where service-ca keeps both", newFixture("4.15.1").
+			secret("team", "tls", map[string]string{catalog.AnnotationServiceName: "hook"}, fresh).calls(kind, "team/hook", other).annotated(catalog.AnnotationInjectCABundle), "critical", "hook.team.svc", 2},
 		{"called-trusted", "an old certificate beside one that fits", newFixture("").secret("team", "old", nil, serving(other, -1, 9)).secret("team", "tls", nil, fresh).calls(kind, "team/hook", ca), "", "", 0},
 		{"called-trusted", "a certificate that ended", newFixture("").secret("team", "tls", nil, serving(ca, -99, -1)).calls(kind, "team/hook", ca), "warning", "expired", 2},
 		{"called-trusted", "no certificate of that name", newFixture("").secret("team", "tls", nil, ca.Issue("x", from(-1), from(9), pkitest.DNS("x.team.svc"))).calls(kind, "team/hook", other), "", "", 0},

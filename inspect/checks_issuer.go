@@ -157,31 +157,35 @@ func issuerSeen(f *Facts) []Finding {
 	return out
 }
 
-// trustedRoot climbs from a certificate to an issuer that some bundle holds. If
-// there is none it returns the name of the last issuer on the way.
+// trustedRoot climbs from a certificate, over every CA that may have issued it, to
+// one that some bundle holds. If there is none it returns the name of the last
+// issuer on the way.
 func trustedRoot(ix issuers, c *pki.Cert) (name string, found bool) {
-	const longest = 10 // more than any real chain
-	for range longest {
-		var next *pki.Cert
-		candidates, few := ix.of(c)
-		if !few {
-			return "", true // too many to tell
-		}
-		for _, ca := range candidates {
-			if c.IssuerKey == "" && !signedBy(c, ca.Cert) {
-				continue // of that name only
+	level, seen := []*pki.Cert{c}, map[*pki.Cert]bool{}
+	for len(level) > 0 && len(seen) < most {
+		var above []*pki.Cert
+		for _, c := range level {
+			if name = c.Issuer; seen[c] || c.SelfSigned {
+				continue
 			}
-			if ca.trusted {
-				return "", true
+			seen[c] = true
+			candidates, few := ix.of(c)
+			if !few {
+				return "", true // too many to tell
 			}
-			next = ca.Cert
+			for _, ca := range candidates {
+				if c.IssuerKey == "" && !signedBy(c, ca.Cert) {
+					continue // of that name only
+				}
+				if ca.trusted {
+					return "", true
+				}
+				above = append(above, ca.Cert)
+			}
 		}
-		if next == nil || next.SelfSigned {
-			return c.Issuer, false
-		}
-		c = next
+		level = above
 	}
-	return c.Issuer, false
+	return name, len(level) > 0 // more than any real chain: not to be told
 }
 
 // caNames finds CAs of one name and different keys.
@@ -205,15 +209,25 @@ func caNames(f *Facts) []Finding {
 // namesakes judges certificates of one subject.
 func namesakes(f *Facts, certs []Holding) (Finding, bool) {
 	keys := map[pki.Fingerprint]bool{}
+	together := map[*Held]map[pki.Fingerprint]bool{} // CA bundles: the keys in each
+	unmarked := map[*Held]bool{}                     // with one that has no subject key identifier
 	finding := Finding{Severity: Info}
-	unmarked := false
 	for _, c := range certs {
 		in, current := inForce(c.In)
 		if !c.IsCA || !current || c.NotAfter.Before(f.Now) || !slices.ContainsFunc(in, func(h *Held) bool { return h.Use == UseTrust || h.Use == UseIdentity }) {
 			continue
 		}
 		keys[c.SPKI] = true
-		unmarked = unmarked || c.SubjectKey == ""
+		for _, h := range in {
+			if h.Use != UseTrust {
+				continue
+			}
+			if together[h] == nil {
+				together[h] = map[pki.Fingerprint]bool{}
+			}
+			together[h][c.SPKI] = true
+			unmarked[h] = unmarked[h] || c.SubjectKey == ""
+		}
 		finding.At = append(finding.At, locations(in)...)
 		finding.Certs = append(finding.Certs, c.Fingerprint)
 		if finding.Due.IsZero() || c.NotAfter.Before(finding.Due) {
@@ -226,10 +240,14 @@ func namesakes(f *Facts, certs []Holding) (Finding, bool) {
 	slices.SortFunc(finding.At, pki.Compare)
 	finding.At = slices.Compact(finding.At)
 	finding.Message = fmt.Sprintf("%d CAs with different keys are named %q: what one of them signed is refused by readers who have the other", len(keys), commonName(certs[0].Subject))
-	finding.Next = "compare their fingerprints where they are trusted; give a CA with a new key a new name"
-	if unmarked {
-		finding.Severity = Warning
-		finding.Message += "; one has no subject key identifier, so that readers can't choose between them (OpenSSL takes the first)"
+	finding.Next = "nothing, if nobody reads both; else compare their fingerprints where they are trusted, and give a CA with a new key a new name"
+	for h, held := range together {
+		if len(held) > 1 && unmarked[h] {
+			finding.Severity = Warning
+		}
+	}
+	if finding.Severity == Warning {
+		finding.Message += "; in one bundle there are two, and one of them has no subject key identifier, so that readers can't choose between them (OpenSSL takes the first)"
 	}
 	return finding, true
 }

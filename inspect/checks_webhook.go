@@ -70,7 +70,7 @@ func (f *Facts) callFails(r Reference, bundle *Held, shown []*Held) (Finding, bo
 		}
 		finding.At = append(finding.At, h.At)
 		finding.Certs = append(finding.Certs, h.leaf().Fingerprint)
-		certain = certain || h.annotation(catalog.AnnotationServiceName) == r.To.Name || h.annotation(catalog.AnnotationServiceNameAlpha) == r.To.Name
+		certain = certain || injected(bundle) && (h.annotation(catalog.AnnotationServiceName) == r.To.Name || h.annotation(catalog.AnnotationServiceNameAlpha) == r.To.Name)
 	}
 	if why == nil {
 		return finding, false // nothing is known of what it shows
@@ -84,6 +84,14 @@ func (f *Facts) callFails(r Reference, bundle *Held, shown []*Held) (Finding, bo
 	finding.Message = fmt.Sprintf("the CA bundle does not verify what the Service %s has to show, %s: %v", name, names(certs), why)
 	if certain {
 		finding.Severity = Critical
+	} else {
+		finding.Next = "see first what the Service's port shows (it may have a certificate of its own, in memory): if it is one of these, " + finding.Next
 	}
 	return finding, true
+}
+
+// injected reports whether service-ca keeps the bundle: then the Service shows what
+// service-ca made for it.
+func injected(bundle *Held) bool {
+	return bundle.annotation(catalog.AnnotationInjectCABundle) != "" || bundle.annotation(catalog.AnnotationInjectCABundleAlpha) != ""
 }

@@ -1,8 +1,11 @@
 package collect
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"net/url"
+	"strings"
 )
 
 // ignition is the part of an Ignition config that can hold certificates, of its
@@ -10,6 +13,11 @@ import (
 // data URLs are what machines fetch when they boot; nothing is fetched here.
 type ignition struct {
 	Ignition struct {
+		Config struct { // other configs: mostly of a server, which machines ask
+			Merge   []ignitionSource `json:"merge"`
+			Append  []ignitionSource `json:"append"` // version 2
+			Replace ignitionSource   `json:"replace"`
+		} `json:"config"`
 		Security struct {
 			TLS struct {
 				CertificateAuthorities []ignitionSource `json:"certificateAuthorities"`
@@ -64,17 +72,25 @@ func (r *objectReader) machineConfig(raw []byte) error {
 	}
 	config := &o.Spec.Config
 	for i, ca := range config.Ignition.Security.TLS.CertificateAuthorities {
-		r.scan(fmt.Sprintf("spec.config.ignition.security.tls.certificateAuthorities[%d].source", i), ca.Source)
+		r.source(fmt.Sprintf("spec.config.ignition.security.tls.certificateAuthorities[%d].source", i), ca)
 	}
+	others := &config.Ignition.Config
+	for i, other := range others.Merge {
+		r.source(fmt.Sprintf("spec.config.ignition.config.merge[%d].source", i), other)
+	}
+	for i, other := range others.Append {
+		r.source(fmt.Sprintf("spec.config.ignition.config.append[%d].source", i), other)
+	}
+	r.source("spec.config.ignition.config.replace.source", others.Replace)
 	seen := map[string]int{}
 	for _, f := range config.Storage.Files {
 		field := "spec.config.storage.files[" + f.Path + "]"
 		if seen[f.Path]++; seen[f.Path] > 1 { // version 2 adds to a file by naming it again
 			field += fmt.Sprintf("(%d)", seen[f.Path])
 		}
-		r.scan(field, f.Contents.Source)
+		r.source(field, f.Contents)
 		for i, more := range f.Append {
-			r.scan(fmt.Sprintf("%s.append[%d]", field, i), more.Source)
+			r.source(fmt.Sprintf("%s.append[%d]", field, i), more)
 		}
 	}
 	for _, u := range config.Systemd.Units {
@@ -84,4 +100,20 @@ func (r *objectReader) machineConfig(raw []byte) error {
 		}
 	}
 	return nil
+}
+
+// source reads a data URL. One that says that it is base64 and is not is counted:
+// what it held is unknown.
+func (r *objectReader) source(field string, s ignitionSource) {
+	if head, data, ok := strings.Cut(s.Source, ","); ok && strings.HasPrefix(head, "data:") && strings.HasSuffix(head, ";base64") {
+		data, err := url.PathUnescape(data)
+		if err == nil {
+			_, err = base64.StdEncoding.DecodeString(data)
+		}
+		if err != nil {
+			r.odd++
+			return
+		}
+	}
+	r.scan(field, s.Source)
 }

@@ -98,7 +98,13 @@ func nextDocument(docs *utilyaml.YAMLReader) ([]byte, error) {
 func (m *manifest) object(raw []byte, apiVersion, kind string) bool {
 	var h header
 	if err := json.Unmarshal(raw, &h); err != nil {
-		return false
+		var o metav1.TypeMeta
+		if json.Unmarshal(raw, &o) != nil || o.Kind == "" || o.APIVersion == "" {
+			return false
+		}
+		m.count++ // an object, and a malformed one
+		m.Gaps = append(m.Gaps, inspect.Gap{What: "file", Where: o.Kind, Reason: "decode metadata: " + err.Error(), Next: "look at that object; in YAML, a name such as n, no or 1 must stand in quotes"})
+		return true
 	}
 	if h.Kind == "" {
 		h.Kind = kind
