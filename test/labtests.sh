@@ -9,6 +9,11 @@
 # the api-int incident, and the lab's own tests: they disturb a whole lab. Theirs is
 # gone when they end. Within a half, packages take turns.
 set -u
+part=first
+if [ "$1" = --second ]; then
+	part=second
+	shift
+fi
 flags=$1
 shift
 
@@ -23,20 +28,30 @@ case " $flags" in
 esac
 
 repairs='^TestFixAPIInt$'
-first='' second='' e2e=''
+e2e='' lab='' others=''
 for package; do
 	case $package in
-	*/test/e2e) first="$first $package" e2e=$package ;;
-	*/test/lab) second="$second $package" ;;
-	*) first="$first $package" ;;
+	*/test/e2e) e2e=$package ;;
+	*/test/lab) lab=$package ;;
+	*) others="$others $package" ;;
 	esac
 done
 
+failed=0
+if [ $part = second ]; then
+	[ -z "$e2e" ] || tests -run "$repairs" "$e2e" || failed=1
+	[ -z "$lab" ] || tests -parallel 4 "$lab" || failed=1
+	exit $failed
+fi
+
 tmp=$(mktemp -d)
-half='' half_failed=''
+half=
+# What runs in the second half would bring its lab up again, so that goes first: it
+# is a session, and with it a process group, of its own.
 # shellcheck disable=SC2317 # called by the trap
 end() {
-	[ -z "$half" ] || kill "$half" 2>/dev/null
+	[ -z "$half" ] || kill -- "-$half" 2>/dev/null || kill "$half" 2>/dev/null
+	[ -z "$half" ] || wait "$half"
 	LAB_DIR=$tmp/lab go run ./test/lab down >/dev/null
 	rm -rf "$tmp"
 }
@@ -50,23 +65,15 @@ if [ -r "$instances" ] && [ "$(cat "$instances")" -lt 512 ]; then
 	{ echo 512 >"$instances"; } 2>/dev/null || turns=1
 fi
 
-# Not LAB_NODES: both halves have the nodes that are asked for.
-(
-	export LAB_DIR="$tmp/lab"
-	failed=0
-	[ -z "$e2e" ] || tests -run "$repairs" "$e2e" || failed=1
-	# shellcheck disable=SC2086 # one argument a package is what is wanted
-	[ -z "$second" ] || tests -parallel 4 $second || failed=1
-	exit $failed
-) >"$tmp/said" 2>&1 &
-half=$!
-[ -z "$turns" ] || wait "$half" || half_failed=1
+# shellcheck disable=SC2046 # nothing, where there is no setsid
+LAB_DIR=$tmp/lab $(command -v setsid) sh "$0" --second "$flags" "$@" >"$tmp/said" 2>&1 &
+half=$! second=0
+[ -z "$turns" ] || wait "$half" || second=1
 
-failed=0
 # shellcheck disable=SC2086 # one argument a package is what is wanted
-[ -z "$first" ] || tests -skip "$repairs" $first || failed=1
-[ -n "$turns" ] || wait "$half" || half_failed=1
-[ -z "$half_failed" ] || failed=1
+[ -z "$e2e$others" ] || tests -skip "$repairs" $others $e2e || failed=1
+[ -n "$turns" ] || wait "$half" || second=1
+[ $second -eq 0 ] || failed=1
 half=
 cat "$tmp/said" # only now, so that their lines don't mix
 exit $failed
