@@ -3,6 +3,7 @@ package plugin
 import (
 	"bytes"
 	"encoding/json"
+	"strings"
 	"testing"
 	"time"
 
@@ -28,5 +29,23 @@ func TestJSONIsWhatMarshalIndentWrites(t *testing.T) {
 	}
 	if diff := cmp.Diff(string(want)+"\n", got.String()); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// TestPeopleGetTheWorstProblems: nobody reads thousands; -o wide has them all.
+func TestPeopleGetTheWorstProblems(t *testing.T) {
+	t.Parallel()
+	inv := inspect.Inventory{}
+	for range findingsShown + 7 {
+		inv.Findings = append(inv.Findings, inspect.InventoryFinding{Check: "certificate-expired", Severity: "critical", Message: "ended"})
+	}
+	for wide, want := range map[bool]int{false: findingsShown, true: findingsShown + 7} {
+		var got bytes.Buffer
+		if err := (peoplePrinter{wide: wide}).print(&got, &inv, inspect.Info); err != nil {
+			t.Fatal(err)
+		}
+		if n := strings.Count(got.String(), "✗ CRITICAL"); n != want || strings.Contains(got.String(), "7 more problems") == wide {
+			t.Errorf("wide %t: %d problems:\n%s", wide, n, got.String())
+		}
 	}
 }

@@ -32,6 +32,10 @@ type peoplePrinter struct {
 // placesShown is how many places of a finding are listed unless -o wide.
 const placesShown = 4
 
+// findingsShown is how many findings are listed unless -o wide: the worst come
+// first, and nobody reads a thousand.
+const findingsShown = 100
+
 // filesShown is how many files are named one by one.
 const filesShown = 5
 
@@ -162,7 +166,11 @@ func (p peoplePrinter) findings(w io.Writer, inv *inspect.Inventory, atLeast ins
 		return
 	}
 	printf(w, "\nProblems %s%s\n", tally(shown), more)
-	for _, f := range shown {
+	for i, f := range shown {
+		if i == findingsShown && !p.wide {
+			printf(w, "\n… and %d more problems: -o wide, or choose some (--help)\n", len(shown)-i)
+			break
+		}
 		printf(w, "\n%s %s  %s\n", mark(f.Severity), strings.ToUpper(f.Severity), f.Check)
 		wrap(w, "  ", clean(f.Message))
 		places := inspect.Fold(f.Locations)

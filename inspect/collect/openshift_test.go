@@ -538,3 +538,26 @@ func TestMustGatherKnowsWhatIsNotThere(t *testing.T) {
 		})
 	}
 }
+
+// TestSourcesThatSayMoreThanTheyHold: a data URL that is not what it says is
+// unknown; a config within a config is read.
+func TestSourcesThatSayMoreThanTheyHold(t *testing.T) {
+	t.Parallel()
+	ca := pkitest.NewCA("openshift CA", time.Unix(1.6e9, 0), time.Unix(1.9e9, 0))
+	raw := `{"apiVersion":"machineconfiguration.openshift.io/v1","kind":"MachineConfig","metadata":{"name":"m"},"spec":{"config":{
+		"ignition":{"version":"3.2.0","config":{"merge":[{"source":"` + dataURL(ca.CertPEM) + `"}],"replace":{"source":"https://elsewhere"}}},
+		"storage":{"files":[{"path":"/etc/kubernetes/ca.crt","contents":{"source":"data:;base64,@@@"}},{"path":"/etc/other","contents":{"source":"data:;base64,%zz"}}]}}}}`
+	m, ok := readObjects(pki.NewScanner(), []byte(raw))
+	if got := places(m.Bundles); !ok || got != "MachineConfig/m#spec.config.ignition.config.merge[0].source" || len(m.Gaps) != 1 || !strings.Contains(m.Gaps[0].Reason, "2 values are not base64") {
+		t.Errorf("got %s, gaps %+v", got, m.Gaps)
+	}
+}
+
+// TestAMalformedObjectIsNamed: "n" is no text in YAML.
+func TestAMalformedObjectIsNamed(t *testing.T) {
+	t.Parallel()
+	m, ok := readObjects(pki.NewScanner(), []byte("apiVersion: v1\nkind: Secret\nmetadata: {name: a, namespace: n}\n"))
+	if !ok || len(m.Gaps) != 1 || m.Gaps[0].Where != "Secret" || !strings.Contains(m.Gaps[0].Reason, "namespace") {
+		t.Errorf("got %t %+v", ok, m.Gaps)
+	}
+}
