@@ -30,7 +30,11 @@ func TestFixAPIInt(t *testing.T) {
 	}
 	connected, first, second := nodes[0], nodes[1], nodes[2]
 	before := map[string]standing{}
+	f.verifies(t, "holds", 0, nodes...)
+	f.lab.Incident(t, "signer")
+	f.verifies(t, "will break", 1, nodes...) // nothing is broken yet, nor has anything expired
 	f.lab.Incident(t, "reconnect", first, second)
+	f.verifies(t, "broken", 1, nodes...)
 	for _, n := range nodes {
 		before[n] = f.stands(t, n)
 	}
@@ -212,6 +216,44 @@ func (f *fixing) again(t *testing.T, node string) {
 	f.untouched(t, node, before)
 	if runs := f.journals(t); len(runs) != len(journals) {
 		t.Errorf("there are journals of %v, and were of %v", runs, journals)
+	}
+	f.verifies(t, "holds", 0, node)
+}
+
+// verifies asks who trusts api-int, from these nodes: what their kubeconfigs come to
+// is wanted, and everybody else trusts it at all times.
+func (f *fixing) verifies(t *testing.T, want string, code int, nodes ...string) {
+	t.Helper()
+	r := f.inLab(t, "verify", "api-int", "--nodes", strings.Join(nodes, ","), "--via", "ssh", "-o", "json")
+	ends(t, r, code)
+	var report struct {
+		Claims []struct {
+			ID, Node, Status, Why string
+			From                  time.Time
+		}
+	}
+	if err := json.Unmarshal([]byte(r.stdout), &report); err != nil {
+		t.Fatalf("%v:\n%s", err, r.stdout)
+	}
+	seen := map[string]int{}
+	for _, c := range report.Claims {
+		status := "holds"
+		if c.Node != "" {
+			status = want
+			seen[c.Node+" "+c.ID]++
+		}
+		if c.Status != status {
+			t.Errorf("%s on %q: %s (%s), want %s", c.ID, c.Node, c.Status, c.Why, status)
+		}
+		// The leaf was made with the lab, today: it is due after fifteen days.
+		if days := time.Until(c.From).Hours() / 24; want == "will break" && c.Node != "" && (days < 13 || days > 15) {
+			t.Errorf("%s on %s: breaks at the earliest in %.1f days", c.ID, c.Node, days)
+		}
+	}
+	for _, n := range nodes {
+		if seen[n+" kubelet-api-int"] != 1 || seen[n+" kubelet-bootstrap-api-int"] != 1 {
+			t.Errorf("claims of %s: %v", n, seen)
+		}
 	}
 }
 
