@@ -297,10 +297,11 @@ func locked(f *Facts, place func(pki.Location, *Object) bool) []Gap {
 		if g.keystores > 1 {
 			what, unknown = fmt.Sprintf("%d keystores locked", g.keystores), "what certificates they hold is unknown"
 		}
-		out = append(out, Gap{
-			What: what, Where: strings.Join(where, ", "), Reason: reason + "; " + unknown,
-			Next: "look at it with its password and a tool for its format: keytool -list -v -keystore FILE",
-		})
+		next := "look at it with its password and a tool for its format: keytool -list -v -keystore FILE"
+		if strings.HasSuffix(reason, pki.LockedLimit) {
+			next = "read its namespace or its object alone: kubectl certrot inspect -n NAMESPACE, or kubectl get -n NAMESPACE secret NAME -o yaml | kubectl certrot inspect --from -"
+		}
+		out = append(out, Gap{What: what, Where: strings.Join(where, ", "), Reason: reason + "; " + unknown, Next: next})
 	}
 	return out
 }

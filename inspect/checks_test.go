@@ -325,6 +325,11 @@ func TestLockedKeystoresAreAGap(t *testing.T) {
 	if lockedAt != 4 || lists != 1 || len(inv.Findings) != 0 {
 		t.Errorf("%d locked and %d lists among bundles, %d findings", lockedAt, lists, len(inv.Findings))
 	}
+	place("Secret", "d", "late", "user.p12", &pki.Content{Locked: []pki.Locked{{Format: "PKCS#12", Reason: pki.LockedLimit}}})
+	late := NewInventory(NewFacts(f.snapshot, noon, 30*fixtureDay), Filter{Place: func(at pki.Location, _ *Object) bool { return at.Namespace == "d" }})
+	if len(late.Gaps) != 1 || !strings.Contains(late.Gaps[0].Next, "read its namespace or its object alone") {
+		t.Errorf("beyond the limit of all: %+v", late.Gaps)
+	}
 	only := NewInventory(NewFacts(f.snapshot, noon, 30*fixtureDay), Filter{Place: func(at pki.Location, _ *Object) bool { return at.Namespace == "b" }})
 	if len(only.Gaps) != 1 || only.Gaps[0].What != "1 keystore locked" {
 		t.Errorf("in one namespace: %+v", only.Gaps)

@@ -47,10 +47,18 @@ func (p *packed) Read(buf []byte) (int, error) {
 // spend charges for n bytes of memory filled from the file.
 func (p *packed) spend(n int64) error {
 	if p.spent += n; p.spent > p.slack+p.ratio*p.size {
-		return fmt.Errorf("unpacks to more than %d MiB and %d times its size, as only a file made to do harm does: not read further", p.slack>>20, p.ratio)
+		return p.harmful(p.slack)
 	}
 	return nil
 }
+
+// harmful is the error for what unpacks to more than size and to more than is
+// honest.
+func (p *packed) harmful(size int64) error {
+	return fmt.Errorf("unpacks to more than %d MiB and %d times its size, %s", size>>20, p.ratio, harm)
+}
+
+const harm = "as only a file made to do harm does: not read further"
 
 // unpacked is what a packed file holds.
 type unpacked struct {
@@ -67,24 +75,24 @@ func (u unpacked) Read(buf []byte) (int, error) {
 }
 
 // unpack unpacks r where it is gzipped or xz, which its content says and not its
-// name; the bool tells whether it is.
-func unpack(r io.Reader, b bounds) (*bufio.Reader, bool, error) {
+// name; packed is nil where it is neither.
+func unpack(r io.Reader, b bounds) (*bufio.Reader, *packed, error) {
 	p := &packed{Reader: r, bounds: b}
 	plain, gzipped, err := gunzip(p)
 	if err != nil {
-		return nil, gzipped, err
+		return nil, nil, err
 	}
 	if gzipped {
-		return bufio.NewReaderSize(unpacked{plain, p}, 64<<10), true, nil
+		return bufio.NewReaderSize(unpacked{plain, p}, 64<<10), p, nil
 	}
 	if head, _ := plain.Peek(6); !bytes.Equal(head, []byte("\xfd7zXZ\x00")) { // what can't be peeked at can't be read either
-		return plain, false, nil
+		return plain, nil, nil
 	}
 	zr, err := xz.NewReader(&xzFrames{in: plain, dictionary: p.spend})
 	if err != nil {
-		return nil, true, err
+		return nil, nil, err
 	}
-	return bufio.NewReaderSize(unpacked{zr, p}, 64<<10), true, nil
+	return bufio.NewReaderSize(unpacked{zr, p}, 64<<10), p, nil
 }
 
 // isTar reports whether a file begins with the header of a tar entry: 512 bytes
@@ -101,6 +109,30 @@ func isTar(head []byte) bool {
 		}
 	}
 	return err == nil && sum == want
+}
+
+// notArchive is the error for what is named as an archive or begins as one, and
+// holds nothing; nil for what is neither.
+func notArchive(name string, data []byte) error {
+	const magic, at = "ustar", 257
+	begun := len(data) >= at+len(magic) && string(data[at:at+len(magic)]) == magic
+	switch {
+	case !begun && !isArchive(name):
+		return nil
+	case len(bytes.Trim(data, "\x00")) == 0:
+		return errors.New("is an empty archive: there is no file in it; get it again, and compare its size with the original's")
+	case len(data) < 512:
+		return fmt.Errorf("is an archive that was cut off, or is still being written: there are %d bytes of it; get it again, and compare its size with the original's", len(data))
+	}
+	return errors.New("is no archive that is read, which are tar, tar.gz and tar.xz, or it is damaged: unpack it, and name the directory")
+}
+
+// explained adds to the error of a packed file what it means.
+func explained(err error) error {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return fmt.Errorf("it was cut off, or is still being written: get it again, and compare its size with the original's: %w", err)
+	}
+	return err
 }
 
 // isArchive reports whether a name is that of an archive: what is in one is not

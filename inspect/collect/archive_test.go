@@ -7,8 +7,12 @@ import (
 	"compress/gzip"
 	"encoding/hex"
 	"io"
+	"os"
+	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"github.com/ulikunitz/xz"
@@ -113,7 +117,7 @@ func TestXZOfTheToolIsUnpacked(t *testing.T) {
 			t.Fatal(err)
 		}
 		got, err := io.ReadAll(r)
-		if want := strings.Repeat("12345678", 4); !packed || string(got) != want || err != nil {
+		if want := strings.Repeat("12345678", 4); packed == nil || string(got) != want || err != nil {
 			t.Errorf("%s: got %q, %v", name, got, err)
 		}
 		for cut := 8; cut < len(file); cut++ {
@@ -161,6 +165,102 @@ func TestBombsAreStopped(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "made to do harm") || n > b.slack+b.ratio*1<<20 {
 			t.Errorf("%s: stopped after %d MiB: %v", name, n>>20, err)
 		}
+	}
+}
+
+// Of what was packed as of what was not, memory is as the bound says, and the
+// message says what is wrong with the file.
+func TestLargeFilesAreRefused(t *testing.T) {
+	zeroes, text := make([]byte, 8<<20), bytes.Repeat([]byte("a: b\n"), 8<<20/5)
+	hard := make([]byte, 1<<20)
+	for i, x := 0, uint32(1); i < len(hard); i++ {
+		x ^= x << 13
+		x ^= x >> 17
+		x ^= x << 5
+		hard[i] = byte(x)
+	}
+	for _, c := range []struct {
+		name string
+		one  []byte
+		want string
+		most uint64 // MiB
+	}{
+		{"zeroes, gzip", gzipped(t, zeroes), "unpacks to zeroes, 1 MiB of them at its beginning, as only a file made to do harm does", 8},
+		{"zeroes, xz", xzed(t, zeroes), "unpacks to zeroes, 1 MiB of them at its beginning, as only a file made to do harm does", 24},
+		{"zeroes", zeroes, "begins with 1 MiB of zeroes", 8},
+		{"text, gzip", gzipped(t, text), "unpacks to more than 256 MiB and 200 times its size, as only a file made to do harm does", 290},
+		{"noise, gzip", gzipped(t, hard), "holds more than 256 MiB: split it", 290},
+		{"text", text, "holds more than 256 MiB: split it", 290},
+	} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		_, err := File{Path: "-", Stdin: &again{data: c.one, times: 1280}, Scanner: pki.NewScanner()}.Read()
+		runtime.ReadMemStats(&after)
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v", c.name, err)
+		}
+		if took := (after.TotalAlloc - before.TotalAlloc) >> 20; took > c.most {
+			t.Errorf("%s: allocates %d MiB", c.name, took)
+		}
+	}
+}
+
+func TestReadBoundedReadsAll(t *testing.T) {
+	t.Parallel()
+	for _, size := range []int{0, 1, 1<<20 - 1, 1 << 20, 1<<20 + 1, 16 << 20, 16<<20 + 1, 20 << 20} {
+		want := bytes.Repeat([]byte("0123456789abcde"), size/15+1)[:size]
+		got, err := readBounded(iotest.DataErrReader(bytes.NewReader(want)), nil)
+		if err != nil || !bytes.Equal(got, want) {
+			t.Errorf("%d bytes: got %d, %v", size, len(got), err)
+		}
+	}
+}
+
+// An archive in which nothing is to be read is an error, wherever it was cut off.
+func TestArchivesCutOffOrEmpty(t *testing.T) {
+	t.Parallel()
+	whole := tarOf(t, caseConfigMap...)
+	packed, byXZ := gzipped(t, whole), xzed(t, whole)
+	const cut, empty = "cut off, or is still being written", "is an empty archive"
+	for _, c := range []struct {
+		name, file string
+		data       []byte
+		want       string
+	}{
+		{"a tar of 300 bytes", "x.tar", whole[:300], cut},
+		{"that, from stdin", "", whole[:300], cut},
+		{"a tar of 100 bytes", "x.tar", whole[:100], cut},
+		{"a tar of 600 bytes", "x.tar", tarOf(t, "x.yaml", strings.Repeat("a: b\n", 100))[:600], "the archive breaks off after 1 file: unexpected EOF"},
+		{"a tar of no bytes", "x.tar", nil, empty},
+		{"a tar that ends where it begins", "x.tar", make([]byte, 10240), empty},
+		{"nothing, gzipped", "x.tgz", gzipped(t, nil), empty},
+		{"nothing, xz", "x.tar.xz", xzed(t, nil), empty},
+		{"an empty tar, gzipped", "x.tar.gz", gzipped(t, make([]byte, 10240)), empty},
+		{"a tgz of 1 byte", "x.tgz", packed[:1], cut},
+		{"a tgz of 5 bytes", "x.tgz", packed[:5], cut},
+		{"a tgz of 60 bytes", "x.tgz", packed[:60], cut},
+		{"a tgz without its end", "x.tgz", gzipped(t, whole[:300])[:50], cut},
+		{"a tar of 300 bytes, gzipped", "x.tgz", gzipped(t, whole[:300]), cut},
+		{"a txz of 4 bytes", "x.txz", byXZ[:4], cut},
+		{"a txz of 20 bytes", "x.txz", byXZ[:20], cut},
+		{"another kind of archive", "x.zip", bytes.Repeat([]byte("PK\x03\x04"), 200), "is no archive that is read"},
+		{"text of no certificates", "x.pem", whole[:100], ""},
+		{"certificates in what is named as an archive", "x.tar", caPEM(), ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			f := File{Path: "-", Stdin: bytes.NewReader(c.data), Scanner: pki.NewScanner()}
+			if c.file != "" {
+				f.Path = filepath.Join(t.TempDir(), c.file)
+				if err := os.WriteFile(f.Path, c.data, 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			_, err := f.Read()
+			if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+				t.Errorf("got %v, want %q", err, c.want)
+			}
+		})
 	}
 }
 

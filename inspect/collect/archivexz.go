@@ -32,7 +32,8 @@ func (x *xzFrames) Read(buf []byte) (int, error) {
 		if next == nil {
 			next = x.stream
 		}
-		if err := next(); err != nil {
+		if err := next(); err != nil { // what was read of a head is not handed on
+			x.head, x.next = nil, func() error { return err }
 			return 0, err
 		}
 	}
@@ -43,6 +44,9 @@ func (x *xzFrames) Read(buf []byte) (int, error) {
 	}
 	n, err := x.in.Read(buf[:min(int64(len(buf)), x.body)])
 	x.body -= int64(n)
+	if errors.Is(err, io.EOF) && x.body > 0 {
+		err = io.ErrUnexpectedEOF
+	}
 	return n, err
 }
 
@@ -50,7 +54,11 @@ func (x *xzFrames) Read(buf []byte) (int, error) {
 func (x *xzFrames) take(n int) ([]byte, error) {
 	at := len(x.head)
 	x.head = append(x.head, make([]byte, n)...)
-	if _, err := io.ReadFull(x.in, x.head[at:]); err != nil {
+	_, err := io.ReadFull(x.in, x.head[at:])
+	if errors.Is(err, io.EOF) && (at > 0 || x.next != nil) { // only between streams is an end
+		err = io.ErrUnexpectedEOF
+	}
+	if err != nil {
 		return nil, err
 	}
 	return x.head[at:], nil

@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"regexp"
+	"slices"
 	"syscall"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
@@ -19,6 +20,9 @@ import (
 // maxFile bounds the bytes read of one file, unpacked. A list of all secrets of
 // a large cluster is below it.
 const maxFile = 256 << 20
+
+// holdsNothing is the reason of the gap that such a file is.
+const holdsNothing = "holds nothing that looks like a certificate, a key or a Kubernetes object"
 
 // File returns the source for one file: a saved snapshot, Kubernetes objects
 // (YAML or JSON, single, list or stream), or anything that holds certificates
@@ -52,24 +56,24 @@ func (f File) Read() (inspect.Snapshot, error) {
 		return inspect.Snapshot{}, err
 	}
 	defer func() { _ = in.Close() }() // read only
-	r, packed, err := unpack(in, usualBounds())
+	r, from, err := unpack(in, usualBounds())
 	if err != nil {
-		return inspect.Snapshot{}, fmt.Errorf("read %s: %w", f.Path, err)
+		return inspect.Snapshot{}, fmt.Errorf("read %s: %w", f.Path, explained(err))
 	}
 	head, _ := r.Peek(512) // what can't be peeked at can't be read either
 	switch {
 	case isTar(head):
 		return f.mustGatherTar(r, usualBounds())
-	case packed && isSnapshot(head):
+	case from != nil && isSnapshot(head):
 		s, err := ReadSnapshot(r)
 		if err != nil {
 			return s, fmt.Errorf("read %s: %w", f.Path, err)
 		}
 		return s, nil
 	}
-	data, err := readBounded(r)
+	data, err := readBounded(r, from)
 	if err != nil {
-		return inspect.Snapshot{}, fmt.Errorf("read %s: %w", f.Path, err)
+		return inspect.Snapshot{}, fmt.Errorf("read %s: %w", f.Path, explained(err))
 	}
 	if isSnapshot(data[:min(len(data), 512)]) {
 		s, err := ReadSnapshot(bytes.NewReader(data))
@@ -79,6 +83,11 @@ func (f File) Read() (inspect.Snapshot, error) {
 		return s, nil
 	}
 	s := f.scan(data)
+	if slices.ContainsFunc(s.Gaps, func(g inspect.Gap) bool { return g.Reason == holdsNothing }) {
+		if err := notArchive(f.Path, data); err != nil {
+			return inspect.Snapshot{}, fmt.Errorf("read %s: %w", f.Path, err)
+		}
+	}
 	s.Taken = Taken() // what a file says is judged now; only a snapshot knows its time
 	return s, nil
 }
@@ -125,15 +134,52 @@ func gunzip(r io.Reader) (*bufio.Reader, bool, error) {
 	return bufio.NewReaderSize(zr, 64<<10), true, nil
 }
 
-func readBounded(r io.Reader) ([]byte, error) {
-	data, err := io.ReadAll(io.LimitReader(r, maxFile+1))
-	if err != nil {
-		return nil, err
+// readBounded reads all of a file, unpacked already. from is nil where it was not
+// packed.
+func readBounded(r io.Reader, from *packed) ([]byte, error) {
+	var data []byte
+	// Few steps: while one is copied to the next, both are there. Of the largest,
+	// the system gives only the pages that are written to.
+	for _, size := range []int{1 << 20, 16 << 20, maxFile + 1} {
+		more := make([]byte, size)
+		had := copy(more, data)
+		n, err := fill(more[had:], r)
+		data = more[:had+n]
+		switch {
+		case err == io.EOF: //nolint:errorlint // wrapped, it is that of something inside
+			return data, nil
+		case err != nil:
+			return nil, err
+		case had == 0 && isZero(data) && from != nil:
+			return nil, fmt.Errorf("unpacks to zeroes, %d MiB of them at its beginning, %s", size>>20, harm)
+		case had == 0 && isZero(data):
+			return nil, fmt.Errorf("begins with %d MiB of zeroes, as nothing does that holds a certificate: not read further", size>>20)
+		}
 	}
-	if len(data) > maxFile {
-		return nil, fmt.Errorf("holds more than %d MiB: split it, or take a snapshot instead: kubectl certrot snapshot -o FILE", maxFile>>20)
+	if from != nil && maxFile > from.ratio*from.size {
+		return nil, from.harmful(maxFile)
 	}
-	return data, nil
+	return nil, fmt.Errorf("holds more than %d MiB: split it, or take a snapshot instead: kubectl certrot snapshot -o FILE", maxFile>>20)
+}
+
+// fill reads until buf is full. Unlike that of io.ReadFull, its error is r's own:
+// a packed file that was cut off is not one that is short.
+func fill(buf []byte, r io.Reader) (n int, err error) {
+	for n < len(buf) && err == nil {
+		var more int
+		more, err = r.Read(buf[n:])
+		n += more
+	}
+	return n, err
+}
+
+func isZero(data []byte) bool {
+	for _, c := range data {
+		if c != 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // isSnapshot looks at the beginning of a file for what WriteSnapshot puts there.
@@ -163,7 +209,7 @@ func (f File) scan(data []byte) inspect.Snapshot {
 		s.Bundles = append(s.Bundles, inspect.Bundle{At: at, Content: found.Content})
 	}
 	if len(s.Bundles) == 0 { // named, so something was expected of it
-		s.Gaps = append(s.Gaps, inspect.Gap{What: "file", Where: f.Path, Reason: "holds nothing that looks like a certificate, a key or a Kubernetes object", Next: "file " + f.Path})
+		s.Gaps = append(s.Gaps, inspect.Gap{What: "file", Where: f.Path, Reason: holdsNothing, Next: "file " + f.Path})
 	}
 	return s
 }

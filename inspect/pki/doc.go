@@ -30,7 +30,8 @@
 //
 // Of a JKS, certificates are read without its password. What is encrypted in a
 // PKCS#12 is tried with usual passwords, and with those that Unlock is given; the
-// rounds of key derivation have a bound, whatever a file asks for. What stays
+// rounds of key derivation have a bound, for a value and for all, whatever a file
+// asks for. What is costly does not spend what is kept for the ordinary. What stays
 // closed is Locked.
 //
 // The time that reading takes is proportional to the size of the value, what

@@ -319,17 +319,48 @@ func TestKeystoresCostLittle(t *testing.T) {
 		if diff := cmp.Diff(want, lines(r.results.found())); diff != "" {
 			t.Errorf("encoder %d (-want +got):\n%s", i, diff)
 		}
-		if spent := r.scanner.rounds.Load(); r.rounds < 0 || spent > enough {
+		if spent := maxRoundsOfCheap - r.scanner.rounds.cheapUsual.left.Load(); r.rounds < 0 || spent != enough-r.rounds {
 			t.Errorf("encoder %d: %d left, %d rounds of %d spent", i, r.rounds, spent, enough)
 		}
 	}
+}
 
+// TestCostlyKeystoresLeaveOrdinaryOnesReadable, and ordinary ones without a
+// password those that have one, each with its true reason.
+func TestCostlyKeystoresLeaveOrdinaryOnesReadable(t *testing.T) {
+	w := newWorld(t)
 	s := NewScanner()
-	s.rounds.Store(maxRoundsOfAll)
-	in := p12(t, w, gopkcs12.Modern2023, "changeit")
-	if diff := cmp.Diff([]string{"key PKCS#12 encrypted", "locked PKCS#12: " + lockedRounds}, lines(s.Scan(in))); diff != "" {
-		t.Errorf("when everything is spent (-want +got):\n%s", diff)
+	const costlyTries = 7
+	costly := gopkcs12.Modern2023.WithIterations(cheapTry + 1)
+	for _, b := range []*budget{&s.rounds.costlyUsual, &s.rounds.costlyBeside} {
+		b.left.Store(costlyTries * (cheapTry + 200))
 	}
+	limit := []string{"key PKCS#12 encrypted", "locked PKCS#12: " + LockedLimit}
+	closed := []string{"key PKCS#12 encrypted", "locked PKCS#12: " + lockedPassword}
+	all := []string{"cert CN=server", "cert CN=root", "key ECDSA of CN=server"}
+	check := func(name string, want []string, found []Found) {
+		t.Helper()
+		if diff := cmp.Diff(want, lines(found)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+	for i := range 8 {
+		in, want := p12(t, w, costly, "s3cret"), limit
+		if i == 0 {
+			want = closed
+		}
+		check("a costly one", want, s.Scan(in))
+		check("a costly one with another's password", limit, s.Unlock(in, [][]byte{[]byte("no")}))
+	}
+	if left := s.rounds.costlyUsual.left.Load(); left < 0 || left > cheapTry+200 {
+		t.Errorf("tries that were refused were charged, or some were not made: %d left", left)
+	}
+	check("an ordinary one", all, s.Scan(p12(t, w, gopkcs12.Modern2023, "changeit")))
+	s.rounds.cheapUsual.left.Store(0)
+	check("an ordinary one, when the usual passwords are not affordable", limit, s.Scan(p12(t, w, gopkcs12.Modern2023, "password")))
+	check("an ordinary one with its password beside it", all, s.Unlock(p12(t, w, gopkcs12.Modern2023, "s3cret"), [][]byte{[]byte("no"), []byte("s3cret")}))
+	s.rounds.cheapBeside.left.Store(0)
+	check("an ordinary one, when all is spent", limit, s.Unlock(p12(t, w, gopkcs12.Modern2023, "s3cret"), [][]byte{[]byte("s3cret")}))
 }
 
 func TestUnlock(t *testing.T) {

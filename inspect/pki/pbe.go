@@ -26,8 +26,9 @@ const maxSalt = 1024
 // password is one in the two forms that encryption by password uses. The zero
 // password is none at all.
 type password struct {
-	plain []byte // for PBKDF2: mostly UTF-8
-	wide  []byte // for PKCS#12's own derivation: UTF-16, a zero at the end
+	plain  []byte // for PBKDF2: mostly UTF-8
+	wide   []byte // for PKCS#12's own derivation: UTF-16, a zero at the end
+	beside bool   // lies beside the keystore; else a usual one
 }
 
 func newPassword(text []byte) password {

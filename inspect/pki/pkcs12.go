@@ -4,6 +4,7 @@ import (
 	"crypto/fips140"
 	"encoding/asn1"
 	"slices"
+	"sync/atomic"
 
 	"golang.org/x/crypto/cryptobyte"
 	cbasn1 "golang.org/x/crypto/cryptobyte/asn1"
@@ -14,9 +15,14 @@ const (
 	// whatever it asks for: a few seconds. Tools ask for 2,000 to 10,000, careful
 	// people for a million.
 	maxRounds = 3_000_000
-	// maxRoundsOfAll limits them for all values of a Scanner: a few minutes, where
-	// somebody put a thousand of the worst into a cluster.
-	maxRoundsOfAll = 100_000_000
+	// cheapTry is what a try may cost to be one of an ordinary keystore.
+	cheapTry = 100_000
+	// maxRoundsOfCheap and maxRoundsOfCostly limit them for all values of a
+	// Scanner, each twice: for passwords that lie beside, and for the usual ones.
+	// Ordinary keystores take some 50,000 of each, so six thousand of them are
+	// read, however many of the worst somebody put into the same cluster.
+	maxRoundsOfCheap  = 300_000_000
+	maxRoundsOfCostly = 100_000_000
 	// maxBags limits bags in bags.
 	maxBags = 4
 )
@@ -58,8 +64,10 @@ func (w *walk) pkcs12(e *entry, index int, der []byte) {
 // candidates are the passwords to try, in this order.
 func (w *walk) candidates() []password {
 	out := make([]password, 0, len(w.passwords)+5)
-	for _, p := range w.passwords {
-		out = append(out, newPassword(p))
+	for _, text := range w.passwords {
+		p := newPassword(text)
+		p.beside = true
+		out = append(out, p)
 	}
 	for _, usual := range []string{"", "changeit", "changeme", "password"} {
 		out = append(out, newPassword([]byte(usual)))
@@ -164,27 +172,71 @@ func (k *keystore) choose(safe []byte, data cryptobyte.String) {
 		return // there is none, or of a kind that is not known: the parts will tell
 	}
 	for i, p := range k.passwords {
-		if !k.mayDerive(m.cost) {
-			k.passwords, k.closed = nil, lockedRounds
-			return
+		if why := k.charge(m.cost, p); why != "" {
+			k.closed = why // others may be of another budget
+			continue
 		}
 		if m.verifies(safe, p) {
-			k.passwords = k.passwords[i : i+1]
+			k.passwords, k.closed = k.passwords[i:i+1], lockedPassword
 			return
 		}
 	}
 	k.passwords = nil
 }
 
-// mayDerive reports whether so many rounds of key derivation may still be made.
-func (k *keystore) mayDerive(rounds int64) bool {
+// charge charges for one try of a password, or says why it is not affordable. A
+// try that is not made costs nothing.
+func (k *keystore) charge(rounds int64, p password) (why string) {
 	const least = 100 // what a try costs beside
 	rounds = max(rounds, 0) + least
 	if rounds > k.rounds {
-		return false
+		return lockedRounds
+	}
+	if !k.scanner.rounds.of(rounds, p.beside).take(rounds) {
+		return LockedLimit
 	}
 	k.rounds -= rounds
-	return k.scanner.rounds.Add(rounds) <= maxRoundsOfAll
+	return ""
+}
+
+// budgets are the rounds of key derivation that a Scanner may still spend. They
+// are apart, so that what is costly leaves what is ordinary readable, and what
+// has no password leaves readable what has one.
+type budgets struct{ cheapBeside, cheapUsual, costlyBeside, costlyUsual budget }
+
+func (b *budgets) fill() {
+	b.cheapBeside.left.Store(maxRoundsOfCheap)
+	b.cheapUsual.left.Store(maxRoundsOfCheap)
+	b.costlyBeside.left.Store(maxRoundsOfCostly)
+	b.costlyUsual.left.Store(maxRoundsOfCostly)
+}
+
+// of returns the budget for a try.
+func (b *budgets) of(rounds int64, beside bool) *budget {
+	switch cheap := rounds <= cheapTry; {
+	case cheap && beside:
+		return &b.cheapBeside
+	case cheap:
+		return &b.cheapUsual
+	case beside:
+		return &b.costlyBeside
+	}
+	return &b.costlyUsual
+}
+
+type budget struct{ left atomic.Int64 }
+
+// take takes so much, or nothing where there is less.
+func (b *budget) take(n int64) bool {
+	for {
+		left := b.left.Load()
+		if n > left {
+			return false
+		}
+		if b.left.CompareAndSwap(left, left-n) {
+			return true
+		}
+	}
 }
 
 // part reads one part of the file. Each is encrypted as a whole or not at all.
@@ -228,9 +280,11 @@ func (k *keystore) open(algorithm cryptobyte.String, secret []byte) (plain []byt
 	if !ok {
 		return nil, lockedAlgorithm
 	}
+	closed := k.closed
 	for _, p := range k.passwords {
-		if !k.mayDerive(c.cost) {
-			return nil, lockedRounds
+		if why := k.charge(c.cost, p); why != "" {
+			closed = why
+			continue
 		}
 		plain := c.decrypt(secret, p)
 		if _, ok := readSequence(plain); ok {
@@ -239,7 +293,7 @@ func (k *keystore) open(algorithm cryptobyte.String, secret []byte) (plain []byt
 		}
 		clear(plain)
 	}
-	return nil, k.closed
+	return nil, closed
 }
 
 // bags reads a SafeContents.

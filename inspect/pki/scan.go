@@ -247,6 +247,9 @@ const (
 	lockedBehindKey = "it holds a secret key, and what stands behind that can't be found without its password"
 )
 
+// LockedLimit is the reason where a keystore is not to blame: others were before it.
+const LockedLimit = "the limit of work for all keystores of this run was reached before it was tried with all passwords"
+
 // locked notes a keystore of which not all was read.
 func (w *walk) locked(at place, format, reason string) {
 	w.results.at(at.field).lock(format, reason)

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 )
 
 // Scanner finds certificates in values. It parses each distinct certificate,
@@ -17,17 +16,19 @@ type Scanner struct {
 	words  map[string]string       // subjects and issuers, shared
 	usages map[string][]string     // usage lists, shared
 	opened map[Fingerprint][]Found // by sha256 of a value, what Unlock found; nil: nobody asked yet
-	rounds atomic.Int64            // of key derivation, spent on all values
+	rounds budgets                 // of key derivation, for all values
 }
 
 // NewScanner returns an empty Scanner.
 func NewScanner() *Scanner {
-	return &Scanner{
+	s := &Scanner{
 		certs:  map[Fingerprint]*Cert{},
 		values: map[Fingerprint][]Found{},
 		words:  map[string]string{},
 		usages: map[string][]string{},
 	}
+	s.rounds.fill()
+	return s
 }
 
 // Stats returns the number of distinct certificates and of distinct values with
