@@ -30,7 +30,9 @@ func count(b *testing.B, kubeconfig string, c contender) result {
 		c.argv = c.tell
 	}
 	var out bytes.Buffer
-	measure(b, counted, c, &out)
+	if _, err := measure(b, counted, c, &out); err != nil {
+		r.of.missing = err.Error()
+	}
 	r.requests, r.bytes, r.found = requests.Load(), read.Load(), c.distinct(out.Bytes())
 	return r
 }
