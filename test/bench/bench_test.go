@@ -166,7 +166,9 @@ func measure(b *testing.B, kubeconfig string, c contender, out io.Writer) (run, 
 	file := filepath.Join(b.TempDir(), "took")
 	cmd := exec.CommandContext(ctx, c.stopwatch, append([]string{file}, c.argv...)...)
 	cmd.Env = append(os.Environ(), append(c.env, "KUBECONFIG="+kubeconfig)...)
-	cmd.Stdout = out
+	if c.serves == "" { // else it is what it serves
+		cmd.Stdout = out
+	}
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
