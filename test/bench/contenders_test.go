@@ -111,7 +111,7 @@ func peers(dir string) []*peer {
 		{
 			pkg: "github.com/enix/x509-certificate-exporter/v4/cmd/x509-certificate-exporter@v4.2.0",
 			contender: contender{
-				name: "x509-certificate-exporter 4.2.0, until ready", reads: "keys that end in .crt or .pem of Secrets of two types, and of ConfigMaps",
+				name: "x509-certificate-exporter, until ready", reads: "keys that end in .crt or .pem of Secrets of two types, and of ConfigMaps",
 				argv: []string{"x509-certificate-exporter", "--config", config}, serves: listen,
 				found: regexp.MustCompile(`serial_number="[^"]+"`),
 			},
@@ -119,7 +119,7 @@ func peers(dir string) []*peer {
 		{
 			pkg: "github.com/lmolas/kubectl-view-cert/cmd/kubectl-view-cert@v0.0.4",
 			contender: contender{
-				name: "kubectl-view-cert 0.0.4", reads: "Secrets of type kubernetes.io/tls",
+				name: "kubectl-view-cert", reads: "Secrets of type kubernetes.io/tls",
 				argv: []string{"kubectl-view-cert", "-A", "-S"}, found: regexp.MustCompile(`"SerialNumber": ?"[^"]+"`),
 			},
 		},
