@@ -127,7 +127,7 @@ func days(d time.Duration) string {
 
 // name is how a certificate is called in a sentence.
 func name(c *pki.Cert) string {
-	s := commonName(c.Subject)
+	s := pki.CommonName(c.Subject)
 	if s == "" && len(c.Names.DNS) > 0 {
 		s = c.Names.DNS[0]
 	}
@@ -135,22 +135,4 @@ func name(c *pki.Cert) string {
 		s = "no subject"
 	}
 	return fmt.Sprintf("%q (%s)", s, c.Fingerprint.Short())
-}
-
-// commonName cuts the common name out of an RFC 2253 string; the whole string
-// where there is none.
-func commonName(subject string) string {
-	_, cn, found := strings.Cut(","+subject, ",CN=")
-	if !found {
-		return subject
-	}
-	for i := 0; i < len(cn); i++ {
-		switch cn[i] {
-		case '\\':
-			i++
-		case ',', '+':
-			return cn[:i]
-		}
-	}
-	return cn
 }

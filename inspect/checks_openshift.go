@@ -130,7 +130,7 @@ func disagreement(f *Facts, at pki.Location, bundle string, reports []Reported, 
 	for _, r := range reports {
 		held := func(h *Held) bool { return slices.ContainsFunc(h.Content.Certs, r.of) }
 		if !slices.ContainsFunc(data, held) {
-			gone = append(gone, fmt.Sprintf("%q", commonName(r.Subject)))
+			gone = append(gone, fmt.Sprintf("%q", pki.CommonName(r.Subject)))
 			places = append(places, r.At)
 		}
 	}
@@ -162,6 +162,6 @@ func disagreement(f *Facts, at pki.Location, bundle string, reports []Reported, 
 // everybody writes alike, and its times, to the second, where they are said (in
 // 4.14 none is). It is not what decides about trust.
 func (r Reported) of(c *pki.Cert) bool {
-	return commonName(r.Subject) == commonName(c.Subject) &&
+	return pki.CommonName(r.Subject) == pki.CommonName(c.Subject) &&
 		(r.NotBefore.IsZero() || r.NotBefore.Equal(c.NotBefore)) && (r.NotAfter.IsZero() || r.NotAfter.Equal(c.NotAfter))
 }

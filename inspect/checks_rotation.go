@@ -67,8 +67,8 @@ func disagreements(h *Held, leaf *pki.Cert) []string {
 			out = append(out, fmt.Sprintf("annotation %s says %s, the certificate %s", d.short, day(at), day(d.want)))
 		}
 	}
-	if issuer, ok := h.Object.Annotations[catalog.AnnotationIssuer]; ok && issuer != commonName(leaf.Issuer) {
-		out = append(out, fmt.Sprintf("annotation certificate-issuer says %.80q, the certificate %q", issuer, commonName(leaf.Issuer)))
+	if issuer, ok := h.Object.Annotations[catalog.AnnotationIssuer]; ok && issuer != pki.CommonName(leaf.Issuer) {
+		out = append(out, fmt.Sprintf("annotation certificate-issuer says %.80q, the certificate %q", issuer, pki.CommonName(leaf.Issuer)))
 	}
 	return out
 }
@@ -107,7 +107,7 @@ func apiCADelivered(f *Facts) []Finding {
 	if !born.IsZero() && rotated.Sub(born) < 24*time.Hour { // the installer's own
 		return nil
 	}
-	if _, unix, found := strings.Cut(commonName(ca.Subject), "@"); born.IsZero() && (!found || unix == "") {
+	if _, unix, found := strings.Cut(pki.CommonName(ca.Subject), "@"); born.IsZero() && (!found || unix == "") {
 		return nil // the installer's names carry no time
 	}
 	finding := Finding{

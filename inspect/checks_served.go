@@ -115,7 +115,7 @@ func apiTrusted(f *Facts) []Finding {
 			message := fmt.Sprintf("the CA in this file does not verify what is shown at %s: %s", address, err)
 			next := "certrot fix-api-int --nodes NAME shows what would mend it, and asks before it does"
 			if len(served.Chain) > 0 {
-				message += fmt.Sprintf(" (%s, issued by %q)", name(served.Chain[0]), commonName(served.Chain[0].Issuer))
+				message += fmt.Sprintf(" (%s, issued by %q)", name(served.Chain[0]), pki.CommonName(served.Chain[0].Issuer))
 			}
 			if found[message] == nil {
 				found[message] = &Finding{Severity: Critical, Message: message, Next: next}
@@ -178,7 +178,7 @@ func (s *Snapshot) KubeletUser(node string) string {
 	for i := range s.Bundles {
 		b := &s.Bundles[i]
 		if b.At.Node == node && b.At.Path == KubeletClient && len(b.Content.Certs) > 0 {
-			return commonName(b.Content.Certs[0].Subject)
+			return pki.CommonName(b.Content.Certs[0].Subject)
 		}
 	}
 	return ""

@@ -210,7 +210,7 @@ func crlEnded(f *Facts) []Finding {
 			if finding == nil {
 				finding = &Finding{
 					Severity: Info, Due: l.NextUpdate,
-					Message: fmt.Sprintf("the revocation list of %q ended %s (%s): who checks against it refuses all certificates of that CA", commonName(l.Issuer), ago(f.Now, l.NextUpdate), day(l.NextUpdate)),
+					Message: fmt.Sprintf("the revocation list of %q ended %s (%s): who checks against it refuses all certificates of that CA", pki.CommonName(l.Issuer), ago(f.Now, l.NextUpdate), day(l.NextUpdate)),
 					Next:    "put the list there that the CA publishes now, or find out why what fetches it does not",
 				}
 				found[l.Fingerprint] = finding

@@ -124,7 +124,7 @@ func (c InventoryCert) MarshalJSON() ([]byte, error) {
 // Name is how people call the certificate: its common name, else its subject
 // or first name.
 func (c InventoryCert) Name() string {
-	if cn := commonName(c.Subject); cn != "" {
+	if cn := pki.CommonName(c.Subject); cn != "" {
 		return cn
 	}
 	if len(c.Names.DNS) > 0 {

@@ -39,7 +39,7 @@ const nodeUser = "system:node:"
 // asked reports whether a request is this node's: by its kubelet, or for it.
 func (n *Node) asked(r SigningRequest) bool {
 	user := nodeUser + n.Name
-	return r.Requester == user || r.Request != nil && commonName(r.Request.Subject) == user
+	return r.Requester == user || r.Request != nil && pki.CommonName(r.Request.Subject) == user
 }
 
 func nodeEntries(f *Facts, fi Filter) []InventoryNode {

@@ -5,6 +5,7 @@ import (
 	"crypto/x509"
 	"encoding/hex"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -64,6 +65,24 @@ type Names struct {
 	IPs []string
 	// Others are URIs and e-mail addresses.
 	Others []string
+}
+
+// CommonName cuts the common name out of a Subject or Issuer; the whole of it where
+// there is none.
+func CommonName(subject string) string {
+	_, cn, found := strings.Cut(","+subject, ",CN=")
+	if !found {
+		return subject
+	}
+	for i := 0; i < len(cn); i++ {
+		switch cn[i] {
+		case '\\':
+			i++
+		case ',', '+':
+			return cn[:i]
+		}
+	}
+	return cn
 }
 
 // X509 parses the certificate's DER. It can't fail for a Cert made by

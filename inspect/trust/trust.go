@@ -342,7 +342,7 @@ func (j *judge) forecast(c *Claim, now time.Time) {
 		return
 	}
 	c.Status, c.Lacks = WillBreak, signer
-	c.Why = fmt.Sprintf("what is shown will be signed by %q next", commonName(signer.Subject))
+	c.Why = fmt.Sprintf("what is shown will be signed by %q next", pki.CommonName(signer.Subject))
 	life, answer := catalog.LifetimeOf(c.Edge.Shown, j.f.Snapshot.Cluster.Versions)
 	if answer == catalog.Yes && len(c.Chain) > 0 {
 		c.From = life.ResignedFrom(c.Chain[0].NotBefore, c.Chain[0].NotAfter, signer.NotBefore)
@@ -360,14 +360,4 @@ func (j *judge) signerOf(shown catalog.Ref) *pki.Cert {
 		}
 	}
 	return nil
-}
-
-// commonName cuts the common name out of a subject.
-func commonName(subject string) string {
-	_, cn, found := strings.Cut(","+subject, ",CN=")
-	if !found {
-		return subject
-	}
-	cn, _, _ = strings.Cut(cn, ",")
-	return cn
 }
