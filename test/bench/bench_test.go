@@ -18,6 +18,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"testing"
 	"time"
@@ -182,8 +183,7 @@ func measure(b *testing.B, kubeconfig string, c contender, out io.Writer) (run, 
 		ok := untilReady(ctx, "http://"+c.serves+"/readyz")
 		ready = time.Since(began)
 		if ok && out != nil {
-			time.Sleep(2 * time.Second) // what it serves follows a moment later
-			copyFrom(b, out, "http://"+c.serves+"/metrics")
+			_, _ = out.Write(settled(ctx, b, "http://"+c.serves+"/metrics", c.found))
 		}
 		_ = cmd.Process.Signal(os.Interrupt)
 	}
@@ -224,16 +224,27 @@ func untilReady(ctx context.Context, url string) bool {
 	return false
 }
 
-func copyFrom(b *testing.B, out io.Writer, url string) {
+// settled returns what is at a URL once it holds certificates, and two answers in a
+// row hold as many: what a server serves follows a moment after it is ready.
+func settled(ctx context.Context, b *testing.B, url string, found *regexp.Regexp) []byte {
 	b.Helper()
-	answer, err := http.Get(url)
-	if err != nil {
-		b.Fatal(err)
+	var last []byte
+	for ; ctx.Err() == nil; time.Sleep(200 * time.Millisecond) {
+		answer, err := http.Get(url)
+		if err != nil {
+			b.Fatal(err)
+		}
+		page, err := io.ReadAll(answer.Body)
+		_ = answer.Body.Close()
+		if err != nil {
+			b.Fatal(err)
+		}
+		if n := len(found.FindAll(page, -1)); n > 0 && n == len(found.FindAll(last, -1)) {
+			return page
+		}
+		last = page
 	}
-	defer answer.Body.Close()
-	if _, err := io.Copy(out, answer.Body); err != nil {
-		b.Fatal(err)
-	}
+	return last
 }
 
 func median[T int64 | float64 | time.Duration](values []T) T {
