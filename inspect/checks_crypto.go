@@ -14,8 +14,11 @@ import (
 func servingNames(f *Facts) []Finding {
 	var out []Finding
 	for _, c := range f.Shown {
+		if c.IsCA || c.NotAfter.Before(f.Now) || len(c.Names.DNS)+len(c.Names.IPs)+len(c.Names.Others) > 0 {
+			continue
+		}
 		in, current := inForce(c.In)
-		if !current || c.IsCA || c.NotAfter.Before(f.Now) || len(c.Names.DNS)+len(c.Names.IPs)+len(c.Names.Others) > 0 {
+		if !current {
 			continue
 		}
 		serves := slices.Equal(c.Usages, []string{"server auth"}) ||

@@ -42,8 +42,8 @@ const most = 20
 func (ix issuers) of(c *pki.Cert) (cas []issuer, few bool) {
 	if c.IssuerKey == "" {
 		cas = ix.byName[c.Issuer]
-	} else {
-		cas = slices.Concat(ix.byKey[[2]string{c.Issuer, c.IssuerKey}], ix.byKey[[2]string{c.Issuer, ""}])
+	} else if cas = ix.byKey[[2]string{c.Issuer, c.IssuerKey}]; len(ix.byKey[[2]string{c.Issuer, ""}]) > 0 {
+		cas = slices.Concat(cas, ix.byKey[[2]string{c.Issuer, ""}])
 	}
 	return cas, len(cas) <= most
 }
@@ -109,6 +109,9 @@ func listed(group []Holding) string {
 // lastIssuer returns the certificate of c's issuer that ends last: a CA renewed
 // with its key has several. nil if none is known to have signed c.
 func lastIssuer(candidates []issuer, c *pki.Cert) *pki.Cert {
+	if len(candidates) == 1 && !candidates[0].NotAfter.Before(c.NotAfter) {
+		return candidates[0].Cert // most of them
+	}
 	candidates = slices.SortedStableFunc(slices.Values(candidates), func(a, b issuer) int { return b.NotAfter.Compare(a.NotAfter) })
 	for _, ca := range candidates {
 		if ca.NotAfter.Before(c.NotAfter) && !signedBy(c, ca.Cert) { // verified only where something follows from it
@@ -129,11 +132,14 @@ func issuerSeen(f *Facts) []Finding {
 	groups := map[string][]Holding{}
 	var order []string
 	for _, c := range f.Shown {
-		in, current := inForce(c.In)
-		if !current || c.SelfSigned || c.NotAfter.Before(f.Now) {
+		if c.SelfSigned || c.NotAfter.Before(f.Now) {
 			continue
 		}
-		if by, ok := trustedRoot(ix, c.Cert); !ok {
+		by, ok := trustedRoot(ix, c.Cert)
+		if ok {
+			continue
+		}
+		if in, current := inForce(c.In); current {
 			if groups[by] == nil {
 				order = append(order, by)
 			}
@@ -161,6 +167,9 @@ func issuerSeen(f *Facts) []Finding {
 // one that some bundle holds. If there is none it returns the name of the last
 // issuer on the way.
 func trustedRoot(ix issuers, c *pki.Cert) (name string, found bool) {
+	if cas, _ := ix.of(c); len(cas) == 1 && cas[0].trusted && c.IssuerKey != "" {
+		return "", true // most of them, and there may be tens of thousands
+	}
 	level, seen := []*pki.Cert{c}, map[*pki.Cert]bool{}
 	for len(level) > 0 && len(seen) < most {
 		var above []*pki.Cert
