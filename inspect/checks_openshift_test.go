@@ -140,7 +140,7 @@ func TestChoosingAKindChoosesWhatItNames(t *testing.T) {
 		refers(pki.Location{Kind: "Proxy", Name: "cluster", Field: "spec.trustedCA.name"}, pki.Location{Kind: "ConfigMap", Namespace: "openshift-config", Name: "custom-ca", Key: "ca-bundle.crt"}, TargetThere)
 	f.snapshot.Sort()
 	inv := NewInventory(NewFacts(f.snapshot, noon, 0), Filter{Place: func(at pki.Location, _ *Object) bool { return at.Kind == "Proxy" }})
-	if len(inv.Certificates) != 1 || len(inv.Certificates[0].Locations) != 1 || inv.Certificates[0].Locations[0].Name != "custom-ca" || len(inv.References) != 1 {
+	if len(inv.Certificates) != 1 || inv.Certificates[0].Places() != 1 || inv.Certificates[0].Locations()[0].Name != "custom-ca" || len(inv.References) != 1 {
 		t.Errorf("%+v, %+v", inv.Certificates, inv.References)
 	}
 }

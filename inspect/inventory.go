@@ -67,7 +67,7 @@ type InventoryRead struct {
 // is certDocument's.
 type InventoryCert struct {
 	*pki.Cert
-	Locations  []pki.Location // those that show it before those that trust it
+	in         []*Held // those that show it before those that trust it
 	Owner      string
 	Role       string
 	RenewedBy  string    // who renews it by itself; empty: nobody known
@@ -117,9 +117,17 @@ func (c InventoryCert) MarshalJSON() ([]byte, error) {
 		SHA256: c.Fingerprint, Subject: c.Subject, Issuer: c.Issuer, Serial: c.Serial, NotBefore: c.NotBefore, NotAfter: c.NotAfter,
 		IsCA: c.IsCA, SelfSigned: c.SelfSigned, DNSNames: c.Names.DNS, IPAddresses: c.Names.IPs, OtherNames: c.Names.Others,
 		Usages: c.Usages, PublicKey: c.PublicKey, Signature: c.Signature, SubjectKeyID: c.SubjectKey, AuthorityKeyID: c.IssuerKey,
-		Locations: c.Locations, Owner: c.Owner, Role: c.Role, RenewedBy: c.RenewedBy, RenewalDue: c.RenewalDue,
+		Locations: c.Locations(), Owner: c.Owner, Role: c.Role, RenewedBy: c.RenewedBy, RenewalDue: c.RenewalDue,
 	})
 }
+
+// Locations returns the places that hold the certificate: those that show it before
+// those that trust it. A CA may lie in thousands, so the list is made when it is asked
+// for.
+func (c InventoryCert) Locations() []pki.Location { return locations(c.in) }
+
+// Places is the number of Locations.
+func (c InventoryCert) Places() int { return len(c.in) }
 
 // Name is how people call the certificate: its common name, else its subject
 // or first name.
@@ -362,8 +370,8 @@ func certEntry(f *Facts, c Holding, fi Filter) (InventoryCert, bool) {
 		}
 		e.Owner, e.Role = cmp.Or(e.Owner, h.Owner()), cmp.Or(e.Role, h.role())
 	}
-	e.Locations = locations(slices.Concat(places[:]...))
-	return e, len(e.Locations) > 0 && (fi.Owner == nil || fi.Owner(e.Owner))
+	e.in = slices.Concat(places[:]...)
+	return e, len(e.in) > 0 && (fi.Owner == nil || fi.Owner(e.Owner))
 }
 
 // bundleEntries reports places with more than a lone certificate, those with

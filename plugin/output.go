@@ -160,7 +160,7 @@ func printYAML(w io.Writer, inv *inspect.Inventory, atLeast inspect.Severity) er
 func printNames(w io.Writer, inv *inspect.Inventory, _ inspect.Severity) error {
 	seen := map[string]bool{}
 	for i := range inv.Certificates {
-		for _, at := range inv.Certificates[i].Locations {
+		for _, at := range inv.Certificates[i].Locations() {
 			if s := at.String(); !seen[s] {
 				seen[s] = true
 				if _, err := fmt.Fprintln(w, s); err != nil {
@@ -187,7 +187,7 @@ func printText(w io.Writer, inv *inspect.Inventory, _ inspect.Severity) error {
 		if _, err := fmt.Fprintf(w, "# sha256 %s\n", c.Fingerprint); err != nil {
 			return err
 		}
-		for _, at := range inspect.Fold(c.Locations) {
+		for _, at := range inspect.Fold(c.Locations()) {
 			if _, err := fmt.Fprintf(w, "# %s\n", at); err != nil {
 				return err
 			}

@@ -63,7 +63,7 @@ func (p peoplePrinter) header(w io.Writer, inv *inspect.Inventory) {
 	p.cluster(w, inv.Cluster)
 	places := 0
 	for i := range inv.Certificates {
-		places += len(inv.Certificates[i].Locations)
+		places += inv.Certificates[i].Places()
 	}
 	wrap(w, "Read     ", strings.Join(readsOf(inv), ", "))
 	for _, r := range inv.Reads {
@@ -221,10 +221,10 @@ func (p peoplePrinter) endsSoon(w io.Writer, inv *inspect.Inventory) {
 	var soon []*inspect.InventoryCert
 	for i := range inv.Certificates {
 		c := &inv.Certificates[i]
-		if c.Locations[0].Kind == "CertificateSigningRequest" { // kept for the record; the places that use it come first
+		if left := c.NotAfter.Sub(inv.Now); left < 0 || left > p.within {
 			continue
 		}
-		if left := c.NotAfter.Sub(inv.Now); left >= 0 && left <= p.within {
+		if c.Locations()[0].Kind != "CertificateSigningRequest" { // kept for the record; the places that use it come first
 			soon = append(soon, c)
 		}
 	}
@@ -302,7 +302,7 @@ func terminalWidth(out io.Writer) int {
 }
 
 func (p peoplePrinter) row(now time.Time, c *inspect.InventoryCert) []string {
-	places := inspect.Fold(c.Locations)
+	places := inspect.Fold(c.Locations())
 	if !p.wide {
 		in := places[0]
 		if len(places) > 1 {
