@@ -13,12 +13,18 @@ import (
 // referenceResolves looks for what the cluster's configuration names. Several
 // fields that name one object are one finding.
 func referenceResolves(f *Facts) []Finding {
-	holds := map[pki.Location]bool{}
+	holds := map[pki.Location]bool{} // of what is referred to, which is little
+	for _, r := range f.Snapshot.References {
+		holds[r.To] = false
+	}
 	for i := range f.Held {
-		if at := f.Held[i].At; len(f.Held[i].Content.Certs) > 0 {
+		if at := f.Held[i].At; len(holds) > 0 && len(f.Held[i].Content.Certs) > 0 {
 			at.Field = ""
-			holds[at] = true
-			holds[object(at)] = true
+			for _, at := range []pki.Location{at, object(at)} {
+				if _, asked := holds[at]; asked {
+					holds[at] = true
+				}
+			}
 		}
 	}
 	var out []Finding
