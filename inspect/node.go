@@ -15,6 +15,10 @@ type Node struct {
 	Hostname string
 	Via      string // the way by which it was read: "ssh", "exec"; empty: only the API speaks of it
 	Ready    string // the Node object's condition: "True", "False", "Unknown"; empty: not known
+	// Addresses are those of the Node object, internal ones first, names among them;
+	// PodNetworks are from which its pods have theirs (CIDR). nil: not read.
+	Addresses   []string
+	PodNetworks []string
 	// Heartbeat is when the node last said that it is alive (its Lease's
 	// renewTime, by the node's clock); zero: not read, or never.
 	Heartbeat time.Time

@@ -25,6 +25,7 @@ type Snapshot struct {
 	Reported   []Reported
 	References []Reference
 	Exposed    []Exposed
+	ServerLogs []ServerLog
 	Reads      []Read
 	Gaps       []Gap
 }
@@ -126,6 +127,24 @@ type Exposed struct {
 	First, Last  time.Time   // when the first and the last of them were written; zero: the log does not say
 }
 
+// ServerLog is what a TLS server's log says of clients that broke off a handshake
+// because of the certificate they were shown. Times are the server's; zero where the
+// log does not say them.
+type ServerLog struct {
+	At       pki.Location // on a node, or in a must-gather
+	Row      string       // ID of the catalog's ServerLog
+	From, To time.Time    // of what was read
+	Refused  []Refused
+}
+
+// Refused is a client, and the reason that it gave.
+type Refused struct {
+	Client      string // its address
+	Reason      string // TLS's name of the alert, such as "bad certificate"
+	Count       int
+	First, Last time.Time
+}
+
 // Target is what is known of the object that a Reference names.
 type Target string
 
@@ -184,6 +203,7 @@ func Merge(parts ...Snapshot) Snapshot {
 		m.Reported = append(m.Reported, p.Reported...)
 		m.References = append(m.References, p.References...)
 		m.Exposed = append(m.Exposed, p.Exposed...)
+		m.ServerLogs = append(m.ServerLogs, p.ServerLogs...)
 		m.Reads = append(m.Reads, p.Reads...)
 		m.Gaps = append(m.Gaps, p.Gaps...)
 	}
@@ -223,6 +243,7 @@ func (s *Snapshot) Sort() {
 	slices.SortStableFunc(s.Reported, func(a, b Reported) int { return pki.Compare(a.At, b.At) })
 	slices.SortStableFunc(s.References, func(a, b Reference) int { return pki.Compare(a.From, b.From) })
 	slices.SortStableFunc(s.Exposed, func(a, b Exposed) int { return pki.Compare(a.At, b.At) })
+	slices.SortStableFunc(s.ServerLogs, func(a, b ServerLog) int { return pki.Compare(a.At, b.At) })
 }
 
 // ID names the object, such as "Secret/ns/name".

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/util/duration"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/kubectl/pkg/util/templates"
 	"sigs.k8s.io/yaml"
@@ -331,6 +332,8 @@ func (g claimGroup) print(w io.Writer, called string, now time.Time, last claimG
 		about = count(len(shown), "certificate")
 	case len(c.Trust) > 1:
 		about = count(len(c.Trust), "place")
+	case len(c.Logs) > 0 && c.Seen == nil:
+		about = count(len(c.Logs), "log")
 	}
 	if about != "" {
 		about = "  (" + about + ")"
@@ -340,6 +343,7 @@ func (g claimGroup) print(w io.Writer, called string, now time.Time, last claimG
 		return
 	}
 	wrap(w, "    ", clean(oneLine(c.Why)))
+	g.seen(w, now, wide)
 	if c.Status == trust.Unknown.String() {
 		return
 	}
@@ -355,6 +359,31 @@ func (g claimGroup) print(w io.Writer, called string, now time.Time, last claimG
 			mend = strings.Replace(mend, "--nodes "+nodes[0], "--nodes "+strings.Join(nodes, ","), 1)
 		}
 		wrap(w, "    next  ", mend)
+	}
+}
+
+// seen writes what logs of servers say of clients.
+func (g claimGroup) seen(w io.Writer, now time.Time, wide bool) {
+	n := 0
+	for _, m := range g {
+		if m.Seen == nil {
+			continue
+		}
+		if n++; n > placesShown && !wide {
+			continue
+		}
+		who := m.Seen.Client
+		if m.Seen.Whose != "" {
+			who = m.Seen.Whose + " (" + who + ")"
+		}
+		last := ""
+		if !m.Seen.Last.IsZero() {
+			last = ", the last one " + duration.HumanDuration(now.Sub(m.Seen.Last)) + " before"
+		}
+		wrap(w, "    seen  ", clean(fmt.Sprintf("%s: %s%s, in %s", who, count(m.Seen.Count, "handshake"), last, strings.Join(inspect.Fold(m.Logs), ", "))))
+	}
+	if n > placesShown && !wide {
+		printf(w, "    seen  %d more: -o wide\n", n-placesShown)
 	}
 }
 

@@ -51,6 +51,12 @@ func TestEveryRowHasEvidence(t *testing.T) {
 			t.Errorf("edge %s: incomplete: %+v", e.ID, e)
 		}
 	}
+	for _, l := range ServerLogs() {
+		check("log of "+l.ID, l.Evidence)
+		if l.Verifier == "" || l.Claim == "" || l.Lost == "" || l.Server == "" || !slices.Contains(Parts(), l.Part) {
+			t.Errorf("log %s: incomplete: %+v", l.ID, l)
+		}
+	}
 	for _, st := range SignerTypes() {
 		check("signers of type "+st.Type, st.Evidence)
 	}

@@ -158,6 +158,16 @@ func document() string {
 		line("| `%s` | %s | `%s` | `%s` | %s | %s | %s | %s | %s |", e.ID, e.Verifier, e.Trust, e.Shown, name, e.Reads, cell(e.Lost), e.In, evidence(e.Evidence))
 	}
 	line("")
+	line("## What servers' logs say of their clients")
+	line("")
+	line("A client that does not accept a certificate breaks off the handshake, and the server writes that down ([verify.md](verify.md#seen-from-the-server)).")
+	line("")
+	line("| claim | server | log on its node | lost without it | holds for | source |")
+	line("|---|---|---|---|---|---|")
+	for _, l := range ServerLogs() {
+		line("| `%s` | %s | `%s` | %s | %s | %s |", l.ID, l.Server, l.Path(), cell(l.Lost), l.In, evidence(l.Evidence))
+	}
+	line("")
 	line("## What becomes of signers in Secrets of another type")
 	line("")
 	line("A Secret's type can't be changed. kubernetes.io/tls is the right one.")

@@ -120,6 +120,7 @@ type gathering struct {
 	bytes   int64 // of files read
 	scan    *logSearch
 	exposed []exposedIn
+	heard   []heardIn
 	logs    int // searched
 
 	files, other, kinds, archives, odd int // files in all; no objects; objects of kinds not read; archives; no files
@@ -187,6 +188,9 @@ func (g *gathering) wants(name string) bool {
 	if path.Base(name) == "timestamp" || isDaemonLog(name) {
 		return true
 	}
+	if _, ok := serverLogIn(name); ok {
+		return true
+	}
 	at, ok := placeOf(name)
 	return ok && at.known()
 }
@@ -203,6 +207,9 @@ func (g *gathering) read(name string, modified time.Time, r io.Reader) error {
 	}
 	if isDaemonLog(name) {
 		return g.search(name, r)
+	}
+	if row, ok := serverLogIn(name); ok {
+		return g.listen(row, name, r)
 	}
 	at, _ := placeOf(name)
 	im := g.image(at.image)
@@ -309,6 +316,9 @@ func (g *gathering) finish(what string) (inspect.Snapshot, error) {
 	for _, e := range g.exposed {
 		s.Exposed = append(s.Exposed, e.Exposed)
 	}
+	for _, l := range g.heard {
+		s.ServerLogs = append(s.ServerLogs, l.ServerLog)
+	}
 	s.Reads = g.reads(images, p)
 	if g.unread > 0 {
 		g.gap("", fmt.Sprintf("%s not read: those before held %d GiB of objects", numbered(g.unread, "file"), g.bounds.objects>>30), "read a part of it: name one of its directories")
@@ -359,6 +369,7 @@ func (g *gathering) oneCluster(images []*image) []*image {
 		if id != "" && id != newest {
 			others[id] = true
 			g.exposed = slices.DeleteFunc(g.exposed, func(e exposedIn) bool { return strings.HasPrefix(e.name, im.dir+"/") })
+			g.heard = slices.DeleteFunc(g.heard, func(l heardIn) bool { return strings.HasPrefix(l.name, im.dir+"/") })
 			g.gap(im.dir, fmt.Sprintf("is of cluster %s, and newer is what is of cluster %s: only that was read", id, newest), "read one cluster at a time: name its directory")
 			continue
 		}
@@ -383,6 +394,9 @@ func (g *gathering) reads(images []*image, p together) []inspect.Read {
 	reads := []inspect.Read{{What: "must-gather objects", Where: g.where, Objects: p.objects, Note: strings.Join(notes, "; ")}}
 	if g.logs > 0 {
 		reads = append(reads, inspect.Read{What: "logs of machine-config-daemons", Where: g.where, Objects: g.logs, Note: "searched for tokens and keys; nothing else of them is kept"})
+	}
+	if len(g.heard) > 0 {
+		reads = append(reads, inspect.Read{What: "logs of TLS servers", Where: g.where, Objects: len(g.heard), Note: "searched for clients that refuse the server's certificate; nothing else of them is kept"})
 	}
 	left := []string{numbered(g.other, "log or other file", "logs and other files"), numbered(g.kinds, "file") + " of kinds that certrot does not read"}
 	if g.archives > 0 {

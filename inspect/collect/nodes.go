@@ -2,9 +2,11 @@ package collect
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"net/netip"
 	"path"
 	"slices"
 	"strings"
@@ -28,6 +30,7 @@ type NodeObject struct {
 	Name      string
 	Ready     string    // "True", "False", "Unknown"; empty: the API was not asked
 	Addresses []string  // internal ones first
+	Pods      []string  // the networks of its pods, CIDR
 	Heartbeat time.Time // see Cluster.Heartbeat; zero: not asked
 }
 
@@ -35,8 +38,12 @@ type NodeObject struct {
 func (c *Cluster) NodeObjects(ctx context.Context, selector labels.Selector) ([]NodeObject, error) {
 	type node struct { // what there is of images and volumes is much, and not ours
 		Metadata struct {
-			Name string `json:"name"`
+			Name        string            `json:"name"`
+			Annotations map[string]string `json:"annotations"`
 		} `json:"metadata"`
+		Spec struct {
+			PodCIDRs []string `json:"podCIDRs"`
+		} `json:"spec"`
 		Status struct {
 			Addresses  []corev1.NodeAddress   `json:"addresses"`
 			Conditions []corev1.NodeCondition `json:"conditions"`
@@ -48,7 +55,7 @@ func (c *Cluster) NodeObjects(ctx context.Context, selector labels.Selector) ([]
 	}
 	var out []NodeObject
 	l := listJSON(ctx, c, "/api/v1/nodes", opts, func(n *node) {
-		o := NodeObject{Name: n.Metadata.Name, Ready: string(corev1.ConditionUnknown)}
+		o := NodeObject{Name: n.Metadata.Name, Ready: string(corev1.ConditionUnknown), Pods: podNetworks(n.Spec.PodCIDRs, n.Metadata.Annotations[ovnSubnets])}
 		for _, cond := range n.Status.Conditions {
 			if cond.Type == corev1.NodeReady {
 				o.Ready = string(cond.Status)
@@ -65,6 +72,38 @@ func (c *Cluster) NodeObjects(ctx context.Context, selector labels.Selector) ([]
 	})
 	slices.SortFunc(out, func(a, b NodeObject) int { return strings.Compare(a.Name, b.Name) })
 	return out, l.err
+}
+
+// ovnSubnets is the annotation in which OVN-Kubernetes says which addresses it gives
+// to the pods of a node (ovn-org/ovn-kubernetes go-controller/pkg/util/subnet_annotations.go):
+// by the name of a network, one CIDR or a list.
+const ovnSubnets = "k8s.ovn.org/node-subnets"
+
+// podNetworks are the networks of a node's pods; what can't be read is left out.
+func podNetworks(cidrs []string, annotation string) []string {
+	var byNetwork map[string]json.RawMessage
+	if json.Unmarshal([]byte(annotation), &byNetwork) == nil {
+		var one string
+		var many []string
+		if raw := byNetwork["default"]; json.Unmarshal(raw, &many) != nil && json.Unmarshal(raw, &one) == nil {
+			many = []string{one}
+		}
+		if len(many) > 0 {
+			cidrs = many // with OVN-Kubernetes, podCIDRs are nobody's
+		}
+	}
+	var out []string
+	for _, c := range cidrs {
+		if p, err := netip.ParsePrefix(c); err == nil {
+			out = append(out, p.Masked().String())
+		}
+	}
+	return out
+}
+
+// node is what the API says of it, as a fact.
+func (o NodeObject) node() inspect.Node {
+	return inspect.Node{Name: o.Name, Ready: o.Ready, Addresses: o.Addresses, PodNetworks: o.Pods}
 }
 
 // OnNode is a node to which there is a way.
@@ -146,7 +185,7 @@ func (n Nodes) Collect(ctx context.Context) inspect.Snapshot {
 // one reads a node, and tells which of the paths that were asked for are not there;
 // the error is that there was no way, or none that is allowed.
 func (n Nodes) one(ctx context.Context, o NodeObject) (facts inspect.Snapshot, missing []string, err error) {
-	unread := inspect.Snapshot{Nodes: []inspect.Node{{Name: o.Name, Ready: o.Ready}}}
+	unread := inspect.Snapshot{Nodes: []inspect.Node{o.node()}}
 	ctx, cancel := context.WithTimeoutCause(ctx, n.Timeout, fmt.Errorf("not done after %s", n.Timeout))
 	defer cancel()
 	if err := ctx.Err(); err != nil {
@@ -190,6 +229,7 @@ func (n Nodes) Read(ctx context.Context, o NodeObject, node OnNode) (facts inspe
 	s := r.Snapshot(o.Name)
 	for i := range s.Nodes {
 		s.Nodes[i].Via, s.Nodes[i].Ready, s.Nodes[i].Heartbeat = node.Via(), o.Ready, o.Heartbeat
+		s.Nodes[i].Addresses, s.Nodes[i].PodNetworks = o.Addresses, o.Pods
 		s.Nodes[i].Clock.Sent, s.Nodes[i].Clock.Received = sent, received
 	}
 	if n.Served {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net/netip"
 	"time"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
@@ -45,6 +46,7 @@ type snapshotFile struct {
 	Reported     []fileReported  `json:"reported,omitempty"`
 	References   []fileReference `json:"references,omitempty"`
 	Exposed      []fileExposed   `json:"exposed,omitempty"`
+	ServerLogs   []fileServerLog `json:"serverLogs,omitempty"`
 	Reads        []fileRead      `json:"reads"`
 	Gaps         []fileGap       `json:"gaps,omitempty"`
 }
@@ -158,6 +160,22 @@ type fileExposed struct {
 	Last   time.Time   `json:"last,omitzero"`
 }
 
+type fileServerLog struct {
+	At      string        `json:"at"`
+	Row     string        `json:"row"`
+	From    time.Time     `json:"from,omitzero"`
+	To      time.Time     `json:"to,omitzero"`
+	Refused []fileRefused `json:"refused,omitempty"`
+}
+
+type fileRefused struct {
+	Client string    `json:"client"`
+	Reason string    `json:"reason"`
+	Count  int       `json:"count"`
+	First  time.Time `json:"first,omitzero"`
+	Last   time.Time `json:"last,omitzero"`
+}
+
 type fileRead struct {
 	What    string `json:"what"`
 	Where   string `json:"where,omitempty"`
@@ -240,6 +258,8 @@ func (f *snapshotFile) decode(dec *json.Decoder) error {
 			f.References, err = readJSONItems[fileReference](dec, maxElements)
 		case "exposed":
 			f.Exposed, err = readJSONItems[fileExposed](dec, maxElements)
+		case "serverLogs":
+			f.ServerLogs, err = readJSONItems[fileServerLog](dec, maxElements)
 		case "reads":
 			f.Reads, err = readJSONItems[fileRead](dec, maxElements)
 		case "gaps":
@@ -295,6 +315,13 @@ func packSnapshot(s inspect.Snapshot) *snapshotFile {
 	}
 	for _, e := range s.Exposed {
 		f.Exposed = append(f.Exposed, fileExposed{e.At.String(), e.Mode, e.Tokens, e.Keys, e.First, e.Last})
+	}
+	for _, l := range s.ServerLogs {
+		fl := fileServerLog{At: l.At.String(), Row: l.Row, From: l.From, To: l.To}
+		for _, r := range l.Refused {
+			fl.Refused = append(fl.Refused, fileRefused(r))
+		}
+		f.ServerLogs = append(f.ServerLogs, fl)
 	}
 	for _, r := range s.Reads {
 		f.Reads = append(f.Reads, fileRead(r))
@@ -442,6 +469,20 @@ func unpackSnapshot(f *snapshotFile) (inspect.Snapshot, error) {
 			return s, fmt.Errorf("snapshot: log %d: %w", i, err)
 		}
 		s.Exposed = append(s.Exposed, inspect.Exposed{At: at, Mode: e.Mode, Tokens: e.Tokens, Keys: e.Keys, First: e.First, Last: e.Last})
+	}
+	for i, l := range f.ServerLogs {
+		at, err := pki.ParseLocation(l.At)
+		if err != nil {
+			return s, fmt.Errorf("snapshot: server log %d: %w", i, err)
+		}
+		log := inspect.ServerLog{At: at, Row: l.Row, From: l.From, To: l.To}
+		for _, r := range l.Refused {
+			if _, err := netip.ParseAddr(r.Client); err != nil {
+				return s, fmt.Errorf("snapshot: server log %d: %w", i, err)
+			}
+			log.Refused = append(log.Refused, inspect.Refused(r))
+		}
+		s.ServerLogs = append(s.ServerLogs, log)
 	}
 	for _, r := range f.Reads {
 		s.Reads = append(s.Reads, inspect.Read(r))

@@ -15,6 +15,8 @@ type (
 		Hostname    string           `json:"hostname,omitempty"`
 		Via         string           `json:"via,omitempty"`
 		Ready       string           `json:"ready,omitempty"`
+		Addresses   []string         `json:"addresses,omitempty"`
+		PodNetworks []string         `json:"podNetworks,omitempty"`
 		Heartbeat   time.Time        `json:"heartbeat,omitzero"`
 		Clock       fileClock        `json:"clock,omitzero"`
 		Kubelet     fileKubelet      `json:"kubelet,omitzero"`
@@ -76,7 +78,7 @@ type (
 )
 
 func packNode(n inspect.Node) fileNode {
-	f := fileNode{Name: n.Name, Hostname: n.Hostname, Via: n.Via, Ready: n.Ready, Heartbeat: n.Heartbeat, Clock: fileClock(n.Clock), Kubelet: fileKubelet(n.Kubelet)}
+	f := fileNode{Name: n.Name, Hostname: n.Hostname, Via: n.Via, Ready: n.Ready, Addresses: n.Addresses, PodNetworks: n.PodNetworks, Heartbeat: n.Heartbeat, Clock: fileClock(n.Clock), Kubelet: fileKubelet(n.Kubelet)}
 	for _, file := range n.Files {
 		f.Files = append(f.Files, fileNodeFile(file))
 	}
@@ -91,7 +93,7 @@ func packNode(n inspect.Node) fileNode {
 }
 
 func (f fileNode) unpack() inspect.Node {
-	n := inspect.Node{Name: f.Name, Hostname: f.Hostname, Via: f.Via, Ready: f.Ready, Heartbeat: f.Heartbeat, Clock: inspect.Clock(f.Clock), Kubelet: inspect.Kubelet(f.Kubelet)}
+	n := inspect.Node{Name: f.Name, Hostname: f.Hostname, Via: f.Via, Ready: f.Ready, Addresses: f.Addresses, PodNetworks: f.PodNetworks, Heartbeat: f.Heartbeat, Clock: inspect.Clock(f.Clock), Kubelet: inspect.Kubelet(f.Kubelet)}
 	for _, file := range f.Files {
 		n.Files = append(n.Files, inspect.NodeFile(file))
 	}

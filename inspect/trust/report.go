@@ -41,6 +41,8 @@ type ReportClaim struct {
 	Why      string           `json:"why,omitempty"`
 	Lacks    *ReportCert      `json:"lacks,omitempty"`
 	From     *time.Time       `json:"from,omitempty"` // when it breaks at the earliest
+	Logs     []pki.Location   `json:"logs,omitempty"` // of servers that say so
+	Seen     *ReportSeen      `json:"seen,omitempty"` // what they say of a client
 	Lost     string           `json:"lost,omitempty"` // what fails then
 	Mend     string           `json:"mend,omitempty"` // with {} for the program
 }
@@ -50,6 +52,15 @@ type ReportCert struct {
 	Subject string          `json:"subject"`
 	SHA256  pki.Fingerprint `json:"sha256"`
 	Since   time.Time       `json:"since"` // its notBefore
+}
+
+// ReportSeen is a client that refuses a server.
+type ReportSeen struct {
+	Client string    `json:"client"`          // its address
+	Whose  string    `json:"whose,omitempty"` // for people; empty: nobody's of this cluster, as far as is known
+	Reason string    `json:"reason"`          // TLS's name of the alert that it sent
+	Count  int       `json:"count"`           // of handshakes
+	Last   time.Time `json:"last,omitzero"`
 }
 
 // NewReport judges the facts. parts are those of the cluster to speak of; none:
@@ -87,6 +98,10 @@ func entry(c Claim) ReportClaim {
 	}
 	if !c.From.IsZero() {
 		e.From = &c.From
+	}
+	e.Logs = c.Logs
+	if c.Seen != nil {
+		e.Seen = &ReportSeen{c.Seen.Client, c.Seen.Whose, c.Seen.Reason, c.Seen.Count, c.Seen.Last}
 	}
 	if c.Status == Broken || c.Status == WillBreak {
 		e.Lost, e.Mend = c.Lost, strings.ReplaceAll(c.Mend, "NODE", c.Node)

@@ -56,6 +56,10 @@ type Claim struct {
 	Lacks *pki.Cert
 	// From is when it breaks at the earliest; zero: now, or not known.
 	From time.Time
+	// Logs are those of a server that say so, and Seen what they say of one client;
+	// nil where something else says so, or of nobody.
+	Logs []pki.Location
+	Seen *Seen
 }
 
 // Judge returns the claims for all edges that hold for the versions that run, in
@@ -72,6 +76,11 @@ func Judge(f *inspect.Facts) []Claim {
 			return cmp.Or(strings.Compare(a.Node, b.Node), pki.Compare(first(a.Trust), first(b.Trust)), pki.Compare(a.Shown, b.Shown))
 		})
 		out = append(out, claims...)
+	}
+	for _, row := range catalog.ServerLogs() {
+		if row.In.Holds(f.Snapshot.Cluster.Versions) != catalog.No {
+			out = append(out, j.refused(row)...)
+		}
 	}
 	return out
 }

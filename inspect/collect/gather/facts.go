@@ -48,6 +48,14 @@ func (r Result) Snapshot(node string) inspect.Snapshot {
 		at := pki.Location{Kind: pki.KindFile, Node: node, Path: l.Path}
 		s.Exposed = append(s.Exposed, inspect.Exposed{At: at, Mode: l.Mode, Tokens: l.Tokens, Keys: l.Keys, First: l.First, Last: l.Last})
 	}
+	for _, l := range r.ServerLogs {
+		at := pki.Location{Kind: pki.KindFile, Node: node, Path: l.Path}
+		log := inspect.ServerLog{At: at, Row: catalog.ServerLogOf(l.Path).ID, From: l.From, To: l.To}
+		for _, x := range l.Refused {
+			log.Refused = append(log.Refused, inspect.Refused{Client: x.Client.String(), Reason: x.Reason, Count: x.Count, First: x.First, Last: x.Last})
+		}
+		s.ServerLogs = append(s.ServerLogs, log)
+	}
 	s.Nodes = []inspect.Node{r.node(node)}
 	for _, k := range s.Nodes[0].Kubeconfigs {
 		for _, c := range k.Clusters {

@@ -20,6 +20,7 @@ BEGIN {
 	else if (args[1] == "names") names(args[2])
 	else if (args[1] == "limit") limit(args[2] + 0)
 	else if (args[1] == "logged") logged(args[2] + 0)
+	else if (args[1] == "refused") refused(args[2])
 	exit 0
 }
 

@@ -15,6 +15,8 @@
 #   rPATH    a file, a directory or a pattern to read
 #   hPATH    a file or directory whose files are only hashed
 #   lPATH    a log, or a pattern of some, in which tokens and keys are counted
+#   tPATH    the log of a TLS server, or a pattern of some, in which the clients
+#            are counted that do not accept its certificate
 #
 # AWK holds the text of the *.awk files beside this one: which bytes of a file
 # may leave the node is decided there.
@@ -534,13 +536,14 @@ bytes() {
 
 # ---- logs -------------------------------------------------------------------
 
-# logs counts the lines that give away a token or a key, in the logs asked for.
-# Of a log without any nothing is said, and of the lines themselves never.
+# logs looks for something (aim) in the logs whose paths start with a letter.
 logs() {
+	letter=$1 aim=$2
+	shift 2
 	n=$#
 	for path; do
 		case $path in
-		l*) set -- "$@" "r${path#l}" ;;
+		"$letter"*) set -- "$@" "r${path#?}" ;;
 		esac
 	done
 	shift "$n"
@@ -575,17 +578,22 @@ searched() {
 			return
 		fi
 		if [ -r "$file" ]; then
-			search "$file" "${record#"$root/"}"
+			case $letter in
+			l) search "$file" "${record#"$root/"}" ;;
+			t) refusals "$file" "${record#"$root/"}" ;;
+			esac
 		else
 			unsearched "not readable" "${record#"$root/"}"
 		fi
 	done
 }
 
-unsearched() { say lost "not searched for tokens: $1" "$2"; }
+unsearched() { say lost "not searched for $aim: $1" "$2"; }
 
-# search looks through one log, which has this name. What awk answers are numbers
-# and times; the first number is that of bytes, the second says whether it was all.
+# search counts, in one log, the lines that give away a token or a key. Of a log
+# without any nothing is said, and of the lines themselves never. What awk answers are
+# numbers and times; the first number is that of bytes, the second says whether it was
+# all.
 search() {
 	case $2 in
 	*.gz)
@@ -620,6 +628,24 @@ search() {
 	say log "$(limited 10 stat -c %f "$1" 2>/dev/null)" "${found%% *}" "${keys%% *}" "${first%% *}" "$last" "$2"
 }
 
+# refusals reads the end of a server's log.
+refusals() {
+	if ! has tail; then
+		unsearched "there is no tail" "$2"
+		return
+	fi
+	found=$(limited 10 tail -c 8388608 "$1" 2>/dev/null | limited 10 awk "$AWK" refused "$2" 2>/dev/null)
+	case $found in
+	"heard "*"${nl}bytes "[0-9]*) ;;
+	*)
+		unsearched "it took too long" "$2"
+		return
+		;;
+	esac
+	room=$((room - ${found##*"${nl}bytes "}))
+	printf '%s\n' "${found%"${nl}bytes "*}"
+}
+
 # ---- all of it --------------------------------------------------------------
 
 gather() {
@@ -628,7 +654,8 @@ gather() {
 	facts
 	[ -z "$config" ] || set -- "$@" "r$config"
 	walk "$@" | collect | awk "$AWK" limit "$output"
-	logs "$@"
+	logs l tokens "$@"
+	logs t "refused handshakes" "$@"
 	clock
 }
 

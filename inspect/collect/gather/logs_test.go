@@ -7,7 +7,9 @@ import (
 	"encoding/base64"
 	"fmt"
 	"io/fs"
+	"net/netip"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -193,6 +195,70 @@ func TestLogsThatAreNotSearchedAreGaps(t *testing.T) {
 		}
 		if _, r := w.read(t, other, Options{}); len(r.Logs) != 0 || !says(r, "not searched for tokens: not readable") {
 			t.Errorf("logs %+v, gaps %+v", r.Logs, r.Gaps)
+		}
+	})
+}
+
+// TestClientsThatRefuse counts them on the node; nothing else of a line leaves it.
+func TestClientsThatRefuse(t *testing.T) {
+	t.Parallel()
+	var s secrets
+	const pod = "/var/log/pods/openshift-kube-apiserver_kube-apiserver-m1_1f2e/kube-apiserver/"
+	const refused = "TLS handshake error from "
+	text := "I0203 04:05:00.1      17 log.go:32] http: " + refused + "10.0.1.5:43210: remote error: tls: bad certificate\n" +
+		"http: " + refused + "10.0.1.5:43211: EOF\n" +
+		"{\"msg\":\"http: " + refused + "[fd00::7]:1: remote error: tls: unknown certificate authority\\n\"}\n" +
+		"http: " + refused + "10.0.1.5:43212: remote error: tls: bad certificate\n" +
+		"http: " + refused + "10.0.1.5:43213: remote error: tls: protocol version not supported\n" +
+		"http: " + refused + s.jwt() + ":1: remote error: tls: bad certificate\n" +
+		"http: " + refused + "10.0.1.8:1: remote error: tls: bad certificate " + s.jwt() + "\n" +
+		"token: " + s.jwt() + "\n"
+	var crowd strings.Builder
+	for i := range 300 {
+		fmt.Fprintf(&crowd, "http: %s10.9.%d.%d:1: remote error: tls: bad certificate\n", refused, i/200, i%200)
+	}
+	root := newRoot(t)
+	tree(t, root, map[string]string{
+		pod + "0.log":                    runtimeLog(text, 8192),
+		pod + "1.log":                    runtimeLog(crowd.String(), 8192),
+		pod + "2.log":                    "no times, nothing refused\n",
+		pod + "3.log":                    "",
+		pod + "0.log.20260203-040506.gz": packed(t, runtimeLog(text, 8192)),
+		"/var/log/pods/team_kube-apiserver-m1_1f2e/kube-apiserver/0.log": runtimeLog(text, 8192),
+	})
+	begin := time.Date(2026, 2, 3, 4, 5, 0, 123456789, time.UTC)
+	second := func(n int) time.Time { return begin.Add(time.Duration(n) * time.Second) }
+	everywhere(t, func(t *testing.T, w world) {
+		n, r := w.read(t, root, Options{})
+		for _, leak := range s.leaks(t, n.raw) {
+			t.Error(leak)
+		}
+		logs := map[string]ServerLog{}
+		for _, l := range r.ServerLogs {
+			logs[strings.TrimPrefix(l.Path, pod)] = l
+		}
+		if len(logs) != 4 {
+			t.Fatalf("logs: %+v, gaps: %+v", r.ServerLogs, r.Gaps)
+		}
+		want := []Refused{
+			{netip.MustParseAddr("10.0.1.5"), "bad certificate", 2, second(0), second(3)},
+			{netip.MustParseAddr("fd00::7"), "unknown certificate authority", 1, second(2), second(2)},
+		}
+		if l := logs["0.log"]; !slices.Equal(l.Refused, want) || !l.From.Equal(second(0)) || !l.To.Equal(second(7)) {
+			t.Errorf("got %+v", l)
+		}
+		if l := logs["1.log"]; len(l.Refused) != 200 || !l.To.Equal(second(299)) {
+			t.Errorf("%d clients, up to %s", len(l.Refused), l.To)
+		}
+		if l := logs["2.log"]; len(l.Refused) != 0 || !l.To.IsZero() {
+			t.Errorf("got %+v", l)
+		}
+		facts := r.Snapshot("m1")
+		if len(facts.ServerLogs) != 4 || facts.ServerLogs[0].Row != "apiserver-refused" || facts.ServerLogs[0].At.Node != "m1" {
+			t.Errorf("facts: %+v", facts.ServerLogs)
+		}
+		if _, r = w.read(t, root, Options{Only: true, Paths: []string{"/etc"}}); len(r.ServerLogs) > 0 {
+			t.Errorf("nobody asked: %+v", r.ServerLogs)
 		}
 	})
 }

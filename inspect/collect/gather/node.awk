@@ -136,6 +136,44 @@ function moment(line) {
 	return RLENGTH < 38 ? substr(line, 1, RLENGTH - 1) : ""
 }
 
+# refused counts, in the log of a TLS server on standard input, the clients that broke
+# off a handshake because of the certificate they were shown: a record for the log,
+# with the times of its first and last line, and one for each client and reason, at
+# most 200. Of a line, only an address and one of few words leave the node.
+function refused(name,   line, i, text, client, why, key, at, from, to, last, n, keys, count, first, latest, bytes) {
+	bytes = n = 0
+	from = last = ""
+	while ((getline line) > 0) {
+		bytes += length(line) + 1
+		if (from == "") from = moment(line)
+		last = line
+		i = index(line, "TLS handshake error from ")
+		if (!i) continue
+		text = substr(line, i + 25)
+		i = index(text, ": remote error: tls: ")
+		if (!i) continue
+		client = substr(text, 1, i - 1)
+		why = substr(text, i + 21, 60)
+		sub(/:[0-9]+$/, "", client)
+		gsub(/[][]/, "", client)
+		sub(/[^a-z ].*$/, "", why)
+		if (length(client) > 45 || client !~ /^[0-9a-fA-F.:]+$/ || why !~ /^(bad|unsupported|revoked|expired|unknown) certificate( authority)?$/) continue
+		key = client " " field(why)
+		if (!(key in count)) {
+			if (n >= 200) continue
+			keys[++n] = key
+		}
+		count[key]++
+		at = moment(line)
+		if (first[key] == "") first[key] = at
+		if (at != "") latest[key] = at
+	}
+	to = moment(last)
+	print "heard " field(from) " " field(to) " " field(name)
+	for (i = 1; i <= n; i++) print "refused " keys[i] " " count[keys[i]] " " field(first[keys[i]]) " " field(latest[keys[i]])
+	print "bytes " bytes
+}
+
 # names prints a record of the arguments.
 function names(word,   i, line) {
 	line = word

@@ -124,6 +124,9 @@ func Program(root string, o Options) (stdin string, argv []string, err error) {
 		for _, p := range logs() {
 			argv = append(argv, "l"+p)
 		}
+		for _, l := range catalog.ServerLogs() {
+			argv = append(argv, "t"+l.Path())
+		}
 	}
 	for _, p := range paths {
 		if !path.IsAbs(p) || strings.ContainsRune(p, 0) {

@@ -2,6 +2,7 @@ package gather
 
 import (
 	"io/fs"
+	"net/netip"
 	"time"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
@@ -18,6 +19,8 @@ type Result struct {
 	// where they really are.
 	Aliases map[string]string
 	Logs    []Log // those that give away a token or a key
+	// ServerLogs are those of TLS servers, with the clients that refused them.
+	ServerLogs []ServerLog
 	// Texts says that facts are to carry the redacted text of kubeconfigs.
 	Texts bool
 	// Gaps are what could not be read, without the node's name.
@@ -64,6 +67,22 @@ type Log struct {
 	Mode         fs.FileMode
 	Tokens, Keys int       // lines that hold one
 	First, Last  time.Time // when the first and the last of them were written; zero: the log does not say
+}
+
+// ServerLog is the end of a TLS server's log: of whom it says that they did not
+// accept the server's certificate.
+type ServerLog struct {
+	Path     string
+	From, To time.Time // of what was read; zero: the log does not say
+	Refused  []Refused
+}
+
+// Refused is a client and the reason that it gave.
+type Refused struct {
+	Client      netip.Addr
+	Reason      string // TLS's name of the alert, such as "bad certificate"
+	Count       int
+	First, Last time.Time // zero: the log does not say
 }
 
 // Kind says what a file is and what was done with it.

@@ -94,7 +94,7 @@ func tools(t *testing.T, more map[string]string) string {
 			t.Fatal(err)
 		}
 	}
-	for _, name := range []string{"awk", "stat", "find", "readlink", "sha256sum", "date", "uname", "id", "od", "tr", "sleep", "true"} {
+	for _, name := range []string{"awk", "stat", "find", "readlink", "sha256sum", "date", "uname", "id", "od", "tr", "sleep", "tail", "true"} {
 		if _, ok := more[name]; !ok {
 			link(name, "")
 		}

@@ -1,0 +1,59 @@
+package catalog
+
+import "path"
+
+// ServerLog is a row: a TLS server that writes into its log which clients broke off a
+// handshake, and why. It says of clients that nobody can ask whether they trust what
+// they are shown. Its Edge has no trust anchors and nothing that is shown: they are
+// the clients' and the server's own.
+type ServerLog struct {
+	Edge
+	Server    string // for people, such as "kube-apiserver"
+	Namespace string // of its pods
+	Pod       string // beginning of their names
+	Container string
+	// Quiet: it may write nothing for hours, so that the end of its log says nothing.
+	Quiet bool
+}
+
+// Path is the pattern for its logs on nodes, those of containers that are gone
+// included as long as the kubelet keeps them.
+func (l ServerLog) Path() string {
+	return "/var/log/pods/" + l.Namespace + "_" + l.Pod + "*_*/" + l.Container + "/*.log"
+}
+
+// ServerLogOf returns the row for a path on a node, or in a must-gather; the zero row
+// where there is none.
+func ServerLogOf(name string) ServerLog {
+	for _, l := range ServerLogs() {
+		if ok, err := path.Match(l.Path(), name); ok && err == nil {
+			return l
+		}
+	}
+	return ServerLog{}
+}
+
+// ServerLogs returns every row about logs of servers. What net/http writes is
+// "http: TLS handshake error from ADDRESS: remote error: tls: REASON": the alert that
+// the client sent, by its name in crypto/tls.
+func ServerLogs() []ServerLog {
+	format := "; net/http server.go and crypto/tls alert.go, go1.26"
+	apiServer := func(id, namespace string, in Range, e Evidence) ServerLog {
+		e.Source += format
+		return ServerLog{Server: "kube-apiserver", Namespace: namespace, Pod: "kube-apiserver-", Container: "kube-apiserver", Edge: Edge{
+			ID: id, Part: PartAPIInt, Verifier: "whoever calls kube-apiserver", Claim: "nobody refuses what kube-apiserver shows",
+			Lost: "these clients: they can't reach the API",
+			Mend: "{} verify api-int --nodes NODE, to see whose trust anchors there lack what",
+			In:   in, Evidence: e,
+		}}
+	}
+	return []ServerLog{
+		apiServer("apiserver-refused", kasTarget, Range{Component: kas}, Evidence{Verified, "openshift/cluster-kube-apiserver-operator bindata/assets/kube-apiserver/pod.yaml @ c813e820b"}),
+		apiServer("kubeadm-apiserver-refused", "kube-system", Range{Component: Kubernetes}, Evidence{Field, "kubernetes/kubernetes cmd/kubeadm/app/phases/controlplane/manifests.go v1.35.4"}),
+		{Server: "machine-config-server", Namespace: mcoTarget, Pod: "machine-config-server-", Container: "machine-config-server", Quiet: true, Edge: Edge{
+			ID: "config-server-refused", Part: PartNodes, Verifier: "new machines", Claim: "nobody refuses what the machine config server shows",
+			Lost: "these machines: they never get their configuration",
+			In:   Range{Component: mco}, Evidence: Evidence{Verified, mcoRepo + "manifests/machineconfigserver/daemonset.yaml and pkg/server/api.go @ release-4.12 to 4.22" + format},
+		}},
+	}
+}

@@ -1,0 +1,106 @@
+package collect
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net/netip"
+	"path"
+	"regexp"
+	"strings"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+)
+
+// serverLogIn tells from a file's name in a must-gather of which server it is the log:
+// namespaces/NAMESPACE/pods/POD/CONTAINER/CONTAINER/logs/current.log.
+func serverLogIn(name string) (catalog.ServerLog, bool) {
+	_, rest, ok := strings.Cut("/"+name, "/"+gatheredNamespaces+"/")
+	part := strings.Split(rest, "/")
+	if !ok || len(part) != 7 || part[1] != "pods" || part[5] != "logs" || part[6] != "current.log" {
+		return catalog.ServerLog{}, false
+	}
+	for _, l := range catalog.ServerLogs() {
+		if part[0] == l.Namespace && strings.HasPrefix(part[2], l.Pod) && part[4] == l.Container {
+			return l, true
+		}
+	}
+	return catalog.ServerLog{}, false
+}
+
+// maxClients is how many clients are told apart in one log, as on nodes.
+const maxClients = 200
+
+// handshakeError finds what net/http writes when a client broke off a handshake
+// because of the certificate. The program that runs on nodes looks for the same
+// (gather/node.awk).
+func handshakeError() *regexp.Regexp {
+	return regexp.MustCompile(`TLS handshake error from \[?([0-9a-fA-F.:]{2,45}?)\]?(?::[0-9]+)?: remote error: tls: ((?:bad|unsupported|revoked|expired|unknown) certificate(?: authority)?)(?:[^a-z ]|$)`)
+}
+
+// readServerLog counts the clients that refused a server.
+func readServerLog(r io.Reader, l *inspect.ServerLog) error {
+	type client struct{ address, reason string }
+	index := map[client]int{}
+	pattern := handshakeError()
+	in := bufio.NewReaderSize(r, 64<<10)
+	starts := true
+	for {
+		text, err := in.ReadSlice('\n')
+		if starts && len(text) > 0 {
+			if at := lineTime(text); !at.IsZero() {
+				if l.From.IsZero() {
+					l.From = at
+				}
+				l.To = at
+			}
+			if m := pattern.FindSubmatch(text); bytes.Contains(text, []byte("TLS handshake error")) && m != nil {
+				address, bad := netip.ParseAddr(string(m[1]))
+				c := client{address.Unmap().String(), string(m[2])}
+				n, ok := index[c]
+				if !ok && bad == nil && len(l.Refused) < maxClients {
+					n, ok = len(l.Refused), true
+					index[c] = n
+					l.Refused = append(l.Refused, inspect.Refused{Client: c.address, Reason: c.reason, First: lineTime(text)})
+				}
+				if ok {
+					l.Refused[n].Count++
+					l.Refused[n].Last = lineTime(text)
+				}
+			}
+		}
+		starts = err == nil // a line longer than the buffer comes in pieces
+		if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
+			if errors.Is(err, io.EOF) {
+				err = nil
+			}
+			return err
+		}
+	}
+}
+
+// listen reads a server's log in a must-gather. Only what breaks off the reading of the
+// file is an error.
+func (g *gathering) listen(row catalog.ServerLog, name string, r io.Reader) error {
+	l := inspect.ServerLog{At: pki.Location{Kind: pki.KindFile, Path: name}, Row: row.ID}
+	if g.where != "-" {
+		l.At.Path = path.Join(g.where, name)
+	}
+	limited := &io.LimitedReader{R: r, N: maxLog}
+	err := readServerLog(limited, &l)
+	if limited.N <= 0 {
+		g.gap(name, fmt.Sprintf("searched for refused handshakes in its first %d MiB only", maxLog>>20), "")
+	}
+	g.heard = append(g.heard, heardIn{name, l})
+	return err
+}
+
+// heardIn is what was found in a file of this name.
+type heardIn struct {
+	name string
+	inspect.ServerLog
+}

@@ -1,0 +1,120 @@
+package trust
+
+import (
+	"cmp"
+	"fmt"
+	"net/netip"
+	"slices"
+	"time"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+)
+
+// Seen is what logs of servers say of one client.
+type Seen struct {
+	Client string         // its address
+	Whose  string         // for people: "worker-1, or a pod on it"
+	Reason string         // the alert that it sent, such as "bad certificate"
+	Count  int            // of handshakes
+	Last   time.Time      // zero: the logs do not say
+	Logs   []pki.Location // that say so
+}
+
+// refusedLately is how long before the end of a log a client's last refusal counts.
+// Who does not trust a server tries again, kubelets every few seconds; who stopped was
+// repaired, or is gone.
+const refusedLately = 15 * time.Minute
+
+// logStale is how long before now a log may have ended. API servers write all the time.
+const logStale = time.Hour
+
+// refused judges what servers say of their clients: evidence of those that nobody can
+// ask. A claim for each client that refuses a server; and one where nobody does.
+func (j *judge) refused(row catalog.ServerLog) []Claim {
+	var logs, stale []pki.Location
+	var seen []*Seen
+	type client struct{ address, reason string }
+	index := map[client]*Seen{}
+	for _, l := range j.f.Snapshot.ServerLogs {
+		if l.Row != row.ID {
+			continue
+		}
+		end := l.To
+		if row.Quiet {
+			end = j.f.Now
+		}
+		if end.IsZero() || j.f.Now.Sub(end) > logStale {
+			stale = append(stale, l.At)
+			continue
+		}
+		logs = append(logs, l.At)
+		for _, r := range l.Refused {
+			if !r.Last.IsZero() && end.Sub(r.Last) > refusedLately {
+				continue
+			}
+			key := client{r.Client, r.Reason}
+			s := index[key]
+			if s == nil {
+				s = &Seen{Client: r.Client, Reason: r.Reason}
+				index[key] = s
+				seen = append(seen, s)
+			}
+			s.Count += r.Count
+			s.Logs = append(s.Logs, l.At)
+			if r.Last.After(s.Last) {
+				s.Last = r.Last
+			}
+		}
+	}
+	switch {
+	case len(logs)+len(stale) == 0:
+		return nil
+	case len(logs) == 0: // of a container that is gone: the next one writes another log
+		return []Claim{{Edge: row.Edge, Logs: stale, Status: Unknown, Why: fmt.Sprintf("the logs that were read end more than %s before now, or have no times", logStale)}}
+	case len(seen) == 0:
+		return []Claim{{Edge: row.Edge, Logs: logs}}
+	}
+	var out []Claim
+	for _, s := range seen {
+		c := Claim{Edge: row.Edge, Status: Broken, Seen: s, Logs: s.Logs, Why: fmt.Sprintf("clients break off the handshake: %q, says the log of %s", s.Reason, row.Server)}
+		var known bool
+		if c.Node, s.Whose, known = j.whose(s.Client); !known {
+			// Anybody may call from outside with any CA: no part of the cluster is broken.
+			c.Status = Unknown
+			c.Why = fmt.Sprintf("somebody who is no node or pod of this cluster, as far as is known, breaks off the handshake: %q, says the log of %s", s.Reason, row.Server)
+		}
+		if c.Node == "" {
+			c.Mend = ""
+		}
+		out = append(out, c)
+	}
+	slices.SortStableFunc(out, func(a, b Claim) int {
+		return cmp.Or(cmp.Compare(a.Node, b.Node), cmp.Compare(b.Seen.Count, a.Seen.Count), cmp.Compare(a.Seen.Client, b.Seen.Client))
+	})
+	return out
+}
+
+// whose tells who has an address: the node, in words, and whether it is of the cluster.
+func (j *judge) whose(address string) (node, words string, known bool) {
+	a, err := netip.ParseAddr(address)
+	if err != nil {
+		return "", "", false
+	}
+	if a.IsLoopback() {
+		return "", "somebody on the server's own node", true
+	}
+	for i := range j.f.Snapshot.Nodes {
+		n := &j.f.Snapshot.Nodes[i]
+		if slices.ContainsFunc(n.Addresses, func(text string) bool { b, err := netip.ParseAddr(text); return err == nil && b.Unmap() == a }) {
+			return n.Name, n.Name + ", or a pod on it", true
+		}
+	}
+	for i := range j.f.Snapshot.Nodes {
+		n := &j.f.Snapshot.Nodes[i]
+		if slices.ContainsFunc(n.PodNetworks, func(text string) bool { p, err := netip.ParsePrefix(text); return err == nil && p.Contains(a) }) {
+			return "", "a pod on " + n.Name, true
+		}
+	}
+	return "", "", false
+}
