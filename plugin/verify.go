@@ -32,7 +32,11 @@ type verifyFlags struct {
 	now          string
 	output       string
 	allowUnknown bool
+	wait         time.Duration
 }
+
+// askAgain is how long verify --wait waits between two readings.
+const askAgain = 10 * time.Second
 
 func newVerifyCommand(app App, config *genericclioptions.ConfigFlags) *cobra.Command {
 	f := &verifyFlags{config: config, app: app}
@@ -50,6 +54,9 @@ Handshakes are made from nodes that can be read. Exit codes: 0 all claims hold, 
   # Who calls api-int, asked from the nodes by ssh
   {} verify api-int --nodes all --via ssh
 
+  # After a repair, until everybody does
+  {} verify api-int --nodes all --wait 30m
+
   # From facts that were saved earlier
   {} verify --from cluster.certrot`, "{}", app.Called)),
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), args) },
@@ -62,6 +69,7 @@ Handshakes are made from nodes that can be read. Exit codes: 0 all claims hold, 
 	flags.StringVar(&f.now, "now", "", "Judge as of this time (RFC 3339) instead of now.")
 	flags.StringVarP(&f.output, "output", "o", "", "Form of the output: wide, json, yaml, junit.")
 	flags.BoolVar(&f.allowUnknown, "allow-unknown", false, "Exit with 0 although something could not be read.")
+	flags.DurationVar(&f.wait, "wait", 0, "While something does not hold or is unknown, ask again every 10 s, for this long (such as 30m).")
 	f.nodes.addFlags(cmd, config)
 	must(cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"wide", "json", "yaml", "junit"}, cobra.ShellCompDirectiveNoFileComp)))
 	return cmd
@@ -98,27 +106,63 @@ func (f *verifyFlags) run(ctx context.Context, args []string) error {
 			return fmt.Errorf("--now %q is no time such as 2026-01-31T12:00:00Z", f.now)
 		}
 	}
-	s, err := f.read(ctx)
+	if f.wait < 0 || f.wait > 0 && (len(f.from) > 0 || f.now != "") {
+		return errors.New("--wait is a time such as 30m, and goes with a cluster, not with --from or --now")
+	}
+	report, err := f.until(ctx, askAgain, func() (trust.Report, error) {
+		s, err := f.read(ctx)
+		if err != nil {
+			return trust.Report{}, err
+		}
+		if f.now == "" {
+			now = s.Taken
+		}
+		return trust.NewReport(inspect.NewFacts(s, now, defaultWithin), parts...), nil
+	})
 	if err != nil {
 		return err
 	}
-	if now.IsZero() {
-		now = s.Taken
-	}
-	report := trust.NewReport(inspect.NewFacts(s, now, defaultWithin), parts...)
 	if err := write(f.app.Streams.Out, &report); err != nil {
 		return fmt.Errorf("print: %w", err)
 	}
 	if ctx.Err() != nil {
 		return &exitError{code: exitIncomplete, err: errors.New("interrupted: what is shown is not complete")}
 	}
-	switch worst := report.Worst(); {
+	return f.verdict(&report)
+}
+
+// verdict is the exit code that says what a report comes to.
+func (f *verifyFlags) verdict(r *trust.Report) error {
+	switch worst := r.Worst(); {
 	case worst >= trust.WillBreak:
 		return &exitError{code: exitFindings}
-	case (worst == trust.Unknown || len(report.Gaps) > 0) && !f.allowUnknown:
+	case (worst == trust.Unknown || len(r.Gaps) > 0) && !f.allowUnknown:
 		return &exitError{code: exitIncomplete}
 	}
 	return nil
+}
+
+// until asks once, and with --wait again until all holds or the time is over: the last
+// answer counts. That the first one can't be had is an error; later on the cluster may
+// well be away for a while.
+func (f *verifyFlags) until(ctx context.Context, pause time.Duration, ask func() (trust.Report, error)) (trust.Report, error) {
+	begin := time.Now()
+	last, err := ask()
+	for err == nil && f.verdict(&last) != nil && ctx.Err() == nil && time.Since(begin)+pause <= f.wait {
+		printf(f.app.Streams.ErrOut, "%s; asking again in %s, until %s\n", claimTally(last.Claims), pause, begin.Add(f.wait).Format(time.TimeOnly))
+		select {
+		case <-ctx.Done():
+			return last, nil
+		case <-time.After(pause):
+		}
+		next, err := ask()
+		if err != nil {
+			printf(f.app.Streams.ErrOut, "%s\n", clean(oneLine(err.Error())))
+			continue
+		}
+		last = next
+	}
+	return last, err
 }
 
 func (f *verifyFlags) read(ctx context.Context) (inspect.Snapshot, error) {
@@ -241,20 +285,25 @@ func (f *verifyFlags) people(wide bool) func(io.Writer, *trust.Report) error {
 				last = g
 			}
 		}
-		n := map[string]int{}
-		for _, c := range r.Claims {
-			n[c.Status]++
-		}
-		var tally []string
-		for s := trust.Broken; s >= trust.Holds; s-- {
-			if n[s.String()] > 0 {
-				tally = append(tally, fmt.Sprintf("%s %d %s", statusMark(s.String()), n[s.String()], plural(s, n[s.String()])))
-			}
-		}
-		printf(w, "\n%s\n", cmp.Or(strings.Join(tally, "   "), "nothing here can be judged: no edge of the catalog is about what was read"))
+		printf(w, "\n%s\n", claimTally(r.Claims))
 		_, err := io.WriteString(out, cleanLines(w.String()))
 		return err
 	}
+}
+
+// claimTally counts claims by status.
+func claimTally(claims []trust.ReportClaim) string {
+	n := map[string]int{}
+	for _, c := range claims {
+		n[c.Status]++
+	}
+	var out []string
+	for s := trust.Broken; s >= trust.Holds; s-- {
+		if n[s.String()] > 0 {
+			out = append(out, fmt.Sprintf("%s %d %s", statusMark(s.String()), n[s.String()], plural(s, n[s.String()])))
+		}
+	}
+	return cmp.Or(strings.Join(out, "   "), "nothing here can be judged: no edge of the catalog is about what was read")
 }
 
 func plural(s trust.Status, n int) string {
