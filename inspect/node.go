@@ -27,6 +27,29 @@ type Node struct {
 	Files     []NodeFile // by path: links, and what holds certificates, keys or tokens
 	// Kubeconfigs are those found on the node, by path.
 	Kubeconfigs []Kubeconfig
+	// Processes are those of the catalog that run on the node, beside the kubelet.
+	Processes []Process
+}
+
+// Process runs on a node.
+type Process struct {
+	Command string    // as the catalog calls it
+	Started time.Time // whole seconds, more or less
+}
+
+// Running tells of the oldest process of this Command (see catalog.Process) when it
+// started, and when it will have read its files at the latest. ok is false where none
+// is known.
+func (n *Node) Running(command string) (started, loaded time.Time, ok bool) {
+	if command == "kubelet" {
+		return n.Kubelet.Started, n.Kubelet.loaded(), !n.Kubelet.Started.IsZero()
+	}
+	for _, p := range n.Processes {
+		if p.Command == command && (!ok || p.Started.Before(started)) {
+			started, ok = p.Started, true
+		}
+	}
+	return started, started.Add(2 * time.Second), ok // of times in whole seconds
 }
 
 // Clock compares a node's clock with ours: it said Before and After, and that

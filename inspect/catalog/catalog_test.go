@@ -51,6 +51,13 @@ func TestEveryRowHasEvidence(t *testing.T) {
 			t.Errorf("edge %s: incomplete: %+v", e.ID, e)
 		}
 	}
+	for _, p := range Processes() {
+		check("process "+p.ID, p.Evidence)
+		if p.Verifier == "" || p.Claim == "" || p.Lost == "" || p.Command == "" || !slices.Contains(Parts(), p.Part) ||
+			!slices.ContainsFunc(Edges(), func(e Edge) bool { return e.ID == p.Of && e.Reads == ReadsAtStart }) {
+			t.Errorf("process %s: incomplete, or of no edge that is read at start: %+v", p.ID, p)
+		}
+	}
 	for _, l := range ServerLogs() {
 		check("log of "+l.ID, l.Evidence)
 		if l.Verifier == "" || l.Claim == "" || l.Lost == "" || l.Server == "" || !slices.Contains(Parts(), l.Part) {

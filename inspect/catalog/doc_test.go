@@ -158,6 +158,16 @@ func document() string {
 		line("| `%s` | %s | `%s` | `%s` | %s | %s | %s | %s | %s |", e.ID, e.Verifier, e.Trust, e.Shown, name, e.Reads, cell(e.Lost), e.In, evidence(e.Evidence))
 	}
 	line("")
+	line("## What is in memory")
+	line("")
+	line("Who reads trust anchors only at the start may have older ones than the file ([verify.md](verify.md#what-is-in-memory)).")
+	line("")
+	line("| claim | of the edge | process | lost without it | holds for | source |")
+	line("|---|---|---|---|---|---|")
+	for _, p := range Processes() {
+		line("| `%s` | `%s` | %s | %s | %s | %s |", p.ID, p.Of, strings.TrimSpace(p.Command+" "+p.Argument), cell(p.Lost), p.In, evidence(p.Evidence))
+	}
+	line("")
 	line("## What servers' logs say of their clients")
 	line("")
 	line("A client that does not accept a certificate breaks off the handshake, and the server writes that down ([verify.md](verify.md#seen-from-the-server)).")

@@ -22,6 +22,11 @@ type (
 		Kubelet     fileKubelet      `json:"kubelet,omitzero"`
 		Files       []fileNodeFile   `json:"files,omitempty"`
 		Kubeconfigs []fileKubeconfig `json:"kubeconfigs,omitempty"`
+		Processes   []fileProcess    `json:"processes,omitempty"`
+	}
+	fileProcess struct {
+		Command string    `json:"command"`
+		Started time.Time `json:"started"`
 	}
 	fileClock struct {
 		Sent     time.Time `json:"sent,omitzero"`
@@ -89,6 +94,9 @@ func packNode(n inspect.Node) fileNode {
 		}
 		f.Kubeconfigs = append(f.Kubeconfigs, fk)
 	}
+	for _, p := range n.Processes {
+		f.Processes = append(f.Processes, fileProcess(p))
+	}
 	return f
 }
 
@@ -106,6 +114,9 @@ func (f fileNode) unpack() inspect.Node {
 			nk.Clusters = append(nk.Clusters, inspect.KubeconfigCluster(c))
 		}
 		n.Kubeconfigs = append(n.Kubeconfigs, nk)
+	}
+	for _, p := range f.Processes {
+		n.Processes = append(n.Processes, inspect.Process(p))
 	}
 	return n
 }

@@ -77,6 +77,11 @@ func Judge(f *inspect.Facts) []Claim {
 		})
 		out = append(out, claims...)
 	}
+	for _, row := range catalog.Processes() {
+		if row.In.Holds(f.Snapshot.Cluster.Versions) == catalog.Yes {
+			out = append(out, j.memory(row, out)...)
+		}
+	}
 	for _, row := range catalog.ServerLogs() {
 		if row.In.Holds(f.Snapshot.Cluster.Versions) != catalog.No {
 			out = append(out, j.refused(row)...)

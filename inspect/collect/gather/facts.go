@@ -1,6 +1,7 @@
 package gather
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -84,6 +85,12 @@ func (r Result) node(name string) inspect.Node {
 			}
 		}
 	}
+	for _, p := range r.Node.Processes {
+		n.Processes = append(n.Processes, inspect.Process(p))
+	}
+	slices.SortFunc(n.Processes, func(a, b inspect.Process) int {
+		return cmp.Or(strings.Compare(a.Command, b.Command), a.Started.Compare(b.Started))
+	})
 	r.configured(&n.Kubelet)
 	r.overridden(&n.Kubelet)
 	for _, f := range r.Files {

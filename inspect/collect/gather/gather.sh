@@ -17,6 +17,8 @@
 #   lPATH    a log, or a pattern of some, in which tokens and keys are counted
 #   tPATH    the log of a TLS server, or a pattern of some, in which the clients
 #            are counted that do not accept its certificate
+#   pCOMMAND ARGUMENT  processes whose start is told: by the last element of the
+#            program's path and, where there is one, an argument
 #
 # AWK holds the text of the *.awk files beside this one: which bytes of a file
 # may leave the node is decided there.
@@ -136,6 +138,67 @@ units() {
 		config=${config%% *}
 		;;
 	esac
+}
+
+# processes says when those that were asked for started. Of command lines nothing
+# leaves the node.
+processes() {
+	wanted=$nl names=$nl
+	for want; do
+		case $want in
+		p*)
+			wanted=$wanted${want#p}$nl
+			want=${want#p}
+			names=$names$(printf %.15s "${want%% *}")$nl # as long as the kernel keeps
+			;;
+		esac
+	done
+	[ "$wanted" != "$nl" ] && [ -e "$root/proc/stat" ] || return 0
+	boot=
+	while IFS=' ' read -r word value; do
+		[ "$word" != btime ] || boot=$value
+	done <"$root/proc/stat"
+	case $boot in
+	'' | *[!0-9]*)
+		say missing processes "/proc does not tell when the system was started"
+		return
+		;;
+	esac
+	ticks=$(getconf CLK_TCK 2>/dev/null || echo 100)
+	for comm in "$root"/proc/[0-9]*/comm; do
+		IFS= read -r name <"$comm" || continue
+		case $names in
+		*"$nl$name$nl"*) process "${comm%/comm}" ;;
+		esac
+	done 2>/dev/null
+}
+
+# process looks closer at one, by its directory.
+process() {
+	words=$(limited 5 tr '\000 \n' '\n__' <"$1/cmdline") || return 0
+	IFS= read -r stat <"$1/stat" || return 0
+	command=${words%%"$nl"*}
+	command=${command##*/}
+	words=$words$nl
+	# shellcheck disable=SC2086 # numbers, after the name in parentheses
+	set -- ${stat##*) }
+	case $# in
+	[2-9][0-9]) ;;
+	*) return 0 ;;
+	esac
+	case $wanted in
+	*"$nl$command$nl"*) ;;
+	*"$nl$command "*)
+		argument=${wanted#*"$nl$command "}
+		argument=${argument%%"$nl"*}
+		case $words in
+		*"$nl$argument$nl"* | *"$nl$argument="*) ;;
+		*) return 0 ;;
+		esac
+		;;
+	*) return 0 ;;
+	esac
+	say process "$command" "$((boot + ${20} / ticks))"
 }
 
 # ---- finding files ----------------------------------------------------------
@@ -652,6 +715,7 @@ gather() {
 	echo "certrot-gather 1"
 	clock
 	facts
+	processes "$@"
 	[ -z "$config" ] || set -- "$@" "r$config"
 	walk "$@" | collect | awk "$AWK" limit "$output"
 	logs l tokens "$@"

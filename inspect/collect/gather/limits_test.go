@@ -421,3 +421,44 @@ func TestWhatIsNotListedIsAGap(t *testing.T) {
 		})
 	}
 }
+
+// TestProcesses gives the node some: of their command lines nothing leaves it.
+func TestProcesses(t *testing.T) {
+	t.Parallel()
+	files := map[string]string{"/proc/stat": "cpu  1 2 3\nbtime 1700000000\nprocesses 9\n", "/proc/meminfo": "x\n", "/proc/self/comm": "ovnkube\n"}
+	add := func(pid int, comm, cmdline string, start int) {
+		dir := fmt.Sprintf("/proc/%d/", pid)
+		files[dir+"comm"] = comm + "\n"
+		files[dir+"cmdline"] = strings.ReplaceAll(cmdline, " ", "\x00") + "\x00"
+		files[dir+"stat"] = fmt.Sprintf("%d (%s) S 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 %d 20 21\n", pid, comm, start)
+	}
+	add(10, "multus-daemon", "/usr/src/multus-cni/bin/multus-daemon --token=secretsecret", 100)
+	add(11, "multus-daemon", "/bin/multus-daemon", 7250)
+	add(12, "multus-daemon", "/bin/sh /bin/multus-daemon", 100) // an interpreter's
+	add(13, "ovnkube", "/usr/bin/ovnkube --init-cluster-manager m1", 100)
+	add(14, "ovnkube", "/usr/bin/ovnkube --init-ovnkube-controller w1 --init-node w1", 200)
+	add(15, "ovnkube", "/usr/bin/ovnkube --init-node=w1", 300)
+	add(16, "a) b (c", "/x", 1)
+	add(17, "ovnkube", "/usr/bin/ovnkube --init-node", 1)
+	files["/proc/17/stat"] = "17 (ovnkube) S 1 2\n"
+	root := newRoot(t)
+	tree(t, root, files)
+	everywhere(t, func(t *testing.T, w world) {
+		n, r := w.read(t, root, Options{})
+		if strings.Contains(string(n.raw), "secretsecret") {
+			t.Error("a command line left the node")
+		}
+		var got []string
+		for _, p := range r.Node.Processes {
+			got = append(got, fmt.Sprint(p.Command, " ", p.Started.Unix()))
+		}
+		slices.Sort(got)
+		want := []string{"multus-daemon 1700000001", "multus-daemon 1700000072", "ovnkube 1700000002", "ovnkube 1700000003"}
+		if !slices.Equal(got, want) {
+			t.Errorf("got %q, want %q", got, want)
+		}
+		if _, r := w.read(t, root, Options{Only: true, Paths: []string{"/etc"}}); len(r.Node.Processes) > 0 {
+			t.Errorf("nobody asked: %+v", r.Node.Processes)
+		}
+	})
+}

@@ -133,6 +133,12 @@ func (p *parser) line(line string) error {
 		return p.file(f)
 	case "log":
 		return p.log(f)
+	case "process":
+		at, err := strconv.ParseInt(f[1], 10, 64)
+		if err != nil || at < 0 || at > maxSeconds {
+			return fmt.Errorf("process %.40q: %.40q is no time", f[0], f[1])
+		}
+		p.result.Node.Processes = append(p.result.Node.Processes, Process{Command: f[0], Started: time.Unix(at, 0).UTC()})
 	case "heard":
 		return p.heard(f)
 	case "refused":
@@ -157,7 +163,7 @@ func fieldsOf(word string) int {
 	switch word {
 	case "clock", "none":
 		return 1
-	case "unit", "missing", "alias", "lost", "omitted", "cut":
+	case "process", "unit", "missing", "alias", "lost", "omitted", "cut":
 		return 2
 	case "flag", "heard":
 		return 3

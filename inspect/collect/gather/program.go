@@ -127,6 +127,11 @@ func Program(root string, o Options) (stdin string, argv []string, err error) {
 		for _, l := range catalog.ServerLogs() {
 			argv = append(argv, "t"+l.Path())
 		}
+		for _, p := range catalog.Processes() {
+			if p.Command != "kubelet" { // systemd tells of it
+				argv = append(argv, strings.TrimSpace("p"+p.Command+" "+p.Argument))
+			}
+		}
 	}
 	for _, p := range paths {
 		if !path.IsAbs(p) || strings.ContainsRune(p, 0) {

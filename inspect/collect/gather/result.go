@@ -35,6 +35,14 @@ type Node struct {
 	Clock    Clock // the node's
 	Units    []Unit
 	Flags    []Flag // of the kubelet's command line; the first, ".", is the program
+	// Processes are those asked for that run, in no order.
+	Processes []Process
+}
+
+// Process runs on the node.
+type Process struct {
+	Command string
+	Started time.Time // whole seconds
 }
 
 // Clock is the node's clock when the program started and ended.

@@ -1,0 +1,48 @@
+package catalog
+
+// Process is a row: who reads trust anchors only when it starts, and so may have older
+// ones in memory than its file has.
+type Process struct {
+	Edge
+	Of      string // ID of the edge whose trust anchors it reads
+	Command string // last element of the program's path
+	// Argument is one of its arguments, up to a "=", where other processes have the
+	// same Command; empty: none has.
+	Argument string
+}
+
+// Processes returns every row about what is in memory.
+func Processes() []Process {
+	multus := Evidence{Verified, "k8snetworkplumbingwg/multus-cni pkg/k8sclient/kubeconfig.go v4.2.2 (PerNodeK8sClient); seen with the real one: kubelets repaired and Ready, and new pods fail until each multus pod is restarted"}
+	ovn := Evidence{Verified, networkRepo + "bindata/network/ovn-kubernetes/common/008-script-lib.yaml @ 0010c142d; k8s.io/client-go transport reads CAData once"}
+	kubelet := Evidence{Verified, "kubernetes/kubernetes cmd/kubelet/app/server.go buildKubeletClientConfig v1.35.4"}
+	restart := func(namespace, app string) string {
+		return "restart its pod: kubectl -n " + namespace + " delete pod -l app=" + app + " --field-selector spec.nodeName=NODE"
+	}
+	return []Process{
+		{
+			Of: "kubelet-api-int", Command: "kubelet", Edge: Edge{
+				ID: "kubelet-memory-api-int", Part: PartAPIInt, Verifier: "kubelet", Claim: "kubelets that run have the CA of what api-int shows them in memory",
+				Lost: "the node, at its next reconnect: the file is right, and the kubelet has not read it",
+				Mend: "on NODE: systemctl restart kubelet; or {} fix-api-int --nodes NODE",
+				In:   Range{Component: mco}, Evidence: kubelet,
+			},
+		},
+		{
+			Of: "multus-api-int", Command: "multus-daemon", Edge: Edge{
+				ID: "multus-memory-api-int", Part: PartAPIInt, Verifier: "multus, thick", Claim: "multus has the CA of what api-int shows it in memory",
+				Lost: "the network of new pods on the node, at its next reconnect, while the node and the DaemonSet are Ready",
+				Mend: restart("openshift-multus", "multus"),
+				In:   since(network, Minor{4, 14}), Evidence: multus,
+			},
+		},
+		{
+			Of: "ovnkube-node-api-int", Command: "ovnkube", Argument: "--init-node", Edge: Edge{
+				ID: "ovnkube-node-memory-api-int", Part: PartAPIInt, Verifier: "ovnkube-node", Claim: "ovnkube-node has the CA of what api-int shows it in memory",
+				Lost: "the network of new pods on the node, at its next reconnect",
+				Mend: restart("openshift-ovn-kubernetes", "ovnkube-node"),
+				In:   since(network, Minor{4, 14}), Evidence: ovn,
+			},
+		},
+	}
+}

@@ -1,0 +1,57 @@
+package trust
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+)
+
+// memory judges what processes have in memory that read their trust anchors only when
+// they start: files is what was said of their files. A CA that was made after a process
+// started can't be in its memory, whatever its file says by now.
+func (j *judge) memory(row catalog.Process, files []Claim) []Claim {
+	var out []Claim
+	for _, file := range files {
+		// Where the file is wrong already, that is said of the file.
+		if file.ID != row.Of || file.Status != Holds && file.Status != WillBreak || len(file.Chain) == 0 || len(file.Trust) == 0 {
+			continue
+		}
+		n, ok := j.f.Snapshot.Node(file.Node)
+		if !ok {
+			continue
+		}
+		started, loaded, ok := n.Running(row.Command)
+		if !ok {
+			continue
+		}
+		c := file
+		c.Edge, c.Status, c.Why, c.Lacks, c.From = row.Edge, Holds, "", nil, time.Time{}
+		ca := j.issuer(file.Chain)
+		written := written(n, file.Trust[0])
+		say := func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 MST") }
+		switch {
+		case ca == nil:
+			c.Status, c.Why = Unknown, "the CA of what is shown was not seen, so that it is not known which is the older: it or the process"
+		case ca.NotBefore.After(started):
+			c.Status, c.Lacks = Broken, ca
+			c.Why = fmt.Sprintf("it has run since %s and reads its trust anchors only when it starts: it can't have a CA that was made later", say(started))
+		case written.IsZero() || written.After(loaded):
+			c.Status = Unknown
+			c.Why = fmt.Sprintf("it has run since %s, the file was written at %s, and what stood in it before is not known", say(started), say(written))
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+// written is when the file at a place was last changed; the zero time where that was
+// not read.
+func written(n *inspect.Node, at pki.Location) time.Time {
+	if f := n.File(at.Path); f != nil {
+		return f.Modified
+	}
+	return time.Time{}
+}

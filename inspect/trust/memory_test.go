@@ -1,0 +1,62 @@
+package trust
+
+import (
+	"testing"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
+)
+
+// TestMemory: the file has the CA, which was made at -1 d, and was written at -0.5 d.
+func TestMemory(t *testing.T) {
+	running := func(command string, days float64) func(*inspect.Node) {
+		return func(n *inspect.Node) {
+			n.Processes = append(n.Processes, inspect.Process{Command: command, Started: from(days)})
+		}
+	}
+	kubelet := func(started, running float64) func(*inspect.Node) {
+		return func(n *inspect.Node) { n.Kubelet.Started, n.Kubelet.Running = from(started), from(running) }
+	}
+	for name, c := range map[string]struct {
+		id      string
+		node    func(*inspect.Node)
+		trusts  bool     // the file has the CA
+		want    []Status // of the claim; none: nothing is claimed
+		lacking bool
+	}{
+		"multus runs since before the CA":      {"multus-memory-api-int", running("multus-daemon", -3), true, []Status{Broken}, true},
+		"multus runs since before the file":    {"multus-memory-api-int", running("multus-daemon", -0.7), true, []Status{Unknown}, false},
+		"multus was restarted":                 {"multus-memory-api-int", running("multus-daemon", -0.2), true, []Status{Holds}, false},
+		"one of two multus is old":             {"multus-memory-api-int", func(n *inspect.Node) { running("multus-daemon", -0.2)(n); running("multus-daemon", -3)(n) }, true, []Status{Broken}, true},
+		"the file is wrong, too":               {"multus-memory-api-int", running("multus-daemon", -3), false, nil, false},
+		"no multus was seen":                   {"multus-memory-api-int", running("ovnkube", -3), true, nil, false},
+		"ovnkube-node":                         {"ovnkube-node-memory-api-int", running("ovnkube", -3), true, []Status{Broken}, true},
+		"the kubelet runs since before the CA": {"kubelet-memory-api-int", kubelet(-3, -3), true, []Status{Broken}, true},
+		"the kubelet wrote the file":           {"kubelet-memory-api-int", kubelet(-0.5001, -0.4999), true, []Status{Holds}, false},
+		"nothing is known of the kubelet":      {"kubelet-memory-api-int", func(*inspect.Node) {}, true, nil, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(catalog.Versions{Cluster: "4.15.3"})
+			before, after := pkitest.NewCA("lb", from(-900), from(900)), pkitest.NewCA("lb", from(-1), from(900))
+			e := edge(t, "kubelet-api-int")
+			w.put(e.Shown, leafFor(e, after, -0.9, 29).CertPEM)
+			anchors := [][]byte{before.CertPEM}
+			if c.trusts {
+				anchors = append(anchors, after.CertPEM)
+			}
+			w.trust(e, anchors...)
+			w.s.Nodes[0].Files[0].Modified = from(-0.5)
+			c.node(&w.s.Nodes[0])
+			got := w.judge(c.id)
+			if len(got) != len(c.want) {
+				t.Fatalf("want %v, got %+v", c.want, got)
+			}
+			for i, want := range c.want {
+				if got[i].Status != want || (got[i].Lacks != nil) != c.lacking || (want == Holds) != (got[i].Why == "") {
+					t.Errorf("want %s, got %s: %s (lacks %v)", want, got[i].Status, got[i].Why, got[i].Lacks)
+				}
+			}
+		})
+	}
+}
