@@ -128,21 +128,24 @@ func (a *applying) show(p *remediate.Plan) error {
 	return printPlan(out, a, p)
 }
 
-// consent asks on a terminal, and is refused elsewhere.
 func (a *applying) consent(ctx context.Context) error {
 	if a.yes {
 		return nil
 	}
-	q := a.workplace.choice.ask
+	return consent(ctx, a.app, a.workplace.choice.ask)
+}
+
+// consent asks on a terminal, and is refused elsewhere. q may be nil.
+func consent(ctx context.Context, app App, q *questions) error {
 	if q == nil {
-		q = &questions{app: a.app, ended: ctx.Done()}
+		q = &questions{app: app, ended: ctx.Done()}
 	}
 	in, ok := q.terminal()
 	if !ok {
 		return &exitError{code: exitRefused, err: withHint(nothingChanged(errors.New("nobody can be asked here")), "look at the plan, then run it again with --yes")}
 	}
 	defer q.alone()()
-	_, _ = fmt.Fprint(a.app.Streams.ErrOut, "\nDo this? Type yes to go on: ")
+	_, _ = fmt.Fprint(app.Streams.ErrOut, "\nDo this? Type yes to go on: ")
 	answer, err := q.await(in, func() ([]byte, error) {
 		line, err := bufio.NewReader(io.LimitReader(in, 100)).ReadString('\n')
 		if errors.Is(err, io.EOF) {

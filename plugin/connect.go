@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/rest"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 )
@@ -102,7 +103,8 @@ func explain(c *connection, err error) error {
 	case errors.As(err, &unknown) && unknown.Cert != nil:
 		return withHint(fmt.Errorf("%w\n  %s shows a certificate issued by %q (sha256 %s), which the CA in your kubeconfig (context %q) does not verify",
 			wrapped, c.server, unknown.Cert.Issuer, pki.FingerprintOf(unknown.Cert.Raw), c.context),
-			"if the load balancer's CA was rotated, your kubeconfig needs the new one; on a master, /etc/kubernetes/static-pod-resources/kube-apiserver-certs/secrets/node-kubeconfigs/localhost-recovery.kubeconfig still works. Verify the sha256 there before you trust it")
+			"if the load balancer's CA was rotated, your kubeconfig needs the new one: certrot fix-kubeconfig --api-ca-from ssh://core@MASTER brings it. On a master, localhost-recovery.kubeconfig in %s still works",
+			catalog.NodeKubeconfigs)
 	case errors.As(err, &hostname):
 		return withHint(wrapped, "the server's certificate is for other names: check the server in your kubeconfig, or a proxy between")
 	case errors.As(err, &invalid):

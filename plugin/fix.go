@@ -122,7 +122,7 @@ func (f *fixFlags) ca(ctx context.Context, w *workplace, fix *remediate.APIInt) 
 	}
 	if w.conn == nil {
 		return withHint(fmt.Errorf("the CA for kubelets is in %s, and no API server can be asked: %w", catalog.APIServerCA(), w.noAPI),
-			"give it with --ca-file FILE: on a master it is in /etc/kubernetes/static-pod-resources/kube-apiserver-certs/configmaps; it is checked against what the API server shows")
+			"give it with --ca-file FILE: on a master it is in /etc/kubernetes/static-pod-resources/kube-apiserver-pod-*/configmaps/kube-apiserver-server-ca/ca-bundle.crt; it is checked against what the API server shows")
 	}
 	var err error
 	fix.From, fix.Published = catalog.APIServerCA().String(), true

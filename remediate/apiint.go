@@ -91,7 +91,7 @@ func (a APIInt) supported(c inspect.Cluster) error {
 // certificates are those to write, all of them CAs that are valid.
 func (a APIInt) certificates(now time.Time) ([]*pki.Cert, error) {
 	refuse := func(format string, args ...any) error {
-		return &Refusal{Name: "ca-usable", Reason: a.From + ": " + fmt.Sprintf(format, args...), Next: "the right CAs are in ConfigMap openshift-config-managed/kube-apiserver-server-ca, and on masters in /etc/kubernetes/static-pod-resources/kube-apiserver-certs/configmaps"}
+		return &Refusal{Name: "ca-usable", Reason: a.From + ": " + fmt.Sprintf(format, args...), Next: "the right CAs are in ConfigMap openshift-config-managed/kube-apiserver-server-ca, and on masters in " + catalog.MasterServerCAs}
 	}
 	var out []*pki.Cert
 	for _, found := range pki.NewScanner().Scan(a.CA) {

@@ -117,3 +117,12 @@ func nodeStaticPodPlaces() []Place {
 		place("etcd-certs/configmaps/*/*.crt", CABundle, etcd, etcdOwner, "what etcd trusts"+hot),
 	}
 }
+
+// Where masters have the CAs of kube-apiserver's serving certificates: in the emergency
+// administrator's kubeconfigs, which cert-syncer keeps current, and for each revision of
+// the static pod (openshift/cluster-kube-apiserver-operator
+// bindata/assets/kube-apiserver/node-kubeconfigs.yaml, pkg/operator/starter.go).
+const (
+	NodeKubeconfigs = "/etc/kubernetes/static-pod-resources/kube-apiserver-certs/secrets/node-kubeconfigs"
+	MasterServerCAs = "/etc/kubernetes/static-pod-resources/kube-apiserver-pod-*/configmaps/kube-apiserver-server-ca/ca-bundle.crt"
+)

@@ -1,0 +1,374 @@
+package plugin
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/client-go/rest"
+	"k8s.io/kubectl/pkg/util/templates"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/kubeconfig"
+)
+
+type ownFlags struct {
+	app    App
+	config *genericclioptions.ConfigFlags
+	ssh    sshFlags
+	caFile string
+	caFrom string
+	dryRun string
+	yes    bool
+}
+
+func newFixKubeconfigCommand(app App, config *genericclioptions.ConfigFlags) *cobra.Command {
+	f := &ownFlags{app: app, config: config}
+	cmd := &cobra.Command{
+		Use:   "fix-kubeconfig",
+		Short: "Make your own kubeconfig trust the API server's new CA",
+		Long: strings.ReplaceAll(`Where the CA of the load balancer was rotated, the administrator's kubeconfig fails, too: "x509: certificate signed by unknown authority".
+
+It adds the CAs that the cluster publishes to certificate-authority-data of the current context's cluster, in the file in which that cluster is. CAs that are there and have not ended are kept; nothing else in the file changes. The CA must verify what the API server shows; nobody is believed for want of a check. The file as it was is kept beside it.
+
+Where the API answers already, the CA is that of the ConfigMap openshift-config-managed/kube-apiserver-server-ca. Where it does not, it comes from a master by ssh, whose host key is checked, or from a file.
+
+Exit codes: 0 done, or so already; 1 a dry run would change something; 2 usage or no access; 4 the write failed; 5 refused, or nobody said yes.`, "{}", app.Called),
+		Example: templates.Examples(strings.ReplaceAll(`  # The CA from a master
+  {} fix-kubeconfig --api-ca-from ssh://core@master-0.example.com
+
+  # The CA from a file
+  {} fix-kubeconfig --ca-file kube-apiserver-server-ca.crt --dry-run=client`, "{}", app.Called)),
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context()) },
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.caFile, "ca-file", "", "PEM file with the CAs; - for standard input.")
+	flags.StringVar(&f.caFrom, "api-ca-from", "", "Master to read the CAs from: ssh://[USER@]HOST[:PORT].")
+	flags.StringVar(&f.dryRun, "dry-run", dryRunNone, `"client" shows what would be done and does nothing; exit code 1 if anything would be.`)
+	flags.Lookup("dry-run").NoOptDefVal = dryRunClient
+	flags.BoolVarP(&f.yes, "yes", "y", false, "Do what is shown without asking.")
+	f.ssh.addFlags(cmd)
+	must(cmd.MarkFlagFilename("ca-file"))
+	must(cmd.RegisterFlagCompletionFunc("dry-run", cobra.FixedCompletions([]string{dryRunNone, dryRunClient}, cobra.ShellCompDirectiveNoFileComp)))
+	return cmd
+}
+
+// ownConfig is a cluster in the user's kubeconfig.
+type ownConfig struct {
+	context string
+	path    string // the file, links followed
+	text    []byte
+	rest    *rest.Config
+	name    string // the server name that its certificate must be for
+}
+
+func (f *ownFlags) run(ctx context.Context) error {
+	switch {
+	case f.dryRun != dryRunNone && f.dryRun != dryRunClient:
+		return fmt.Errorf("--dry-run=%s is none of %s, %s", f.dryRun, dryRunNone, dryRunClient)
+	case f.caFile != "" && f.caFrom != "":
+		return errors.New("--ca-file and --api-ca-from are two sources of the CA: give one")
+	case f.caFrom == "" && f.ssh.given():
+		return errors.New("flags for ssh go with --api-ca-from ssh://HOST")
+	}
+	own, err := f.locate()
+	if err != nil {
+		return err
+	}
+	served, err := own.served(ctx)
+	if err != nil {
+		return withHint(fmt.Errorf("what does %s show? %w", own.rest.Host, err), "is the API server up, and the server in the kubeconfig right? kubectl config view --minify")
+	}
+	fix, err := f.ca(ctx, own, served)
+	if err != nil {
+		return err
+	}
+	now := collect.Taken()
+	change, err := fix.Own(own.text, served, own.name, now)
+	if err != nil {
+		return refused(f.unedited(own, err))
+	}
+	f.show(own, fix, change, served, now)
+	switch {
+	case change.Text == nil:
+		return nil
+	case f.dryRun == dryRunClient:
+		return &exitError{code: exitFindings}
+	}
+	if !f.yes {
+		if err := consent(ctx, f.app, nil); err != nil {
+			return err
+		}
+	}
+	backup := own.path + ".certrot-" + now.Format("20060102T150405Z")
+	if err := remediate.ReplaceOwn(own.path, backup, own.text, change.Text); err != nil {
+		if errors.Is(err, remediate.ErrChanged) {
+			err = withHint(nothingChanged(fmt.Errorf("%s: %w", own.path, err)), "run the same command again")
+		}
+		return &exitError{code: exitStopped, err: err}
+	}
+	return f.proven(ctx, own, backup)
+}
+
+// locate finds the file in which the cluster of the context is.
+func (f *ownFlags) locate() (*ownConfig, error) {
+	loader := f.config.ToRawKubeConfigLoader()
+	raw, err := loader.RawConfig()
+	if err != nil {
+		return nil, fmt.Errorf("kubeconfig: %w", err)
+	}
+	own := &ownConfig{context: raw.CurrentContext}
+	if *f.config.Context != "" {
+		own.context = *f.config.Context
+	}
+	at := raw.Contexts[own.context]
+	if at == nil {
+		return nil, withHint(fmt.Errorf("kubeconfig: there is no context %q", own.context), "name the file with --kubeconfig or KUBECONFIG; kubectl config get-contexts")
+	}
+	cluster := raw.Clusters[at.Cluster]
+	if cluster == nil {
+		return nil, withHint(fmt.Errorf("kubeconfig: context %q names cluster %q, which is not there", own.context, at.Cluster), "kubectl config view")
+	}
+	if *f.config.APIServer != "" || *f.config.CAFile != "" || *f.config.Insecure || *f.config.ClusterName != "" || *f.config.TLSServerName != "" {
+		return nil, errors.New("--server, --cluster, --certificate-authority, --tls-server-name and --insecure-skip-tls-verify are not in the file that is to be mended: leave them out")
+	}
+	if own.path, err = filepath.EvalSymlinks(cluster.LocationOfOrigin); err != nil {
+		return nil, fmt.Errorf("kubeconfig: %w", err)
+	}
+	if own.text, err = readBounded(own.path); err != nil {
+		return nil, fmt.Errorf("kubeconfig: %w", err)
+	}
+	here, err := kubeconfig.Find(own.text)
+	if err != nil {
+		return nil, refused(f.unedited(own, err))
+	}
+	if here.Cluster != at.Cluster || raw.CurrentContext != own.context {
+		return nil, refused(&remediate.Refusal{Name: "current-context", Reason: fmt.Sprintf("%s: its current context leads to cluster %q, and what is to be mended is %q", own.path, here.Cluster, at.Cluster),
+			Next: fmt.Sprintf("kubectl config use-context %s, in that file, and again without --context", own.context)})
+	}
+	if own.rest, err = f.config.ToRESTConfig(); err != nil {
+		return nil, fmt.Errorf("kubeconfig: %w", err)
+	}
+	_, own.name, err = inspect.KubeconfigCluster{Server: cluster.Server, ServerName: cluster.TLSServerName}.Dialled()
+	return own, err
+}
+
+// unedited adds to a refusal how the file can be mended by hand.
+func (f *ownFlags) unedited(own *ownConfig, err error) error {
+	var r *kubeconfig.Refusal
+	if !errors.As(err, &r) {
+		return err
+	}
+	return &remediate.Refusal{Name: string(r.Reason), Reason: own.path + ": " + r.Error(),
+		Next: "with the CAs in a file, kubectl makes it: kubectl config set-cluster NAME --certificate-authority=FILE --embed-certs"}
+}
+
+// errSeen ends a handshake as soon as the chain is known.
+var errSeen = errors.New("the chain was seen")
+
+// served returns the chain that the server shows, by the way that the kubeconfig
+// goes, a proxy included. Nothing is sent to the server but the handshake.
+func (o *ownConfig) served(ctx context.Context) ([]*pki.Cert, error) {
+	ctx, cancel := context.WithTimeout(ctx, 15*time.Second)
+	defer cancel()
+	var chain []*pki.Cert
+	proxy := o.rest.Proxy
+	if proxy == nil {
+		proxy = http.ProxyFromEnvironment
+	}
+	t := &http.Transport{Proxy: proxy, TLSClientConfig: &tls.Config{
+		ServerName:         o.name,
+		InsecureSkipVerify: true, //nolint:gosec // the chain is what is asked for; the handshake ends with it
+		VerifyPeerCertificate: func(raw [][]byte, _ [][]*x509.Certificate) error {
+			for _, der := range raw {
+				c, err := pki.ParseCert(der)
+				if err != nil {
+					return fmt.Errorf("certificate %d of the chain: %w", len(chain)+1, err)
+				}
+				chain = append(chain, c)
+			}
+			return errSeen
+		},
+	}}
+	defer t.CloseIdleConnections()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, o.rest.Host, nil)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := t.RoundTrip(request)
+	if err == nil {
+		_ = answer.Body.Close()
+		return nil, errors.New("it does not speak TLS")
+	}
+	if !errors.Is(err, errSeen) {
+		return nil, err
+	}
+	return chain, nil
+}
+
+// ca gets the CAs.
+func (f *ownFlags) ca(ctx context.Context, own *ownConfig, served []*pki.Cert) (remediate.APIInt, error) {
+	fix := remediate.APIInt{}
+	switch {
+	case f.caFile != "":
+		err := (&fixFlags{mendFlags: mendFlags{app: f.app}, caFile: f.caFile}).ca(ctx, nil, &fix)
+		return fix, err
+	case f.caFrom != "":
+		var err error
+		fix.From = "of " + f.caFrom
+		fix.CA, err = f.fromMaster(ctx)
+		return fix, err
+	}
+	conn, err := connect(ctx, f.app, f.config, pki.NewScanner())
+	if err != nil {
+		var unknown x509.UnknownAuthorityError
+		if errors.As(err, &unknown) {
+			var shown strings.Builder
+			for i, c := range served {
+				fmt.Fprintf(&shown, "\n  shown %d: %s, issued by %s, sha256 %s, until %s", i+1, c.Subject, c.Issuer, c.Fingerprint, c.NotAfter.UTC().Format(time.DateOnly))
+			}
+			return fix, withHint(fmt.Errorf("the CA in context %q does not verify what %s shows, so it must come from somewhere else%s", own.context, own.rest.Host, shown.String()),
+				"read it from a master, over a host key that you know: --api-ca-from ssh://core@MASTER; or --ca-file FILE")
+		}
+		return fix, err
+	}
+	fix.From, fix.Published = catalog.APIServerCA().String(), true
+	fix.CA, err = conn.cluster.Value(ctx, catalog.APIServerCA())
+	if err != nil {
+		return fix, withHint(err, "give the CA with --ca-file FILE or --api-ca-from ssh://core@MASTER")
+	}
+	return fix, nil
+}
+
+// masterCA prints the CAs that a master has for kube-apiserver: those of the emergency
+// administrator's kubeconfig, which are kept current without a rollout, else those of
+// the newest revision. Nothing but the CA of a kubeconfig is read out of it.
+const masterCA = `file=$1/lb-ext.kubeconfig
+if [ -r "$file" ]; then
+	awk '$1 == "certificate-authority-data:" { print $2; exit }' "$file"
+	exit
+fi
+newest=
+highest=-1
+for bundle in $2; do
+	revision=${bundle#*/kube-apiserver-pod-}
+	revision=${revision%%/*}
+	case $revision in *[!0-9]*|'') continue ;; esac
+	if [ "$revision" -gt "$highest" ] && [ -r "$bundle" ]; then
+		highest=$revision newest=$bundle
+	fi
+done
+[ -n "$newest" ] || { echo "neither $file nor $2 is there: is this a master?" >&2; exit 1; }
+cat "$newest"
+`
+
+// fromMaster reads the CAs on a master, by ssh.
+func (f *ownFlags) fromMaster(ctx context.Context) ([]byte, error) {
+	u, err := url.Parse(f.caFrom)
+	if err != nil || u.Scheme != "ssh" || u.Hostname() == "" || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" {
+		return nil, fmt.Errorf("--api-ca-from %q is not of the form ssh://[USER@]HOST[:PORT]", f.caFrom)
+	}
+	way, err := f.ssh.transport(&questions{app: f.app, ended: ctx.Done()})
+	if err != nil {
+		return nil, err
+	}
+	user := "core"
+	if u.User != nil {
+		if _, secret := u.User.Password(); secret {
+			return nil, errors.New("--api-ca-from: passwords are not taken; use a key or the ssh-agent")
+		}
+		way.User, user = u.User.Username(), u.User.Username()
+	}
+	if u.Port() != "" {
+		if way.Inventory, err = nodeexec.ParseInventory(strings.NewReader(strings.Join([]string{u.Hostname(), u.Hostname(), user, u.Port()}, " ")), "--api-ca-from"); err != nil {
+			return nil, err
+		}
+	}
+	node, err := way.Dial(ctx, u.Hostname())
+	if err != nil {
+		return nil, fmt.Errorf("--api-ca-from %s: %w", f.caFrom, err)
+	}
+	out, err := node.Run(ctx, strings.NewReader(masterCA), "sh", "-s", "--", catalog.NodeKubeconfigs, catalog.MasterServerCAs)
+	if err = errors.Join(err, node.Close()); err != nil {
+		return nil, fmt.Errorf("--api-ca-from %s: %w", f.caFrom, err)
+	}
+	if raw, err := base64.StdEncoding.DecodeString(strings.TrimSpace(string(out))); err == nil {
+		return raw, nil
+	}
+	return out, nil
+}
+
+// show says what changes in whom the file trusts. The file's text is not shown: tokens
+// and keys are in it.
+func (f *ownFlags) show(own *ownConfig, fix remediate.APIInt, c *remediate.OwnChange, served []*pki.Cert, now time.Time) {
+	w := &strings.Builder{}
+	printf(w, "File     %s  (context %s, cluster %s)\n", own.path, own.context, c.Cluster)
+	printf(w, "Server   %s\n", c.Server)
+	wrap(w, "Shown    ", fmt.Sprintf("%s, issued by %s, until %s, sha256 %s", served[0].Subject, served[0].Issuer, served[0].NotAfter.UTC().Format(time.DateOnly), served[0].Fingerprint.Short()))
+	printf(w, "CA       %s; it verifies what is shown\n", fix.From)
+	if c.Text == nil {
+		printf(w, "\nNothing to do: the file trusts all of these CAs already.\n")
+	} else {
+		has := func(list []*pki.Cert, x *pki.Cert) bool {
+			return slices.ContainsFunc(list, func(c *pki.Cert) bool { return c.Fingerprint == x.Fingerprint })
+		}
+		printf(w, "\ncertificate-authority-data\n")
+		for _, x := range c.Old {
+			if !has(c.New, x) {
+				printf(w, "  - %s%s\n", described(x), ended(x, now))
+			}
+		}
+		for _, x := range c.New {
+			sign := "+"
+			if has(c.Old, x) {
+				sign = " "
+			}
+			printf(w, "  %s %s\n", sign, described(x))
+		}
+	}
+	_, _ = io.WriteString(f.app.Streams.Out, cleanLines(w.String()))
+}
+
+// proven asks the API server with the file as it is now. That it is trusted is what
+// counts; what the user may do there is another matter.
+func (f *ownFlags) proven(ctx context.Context, own *ownConfig, backup string) error {
+	fresh := genericclioptions.NewConfigFlags(false)
+	fresh.KubeConfig, fresh.Context = &own.path, &own.context
+	if own.path != *f.config.KubeConfig && os.Getenv("KUBECONFIG") != "" {
+		fresh.KubeConfig = f.config.KubeConfig // the user may be in another file of the list
+	}
+	said := func(what string) {
+		printf(f.app.Streams.Out, "\n%s: %s\nBefore   %s\n", clean(own.path), what, clean(backup))
+	}
+	_, err := connect(ctx, f.app, fresh, pki.NewScanner())
+	switch {
+	case err == nil:
+		said("written, and the API server answers")
+		return nil
+	case apierrors.IsUnauthorized(err):
+		said("written, and the API server is trusted; it does not take your credentials")
+		return withHint(err, "log in again; tokens can't be checked while the authentication operator is down: a kubeconfig with a client certificate works")
+	}
+	said("written; the API server was not reached with it")
+	return &exitError{code: exitStopped, err: withHint(err, "to put it back: cp -p %s %s", backup, own.path)}
+}

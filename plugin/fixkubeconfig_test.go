@@ -1,0 +1,191 @@
+package plugin
+
+import (
+	"bytes"
+	"crypto/tls"
+	"encoding/base64"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
+)
+
+// ownServer is an API server, as far as its version goes, with a certificate of this CA.
+func ownServer(t *testing.T, ca *pkitest.Authority, code int) string {
+	t.Helper()
+	pair := ca.Issue("api", time.Now().Add(-time.Hour), time.Now().Add(time.Hour), pkitest.DNS("localhost"))
+	cert, err := tls.X509KeyPair(pkitest.Bundle(pair.CertPEM), pair.KeyPEM)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") != "Bearer secret-token-of-mine" {
+			code = http.StatusTeapot
+		}
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(code)
+		_, _ = fmt.Fprintln(w, `{"gitVersion":"v1.28.3"}`)
+	}))
+	server.TLS = &tls.Config{Certificates: []tls.Certificate{cert}}
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	return "https://localhost:" + server.URL[strings.LastIndexByte(server.URL, ':')+1:]
+}
+
+const ownKubeconfig = `# mine
+apiVersion: v1
+kind: Config
+clusters:
+- name: c
+  cluster:
+    server: SERVER # by the balancer
+    certificate-authority-data: CA
+contexts:
+- name: mine
+  context: {cluster: c, user: me}
+current-context: mine
+users:
+- name: me
+  user:
+    token: secret-token-of-mine
+`
+
+func TestFixKubeconfig(t *testing.T) {
+	begin, end := time.Now().Add(-24*time.Hour), time.Now().Add(24*time.Hour)
+	before, after, other := pkitest.NewCA("lb", begin, end), pkitest.NewCA("lb@1", begin, end), pkitest.NewCA("lb", begin, end)
+	text := func(server string, ca ...[]byte) string {
+		return strings.NewReplacer("SERVER", server, "CA", base64.StdEncoding.EncodeToString(pkitest.Bundle(ca...))).Replace(ownKubeconfig)
+	}
+	for name, c := range map[string]struct {
+		ca     []byte // --ca-file
+		args   string
+		has    [][]byte // whom the file trusts before
+		status int      // of the server
+		code   int
+		want   [][]byte // whom it trusts then; nil: the file is as it was
+		says   string
+	}{
+		"mended":              {after.CertPEM, "--yes", [][]byte{before.CertPEM}, 200, exitFine, [][]byte{after.CertPEM, before.CertPEM}, "the API server answers"},
+		"a dry run":           {after.CertPEM, "--dry-run=client", [][]byte{before.CertPEM}, 200, exitFindings, nil, "+ CN=lb@1"},
+		"nobody says yes":     {after.CertPEM, "", [][]byte{before.CertPEM}, 200, exitRefused, nil, "nobody can be asked here"},
+		"so already":          {after.CertPEM, "--yes", [][]byte{before.CertPEM, after.CertPEM}, 200, exitFine, nil, "Nothing to do"},
+		"the wrong CA":        {other.CertPEM, "--yes", [][]byte{before.CertPEM}, 200, exitRefused, nil, "does not verify what the server shows"},
+		"a key":               {pkitest.Bundle(after.CertPEM, after.KeyPEM), "--yes", [][]byte{before.CertPEM}, 200, exitRefused, nil, "a private key is in it"},
+		"not logged in":       {after.CertPEM, "--yes", [][]byte{before.CertPEM}, 401, exitUsage, [][]byte{after.CertPEM, before.CertPEM}, "it does not take your credentials"},
+		"no CA from anywhere": {nil, "--yes", [][]byte{before.CertPEM}, 200, exitUsage, nil, "shown 1: CN=api"},
+		"two sources":         {after.CertPEM, "--api-ca-from ssh://m", [][]byte{before.CertPEM}, 200, exitUsage, nil, "give one"},
+		"no ssh address":      {nil, "--api-ca-from master-0", [][]byte{before.CertPEM}, 200, exitUsage, nil, "is not of the form ssh://"},
+		"a password":          {nil, "--api-ca-from ssh://core:x@m", [][]byte{before.CertPEM}, 200, exitUsage, nil, "passwords are not taken"},
+		"no such context":     {after.CertPEM, "--context y", [][]byte{before.CertPEM}, 200, exitUsage, nil, "there is no context"},
+		"another server":      {after.CertPEM, "--server https://localhost:1", [][]byte{before.CertPEM}, 200, exitUsage, nil, "leave them out"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv("KUBECONFIG", "")
+			dir := t.TempDir()
+			path := filepath.Join(dir, "config")
+			was := text(ownServer(t, after, c.status), c.has...)
+			if err := os.WriteFile(path, []byte(was), 0o640); err != nil { //nolint:gosec // what it was is what is to be kept
+				t.Fatal(err)
+			}
+			args := append([]string{"kubectl-certrot", "fix-kubeconfig", "--kubeconfig", path}, strings.Fields(c.args)...)
+			if c.ca != nil {
+				if err := os.WriteFile(dir+"/ca.crt", c.ca, 0o600); err != nil {
+					t.Fatal(err)
+				}
+				args = append(args, "--ca-file", dir+"/ca.crt")
+			}
+			var out, errOut bytes.Buffer
+			code := Main(t.Context(), VersionOf(""), args, genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &errOut})
+			said := out.String() + errOut.String()
+			if code != c.code || !strings.Contains(said, c.says) || strings.Contains(said, "secret-token") {
+				t.Errorf("exit code %d:\n%s", code, said)
+			}
+			now, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			backups, _ := filepath.Glob(path + ".*")
+			if c.want == nil {
+				if string(now) != was || len(backups) > 0 {
+					t.Errorf("the file was changed, or something is left: %v", backups)
+				}
+				return
+			}
+			server := was[strings.Index(was, "https://"):strings.Index(was, " # by")]
+			if want := text(server, c.want...); string(now) != want {
+				t.Errorf("the file is\n%s\nwant\n%s", now, want)
+			}
+			info, err := os.Stat(path)
+			if err != nil || info.Mode().Perm() != 0o640 {
+				t.Errorf("mode %v, %v", info.Mode(), err)
+			}
+			if len(backups) != 1 {
+				t.Fatalf("left: %v", backups)
+			}
+			kept, err := os.ReadFile(backups[0])
+			if err != nil || string(kept) != was {
+				t.Errorf("what is kept is not what it was: %v", err)
+			}
+		})
+	}
+}
+
+// TestFixKubeconfigIsNotAlone: somebody else changes the file.
+func TestFixKubeconfigIsNotAlone(t *testing.T) {
+	t.Setenv("KUBECONFIG", "")
+	after := pkitest.NewCA("lb@1", time.Now().Add(-time.Hour), time.Now().Add(time.Hour))
+	dir := t.TempDir()
+	path := filepath.Join(dir, "config")
+	was := strings.NewReplacer("SERVER", ownServer(t, after, 200), "CA", base64.StdEncoding.EncodeToString(pkitest.NewCA("lb", time.Now(), time.Now().Add(time.Hour)).CertPEM)).Replace(ownKubeconfig)
+	for file, content := range map[string]string{path: was, path + ".lock": "", dir + "/ca.crt": string(after.CertPEM)} {
+		if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var out bytes.Buffer
+	code := Main(t.Context(), VersionOf(""), []string{"kubectl-certrot", "fix-kubeconfig", "--kubeconfig", path, "--ca-file", dir + "/ca.crt", "--yes"}, genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &out})
+	if now, _ := os.ReadFile(path); code != exitStopped || string(now) != was || !strings.Contains(out.String(), "config.lock is there") {
+		t.Errorf("exit code %d:\n%s", code, out.String())
+	}
+}
+
+// TestMasterCA runs what is run on a master.
+func TestMasterCA(t *testing.T) {
+	dir := t.TempDir()
+	put := func(name, text string) {
+		if err := os.MkdirAll(filepath.Dir(dir+name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(dir+name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run := func() (string, error) {
+		cmd := exec.CommandContext(t.Context(), "sh", "-s", "--", dir+"/node-kubeconfigs", dir+"/kube-apiserver-pod-*/ca.crt")
+		cmd.Stdin = strings.NewReader(masterCA)
+		out, err := cmd.Output()
+		return string(out), err
+	}
+	if out, err := run(); err == nil {
+		t.Errorf("not a master: %q", out)
+	}
+	for name, text := range map[string]string{"9": "nine", "10": "ten", "x": "none"} {
+		put("/kube-apiserver-pod-"+name+"/ca.crt", text)
+	}
+	if out, err := run(); err != nil || out != "ten" {
+		t.Errorf("%q, %v", out, err)
+	}
+	put("/node-kubeconfigs/lb-ext.kubeconfig", "clusters:\n- cluster:\n    certificate-authority-data: aGVyZQ==\n    server: s\nusers:\n- user:\n    client-key-data: c2VjcmV0\n")
+	if out, err := run(); err != nil || out != "aGVyZQ==\n" {
+		t.Errorf("%q, %v", out, err)
+	}
+}
