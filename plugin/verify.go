@@ -401,6 +401,7 @@ func (g claimGroup) print(w io.Writer, called string, now time.Time, last claimG
 	} else {
 		g.evidence(w, now, wide)
 	}
+	g.again(w, c.Status)
 	wrap(w, "    then  ", "lost: "+c.Lost)
 	if c.Mend != "" {
 		mend := strings.ReplaceAll(c.Mend, "{}", called)
@@ -434,6 +435,32 @@ func (g claimGroup) seen(w io.Writer, now time.Time, wide bool) {
 	if n > placesShown && !wide {
 		printf(w, "    seen  %d more: -o wide\n", n-placesShown)
 	}
+}
+
+// again writes when what is shown is verified again: until then a verifier may work
+// on.
+func (g claimGroup) again(w io.Writer, status string) {
+	if g[0].Next == nil {
+		return
+	}
+	lead, text := "    when  ", g[0].Next.Verifies
+	if status == trust.WillBreak.String() {
+		lead, text = "          ", "then "+text
+	}
+	var from, to time.Time
+	for _, m := range g {
+		n := m.Next
+		if !n.To.IsZero() && (from.IsZero() || n.From.Before(from)) {
+			from = n.From
+		}
+		if n.To.After(to) {
+			to = n.To
+		}
+	}
+	if !to.IsZero() {
+		text += fmt.Sprintf("; when its client certificate is renewed, %s to %s", from.UTC().Format("2006-01-02"), to.UTC().Format("2006-01-02 MST"))
+	}
+	wrap(w, lead, text)
 }
 
 // evidence writes where the trust anchors are, what they lack, and since when or

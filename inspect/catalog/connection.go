@@ -20,7 +20,7 @@ func Connections() []Connection {
 		{
 			// A lease of 40 s, renewed at a quarter of that.
 			Edges: []string{"kubelet-api-int"}, Every: 10 * time.Second, Client: file("/var/lib/kubelet/pki/kubelet-client-current.pem"),
-			Evidence: Evidence{Verified, "kubernetes/kubernetes pkg/kubelet/kubelet.go (nodeLeaseRenewIntervalFraction) and pkg/kubelet/certificate/transport.go (closeAllConns) v1.35.4"},
+			Evidence: Evidence{Verified, "kubernetes/kubernetes pkg/kubelet/kubelet.go (nodeLeaseRenewIntervalFraction) and pkg/kubelet/certificate/transport.go @ 00ef64f0b (addCertRotation)"},
 		},
 		{
 			Edges:    []string{"controller-manager-api-int", "scheduler-api-int", "machine-config-daemon-api-int", "pods-kubernetes-service"},
