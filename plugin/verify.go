@@ -279,6 +279,9 @@ func (f *verifyFlags) people(wide bool) func(io.Writer, *trust.Report) error {
 				continue
 			}
 			printf(w, "\n%s\n", part)
+			if part == catalog.PartAPIInt {
+				printStory(w, f.app.Called, r)
+			}
 			var last claimGroup
 			for _, g := range groups {
 				g.print(w, f.app.Called, r.Now, last, wide)
@@ -289,6 +292,33 @@ func (f *verifyFlags) people(wide bool) func(io.Writer, *trust.Report) error {
 		_, err := io.WriteString(out, cleanLines(w.String()))
 		return err
 	}
+}
+
+// printStory writes what has become of the CA of api-int, and what will, as one
+// paragraph.
+func printStory(w io.Writer, called string, r *trust.Report) {
+	var story, next []string
+	for _, e := range r.Story {
+		s := strings.ToUpper(e.What[:1]) + e.What[1:]
+		if !e.When.IsZero() {
+			s += " " + e.When.UTC().Format("2006-01-02") + " (" + inTime(r.Now, e.When) + ")"
+		}
+		if !e.Until.IsZero() {
+			s += ", " + e.Until.UTC().Format("2006-01-02") + " at the latest"
+		}
+		story = append(story, s+".")
+		if e.Next != "" {
+			next = append(next, strings.ReplaceAll(e.Next, "{}", called))
+		}
+	}
+	if len(story) == 0 {
+		return
+	}
+	wrap(w, "  ", clean(strings.Join(story, " ")))
+	for _, n := range next {
+		printf(w, "  Next: %s\n", n)
+	}
+	printf(w, "\n")
 }
 
 // claimTally counts claims by status.

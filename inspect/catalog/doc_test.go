@@ -203,6 +203,22 @@ func document() string {
 		line("| %s | %g | %s | %s | %s |", cmp.Or(g.Topology, "any other"), g.Chance, cell(g.Doc), g.In, evidence(g.Evidence))
 	}
 	line("")
+	line("## Who made the load balancer's signer")
+	line("")
+	line("| common name | made by | source |")
+	line("|---|---|---|")
+	for _, n := range SignerNames() {
+		name := n.Name
+		if !n.First {
+			name += "(Unix time)"
+		}
+		line("| `%s` | %s | %s |", name, n.By, evidence(n.Evidence))
+	}
+	line("")
+	line("| cluster born with | what is known | source |")
+	line("|---|---|---|")
+	line("| %s or earlier | %s | %s |", EarlyBirth().To, cell(EarlyBirth().Doc), evidence(EarlyBirth().Evidence))
+	line("")
 	line("## What becomes of signers in Secrets of another type")
 	line("")
 	line("A Secret's type can't be changed. kubernetes.io/tls is the right one.")

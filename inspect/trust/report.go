@@ -21,6 +21,7 @@ type Report struct {
 	Cluster    inspect.InventoryCluster `json:"cluster"`
 	Taken      time.Time                `json:"taken"` // when the facts were read
 	Now        time.Time                `json:"now"`   // the time for which they are judged
+	Story      []Event                  `json:"story"` // of the CA of api-int, in order
 	Claims     []ReportClaim            `json:"claims"`
 	Gaps       []inspect.InventoryGap   `json:"gaps"`
 }
@@ -73,7 +74,9 @@ func NewReport(f *inspect.Facts, parts ...catalog.Part) Report {
 		Claims: []ReportClaim{}, Gaps: []inspect.InventoryGap{},
 	}
 	j := &judge{f: f}
-	for _, c := range Judge(f) {
+	claims := Judge(f)
+	r.Story = storyOf(f, claims, parts)
+	for _, c := range claims {
 		if len(parts) == 0 || slices.Contains(parts, c.Part) {
 			e := entry(c)
 			if c.Reads != "" {
