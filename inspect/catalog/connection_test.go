@@ -10,6 +10,9 @@ func TestConnectionsAreOfEdges(t *testing.T) {
 			for _, e := range Edges() {
 				found = found || e.ID == id
 			}
+			for _, p := range Processes() {
+				found = found || p.ID == id
+			}
 			if !found || seen[id] {
 				t.Errorf("%s is no edge, or there twice", id)
 			}
