@@ -41,6 +41,9 @@ type Cluster struct {
 	// Created is when the cluster was born (ClusterVersion's or kube-system's
 	// creation); zero when unknown.
 	Created time.Time
+	// Born is the version with which ClusterVersion's history begins; empty: not
+	// read. The history is pruned: the cluster may be older.
+	Born string
 	// Clock is the API server's against ours; zero when it did not say.
 	Clock Clock
 	// Synthetic says, where not empty, that these facts were made up, and why.
@@ -224,6 +227,7 @@ func (c Cluster) and(more Cluster) Cluster {
 	}
 	c.Context = cmp.Or(c.Context, more.Context)
 	c.Topology, c.Platform, c.Internal = cmp.Or(c.Topology, more.Topology), cmp.Or(c.Platform, more.Platform), cmp.Or(c.Internal, more.Internal)
+	c.Born = cmp.Or(c.Born, more.Born)
 	if c.Created.IsZero() || !more.Created.IsZero() && more.Created.Before(c.Created) {
 		c.Created = more.Created
 	}

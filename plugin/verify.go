@@ -279,6 +279,9 @@ func (f *verifyFlags) people(wide bool) func(io.Writer, *trust.Report) error {
 				continue
 			}
 			printf(w, "\n%s\n", part)
+			if part == catalog.PartAPIInt {
+				printStory(w, f.app.Called, r)
+			}
 			var last claimGroup
 			for _, g := range groups {
 				g.print(w, f.app.Called, r.Now, last, wide)
@@ -289,6 +292,33 @@ func (f *verifyFlags) people(wide bool) func(io.Writer, *trust.Report) error {
 		_, err := io.WriteString(out, cleanLines(w.String()))
 		return err
 	}
+}
+
+// printStory writes what has become of the CA of api-int, and what will, as one
+// paragraph.
+func printStory(w io.Writer, called string, r *trust.Report) {
+	var story, next []string
+	for _, e := range r.Story {
+		s := strings.ToUpper(e.What[:1]) + e.What[1:]
+		if !e.When.IsZero() {
+			s += " " + e.When.UTC().Format("2006-01-02") + " (" + inTime(r.Now, e.When) + ")"
+		}
+		if !e.Until.IsZero() {
+			s += ", " + e.Until.UTC().Format("2006-01-02") + " at the latest"
+		}
+		story = append(story, s+".")
+		if e.Next != "" {
+			next = append(next, strings.ReplaceAll(e.Next, "{}", called))
+		}
+	}
+	if len(story) == 0 {
+		return
+	}
+	wrap(w, "  ", clean(strings.Join(story, " ")))
+	for _, n := range next {
+		printf(w, "  Next: %s\n", n)
+	}
+	printf(w, "\n")
 }
 
 // claimTally counts claims by status.
@@ -401,6 +431,7 @@ func (g claimGroup) print(w io.Writer, called string, now time.Time, last claimG
 	} else {
 		g.evidence(w, now, wide)
 	}
+	g.again(w, c.Status)
 	wrap(w, "    then  ", "lost: "+c.Lost)
 	if c.Mend != "" {
 		mend := strings.ReplaceAll(c.Mend, "{}", called)
@@ -434,6 +465,32 @@ func (g claimGroup) seen(w io.Writer, now time.Time, wide bool) {
 	if n > placesShown && !wide {
 		printf(w, "    seen  %d more: -o wide\n", n-placesShown)
 	}
+}
+
+// again writes when what is shown is verified again: until then a verifier may work
+// on.
+func (g claimGroup) again(w io.Writer, status string) {
+	if g[0].Next == nil {
+		return
+	}
+	lead, text := "    when  ", g[0].Next.Verifies
+	if status == trust.WillBreak.String() {
+		lead, text = "          ", "then "+text
+	}
+	var from, to time.Time
+	for _, m := range g {
+		n := m.Next
+		if !n.To.IsZero() && (from.IsZero() || n.From.Before(from)) {
+			from = n.From
+		}
+		if n.To.After(to) {
+			to = n.To
+		}
+	}
+	if !to.IsZero() {
+		text += fmt.Sprintf("; when its client certificate is renewed, %s to %s", from.UTC().Format("2006-01-02"), to.UTC().Format("2006-01-02 MST"))
+	}
+	wrap(w, lead, text)
 }
 
 // evidence writes where the trust anchors are, what they lack, and since when or

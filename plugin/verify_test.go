@@ -10,6 +10,7 @@ import (
 
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/trust"
 )
 
@@ -55,5 +56,41 @@ func TestVerifyWaits(t *testing.T) {
 				t.Errorf("said %q", said.String())
 			}
 		})
+	}
+}
+
+// TestVerifySaysWhen: what will break is told with the date, and with what makes
+// verifiers connect anew, over all nodes of a line; the story comes first.
+func TestVerifySaysWhen(t *testing.T) {
+	day := func(n int) time.Time { return time.Date(2024, 6, n, 12, 0, 0, 0, time.UTC) }
+	on := func(node string, from, to int) trust.ReportClaim {
+		breaks := day(14)
+		return trust.ReportClaim{
+			ID: "kubelet-api-int", Part: string(catalog.PartAPIInt), Claim: "kubelets trust it", Status: trust.WillBreak.String(), Node: node, Why: "signed by another next",
+			From: &breaks, Next: &trust.Next{Verifies: "at its next connection", From: day(from), To: day(to)}, Lost: "the node",
+		}
+	}
+	r := trust.Report{
+		Now:    day(1),
+		Story:  []trust.Event{{What: "the signer was replaced", When: day(1).AddDate(0, 0, -1)}, {What: "it is signed anew", When: day(14), Until: day(23), Next: "{} fix-api-int"}},
+		Claims: []trust.ReportClaim{on("n1", 20, 26), on("n2", 18, 24)},
+	}
+	var out strings.Builder
+	if err := (&verifyFlags{app: App{Called: "oc certrot"}}).people(false)(&out, &r); err != nil {
+		t.Fatal(err)
+	}
+	const want = `
+api-int
+  The signer was replaced 2024-05-31 (24h ago). It is signed anew 2024-06-14 (in 13d), 2024-06-23 at the latest.
+  Next: oc certrot fix-api-int
+
+! kubelets trust it  (n1, n2)
+    signed by another next
+    when  2024-06-14 12:00 UTC at the earliest (in 13d)
+          then at its next connection; when its client certificate is renewed, 2024-06-18 to 2024-06-26 UTC
+    then  lost: the node
+`
+	if !strings.Contains(out.String(), want) {
+		t.Errorf("got %s", out.String())
 	}
 }

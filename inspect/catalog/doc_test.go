@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"testing"
@@ -177,6 +178,46 @@ func document() string {
 	for _, l := range ServerLogs() {
 		line("| `%s` | %s | `%s` | %s | %s | %s |", l.ID, l.Server, l.Path(), cell(l.Lost), l.In, evidence(l.Evidence))
 	}
+	line("")
+	line("## Who holds a connection")
+	line("")
+	line("It verifies what kube-apiserver shows when it connects, and not again before the connection ends: by a break of the network, a rollout of")
+	line("kube-apiserver, a restart of its own, a renewal of its own client certificate where that is named, or at kube-apiserver's wish (goaway-chance).")
+	line("")
+	line("| edges | a request at least every | own client certificate | source |")
+	line("|---|---|---|---|")
+	for _, c := range Connections() {
+		every, client := "", ""
+		if c.Every > 0 {
+			every = c.Every.String()
+		}
+		if c.Client != (Ref{}) {
+			client = "`" + c.Client.String() + "`"
+		}
+		line("| `%s` | %s | %s | %s |", strings.Join(c.Edges, "`, `"), every, client, evidence(c.Evidence))
+	}
+	line("")
+	line("| topology | chance of a request to end its connection | beside | holds for | source |")
+	line("|---|---|---|---|---|")
+	for _, g := range Goaways() {
+		line("| %s | %g | %s | %s | %s |", cmp.Or(g.Topology, "any other"), g.Chance, cell(g.Doc), g.In, evidence(g.Evidence))
+	}
+	line("")
+	line("## Who made the load balancer's signer")
+	line("")
+	line("| common name | made by | source |")
+	line("|---|---|---|")
+	for _, n := range SignerNames() {
+		name := n.Name
+		if !n.First {
+			name += "(Unix time)"
+		}
+		line("| `%s` | %s | %s |", name, n.By, evidence(n.Evidence))
+	}
+	line("")
+	line("| cluster born with | what is known | source |")
+	line("|---|---|---|")
+	line("| %s or earlier | %s | %s |", EarlyBirth().To, cell(EarlyBirth().Doc), evidence(EarlyBirth().Evidence))
 	line("")
 	line("## What becomes of signers in Secrets of another type")
 	line("")

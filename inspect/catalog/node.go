@@ -13,9 +13,9 @@ func nodeKubeletPlaces() []Place {
 	bootstrap := Evidence{Verified, "kubernetes/kubernetes pkg/kubelet/certificate/bootstrap/bootstrap.go v1.35.4"}
 	manager := Evidence{Verified, "kubernetes/client-go util/certificate/certificate_manager.go v0.35.4"}
 	lives := []Lifetime{
-		{Validity: 30 * day, Share: 90, By: "kubelet", In: since(kcm, Minor{4, 12}), Evidence: manager,
+		{Validity: 30 * day, ShareFrom: 70, Share: 90, By: "kubelet", In: since(kcm, Minor{4, 12}), Evidence: manager,
 			Doc: "between 70 and 90 % of its validity, by chance; by request, so never beyond the end of csr-signer"},
-		{Validity: year, Share: 90, By: "kubelet", In: Range{Component: Kubernetes}, Evidence: manager,
+		{Validity: year, ShareFrom: 70, Share: 90, By: "kubelet", In: Range{Component: Kubernetes}, Evidence: manager,
 			Doc: "between 70 and 90 % of its validity, by chance; the validity is kube-controller-manager's --cluster-signing-duration"},
 	}
 	place := func(path string, role Role, owner, doc string, in Range, e Evidence) Place {
@@ -74,7 +74,7 @@ func nodeNetworkPlaces() []Place {
 	multus := Evidence{Verified, networkRepo + "bindata/network/multus/multus.yaml @ 2a6a57fef"}
 	ovn := Evidence{Verified, networkRepo + "bindata/network/ovn-kubernetes/common/008-script-lib.yaml @ 2a6a57fef and release-4.15"}
 	perNode := func(by string, e Evidence) []Lifetime {
-		return []Lifetime{{Validity: day, Share: 90, By: by, In: from414, Evidence: Evidence{Derived, e.Source},
+		return []Lifetime{{Validity: day, ShareFrom: 70, Share: 90, By: by, In: from414, Evidence: Evidence{Derived, e.Source},
 			Doc: "between 70 and 90 % of its validity, by chance"}}
 	}
 	return []Place{

@@ -22,7 +22,7 @@ func Processes() []Process {
 	return []Process{
 		{
 			Of: "kubelet-api-int", Command: "kubelet", Edge: Edge{
-				ID: "kubelet-memory-api-int", Part: PartAPIInt, Verifier: "kubelet", Claim: "kubelets that run have the CA of what api-int shows them in memory",
+				ID: "kubelet-memory-api-int", Part: PartAPIInt, Verifier: "kubelet", Reads: ReadsAtStart, Claim: "kubelets that run have the CA of what api-int shows them in memory",
 				Lost: "the node, at its next reconnect: the file is right, and the kubelet has not read it",
 				Mend: "on NODE: systemctl restart kubelet; or {} fix-api-int --nodes NODE",
 				In:   Range{Component: mco}, Evidence: kubelet,
@@ -30,7 +30,7 @@ func Processes() []Process {
 		},
 		{
 			Of: "multus-api-int", Command: "multus-daemon", Edge: Edge{
-				ID: "multus-memory-api-int", Part: PartAPIInt, Verifier: "multus, thick", Claim: "multus has the CA of what api-int shows it in memory",
+				ID: "multus-memory-api-int", Part: PartAPIInt, Verifier: "multus, thick", Reads: ReadsAtStart, Claim: "multus has the CA of what api-int shows it in memory",
 				Lost: "the network of new pods on the node, at its next reconnect, while the node and the DaemonSet are Ready",
 				Mend: restart("openshift-multus", "multus"),
 				In:   since(network, Minor{4, 14}), Evidence: multus,
@@ -38,7 +38,7 @@ func Processes() []Process {
 		},
 		{
 			Of: "ovnkube-node-api-int", Command: "ovnkube", Argument: "--init-node", Edge: Edge{
-				ID: "ovnkube-node-memory-api-int", Part: PartAPIInt, Verifier: "ovnkube-node", Claim: "ovnkube-node has the CA of what api-int shows it in memory",
+				ID: "ovnkube-node-memory-api-int", Part: PartAPIInt, Verifier: "ovnkube-node", Reads: ReadsAtStart, Claim: "ovnkube-node has the CA of what api-int shows it in memory",
 				Lost: "the network of new pods on the node, at its next reconnect",
 				Mend: restart("openshift-ovn-kubernetes", "ovnkube-node"),
 				In:   since(network, Minor{4, 14}), Evidence: ovn,

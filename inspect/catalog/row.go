@@ -129,6 +129,9 @@ type Lifetime struct {
 	// its validity: whichever comes first. Zero: that rule does not apply.
 	Refresh time.Duration
 	Share   int
+	// ShareFrom is the least percentage where chance decides, and Share the greatest;
+	// zero: Share it is.
+	ShareFrom int
 	// By says who renews it; empty: nobody does by itself.
 	By string
 	// Doc says what people must know beyond the numbers; mostly empty.
@@ -157,6 +160,16 @@ func (l Lifetime) RenewedBy(notBefore, notAfter time.Time) (time.Time, bool) {
 		}
 	}
 	return due, true
+}
+
+// RenewedFrom returns when a certificate with these dates is renewed at the earliest:
+// where chance decides, that is before RenewedBy says. False where it does not renew
+// itself.
+func (l Lifetime) RenewedFrom(notBefore, notAfter time.Time) (time.Time, bool) {
+	if l.ShareFrom > 0 {
+		l.Share = l.ShareFrom
+	}
+	return l.RenewedBy(notBefore, notAfter)
 }
 
 // ResignedFrom returns when a leaf with these dates is signed anew at the earliest,

@@ -50,6 +50,9 @@ type (
 
 func (v *clusterVersion) tell(c *inspect.Cluster) {
 	c.Versions.Cluster = runningVersion(v)
+	if n := len(v.Status.History); n > 0 {
+		c.Born = v.Status.History[n-1].Version
+	}
 	bornBy(c, v.Metadata.CreationTimestamp)
 }
 

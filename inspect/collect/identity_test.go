@@ -21,7 +21,7 @@ import (
 // The objects that tell which OpenShift it is, as lists of the API.
 const (
 	clusterVersions = `{"apiVersion":"config.openshift.io/v1","kind":"ClusterVersionList","metadata":{},"items":[{"metadata":{"name":"version","creationTimestamp":"2022-01-01T00:10:00Z"},
-		"status":{"desired":{"version":"4.16.2"},"history":[{"state":"Partial","version":"4.16.2"},{"state":"Completed","version":"4.15.9"}]}}]}`
+		"status":{"desired":{"version":"4.16.2"},"history":[{"state":"Partial","version":"4.16.2"},{"state":"Completed","version":"4.15.9"},{"state":"Completed","version":"4.6.18"}]}}]}`
 	clusterOperators = `{"apiVersion":"config.openshift.io/v1","kind":"ClusterOperatorList","metadata":{},"items":[
 		{"metadata":{"name":"etcd"},"status":{"versions":[{"name":"raw-internal","version":"1"},{"name":"operator","version":"4.16.2"}]}},{"metadata":{"name":"dns"}}]}`
 	infrastructures = `{"apiVersion":"config.openshift.io/v1","kind":"InfrastructureList","metadata":{},"items":[{"metadata":{"name":"cluster"},
@@ -32,7 +32,7 @@ const (
 func wholeIdentity() inspect.Cluster {
 	return inspect.Cluster{
 		Versions: catalog.Versions{Cluster: "4.15.9", Operators: map[string]string{"etcd": "4.16.2"}},
-		Topology: "HighlyAvailable", Platform: "BareMetal", Created: time.Date(2022, 1, 1, 0, 0, 0, 0, time.UTC),
+		Topology: "HighlyAvailable", Platform: "BareMetal", Created: time.Date(2022, 1, 1, 0, 0, 0, 0, time.UTC), Born: "4.6.18",
 	}
 }
 

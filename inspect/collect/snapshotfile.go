@@ -62,6 +62,7 @@ type fileCluster struct {
 	Platform   string            `json:"platform,omitempty"`
 	Internal   string            `json:"internal,omitempty"`
 	Created    time.Time         `json:"created,omitzero"`
+	Born       string            `json:"born,omitempty"`
 	Clock      fileClock         `json:"clock,omitzero"`
 	Synthetic  string            `json:"synthetic,omitempty"`
 }
@@ -281,7 +282,7 @@ func packSnapshot(s inspect.Snapshot) *snapshotFile {
 		Cluster: fileCluster{
 			Server: s.Cluster.Server, Context: s.Cluster.Context, Version: s.Cluster.Versions.Cluster,
 			Kubernetes: s.Cluster.Versions.Kubernetes, Plain: s.Cluster.Versions.Plain, Operators: s.Cluster.Versions.Operators,
-			Topology: s.Cluster.Topology, Platform: s.Cluster.Platform, Internal: s.Cluster.Internal, Created: s.Cluster.Created, Clock: fileClock(s.Cluster.Clock), Synthetic: s.Cluster.Synthetic,
+			Topology: s.Cluster.Topology, Platform: s.Cluster.Platform, Internal: s.Cluster.Internal, Created: s.Cluster.Created, Born: s.Cluster.Born, Clock: fileClock(s.Cluster.Clock), Synthetic: s.Cluster.Synthetic,
 		},
 		Certificates: [][]byte{}, Contents: []fileContent{}, Objects: []fileObject{}, Bundles: []fileBundle{}, Reads: []fileRead{},
 	}
@@ -392,7 +393,7 @@ func unpackSnapshot(f *snapshotFile) (inspect.Snapshot, error) {
 		Cluster: inspect.Cluster{
 			Server: f.Cluster.Server, Context: f.Cluster.Context,
 			Versions: catalog.Versions{Cluster: f.Cluster.Version, Kubernetes: f.Cluster.Kubernetes, Plain: f.Cluster.Plain, Operators: f.Cluster.Operators},
-			Topology: f.Cluster.Topology, Platform: f.Cluster.Platform, Internal: f.Cluster.Internal, Created: f.Cluster.Created, Clock: inspect.Clock(f.Cluster.Clock), Synthetic: f.Cluster.Synthetic,
+			Topology: f.Cluster.Topology, Platform: f.Cluster.Platform, Internal: f.Cluster.Internal, Created: f.Cluster.Created, Born: f.Cluster.Born, Clock: inspect.Clock(f.Cluster.Clock), Synthetic: f.Cluster.Synthetic,
 		},
 	}
 	certs := make([]*pki.Cert, len(f.Certificates))

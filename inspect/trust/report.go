@@ -21,6 +21,7 @@ type Report struct {
 	Cluster    inspect.InventoryCluster `json:"cluster"`
 	Taken      time.Time                `json:"taken"` // when the facts were read
 	Now        time.Time                `json:"now"`   // the time for which they are judged
+	Story      []Event                  `json:"story"` // of the CA of api-int, in order
 	Claims     []ReportClaim            `json:"claims"`
 	Gaps       []inspect.InventoryGap   `json:"gaps"`
 }
@@ -43,6 +44,7 @@ type ReportClaim struct {
 	From     *time.Time       `json:"from,omitempty"` // when it breaks at the earliest
 	Logs     []pki.Location   `json:"logs,omitempty"` // of servers that say so
 	Seen     *ReportSeen      `json:"seen,omitempty"` // what they say of a client
+	Next     *Next            `json:"next,omitempty"` // absent: who verifies is known by a server's log only
 	Lost     string           `json:"lost,omitempty"` // what fails then
 	Mend     string           `json:"mend,omitempty"` // with {} for the program
 }
@@ -71,9 +73,16 @@ func NewReport(f *inspect.Facts, parts ...catalog.Part) Report {
 		APIVersion: inspect.InventoryAPIVersion, Kind: Kind, Cluster: inspect.ClusterOf(s.Cluster), Taken: s.Taken, Now: f.Now,
 		Claims: []ReportClaim{}, Gaps: []inspect.InventoryGap{},
 	}
-	for _, c := range Judge(f) {
+	j := &judge{f: f}
+	claims := Judge(f)
+	r.Story = storyOf(f, claims, parts)
+	for _, c := range claims {
 		if len(parts) == 0 || slices.Contains(parts, c.Part) {
-			r.Claims = append(r.Claims, entry(c))
+			e := entry(c)
+			if c.Reads != "" {
+				e.Next = j.next(&c)
+			}
+			r.Claims = append(r.Claims, e)
 		}
 	}
 	for _, g := range s.Gaps {

@@ -1,0 +1,91 @@
+package catalog
+
+import "time"
+
+// Connection is a row: a verifier that holds a connection with kube-apiserver, and
+// so verifies what that shows only when it connects anew.
+type Connection struct {
+	Edges []string // IDs of the edges about it
+	// Every is how long it waits between two requests at most; zero: not known.
+	Every time.Duration
+	// Client is its own client certificate, whose renewal makes it connect anew;
+	// zero: that has no such effect, or is not known.
+	Client Ref
+	Evidence
+}
+
+// Connections returns every row about who holds a connection.
+func Connections() []Connection {
+	return []Connection{
+		{
+			// A lease of 40 s, renewed at a quarter of that.
+			Edges: []string{"kubelet-api-int", "kubelet-memory-api-int"}, Every: 10 * time.Second, Client: file("/var/lib/kubelet/pki/kubelet-client-current.pem"),
+			Evidence: Evidence{Verified, "kubernetes/kubernetes pkg/kubelet/kubelet.go (nodeLeaseRenewIntervalFraction) and pkg/kubelet/certificate/transport.go @ 00ef64f0b (addCertRotation)"},
+		},
+		{
+			Edges:    []string{"controller-manager-api-int", "scheduler-api-int", "machine-config-daemon-api-int", "pods-kubernetes-service", "multus-memory-api-int", "ovnkube-node-memory-api-int"},
+			Evidence: Evidence{Field, "kubernetes/client-go: one HTTP/2 connection for all requests of a client, its watches among them"},
+		},
+	}
+}
+
+// ConnectionOf returns the row about an edge's verifier; false where it holds no
+// connection.
+func ConnectionOf(edge string) (Connection, bool) {
+	for _, c := range Connections() {
+		for _, id := range c.Edges {
+			if id == edge {
+				return c, true
+			}
+		}
+	}
+	return Connection{}, false
+}
+
+// Goaway is a row: how often kube-apiserver asks clients to connect anew, while it
+// runs on.
+type Goaway struct {
+	// Topology is the value of Infrastructure's status.controlPlaneTopology for which
+	// the row holds; empty: for those that have no row of their own.
+	Topology string
+	// Chance is that of a single HTTP/2 request to end its connection; zero: it never
+	// does.
+	Chance float64
+	Doc    string // what people must know beyond the number; mostly empty
+	In     Range
+	Evidence
+}
+
+// Goaways returns every row about kube-apiserver's goaway-chance.
+func Goaways() []Goaway {
+	const repo = "openshift/cluster-kube-apiserver-operator "
+	observed := repo + "pkg/operator/configobservation/apiserver/observe_goaway_chance.go @ "
+	return []Goaway{
+		{In: Range{Component: kas, To: Minor{4, 17}}, Evidence: Evidence{Verified, repo + "bindata/assets/config/defaultconfig.yaml @ release-4.12 0217c88fb to release-4.17 84e19b214"}},
+		{Chance: 0.001, In: between(kas, Minor{4, 18}, Minor{4, 18}), Doc: "builds from before commit 7de8bb461 (2025-08-29) never do", Evidence: Evidence{Verified, observed + "release-4.18 e9bc90906"}},
+		{Chance: 0.001, In: between(kas, Minor{4, 19}, Minor{4, 19}), Doc: "builds from before commit ed836a1f5 (2025-08-05) never do", Evidence: Evidence{Verified, observed + "release-4.19 1b4840343"}},
+		{Chance: 0.001, In: since(kas, Minor{4, 20}), Evidence: Evidence{Verified, observed + "release-4.20 e9accf887 to release-4.23 440392249"}},
+		{Topology: "SingleReplica", In: since(kas, Minor{4, 18}), Evidence: Evidence{Verified, observed + "release-4.18 e9bc90906 to release-4.23 440392249"}},
+	}
+}
+
+// GoawayOf returns the row that holds for a topology and v. Unknown: the version, or
+// the topology that decides, is not known.
+func GoawayOf(topology string, v Versions) (Goaway, Answer) {
+	var general Goaway
+	answer := No
+	for _, g := range Goaways() {
+		switch a := g.In.Holds(v); {
+		case a == Unknown:
+			return Goaway{}, Unknown
+		case a == No:
+		case g.Topology != "" && topology == "":
+			return Goaway{}, Unknown
+		case g.Topology != "" && g.Topology == topology:
+			return g, Yes
+		case g.Topology == "":
+			general, answer = g, Yes
+		}
+	}
+	return general, answer
+}

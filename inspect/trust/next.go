@@ -1,0 +1,127 @@
+package trust
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+)
+
+// forecast looks at what will sign the certificate that is shown next: its signer
+// may have been replaced already.
+func (j *judge) forecast(c *Claim, now time.Time) {
+	signer := j.signerOf(c.Edge.Shown)
+	if signer == nil || pki.VerifyCA(signer, c.Roots, now) == nil {
+		return
+	}
+	c.Status, c.Lacks = WillBreak, signer
+	c.Why = fmt.Sprintf("what is shown will be signed by %q next", pki.CommonName(signer.Subject))
+	life, answer := catalog.LifetimeOf(c.Edge.Shown, j.f.Snapshot.Cluster.Versions)
+	if answer == catalog.Yes && len(c.Chain) > 0 {
+		c.From = life.ResignedFrom(c.Chain[0].NotBefore, c.Chain[0].NotAfter, signer.NotBefore)
+	}
+}
+
+// signerOf is the CA that signs what is at a place, from now on; nil: not known.
+func (j *judge) signerOf(shown catalog.Ref) *pki.Cert {
+	for _, r := range catalog.Rotations() {
+		if r.In.Holds(j.f.Snapshot.Cluster.Versions) != catalog.Yes || !slices.Contains(r.Targets, shown) {
+			continue
+		}
+		for _, s := range j.shown(r.Signer, catalog.Carries{}) {
+			return s.chain[0]
+		}
+	}
+	return nil
+}
+
+// Next is what comes next for a claim by itself.
+type Next struct {
+	// Verifies is when its verifier verifies what it is shown again, for people.
+	Verifies string `json:"verifies"`
+	// Counts is when a change of its trust anchors counts.
+	Counts catalog.Reads `json:"counts"`
+	// From and To are between which times the verifier renews its own client
+	// certificate, and so connects anew; zero: not known, or of no effect.
+	From time.Time `json:"from,omitzero"`
+	To   time.Time `json:"to,omitzero"`
+}
+
+// next tells what comes next for a claim.
+func (j *judge) next(c *Claim) *Next {
+	n := &Next{Counts: c.Reads}
+	held, ok := catalog.ConnectionOf(c.ID)
+	if !ok {
+		n.Verifies = map[catalog.Reads]string{
+			catalog.ReadsAtStart:    "at its next start",
+			catalog.ReadsEachTime:   "each time: now",
+			catalog.ReadsAtNewNodes: "when a node is added",
+		}[c.Reads]
+		if n.Verifies == "" {
+			n.Verifies = "at each new connection"
+		}
+		return n
+	}
+	n.From, n.To = j.clientRenewal(held, c.Node)
+	n.Verifies = "at its next connection: after a rollout of kube-apiserver, its own restart, or a break of the network; " + j.reconnects(held)
+	return n
+}
+
+// reconnects tells how soon who holds a connection connects anew because
+// kube-apiserver asks for it.
+func (j *judge) reconnects(held catalog.Connection) string {
+	g, answer := catalog.GoawayOf(j.f.Snapshot.Cluster.Topology, j.f.Snapshot.Cluster.Versions)
+	beside := ""
+	if g.Doc != "" {
+		beside = "; " + g.Doc
+	}
+	switch {
+	case answer == catalog.Unknown:
+		return "whether by itself is not known: kube-apiserver's version, or the topology, was not read"
+	case answer == catalog.No:
+		return "whether by itself is not known (--goaway-chance)"
+	case g.Chance == 0:
+		return "not by itself (goaway-chance 0)"
+	case held.Every == 0:
+		return fmt.Sprintf("by itself about every %.0f requests (goaway-chance %g%s)", 1/g.Chance, g.Chance, beside)
+	}
+	return fmt.Sprintf("by themselves half of them within %s, 99 %% within %s (goaway-chance %g, a request at least every %s%s)",
+		hours(within(g.Chance, 0.5, held.Every)), hours(within(g.Chance, 0.99, held.Every)), g.Chance, held.Every, beside)
+}
+
+// within is how long it takes until a share of those who make a request that often
+// have been asked to connect anew.
+func within(chance, share float64, every time.Duration) time.Duration {
+	return time.Duration(math.Ceil(math.Log(1-share)/math.Log(1-chance))) * every
+}
+
+func hours(d time.Duration) string { return fmt.Sprintf("%.0f h", math.Ceil(d.Hours())) }
+
+// clientRenewal is between which times a verifier on a node renews its client
+// certificate; zero where that is not known, or overdue.
+func (j *judge) clientRenewal(held catalog.Connection, node string) (from, to time.Time) {
+	n, ok := j.f.Snapshot.Node(node)
+	if !ok || n.Kubelet.RotateCertificates != nil && !*n.Kubelet.RotateCertificates {
+		return from, to
+	}
+	for i := range j.f.Held {
+		h := &j.f.Held[i]
+		if h.At.Node != node || h.At.Path != held.Client.Name || h.Row == nil || len(h.Content.Certs) == 0 {
+			continue
+		}
+		life, answer := h.Row.Lifetime(j.f.Snapshot.Cluster.Versions)
+		if answer != catalog.Yes {
+			continue
+		}
+		c := h.Content.Certs[0]
+		from, _ = life.RenewedFrom(c.NotBefore, c.NotAfter)
+		to, _ = life.RenewedBy(c.NotBefore, c.NotAfter)
+	}
+	if !to.After(j.f.Now) {
+		return time.Time{}, time.Time{}
+	}
+	return from, to
+}

@@ -1,0 +1,161 @@
+package trust
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+)
+
+// Event is something that happened to the CA of api-int, or is going to.
+type Event struct {
+	What string `json:"what"` // for people
+	// When it was, or will be at the earliest; zero: now, or not known.
+	When time.Time `json:"when,omitzero"`
+	// Until is when it will be at the latest; zero: When says it all.
+	Until   time.Time `json:"until,omitzero"`
+	Sources []string  `json:"sources"`        // the facts: places, or rows of the catalog
+	Next    string    `json:"next,omitempty"` // what to do, with {} for the program
+}
+
+// story tells what has become of the CA of api-int, and what will: from the name of
+// its signer, what api-int shows, and whether this version brings CAs to the kubelets.
+// Empty where the signer was not read: the claims say that.
+func (j *judge) story(claims []Claim) []Event {
+	signers := j.shown(catalog.LoadBalancerSigner(), catalog.Carries{})
+	if len(signers) == 0 {
+		return nil
+	}
+	at, ca := signers[0].at.String(), signers[0].chain[0]
+	row, made, known := catalog.SignerNamed(pki.CommonName(ca.Subject))
+	var out []Event
+	switch {
+	case !known:
+		out = append(out, Event{What: fmt.Sprintf("the load balancer's signer is called %q, as neither the installer nor its operator calls it", pki.CommonName(ca.Subject)), When: ca.NotBefore, Sources: []string{at}})
+	case row.First:
+		out = append(out, Event{What: "the load balancer's signer is still the installer's, made", When: ca.NotBefore, Sources: []string{at, row.Source}})
+	default:
+		out = append(out, Event{What: "the load balancer's signer was replaced", When: made, Sources: []string{at, row.Source}})
+	}
+	out = append(out, j.birth(row.First)...)
+	if known && row.First {
+		return append(out, j.replaced(ca, at)...)
+	}
+	return append(append(out, j.turn(claims, ca)...), j.delivery(claims, ca)...)
+}
+
+// birth tells where the cluster is of those that lose their first signer early.
+func (j *judge) birth(first bool) []Event {
+	c, early := j.f.Snapshot.Cluster, catalog.EarlyBirth()
+	minor, ok := catalog.ParseMinor(c.Born)
+	if !ok || minor.Compare(early.To) > 0 {
+		return nil
+	}
+	e := Event{What: fmt.Sprintf("the cluster was born with %s: %s", c.Born, early.Doc), When: c.Created, Sources: []string{"ClusterVersion/version", early.Source}}
+	if first {
+		e.What += "; here that has not happened"
+	}
+	return []Event{e}
+}
+
+// replaced tells when the installer's signer is going to be replaced in its own time.
+func (j *judge) replaced(ca *pki.Cert, at string) []Event {
+	life, answer := catalog.LifetimeOf(catalog.LoadBalancerSigner(), j.f.Snapshot.Cluster.Versions)
+	due, ok := life.RenewedBy(ca.NotBefore, ca.NotAfter)
+	if answer != catalog.Yes || !ok {
+		return nil
+	}
+	return []Event{{What: "its operator replaces it", When: due, Sources: []string{at, life.Source}}}
+}
+
+// turn tells whether what api-int shows is of the signer already, and if not, when it
+// will be.
+func (j *judge) turn(claims []Claim, ca *pki.Cert) []Event {
+	leaf, from := j.leaf(claims)
+	if leaf == nil {
+		return []Event{{What: "what api-int shows was not read", Sources: []string{catalog.InternalLoadBalancerServing().String()}}}
+	}
+	at := leaf.NotBefore
+	if ca.NotBefore.After(at) {
+		at = ca.NotBefore
+	}
+	if pki.VerifyCA(leaf, []*pki.Cert{ca}, at) == nil {
+		return []Event{{What: "what api-int shows is a certificate of it, since", When: leaf.NotBefore, Sources: []string{from}}}
+	}
+	e := Event{What: "what api-int shows is still a certificate of the one before", Sources: []string{from}}
+	life, answer := catalog.LifetimeOf(catalog.InternalLoadBalancerServing(), j.f.Snapshot.Cluster.Versions)
+	if answer != catalog.Yes {
+		return []Event{e}
+	}
+	// The later one of the two rules counts where its operator is late.
+	life.Refresh, e.When = 0, life.ResignedFrom(leaf.NotBefore, leaf.NotAfter, ca.NotBefore)
+	e.Until, _ = life.RenewedBy(leaf.NotBefore, leaf.NotAfter)
+	e.What += ", which is signed anew"
+	e.Sources = append(e.Sources, life.Source)
+	return []Event{e}
+}
+
+// leaf is what api-int shows: what a handshake saw, else what is in the Secret.
+func (j *judge) leaf(claims []Claim) (leaf *pki.Cert, from string) {
+	for _, c := range claims {
+		if c.Edge.Shown == catalog.InternalLoadBalancerServing() && c.Server != "" && len(c.Chain) > 0 {
+			return c.Chain[0], "a handshake with " + c.Server + " from " + c.Node
+		}
+	}
+	for _, s := range j.shown(catalog.InternalLoadBalancerServing(), catalog.Carries{}) {
+		return s.chain[0], s.at.String()
+	}
+	return nil, ""
+}
+
+// delivery tells whether this version brings the CA to the kubelets, and how many of
+// them have it.
+func (j *judge) delivery(claims []Claim, ca *pki.Cert) []Event {
+	var have, lack, unread []string
+	for _, c := range claims {
+		switch {
+		case c.Trust == nil || c.Trust[0].Path != catalog.KubeletKubeconfigCA().Name || c.ID != "kubelet-api-int":
+		case len(c.Roots) == 0:
+			unread = append(unread, c.Node)
+		case slices.ContainsFunc(c.Roots, func(r *pki.Cert) bool { return r.Fingerprint == ca.Fingerprint }):
+			have = append(have, c.Node)
+		default:
+			lack = append(lack, c.Node)
+		}
+	}
+	version := "this version"
+	if v := j.f.Snapshot.Cluster.Versions.Cluster; v != "" {
+		version += " (" + v + ")"
+	}
+	d, answer := catalog.DeliveryOf(catalog.KubeletKubeconfigCA(), j.f.Snapshot.Cluster.Versions)
+	e := Event{Sources: []string{d.Source}}
+	switch {
+	case answer != catalog.Yes:
+		e = Event{What: "whether this version brings it to the kubelets' kubeconfigs is not known", Sources: []string{"ClusterVersion/version"}}
+	case d.Delivered:
+		e.What = version + " brings it to the kubelets' kubeconfigs: " + d.Doc
+	default:
+		e.What = version + " does not bring it to the kubelets' kubeconfigs: " + d.Doc
+	}
+	out := []Event{e}
+	if len(have)+len(lack)+len(unread) == 0 {
+		return append(out, Event{What: "no kubelet's kubeconfig was read: whether they have it is not known", Sources: []string{catalog.KubeletKubeconfigCA().String()}, Next: "{} verify --nodes all"})
+	}
+	e = Event{What: fmt.Sprintf("of %d kubelets' kubeconfigs %d have it, %d lack it, %d were not read", len(have)+len(lack)+len(unread), len(have), len(lack), len(unread)), Sources: []string{catalog.KubeletKubeconfigCA().String()}}
+	if len(lack) > 0 {
+		e.What += ": a node that lacks it is lost when its kubelet connects anew and api-int shows a certificate of the new signer"
+		e.Next = "{} fix-api-int"
+	}
+	return append(out, e)
+}
+
+// storyOf is the story where the parts that are spoken of have api-int among them.
+func storyOf(f *inspect.Facts, claims []Claim, parts []catalog.Part) []Event {
+	if len(parts) > 0 && !slices.Contains(parts, catalog.PartAPIInt) || f.Snapshot.Cluster.Versions.Plain {
+		return []Event{}
+	}
+	return append([]Event{}, (&judge{f: f}).story(claims)...)
+}
