@@ -29,13 +29,16 @@ type NodeObject struct {
 	Ready     string    // "True", "False", "Unknown"; empty: the API was not asked
 	Addresses []string  // internal ones first
 	Heartbeat time.Time // see Cluster.Heartbeat; zero: not asked
+	Internal  string    // its InternalIP; empty: it has none
+	Master    bool      // it runs kube-apiserver
 }
 
 // NodeObjects lists the nodes of the cluster.
 func (c *Cluster) NodeObjects(ctx context.Context, selector labels.Selector) ([]NodeObject, error) {
 	type node struct { // what there is of images and volumes is much, and not ours
 		Metadata struct {
-			Name string `json:"name"`
+			Name   string            `json:"name"`
+			Labels map[string]string `json:"labels"`
 		} `json:"metadata"`
 		Status struct {
 			Addresses  []corev1.NodeAddress   `json:"addresses"`
@@ -48,7 +51,7 @@ func (c *Cluster) NodeObjects(ctx context.Context, selector labels.Selector) ([]
 	}
 	var out []NodeObject
 	l := listJSON(ctx, c, "/api/v1/nodes", opts, func(n *node) {
-		o := NodeObject{Name: n.Metadata.Name, Ready: string(corev1.ConditionUnknown)}
+		o := NodeObject{Name: n.Metadata.Name, Ready: string(corev1.ConditionUnknown), Master: catalog.IsMaster(n.Metadata.Labels)}
 		for _, cond := range n.Status.Conditions {
 			if cond.Type == corev1.NodeReady {
 				o.Ready = string(cond.Status)
@@ -57,6 +60,9 @@ func (c *Cluster) NodeObjects(ctx context.Context, selector labels.Selector) ([]
 		for _, kind := range []corev1.NodeAddressType{corev1.NodeInternalIP, corev1.NodeInternalDNS, corev1.NodeExternalIP, corev1.NodeExternalDNS} {
 			for _, a := range n.Status.Addresses {
 				if a.Type == kind {
+					if kind == corev1.NodeInternalIP && o.Internal == "" {
+						o.Internal = a.Address
+					}
 					o.Addresses = append(o.Addresses, a.Address)
 				}
 			}
