@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 )
 
@@ -32,6 +33,26 @@ func (c KubeconfigCluster) Dialled() (address, name string, err error) {
 		host = "[" + host + "]"
 	}
 	return host + ":" + port, name, nil
+}
+
+// ServerName is the name that a row of the catalog means in this cluster, and "" for
+// a row that means none; false where it is not known, or depends on a kubeconfig.
+func ServerName(n catalog.Name, c Cluster) (string, bool) {
+	server := ""
+	switch n {
+	case catalog.NameAny:
+		return "", true
+	case catalog.NameInKubeconfig, catalog.NameClient:
+		return "", false
+	case catalog.NameInternal:
+		server = c.Internal
+	case catalog.NameExternal:
+		server = c.External
+	default:
+		return string(n), true
+	}
+	_, name, err := KubeconfigCluster{Server: server}.Dialled()
+	return name, err == nil
 }
 
 // InUse returns the cluster of the current context.
@@ -70,10 +91,11 @@ func (s *Snapshot) Node(name string) (*Node, bool) {
 	return nil, false
 }
 
-// ShownTo returns what was served at an address to somebody on a node.
+// ShownTo returns what was served at an address of a kubeconfig to somebody on a
+// node.
 func (s *Snapshot) ShownTo(node, address string) (Served, bool) {
 	for _, v := range s.Served {
-		if v.Node == node && v.Address == address {
+		if v.Node == node && v.Address == address && v.Server == "" && v.Problem == "" {
 			return v, true
 		}
 	}

@@ -38,6 +38,7 @@ type Cluster struct {
 	Topology string // Infrastructure.status.controlPlaneTopology
 	Platform string // Infrastructure.status.platformStatus.type
 	Internal string // URL of api-int: Infrastructure.status.apiServerInternalURI
+	External string // URL of api: Infrastructure.status.apiServerURL
 	// Created is when the cluster was born (ClusterVersion's or kube-system's
 	// creation); zero when unknown.
 	Created time.Time
@@ -95,12 +96,17 @@ type SigningRequest struct {
 	Bad       string // why spec.request could not be read; empty when it could
 }
 
-// Served is what a TLS server showed to somebody who connected from a node.
+// Served is what a TLS server showed to somebody who connected to it.
 type Served struct {
-	Node    string      // from where
+	Node    string      // from where; empty: from the user's own machine
 	Address string      // host:port, as it was dialled
-	Name    string      // the server name that was asked for
+	Name    string      // the server name that was asked for; empty: none
 	Chain   []*pki.Cert // as it was shown, the leaf first
+	// Server is the name of a catalog.Listener; empty: the server in a kubelet's
+	// kubeconfig, whoever answers there.
+	Server  string
+	Of      string // the node on which the server listens, where Address is its own
+	Problem string // why nothing was shown; else empty
 }
 
 // Reported is what a controller says, in the status of an object, of a certificate
@@ -228,6 +234,7 @@ func (c Cluster) and(more Cluster) Cluster {
 	c.Context = cmp.Or(c.Context, more.Context)
 	c.Topology, c.Platform, c.Internal = cmp.Or(c.Topology, more.Topology), cmp.Or(c.Platform, more.Platform), cmp.Or(c.Internal, more.Internal)
 	c.Born = cmp.Or(c.Born, more.Born)
+	c.External = cmp.Or(c.External, more.External)
 	if c.Created.IsZero() || !more.Created.IsZero() && more.Created.Before(c.Created) {
 		c.Created = more.Created
 	}
@@ -242,7 +249,7 @@ func (s *Snapshot) Sort() {
 	slices.SortStableFunc(s.Requests, func(a, b SigningRequest) int { return cmp.Compare(a.Object.Name, b.Object.Name) })
 	slices.SortStableFunc(s.Nodes, func(a, b Node) int { return cmp.Compare(a.Name, b.Name) })
 	slices.SortStableFunc(s.Served, func(a, b Served) int {
-		return cmp.Or(cmp.Compare(a.Node, b.Node), cmp.Compare(a.Address, b.Address))
+		return cmp.Or(cmp.Compare(a.Node, b.Node), cmp.Compare(a.Address, b.Address), cmp.Compare(a.Name, b.Name))
 	})
 	slices.SortStableFunc(s.Reported, func(a, b Reported) int { return pki.Compare(a.At, b.At) })
 	slices.SortStableFunc(s.References, func(a, b Reference) int { return pki.Compare(a.From, b.From) })

@@ -131,7 +131,7 @@ func (f *mendFlags) workplace(ctx context.Context, names []string) (*workplace, 
 		w.conn = nil
 	}
 	if w.conn != nil && !c.local {
-		if w.objects, err = c.objects(ctx, w.conn); err != nil {
+		if w.objects, _, err = c.objects(ctx, w.conn); err != nil {
 			return nil, err
 		}
 	} else {

@@ -282,28 +282,31 @@ func opener(ways ...nodeexec.Transport) func(context.Context, string) (collect.O
 	}
 }
 
-// objects returns the nodes to read.
-func (c nodeChoice) objects(ctx context.Context, conn *connection) ([]collect.NodeObject, error) {
+// objects returns the nodes to read, and all that the cluster has.
+func (c nodeChoice) objects(ctx context.Context, conn *connection) (chosen, all []collect.NodeObject, err error) {
 	known, err := conn.cluster.NodeObjects(ctx, c.selector)
 	if len(c.names) == 0 {
 		if err == nil && len(known) == 0 && c.asked {
-			return nil, withHint(errors.New("no node is there that was asked for"), "kubectl get nodes --show-labels")
+			return nil, nil, withHint(errors.New("no node is there that was asked for"), "kubectl get nodes --show-labels")
 		}
-		return known, err
+		if err == nil && c.selector != nil && c.served {
+			all, err = conn.cluster.NodeObjects(ctx, nil)
+			return known, all, err
+		}
+		return known, known, err
 	}
-	var chosen []collect.NodeObject
 	for _, name := range c.names {
 		i := slices.IndexFunc(known, func(o collect.NodeObject) bool { return o.Name == name })
 		switch {
 		case i >= 0:
 			chosen = append(chosen, known[i])
 		case err == nil && !c.listed(name):
-			return nil, withHint(fmt.Errorf("node %q: there is none on %s", name, conn.server), "kubectl get nodes; a node that the API does not know can be given in --ssh-inventory")
+			return nil, nil, withHint(fmt.Errorf("node %q: there is none on %s", name, conn.server), "kubectl get nodes; a node that the API does not know can be given in --ssh-inventory")
 		default: // the API may not be asked, and the user says there is one
 			chosen = append(chosen, collect.NodeObject{Name: name})
 		}
 	}
-	return chosen, nil
+	return chosen, known, nil
 }
 
 func (c nodeChoice) listed(node string) bool {

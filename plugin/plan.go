@@ -161,7 +161,7 @@ func aboutCA(w io.Writer, fix remediate.APIInt, p *remediate.Plan) {
 	printf(w, "CA       %s of %s\n", count(n, "certificate"), fix.From)
 	said := map[string]bool{}
 	for _, v := range p.Basis.Served {
-		if len(v.Chain) == 0 {
+		if len(v.Chain) == 0 || v.Server != "" { // a snapshot has what others showed, too
 			continue
 		}
 		line := fmt.Sprintf("at %s: %s, issued by %s, until %s, sha256 %s; the CA verifies it", v.Address, v.Chain[0].Subject, v.Chain[0].Issuer, v.Chain[0].NotAfter.UTC().Format(time.DateOnly), v.Chain[0].Fingerprint.Short())
@@ -348,7 +348,9 @@ func printPlanDocument(out io.Writer, format, command string, p *remediate.Plan)
 		d.Solved = append(d.Solved, planFinding{f.Check, f.Severity.String(), f.Message, f.At})
 	}
 	for _, v := range p.Basis.Served {
-		d.Shown = append(d.Shown, planServed{v.Node, v.Address, certDocuments(v.Chain, nil, false)})
+		if v.Server == "" {
+			d.Shown = append(d.Shown, planServed{v.Node, v.Address, certDocuments(v.Chain, nil, false)})
+		}
 	}
 	raw, err := json.MarshalIndent(d, "", "    ")
 	if err == nil && format == "yaml" {

@@ -29,20 +29,28 @@ func (r reading) live(ctx context.Context) (inspect.Snapshot, error) {
 	if r.nodes.ask != nil {
 		r.nodes.ask.progress, r.nodes.ask.ended = p, ctx.Done()
 	}
-	var sources []collect.Source
-	var c *connection
+	var from origins
 	var err error
 	if r.nodes.local {
-		sources, err = r.machine(sc, p)
+		from.sources, err = r.machine(sc, p)
 	} else {
-		c, sources, err = r.sources(ctx, sc, p)
+		from, err = r.sources(ctx, sc, p)
 	}
 	if err != nil {
 		return inspect.Snapshot{}, err
 	}
-	snapshot := collect.All(ctx, sources...)
+	c := from.conn
+	snapshot := collect.All(ctx, from.sources...)
 	if c != nil {
 		snapshot = c.cluster.Follow(ctx, snapshot)
+	}
+	if c != nil && r.nodes.served {
+		snapshot.Served = append(snapshot.Served, from.handshakes.Collect(ctx, &snapshot)...)
+		snapshot.Served = append(snapshot.Served, c.shown(ctx, snapshot.Cluster)...)
+		snapshot.Sort()
+	}
+	if from.done != nil {
+		snapshot.Gaps = append(snapshot.Gaps, leftBehind(from.done())...)
 	}
 	snapshot.Taken = collect.Taken()
 	if c != nil {
@@ -58,9 +66,19 @@ func (r reading) machine(sc *pki.Scanner, p *progress) ([]collect.Source, error)
 	return []collect.Source{n}, err
 }
 
-// sources are those of the live cluster; the connection is nil where its API does
-// not answer, and nodes are read all the same.
-func (r reading) sources(ctx context.Context, sc *pki.Scanner, p *progress) (*connection, []collect.Source, error) {
+// origins is where facts come from.
+type origins struct {
+	conn    *connection // nil: the API does not answer, or is not asked
+	sources []collect.Source
+	// handshakes are made when the sources are read, and done gives back what was made
+	// to get onto nodes; nil: nothing was.
+	handshakes collect.Handshakes
+	done       func() error
+}
+
+// sources are those of the live cluster. Where its API does not answer, nodes are
+// read all the same.
+func (r reading) sources(ctx context.Context, sc *pki.Scanner, p *progress) (origins, error) {
 	c, err := connect(ctx, r.app, r.config, sc)
 	if err != nil {
 		nodes := r.nodes.withoutAPI()
@@ -68,13 +86,14 @@ func (r reading) sources(ctx context.Context, sc *pki.Scanner, p *progress) (*co
 			if r.nodes.asked {
 				err = withHint(err, "nodes can be read without the API if you name them: %s inspect nodes NAME... --via ssh, or give --ssh-inventory FILE", r.app.Called)
 			}
-			return nil, nil, err
+			return origins{}, err
 		}
-		return nil, []collect.Source{unreachable{err}, r.nodeSource(nodes, nil, sc, p)}, nil
+		source, done := r.nodeSource(nodes, nil, sc, p)
+		return origins{sources: []collect.Source{unreachable{err}, source}, done: done}, nil
 	}
 	if ns := r.scope.Namespace; ns != "" {
 		if !c.cluster.HasNamespace(ctx, ns) {
-			return nil, nil, withHint(fmt.Errorf("namespace %q: there is none on %s", ns, c.server), "kubectl get namespaces")
+			return origins{}, withHint(fmt.Errorf("namespace %q: there is none on %s", ns, c.server), "kubectl get namespaces")
 		}
 	}
 	c.cluster.Scope, c.cluster.Observe = r.scope, p.observe
@@ -84,43 +103,41 @@ func (r reading) sources(ctx context.Context, sc *pki.Scanner, p *progress) (*co
 	}
 	sources = append(sources, c.cluster.Sources()...)
 	if r.nodes.none {
-		return c, sources, nil
+		return origins{conn: c, sources: sources}, nil
 	}
-	nodes, err := r.nodes.objects(ctx, c)
+	nodes, all, err := r.nodes.objects(ctx, c)
 	var noSuchNode *hintError
 	switch {
 	case errors.As(err, &noSuchNode):
-		return nil, nil, err
+		return origins{}, err
 	case err != nil:
-		return c, append(sources, unlisted{err, r.nodes.asked}), nil
+		return origins{conn: c, sources: append(sources, unlisted{err, r.nodes.asked})}, nil
 	}
 	if r.nodes.shown {
 		sources = append(sources, collect.Originals(c.cluster))
 	}
-	return c, append(sources, r.nodeSource(nodes, c, sc, p)), nil
+	source, done := r.nodeSource(nodes, c, sc, p)
+	asks := collect.Handshakes{Nodes: all, Open: source.Open, Observe: p.observe}
+	return origins{conn: c, sources: append(sources, source), handshakes: asks, done: done}, nil
 }
 
-func (r reading) nodeSource(nodes []collect.NodeObject, c *connection, sc *pki.Scanner, p *progress) collect.Source {
+// nodeSource reads nodes; what it returns beside gives back what it made to get onto
+// them.
+func (r reading) nodeSource(nodes []collect.NodeObject, c *connection, sc *pki.Scanner, p *progress) (source collect.Nodes, done func() error) {
 	n := r.nodes.source(nodes)
 	ways, done := r.nodes.transports(nodes, c)
 	n.Open = opener(ways...)
 	n.How = r.nodes.how(r.app.Called)
 	n.Scanner, n.Observe = sc, p.observe
-	return tidied{n, done}
+	return n, done
 }
 
-// tidied is a source that makes things, and removes them when it is done.
-type tidied struct {
-	collect.Source
-	done func() error
-}
-
-func (t tidied) Collect(ctx context.Context) inspect.Snapshot {
-	s := t.Source.Collect(ctx)
-	if err := t.done(); err != nil {
-		s.Gaps = append(s.Gaps, inspect.Gap{What: "clean up", Where: t.Name(), Reason: err.Error(), Next: "the next run with debug pods removes what is left; or: kubectl get namespaces,pods -A"})
+// leftBehind is the gap of what could not be removed.
+func leftBehind(err error) []inspect.Gap {
+	if err == nil {
+		return nil
 	}
-	return s
+	return []inspect.Gap{{What: "clean up", Where: "nodes", Reason: err.Error(), Next: "the next run with debug pods removes what is left; or: kubectl get namespaces,pods -A"}}
 }
 
 // unreachable is the source for an API that does not answer while nodes do.

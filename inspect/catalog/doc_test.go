@@ -219,6 +219,30 @@ func document() string {
 	line("|---|---|---|")
 	line("| %s or earlier | %s | %s |", EarlyBirth().To, cell(EarlyBirth().Doc), evidence(EarlyBirth().Evidence))
 	line("")
+	line("## What servers show")
+	line("")
+	line("Each server is asked by a TLS handshake, on its own address, for each name ([verify.md](verify.md)); it is to show what the place holds.")
+	line("A change is read within the time that is named; without one, not before a restart.")
+	line("")
+	line("| claim | server | for the name | the place | or instead | read | holds for | source |")
+	line("|---|---|---|---|---|---|---|---|")
+	for _, s := range Servers() {
+		if s.Listener.Port == "" {
+			line("| `%s` | who answers at the address in a kubeconfig, of %s | the kubeconfig's, of those that kube-apiserver has | | | | %s | %s |", s.ID, s.Verifier, s.In, evidence(s.Evidence))
+			continue
+		}
+		for _, show := range s.Shows {
+			name, read := string(show.Name), string(show.Reads)
+			if show.Within > 0 {
+				read += fmt.Sprintf(", within %d min", int(show.Within.Minutes()))
+			}
+			line("| `%s` | %s %s | %s | `%s` | %s | %s | %s | %s |", s.ID, s.Listener.Name, s.Listener.Port, name, show.From, refs(show.Instead), read, s.In, evidence(s.Evidence))
+		}
+	}
+	own := OwnCertificate()
+	line("")
+	line("`%s`: %s (%s). For %s; %s.", own.ID, own.Claim, own.Lost, own.In, evidence(own.Evidence))
+	line("")
 	line("## What becomes of signers in Secrets of another type")
 	line("")
 	line("A Secret's type can't be changed. kubernetes.io/tls is the right one.")

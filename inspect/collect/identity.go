@@ -38,6 +38,7 @@ type (
 		Status struct {
 			ControlPlaneTopology string `json:"controlPlaneTopology"`
 			InternalURI          string `json:"apiServerInternalURI"`
+			ExternalURL          string `json:"apiServerURL"`
 			PlatformStatus       struct {
 				Type string `json:"type"`
 			} `json:"platformStatus"`
@@ -69,7 +70,8 @@ func (o *clusterOperator) tell(c *inspect.Cluster) {
 }
 
 func (i *infrastructure) tell(c *inspect.Cluster) {
-	c.Topology, c.Platform, c.Internal = i.Status.ControlPlaneTopology, i.Status.PlatformStatus.Type, i.Status.InternalURI
+	c.Topology, c.Platform = i.Status.ControlPlaneTopology, i.Status.PlatformStatus.Type
+	c.Internal, c.External = i.Status.InternalURI, i.Status.ExternalURL
 }
 
 // tell of a Namespace: kube-system is as old as the cluster.

@@ -32,6 +32,8 @@ type NodeObject struct {
 	Addresses []string  // internal ones first
 	Pods      []string  // the networks of its pods, CIDR
 	Heartbeat time.Time // see Cluster.Heartbeat; zero: not asked
+	Internal  string    // its InternalIP; empty: it has none
+	Master    bool      // it runs kube-apiserver
 }
 
 // NodeObjects lists the nodes of the cluster.
@@ -40,6 +42,7 @@ func (c *Cluster) NodeObjects(ctx context.Context, selector labels.Selector) ([]
 		Metadata struct {
 			Name        string            `json:"name"`
 			Annotations map[string]string `json:"annotations"`
+			Labels      map[string]string `json:"labels"`
 		} `json:"metadata"`
 		Spec struct {
 			PodCIDRs []string `json:"podCIDRs"`
@@ -55,7 +58,10 @@ func (c *Cluster) NodeObjects(ctx context.Context, selector labels.Selector) ([]
 	}
 	var out []NodeObject
 	l := listJSON(ctx, c, "/api/v1/nodes", opts, func(n *node) {
-		o := NodeObject{Name: n.Metadata.Name, Ready: string(corev1.ConditionUnknown), Pods: podNetworks(n.Spec.PodCIDRs, n.Metadata.Annotations[ovnSubnets])}
+		o := NodeObject{
+			Name: n.Metadata.Name, Ready: string(corev1.ConditionUnknown), Master: catalog.IsMaster(n.Metadata.Labels),
+			Pods: podNetworks(n.Spec.PodCIDRs, n.Metadata.Annotations[ovnSubnets]),
+		}
 		for _, cond := range n.Status.Conditions {
 			if cond.Type == corev1.NodeReady {
 				o.Ready = string(cond.Status)
@@ -64,6 +70,9 @@ func (c *Cluster) NodeObjects(ctx context.Context, selector labels.Selector) ([]
 		for _, kind := range []corev1.NodeAddressType{corev1.NodeInternalIP, corev1.NodeInternalDNS, corev1.NodeExternalIP, corev1.NodeExternalDNS} {
 			for _, a := range n.Status.Addresses {
 				if a.Type == kind {
+					if kind == corev1.NodeInternalIP && o.Internal == "" {
+						o.Internal = a.Address
+					}
 					o.Addresses = append(o.Addresses, a.Address)
 				}
 			}

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -115,8 +116,12 @@ func TestSnapshotKeepsServed(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := inspect.Snapshot{
-		Served: []inspect.Served{{Node: "n", Address: "a:1", Name: "a", Chain: []*pki.Cert{c}}},
-		Nodes:  []inspect.Node{{Name: "n", Heartbeat: time.Unix(1, 0).UTC(), Kubeconfigs: []inspect.Kubeconfig{{Path: "/k", Text: []byte("token: xxx"), Clusters: []inspect.KubeconfigCluster{{ServerName: "b"}}}}}},
+		Served: []inspect.Served{
+			{Node: "n", Address: "a:1", Name: "a", Chain: []*pki.Cert{c}},
+			{Node: "n", Address: "b:1", Name: "b", Server: "kubelet", Of: "m", Problem: "refused"},
+		},
+		Cluster: inspect.Cluster{External: "https://api:6443"},
+		Nodes:   []inspect.Node{{Name: "n", Heartbeat: time.Unix(1, 0).UTC(), Kubeconfigs: []inspect.Kubeconfig{{Path: "/k", Text: []byte("token: xxx"), Clusters: []inspect.KubeconfigCluster{{ServerName: "b"}}}}}},
 	}
 	var file strings.Builder
 	if err := WriteSnapshot(&file, s); err != nil {
@@ -130,7 +135,7 @@ func TestSnapshotKeepsServed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(back.Served) != 1 || back.Served[0].Chain[0].Fingerprint != c.Fingerprint || back.Served[0].Name != "a" {
+	if len(back.Served) != 2 || !reflect.DeepEqual(back.Served[1], s.Served[1]) || back.Cluster.External != s.Cluster.External || back.Served[0].Chain[0].Fingerprint != c.Fingerprint || back.Served[0].Name != "a" {
 		t.Errorf("served %+v", back.Served)
 	}
 	n := back.Nodes[0]

@@ -61,6 +61,7 @@ type fileCluster struct {
 	Topology   string            `json:"topology,omitempty"`
 	Platform   string            `json:"platform,omitempty"`
 	Internal   string            `json:"internal,omitempty"`
+	External   string            `json:"external,omitempty"`
 	Created    time.Time         `json:"created,omitzero"`
 	Born       string            `json:"born,omitempty"`
 	Clock      fileClock         `json:"clock,omitzero"`
@@ -135,6 +136,9 @@ type fileServed struct {
 	Address string `json:"address"`
 	Name    string `json:"name"`
 	Chain   []int  `json:"chain"` // indices
+	Server  string `json:"server,omitempty"`
+	Of      string `json:"of,omitempty"`
+	Problem string `json:"problem,omitempty"`
 }
 
 type fileReported struct {
@@ -282,7 +286,7 @@ func packSnapshot(s inspect.Snapshot) *snapshotFile {
 		Cluster: fileCluster{
 			Server: s.Cluster.Server, Context: s.Cluster.Context, Version: s.Cluster.Versions.Cluster,
 			Kubernetes: s.Cluster.Versions.Kubernetes, Plain: s.Cluster.Versions.Plain, Operators: s.Cluster.Versions.Operators,
-			Topology: s.Cluster.Topology, Platform: s.Cluster.Platform, Internal: s.Cluster.Internal, Created: s.Cluster.Created, Born: s.Cluster.Born, Clock: fileClock(s.Cluster.Clock), Synthetic: s.Cluster.Synthetic,
+			Topology: s.Cluster.Topology, Platform: s.Cluster.Platform, Internal: s.Cluster.Internal, External: s.Cluster.External, Created: s.Cluster.Created, Born: s.Cluster.Born, Clock: fileClock(s.Cluster.Clock), Synthetic: s.Cluster.Synthetic,
 		},
 		Certificates: [][]byte{}, Contents: []fileContent{}, Objects: []fileObject{}, Bundles: []fileBundle{}, Reads: []fileRead{},
 	}
@@ -302,7 +306,7 @@ func packSnapshot(s inspect.Snapshot) *snapshotFile {
 		f.Nodes = append(f.Nodes, packNode(n))
 	}
 	for _, served := range s.Served {
-		fs := fileServed{Node: served.Node, Address: served.Address, Name: served.Name}
+		fs := fileServed{Node: served.Node, Address: served.Address, Name: served.Name, Chain: []int{}, Server: served.Server, Of: served.Of, Problem: served.Problem}
 		for _, c := range served.Chain {
 			fs.Chain = append(fs.Chain, p.cert(c))
 		}
@@ -393,7 +397,7 @@ func unpackSnapshot(f *snapshotFile) (inspect.Snapshot, error) {
 		Cluster: inspect.Cluster{
 			Server: f.Cluster.Server, Context: f.Cluster.Context,
 			Versions: catalog.Versions{Cluster: f.Cluster.Version, Kubernetes: f.Cluster.Kubernetes, Plain: f.Cluster.Plain, Operators: f.Cluster.Operators},
-			Topology: f.Cluster.Topology, Platform: f.Cluster.Platform, Internal: f.Cluster.Internal, Created: f.Cluster.Created, Born: f.Cluster.Born, Clock: inspect.Clock(f.Cluster.Clock), Synthetic: f.Cluster.Synthetic,
+			Topology: f.Cluster.Topology, Platform: f.Cluster.Platform, Internal: f.Cluster.Internal, External: f.Cluster.External, Created: f.Cluster.Created, Born: f.Cluster.Born, Clock: inspect.Clock(f.Cluster.Clock), Synthetic: f.Cluster.Synthetic,
 		},
 	}
 	certs := make([]*pki.Cert, len(f.Certificates))
@@ -440,7 +444,7 @@ func unpackSnapshot(f *snapshotFile) (inspect.Snapshot, error) {
 		s.Nodes = append(s.Nodes, n.unpack())
 	}
 	for i, served := range f.Served {
-		chain := inspect.Served{Node: served.Node, Address: served.Address, Name: served.Name}
+		chain := inspect.Served{Node: served.Node, Address: served.Address, Name: served.Name, Server: served.Server, Of: served.Of, Problem: served.Problem}
 		for _, n := range served.Chain {
 			if n < 0 || n >= len(certs) {
 				return s, fmt.Errorf("snapshot: served chain %d refers to what is not in the file", i)

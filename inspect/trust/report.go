@@ -39,6 +39,7 @@ type ReportClaim struct {
 	Server   string           `json:"server,omitempty"` // of the handshake, host:port
 	Name     string           `json:"name,omitempty"`   // that the certificate must be for
 	SHA256   *pki.Fingerprint `json:"sha256,omitempty"` // of the leaf that is shown
+	Held     *ReportCert      `json:"held,omitempty"`   // by the server's place, where that is not what is shown
 	Why      string           `json:"why,omitempty"`
 	Lacks    *ReportCert      `json:"lacks,omitempty"`
 	From     *time.Time       `json:"from,omitempty"` // when it breaks at the earliest
@@ -104,6 +105,9 @@ func entry(c Claim) ReportClaim {
 	}
 	if c.Lacks != nil {
 		e.Lacks = &ReportCert{Subject: c.Lacks.Subject, SHA256: c.Lacks.Fingerprint, Since: c.Lacks.NotBefore}
+	}
+	if c.Held != nil {
+		e.Held = &ReportCert{Subject: c.Held.Subject, SHA256: c.Held.Fingerprint, Since: c.Held.NotBefore}
 	}
 	if !c.From.IsZero() {
 		e.From = &c.From

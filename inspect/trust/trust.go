@@ -53,6 +53,8 @@ type Claim struct {
 	// Lacks is the CA without which it does not hold; nil where that is not known,
 	// or not the reason.
 	Lacks *pki.Cert
+	// Held is what the server's place holds, where that is not what was shown.
+	Held *pki.Cert
 	// From is when it breaks at the earliest; zero: now, or not known.
 	From time.Time
 	// Logs are those of a server that say so, and Seen what they say of one client;
@@ -86,7 +88,7 @@ func Judge(f *inspect.Facts) []Claim {
 			out = append(out, j.refused(row)...)
 		}
 	}
-	return out
+	return append(out, j.servers()...)
 }
 
 func first(at []pki.Location) pki.Location {
@@ -112,6 +114,8 @@ type identity struct {
 	node  string
 	at    pki.Location
 	chain []*pki.Cert
+	// Of a handshake: the address, and the name that who connects to it verifies.
+	server, name string
 }
 
 // edge judges one row, for each place of its trust anchors with each place of
@@ -125,6 +129,7 @@ func (j *judge) edge(e catalog.Edge) []Claim {
 		}
 		return []Claim{{Edge: e, Status: Unknown, Why: "the version that decides whether this is so here is not known"}}
 	}
+	shown = j.seen(e.Shown, shown)
 	for _, a := range stores {
 		base := Claim{Edge: e, Node: a.node, Trust: a.at, Roots: a.certs}
 		if a.problem != "" {
@@ -147,7 +152,7 @@ func (j *judge) edge(e catalog.Edge) []Claim {
 		for _, s := range shown {
 			c := base
 			c.Node = cmp.Or(a.node, s.node)
-			c.Shown, c.Chain, c.Name = s.at, s.chain, name
+			c.Shown, c.Chain, c.Server, c.Name = s.at, s.chain, s.server, cmp.Or(s.name, name)
 			if !known {
 				c.Status, c.Why = Unknown, "the name under which it is asked for is not known: Infrastructure's status.apiServerInternalURI was not read"
 				out = append(out, c)
@@ -262,7 +267,7 @@ func (j *judge) shown(r catalog.Ref, carries catalog.Carries) []identity {
 			fits = r.Fits(string(h.At.Kind), h.At.Namespace, h.At.Name, h.At.Key)
 		}
 		if fits {
-			out = append(out, identity{h.At.Node, h.At, h.Content.Certs})
+			out = append(out, identity{node: h.At.Node, at: h.At, chain: h.Content.Certs})
 		}
 	}
 	return out

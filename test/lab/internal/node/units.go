@@ -101,14 +101,14 @@ ExecStart=/bin/sh -c 'test -e /etc/.lab-ignition-done || until test -s ` + Boots
 RequiredBy=kubelet.service
 `
 
-// The API server listens on every master; here it runs elsewhere, so localhost is
-// passed on.
+// The API server listens on every address of a master; here it runs elsewhere, so its
+// port is passed on.
 const (
 	apiserverSocket = `[Unit]
 Description=Lab: the API server's port on this master
 
 [Socket]
-ListenStream=127.0.0.1:6443
+ListenStream=0.0.0.0:6443
 
 [Install]
 WantedBy=sockets.target

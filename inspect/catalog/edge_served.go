@@ -1,0 +1,149 @@
+package catalog
+
+import "time"
+
+// Server is a row: somebody listens on an address, and is asked by a TLS handshake
+// what it shows. The Edge is the claim that it shows what the places hold; its
+// Shown and Name are those of each of Shows.
+type Server struct {
+	Edge
+	Listener Listener
+	Shows    []Show
+	// Direct: who verifies what it shows connects to this very address, so that what
+	// a handshake saw there goes before what the place holds.
+	Direct bool
+}
+
+// Listener names where a server listens.
+type Listener struct {
+	Name    string // "kubelet"; empty: the server of a kubelet's kubeconfig
+	Masters bool   // on masters only; else on every node
+	// Port on the node's address: a number, or PortInternal. Empty: it is asked at
+	// the address that a kubeconfig has.
+	Port string
+}
+
+// PortInternal is the port of Infrastructure's status.apiServerInternalURI.
+const PortInternal = "(api-int's)"
+
+// The listeners that are asked at addresses of kubeconfigs.
+const (
+	ListenerBalanced = ""       // what nodes reach by their kubelets' kubeconfigs
+	ListenerOutside  = "access" // what the user's kubeconfig has
+)
+
+// Show is what a server shows to whom asks for a name.
+type Show struct {
+	Name Name
+	From Ref // the place that holds it
+	// Instead are places of an administrator's, one of which may be shown in its
+	// place.
+	Instead []Ref
+	Reads   Reads // when the server reads the place
+	// Within is how long after a change that may take; zero: it never does so by itself.
+	Within time.Duration
+	Mend   string // where that differs from the Edge's
+}
+
+// The names of kube-apiserver, beside those in edge.go.
+const (
+	// NameExternal: the host of Infrastructure's status.apiServerURL.
+	NameExternal       Name = "(api)"
+	nameServiceNetwork Name = "kubernetes.default.svc"
+	nameLocalhost      Name = "localhost"
+	nameRecovery       Name = "localhost-recovery"
+)
+
+// Servers returns every row about what servers show.
+func Servers() []Server {
+	named := Evidence{Verified, "openshift/cluster-kube-apiserver-operator pkg/operator/configobservation/apiserver/observe_apiserver.go @ 0190df7c7, " +
+		"bindata/assets/config/defaultconfig.yaml (servingInfo.bindAddress) @ 02bf68752"}
+	const restart = "where the file on NODE is the old one, too: the log of kube-apiserver-cert-syncer there says why; else restart that kube-apiserver alone, on the node: " +
+		"crictl stop $(crictl ps -q --name '^kube-apiserver$')"
+	return []Server{
+		{
+			Edge: Edge{
+				ID: "masters-show-secrets", Part: PartControlPlane, Verifier: "clients of kube-apiserver", Claim: "each master shows, for each name, what its Secret holds",
+				Lost: "nobody yet, while the old certificate is valid and its CA is trusted; then whoever is led to that master",
+				Mend: restart, In: Range{Component: kas}, Evidence: named,
+			},
+			Listener: Listener{Name: "kube-apiserver", Masters: true, Port: PortInternal}, Shows: apiServerShows(),
+		},
+		{
+			Edge: Edge{
+				ID: "api-int-shows-secret", Part: PartControlPlane, Verifier: "kubelets", Claim: "api-int shows nodes what its Secret holds",
+				Lost: "nobody yet, while the old certificate is valid and its CA is trusted; then nodes that are led to that master",
+				Mend: "find the master behind api-int that shows it, among those that are asked by their own address", In: Range{Component: kas}, Evidence: named,
+			},
+			Listener: Listener{Name: ListenerBalanced}, Shows: apiServerShows(),
+		},
+		{
+			Edge: Edge{
+				ID: "access-shows-secret", Part: PartAccess, Verifier: "administrators", Claim: "the API's address in your kubeconfig shows what its Secrets hold",
+				Lost: "nobody yet, while the old certificate is valid and its CA is trusted; then whoever uses that address",
+				Mend: "find the master behind that address that shows it, among those that are asked by their own address", In: Range{Component: kas}, Evidence: named,
+			},
+			Listener: Listener{Name: ListenerOutside}, Shows: apiServerShows(),
+		},
+		{
+			Edge: Edge{
+				ID: "config-servers-show-secret", Part: PartNodes, Verifier: "Ignition on a new machine", Claim: "each machine config server shows what its Secret holds",
+				Lost: "nodes that are added, once their Ignition trusts the new CA alone, or at the old certificate's end",
+				Mend: "it reads its certificate when it starts: oc -n openshift-machine-config-operator delete pod -l k8s-app=machine-config-server --field-selector spec.nodeName=NODE",
+				In:   Range{Component: mco}, Evidence: Evidence{Verified, mcoRepo + "pkg/server/api.go (SecurePort, ListenAndServeTLS) @ 006654732"},
+			},
+			Listener: Listener{Name: "machine-config-server", Masters: true, Port: "22623"}, Direct: true,
+			Shows: []Show{{Name: NameInternal, From: secret(mcoTarget, "machine-config-server-tls"), Reads: ReadsAtStart}},
+		},
+		{
+			Edge: Edge{
+				ID: "kubelets-show-file", Part: PartNodes, Verifier: "kube-apiserver", Claim: "each kubelet shows what its file holds",
+				Lost: "logs, exec and port-forward of the node, at the old certificate's end",
+				Mend: "on the node: systemctl restart kubelet; pods keep running", In: Range{Component: kas},
+				Evidence: Evidence{Verified, "kubernetes/kubernetes pkg/kubelet/certificate/kubelet.go v1.35.4; openshift/cluster-kube-apiserver-operator bindata/assets/config/defaultconfig.yaml (kubelet-preferred-address-types: InternalIP) @ 02bf68752"},
+			},
+			Listener: Listener{Name: "kubelet", Port: "10250"}, Direct: true,
+			Shows: []Show{{Name: NameAny, From: file("/var/lib/kubelet/pki/kubelet-server-current.pem"), Reads: ReadsOnChange, Within: time.Minute}},
+		},
+	}
+}
+
+// apiServerShows is what kube-apiserver shows. The cert-syncer writes a changed
+// Secret to the master's files within seconds, and kube-apiserver looks at those each
+// minute; the recovery certificate alone is part of a revision.
+func apiServerShows() []Show {
+	const soon = 5 * time.Minute
+	return []Show{
+		{Name: NameInternal, From: InternalLoadBalancerServing(), Reads: ReadsOnChange, Within: soon},
+		{Name: NameExternal, From: secret(kasTarget, "external-loadbalancer-serving-certkey"), Instead: NamedCertificates(), Reads: ReadsOnChange, Within: soon},
+		{Name: nameServiceNetwork, From: secret(kasTarget, "service-network-serving-certkey"), Reads: ReadsOnChange, Within: soon},
+		{Name: nameLocalhost, From: secret(kasTarget, "localhost-serving-cert-certkey"), Reads: ReadsOnChange, Within: soon},
+		{Name: nameRecovery, From: secret(kasTarget, "localhost-recovery-serving-certkey"), Reads: ReadsByRollout, Within: time.Hour,
+			Mend: "it comes with a new revision of kube-apiserver; how far that is: oc get kubeapiserver cluster -o jsonpath='{.status.nodeStatuses}'"},
+	}
+}
+
+// NamedCertificates are where kube-apiserver has the certificates that an
+// administrator gave it, for names of their own.
+func NamedCertificates() []Ref {
+	return []Ref{secret(kasTarget, "user-serving-cert"), secret(kasTarget, "user-serving-cert-*")}
+}
+
+// OwnCertificate is the claim that no administrator's certificate is shown for
+// api-int, which is not supported.
+func OwnCertificate() Edge {
+	return Edge{
+		ID: "api-int-own-certificate", Part: PartAPIInt, Verifier: "kubelets", Claim: "api-int shows its own certificate, and none of an administrator's",
+		Name: NameInternal,
+		Lost: "whoever trusts the cluster's own CA for api-int: kubelets, kube-controller-manager, the network; and new CAs are of no use to them",
+		Mend: "oc edit apiserver cluster: give each of spec.servingCerts.namedCertificates its names, without api-int",
+		In:   Range{Component: kas}, Evidence: Evidence{Verified, "docs.okd.io/4.20/security/certificates/api-server.html (Do not provide a named certificate for the internal load balancer)"},
+	}
+}
+
+// IsMaster reports whether a node with these labels runs kube-apiserver.
+func IsMaster(labels map[string]string) bool {
+	_, now := labels["node-role.kubernetes.io/control-plane"]
+	_, before := labels["node-role.kubernetes.io/master"] // up to 4.11 alone
+	return now || before
+}

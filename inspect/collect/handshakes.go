@@ -1,0 +1,279 @@
+package collect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+)
+
+const (
+	// reachTime bounds a handshake with a server on a node's own address: what is in
+	// the same network answers soon, and a node that is switched off never does.
+	reachTime = 5 * time.Second
+	// askTime bounds all of them that are made from one node.
+	askTime = time.Minute
+	// handshakesAtOnce is how many run at the same time from one node, where each may
+	// be a process.
+	handshakesAtOnce = 8
+	// asksFrom is from how many nodes a server is asked that does not answer.
+	asksFrom = 3
+)
+
+// Handshakes asks the servers on the nodes of a cluster what they show, each on its
+// own address, as the catalog has them.
+type Handshakes struct {
+	Nodes []NodeObject // all of the cluster
+	// Open gets onto a node from which they are asked.
+	Open    func(ctx context.Context, node string) (OnNode, error)
+	Observe func(what string, n int)
+}
+
+// server is one that is asked, under each of its names in turn.
+type server struct {
+	listener catalog.Listener
+	of       NodeObject
+	address  string
+	names    []string
+	problem  inspect.Served // the last try, where nothing was shown
+}
+
+// Collect asks every server from one node that was read, a master where there is
+// one, and those that do not answer from others. A server that is on all nodes is
+// asked from masters, who are its clients; where none was read, each from its own
+// node. A server that was not reached is a Served with its Problem.
+func (h Handshakes) Collect(ctx context.Context, s *inspect.Snapshot) []inspect.Served {
+	masters, others := h.readNodes(s)
+	if len(masters)+len(others) == 0 {
+		return nil
+	}
+	pending := h.servers(s.Cluster)
+	r := &round{Handshakes: h}
+	if len(masters) == 0 {
+		pending = h.fromThemselves(ctx, r, pending, others)
+	}
+	from := append(masters, others...)
+	for _, node := range from[:min(len(from), asksFrom)] {
+		mine, rest := pending, []*server(nil)
+		if len(masters) > 0 && !slices.Contains(masters, node) {
+			mine, rest = apart(pending, func(v *server) bool { return v.listener.Masters })
+		}
+		pending = append(rest, r.ask(ctx, node, mine)...)
+		if len(pending) == 0 {
+			break
+		}
+	}
+	for _, v := range pending {
+		r.found = append(r.found, v.problem)
+	}
+	return r.found
+}
+
+// readNodes are the nodes that were read: the masters, and the others.
+func (h Handshakes) readNodes(s *inspect.Snapshot) (masters, others []string) {
+	for _, n := range s.Nodes {
+		switch i := slices.IndexFunc(h.Nodes, func(o NodeObject) bool { return o.Name == n.Name }); {
+		case n.Via == "":
+		case i >= 0 && h.Nodes[i].Master:
+			masters = append(masters, n.Name)
+		default:
+			others = append(others, n.Name)
+		}
+	}
+	return masters, others
+}
+
+// fromThemselves asks the servers that are on all nodes, each from its own node.
+func (h Handshakes) fromThemselves(ctx context.Context, r *round, all []*server, read []string) (rest []*server) {
+	own, rest := apart(all, func(v *server) bool { return !v.listener.Masters })
+	var g errgroup.Group
+	g.SetLimit(handshakesAtOnce)
+	for _, v := range own {
+		if !slices.Contains(read, v.of.Name) {
+			v.problem = v.shown("")
+			v.problem.Problem = "neither the node nor a master was read, from which it could be asked"
+			r.found = append(r.found, v.problem)
+		}
+	}
+	for _, v := range own {
+		if slices.Contains(read, v.of.Name) {
+			g.Go(func() error {
+				for _, v := range r.ask(ctx, v.of.Name, []*server{v}) {
+					r.add(v.problem)
+				}
+				return nil
+			})
+		}
+	}
+	_ = g.Wait() // none returns an error: what fails is a Problem
+	return rest
+}
+
+func apart(all []*server, fits func(*server) bool) (those, rest []*server) {
+	for _, v := range all {
+		if fits(v) {
+			those = append(those, v)
+		} else {
+			rest = append(rest, v)
+		}
+	}
+	return those, rest
+}
+
+// servers are those of the catalog that hold for the versions that run.
+func (h Handshakes) servers(c inspect.Cluster) []*server {
+	var out []*server
+	for _, row := range catalog.Servers() {
+		if row.Listener.Port == "" || row.In.Holds(c.Versions) != catalog.Yes {
+			continue
+		}
+		port := row.Listener.Port
+		if port == catalog.PortInternal {
+			port = portOf(c.Internal)
+		}
+		for _, n := range h.Nodes {
+			if row.Listener.Masters && !n.Master {
+				continue
+			}
+			v := &server{listener: row.Listener, of: n, address: net.JoinHostPort(n.Internal, port)}
+			for _, show := range row.Shows {
+				if name, ok := inspect.ServerName(show.Name, c); ok {
+					v.names = append(v.names, name)
+				}
+			}
+			if len(v.names) > 0 {
+				out = append(out, v)
+			}
+		}
+	}
+	return out
+}
+
+// portOf is the port in a URL: 6443 where there is none, on which OpenShift's
+// masters listen.
+func portOf(server string) string {
+	if u, err := url.Parse(server); err == nil && u.Port() != "" {
+		return u.Port()
+	}
+	return "6443"
+}
+
+func (v *server) shown(from string) inspect.Served {
+	return inspect.Served{Node: from, Address: v.address, Name: v.names[0], Server: v.listener.Name, Of: v.of.Name}
+}
+
+// reach is a handshake with a server that is near.
+func reach(ctx context.Context, from Dialer, address, name string) ([]*pki.Cert, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, reachTime, fmt.Errorf("no handshake within %s", reachTime))
+	defer cancel()
+	return Handshake(ctx, from, address, name)
+}
+
+// FromHere asks the server of a kubeconfig what it shows to the user's own machine,
+// for its own name and for api-int's.
+func FromHere(ctx context.Context, from Dialer, c inspect.KubeconfigCluster, cluster inspect.Cluster) []inspect.Served {
+	address, own, err := c.Dialled()
+	if err != nil {
+		return nil // no TLS
+	}
+	names := []string{own}
+	if internal, ok := inspect.ServerName(catalog.NameInternal, cluster); ok && internal != own {
+		names = append(names, internal)
+	}
+	var out []inspect.Served
+	for _, name := range names {
+		one := inspect.Served{Address: address, Name: name, Server: catalog.ListenerOutside}
+		if one.Chain, err = reach(ctx, from, address, name); err != nil {
+			one.Problem = err.Error()
+		}
+		out = append(out, one)
+	}
+	return out
+}
+
+// round is what was found so far.
+type round struct {
+	Handshakes
+	mu    sync.Mutex
+	found []inspect.Served
+	done  int
+}
+
+func (r *round) add(shown ...inspect.Served) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.found = append(r.found, shown...)
+}
+
+// ask asks servers from a node and returns those that showed nothing.
+func (r *round) ask(ctx context.Context, from string, servers []*server) (silent []*server) {
+	if len(servers) == 0 {
+		return nil
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, askTime, fmt.Errorf("not done after %s", askTime))
+	defer cancel()
+	node, err := r.Open(ctx, from)
+	if err != nil {
+		for _, v := range servers {
+			v.problem = v.shown(from)
+			v.problem.Problem = because(ctx, err).Error()
+		}
+		return servers
+	}
+	defer func() { _ = node.Close() }() // nothing was written there
+	var g errgroup.Group
+	g.SetLimit(handshakesAtOnce)
+	failed := make([]bool, len(servers))
+	for i, v := range servers {
+		g.Go(func() error {
+			failed[i] = !r.names(ctx, node, from, v)
+			return nil
+		})
+	}
+	_ = g.Wait() // none returns an error: what fails is a Problem
+	for i, v := range servers {
+		if failed[i] {
+			silent = append(silent, v)
+		}
+	}
+	return silent
+}
+
+// names asks one server for each of its names; false where it does not answer even
+// to the first one.
+func (r *round) names(ctx context.Context, node Dialer, from string, v *server) bool {
+	var found []inspect.Served
+	for i, name := range v.names {
+		one := v.shown(from)
+		one.Name = name
+		err := errors.New("the node has no InternalIP")
+		if v.of.Internal != "" {
+			one.Chain, err = reach(ctx, node, v.address, name)
+		}
+		if err != nil {
+			one.Problem = err.Error()
+			if i == 0 {
+				v.problem = one
+				return false
+			}
+		}
+		found = append(found, one)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.found = append(r.found, found...)
+	if r.done++; r.Observe != nil {
+		r.Observe("servers asked", r.done)
+	}
+	return true
+}

@@ -1,0 +1,280 @@
+package trust
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+)
+
+// servers judges what handshakes have seen: whether servers show what the places
+// hold that they read.
+func (j *judge) servers() []Claim {
+	var out []Claim
+	for _, row := range catalog.Servers() {
+		holds := row.In.Holds(j.f.Snapshot.Cluster.Versions)
+		if holds == catalog.No {
+			continue
+		}
+		claims := j.server(row)
+		if len(claims) == 0 && row.Listener.Port != "" && j.thereIs(row) {
+			c := Claim{Edge: row.Edge, Status: Unknown, Why: "no handshake with them was made: that takes a node that can be read"}
+			if holds == catalog.Unknown {
+				c.Why = "the version that decides whether this is so here is not known"
+			}
+			claims = []Claim{c}
+		}
+		slices.SortStableFunc(claims, func(a, b Claim) int {
+			return cmp.Or(strings.Compare(a.Node, b.Node), pki.Compare(a.Shown, b.Shown))
+		})
+		out = append(out, claims...)
+	}
+	return append(out, j.ownCertificate()...)
+}
+
+// thereIs reports whether any of the places was read that a server shows.
+func (j *judge) thereIs(row catalog.Server) bool {
+	return slices.ContainsFunc(row.Shows, func(s catalog.Show) bool { return len(j.shown(s.From, catalog.Carries{})) > 0 })
+}
+
+// server judges each handshake with the servers of one row.
+func (j *judge) server(row catalog.Server) []Claim {
+	var out []Claim
+	for _, v := range j.f.Snapshot.Served {
+		if v.Server != row.Listener.Name {
+			continue
+		}
+		show, known := j.showOf(row, v)
+		if !known && v.Server == catalog.ListenerBalanced {
+			continue // a kubelet that knows the API server by a name of its own: its edges speak of that
+		}
+		if known && v.Problem != "" && j.absent(show.From) && len(j.held(show.From, v.Of)) == 0 {
+			continue // there is nothing to show: nobody listens
+		}
+		c := Claim{Edge: row.Edge, Node: cmp.Or(v.Of, v.Node), Server: v.Address, Name: v.Name, Chain: v.Chain}
+		c.Edge.Shown, c.Edge.Name, c.Edge.Reads = show.From, show.Name, show.Reads
+		switch {
+		case v.Problem != "":
+			c.Status, c.Why = Unknown, fmt.Sprintf("%s: TLS handshake%s: %s", v.Address, fromNode(v), v.Problem)
+		case !known:
+			j.anyOf(&c, row, v)
+		default:
+			j.reloaded(&c, show, v)
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+func fromNode(v inspect.Served) string {
+	if v.Node == "" {
+		return ""
+	}
+	return " from " + v.Node
+}
+
+// showOf is what a server is to show for the name that it was asked for.
+func (j *judge) showOf(row catalog.Server, v inspect.Served) (catalog.Show, bool) {
+	for _, s := range row.Shows {
+		if name, ok := inspect.ServerName(s.Name, j.f.Snapshot.Cluster); ok && name == v.Name {
+			return s, true
+		}
+	}
+	return catalog.Show{}, false
+}
+
+// held are the certificates at a place, which for a file is on the server's node.
+func (j *judge) held(at catalog.Ref, node string) []identity {
+	return slices.DeleteFunc(j.shown(at, catalog.Carries{}), func(i identity) bool { return at.Kind == catalog.File && i.node != node })
+}
+
+func shows(v inspect.Served, i identity) bool {
+	return len(v.Chain) > 0 && v.Chain[0].Fingerprint == i.chain[0].Fingerprint
+}
+
+// anyOf judges a server that was asked for a name of which no row speaks, such as an
+// address: what it shows has to be what one of its places holds.
+func (j *judge) anyOf(c *Claim, row catalog.Server, v inspect.Served) {
+	for _, s := range row.Shows {
+		for _, at := range append([]catalog.Ref{s.From}, s.Instead...) {
+			for _, i := range j.held(at, v.Of) {
+				if shows(v, i) {
+					c.Shown, c.Edge.Shown = i.at, at
+					return
+				}
+			}
+		}
+	}
+	c.Status, c.Why = Unknown, fmt.Sprintf("%s shows %s for %q, a name of which it is not known what is to be shown", v.Address, certificate(v.Chain[0]), v.Name)
+}
+
+// reloaded judges what a server shows against what the place holds that it reads.
+func (j *judge) reloaded(c *Claim, show catalog.Show, v inspect.Served) {
+	for _, at := range show.Instead {
+		for _, i := range j.held(at, v.Of) {
+			if shows(v, i) {
+				c.Shown, c.Edge.Shown = i.at, at
+				return
+			}
+		}
+	}
+	places := j.held(show.From, v.Of)
+	if len(places) == 0 {
+		c.Status, c.Why = Unknown, show.From.String()+" was not read, or is not there: what is shown can't be compared"
+		return
+	}
+	place := places[0]
+	c.Shown = place.at
+	if slices.ContainsFunc(places, func(i identity) bool { return shows(v, i) }) {
+		return
+	}
+	leaf, held := v.Chain[0], place.chain[0]
+	c.Held = held
+	differs := fmt.Sprintf("%s shows %s for %s; %s holds %s", v.Address, certificate(leaf), cmp.Or(v.Name, "no name"), place.at, certificate(held))
+	switch {
+	case !j.ours(v.Chain, show.From):
+		c.Status, c.Why = Unknown, differs+". No CA of the cluster verifies what is shown: somebody between ends TLS, or was given a certificate of their own"
+	case leaf.NotBefore.After(held.NotBefore):
+		c.Status, c.Why = Unknown, differs+", an older one: was it changed while this was read? Run it again"
+	case show.Within > 0 && j.f.Now.Before(held.NotBefore.Add(show.Within)):
+		c.Status, c.Why = Unknown, fmt.Sprintf("%s. It is new: that it is read %s may take %d minutes; run it again", differs, show.Reads, int(show.Within.Minutes()))
+	default:
+		c.Status, c.Why = Broken, differs+j.onDisk(show, v)
+		c.Mend = cmp.Or(show.Mend, c.Mend)
+	}
+}
+
+// certificate names one for people.
+func certificate(c *pki.Cert) string {
+	return fmt.Sprintf("%s (made %s)", c.Fingerprint.Short(), c.NotBefore.UTC().Format("2006-01-02 15:04 MST"))
+}
+
+// ours reports whether a CA verifies the chain that is known to sign what is at a
+// place, or that its readers trust; at the time when the leaf was made, because what
+// is shown may be expired.
+func (j *judge) ours(chain []*pki.Cert, at catalog.Ref) bool {
+	var roots []*pki.Cert
+	for _, e := range catalog.Edges() {
+		if e.Shown == at && e.Trust.Kind != catalog.File {
+			for _, a := range j.anchors(e) {
+				roots = append(roots, a.certs...)
+			}
+		}
+	}
+	for _, r := range catalog.Rotations() {
+		if !slices.Contains(r.Targets, at) {
+			continue
+		}
+		for _, ref := range []catalog.Ref{r.Signer, r.Bundle} {
+			for _, i := range j.shown(ref, catalog.Carries{}) {
+				roots = append(roots, i.chain...)
+			}
+		}
+	}
+	return pki.Verify(chain, roots, "", chain[0].NotBefore) == nil
+}
+
+// onDisk says, for a place of which the server's node has a copy, whether that is
+// what is shown: then nobody has written the new one, else the server has not read it.
+func (j *judge) onDisk(show catalog.Show, v inspect.Served) string {
+	if show.Reads != catalog.ReadsOnChange {
+		return ""
+	}
+	at := show.From
+	for _, c := range catalog.NodeCopies() {
+		if c.In.Holds(j.f.Snapshot.Cluster.Versions) != catalog.Yes || c.Of.Kind != at.Kind || c.Of.Namespace != at.Namespace || c.Of.Name != "*" {
+			continue
+		}
+		path := strings.Replace(c.File, "*", at.Name, 1)
+		for _, i := range j.held(catalog.Ref{Kind: catalog.File, Name: path}, v.Of) {
+			if shows(v, i) {
+				return fmt.Sprintf(". The file %s on %s is the old one, too: look at %s", path, v.Of, c.By)
+			}
+			return fmt.Sprintf(". The file %s on %s is another one: the server has not read it", path, v.Of)
+		}
+	}
+	return ""
+}
+
+// ownCertificate judges whether an administrator's certificate is shown for
+// api-int, which may be where one was made for that name.
+func (j *judge) ownCertificate() []Claim {
+	e := catalog.OwnCertificate()
+	internal, ok := inspect.ServerName(e.Name, j.f.Snapshot.Cluster)
+	if !ok || e.In.Holds(j.f.Snapshot.Cluster.Versions) != catalog.Yes {
+		return nil
+	}
+	var named, covering []identity
+	for _, at := range catalog.NamedCertificates() {
+		named = append(named, j.held(at, "")...)
+	}
+	for _, i := range named {
+		if leaf, err := i.chain[0].X509(); err == nil && leaf.VerifyHostname(internal) == nil {
+			covering = append(covering, i)
+		}
+	}
+	var out []Claim
+	seen := false
+	for _, v := range j.f.Snapshot.Served {
+		if v.Name != internal || len(v.Chain) == 0 || v.Server != catalog.ListenerBalanced && v.Server != catalog.ListenerOutside && v.Of == "" {
+			continue
+		}
+		seen = true
+		for _, i := range named {
+			if shows(v, i) {
+				out = append(out, Claim{Edge: e, Node: cmp.Or(v.Of, v.Node), Shown: i.at, Server: v.Address, Name: internal, Chain: v.Chain, Status: Broken,
+					Why: fmt.Sprintf("%s shows %s for it, of %s", v.Address, certificate(v.Chain[0]), i.at)})
+			}
+		}
+	}
+	switch {
+	case len(named) == 0 || len(out) > 0:
+		return out
+	case seen:
+		return []Claim{{Edge: e, Name: internal}}
+	case len(covering) > 0:
+		return []Claim{{Edge: e, Shown: covering[0].at, Chain: covering[0].chain, Name: internal, Status: Unknown,
+			Why: covering[0].at.String() + " is for that name too; whether it is shown was not seen: no handshake was made"}}
+	}
+	return nil
+}
+
+// seen puts what handshakes saw in the place of what files and Secrets hold, where
+// who verifies connects to the very address that was asked.
+func (j *judge) seen(at catalog.Ref, held []identity) []identity {
+	for _, row := range catalog.Servers() {
+		if !row.Direct || row.Shows[0].From != at {
+			continue
+		}
+		var out []identity
+		for _, v := range j.f.Snapshot.Served {
+			if v.Server != row.Listener.Name || len(v.Chain) == 0 {
+				continue
+			}
+			one := identity{node: v.Of, chain: v.Chain, server: v.Address, name: cmp.Or(v.Name, hostOf(v.Address))}
+			held = slices.DeleteFunc(held, func(i identity) bool {
+				same := i.node == v.Of || i.node == ""
+				if same {
+					one.at = i.at
+				}
+				return same && i.node != ""
+			})
+			out = append(out, one)
+		}
+		if len(out) > 0 && at.Kind != catalog.File {
+			held = nil // it is what those servers read
+		}
+		return append(out, held...)
+	}
+	return held
+}
+
+// hostOf is what a client that connects to an address verifies where it has no other
+// name.
+func hostOf(address string) string {
+	return strings.Trim(address[:max(strings.LastIndexByte(address, ':'), 0)], "[]")
+}
