@@ -45,6 +45,18 @@ func (d Dir) WriteState(s State) error { return writeJSON(d.stateFile(), s) }
 // WriteStatus is for the supervisor.
 func (d Dir) WriteStatus(s Status) error { return writeJSON(d.statusFile(), s) }
 
+// Synced reads which versions of Secrets and ConfigMaps have been brought to the
+// lab's components and masters, by their paths in the API.
+func (d Dir) Synced() (versions map[string]string, err error) {
+	_, err = readJSON(d.path("inner", "synced.json"), &versions)
+	return versions, err
+}
+
+// WriteSynced is for the certificate syncer.
+func (d Dir) WriteSynced(versions map[string]string) error {
+	return writeJSON(d.path("inner", "synced.json"), versions)
+}
+
 func readJSON(path string, into any) (bool, error) {
 	b, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
