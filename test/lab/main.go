@@ -38,6 +38,8 @@ const usage = `usage: go run ./test/lab up | down | status | run CMD… | reboot
 LAB_DIR      the lab's folder (.lab in the checkout)
 LAB_VERSION  the OpenShift version that ClusterVersion and ClusterOperators of the lab
              claim, a label: nothing of that version runs (` + defaultVersion + `)
+LAB_GOAWAY   the share of requests, such as 0.001, after which the API server has a
+             client connect again (its --goaway-chance); not set: none
 LAB_NODES    the nodes' names (` + node.Default + `); set to nothing: none
 `
 

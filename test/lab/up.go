@@ -94,6 +94,9 @@ func alreadyUp(dir labdir.Dir, state labdir.State, root string) error {
 	if want := os.Getenv("LAB_VERSION"); want != "" && want != state.Version {
 		return fmt.Errorf("the lab is up and claims to be %s, not %s: run `make lab-down` first", state.Version, want)
 	}
+	if want := os.Getenv("LAB_GOAWAY"); want != "" && want != state.GoAway {
+		return fmt.Errorf("the lab is up with LAB_GOAWAY=%q, not %q: run `make lab-down` first", state.GoAway, want)
+	}
 	fmt.Printf("the lab is already up: export KUBECONFIG=%s\n", dir.Kubeconfig())
 	set, _, err := binaries.Lookup(checkout.Components(root))
 	if err != nil {
@@ -133,7 +136,7 @@ func raise(ctx context.Context, dir labdir.Dir, p parts, port int, w *watch) err
 	}
 	w.say("certificates and kubeconfigs")
 
-	cmd, err := supervisor.Start(dir, listener, nil)
+	cmd, err := supervisor.Start(dir, listener, goAway())
 	if err != nil {
 		return err
 	}
@@ -147,6 +150,7 @@ func raise(ctx context.Context, dir labdir.Dir, p parts, port int, w *watch) err
 		Supervisor: process,
 		Port:       port,
 		Version:    version(),
+		GoAway:     os.Getenv("LAB_GOAWAY"),
 		Components: p.binaries.Folder(),
 		Nodes:      p.machines.names(),
 		NoNodes:    p.machines.noWhy,
@@ -185,6 +189,16 @@ func raise(ctx context.Context, dir labdir.Dir, p parts, port int, w *watch) err
 	}
 	state.Ready = true
 	return dir.WriteState(state)
+}
+
+// goAway is what makes clients connect again now and then, as OpenShift's API servers
+// do; here it is to be asked for.
+func goAway() []string {
+	chance := os.Getenv("LAB_GOAWAY")
+	if chance == "" {
+		return nil
+	}
+	return []string{"--goaway-chance=" + chance}
 }
 
 func version() string {

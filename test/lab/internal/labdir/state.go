@@ -15,6 +15,7 @@ type State struct {
 	Port       int     `json:"port"`       // on 127.0.0.1
 	Version    string  `json:"version"`    // the OpenShift version that the lab claims
 	Components string  `json:"components"` // folder of the built components
+	GoAway     string  `json:"goAway"`     // the API server's --goaway-chance; empty: none
 	Nodes      string  `json:"nodes"`      // their names, with spaces between
 	NoNodes    string  `json:"noNodes"`    // why there are none although some were wanted
 	Ready      bool    `json:"ready"`      // up finished its work
