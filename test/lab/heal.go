@@ -83,7 +83,8 @@ func (t *trouble) undo(ctx context.Context) error {
 	if err := t.restore(ctx, filepath.Join(original, objectsFile)); err != nil {
 		return err
 	}
-	if err := t.toMasters(rollbackCommand, append(signerFiles(), leafFiles()...)); err != nil {
+	names := append(signerFiles(), leafFiles()...)
+	if err := t.toMasters(rollbackCommand, append([]string{filepath.Join(original, revisionFile)}, names...)...); err != nil {
 		return err
 	}
 	t.w.say("heal: Secrets, bundles and the masters' files are what they were")

@@ -43,8 +43,8 @@ func signerFiles() []string {
 func leafFiles() []string { return []string{pki.InternalServing} }
 
 const (
-	rolloutCommand  = "rollout"  // to masters, inside the lab
-	rollbackCommand = "rollback" // the same undone
+	revisionCommand = "note-revision" // of masters, inside the lab
+	rollbackCommand = "rollback"      // what has been brought to them since
 
 	incidentLimit = 4 * time.Minute
 	rotateLimit   = 30 * time.Second // controllers see a change at once
@@ -203,6 +203,9 @@ func (t *trouble) begin(ctx context.Context) error {
 		if err := install(t.dir.PKI(), original, names); err != nil {
 			return err
 		}
+		if err := t.toMasters(revisionCommand, filepath.Join(original, revisionFile)); err != nil {
+			return err
+		}
 		before := map[string]json.RawMessage{}
 		for _, path := range identity.Holders(names) {
 			var err error
@@ -218,8 +221,10 @@ func (t *trouble) begin(ctx context.Context) error {
 	})
 }
 
-// objectsFile holds the Secrets and ConfigMaps as they were, by their paths.
-const objectsFile = "objects.json"
+const (
+	objectsFile  = "objects.json" // Secrets and ConfigMaps as they were, by their paths
+	revisionFile = "revision"     // that masters had
+)
 
 // signer is the first half of a rotation: a new CA, and trust in it wherever
 // operators bring it.
@@ -345,11 +350,11 @@ func (t *trouble) brought(ctx context.Context, names []string) error {
 	return nil
 }
 
-func (t *trouble) toMasters(verb string, names []string) error {
+func (t *trouble) toMasters(command string, args ...string) error {
 	if t.lab.Nodes == "" {
 		return nil
 	}
-	return goInside(t.dir, t.lab, append([]string{verb}, names...)...)
+	return goInside(t.dir, t.lab, append([]string{command}, args...)...)
 }
 
 // install copies the files of certificates and bundles from one folder to another,

@@ -327,9 +327,9 @@ func masterFollows(t *testing.T, lab *labtest.Lab, ca *x509.Certificate) {
 		t.Errorf("the certificate of api-int on the disk of %s is not the one in the Secret", master)
 	}
 	for path, want := range map[string]bool{
-		"kube-apiserver-pod-1/configmaps/kube-apiserver-server-ca/ca-bundle.crt":   false,
-		"kube-apiserver-pod-2/configmaps/kube-apiserver-server-ca/ca-bundle.crt":   true,
-		"kube-controller-manager-pod-2/configmaps/serviceaccount-ca/ca-bundle.crt": true,
+		"kube-apiserver-pod-1/configmaps/kube-apiserver-server-ca/ca-bundle.crt":                                       false,
+		latestOf(t, lab, master, folder, "kube-apiserver-pod") + "configmaps/kube-apiserver-server-ca/ca-bundle.crt":   true,
+		latestOf(t, lab, master, folder, "kube-controller-manager-pod") + "configmaps/serviceaccount-ca/ca-bundle.crt": true,
 	} {
 		bundle := certificatesIn(t, []byte(lab.SSH(t, master, "sudo", "cat", folder+path)))
 		if got := slices.ContainsFunc(bundle, ca.Equal); got != want {
@@ -339,6 +339,13 @@ func masterFollows(t *testing.T, lab *labtest.Lab, ca *x509.Certificate) {
 	if got := lab.SSH(t, master, "sudo", "kubectl", "--kubeconfig", folder+"kube-apiserver-certs/secrets/node-kubeconfigs/lb-int.kubeconfig", "get", "--raw", "/readyz"); got != "ok" {
 		t.Errorf("/readyz by lb-int.kubeconfig of %s says %q", master, got)
 	}
+}
+
+// latestOf is the folder of a static pod's latest revision, of those below folder.
+func latestOf(t *testing.T, lab *labtest.Lab, master, folder, pod string) string {
+	t.Helper()
+	all := strings.Fields(lab.SSH(t, master, "cd "+folder+" && sudo ls -d "+pod+"-* | sort -V"))
+	return all[len(all)-1] + "/"
 }
 
 // execInto runs a command in the pod of machine-config-daemon on a node.

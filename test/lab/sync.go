@@ -17,6 +17,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/test/lab/internal/identity"
 	"github.com/kubectl-certrot/kubectl-certrot/test/lab/internal/kubeapi"
 	"github.com/kubectl-certrot/kubectl-certrot/test/lab/internal/labdir"
+	"github.com/kubectl-certrot/kubectl-certrot/test/lab/internal/node"
 	"github.com/kubectl-certrot/kubectl-certrot/test/lab/internal/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/test/lab/internal/supervisor"
 )
@@ -150,7 +151,7 @@ func (s *syncer) bring(ctx context.Context) error {
 	}
 	if len(changed) > 0 {
 		log.Printf("bringing %v", changed)
-		if err := masters(s.dir, rolloutCommand, changed); err != nil {
+		if err := masters(s.dir, func(root string) error { return node.Rollout(root, s.dir.PKI(), changed) }); err != nil {
 			return err
 		}
 	}
