@@ -53,8 +53,8 @@ const (
 	syncRetry = time.Second
 )
 
-// syncCertificates is the syncer's process, inside the lab. It ends with the lab.
-func syncCertificates(ctx context.Context, dir labdir.Dir) error {
+// syncCertificates is the syncer's process, inside the lab. It ends with ctx.
+func syncCertificates(ctx context.Context, dir labdir.Dir) {
 	s := syncer{dir: dir, content: identity.Consumed(), pending: map[string]holder{}, brought: map[string]string{}}
 	seen := make(chan holder)
 	for _, kind := range []string{secretKind, configMapKind} {
@@ -76,7 +76,6 @@ func syncCertificates(ctx context.Context, dir labdir.Dir) error {
 			}
 		}
 	}
-	return nil
 }
 
 // watch passes on what is there and what changes.
