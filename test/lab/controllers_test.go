@@ -11,9 +11,12 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"encoding/pem"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/kubectl-certrot/kubectl-certrot/test/lab/internal/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/test/lab/labtest"
 )
 
@@ -24,6 +27,48 @@ func TestRootCAConfigMapIsPutBack(t *testing.T) {
 	want := lab.KubectlOutput(t, get...)
 	lab.KubectlOutput(t, "-n", "openshift-multus", "patch", "configmap", "kube-root-ca.crt", "--patch", `{"data":{"ca.crt":"patched"}}`)
 	eventually(t, "kube-root-ca.crt is as before the patch", func() bool { return lab.KubectlOutput(t, get...) == want })
+}
+
+// OpenShift's own controllers keep the certificates, and what they make is served.
+func TestACertificateWithoutItsAnnotationIsRenewedAndServed(t *testing.T) {
+	lab := labtest.Require(t)
+	const name = "localhost-recovery-serving-certkey"
+	signer := secretCert(t, lab, operatorNamespace, "localhost-recovery-serving-signer")
+	before := secretCert(t, lab, apiserverNamespace, name)
+	lab.KubectlOutput(t, "-n", apiserverNamespace, "annotate", "secret", name, notAfter+"-")
+
+	var after *x509.Certificate
+	eventually(t, "there is another certificate", func() bool {
+		after = secretCert(t, lab, apiserverNamespace, name)
+		return !after.Equal(before)
+	})
+	if err := after.CheckSignatureFrom(signer); err != nil || !slices.Equal(after.DNSNames, before.DNSNames) {
+		t.Errorf("it is for %v, want %v; signed by its signer: %v", after.DNSNames, before.DNSNames, err)
+	}
+	escaped := strings.ReplaceAll(notAfter, ".", `\.`)
+	if got := lab.KubectlOutput(t, "-n", apiserverNamespace, "get", "secret", name, "-o", "jsonpath={.metadata.annotations."+escaped+"}"); got != after.NotAfter.UTC().Format(time.RFC3339) {
+		t.Errorf("the annotation is %q, want %s", got, after.NotAfter)
+	}
+	eventually(t, "the API server serves it", func() bool {
+		got, err := handshake(t.Context(), apiAddress(t, lab), pki.RecoveryHost, poolOf(signer))
+		return err == nil && got.Equal(after)
+	})
+	if !secretCert(t, lab, operatorNamespace, "localhost-recovery-serving-signer").Equal(signer) {
+		t.Error("its signer is another, too")
+	}
+}
+
+func TestABundleIsPutBackToItsParts(t *testing.T) {
+	lab := labtest.Require(t)
+	for _, place := range []struct{ namespace, name string }{
+		{apiserverNamespace, "kube-apiserver-server-ca"},         // combined
+		{"openshift-config-managed", "kube-apiserver-server-ca"}, // copied
+	} {
+		get := []string{"-n", place.namespace, "get", "configmap", place.name, "-o", "jsonpath={.data}"}
+		want := lab.KubectlOutput(t, get...)
+		lab.KubectlOutput(t, "-n", place.namespace, "patch", "configmap", place.name, "--patch", `{"data":{"patched":"by a test"}}`)
+		eventually(t, place.namespace+"/"+place.name+" is as before the patch", func() bool { return lab.KubectlOutput(t, get...) == want })
+	}
 }
 
 // Kubelets, and multus after them, get their certificates in this way.

@@ -83,8 +83,11 @@ func disturbed(dir labdir.Dir, args []string) ([]node.Node, error) {
 
 // inside is the other side of goInside.
 func inside(dir labdir.Dir, args []string) error {
-	if args[0] == rolloutCommand || args[0] == rollbackCommand {
-		return masters(dir, args[0], args[1:])
+	switch args[0] {
+	case rollbackCommand:
+		return rollback(dir, args[1], args[2:])
+	case revisionCommand:
+		return noteRevision(dir, args[1])
 	}
 	nodes, err := disturbed(dir, args)
 	if err != nil {
@@ -104,15 +107,11 @@ func inside(dir labdir.Dir, args []string) error {
 	return errors.Join(errs...)
 }
 
-// masters brings certificates of these names to all masters, or undoes that.
-func masters(dir labdir.Dir, verb string, names []string) error {
+// masters does something with each master's files, which it is given the root of.
+func masters(dir labdir.Dir, do func(root string) error) error {
 	plan, err := node.ReadPlan(dir.Plan())
 	if err != nil {
 		return err
-	}
-	do := node.Rollout
-	if verb == rollbackCommand {
-		do = node.Rollback
 	}
 	var errs []error
 	for _, n := range plan.Nodes {
@@ -121,11 +120,37 @@ func masters(dir labdir.Dir, verb string, names []string) error {
 		}
 		// By way of the mounted tree, as ssh would; and it is there when the machine
 		// is off.
-		if err := do(dir.Node(n.Name, "root"), dir.PKI(), names); err != nil {
+		if err := do(dir.Node(n.Name, "root")); err != nil {
 			errs = append(errs, fmt.Errorf("node %s: %w", n.Name, err))
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// noteRevision writes down which revision masters have before the incident, and
+// rollback, which reads it, undoes what was brought to them since.
+func noteRevision(dir labdir.Dir, file string) error {
+	latest := 0
+	if err := masters(dir, func(root string) error {
+		found, err := node.Revision(root)
+		latest = max(latest, found)
+		return err
+	}); err != nil {
+		return err
+	}
+	return os.WriteFile(file, []byte(strconv.Itoa(latest)), 0o600)
+}
+
+func rollback(dir labdir.Dir, file string, names []string) error {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return fmt.Errorf("read which revision there was: %w", err)
+	}
+	keep, err := strconv.Atoi(string(text))
+	if err != nil {
+		return fmt.Errorf("read which revision there was: %w", err)
+	}
+	return masters(dir, func(root string) error { return node.Rollback(root, dir.PKI(), keep, names) })
 }
 
 // link pulls a node's cable or plugs it in again; the node keeps its address.

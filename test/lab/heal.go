@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/kubectl-certrot/kubectl-certrot/test/lab/internal/labdir"
+	"github.com/kubectl-certrot/kubectl-certrot/test/lab/internal/supervisor"
 )
 
 // heal undoes what reboot, cut and incident did.
@@ -61,6 +62,12 @@ func (t *trouble) undo(ctx context.Context) error {
 	if err := t.dir.WriteIncident(t.state); err != nil {
 		return err
 	}
+	// Who would rotate again what is put back meanwhile, or bring halves of it about.
+	for _, name := range []string{supervisor.CertRotation, supervisor.CertSyncer} {
+		if err := supervisor.Hold(ctx, t.dir, name); err != nil {
+			return err
+		}
+	}
 	original := t.dir.IncidentFiles("original")
 	// First what is served: all trust it, now as before.
 	if err := install(original, t.dir.PKI(), leafFiles()); err != nil {
@@ -76,12 +83,18 @@ func (t *trouble) undo(ctx context.Context) error {
 	if err := t.restore(ctx, filepath.Join(original, objectsFile)); err != nil {
 		return err
 	}
-	if err := t.toMasters(rollbackCommand, append(signerFiles(), leafFiles()...)); err != nil {
+	names := append(signerFiles(), leafFiles()...)
+	if err := t.toMasters(rollbackCommand, append([]string{filepath.Join(original, revisionFile)}, names...)...); err != nil {
 		return err
 	}
 	t.w.say("heal: Secrets, bundles and the masters' files are what they were")
 	if err := t.restartClients(ctx); err != nil {
 		return err
+	}
+	for _, name := range []string{supervisor.CertRotation, supervisor.CertSyncer} {
+		if err := supervisor.Release(t.dir, name); err != nil {
+			return err
+		}
 	}
 	if err := each(strings.Fields(t.lab.Nodes), func(n string) error { return t.comeBack(ctx, n, slices.Contains(lost, n), since) }); err != nil {
 		return err

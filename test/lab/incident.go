@@ -7,6 +7,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -42,10 +43,12 @@ func signerFiles() []string {
 func leafFiles() []string { return []string{pki.InternalServing} }
 
 const (
-	rolloutCommand  = "rollout"  // to masters, inside the lab
-	rollbackCommand = "rollback" // the same undone
+	revisionCommand = "note-revision" // of masters, inside the lab
+	rollbackCommand = "rollback"      // what has been brought to them since
 
 	incidentLimit = 4 * time.Minute
+	rotateLimit   = 30 * time.Second // controllers see a change at once
+	bringLimit    = 30 * time.Second
 	servedLimit   = 90 * time.Second // the API server looks at its files once a minute if it misses the change
 	publishLimit  = 60 * time.Second
 )
@@ -188,24 +191,25 @@ func (t *trouble) reached(stage string) error {
 	return t.dir.WriteIncident(t.state)
 }
 
-// begin puts aside what will be changed, and makes what will come in its place:
-// from then on each step can be repeated and undone by another process.
+// begin puts aside what will be changed: from then on each step can be repeated and
+// undone by another process.
 func (t *trouble) begin(ctx context.Context) error {
 	t.state = labdir.Incident{Began: time.Now()}
-	return t.dir.BeginIncident(t.state, func(original, rotated string) error {
-		if err := pki.RotateLoadBalancerSigner(t.dir.PKI(), rotated, t.state.Began); err != nil {
+	names := append(signerFiles(), leafFiles()...)
+	if err := t.brought(ctx, names); err != nil {
+		return fmt.Errorf("before the incident: %w", err)
+	}
+	return t.dir.BeginIncident(t.state, func(original, _ string) error {
+		if err := install(t.dir.PKI(), original, names); err != nil {
 			return err
 		}
-		if err := install(t.dir.PKI(), original, append(signerFiles(), leafFiles()...)); err != nil {
-			return err
-		}
-		holders, err := identity.Holders(original, append(signerFiles(), leafFiles()...))
-		if err != nil {
+		if err := t.toMasters(revisionCommand, filepath.Join(original, revisionFile)); err != nil {
 			return err
 		}
 		before := map[string]json.RawMessage{}
-		for _, o := range holders {
-			if before[o.Path], err = t.api.Get(ctx, o.Path); err != nil {
+		for _, path := range identity.Holders(names) {
+			var err error
+			if before[path], err = t.api.Get(ctx, path); err != nil {
 				return fmt.Errorf("put aside what the incident changes: %w", err)
 			}
 		}
@@ -217,54 +221,140 @@ func (t *trouble) begin(ctx context.Context) error {
 	})
 }
 
-// objectsFile holds the Secrets and ConfigMaps as they were, by their paths.
-const objectsFile = "objects.json"
+const (
+	objectsFile  = "objects.json" // Secrets and ConfigMaps as they were, by their paths
+	revisionFile = "revision"     // that masters had
+)
 
 // signer is the first half of a rotation: a new CA, and trust in it wherever
 // operators bring it.
 func (t *trouble) signer(ctx context.Context) error {
-	if err := t.use(ctx, signerFiles()); err != nil {
-		return err
-	}
-	ca, err := t.certificate("rotated", pki.LoadBalancerSigner)
+	ca, err := t.rotate(ctx, signerStage, pki.LoadBalancerSigner)
 	if err != nil {
 		return err
 	}
-	t.w.say("signer: %s is in %s, and in the bundles %s", ca.Subject.CommonName, pki.LoadBalancerSigner, strings.Join(pki.BundlesWith(pki.LoadBalancerSigner), ", "))
-	return t.restartClients(ctx)
+	bundles := identity.Holders(pki.BundlesWith(pki.LoadBalancerSigner))
+	if err := until(ctx, rotateLimit, func() error { return t.inAll(ctx, ca, bundles) }); err != nil {
+		return fmt.Errorf("wait until the new CA is in all bundles: %w: see %s", err, t.dir.Log(supervisor.CertRotation))
+	}
+	t.w.say("signer: its controller has made %s, and it is in %d bundles", ca.Subject.CommonName, len(bundles))
+	if err := t.brought(ctx, signerFiles()); err != nil {
+		return err
+	}
+	if err := t.publishes(ctx); err != nil {
+		return err
+	}
+	return install(t.dir.PKI(), t.dir.IncidentFiles("rotated"), signerFiles())
 }
 
 // leaf is the second half: api-int is served by the new CA.
 func (t *trouble) leaf(ctx context.Context) error {
-	if err := t.use(ctx, leafFiles()); err != nil {
+	leaf, err := t.rotate(ctx, leafStage, pki.InternalServing)
+	if err != nil {
+		return err
+	}
+	t.w.say("leaf: its controller has had it signed by %s", leaf.Issuer.CommonName)
+	if err := t.brought(ctx, leafFiles()); err != nil {
+		return err
+	}
+	if err := install(t.dir.PKI(), t.dir.IncidentFiles("rotated"), leafFiles()); err != nil {
 		return err
 	}
 	return t.served(ctx, leafStage, "rotated")
 }
 
-// use puts rotated certificates of these names wherever they belong.
-func (t *trouble) use(ctx context.Context, names []string) error {
-	rotated := t.dir.IncidentFiles("rotated")
-	if err := install(rotated, t.dir.PKI(), names); err != nil {
-		return err
-	}
-	holders, err := identity.Holders(rotated, names)
+// notAfter is by what a rotation controller knows how long a certificate is valid;
+// one without it is renewed at once. It is how administrators ask for that.
+const notAfter = "auth.openshift.io/certificate-not-after"
+
+// rotate has its controller make a certificate anew, and returns that: once, however
+// often it is called.
+func (t *trouble) rotate(ctx context.Context, step, name string) (*x509.Certificate, error) {
+	path := identity.Holders([]string{name})[0]
+	before, err := t.certificate("original", name)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	for _, o := range holders {
-		if err := t.api.Put(ctx, o.Path, o.Body); err != nil {
-			return err
+	now, err := t.inSecret(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	if now.Equal(before) {
+		if err := t.api.Patch(ctx, path, map[string]any{"metadata": map[string]any{"annotations": map[string]any{notAfter: nil}}}); err != nil {
+			return nil, err
 		}
+		t.w.say("%s: removed annotation %s of Secret %s", step, notAfter, name)
 	}
-	return t.toMasters(rolloutCommand, names)
+	err = until(ctx, rotateLimit, func() error {
+		if now, err = t.inSecret(ctx, path); err == nil && now.Equal(before) {
+			err = fmt.Errorf("in Secret %s is the certificate of before", name)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("wait for a new certificate: %w: see %s", err, t.dir.Log(supervisor.CertRotation))
+	}
+	return now, nil
 }
 
-func (t *trouble) toMasters(verb string, names []string) error {
+// until tries again and again until something is so.
+func until(ctx context.Context, limit time.Duration, so func() error) error {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	for {
+		err := so()
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+}
+
+func (t *trouble) inSecret(ctx context.Context, path string) (*x509.Certificate, error) {
+	h, err := getHolder(ctx, t.api, path)
+	if err != nil {
+		return nil, err
+	}
+	block, _ := pem.Decode(h.files[certFile])
+	if block == nil {
+		return nil, fmt.Errorf("no certificate in %s", path)
+	}
+	return x509.ParseCertificate(block.Bytes)
+}
+
+// inAll says in which bundle a CA is missing.
+func (t *trouble) inAll(ctx context.Context, ca *x509.Certificate, bundles []string) error {
+	for _, path := range bundles {
+		h, err := getHolder(ctx, t.api, path)
+		if err != nil {
+			return err
+		}
+		if !strings.Contains(string(h.files[bundleFile]), string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: ca.Raw}))) {
+			return fmt.Errorf("it is not in %s", path)
+		}
+	}
+	return nil
+}
+
+// brought waits until the syncer has brought what the cluster has of these names to
+// the lab's components and masters.
+func (t *trouble) brought(ctx context.Context, names []string) error {
+	err := until(ctx, bringLimit, func() error { return synced(ctx, t.dir, t.api, names) })
+	if err != nil {
+		return fmt.Errorf("wait for the certificate syncer: %w: see %s", err, t.dir.Log(supervisor.CertSyncer))
+	}
+	return nil
+}
+
+func (t *trouble) toMasters(command string, args ...string) error {
 	if t.lab.Nodes == "" {
 		return nil
 	}
-	return goInside(t.dir, t.lab, append([]string{verb}, names...)...)
+	return goInside(t.dir, t.lab, append([]string{command}, args...)...)
 }
 
 // install copies the files of certificates and bundles from one folder to another,
@@ -286,11 +376,8 @@ func install(from, to string, names []string) error {
 				mode = 0o600
 			}
 			target := filepath.Join(to, filepath.Base(file))
-			if err := os.WriteFile(target+".new", text, mode); err != nil {
-				return fmt.Errorf("replace certificates: %w", err)
-			}
-			if err := os.Rename(target+".new", target); err != nil {
-				return fmt.Errorf("replace certificates: %w", err)
+			if err := replace(target, text, mode); err != nil {
+				return err
 			}
 			found++
 		}
@@ -357,19 +444,17 @@ func handshake(ctx context.Context, address, name string, roots *x509.CertPool) 
 	return c.ConnectionState().PeerCertificates[0], nil
 }
 
-// restartClients has the control plane's own clients of api-int read again whom to
-// trust, which they do at start only. On OpenShift a changed serviceaccount-ca rolls
-// out a new revision of both. It is done when the controller manager has published
-// what it trusts to all namespaces.
+// restartClients returns when the controller manager has published what it trusts to
+// all namespaces.
 func (t *trouble) restartClients(ctx context.Context) error {
-	if err := componentKubeconfigs(t.dir); err != nil {
+	if err := restartClients(ctx, t.dir); err != nil {
 		return err
 	}
-	for _, name := range []string{"kube-controller-manager", "kube-scheduler"} {
-		if err := supervisor.Restart(ctx, t.dir, name); err != nil {
-			return err
-		}
-	}
+	return t.publishes(ctx)
+}
+
+// publishes waits until the controller manager has published what it trusts.
+func (t *trouble) publishes(ctx context.Context) error {
 	want, err := os.ReadFile(pki.BundleFile(t.dir.PKI(), "serviceaccount-ca"))
 	if err != nil {
 		return fmt.Errorf("read what is to be published: %w", err)

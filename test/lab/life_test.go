@@ -157,8 +157,8 @@ func TestFailedUpShowsTheLog(t *testing.T) {
 		t.Fatal(err)
 	}
 	cache := t.TempDir()
-	fake := filepath.Join(cache, "certrot-lab", filepath.Base(set.Folder()))
-	if err := os.MkdirAll(filepath.Join(fake, "bin"), 0o755); err != nil {
+	built, err := os.UserCacheDir()
+	if err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range binaries.Names() {
@@ -166,7 +166,11 @@ func TestFailedUpShowsTheLog(t *testing.T) {
 		if name == "etcd" {
 			text = "#!/bin/sh\necho etcd: the disk is on fire\nexit 3\n"
 		}
-		if err := os.WriteFile(filepath.Join(fake, "bin", name), []byte(text), 0o755); err != nil {
+		fake := filepath.Join(cache, strings.TrimPrefix(set.Bin(name), built))
+		if err := os.MkdirAll(filepath.Dir(fake), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(fake, []byte(text), 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -26,15 +26,20 @@ const usage = `usage: go run ./test/lab up | down | status | run CMD… | reboot
   reboot    reboot a node, or switch it on
   cut       cut a node off the network
   incident  rotate the CA of api-int, as far as a stage, each after those before it:
-            signer     there is a new CA, and it is in all bundles of the cluster
-            leaf       api-int serves a certificate of it
+            signer     its controller makes a new CA, and it is in all bundles of the
+                       cluster
+            leaf       its controller has api-int's certificate signed by that, and it
+                       is served
             reconnect  kubelets, of all nodes or of those named, have to connect
                        again; they trust the old CA alone, so that nodes become
                        NotReady (when no stage is given, it is this one)
   heal      undo all of that, and switch on nodes that are off
 
 LAB_DIR      the lab's folder (.lab in the checkout)
-LAB_VERSION  the OpenShift version that the lab claims to be (` + defaultVersion + `)
+LAB_VERSION  the OpenShift version that ClusterVersion and ClusterOperators of the lab
+             claim, a label: nothing of that version runs (` + defaultVersion + `)
+LAB_GOAWAY   the share of requests, such as 0.001, after which the API server has a
+             client connect again (its --goaway-chance); not set: none
 LAB_NODES    the nodes' names (` + node.Default + `); set to nothing: none
 `
 
@@ -56,10 +61,16 @@ func dispatch(ctx context.Context, args []string) (int, error) {
 	// These run inside the lab, started by the others.
 	switch args[0] {
 	case supervisor.Command:
-		if len(args) != 2 {
+		if len(args) < 2 {
 			return 2, errors.New("supervise: want the lab's folder")
 		}
-		return exitCode(supervisor.Run(labdir.Dir(args[1])))
+		return exitCode(supervisor.Run(labdir.Dir(args[1]), args[2:]))
+	case supervisor.SyncCommand:
+		if len(args) != 2 {
+			return 2, fmt.Errorf("%s: want the lab's folder", supervisor.SyncCommand)
+		}
+		syncCertificates(ctx, labdir.Dir(args[1]))
+		return 0, nil
 	case enterCommand:
 		return exitCode(enter(args[1:]))
 	case supervisor.MachineCommand:

@@ -7,16 +7,19 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/kubectl-certrot/kubectl-certrot/test/lab/internal/binaries"
 	"github.com/kubectl-certrot/kubectl-certrot/test/lab/internal/checkout"
+	"github.com/kubectl-certrot/kubectl-certrot/test/lab/internal/identity"
 	"github.com/kubectl-certrot/kubectl-certrot/test/lab/internal/kubeapi"
 	"github.com/kubectl-certrot/kubectl-certrot/test/lab/internal/labdir"
 	"github.com/kubectl-certrot/kubectl-certrot/test/lab/internal/pki"
@@ -91,6 +94,9 @@ func alreadyUp(dir labdir.Dir, state labdir.State, root string) error {
 	if want := os.Getenv("LAB_VERSION"); want != "" && want != state.Version {
 		return fmt.Errorf("the lab is up and claims to be %s, not %s: run `make lab-down` first", state.Version, want)
 	}
+	if want := os.Getenv("LAB_GOAWAY"); want != "" && want != state.GoAway {
+		return fmt.Errorf("the lab is up with LAB_GOAWAY=%q, not %q: run `make lab-down` first", state.GoAway, want)
+	}
 	fmt.Printf("the lab is already up: export KUBECONFIG=%s\n", dir.Kubeconfig())
 	set, _, err := binaries.Lookup(checkout.Components(root))
 	if err != nil {
@@ -130,7 +136,7 @@ func raise(ctx context.Context, dir labdir.Dir, p parts, port int, w *watch) err
 	}
 	w.say("certificates and kubeconfigs")
 
-	cmd, err := supervisor.Start(dir, listener)
+	cmd, err := supervisor.Start(dir, listener, goAway())
 	if err != nil {
 		return err
 	}
@@ -144,6 +150,7 @@ func raise(ctx context.Context, dir labdir.Dir, p parts, port int, w *watch) err
 		Supervisor: process,
 		Port:       port,
 		Version:    version(),
+		GoAway:     os.Getenv("LAB_GOAWAY"),
 		Components: p.binaries.Folder(),
 		Nodes:      p.machines.names(),
 		NoNodes:    p.machines.noWhy,
@@ -158,6 +165,11 @@ func raise(ctx context.Context, dir labdir.Dir, p parts, port int, w *watch) err
 	if err := plant(ctx, dir, p, w); err != nil {
 		return err
 	}
+	for _, name := range []string{supervisor.CertRotation, supervisor.CertSyncer} {
+		if err := supervisor.Release(dir, name); err != nil {
+			return err
+		}
+	}
 	api, err := kubeapi.New(dir.PKI(), hostPort)
 	if err != nil {
 		return err
@@ -166,6 +178,10 @@ func raise(ctx context.Context, dir labdir.Dir, p parts, port int, w *watch) err
 		return err
 	}
 	w.say("kube-root-ca.crt published by the controller manager")
+	if err := certificatesKept(ctx, dir, api); err != nil {
+		return err
+	}
+	w.say("OpenShift's rotation controllers keep its certificates")
 	if len(p.machines.plan.Nodes) > 0 {
 		if err := nodesReady(ctx, dir, api, p.machines, w); err != nil {
 			return err
@@ -173,6 +189,16 @@ func raise(ctx context.Context, dir labdir.Dir, p parts, port int, w *watch) err
 	}
 	state.Ready = true
 	return dir.WriteState(state)
+}
+
+// goAway is what makes clients connect again now and then, as OpenShift's API servers
+// do; here it is to be asked for.
+func goAway() []string {
+	chance := os.Getenv("LAB_GOAWAY")
+	if chance == "" {
+		return nil
+	}
+	return []string{"--goaway-chance=" + chance}
 }
 
 func version() string {
@@ -192,6 +218,17 @@ func furnish(dir labdir.Dir, set binaries.Set) error {
 	}
 	if err := componentKubeconfigs(dir); err != nil {
 		return err
+	}
+	// localhost's certificate outlives the incident, as the service network's does, by
+	// which operators go on OpenShift.
+	if err := pki.WriteKubeconfig(dir.ComponentKubeconfig(supervisor.CertRotation), dir.PKI(), "https://localhost:6443", pki.Admin); err != nil {
+		return err
+	}
+	// They would make what is not there yet.
+	for _, name := range []string{supervisor.CertRotation, supervisor.CertSyncer} {
+		if err := supervisor.StartHeld(dir, name); err != nil {
+			return err
+		}
 	}
 	for _, name := range binaries.Names() {
 		if err := os.Symlink(set.Bin(name), dir.Bin(name)); err != nil {
@@ -280,6 +317,25 @@ func rootCAPublished(ctx context.Context, api *kubeapi.Client) error {
 		select {
 		case <-ctx.Done():
 			return fmt.Errorf("wait for the controller manager to publish kube-root-ca.crt: %w", err)
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+}
+
+// certificatesKept waits until the rotation controllers have nothing left to do, and
+// what they have done has been brought to the components.
+func certificatesKept(ctx context.Context, dir labdir.Dir, api *kubeapi.Client) error {
+	for {
+		_, err := os.Stat(supervisor.SettledFile(dir))
+		if err == nil {
+			err = synced(ctx, dir, api, slices.Collect(maps.Values(identity.Consumed())))
+		}
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("wait for rotation controllers and certificate syncer: %w: see %s and %s", err, dir.Log(supervisor.CertRotation), dir.Log(supervisor.CertSyncer))
 		case <-time.After(100 * time.Millisecond):
 		}
 	}

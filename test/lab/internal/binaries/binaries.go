@@ -20,19 +20,31 @@ import (
 // in components/go.mod, which is why Ensure compares the two.
 const KubernetesVersion = "v1.35.4"
 
-// Names are the programs in a built folder's bin.
+// Names are the programs of a built set.
 func Names() []string {
-	return []string{"etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubelet", "kubectl", "oc"}
+	return []string{"etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubelet", "kubectl", "oc", rotation}
 }
 
-// Set is one built set of components.
-type Set struct{ folder string }
+// rotation is a program that is built from a module of its own, and so is its folder
+// in the components': what library-go asks for would change Kubernetes' dependencies.
+const (
+	rotation       = "cert-rotation"
+	rotationModule = "rotation"
+)
 
-// Folder is the set's place in the cache.
-func (s Set) Folder() string { return s.folder }
+// Set is one built set of components: folders in the cache.
+type Set struct{ folder, rotation string }
+
+// Folder is the set's places in the cache.
+func (s Set) Folder() string { return s.folder + " " + s.rotation }
 
 // Bin is one of the programs.
-func (s Set) Bin(name string) string { return filepath.Join(s.folder, "bin", name) }
+func (s Set) Bin(name string) string {
+	if name == rotation {
+		return filepath.Join(s.rotation, name)
+	}
+	return filepath.Join(s.folder, "bin", name)
+}
 
 // CRDs is the folder of OpenShift's CustomResourceDefinitions.
 func (s Set) CRDs() string { return filepath.Join(s.folder, "crds") }
@@ -67,25 +79,41 @@ func Ensure(ctx context.Context, module string, talk io.Writer) (Set, error) {
 	if err := removeAborted(cache); err != nil {
 		return Set{}, err
 	}
-	tmp, err := os.MkdirTemp(cache, ".build-")
-	if err != nil {
-		return Set{}, fmt.Errorf("make a folder to build in: %w", err)
-	}
-	defer func() { _ = os.RemoveAll(tmp) }() // moved away, if all went well
-	fmt.Fprintf(talk, "building the lab's components into %s: 5 to 8 minutes the first time\n", set.folder)
 	start := time.Now()
-	b := builder{module: module, out: Set{tmp}, ldflags: kubernetesLdflags(), talk: talk}
-	if err := b.build(ctx); err != nil {
-		return Set{}, err
+	b := builder{module: module, ldflags: kubernetesLdflags(), talk: talk}
+	if !there(set.Bin("etcd")) {
+		fmt.Fprintf(talk, "building the lab's components into %s: 5 to 8 minutes the first time\n", set.folder)
+		if err := inPlace(cache, set.folder, func(tmp string) error { return b.build(ctx, Set{folder: tmp}) }); err != nil {
+			return Set{}, err
+		}
 	}
-	if err := os.Chmod(tmp, 0o755); err != nil {
-		return Set{}, fmt.Errorf("open the built folder to readers: %w", err)
-	}
-	if err := os.Rename(tmp, set.folder); err != nil {
-		return Set{}, fmt.Errorf("move the built components into place: %w", err)
+	if !there(set.Bin(rotation)) {
+		fmt.Fprintf(talk, "building %s into %s: a minute the first time\n", rotation, set.rotation)
+		if err := inPlace(cache, set.rotation, func(tmp string) error { return b.rotation(ctx, Set{rotation: tmp}) }); err != nil {
+			return Set{}, err
+		}
 	}
 	fmt.Fprintf(talk, "built in %s\n", time.Since(start).Round(time.Second))
 	return set, nil
+}
+
+// inPlace makes a folder in the cache as a whole or not at all.
+func inPlace(cache, folder string, build func(tmp string) error) error {
+	tmp, err := os.MkdirTemp(cache, ".build-")
+	if err != nil {
+		return fmt.Errorf("make a folder to build in: %w", err)
+	}
+	defer func() { _ = os.RemoveAll(tmp) }() // moved away, if all went well
+	if err := build(tmp); err != nil {
+		return err
+	}
+	if err := os.Chmod(tmp, 0o755); err != nil {
+		return fmt.Errorf("open the built folder to readers: %w", err)
+	}
+	if err := os.Rename(tmp, folder); err != nil {
+		return fmt.Errorf("move the built components into place: %w", err)
+	}
+	return nil
 }
 
 // find names the set for the module, built or not, and the cache folder.
@@ -94,16 +122,22 @@ func find(module string) (set Set, cache string, err error) {
 	if err != nil {
 		return Set{}, "", err
 	}
+	rotationKey, err := sourceKey(filepath.Join(module, rotationModule))
+	if err != nil {
+		return Set{}, "", err
+	}
 	if cache, err = os.UserCacheDir(); err != nil {
 		return Set{}, "", fmt.Errorf("find the cache folder for the lab's components: %w", err)
 	}
 	cache = filepath.Join(cache, "certrot-lab")
-	return Set{filepath.Join(cache, key)}, cache, nil
+	return Set{filepath.Join(cache, key), filepath.Join(cache, rotationModule+"-"+rotationKey)}, cache, nil
 }
 
-// built is true for a folder that was moved into place, which happens as a whole.
-func (s Set) built() bool {
-	_, err := os.Stat(s.Bin("etcd"))
+// built is true for folders that were moved into place, which happens as a whole.
+func (s Set) built() bool { return there(s.Bin("etcd")) && there(s.Bin(rotation)) }
+
+func there(path string) bool {
+	_, err := os.Stat(path)
 	return err == nil
 }
 
@@ -126,8 +160,20 @@ func removeAborted(cache string) error {
 // package's own idea of how to build them. The Go version is this program's: it
 // was built by the same command a moment ago.
 func key(module, ldflags string) (string, error) {
+	text, err := os.ReadFile(filepath.Join(module, "go.mod"))
+	if err == nil && !strings.Contains(string(text), "k8s.io/kubernetes "+KubernetesVersion) {
+		return "", fmt.Errorf("%s does not ask for k8s.io/kubernetes %s: change KubernetesVersion in package binaries with it", filepath.Join(module, "go.mod"), KubernetesVersion)
+	}
+	return sourceKey(module, ldflags, strings.Join(crdFolders(), " "))
+}
+
+// sourceKey is the hash of a module's files and of what else is said of its build.
+func sourceKey(module string, how ...string) (string, error) {
 	h := sha256.New()
-	fmt.Fprintf(h, "%s\n%s/%s\n%s\n%s\n", runtime.Version(), runtime.GOOS, runtime.GOARCH, ldflags, strings.Join(crdFolders(), " "))
+	fmt.Fprintf(h, "%s\n%s/%s\n", runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	for _, text := range how {
+		fmt.Fprintln(h, text)
+	}
 	files, err := filepath.Glob(filepath.Join(module, "*.go"))
 	if err != nil || len(files) == 0 {
 		return "", fmt.Errorf("find the components' source in %s: no Go files: run this from the checkout", module)
@@ -136,9 +182,6 @@ func key(module, ldflags string) (string, error) {
 		b, err := os.ReadFile(f)
 		if err != nil {
 			return "", fmt.Errorf("hash the components' source: %w", err)
-		}
-		if filepath.Base(f) == "go.mod" && !strings.Contains(string(b), "k8s.io/kubernetes "+KubernetesVersion) {
-			return "", fmt.Errorf("%s does not ask for k8s.io/kubernetes %s: change KubernetesVersion in package binaries with it", f, KubernetesVersion)
 		}
 		fmt.Fprintf(h, "%s %d\n%s", filepath.Base(f), len(b), b)
 	}

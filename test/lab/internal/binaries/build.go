@@ -21,50 +21,54 @@ func crdFolders() []string {
 
 type builder struct {
 	module  string
-	out     Set
 	ldflags string
 	talk    io.Writer
 }
 
-func (b builder) build(ctx context.Context) error {
-	if err := os.Mkdir(filepath.Join(b.out.folder, "bin"), 0o755); err != nil {
+func (b builder) build(ctx context.Context, out Set) error {
+	if err := os.Mkdir(filepath.Join(out.folder, "bin"), 0o755); err != nil {
 		return fmt.Errorf("make a folder to build in: %w", err)
 	}
-	if err := b.copyCRDs(ctx); err != nil {
+	if err := b.copyCRDs(ctx, out); err != nil {
 		return err
 	}
 	fmt.Fprintln(b.talk, "  Kubernetes "+KubernetesVersion)
-	if _, err := run(ctx, b.module, "go", "build", "-buildvcs=false", "-trimpath", "-ldflags", b.ldflags, "-o", b.out.Bin("hyperkube"), "."); err != nil {
+	if _, err := run(ctx, b.module, "go", "build", "-buildvcs=false", "-trimpath", "-ldflags", b.ldflags, "-o", out.Bin("hyperkube"), "."); err != nil {
 		return err
 	}
 	for _, name := range Names() {
-		if name == "etcd" {
+		if name == "etcd" || name == rotation {
 			continue
 		}
-		if err := os.Symlink("hyperkube", b.out.Bin(name)); err != nil {
+		if err := os.Symlink("hyperkube", out.Bin(name)); err != nil {
 			return fmt.Errorf("name a component: %w", err)
 		}
 	}
 	fmt.Fprintln(b.talk, "  etcd")
-	_, err := run(ctx, b.module, "go", "build", "-buildvcs=false", "-trimpath", "-ldflags", "-s -w", "-o", b.out.Bin("etcd"), etcdPackage)
+	_, err := run(ctx, b.module, "go", "build", "-buildvcs=false", "-trimpath", "-ldflags", "-s -w", "-o", out.Bin("etcd"), etcdPackage)
+	return err
+}
+
+func (b builder) rotation(ctx context.Context, out Set) error {
+	_, err := run(ctx, filepath.Join(b.module, rotationModule), "go", "build", "-buildvcs=false", "-trimpath", "-ldflags", "-s -w", "-o", out.Bin(rotation), ".")
 	return err
 }
 
 // copyCRDs takes the CRDs as a cluster without feature gates has them: those
 // that exist in one variant, and the Default one of the others.
-func (b builder) copyCRDs(ctx context.Context) error {
+func (b builder) copyCRDs(ctx context.Context, out Set) error {
 	if _, err := run(ctx, b.module, "go", "mod", "download", crdModule); err != nil {
 		return err
 	}
-	out, err := run(ctx, b.module, "go", "list", "-m", "-f", "{{.Dir}}", crdModule)
+	listed, err := run(ctx, b.module, "go", "list", "-m", "-f", "{{.Dir}}", crdModule)
 	if err != nil {
 		return err
 	}
-	if err := os.Mkdir(b.out.CRDs(), 0o755); err != nil {
+	if err := os.Mkdir(out.CRDs(), 0o755); err != nil {
 		return fmt.Errorf("make the folder for CRDs: %w", err)
 	}
 	for _, folder := range crdFolders() {
-		pattern := filepath.Join(strings.TrimSpace(string(out)), folder, "zz_generated.crd-manifests", "*.yaml")
+		pattern := filepath.Join(strings.TrimSpace(string(listed)), folder, "zz_generated.crd-manifests", "*.yaml")
 		files, err := filepath.Glob(pattern)
 		if err != nil || len(files) == 0 {
 			return fmt.Errorf("copy OpenShift's CRDs: nothing at %s: has %s moved them?", pattern, crdModule)
@@ -77,7 +81,7 @@ func (b builder) copyCRDs(ctx context.Context) error {
 			if err != nil {
 				return fmt.Errorf("copy OpenShift's CRDs: %w", err)
 			}
-			if err := os.WriteFile(filepath.Join(b.out.CRDs(), filepath.Base(f)), text, 0o644); err != nil {
+			if err := os.WriteFile(filepath.Join(out.CRDs(), filepath.Base(f)), text, 0o644); err != nil {
 				return fmt.Errorf("copy OpenShift's CRDs: %w", err)
 			}
 		}

@@ -91,45 +91,64 @@ func bundleName(configMap string) string {
 	return configMap
 }
 
+// Holders are the paths in the API of the Secrets and ConfigMaps that hold the key
+// pairs and bundles of these names.
+func Holders(names []string) []string {
+	var all []string
+	for _, h := range holders() {
+		if slices.Contains(names, h.content) {
+			all = append(all, h.path)
+		}
+	}
+	return all
+}
+
+// Consumed are the Secrets and ConfigMaps that the lab's components get their
+// certificates from, by their paths in the API: with the lab's name of the key pair
+// or bundle in them. Of those that hold the same, it is the one in the namespace of
+// the component. etcd's are not among them: it reads what it was started with.
+func Consumed() map[string]string {
+	found := map[string]holder{} // by content
+	consumers := []string{apiserver, controllerManager, scheduler, apiserverOperator}
+	for _, h := range holders() {
+		rank := slices.Index(consumers, h.namespace)
+		if rank < 0 || strings.HasPrefix(h.content, "etcd-") {
+			continue
+		}
+		if before, there := found[h.content]; !there || rank < slices.Index(consumers, before.namespace) {
+			found[h.content] = h
+		}
+	}
+	all := map[string]string{}
+	for content, h := range found {
+		all[h.path] = content
+	}
+	return all
+}
+
+// holder is where a key pair or bundle is, by the lab's name of that.
+type holder struct{ namespace, path, content string }
+
+func holders() []holder {
+	var all []holder
+	for _, p := range secrets() {
+		for _, name := range p.names {
+			all = append(all, holder{p.namespace, fmt.Sprintf("/api/v1/namespaces/%s/secrets/%s", p.namespace, name), name})
+		}
+	}
+	for _, p := range append(bundles(), aggregates()...) {
+		for _, name := range p.names {
+			all = append(all, holder{p.namespace, fmt.Sprintf("/api/v1/namespaces/%s/configmaps/%s", p.namespace, name), bundleName(name)})
+		}
+	}
+	return all
+}
+
 // certificates are all Secrets and ConfigMaps.
 func certificates(pkiDir string) ([]object, error) {
-	return holding(pkiDir, func(string) bool { return true })
-}
-
-// Object is a Secret or ConfigMap and its path in the API.
-type Object struct {
-	Path string
-	Body map[string]any
-}
-
-// Holders are the Secrets and ConfigMaps that hold the key pairs and bundles of
-// these names, with what is in the files of pkiDir.
-func Holders(pkiDir string, names []string) ([]Object, error) {
-	found, err := holding(pkiDir, func(name string) bool { return slices.Contains(names, name) })
-	var all []Object
-	for _, o := range found {
-		kind := "secrets"
-		if o["kind"] == "ConfigMap" {
-			kind = "configmaps"
-		}
-		metadata, ok := o["metadata"].(object)
-		if !ok {
-			return nil, fmt.Errorf("make a %s: it has no metadata", o["kind"])
-		}
-		all = append(all, Object{fmt.Sprintf("/api/v1/namespaces/%s/%s/%s", metadata["namespace"], kind, metadata["name"]), o})
-	}
-	return all, err
-}
-
-// holding are the Secrets and ConfigMaps of those key pairs and bundles that are
-// wanted.
-func holding(pkiDir string, wanted func(name string) bool) ([]object, error) {
 	var all []object
 	for _, p := range secrets() {
 		for _, name := range p.names {
-			if !wanted(name) {
-				continue
-			}
 			o, err := secret(pkiDir, p.namespace, name)
 			if err != nil {
 				return nil, fmt.Errorf("make Secret %s/%s: %w", p.namespace, name, err)
@@ -139,9 +158,6 @@ func holding(pkiDir string, wanted func(name string) bool) ([]object, error) {
 	}
 	for _, p := range append(bundles(), aggregates()...) {
 		for _, name := range p.names {
-			if !wanted(bundleName(name)) {
-				continue
-			}
 			o, err := configMap(pkiDir, p.namespace, name)
 			if err != nil {
 				return nil, fmt.Errorf("make ConfigMap %s/%s: %w", p.namespace, name, err)

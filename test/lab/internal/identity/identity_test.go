@@ -59,6 +59,31 @@ func TestEveryNamespaceInUseIsMade(t *testing.T) {
 	}
 }
 
+// What the API server serves by is taken from its own namespace, and a bundle that is
+// in several is taken from one.
+func TestComponentsGetEachCertificateFromOnePlace(t *testing.T) {
+	from := map[string]string{}
+	for path, name := range Consumed() {
+		if from[name] != "" {
+			t.Errorf("%s is taken from %s and from %s", name, from[name], path)
+		}
+		from[name] = path
+	}
+	for name, want := range map[string]string{
+		pki.InternalServing:                       "/api/v1/namespaces/openshift-kube-apiserver/secrets/internal-loadbalancer-serving-certkey",
+		pki.LoadBalancerSigner:                    "/api/v1/namespaces/openshift-kube-apiserver-operator/secrets/loadbalancer-serving-signer",
+		"kube-apiserver-server-ca":                "/api/v1/namespaces/openshift-kube-apiserver/configmaps/kube-apiserver-server-ca",
+		"client-ca":                               "/api/v1/namespaces/openshift-kube-apiserver/configmaps/client-ca",
+		"serviceaccount-ca":                       "/api/v1/namespaces/openshift-kube-controller-manager/configmaps/serviceaccount-ca",
+		"kube-controller-manager-client-cert-key": "/api/v1/namespaces/openshift-kube-controller-manager/secrets/kube-controller-manager-client-cert-key",
+		"etcd-ca-bundle":                          "",
+	} {
+		if from[name] != want {
+			t.Errorf("%s is taken from %q, want %q", name, from[name], want)
+		}
+	}
+}
+
 type sentObject struct {
 	Kind     string
 	Metadata struct {

@@ -64,6 +64,41 @@ func TestAliveNeedsTheIDTheStartTimeAndTheProgram(t *testing.T) {
 	}
 }
 
+func TestASupervisorIsFoundByItsFolderWhateverFollows(t *testing.T) {
+	shell, err := exec.LookPath("sh")
+	if err != nil {
+		t.Skip(err)
+	}
+	text, err := os.ReadFile(shell)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := Dir(t.TempDir())
+	if err := dir.Prepare(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(dir.Bin("lab"), text, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	c := exec.Command(dir.Bin("lab"), "-c", "read line", "supervise", string(dir), "--goaway-chance=0.001")
+	stdin, err := c.StdinPipe() // it ends when that does
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	found, err := dir.Supervisors()
+	if err != nil || len(found) != 1 || found[0].PID != c.Process.Pid {
+		t.Errorf("found %v, %v, want process %d", found, err, c.Process.Pid)
+	}
+	if found, err := Dir(string(dir) + "-2").Supervisors(); err != nil || len(found) > 0 {
+		t.Errorf("of another lab: found %v, %v", found, err)
+	}
+	_ = stdin.Close()
+	_ = c.Wait() // it has read nothing, which is no success
+}
+
 func TestLockIsForOneAndSurvivesTheFoldersDeletion(t *testing.T) {
 	dir := Dir(filepath.Join(t.TempDir(), "lab"))
 	unlock, err := dir.Lock(t.Context(), func() { t.Error("the first has to wait") })

@@ -51,7 +51,7 @@ func (d Dir) Supervisors() ([]Process, error) {
 			continue
 		}
 		cmdline, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
-		if err != nil || !strings.HasSuffix(string(cmdline), "\x00supervise\x00"+string(d)+"\x00") {
+		if err != nil || !strings.Contains(string(cmdline), "\x00supervise\x00"+string(d)+"\x00") {
 			continue
 		}
 		if p, err := Identify(pid); err == nil && d.Alive(p) {

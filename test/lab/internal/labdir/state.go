@@ -15,6 +15,7 @@ type State struct {
 	Port       int     `json:"port"`       // on 127.0.0.1
 	Version    string  `json:"version"`    // the OpenShift version that the lab claims
 	Components string  `json:"components"` // folder of the built components
+	GoAway     string  `json:"goAway"`     // the API server's --goaway-chance; empty: none
 	Nodes      string  `json:"nodes"`      // their names, with spaces between
 	NoNodes    string  `json:"noNodes"`    // why there are none although some were wanted
 	Ready      bool    `json:"ready"`      // up finished its work
@@ -44,6 +45,18 @@ func (d Dir) WriteState(s State) error { return writeJSON(d.stateFile(), s) }
 
 // WriteStatus is for the supervisor.
 func (d Dir) WriteStatus(s Status) error { return writeJSON(d.statusFile(), s) }
+
+// Synced reads which versions of Secrets and ConfigMaps have been brought to the
+// lab's components and masters, by their paths in the API.
+func (d Dir) Synced() (versions map[string]string, err error) {
+	_, err = readJSON(d.path("inner", "synced.json"), &versions)
+	return versions, err
+}
+
+// WriteSynced is for the certificate syncer.
+func (d Dir) WriteSynced(versions map[string]string) error {
+	return writeJSON(d.path("inner", "synced.json"), versions)
+}
 
 func readJSON(path string, into any) (bool, error) {
 	b, err := os.ReadFile(path)

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"os"
 	"path"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/kubectl-certrot/kubectl-certrot/test/lab/internal/pki"
@@ -14,6 +16,7 @@ import (
 const (
 	staticPods = "/etc/kubernetes/static-pod-resources"
 	serverCA   = "kube-apiserver-server-ca" // whom administrators trust as the API server
+	nodeAdmin  = "node-system-admin-client" // who they are
 )
 
 // resources are the Secrets and ConfigMaps that OpenShift's operators copy to one
@@ -99,41 +102,91 @@ func (r resources) write(t *tree, revision int, pkiDir string, names []string) {
 	}
 }
 
+// Revision is the latest one that a master has, whose files are below root.
+func Revision(root string) (int, error) {
+	latest := 0
+	for _, r := range masterResources() {
+		found, err := r.revisions(root)
+		if err != nil {
+			return 0, err
+		}
+		latest = max(latest, slices.Max(append(found, 0)))
+	}
+	return latest, nil
+}
+
+// revisions are those that a master has a folder of.
+func (r resources) revisions(root string) ([]int, error) {
+	if !r.revisioned() {
+		return nil, nil
+	}
+	prefix := root + path.Join(staticPods, r.folder) + "-"
+	folders, err := filepath.Glob(prefix + "*")
+	if err != nil {
+		return nil, fmt.Errorf("look for revisions of %s: %w", r.folder, err)
+	}
+	var all []int
+	for _, f := range folders {
+		n, err := strconv.Atoi(strings.TrimPrefix(f, prefix))
+		if err != nil {
+			return nil, fmt.Errorf("look for revisions of %s: %s is none", r.folder, f)
+		}
+		all = append(all, n)
+	}
+	return all, nil
+}
+
 // Rollout brings certificates and bundles of these names to a master whose files
-// are below root, as OpenShift does when they have changed: in place, or in a
-// second revision beside the first.
+// are below root, as OpenShift does when they have changed: in place, or in a new
+// revision beside those of before.
 func Rollout(root, pkiDir string, names []string) error {
+	latest, err := Revision(root)
+	if err != nil {
+		return err
+	}
 	t := &tree{root: root}
 	for _, r := range masterResources() {
-		switch {
-		case !r.revisioned():
-			r.write(t, 1, pkiDir, names)
-		case slices.ContainsFunc(names, func(name string) bool {
+		if r.revisioned() && slices.ContainsFunc(names, func(name string) bool {
 			return slices.Contains(r.secrets, name) || slices.Contains(r.configMaps, name)
-		}):
-			r.write(t, 2, pkiDir, nil)
+		}) {
+			r.write(t, latest+1, pkiDir, nil)
 		}
 	}
-	if slices.Contains(names, serverCA) {
+	return inPlace(t, pkiDir, names)
+}
+
+// Rollback undoes Rollout, after the lab's certificates are what they were:
+// revisions after keep are removed.
+func Rollback(root, pkiDir string, keep int, names []string) error {
+	for _, r := range masterResources() {
+		found, err := r.revisions(root)
+		if err != nil {
+			return err
+		}
+		for _, n := range found {
+			if n <= keep {
+				continue
+			}
+			if err := os.RemoveAll(root + r.at(n)); err != nil {
+				return fmt.Errorf("remove a revision from the master: %w", err)
+			}
+		}
+	}
+	return inPlace(&tree{root: root}, pkiDir, names)
+}
+
+// inPlace writes what has no revisions.
+func inPlace(t *tree, pkiDir string, names []string) error {
+	for _, r := range masterResources() {
+		if !r.revisioned() {
+			r.write(t, 1, pkiDir, names)
+		}
+	}
+	if slices.Contains(names, serverCA) || slices.Contains(names, nodeAdmin) {
 		nodeKubeconfigs(t, pkiDir)
 	}
 	if t.err != nil {
 		return fmt.Errorf("bring %s to the master: %w", strings.Join(names, ", "), t.err)
-	}
-	return nil
-}
-
-// Rollback undoes Rollout, after the lab's certificates are what they were.
-func Rollback(root, pkiDir string, names []string) error {
-	if err := Rollout(root, pkiDir, names); err != nil {
-		return err
-	}
-	for _, r := range masterResources() {
-		if r.revisioned() {
-			if err := os.RemoveAll(root + r.at(2)); err != nil {
-				return fmt.Errorf("remove the second revision from the master: %w", err)
-			}
-		}
 	}
 	return nil
 }
@@ -144,7 +197,7 @@ func nodeKubeconfigs(t *tree, pkiDir string) {
 	var data [3]string
 	for i, f := range []string{
 		pki.BundleFile(pkiDir, serverCA),
-		pki.CertFile(pkiDir, "node-system-admin-client"), pki.KeyFile(pkiDir, "node-system-admin-client"),
+		pki.CertFile(pkiDir, nodeAdmin), pki.KeyFile(pkiDir, nodeAdmin),
 	} {
 		t.do(func() error {
 			b, err := os.ReadFile(f)

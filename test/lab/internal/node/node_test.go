@@ -78,6 +78,41 @@ func TestFilesHaveOpenShiftsModes(t *testing.T) {
 	}
 }
 
+// What changes comes in a new revision, whose folder holds all that is of it, and
+// undoing that leaves what was there before.
+func TestARevisionComesAndGoes(t *testing.T) {
+	certs, root := t.TempDir(), t.TempDir()
+	if err := pki.Mint(certs, time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	files := &tree{root: root}
+	staticPodResources(files, certs)
+	if files.err != nil {
+		t.Fatal(files.err)
+	}
+	has := func(folder string) bool {
+		_, err := os.Stat(root + staticPods + "/" + folder + "/configmaps")
+		return err == nil
+	}
+	for want := 2; want <= 3; want++ {
+		if err := Rollout(root, certs, []string{serverCA}); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := Revision(root); err != nil || got != want {
+			t.Errorf("the revision is %d, %v, want %d", got, err, want)
+		}
+	}
+	if !has("kube-apiserver-pod-3") || has("kube-controller-manager-pod-3") {
+		t.Error("the third revision is not that of the API server alone")
+	}
+	if err := Rollback(root, certs, 2, []string{serverCA}); err != nil {
+		t.Fatal(err)
+	}
+	if !has("kube-apiserver-pod-1") || !has("kube-apiserver-pod-2") || has("kube-apiserver-pod-3") {
+		t.Error("it is not the third revision alone that is gone")
+	}
+}
+
 // OpenShift's file is written by a program that sorts keys and writes neither
 // apiVersion nor kind; what edits it must cope with that.
 func TestBootstrapKubeconfigHasOpenShiftsShape(t *testing.T) {

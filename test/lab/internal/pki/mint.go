@@ -2,9 +2,11 @@ package pki
 
 import (
 	"bytes"
+	"crypto"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
+	"crypto/rsa"
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
@@ -70,12 +72,17 @@ type minter struct {
 
 type pair struct {
 	cert *x509.Certificate
-	key  *ecdsa.PrivateKey
+	key  crypto.Signer
 	pem  []byte
 }
 
 func (m *minter) signer(s signer) error {
-	p, err := m.create(&x509.Certificate{
+	// RSA, as on OpenShift, whose controllers sign by nothing else.
+	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		return err
+	}
+	p, err := m.create(key, &x509.Certificate{
 		Subject:               pkix.Name{CommonName: s.cn},
 		KeyUsage:              x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign | x509.KeyUsageCRLSign,
 		BasicConstraintsValid: true,
@@ -104,7 +111,12 @@ func (m *minter) leaf(l leaf) error {
 		}
 	}
 	ca := m.signers[l.signer]
-	p, err := m.create(t, l.validity, ca)
+	// Not RSA: there are many of them, and these are made at once.
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return err
+	}
+	p, err := m.create(key, t, l.validity, ca)
 	if err != nil {
 		return err
 	}
@@ -116,13 +128,10 @@ func (m *minter) leaf(l leaf) error {
 	return m.write(l.name, p, chain)
 }
 
-// create makes a key and a certificate for it, signed by ca, or by itself when
-// there is none.
-func (m *minter) create(t *x509.Certificate, validity time.Duration, ca *pair) (*pair, error) {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return nil, err
-	}
+// create makes a certificate for a key, signed by ca, or by itself when there is
+// none.
+func (m *minter) create(key crypto.Signer, t *x509.Certificate, validity time.Duration, ca *pair) (*pair, error) {
+	var err error
 	if t.SerialNumber, err = rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 63)); err != nil {
 		return nil, err
 	}
@@ -132,7 +141,7 @@ func (m *minter) create(t *x509.Certificate, validity time.Duration, ca *pair) (
 	if ca != nil {
 		parent, signing = ca.cert, ca.key
 	}
-	der, err := x509.CreateCertificate(rand.Reader, t, parent, &key.PublicKey, signing)
+	der, err := x509.CreateCertificate(rand.Reader, t, parent, key.Public(), signing)
 	if err != nil {
 		return nil, err
 	}
@@ -166,10 +175,19 @@ func serviceAccountKeys(dir string) error {
 	return os.WriteFile(filepath.Join(dir, ServiceAccountPub), pub, 0o644)
 }
 
-func writeKey(path string, key *ecdsa.PrivateKey) error {
-	der, err := x509.MarshalECPrivateKey(key)
-	if err != nil {
-		return err
+func writeKey(path string, key crypto.Signer) error {
+	block := &pem.Block{}
+	switch k := key.(type) {
+	case *rsa.PrivateKey:
+		block.Type, block.Bytes = "RSA PRIVATE KEY", x509.MarshalPKCS1PrivateKey(k)
+	case *ecdsa.PrivateKey:
+		der, err := x509.MarshalECPrivateKey(k)
+		if err != nil {
+			return err
+		}
+		block.Type, block.Bytes = "EC PRIVATE KEY", der
+	default:
+		return fmt.Errorf("a key of type %T", key)
 	}
-	return os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: der}), 0o600)
+	return os.WriteFile(path, pem.EncodeToMemory(block), 0o600)
 }

@@ -4,7 +4,6 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"os"
-	"slices"
 	"testing"
 	"time"
 )
@@ -60,41 +59,4 @@ func pool(t *testing.T, file string) *x509.CertPool {
 		t.Fatalf("no certificate in %s", file)
 	}
 	return roots
-}
-
-func TestARotatedSignerIsTrustedBesideTheOneBefore(t *testing.T) {
-	dir, into, now := t.TempDir(), t.TempDir(), time.Now()
-	if err := Mint(dir, now); err != nil {
-		t.Fatal(err)
-	}
-	if err := RotateLoadBalancerSigner(dir, into, now); err != nil {
-		t.Fatal(err)
-	}
-	leaf := func(dir string) *x509.Certificate {
-		pair, err := tls.LoadX509KeyPair(CertFile(dir, InternalServing), KeyFile(dir, InternalServing))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return pair.Leaf
-	}
-	old, rotated := leaf(dir), leaf(into)
-	if !slices.Equal(old.DNSNames, rotated.DNSNames) || old.Subject.String() != rotated.Subject.String() {
-		t.Errorf("the new certificate is of %s for %v, want %s for %v", rotated.Subject, rotated.DNSNames, old.Subject, old.DNSNames)
-	}
-	bundles := BundlesWith(LoadBalancerSigner)
-	if want := []string{"loadbalancer-serving-ca", "kube-apiserver-server-ca", "serviceaccount-ca"}; !slices.Equal(bundles, want) {
-		t.Errorf("the signer is in %v, want %v", bundles, want)
-	}
-	for _, name := range bundles {
-		for _, c := range []struct {
-			leaf    *x509.Certificate
-			dir     string
-			trusted bool
-		}{{old, dir, true}, {rotated, dir, false}, {old, into, true}, {rotated, into, true}} {
-			_, err := c.leaf.Verify(x509.VerifyOptions{Roots: pool(t, BundleFile(c.dir, name)), CurrentTime: now})
-			if trusted := err == nil; trusted != c.trusted {
-				t.Errorf("bundle %s of %s trusts the certificate of %s: %v", name, c.dir, c.leaf.Issuer, trusted)
-			}
-		}
-	}
 }

@@ -50,27 +50,40 @@ func newChildren(dir labdir.Dir) *children {
 	return c
 }
 
-// component starts a long-running program with a log of its own. When it ends,
-// failed hears of it; Restart ends it and starts it again.
+// component starts a long-running program with a log of its own, unless it is held.
+// When it ends, failed hears of it; Restart ends it and starts it again.
 func (c *children) component(name, program string, args ...string) error {
-	pid, ended, err := c.launch(name, program, args)
-	if err != nil {
-		return err
+	var pid int
+	var ended <-chan syscall.WaitStatus
+	if !held(c.dir, name) {
+		var err error
+		if pid, ended, err = c.launch(name, program, args); err != nil {
+			return err
+		}
 	}
 	go func() {
 		for {
+			var err error
 			select {
 			case status := <-ended:
 				err = &componentError{name, fmt.Errorf("ended (%s)", describe(status))}
-			case <-time.After(200 * time.Millisecond):
-				if _, asked := os.Stat(restartFile(c.dir, name)); asked != nil {
-					continue
+			case <-time.After(askInterval):
+				_, asked := os.Stat(restartFile(c.dir, name))
+				hold := held(c.dir, name)
+				if ended != nil && (asked == nil || hold) {
+					log.Printf("%s: ending it, as asked", name)
+					_ = syscall.Kill(pid, syscall.SIGKILL) // it keeps nothing that could be lost
+					<-ended
+					ended = nil
 				}
-				log.Printf("%s: restarting it, as asked", name)
-				_ = syscall.Kill(pid, syscall.SIGKILL) // it keeps nothing that could be lost
-				<-ended
-				if pid, ended, err = c.launch(name, program, args); err == nil {
-					err = os.Remove(restartFile(c.dir, name)) // the answer to who asked
+				switch {
+				case hold:
+					err = sayHeld(c.dir, name) // the answer to who asked
+				case ended == nil:
+					pid, ended, err = c.launch(name, program, args)
+				}
+				if err == nil && asked == nil {
+					err = os.Remove(restartFile(c.dir, name)) // likewise
 				}
 			}
 			if err != nil {
@@ -124,9 +137,72 @@ func Restart(ctx context.Context, dir labdir.Dir, name string) error {
 	}
 }
 
-const restartLimit = 10 * time.Second
+// Hold has the supervisor of a running lab end a component and not start it again
+// before Release; it returns when it has ended.
+func Hold(ctx context.Context, dir labdir.Dir, name string) error {
+	if err := os.WriteFile(holdFile(dir, name), nil, 0o644); err != nil {
+		return fmt.Errorf("hold %s: %w", name, err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, restartLimit)
+	defer cancel()
+	for {
+		if said, err := os.ReadFile(holdFile(dir, name)); err == nil && string(said) == heldNow {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("hold %s: the supervisor did not do it in %s: see %s", name, restartLimit, dir.Log("supervisor"))
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
+
+// sayHeld makes no file: it may have been released meanwhile.
+func sayHeld(dir labdir.Dir, name string) error {
+	f, err := os.OpenFile(holdFile(dir, name), os.O_WRONLY, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return &componentError{name, fmt.Errorf("hold it: %w", err)}
+	}
+	if _, err := f.WriteString(heldNow); err != nil {
+		_ = f.Close()
+		return &componentError{name, fmt.Errorf("hold it: %w", err)}
+	}
+	return f.Close()
+}
+
+// StartHeld has a component wait for Release when a lab is started.
+func StartHeld(dir labdir.Dir, name string) error {
+	if err := os.WriteFile(holdFile(dir, name), nil, 0o644); err != nil {
+		return fmt.Errorf("hold %s: %w", name, err)
+	}
+	return nil
+}
+
+// Release lets a component start that is held, and does nothing to another.
+func Release(dir labdir.Dir, name string) error {
+	if err := os.Remove(holdFile(dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("start %s again: %w", name, err)
+	}
+	return nil
+}
+
+const (
+	restartLimit = 10 * time.Second
+	askInterval  = 200 * time.Millisecond
+	heldNow      = "held"
+)
 
 func restartFile(dir labdir.Dir, name string) string { return dir.Inner("restart-" + name) }
+
+func holdFile(dir labdir.Dir, name string) string { return dir.Inner("hold-" + name) }
+
+func held(dir labdir.Dir, name string) bool {
+	_, err := os.Stat(holdFile(dir, name))
+	return err == nil
+}
 
 // run runs a short program to its end; its words go to the supervisor's log.
 func (c *children) run(ctx context.Context, argv ...string) error {

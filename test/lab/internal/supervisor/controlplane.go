@@ -23,15 +23,29 @@ const (
 	startUp = time.Second
 )
 
-// startControlPlane returns when the API server is ready and the others run.
-func startControlPlane(ctx context.Context, dir labdir.Dir, c *children) error {
+// Components that `up` lets start when there is something for them to do.
+const (
+	CertRotation = "cert-rotation" // OpenShift's controllers: test/lab/components/rotation
+	CertSyncer   = "cert-syncer"   // brings what those make to the others: SyncCommand
+)
+
+// SyncCommand is the command line argument that makes the lab's program the
+// certificate syncer; the lab's folder follows.
+const SyncCommand = "sync-certificates"
+
+// SettledFile is there when CertRotation has had nothing left to do.
+func SettledFile(dir labdir.Dir) string { return dir.Inner("cert-rotation-settled") }
+
+// startControlPlane returns when the API server is ready and the others run, save for
+// those that are held. The flags are more of them for the API server.
+func startControlPlane(ctx context.Context, dir labdir.Dir, flags []string, c *children) error {
 	if err := c.component("etcd", dir.Bin("etcd"), etcdFlags(dir)...); err != nil {
 		return err
 	}
 	if err := os.WriteFile(dir.Inner("audit-policy.yaml"), []byte(auditPolicy), 0o644); err != nil {
 		return fmt.Errorf("write the audit policy: %w", err)
 	}
-	if err := c.component("kube-apiserver", dir.Bin("kube-apiserver"), apiserverFlags(dir)...); err != nil {
+	if err := c.component("kube-apiserver", dir.Bin("kube-apiserver"), append(apiserverFlags(dir), flags...)...); err != nil {
 		return err
 	}
 	if err := apiReady(ctx, dir, c); err != nil {
@@ -43,6 +57,12 @@ func startControlPlane(ctx context.Context, dir labdir.Dir, c *children) error {
 		return err
 	}
 	if err := c.component("kube-scheduler", dir.Bin("kube-scheduler"), schedulerFlags(dir)...); err != nil {
+		return err
+	}
+	if err := c.component(CertRotation, dir.Bin(CertRotation), "--kubeconfig="+dir.ComponentKubeconfig(CertRotation), "--settled-file="+SettledFile(dir), "-v=2"); err != nil {
+		return err
+	}
+	if err := c.component(CertSyncer, dir.Bin("lab"), SyncCommand, string(dir)); err != nil {
 		return err
 	}
 	select {

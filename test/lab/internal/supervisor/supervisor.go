@@ -19,7 +19,7 @@ import (
 )
 
 // Command is the command line argument that makes the lab's program a
-// supervisor; the lab's folder follows.
+// supervisor; the lab's folder follows, and then flags for the API server.
 const Command = "supervise"
 
 // listenerFD is where the host's listener arrives: the first of ExtraFiles.
@@ -27,8 +27,9 @@ const listenerFD = 3
 
 // Start starts a lab's supervisor in namespaces of its own and returns at once.
 // The listener is one that the host's programs reach; what connects to it gets
-// the API server. The supervisor's own words go to its log.
-func Start(dir labdir.Dir, listener *net.TCPListener) (*exec.Cmd, error) {
+// the API server, which gets these flags beside its own. The supervisor's own words
+// go to its log.
+func Start(dir labdir.Dir, listener *net.TCPListener, flags []string) (*exec.Cmd, error) {
 	log, err := os.OpenFile(dir.Log("supervisor"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
 	if err != nil {
 		return nil, fmt.Errorf("open the supervisor's log: %w", err)
@@ -39,7 +40,7 @@ func Start(dir labdir.Dir, listener *net.TCPListener) (*exec.Cmd, error) {
 		return nil, fmt.Errorf("hand the listener to the supervisor: %w", err)
 	}
 	defer func() { _ = socket.Close() }()
-	c := exec.Command(dir.Bin("lab"), Command, string(dir))
+	c := exec.Command(dir.Bin("lab"), append([]string{Command, string(dir)}, flags...)...)
 	c.Stdout, c.Stderr = log, log
 	c.ExtraFiles = []*os.File{socket}
 	// Nothing of the caller's environment: a proxy or a KUBECONFIG in it would
@@ -58,7 +59,7 @@ func Start(dir labdir.Dir, listener *net.TCPListener) (*exec.Cmd, error) {
 
 // Run is the supervisor. It returns only when something failed; a signal to end
 // ends the process.
-func Run(dir labdir.Dir) error {
+func Run(dir labdir.Dir, flags []string) error {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)
 	ctx, cancel := context.WithCancel(context.Background())
@@ -66,7 +67,7 @@ func Run(dir labdir.Dir) error {
 		<-signals
 		cancel()
 	}()
-	err := run(ctx, dir)
+	err := run(ctx, dir, flags)
 	clearMachines(dir)
 	if ctx.Err() != nil {
 		return nil // asked to end
@@ -79,7 +80,7 @@ func Run(dir labdir.Dir) error {
 	return errors.Join(err, dir.WriteStatus(status))
 }
 
-func run(ctx context.Context, dir labdir.Dir) error {
+func run(ctx context.Context, dir labdir.Dir, flags []string) error {
 	if os.Getpid() != 1 {
 		return errors.New("supervise is started by `up`, as process 1 of a PID namespace")
 	}
@@ -103,7 +104,7 @@ func run(ctx context.Context, dir labdir.Dir) error {
 	if err := startMachines(ctx, dir, plan, children); err != nil {
 		return err
 	}
-	if err := startControlPlane(ctx, dir, children); err != nil {
+	if err := startControlPlane(ctx, dir, flags, children); err != nil {
 		return err
 	}
 	if err := joinNodes(ctx, dir, plan); err != nil {
