@@ -10,7 +10,8 @@ type Edge struct {
 	// Trust is where the verifier's trust anchors are. A pattern, or a file on
 	// nodes, is one edge for each place that fits.
 	Trust Ref
-	// Optional: where there are no trust anchors, there is no such verifier.
+	// Optional: where there are no trust anchors, there is no such verifier. Without
+	// it, trust anchors that are not there trust nobody, which is worse than wrong ones.
 	Optional bool
 	// Shown is where what is shown comes from, as far as an object says it: the
 	// leaf, and its chain. With Carries, any object of the Kind that carries it.
@@ -158,6 +159,8 @@ func rootCAOf(namespace string) Ref {
 	return r
 }
 
+// networkEdges are of what runs on nodes, by kubeconfigs there. All are optional:
+// which of them runs is the administrator's choice of a network.
 func networkEdges() []Edge {
 	inNetwork := func(path string) Ref { return file("/etc/kubernetes/cni/net.d/" + path) }
 	multus := Evidence{Verified, networkRepo + "bindata/network/multus/multus.yaml @ 2a6a57fef and release-4.12 to 4.15"}
@@ -216,7 +219,7 @@ func controlPlaneEdges() []Edge {
 		},
 		{
 			ID: "etcd-peers", Part: PartControlPlane, Verifier: "etcd", Claim: "etcd's members trust each other",
-			Trust: bundle("openshift-etcd", "etcd-ca-bundle"), Optional: true, Shown: secret("openshift-etcd", "etcd-peer-*"), Name: NameAny, Reads: ReadsByRollout,
+			Trust: bundle("openshift-etcd", "etcd-ca-bundle"), Shown: secret("openshift-etcd", "etcd-peer-*"), Name: NameAny, Reads: ReadsByRollout,
 			Lost: "the quorum of etcd, and with it the API",
 			In:   Range{Component: etcd}, Evidence: Evidence{Verified, "openshift/cluster-etcd-operator bindata/etcd/pod.gotpl.yaml @ b4786ae33"},
 		},
@@ -251,7 +254,9 @@ func controlPlaneEdges() []Edge {
 	}
 }
 
-// serviceEdges are those of what runs on the cluster, and of new machines.
+// serviceEdges are those of what runs on the cluster, and of new machines. Stubs of
+// new machines are optional: who makes machines by hand, or has no Machine API, may
+// have deleted them.
 func serviceEdges() []Edge {
 	userData := func(name string) Ref {
 		return Ref{Kind: Secret, Namespace: "openshift-machine-api", Name: name, Key: "userData"}
@@ -276,7 +281,7 @@ func serviceEdges() []Edge {
 		},
 		{
 			ID: "published-ingress", Part: PartServices, Verifier: "console, OAuth server and pods that call routes", Claim: "the published ingress CA verifies the default certificate of routes",
-			Trust: bundle(managed, "default-ingress-cert"), Optional: true, Shown: Ref{Kind: Secret, Namespace: managed, Name: "router-certs"}, Name: NameAny, Reads: ReadsOnChange,
+			Trust: bundle(managed, "default-ingress-cert"), Shown: Ref{Kind: Secret, Namespace: managed, Name: "router-certs"}, Name: NameAny, Reads: ReadsOnChange,
 			Lost: "log in, and the console",
 			In:   Range{Component: ingress}, Evidence: Evidence{Verified, ingressRepo + "pkg/operator/controller/certificate-publisher @ acca9642a and release-4.12"},
 		},
@@ -295,6 +300,8 @@ func nodeEdges() []Edge {
 	}
 }
 
+// kubeadmEdges: what is only on control plane nodes is optional, since a node may be
+// none, and etcd may run elsewhere.
 func kubeadmEdges() []Edge {
 	src := Evidence{Field, "kubernetes.io/docs/setup/best-practices/certificates"}
 	plain := Range{Component: Kubernetes}

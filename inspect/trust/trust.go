@@ -107,7 +107,7 @@ func (j *judge) edge(e catalog.Edge) []Claim {
 	var out []Claim
 	stores, shown := j.anchors(e), j.shown(e.Shown, e.Carries)
 	if e.In.Holds(j.f.Snapshot.Cluster.Versions) == catalog.Unknown {
-		if len(stores) == 0 {
+		if len(stores) == 0 && (e.Optional || len(shown) == 0) {
 			return nil
 		}
 		return []Claim{{Edge: e, Status: Unknown, Why: "the version that decides whether this is so here is not known"}}
@@ -148,10 +148,20 @@ func (j *judge) edge(e catalog.Edge) []Claim {
 			out = append(out, base)
 		}
 	}
-	if len(stores) == 0 && len(shown) > 0 && !e.Optional && !j.absent(e.Trust) {
-		out = append(out, Claim{Edge: e, Status: Unknown, Why: "the trust anchors were not read: " + e.Trust.String()})
+	if len(stores) == 0 && len(shown) > 0 && !e.Optional {
+		out = append(out, j.nobody(e, shown[0]))
 	}
 	return out
+}
+
+// nobody is the claim where no trust anchors were found, although there is what is
+// to be verified by them.
+func (j *judge) nobody(e catalog.Edge, shown identity) Claim {
+	c := Claim{Edge: e, Shown: shown.at, Chain: shown.chain, Status: Unknown, Why: "the trust anchors were not read: " + e.Trust.String()}
+	if j.absent(e.Trust) {
+		c.Status, c.Why = Broken, "there is no "+e.Trust.String()+", or no certificate in it: nobody is trusted by it"
+	}
+	return c
 }
 
 // anchors finds the places of an edge's trust anchors. Those with the same content

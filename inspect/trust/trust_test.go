@@ -232,6 +232,53 @@ func TestUnknown(t *testing.T) {
 	}
 }
 
+// whole says that all objects of these kinds were read.
+func (w *world) whole(kinds ...string) {
+	for _, k := range kinds {
+		w.s.Reads = append(w.s.Reads, inspect.Read{What: k})
+	}
+}
+
+// TestNobodyIsTrusted: trust anchors that are known to be absent trust nobody,
+// unless then there is no such verifier.
+func TestNobodyIsTrusted(t *testing.T) {
+	ca := pkitest.NewCA("the CA", from(-10), from(900))
+	for _, e := range catalog.Edges() {
+		if e.Trust.Kind == catalog.File {
+			continue
+		}
+		why := "there is no " + e.Trust.String()
+		for name, c := range map[string]struct {
+			given func(w *world)
+			want  Status
+			why   string
+		}{
+			"all was read":               {func(w *world) { w.whole("secrets", "configmaps") }, Broken, why},
+			"nothing was read wholly":    {func(*world) {}, Unknown, "not read: " + e.Trust.String()},
+			"reading broke off":          {func(w *world) { w.whole("secrets", "configmaps"); w.s.Gaps = []inspect.Gap{{What: "secrets"}, {What: "configmaps"}} }, Unknown, "not read"},
+			"a namespace was read":       {func(w *world) { w.s.Reads = []inspect.Read{{What: "configmaps", Where: "team"}} }, Unknown, "not read"},
+			"the version is not known":   {func(w *world) { w.whole("secrets", "configmaps"); w.s.Cluster.Versions = catalog.Versions{} }, Unknown, "version that decides"},
+			"what is shown is not there": {func(w *world) { w.whole("secrets", "configmaps"); w.s.Bundles = nil }, Holds, ""},
+		} {
+			t.Run(e.ID+"/"+name, func(t *testing.T) {
+				w := newWorld(versions(e))
+				w.show(e, leafFor(e, ca, -1, 29).CertPEM)
+				c.given(w)
+				claims := w.judge(e.ID)
+				if c.want == Holds || e.Optional {
+					if len(claims) > 0 {
+						t.Fatalf("want no claim, got %+v", claims)
+					}
+					return
+				}
+				if len(claims) != 1 || claims[0].Status != c.want || !strings.Contains(claims[0].Why, c.why) {
+					t.Fatalf("want one claim that is %s, got %+v", c.want, claims)
+				}
+			})
+		}
+	}
+}
+
 // TestServedGoesFirst: what a handshake saw counts, not what the Secret says.
 func TestServedGoesFirst(t *testing.T) {
 	e := edge(t, "kubelet-api-int")

@@ -74,6 +74,16 @@ func bundle(namespace, name string, cas ...*pkitest.Authority) object {
 	return caConfigMap(namespace, name, "ca-bundle.crt", map[string]string{catalog.LabelManagedType: catalog.ManagedCABundle}, cas...)
 }
 
+// accountToken is the Secret of a service account's token: the CA beside it, and no
+// token, which would be of no use here.
+func accountToken(namespace, account string, cas ...*pkitest.Authority) object {
+	return object{
+		"apiVersion": "v1", "kind": "Secret", "type": "kubernetes.io/service-account-token",
+		"metadata": meta(namespace, account+"-token", born, map[string]string{"kubernetes.io/service-account.name": account}),
+		"data":     map[string][]byte{"ca.crt": blocks(cas)},
+	}
+}
+
 func blocks(cas []*pkitest.Authority) []byte {
 	var out [][]byte
 	for _, ca := range cas {
