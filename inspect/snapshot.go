@@ -37,6 +37,10 @@ type Cluster struct {
 	Topology string // Infrastructure.status.controlPlaneTopology
 	Platform string // Infrastructure.status.platformStatus.type
 	Internal string // URL of api-int: Infrastructure.status.apiServerInternalURI
+	// OwnAddresses says whether the cluster keeps the addresses of its API itself, as
+	// it may on some platforms: there are apiServerInternalIPs in
+	// Infrastructure.status.platformStatus.
+	OwnAddresses catalog.Answer
 	// Created is when the cluster was born (ClusterVersion's or kube-system's
 	// creation); zero when unknown.
 	Created time.Time
@@ -204,6 +208,7 @@ func (c Cluster) and(more Cluster) Cluster {
 	}
 	c.Context = cmp.Or(c.Context, more.Context)
 	c.Topology, c.Platform, c.Internal = cmp.Or(c.Topology, more.Topology), cmp.Or(c.Platform, more.Platform), cmp.Or(c.Internal, more.Internal)
+	c.OwnAddresses = cmp.Or(c.OwnAddresses, more.OwnAddresses)
 	if c.Created.IsZero() || !more.Created.IsZero() && more.Created.Before(c.Created) {
 		c.Created = more.Created
 	}
