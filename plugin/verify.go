@@ -331,6 +331,8 @@ func (g claimGroup) print(w io.Writer, called string, now time.Time, last claimG
 		about = count(len(shown), "certificate")
 	case len(c.Trust) > 1:
 		about = count(len(c.Trust), "place")
+	case len(g) > 1:
+		about = count(len(g), "place")
 	}
 	if about != "" {
 		about = "  (" + about + ")"

@@ -93,6 +93,13 @@ func story() []object {
 	rootCA := append(append([]*pkitest.Authority{}, serverCA...), router)
 	add(bundle(kcm, "serviceaccount-ca", rootCA...), bundle("openshift-kube-scheduler", "serviceaccount-ca", rootCA...))
 	add(accountToken("openshift-machine-config-operator", "node-bootstrapper", rootCA...))
+	add(accountToken(kcm, "localhost-recovery-client", rootCA...), accountToken("openshift-kube-scheduler", "localhost-recovery-client", rootCA...))
+	add(caConfigMap("openshift-ingress", "service-ca-bundle", "service-ca.crt", nil, serviceCA))
+	add(object{
+		"apiVersion": "v1", "kind": "Secret", "type": "Opaque", "metadata": meta(mng, "router-certs", wildcard.Cert.NotBefore, nil),
+		"data": map[string][]byte{"apps.okd.example.com": pkitest.Bundle(wildcard.CertPEM, wildcard.KeyPEM)},
+	})
+	add(nodeKubeconfigs(serverCA...))
 	for _, ns := range namespaces() {
 		add(caConfigMap(ns, "kube-root-ca.crt", "ca.crt", nil, rootCA...), caConfigMap(ns, "openshift-service-ca.crt", "service-ca.crt", nil, serviceCA))
 	}

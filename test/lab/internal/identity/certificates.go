@@ -74,6 +74,7 @@ func aggregates() []place {
 		{controllerOperator, []string{"csr-controller-ca"}},
 		{controllerManager, []string{"serviceaccount-ca"}},
 		{scheduler, []string{"serviceaccount-ca"}},
+		{"openshift-apiserver", []string{"etcd-serving-ca"}},
 		{userConfig, []string{"admin-kubeconfig-client-ca", "etcd-ca-bundle", "etcd-serving-ca"}},
 		{etcdOperator, []string{"etcd-ca-bundle"}},
 	}
