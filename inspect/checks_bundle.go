@@ -172,7 +172,7 @@ func (f *Facts) compositions() []composition {
 
 // Made is a bundle that is made of others, or a file that is a copy of one.
 type Made struct {
-	At     pki.Location
+	At     []pki.Location // copies with the same content are one
 	Certs  []*pki.Cert
 	Lacks  []*pki.Cert   // of what it is made of
 	From   []string      // where those are
@@ -187,11 +187,17 @@ func (f *Facts) Made() []Made {
 		if len(c.wanted) == 0 {
 			continue // of certificates that are no CAs there is nothing to hold
 		}
+		seen := map[*pki.Content]int{}
 		for _, t := range c.targets {
 			if t.Use != UseTrust {
 				continue
 			}
-			m := Made{At: t.At, Certs: t.Content.Certs, Unread: c.unread}
+			if n, ok := seen[t.Content]; ok {
+				out[n].At = append(out[n].At, t.At)
+				continue
+			}
+			seen[t.Content] = len(out)
+			m := Made{At: []pki.Location{t.At}, Certs: t.Content.Certs, Unread: c.unread}
 			for _, s := range missing(t, c.wanted) {
 				m.Lacks = append(m.Lacks, s.cert)
 				if from := s.at.String(); !slices.Contains(m.From, from) {

@@ -348,7 +348,7 @@ func (f *Facts) Copies() []Made {
 			continue
 		}
 		_, _, missing := lag(h, source)
-		m := Made{At: h.At, Certs: h.Content.Certs, Lacks: missing}
+		m := Made{At: []pki.Location{h.At}, Certs: h.Content.Certs, Lacks: missing}
 		if len(missing) > 0 {
 			m.From = []string{source.At.String()}
 		}

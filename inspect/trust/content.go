@@ -14,7 +14,7 @@ import (
 func (j *judge) made(e catalog.Edge, all []inspect.Made) []Claim {
 	var out []Claim
 	for _, m := range all {
-		c := Claim{Edge: e, Node: m.At.Node, Trust: []pki.Location{m.At}, Roots: m.Certs}
+		c := Claim{Edge: e, Node: m.At[0].Node, Trust: m.At, Roots: m.Certs}
 		switch {
 		case len(m.Lacks) > 0:
 			c.Status, c.Lacks, c.Why = Broken, m.Lacks[0], "lacks "+subjects(m.Lacks)+" of "+strings.Join(m.From, ", ")
@@ -59,7 +59,7 @@ func refs(all []catalog.Ref) string {
 // calls judges what the API server trusts of Services that objects of one kind name.
 func (j *judge) calls(e catalog.Edge) []Claim {
 	var out []Claim
-	for _, call := range j.f.Calls() {
+	for _, call := range j.called() {
 		if string(call.From.Kind) != e.Trust.Kind {
 			continue
 		}

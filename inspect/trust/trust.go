@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
@@ -61,7 +62,7 @@ type Claim struct {
 // Judge returns the claims for all edges that hold for the versions that run, in
 // the order of the catalog, and then of nodes and places.
 func Judge(f *inspect.Facts) []Claim {
-	j := &judge{f: f}
+	j := &judge{f: f, called: sync.OnceValue(f.Calls)}
 	var out []Claim
 	for _, e := range catalog.Edges() {
 		claims := j.claims(e)
@@ -80,7 +81,10 @@ func first(at []pki.Location) pki.Location {
 	return at[0]
 }
 
-type judge struct{ f *inspect.Facts }
+type judge struct {
+	f      *inspect.Facts
+	called func() []inspect.Call // several edges ask for them
+}
 
 // anchors are trust anchors that some places hold alike.
 type anchors struct {
