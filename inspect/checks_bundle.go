@@ -127,6 +127,22 @@ func names(certs []*pki.Cert) string {
 // bundleComplete compares each aggregate of the catalog with its parts.
 func bundleComplete(f *Facts) []Finding {
 	var out []Finding
+	for _, c := range f.compositions() {
+		out = append(out, lacking(f, c.Aggregate, c.targets, c.wanted)...)
+	}
+	return out
+}
+
+// composition is an aggregate of the catalog, as it was read.
+type composition struct {
+	catalog.Aggregate
+	targets []*Held
+	wanted  map[pki.Fingerprint]source // what the parts hold
+	unread  []catalog.Ref              // the parts that may be there, and were not read
+}
+
+func (f *Facts) compositions() []composition {
+	var out []composition
 	var aggregates []catalog.Aggregate
 	for _, a := range catalog.Aggregates() {
 		if a.In.Holds(f.Snapshot.Cluster.Versions) == catalog.Yes {
@@ -135,18 +151,76 @@ func bundleComplete(f *Facts) []Finding {
 	}
 	byObject := f.byObject(aggregates)
 	for _, a := range aggregates {
-		wanted := map[pki.Fingerprint]source{}
+		c := composition{Aggregate: a, targets: f.targets(a.Target, byObject), wanted: map[pki.Fingerprint]source{}}
 		for _, part := range a.Parts {
-			for _, h := range byObject[objectKey(part)] {
-				for _, c := range wantedOf(f, h, part) {
-					if _, ok := wanted[c.Fingerprint]; !ok {
-						wanted[c.Fingerprint] = source{c, h.At}
+			held := byObject[objectKey(part)]
+			if len(held) == 0 && !f.Absent(part) {
+				c.unread = append(c.unread, part)
+			}
+			for _, h := range held {
+				for _, cert := range wantedOf(f, h, part) {
+					if _, ok := c.wanted[cert.Fingerprint]; !ok {
+						c.wanted[cert.Fingerprint] = source{cert, h.At}
 					}
 				}
 			}
 		}
-		out = append(out, lacking(f, a, f.targets(a.Target, byObject), wanted)...)
+		out = append(out, c)
 	}
+	return out
+}
+
+// Made is a bundle that is made of others, or a file that is a copy of one.
+type Made struct {
+	At     []pki.Location // copies with the same content are one
+	Certs  []*pki.Cert
+	Lacks  []*pki.Cert   // of what it is made of
+	From   []string      // where those are
+	Unread []catalog.Ref // what it is made of, too, and was not read
+}
+
+// Made returns the bundles that the catalog says to be made of others, where any of
+// those were read.
+func (f *Facts) Made() []Made {
+	var out []Made
+	for _, c := range f.compositions() {
+		if len(c.wanted) == 0 {
+			continue // of certificates that are no CAs there is nothing to hold
+		}
+		seen := map[*pki.Content]int{}
+		for _, t := range c.targets {
+			if t.Use != UseTrust {
+				continue
+			}
+			if n, ok := seen[t.Content]; ok {
+				out[n].At = append(out[n].At, t.At)
+				continue
+			}
+			seen[t.Content] = len(out)
+			m := Made{At: []pki.Location{t.At}, Certs: t.Content.Certs, Unread: c.unread}
+			for _, s := range missing(t, c.wanted) {
+				m.Lacks = append(m.Lacks, s.cert)
+				if from := s.at.String(); !slices.Contains(m.From, from) {
+					m.From = append(m.From, from)
+				}
+			}
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+// missing is what a bundle lacks, by subject.
+func missing(t *Held, wanted map[pki.Fingerprint]source) []source {
+	var out []source
+	for fp, s := range wanted {
+		if !slices.ContainsFunc(t.Content.Certs, func(c *pki.Cert) bool { return c.Fingerprint == fp }) {
+			out = append(out, s)
+		}
+	}
+	slices.SortFunc(out, func(x, y source) int {
+		return strings.Compare(x.cert.Subject+x.cert.Fingerprint.String(), y.cert.Subject+y.cert.Fingerprint.String())
+	})
 	return out
 }
 
@@ -175,22 +249,10 @@ func lacking(f *Facts, a catalog.Aggregate, targets []*Held, wanted map[pki.Fing
 	groups := map[string]*Finding{}
 	var order []string
 	for _, t := range targets {
-		has := map[pki.Fingerprint]bool{}
-		for _, c := range t.Content.Certs {
-			has[c.Fingerprint] = true
-		}
-		var missing []source
-		for fp, s := range wanted {
-			if !has[fp] {
-				missing = append(missing, s)
-			}
-		}
+		missing := missing(t, wanted)
 		if len(missing) == 0 {
 			continue
 		}
-		slices.SortFunc(missing, func(x, y source) int {
-			return strings.Compare(x.cert.Subject+x.cert.Fingerprint.String(), y.cert.Subject+y.cert.Fingerprint.String())
-		})
 		id := ""
 		for _, m := range missing {
 			id += m.cert.Fingerprint.Short()

@@ -325,6 +325,38 @@ func (f *Facts) emptyCopies(sources map[catalog.Ref]*Held) []Finding {
 	return out
 }
 
+// Copies returns the bundles on nodes that are copies of objects that were read.
+// Kubeconfigs are none: each is judged by what it is shown.
+func (f *Facts) Copies() []Made {
+	var out []Made
+	sources := map[catalog.Ref]*Held{}
+	for i := range f.Held {
+		h := &f.Held[i]
+		if h.At.Node == "" || h.Superseded || h.Use != UseTrust {
+			continue
+		}
+		row, ok := catalog.NodeCopyOf(h.At.Path, f.Snapshot.Cluster.Versions)
+		if !ok || row.Embedded || h.At.Field != "" {
+			continue
+		}
+		source, known := sources[row.Of]
+		if !known {
+			source = f.at(row.Of)
+			sources[row.Of] = source
+		}
+		if source == nil {
+			continue
+		}
+		_, _, missing := lag(h, source)
+		m := Made{At: []pki.Location{h.At}, Certs: h.Content.Certs, Lacks: missing}
+		if len(missing) > 0 {
+			m.From = []string{source.At.String()}
+		}
+		out = append(out, m)
+	}
+	return out
+}
+
 // lag says what a copy lacks, since when, and which certificates; nothing where
 // it lacks nothing. More than the source has is no harm: old CAs stay for a
 // while.

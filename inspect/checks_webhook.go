@@ -11,9 +11,24 @@ import (
 
 const kindService = "Service"
 
-// calledTrusted holds the CA bundles by which the API server calls Services
-// against what these may show.
-func calledTrusted(f *Facts) []Finding {
+// Call is a Service that the API server calls, and beside its name whom it trusts.
+type Call struct {
+	Reference
+	Name   string  // for which the Service's certificate must be valid
+	Bundle *Held   // whom the API server trusts; nil: nobody is named
+	Shown  []*Held // what was read that the Service may show; nil: nothing, or too much to tell
+	// Trusted is the first of these that the bundle verifies; nil: it verifies none,
+	// and Why says why, where there is something to verify.
+	Trusted *Held
+	Why     error
+	// Certain: service-ca keeps both the bundle and one of these, so that this is what
+	// the Service shows.
+	Certain bool
+}
+
+// Calls returns every call of the API server to a Service, in the order of what
+// names it.
+func (f *Facts) Calls() []Call {
 	called := map[pki.Location][]*Held{} // by Service: what it may show
 	namespaces := map[string]bool{}
 	for _, r := range f.Snapshot.References {
@@ -38,56 +53,73 @@ func calledTrusted(f *Facts) []Finding {
 			}
 		}
 	}
-	var out []Finding
+	var out []Call
 	for _, r := range f.Snapshot.References {
-		if r.To.Kind != kindService {
-			continue
-		}
-		if finding, ok := f.callFails(r, bundles[r.From], called[r.To]); ok {
-			out = append(out, finding)
+		if r.To.Kind == kindService {
+			out = append(out, f.call(r, bundles[r.From], called[r.To]))
 		}
 	}
 	return out
 }
 
-// callFails judges one call: bundle is whom the API server trusts (nil: it names
-// nobody), shown what the Service may show.
-func (f *Facts) callFails(r Reference, bundle *Held, shown []*Held) (Finding, bool) {
-	name := r.To.Name + "." + r.To.Namespace + ".svc"
-	finding := Finding{Severity: Warning, At: []pki.Location{r.From}, Next: "have whoever keeps the CA bundle put the CA there that signs the Service's certificate (cert-manager's cainjector, service-ca's annotation, the operator), or restart it"}
-	if bundle == nil {
-		finding.Message = "names no CA for the Service " + name + ": the API server then trusts its system's CAs, none of which signs for a Service"
-		return finding, true
+// call judges one call.
+func (f *Facts) call(r Reference, bundle *Held, shown []*Held) Call {
+	c := Call{Reference: r, Name: r.To.Name + "." + r.To.Namespace + ".svc", Bundle: bundle}
+	if bundle == nil || len(bundle.Content.Certs) == 0 || len(shown) > most {
+		return c // pem-readable speaks of what is no certificate; of too many nobody can tell which is shown
 	}
-	if len(bundle.Content.Certs) == 0 || len(shown) > most {
-		return finding, false // pem-readable says it; or nobody can tell which is shown
-	}
-	var why error
-	certain := false
+	c.Shown = shown
 	for _, h := range shown {
-		if why = pki.Verify(h.Content.Certs, bundle.Content.Certs, name, f.Now); why == nil {
-			return finding, false
+		err := pki.Verify(h.Content.Certs, bundle.Content.Certs, c.Name, f.Now)
+		if err == nil {
+			c.Trusted, c.Why = h, nil
+			return c
 		}
+		c.Why = err
+		c.Certain = c.Certain || injected(bundle) && (h.annotation(catalog.AnnotationServiceName) == r.To.Name || h.annotation(catalog.AnnotationServiceNameAlpha) == r.To.Name)
+	}
+	return c
+}
+
+// calledTrusted holds the CA bundles by which the API server calls Services
+// against what these may show.
+func calledTrusted(f *Facts) []Finding {
+	var out []Finding
+	for _, c := range f.Calls() {
+		switch {
+		case c.Bundle == nil:
+			finding := callFinding(c)
+			finding.Message = "names no CA for the Service " + c.Name + ": the API server then trusts its system's CAs, none of which signs for a Service"
+			out = append(out, finding)
+		case c.Why != nil:
+			out = append(out, callFails(c))
+		}
+	}
+	return out
+}
+
+func callFinding(c Call) Finding {
+	return Finding{Severity: Warning, At: []pki.Location{c.From}, Next: "have whoever keeps the CA bundle put the CA there that signs the Service's certificate (cert-manager's cainjector, service-ca's annotation, the operator), or restart it"}
+}
+
+// callFails is the finding about a call that its bundle verifies nothing for.
+func callFails(c Call) Finding {
+	finding := callFinding(c)
+	var certs []*pki.Cert
+	for _, h := range c.Shown {
 		finding.At = append(finding.At, h.At)
 		finding.Certs = append(finding.Certs, h.leaf().Fingerprint)
-		certain = certain || injected(bundle) && (h.annotation(catalog.AnnotationServiceName) == r.To.Name || h.annotation(catalog.AnnotationServiceNameAlpha) == r.To.Name)
-	}
-	if why == nil {
-		return finding, false // nothing is known of what it shows
-	}
-	certs := make([]*pki.Cert, 0, len(shown))
-	for _, h := range shown {
 		if !slices.Contains(certs, h.leaf()) {
 			certs = append(certs, h.leaf())
 		}
 	}
-	finding.Message = fmt.Sprintf("the CA bundle does not verify what the Service %s has to show, %s: %v", name, names(certs), why)
-	if certain {
+	finding.Message = fmt.Sprintf("the CA bundle does not verify what the Service %s has to show, %s: %v", c.Name, names(certs), c.Why)
+	if c.Certain {
 		finding.Severity = Critical
 	} else {
 		finding.Next = "see first what the Service's port shows (it may have a certificate of its own, in memory): if it is one of these, " + finding.Next
 	}
-	return finding, true
+	return finding
 }
 
 // injected reports whether service-ca keeps the bundle: then the Service shows what

@@ -83,6 +83,18 @@ func (f *Facts) Whole(what string) bool {
 	return whole && !slices.ContainsFunc(f.Snapshot.Gaps, func(g Gap) bool { return g.What == what })
 }
 
+// Absent reports whether a place that was not found is known not to be there: all
+// objects of its kind were read.
+func (f *Facts) Absent(r catalog.Ref) bool {
+	switch r.Kind {
+	case catalog.Secret:
+		return f.Whole("secrets")
+	case catalog.ConfigMap:
+		return f.Whole("configmaps")
+	}
+	return false
+}
+
 // supersedeOnNodes marks the pairs that certificate managers on nodes (of the
 // kubelet, multus, ovnkube-node) have replaced: they keep old ones beside the one
 // that their link names.

@@ -39,6 +39,10 @@ type Cluster struct {
 	Platform string // Infrastructure.status.platformStatus.type
 	Internal string // URL of api-int: Infrastructure.status.apiServerInternalURI
 	External string // URL of api: Infrastructure.status.apiServerURL
+	// OwnAddresses says whether the cluster keeps the addresses of its API itself, as
+	// it may on some platforms: there are apiServerInternalIPs in
+	// Infrastructure.status.platformStatus.
+	OwnAddresses catalog.Answer
 	// Created is when the cluster was born (ClusterVersion's or kube-system's
 	// creation); zero when unknown.
 	Created time.Time
@@ -235,6 +239,7 @@ func (c Cluster) and(more Cluster) Cluster {
 	c.Topology, c.Platform, c.Internal = cmp.Or(c.Topology, more.Topology), cmp.Or(c.Platform, more.Platform), cmp.Or(c.Internal, more.Internal)
 	c.Born = cmp.Or(c.Born, more.Born)
 	c.External = cmp.Or(c.External, more.External)
+	c.OwnAddresses = cmp.Or(c.OwnAddresses, more.OwnAddresses)
 	if c.Created.IsZero() || !more.Created.IsZero() && more.Created.Before(c.Created) {
 		c.Created = more.Created
 	}

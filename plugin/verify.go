@@ -392,8 +392,9 @@ func (g claimGroup) same(o claimGroup) bool {
 func (g claimGroup) print(w io.Writer, called string, now time.Time, last claimGroup, wide bool) {
 	c := g[0]
 	var nodes []string
-	shown := map[string]bool{}
+	shown, places := map[string]bool{}, 0
 	for _, m := range g {
+		places += len(m.Trust)
 		if m.Node != "" && !slices.Contains(nodes, m.Node) {
 			nodes = append(nodes, m.Node)
 		}
@@ -409,8 +410,8 @@ func (g claimGroup) print(w io.Writer, called string, now time.Time, last claimG
 		about = strings.Join(nodes, ", ")
 	case len(shown) > 1:
 		about = count(len(shown), "certificate")
-	case len(c.Trust) > 1:
-		about = count(len(c.Trust), "place")
+	case places > 1:
+		about = count(places, "place")
 	case len(c.Logs) > 0 && c.Seen == nil:
 		about = count(len(c.Logs), "log")
 	}

@@ -156,7 +156,24 @@ func document() string {
 		if e.Name == NameClient {
 			name = "a client's"
 		}
-		line("| `%s` | %s | `%s` | `%s` | %s | %s | %s | %s | %s |", e.ID, e.Verifier, e.Trust, e.Shown, name, e.Reads, cell(e.Lost), e.In, evidence(e.Evidence))
+		trust, shown := "`"+e.Trust.String()+"`", "`"+e.Shown.String()+"`"
+		switch e.By {
+		case ByParts, ByCopies:
+			trust, shown, name = "each of them", string(e.By), "none"
+		case ByCalls:
+			trust, shown, name = "`"+e.Trust.String()+"`, the CA bundle beside the Service's name", string(e.By), "the Service's"
+		}
+		if e.Instead != (Ref{}) {
+			shown += ", or `" + e.Instead.String() + "` where it is there"
+		}
+		holds := e.In.String()
+		if e.Where != (Ref{}) {
+			holds += ", where there is `" + e.Where.String() + "`"
+		}
+		if len(e.Platforms) > 0 {
+			holds += ", on " + strings.Join(e.Platforms, ", ") + " where the cluster keeps the addresses of its API itself"
+		}
+		line("| `%s` | %s | %s | %s | %s | %s | %s | %s | %s |", e.ID, e.Verifier, trust, shown, name, e.Reads, cell(e.Lost), holds, evidence(e.Evidence))
 	}
 	line("")
 	line("## What is in memory")

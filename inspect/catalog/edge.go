@@ -10,12 +10,24 @@ type Edge struct {
 	// Trust is where the verifier's trust anchors are. A pattern, or a file on
 	// nodes, is one edge for each place that fits.
 	Trust Ref
-	// Optional: where there are no trust anchors, there is no such verifier.
+	// Optional: where there are no trust anchors, there is no such verifier. Without
+	// it, trust anchors that are not there trust nobody, which is worse than wrong ones.
 	Optional bool
 	// Shown is where what is shown comes from, as far as an object says it: the
 	// leaf, and its chain. With Carries, any object of the Kind that carries it.
 	Shown   Ref
 	Carries Carries
+	// Instead is an administrator's, which is shown in place of Shown where it is there.
+	Instead Ref
+	// Where is an object that is there wherever this verifier is; zero: it is
+	// everywhere.
+	Where Ref
+	// Platforms, where there are any, are those (Infrastructure's
+	// status.platformStatus.type) on which there is this verifier, and only in
+	// clusters that keep the addresses of their API themselves.
+	Platforms []string
+	// By says how it is judged.
+	By Judged
 	// Name is the server name that what is shown must be for.
 	Name Name
 	// Reads says when the verifier reads its trust anchors.
@@ -29,6 +41,19 @@ type Edge struct {
 	Evidence
 }
 
+// Judged says how an edge is judged.
+type Judged string
+
+// How edges are judged.
+const (
+	ByVerifying Judged = ""                   // what is shown is verified with the trust anchors
+	ByParts     Judged = "what it is made of" // each target of Aggregates holds all of its parts
+	ByCopies    Judged = "its object"         // each file of NodeCopies that is a bundle holds all of its object
+	// ByCalls: of what names a Service and, beside it, whom to trust, of the Trust's
+	// Kind: that verifies what the Service has to show.
+	ByCalls Judged = "the Service's certificate"
+)
+
 // Part of a cluster: how edges are grouped for people.
 type Part string
 
@@ -39,11 +64,12 @@ const (
 	PartNodes        Part = "nodes"
 	PartServices     Part = "services"
 	PartAccess       Part = "access"
+	PartBundles      Part = "bundles"
 )
 
 // Parts returns all parts, in their order.
 func Parts() []Part {
-	return []Part{PartAPIInt, PartControlPlane, PartNodes, PartServices, PartAccess}
+	return []Part{PartAPIInt, PartControlPlane, PartNodes, PartServices, PartAccess, PartBundles}
 }
 
 // Name says which server name a certificate must be valid for: one of the
@@ -81,7 +107,9 @@ const (
 // Edges returns every row about who verifies whom.
 func Edges() []Edge {
 	var out []Edge
-	for _, rows := range [][]Edge{apiIntEdges(), networkEdges(), controlPlaneEdges(), nodeEdges(), serviceEdges(), kubeadmEdges()} {
+	for _, rows := range [][]Edge{
+		apiIntEdges(), networkEdges(), onPremEdges(), controlPlaneEdges(), localhostEdges(), calledEdges(), nodeEdges(), serviceEdges(), registryEdges(), accessEdges(), bundleEdges(), kubeadmEdges(),
+	} {
 		out = append(out, rows...)
 	}
 	return out
@@ -158,6 +186,10 @@ func rootCAOf(namespace string) Ref {
 	return r
 }
 
+// networkEdges are of what runs on nodes, by kubeconfigs there. All are optional:
+// which of them runs is the administrator's choice of a network. The namespaces of
+// those that are not there are not there either, and each namespace has its copy of
+// kube-root-ca.crt.
 func networkEdges() []Edge {
 	inNetwork := func(path string) Ref { return file("/etc/kubernetes/cni/net.d/" + path) }
 	multus := Evidence{Verified, networkRepo + "bindata/network/multus/multus.yaml @ 2a6a57fef and release-4.12 to 4.15"}
@@ -172,14 +204,14 @@ func networkEdges() []Edge {
 		},
 		{
 			ID: "multus-api-int", Part: PartAPIInt, Verifier: "multus, thick", Claim: "multus, once it is restarted, trusts what api-int shows it",
-			Trust: kubelets, Optional: true, Shown: InternalLoadBalancerServing(), Name: NameInKubeconfig, Reads: ReadsAtStart,
+			Trust: kubelets, Optional: true, Where: rootCAOf("openshift-multus"), Shown: InternalLoadBalancerServing(), Name: NameInKubeconfig, Reads: ReadsAtStart,
 			Mend: "{} fix-api-int --nodes NODE, and only then restart the node's multus pod",
 			Lost: "the network of new pods on the node; a restart before the file is right takes the node's network away",
 			In:   since(network, Minor{4, 14}), Evidence: multus,
 		},
 		{
 			ID: "ovnkube-node-api-int", Part: PartAPIInt, Verifier: "ovnkube-node", Claim: "ovnkube-node, once it is restarted, trusts what api-int shows it",
-			Trust: kubelets, Optional: true, Shown: InternalLoadBalancerServing(), Name: NameInKubeconfig, Reads: ReadsAtStart,
+			Trust: kubelets, Optional: true, Where: rootCAOf(ovnTarget), Shown: InternalLoadBalancerServing(), Name: NameInKubeconfig, Reads: ReadsAtStart,
 			Mend: "{} fix-api-int --nodes NODE, and only then restart the node's ovnkube-node pod",
 			Lost: "the network of new pods on the node",
 			In:   since(network, Minor{4, 14}), Evidence: ovn,
@@ -216,7 +248,7 @@ func controlPlaneEdges() []Edge {
 		},
 		{
 			ID: "etcd-peers", Part: PartControlPlane, Verifier: "etcd", Claim: "etcd's members trust each other",
-			Trust: bundle("openshift-etcd", "etcd-ca-bundle"), Optional: true, Shown: secret("openshift-etcd", "etcd-peer-*"), Name: NameAny, Reads: ReadsByRollout,
+			Trust: bundle("openshift-etcd", "etcd-ca-bundle"), Shown: secret("openshift-etcd", "etcd-peer-*"), Name: NameAny, Reads: ReadsByRollout,
 			Lost: "the quorum of etcd, and with it the API",
 			In:   Range{Component: etcd}, Evidence: Evidence{Verified, "openshift/cluster-etcd-operator bindata/etcd/pod.gotpl.yaml @ b4786ae33"},
 		},
@@ -251,7 +283,9 @@ func controlPlaneEdges() []Edge {
 	}
 }
 
-// serviceEdges are those of what runs on the cluster, and of new machines.
+// serviceEdges are those of what runs on the cluster, and of new machines. Stubs of
+// new machines are optional: who makes machines by hand, or has no Machine API, may
+// have deleted them.
 func serviceEdges() []Edge {
 	userData := func(name string) Ref {
 		return Ref{Kind: Secret, Namespace: "openshift-machine-api", Name: name, Key: "userData"}
@@ -276,7 +310,7 @@ func serviceEdges() []Edge {
 		},
 		{
 			ID: "published-ingress", Part: PartServices, Verifier: "console, OAuth server and pods that call routes", Claim: "the published ingress CA verifies the default certificate of routes",
-			Trust: bundle(managed, "default-ingress-cert"), Optional: true, Shown: Ref{Kind: Secret, Namespace: managed, Name: "router-certs"}, Name: NameAny, Reads: ReadsOnChange,
+			Trust: bundle(managed, "default-ingress-cert"), Shown: Ref{Kind: Secret, Namespace: managed, Name: "router-certs"}, Name: NameAny, Reads: ReadsOnChange,
 			Lost: "log in, and the console",
 			In:   Range{Component: ingress}, Evidence: Evidence{Verified, ingressRepo + "pkg/operator/controller/certificate-publisher @ acca9642a and release-4.12"},
 		},
@@ -295,6 +329,8 @@ func nodeEdges() []Edge {
 	}
 }
 
+// kubeadmEdges: what is only on control plane nodes is optional, since a node may be
+// none, and etcd may run elsewhere.
 func kubeadmEdges() []Edge {
 	src := Evidence{Field, "kubernetes.io/docs/setup/best-practices/certificates"}
 	plain := Range{Component: Kubernetes}
@@ -303,6 +339,21 @@ func kubeadmEdges() []Edge {
 			ID: "kubeadm-kubelet-api", Part: PartNodes, Verifier: "kubelet", Claim: "kubelets trust what the API server shows them",
 			Trust: file("/etc/kubernetes/kubelet.conf"), Shown: file("/etc/kubernetes/pki/apiserver.crt"), Name: NameInKubeconfig, Reads: ReadsAtStart,
 			Lost: "the node", In: plain, Evidence: src,
+		},
+		{
+			ID: "kubeadm-controller-manager-api", Part: PartControlPlane, Verifier: "kube-controller-manager", Claim: "kube-controller-manager trusts what the API server shows it",
+			Trust: file("/etc/kubernetes/controller-manager.conf"), Optional: true, Shown: file("/etc/kubernetes/pki/apiserver.crt"), Name: NameInKubeconfig, Reads: ReadsAtStart,
+			Lost: "controllers", In: plain, Evidence: src,
+		},
+		{
+			ID: "kubeadm-scheduler-api", Part: PartControlPlane, Verifier: "kube-scheduler", Claim: "kube-scheduler trusts what the API server shows it",
+			Trust: file("/etc/kubernetes/scheduler.conf"), Optional: true, Shown: file("/etc/kubernetes/pki/apiserver.crt"), Name: NameInKubeconfig, Reads: ReadsAtStart,
+			Lost: "new pods are not placed", In: plain, Evidence: src,
+		},
+		{
+			ID: "kubeadm-admin-api", Part: PartAccess, Verifier: "the administrator", Claim: "the administrator's kubeconfig trusts what the API server shows it",
+			Trust: file("/etc/kubernetes/admin.conf"), Optional: true, Shown: file("/etc/kubernetes/pki/apiserver.crt"), Name: NameInKubeconfig, Reads: ReadsEachTime,
+			Lost: "kubectl, kubeadm", In: plain, Evidence: src,
 		},
 		{
 			ID: "kubeadm-pods-kubernetes-service", Part: PartServices, Verifier: "pods", Claim: "pods trust what kubernetes.default shows them",

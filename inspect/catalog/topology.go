@@ -1,12 +1,17 @@
 package catalog
 
+import "slices"
+
 // Topology is a row: whether a kubelet may be restarted, for a value of
 // Infrastructure.status.controlPlaneTopology.
 type Topology struct {
 	Name    string
 	Allowed bool
-	Doc     string // why not, or what to mind
-	Next    string // what to do instead
+	// Elsewhere are the components of which this cluster holds nothing: they run, and
+	// keep their certificates, in another one.
+	Elsewhere []string
+	Doc       string // why not, or what to mind
+	Next      string // what to do instead
 	Evidence
 }
 
@@ -22,10 +27,17 @@ func Topologies() []Topology {
 			Next: "have pacemaker do it: pcs resource", Evidence: Evidence{Derived, api + "openshift/enhancements two-node-fencing"},
 		},
 		{
-			Name: "External", Doc: "the control plane is hosted elsewhere: it has no such load balancer signer, and nodes get their kubeconfigs from their NodePool",
+			Name: "External", Elsewhere: []string{kas, kcm, scheduler, etcd}, Doc: "the control plane is hosted elsewhere: it has no such load balancer signer, and nodes get their kubeconfigs from their NodePool",
 			Next: "see the HostedCluster and its NodePools on the management cluster", Evidence: Evidence{Derived, api + "openshift/hypershift"},
 		},
 	}
+}
+
+// KeptElsewhere reports whether a cluster of this topology has no such place, since
+// its component runs in another cluster.
+func KeptElsewhere(at Ref, topology string) bool {
+	row, ok := KubeletRestartOn(topology)
+	return ok && slices.ContainsFunc(indexed().byRef[at], func(p Place) bool { return slices.Contains(row.Elsewhere, p.In.Component) })
 }
 
 // KubeletRestartOn returns the row of a topology; false where none is known.

@@ -40,11 +40,25 @@ type (
 			InternalURI          string `json:"apiServerInternalURI"`
 			ExternalURL          string `json:"apiServerURL"`
 			PlatformStatus       struct {
-				Type string `json:"type"`
+				Type      string       `json:"type"`
+				BareMetal ownAddresses `json:"baremetal"`
+				Nutanix   ownAddresses `json:"nutanix"`
+				OpenStack ownAddresses `json:"openstack"`
+				Ovirt     ownAddresses `json:"ovirt"`
+				VSphere   ownAddresses `json:"vsphere"`
 			} `json:"platformStatus"`
 		} `json:"status"`
 	}
 )
+
+// ownAddresses are those that a cluster keeps for its API by itself; up to 4.11 there
+// was one.
+type ownAddresses struct {
+	IP  string   `json:"apiServerInternalIP"`
+	IPs []string `json:"apiServerInternalIPs"`
+}
+
+func (o ownAddresses) any() bool { return o.IP != "" || len(o.IPs) > 0 }
 
 // What each of them tells of the cluster, whether it comes over the API or from
 // a file.
@@ -72,6 +86,13 @@ func (o *clusterOperator) tell(c *inspect.Cluster) {
 func (i *infrastructure) tell(c *inspect.Cluster) {
 	c.Topology, c.Platform = i.Status.ControlPlaneTopology, i.Status.PlatformStatus.Type
 	c.Internal, c.External = i.Status.InternalURI, i.Status.ExternalURL
+	p := &i.Status.PlatformStatus
+	switch {
+	case p.BareMetal.any(), p.Nutanix.any(), p.OpenStack.any(), p.Ovirt.any(), p.VSphere.any():
+		c.OwnAddresses = catalog.Yes
+	case p.Type != "":
+		c.OwnAddresses = catalog.No
+	}
 }
 
 // tell of a Namespace: kube-system is as old as the cluster.

@@ -25,14 +25,14 @@ const (
 	clusterOperators = `{"apiVersion":"config.openshift.io/v1","kind":"ClusterOperatorList","metadata":{},"items":[
 		{"metadata":{"name":"etcd"},"status":{"versions":[{"name":"raw-internal","version":"1"},{"name":"operator","version":"4.16.2"}]}},{"metadata":{"name":"dns"}}]}`
 	infrastructures = `{"apiVersion":"config.openshift.io/v1","kind":"InfrastructureList","metadata":{},"items":[{"metadata":{"name":"cluster"},
-		"status":{"controlPlaneTopology":"HighlyAvailable","platformStatus":{"type":"BareMetal"}}}]}`
+		"status":{"controlPlaneTopology":"HighlyAvailable","platformStatus":{"type":"BareMetal","baremetal":{"apiServerInternalIPs":["192.0.2.5"]}}}}]}`
 	kubeSystem = `{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"kube-system","creationTimestamp":"2022-01-01T00:00:00Z"}}`
 )
 
 func wholeIdentity() inspect.Cluster {
 	return inspect.Cluster{
 		Versions: catalog.Versions{Cluster: "4.15.9", Operators: map[string]string{"etcd": "4.16.2"}},
-		Topology: "HighlyAvailable", Platform: "BareMetal", Created: time.Date(2022, 1, 1, 0, 0, 0, 0, time.UTC), Born: "4.6.18",
+		Topology: "HighlyAvailable", Platform: "BareMetal", OwnAddresses: catalog.Yes, Created: time.Date(2022, 1, 1, 0, 0, 0, 0, time.UTC), Born: "4.6.18",
 	}
 }
 

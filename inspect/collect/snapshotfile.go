@@ -62,6 +62,7 @@ type fileCluster struct {
 	Platform   string            `json:"platform,omitempty"`
 	Internal   string            `json:"internal,omitempty"`
 	External   string            `json:"external,omitempty"`
+	Addresses  string            `json:"ownAddresses,omitempty"` // "yes", "no"
 	Created    time.Time         `json:"created,omitzero"`
 	Born       string            `json:"born,omitempty"`
 	Clock      fileClock         `json:"clock,omitzero"`
@@ -290,6 +291,9 @@ func packSnapshot(s inspect.Snapshot) *snapshotFile {
 		},
 		Certificates: [][]byte{}, Contents: []fileContent{}, Objects: []fileObject{}, Bundles: []fileBundle{}, Reads: []fileRead{},
 	}
+	if s.Cluster.OwnAddresses != catalog.Unknown {
+		f.Cluster.Addresses = s.Cluster.OwnAddresses.String()
+	}
 	p := packer{file: f, certs: map[pki.Fingerprint]int{}, contents: map[*pki.Content]int{}, objects: map[*inspect.Object]int{}}
 	for _, b := range s.Bundles {
 		fb := fileBundle{At: b.At.String(), Content: p.content(b.Content)}
@@ -399,6 +403,11 @@ func unpackSnapshot(f *snapshotFile) (inspect.Snapshot, error) {
 			Versions: catalog.Versions{Cluster: f.Cluster.Version, Kubernetes: f.Cluster.Kubernetes, Plain: f.Cluster.Plain, Operators: f.Cluster.Operators},
 			Topology: f.Cluster.Topology, Platform: f.Cluster.Platform, Internal: f.Cluster.Internal, External: f.Cluster.External, Created: f.Cluster.Created, Born: f.Cluster.Born, Clock: inspect.Clock(f.Cluster.Clock), Synthetic: f.Cluster.Synthetic,
 		},
+	}
+	for _, a := range []catalog.Answer{catalog.No, catalog.Yes} {
+		if f.Cluster.Addresses == a.String() {
+			s.Cluster.OwnAddresses = a
+		}
 	}
 	certs := make([]*pki.Cert, len(f.Certificates))
 	for i, der := range f.Certificates {

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
@@ -66,13 +67,10 @@ type Claim struct {
 // Judge returns the claims for all edges that hold for the versions that run, in
 // the order of the catalog, and then of nodes and places.
 func Judge(f *inspect.Facts) []Claim {
-	j := &judge{f: f}
+	j := &judge{f: f, called: sync.OnceValue(f.Calls)}
 	var out []Claim
 	for _, e := range catalog.Edges() {
-		if e.In.Holds(f.Snapshot.Cluster.Versions) == catalog.No {
-			continue
-		}
-		claims := j.edge(e)
+		claims := j.claims(e)
 		slices.SortStableFunc(claims, func(a, b Claim) int {
 			return cmp.Or(strings.Compare(a.Node, b.Node), pki.Compare(first(a.Trust), first(b.Trust)), pki.Compare(a.Shown, b.Shown))
 		})
@@ -98,7 +96,10 @@ func first(at []pki.Location) pki.Location {
 	return at[0]
 }
 
-type judge struct{ f *inspect.Facts }
+type judge struct {
+	f      *inspect.Facts
+	called func() []inspect.Call // several edges ask for them
+}
 
 // anchors are trust anchors that some places hold alike.
 type anchors struct {
@@ -118,18 +119,67 @@ type identity struct {
 	server, name string
 }
 
-// edge judges one row, for each place of its trust anchors with each place of
-// what is shown.
-func (j *judge) edge(e catalog.Edge) []Claim {
-	var out []Claim
+// claims judges one row in the way that it says.
+func (j *judge) claims(e catalog.Edge) []Claim {
+	here, why := j.here(e)
+	switch {
+	case here == catalog.No:
+		return nil
+	case e.By == catalog.ByParts:
+		return j.made(e, j.f.Made())
+	case e.By == catalog.ByCopies:
+		return j.made(e, j.f.Copies())
+	case e.By == catalog.ByCalls:
+		return j.calls(e)
+	}
 	stores, shown := j.anchors(e), j.shown(e.Shown, e.Carries)
-	if e.In.Holds(j.f.Snapshot.Cluster.Versions) == catalog.Unknown {
-		if len(stores) == 0 {
+	if e.Instead != (catalog.Ref{}) {
+		if instead := j.shown(e.Instead, catalog.Carries{}); len(instead) > 0 {
+			shown = instead
+		}
+	}
+	if here == catalog.Unknown {
+		if len(stores) == 0 && (e.Optional || len(shown) == 0) {
 			return nil
 		}
-		return []Claim{{Edge: e, Status: Unknown, Why: "the version that decides whether this is so here is not known"}}
+		return []Claim{{Edge: e, Status: Unknown, Why: why}}
 	}
-	shown = j.seen(e.Shown, shown)
+	return j.edge(e, stores, j.seen(e.Shown, shown))
+}
+
+// here tells whether there is such a verifier in this cluster, and where that is
+// not known, why.
+func (j *judge) here(e catalog.Edge) (catalog.Answer, string) {
+	c := &j.f.Snapshot.Cluster
+	in := e.In.Holds(c.Versions)
+	switch {
+	case in == catalog.No || e.Trust.Kind != catalog.File && catalog.KeptElsewhere(e.Trust, c.Topology):
+		return catalog.No, ""
+	case len(e.Platforms) > 0 && (c.OwnAddresses == catalog.No || c.Platform != "" && !slices.Contains(e.Platforms, c.Platform)):
+		return catalog.No, ""
+	case e.Where != (catalog.Ref{}) && !j.there(e.Where) && j.f.Absent(e.Where):
+		return catalog.No, ""
+	case in == catalog.Unknown:
+		return catalog.Unknown, "the version that decides whether this is so here is not known"
+	case len(e.Platforms) > 0 && (c.Platform == "" || c.OwnAddresses == catalog.Unknown):
+		return catalog.Unknown, "whether it runs here is not known: Infrastructure's status.platformStatus was not read"
+	case e.Where != (catalog.Ref{}) && !j.there(e.Where):
+		return catalog.Unknown, "whether it runs here is not known: " + e.Where.String() + " was not read"
+	}
+	return catalog.Yes, ""
+}
+
+// there reports whether a place was read.
+func (j *judge) there(r catalog.Ref) bool {
+	return slices.ContainsFunc(j.f.Held, func(h inspect.Held) bool {
+		return r.Fits(string(h.At.Kind), h.At.Namespace, h.At.Name, h.At.Key)
+	})
+}
+
+// edge judges one row, for each place of its trust anchors with each place of
+// what is shown.
+func (j *judge) edge(e catalog.Edge, stores []anchors, shown []identity) []Claim {
+	var out []Claim
 	for _, a := range stores {
 		base := Claim{Edge: e, Node: a.node, Trust: a.at, Roots: a.certs}
 		if a.problem != "" {
@@ -166,10 +216,20 @@ func (j *judge) edge(e catalog.Edge) []Claim {
 			out = append(out, base)
 		}
 	}
-	if len(stores) == 0 && len(shown) > 0 && !e.Optional && !j.absent(e.Trust) {
-		out = append(out, Claim{Edge: e, Status: Unknown, Why: "the trust anchors were not read: " + e.Trust.String()})
+	if len(stores) == 0 && len(shown) > 0 && !e.Optional {
+		out = append(out, j.nobody(e, shown[0]))
 	}
 	return out
+}
+
+// nobody is the claim where no trust anchors were found, although there is what is
+// to be verified by them.
+func (j *judge) nobody(e catalog.Edge, shown identity) Claim {
+	c := Claim{Edge: e, Shown: shown.at, Chain: shown.chain, Status: Unknown, Why: "the trust anchors were not read: " + e.Trust.String()}
+	if j.absent(e.Trust) {
+		c.Status, c.Why = Broken, "there is no "+e.Trust.String()+", or no certificate in it: nobody is trusted by it"
+	}
+	return c
 }
 
 // anchors finds the places of an edge's trust anchors. Those with the same content
@@ -182,7 +242,7 @@ func (j *judge) anchors(e catalog.Edge) []anchors {
 	byContent := map[*pki.Content]int{}
 	for i := range j.f.Held {
 		h := &j.f.Held[i]
-		if h.Superseded || !e.Trust.Fits(string(h.At.Kind), h.At.Namespace, h.At.Name, h.At.Key) {
+		if h.Superseded || h.Use == inspect.UseIdentity || !e.Trust.Fits(string(h.At.Kind), h.At.Namespace, h.At.Name, h.At.Key) {
 			continue
 		}
 		n, ok := byContent[h.Content]
@@ -300,16 +360,9 @@ func (j *judge) name(e catalog.Edge, a anchors) (string, bool) {
 	return string(e.Name), true
 }
 
-// absent reports whether a place is known not to be there: its kind was read
-// wholly.
+// absent reports whether a place that was not found is known not to be there.
 func (j *judge) absent(r catalog.Ref) bool {
-	switch r.Kind {
-	case catalog.Secret:
-		return j.f.Whole("secrets")
-	case catalog.ConfigMap:
-		return j.f.Whole("configmaps")
-	}
-	return false
+	return j.f.Absent(r) || catalog.KeptElsewhere(r, j.f.Snapshot.Cluster.Topology)
 }
 
 // decide judges a claim whose roots and chain are known.
@@ -325,14 +378,20 @@ func (j *judge) decide(c *Claim) {
 		return pki.Verify(c.Chain, c.Roots, c.Name, at)
 	}
 	if err := verify(now); err != nil {
-		c.Status, c.Why = Broken, err.Error()
-		c.Lacks = j.issuer(c.Chain)
-		if c.Lacks != nil && slices.ContainsFunc(c.Roots, func(r *pki.Cert) bool { return r.Fingerprint == c.Lacks.Fingerprint }) {
-			c.Lacks = nil // it is there: something else is wrong
-		}
+		c.Status, c.Why, c.Lacks = Broken, err.Error(), j.lacks(c)
 		return
 	}
 	j.forecast(c, now)
+}
+
+// lacks is the CA of what is shown, where the trust anchors lack it; if they have it,
+// something else is wrong.
+func (j *judge) lacks(c *Claim) *pki.Cert {
+	ca := j.issuer(c.Chain)
+	if ca != nil && slices.ContainsFunc(c.Roots, func(r *pki.Cert) bool { return r.Fingerprint == ca.Fingerprint }) {
+		return nil
+	}
+	return ca
 }
 
 // issuer is the CA at the top of a chain, as far as it was read.

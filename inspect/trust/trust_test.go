@@ -81,6 +81,44 @@ func (w *world) trust(e catalog.Edge, ca ...[]byte) {
 	w.put(e.Trust, ca...)
 }
 
+// stage makes an edge's fixture: what is shown, and these trust anchors; and whatever
+// it takes for its verifier to be there.
+func (w *world) stage(e catalog.Edge, ca *pkitest.Authority, trusted ...[]byte) {
+	if len(e.Platforms) > 0 {
+		w.s.Cluster.Platform, w.s.Cluster.OwnAddresses = e.Platforms[0], catalog.Yes
+	}
+	if e.Where != (catalog.Ref{}) {
+		w.put(e.Where, ca.CertPEM)
+	}
+	switch e.By {
+	case catalog.ByParts:
+		w.put(catalog.Ref{Kind: catalog.ConfigMap, Namespace: "openshift-config-managed", Name: "kube-apiserver-server-ca", Key: "ca-bundle.crt"}, ca.CertPEM)
+		w.put(catalog.Ref{Kind: catalog.ConfigMap, Namespace: "openshift-kube-scheduler", Name: "serviceaccount-ca", Key: "ca-bundle.crt"}, trusted...)
+		w.whole("configmaps")
+	case catalog.ByCopies:
+		w.put(catalog.Ref{Kind: catalog.ConfigMap, Namespace: "openshift-config-managed", Name: "kube-apiserver-client-ca", Key: "ca-bundle.crt"}, ca.CertPEM)
+		w.put(catalog.Ref{Kind: catalog.File, Name: "/etc/kubernetes/kubelet-ca.crt"}, trusted...)
+	case catalog.ByCalls:
+		w.put(catalog.Ref{Kind: catalog.Secret, Namespace: "team", Name: "served", Key: "tls.crt"}, ca.Issue("served", from(-1), from(29), pkitest.DNS("svc.team.svc")).CertPEM)
+		w.s.Bundles[len(w.s.Bundles)-1].Object.Annotations = map[string]string{catalog.AnnotationServiceName: "svc"}
+		w.call(e, trusted...)
+	default:
+		w.show(e, leafFor(e, ca, -1, 29).CertPEM)
+		w.trust(e, trusted...)
+	}
+}
+
+// call adds an object that names the Service team/svc and these CAs, put there by
+// service-ca.
+func (w *world) call(e catalog.Edge, ca ...[]byte) {
+	at := pki.Location{Kind: pki.Kind(e.Trust.Kind), Name: "caller", Field: "spec.caBundle"}
+	object := &inspect.Object{Kind: at.Kind, Name: at.Name, Annotations: map[string]string{catalog.AnnotationInjectCABundle: "true"}}
+	for _, f := range w.sc.Scan(pkitest.Bundle(ca...)) {
+		w.s.Bundles = append(w.s.Bundles, inspect.Bundle{At: at, Object: object, Content: f.Content})
+	}
+	w.s.References = append(w.s.References, inspect.Reference{From: at, To: pki.Location{Kind: "Service", Namespace: "team", Name: "svc"}})
+}
+
 func (w *world) judge(id string) []Claim {
 	w.s.Sort()
 	slices.SortFunc(w.s.Nodes[0].Files, func(a, b inspect.NodeFile) int { return strings.Compare(a.Path, b.Path) })
@@ -133,13 +171,12 @@ func TestEveryEdge(t *testing.T) {
 		}{{"holds", ca.CertPEM, Holds}, {"broken", other.CertPEM, Broken}} {
 			t.Run(e.ID+"/"+c.name, func(t *testing.T) {
 				w := newWorld(v)
-				w.show(e, leafFor(e, ca, -1, 29).CertPEM)
-				w.trust(e, c.ca)
+				w.stage(e, ca, c.ca)
 				claims := w.judge(e.ID)
 				if len(claims) != 1 || claims[0].Status != c.want {
 					t.Fatalf("want one claim that is %s, got %+v", c.want, claims)
 				}
-				if got := claims[0]; c.want == Broken && !strings.Contains(got.Why, "unknown authority") {
+				if got := claims[0]; c.want == Broken && !strings.Contains(got.Why, "unknown authority") && !strings.Contains(got.Why, `lacks "the CA"`) {
 					t.Errorf("why: %s", got.Why)
 				}
 			})
@@ -232,6 +269,56 @@ func TestUnknown(t *testing.T) {
 	}
 }
 
+// whole says that all objects of these kinds were read.
+func (w *world) whole(kinds ...string) {
+	for _, k := range kinds {
+		w.s.Reads = append(w.s.Reads, inspect.Read{What: k})
+	}
+}
+
+// TestNobodyIsTrusted: trust anchors that are known to be absent trust nobody,
+// unless then there is no such verifier.
+func TestNobodyIsTrusted(t *testing.T) {
+	ca := pkitest.NewCA("the CA", from(-10), from(900))
+	for _, e := range catalog.Edges() {
+		if e.Trust.Kind == catalog.File || e.By != catalog.ByVerifying {
+			continue
+		}
+		why := "there is no " + e.Trust.String()
+		for name, c := range map[string]struct {
+			given func(w *world)
+			want  Status
+			why   string
+		}{
+			"all was read":            {func(w *world) { w.whole("secrets", "configmaps") }, Broken, why},
+			"nothing was read wholly": {func(*world) {}, Unknown, "not read: " + e.Trust.String()},
+			"reading broke off": {func(w *world) {
+				w.whole("secrets", "configmaps")
+				w.s.Gaps = []inspect.Gap{{What: "secrets"}, {What: "configmaps"}}
+			}, Unknown, "not read"},
+			"a namespace was read":       {func(w *world) { w.s.Reads = []inspect.Read{{What: "configmaps", Where: "team"}} }, Unknown, "not read"},
+			"the version is not known":   {func(w *world) { w.whole("secrets", "configmaps"); w.s.Cluster.Versions = catalog.Versions{} }, Unknown, "version that decides"},
+			"what is shown is not there": {func(w *world) { w.whole("secrets", "configmaps"); w.s.Bundles = nil }, Holds, ""},
+		} {
+			t.Run(e.ID+"/"+name, func(t *testing.T) {
+				w := newWorld(versions(e))
+				w.show(e, leafFor(e, ca, -1, 29).CertPEM)
+				c.given(w)
+				claims := w.judge(e.ID)
+				if c.want == Holds || e.Optional {
+					if len(claims) > 0 {
+						t.Fatalf("want no claim, got %+v", claims)
+					}
+					return
+				}
+				if len(claims) != 1 || claims[0].Status != c.want || !strings.Contains(claims[0].Why, c.why) {
+					t.Fatalf("want one claim that is %s, got %+v", c.want, claims)
+				}
+			})
+		}
+	}
+}
+
 // TestServedGoesFirst: what a handshake saw counts, not what the Secret says.
 func TestServedGoesFirst(t *testing.T) {
 	e := edge(t, "kubelet-api-int")
@@ -283,5 +370,154 @@ func TestReport(t *testing.T) {
 	}
 	if r = NewReport(inspect.NewFacts(inspect.Snapshot{}, noon, 30*day)); r.Worst() != Unknown {
 		t.Errorf("of nothing, the worst is %s", r.Worst())
+	}
+}
+
+// TestUncertain: what calls, bundles and conditions can't tell is unknown, and why.
+func TestUncertain(t *testing.T) {
+	ca, other := pkitest.NewCA("the CA", from(-10), from(900)), pkitest.NewCA("the CA", from(-20), from(900))
+	forget := func(w *world, name string) {
+		w.s.Bundles = slices.DeleteFunc(w.s.Bundles, func(b inspect.Bundle) bool { return b.At.Name == name })
+	}
+	for name, c := range map[string]struct {
+		id    string
+		given func(w *world)
+		want  Status
+		why   string
+	}{
+		"a call of a Service with a certificate in memory": {"apiserver-aggregated-apis", func(w *world) { w.s.Bundles[0].Object.Annotations = nil }, Unknown, "one of its own"},
+		"a call of a Service of which nothing was read":    {"apiserver-mutating-webhooks", func(w *world) { forget(w, "served") }, Unknown, "was not seen"},
+		"a call that names no CA":                          {"apiserver-validating-webhooks", func(w *world) { forget(w, "caller") }, Broken, "no CA is named"},
+		"a bundle of which a part was not read":            {"bundle-parts", func(w *world) { w.s.Reads = nil; w.s.Bundles[1].Content = w.s.Bundles[0].Content }, Unknown, "default-ingress-cert"},
+		"a part that was made a moment ago":                {"bundle-parts", func(w *world) { w.s.Bundles[0].Content.Certs[0].NotBefore = noon.Add(-time.Minute) }, Broken, "within the hour"},
+		"a platform that was not read":                     {"balancers-api-int", func(w *world) { w.s.Cluster.Platform = "" }, Unknown, "platformStatus"},
+		"a network of which nothing was read":              {"ovnkube-node-api-int", func(w *world) { forget(w, "kube-root-ca.crt") }, Unknown, "whether it runs here"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := edge(t, c.id)
+			w := newWorld(versions(e))
+			w.stage(e, ca, other.CertPEM)
+			c.given(w)
+			claims := w.judge(e.ID)
+			if len(claims) != 1 || claims[0].Status != c.want || !strings.Contains(claims[0].Why, c.why) {
+				t.Errorf("want one claim that is %s (%s), got %+v", c.want, c.why, claims)
+			}
+		})
+	}
+}
+
+// TestNoSuchVerifier: where the component does not run, there is no claim.
+func TestNoSuchVerifier(t *testing.T) {
+	ca := pkitest.NewCA("the CA", from(-10), from(900))
+	for name, c := range map[string]struct {
+		id    string
+		given func(w *world)
+	}{
+		"another platform":                        {"balancers-api-int", func(w *world) { w.s.Cluster.Platform = "AWS" }},
+		"a balancer of the administrator's":       {"balancers-api-int", func(w *world) { w.s.Cluster.OwnAddresses = catalog.No }},
+		"another network":                         {"ovnkube-node-api-int", func(w *world) { w.s.Bundles = w.s.Bundles[1:]; w.whole("configmaps") }},
+		"a version before":                        {"multus-api-int", func(w *world) { w.s.Cluster.Versions.Cluster = "4.13.9" }},
+		"a control plane in another cluster":      {"scheduler-api-int", func(w *world) { w.s.Cluster.Topology = "External"; w.s.Bundles = nil; w.whole("secrets", "configmaps") }},
+		"the same, with nothing read but a token": {"apiserver-scheduler", func(w *world) { w.s.Cluster.Topology = "External" }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := edge(t, c.id)
+			w := newWorld(versions(e))
+			w.stage(e, ca, ca.CertPEM)
+			if claims := w.judge(e.ID); len(claims) != 1 {
+				t.Fatalf("want one claim before, got %+v", claims)
+			}
+			c.given(w)
+			if claims := w.judge(e.ID); len(claims) != 0 {
+				t.Errorf("got %+v", claims)
+			}
+		})
+	}
+}
+
+// TestInstead: an administrator's certificate is shown in place of the operator's.
+func TestInstead(t *testing.T) {
+	e := edge(t, "console-oauth")
+	ca, own := pkitest.NewCA("the CA", from(-10), from(900)), pkitest.NewCA("example.com's", from(-10), from(900))
+	w := newWorld(versions(e))
+	w.stage(e, ca, own.CertPEM)
+	w.put(e.Instead, leafFor(e, own, -1, 29).CertPEM)
+	if claims := w.judge(e.ID); len(claims) != 1 || claims[0].Status != Holds {
+		t.Errorf("got %+v", claims)
+	}
+}
+
+// TestEveryTopologyAndVersion: a cluster where all is well is said to be well,
+// whatever its topology, its build, and its operators' versions in the middle of an
+// upgrade; what is only there in some version or topology is not missed in others.
+func TestEveryTopologyAndVersion(t *testing.T) {
+	ca := pkitest.NewCA("the CA", from(-10), from(900))
+	shown := ca.Issue("shown", from(-1), from(29), pkitest.DNS("api-int.example.com", "kubernetes.default.svc", "localhost", "localhost-recovery",
+		"api.openshift-oauth-apiserver.svc", "image-registry.openshift-image-registry.svc")).CertPEM
+	for name, v := range map[string]catalog.Versions{
+		"4.12":                   {Cluster: "4.12.60"},
+		"OKD 4.15":               {Cluster: "4.15.0-0.okd-2024-03-10-010116"},
+		"a release candidate":    {Cluster: "4.16.0-rc.3"},
+		"4.22":                   {Cluster: "4.22.1"},
+		"newer than the catalog": {Cluster: "5.7.0"},
+		"the middle of an upgrade to 4.16": {Cluster: "4.15.30", Operators: map[string]string{
+			"kube-apiserver": "4.16.2", "kube-controller-manager": "4.16.2", "machine-config": "4.15.30", "network": "4.15.30",
+		}},
+	} {
+		for _, topology := range []string{"HighlyAvailable", "SingleReplica", "DualReplica", "HighlyAvailableArbiter", "External", ""} {
+			t.Run(name+"/"+topology, func(t *testing.T) {
+				w := newWorld(v)
+				w.s.Cluster.Topology, w.s.Cluster.Platform, w.s.Cluster.OwnAddresses = topology, "AWS", catalog.No
+				w.whole("secrets", "configmaps")
+				want, placed := map[string]bool{}, map[catalog.Ref]bool{}
+				for _, e := range catalog.Edges() {
+					elsewhere := topology == "External" && (catalog.KeptElsewhere(e.Shown, topology) || catalog.KeptElsewhere(e.Trust, topology))
+					if e.In.Holds(v) != catalog.Yes || e.By != catalog.ByVerifying || len(e.Platforms) > 0 || elsewhere || placed[e.Trust] && e.Name == catalog.NameInKubeconfig {
+						continue
+					}
+					want[e.ID] = true
+					if !placed[e.Shown] {
+						w.show(e, shown)
+					}
+					if !placed[e.Trust] {
+						w.trust(e, ca.CertPEM)
+					}
+					if e.Where != (catalog.Ref{}) && !placed[e.Where] {
+						w.put(e.Where, ca.CertPEM)
+					}
+					placed[e.Shown], placed[e.Trust], placed[e.Where] = true, true, true
+				}
+				w.judge("") // sorts
+				for _, c := range Judge(inspect.NewFacts(w.s, noon, 30*day)) {
+					if c.Status != Holds && c.By == catalog.ByVerifying && (topology != "External" || c.Trust[0].Kind != pki.KindFile) { // there, these files have nothing to verify
+						t.Errorf("%s %s %s: %s", c.ID, c.Node, c.Status, c.Why)
+					}
+					delete(want, c.ID)
+				}
+				for id := range want {
+					t.Errorf("nothing is said of %s", id)
+				}
+			})
+		}
+	}
+}
+
+// TestHostedControlPlane: of a cluster whose control plane runs in another one, what
+// is there no more than that is not missed.
+func TestHostedControlPlane(t *testing.T) {
+	ca := pkitest.NewCA("the CA", from(-10), from(900))
+	w := newWorld(catalog.Versions{Cluster: "4.16.3"})
+	w.s.Cluster.Topology, w.s.Cluster.Platform, w.s.Cluster.OwnAddresses = "External", "AWS", catalog.No
+	w.whole("secrets", "configmaps")
+	for _, path := range catalog.KubeletKubeconfigs() {
+		w.kubeconfig(path, "https://api-int.example.com:6443", ca.CertPEM)
+	}
+	w.put(catalog.Ref{Kind: catalog.ConfigMap, Namespace: "*", Name: "kube-root-ca.crt", Key: "ca.crt"}, ca.CertPEM)
+	w.put(catalog.Ref{Kind: catalog.File, Name: "/var/lib/kubelet/pki/kubelet-client-current.pem"}, leafFor(catalog.Edge{}, ca, -1, 29).CertPEM)
+	w.judge("")
+	for _, c := range Judge(inspect.NewFacts(w.s, noon, 30*day)) {
+		if c.Status == Broken || c.Part == catalog.PartAPIInt {
+			t.Errorf("%s: %s: %s", c.ID, c.Status, c.Why)
+		}
 	}
 }

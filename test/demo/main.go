@@ -63,7 +63,7 @@ func write(out *bytes.Buffer) error {
 				"kube-scheduler": okd, "machine-config": okd, "network": okd, "service-ca": okd,
 			},
 		},
-		Topology: "HighlyAvailable", Platform: "VSphere", Internal: "https://api-int.okd.example.com:6443", Created: born,
+		Topology: "HighlyAvailable", Platform: "VSphere", OwnAddresses: catalog.No, Internal: "https://api-int.okd.example.com:6443", Created: born,
 		Synthetic: "made by test/demo for demonstration; no such cluster exists",
 	}
 	s.Reads = countKinds()

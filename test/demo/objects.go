@@ -1,6 +1,8 @@
 package main
 
 import (
+	"encoding/base64"
+	"fmt"
 	"time"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
@@ -72,6 +74,29 @@ func caConfigMap(namespace, name, key string, labels map[string]string, cas ...*
 // bundle is a CA bundle as OpenShift's operators keep it.
 func bundle(namespace, name string, cas ...*pkitest.Authority) object {
 	return caConfigMap(namespace, name, "ca-bundle.crt", map[string]string{catalog.LabelManagedType: catalog.ManagedCABundle}, cas...)
+}
+
+// nodeKubeconfigs are those that lie on masters, here without their user.
+func nodeKubeconfigs(cas ...*pkitest.Authority) object {
+	data := map[string][]byte{}
+	for name, server := range map[string]string{
+		"localhost": "https://localhost:6443", "localhost-recovery": "https://localhost:6443\n    tls-server-name: localhost-recovery",
+		"lb-int": "https://" + apiInt + ":6443", "lb-ext": "https://api.okd.example.com:6443",
+	} {
+		data[name+".kubeconfig"] = fmt.Appendf(nil, "apiVersion: v1\nkind: Config\nclusters:\n- cluster:\n    certificate-authority-data: %s\n    server: %s\n  name: %s\n",
+			base64.StdEncoding.EncodeToString(blocks(cas)), server, name)
+	}
+	return object{"apiVersion": "v1", "kind": "Secret", "type": "Opaque", "metadata": meta(tgt, "node-kubeconfigs", born, nil), "data": data}
+}
+
+// accountToken is the Secret of a service account's token: the CA beside it, and no
+// token, which would be of no use here.
+func accountToken(namespace, account string, cas ...*pkitest.Authority) object {
+	return object{
+		"apiVersion": "v1", "kind": "Secret", "type": "kubernetes.io/service-account-token",
+		"metadata": meta(namespace, account+"-token", born, map[string]string{"kubernetes.io/service-account.name": account}),
+		"data":     map[string][]byte{"ca.crt": blocks(cas)},
+	}
 }
 
 func blocks(cas []*pkitest.Authority) []byte {

@@ -76,6 +76,12 @@ func story() []object {
 	add(client(mng, "kube-controller-manager-client-cert-key", controlPlane, "system:kube-controller-manager", at("2024-02-04 02:05")))
 	add(client(mng, "kube-scheduler-client-cert-key", controlPlane, "system:kube-scheduler", at("2024-02-04 02:05")))
 	add(bundle(mng, "csr-controller-ca", csrSigner), bundle(mng, "kubelet-serving-ca", csrSigner), bundle(tgt, "kubelet-serving-ca", csrSigner))
+	admin := pkitest.NewCA("admin-kubeconfig-signer", born, born.Add(years(10)))
+	clients := []*pkitest.Authority{admin, csrSigner, toKubelet, controlPlane}
+	add(bundle("openshift-config", "admin-kubeconfig-client-ca", admin), bundle(tgt, "client-ca", clients...), bundle(mng, "kube-apiserver-client-ca", clients...))
+	add(configMap("kube-system", "extension-apiserver-authentication", nil, map[string]string{
+		"client-ca-file": string(blocks(clients)), "requestheader-client-ca-file": string(aggregator.CertPEM),
+	}))
 
 	// ingress and service-ca, and the copies in every namespace
 	router := pkitest.NewCA("ingress-operator@1690000000", at("2023-07-22 04:26"), at("2025-07-21 04:26"))
@@ -85,7 +91,15 @@ func story() []object {
 	wildcard := router.Issue("*.apps.okd.example.com", at("2023-07-22 04:30"), at("2025-07-21 04:26"), pkitest.DNS("*.apps.okd.example.com"), pkitest.Usages(x509.ExtKeyUsageServerAuth))
 	add(secret("openshift-ingress", "router-certs-default", "", nil, wildcard))
 	rootCA := append(append([]*pkitest.Authority{}, serverCA...), router)
-	add(bundle(kcm, "serviceaccount-ca", rootCA...))
+	add(bundle(kcm, "serviceaccount-ca", rootCA...), bundle("openshift-kube-scheduler", "serviceaccount-ca", rootCA...))
+	add(accountToken("openshift-machine-config-operator", "node-bootstrapper", rootCA...))
+	add(accountToken(kcm, "localhost-recovery-client", rootCA...), accountToken("openshift-kube-scheduler", "localhost-recovery-client", rootCA...))
+	add(caConfigMap("openshift-ingress", "service-ca-bundle", "service-ca.crt", nil, serviceCA))
+	add(object{
+		"apiVersion": "v1", "kind": "Secret", "type": "Opaque", "metadata": meta(mng, "router-certs", wildcard.Cert.NotBefore, nil),
+		"data": map[string][]byte{"apps.okd.example.com": pkitest.Bundle(wildcard.CertPEM, wildcard.KeyPEM)},
+	})
+	add(nodeKubeconfigs(serverCA...))
 	for _, ns := range namespaces() {
 		add(caConfigMap(ns, "kube-root-ca.crt", "ca.crt", nil, rootCA...), caConfigMap(ns, "openshift-service-ca.crt", "service-ca.crt", nil, serviceCA))
 	}

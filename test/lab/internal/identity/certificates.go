@@ -73,6 +73,8 @@ func aggregates() []place {
 		{managedConfig, []string{"kube-apiserver-server-ca", "kube-apiserver-client-ca", "kubelet-serving-ca", "csr-controller-ca"}},
 		{controllerOperator, []string{"csr-controller-ca"}},
 		{controllerManager, []string{"serviceaccount-ca"}},
+		{scheduler, []string{"serviceaccount-ca"}},
+		{"openshift-apiserver", []string{"etcd-serving-ca"}},
 		{userConfig, []string{"admin-kubeconfig-client-ca", "etcd-ca-bundle", "etcd-serving-ca"}},
 		{etcdOperator, []string{"etcd-ca-bundle"}},
 	}

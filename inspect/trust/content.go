@@ -1,0 +1,88 @@
+package trust
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+)
+
+// made judges bundles by what they are made of, and copies by their objects.
+func (j *judge) made(e catalog.Edge, all []inspect.Made) []Claim {
+	var out []Claim
+	for _, m := range all {
+		c := Claim{Edge: e, Node: m.At[0].Node, Trust: m.At, Roots: m.Certs}
+		switch {
+		case len(m.Lacks) > 0:
+			c.Status, c.Lacks, c.Why = Broken, m.Lacks[0], "lacks "+subjects(m.Lacks)+" of "+strings.Join(m.From, ", ")
+			if j.justMade(m.Lacks) {
+				c.Why += ", made within the hour: copies follow in minutes, kube-root-ca.crt once kube-controller-manager runs in a new revision on every master"
+			}
+		case len(m.Unread) > 0:
+			c.Status, c.Why = Unknown, "holds all of those that were read, and these were not: "+refs(m.Unread)
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+// justMade reports whether all of them are so young that copies may be under way.
+func (j *judge) justMade(certs []*pki.Cert) bool {
+	for _, c := range certs {
+		if j.f.Now.Sub(c.NotBefore) > time.Hour {
+			return false
+		}
+	}
+	return true
+}
+
+// subjects names certificates, the first one in full.
+func subjects(certs []*pki.Cert) string {
+	s := fmt.Sprintf("%q", pki.CommonName(certs[0].Subject))
+	if more := len(certs) - 1; more > 0 {
+		s += fmt.Sprintf(" and %d more", more)
+	}
+	return s
+}
+
+func refs(all []catalog.Ref) string {
+	var names []string
+	for _, r := range all {
+		names = append(names, r.String())
+	}
+	return strings.Join(names, ", ")
+}
+
+// calls judges what the API server trusts of Services that objects of one kind name.
+func (j *judge) calls(e catalog.Edge) []Claim {
+	var out []Claim
+	for _, call := range j.called() {
+		if string(call.From.Kind) != e.Trust.Kind {
+			continue
+		}
+		c := Claim{Edge: e, Trust: []pki.Location{call.From}, Name: call.Name}
+		if call.Bundle != nil {
+			c.Roots = call.Bundle.Content.Certs
+		}
+		show := func(h *inspect.Held) { c.Shown, c.Chain = h.At, h.Content.Certs }
+		switch {
+		case call.Bundle == nil:
+			c.Status, c.Why = Broken, "no CA is named: the API server then trusts its system's CAs, none of which signs for a Service"
+		case call.Trusted != nil:
+			show(call.Trusted)
+		case call.Certain:
+			show(call.Shown[0])
+			c.Status, c.Why = Broken, call.Why.Error()
+			c.Lacks = j.lacks(&c)
+		case call.Why != nil:
+			c.Status, c.Why = Unknown, "the CA bundle verifies no certificate for the Service's name that was read; but the Service may have one of its own, in memory"
+		default:
+			c.Status, c.Why = Unknown, "what the Service shows was not seen: no certificate for its name was read"
+		}
+		out = append(out, c)
+	}
+	return out
+}
