@@ -23,6 +23,8 @@ type Node struct {
 	Files     []NodeFile // by path: links, and what holds certificates, keys or tokens
 	// Kubeconfigs are those found on the node, by path.
 	Kubeconfigs []Kubeconfig
+	// Comeback is what its kubelet would meet at a start; nil: it was not asked.
+	Comeback *Comeback
 }
 
 // Clock compares a node's clock with ours: it said Before and After, and that

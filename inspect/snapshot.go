@@ -27,6 +27,8 @@ type Snapshot struct {
 	Exposed    []Exposed
 	Reads      []Read
 	Gaps       []Gap
+	// Access is the user's own way in; nil: not read.
+	Access *Access
 }
 
 // Cluster is what identifies the cluster and decides which catalog rows hold.
@@ -93,7 +95,7 @@ type SigningRequest struct {
 
 // Served is what a TLS server showed to somebody who connected from a node.
 type Served struct {
-	Node    string      // from where
+	Node    string      // from where; empty: from where certrot runs
 	Address string      // host:port, as it was dialled
 	Name    string      // the server name that was asked for
 	Chain   []*pki.Cert // as it was shown, the leaf first
@@ -186,6 +188,9 @@ func Merge(parts ...Snapshot) Snapshot {
 		m.Exposed = append(m.Exposed, p.Exposed...)
 		m.Reads = append(m.Reads, p.Reads...)
 		m.Gaps = append(m.Gaps, p.Gaps...)
+		if m.Access == nil {
+			m.Access = p.Access
+		}
 	}
 	return m
 }

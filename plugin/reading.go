@@ -82,6 +82,9 @@ func (r reading) sources(ctx context.Context, sc *pki.Scanner, p *progress) (*co
 	if len(r.scope.Resources) == 0 {
 		sources = append(sources, collect.Kubeconfig(sc, c.config, c.context))
 	}
+	if r.nodes.comeback {
+		sources = append(sources, collect.Access(c.config, c.context, c.server))
+	}
 	sources = append(sources, c.cluster.Sources()...)
 	if r.nodes.none {
 		return c, sources, nil
