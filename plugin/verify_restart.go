@@ -163,8 +163,8 @@ func (f *verifyFlags) restartPeople(wide bool) func(io.Writer, *trust.RestartRep
 		header.gaps(w, &inspect.Inventory{Gaps: r.Gaps})
 		printf(w, "\n")
 		table(w, restartRows(r))
-		for i := range r.Nodes {
-			f.restartDetails(w, &r.Nodes[i], wide)
+		for _, same := range alike(r.Nodes, wide) {
+			f.restartDetails(w, same, wide)
 		}
 		printf(w, "\n")
 		for _, q := range []struct {
@@ -255,32 +255,60 @@ func table(w io.Writer, rows [][]string) {
 	}
 }
 
-// restartDetails says what is behind a node's marks: the verdict, and the answers
-// that it does not speak of.
-func (f *verifyFlags) restartDetails(w io.Writer, n *trust.RestartNode, wide bool) {
-	said := []string{n.ComesBack.Why}
-	printed := false
-	name := func() {
-		if !printed {
-			printf(w, "\n%s\n", n.Name)
-		}
-		printed = true
+// restartDetails says what is behind the marks of nodes of which the same is to be
+// said: the verdict, and the answers that it does not speak of.
+func (f *verifyFlags) restartDetails(w io.Writer, same []trust.RestartNode, wide bool) {
+	n := same[0]
+	names := make([]string, len(same))
+	for i := range same {
+		names[i] = same[i].Name
 	}
+	all := strings.NewReplacer("--nodes "+n.Name, "--nodes "+strings.Join(names, ","))
+	b := &strings.Builder{}
+	said := []string{n.ComesBack.Why}
 	if n.ComesBack.Status != trust.RestartYes {
-		name()
-		printf(w, "  %s it %s: %s\n", restartMark(n.ComesBack.Status), askComesBack, n.ComesBack.Status)
-		f.restartWhy(w, "      ", n.ComesBack)
+		printf(b, "  %s it %s: %s\n", restartMark(n.ComesBack.Status), askComesBack, n.ComesBack.Status)
+		n.ComesBack.Next = all.Replace(n.ComesBack.Next)
+		f.restartWhy(b, "      ", n.ComesBack)
 	}
 	for i, q := range trust.RestartQuestions() {
 		a := n.Answers[i]
-		if (a.Status == trust.RestartYes || a.Status == trust.RestartNone) && (!wide || a.Why == "") || slices.Contains(said, a.Why) {
+		plain := a.Status == trust.RestartYes || a.Status == trust.RestartNone
+		if plain && (!wide || a.Why == "") || slices.Contains(said, a.Why) {
 			continue
 		}
 		said = append(said, a.Why)
-		name()
-		printf(w, "  %s %s\n", restartMark(a.Status), q.Text)
-		f.restartWhy(w, "      ", a)
+		printf(b, "  %s %s\n", restartMark(a.Status), q.Text)
+		a.Next = all.Replace(a.Next)
+		f.restartWhy(b, "      ", a)
 	}
+	if b.Len() > 0 {
+		wrap(w, "\n", strings.Join(names, ", "))
+		printf(w, "%s", b.String())
+	}
+}
+
+// alike groups nodes of which the same is to be said; wide, of what is well too.
+func alike(nodes []trust.RestartNode, wide bool) [][]trust.RestartNode {
+	index := map[string]int{}
+	var out [][]trust.RestartNode
+	for _, n := range nodes {
+		key := fmt.Sprint(n.ComesBack.Status, n.ComesBack.Why)
+		for _, a := range n.Answers {
+			key += "\n" + string(a.Status)
+			if wide || a.Status != trust.RestartYes && a.Status != trust.RestartNone {
+				key += a.Why
+			}
+		}
+		i, ok := index[key]
+		if !ok {
+			i = len(out)
+			index[key] = i
+			out = append(out, nil)
+		}
+		out[i] = append(out[i], n)
+	}
+	return out
 }
 
 func (f *verifyFlags) restartWhy(w io.Writer, lead string, a trust.RestartAnswer) {

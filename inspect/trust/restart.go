@@ -226,7 +226,10 @@ func (j *restart) bootstrap() {
 		status, why, next = RestartYes, "", ""
 	case a.Code == 401:
 		why = "the API server does not know the token (401 " + a.Reason + "): it has expired, or was deleted"
-		next = "kubeadm: kubeadm token create; OpenShift: it is made from Secret/openshift-machine-config-operator/node-bootstrapper-token"
+		next = "compare with Secret/openshift-machine-config-operator/node-bootstrapper-token; new nodes are given its token"
+		if j.f.Snapshot.Cluster.Versions.Plain {
+			next = "kubeadm token create, on a control plane node, and write it into " + f.Path
+		}
 	}
 	j.say(bootstrapToken, status, why, next)
 }
@@ -310,7 +313,7 @@ func (j *restart) trusts(id string, f *inspect.ComebackFile) {
 // certificate judges the client certificate of the kubelet's own kubeconfig.
 func (j *restart) certificate() {
 	f := &j.c.Own
-	const next = "with a bootstrap token that is accepted, a restart makes the kubelet ask for another one: oc get csr, and approve what is its own"
+	const next = "with a bootstrap token that is accepted, a restart makes the kubelet ask for another one: kubectl get csr, and approve what is its own"
 	switch {
 	case f.Shows == inspect.CredentialToken:
 		j.say(clientCert, RestartNone, "the file shows a token", "")
@@ -408,7 +411,7 @@ func (j *restart) verdict() RestartAnswer {
 		a.Why, a.Next = "", ""
 		if j.joins() {
 			a = RestartAnswer{Status: RestartCaution, Why: "it has to join anew (" + cmp.Or(j.said[clientCert].Why, j.said[ownLoads].Why) + "): somebody has to approve its request, and nothing starts on it until then",
-				Next: "oc get csr, and approve what is its own"}
+				Next: "kubectl get csr, and approve what is its own: kubectl certificate approve NAME"}
 		}
 	}
 	a.ID, a.Next = "comes-back", strings.ReplaceAll(a.Next, "NODE", j.n.Name)

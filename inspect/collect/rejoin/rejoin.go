@@ -18,6 +18,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect/gather"
+	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
 )
 
 //go:embed rejoin.sh
@@ -141,6 +142,12 @@ func (q *questions) run(ctx context.Context, node gather.Runner) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("the node gives no answer within %s", limit))
 	defer cancel()
 	out, err := node.Run(ctx, strings.NewReader(program), append(argv, q.argv...)...)
+	var failed *nodeexec.RunError
+	if errors.As(err, &failed) { // what it was told helps nobody
+		brief := *failed
+		brief.Argv = []string{"rejoin.sh"}
+		err = &brief
+	}
 	if err != nil {
 		return fmt.Errorf("ask on the node: %w", err)
 	}
