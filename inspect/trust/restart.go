@@ -138,6 +138,9 @@ type restart struct {
 	n    *inspect.Node
 	c    *inspect.Comeback
 	said map[string]RestartAnswer
+	// lapsed: the kubelet's own kubeconfig has no client certificate that a kubelet
+	// takes for valid.
+	lapsed bool
 }
 
 func restartOf(f *inspect.Facts, n *inspect.Node) RestartNode {
@@ -316,30 +319,57 @@ func (j *restart) certificate() {
 	const next = "with a bootstrap token that is accepted, a restart makes the kubelet ask for another one: kubectl get csr, and approve what is its own"
 	switch {
 	case f.Shows == inspect.CredentialToken:
+		j.lapsed = !j.c.Bootstrap.Absent
 		j.say(clientCert, RestartNone, "the file shows a token", "")
 		return
 	case f.Absent || f.Shows != inspect.CredentialCertificate:
 		j.say(clientCert, RestartUnknown, "the kubeconfig names none that can be read", "")
 		if f.Absent || f.Refused != "" {
+			j.lapsed = true
 			j.say(clientCert, RestartNo, "no kubeconfig names one", next)
 		}
 		return
 	}
 	at := pki.Location{Kind: pki.KindFile, Node: j.n.Name, Path: cmp.Or(f.Certificate, f.Path), Field: f.Field}
-	cert := j.at(at)
+	certs := certsAt(j.f, at)
 	now := j.n.Time(j.f.Now)
 	switch {
-	case cert == nil && j.whole(at.Path):
+	case len(certs) == 0 && j.whole(at.Path):
+		j.lapsed = true
 		j.say(clientCert, RestartNo, "there is no certificate in "+at.Path, next)
-	case cert == nil:
+	case len(certs) == 0:
 		j.say(clientCert, RestartUnknown, at.Path+" was not read", "")
-	case now.After(cert.NotAfter):
-		j.say(clientCert, RestartNo, "it ended "+moment(cert.NotAfter), next)
-	case now.Before(cert.NotBefore):
-		j.say(clientCert, RestartNo, "by the node's clock it begins later, "+moment(cert.NotBefore), "set the node's clock")
+	case now.After(ends(certs)):
+		j.lapsed = true
+		j.say(clientCert, RestartNo, "it ended "+moment(ends(certs)), next)
+	case now.Before(certs[0].NotBefore):
+		j.say(clientCert, RestartNo, "by the node's clock it begins later, "+moment(certs[0].NotBefore), "set the node's clock")
 	default:
-		j.say(clientCert, RestartYes, "until "+moment(cert.NotAfter), "")
+		j.say(clientCert, RestartYes, "until "+moment(ends(certs)), "")
 	}
+}
+
+// ends is when the first of some certificates ends: a kubelet takes them for valid
+// until then.
+func ends(certs []*pki.Cert) time.Time {
+	end := certs[0].NotAfter
+	for _, c := range certs {
+		if c.NotAfter.Before(end) {
+			end = c.NotAfter
+		}
+	}
+	return end
+}
+
+// kept is the certificate that the kubelet would go on with if it made its
+// kubeconfig anew, with no request for another one; nil: there is none.
+func (j *restart) kept() []*pki.Cert {
+	certs := certsAt(j.f, pki.Location{Kind: pki.KindFile, Node: j.n.Name, Path: inspect.KubeletClient})
+	now := j.n.Time(j.f.Now)
+	if len(certs) == 0 || now.After(ends(certs)) || now.Before(certs[0].NotBefore) {
+		return nil
+	}
+	return certs
 }
 
 // whole reports whether a file that holds no certificate was seen not to, or not
@@ -349,12 +379,10 @@ func (j *restart) whole(path string) bool {
 	return file == nil && strings.HasPrefix(path, "/var/lib/kubelet/pki/") || file != nil && (file.Whole || file.Link != "" && file.Target == "")
 }
 
-func (j *restart) at(at pki.Location) *pki.Cert { return certAt(j.f, at) }
-
-func certAt(f *inspect.Facts, at pki.Location) *pki.Cert {
+func certsAt(f *inspect.Facts, at pki.Location) []*pki.Cert {
 	for i := range f.Held {
 		if h := &f.Held[i]; h.At == at && len(h.Content.Certs) > 0 {
-			return h.Content.Certs[0]
+			return h.Content.Certs
 		}
 	}
 	return nil
@@ -380,11 +408,12 @@ func judged(a inspect.Answer) (status RestartStatus, why, next string) {
 	return RestartUnknown, "it was not asked: " + a.Detail, ""
 }
 
-// joins reports whether the kubelet would have to join anew: its own kubeconfig does
-// not load, or has no valid client certificate (kubernetes/kubernetes
-// pkg/kubelet/certificate/bootstrap/bootstrap.go isClientConfigStillValid v1.35.4).
+// joins reports whether the kubelet would go by its bootstrap kubeconfig: its own
+// does not load, or has no client certificate, or one that has ended
+// (kubernetes/kubernetes pkg/kubelet/certificate/bootstrap/bootstrap.go
+// LoadClientConfig v1.35.4).
 func (j *restart) joins() bool {
-	return j.said[ownLoads].Status == RestartNo || j.said[clientCert].Status == RestartNo
+	return j.lapsed || j.said[ownLoads].Status == RestartNo
 }
 
 // verdict is what the answers come to.
@@ -397,6 +426,8 @@ func (j *restart) verdict() RestartAnswer {
 		a := worst(j.said[ownLoads], j.said[clientCert])
 		a.ID, a.Why = "comes-back", a.Why+", and there is no bootstrap kubeconfig to join anew with"
 		return a
+	case j.kept() != nil:
+		all = []string{bootstrapLoads, bootstrapTrust}
 	default:
 		all = []string{bootstrapLoads, bootstrapTrust, bootstrapToken}
 	}
@@ -409,7 +440,10 @@ func (j *restart) verdict() RestartAnswer {
 	a := worst(answers...)
 	if a.Status == RestartYes {
 		a.Why, a.Next = "", ""
-		if j.joins() {
+		switch kept := j.kept(); {
+		case j.joins() && kept != nil:
+			a = RestartAnswer{Status: RestartCaution, Why: "its kubeconfig is made anew from " + j.c.Bootstrap.Path + ", with the client certificate that it has, until " + moment(ends(kept)) + ": whether the API server knows that was not asked"}
+		case j.joins():
 			a = RestartAnswer{Status: RestartCaution, Why: "it has to join anew (" + cmp.Or(j.said[clientCert].Why, j.said[ownLoads].Why) + "): somebody has to approve its request, and nothing starts on it until then",
 				Next: "kubectl get csr, and approve what is its own: kubectl certificate approve NAME"}
 		}
@@ -466,13 +500,15 @@ func access(f *inspect.Facts) RestartAnswer {
 		out.Status, out.Why = RestartNo, "your kubeconfig shows "+cmp.Or(a.How, "nothing")+" and no client certificate: what is checked by somebody else than kube-apiserver is refused when that is down"
 		return out
 	}
-	cert := certAt(f, a.Certificate)
-	switch {
-	case cert == nil:
+	certs := certsAt(f, a.Certificate)
+	if len(certs) == 0 {
 		out.Why = "its client certificate was not read"
 		return out
+	}
+	cert := certs[0]
+	switch {
 	case f.Now.After(cert.NotAfter) || f.Now.Before(cert.NotBefore):
-		out.Status, out.Why = RestartNo, "its client certificate is not valid: until "+moment(cert.NotAfter)
+		out.Status, out.Why = RestartNo, "its client certificate is not valid now: from "+moment(cert.NotBefore)+" to "+moment(cert.NotAfter)
 		return out
 	case a.CA == inspect.CAIgnored:
 		out.Status, out.Why = RestartCaution, "it verifies nobody: insecure-skip-tls-verify"

@@ -125,7 +125,27 @@ func TestComesBack(t *testing.T) {
 			s.c.Bootstrap = inspect.ComebackFile{Path: joinFile, Absent: true}
 			s.client(from(-31), from(-1))
 		}, RestartNo, "yyynyy---", "no bootstrap kubeconfig"},
-		{"its own file is gone: it is made anew", func(s *starting) { s.c.Own = inspect.ComebackFile{Path: ownFile, Absent: true} }, RestartCaution, "n??n??yyy", "join anew"},
+		{"its own file is gone: it is made anew, with the certificate that is there", func(s *starting) {
+			s.c.Own = inspect.ComebackFile{Path: ownFile, Absent: true}
+			told(&s.c.Bootstrap, 401, "Unauthorized")
+		}, RestartCaution, "n??n??yyn", "made anew"},
+		{"its own file is gone, and the certificate has ended", func(s *starting) {
+			s.c.Own = inspect.ComebackFile{Path: ownFile, Absent: true}
+			s.client(from(-31), from(-1))
+		}, RestartCaution, "n??n??yyy", "join anew"},
+		{"the client certificate begins later: the bootstrap file is not looked at", func(s *starting) {
+			s.client(from(1), from(29))
+			told(&s.c.Own, 401, "Unauthorized")
+			told(&s.c.Bootstrap, 401, "Unauthorized")
+		}, RestartNo, "yyynnnyy!", "begins later"},
+		{"it shows a token, and there is a file to join with", func(s *starting) {
+			s.c.Own.Shows, s.c.Own.Certificate = inspect.CredentialToken, ""
+			s.client(from(-31), from(-1))
+		}, RestartCaution, "yyy-yyyyy", "join anew"},
+		{"it shows a token, and that is all there is", func(s *starting) {
+			s.c.Own.Shows, s.c.Own.Certificate = inspect.CredentialToken, ""
+			s.c.Bootstrap = inspect.ComebackFile{Absent: true}
+		}, RestartYes, "yyy-yy---", ""},
 		{"its own file is broken, and so is the other", func(s *starting) {
 			s.c.Own = inspect.ComebackFile{Path: ownFile, Refused: "it is no YAML"}
 			s.c.Bootstrap = inspect.ComebackFile{Path: joinFile, Refused: "it is empty"}

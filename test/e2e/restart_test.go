@@ -25,6 +25,17 @@ func TestRestartSafe(t *testing.T) {
 	for _, via := range []string{"ssh", "exec", "debug"} {
 		f.comeBack(t, via, 0, want)
 	}
+	// A kubeconfig that is gone is made anew from the other file.
+	mustDo(t, f.lab, "ssh", repaired, "sudo rm "+ownConfig)
+	want[repaired] = "caution"
+	if a := f.comeBack(t, "ssh", 1, want)[repaired]["own-kubeconfig"]; a.Status != "no" || a.Why != "there is no "+ownConfig {
+		t.Errorf("its own kubeconfig is gone: %+v", a)
+	}
+	mustDo(t, f.lab, "ssh", repaired, "sudo systemctl restart kubelet")
+	f.lab.WaitReady(t, repaired)
+	want[repaired] = "yes"
+	f.comeBack(t, "ssh", 0, want)
+
 	f.lab.Incident(t, "leaf")
 	for _, n := range nodes {
 		if ready := f.ready(t, n); ready != "True" {

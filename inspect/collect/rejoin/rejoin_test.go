@@ -118,7 +118,8 @@ type api struct {
 	asked       atomic.Int32
 	shown       atomic.Int32 // requests that came with a credential
 	hangs       atomic.Bool
-	slow        atomic.Int64 // nanoseconds
+	waiting     atomic.Int32  // requests that wait for gate
+	gate        chan struct{} // nil: none has to wait
 }
 
 func newAPI(t *testing.T) *api {
@@ -143,7 +144,10 @@ func (a *api) answer(w http.ResponseWriter, r *http.Request) {
 	for a.hangs.Load() {
 		time.Sleep(20 * time.Millisecond)
 	}
-	time.Sleep(time.Duration(a.slow.Load()))
+	if a.gate != nil {
+		a.waiting.Add(1)
+		<-a.gate
+	}
 	deny := func(code int, reason string) {
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(code)
@@ -274,7 +278,7 @@ func brief(f inspect.ComebackFile) string {
 func TestAnswers(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(t *testing.T, w world) {
-		for _, c := range []struct {
+		for i, c := range []struct {
 			name, own, joins string
 			with             func(t *testing.T, a *api, k *kubelet)
 		}{
@@ -309,6 +313,9 @@ func TestAnswers(t *testing.T) {
 				_ = l.Close()
 			}},
 		} {
+			if i >= 4 && !strings.HasPrefix(w.name, "dash") {
+				break // what differs between shells is how things are handed on
+			}
 			t.Run(c.name, func(t *testing.T) {
 				a := newAPI(t)
 				k := newKubelet(t, a, "n1")
@@ -454,7 +461,7 @@ func TestNothingSecretIsSeen(t *testing.T) {
 	everywhere(t, func(t *testing.T, w world) {
 		for _, embedded := range []bool{false, true} {
 			a := newAPI(t)
-			a.slow.Store(int64(150 * time.Millisecond))
+			a.gate = make(chan struct{}, 10)
 			k := newKubelet(t, a, "n1")
 			k.embedded = embedded
 			k.write(t)
@@ -472,6 +479,7 @@ func TestNothingSecretIsSeen(t *testing.T) {
 						return
 					default:
 					}
+					waits := a.waiting.Load() > 0 // and goes on when all has been looked at
 					processes, _ := filepath.Glob("/proc/[0-9]*/cmdline")
 					for _, p := range processes {
 						command, _ := os.ReadFile(p)
@@ -487,6 +495,10 @@ func TestNothingSecretIsSeen(t *testing.T) {
 					}
 					if files, _ := os.ReadDir(w.tmp); len(files) > 0 {
 						seen = append(seen, "file "+files[0].Name())
+					}
+					if waits {
+						a.waiting.Add(-1)
+						a.gate <- struct{}{}
 					}
 					time.Sleep(5 * time.Millisecond)
 				}
