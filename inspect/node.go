@@ -29,6 +29,8 @@ type Node struct {
 	Kubeconfigs []Kubeconfig
 	// Processes are those of the catalog that run on the node, beside the kubelet.
 	Processes []Process
+	// Comeback is what its kubelet would meet at a start; nil: it was not asked.
+	Comeback *Comeback
 }
 
 // Process runs on a node.

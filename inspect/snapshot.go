@@ -28,6 +28,8 @@ type Snapshot struct {
 	ServerLogs []ServerLog
 	Reads      []Read
 	Gaps       []Gap
+	// Access is the user's own way in; nil: not read.
+	Access *Access
 }
 
 // Cluster is what identifies the cluster and decides which catalog rows hold.
@@ -219,6 +221,9 @@ func Merge(parts ...Snapshot) Snapshot {
 		m.ServerLogs = append(m.ServerLogs, p.ServerLogs...)
 		m.Reads = append(m.Reads, p.Reads...)
 		m.Gaps = append(m.Gaps, p.Gaps...)
+		if m.Access == nil {
+			m.Access = p.Access
+		}
 	}
 	return m
 }

@@ -113,6 +113,7 @@ type nodeChoice struct {
 	none     bool
 	shown    bool // nodes, and nothing else, are what was asked for
 	served   bool // what is served to nodes is to be read too
+	comeback bool // kubelets' own credentials are to be tried, on their nodes
 	ways     []string
 	options  gather.Options
 	parallel int
@@ -390,5 +391,5 @@ func (c nodeChoice) thisMachine() (collect.Nodes, error) {
 
 // source is what reads these nodes, but for how to get onto them.
 func (c nodeChoice) source(objects []collect.NodeObject) collect.Nodes {
-	return collect.Nodes{Objects: objects, Parallel: c.parallel, Timeout: c.timeout, Options: c.options, Asked: c.asked, Served: c.served}
+	return collect.Nodes{Objects: objects, Parallel: c.parallel, Timeout: c.timeout, Options: c.options, Asked: c.asked, Served: c.served, Comeback: c.comeback}
 }

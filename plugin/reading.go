@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
@@ -46,7 +47,12 @@ func (r reading) live(ctx context.Context) (inspect.Snapshot, error) {
 	}
 	if c != nil && r.nodes.served {
 		snapshot.Served = append(snapshot.Served, from.handshakes.Collect(ctx, &snapshot)...)
-		snapshot.Served = append(snapshot.Served, c.shown(ctx, snapshot.Cluster)...)
+		for _, v := range c.shown(ctx, snapshot.Cluster) {
+			same := func(o inspect.Served) bool { return o.Server == v.Server && o.Address == v.Address && o.Name == v.Name }
+			if !slices.ContainsFunc(snapshot.Served, same) {
+				snapshot.Served = append(snapshot.Served, v)
+			}
+		}
 		snapshot.Sort()
 	}
 	if from.done != nil {
@@ -100,6 +106,9 @@ func (r reading) sources(ctx context.Context, sc *pki.Scanner, p *progress) (ori
 	sources := []collect.Source{c.cluster.Identity(c.server, c.context)}
 	if len(r.scope.Resources) == 0 {
 		sources = append(sources, collect.Kubeconfig(sc, c.config, c.context))
+	}
+	if r.nodes.comeback {
+		sources = append(sources, collect.Access(c.config, c.context, c.server))
 	}
 	sources = append(sources, c.cluster.Sources()...)
 	if r.nodes.none {

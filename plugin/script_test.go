@@ -55,6 +55,7 @@ func TestScripts(t *testing.T) {
 			"exits":   exits,
 			"mkfifo":  mkfifo,
 			"mkbad":   mkbad,
+			"mkasked": mkasked,
 			"nowhere": nowhere,
 		},
 	})

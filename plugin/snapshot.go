@@ -23,6 +23,7 @@ type snapshotFlags struct {
 	nodes        nodeFlags
 	output       string
 	from         []string
+	restartSafe  bool
 	allowUnknown bool
 }
 
@@ -45,6 +46,7 @@ The file holds certificates, where they are, and the metadata that judging them 
 	}
 	cmd.Flags().StringVarP(&f.output, "output", "o", "", "File to write; - for standard output.")
 	cmd.Flags().StringArrayVar(&f.from, "from", nil, "Read this file or must-gather instead of a cluster, - for standard input; repeatable.")
+	cmd.Flags().BoolVar(&f.restartSafe, "restart-safe", false, "Ask on each node too what its kubelet would be told if it started now, as verify restart-safe does.")
 	f.nodes.addFlags(cmd, config)
 	cmd.Flags().BoolVar(&f.allowUnknown, "allow-unknown", false, "Exit with 0 although something could not be read.")
 	return cmd
@@ -62,6 +64,7 @@ func (f *snapshotFlags) run(ctx context.Context) error {
 		return errFromAndNodes
 	}
 	nodes.options.Texts, nodes.served = true, true // so that a plan can be made from the file
+	nodes.comeback = f.restartSafe
 	r := reading{app: f.app, config: f.config, nodes: nodes}
 	var s inspect.Snapshot
 	if len(f.from) > 0 {

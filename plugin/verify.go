@@ -33,6 +33,7 @@ type verifyFlags struct {
 	output       string
 	allowUnknown bool
 	wait         time.Duration
+	comeback     bool // kubelets' own credentials are to be tried, on their nodes
 }
 
 // askAgain is how long verify --wait waits between two readings.
@@ -47,6 +48,8 @@ func newVerifyCommand(app App, config *genericclioptions.ConfigFlags) *cobra.Com
 
 Each claim is one line: ✓ it holds, ✗ it does not, ! it will not hold any more, ? something that decides could not be read. PART is a part of the cluster: ` + strings.Join(partWords(), ", ") + `; without one, all.
 
+` + restartSafe + ` in place of a part asks each node another question: would its kubelet come back if it was restarted now? It is tried on the node, with the kubelet's own credentials, which do not leave it.
+
 Handshakes are made from nodes that can be read. Exit codes: 0 all claims hold, 1 one does not, or will not, 2 usage or no access, 3 none is broken but something is unknown.`,
 		Example: templates.Examples(strings.ReplaceAll(`  # Does everybody trust what it is shown?
   {} verify
@@ -57,11 +60,18 @@ Handshakes are made from nodes that can be read. Exit codes: 0 all claims hold, 
   # After a repair, until everybody does
   {} verify api-int --nodes all --wait 30m
 
+  # Would every kubelet come back if it was restarted now?
+  {} verify restart-safe --nodes all --via ssh
+
   # From facts that were saved earlier
   {} verify --from cluster.certrot`, "{}", app.Called)),
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), args) },
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-			return without(partWords(), args), cobra.ShellCompDirectiveNoFileComp
+			words := partWords()
+			if len(args) == 0 {
+				words = append(words, restartSafe)
+			}
+			return without(words, args), cobra.ShellCompDirectiveNoFileComp
 		},
 	}
 	flags := cmd.Flags()
@@ -85,11 +95,14 @@ func partWords() []string {
 }
 
 func (f *verifyFlags) run(ctx context.Context, args []string) error {
+	if slices.Contains(args, restartSafe) {
+		return f.restart(ctx, args)
+	}
 	var parts []catalog.Part
 	for _, a := range args {
 		i := slices.Index(partWords(), strings.ToLower(a))
 		if i < 0 {
-			return fmt.Errorf("part %q is none of %s", a, strings.Join(partWords(), ", "))
+			return fmt.Errorf("part %q is none of %s, and not %s", a, strings.Join(partWords(), ", "), restartSafe)
 		}
 		parts = append(parts, catalog.Parts()[i])
 	}
@@ -99,12 +112,9 @@ func (f *verifyFlags) run(ctx context.Context, args []string) error {
 	if !ok {
 		return fmt.Errorf("-o %q is none of wide, json, yaml, junit", f.output)
 	}
-	var now time.Time
-	if f.now != "" {
-		var err error
-		if now, err = time.Parse(time.RFC3339, f.now); err != nil {
-			return fmt.Errorf("--now %q is no time such as 2026-01-31T12:00:00Z", f.now)
-		}
+	now, err := f.asOf()
+	if err != nil {
+		return err
 	}
 	if f.wait < 0 || f.wait > 0 && (len(f.from) > 0 || f.now != "") {
 		return errors.New("--wait is a time such as 30m, and goes with a cluster, not with --from or --now")
@@ -165,6 +175,18 @@ func (f *verifyFlags) until(ctx context.Context, pause time.Duration, ask func()
 	return last, err
 }
 
+// asOf is the time of --now; zero without it.
+func (f *verifyFlags) asOf() (time.Time, error) {
+	if f.now == "" {
+		return time.Time{}, nil
+	}
+	now, err := time.Parse(time.RFC3339, f.now)
+	if err != nil {
+		err = fmt.Errorf("--now %q is no time such as 2026-01-31T12:00:00Z", f.now)
+	}
+	return now, err
+}
+
 func (f *verifyFlags) read(ctx context.Context) (inspect.Snapshot, error) {
 	nodes, err := f.nodes.toChoice(f.app, collect.Scope{})
 	if err != nil {
@@ -173,7 +195,7 @@ func (f *verifyFlags) read(ctx context.Context) (inspect.Snapshot, error) {
 	if len(f.from) > 0 && f.nodes.given() {
 		return inspect.Snapshot{}, errFromAndNodes
 	}
-	nodes.served = true
+	nodes.served, nodes.comeback = true, f.comeback
 	r := reading{app: f.app, config: f.config, nodes: nodes}
 	if len(f.from) > 0 {
 		return r.files(ctx, f.from)

@@ -27,7 +27,7 @@ case " $flags" in
 	;;
 esac
 
-repairs='^TestFixAPIInt$'
+repairs='^Test(FixAPIInt|RestartSafe)$'
 e2e='' lab='' others=''
 for package; do
 	case $package in

@@ -68,6 +68,13 @@ func KubeletKubeconfigs() []string {
 	return []string{"/etc/kubernetes/kubeconfig", "/var/lib/kubelet/kubeconfig"}
 }
 
+// KubeadmKubeconfigs are those of kubeadm's kubelets, in the same order
+// (kubernetes/kubernetes cmd/kubeadm/app/constants/constants.go, and
+// 10-kubeadm.conf in kubernetes/release cmd/krel/templates/latest/kubeadm).
+func KubeadmKubeconfigs() []string {
+	return []string{"/etc/kubernetes/bootstrap-kubelet.conf", "/etc/kubernetes/kubelet.conf"}
+}
+
 // APIServerCA are the CAs of everything that the API server serves, as OpenShift
 // publishes them.
 func APIServerCA() Ref {

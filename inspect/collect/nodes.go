@@ -22,6 +22,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect/gather"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect/rejoin"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 )
 
@@ -141,9 +142,12 @@ type Nodes struct {
 	Options  gather.Options
 	// Served makes a TLS handshake from each node with every server that its
 	// kubelet's kubeconfigs name.
-	Served  bool
-	Scanner *pki.Scanner
-	Observe func(what string, n int)
+	Served bool
+	// Comeback asks on each node what its kubelet would be told if it started now:
+	// with the kubelet's own credentials, in one round trip more.
+	Comeback bool
+	Scanner  *pki.Scanner
+	Observe  func(what string, n int)
 	// Asked: the user named nodes, so that one without a way is a gap. Otherwise
 	// it is said how to read it.
 	Asked bool
@@ -243,6 +247,9 @@ func (n Nodes) Read(ctx context.Context, o NodeObject, node OnNode) (facts inspe
 	}
 	if n.Served {
 		s = inspect.Merge(s, served(ctx, node, &s.Nodes[0]))
+	}
+	if n.Comeback {
+		s.Nodes[0].Comeback = rejoin.Ask(ctx, node, r, s.Nodes[0].Kubelet, o.Name)
 	}
 	return s, r.Missing, nil
 }

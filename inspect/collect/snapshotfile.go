@@ -49,6 +49,7 @@ type snapshotFile struct {
 	ServerLogs   []fileServerLog `json:"serverLogs,omitempty"`
 	Reads        []fileRead      `json:"reads"`
 	Gaps         []fileGap       `json:"gaps,omitempty"`
+	Access       *fileAccess     `json:"access,omitempty"`
 }
 
 type fileCluster struct {
@@ -270,6 +271,8 @@ func (f *snapshotFile) decode(dec *json.Decoder) error {
 			f.Reads, err = readJSONItems[fileRead](dec, maxElements)
 		case "gaps":
 			f.Gaps, err = readJSONItems[fileGap](dec, maxElements)
+		case "access":
+			err = dec.Decode(&f.Access)
 		default: // a field of a later version that only adds
 			var skipped json.RawMessage
 			err = dec.Decode(&skipped)
@@ -338,6 +341,7 @@ func packSnapshot(s inspect.Snapshot) *snapshotFile {
 	for _, g := range s.Gaps {
 		f.Gaps = append(f.Gaps, fileGap(g))
 	}
+	f.Access = packAccess(s.Access)
 	return f
 }
 
@@ -503,6 +507,9 @@ func unpackSnapshot(f *snapshotFile) (inspect.Snapshot, error) {
 	}
 	for _, g := range f.Gaps {
 		s.Gaps = append(s.Gaps, inspect.Gap(g))
+	}
+	if s.Access, err = f.Access.unpack(); err != nil {
+		return s, fmt.Errorf("snapshot: access: %w", err)
 	}
 	return s, nil
 }

@@ -23,10 +23,47 @@ type (
 		Files       []fileNodeFile   `json:"files,omitempty"`
 		Kubeconfigs []fileKubeconfig `json:"kubeconfigs,omitempty"`
 		Processes   []fileProcess    `json:"processes,omitempty"`
+		Comeback    *fileComeback    `json:"comeback,omitempty"`
 	}
 	fileProcess struct {
 		Command string    `json:"command"`
 		Started time.Time `json:"started"`
+	}
+	fileComeback struct {
+		Problem   string           `json:"problem,omitempty"`
+		Own       fileComebackFile `json:"own"`
+		Bootstrap fileComebackFile `json:"bootstrap"`
+	}
+	fileComebackFile struct {
+		Path        string             `json:"path,omitempty"`
+		Absent      bool               `json:"absent,omitempty"`
+		Refused     string             `json:"refused,omitempty"`
+		Unread      string             `json:"unread,omitempty"`
+		Shows       inspect.Credential `json:"shows,omitempty"`
+		Certificate string             `json:"certificate,omitempty"`
+		Field       string             `json:"field,omitempty"`
+		Answers     []fileAnswer       `json:"answers,omitempty"`
+	}
+	fileAnswer struct {
+		Question inspect.Question `json:"question"`
+		Server   string           `json:"server"`
+		Name     string           `json:"name"`
+		Address  string           `json:"address,omitempty"`
+		Code     int              `json:"code,omitempty"`
+		Reason   string           `json:"reason,omitempty"`
+		Failure  inspect.Failure  `json:"failure,omitempty"`
+		Detail   string           `json:"detail,omitempty"`
+	}
+	fileAccess struct {
+		Context     string             `json:"context,omitempty"`
+		Shows       inspect.Credential `json:"shows,omitempty"`
+		How         string             `json:"how,omitempty"`
+		CA          inspect.CAKind     `json:"ca,omitempty"`
+		Certificate string             `json:"certificate,omitempty"` // a location
+		Trust       string             `json:"trust,omitempty"`       // a location
+		Server      string             `json:"server,omitempty"`
+		Name        string             `json:"name,omitempty"`
+		Problem     string             `json:"problem,omitempty"`
 	}
 	fileClock struct {
 		Sent     time.Time `json:"sent,omitzero"`
@@ -97,7 +134,59 @@ func packNode(n inspect.Node) fileNode {
 	for _, p := range n.Processes {
 		f.Processes = append(f.Processes, fileProcess(p))
 	}
+	if c := n.Comeback; c != nil {
+		f.Comeback = &fileComeback{c.Problem, packComeback(c.Own), packComeback(c.Bootstrap)}
+	}
 	return f
+}
+
+func packComeback(c inspect.ComebackFile) fileComebackFile {
+	f := fileComebackFile{Path: c.Path, Absent: c.Absent, Refused: c.Refused, Unread: c.Unread, Shows: c.Shows, Certificate: c.Certificate, Field: c.Field}
+	for _, a := range c.Answers {
+		f.Answers = append(f.Answers, fileAnswer(a))
+	}
+	return f
+}
+
+func (f fileComebackFile) unpack() inspect.ComebackFile {
+	c := inspect.ComebackFile{Path: f.Path, Absent: f.Absent, Refused: f.Refused, Unread: f.Unread, Shows: f.Shows, Certificate: f.Certificate, Field: f.Field}
+	for _, a := range f.Answers {
+		c.Answers = append(c.Answers, inspect.Answer(a))
+	}
+	return c
+}
+
+func packAccess(a *inspect.Access) *fileAccess {
+	if a == nil {
+		return nil
+	}
+	f := fileAccess{Context: a.Context, Shows: a.Shows, How: a.How, CA: a.CA, Server: a.Server, Name: a.Name, Problem: a.Problem}
+	if a.Certificate != (pki.Location{}) {
+		f.Certificate = a.Certificate.String()
+	}
+	if a.Trust != (pki.Location{}) {
+		f.Trust = a.Trust.String()
+	}
+	return &f
+}
+
+func (f *fileAccess) unpack() (*inspect.Access, error) {
+	if f == nil {
+		return nil, nil
+	}
+	a := inspect.Access{Context: f.Context, Shows: f.Shows, How: f.How, CA: f.CA, Server: f.Server, Name: f.Name, Problem: f.Problem}
+	var err error
+	if f.Certificate != "" {
+		if a.Certificate, err = pki.ParseLocation(f.Certificate); err != nil {
+			return nil, err
+		}
+	}
+	if f.Trust != "" {
+		if a.Trust, err = pki.ParseLocation(f.Trust); err != nil {
+			return nil, err
+		}
+	}
+	return &a, nil
 }
 
 func (f fileNode) unpack() inspect.Node {
@@ -117,6 +206,9 @@ func (f fileNode) unpack() inspect.Node {
 	}
 	for _, p := range f.Processes {
 		n.Processes = append(n.Processes, inspect.Process(p))
+	}
+	if c := f.Comeback; c != nil {
+		n.Comeback = &inspect.Comeback{Problem: c.Problem, Own: c.Own.unpack(), Bootstrap: c.Bootstrap.unpack()}
 	}
 	return n
 }

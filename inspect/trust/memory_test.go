@@ -46,6 +46,11 @@ func TestMemory(t *testing.T) {
 				anchors = append(anchors, after.CertPEM)
 			}
 			w.trust(e, anchors...)
+			for _, row := range catalog.Processes() {
+				if where := edge(t, row.Of).Where; row.ID == c.id && where != (catalog.Ref{}) {
+					w.put(where, before.CertPEM)
+				}
+			}
 			w.s.Nodes[0].Files[0].Modified = from(-0.5)
 			c.node(&w.s.Nodes[0])
 			got := w.judge(c.id)

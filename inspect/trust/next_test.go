@@ -69,8 +69,7 @@ func TestNextOfEveryEdge(t *testing.T) {
 	for _, e := range catalog.Edges() {
 		w := newWorld(versions(e))
 		w.s.Taken = noon
-		w.show(e, leafFor(e, ca, -1, 29).CertPEM)
-		w.trust(e, ca.CertPEM)
+		w.stage(e, ca, ca.CertPEM)
 		got := entryOf(t, w, e.ID).Next
 		_, holds := catalog.ConnectionOf(e.ID)
 		if got.Verifies == "" || got.Counts != e.Reads || strings.Contains(got.Verifies, "rollout of kube-apiserver") != holds {

@@ -1,0 +1,555 @@
+package trust
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+)
+
+// RestartKind names the document that verify restart-safe prints as JSON and YAML,
+// of the API version of inspect's (docs/output.md).
+const RestartKind = "RestartSafety"
+
+// RestartReport says of each node whether its kubelet would come back if it was
+// restarted now.
+type RestartReport struct {
+	APIVersion string                   `json:"apiVersion"`
+	Kind       string                   `json:"kind"`
+	Cluster    inspect.InventoryCluster `json:"cluster"`
+	Taken      time.Time                `json:"taken"`
+	Now        time.Time                `json:"now"`
+	Nodes      []RestartNode            `json:"nodes"`
+	NewNode    RestartAnswer            `json:"newNode"`
+	Access     RestartAnswer            `json:"access"` // the user's own; an outage of one is no outage of the cluster, so that it does not count
+	Gaps       []inspect.InventoryGap   `json:"gaps"`
+}
+
+// RestartNode is what was found for one node: ComesBack is what Answers come to.
+type RestartNode struct {
+	Name      string          `json:"name"`
+	Via       string          `json:"via,omitempty"`
+	Ready     string          `json:"ready,omitempty"`
+	ComesBack RestartAnswer   `json:"comesBack"`
+	Answers   []RestartAnswer `json:"answers"` // one for each of RestartQuestions, in their order
+}
+
+// RestartAnswer is the answer to one question.
+type RestartAnswer struct {
+	ID     string        `json:"id"`
+	Status RestartStatus `json:"status"`
+	Why    string        `json:"why,omitempty"`
+	Next   string        `json:"next,omitempty"` // {} stands for the program
+}
+
+// RestartStatus is yes, none, unknown, caution or no.
+type RestartStatus string
+
+// The statuses, the better ones first.
+const (
+	RestartYes     RestartStatus = "yes"
+	RestartNone    RestartStatus = "none" // there is nothing to answer: not needed here
+	RestartUnknown RestartStatus = "unknown"
+	RestartCaution RestartStatus = "caution" // yes, with a hand or for a while; Why says it
+	RestartNo      RestartStatus = "no"
+)
+
+// RestartQuestion is a line of the table.
+type RestartQuestion struct{ ID, Text, Short string }
+
+// The questions that the verdict is made of.
+const (
+	ownLoads       = "own-kubeconfig"
+	resolves       = "resolves"
+	trusts         = "trusts"
+	clientCert     = "client-certificate"
+	ownNode        = "own-node"
+	ownLease       = "own-lease"
+	bootstrapLoads = "bootstrap-kubeconfig"
+	bootstrapTrust = "bootstrap-trusts"
+	bootstrapToken = "bootstrap-token"
+)
+
+// RestartQuestions are asked of each node, in this order.
+func RestartQuestions() []RestartQuestion {
+	return []RestartQuestion{
+		{ownLoads, "its kubeconfig loads", "LOADS"},
+		{resolves, "the API server's name resolves on it", "RESOLVES"},
+		{trusts, "it trusts what the API server shows it", "TRUSTS"},
+		{clientCert, "its client certificate is valid", "CERT"},
+		{ownNode, "it may get its own Node", "NODE"},
+		{ownLease, "it may get its own Lease", "LEASE"},
+		{bootstrapLoads, "its bootstrap kubeconfig loads", "B-LOADS"},
+		{bootstrapTrust, "by that one, it trusts the API server too", "B-TRUSTS"},
+		{bootstrapToken, "its bootstrap token is accepted", "TOKEN"},
+	}
+}
+
+// NewRestartReport judges the facts.
+func NewRestartReport(f *inspect.Facts) RestartReport {
+	s := &f.Snapshot
+	r := RestartReport{
+		APIVersion: inspect.InventoryAPIVersion, Kind: RestartKind, Cluster: inspect.ClusterOf(s.Cluster), Taken: s.Taken, Now: f.Now,
+		Nodes: []RestartNode{}, Gaps: []inspect.InventoryGap{},
+	}
+	for i := range s.Nodes {
+		r.Nodes = append(r.Nodes, restartOf(f, &s.Nodes[i]))
+	}
+	r.NewNode, r.Access = newNode(f), access(f)
+	for _, g := range s.Gaps {
+		r.Gaps = append(r.Gaps, inspect.InventoryGap(g))
+	}
+	return r
+}
+
+// Worst is the worst that is said of nodes, those that may be added included;
+// unknown where no node was seen.
+func (r *RestartReport) Worst() RestartStatus {
+	if len(r.Nodes) == 0 {
+		return RestartUnknown
+	}
+	all := []RestartAnswer{r.NewNode}
+	for _, n := range r.Nodes {
+		all = append(all, n.ComesBack)
+	}
+	return worst(all...).Status
+}
+
+// worst is the first of the worst answers.
+func worst(answers ...RestartAnswer) RestartAnswer {
+	order := []RestartStatus{RestartYes, RestartNone, RestartUnknown, RestartCaution, RestartNo}
+	out := answers[0]
+	for _, a := range answers[1:] {
+		if slices.Index(order, a.Status) > slices.Index(order, out.Status) {
+			out = a
+		}
+	}
+	return out
+}
+
+// restart judges one node.
+type restart struct {
+	f    *inspect.Facts
+	n    *inspect.Node
+	c    *inspect.Comeback
+	said map[string]RestartAnswer
+	// lapsed: the kubelet's own kubeconfig has no client certificate that a kubelet
+	// takes for valid.
+	lapsed bool
+}
+
+func restartOf(f *inspect.Facts, n *inspect.Node) RestartNode {
+	out := RestartNode{Name: n.Name, Via: n.Via, Ready: n.Ready}
+	j := restart{f: f, n: n, c: n.Comeback, said: map[string]RestartAnswer{}}
+	problem := ""
+	switch {
+	case n.Via == "":
+		problem = "the node was not read"
+	case n.Comeback == nil:
+		problem = "its kubelet's credentials were not tried on the node"
+	case n.Comeback.Problem != "":
+		problem = n.Comeback.Problem
+	}
+	if problem != "" {
+		const next = "{} verify restart-safe --nodes NODE --via ssh (or --allow-pods); for a file: {} snapshot --restart-safe -o FILE"
+		for _, q := range RestartQuestions() {
+			out.Answers = append(out.Answers, RestartAnswer{ID: q.ID, Status: RestartUnknown, Why: problem})
+		}
+		out.ComesBack = RestartAnswer{ID: "comes-back", Status: RestartUnknown, Why: problem, Next: strings.ReplaceAll(next, "NODE", n.Name)}
+		return out
+	}
+	j.own()
+	j.bootstrap()
+	out.ComesBack = j.verdict()
+	for _, q := range RestartQuestions() {
+		a := j.said[q.ID]
+		if strings.HasPrefix(q.ID, "bootstrap-") && !j.joins() && (a.Status == RestartNo || a.Status == RestartUnknown) {
+			a.Why += "; this matters only when there is no valid client certificate"
+			if a.Status == RestartNo {
+				a.Status = RestartCaution
+			}
+		}
+		a.ID, a.Next = q.ID, strings.ReplaceAll(a.Next, "NODE", n.Name)
+		out.Answers = append(out.Answers, a)
+	}
+	return out
+}
+
+func (j *restart) say(id string, status RestartStatus, why, next string) {
+	j.said[id] = RestartAnswer{ID: id, Status: status, Why: why, Next: next}
+}
+
+// own answers for the kubelet's own kubeconfig.
+func (j *restart) own() {
+	f := &j.c.Own
+	j.loads(ownLoads, f)
+	j.resolves(f)
+	j.trusts(trusts, f)
+	j.certificate()
+	for id, q := range map[string]inspect.Question{ownNode: inspect.AskNode, ownLease: inspect.AskLease} {
+		a, ok := answer(f, q)
+		if !ok {
+			j.say(id, RestartUnknown, "it was not asked: the kubeconfig can't be used", "")
+			continue
+		}
+		status, why, next := judged(a)
+		if a.Code == 404 {
+			status, why, next = RestartYes, "there is none; a kubelet makes it at its start", ""
+		}
+		j.say(id, status, why, next)
+	}
+}
+
+// bootstrap answers for the kubeconfig to join with.
+func (j *restart) bootstrap() {
+	f := &j.c.Bootstrap
+	if f.Absent {
+		for _, id := range []string{bootstrapLoads, bootstrapTrust, bootstrapToken} {
+			j.say(id, RestartNone, "there is no bootstrap kubeconfig", "")
+		}
+		return
+	}
+	j.loads(bootstrapLoads, f)
+	j.trusts(bootstrapTrust, f)
+	a, ok := answer(f, inspect.AskAPI)
+	if !ok {
+		j.say(bootstrapToken, RestartUnknown, "it was not asked: the kubeconfig can't be used", "")
+		return
+	}
+	status, why, next := judged(a)
+	switch {
+	case f.Shows == inspect.CredentialNone:
+		status, why, next = RestartNo, "the file has no token", ""
+	case a.Code == 403: // known, and not allowed to read this
+		status, why, next = RestartYes, "", ""
+	case a.Code == 401:
+		why = "the API server does not know the token (401 " + a.Reason + "): it has expired, or was deleted"
+		next = "compare with Secret/openshift-machine-config-operator/node-bootstrapper-token; new nodes are given its token"
+		if j.f.Snapshot.Cluster.Versions.Plain {
+			next = "kubeadm token create, on a control plane node, and write it into " + f.Path
+		}
+	}
+	j.say(bootstrapToken, status, why, next)
+}
+
+func (j *restart) loads(id string, f *inspect.ComebackFile) {
+	switch {
+	case f.Absent:
+		j.say(id, RestartNo, "there is no "+f.Path, "")
+	case f.Refused != "":
+		j.say(id, RestartNo, f.Path+": "+f.Refused, "look at "+f.Path+" on the node")
+	case f.Unread != "":
+		j.say(id, RestartUnknown, f.Path+": "+f.Unread, "look at "+f.Path+" on the node")
+	default:
+		j.say(id, RestartYes, "", "")
+	}
+}
+
+func answer(f *inspect.ComebackFile, q inspect.Question) (inspect.Answer, bool) {
+	for _, a := range f.Answers {
+		if a.Question == q {
+			return a, true
+		}
+	}
+	return inspect.Answer{}, false
+}
+
+func (j *restart) resolves(f *inspect.ComebackFile) {
+	if len(f.Answers) == 0 {
+		j.say(resolves, RestartUnknown, "it was not asked: the kubeconfig can't be used", "")
+		return
+	}
+	switch a := f.Answers[0]; a.Failure {
+	case inspect.FailedResolve:
+		j.say(resolves, RestartNo, a.Detail, "on the node: getent hosts "+hostOf(a.Server)+"; /etc/resolv.conf, /etc/hosts, and on premises the coredns and keepalived static pods")
+	case inspect.FailedTool, inspect.FailedChanged:
+		j.say(resolves, RestartUnknown, a.Detail, "")
+	default:
+		j.say(resolves, RestartYes, "", "")
+	}
+}
+
+// trusts judges the CA of a kubeconfig: as a kubelet does where the chain was seen,
+// else by what came of a request.
+func (j *restart) trusts(id string, f *inspect.ComebackFile) {
+	if len(f.Answers) == 0 {
+		j.say(id, RestartUnknown, "it was not asked: the kubeconfig can't be used", "")
+		return
+	}
+	a := f.Answers[0]
+	next := "write the cluster's CA into " + f.Path
+	if !j.f.Snapshot.Cluster.Versions.Plain {
+		next = "{} fix-api-int --nodes NODE"
+	}
+	served, seen := j.f.Snapshot.ShownTo(j.n.Name, a.Server)
+	i := slices.IndexFunc(j.n.Kubeconfigs, func(k inspect.Kubeconfig) bool { return k.Path == f.Path })
+	if seen && i >= 0 && served.Name == a.Name {
+		if roots := j.f.Snapshot.Trusted(j.n.Name, j.n.Kubeconfigs[i]); len(roots) > 0 {
+			if err := pki.Verify(served.Chain, roots, a.Name, j.n.Time(j.f.Now)); err != nil {
+				j.say(id, RestartNo, f.Path+": "+err.Error(), next)
+			} else {
+				j.say(id, RestartYes, "", "")
+			}
+			return
+		}
+	}
+	switch {
+	case a.Code > 0:
+		j.say(id, RestartYes, "", "")
+	case a.Failure == inspect.FailedTrust:
+		j.say(id, RestartNo, f.Path+": "+a.Detail, next)
+	default:
+		j.say(id, RestartUnknown, "it did not come to that: "+a.Detail, "")
+	}
+}
+
+// certificate judges the client certificate of the kubelet's own kubeconfig.
+func (j *restart) certificate() {
+	f := &j.c.Own
+	const next = "with a bootstrap token that is accepted, a restart makes the kubelet ask for another one: kubectl get csr, and approve what is its own"
+	switch {
+	case f.Shows == inspect.CredentialToken:
+		j.lapsed = !j.c.Bootstrap.Absent
+		j.say(clientCert, RestartNone, "the file shows a token", "")
+		return
+	case f.Absent || f.Shows != inspect.CredentialCertificate:
+		j.say(clientCert, RestartUnknown, "the kubeconfig names none that can be read", "")
+		if f.Absent || f.Refused != "" {
+			j.lapsed = true
+			j.say(clientCert, RestartNo, "no kubeconfig names one", next)
+		}
+		return
+	}
+	at := pki.Location{Kind: pki.KindFile, Node: j.n.Name, Path: cmp.Or(f.Certificate, f.Path), Field: f.Field}
+	certs := certsAt(j.f, at)
+	now := j.n.Time(j.f.Now)
+	switch {
+	case len(certs) == 0 && j.whole(at.Path):
+		j.lapsed = true
+		j.say(clientCert, RestartNo, "there is no certificate in "+at.Path, next)
+	case len(certs) == 0:
+		j.say(clientCert, RestartUnknown, at.Path+" was not read", "")
+	case now.After(ends(certs)):
+		j.lapsed = true
+		j.say(clientCert, RestartNo, "it ended "+moment(ends(certs)), next)
+	case now.Before(certs[0].NotBefore):
+		j.say(clientCert, RestartNo, "by the node's clock it begins later, "+moment(certs[0].NotBefore), "set the node's clock")
+	default:
+		j.say(clientCert, RestartYes, "until "+moment(ends(certs)), "")
+	}
+}
+
+// ends is when the first of some certificates ends: a kubelet takes them for valid
+// until then.
+func ends(certs []*pki.Cert) time.Time {
+	end := certs[0].NotAfter
+	for _, c := range certs {
+		if c.NotAfter.Before(end) {
+			end = c.NotAfter
+		}
+	}
+	return end
+}
+
+// kept is the certificate that the kubelet would go on with if it made its
+// kubeconfig anew, with no request for another one; nil: there is none.
+func (j *restart) kept() []*pki.Cert {
+	certs := certsAt(j.f, pki.Location{Kind: pki.KindFile, Node: j.n.Name, Path: inspect.KubeletClient})
+	now := j.n.Time(j.f.Now)
+	if len(certs) == 0 || now.After(ends(certs)) || now.Before(certs[0].NotBefore) {
+		return nil
+	}
+	return certs
+}
+
+// whole reports whether a file that holds no certificate was seen not to, or not
+// to be there.
+func (j *restart) whole(path string) bool {
+	file := j.n.File(path)
+	return file == nil && strings.HasPrefix(path, "/var/lib/kubelet/pki/") || file != nil && (file.Whole || file.Link != "" && file.Target == "")
+}
+
+func certsAt(f *inspect.Facts, at pki.Location) []*pki.Cert {
+	for i := range f.Held {
+		if h := &f.Held[i]; h.At == at && len(h.Content.Certs) > 0 {
+			return h.Content.Certs
+		}
+	}
+	return nil
+}
+
+func moment(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 MST") }
+
+// judged says what an answer means for somebody who asked for something of its own.
+func judged(a inspect.Answer) (status RestartStatus, why, next string) {
+	told := strings.TrimSpace(fmt.Sprintf("%d %s", a.Code, a.Reason))
+	switch {
+	case a.Code >= 200 && a.Code < 300:
+		return RestartYes, "", ""
+	case a.Code == 401:
+		return RestartNo, "the API server does not know its client certificate (" + told + ")", "is the certificate's signer in what kube-apiserver trusts? {} verify nodes"
+	case a.Code == 403:
+		return RestartNo, "the API server knows it, and does not allow it (" + told + ")", "is the name in its certificate that of its Node? kubectl get clusterrolebinding system:node"
+	case a.Code > 0:
+		return RestartUnknown, "the API server answers " + told, "ask again when it is well"
+	case a.Failure == inspect.FailedConnect || a.Failure == inspect.FailedTime || a.Failure == inspect.FailedTLS || a.Failure == inspect.FailedAnswer:
+		return RestartNo, a.Detail, "on the node: curl -kv https://" + a.Server + "/readyz"
+	}
+	return RestartUnknown, "it was not asked: " + a.Detail, ""
+}
+
+// joins reports whether the kubelet would go by its bootstrap kubeconfig: its own
+// does not load, or has no client certificate, or one that has ended
+// (kubernetes/kubernetes pkg/kubelet/certificate/bootstrap/bootstrap.go
+// LoadClientConfig v1.35.4).
+func (j *restart) joins() bool {
+	return j.lapsed || j.said[ownLoads].Status == RestartNo
+}
+
+// verdict is what the answers come to.
+func (j *restart) verdict() RestartAnswer {
+	var all []string
+	switch {
+	case !j.joins():
+		all = []string{ownLoads, clientCert, resolves, trusts, ownNode, ownLease}
+	case j.c.Bootstrap.Absent:
+		a := worst(j.said[ownLoads], j.said[clientCert])
+		a.ID, a.Why = "comes-back", a.Why+", and there is no bootstrap kubeconfig to join anew with"
+		return a
+	case j.kept() != nil:
+		all = []string{bootstrapLoads, bootstrapTrust}
+	default:
+		all = []string{bootstrapLoads, bootstrapTrust, bootstrapToken}
+	}
+	var answers []RestartAnswer
+	for _, id := range all {
+		if a := j.said[id]; a.Status != RestartNone {
+			answers = append(answers, a)
+		}
+	}
+	a := worst(answers...)
+	if a.Status == RestartYes {
+		a.Why, a.Next = "", ""
+		switch kept := j.kept(); {
+		case j.joins() && kept != nil:
+			a = RestartAnswer{Status: RestartCaution, Why: "its kubeconfig is made anew from " + j.c.Bootstrap.Path + ", with the client certificate that it has, until " + moment(ends(kept)) + ": whether the API server knows that was not asked"}
+		case j.joins():
+			a = RestartAnswer{Status: RestartCaution, Why: "it has to join anew (" + cmp.Or(j.said[clientCert].Why, j.said[ownLoads].Why) + "): somebody has to approve its request, and nothing starts on it until then",
+				Next: "kubectl get csr, and approve what is its own: kubectl certificate approve NAME"}
+		}
+	}
+	a.ID, a.Next = "comes-back", strings.ReplaceAll(a.Next, "NODE", j.n.Name)
+	return a
+}
+
+// newNode says whether a node that is added now would join: by the edges of who
+// verifies what when a node is added.
+func newNode(f *inspect.Facts) RestartAnswer {
+	out := RestartAnswer{ID: "new-node", Status: RestartNone, Why: "the catalog has no edge for nodes that are added to this kind of cluster"}
+	if !f.Snapshot.Cluster.Versions.Plain {
+		out.Status, out.Why = RestartUnknown, "what new nodes are given was not read: Secrets and ConfigMaps of openshift-machine-config-operator and openshift-machine-api"
+		out.Next = "{} verify restart-safe, as somebody who may list them"
+	}
+	var all []RestartAnswer
+	for _, c := range Judge(f) {
+		if c.Reads != catalog.ReadsAtNewNodes {
+			continue
+		}
+		a := RestartAnswer{ID: out.ID, Status: RestartYes}
+		switch c.Status {
+		case Broken:
+			a.Status = RestartNo
+		case WillBreak:
+			a.Status = RestartCaution
+		case Unknown:
+			a.Status = RestartUnknown
+		}
+		if c.Status != Holds {
+			a.Why, a.Next = c.ID+": "+c.Why, "{} verify "+strings.ReplaceAll(string(c.Part), " ", "-")
+		}
+		all = append(all, a)
+	}
+	if len(all) == 0 {
+		return out
+	}
+	return worst(all...)
+}
+
+// access says whether the user's own way in would outlive an outage of the pod
+// network and of log-in, and the next rotation of what the API server shows.
+func access(f *inspect.Facts) RestartAnswer {
+	a := f.Snapshot.Access
+	out := RestartAnswer{ID: "access", Status: RestartUnknown}
+	if a == nil {
+		out.Why, out.Next = "your kubeconfig was not read", "{} verify restart-safe, with it"
+		return out
+	}
+	out.Next = "keep one: on OpenShift the installer's auth/kubeconfig, or on a master " +
+		"/etc/kubernetes/static-pod-resources/kube-apiserver-certs/secrets/node-kubeconfigs/localhost-recovery.kubeconfig; of kubeadm /etc/kubernetes/admin.conf"
+	if a.Shows != inspect.CredentialCertificate {
+		out.Status, out.Why = RestartNo, "your kubeconfig shows "+cmp.Or(a.How, "nothing")+" and no client certificate: what is checked by somebody else than kube-apiserver is refused when that is down"
+		return out
+	}
+	certs := certsAt(f, a.Certificate)
+	if len(certs) == 0 {
+		out.Why = "its client certificate was not read"
+		return out
+	}
+	cert := certs[0]
+	switch {
+	case f.Now.After(cert.NotAfter) || f.Now.Before(cert.NotBefore):
+		out.Status, out.Why = RestartNo, "its client certificate is not valid now: from "+moment(cert.NotBefore)+" to "+moment(cert.NotAfter)
+		return out
+	case a.CA == inspect.CAIgnored:
+		out.Status, out.Why = RestartCaution, "it verifies nobody: insecure-skip-tls-verify"
+		return out
+	case a.CA == inspect.CASystem:
+		out.Why = "it has no CA of its own: what this machine trusts counts"
+		return out
+	}
+	i := slices.IndexFunc(f.Snapshot.Served, func(v inspect.Served) bool {
+		return v.Server == catalog.ListenerOutside && v.Address == a.Server && v.Name == a.Name && v.Problem == ""
+	})
+	if i < 0 || a.Problem != "" {
+		out.Why = cmp.Or(a.Problem, "what the API server shows you was not seen")
+		return out
+	}
+	served := f.Snapshot.Served[i]
+	var roots []*pki.Cert
+	for i := range f.Held {
+		if f.Held[i].At == a.Trust {
+			roots = append(roots, f.Held[i].Content.Certs...)
+		}
+	}
+	if err := pki.Verify(served.Chain, roots, served.Name, f.Now); err != nil {
+		out.Status, out.Why = RestartNo, "its CA does not verify what "+a.Server+" shows: "+err.Error()
+		return out
+	}
+	if signer := nextSigner(f, served.Chain[0]); signer != nil && pki.VerifyCA(signer, roots, f.Now) != nil {
+		out.Status, out.Why = RestartCaution, fmt.Sprintf("its CA verifies what %s shows now, and not what %q signs next", a.Server, pki.CommonName(signer.Subject))
+		return out
+	}
+	out.Status, out.Why, out.Next = RestartYes, "its client certificate is valid until "+moment(cert.NotAfter), ""
+	return out
+}
+
+// nextSigner is who signs the certificate after this one, where the object that it
+// comes from is known; else nil.
+func nextSigner(f *inspect.Facts, leaf *pki.Cert) *pki.Cert {
+	j := &judge{f: f}
+	for i := range f.Held {
+		h := &f.Held[i]
+		if h.Row == nil || h.At.Node != "" || len(h.Content.Certs) == 0 || h.Content.Certs[0].Fingerprint != leaf.Fingerprint {
+			continue
+		}
+		if signer := j.signerOf(h.Row.Ref); signer != nil {
+			return signer
+		}
+	}
+	return nil
+}

@@ -1,0 +1,241 @@
+package trust
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
+)
+
+const (
+	ownFile  = "/var/lib/kubelet/kubeconfig"
+	joinFile = "/etc/kubernetes/kubeconfig"
+	apiInt   = "api-int.example.com:6443"
+)
+
+// starting is a node that was asked, and is well.
+type starting struct {
+	*world
+	old, fresh, clients *pkitest.Authority
+	c                   *inspect.Comeback
+}
+
+func newStarting() *starting {
+	s := &starting{world: newWorld(catalog.Versions{Cluster: "4.15.0"})}
+	s.old, s.fresh = pkitest.NewCA("lb-signer@1", from(-300), from(3000)), pkitest.NewCA("lb-signer@2", from(-9), from(3000))
+	s.clients = pkitest.NewCA("kubelets", from(-300), from(3000))
+	for _, path := range []string{ownFile, joinFile} {
+		s.kubeconfig(path, "https://"+apiInt, s.old.CertPEM)
+	}
+	s.client(from(-1), from(29))
+	s.serves(s.old)
+	answered := func(q inspect.Question) inspect.Answer {
+		return inspect.Answer{Question: q, Server: apiInt, Name: "api-int.example.com", Code: 200}
+	}
+	s.c = &inspect.Comeback{
+		Own:       inspect.ComebackFile{Path: ownFile, Shows: inspect.CredentialCertificate, Certificate: inspect.KubeletClient, Answers: []inspect.Answer{answered(inspect.AskNode), answered(inspect.AskLease)}},
+		Bootstrap: inspect.ComebackFile{Path: joinFile, Shows: inspect.CredentialToken, Answers: []inspect.Answer{answered(inspect.AskAPI)}},
+	}
+	s.s.Nodes[0].Comeback = s.c
+	return s
+}
+
+// client is the kubelet's client certificate, in place of the one before.
+func (s *starting) client(begin, end time.Time) {
+	at := pki.Location{Kind: pki.KindFile, Node: "n1", Path: inspect.KubeletClient}
+	for _, f := range s.sc.Scan(s.clients.Issue("system:node:n1", begin, end).CertPEM) {
+		b := inspect.Bundle{At: at, Content: f.Content}
+		for i := range s.s.Bundles {
+			if s.s.Bundles[i].At == at {
+				s.s.Bundles[i] = b
+				return
+			}
+		}
+		s.s.Bundles = append(s.s.Bundles, b)
+	}
+}
+
+func (s *starting) serves(by *pkitest.Authority) {
+	leaf := by.Issue("api-int.example.com", from(-2), from(28), pkitest.DNS("api-int.example.com"))
+	chain := s.sc.Scan(leaf.CertPEM)[0].Content.Certs
+	s.s.Served = []inspect.Served{{Node: "n1", Address: apiInt, Name: "api-int.example.com", Chain: chain}}
+}
+
+// fails makes what is asked with a file end in one way.
+func fails(f *inspect.ComebackFile, how inspect.Failure) {
+	for i := range f.Answers {
+		f.Answers[i].Code, f.Answers[i].Failure, f.Answers[i].Detail = 0, how, "detail of "+string(how)
+	}
+}
+
+func told(f *inspect.ComebackFile, code int, reason string) {
+	for i := range f.Answers {
+		f.Answers[i].Code, f.Answers[i].Reason = code, reason
+	}
+}
+
+func TestComesBack(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name    string
+		with    func(*starting)
+		verdict RestartStatus
+		answers string // in the order of the questions: y yes, - none, ? unknown, ! caution, n no
+		why     string
+	}{
+		{"all is well", func(*starting) {}, RestartYes, "yyyyyyyyy", ""},
+		{"api-int was signed anew", func(s *starting) {
+			s.serves(s.fresh)
+			fails(&s.c.Own, inspect.FailedTrust)
+			fails(&s.c.Bootstrap, inspect.FailedTrust)
+		}, RestartNo, "yyny??y!?", "unknown authority"},
+		{"the handshake is judged as a kubelet judges, whatever the node's tool says", func(s *starting) { s.serves(s.fresh) }, RestartNo, "yynyyyy!y", "unknown authority"},
+		{"nothing but the node's tool saw what is shown", func(s *starting) {
+			s.s.Served = nil
+			fails(&s.c.Own, inspect.FailedTrust)
+		}, RestartNo, "yyny??yyy", "detail of trust"},
+		{"the name does not resolve", func(s *starting) {
+			s.s.Served = nil
+			fails(&s.c.Own, inspect.FailedResolve)
+		}, RestartNo, "yn?y??yyy", "detail of resolve"},
+		{"the API server does not answer", func(s *starting) { fails(&s.c.Own, inspect.FailedTime) }, RestartNo, "yyyynnyyy", "detail of timeout"},
+		{"there is nobody who could ask", func(s *starting) { s.s.Served = nil; fails(&s.c.Own, inspect.FailedTool) }, RestartUnknown, "y??y??yyy", "detail of tool"},
+		{"the API server does not know the certificate", func(s *starting) { told(&s.c.Own, 401, "Unauthorized") }, RestartNo, "yyyynnyyy", "401 Unauthorized"},
+		{"it is another node's certificate", func(s *starting) { told(&s.c.Own, 403, "Forbidden") }, RestartNo, "yyyynnyyy", "403 Forbidden"},
+		{"there is no Node: the kubelet makes one", func(s *starting) { told(&s.c.Own, 404, "NotFound") }, RestartYes, "yyyyyyyyy", ""},
+		{"the API server is not well", func(s *starting) { told(&s.c.Own, 503, "ServiceUnavailable") }, RestartUnknown, "yyyy??yyy", "503"},
+		{"the token has expired, and is not needed", func(s *starting) { told(&s.c.Bootstrap, 401, "Unauthorized") }, RestartYes, "yyyyyyyy!", ""},
+		{"the token may not read this, and is good", func(s *starting) { told(&s.c.Bootstrap, 403, "Forbidden") }, RestartYes, "yyyyyyyyy", ""},
+		{"the client certificate has ended", func(s *starting) { s.client(from(-31), from(-1)); told(&s.c.Own, 401, "Unauthorized") }, RestartCaution, "yyynnnyyy", "join anew"},
+		{"the client certificate and the token have ended", func(s *starting) {
+			s.client(from(-31), from(-1))
+			told(&s.c.Own, 401, "Unauthorized")
+			told(&s.c.Bootstrap, 401, "Unauthorized")
+		}, RestartNo, "yyynnnyyn", "does not know the token"},
+		{"by the node's clock the client certificate has ended", func(s *starting) {
+			ahead := noon.Add(40 * day)
+			s.s.Nodes[0].Clock = inspect.Clock{Sent: noon, Before: ahead, After: ahead, Received: noon.Add(time.Second)}
+		}, RestartNo, "yynnyyyny", ""},
+		{"kubeadm keeps no bootstrap file", func(s *starting) { s.c.Bootstrap = inspect.ComebackFile{Path: joinFile, Absent: true} }, RestartYes, "yyyyyy---", ""},
+		{"no bootstrap file, and the certificate has ended", func(s *starting) {
+			s.c.Bootstrap = inspect.ComebackFile{Path: joinFile, Absent: true}
+			s.client(from(-31), from(-1))
+		}, RestartNo, "yyynyy---", "no bootstrap kubeconfig"},
+		{"its own file is gone: it is made anew, with the certificate that is there", func(s *starting) {
+			s.c.Own = inspect.ComebackFile{Path: ownFile, Absent: true}
+			told(&s.c.Bootstrap, 401, "Unauthorized")
+		}, RestartCaution, "n??n??yyn", "made anew"},
+		{"its own file is gone, and the certificate has ended", func(s *starting) {
+			s.c.Own = inspect.ComebackFile{Path: ownFile, Absent: true}
+			s.client(from(-31), from(-1))
+		}, RestartCaution, "n??n??yyy", "join anew"},
+		{"the client certificate begins later: the bootstrap file is not looked at", func(s *starting) {
+			s.client(from(1), from(29))
+			told(&s.c.Own, 401, "Unauthorized")
+			told(&s.c.Bootstrap, 401, "Unauthorized")
+		}, RestartNo, "yyynnnyy!", "begins later"},
+		{"it shows a token, and there is a file to join with", func(s *starting) {
+			s.c.Own.Shows, s.c.Own.Certificate = inspect.CredentialToken, ""
+			s.client(from(-31), from(-1))
+		}, RestartCaution, "yyy-yyyyy", "join anew"},
+		{"it shows a token, and that is all there is", func(s *starting) {
+			s.c.Own.Shows, s.c.Own.Certificate = inspect.CredentialToken, ""
+			s.c.Bootstrap = inspect.ComebackFile{Absent: true}
+		}, RestartYes, "yyy-yy---", ""},
+		{"its own file is broken, and so is the other", func(s *starting) {
+			s.c.Own = inspect.ComebackFile{Path: ownFile, Refused: "it is no YAML"}
+			s.c.Bootstrap = inspect.ComebackFile{Path: joinFile, Refused: "it is empty"}
+		}, RestartNo, "n??n??n??", "it is empty"},
+		{"its own file could not be read", func(s *starting) {
+			s.c.Own = inspect.ComebackFile{Path: ownFile, Unread: "its shape is not understood"}
+		}, RestartUnknown, "?????" + "?yyy", "not understood"},
+		{"it was not asked", func(s *starting) { s.s.Nodes[0].Comeback = nil }, RestartUnknown, "?????????", "not tried"},
+		{"the node did not answer", func(s *starting) { *s.c = inspect.Comeback{Problem: "gave up"} }, RestartUnknown, "?????????", "gave up"},
+		{"the node was not read", func(s *starting) { s.s.Nodes[0].Via = "" }, RestartUnknown, "?????????", "not read"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			s := newStarting()
+			c.with(s)
+			r := NewRestartReport(inspect.NewFacts(s.s, noon, 0))
+			got := ""
+			for _, a := range r.Nodes[0].Answers {
+				got += map[RestartStatus]string{RestartYes: "y", RestartNone: "-", RestartUnknown: "?", RestartCaution: "!", RestartNo: "n"}[a.Status]
+				if a.Status != RestartYes && a.Why == "" {
+					t.Errorf("%s: %s without a reason", a.ID, a.Status)
+				}
+			}
+			v := r.Nodes[0].ComesBack
+			if v.Status != c.verdict || got != c.answers || !strings.Contains(v.Why, c.why) {
+				t.Errorf("%s: %q; answers %s, want %s and %s\n%+v", v.Status, v.Why, got, c.verdict, c.answers, r.Nodes[0].Answers)
+			}
+		})
+	}
+}
+
+func TestNewNodesAndWorst(t *testing.T) {
+	t.Parallel()
+	s := newStarting()
+	report := func() RestartReport { return NewRestartReport(inspect.NewFacts(s.s, noon, 0)) }
+	if r := report(); r.NewNode.Status != RestartUnknown || r.Worst() != RestartUnknown {
+		t.Errorf("nothing was read for new nodes: %+v, worst %s", r.NewNode, r.Worst())
+	}
+	shown := s.old.Issue("api-int.example.com", from(-2), from(28), pkitest.DNS("api-int.example.com"))
+	s.put(catalog.InternalLoadBalancerServing(), shown.CertPEM)
+	s.put(catalog.Ref{Kind: catalog.Secret, Namespace: "openshift-machine-config-operator", Name: "node-bootstrapper-token", Key: "ca.crt"}, s.old.CertPEM)
+	if r := report(); r.NewNode.Status != RestartYes || r.Worst() != RestartYes {
+		t.Errorf("%+v, worst %s", r.NewNode, r.Worst())
+	}
+	s.s.Bundles[len(s.s.Bundles)-1].Content = s.sc.Scan(s.fresh.CertPEM)[0].Content
+	if r := report(); r.NewNode.Status != RestartNo || !strings.Contains(r.NewNode.Why, "new-node-api-int") || r.Worst() != RestartNo {
+		t.Errorf("%+v, worst %s", r.NewNode, r.Worst())
+	}
+	s.s.Nodes = nil
+	if r := report(); r.Worst() != RestartUnknown {
+		t.Errorf("without nodes: %s", r.Worst())
+	}
+}
+
+func TestAccess(t *testing.T) {
+	t.Parallel()
+	const file = "/home/me/.kube/config"
+	for _, c := range []struct {
+		name string
+		with func(*starting)
+		want RestartStatus
+		why  string
+	}{
+		{"a certificate and both CAs", func(*starting) {}, RestartYes, "until"},
+		{"a token", func(s *starting) { s.s.Access.Shows, s.s.Access.How = inspect.CredentialToken, "a token" }, RestartNo, "a token"},
+		{"a program", func(s *starting) { s.s.Access.Shows, s.s.Access.How = inspect.CredentialOther, "the program oc" }, RestartNo, "the program oc"},
+		{"the certificate was not read", func(s *starting) { s.s.Access.Certificate.Field = "other" }, RestartUnknown, "not read"},
+		{"the machine's own trust store", func(s *starting) { s.s.Access.CA = inspect.CASystem }, RestartUnknown, "no CA of its own"},
+		{"nobody is verified", func(s *starting) { s.s.Access.CA = inspect.CAIgnored }, RestartCaution, "insecure"},
+		{"no handshake was made", func(s *starting) { s.s.Access.Problem = "through a proxy" }, RestartUnknown, "proxy"},
+		{"the CA does not verify what is shown", func(s *starting) { s.s.Bundles[len(s.s.Bundles)-1].Content = s.sc.Scan(s.clients.CertPEM)[0].Content }, RestartNo, "does not verify"},
+		{"the signer was replaced", func(s *starting) { s.s.Bundles[len(s.s.Bundles)-1].Content = s.sc.Scan(s.old.CertPEM)[0].Content }, RestartCaution, "signs next"},
+		{"no kubeconfig was read", func(s *starting) { s.s.Access = nil }, RestartUnknown, "not read"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			s := newStarting()
+			user, ca := pki.Location{Kind: pki.KindFile, Path: file, Field: "user"}, pki.Location{Kind: pki.KindFile, Path: file, Field: "ca"}
+			leaf := s.old.Issue("api.example.com", from(-2), from(28), pkitest.DNS("api.example.com"))
+			s.put(catalog.Ref{Kind: catalog.Secret, Namespace: "openshift-kube-apiserver", Name: "external-loadbalancer-serving-certkey", Key: "tls.crt"}, leaf.CertPEM)
+			s.put(catalog.Ref{Kind: catalog.Secret, Namespace: "openshift-kube-apiserver-operator", Name: "loadbalancer-serving-signer", Key: "tls.crt"}, s.fresh.CertPEM)
+			s.s.Bundles = append(s.s.Bundles,
+				inspect.Bundle{At: user, Content: s.sc.Scan(s.clients.Issue("system:admin", from(-1), from(3000)).CertPEM)[0].Content},
+				inspect.Bundle{At: ca, Content: s.sc.Scan(pkitest.Bundle(s.old.CertPEM, s.fresh.CertPEM))[0].Content})
+			s.s.Served = append(s.s.Served, inspect.Served{Address: "api.example.com:6443", Name: "api.example.com", Server: catalog.ListenerOutside, Chain: s.sc.Scan(leaf.CertPEM)[0].Content.Certs})
+			s.s.Access = &inspect.Access{Shows: inspect.CredentialCertificate, CA: inspect.CAEmbedded, Certificate: user, Trust: ca, Server: "api.example.com:6443", Name: "api.example.com"}
+			c.with(s)
+			if got := NewRestartReport(inspect.NewFacts(s.s, noon, 0)).Access; got.Status != c.want || !strings.Contains(got.Why, c.why) {
+				t.Errorf("%+v, want %s", got, c.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,321 @@
+package plugin
+
+import (
+	"context"
+	"encoding/json"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/trust"
+)
+
+// restartSafe is the argument of verify that asks another question: would each
+// kubelet come back?
+const restartSafe = "restart-safe"
+
+// restart is verify restart-safe.
+func (f *verifyFlags) restart(ctx context.Context, args []string) error {
+	if len(args) > 1 {
+		return fmt.Errorf("%s is a question of its own: no part goes with it", restartSafe)
+	}
+	write, ok := map[string]func(io.Writer, *trust.RestartReport) error{
+		"": f.restartPeople(false), "wide": f.restartPeople(true), "json": restartJSON, "yaml": restartYAML, "junit": restartJUnit,
+	}[f.output]
+	if !ok {
+		return fmt.Errorf("-o %q is none of wide, json, yaml, junit", f.output)
+	}
+	now, err := f.asOf()
+	if err != nil {
+		return err
+	}
+	f.comeback = true
+	s, err := f.read(ctx)
+	if err != nil {
+		return err
+	}
+	if now.IsZero() {
+		now = s.Taken
+	}
+	report := trust.NewRestartReport(inspect.NewFacts(s, now, defaultWithin))
+	if err := write(f.app.Streams.Out, &report); err != nil {
+		return fmt.Errorf("print: %w", err)
+	}
+	if ctx.Err() != nil {
+		return &exitError{code: exitIncomplete, err: errors.New("interrupted: what is shown is not complete")}
+	}
+	switch worst := report.Worst(); {
+	case worst == trust.RestartNo || worst == trust.RestartCaution:
+		return &exitError{code: exitFindings}
+	case worst == trust.RestartUnknown && !f.allowUnknown:
+		return &exitError{code: exitIncomplete}
+	}
+	return nil
+}
+
+func restartJSON(w io.Writer, r *trust.RestartReport) error {
+	e := json.NewEncoder(w)
+	e.SetIndent("", "    ") // as kubectl's
+	return e.Encode(r)
+}
+
+func restartYAML(w io.Writer, r *trust.RestartReport) error {
+	raw, err := yaml.Marshal(r)
+	if err == nil {
+		_, err = w.Write(raw)
+	}
+	return err
+}
+
+// The questions of restart-safe that are not about one node, for people, and the
+// verdict on one.
+const (
+	askComesBack = "comes back after a restart now"
+	askNewNode   = "Would a node added now join?"
+	askAccess    = "Do you hold a certificate kubeconfig that survives an outage?"
+)
+
+// restartJUnit writes a test suite for each node: its questions and the verdict.
+func restartJUnit(w io.Writer, r *trust.RestartReport) error {
+	type message struct {
+		Message string `xml:"message,attr"`
+	}
+	type testcase struct {
+		Name    string   `xml:"name,attr"`
+		Class   string   `xml:"classname,attr"`
+		Failure *message `xml:"failure,omitempty"`
+		Skipped *message `xml:"skipped,omitempty"`
+	}
+	type suite struct {
+		Name     string     `xml:"name,attr"`
+		Tests    int        `xml:"tests,attr"`
+		Failures int        `xml:"failures,attr"`
+		Skipped  int        `xml:"skipped,attr"`
+		Cases    []testcase `xml:"testcase"`
+	}
+	var doc struct {
+		XMLName struct{} `xml:"testsuites"`
+		Suites  []suite  `xml:"testsuite"`
+	}
+	add := func(s *suite, name string, a trust.RestartAnswer, counts bool) {
+		t := testcase{Name: name, Class: a.ID}
+		switch {
+		case counts && (a.Status == trust.RestartNo || a.Status == trust.RestartCaution):
+			t.Failure = &message{clean(string(a.Status) + ": " + oneLine(a.Why))}
+			s.Failures++
+		case a.Status == trust.RestartUnknown || !counts && a.Status == trust.RestartNo:
+			t.Skipped = &message{clean(string(a.Status) + ": " + oneLine(a.Why))}
+			s.Skipped++
+		}
+		s.Tests++
+		s.Cases = append(s.Cases, t)
+	}
+	for _, n := range r.Nodes {
+		s := suite{Name: n.Name}
+		add(&s, askComesBack, n.ComesBack, true)
+		for i, q := range trust.RestartQuestions() {
+			add(&s, q.Text, n.Answers[i], false)
+		}
+		doc.Suites = append(doc.Suites, s)
+	}
+	s := suite{Name: "cluster"}
+	add(&s, askNewNode, r.NewNode, true)
+	add(&s, askAccess, r.Access, false)
+	doc.Suites = append(doc.Suites, s)
+	_, _ = io.WriteString(w, xml.Header)
+	e := xml.NewEncoder(w)
+	e.Indent("", "  ")
+	if err := e.Encode(doc); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintln(w)
+	return err
+}
+
+func restartMark(s trust.RestartStatus) string {
+	switch s {
+	case trust.RestartYes:
+		return "✓"
+	case trust.RestartNone:
+		return "–"
+	case trust.RestartCaution:
+		return "!"
+	case trust.RestartNo:
+		return "✗"
+	}
+	return "?"
+}
+
+// restartPeople writes a table, and below it why for what is no plain yes.
+func (f *verifyFlags) restartPeople(wide bool) func(io.Writer, *trust.RestartReport) error {
+	return func(out io.Writer, r *trust.RestartReport) error {
+		w := &strings.Builder{}
+		header := peoplePrinter{called: f.app.Called}
+		header.cluster(w, r.Cluster)
+		printf(w, "As of    %s\n", r.Now.Format("2006-01-02 15:04 MST"))
+		header.gaps(w, &inspect.Inventory{Gaps: r.Gaps})
+		printf(w, "\n")
+		table(w, restartRows(r))
+		for _, same := range alike(r.Nodes, wide) {
+			f.restartDetails(w, same, wide)
+		}
+		printf(w, "\n")
+		for _, q := range []struct {
+			text string
+			a    trust.RestartAnswer
+		}{{askNewNode, r.NewNode}, {askAccess, r.Access}} {
+			printf(w, "%s %s  %s\n", restartMark(q.a.Status), q.text, q.a.Status)
+			f.restartWhy(w, "    ", q.a)
+		}
+		n := map[trust.RestartStatus]int{}
+		for _, node := range r.Nodes {
+			n[node.ComesBack.Status]++
+		}
+		var tally []string
+		for _, s := range []struct {
+			status trust.RestartStatus
+			text   string
+		}{{trust.RestartNo, "would not come back"}, {trust.RestartCaution, "only with a hand"}, {trust.RestartUnknown, "unknown"}, {trust.RestartYes, "would come back"}} {
+			if n[s.status] > 0 {
+				tally = append(tally, fmt.Sprintf("%s %d %s", restartMark(s.status), n[s.status], s.text))
+			}
+		}
+		if len(tally) == 0 {
+			tally = []string{"no node is known here: --nodes NAME --via ssh"}
+		}
+		printf(w, "\n%s\n", strings.Join(tally, "   "))
+		_, err := io.WriteString(out, cleanLines(w.String()))
+		return err
+	}
+}
+
+// columnsShown is how many nodes are columns, at most, if their names fit.
+const columnsShown = 8
+
+// restartRows are questions by nodes, or nodes by questions where they are many.
+func restartRows(r *trust.RestartReport) [][]string {
+	questions := trust.RestartQuestions()
+	head := []string{""}
+	wide := 42
+	for _, n := range r.Nodes {
+		head = append(head, n.Name)
+		wide += 2 + len(n.Name)
+	}
+	if len(r.Nodes) <= columnsShown && wide <= 120 {
+		rows := [][]string{head}
+		for i, q := range questions {
+			row := []string{q.Text}
+			for _, n := range r.Nodes {
+				row = append(row, restartMark(n.Answers[i].Status))
+			}
+			rows = append(rows, row)
+		}
+		verdict := []string{"it " + askComesBack}
+		for _, n := range r.Nodes {
+			verdict = append(verdict, restartMark(n.ComesBack.Status)+" "+string(n.ComesBack.Status))
+		}
+		return append(rows, verdict)
+	}
+	head = []string{"NODE", "BACK"}
+	for _, q := range questions {
+		head = append(head, q.Short)
+	}
+	rows := [][]string{head}
+	for _, n := range r.Nodes {
+		row := []string{n.Name, restartMark(n.ComesBack.Status) + " " + string(n.ComesBack.Status)}
+		for _, a := range n.Answers {
+			row = append(row, restartMark(a.Status))
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// table writes rows in columns, two blanks apart.
+func table(w io.Writer, rows [][]string) {
+	width := make([]int, len(rows[0]))
+	for _, row := range rows {
+		for i, cell := range row {
+			width[i] = max(width[i], utf8.RuneCountInString(cell))
+		}
+	}
+	for _, row := range rows {
+		line := ""
+		for i, cell := range row {
+			line += cell + strings.Repeat(" ", width[i]-utf8.RuneCountInString(cell)+2)
+		}
+		printf(w, "%s\n", strings.TrimRight(line, " "))
+	}
+}
+
+// restartDetails says what is behind the marks of nodes of which the same is to be
+// said: the verdict, and the answers that it does not speak of.
+func (f *verifyFlags) restartDetails(w io.Writer, same []trust.RestartNode, wide bool) {
+	n := same[0]
+	names := make([]string, len(same))
+	for i := range same {
+		names[i] = same[i].Name
+	}
+	all := strings.NewReplacer("--nodes "+n.Name, "--nodes "+strings.Join(names, ","))
+	b := &strings.Builder{}
+	said := []string{n.ComesBack.Why}
+	if n.ComesBack.Status != trust.RestartYes {
+		printf(b, "  %s it %s: %s\n", restartMark(n.ComesBack.Status), askComesBack, n.ComesBack.Status)
+		n.ComesBack.Next = all.Replace(n.ComesBack.Next)
+		f.restartWhy(b, "      ", n.ComesBack)
+	}
+	for i, q := range trust.RestartQuestions() {
+		a := n.Answers[i]
+		plain := a.Status == trust.RestartYes || a.Status == trust.RestartNone
+		if plain && (!wide || a.Why == "") || slices.Contains(said, a.Why) {
+			continue
+		}
+		said = append(said, a.Why)
+		printf(b, "  %s %s\n", restartMark(a.Status), q.Text)
+		a.Next = all.Replace(a.Next)
+		f.restartWhy(b, "      ", a)
+	}
+	if b.Len() > 0 {
+		wrap(w, "\n", strings.Join(names, ", "))
+		printf(w, "%s", b.String())
+	}
+}
+
+// alike groups nodes of which the same is to be said; wide, of what is well too.
+func alike(nodes []trust.RestartNode, wide bool) [][]trust.RestartNode {
+	index := map[string]int{}
+	var out [][]trust.RestartNode
+	for _, n := range nodes {
+		key := fmt.Sprint(n.ComesBack.Status, n.ComesBack.Why)
+		for _, a := range n.Answers {
+			key += "\n" + string(a.Status)
+			if wide || a.Status != trust.RestartYes && a.Status != trust.RestartNone {
+				key += a.Why
+			}
+		}
+		i, ok := index[key]
+		if !ok {
+			i = len(out)
+			index[key] = i
+			out = append(out, nil)
+		}
+		out[i] = append(out[i], n)
+	}
+	return out
+}
+
+func (f *verifyFlags) restartWhy(w io.Writer, lead string, a trust.RestartAnswer) {
+	if a.Why != "" {
+		wrap(w, lead, clean(oneLine(a.Why)))
+	}
+	if a.Next != "" {
+		wrap(w, lead+"next  ", strings.ReplaceAll(a.Next, "{}", f.app.Called))
+	}
+}
