@@ -133,7 +133,8 @@ func (w *world) withExpiredClient(t *testing.T) string {
 	now := time.Now()
 	pair := pkitest.SelfSigned(w.planted.id+" expired", now.Add(-2*time.Hour), now.Add(-time.Hour), pkitest.Usages(x509.ExtKeyUsageClientAuth))
 	template := *pair.Cert
-	template.Issuer, template.AuthorityKeyId = signer.Leaf.Subject, nil
+	// The algorithm is the signer's, which may have another kind of key.
+	template.Issuer, template.AuthorityKeyId, template.SignatureAlgorithm = signer.Leaf.Subject, nil, 0
 	der, err := x509.CreateCertificate(nil, &template, signer.Leaf, pair.Key.Public(), signer.PrivateKey)
 	if err != nil {
 		t.Fatal(err)

@@ -10,8 +10,8 @@ import (
 	"log"
 	"maps"
 	"os"
+	"path"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/kubectl-certrot/kubectl-certrot/test/lab/internal/identity"
@@ -40,8 +40,7 @@ type holder struct {
 }
 
 const (
-	secretKind    = "secrets"
-	configMapKind = "configmaps"
+	secretKind = "secrets"
 
 	certFile   = "tls.crt"
 	keyFile    = "tls.key"
@@ -57,8 +56,12 @@ const (
 func syncCertificates(ctx context.Context, dir labdir.Dir) {
 	s := syncer{dir: dir, content: identity.Consumed(), pending: map[string]holder{}, brought: map[string]string{}}
 	seen := make(chan holder)
-	for _, kind := range []string{secretKind, configMapKind} {
-		go s.watch(ctx, kind, seen)
+	lists := map[string]bool{} // of one kind in one namespace: a lab may hold thousands of others
+	for object := range s.content {
+		if list := path.Dir(object); !lists[list] {
+			lists[list] = true
+			go s.watch(ctx, list, seen)
+		}
 	}
 	for ctx.Err() == nil {
 		wait := time.Duration(1<<63 - 1)
@@ -78,14 +81,14 @@ func syncCertificates(ctx context.Context, dir labdir.Dir) {
 	}
 }
 
-// watch passes on what is there and what changes.
-func (s *syncer) watch(ctx context.Context, kind string, seen chan<- holder) {
+// watch passes on what is there and what changes, of what is below a path in the API.
+func (s *syncer) watch(ctx context.Context, list string, seen chan<- holder) {
 	for ctx.Err() == nil {
 		// Made anew each time, as it may be the API server's own CA that has changed.
 		api, err := kubeapi.New(s.dir.PKI(), "localhost:6443")
 		if err == nil {
-			err = api.Watch(ctx, "/api/v1/"+kind, func(text json.RawMessage) {
-				h, err := readHolder(kind, text)
+			err = api.Watch(ctx, list, func(text json.RawMessage) {
+				h, err := readHolder(path.Base(list), text)
 				if err != nil {
 					log.Print(err)
 				}
@@ -139,13 +142,13 @@ func readHolder(kind string, text []byte) (holder, error) {
 // and restarts those that read them at start only.
 func (s *syncer) bring(ctx context.Context) error {
 	var changed []string
-	for _, path := range slices.Sorted(maps.Keys(s.pending)) {
-		differs, err := s.write(s.pending[path])
+	for _, object := range slices.Sorted(maps.Keys(s.pending)) {
+		differs, err := s.write(s.pending[object])
 		if err != nil {
 			return err
 		}
 		if differs {
-			changed = append(changed, s.content[path])
+			changed = append(changed, s.content[object])
 		}
 	}
 	if len(changed) > 0 {
@@ -159,8 +162,8 @@ func (s *syncer) bring(ctx context.Context) error {
 			return err
 		}
 	}
-	for path, h := range s.pending {
-		s.brought[path] = h.version
+	for object, h := range s.pending {
+		s.brought[object] = h.version
 	}
 	s.pending = map[string]holder{}
 	return s.dir.WriteSynced(s.brought)
@@ -232,29 +235,25 @@ func synced(ctx context.Context, dir labdir.Dir, api *kubeapi.Client, names []st
 	if err != nil {
 		return err
 	}
-	for path, name := range identity.Consumed() {
+	for object, name := range identity.Consumed() {
 		if !slices.Contains(names, name) {
 			continue
 		}
-		h, err := getHolder(ctx, api, path)
+		h, err := getHolder(ctx, api, object)
 		if err != nil {
 			return err
 		}
-		if brought[path] != h.version {
-			return fmt.Errorf("version %q of %s has been brought, not %s", brought[path], path, h.version)
+		if brought[object] != h.version {
+			return fmt.Errorf("version %q of %s has been brought, not %s", brought[object], object, h.version)
 		}
 	}
 	return nil
 }
 
-func getHolder(ctx context.Context, api *kubeapi.Client, path string) (holder, error) {
-	text, err := api.Get(ctx, path)
+func getHolder(ctx context.Context, api *kubeapi.Client, object string) (holder, error) {
+	text, err := api.Get(ctx, object)
 	if err != nil {
 		return holder{}, err
 	}
-	kind := configMapKind
-	if strings.Contains(path, "/"+secretKind+"/") {
-		kind = secretKind
-	}
-	return readHolder(kind, text)
+	return readHolder(path.Base(path.Dir(object)), text)
 }
