@@ -73,6 +73,11 @@ demo: build ## show the main job on sample data (a cluster after its api-int CA 
 		echo "demo: inspect ended with $$code; these data have findings, so it must be 1" >&2; exit 1; \
 	fi; \
 	echo; echo "inspect ended with 1, as it should: there are findings."; \
+	echo; echo '$$ oc certrot verify api-int --from $(DEMO)'; code=0; \
+	bin/$(NAME) verify api-int --from '$(DEMO)' || code=$$?; \
+	if [ "$$code" -ne 1 ]; then \
+		echo "demo: verify ended with $$code; in these data nodes do not trust api-int, so it must be 1" >&2; exit 1; \
+	fi; \
 	for form in "" "-o diff"; do \
 		echo; echo '$$ oc certrot fix-api-int --from $(DEMO) --nodes worker-2 --dry-run=client' $$form; code=0; \
 		bin/$(NAME) fix-api-int --from '$(DEMO)' --nodes worker-2 --dry-run=client $$form || code=$$?; \
