@@ -1,7 +1,6 @@
 package trust
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
@@ -15,8 +14,8 @@ import (
 func (j *judge) memory(row catalog.Process, files []Claim) []Claim {
 	var out []Claim
 	for _, file := range files {
-		// Where the file is wrong already, that is said of the file.
-		if file.ID != row.Of || file.Status != Holds && file.Status != WillBreak || len(file.Chain) == 0 || len(file.Trust) == 0 {
+		// Where the file is wrong already, or will be, that is said of the file.
+		if file.ID != row.Of || file.Status != Holds || len(file.Chain) == 0 || len(file.Trust) == 0 {
 			continue
 		}
 		n, ok := j.f.Snapshot.Node(file.Node)
@@ -28,19 +27,26 @@ func (j *judge) memory(row catalog.Process, files []Claim) []Claim {
 			continue
 		}
 		c := file
-		c.Edge, c.Status, c.Why, c.Lacks, c.From = row.Edge, Holds, "", nil, time.Time{}
+		c.Edge, c.Status, c.Why, c.Lacks, c.From, c.Runs = row.Edge, Holds, "", nil, time.Time{}, started
 		ca := j.issuer(file.Chain)
 		written := written(n, file.Trust[0])
-		say := func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 MST") }
+		// CAs are dated by the cluster's clock, processes by the node's.
+		since := started.Add(j.f.Now.Sub(n.Time(j.f.Now)))
 		switch {
 		case ca == nil:
 			c.Status, c.Why = Unknown, "the CA of what is shown was not seen, so that it is not known which is the older: it or the process"
-		case ca.NotBefore.After(started):
+		case ca.NotBefore.After(since):
 			c.Status, c.Lacks = Broken, ca
-			c.Why = fmt.Sprintf("it has run since %s and reads its trust anchors only when it starts: it can't have a CA that was made later", say(started))
+			c.Why = "it runs since before the CA was made, and reads its trust anchors only when it starts"
 		case written.IsZero() || written.After(loaded):
 			c.Status = Unknown
-			c.Why = fmt.Sprintf("it has run since %s, the file was written at %s, and what stood in it before is not known", say(started), say(written))
+			c.Why = "it runs since before the file was last written, and what stood in it then is not known"
+		default:
+			if next := j.signerOf(file.Edge.Shown); next != nil && next.NotBefore.After(since) {
+				c.Edge.Shown = file.Edge.Shown
+				c.breaksWith(next, j.f.Snapshot.Cluster.Versions)
+				c.Why += ", a CA that was made after it started"
+			}
 		}
 		out = append(out, c)
 	}

@@ -8,6 +8,25 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
 )
 
+// TestMemoryAfterTheSigner: the file has the new CA, and the process is older; what is
+// shown is still of the old one.
+func TestMemoryAfterTheSigner(t *testing.T) {
+	for started, want := range map[float64]Status{-3: WillBreak, -0.1: Holds} {
+		w := newWorld(catalog.Versions{Cluster: "4.15.3"})
+		before, after := pkitest.NewCA("lb", from(-900), from(900)), pkitest.NewCA("lb@1", from(-1), from(900))
+		e := edge(t, "kubelet-api-int")
+		w.put(catalog.LoadBalancerSigner(), after.CertPEM, after.KeyPEM)
+		w.put(e.Shown, leafFor(e, before, -2, 28).CertPEM)
+		w.trust(e, before.CertPEM, after.CertPEM)
+		n := &w.s.Nodes[0]
+		n.Files[0].Modified, n.Kubelet.Started = from(-5), from(started)
+		got := w.judge("kubelet-memory-api-int")
+		if len(got) != 1 || got[0].Status != want || (want == WillBreak) != got[0].From.Equal(from(13)) {
+			t.Errorf("started %v: %+v", started, got)
+		}
+	}
+}
+
 // TestMemory: the file has the CA, which was made at -1 d, and was written at -0.5 d.
 func TestMemory(t *testing.T) {
 	running := func(command string, days float64) func(*inspect.Node) {

@@ -17,9 +17,14 @@ func (j *judge) forecast(c *Claim, now time.Time) {
 	if signer == nil || pki.VerifyCA(signer, c.Roots, now) == nil {
 		return
 	}
+	c.breaksWith(signer, j.f.Snapshot.Cluster.Versions)
+}
+
+// breaksWith says that a claim holds until what is shown is signed by this signer.
+func (c *Claim) breaksWith(signer *pki.Cert, v catalog.Versions) {
 	c.Status, c.Lacks = WillBreak, signer
 	c.Why = fmt.Sprintf("what is shown will be signed by %q next", pki.CommonName(signer.Subject))
-	life, answer := catalog.LifetimeOf(c.Edge.Shown, j.f.Snapshot.Cluster.Versions)
+	life, answer := catalog.LifetimeOf(c.Edge.Shown, v)
 	if answer == catalog.Yes && len(c.Chain) > 0 {
 		c.From = life.ResignedFrom(c.Chain[0].NotBefore, c.Chain[0].NotAfter, signer.NotBefore)
 	}

@@ -42,12 +42,13 @@ type ReportClaim struct {
 	Held     *ReportCert      `json:"held,omitempty"`   // by the server's place, where that is not what is shown
 	Why      string           `json:"why,omitempty"`
 	Lacks    *ReportCert      `json:"lacks,omitempty"`
-	From     *time.Time       `json:"from,omitempty"` // when it breaks at the earliest
-	Logs     []pki.Location   `json:"logs,omitempty"` // of servers that say so
-	Seen     *ReportSeen      `json:"seen,omitempty"` // what they say of a client
-	Next     *Next            `json:"next,omitempty"` // absent: who verifies is known by a server's log only
-	Lost     string           `json:"lost,omitempty"` // what fails then
-	Mend     string           `json:"mend,omitempty"` // with {} for the program
+	From     *time.Time       `json:"from,omitempty"`      // when it breaks at the earliest
+	Runs     *time.Time       `json:"runsSince,omitempty"` // the process that has the trust anchors in memory
+	Logs     []pki.Location   `json:"logs,omitempty"`      // of servers that say so
+	Seen     *ReportSeen      `json:"seen,omitempty"`      // what they say of a client
+	Next     *Next            `json:"next,omitempty"`      // absent: who verifies is known by a server's log only
+	Lost     string           `json:"lost,omitempty"`      // what fails then
+	Mend     string           `json:"mend,omitempty"`      // with {} for the program
 }
 
 // ReportCert names a certificate.
@@ -111,6 +112,9 @@ func entry(c Claim) ReportClaim {
 	}
 	if !c.From.IsZero() {
 		e.From = &c.From
+	}
+	if !c.Runs.IsZero() {
+		e.Runs = &c.Runs
 	}
 	e.Logs = c.Logs
 	if c.Seen != nil {

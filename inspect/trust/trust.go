@@ -58,6 +58,9 @@ type Claim struct {
 	Held *pki.Cert
 	// From is when it breaks at the earliest; zero: now, or not known.
 	From time.Time
+	// Runs is since when the process runs that has the trust anchors in memory; zero:
+	// the claim is not about one.
+	Runs time.Time
 	// Logs are those of a server that say so, and Seen what they say of one client;
 	// nil where something else says so, or of nobody.
 	Logs []pki.Location
