@@ -7,7 +7,7 @@ package catalog
 // API itself: they read both kubeconfigs of the kubelet.
 func onPremEdges() []Edge {
 	platforms := []string{"BareMetal", "Nutanix", "OpenStack", "oVirt", "VSphere"}
-	src := Evidence{Verified, mcoRepo + "templates/common/on-prem/files/{keepalived,coredns}.yaml @ 06dc741cf and 0420e186e, templates/master/00-master/on-prem/files/haproxy.yaml"}
+	src := Evidence{Verified, mcoRepo + "templates/common/on-prem/files/{keepalived,coredns}.yaml @ 06dc741cf and 0420e186e, templates/master/00-master/on-prem/files/haproxy.yaml @ 026c28b1d"}
 	edge := func(id, path, verifier, claim, lost string, reads Reads) Edge {
 		return Edge{
 			ID: id, Part: PartAPIInt, Verifier: verifier, Claim: claim,
