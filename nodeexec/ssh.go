@@ -32,6 +32,10 @@ type SSH struct {
 	// Config, and to core after that. Jump hosts go by Config alone.
 	User string
 
+	// Port is where nodes listen, before what Config says; 0 leaves it to Config, and
+	// to 22 after that.
+	Port int
+
 	// Inventory says where nodes are, before everything else does.
 	Inventory Inventory
 

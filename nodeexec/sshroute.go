@@ -83,6 +83,9 @@ func (s *SSH) route(ctx context.Context, node string) ([]hop, error) {
 	if given.User == "" {
 		given.User = s.User
 	}
+	if given.Port == 0 {
+		given.Port = s.Port
+	}
 	return r.to(names, hosts, given, "core", 0)
 }
 

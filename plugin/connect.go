@@ -18,6 +18,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/kubeconfig"
 )
 
 // requestTimeout bounds each request where the user sets no --request-timeout:
@@ -39,7 +40,7 @@ type connection struct {
 func connect(ctx context.Context, app App, flags *genericclioptions.ConfigFlags, sc *pki.Scanner) (*connection, error) {
 	config, err := flags.ToRESTConfig()
 	if err != nil {
-		return nil, withHint(fmt.Errorf("kubeconfig: %w", err), "name one with --kubeconfig or KUBECONFIG, or read a file with --from")
+		return nil, withHint(unquoted(err), "name one with --kubeconfig or KUBECONFIG, or read a file with --from")
 	}
 	config = rest.CopyConfig(config)
 	config.QPS = -1 // the server's own priority and fairness decides how fast we may read
@@ -62,7 +63,7 @@ func connect(ctx context.Context, app App, flags *genericclioptions.ConfigFlags,
 	}
 	namespace, _, err := flags.ToRawKubeConfigLoader().Namespace()
 	if err != nil {
-		return nil, fmt.Errorf("kubeconfig: %w", err)
+		return nil, unquoted(err)
 	}
 	client, err := collect.NewREST(config)
 	if err != nil {
@@ -74,6 +75,15 @@ func connect(ctx context.Context, app App, flags *genericclioptions.ConfigFlags,
 	}
 	return c, nil
 }
+
+// unquoted is an error of client-go's about a kubeconfig, without what it quotes of it:
+// that may be tokens and keys.
+func unquoted(err error) error { return &cutError{err} }
+
+type cutError struct{ err error }
+
+func (e *cutError) Error() string { return "kubeconfig: " + kubeconfig.Brief(e.err) }
+func (e *cutError) Unwrap() error { return e.err }
 
 // askVersion fails where no API server answers: a login page or another
 // service may answer everything with 200.

@@ -1,6 +1,7 @@
 package plugin
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -10,9 +11,9 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -26,7 +27,6 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
-	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/kubeconfig"
 )
@@ -76,8 +76,10 @@ Exit codes: 0 done, or so already; 1 a dry run would change something; 2 usage o
 // ownConfig is a cluster in the user's kubeconfig.
 type ownConfig struct {
 	context string
-	path    string // the file, links followed
+	named   string // the file, as the kubeconfig's list names it
+	path    string // the same, links followed
 	text    []byte
+	roots   []*pki.Cert // whom it trusts
 	rest    *rest.Config
 	name    string // the server name that its certificate must be for
 }
@@ -121,11 +123,14 @@ func (f *ownFlags) run(ctx context.Context) error {
 		}
 	}
 	backup := own.path + ".certrot-" + now.Format("20060102T150405Z")
-	if err := remediate.ReplaceOwn(own.path, backup, own.text, change.Text); err != nil {
-		if errors.Is(err, remediate.ErrChanged) {
-			err = withHint(nothingChanged(fmt.Errorf("%s: %w", own.path, err)), "run the same command again")
-		}
-		return &exitError{code: exitStopped, err: err}
+	written, err := remediate.ReplaceOwn(remediate.OwnFile{Path: own.path, Named: own.named, Backup: backup}, own.text, change.Text)
+	switch {
+	case written && err != nil:
+		printf(f.app.Streams.ErrOut, "warning: after %s was written: %v\n", clean(own.path), err)
+	case errors.Is(err, remediate.ErrChanged):
+		return &exitError{code: exitStopped, err: withHint(nothingChanged(fmt.Errorf("%s: %w", own.path, err)), "run the same command again")}
+	case err != nil:
+		return &exitError{code: exitStopped, err: nothingChanged(fmt.Errorf("write %s: %w", own.path, err))}
 	}
 	return f.proven(ctx, own, backup)
 }
@@ -135,7 +140,7 @@ func (f *ownFlags) locate() (*ownConfig, error) {
 	loader := f.config.ToRawKubeConfigLoader()
 	raw, err := loader.RawConfig()
 	if err != nil {
-		return nil, fmt.Errorf("kubeconfig: %w", err)
+		return nil, unquoted(err)
 	}
 	own := &ownConfig{context: raw.CurrentContext}
 	if *f.config.Context != "" {
@@ -152,7 +157,8 @@ func (f *ownFlags) locate() (*ownConfig, error) {
 	if *f.config.APIServer != "" || *f.config.CAFile != "" || *f.config.Insecure || *f.config.ClusterName != "" || *f.config.TLSServerName != "" {
 		return nil, errors.New("--server, --cluster, --certificate-authority, --tls-server-name and --insecure-skip-tls-verify are not in the file that is to be mended: leave them out")
 	}
-	if own.path, err = filepath.EvalSymlinks(cluster.LocationOfOrigin); err != nil {
+	own.named = cluster.LocationOfOrigin
+	if own.path, err = filepath.EvalSymlinks(own.named); err != nil {
 		return nil, fmt.Errorf("kubeconfig: %w", err)
 	}
 	if own.text, err = readBounded(own.path); err != nil {
@@ -162,12 +168,15 @@ func (f *ownFlags) locate() (*ownConfig, error) {
 	if err != nil {
 		return nil, refused(f.unedited(own, err))
 	}
+	for _, found := range pki.NewScanner().Scan(here.PEM) {
+		own.roots = append(own.roots, found.Content.Certs...)
+	}
 	if here.Cluster != at.Cluster || raw.CurrentContext != own.context {
 		return nil, refused(&remediate.Refusal{Name: "current-context", Reason: fmt.Sprintf("%s: its current context leads to cluster %q, and what is to be mended is %q", own.path, here.Cluster, at.Cluster),
 			Next: fmt.Sprintf("kubectl config use-context %s, in that file, and again without --context", own.context)})
 	}
 	if own.rest, err = f.config.ToRESTConfig(); err != nil {
-		return nil, fmt.Errorf("kubeconfig: %w", err)
+		return nil, unquoted(err)
 	}
 	_, own.name, err = inspect.KubeconfigCluster{Server: cluster.Server, ServerName: cluster.TLSServerName}.Dialled()
 	return own, err
@@ -186,6 +195,8 @@ func (f *ownFlags) unedited(own *ownConfig, err error) error {
 // errSeen ends a handshake as soon as the chain is known.
 var errSeen = errors.New("the chain was seen")
 
+var errTLSProxy = errors.New("https://")
+
 // served returns the chain that the server shows, by the way that the kubeconfig
 // goes, a proxy included. Nothing is sent to the server but the handshake.
 func (o *ownConfig) served(ctx context.Context) ([]*pki.Cert, error) {
@@ -195,6 +206,14 @@ func (o *ownConfig) served(ctx context.Context) ([]*pki.Cert, error) {
 	proxy := o.rest.Proxy
 	if proxy == nil {
 		proxy = http.ProxyFromEnvironment
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, o.rest.Host, nil)
+	if err != nil {
+		return nil, err
+	}
+	// With TLS to the proxy, too, two chains would be shown, and which is whose is not told.
+	if by, err := proxy(request); err != nil || by != nil && by.Scheme == "https" {
+		return nil, fmt.Errorf("the way there leads through a proxy that speaks TLS itself, or can't be told (%w): what the server shows can't be seen", cmp.Or(err, errTLSProxy))
 	}
 	t := &http.Transport{Proxy: proxy, TLSClientConfig: &tls.Config{
 		ServerName:         o.name,
@@ -211,10 +230,6 @@ func (o *ownConfig) served(ctx context.Context) ([]*pki.Cert, error) {
 		},
 	}}
 	defer t.CloseIdleConnections()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, o.rest.Host, nil)
-	if err != nil {
-		return nil, err
-	}
 	answer, err := t.RoundTrip(request)
 	if err == nil {
 		_ = answer.Body.Close()
@@ -239,17 +254,17 @@ func (f *ownFlags) ca(ctx context.Context, own *ownConfig, served []*pki.Cert) (
 		fix.CA, err = f.fromMaster(ctx)
 		return fix, err
 	}
+	// Before anything is sent there, and any program asked for a credential.
+	if err := pki.Verify(served, own.roots, own.name, collect.Taken()); err != nil {
+		var shown strings.Builder
+		for i, c := range served {
+			fmt.Fprintf(&shown, "\n  shown %d: %s, issued by %s, sha256 %s, until %s", i+1, c.Subject, c.Issuer, c.Fingerprint, c.NotAfter.UTC().Format(time.DateOnly))
+		}
+		return fix, withHint(fmt.Errorf("the CA in context %q does not verify what %s shows (%w), so it must come from somewhere else%s", own.context, own.rest.Host, err, shown.String()),
+			"read it from a master, over a host key that you know: --api-ca-from ssh://core@MASTER; or --ca-file FILE")
+	}
 	conn, err := connect(ctx, f.app, f.config, pki.NewScanner())
 	if err != nil {
-		var unknown x509.UnknownAuthorityError
-		if errors.As(err, &unknown) {
-			var shown strings.Builder
-			for i, c := range served {
-				fmt.Fprintf(&shown, "\n  shown %d: %s, issued by %s, sha256 %s, until %s", i+1, c.Subject, c.Issuer, c.Fingerprint, c.NotAfter.UTC().Format(time.DateOnly))
-			}
-			return fix, withHint(fmt.Errorf("the CA in context %q does not verify what %s shows, so it must come from somewhere else%s", own.context, own.rest.Host, shown.String()),
-				"read it from a master, over a host key that you know: --api-ca-from ssh://core@MASTER; or --ca-file FILE")
-		}
 		return fix, err
 	}
 	fix.From, fix.Published = catalog.APIServerCA().String(), true
@@ -292,16 +307,15 @@ func (f *ownFlags) fromMaster(ctx context.Context) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	user := "core"
 	if u.User != nil {
-		if _, secret := u.User.Password(); secret {
-			return nil, errors.New("--api-ca-from: passwords are not taken; use a key or the ssh-agent")
+		if _, secret := u.User.Password(); secret || u.User.Username() == "" {
+			return nil, errors.New("--api-ca-from: passwords are not taken, nor a user without a name; use a key or the ssh-agent")
 		}
-		way.User, user = u.User.Username(), u.User.Username()
+		way.User = u.User.Username()
 	}
 	if u.Port() != "" {
-		if way.Inventory, err = nodeexec.ParseInventory(strings.NewReader(strings.Join([]string{u.Hostname(), u.Hostname(), user, u.Port()}, " ")), "--api-ca-from"); err != nil {
-			return nil, err
+		if way.Port, err = strconv.Atoi(u.Port()); err != nil || way.Port < 1 || way.Port > 65535 {
+			return nil, fmt.Errorf("--api-ca-from %q: the port is none", f.caFrom)
 		}
 	}
 	node, err := way.Dial(ctx, u.Hostname())
@@ -352,11 +366,11 @@ func (f *ownFlags) show(own *ownConfig, fix remediate.APIInt, c *remediate.OwnCh
 // proven asks the API server with the file as it is now. That it is trusted is what
 // counts; what the user may do there is another matter.
 func (f *ownFlags) proven(ctx context.Context, own *ownConfig, backup string) error {
-	fresh := genericclioptions.NewConfigFlags(false)
-	fresh.KubeConfig, fresh.Context = &own.path, &own.context
-	if own.path != *f.config.KubeConfig && os.Getenv("KUBECONFIG") != "" {
-		fresh.KubeConfig = f.config.KubeConfig // the user may be in another file of the list
-	}
+	// The same flags, and the file as it is now: the ones before keep what they have read.
+	fresh, was := genericclioptions.NewConfigFlags(false), f.config
+	fresh.KubeConfig, fresh.Context, fresh.AuthInfoName, fresh.Timeout = was.KubeConfig, was.Context, was.AuthInfoName, was.Timeout
+	fresh.BearerToken, fresh.CertFile, fresh.KeyFile = was.BearerToken, was.CertFile, was.KeyFile
+	fresh.Impersonate, fresh.ImpersonateUID, fresh.ImpersonateGroup = was.Impersonate, was.ImpersonateUID, was.ImpersonateGroup
 	said := func(what string) {
 		printf(f.app.Streams.Out, "\n%s: %s\nBefore   %s\n", clean(own.path), what, clean(backup))
 	}

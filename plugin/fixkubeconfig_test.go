@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/tls"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -17,6 +18,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate"
 )
 
 // ownServer is an API server, as far as its version goes, with a certificate of this CA.
@@ -187,5 +189,61 @@ func TestMasterCA(t *testing.T) {
 	put("/node-kubeconfigs/lb-ext.kubeconfig", "clusters:\n- cluster:\n    certificate-authority-data: aGVyZQ==\n    server: s\nusers:\n- user:\n    client-key-data: c2VjcmV0\n")
 	if out, err := run(); err != nil || out != "aGVyZQ==\n" {
 		t.Errorf("%q, %v", out, err)
+	}
+}
+
+// TestLoadersQuoteNothing: client-go's errors hold whole lists of users.
+func TestLoadersQuoteNothing(t *testing.T) {
+	t.Setenv("KUBECONFIG", "")
+	path := filepath.Join(t.TempDir(), "config")
+	twice := strings.NewReplacer("SERVER", "https://localhost:1", "CA", "").Replace(ownKubeconfig) + "- name: me\n  user:\n    token: another-secret-token\n"
+	if err := os.WriteFile(path, []byte(twice), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, command := range []string{"inspect", "verify", "fix-kubeconfig", "snapshot"} {
+		var out bytes.Buffer
+		args := []string{"kubectl-certrot", command, "--kubeconfig", path}
+		if command == "snapshot" {
+			args = append(args, "-o", path+".certrot")
+		}
+		code := Main(t.Context(), VersionOf(""), args, genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &out})
+		if code != exitUsage || strings.Contains(out.String(), "secret-token") || !strings.Contains(out.String(), "duplicate name") {
+			t.Errorf("%s: exit code %d:\n%s", command, code, out.String())
+		}
+	}
+}
+
+// TestReplaceOwnLeavesNothing where it could not write.
+func TestReplaceOwnLeavesNothing(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "config")
+	if err := os.WriteFile(path, []byte("changed"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f := remediate.OwnFile{Path: path, Named: path, Backup: path + ".before"}
+	if written, err := remediate.ReplaceOwn(f, []byte("read"), []byte("new")); written || !errors.Is(err, remediate.ErrChanged) {
+		t.Errorf("written %v, %v", written, err)
+	}
+	f.Backup = dir + "/none/before"
+	if written, err := remediate.ReplaceOwn(f, []byte("changed"), []byte("new")); written || err == nil {
+		t.Errorf("written %v, %v", written, err)
+	}
+	if left, _ := filepath.Glob(dir + "/*"); len(left) != 1 {
+		t.Errorf("left: %v", left)
+	}
+	if left, _ := filepath.Glob(dir + "/.*"); len(left) > 0 {
+		t.Errorf("left: %v", left)
+	}
+	// By another name: both are locked.
+	link := filepath.Join(dir, "link")
+	if err := os.Symlink(path, link); err != nil {
+		t.Fatal(err)
+	}
+	f = remediate.OwnFile{Path: path, Named: link, Backup: path + ".before"}
+	if err := os.WriteFile(link+".lock", nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if written, err := remediate.ReplaceOwn(f, []byte("changed"), []byte("new")); written || err == nil || !strings.Contains(err.Error(), "link.lock is there") {
+		t.Errorf("written %v, %v", written, err)
 	}
 }

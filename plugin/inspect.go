@@ -184,7 +184,7 @@ func (f *inspectFlags) toScope(args []string, allNamespacesTyped bool) (collect.
 	if namespace == "" && !f.scope.allNamespaces { // -A=false: the context's namespace, as kubectl get
 		ns, _, err := f.config.ToRawKubeConfigLoader().Namespace()
 		if err != nil {
-			return s, fmt.Errorf("kubeconfig: %w", err)
+			return s, unquoted(err)
 		}
 		s.Namespace = ns
 	}

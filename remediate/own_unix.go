@@ -3,20 +3,30 @@
 package remediate
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"syscall"
 )
 
-// own gives a file the owner of another one.
-func own(f *os.File, like os.FileInfo) error {
-	s, ok := like.Sys().(*syscall.Stat_t)
+// own gives a file the owner of another one, and returns the mode that it may have. Who
+// may not give it to the group, gives the group nothing.
+func own(f *os.File, like os.FileInfo, mode os.FileMode) (os.FileMode, error) {
+	want, ok := like.Sys().(*syscall.Stat_t)
 	if !ok {
-		return nil
+		return mode, nil
 	}
-	if mine, err := f.Stat(); err == nil {
-		if m, ok := mine.Sys().(*syscall.Stat_t); ok && m.Uid == s.Uid && m.Gid == s.Gid {
-			return nil
-		}
+	info, err := f.Stat()
+	if err != nil {
+		return mode, err
 	}
-	return f.Chown(int(s.Uid), int(s.Gid))
+	has, ok := info.Sys().(*syscall.Stat_t)
+	if !ok || has.Uid == want.Uid && has.Gid == want.Gid {
+		return mode, nil
+	}
+	err = f.Chown(int(want.Uid), int(want.Gid))
+	if errors.Is(err, fs.ErrPermission) && has.Uid == want.Uid {
+		return mode &^ 0o070, nil
+	}
+	return mode, err
 }

@@ -2,12 +2,11 @@ package remediate
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
@@ -48,7 +47,11 @@ func (a APIInt) Own(text []byte, served []*pki.Cert, name string, now time.Time)
 	if !missing {
 		return c, nil
 	}
-	value := union(a.CA, want, c.Old, now)
+	verbatim := a.CA
+	if !a.Published {
+		verbatim = encoded(want) // of any other text, only the certificates are written
+	}
+	value := union(verbatim, want, c.Old, now)
 	edit, err := kubeconfig.SetCA(text, value)
 	if err != nil {
 		return nil, err
@@ -57,64 +60,74 @@ func (a APIInt) Own(text []byte, served []*pki.Cert, name string, now time.Time)
 	return c, nil
 }
 
-// ReplaceOwn writes a file of this machine's user anew, if it still is what before
-// says, and keeps that as backup, which must not be there yet. The lock is that of
-// kubectl config. At any moment, the file is the one or the other.
-func ReplaceOwn(path, backup string, before, after []byte) (err error) {
-	lock, err := os.OpenFile(path+".lock", os.O_CREATE|os.O_EXCL, 0)
-	if errors.Is(err, os.ErrExist) {
-		return fmt.Errorf("%s.lock is there: another program is changing the file, or was killed while it did; then remove the lock", path)
-	}
-	if err != nil {
-		return fmt.Errorf("lock: %w", err)
-	}
-	defer func() { err = errors.Join(err, lock.Close(), os.Remove(lock.Name())) }()
-	info, err := os.Stat(path)
-	if err != nil {
-		return err
-	}
-	file, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	digest := sha256.New()
-	_, err = io.Copy(digest, file)
-	if err = errors.Join(err, file.Close()); err != nil {
-		return err
-	}
-	if want := sha256.Sum256(before); !bytes.Equal(digest.Sum(nil), want[:]) {
-		return ErrChanged
-	}
-	if err := create(backup, before, 0o600, nil); err != nil {
-		return fmt.Errorf("backup: %w", err)
-	}
-	made := path + ".certrot-new"
-	if err := create(made, after, info.Mode().Perm(), info); err != nil {
-		return err
-	}
-	if err := os.Rename(made, path); err != nil {
-		return errors.Join(err, os.Remove(made))
-	}
-	dir, err := os.Open(filepath.Dir(path))
-	if err != nil {
-		return err
-	}
-	return errors.Join(dir.Sync(), dir.Close())
+// OwnFile is a file of this machine's user.
+type OwnFile struct {
+	Path   string // links followed
+	Named  string // as others call it, who lock it by that name; may be Path
+	Backup string // what it was; must not be there yet
 }
 
-// create writes a file that must not be there, down to the disk, or leaves none.
-func create(path string, text []byte, mode os.FileMode, like os.FileInfo) error {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, mode)
+// ReplaceOwn writes a file anew, if it still is what before says, and keeps that as its
+// backup. The locks are those of kubectl config. At any moment, the file is the one or
+// the other; written says which, whatever the error. If it was not written, nothing is
+// left behind.
+func ReplaceOwn(f OwnFile, before, after []byte) (written bool, err error) {
+	for _, name := range slices.Compact([]string{f.Named, f.Path}) {
+		lock, failed := os.OpenFile(name+".lock", os.O_CREATE|os.O_EXCL, 0)
+		if errors.Is(failed, os.ErrExist) {
+			return false, fmt.Errorf("%s.lock is there: another program is changing the file, or was killed while it did; in that case, remove the lock", name)
+		}
+		if failed != nil {
+			return false, fmt.Errorf("lock: %w", failed)
+		}
+		defer func() { err = errors.Join(err, lock.Close(), os.Remove(lock.Name())) }()
+	}
+	info, err := os.Stat(f.Path)
 	if err != nil {
-		return err
+		return false, err
+	}
+	now, err := os.ReadFile(f.Path)
+	if err != nil {
+		return false, err
+	}
+	if !bytes.Equal(now, before) {
+		return false, ErrChanged
+	}
+	made, err := create(filepath.Dir(f.Path), after, info.Mode().Perm(), info)
+	if err != nil {
+		return false, err
+	}
+	kept, err := create(filepath.Dir(f.Backup), before, 0o600, info)
+	if err != nil {
+		return false, errors.Join(fmt.Errorf("backup: %w", err), os.Remove(made))
+	}
+	if err := os.Link(kept, f.Backup); err != nil {
+		// Not every filesystem knows links; the name has a time in it, so nobody has it.
+		if err = os.Rename(kept, f.Backup); err != nil {
+			return false, errors.Join(fmt.Errorf("backup: %w", err), os.Remove(made), os.Remove(kept))
+		}
+	} else if err := os.Remove(kept); err != nil {
+		return false, errors.Join(err, os.Remove(made), os.Remove(f.Backup))
+	}
+	if err := os.Rename(made, f.Path); err != nil {
+		return false, errors.Join(err, os.Remove(made), os.Remove(f.Backup))
+	}
+	return true, syncFolder(filepath.Dir(f.Path))
+}
+
+// create writes a file of a name of its own, down to the disk, or leaves none.
+func create(folder string, text []byte, mode os.FileMode, like os.FileInfo) (name string, err error) {
+	f, err := os.CreateTemp(folder, ".certrot-*") // 0600
+	if err != nil {
+		return "", err
 	}
 	_, err = f.Write(text)
-	if err == nil && like != nil {
-		err = own(f, like)
+	if err == nil {
+		mode, err = own(f, like, mode)
 	}
 	err = errors.Join(err, f.Chmod(mode), f.Sync(), f.Close())
 	if err != nil {
-		return errors.Join(err, os.Remove(path))
+		return "", errors.Join(err, os.Remove(f.Name()))
 	}
-	return nil
+	return f.Name(), nil
 }

@@ -43,7 +43,7 @@ func see(text []byte) (view, error) {
 		return err
 	})
 	if err != nil {
-		return view{}, refuse(Unread, "client-go does not read the file (%s): correct it", brief(err))
+		return view{}, refuse(Unread, "client-go does not read the file (%s): correct it", Brief(err))
 	}
 	return v, nil
 }

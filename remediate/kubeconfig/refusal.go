@@ -49,8 +49,9 @@ func refuse(reason Reason, format string, args ...any) *Refusal {
 	return &Refusal{Reason: reason, text: fmt.Sprintf(format, args...)}
 }
 
-// brief cuts an error of a parser: some of them quote all of the text.
-func brief(err error) string {
+// Brief cuts an error of a parser of kubeconfigs: client-go's quote whole lists, with
+// the tokens and keys in them.
+func Brief(err error) string {
 	text, _, _ := strings.Cut(err.Error(), " in list:")
 	text, _, _ = strings.Cut(strings.TrimPrefix(text, "yaml: "), "\n")
 	if len(text) > 200 {

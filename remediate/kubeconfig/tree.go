@@ -38,7 +38,7 @@ func parse(text []byte) (*yaml.Node, error) {
 		return nil, refuse(NotYAML, "the file is empty: it is no kubeconfig")
 	}
 	if err != nil {
-		return nil, refuse(NotYAML, "the file is neither YAML nor JSON (%s): correct it", brief(err))
+		return nil, refuse(NotYAML, "the file is neither YAML nor JSON (%s): correct it", Brief(err))
 	}
 	if err := guard(func() error { return d.Decode(&more) }); !errors.Is(err, io.EOF) {
 		return nil, refuse(ManyDocuments, "the file has more after its first YAML document, which client-go ignores: remove that")

@@ -77,7 +77,8 @@ func loads(doc *yaml.Node) error {
 		return fmt.Errorf("%w: %w", errUnread, err)
 	}
 	if _, err := clientcmd.Load(raw); err != nil {
-		return fmt.Errorf("a kubelet can't load it: %w", err)
+		text, _, _ := strings.Cut(err.Error(), " in list:") // what follows is all of the list
+		return fmt.Errorf("a kubelet can't load it: %s", text)
 	}
 	return nil
 }

@@ -23,13 +23,15 @@
 #   answer EXIT CODE ADDRESS REASON
 # EXIT is curl's exit status, whoever asks; 200 and above are our own: 201 FILE
 # changed, 202 the token has odd characters, 203 there is no tool, 204 what is to
-# be shown can't be read.
+# be shown can't be read, 205 openssl ended and did not say why.
 # shellcheck shell=sh
 # Who asks is called by name.
 # shellcheck disable=SC2317
 
 LC_ALL=C
 export LC_ALL
+# What would make curl or openssl write keys of a session down, or trust others.
+unset SSLKEYLOGFILE OPENSSL_CONF SSL_CERT_FILE SSL_CERT_DIR CURL_CA_BUNDLE
 umask 077
 
 has() { command -v "$1" >/dev/null 2>&1; }
@@ -98,7 +100,11 @@ by_curl() {
 		--cacert /dev/fd/3 --capath /dev/null --user-agent kubectl-certrot --header 'Accept: application/json' \
 		--write-out '\ncertrot %{http_code} %{remote_ip}\n'
 	[ "$cert" = - ] || set -- "$@" --cert /dev/fd/4 --key /dev/fd/5
-	[ "$name" = "$host" ] || set -- "$@" --connect-to "$where:$port:$host:$port"
+	there=$host
+	case $there in
+	*:*) there="[$there]" ;;
+	esac
+	[ "$name" = "$host" ] || set -- "$@" --connect-to "$where:$port:$there:$port"
 	{
 		pipes curl_with "$@" "https://$where:$port$path"
 		echo "exit $?"
@@ -152,6 +158,9 @@ by_openssl() {
 		/^verify error|certificate verify failed/ { bad = 60 }
 		/getaddrinfo|[Nn]ame or service not known|lookup/ { bad = 6 }
 		/Connection refused|connect:errno|No route|unreachable/ && !bad { bad = 7 }
+		/[Uu]nable to load|[Cc]ould not (open|read|find)|Can.t open/ && !bad { bad = 58 }
+		/SSL routines|[^a-z]alert / && !bad { bad = 35 }
+		/(read|write):errno|unexpected eof/ && !bad { bad = 56 }
 		/^exit [0-9]+$/ { status = $2 }
 		reason == "" && match($0, /"reason": *"[A-Za-z]+"/) {
 			reason = substr($0, RSTART, RLENGTH)
@@ -162,7 +171,7 @@ by_openssl() {
 			if (code + 0 < 400 || length(reason) > 40) reason = ""
 			if (code != "") status = 0
 			else if (status == 124 || status == 137) status = 28
-			else status = bad ? bad : 35
+			else status = bad ? bad : 205
 			print "answer", status, code + 0, "-", reason == "" ? "-" : reason
 		}'
 }
