@@ -91,6 +91,7 @@ type NodeFile struct {
 	Label    string // SELinux; empty: none, or not known
 	Size     int64
 	Modified time.Time
+	Changed  time.Time       // the file, or its owner, mode or name; zero: not told
 	SHA256   pki.Fingerprint // of the content; zero where it was not read
 	Link     string          // what a link says; empty: no link
 	Target   string          // where a link leads in the end; empty: nowhere

@@ -152,20 +152,35 @@ func (f *verifyFlags) verdict(r *trust.Report) error {
 	return nil
 }
 
+// settled reports whether there is nothing to wait for: what could not be read at all
+// does not get better by asking again.
+func (f *verifyFlags) settled(r *trust.Report) bool {
+	worst := r.Worst()
+	return worst == trust.Holds || worst == trust.Unknown && f.allowUnknown
+}
+
 // until asks once, and with --wait again until all holds or the time is over: the last
 // answer counts. That the first one can't be had is an error; later on the cluster may
 // well be away for a while.
 func (f *verifyFlags) until(ctx context.Context, pause time.Duration, ask func() (trust.Report, error)) (trust.Report, error) {
 	begin := time.Now()
 	last, err := ask()
-	for err == nil && f.verdict(&last) != nil && ctx.Err() == nil && time.Since(begin)+pause <= f.wait {
-		printf(f.app.Streams.ErrOut, "%s; asking again in %s, until %s\n", claimTally(last.Claims), pause, begin.Add(f.wait).Format(time.TimeOnly))
+	took := time.Since(begin)
+	for err == nil && !f.settled(&last) && ctx.Err() == nil {
+		// Asking is work for a cluster that may have trouble enough: a third of the time.
+		pause := max(pause, 2*took)
+		if time.Since(begin)+pause > f.wait {
+			break
+		}
+		printf(f.app.Streams.ErrOut, "%s; asking again in %s, until %s\n", claimTally(last.Claims), duration.HumanDuration(pause), begin.Add(f.wait).Format(time.TimeOnly))
 		select {
 		case <-ctx.Done():
 			return last, nil
 		case <-time.After(pause):
 		}
+		asked := time.Now()
 		next, err := ask()
+		took = time.Since(asked)
 		if err != nil {
 			printf(f.app.Streams.ErrOut, "%s\n", clean(oneLine(err.Error())))
 			continue
@@ -457,10 +472,14 @@ func (g claimGroup) print(w io.Writer, called string, now time.Time, last claimG
 	g.again(w, c.Status)
 	wrap(w, "    then  ", "lost: "+c.Lost)
 	if c.Mend != "" {
-		mend := strings.ReplaceAll(c.Mend, "{}", called)
+		mend := c.Mend
 		if len(nodes) > 1 {
-			mend = strings.Replace(mend, "--nodes "+nodes[0], "--nodes "+strings.Join(nodes, ","), 1)
+			list := strings.Join(nodes, ",")
+			if mend = strings.ReplaceAll(c.Advice, "--nodes NODE", "--nodes "+list); strings.Contains(mend, "NODE") {
+				mend += "; for each NODE of " + list
+			}
 		}
+		mend = strings.ReplaceAll(mend, "{}", called)
 		wrap(w, "    next  ", mend)
 	}
 }

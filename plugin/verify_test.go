@@ -52,7 +52,7 @@ func TestVerifyWaits(t *testing.T) {
 			if asked != c.asked || (err != nil) != (c.want == "") || err == nil && got.Claims[0].Status != c.want {
 				t.Errorf("asked %d times, got %+v, %v", asked, got.Claims, err)
 			}
-			if c.asked > 2 && !strings.Contains(said.String(), "asking again in 1ms") {
+			if c.asked > 2 && !strings.Contains(said.String(), "asking again in 0s") {
 				t.Errorf("said %q", said.String())
 			}
 		})

@@ -30,6 +30,8 @@ const PortInternal = "(api-int's)"
 const (
 	ListenerBalanced = ""       // what nodes reach by their kubelets' kubeconfigs
 	ListenerOutside  = "access" // what the user's kubeconfig has
+
+	ListenerAPIServer = "kube-apiserver" // of each master, by its own address
 )
 
 // Show is what a server shows to whom asks for a name.
@@ -58,7 +60,7 @@ const (
 func Servers() []Server {
 	named := Evidence{Verified, "openshift/cluster-kube-apiserver-operator pkg/operator/configobservation/apiserver/observe_apiserver.go @ 0190df7c7, " +
 		"bindata/assets/config/defaultconfig.yaml (servingInfo.bindAddress) @ 02bf68752"}
-	const restart = "where the file on NODE is the old one, too: the log of kube-apiserver-cert-syncer there says why; else restart that kube-apiserver alone, on the node: " +
+	const restart = "first {} verify api-int: who does not trust what the Secret holds loses its last way in with a restart. Where the file on NODE is the old one, too: the log of kube-apiserver-cert-syncer there says why; else restart that kube-apiserver alone, on the node: " +
 		"crictl stop $(crictl ps -q --name '^kube-apiserver$')"
 	return []Server{
 		{
@@ -67,11 +69,11 @@ func Servers() []Server {
 				Lost: "nobody yet, while the old certificate is valid and its CA is trusted; then whoever is led to that master",
 				Mend: restart, In: Range{Component: kas}, Evidence: named,
 			},
-			Listener: Listener{Name: "kube-apiserver", Masters: true, Port: PortInternal}, Shows: apiServerShows(),
+			Listener: Listener{Name: ListenerAPIServer, Masters: true, Port: PortInternal}, Shows: apiServerShows(),
 		},
 		{
 			Edge: Edge{
-				ID: "api-int-shows-secret", Part: PartControlPlane, Verifier: "kubelets", Claim: "api-int shows nodes what its Secret holds",
+				ID: "api-int-shows-secret", Part: PartAPIInt, Verifier: "kubelets", Claim: "api-int shows nodes what its Secret holds",
 				Lost: "nobody yet, while the old certificate is valid and its CA is trusted; then nodes that are led to that master",
 				Mend: "find the master behind api-int that shows it, among those that are asked by their own address", In: Range{Component: kas}, Evidence: named,
 			},

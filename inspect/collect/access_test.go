@@ -73,7 +73,7 @@ func TestAccess(t *testing.T) {
 					t.Errorf("no %s at %s: %+v", name, at, found.Bundles)
 				}
 			}
-			c.want.Context, c.want.Server, c.want.Certificate, c.want.Trust = "me", got.Server, got.Certificate, got.Trust
+			c.want.Context, c.want.Server, c.want.Name, c.want.Certificate, c.want.Trust = "me", got.Server, got.Name, got.Certificate, got.Trust
 			if d := cmp.Diff(c.want, got); d != "" {
 				t.Error(d)
 			}

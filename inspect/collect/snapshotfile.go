@@ -464,6 +464,9 @@ func unpackSnapshot(f *snapshotFile) (inspect.Snapshot, error) {
 			}
 			chain.Chain = append(chain.Chain, certs[n])
 		}
+		if len(chain.Chain) == 0 && chain.Problem == "" {
+			return s, fmt.Errorf("snapshot: handshake %d has neither a chain nor a reason why not", i)
+		}
 		s.Served = append(s.Served, chain)
 	}
 	for i, r := range f.Reported {

@@ -92,6 +92,7 @@ type (
 		Label    string          `json:"label,omitempty"`
 		Size     int64           `json:"size"`
 		Modified time.Time       `json:"modified"`
+		Changed  time.Time       `json:"changed,omitzero"`
 		SHA256   pki.Fingerprint `json:"sha256,omitzero"`
 		Link     string          `json:"link,omitempty"`
 		Target   string          `json:"target,omitempty"`

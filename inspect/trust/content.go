@@ -19,6 +19,7 @@ func (j *judge) made(e catalog.Edge, all []inspect.Made) []Claim {
 		case len(m.Lacks) > 0:
 			c.Status, c.Lacks, c.Why = Broken, m.Lacks[0], "lacks "+subjects(m.Lacks)+" of "+strings.Join(m.From, ", ")
 			if j.justMade(m.Lacks) {
+				c.Status = Unknown // an ordinary rotation is no harm
 				c.Why += ", made within the hour: copies follow in minutes, kube-root-ca.crt once kube-controller-manager runs in a new revision on every master"
 			}
 		case len(m.Unread) > 0:

@@ -53,11 +53,16 @@ func (j *judge) memory(row catalog.Process, files []Claim) []Claim {
 	return out
 }
 
-// written is when the file at a place was last changed; the zero time where that was
-// not read.
+// written is when the file at a place may have been last written; the zero time where
+// that was not read. A copy keeps the time at which its original was modified, and not
+// the other one.
 func written(n *inspect.Node, at pki.Location) time.Time {
-	if f := n.File(at.Path); f != nil {
-		return f.Modified
+	f := n.File(at.Path)
+	if f == nil {
+		return time.Time{}
 	}
-	return time.Time{}
+	if f.Changed.After(f.Modified) {
+		return f.Changed
+	}
+	return f.Modified
 }

@@ -3,6 +3,7 @@ package trust
 import (
 	"fmt"
 	"math"
+	"path"
 	"slices"
 	"time"
 
@@ -30,10 +31,16 @@ func (c *Claim) breaksWith(signer *pki.Cert, v catalog.Versions) {
 	}
 }
 
+// fits reports whether a path is one of a pattern's.
+func fits(pattern, name string) bool {
+	ok, err := path.Match(pattern, name)
+	return ok && err == nil
+}
+
 // signerOf is the CA that signs what is at a place, from now on; nil: not known.
 func (j *judge) signerOf(shown catalog.Ref) *pki.Cert {
 	for _, r := range catalog.Rotations() {
-		if r.In.Holds(j.f.Snapshot.Cluster.Versions) != catalog.Yes || !slices.Contains(r.Targets, shown) {
+		if r.In.Holds(j.f.Snapshot.Cluster.Versions) != catalog.Yes || !slices.ContainsFunc(r.Targets, func(t catalog.Ref) bool { return t == shown || t.Kind == catalog.File && fits(t.Name, shown.Name) }) {
 			continue
 		}
 		for _, s := range j.shown(r.Signer, catalog.Carries{}) {

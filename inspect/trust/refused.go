@@ -31,13 +31,19 @@ const logStale = time.Hour
 
 // refused judges what servers say of their clients: evidence of those that nobody can
 // ask. A claim for each client that refuses a server; and one where nobody does.
-func (j *judge) refused(row catalog.ServerLog) []Claim {
+func (j *judge) refused(row catalog.ServerLog, edges []Claim) []Claim {
 	var logs, stale []pki.Location
 	var seen []*Seen
 	type client struct{ address, reason string }
 	index := map[client]*Seen{}
+	newest := map[string]time.Time{} // by node: the logs of containers that are gone end earlier
 	for _, l := range j.f.Snapshot.ServerLogs {
-		if l.Row != row.ID {
+		if l.Row == row.ID && l.At.Node != "" && l.To.After(newest[l.At.Node]) {
+			newest[l.At.Node] = l.To
+		}
+	}
+	for _, l := range j.f.Snapshot.ServerLogs {
+		if l.Row != row.ID || l.At.Node != "" && l.To.Before(newest[l.At.Node]) {
 			continue
 		}
 		end := l.To
@@ -84,6 +90,10 @@ func (j *judge) refused(row catalog.ServerLog) []Claim {
 			c.Status = Unknown
 			c.Why = fmt.Sprintf("somebody who is no node or pod of this cluster, as far as is known, breaks off the handshake: %q, says the log of %s", s.Reason, row.Server)
 		}
+		if mended(edges, c.Node) {
+			c.Status = Unknown
+			c.Why = fmt.Sprintf("it broke off the handshake a short while ago (%q, says the log of %s), and trusts what is shown now: mended since then, or a pod on it?", s.Reason, row.Server)
+		}
 		if c.Node == "" {
 			c.Mend = ""
 		}
@@ -93,6 +103,19 @@ func (j *judge) refused(row catalog.ServerLog) []Claim {
 		return cmp.Or(cmp.Compare(a.Node, b.Node), cmp.Compare(b.Seen.Count, a.Seen.Count), cmp.Compare(a.Seen.Client, b.Seen.Client))
 	})
 	return out
+}
+
+// mended reports whether a node was read, and its kubelet trusts what api-int shows.
+func mended(edges []Claim, node string) bool {
+	n := 0
+	for _, c := range edges {
+		if node != "" && c.Node == node && c.Part == catalog.PartAPIInt && c.Edge.Trust.Kind == catalog.File {
+			if n++; c.Status != Holds {
+				return false
+			}
+		}
+	}
+	return n > 0
 }
 
 // whose tells who has an address: the node, in words, and whether it is of the cluster.

@@ -49,6 +49,7 @@ type ReportClaim struct {
 	Next     *Next            `json:"next,omitempty"`      // absent: who verifies is known by a server's log only
 	Lost     string           `json:"lost,omitempty"`      // what fails then
 	Mend     string           `json:"mend,omitempty"`      // with {} for the program
+	Advice   string           `json:"-"`                   // the same, with NODE for any node
 }
 
 // ReportCert names a certificate.
@@ -121,7 +122,7 @@ func entry(c Claim) ReportClaim {
 		e.Seen = &ReportSeen{c.Seen.Client, c.Seen.Whose, c.Seen.Reason, c.Seen.Count, c.Seen.Last}
 	}
 	if c.Status == Broken || c.Status == WillBreak {
-		e.Lost, e.Mend = c.Lost, strings.ReplaceAll(c.Mend, "NODE", c.Node)
+		e.Lost, e.Mend, e.Advice = c.Lost, strings.ReplaceAll(c.Mend, "NODE", c.Node), c.Mend
 	}
 	return e
 }

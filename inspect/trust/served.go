@@ -57,6 +57,12 @@ func (j *judge) server(row catalog.Server) []Claim {
 		}
 		c := Claim{Edge: row.Edge, Node: cmp.Or(v.Of, v.Node), Server: v.Address, Name: v.Name, Chain: v.Chain}
 		c.Edge.Shown, c.Edge.Name, c.Edge.Reads = show.From, show.Name, show.Reads
+		if known && show.Name == catalog.NameInternal && row.Listener.Name == catalog.ListenerAPIServer {
+			c.Edge.Part = catalog.PartAPIInt
+		}
+		if len(v.Chain) == 0 && v.Problem == "" {
+			v.Problem = "no certificate was shown"
+		}
 		switch {
 		case v.Problem != "":
 			c.Status, c.Why = Unknown, fmt.Sprintf("%s: TLS handshake%s: %s", v.Address, fromNode(v), v.Problem)

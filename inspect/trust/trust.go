@@ -86,7 +86,7 @@ func Judge(f *inspect.Facts) []Claim {
 	}
 	for _, row := range catalog.ServerLogs() {
 		if row.In.Holds(f.Snapshot.Cluster.Versions) != catalog.No {
-			out = append(out, j.refused(row)...)
+			out = append(out, j.refused(row, out)...)
 		}
 	}
 	return append(out, j.servers()...)
@@ -198,11 +198,15 @@ func (j *judge) edge(e catalog.Edge, stores []anchors, shown []identity) []Claim
 				c.Shown = shown[0].at
 			}
 			j.decide(&c)
+			j.otherwise(&c, shown)
 			out = append(out, c)
 			continue
 		}
 		n := len(out)
 		for _, s := range shown {
+			if owner := j.ownerOf(a); owner != "" && s.node != "" && s.node != owner {
+				continue // the kubeconfig names another node's own address
+			}
 			c := base
 			c.Node = cmp.Or(a.node, s.node)
 			c.Shown, c.Chain, c.Server, c.Name = s.at, s.chain, s.server, cmp.Or(s.name, name)
@@ -223,6 +227,56 @@ func (j *judge) edge(e catalog.Edge, stores []anchors, shown []identity) []Claim
 		out = append(out, j.nobody(e, shown[0]))
 	}
 	return out
+}
+
+// otherwise looks at what other servers behind the same address show, and at what they
+// will show when they have read it: a handshake meets one of them, the next connection
+// perhaps another. The worst counts.
+func (j *judge) otherwise(c *Claim, held []identity) {
+	met := c.Chain
+	if len(met) == 0 {
+		return
+	}
+	for _, v := range j.f.Snapshot.Served {
+		if v.Server != catalog.ListenerAPIServer || v.Name != c.Name || len(v.Chain) == 0 || v.Chain[0].Fingerprint == met[0].Fingerprint {
+			continue
+		}
+		other := *c
+		other.Chain, other.Server, other.Status, other.Why, other.Lacks, other.From = v.Chain, v.Address, Holds, "", nil, time.Time{}
+		if j.decide(&other); other.Status > c.Status {
+			other.Why = "by " + v.Of + ", one of the masters: " + other.Why
+			*c = other
+		}
+	}
+	for _, s := range held {
+		if s.server != "" || s.chain[0].Fingerprint == met[0].Fingerprint {
+			continue
+		}
+		next := *c
+		next.Chain, next.Status, next.Why, next.Lacks, next.From = s.chain, Holds, "", nil, time.Time{}
+		if j.decide(&next); next.Status != Broken || c.Status == Broken {
+			continue
+		}
+		c.Status, c.Lacks, c.From = WillBreak, next.Lacks, time.Time{}
+		c.Why = "its Secret holds another one already, and a master that has read it shows that: " + next.Why
+	}
+}
+
+// ownerOf is the node whose own address a kubeconfig names; empty: no node's.
+func (j *judge) ownerOf(a anchors) string {
+	if a.cluster == nil {
+		return ""
+	}
+	address, _, err := a.cluster.Dialled()
+	if err != nil {
+		return ""
+	}
+	for _, n := range j.f.Snapshot.Nodes {
+		if slices.Contains(n.Addresses, hostOf(address)) {
+			return n.Name
+		}
+	}
+	return ""
 }
 
 // nobody is the claim where no trust anchors were found, although there is what is

@@ -319,7 +319,8 @@ func TestNobodyIsTrusted(t *testing.T) {
 	}
 }
 
-// TestServedGoesFirst: what a handshake saw counts, not what the Secret says.
+// TestServedGoesFirst: what a handshake saw counts now; what the Secret holds, and what
+// other masters show, comes next.
 func TestServedGoesFirst(t *testing.T) {
 	e := edge(t, "kubelet-api-int")
 	before, after := pkitest.NewCA("before", from(-10), from(900)), pkitest.NewCA("after", from(-10), from(900))
@@ -331,8 +332,17 @@ func TestServedGoesFirst(t *testing.T) {
 		chain = f.Content.Certs
 	}
 	w.s.Served = []inspect.Served{{Node: "n1", Address: "api-int.example.com:6443", Name: "api-int.example.com", Chain: chain}}
+	// The Secret holds another one already: the next master that reads it ends that.
 	claims := w.judge(e.ID)
-	if len(claims) != 1 || claims[0].Status != Holds || claims[0].Server != "api-int.example.com:6443" {
+	if len(claims) != 1 || claims[0].Status != WillBreak || claims[0].Server != "api-int.example.com:6443" || !strings.Contains(claims[0].Why, "its Secret holds another one already") {
+		t.Errorf("got %+v", claims)
+	}
+	// And one of the masters has: the next connection may be led there.
+	for _, f := range w.sc.Scan(leafFor(e, after, -1, 29).CertPEM) {
+		w.s.Served = append(w.s.Served, inspect.Served{Node: "n1", Of: "m2", Server: catalog.ListenerAPIServer, Address: "10.0.0.2:6443", Name: "api-int.example.com", Chain: f.Content.Certs})
+	}
+	claims = w.judge(e.ID)
+	if len(claims) != 1 || claims[0].Status != Broken || claims[0].Server != "10.0.0.2:6443" || !strings.Contains(claims[0].Why, "by m2, one of the masters") {
 		t.Errorf("got %+v", claims)
 	}
 }
@@ -389,7 +399,7 @@ func TestUncertain(t *testing.T) {
 		"a call of a Service of which nothing was read":    {"apiserver-mutating-webhooks", func(w *world) { forget(w, "served") }, Unknown, "was not seen"},
 		"a call that names no CA":                          {"apiserver-validating-webhooks", func(w *world) { forget(w, "caller") }, Broken, "no CA is named"},
 		"a bundle of which a part was not read":            {"bundle-parts", func(w *world) { w.s.Reads = nil; w.s.Bundles[1].Content = w.s.Bundles[0].Content }, Unknown, "default-ingress-cert"},
-		"a part that was made a moment ago":                {"bundle-parts", func(w *world) { w.s.Bundles[0].Content.Certs[0].NotBefore = noon.Add(-time.Minute) }, Broken, "within the hour"},
+		"a part that was made a moment ago":                {"bundle-parts", func(w *world) { w.s.Bundles[0].Content.Certs[0].NotBefore = noon.Add(-time.Minute) }, Unknown, "within the hour"},
 		"a platform that was not read":                     {"balancers-api-int", func(w *world) { w.s.Cluster.Platform = "" }, Unknown, "platformStatus"},
 		"a network of which nothing was read":              {"ovnkube-node-api-int", func(w *world) { forget(w, "kube-root-ca.crt") }, Unknown, "whether it runs here"},
 	} {

@@ -96,7 +96,7 @@ func (r Result) node(name string) inspect.Node {
 	for _, f := range r.Files {
 		file := inspect.NodeFile{
 			Path: f.Path, Mode: f.Meta.Mode, UID: f.Meta.Owner.UID, GID: f.Meta.Owner.GID, Label: f.Meta.Label,
-			Size: f.Meta.Size, Modified: f.Meta.ModTime, SHA256: f.SHA256, Link: f.Target.Text, Target: f.Target.Path,
+			Size: f.Meta.Size, Modified: f.Meta.ModTime, Changed: f.Meta.Changed, SHA256: f.SHA256, Link: f.Target.Text, Target: f.Target.Path,
 		}
 		switch {
 		case f.Kind == KindLink:

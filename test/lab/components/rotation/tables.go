@@ -108,7 +108,8 @@ type aggregate struct {
 
 // aggregates are those of pkg/operator/targetconfigcontroller/targetconfigcontroller.go
 // in openshift/cluster-kube-apiserver-operator@c813e820bb94 and
-// openshift/cluster-kube-controller-manager-operator@4e72164b8bc5.
+// openshift/cluster-kube-controller-manager-operator@4e72164b8bc5, and of
+// openshift/cluster-kube-scheduler-operator.
 func aggregates() []aggregate {
 	return []aggregate{
 		{place{Namespace: apiserver, Name: "client-ca"}, "kube-apiserver", []place{
@@ -127,6 +128,10 @@ func aggregates() []aggregate {
 			{Namespace: apiserverOperator, Name: "localhost-recovery-serving-ca"},
 		}},
 		{place{Namespace: controllerManager, Name: "serviceaccount-ca"}, "kube-controller-manager", []place{
+			{Namespace: managedConfig, Name: "kube-apiserver-server-ca"},
+			{Namespace: managedConfig, Name: "default-ingress-cert"},
+		}},
+		{place{Namespace: scheduler, Name: "serviceaccount-ca"}, "kube-scheduler", []place{
 			{Namespace: managedConfig, Name: "kube-apiserver-server-ca"},
 			{Namespace: managedConfig, Name: "default-ingress-cert"},
 		}},
