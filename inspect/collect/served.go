@@ -70,7 +70,7 @@ func served(ctx context.Context, from Dialer, n *inspect.Node) inspect.Snapshot 
 	var asked []string
 	for _, k := range n.Kubeconfigs {
 		c, ok := k.InUse()
-		if !ok || !slices.Contains(catalog.KubeletKubeconfigs(), k.Path) {
+		if !ok || !slices.Contains(slices.Concat(catalog.KubeletKubeconfigs(), catalog.KubeadmKubeconfigs()), k.Path) {
 			continue
 		}
 		address, name, err := c.Dialled()

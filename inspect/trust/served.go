@@ -49,6 +49,9 @@ func (j *judge) server(row catalog.Server) []Claim {
 			continue
 		}
 		show, known := j.showOf(row, v)
+		if catalog.KeptElsewhere(show.From, j.f.Snapshot.Cluster.Topology) || !known && len(row.Shows) > 0 && catalog.KeptElsewhere(row.Shows[0].From, j.f.Snapshot.Cluster.Topology) {
+			continue // what they show is in the cluster that hosts this one
+		}
 		if !known && v.Server == catalog.ListenerBalanced {
 			continue // a kubelet that knows the API server by a name of its own: its edges speak of that
 		}

@@ -218,7 +218,7 @@ func (j *judge) edge(e catalog.Edge, stores []anchors, shown []identity) []Claim
 			j.decide(&c)
 			out = append(out, c)
 		}
-		if n == len(out) && !j.absent(e.Shown) {
+		if n == len(out) && (a.cluster != nil || !j.absent(e.Shown)) { // somebody answers a kubeconfig's client
 			base.Status, base.Why = Unknown, "what is shown was not seen: neither by a handshake nor in "+e.Shown.String()
 			out = append(out, base)
 		}
