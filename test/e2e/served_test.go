@@ -42,7 +42,7 @@ func (f *fixing) shows(t *testing.T, now time.Time, internal, why string) {
 	t.Helper()
 	type claim struct{ ID, Node, Name, Status, Why, Server string }
 	judge := func(args ...string) []claim {
-		r := f.inLab(t, append([]string{"verify", "-o", "json", "--now", now.UTC().Format(time.RFC3339), "control-plane", "nodes", "access"}, args...)...)
+		r := f.inLab(t, append([]string{"verify", "-o", "json", "--now", now.UTC().Format(time.RFC3339), "api-int", "control-plane", "nodes", "access"}, args...)...)
 		var report struct{ Claims []claim }
 		if err := json.Unmarshal([]byte(r.stdout), &report); err != nil {
 			t.Fatalf("%v:\n%s", err, r.said())
