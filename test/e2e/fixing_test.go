@@ -221,6 +221,9 @@ func (f *fixing) journal(run string) string {
 // there.
 func (f *fixing) journalsHide(t *testing.T) {
 	t.Helper()
+	if made, err := os.ReadDir(f.all); err == nil && len(made) == 0 {
+		return // a test that only reads
+	}
 	searched := 0
 	err := filepath.WalkDir(f.all, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
