@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"encoding/xml"
 	"errors"
 	"fmt"
 	"io"
@@ -234,59 +233,30 @@ func reportYAML(w io.Writer, r *trust.Report) error {
 
 // reportJUnit writes a test suite for each part, as CI systems show them.
 func reportJUnit(w io.Writer, r *trust.Report) error {
-	type message struct {
-		Message string `xml:"message,attr"`
-	}
-	type testcase struct {
-		Name    string   `xml:"name,attr"`
-		Class   string   `xml:"classname,attr"`
-		Failure *message `xml:"failure,omitempty"`
-		Skipped *message `xml:"skipped,omitempty"`
-	}
-	type suite struct {
-		Name     string     `xml:"name,attr"`
-		Tests    int        `xml:"tests,attr"`
-		Failures int        `xml:"failures,attr"`
-		Skipped  int        `xml:"skipped,attr"`
-		Cases    []testcase `xml:"testcase"`
-	}
-	var doc struct {
-		XMLName struct{} `xml:"testsuites"`
-		Suites  []suite  `xml:"testsuite"`
-	}
+	var doc junitDocument
 	for _, part := range catalog.Parts() {
-		s := suite{Name: string(part)}
+		s := junitSuite{Name: string(part)}
 		for _, c := range r.Claims {
 			if c.Part != string(part) {
 				continue
 			}
-			t := testcase{Name: strings.TrimSpace(c.Claim + " " + where(c)), Class: c.ID}
+			t := junitCase{Name: strings.TrimSpace(c.Claim + " " + where(c)), Class: c.ID}
 			if c.Shown != nil {
 				t.Name += ": " + c.Shown.String()
 			}
 			switch c.Status {
 			case trust.Broken.String(), trust.WillBreak.String():
-				t.Failure = &message{clean(strings.TrimSpace(c.Status + ": " + c.Why))}
-				s.Failures++
+				t.fail(strings.TrimSpace(c.Status + ": " + c.Why))
 			case trust.Unknown.String():
-				t.Skipped = &message{clean("unknown: " + c.Why)}
-				s.Skipped++
+				t.skip("unknown: " + c.Why)
 			}
-			s.Tests++
-			s.Cases = append(s.Cases, t)
+			s.add(t)
 		}
 		if s.Tests > 0 {
 			doc.Suites = append(doc.Suites, s)
 		}
 	}
-	_, _ = io.WriteString(w, xml.Header)
-	e := xml.NewEncoder(w)
-	e.Indent("", "  ")
-	if err := e.Encode(doc); err != nil {
-		return err
-	}
-	_, err := fmt.Fprintln(w)
-	return err
+	return doc.write(w)
 }
 
 // where says where a claim is about: its node, else the places of its trust.

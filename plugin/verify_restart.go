@@ -3,7 +3,6 @@ package plugin
 import (
 	"context"
 	"encoding/json"
-	"encoding/xml"
 	"errors"
 	"fmt"
 	"io"
@@ -84,59 +83,30 @@ const (
 
 // restartJUnit writes a test suite for each node: its questions and the verdict.
 func restartJUnit(w io.Writer, r *trust.RestartReport) error {
-	type message struct {
-		Message string `xml:"message,attr"`
-	}
-	type testcase struct {
-		Name    string   `xml:"name,attr"`
-		Class   string   `xml:"classname,attr"`
-		Failure *message `xml:"failure,omitempty"`
-		Skipped *message `xml:"skipped,omitempty"`
-	}
-	type suite struct {
-		Name     string     `xml:"name,attr"`
-		Tests    int        `xml:"tests,attr"`
-		Failures int        `xml:"failures,attr"`
-		Skipped  int        `xml:"skipped,attr"`
-		Cases    []testcase `xml:"testcase"`
-	}
-	var doc struct {
-		XMLName struct{} `xml:"testsuites"`
-		Suites  []suite  `xml:"testsuite"`
-	}
-	add := func(s *suite, name string, a trust.RestartAnswer, counts bool) {
-		t := testcase{Name: name, Class: a.ID}
+	var doc junitDocument
+	add := func(s *junitSuite, name string, a trust.RestartAnswer, counts bool) {
+		t, why := junitCase{Name: name, Class: a.ID}, string(a.Status)+": "+oneLine(a.Why)
 		switch {
 		case counts && (a.Status == trust.RestartNo || a.Status == trust.RestartCaution):
-			t.Failure = &message{clean(string(a.Status) + ": " + oneLine(a.Why))}
-			s.Failures++
+			t.fail(why)
 		case a.Status == trust.RestartUnknown || !counts && a.Status == trust.RestartNo:
-			t.Skipped = &message{clean(string(a.Status) + ": " + oneLine(a.Why))}
-			s.Skipped++
+			t.skip(why)
 		}
-		s.Tests++
-		s.Cases = append(s.Cases, t)
+		s.add(t)
 	}
 	for _, n := range r.Nodes {
-		s := suite{Name: n.Name}
+		s := junitSuite{Name: n.Name}
 		add(&s, askComesBack, n.ComesBack, true)
 		for i, q := range trust.RestartQuestions() {
 			add(&s, q.Text, n.Answers[i], false)
 		}
 		doc.Suites = append(doc.Suites, s)
 	}
-	s := suite{Name: "cluster"}
+	s := junitSuite{Name: "cluster"}
 	add(&s, askNewNode, r.NewNode, true)
 	add(&s, askAccess, r.Access, false)
 	doc.Suites = append(doc.Suites, s)
-	_, _ = io.WriteString(w, xml.Header)
-	e := xml.NewEncoder(w)
-	e.Indent("", "  ")
-	if err := e.Encode(doc); err != nil {
-		return err
-	}
-	_, err := fmt.Fprintln(w)
-	return err
+	return doc.write(w)
 }
 
 func restartMark(s trust.RestartStatus) string {
