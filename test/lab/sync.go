@@ -75,9 +75,17 @@ func syncCertificates(ctx context.Context, dir labdir.Dir) {
 		case <-time.After(wait):
 			if err := s.bring(ctx); err != nil {
 				log.Printf("%v: trying again", err)
-				time.Sleep(syncRetry)
+				pause(ctx, syncRetry)
 			}
 		}
+	}
+}
+
+// pause waits, and no longer than ctx.
+func pause(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
 	}
 }
 
@@ -98,7 +106,7 @@ func (s *syncer) watch(ctx context.Context, list string, seen chan<- holder) {
 			})
 		}
 		log.Printf("%v: watching again", err)
-		time.Sleep(syncRetry)
+		pause(ctx, syncRetry)
 	}
 }
 
