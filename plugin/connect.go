@@ -12,6 +12,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/version"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
@@ -32,6 +34,9 @@ type connection struct {
 	context string
 	config  clientcmdapi.Config
 	rest    *rest.Config
+	// kube and dynamic are for changes; cluster reads.
+	kube    kubernetes.Interface
+	dynamic dynamic.Interface
 	clock   *apiClock
 }
 
@@ -67,6 +72,12 @@ func connect(ctx context.Context, app App, flags *genericclioptions.ConfigFlags,
 	}
 	client, err := collect.NewREST(config)
 	if err != nil {
+		return nil, fmt.Errorf("client for %s: %w", config.Host, err)
+	}
+	if c.kube, err = kubernetes.NewForConfig(config); err != nil {
+		return nil, fmt.Errorf("client for %s: %w", config.Host, err)
+	}
+	if c.dynamic, err = dynamic.NewForConfig(config); err != nil {
 		return nil, fmt.Errorf("client for %s: %w", config.Host, err)
 	}
 	c.cluster = &collect.Cluster{REST: client, Scanner: sc, Namespace: namespace}

@@ -243,6 +243,7 @@ func (w *workplace) env(run string, o gather.Options) *remediate.Env {
 	}
 	if w.conn != nil {
 		env.Heartbeat = w.conn.cluster.Heartbeat
+		env.Kube, env.Dynamic = w.conn.kube, w.conn.dynamic
 	}
 	return env
 }

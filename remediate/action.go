@@ -11,12 +11,12 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/kubeconfig"
 )
 
-// Action is one small change of one node.
+// Action is one small change of one node, or of the cluster.
 type Action interface {
 	// ID names it in plans and journals, and is the same whenever the same is to
 	// be done.
 	ID() string
-	// Node is the node that it changes.
+	// Node is the node that it changes, or at which it is done; empty: the cluster.
 	Node() string
 	// Diff says what it would change, by the facts alone; nil where it is so
 	// already. An error is a *Refusal where the facts do not allow it.

@@ -7,6 +7,9 @@ import (
 	"sync"
 	"time"
 
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
 	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
@@ -23,7 +26,10 @@ type Env struct {
 	Facts func(ctx context.Context, n nodeexec.Node) (inspect.Snapshot, error)
 	// Heartbeat asks the API for a node's sign of life; nil: there is no API to ask.
 	Heartbeat func(ctx context.Context, node string) (collect.Heartbeat, error)
-	Now       func() time.Time // this machine's clock
+	// Kube and Dynamic are the API for actions that change objects; nil: there is none.
+	Kube    kubernetes.Interface
+	Dynamic dynamic.Interface
+	Now     func() time.Time // this machine's clock
 	// Sleep waits, and returns why it was ended early.
 	Sleep func(context.Context, time.Duration) error
 	// Patience is how long an effect may take; zero: what is usual.
