@@ -24,7 +24,10 @@ import (
 type fixFlags struct {
 	mendFlags
 	caFile string
-	from   []string
+	caFrom string
+	// given are the CAs that these two lead to; nil: neither was given.
+	given []byte
+	from  []string
 }
 
 func newFixAPIIntCommand(app App, config *genericclioptions.ConfigFlags) *cobra.Command {
@@ -57,6 +60,7 @@ Exit codes: 0 done, or so already; 1 a dry run would change something; 2 usage o
 	}
 	f.addFlags(cmd, "Nodes to repair, by name; one after another, in this order.")
 	cmd.Flags().StringVar(&f.caFile, "ca-file", "", "PEM file with the CAs that kubelets are to trust, in place of the ConfigMap's; - for standard input.")
+	cmd.Flags().StringVar(&f.caFrom, "api-ca-from", "", "Where your own kubeconfig fails, too. "+masterCAUsage+" The API server is trusted by them, and if it does not answer, they are what kubelets are to trust.")
 	cmd.Flags().StringArrayVar(&f.from, "from", nil, "Make the plan from this snapshot, as a dry run; repeatable.")
 	must(cmd.MarkFlagFilename("ca-file"))
 	must(cmd.MarkFlagFilename("from"))
@@ -69,6 +73,9 @@ func (f *fixFlags) run(ctx context.Context) error {
 	}
 	if len(f.from) > 0 {
 		return f.offline(ctx)
+	}
+	if err := f.give(ctx); err != nil {
+		return err
 	}
 	w, err := f.workplace(ctx, nil)
 	if err != nil {
@@ -102,27 +109,44 @@ func (f *fixFlags) mend(ctx context.Context, w *workplace) error {
 	return a.do(ctx)
 }
 
+// give reads the CAs that flags name. The administrator's own kubeconfig may lack them as
+// kubelets' do: the API server is trusted by them, too.
+func (f *fixFlags) give(ctx context.Context) (err error) {
+	switch {
+	case f.caFile != "" && f.caFrom != "":
+		return errors.New("--ca-file and --api-ca-from are two sources of the CA: give one")
+	case f.caFrom != "":
+		f.given, err = fromMaster(ctx, f.app, f.nodes.ssh, f.caFrom)
+	case f.caFile == "-":
+		f.given, err = io.ReadAll(io.LimitReader(f.app.Streams.In, maxCAFile+1))
+	case f.caFile != "":
+		f.given, err = readBounded(f.caFile)
+	}
+	if err == nil && len(f.given) > maxCAFile {
+		err = fmt.Errorf("it is larger than %d bytes", maxCAFile)
+	}
+	if err != nil && f.caFile != "" {
+		err = fmt.Errorf("--ca-file: %w", err)
+	}
+	if err == nil && f.given != nil && f.config != nil {
+		trusting(f.config, f.given)
+	}
+	return err
+}
+
 // ca finds out what kubelets are to trust.
 func (f *fixFlags) ca(ctx context.Context, w *workplace, fix *remediate.APIInt) error {
 	if f.caFile != "" {
-		var err error
-		fix.From = "--ca-file " + f.caFile
-		if f.caFile == "-" {
-			fix.CA, err = io.ReadAll(io.LimitReader(f.app.Streams.In, maxCAFile+1))
-		} else {
-			fix.CA, err = readBounded(f.caFile)
-		}
-		if err == nil && len(fix.CA) > maxCAFile {
-			err = fmt.Errorf("it is larger than %d bytes", maxCAFile)
-		}
-		if err != nil {
-			return fmt.Errorf("--ca-file: %w", err)
-		}
+		fix.From, fix.CA = "--ca-file "+f.caFile, f.given
+		return nil
+	}
+	if w.conn == nil && f.caFrom != "" {
+		fix.From, fix.CA = "--api-ca-from "+f.caFrom, f.given
 		return nil
 	}
 	if w.conn == nil {
 		return withHint(fmt.Errorf("the CA for kubelets is in %s, and no API server can be asked: %w", catalog.APIServerCA(), w.noAPI),
-			"give it with --ca-file FILE: on a master it is in /etc/kubernetes/static-pod-resources/kube-apiserver-pod-*/configmaps/kube-apiserver-server-ca/ca-bundle.crt; it is checked against what the API server shows")
+			"read it from a master with --api-ca-from ssh://core@MASTER, or give it with --ca-file FILE: on a master it is in /etc/kubernetes/static-pod-resources/kube-apiserver-pod-*/configmaps/kube-apiserver-server-ca/ca-bundle.crt; it is checked against what the API server shows")
 	}
 	var err error
 	fix.From, fix.Published = catalog.APIServerCA().String(), true
@@ -163,8 +187,11 @@ func (f *fixFlags) offline(ctx context.Context) error {
 		return err
 	}
 	fix := remediate.APIInt{Nodes: f.nodes.nodes, API: true, From: catalog.APIServerCA().String() + " in the file"}
+	if f.caFrom != "" {
+		return errFromAndNodes
+	}
 	if f.caFile != "" {
-		if err := f.ca(ctx, &workplace{}, &fix); err != nil {
+		if err := errors.Join(f.give(ctx), f.ca(ctx, &workplace{}, &fix)); err != nil {
 			return err
 		}
 	} else {

@@ -5,15 +5,12 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -63,7 +60,7 @@ Exit codes: 0 done, or so already; 1 a dry run would change something; 2 usage o
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.caFile, "ca-file", "", "PEM file with the CAs; - for standard input.")
-	flags.StringVar(&f.caFrom, "api-ca-from", "", "Master to read the CAs from: ssh://[USER@]HOST[:PORT].")
+	flags.StringVar(&f.caFrom, "api-ca-from", "", masterCAUsage)
 	flags.StringVar(&f.dryRun, "dry-run", dryRunNone, `"client" shows what would be done and does nothing; exit code 1 if anything would be.`)
 	flags.Lookup("dry-run").NoOptDefVal = dryRunClient
 	flags.BoolVarP(&f.yes, "yes", "y", false, "Do what is shown without asking.")
@@ -246,12 +243,14 @@ func (f *ownFlags) ca(ctx context.Context, own *ownConfig, served []*pki.Cert) (
 	fix := remediate.APIInt{}
 	switch {
 	case f.caFile != "":
-		err := (&fixFlags{mendFlags: mendFlags{app: f.app}, caFile: f.caFile}).ca(ctx, nil, &fix)
+		file := &fixFlags{mendFlags: mendFlags{app: f.app}, caFile: f.caFile}
+		err := file.give(ctx)
+		fix.From, fix.CA = "--ca-file "+f.caFile, file.given
 		return fix, err
 	case f.caFrom != "":
 		var err error
 		fix.From = "of " + f.caFrom
-		fix.CA, err = f.fromMaster(ctx)
+		fix.CA, err = fromMaster(ctx, f.app, f.ssh, f.caFrom)
 		return fix, err
 	}
 	// Before anything is sent there, and any program asked for a credential.
@@ -273,63 +272,6 @@ func (f *ownFlags) ca(ctx context.Context, own *ownConfig, served []*pki.Cert) (
 		return fix, withHint(err, "give the CA with --ca-file FILE or --api-ca-from ssh://core@MASTER")
 	}
 	return fix, nil
-}
-
-// masterCA prints the CAs that a master has for kube-apiserver: those of the emergency
-// administrator's kubeconfig, which are kept current without a rollout, else those of
-// the newest revision. Nothing but the CA of a kubeconfig is read out of it.
-const masterCA = `file=$1/lb-ext.kubeconfig
-if [ -r "$file" ]; then
-	awk '$1 == "certificate-authority-data:" { print $2; exit }' "$file"
-	exit
-fi
-newest=
-highest=-1
-for bundle in $2; do
-	revision=${bundle#*/kube-apiserver-pod-}
-	revision=${revision%%/*}
-	case $revision in *[!0-9]*|'') continue ;; esac
-	if [ "$revision" -gt "$highest" ] && [ -r "$bundle" ]; then
-		highest=$revision newest=$bundle
-	fi
-done
-[ -n "$newest" ] || { echo "neither $file nor $2 is there: is this a master?" >&2; exit 1; }
-cat "$newest"
-`
-
-// fromMaster reads the CAs on a master, by ssh.
-func (f *ownFlags) fromMaster(ctx context.Context) ([]byte, error) {
-	u, err := url.Parse(f.caFrom)
-	if err != nil || u.Scheme != "ssh" || u.Hostname() == "" || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" {
-		return nil, fmt.Errorf("--api-ca-from %q is not of the form ssh://[USER@]HOST[:PORT]", f.caFrom)
-	}
-	way, err := f.ssh.transport(&questions{app: f.app, ended: ctx.Done()})
-	if err != nil {
-		return nil, err
-	}
-	if u.User != nil {
-		if _, secret := u.User.Password(); secret || u.User.Username() == "" {
-			return nil, errors.New("--api-ca-from: passwords are not taken, nor a user without a name; use a key or the ssh-agent")
-		}
-		way.User = u.User.Username()
-	}
-	if u.Port() != "" {
-		if way.Port, err = strconv.Atoi(u.Port()); err != nil || way.Port < 1 || way.Port > 65535 {
-			return nil, fmt.Errorf("--api-ca-from %q: the port is none", f.caFrom)
-		}
-	}
-	node, err := way.Dial(ctx, u.Hostname())
-	if err != nil {
-		return nil, fmt.Errorf("--api-ca-from %s: %w", f.caFrom, err)
-	}
-	out, err := node.Run(ctx, strings.NewReader(masterCA), "sh", "-s", "--", catalog.NodeKubeconfigs, catalog.MasterServerCAs)
-	if err = errors.Join(err, node.Close()); err != nil {
-		return nil, fmt.Errorf("--api-ca-from %s: %w", f.caFrom, err)
-	}
-	if raw, err := base64.StdEncoding.DecodeString(strings.TrimSpace(string(out))); err == nil {
-		return raw, nil
-	}
-	return out, nil
 }
 
 // show says what changes in whom the file trusts. The file's text is not shown: tokens

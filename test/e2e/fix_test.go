@@ -49,6 +49,7 @@ func TestFixAPIInt(t *testing.T) {
 		connected: { // changes nothing there
 			{"another machine than the one that is meant", func(t *testing.T, f *fixing) { f.mistaken(t, connected, second) }},
 			{"wrong CAs are refused", func(t *testing.T, f *fixing) { f.wrongCAs(t, connected) }},
+			{"the administrator's own kubeconfig", func(t *testing.T, f *fixing) { f.ownKubeconfig(t, connected, second, before[second]) }},
 		},
 	})
 	t.Run("nodes that were not named are as they were", func(t *testing.T) {

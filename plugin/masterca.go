@@ -1,0 +1,94 @@
+package plugin
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/client-go/rest"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+)
+
+const masterCAUsage = "Master to read the CAs from: ssh://[USER@]HOST[:PORT]."
+
+// masterCA prints the CAs that a master has for kube-apiserver: those of the emergency
+// administrator's kubeconfig, which are kept current without a rollout, else those of
+// the newest revision. Nothing but the CA of a kubeconfig is read out of it.
+const masterCA = `file=$1/lb-ext.kubeconfig
+if [ -r "$file" ]; then
+	awk '$1 == "certificate-authority-data:" { print $2; exit }' "$file"
+	exit
+fi
+newest=
+highest=-1
+for bundle in $2; do
+	revision=${bundle#*/kube-apiserver-pod-}
+	revision=${revision%%/*}
+	case $revision in *[!0-9]*|'') continue ;; esac
+	if [ "$revision" -gt "$highest" ] && [ -r "$bundle" ]; then
+		highest=$revision newest=$bundle
+	fi
+done
+[ -n "$newest" ] || { echo "neither $file nor $2 is there: is this a master?" >&2; exit 1; }
+cat "$newest"
+`
+
+// fromMaster reads the CAs on a master, by ssh, whose host key is checked. from is of the
+// form that masterCAUsage says.
+func fromMaster(ctx context.Context, app App, flags sshFlags, from string) ([]byte, error) {
+	u, err := url.Parse(from)
+	if err != nil || u.Scheme != "ssh" || u.Hostname() == "" || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" {
+		return nil, fmt.Errorf("--api-ca-from %q is not of the form ssh://[USER@]HOST[:PORT]", from)
+	}
+	way, err := flags.transport(&questions{app: app, ended: ctx.Done()})
+	if err != nil {
+		return nil, err
+	}
+	if u.User != nil {
+		if _, secret := u.User.Password(); secret || u.User.Username() == "" {
+			return nil, errors.New("--api-ca-from: passwords are not taken, nor a user without a name; use a key or the ssh-agent")
+		}
+		way.User = u.User.Username()
+	}
+	if u.Port() != "" {
+		if way.Port, err = strconv.Atoi(u.Port()); err != nil || way.Port < 1 || way.Port > 65535 {
+			return nil, fmt.Errorf("--api-ca-from %q: the port is none", from)
+		}
+	}
+	node, err := way.Dial(ctx, u.Hostname())
+	if err != nil {
+		return nil, fmt.Errorf("--api-ca-from %s: %w", from, err)
+	}
+	out, err := node.Run(ctx, strings.NewReader(masterCA), "sh", "-s", "--", catalog.NodeKubeconfigs, catalog.MasterServerCAs)
+	if err = errors.Join(err, node.Close()); err != nil {
+		return nil, fmt.Errorf("--api-ca-from %s: %w", from, err)
+	}
+	if raw, err := base64.StdEncoding.DecodeString(strings.TrimSpace(string(out))); err == nil {
+		return raw, nil
+	}
+	return out, nil
+}
+
+// trusting makes clients of these flags trust CAs beside those of the kubeconfig, where
+// that has its own: what the server shows is verified as ever.
+func trusting(config *genericclioptions.ConfigFlags, pem []byte) {
+	inner := config.WrapConfigFn
+	config.WrapConfigFn = func(c *rest.Config) *rest.Config {
+		if inner != nil {
+			c = inner(c)
+		}
+		if c.Insecure || rest.LoadTLSFiles(c) != nil || len(c.CAData) == 0 {
+			return c
+		}
+		c = rest.CopyConfig(c)
+		c.CAData, c.CAFile = slices.Concat(c.CAData, []byte("\n"), pem), ""
+		return c
+	}
+}
