@@ -18,6 +18,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect/gather"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate"
 )
 
@@ -143,6 +144,17 @@ func (f *fixFlags) ca(ctx context.Context, w *workplace, fix *remediate.APIInt) 
 	if w.conn == nil && f.caFrom != "" {
 		fix.From, fix.CA = "--api-ca-from "+f.caFrom, f.given
 		return nil
+	}
+	if w.conn == nil && w.choice.local {
+		// This machine may be a master, which has them.
+		err := w.onto(ctx, w.names()[0], func(ctx context.Context, n nodeexec.Node) (err error) {
+			fix.CA, err = masterCAs(ctx, n)
+			return err
+		})
+		if err == nil {
+			fix.From = "this master's " + catalog.NodeKubeconfigs + ", or of its kube-apiserver's newest revision"
+			return nil
+		}
 	}
 	if w.conn == nil {
 		return withHint(fmt.Errorf("the CA for kubelets is in %s, and no API server can be asked: %w", catalog.APIServerCA(), w.noAPI),

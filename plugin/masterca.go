@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
 )
 
 const masterCAUsage = "Master to read the CAs from: ssh://[USER@]HOST[:PORT]."
@@ -66,9 +67,18 @@ func fromMaster(ctx context.Context, app App, flags sshFlags, from string) ([]by
 	if err != nil {
 		return nil, fmt.Errorf("--api-ca-from %s: %w", from, err)
 	}
-	out, err := node.Run(ctx, strings.NewReader(masterCA), "sh", "-s", "--", catalog.NodeKubeconfigs, catalog.MasterServerCAs)
+	out, err := masterCAs(ctx, node)
 	if err = errors.Join(err, node.Close()); err != nil {
 		return nil, fmt.Errorf("--api-ca-from %s: %w", from, err)
+	}
+	return out, nil
+}
+
+// masterCAs reads the CAs on a master.
+func masterCAs(ctx context.Context, node nodeexec.Node) ([]byte, error) {
+	out, err := node.Run(ctx, strings.NewReader(masterCA), "sh", "-s", "--", catalog.NodeKubeconfigs, catalog.MasterServerCAs)
+	if err != nil {
+		return nil, err
 	}
 	if raw, err := base64.StdEncoding.DecodeString(strings.TrimSpace(string(out))); err == nil {
 		return raw, nil

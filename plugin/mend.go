@@ -126,7 +126,7 @@ func (f *mendFlags) workplace(ctx context.Context, names []string) (*workplace, 
 		c.ask.ended = ctx.Done()
 	}
 	if c.local && !f.named() {
-		w.noAPI = errors.New("--local asks no API server unless --kubeconfig or KUBECONFIG names one")
+		w.conn, w.noAPI = f.emergency(ctx, w.scanner)
 	} else if w.conn, w.noAPI = connect(ctx, f.app, f.config, w.scanner); w.noAPI != nil {
 		w.conn = nil
 	}
@@ -147,6 +147,29 @@ func (f *mendFlags) workplace(ctx context.Context, names []string) (*workplace, 
 	}
 	w.open = nodeexec.Try(ways...).Dial
 	return w, nil
+}
+
+// emergency asks the API server by a kubeconfig that masters have for times when others
+// fail, if this machine is a master.
+func (f *mendFlags) emergency(ctx context.Context, sc *pki.Scanner) (*connection, error) {
+	var errs []error
+	for _, path := range catalog.EmergencyKubeconfigs() {
+		if _, err := os.Stat(path); err != nil {
+			continue
+		}
+		flags := genericclioptions.NewConfigFlags(false)
+		flags.KubeConfig, flags.Timeout = &path, f.config.Timeout
+		conn, err := connect(ctx, f.app, flags, sc)
+		if err == nil {
+			_, _ = fmt.Fprintf(f.app.Streams.ErrOut, "The API is asked by this master's %s.\n", path)
+			return conn, nil
+		}
+		errs = append(errs, fmt.Errorf("%s: %w", path, err))
+	}
+	if len(errs) > 0 {
+		return nil, errors.Join(errs...)
+	}
+	return nil, errors.New("--local asks no API server unless --kubeconfig or KUBECONFIG names one, or the machine is a master with kubeconfigs in " + catalog.NodeKubeconfigs)
 }
 
 // thisOne is this machine's name, which must be among those of a run if there are

@@ -126,3 +126,11 @@ const (
 	NodeKubeconfigs = "/etc/kubernetes/static-pod-resources/kube-apiserver-certs/secrets/node-kubeconfigs"
 	MasterServerCAs = "/etc/kubernetes/static-pod-resources/kube-apiserver-pod-*/configmaps/kube-apiserver-server-ca/ca-bundle.crt"
 )
+
+// EmergencyKubeconfigs are the administrator's kubeconfigs on a master, the one that
+// survives most first: its server is the master's own kube-apiserver, by a certificate
+// whose signer nobody else's depends on (openshift/cluster-kube-apiserver-operator
+// bindata/assets/kube-apiserver/node-kubeconfigs.yaml).
+func EmergencyKubeconfigs() []string {
+	return []string{NodeKubeconfigs + "/localhost-recovery.kubeconfig", NodeKubeconfigs + "/localhost.kubeconfig", NodeKubeconfigs + "/lb-int.kubeconfig"}
+}
