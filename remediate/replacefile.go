@@ -115,14 +115,24 @@ func (a ReplaceFile) text(facts inspect.Snapshot) ([]byte, *inspect.NodeFile, er
 // (openshift/machine-config-operator pkg/daemon/certificate_writer.go).
 func union(verbatim []byte, want, old []*pki.Cert, now time.Time) []byte {
 	value := append(bytes.TrimRight(bytes.Clone(verbatim), "\r\n"), '\n')
+	// What stands behind the last block is a piece of its own, which must stay the last.
+	var rest []byte
+	if end := bytes.LastIndex(value, []byte(endCertificate)) + len(endCertificate); len(bytes.TrimSpace(value[end:])) > 0 {
+		value, rest = append(value[:end:end], '\n'), bytes.Clone(value[end:])
+	}
 	for _, c := range old {
 		if !holds(want, c) && c.NotAfter.After(now) {
 			value = append(value, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: c.DER})...)
 			want = append(want[:len(want):len(want)], c)
 		}
 	}
+	if rest != nil {
+		value = append(bytes.TrimRight(value, "\n"), rest...)
+	}
 	return value
 }
+
+const endCertificate = "-----END CERTIFICATE-----"
 
 // certs returns the certificates in PEM text, in its order.
 func certs(sc *pki.Scanner, text []byte) []*pki.Cert {
