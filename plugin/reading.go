@@ -1,6 +1,7 @@
 package plugin
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -203,9 +204,63 @@ func (r reading) readFiles(paths []string) (inspect.Snapshot, error) {
 		if err != nil {
 			return s, withHint(fmt.Errorf("--from: %w", err), "a file can be a snapshot (certrot snapshot -o FILE), a must-gather (directory or tar), Kubernetes objects as YAML or JSON, PEM, DER or a kubeconfig")
 		}
+		for i, other := range parts {
+			if id := other.Cluster.ID; id != "" && s.Cluster.ID != "" && id != s.Cluster.ID {
+				return s, withHint(fmt.Errorf("--from: %s is of cluster %s, and %s of cluster %s", paths[i], id, path, s.Cluster.ID), "clusters are judged one by one: run it once for each")
+			}
+		}
 		parts = append(parts, s)
 	}
-	s := inspect.Merge(parts...)
+	s := inspect.Newest(parts...)
+	s.Gaps = append(s.Gaps, r.notInFiles(s)...)
+	if s.Taken.IsZero() {
+		s.Taken = collect.Taken() // what a file says that knows no time is judged now
+	}
 	s.Sort()
 	return s, nil
+}
+
+// notInFiles are the gaps of what was asked for by name, and of which files say nothing:
+// a name that is written wrongly is not fine.
+func (r reading) notInFiles(s inspect.Snapshot) []inspect.Gap {
+	sc := r.scope
+	var gaps []inspect.Gap
+	gap := func(what, where, reason string) {
+		gaps = append(gaps, inspect.Gap{What: what, Where: where, Reason: reason, Next: "is it written right? What is there: inspect --all with the same --from"})
+	}
+	inNamespace := func(at pki.Location) bool { return sc.Namespace == "" || at.Namespace == sc.Namespace }
+	there := map[string]bool{} // of any of the kinds: "webhooks" means two
+	var kinds []string
+	read := false
+	for _, k := range sc.Resources {
+		kinds = append(kinds, k.Plural)
+		read = read || slices.ContainsFunc(s.Reads, func(d inspect.Read) bool { return d.What == k.Plural })
+		if k.Kind == pki.KindFile {
+			for _, n := range s.Nodes {
+				there[n.Name] = true
+			}
+		}
+		for _, b := range s.Bundles {
+			if b.At.Kind == k.Kind && inNamespace(b.At) && (k.Kind != pki.KindFile || b.At.Node != "") {
+				there[cmp.Or(b.At.Node, b.At.Name)] = true
+			}
+		}
+		for _, q := range s.Requests {
+			if q.Object.Kind == k.Kind {
+				there[q.Object.Name] = true
+			}
+		}
+	}
+	for _, name := range sc.Names {
+		if !there[name] {
+			gap(kinds[0]+"/"+name, sc.Namespace, "the files hold no certificate of it")
+		}
+	}
+	if len(kinds) == 1 && len(sc.Names) == 0 && len(there) == 0 && !read {
+		gap(kinds[0], sc.Namespace, "the files say nothing of them")
+	}
+	if sc.Namespace != "" && len(sc.Names) == 0 && !slices.ContainsFunc(s.Bundles, func(b inspect.Bundle) bool { return b.At.Namespace == sc.Namespace }) {
+		gap("namespace/"+sc.Namespace, "", "the files hold no certificate of it")
+	}
+	return gaps
 }

@@ -15,7 +15,10 @@ import (
 type (
 	clusterVersion struct {
 		Metadata metav1.ObjectMeta `json:"metadata"`
-		Status   struct {
+		Spec     struct {
+			ClusterID string `json:"clusterID"`
+		} `json:"spec"`
+		Status struct {
 			Desired struct {
 				Version string `json:"version"`
 			} `json:"desired"`
@@ -64,7 +67,7 @@ func (o ownAddresses) any() bool { return o.IP != "" || len(o.IPs) > 0 }
 // a file.
 
 func (v *clusterVersion) tell(c *inspect.Cluster) {
-	c.Versions.Cluster = runningVersion(v)
+	c.ID, c.Versions.Cluster = v.Spec.ClusterID, runningVersion(v)
 	if n := len(v.Status.History); n > 0 {
 		c.Born = v.Status.History[n-1].Version
 	}

@@ -53,6 +53,7 @@ type snapshotFile struct {
 }
 
 type fileCluster struct {
+	ID         string            `json:"id,omitempty"`
 	Server     string            `json:"server,omitempty"`
 	Context    string            `json:"context,omitempty"`
 	Version    string            `json:"version,omitempty"`
@@ -288,7 +289,7 @@ func packSnapshot(s inspect.Snapshot) *snapshotFile {
 	f := &snapshotFile{
 		APIVersion: SnapshotAPIVersion, Kind: SnapshotKind, Taken: s.Taken,
 		Cluster: fileCluster{
-			Server: s.Cluster.Server, Context: s.Cluster.Context, Version: s.Cluster.Versions.Cluster,
+			ID: s.Cluster.ID, Server: s.Cluster.Server, Context: s.Cluster.Context, Version: s.Cluster.Versions.Cluster,
 			Kubernetes: s.Cluster.Versions.Kubernetes, Plain: s.Cluster.Versions.Plain, Operators: s.Cluster.Versions.Operators,
 			Topology: s.Cluster.Topology, Platform: s.Cluster.Platform, Internal: s.Cluster.Internal, External: s.Cluster.External, Created: s.Cluster.Created, Born: s.Cluster.Born, Clock: fileClock(s.Cluster.Clock), Synthetic: s.Cluster.Synthetic,
 		},
@@ -403,7 +404,7 @@ func unpackSnapshot(f *snapshotFile) (inspect.Snapshot, error) {
 	s := inspect.Snapshot{
 		Taken: f.Taken,
 		Cluster: inspect.Cluster{
-			Server: f.Cluster.Server, Context: f.Cluster.Context,
+			ID: f.Cluster.ID, Server: f.Cluster.Server, Context: f.Cluster.Context,
 			Versions: catalog.Versions{Cluster: f.Cluster.Version, Kubernetes: f.Cluster.Kubernetes, Plain: f.Cluster.Plain, Operators: f.Cluster.Operators},
 			Topology: f.Cluster.Topology, Platform: f.Cluster.Platform, Internal: f.Cluster.Internal, External: f.Cluster.External, Created: f.Cluster.Created, Born: f.Cluster.Born, Clock: inspect.Clock(f.Cluster.Clock), Synthetic: f.Cluster.Synthetic,
 		},
