@@ -117,8 +117,10 @@ func union(verbatim []byte, want, old []*pki.Cert, now time.Time) []byte {
 	value := append(bytes.TrimRight(bytes.Clone(verbatim), "\r\n"), '\n')
 	// What stands behind the last block is a piece of its own, which must stay the last.
 	var rest []byte
-	if end := bytes.LastIndex(value, []byte(endCertificate)) + len(endCertificate); len(bytes.TrimSpace(value[end:])) > 0 {
-		value, rest = append(value[:end:end], '\n'), bytes.Clone(value[end:])
+	if last := bytes.LastIndex(value, []byte(endCertificate)); last >= 0 {
+		if end := last + len(endCertificate); len(bytes.TrimSpace(value[end:])) > 0 {
+			value, rest = append(value[:end:end], '\n'), bytes.Clone(value[end:])
+		}
 	}
 	for _, c := range old {
 		if !holds(want, c) && c.NotAfter.After(now) {
