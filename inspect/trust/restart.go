@@ -467,9 +467,11 @@ func newNode(f *inspect.Facts) RestartAnswer {
 		case WillBreak:
 			a.Status = RestartCaution
 		case Unknown:
-			a.Status = RestartUnknown
+			if !c.Later { // now is what is asked
+				a.Status = RestartUnknown
+			}
 		}
-		if c.Status != Holds {
+		if a.Status != RestartYes {
 			a.Why, a.Next = c.ID+": "+c.Why, "{} verify "+strings.ReplaceAll(string(c.Part), " ", "-")
 		}
 		all = append(all, a)
@@ -530,26 +532,31 @@ func access(f *inspect.Facts) RestartAnswer {
 		out.Status, out.Why = RestartNo, "its CA does not verify what "+a.Server+" shows: "+err.Error()
 		return out
 	}
-	if signer := nextSigner(f, served.Chain[0]); signer != nil && pki.VerifyCA(signer, roots, f.Now) != nil {
-		out.Status, out.Why = RestartCaution, fmt.Sprintf("its CA verifies what %s shows now, and not what %q signs next", a.Server, pki.CommonName(signer.Subject))
+	c := Claim{Edge: catalog.Edge{Shown: origin(f, served.Chain[0])}, Chain: served.Chain, Roots: roots}
+	(&judge{f: f}).forecast(&c, f.Now)
+	switch {
+	case c.Status == WillBreak:
+		out.Status, out.Why = RestartCaution, fmt.Sprintf("its CA verifies what %s shows now, and not what %q signs next", a.Server, pki.CommonName(c.Lacks.Subject))
+		return out
+	case c.Edge.Shown == catalog.Ref{}:
+		out.Why = "its CA verifies what " + a.Server + " shows now; where that comes from was not read, and so not who signs it next"
+		return out
+	case c.Status == Unknown:
+		out.Why = c.Why
 		return out
 	}
 	out.Status, out.Why, out.Next = RestartYes, "its client certificate is valid until "+moment(cert.NotAfter), ""
 	return out
 }
 
-// nextSigner is who signs the certificate after this one, where the object that it
-// comes from is known; else nil.
-func nextSigner(f *inspect.Facts, leaf *pki.Cert) *pki.Cert {
-	j := &judge{f: f}
+// origin is the object that what is shown comes from; the zero Ref where that was not
+// read.
+func origin(f *inspect.Facts, leaf *pki.Cert) catalog.Ref {
 	for i := range f.Held {
 		h := &f.Held[i]
-		if h.Row == nil || h.At.Node != "" || len(h.Content.Certs) == 0 || h.Content.Certs[0].Fingerprint != leaf.Fingerprint {
-			continue
-		}
-		if signer := j.signerOf(h.Row.Ref); signer != nil {
-			return signer
+		if h.Row != nil && h.At.Node == "" && len(h.Content.Certs) > 0 && h.Content.Certs[0].Fingerprint == leaf.Fingerprint {
+			return h.Row.Ref
 		}
 	}
-	return nil
+	return catalog.Ref{}
 }

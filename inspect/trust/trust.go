@@ -51,6 +51,7 @@ type Claim struct {
 	Name   string       // the server name that it must be valid for; empty: none
 	Status Status
 	Why    string // for people, where it does not hold
+	Later  bool   // Unknown is only what is shown next: it holds now
 	// Lacks is the CA without which it does not hold; nil where that is not known,
 	// or not the reason.
 	Lacks *pki.Cert

@@ -105,6 +105,18 @@ func (w *world) stage(e catalog.Edge, ca *pkitest.Authority, trusted ...[]byte) 
 	default:
 		w.show(e, leafFor(e, ca, -1, 29).CertPEM)
 		w.trust(e, trusted...)
+		w.signer(e, ca)
+	}
+}
+
+// signer makes this authority the one that signs what an edge is shown next, where the
+// catalog knows of one.
+func (w *world) signer(e catalog.Edge, ca *pkitest.Authority) {
+	for _, r := range catalog.Rotations() {
+		if r.In.Holds(w.s.Cluster.Versions) == catalog.Yes && (&judge{}).signs(r, &Claim{Edge: e}) {
+			w.put(r.Signer, ca.CertPEM)
+			return
+		}
 	}
 }
 
@@ -264,6 +276,44 @@ func TestUnknown(t *testing.T) {
 			claims := w.judge(e.ID)
 			if len(claims) != 1 || claims[0].Status != Unknown || !strings.Contains(claims[0].Why, c.why) {
 				t.Errorf("got %+v", claims)
+			}
+		})
+	}
+}
+
+// TestSignerNotRead: where it was not read who signs next, the bundle that publishes it
+// tells, if all that may sign next is trusted; else nothing is known of what comes next.
+func TestSignerNotRead(t *testing.T) {
+	signer := catalog.LoadBalancerSigner()
+	published := catalog.Ref{Kind: catalog.ConfigMap, Namespace: signer.Namespace, Name: "loadbalancer-serving-ca", Key: "ca-bundle.crt"}
+	old, ca, fresh := pkitest.NewCA("old", from(-900), from(900)), pkitest.NewCA("lb", from(-10), from(900)), pkitest.NewCA("fresh", from(-1), from(900))
+	for name, c := range map[string]struct {
+		given func(w *world)
+		want  Status
+		why   string
+	}{
+		"nothing was read":                         {func(*world) {}, Unknown, "it holds now; what is signed next is not known: " + signer.String() + " was not read, nor " + published.String()},
+		"there is no signer":                       {func(w *world) { w.whole("secrets") }, Holds, ""},
+		"the control plane is in another cluster":  {func(w *world) { w.s.Cluster.Topology = "External" }, Holds, ""},
+		"the bundle has nobody else":               {func(w *world) { w.put(published, ca.CertPEM) }, Holds, ""},
+		"the bundle has one of before, too":        {func(w *world) { w.put(published, old.CertPEM, ca.CertPEM) }, Holds, ""},
+		"the bundle has another one, made since":   {func(w *world) { w.put(published, ca.CertPEM, fresh.CertPEM) }, Unknown, `holds "fresh"`},
+		"the signer was read, and is another one":  {func(w *world) { w.put(signer, fresh.CertPEM) }, WillBreak, `signed by "fresh" next`},
+		"the signer was read, and is the same one": {func(w *world) { w.put(signer, ca.CertPEM); w.put(published, ca.CertPEM, fresh.CertPEM) }, Holds, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := edge(t, "kubelet-api-int")
+			w := newWorld(catalog.Versions{Cluster: "4.15.3"})
+			w.show(e, leafFor(e, ca, -1, 29).CertPEM)
+			w.trust(e, ca.CertPEM)
+			c.given(w)
+			if w.s.Cluster.Topology != "" { // there, a handshake alone shows it
+				w.s.Bundles = w.s.Bundles[1:]
+				w.served("", "", internalName+":6443", internalName, leafFor(e, ca, -1, 29).CertPEM)
+			}
+			got := one(t, w.judge(e.ID))
+			if got.Status != c.want || got.Later != (c.want == Unknown) || !strings.Contains(got.Why, c.why) || c.want == Holds && got.Why != "" {
+				t.Errorf("%s: %s", got.Status, got.Why)
 			}
 		})
 	}
