@@ -96,7 +96,11 @@ func document() string {
 		if signs == "" {
 			signs = "what carries its annotation"
 		}
-		line("| `%s` | `%s` | %s | %s | %s |", r.Signer, r.Bundle, signs, r.In, evidence(r.Evidence))
+		published := "no bundle of its own"
+		if r.Bundle != (Ref{}) {
+			published = "`" + r.Bundle.String() + "`"
+		}
+		line("| `%s` | %s | %s | %s | %s |", r.Signer, published, signs, r.In, evidence(r.Evidence))
 	}
 	line("")
 	line("## What a bundle must contain")

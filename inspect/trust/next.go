@@ -5,6 +5,7 @@ import (
 	"math"
 	"path"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
@@ -23,9 +24,27 @@ func (j *judge) forecast(c *Claim, now time.Time) {
 			return
 		}
 	}
+	if c.Status == Holds && j.ends(c, now) {
+		return
+	}
 	if next.unread != "" {
 		c.Status, c.Later, c.Why = Unknown, true, "it holds now; what is signed next is not known: "+next.unread
 	}
+}
+
+// ends reports whether what is shown is near its end, and nobody renews it by himself;
+// the claim says so then.
+func (j *judge) ends(c *Claim, now time.Time) bool {
+	life, answer := catalog.LifetimeOf(c.Edge.Shown, j.f.Snapshot.Cluster.Versions)
+	if answer != catalog.Yes || life.SelfRotating() || c.Chain[0].NotAfter.Sub(now) > j.f.Within {
+		return false
+	}
+	c.Status, c.From = WillBreak, c.Chain[0].NotAfter
+	c.Why = "what is shown ends, and does not renew itself"
+	if life.Doc != "" {
+		c.Why += ": " + life.Doc
+	}
+	return true
 }
 
 // lacksNext says that a claim does not hold any more once this CA signs what is shown.
@@ -91,16 +110,44 @@ func (j *judge) signs(r catalog.Rotation, c *Claim) bool {
 	return slices.ContainsFunc(r.Targets, func(t catalog.Ref) bool { return t == shown || t.Kind == catalog.File && fits(t.Name, shown.Name) })
 }
 
+// withKey are the signers on nodes that have the key beside: the one of this node where
+// it has one, else all.
+func (j *judge) withKey(places []identity, node string) []identity {
+	var out []identity
+	for _, s := range places {
+		n, ok := j.f.Snapshot.Node(s.node)
+		if !ok || n.File(strings.TrimSuffix(s.at.Path, ".crt")+".key") == nil {
+			continue
+		}
+		if s.node == node {
+			return []identity{s}
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
 func (j *judge) succession(r catalog.Rotation, c *Claim) succession {
 	out := succession{signer: r.Signer, bundle: r.Bundle}
-	for _, s := range j.shown(r.Signer, catalog.Carries{}) {
+	places := j.shown(r.Signer, catalog.Carries{})
+	signers := places
+	if r.Signer.Kind == catalog.File {
+		signers = j.withKey(places, c.Shown.Node)
+	}
+	for _, s := range signers {
 		out.cas, out.sure = append(out.cas, s.chain[0]), true
 	}
 	if out.sure || j.absent(r.Signer) {
 		return out
 	}
 	published := j.shown(r.Bundle, catalog.Carries{})
-	if len(published) == 0 {
+	switch {
+	case len(published) == 0 && len(places) > 0:
+		return out // its key is kept elsewhere: nobody here signs
+	case len(published) == 0 && r.Bundle == catalog.Ref{}:
+		out.unread = r.Signer.String() + " was not read"
+		return out
+	case len(published) == 0:
 		out.unread = fmt.Sprintf("%s was not read, nor %s, which publishes that CA", r.Signer, r.Bundle)
 		return out
 	}

@@ -37,7 +37,7 @@ func (w *world) put(r catalog.Ref, pem ...[]byte) {
 	at := pki.Location{Kind: pki.Kind(r.Kind), Namespace: strings.ReplaceAll(r.Namespace, "*", "team"), Name: strings.ReplaceAll(r.Name, "*", "n1"), Key: r.Key}
 	var object *inspect.Object
 	if r.Kind == catalog.File {
-		at = pki.Location{Kind: pki.KindFile, Node: "n1", Path: r.Name}
+		at = pki.Location{Kind: pki.KindFile, Node: "n1", Path: r.Name, Field: r.Key}
 		w.s.Nodes[0].Files = append(w.s.Nodes[0].Files, inspect.NodeFile{Path: r.Name})
 	} else {
 		object = &inspect.Object{Kind: at.Kind, Namespace: at.Namespace, Name: at.Name}
@@ -103,7 +103,7 @@ func (w *world) stage(e catalog.Edge, ca *pkitest.Authority, trusted ...[]byte) 
 		w.s.Bundles[len(w.s.Bundles)-1].Object.Annotations = map[string]string{catalog.AnnotationServiceName: "svc"}
 		w.call(e, trusted...)
 	default:
-		w.show(e, leafFor(e, ca, -1, 29).CertPEM)
+		w.show(e, leafFor(e, ca, -1, 59).CertPEM)
 		w.trust(e, trusted...)
 		w.signer(e, ca)
 	}
@@ -114,7 +114,12 @@ func (w *world) stage(e catalog.Edge, ca *pkitest.Authority, trusted ...[]byte) 
 func (w *world) signer(e catalog.Edge, ca *pkitest.Authority) {
 	for _, r := range catalog.Rotations() {
 		if r.In.Holds(w.s.Cluster.Versions) == catalog.Yes && (&judge{}).signs(r, &Claim{Edge: e}) {
-			w.put(r.Signer, ca.CertPEM)
+			if r.Signer != e.Trust {
+				w.put(r.Signer, ca.CertPEM)
+			}
+			if r.Signer.Kind == catalog.File {
+				w.key(r.Signer)
+			}
 			return
 		}
 	}
@@ -319,6 +324,11 @@ func TestSignerNotRead(t *testing.T) {
 	}
 }
 
+// key puts a signer's key beside it on the node.
+func (w *world) key(signer catalog.Ref) {
+	w.s.Nodes[0].Files = append(w.s.Nodes[0].Files, inspect.NodeFile{Path: strings.TrimSuffix(signer.Name, ".crt") + ".key", Secret: true})
+}
+
 // whole says that all objects of these kinds were read.
 func (w *world) whole(kinds ...string) {
 	for _, k := range kinds {
@@ -512,7 +522,7 @@ func TestInstead(t *testing.T) {
 // upgrade; what is only there in some version or topology is not missed in others.
 func TestEveryTopologyAndVersion(t *testing.T) {
 	ca := pkitest.NewCA("the CA", from(-10), from(900))
-	shown := ca.Issue("shown", from(-1), from(29), pkitest.DNS("api-int.example.com", "kubernetes.default.svc", "localhost", "localhost-recovery",
+	shown := ca.Issue("shown", from(-1), from(59), pkitest.DNS("api-int.example.com", "kubernetes.default.svc", "localhost", "localhost-recovery",
 		"api.openshift-oauth-apiserver.svc", "image-registry.openshift-image-registry.svc")).CertPEM
 	for name, v := range map[string]catalog.Versions{
 		"4.12":                   {Cluster: "4.12.60"},
