@@ -93,8 +93,8 @@ func document() string {
 	line("|---|---|---|---|---|")
 	for _, r := range Rotations() {
 		signs := refs(r.Targets)
-		if signs == "" {
-			signs = "what carries its annotation"
+		if r.Carries != (Carries{}) {
+			signs = "what carries `" + r.Carries.Annotation + "`"
 		}
 		published := "no bundle of its own"
 		if r.Bundle != (Ref{}) {
@@ -110,7 +110,7 @@ func document() string {
 	line("| bundle | relation | parts | holds for | source |")
 	line("|---|---|---|---|---|")
 	for _, a := range Aggregates() {
-		line("| `%s` | %s | %s | %s | %s |", a.Target, a.Relation, refs(a.Parts), a.In, evidence(a.Evidence))
+		line("| `%s` | %s | %s | %s | %s |", rowName(Place{Ref: a.Target, Carries: a.Carries}), a.Relation, refs(a.Parts), a.In, evidence(a.Evidence))
 	}
 	line("")
 	line("## What reaches a place by itself")

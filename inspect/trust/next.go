@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 )
@@ -18,8 +19,8 @@ import (
 func (j *judge) forecast(c *Claim, now time.Time) {
 	next := j.nextOf(c)
 	for _, s := range next.cas {
-		lacks := !slices.ContainsFunc(append([]*pki.Cert{s}, next.bridges...), func(ca *pki.Cert) bool { return pki.VerifyCA(ca, c.Roots, now) == nil })
-		if lacks {
+		trusted := func(ca *pki.Cert) bool { return ca.SPKI == s.SPKI && pki.VerifyCA(ca, c.Roots, now) == nil }
+		if !trusted(s) && !slices.ContainsFunc(next.bridges, trusted) {
 			j.lacksNext(c, next, s)
 			return
 		}
@@ -107,6 +108,9 @@ func (j *judge) nextOf(c *Claim) succession {
 // signs reports whether a rotation is about what a claim is shown.
 func (j *judge) signs(r catalog.Rotation, c *Claim) bool {
 	shown := c.Edge.Shown
+	if r.Carries != (catalog.Carries{}) {
+		return c.Edge.Carries == r.Carries || string(c.Shown.Kind) == catalog.Secret && j.carries(c.Shown, r.Carries.Annotation)
+	}
 	return slices.ContainsFunc(r.Targets, func(t catalog.Ref) bool { return t == shown || t.Kind == catalog.File && fits(t.Name, shown.Name) })
 }
 
@@ -127,6 +131,16 @@ func (j *judge) withKey(places []identity, node string) []identity {
 	return out
 }
 
+// carries reports whether the object at a place has this annotation.
+func (j *judge) carries(at pki.Location, annotation string) bool {
+	i := slices.IndexFunc(j.f.Held, func(h inspect.Held) bool { return h.At == at && h.Object != nil })
+	if i < 0 {
+		return false
+	}
+	_, ok := j.f.Held[i].Object.Annotations[annotation]
+	return ok
+}
+
 func (j *judge) succession(r catalog.Rotation, c *Claim) succession {
 	out := succession{signer: r.Signer, bundle: r.Bundle}
 	places := j.shown(r.Signer, catalog.Carries{})
@@ -136,6 +150,9 @@ func (j *judge) succession(r catalog.Rotation, c *Claim) succession {
 	}
 	for _, s := range signers {
 		out.cas, out.sure = append(out.cas, s.chain[0]), true
+	}
+	for _, b := range j.shown(r.Bridge, catalog.Carries{}) {
+		out.bridges = append(out.bridges, b.chain...)
 	}
 	if out.sure || j.absent(r.Signer) {
 		return out
@@ -158,6 +175,9 @@ func (j *judge) succession(r catalog.Rotation, c *Claim) succession {
 		for _, ca := range p.chain {
 			if ca.IsCA && ca.NotAfter.After(j.f.Now) && (issuer == nil || !ca.NotBefore.Before(issuer.NotBefore)) {
 				out.cas = append(out.cas, ca)
+				if r.Bridge != (catalog.Ref{}) && !ca.SelfSigned {
+					out.bridges = append(out.bridges, ca)
+				}
 			}
 		}
 	}

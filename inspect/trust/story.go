@@ -169,8 +169,32 @@ func storyOf(f *inspect.Facts, claims []Claim, parts []catalog.Part) []Event {
 	}
 	if !f.Snapshot.Cluster.Versions.Plain {
 		tell(catalog.PartAPIInt, func() []Event { return j.story(claims) })
+		tell(catalog.PartServices, j.services)
 	}
 	tell(catalog.PartControlPlane, j.ending)
+	return out
+}
+
+// services tells when service-ca replaces its signer, by its own rule, and whether who
+// has not read the new one still trusts what it signs.
+func (j *judge) services() []Event {
+	var out []Event
+	for _, r := range catalog.Rotations() {
+		if r.Bridge == (catalog.Ref{}) || r.In.Holds(j.f.Snapshot.Cluster.Versions) != catalog.Yes {
+			continue
+		}
+		life, answer := catalog.LifetimeOf(r.Signer, j.f.Snapshot.Cluster.Versions)
+		for _, s := range j.shown(r.Signer, catalog.Carries{}) {
+			if due, ok := life.RenewedBy(s.chain[0].NotBefore, s.chain[0].NotAfter); ok && answer == catalog.Yes {
+				out = append(out, Event{What: "service-ca replaces its signer, signs all anew, and shows a bridge from the one before with it:", When: due, Sources: []string{s.at.String(), life.Source}})
+			}
+		}
+		for _, b := range j.shown(r.Bridge, catalog.Carries{}) {
+			if end := b.chain[0].NotAfter; end.After(j.f.Now) {
+				out = append(out, Event{What: "who trusts only the signer before the one of now is shown a bridge, which ends", When: end, Sources: []string{b.at.String(), r.Source}})
+			}
+		}
+	}
 	return out
 }
 

@@ -324,7 +324,8 @@ func (j *judge) files(e catalog.Edge) []anchors {
 	var out []anchors
 	for i := range j.f.Snapshot.Nodes {
 		n := &j.f.Snapshot.Nodes[i]
-		if e.Optional && (n.Via == "" || n.File(e.Trust.Name) == nil) {
+		sure := e.Where != catalog.Ref{} || len(e.Platforms) > 0 // it is known to be on every node
+		if e.Optional && (n.Via != "" || !sure) && (n.Via == "" || n.File(e.Trust.Name) == nil) {
 			continue
 		}
 		at := pki.Location{Kind: pki.KindFile, Node: n.Name, Path: e.Trust.Name}

@@ -102,6 +102,7 @@ func (w *world) stage(e catalog.Edge, ca *pkitest.Authority, trusted ...[]byte) 
 		w.put(catalog.Ref{Kind: catalog.Secret, Namespace: "team", Name: "served", Key: "tls.crt"}, ca.Issue("served", from(-1), from(29), pkitest.DNS("svc.team.svc")).CertPEM)
 		w.s.Bundles[len(w.s.Bundles)-1].Object.Annotations = map[string]string{catalog.AnnotationServiceName: "svc"}
 		w.call(e, trusted...)
+		w.signer(catalog.Edge{Carries: catalog.Carries{Annotation: catalog.AnnotationServiceName}}, ca)
 	default:
 		w.show(e, leafFor(e, ca, -1, 59).CertPEM)
 		w.trust(e, trusted...)
