@@ -167,6 +167,9 @@ func document() string {
 		case ByCalls:
 			trust, shown, name = "`"+e.Trust.String()+"`, the CA bundle beside the Service's name", string(e.By), "the Service's"
 		}
+		if e.By == ByArrival {
+			trust, shown, name = "in `"+e.Trust.String()+"`", "all of `"+e.Shown.String()+"`", "none"
+		}
 		if e.Instead != (Ref{}) {
 			shown += ", or `" + e.Instead.String() + "` where it is there"
 		}

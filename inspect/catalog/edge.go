@@ -53,6 +53,9 @@ const (
 	// ByCalls: of what names a Service and, beside it, whom to trust, of the Trust's
 	// Kind: that verifies what the Service has to show.
 	ByCalls Judged = "the Service's certificate"
+	// ByArrival: the Trust holds all that is in Shown: a place, or a field of the
+	// configuration that names a ConfigMap.
+	ByArrival Judged = "what has to arrive there"
 )
 
 // Part of a cluster: how edges are grouped for people.
@@ -109,7 +112,7 @@ const (
 func Edges() []Edge {
 	var out []Edge
 	for _, rows := range [][]Edge{
-		apiIntEdges(), networkEdges(), onPremEdges(), controlPlaneEdges(), localhostEdges(), calledEdges(), nodeEdges(), serviceEdges(), registryEdges(), accessEdges(), bundleEdges(), kubeadmEdges(),
+		apiIntEdges(), networkEdges(), onPremEdges(), controlPlaneEdges(), localhostEdges(), calledEdges(), nodeEdges(), serviceEdges(), registryEdges(), outsideEdges(), accessEdges(), bundleEdges(), kubeadmEdges(),
 	} {
 		out = append(out, rows...)
 	}

@@ -126,8 +126,8 @@ func TestKubeadmIsWell(t *testing.T) {
 	}
 	all := strings.Join(told, "\n")
 	for _, want := range []string{
-		"control plane: of kubeadm's certificates on n1 the first one ends (/etc/kubernetes/pki/apiserver.crt; renewed by `kubeadm upgrade` or `kubeadm certs renew` only): 2025-05-22",
-		`control plane: the CA "kubernetes" ends, and nothing renews it: 2034-05-20`,
+		"control plane: the first of kubeadm's certificates on n1 (/etc/kubernetes/pki/apiserver.crt; renewed by `kubeadm upgrade` or `kubeadm certs renew` only) ends 2025-05-22",
+		`control plane: the CA "kubernetes" (nothing renews it) ends 2034-05-20`,
 	} {
 		if !strings.Contains(all, want) || len(told) != 4 {
 			t.Errorf("the story lacks %s:\n%s", want, all)

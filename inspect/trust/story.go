@@ -186,7 +186,7 @@ func (j *judge) services() []Event {
 		life, answer := catalog.LifetimeOf(r.Signer, j.f.Snapshot.Cluster.Versions)
 		for _, s := range j.shown(r.Signer, catalog.Carries{}) {
 			if due, ok := life.RenewedBy(s.chain[0].NotBefore, s.chain[0].NotAfter); ok && answer == catalog.Yes {
-				out = append(out, Event{What: "service-ca replaces its signer, signs all anew, and shows a bridge from the one before with it:", When: due, Sources: []string{s.at.String(), life.Source}})
+				out = append(out, Event{What: "service-ca's signer is replaced, with a bridge for who trusts only this one,", When: due, Sources: []string{s.at.String(), life.Source}})
 			}
 		}
 		for _, b := range j.shown(r.Bridge, catalog.Carries{}) {
@@ -215,14 +215,14 @@ func (j *judge) ending() []Event {
 		leaf := h.Content.Certs[0]
 		e := Event{When: leaf.NotAfter, Sources: []string{h.At.String(), life.Source}}
 		if leaf.IsCA {
-			e.What = fmt.Sprintf("the CA %q ends, and %s:", pki.CommonName(leaf.Subject), life.Doc)
+			e.What = fmt.Sprintf("the CA %q (%s) ends", pki.CommonName(leaf.Subject), life.Doc)
 			if !cas[leaf.Fingerprint] {
 				out = append(out, e)
 			}
 			cas[leaf.Fingerprint] = true
 			continue
 		}
-		e.What = fmt.Sprintf("of kubeadm's certificates on %s the first one ends (%s; %s):", h.At.Node, h.At.Path, life.Doc)
+		e.What = fmt.Sprintf("the first of kubeadm's certificates on %s (%s; %s) ends", h.At.Node, h.At.Path, life.Doc)
 		e.Next = "on " + h.At.Node + ": kubeadm certs renew all, then restart its static pods"
 		if before := first[h.At.Node]; before == nil || e.When.Before(before.When) {
 			first[h.At.Node] = &e

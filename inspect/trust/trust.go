@@ -135,6 +135,10 @@ func (j *judge) claims(e catalog.Edge) []Claim {
 		return j.made(e, j.f.Copies())
 	case e.By == catalog.ByCalls:
 		return j.calls(e)
+	case e.By == catalog.ByArrival && here == catalog.Yes:
+		return j.brought(e)
+	case e.By == catalog.ByArrival:
+		return nil // of which version nobody knows, nor what brings it
 	}
 	stores, shown := j.anchors(e), j.shown(e.Shown, e.Carries)
 	if e.Instead != (catalog.Ref{}) {
@@ -324,8 +328,8 @@ func (j *judge) files(e catalog.Edge) []anchors {
 	var out []anchors
 	for i := range j.f.Snapshot.Nodes {
 		n := &j.f.Snapshot.Nodes[i]
-		sure := e.Where != catalog.Ref{} || len(e.Platforms) > 0 // it is known to be on every node
-		if e.Optional && (n.Via != "" || !sure) && (n.Via == "" || n.File(e.Trust.Name) == nil) {
+		everywhere := e.Where != catalog.Ref{} || len(e.Platforms) > 0
+		if e.Optional && (n.Via == "" && !everywhere || n.Via != "" && n.File(e.Trust.Name) == nil) {
 			continue
 		}
 		at := pki.Location{Kind: pki.KindFile, Node: n.Name, Path: e.Trust.Name}

@@ -103,6 +103,15 @@ func (w *world) stage(e catalog.Edge, ca *pkitest.Authority, trusted ...[]byte) 
 		w.s.Bundles[len(w.s.Bundles)-1].Object.Annotations = map[string]string{catalog.AnnotationServiceName: "svc"}
 		w.call(e, trusted...)
 		w.signer(catalog.Edge{Carries: catalog.Carries{Annotation: catalog.AnnotationServiceName}}, ca)
+	case catalog.ByArrival:
+		source, target := e.Shown, e.Trust
+		if !placed(source) {
+			source = catalog.Ref{Kind: catalog.ConfigMap, Namespace: "openshift-config", Name: "named", Key: "registry.example.com..5000"}
+			w.s.References = []inspect.Reference{{From: pki.Location{Kind: pki.Kind(e.Shown.Kind), Name: "cluster", Field: e.Shown.Key}, To: pki.Location{Kind: catalog.ConfigMap, Namespace: source.Namespace, Name: source.Name}}}
+		}
+		target.Name = strings.Replace(target.Name, "*", "registry.example.com:5000", 1)
+		w.put(source, ca.CertPEM)
+		w.put(target, trusted...)
 	default:
 		w.show(e, leafFor(e, ca, -1, 59).CertPEM)
 		w.trust(e, trusted...)
@@ -503,6 +512,34 @@ func TestNoSuchVerifier(t *testing.T) {
 				t.Errorf("got %+v", claims)
 			}
 		})
+	}
+}
+
+// TestOptionalOnUnreadNodes: what is known to run on every node is unknown where the node
+// was not read; of what may be there or not, nothing is said.
+func TestOptionalOnUnreadNodes(t *testing.T) {
+	ca := pkitest.NewCA("the CA", from(-10), from(900))
+	for id, want := range map[string][]Status{
+		"multus-api-int": {Holds, Unknown}, "ovnkube-node-api-int": {Holds, Unknown}, "balancers-api-int": {Holds, Unknown}, "kubelet-api-int": {Holds, Unknown},
+		"whereabouts-api-int": {Holds}, "node-registry": {Holds}, "kubeadm-scheduler-api": {Holds},
+	} {
+		e := edge(t, id)
+		w := newWorld(versions(e))
+		w.stage(e, ca, ca.CertPEM)
+		w.s.Nodes = append(w.s.Nodes, inspect.Node{Name: "n2"}, inspect.Node{Name: "n3", Via: "ssh"})
+		if !e.Optional {
+			w.s.Nodes = w.s.Nodes[:2]
+		}
+		var got []Status
+		for _, c := range w.judge(id) {
+			got = append(got, c.Status)
+			if c.Status == Unknown && (c.Node != "n2" || c.Why != "the node was not read") {
+				t.Errorf("%s: %s on %s", id, c.Why, c.Node)
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", id, got, want)
+		}
 	}
 }
 
