@@ -151,7 +151,7 @@ func (f *Facts) compositions() []composition {
 	}
 	byObject := f.byObject(aggregates)
 	for _, a := range aggregates {
-		c := composition{Aggregate: a, targets: f.targets(a.Target, byObject), wanted: map[pki.Fingerprint]source{}}
+		c := composition{Aggregate: a, targets: f.targets(a, byObject), wanted: map[pki.Fingerprint]source{}}
 		for _, part := range a.Parts {
 			held := byObject[objectKey(part)]
 			if len(held) == 0 && !f.Absent(part) {
@@ -335,8 +335,18 @@ func (f *Facts) byObject(aggregates []catalog.Aggregate) map[catalog.Ref][]*Held
 
 // targets are the places of an aggregate: one object, or its copies in all
 // namespaces.
-func (f *Facts) targets(r catalog.Ref, byObject map[catalog.Ref][]*Held) []*Held {
+func (f *Facts) targets(a catalog.Aggregate, byObject map[catalog.Ref][]*Held) []*Held {
 	var out []*Held
+	r := a.Target
+	if a.Carries != (catalog.Carries{}) {
+		for i := range f.Held {
+			h := &f.Held[i]
+			if string(h.At.Kind) == r.Kind && h.annotation(a.Carries.Annotation) != "" && (r.Key == h.key() || r.Key == "" && h.Use == UseTrust) {
+				out = append(out, h)
+			}
+		}
+		return out
+	}
 	take := func(held []*Held) {
 		for _, h := range held {
 			if r.Key == "" || r.Key == h.key() {

@@ -3,7 +3,6 @@ package plugin
 import (
 	"context"
 	"fmt"
-	"net"
 	"net/http"
 	"net/url"
 
@@ -11,13 +10,6 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
 )
-
-// here dials from this machine.
-type here struct{ net.Dialer }
-
-func (h *here) Dial(ctx context.Context, network, addr string) (net.Conn, error) {
-	return h.DialContext(ctx, network, addr)
-}
 
 // shown is what the server of the kubeconfig shows to this machine. Through a proxy
 // it is not asked: that may be what ends TLS, and may want credentials.
@@ -40,5 +32,5 @@ func (c *connection) shown(ctx context.Context, cluster inspect.Cluster) []inspe
 			return []inspect.Served{{Address: address, Name: name, Server: catalog.ListenerOutside, Problem: problem}}
 		}
 	}
-	return collect.FromHere(ctx, &here{}, server, cluster)
+	return collect.FromHere(ctx, collect.Here{}, server, cluster)
 }

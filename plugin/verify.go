@@ -286,9 +286,7 @@ func (f *verifyFlags) people(wide bool) func(io.Writer, *trust.Report) error {
 				continue
 			}
 			printf(w, "\n%s\n", part)
-			if part == catalog.PartAPIInt {
-				printStory(w, f.app.Called, r)
-			}
+			printStory(w, f.app.Called, r, part)
 			var last claimGroup
 			for _, g := range groups {
 				g.print(w, f.app.Called, r.Now, last, wide)
@@ -301,11 +299,14 @@ func (f *verifyFlags) people(wide bool) func(io.Writer, *trust.Report) error {
 	}
 }
 
-// printStory writes what has become of the CA of api-int, and what will, as one
-// paragraph.
-func printStory(w io.Writer, called string, r *trust.Report) {
+// printStory writes what has become of the CA of api-int, and what will, or of what
+// kubeadm made, as one paragraph.
+func printStory(w io.Writer, called string, r *trust.Report, part catalog.Part) {
 	var story, next []string
 	for _, e := range r.Story {
+		if e.Part != part {
+			continue
+		}
 		s := strings.ToUpper(e.What[:1]) + e.What[1:]
 		if !e.When.IsZero() {
 			s += " " + e.When.UTC().Format("2006-01-02") + " (" + inTime(r.Now, e.When) + ")"

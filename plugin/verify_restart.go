@@ -152,7 +152,7 @@ func (f *verifyFlags) restartPeople(wide bool) func(io.Writer, *trust.RestartRep
 		for _, s := range []struct {
 			status trust.RestartStatus
 			text   string
-		}{{trust.RestartNo, "would not come back"}, {trust.RestartCaution, "only with a hand"}, {trust.RestartUnknown, "unknown"}, {trust.RestartYes, "would come back"}} {
+		}{{trust.RestartNo, "would not come back"}, {trust.RestartCaution, "only with a hand, or not for long"}, {trust.RestartUnknown, "unknown"}, {trust.RestartYes, "would come back"}} {
 			if n[s.status] > 0 {
 				tally = append(tally, fmt.Sprintf("%s %d %s", restartMark(s.status), n[s.status], s.text))
 			}

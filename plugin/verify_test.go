@@ -72,7 +72,7 @@ func TestVerifySaysWhen(t *testing.T) {
 	}
 	r := trust.Report{
 		Now:    day(1),
-		Story:  []trust.Event{{What: "the signer was replaced", When: day(1).AddDate(0, 0, -1)}, {What: "it is signed anew", When: day(14), Until: day(23), Next: "{} fix-api-int"}},
+		Story:  []trust.Event{{Part: catalog.PartAPIInt, What: "the signer was replaced", When: day(1).AddDate(0, 0, -1)}, {Part: catalog.PartAPIInt, What: "it is signed anew", When: day(14), Until: day(23), Next: "{} fix-api-int"}},
 		Claims: []trust.ReportClaim{on("n1", 20, 26), on("n2", 18, 24)},
 	}
 	var out strings.Builder

@@ -43,6 +43,7 @@ func Rotations() []Rotation {
 		ingressRotations(),
 		machineConfigRotations(),
 		networkRotations(),
+		kubeadmRotations(),
 	)
 }
 

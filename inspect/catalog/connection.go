@@ -19,11 +19,11 @@ func Connections() []Connection {
 	return []Connection{
 		{
 			// A lease of 40 s, renewed at a quarter of that.
-			Edges: []string{"kubelet-api-int", "kubelet-memory-api-int"}, Every: 10 * time.Second, Client: file("/var/lib/kubelet/pki/kubelet-client-current.pem"),
+			Edges: []string{"kubelet-api-int", "kubelet-memory-api-int", "kubeadm-kubelet-api"}, Every: 10 * time.Second, Client: file("/var/lib/kubelet/pki/kubelet-client-current.pem"),
 			Evidence: Evidence{Verified, "kubernetes/kubernetes pkg/kubelet/kubelet.go (nodeLeaseRenewIntervalFraction) and pkg/kubelet/certificate/transport.go @ 00ef64f0b (addCertRotation)"},
 		},
 		{
-			Edges:    []string{"controller-manager-api-int", "scheduler-api-int", "machine-config-daemon-api-int", "pods-kubernetes-service", "multus-api-int", "ovnkube-node-api-int", "kubeadm-kubelet-api", "multus-memory-api-int", "ovnkube-node-memory-api-int"},
+			Edges:    []string{"controller-manager-api-int", "scheduler-api-int", "machine-config-daemon-api-int", "pods-kubernetes-service", "multus-api-int", "ovnkube-node-api-int", "kubeadm-controller-manager-api", "kubeadm-scheduler-api", "kubeadm-pods-kubernetes-service", "multus-memory-api-int", "ovnkube-node-memory-api-int"},
 			Evidence: Evidence{Field, "kubernetes/client-go: one HTTP/2 connection for all requests of a client, its watches among them"},
 		},
 	}

@@ -93,10 +93,14 @@ func document() string {
 	line("|---|---|---|---|---|")
 	for _, r := range Rotations() {
 		signs := refs(r.Targets)
-		if signs == "" {
-			signs = "what carries its annotation"
+		if r.Carries != (Carries{}) {
+			signs = "what carries `" + r.Carries.Annotation + "`"
 		}
-		line("| `%s` | `%s` | %s | %s | %s |", r.Signer, r.Bundle, signs, r.In, evidence(r.Evidence))
+		published := "no bundle of its own"
+		if r.Bundle != (Ref{}) {
+			published = "`" + r.Bundle.String() + "`"
+		}
+		line("| `%s` | %s | %s | %s | %s |", r.Signer, published, signs, r.In, evidence(r.Evidence))
 	}
 	line("")
 	line("## What a bundle must contain")
@@ -106,7 +110,7 @@ func document() string {
 	line("| bundle | relation | parts | holds for | source |")
 	line("|---|---|---|---|---|")
 	for _, a := range Aggregates() {
-		line("| `%s` | %s | %s | %s | %s |", a.Target, a.Relation, refs(a.Parts), a.In, evidence(a.Evidence))
+		line("| `%s` | %s | %s | %s | %s |", rowName(Place{Ref: a.Target, Carries: a.Carries}), a.Relation, refs(a.Parts), a.In, evidence(a.Evidence))
 	}
 	line("")
 	line("## What reaches a place by itself")
@@ -162,6 +166,9 @@ func document() string {
 			trust, shown, name = "each of them", string(e.By), "none"
 		case ByCalls:
 			trust, shown, name = "`"+e.Trust.String()+"`, the CA bundle beside the Service's name", string(e.By), "the Service's"
+		}
+		if e.By == ByArrival {
+			trust, shown, name = "in `"+e.Trust.String()+"`", "all of `"+e.Shown.String()+"`", "none"
 		}
 		if e.Instead != (Ref{}) {
 			shown += ", or `" + e.Instead.String() + "` where it is there"

@@ -10,11 +10,12 @@ type Edge struct {
 	// Trust is where the verifier's trust anchors are. A pattern, or a file on
 	// nodes, is one edge for each place that fits.
 	Trust Ref
-	// Optional: where there are no trust anchors, there is no such verifier. Without
+	// Optional: where there are no trust anchors, there is no such verifier; of a
+	// Server: nodes that have no such file have none. Without
 	// it, trust anchors that are not there trust nobody, which is worse than wrong ones.
 	Optional bool
 	// Shown is where what is shown comes from, as far as an object says it: the
-	// leaf, and its chain. With Carries, any object of the Kind that carries it.
+	// leaf, and its chain. The Key of a file is the end of a field's name in it. With Carries, any object of the Kind that carries it.
 	Shown   Ref
 	Carries Carries
 	// Instead is an administrator's, which is shown in place of Shown where it is there.
@@ -52,6 +53,9 @@ const (
 	// ByCalls: of what names a Service and, beside it, whom to trust, of the Trust's
 	// Kind: that verifies what the Service has to show.
 	ByCalls Judged = "the Service's certificate"
+	// ByArrival: the Trust holds all that is in Shown: a place, or a field of the
+	// configuration that names a ConfigMap.
+	ByArrival Judged = "what has to arrive there"
 )
 
 // Part of a cluster: how edges are grouped for people.
@@ -108,7 +112,7 @@ const (
 func Edges() []Edge {
 	var out []Edge
 	for _, rows := range [][]Edge{
-		apiIntEdges(), networkEdges(), onPremEdges(), controlPlaneEdges(), localhostEdges(), calledEdges(), nodeEdges(), serviceEdges(), registryEdges(), accessEdges(), bundleEdges(), kubeadmEdges(),
+		apiIntEdges(), networkEdges(), onPremEdges(), controlPlaneEdges(), localhostEdges(), calledEdges(), nodeEdges(), serviceEdges(), registryEdges(), outsideEdges(), accessEdges(), bundleEdges(), kubeadmEdges(),
 	} {
 		out = append(out, rows...)
 	}
@@ -325,60 +329,6 @@ func nodeEdges() []Edge {
 			Trust: bundle(kasTarget, "client-ca"), Shown: file("/var/lib/kubelet/pki/kubelet-client-current.pem"), Name: NameClient, Reads: ReadsOnChange,
 			Lost: "the node: its kubelet may do nothing",
 			In:   Range{Component: kas}, Evidence: flags,
-		},
-	}
-}
-
-// kubeadmEdges: what is only on control plane nodes is optional, since a node may be
-// none, and etcd may run elsewhere.
-func kubeadmEdges() []Edge {
-	src := Evidence{Field, "kubernetes.io/docs/setup/best-practices/certificates"}
-	plain := Range{Component: Kubernetes}
-	return []Edge{
-		{
-			ID: "kubeadm-kubelet-api", Part: PartNodes, Verifier: "kubelet", Claim: "kubelets trust what the API server shows them",
-			Trust: file("/etc/kubernetes/kubelet.conf"), Shown: file("/etc/kubernetes/pki/apiserver.crt"), Name: NameInKubeconfig, Reads: ReadsAtStart,
-			Lost: "the node", In: plain, Evidence: src,
-		},
-		{
-			ID: "kubeadm-controller-manager-api", Part: PartControlPlane, Verifier: "kube-controller-manager", Claim: "kube-controller-manager trusts what the API server shows it",
-			Trust: file("/etc/kubernetes/controller-manager.conf"), Optional: true, Shown: file("/etc/kubernetes/pki/apiserver.crt"), Name: NameInKubeconfig, Reads: ReadsAtStart,
-			Lost: "controllers", In: plain, Evidence: src,
-		},
-		{
-			ID: "kubeadm-scheduler-api", Part: PartControlPlane, Verifier: "kube-scheduler", Claim: "kube-scheduler trusts what the API server shows it",
-			Trust: file("/etc/kubernetes/scheduler.conf"), Optional: true, Shown: file("/etc/kubernetes/pki/apiserver.crt"), Name: NameInKubeconfig, Reads: ReadsAtStart,
-			Lost: "new pods are not placed", In: plain, Evidence: src,
-		},
-		{
-			ID: "kubeadm-admin-api", Part: PartAccess, Verifier: "the administrator", Claim: "the administrator's kubeconfig trusts what the API server shows it",
-			Trust: file("/etc/kubernetes/admin.conf"), Optional: true, Shown: file("/etc/kubernetes/pki/apiserver.crt"), Name: NameInKubeconfig, Reads: ReadsEachTime,
-			Lost: "kubectl, kubeadm", In: plain, Evidence: src,
-		},
-		{
-			ID: "kubeadm-pods-kubernetes-service", Part: PartServices, Verifier: "pods", Claim: "pods trust what kubernetes.default shows them",
-			Trust: rootCA(), Shown: file("/etc/kubernetes/pki/apiserver.crt"), Name: "kubernetes.default.svc", Reads: ReadsOnChange,
-			Lost: "pods that call the API server", In: plain, Evidence: src,
-		},
-		{
-			ID: "kubeadm-kubelet-client-ca", Part: PartNodes, Verifier: "kubelet, of its clients", Claim: "kubelets recognise kube-apiserver",
-			Trust: file("/etc/kubernetes/pki/ca.crt"), Shown: file("/etc/kubernetes/pki/apiserver-kubelet-client.crt"), Name: NameClient, Reads: ReadsOnChange,
-			Lost: "logs, exec, port-forward and metrics of the node", In: plain, Evidence: src,
-		},
-		{
-			ID: "kubeadm-apiserver-etcd", Part: PartControlPlane, Verifier: "kube-apiserver", Claim: "kube-apiserver trusts what etcd serves",
-			Trust: file("/etc/kubernetes/pki/etcd/ca.crt"), Optional: true, Shown: file("/etc/kubernetes/pki/etcd/server.crt"), Name: NameAny, Reads: ReadsAtStart,
-			Lost: "the API server", In: plain, Evidence: src,
-		},
-		{
-			ID: "kubeadm-etcd-apiserver", Part: PartControlPlane, Verifier: "etcd", Claim: "etcd recognises kube-apiserver",
-			Trust: file("/etc/kubernetes/pki/etcd/ca.crt"), Optional: true, Shown: file("/etc/kubernetes/pki/apiserver-etcd-client.crt"), Name: NameClient, Reads: ReadsAtStart,
-			Lost: "the API server", In: plain, Evidence: src,
-		},
-		{
-			ID: "kubeadm-front-proxy", Part: PartControlPlane, Verifier: "extension API servers", Claim: "extension API servers recognise kube-apiserver",
-			Trust: extensionAuthentication("requestheader-client-ca-file"), Shown: file("/etc/kubernetes/pki/front-proxy-client.crt"), Name: NameClient, Reads: ReadsOnChange,
-			Lost: "aggregated APIs, metrics among them", In: plain, Evidence: src,
 		},
 	}
 }

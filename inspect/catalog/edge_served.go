@@ -62,7 +62,7 @@ func Servers() []Server {
 		"bindata/assets/config/defaultconfig.yaml (servingInfo.bindAddress) @ 02bf68752"}
 	const restart = "first {} verify api-int: who does not trust what the Secret holds loses its last way in with a restart. Where the file on NODE is the old one, too: the log of kube-apiserver-cert-syncer there says why; else restart that kube-apiserver alone, on the node: " +
 		"crictl stop $(crictl ps -q --name '^kube-apiserver$')"
-	return []Server{
+	return append([]Server{
 		{
 			Edge: Edge{
 				ID: "masters-show-secrets", Part: PartControlPlane, Verifier: "clients of kube-apiserver", Claim: "each master shows, for each name, what its Secret holds",
@@ -107,7 +107,7 @@ func Servers() []Server {
 			Listener: Listener{Name: "kubelet", Port: "10250"}, Direct: true,
 			Shows: []Show{{Name: NameAny, From: file("/var/lib/kubelet/pki/kubelet-server-current.pem"), Reads: ReadsOnChange, Within: time.Minute}},
 		},
-	}
+	}, kubeadmServers()...)
 }
 
 // apiServerShows is what kube-apiserver shows. The cert-syncer writes a changed

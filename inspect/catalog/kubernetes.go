@@ -10,7 +10,7 @@ func kubernetesPlaces() []Place {
 	return []Place{
 		authentication("client-ca-file", "extension API servers recognise clients by it: what kube-apiserver itself has loaded; expired ones are dropped"),
 		authentication("requestheader-client-ca-file", "extension API servers recognise the front proxy by it: what kube-apiserver itself has loaded; expired ones are dropped"),
-		{Ref: Ref{Kind: ConfigMap, Namespace: "kube-public", Name: "cluster-info", Key: "kubeconfig"}, Role: Kubeconfig, Owner: "kubeadm", Doc: "what a joining node first sees of the cluster: address and CA, signed with the bootstrap tokens", In: Range{Component: Kubernetes},
+		{Ref: clusterInfo(), Role: Kubeconfig, Owner: "kubeadm", Doc: "what a joining node first sees of the cluster: address and CA, signed with the bootstrap tokens", In: Range{Component: Kubernetes},
 			Evidence: Evidence{Field, "kubernetes/kubernetes cmd/kubeadm/app/phases/bootstraptoken/clusterinfo"}},
 		{Ref: Ref{Kind: Secret, Namespace: "kube-system", Name: "bootstrap-token-*"}, Role: Token, Owner: "kubeadm", Doc: "a bootstrap token; holds no certificate",
 			Evidence: Evidence{Field, "kubernetes.io/docs/reference/access-authn-authz/bootstrap-tokens"}},

@@ -78,6 +78,9 @@ func BundleKey(namespace, name string) (string, bool) {
 // Place.Lifetime does. Rows that are found by what an object carries have no
 // name: ask the Place for those.
 func LifetimeOf(at Ref, v Versions) (Lifetime, Answer) {
+	if at.Kind == File {
+		at.Key = "" // a kubeconfig's client certificate
+	}
 	answer := No
 	for _, p := range indexed().byRef[at] {
 		if p.Carries != (Carries{}) || p.In.Holds(v) == No {

@@ -206,7 +206,12 @@ type Rotation struct {
 	Signer  Ref
 	Bundle  Ref // zero: its certificate is published by no bundle of its own
 	Targets []Ref
-	In      Range
+	// Carries, where set, takes the place of Targets: it signs what carries it.
+	Carries Carries
+	// Bridge is the signer's certificate signed by the one before it, which is shown
+	// with what it signs; zero: there is none.
+	Bridge Ref
+	In     Range
 	Evidence
 }
 
@@ -223,7 +228,10 @@ const (
 
 // Aggregate is a row: what one bundle must contain of others.
 type Aggregate struct {
-	Target   Ref
+	Target Ref
+	// Carries, where set, takes the place of the Target's name: any bundle of that Kind
+	// in an object that carries it, and with the Key where there is one.
+	Carries  Carries
 	Parts    []Ref
 	Relation Relation
 	In       Range

@@ -49,18 +49,28 @@ func serviceCAPlaces() []Place {
 
 func serviceCARotations() []Rotation {
 	return []Rotation{{
-		// The targets are found by annotation, not by name.
-		Signer: secret(serviceCATarget, "signing-key"), Bundle: bundle(serviceCATarget, "signing-cabundle"), In: Range{Component: serviceCA},
+		Signer: secret(serviceCATarget, "signing-key"), Bundle: bundle(serviceCATarget, "signing-cabundle"), Carries: Carries{Annotation: AnnotationServiceName},
+		Bridge: Ref{Kind: Secret, Namespace: serviceCATarget, Name: "signing-key", Key: "intermediate-ca.crt"}, In: Range{Component: serviceCA},
 		Evidence: Evidence{Verified, serviceCARepo + "pkg/operator/rotate.go @ 6391e070d"},
 	}}
 }
 
 func serviceCAAggregates() []Aggregate {
-	return []Aggregate{
-		{Target: bundle(serviceCATarget, "signing-cabundle"), Parts: []Ref{secret(serviceCATarget, "signing-key")}, Relation: Union, In: Range{Component: serviceCA},
+	published := bundle(serviceCATarget, "signing-cabundle")
+	rows := []Aggregate{
+		{Target: published, Parts: []Ref{secret(serviceCATarget, "signing-key")}, Relation: Union, In: Range{Component: serviceCA},
 			Evidence: Evidence{Verified, serviceCARepo + "pkg/operator/sync_common.go @ 6391e070d"}},
 		{Target: Ref{Kind: ConfigMap, Namespace: "*", Name: "openshift-service-ca.crt", Key: "service-ca.crt"}, Relation: Copy, In: Range{Component: serviceCA},
-			Parts:    []Ref{bundle(serviceCATarget, "signing-cabundle")},
+			Parts:    []Ref{published},
 			Evidence: Evidence{Verified, serviceCARepo + "pkg/controller/cabundleinjector/configmap.go and starter.go @ 6391e070d and release-4.12"}},
 	}
+	for _, annotation := range []string{AnnotationInjectCABundle, AnnotationInjectCABundleAlpha} {
+		for _, at := range []Ref{
+			{Kind: ConfigMap, Key: "service-ca.crt"}, {Kind: "ValidatingWebhookConfiguration"}, {Kind: "MutatingWebhookConfiguration"}, {Kind: "APIService"}, {Kind: "CustomResourceDefinition"},
+		} {
+			rows = append(rows, Aggregate{Target: at, Carries: Carries{Annotation: annotation}, Relation: Copy, Parts: []Ref{published}, In: Range{Component: serviceCA},
+				Evidence: Evidence{Verified, serviceCARepo + "pkg/controller/cabundleinjector @ 6391e070d and release-4.12"}})
+		}
+	}
+	return rows
 }

@@ -49,7 +49,7 @@ func Access(config clientcmdapi.Config, contextName, server string) Source {
 		address, name, err := k.Dialled()
 		if err == nil {
 			var chain []*pki.Cert
-			if chain, err = Handshake(ctx, here{}, address, name); err == nil {
+			if chain, err = Handshake(ctx, Here{}, address, name); err == nil {
 				a.Server, a.Name = address, name
 				s.Served = []inspect.Served{{Address: address, Name: name, Chain: chain, Server: catalog.ListenerOutside}}
 			}
@@ -61,11 +61,12 @@ func Access(config clientcmdapi.Config, contextName, server string) Source {
 	})}
 }
 
-// here dials from where certrot runs.
-type here struct{ net.Dialer }
+// Here dials from where certrot runs.
+type Here struct{}
 
-func (h here) Dial(ctx context.Context, network, addr string) (net.Conn, error) {
-	return h.DialContext(ctx, network, addr)
+// Dial is net.Dialer's.
+func (Here) Dial(ctx context.Context, network, addr string) (net.Conn, error) {
+	return new(net.Dialer).DialContext(ctx, network, addr)
 }
 
 // located is where Kubeconfig finds a value of a kubeconfig.

@@ -74,6 +74,7 @@ func (j *judge) calls(e catalog.Edge) []Claim {
 			c.Status, c.Why = Broken, "no CA is named: the API server then trusts its system's CAs, none of which signs for a Service"
 		case call.Trusted != nil:
 			show(call.Trusted)
+			j.forecast(&c, j.f.Now)
 		case call.Certain:
 			show(call.Shown[0])
 			c.Status, c.Why = Broken, call.Why.Error()

@@ -1,6 +1,7 @@
 package trust
 
 import (
+	"slices"
 	"time"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
@@ -15,7 +16,7 @@ func (j *judge) memory(row catalog.Process, files []Claim) []Claim {
 	var out []Claim
 	for _, file := range files {
 		// Where the file is wrong already, or will be, that is said of the file.
-		if file.ID != row.Of || file.Status != Holds || len(file.Chain) == 0 || len(file.Trust) == 0 {
+		if file.ID != row.Of || file.Status != Holds && !file.Later || len(file.Chain) == 0 || len(file.Trust) == 0 {
 			continue
 		}
 		n, ok := j.f.Snapshot.Node(file.Node)
@@ -28,6 +29,7 @@ func (j *judge) memory(row catalog.Process, files []Claim) []Claim {
 		}
 		c := file
 		c.Edge, c.Status, c.Why, c.Lacks, c.From, c.Runs = row.Edge, Holds, "", nil, time.Time{}, started
+		c.Later = false
 		ca := j.issuer(file.Chain)
 		written := written(n, file.Trust[0])
 		// CAs are dated by the cluster's clock, processes by the node's.
@@ -42,15 +44,28 @@ func (j *judge) memory(row catalog.Process, files []Claim) []Claim {
 			c.Status = Unknown
 			c.Why = "it runs since before the file was last written, and what stood in it then is not known"
 		default:
-			if next := j.signerOf(file.Edge.Shown); next != nil && next.NotBefore.After(since) {
-				c.Edge.Shown = file.Edge.Shown
-				c.breaksWith(next, j.f.Snapshot.Cluster.Versions)
-				c.Why += ", a CA that was made after it started"
-			}
+			j.nextInMemory(&c, &file, since)
 		}
 		out = append(out, c)
 	}
 	return out
+}
+
+// nextInMemory looks at who signs next, where memory has the CA of what is shown now: a
+// CA that was made after the process started is not in it.
+func (j *judge) nextInMemory(c, file *Claim, since time.Time) {
+	if file.Later {
+		c.Status, c.Later, c.Why = Unknown, true, file.Why
+		return
+	}
+	next := j.nextOf(file)
+	i := slices.IndexFunc(next.cas, func(ca *pki.Cert) bool { return ca.NotBefore.After(since) })
+	if i < 0 {
+		return
+	}
+	c.Edge.Shown = file.Edge.Shown
+	j.lacksNext(c, next, next.cas[i])
+	c.Why += ", a CA that was made after it started"
 }
 
 // written is when the file at a place may have been last written; the zero time where

@@ -43,23 +43,28 @@ func TestMemory(t *testing.T) {
 		trusts  bool     // the file has the CA
 		want    []Status // of the claim; none: nothing is claimed
 		lacking bool
+		unread  bool // who signs next
 	}{
-		"multus runs since before the CA":      {"multus-memory-api-int", running("multus-daemon", -3), true, []Status{Broken}, true},
-		"multus runs since before the file":    {"multus-memory-api-int", running("multus-daemon", -0.7), true, []Status{Unknown}, false},
-		"multus was restarted":                 {"multus-memory-api-int", running("multus-daemon", -0.2), true, []Status{Holds}, false},
-		"one of two multus is old":             {"multus-memory-api-int", func(n *inspect.Node) { running("multus-daemon", -0.2)(n); running("multus-daemon", -3)(n) }, true, []Status{Broken}, true},
-		"the file is wrong, too":               {"multus-memory-api-int", running("multus-daemon", -3), false, nil, false},
-		"no multus was seen":                   {"multus-memory-api-int", running("ovnkube", -3), true, nil, false},
-		"ovnkube-node":                         {"ovnkube-node-memory-api-int", running("ovnkube", -3), true, []Status{Broken}, true},
-		"the kubelet runs since before the CA": {"kubelet-memory-api-int", kubelet(-3, -3), true, []Status{Broken}, true},
-		"the kubelet wrote the file":           {"kubelet-memory-api-int", kubelet(-0.5001, -0.4999), true, []Status{Holds}, false},
-		"nothing is known of the kubelet":      {"kubelet-memory-api-int", func(*inspect.Node) {}, true, nil, false},
+		"multus runs since before the CA":      {"multus-memory-api-int", running("multus-daemon", -3), true, []Status{Broken}, true, false},
+		"multus runs since before the file":    {"multus-memory-api-int", running("multus-daemon", -0.7), true, []Status{Unknown}, false, false},
+		"multus was restarted":                 {"multus-memory-api-int", running("multus-daemon", -0.2), true, []Status{Holds}, false, false},
+		"who signs next was not read":          {"multus-memory-api-int", running("multus-daemon", -0.2), true, []Status{Unknown}, false, true},
+		"one of two multus is old":             {"multus-memory-api-int", func(n *inspect.Node) { running("multus-daemon", -0.2)(n); running("multus-daemon", -3)(n) }, true, []Status{Broken}, true, false},
+		"the file is wrong, too":               {"multus-memory-api-int", running("multus-daemon", -3), false, nil, false, false},
+		"no multus was seen":                   {"multus-memory-api-int", running("ovnkube", -3), true, nil, false, false},
+		"ovnkube-node":                         {"ovnkube-node-memory-api-int", running("ovnkube", -3), true, []Status{Broken}, true, false},
+		"the kubelet runs since before the CA": {"kubelet-memory-api-int", kubelet(-3, -3), true, []Status{Broken}, true, false},
+		"the kubelet wrote the file":           {"kubelet-memory-api-int", kubelet(-0.5001, -0.4999), true, []Status{Holds}, false, false},
+		"nothing is known of the kubelet":      {"kubelet-memory-api-int", func(*inspect.Node) {}, true, nil, false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(catalog.Versions{Cluster: "4.15.3"})
 			before, after := pkitest.NewCA("lb", from(-900), from(900)), pkitest.NewCA("lb", from(-1), from(900))
 			e := edge(t, "kubelet-api-int")
 			w.put(e.Shown, leafFor(e, after, -0.9, 29).CertPEM)
+			if !c.unread {
+				w.put(catalog.LoadBalancerSigner(), after.CertPEM)
+			}
 			anchors := [][]byte{before.CertPEM}
 			if c.trusts {
 				anchors = append(anchors, after.CertPEM)
@@ -77,7 +82,7 @@ func TestMemory(t *testing.T) {
 				t.Fatalf("want %v, got %+v", c.want, got)
 			}
 			for i, want := range c.want {
-				if got[i].Status != want || (got[i].Lacks != nil) != c.lacking || (want == Holds) != (got[i].Why == "") {
+				if got[i].Status != want || got[i].Later != c.unread || (got[i].Lacks != nil) != c.lacking || (want == Holds) != (got[i].Why == "") {
 					t.Errorf("want %s, got %s: %s (lacks %v)", want, got[i].Status, got[i].Why, got[i].Lacks)
 				}
 			}

@@ -5,20 +5,58 @@ import (
 	"math"
 	"path"
 	"slices"
+	"strings"
 	"time"
 
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 )
 
 // forecast looks at what will sign the certificate that is shown next: its signer
-// may have been replaced already.
+// may have been replaced already. What was not read of that makes the claim unknown,
+// although it holds now.
 func (j *judge) forecast(c *Claim, now time.Time) {
-	signer := j.signerOf(c.Edge.Shown)
-	if signer == nil || pki.VerifyCA(signer, c.Roots, now) == nil {
+	next := j.nextOf(c)
+	for _, s := range next.cas {
+		trusted := func(ca *pki.Cert) bool { return ca.SPKI == s.SPKI && pki.VerifyCA(ca, c.Roots, now) == nil }
+		if !trusted(s) && !slices.ContainsFunc(next.bridges, trusted) {
+			j.lacksNext(c, next, s)
+			return
+		}
+	}
+	if c.Status == Holds && j.ends(c, now) {
 		return
 	}
-	c.breaksWith(signer, j.f.Snapshot.Cluster.Versions)
+	if next.unread != "" {
+		c.Status, c.Later, c.Why = Unknown, true, "it holds now; what is signed next is not known: "+next.unread
+	}
+}
+
+// ends reports whether what is shown is near its end, and nobody renews it by himself;
+// the claim says so then.
+func (j *judge) ends(c *Claim, now time.Time) bool {
+	life, answer := catalog.LifetimeOf(c.Edge.Shown, j.f.Snapshot.Cluster.Versions)
+	if answer != catalog.Yes || life.SelfRotating() || c.Chain[0].NotAfter.Sub(now) > j.f.Within {
+		return false
+	}
+	c.Status, c.From = WillBreak, c.Chain[0].NotAfter
+	c.Why = "what is shown ends, and does not renew itself"
+	if life.Doc != "" {
+		c.Why += ": " + life.Doc
+	}
+	return true
+}
+
+// lacksNext says that a claim does not hold any more once this CA signs what is shown.
+func (j *judge) lacksNext(c *Claim, next succession, ca *pki.Cert) {
+	if next.sure {
+		c.breaksWith(ca, j.f.Snapshot.Cluster.Versions)
+		return
+	}
+	c.Status, c.Later = Unknown, true
+	c.Why = fmt.Sprintf("it holds now; who signs what is shown next is not known: %s was not read, and %s, which publishes that CA, holds %q (%s), which is not trusted here",
+		next.signer, next.bundle, pki.CommonName(ca.Subject), ca.Fingerprint.Short())
 }
 
 // breaksWith says that a claim holds until what is shown is signed by this signer.
@@ -37,17 +75,113 @@ func fits(pattern, name string) bool {
 	return ok && err == nil
 }
 
-// signerOf is the CA that signs what is at a place, from now on; nil: not known.
-func (j *judge) signerOf(shown catalog.Ref) *pki.Cert {
+// succession is what was read of who signs what is shown next.
+type succession struct {
+	signer, bundle catalog.Ref
+	// cas are the signer's certificate where it is sure, else all that it may be.
+	cas  []*pki.Cert
+	sure bool
+	// bridges are the signer's certificates signed by those before it, which are
+	// shown with what it signs.
+	bridges []*pki.Cert
+	unread  string // why nothing is known; else empty
+}
+
+// nextOf tells who signs what a claim is shown, from now on. The zero succession: the
+// catalog knows of no rotation, or there is no signer.
+func (j *judge) nextOf(c *Claim) succession {
+	var out succession
 	for _, r := range catalog.Rotations() {
-		if r.In.Holds(j.f.Snapshot.Cluster.Versions) != catalog.Yes || !slices.ContainsFunc(r.Targets, func(t catalog.Ref) bool { return t == shown || t.Kind == catalog.File && fits(t.Name, shown.Name) }) {
+		if !j.signs(r, c) {
 			continue
 		}
-		for _, s := range j.shown(r.Signer, catalog.Carries{}) {
-			return s.chain[0]
+		switch r.In.Holds(j.f.Snapshot.Cluster.Versions) {
+		case catalog.Yes:
+			return j.succession(r, c)
+		case catalog.Unknown:
+			out.unread = "the version that decides who signs it was not read"
 		}
 	}
-	return nil
+	return out
+}
+
+// signs reports whether a rotation is about what a claim is shown.
+func (j *judge) signs(r catalog.Rotation, c *Claim) bool {
+	shown := c.Edge.Shown
+	if r.Carries != (catalog.Carries{}) {
+		return c.Edge.Carries == r.Carries || string(c.Shown.Kind) == catalog.Secret && j.carries(c.Shown, r.Carries.Annotation)
+	}
+	return slices.ContainsFunc(r.Targets, func(t catalog.Ref) bool { return t == shown || t.Kind == catalog.File && fits(t.Name, shown.Name) })
+}
+
+// withKey are the signers on nodes that have the key beside: the one of this node where
+// it has one, else all.
+func (j *judge) withKey(places []identity, node string) []identity {
+	var out []identity
+	for _, s := range places {
+		n, ok := j.f.Snapshot.Node(s.node)
+		if !ok || n.File(strings.TrimSuffix(s.at.Path, ".crt")+".key") == nil {
+			continue
+		}
+		if s.node == node {
+			return []identity{s}
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// carries reports whether the object at a place has this annotation.
+func (j *judge) carries(at pki.Location, annotation string) bool {
+	i := slices.IndexFunc(j.f.Held, func(h inspect.Held) bool { return h.At == at && h.Object != nil })
+	if i < 0 {
+		return false
+	}
+	_, ok := j.f.Held[i].Object.Annotations[annotation]
+	return ok
+}
+
+func (j *judge) succession(r catalog.Rotation, c *Claim) succession {
+	out := succession{signer: r.Signer, bundle: r.Bundle}
+	places := j.shown(r.Signer, catalog.Carries{})
+	signers := places
+	if r.Signer.Kind == catalog.File {
+		signers = j.withKey(places, c.Shown.Node)
+	}
+	for _, s := range signers {
+		out.cas, out.sure = append(out.cas, s.chain[0]), true
+	}
+	for _, b := range j.shown(r.Bridge, catalog.Carries{}) {
+		out.bridges = append(out.bridges, b.chain...)
+	}
+	if out.sure || j.absent(r.Signer) {
+		return out
+	}
+	published := j.shown(r.Bundle, catalog.Carries{})
+	switch {
+	case len(published) == 0 && len(places) > 0:
+		return out // its key is kept elsewhere: nobody here signs
+	case len(published) == 0 && r.Bundle == catalog.Ref{}:
+		out.unread = r.Signer.String() + " was not read"
+		return out
+	case len(published) == 0:
+		out.unread = fmt.Sprintf("%s was not read, nor %s, which publishes that CA", r.Signer, r.Bundle)
+		return out
+	}
+	// Its signer is in the bundle before it signs; and none that is older than who has
+	// signed what is shown now (library-go pkg/operator/certrotation @ 93ac9206a).
+	issuer := j.issuer(c.Chain)
+	for _, p := range published {
+		for _, ca := range p.chain {
+			if ca.IsCA && ca.NotAfter.After(j.f.Now) && (issuer == nil || !ca.NotBefore.Before(issuer.NotBefore)) {
+				out.cas = append(out.cas, ca)
+				if r.Bridge != (catalog.Ref{}) && !ca.SelfSigned {
+					out.bridges = append(out.bridges, ca)
+				}
+			}
+		}
+	}
+	return out
 }
 
 // Next is what comes next for a claim by itself.

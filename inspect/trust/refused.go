@@ -110,7 +110,7 @@ func mended(edges []Claim, node string) bool {
 	n := 0
 	for _, c := range edges {
 		if node != "" && c.Node == node && c.Part == catalog.PartAPIInt && c.Edge.Trust.Kind == catalog.File {
-			if n++; c.Status != Holds {
+			if n++; c.Status != Holds && !c.Later {
 				return false
 			}
 		}

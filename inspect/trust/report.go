@@ -21,7 +21,7 @@ type Report struct {
 	Cluster    inspect.InventoryCluster `json:"cluster"`
 	Taken      time.Time                `json:"taken"` // when the facts were read
 	Now        time.Time                `json:"now"`   // the time for which they are judged
-	Story      []Event                  `json:"story"` // of the CA of api-int, in order
+	Story      []Event                  `json:"story"` // of the CA of api-int, and of what kubeadm made, in order
 	Claims     []ReportClaim            `json:"claims"`
 	Gaps       []inspect.InventoryGap   `json:"gaps"`
 }

@@ -45,6 +45,9 @@ type RestartAnswer struct {
 	Status RestartStatus `json:"status"`
 	Why    string        `json:"why,omitempty"`
 	Next   string        `json:"next,omitempty"` // {} stands for the program
+	// From is when a yes ends at the earliest, because the certificate that is shown is
+	// signed anew; zero: not by that, or not known.
+	From time.Time `json:"from,omitzero"`
 }
 
 // RestartStatus is yes, none, unknown, caution or no.
@@ -97,10 +100,11 @@ func NewRestartReport(f *inspect.Facts) RestartReport {
 		APIVersion: inspect.InventoryAPIVersion, Kind: RestartKind, Cluster: inspect.ClusterOf(s.Cluster), Taken: s.Taken, Now: f.Now,
 		Nodes: []RestartNode{}, Gaps: []inspect.InventoryGap{},
 	}
+	claims := Judge(f)
 	for i := range s.Nodes {
-		r.Nodes = append(r.Nodes, restartOf(f, &s.Nodes[i]))
+		r.Nodes = append(r.Nodes, restartOf(f, &s.Nodes[i], claims))
 	}
-	r.NewNode, r.Access = newNode(f), access(f)
+	r.NewNode, r.Access = newNode(f, claims), access(f)
 	for _, g := range s.Gaps {
 		r.Gaps = append(r.Gaps, inspect.InventoryGap(g))
 	}
@@ -134,18 +138,23 @@ func worst(answers ...RestartAnswer) RestartAnswer {
 
 // restart judges one node.
 type restart struct {
-	f    *inspect.Facts
-	n    *inspect.Node
-	c    *inspect.Comeback
-	said map[string]RestartAnswer
+	f *inspect.Facts
+	n *inspect.Node
+	c *inspect.Comeback
+	// claims are those of verify: what becomes of a kubeconfig at the next rotation is
+	// said there.
+	claims []Claim
+	said   map[string]RestartAnswer
 	// lapsed: the kubelet's own kubeconfig has no client certificate that a kubelet
 	// takes for valid.
 	lapsed bool
+	// untils are what is true now, and not after the next rotation, by question.
+	untils map[string]string
 }
 
-func restartOf(f *inspect.Facts, n *inspect.Node) RestartNode {
+func restartOf(f *inspect.Facts, n *inspect.Node, claims []Claim) RestartNode {
 	out := RestartNode{Name: n.Name, Via: n.Via, Ready: n.Ready}
-	j := restart{f: f, n: n, c: n.Comeback, said: map[string]RestartAnswer{}}
+	j := restart{f: f, n: n, c: n.Comeback, claims: claims, said: map[string]RestartAnswer{}, untils: map[string]string{}}
 	problem := ""
 	switch {
 	case n.Via == "":
@@ -168,7 +177,7 @@ func restartOf(f *inspect.Facts, n *inspect.Node) RestartNode {
 	out.ComesBack = j.verdict()
 	for _, q := range RestartQuestions() {
 		a := j.said[q.ID]
-		if strings.HasPrefix(q.ID, "bootstrap-") && !j.joins() && (a.Status == RestartNo || a.Status == RestartUnknown) {
+		if strings.HasPrefix(q.ID, "bootstrap-") && !j.joins() && (a.Status == RestartNo || a.Status == RestartUnknown || a.Status == RestartCaution) {
 			a.Why += "; this matters only when there is no valid client certificate"
 			if a.Status == RestartNo {
 				a.Status = RestartCaution
@@ -274,9 +283,33 @@ func (j *restart) resolves(f *inspect.ComebackFile) {
 	}
 }
 
-// trusts judges the CA of a kubeconfig: as a kubelet does where the chain was seen,
-// else by what came of a request.
+// trusts judges the CA of a kubeconfig, now and after the next rotation of what is
+// shown.
 func (j *restart) trusts(id string, f *inspect.ComebackFile) {
+	j.trustsNow(id, f)
+	if j.said[id].Status != RestartYes {
+		return
+	}
+	at := pki.Location{Kind: pki.KindFile, Node: j.n.Name, Path: f.Path}
+	i := slices.IndexFunc(j.claims, func(c Claim) bool {
+		return c.Status == WillBreak && c.Lacks != nil && c.Edge.Name == catalog.NameInKubeconfig && c.Runs.IsZero() && len(c.Trust) > 0 && c.Trust[0] == at
+	})
+	if i < 0 {
+		return
+	}
+	c := j.claims[i]
+	until := "not any more once what the API server shows is"
+	if !c.From.IsZero() {
+		until = "not after " + moment(c.From) + ", when what the API server shows is, at the earliest,"
+	}
+	j.untils[id] = fmt.Sprintf("%s signed anew: %s lacks the CA %q (%s), made %s", until, f.Path, pki.CommonName(c.Lacks.Subject), c.Lacks.Fingerprint.Short(), moment(c.Lacks.NotBefore))
+	a := RestartAnswer{ID: id, Status: RestartCaution, Why: "now; " + j.untils[id], Next: c.Mend, From: c.From}
+	j.said[id] = a
+}
+
+// trustsNow judges the CA of a kubeconfig: as a kubelet does where the chain was seen,
+// else by what came of a request.
+func (j *restart) trustsNow(id string, f *inspect.ComebackFile) {
 	if len(f.Answers) == 0 {
 		j.say(id, RestartUnknown, "it was not asked: the kubeconfig can't be used", "")
 		return
@@ -428,7 +461,11 @@ func (j *restart) verdict() RestartAnswer {
 	}
 	var answers []RestartAnswer
 	for _, id := range all {
-		if a := j.said[id]; a.Status != RestartNone {
+		a := j.said[id]
+		if j.untils[id] != "" {
+			a = RestartAnswer{Status: RestartYes} // now
+		}
+		if a.Status != RestartNone {
 			answers = append(answers, a)
 		}
 	}
@@ -443,20 +480,40 @@ func (j *restart) verdict() RestartAnswer {
 				Next: "kubectl get csr, and approve what is its own: kubectl certificate approve NAME"}
 		}
 	}
+	for _, id := range all {
+		if until := j.untils[id]; until != "" && a.Status != RestartNo {
+			a = cautioned(a, until, j.said[id])
+		}
+	}
 	a.ID, a.Next = "comes-back", strings.ReplaceAll(a.Next, "NODE", j.n.Name)
+	return a
+}
+
+// cautioned is a verdict on now, of a node that does not come back any more after the
+// next rotation.
+func cautioned(a RestartAnswer, until string, why RestartAnswer) RestartAnswer {
+	switch a.Status {
+	case RestartUnknown:
+		a.Why = "whether it comes back now is not known (" + a.Why + "); in any case " + until
+	case RestartCaution:
+		a.Why += "; and " + until
+	default:
+		a.Why = "it comes back now; " + until
+	}
+	a.Status, a.From, a.Next = RestartCaution, why.From, cmp.Or(why.Next, a.Next)
 	return a
 }
 
 // newNode says whether a node that is added now would join: by the edges of who
 // verifies what when a node is added.
-func newNode(f *inspect.Facts) RestartAnswer {
+func newNode(f *inspect.Facts, claims []Claim) RestartAnswer {
 	out := RestartAnswer{ID: "new-node", Status: RestartNone, Why: "the catalog has no edge for nodes that are added to this kind of cluster"}
 	if !f.Snapshot.Cluster.Versions.Plain {
 		out.Status, out.Why = RestartUnknown, "what new nodes are given was not read: Secrets and ConfigMaps of openshift-machine-config-operator and openshift-machine-api"
 		out.Next = "{} verify restart-safe, as somebody who may list them"
 	}
 	var all []RestartAnswer
-	for _, c := range Judge(f) {
+	for _, c := range claims {
 		if c.Reads != catalog.ReadsAtNewNodes {
 			continue
 		}
@@ -467,9 +524,11 @@ func newNode(f *inspect.Facts) RestartAnswer {
 		case WillBreak:
 			a.Status = RestartCaution
 		case Unknown:
-			a.Status = RestartUnknown
+			if !c.Later { // now is what is asked
+				a.Status = RestartUnknown
+			}
 		}
-		if c.Status != Holds {
+		if a.Status != RestartYes {
 			a.Why, a.Next = c.ID+": "+c.Why, "{} verify "+strings.ReplaceAll(string(c.Part), " ", "-")
 		}
 		all = append(all, a)
@@ -530,26 +589,31 @@ func access(f *inspect.Facts) RestartAnswer {
 		out.Status, out.Why = RestartNo, "its CA does not verify what "+a.Server+" shows: "+err.Error()
 		return out
 	}
-	if signer := nextSigner(f, served.Chain[0]); signer != nil && pki.VerifyCA(signer, roots, f.Now) != nil {
-		out.Status, out.Why = RestartCaution, fmt.Sprintf("its CA verifies what %s shows now, and not what %q signs next", a.Server, pki.CommonName(signer.Subject))
+	c := Claim{Edge: catalog.Edge{Shown: origin(f, served.Chain[0])}, Chain: served.Chain, Roots: roots}
+	(&judge{f: f}).forecast(&c, f.Now)
+	switch {
+	case c.Status == WillBreak:
+		out.Status, out.Why = RestartCaution, fmt.Sprintf("its CA verifies what %s shows now, and not what %q signs next", a.Server, pki.CommonName(c.Lacks.Subject))
+		return out
+	case c.Edge.Shown == catalog.Ref{}:
+		out.Why = "its CA verifies what " + a.Server + " shows now; where that comes from was not read, and so not who signs it next"
+		return out
+	case c.Status == Unknown:
+		out.Why = c.Why
 		return out
 	}
 	out.Status, out.Why, out.Next = RestartYes, "its client certificate is valid until "+moment(cert.NotAfter), ""
 	return out
 }
 
-// nextSigner is who signs the certificate after this one, where the object that it
-// comes from is known; else nil.
-func nextSigner(f *inspect.Facts, leaf *pki.Cert) *pki.Cert {
-	j := &judge{f: f}
+// origin is the object that what is shown comes from; the zero Ref where that was not
+// read.
+func origin(f *inspect.Facts, leaf *pki.Cert) catalog.Ref {
 	for i := range f.Held {
 		h := &f.Held[i]
-		if h.Row == nil || h.At.Node != "" || len(h.Content.Certs) == 0 || h.Content.Certs[0].Fingerprint != leaf.Fingerprint {
-			continue
-		}
-		if signer := j.signerOf(h.Row.Ref); signer != nil {
-			return signer
+		if h.Row != nil && h.At.Node == "" && len(h.Content.Certs) > 0 && h.Content.Certs[0].Fingerprint == leaf.Fingerprint {
+			return h.Row.Ref
 		}
 	}
-	return nil
+	return catalog.Ref{}
 }

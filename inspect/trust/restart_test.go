@@ -65,6 +65,11 @@ func (s *starting) serves(by *pkitest.Authority) {
 	s.s.Served = []inspect.Served{{Node: "n1", Address: apiInt, Name: "api-int.example.com", Chain: chain}}
 }
 
+// replaced makes the fresh CA the one that signs next.
+func (s *starting) replaced() {
+	s.put(catalog.LoadBalancerSigner(), s.fresh.CertPEM)
+}
+
 // fails makes what is asked with a file end in one way.
 func fails(f *inspect.ComebackFile, how inspect.Failure) {
 	for i := range f.Answers {
@@ -93,6 +98,22 @@ func TestComesBack(t *testing.T) {
 			fails(&s.c.Own, inspect.FailedTrust)
 			fails(&s.c.Bootstrap, inspect.FailedTrust)
 		}, RestartNo, "yyny??y!?", "unknown authority"},
+		{"the signer was replaced, api-int is still of the one before", func(s *starting) { s.replaced() }, RestartCaution, "yy!yyyy!y",
+			"it comes back now; not after 2024-06-14 12:00 UTC, when what the API server shows is, at the earliest, signed anew: " + ownFile + ` lacks the CA "lb-signer@2"`},
+		{"the signer was replaced, and the node was mended", func(s *starting) {
+			s.replaced()
+			for i := range s.s.Bundles {
+				if f := s.s.Bundles[i].At.Path; f == ownFile || f == joinFile {
+					s.s.Bundles[i].Content = s.sc.Scan(pkitest.Bundle(s.old.CertPEM, s.fresh.CertPEM))[0].Content
+				}
+			}
+		}, RestartYes, "yyyyyyyyy", ""},
+		{"the signer was replaced, and the API server is not well", func(s *starting) { s.replaced(); told(&s.c.Own, 503, "ServiceUnavailable") }, RestartCaution, "yy!y??y!y", "whether it comes back now is not known (the API server answers 503"},
+		{"the signer was replaced, and the API server does not know the certificate", func(s *starting) { s.replaced(); told(&s.c.Own, 401, "Unauthorized") }, RestartNo, "yy!ynny!y", "401 Unauthorized"},
+		{"the signer was replaced, and the node has to join anew", func(s *starting) {
+			s.replaced()
+			s.client(from(-31), from(-1))
+		}, RestartCaution, "yy!nyyy!y", "nothing starts on it until then; and not after"},
 		{"the handshake is judged as a kubelet judges, whatever the node's tool says", func(s *starting) { s.serves(s.fresh) }, RestartNo, "yynyyyy!y", "unknown authority"},
 		{"nothing but the node's tool saw what is shown", func(s *starting) {
 			s.s.Served = nil

@@ -55,7 +55,7 @@ func (j *judge) server(row catalog.Server) []Claim {
 		if !known && v.Server == catalog.ListenerBalanced {
 			continue // a kubelet that knows the API server by a name of its own: its edges speak of that
 		}
-		if known && v.Problem != "" && j.absent(show.From) && len(j.held(show.From, v.Of)) == 0 {
+		if known && v.Problem != "" && (j.absent(show.From) || row.Optional && j.without(v.Of, append([]catalog.Ref{show.From}, show.Instead...)...)) && len(j.held(show.From, v.Of)) == 0 {
 			continue // there is nothing to show: nobody listens
 		}
 		c := Claim{Edge: row.Edge, Node: cmp.Or(v.Of, v.Node), Server: v.Address, Name: v.Name, Chain: v.Chain}
@@ -94,6 +94,15 @@ func (j *judge) showOf(row catalog.Server, v inspect.Served) (catalog.Show, bool
 		}
 	}
 	return catalog.Show{}, false
+}
+
+// without reports whether a node was read, and has none of these files.
+func (j *judge) without(node string, files ...catalog.Ref) bool {
+	n, ok := j.f.Snapshot.Node(node)
+	if !ok || n.Via == "" || slices.ContainsFunc(j.f.Snapshot.Gaps, func(g inspect.Gap) bool { return g.What == "node/"+node }) {
+		return false
+	}
+	return !slices.ContainsFunc(files, func(r catalog.Ref) bool { return n.File(r.Name) != nil })
 }
 
 // held are the certificates at a place, which for a file is on the server's node.

@@ -188,6 +188,7 @@ func TestSeenGoesBeforeHeld(t *testing.T) {
 	e := edge(t, "apiserver-kubelet-serving")
 	w := newWorld(catalog.Versions{Cluster: "4.15.3"})
 	w.put(e.Trust, ca.CertPEM)
+	w.signer(e, ca)
 	good := ca.Issue("kubelet", from(-1), from(29), pkitest.DNS("n1"), pkitest.IPs("10.0.0.5"))
 	w.put(e.Shown, good.CertPEM)
 	w.served("kubelet", "n1", "10.0.0.5:10250", "", good.CertPEM)

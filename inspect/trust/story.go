@@ -2,6 +2,7 @@ package trust
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -10,9 +11,11 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 )
 
-// Event is something that happened to the CA of api-int, or is going to.
+// Event is something that happened to the CA of api-int, or is going to; or the end of
+// what does not renew itself on nodes.
 type Event struct {
-	What string `json:"what"` // for people
+	Part catalog.Part `json:"part"` // of the cluster under which it is told
+	What string       `json:"what"` // for people
 	// When it was, or will be at the earliest; zero: now, or not known.
 	When time.Time `json:"when,omitzero"`
 	// Until is when it will be at the latest; zero: When says it all.
@@ -152,10 +155,86 @@ func (j *judge) delivery(claims []Claim, ca *pki.Cert) []Event {
 	return append(out, e)
 }
 
-// storyOf is the story where the parts that are spoken of have api-int among them.
+// storyOf is the story of the parts that are spoken of.
 func storyOf(f *inspect.Facts, claims []Claim, parts []catalog.Part) []Event {
-	if len(parts) > 0 && !slices.Contains(parts, catalog.PartAPIInt) || f.Snapshot.Cluster.Versions.Plain {
-		return []Event{}
+	j, out := &judge{f: f}, []Event{}
+	tell := func(part catalog.Part, events func() []Event) {
+		if len(parts) > 0 && !slices.Contains(parts, part) {
+			return
+		}
+		for _, e := range events() {
+			e.Part = part
+			out = append(out, e)
+		}
 	}
-	return append([]Event{}, (&judge{f: f}).story(claims)...)
+	if !f.Snapshot.Cluster.Versions.Plain {
+		tell(catalog.PartAPIInt, func() []Event { return j.story(claims) })
+		tell(catalog.PartServices, j.services)
+	}
+	tell(catalog.PartControlPlane, j.ending)
+	return out
+}
+
+// services tells when service-ca replaces its signer, by its own rule, and whether who
+// has not read the new one still trusts what it signs.
+func (j *judge) services() []Event {
+	var out []Event
+	for _, r := range catalog.Rotations() {
+		if r.Bridge == (catalog.Ref{}) || r.In.Holds(j.f.Snapshot.Cluster.Versions) != catalog.Yes {
+			continue
+		}
+		life, answer := catalog.LifetimeOf(r.Signer, j.f.Snapshot.Cluster.Versions)
+		for _, s := range j.shown(r.Signer, catalog.Carries{}) {
+			if due, ok := life.RenewedBy(s.chain[0].NotBefore, s.chain[0].NotAfter); ok && answer == catalog.Yes {
+				out = append(out, Event{What: "service-ca's signer is replaced, with a bridge for who trusts only this one,", When: due, Sources: []string{s.at.String(), life.Source}})
+			}
+		}
+		for _, b := range j.shown(r.Bridge, catalog.Carries{}) {
+			if end := b.chain[0].NotAfter; end.After(j.f.Now) {
+				out = append(out, Event{What: "who trusts only the signer before the one of now is shown a bridge, which ends", When: end, Sources: []string{b.at.String(), r.Source}})
+			}
+		}
+	}
+	return out
+}
+
+// ending tells when what kubeadm made on nodes ends: the first of each node's
+// certificates, and each CA. None of it renews itself.
+func (j *judge) ending() []Event {
+	var out []Event
+	first, cas := map[string]*Event{}, map[pki.Fingerprint]bool{}
+	for i := range j.f.Held {
+		h := &j.f.Held[i]
+		if h.At.Node == "" || h.Row == nil || h.Row.In.Component != catalog.Kubernetes || h.Superseded || h.Use != inspect.UseIdentity && h.Row.Role != catalog.Signer || len(h.Content.Certs) == 0 {
+			continue
+		}
+		life, answer := h.Row.Lifetime(j.f.Snapshot.Cluster.Versions)
+		if answer != catalog.Yes || life.SelfRotating() {
+			continue
+		}
+		leaf := h.Content.Certs[0]
+		e := Event{When: leaf.NotAfter, Sources: []string{h.At.String(), life.Source}}
+		if leaf.IsCA {
+			e.What = fmt.Sprintf("the CA %q (%s) ends", pki.CommonName(leaf.Subject), life.Doc)
+			if !cas[leaf.Fingerprint] {
+				out = append(out, e)
+			}
+			cas[leaf.Fingerprint] = true
+			continue
+		}
+		e.What = fmt.Sprintf("the first of kubeadm's certificates on %s (%s; %s) ends", h.At.Node, h.At.Path, life.Doc)
+		e.Next = "on " + h.At.Node + ": kubeadm certs renew all, then restart its static pods"
+		if before := first[h.At.Node]; before == nil || e.When.Before(before.When) {
+			first[h.At.Node] = &e
+		}
+	}
+	for _, node := range slices.Sorted(maps.Keys(first)) {
+		e := *first[node]
+		if e.When.Sub(j.f.Now) > j.f.Within {
+			e.Next = "" // there is time
+		}
+		out = append(out, e)
+	}
+	slices.SortStableFunc(out, func(a, b Event) int { return a.When.Compare(b.When) })
+	return out
 }

@@ -51,6 +51,7 @@ type Claim struct {
 	Name   string       // the server name that it must be valid for; empty: none
 	Status Status
 	Why    string // for people, where it does not hold
+	Later  bool   // Unknown is only what is shown next: it holds now
 	// Lacks is the CA without which it does not hold; nil where that is not known,
 	// or not the reason.
 	Lacks *pki.Cert
@@ -134,6 +135,10 @@ func (j *judge) claims(e catalog.Edge) []Claim {
 		return j.made(e, j.f.Copies())
 	case e.By == catalog.ByCalls:
 		return j.calls(e)
+	case e.By == catalog.ByArrival && here == catalog.Yes:
+		return j.brought(e)
+	case e.By == catalog.ByArrival:
+		return nil // of which version nobody knows, nor what brings it
 	}
 	stores, shown := j.anchors(e), j.shown(e.Shown, e.Carries)
 	if e.Instead != (catalog.Ref{}) {
@@ -191,6 +196,10 @@ func (j *judge) edge(e catalog.Edge, stores []anchors, shown []identity) []Claim
 			continue
 		}
 		name, known := j.name(e, a)
+		shown := slices.DeleteFunc(slices.Clone(shown), func(s identity) bool {
+			owner := j.ownerOf(a)
+			return owner != "" && s.node != "" && s.node != owner // the kubeconfig names another node's own address
+		})
 		if served, ok := j.served(a); ok {
 			c := base
 			c.Server, c.Name, c.Chain = served.Address, served.Name, served.Chain
@@ -204,9 +213,6 @@ func (j *judge) edge(e catalog.Edge, stores []anchors, shown []identity) []Claim
 		}
 		n := len(out)
 		for _, s := range shown {
-			if owner := j.ownerOf(a); owner != "" && s.node != "" && s.node != owner {
-				continue // the kubeconfig names another node's own address
-			}
 			c := base
 			c.Node = cmp.Or(a.node, s.node)
 			c.Shown, c.Chain, c.Server, c.Name = s.at, s.chain, s.server, cmp.Or(s.name, name)
@@ -218,7 +224,7 @@ func (j *judge) edge(e catalog.Edge, stores []anchors, shown []identity) []Claim
 			j.decide(&c)
 			out = append(out, c)
 		}
-		if n == len(out) && (a.cluster != nil || !j.absent(e.Shown)) { // somebody answers a kubeconfig's client
+		if n == len(out) && (a.cluster != nil || !j.absent(e.Shown) && !(e.Optional && j.nowhere(e.Shown))) { // somebody answers a kubeconfig's client
 			base.Status, base.Why = Unknown, "what is shown was not seen: neither by a handshake nor in "+e.Shown.String()
 			out = append(out, base)
 		}
@@ -258,7 +264,11 @@ func (j *judge) otherwise(c *Claim, held []identity) {
 			continue
 		}
 		c.Status, c.Lacks, c.From = WillBreak, next.Lacks, time.Time{}
-		c.Why = "its Secret holds another one already, and a master that has read it shows that: " + next.Why
+		place := "its Secret"
+		if s.node != "" {
+			place = s.at.String()
+		}
+		c.Why = place + " holds another one already, and a master that has read it shows that: " + next.Why
 	}
 }
 
@@ -318,7 +328,8 @@ func (j *judge) files(e catalog.Edge) []anchors {
 	var out []anchors
 	for i := range j.f.Snapshot.Nodes {
 		n := &j.f.Snapshot.Nodes[i]
-		if e.Optional && (n.Via == "" || n.File(e.Trust.Name) == nil) {
+		everywhere := e.Where != catalog.Ref{} || len(e.Platforms) > 0
+		if e.Optional && (n.Via == "" && !everywhere || n.Via != "" && n.File(e.Trust.Name) == nil) {
 			continue
 		}
 		at := pki.Location{Kind: pki.KindFile, Node: n.Name, Path: e.Trust.Name}
@@ -375,7 +386,7 @@ func (j *judge) shown(r catalog.Ref, carries catalog.Carries) []identity {
 		switch {
 		case !fits:
 		case r.Kind == catalog.File:
-			fits = h.At.Kind == pki.KindFile && h.At.Node != "" && h.At.Path == r.Name
+			fits = h.At.Kind == pki.KindFile && h.At.Node != "" && h.At.Path == r.Name && strings.HasSuffix(h.At.Field, r.Key)
 		case carries != catalog.Carries{}:
 			fits = h.Row != nil && h.Row.Carries == carries && h.At.Key == r.Key
 		case strings.Contains(r.Name, "*"): // a family may have others within
@@ -420,6 +431,11 @@ func (j *judge) name(e catalog.Edge, a anchors) (string, bool) {
 // absent reports whether a place that was not found is known not to be there.
 func (j *judge) absent(r catalog.Ref) bool {
 	return j.f.Absent(r) || catalog.KeptElsewhere(r, j.f.Snapshot.Cluster.Topology)
+}
+
+// nowhere reports whether a file is on no node: all of them were read.
+func (j *judge) nowhere(r catalog.Ref) bool {
+	return r.Kind == catalog.File && !slices.ContainsFunc(j.f.Snapshot.Nodes, func(n inspect.Node) bool { return !j.without(n.Name, r) })
 }
 
 // decide judges a claim whose roots and chain are known.

@@ -37,7 +37,7 @@ func (w *world) put(r catalog.Ref, pem ...[]byte) {
 	at := pki.Location{Kind: pki.Kind(r.Kind), Namespace: strings.ReplaceAll(r.Namespace, "*", "team"), Name: strings.ReplaceAll(r.Name, "*", "n1"), Key: r.Key}
 	var object *inspect.Object
 	if r.Kind == catalog.File {
-		at = pki.Location{Kind: pki.KindFile, Node: "n1", Path: r.Name}
+		at = pki.Location{Kind: pki.KindFile, Node: "n1", Path: r.Name, Field: r.Key}
 		w.s.Nodes[0].Files = append(w.s.Nodes[0].Files, inspect.NodeFile{Path: r.Name})
 	} else {
 		object = &inspect.Object{Kind: at.Kind, Namespace: at.Namespace, Name: at.Name}
@@ -102,9 +102,36 @@ func (w *world) stage(e catalog.Edge, ca *pkitest.Authority, trusted ...[]byte) 
 		w.put(catalog.Ref{Kind: catalog.Secret, Namespace: "team", Name: "served", Key: "tls.crt"}, ca.Issue("served", from(-1), from(29), pkitest.DNS("svc.team.svc")).CertPEM)
 		w.s.Bundles[len(w.s.Bundles)-1].Object.Annotations = map[string]string{catalog.AnnotationServiceName: "svc"}
 		w.call(e, trusted...)
+		w.signer(catalog.Edge{Carries: catalog.Carries{Annotation: catalog.AnnotationServiceName}}, ca)
+	case catalog.ByArrival:
+		source, target := e.Shown, e.Trust
+		if !placed(source) {
+			source = catalog.Ref{Kind: catalog.ConfigMap, Namespace: "openshift-config", Name: "named", Key: "registry.example.com..5000"}
+			w.s.References = []inspect.Reference{{From: pki.Location{Kind: pki.Kind(e.Shown.Kind), Name: "cluster", Field: e.Shown.Key}, To: pki.Location{Kind: catalog.ConfigMap, Namespace: source.Namespace, Name: source.Name}}}
+		}
+		target.Name = strings.Replace(target.Name, "*", "registry.example.com:5000", 1)
+		w.put(source, ca.CertPEM)
+		w.put(target, trusted...)
 	default:
-		w.show(e, leafFor(e, ca, -1, 29).CertPEM)
+		w.show(e, leafFor(e, ca, -1, 59).CertPEM)
 		w.trust(e, trusted...)
+		w.signer(e, ca)
+	}
+}
+
+// signer makes this authority the one that signs what an edge is shown next, where the
+// catalog knows of one.
+func (w *world) signer(e catalog.Edge, ca *pkitest.Authority) {
+	for _, r := range catalog.Rotations() {
+		if r.In.Holds(w.s.Cluster.Versions) == catalog.Yes && (&judge{}).signs(r, &Claim{Edge: e}) {
+			if r.Signer != e.Trust {
+				w.put(r.Signer, ca.CertPEM)
+			}
+			if r.Signer.Kind == catalog.File {
+				w.key(r.Signer)
+			}
+			return
+		}
 	}
 }
 
@@ -267,6 +294,49 @@ func TestUnknown(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestSignerNotRead: where it was not read who signs next, the bundle that publishes it
+// tells, if all that may sign next is trusted; else nothing is known of what comes next.
+func TestSignerNotRead(t *testing.T) {
+	signer := catalog.LoadBalancerSigner()
+	published := catalog.Ref{Kind: catalog.ConfigMap, Namespace: signer.Namespace, Name: "loadbalancer-serving-ca", Key: "ca-bundle.crt"}
+	old, ca, fresh := pkitest.NewCA("old", from(-900), from(900)), pkitest.NewCA("lb", from(-10), from(900)), pkitest.NewCA("fresh", from(-1), from(900))
+	for name, c := range map[string]struct {
+		given func(w *world)
+		want  Status
+		why   string
+	}{
+		"nothing was read":                         {func(*world) {}, Unknown, "it holds now; what is signed next is not known: " + signer.String() + " was not read, nor " + published.String()},
+		"there is no signer":                       {func(w *world) { w.whole("secrets") }, Holds, ""},
+		"the control plane is in another cluster":  {func(w *world) { w.s.Cluster.Topology = "External" }, Holds, ""},
+		"the bundle has nobody else":               {func(w *world) { w.put(published, ca.CertPEM) }, Holds, ""},
+		"the bundle has one of before, too":        {func(w *world) { w.put(published, old.CertPEM, ca.CertPEM) }, Holds, ""},
+		"the bundle has another one, made since":   {func(w *world) { w.put(published, ca.CertPEM, fresh.CertPEM) }, Unknown, `holds "fresh"`},
+		"the signer was read, and is another one":  {func(w *world) { w.put(signer, fresh.CertPEM) }, WillBreak, `signed by "fresh" next`},
+		"the signer was read, and is the same one": {func(w *world) { w.put(signer, ca.CertPEM); w.put(published, ca.CertPEM, fresh.CertPEM) }, Holds, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := edge(t, "kubelet-api-int")
+			w := newWorld(catalog.Versions{Cluster: "4.15.3"})
+			w.show(e, leafFor(e, ca, -1, 29).CertPEM)
+			w.trust(e, ca.CertPEM)
+			c.given(w)
+			if w.s.Cluster.Topology != "" { // there, a handshake alone shows it
+				w.s.Bundles = w.s.Bundles[1:]
+				w.served("", "", internalName+":6443", internalName, leafFor(e, ca, -1, 29).CertPEM)
+			}
+			got := one(t, w.judge(e.ID))
+			if got.Status != c.want || got.Later != (c.want == Unknown) || !strings.Contains(got.Why, c.why) || c.want == Holds && got.Why != "" {
+				t.Errorf("%s: %s", got.Status, got.Why)
+			}
+		})
+	}
+}
+
+// key puts a signer's key beside it on the node.
+func (w *world) key(signer catalog.Ref) {
+	w.s.Nodes[0].Files = append(w.s.Nodes[0].Files, inspect.NodeFile{Path: strings.TrimSuffix(signer.Name, ".crt") + ".key", Secret: true})
 }
 
 // whole says that all objects of these kinds were read.
@@ -445,6 +515,34 @@ func TestNoSuchVerifier(t *testing.T) {
 	}
 }
 
+// TestOptionalOnUnreadNodes: what is known to run on every node is unknown where the node
+// was not read; of what may be there or not, nothing is said.
+func TestOptionalOnUnreadNodes(t *testing.T) {
+	ca := pkitest.NewCA("the CA", from(-10), from(900))
+	for id, want := range map[string][]Status{
+		"multus-api-int": {Holds, Unknown}, "ovnkube-node-api-int": {Holds, Unknown}, "balancers-api-int": {Holds, Unknown}, "kubelet-api-int": {Holds, Unknown},
+		"whereabouts-api-int": {Holds}, "node-registry": {Holds}, "kubeadm-scheduler-api": {Holds},
+	} {
+		e := edge(t, id)
+		w := newWorld(versions(e))
+		w.stage(e, ca, ca.CertPEM)
+		w.s.Nodes = append(w.s.Nodes, inspect.Node{Name: "n2"}, inspect.Node{Name: "n3", Via: "ssh"})
+		if !e.Optional {
+			w.s.Nodes = w.s.Nodes[:2]
+		}
+		var got []Status
+		for _, c := range w.judge(id) {
+			got = append(got, c.Status)
+			if c.Status == Unknown && (c.Node != "n2" || c.Why != "the node was not read") {
+				t.Errorf("%s: %s on %s", id, c.Why, c.Node)
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", id, got, want)
+		}
+	}
+}
+
 // TestInstead: an administrator's certificate is shown in place of the operator's.
 func TestInstead(t *testing.T) {
 	e := edge(t, "console-oauth")
@@ -462,7 +560,7 @@ func TestInstead(t *testing.T) {
 // upgrade; what is only there in some version or topology is not missed in others.
 func TestEveryTopologyAndVersion(t *testing.T) {
 	ca := pkitest.NewCA("the CA", from(-10), from(900))
-	shown := ca.Issue("shown", from(-1), from(29), pkitest.DNS("api-int.example.com", "kubernetes.default.svc", "localhost", "localhost-recovery",
+	shown := ca.Issue("shown", from(-1), from(59), pkitest.DNS("api-int.example.com", "kubernetes.default.svc", "localhost", "localhost-recovery",
 		"api.openshift-oauth-apiserver.svc", "image-registry.openshift-image-registry.svc")).CertPEM
 	for name, v := range map[string]catalog.Versions{
 		"4.12":                   {Cluster: "4.12.60"},

@@ -36,6 +36,17 @@ func TestRestartSafe(t *testing.T) {
 	want[repaired] = "yes"
 	f.comeBack(t, "ssh", 0, want)
 
+	// With another signer all is as it was, and will not be.
+	f.lab.Incident(t, "signer")
+	for _, n := range nodes {
+		want[n] = "caution"
+	}
+	for n, answers := range f.comeBack(t, "ssh", 1, want) {
+		if a := answers["trusts"]; a.Status != "caution" || !strings.Contains(a.Why, "not after ") || !strings.Contains(a.Why, ownConfig+" lacks the CA") {
+			t.Errorf("%s, by what is signed next: %+v", n, a)
+		}
+	}
+
 	f.lab.Incident(t, "leaf")
 	for _, n := range nodes {
 		if ready := f.ready(t, n); ready != "True" {

@@ -89,6 +89,17 @@ pipes() {
 	}
 }
 
+# reason is the beginning of an awk program: the server's word for a refusal.
+# shellcheck disable=SC2016
+reason='
+	reason == "" && match($0, /"reason": *"[A-Za-z]+"/) {
+		reason = substr($0, RSTART, RLENGTH)
+		sub(/^.*: *"/, "", reason)
+		sub(/"$/, "", reason)
+	}
+	END { if (code + 0 < 400 || length(reason) > 40) reason = "" }
+'
+
 # ---- curl -------------------------------------------------------------------
 
 by_curl() {
@@ -108,16 +119,10 @@ by_curl() {
 	{
 		pipes curl_with "$@" "https://$where:$port$path"
 		echo "exit $?"
-	} | awk '
+	} | awk "$reason"'
 		/^certrot [0-9]+ ?[0-9a-fA-F.:]*$/ { code = $2; address = $3 }
 		/^exit [0-9]+$/ { status = $2 }
-		reason == "" && match($0, /"reason": *"[A-Za-z]+"/) {
-			reason = substr($0, RSTART, RLENGTH)
-			sub(/^.*: *"/, "", reason)
-			sub(/"$/, "", reason)
-		}
 		END {
-			if (code + 0 < 400 || length(reason) > 40) reason = ""
 			print "answer", status + 0, code + 0, address == "" ? "-" : address, reason == "" ? "-" : reason
 		}'
 }
@@ -153,7 +158,7 @@ by_openssl() {
 	{
 		pipes openssl_with "$@"
 		echo "exit $?"
-	} | awk '
+	} | awk "$reason"'
 		/^HTTP\/1\.[01] [0-9][0-9][0-9]/ && code == "" { code = $2 }
 		/^verify error|certificate verify failed/ { bad = 60 }
 		/getaddrinfo|[Nn]ame or service not known|lookup/ { bad = 6 }
@@ -162,13 +167,7 @@ by_openssl() {
 		/SSL routines|[^a-z]alert / && !bad { bad = 35 }
 		/(read|write):errno|unexpected eof/ && !bad { bad = 56 }
 		/^exit [0-9]+$/ { status = $2 }
-		reason == "" && match($0, /"reason": *"[A-Za-z]+"/) {
-			reason = substr($0, RSTART, RLENGTH)
-			sub(/^.*: *"/, "", reason)
-			sub(/"$/, "", reason)
-		}
 		END {
-			if (code + 0 < 400 || length(reason) > 40) reason = ""
 			if (code != "") status = 0
 			else if (status == 124 || status == 137) status = 28
 			else status = bad ? bad : 205

@@ -1,0 +1,135 @@
+package catalog
+
+import "time"
+
+// Clusters that kubeadm made: who verifies whom there, what servers show, and who signs
+// next. All read in kubernetes/kubernetes v1.35.4. kube-apiserver does not verify what
+// kubelets serve there, so that there is no such edge.
+
+const kubeadmRepo = "kubernetes/kubernetes cmd/kubeadm/app/"
+
+// pki is a file in kubeadm's folder of certificates.
+func pki(name string) Ref { return file("/etc/kubernetes/pki/" + name) }
+
+// clientIn is the client certificate in a kubeconfig on nodes.
+func clientIn(path string) Ref {
+	return Ref{Kind: File, Name: path, Key: "client-certificate-data"}
+}
+
+// kubeadmEdges: what is only on control plane nodes is optional, since a node may be
+// none, and etcd may run elsewhere.
+func kubeadmEdges() []Edge {
+	plain := Range{Component: Kubernetes}
+	components := Evidence{Verified, kubeadmRepo + "phases/controlplane/manifests.go and phases/kubeconfig/kubeconfig.go v1.35.4"}
+	etcds := Evidence{Verified, kubeadmRepo + "phases/etcd/local.go v1.35.4; go.etcd.io/etcd client/pkg/v3 transport/listener.go"}
+	// Who reads a kubeconfig, and what it is shown by kube-apiserver.
+	api := func(id, conf, verifier, claim, lost string, part Part, reads Reads) Edge {
+		return Edge{
+			ID: id, Part: part, Verifier: verifier, Claim: claim, Trust: file("/etc/kubernetes/" + conf), Optional: part != PartNodes,
+			Shown: pki("apiserver.crt"), Name: NameInKubeconfig, Reads: reads, Lost: lost, In: plain, Evidence: components,
+		}
+	}
+	// Whom kube-apiserver recognises, by what it has loaded itself.
+	client := func(id, claim, lost string, part Part, shown Ref) Edge {
+		return Edge{
+			ID: id, Part: part, Verifier: "kube-apiserver", Claim: "kube-apiserver recognises " + claim, Trust: extensionAuthentication("client-ca-file"),
+			Optional: shown.Key != "", Shown: shown, Name: NameClient, Reads: ReadsOnChange, Lost: lost, In: plain, Evidence: components,
+		}
+	}
+	etcd := func(id, verifier, claim, shown, lost string, name Name) Edge {
+		return Edge{
+			ID: id, Part: PartControlPlane, Verifier: verifier, Claim: claim, Trust: pki("etcd/ca.crt"), Optional: true,
+			Shown: pki(shown), Name: name, Reads: ReadsAtStart, Lost: lost, In: plain, Evidence: etcds,
+		}
+	}
+	return []Edge{
+		api("kubeadm-kubelet-api", "kubelet.conf", "kubelet", "kubelets trust what the API server shows them", "the node", PartNodes, ReadsAtStart),
+		api("kubeadm-controller-manager-api", "controller-manager.conf", "kube-controller-manager", "kube-controller-manager trusts what the API server shows it", "controllers", PartControlPlane, ReadsAtStart),
+		api("kubeadm-scheduler-api", "scheduler.conf", "kube-scheduler", "kube-scheduler trusts what the API server shows it", "new pods are not placed", PartControlPlane, ReadsAtStart),
+		api("kubeadm-admin-api", "admin.conf", "the administrator", "the administrator's kubeconfig trusts what the API server shows it", "kubectl, kubeadm", PartAccess, ReadsEachTime),
+		api("kubeadm-super-admin-api", "super-admin.conf", "the administrator", "the kubeconfig of system:masters trusts what the API server shows it", "the way in past all rules of access", PartAccess, ReadsEachTime),
+		client("kubeadm-apiserver-kubelet", "kubelets", "the node: its kubelet may do nothing", PartNodes, file("/var/lib/kubelet/pki/kubelet-client-current.pem")),
+		client("kubeadm-apiserver-controller-manager", "kube-controller-manager", "controllers", PartControlPlane, clientIn("/etc/kubernetes/controller-manager.conf")),
+		client("kubeadm-apiserver-scheduler", "kube-scheduler", "new pods are not placed", PartControlPlane, clientIn("/etc/kubernetes/scheduler.conf")),
+		client("kubeadm-apiserver-admin", "the administrator's kubeconfig", "kubectl, kubeadm", PartAccess, clientIn("/etc/kubernetes/admin.conf")),
+		client("kubeadm-apiserver-super-admin", "the kubeconfig of system:masters", "the way in past all rules of access", PartAccess, clientIn("/etc/kubernetes/super-admin.conf")),
+		{
+			ID: "kubeadm-pods-kubernetes-service", Part: PartServices, Verifier: "pods", Claim: "pods trust what kubernetes.default shows them",
+			Trust: rootCA(), Shown: pki("apiserver.crt"), Name: nameServiceNetwork, Reads: ReadsOnChange,
+			Lost: "pods that call the API server", In: plain, Evidence: components,
+		},
+		{
+			ID: "kubeadm-new-node-api", Part: PartNodes, Verifier: "the kubelet of a node that joins", Claim: "a node that joins now trusts what the API server shows it",
+			Trust: clusterInfo(), Shown: pki("apiserver.crt"), Name: NameAny, Reads: ReadsAtNewNodes,
+			Lost: "nodes that are added: they never join", Mend: "on a control plane node: kubeadm init phase bootstrap-token, which writes the CA of admin.conf there", In: plain,
+			Evidence: Evidence{Verified, kubeadmRepo + "phases/bootstraptoken/clusterinfo/clusterinfo.go and discovery/token/token.go v1.35.4"},
+		},
+		{
+			ID: "kubeadm-kubelet-client-ca", Part: PartNodes, Verifier: "kubelet, of its clients", Claim: "kubelets recognise kube-apiserver",
+			Trust: pki("ca.crt"), Shown: pki("apiserver-kubelet-client.crt"), Name: NameClient, Reads: ReadsOnChange,
+			Lost: "logs, exec, port-forward and metrics of the node", In: plain, Evidence: Evidence{Verified, kubeadmRepo + "componentconfigs/kubelet.go and phases/controlplane/manifests.go v1.35.4"},
+		},
+		etcd("kubeadm-apiserver-etcd", "kube-apiserver", "kube-apiserver trusts what etcd serves", "etcd/server.crt", "the API server", NameAny),
+		etcd("kubeadm-etcd-apiserver", "etcd", "etcd recognises kube-apiserver", "apiserver-etcd-client.crt", "the API server", NameClient),
+		etcd("kubeadm-etcd-peers", "etcd", "etcd's members trust each other", "etcd/peer.crt", "the quorum of etcd, and with it the API", NameAny),
+		etcd("kubeadm-etcd-peer-clients", "etcd", "etcd's members recognise each other", "etcd/peer.crt", "the quorum of etcd, and with it the API", NameClient),
+		etcd("kubeadm-etcd-healthcheck", "etcd", "etcd recognises who looks after its health", "etcd/healthcheck-client.crt", "kubeadm's look at etcd: upgrades and joins of control plane nodes", NameClient),
+		{
+			ID: "kubeadm-front-proxy", Part: PartControlPlane, Verifier: "extension API servers", Claim: "extension API servers recognise kube-apiserver",
+			Trust: extensionAuthentication("requestheader-client-ca-file"), Shown: pki("front-proxy-client.crt"), Name: NameClient, Reads: ReadsOnChange,
+			Lost: "aggregated APIs, metrics among them", In: plain, Evidence: components,
+		},
+	}
+}
+
+// clusterInfo is what a node that joins first sees of a cluster.
+func clusterInfo() Ref {
+	return Ref{Kind: ConfigMap, Namespace: "kube-public", Name: "cluster-info", Key: "kubeconfig"}
+}
+
+// kubeadmServers are what listens on nodes of such a cluster. All of them read their
+// files anew.
+func kubeadmServers() []Server {
+	plain := Range{Component: Kubernetes}
+	serving := Evidence{Verified, "kubernetes/apiserver pkg/server/options/serving.go and pkg/server/dynamiccertificates/dynamic_serving_content.go v0.35.4; " + kubeadmRepo + "phases/controlplane/manifests.go v1.35.4"}
+	each := Evidence{Verified, "go.etcd.io/etcd client/pkg/v3 transport/listener.go (GetCertificate reads the files for each connection); " + kubeadmRepo + "phases/etcd/local.go v1.35.4"}
+	row := func(id, verifier, claim, lost, mend string, at Listener, show Show, e Evidence) Server {
+		return Server{
+			Edge:     Edge{ID: id, Part: PartControlPlane, Verifier: verifier, Claim: claim, Optional: true, Lost: lost, Mend: mend, In: plain, Evidence: e},
+			Listener: at, Shows: []Show{show},
+		}
+	}
+	const restart = "restart its static pod: on NODE, move its manifest out of /etc/kubernetes/manifests, and back after 20 s"
+	peers := row("kubeadm-etcd-peers-show-file", "etcd", "each etcd shows its peers what its file holds", "the quorum of etcd, at the old certificate's end", restart,
+		Listener{Name: "etcd peer", Masters: true, Port: "2380"}, Show{Name: NameAny, From: pki("etcd/peer.crt"), Reads: ReadsEachTime}, each)
+	peers.Direct = true
+	kubelets := row("kubeadm-kubelets-show-file", "kube-apiserver", "each kubelet shows what its file holds", "nothing: kube-apiserver does not verify it there; but who does, such as metrics-server, at the old certificate's end",
+		"on NODE: systemctl restart kubelet; pods keep running", Listener{Name: "kubelet", Port: "10250"},
+		Show{Name: NameAny, From: file("/var/lib/kubelet/pki/kubelet.crt"), Instead: []Ref{file("/var/lib/kubelet/pki/kubelet-server-current.pem")}, Reads: ReadsAtStart},
+		Evidence{Verified, "kubernetes/kubernetes cmd/kubelet/app/server.go and pkg/kubelet/certificate/kubelet.go v1.35.4"})
+	kubelets.Part = PartNodes
+	return []Server{
+		row("kubeadm-apiservers-show-file", "clients of kube-apiserver", "each control plane node shows what its file holds", "nobody yet, while the old certificate is valid; then whoever is led to that node", restart,
+			Listener{Name: ListenerAPIServer, Masters: true, Port: "6443"}, Show{Name: nameServiceNetwork, From: pki("apiserver.crt"), Reads: ReadsOnChange, Within: 5 * time.Minute}, serving),
+		row("kubeadm-etcd-show-file", "kube-apiserver", "each etcd shows what its file holds", "the API server, at the old certificate's end", restart,
+			Listener{Name: "etcd", Masters: true, Port: "2379"}, Show{Name: NameAny, From: pki("etcd/server.crt"), Reads: ReadsEachTime}, each),
+		peers,
+		kubelets,
+	}
+}
+
+// kubeadmRotations are by hand: `kubeadm certs renew` and `kubeadm upgrade` sign with
+// the CAs that lie on the very node, and kube-controller-manager with the same.
+func kubeadmRotations() []Rotation {
+	plain := Range{Component: Kubernetes}
+	src := Evidence{Verified, kubeadmRepo + "phases/certs/certlist.go, phases/certs/renewal/manager.go and phases/controlplane/manifests.go v1.35.4"}
+	conf := func(name string) Ref { return file("/etc/kubernetes/" + name + ".conf") }
+	return []Rotation{
+		{Signer: pki("ca.crt"), Bundle: rootCA(), In: plain, Evidence: src, Targets: []Ref{
+			pki("apiserver.crt"), pki("apiserver-kubelet-client.crt"), conf("admin"), conf("super-admin"), conf("controller-manager"), conf("scheduler"),
+			file("/var/lib/kubelet/pki/kubelet-client-*.pem"), file("/var/lib/kubelet/pki/kubelet-server-*.pem"),
+		}},
+		{Signer: pki("front-proxy-ca.crt"), Bundle: extensionAuthentication("requestheader-client-ca-file"), Targets: []Ref{pki("front-proxy-client.crt")}, In: plain, Evidence: src},
+		{Signer: pki("etcd/ca.crt"), Targets: []Ref{pki("etcd/server.crt"), pki("etcd/peer.crt"), pki("etcd/healthcheck-client.crt"), pki("apiserver-etcd-client.crt")}, In: plain, Evidence: src},
+	}
+}

@@ -1,0 +1,54 @@
+package catalog
+
+// What nodes and pods trust outside of the cluster: a proxy, and registries. What these
+// show is nowhere in the cluster; but that the administrator's CAs arrive can be seen.
+
+// userAnchors is the file with the administrator's additional CAs, and systemStore what
+// update-ca-trust makes of it and of the system's own.
+func userAnchors() Ref {
+	return file("/etc/pki/ca-trust/source/anchors/openshift-config-user-ca-bundle.crt")
+}
+
+func systemStore() Ref { return file("/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem") }
+
+// outsideEdges: what has to arrive is in Shown, the place where in Trust.
+func outsideEdges() []Edge {
+	all := Range{Component: mco}
+	proxied := Ref{Kind: "Proxy", Name: "cluster", Key: "spec.trustedCA.name"}
+	registries := Ref{Kind: "Image", Name: "cluster", Key: "spec.additionalTrustedCA.name"}
+	anchors := Evidence{Verified, mcoRepo + "pkg/operator/sync.go and templates/common/_base/files @ release-4.12 1d4cfffaa to release-4.22 9027c94cd"}
+	const pool = "look at the node's pool: kubectl get machineconfigpools; a pool that is paused brings nothing"
+	const lost = "images, and what else the node fetches, through a proxy that shows a certificate of that CA"
+	certs := func(id, claim, mend string, in Range, e Evidence) Edge {
+		return Edge{
+			ID: id, Part: PartNodes, Verifier: "CRI-O", Claim: claim, Trust: file("/etc/docker/certs.d/*/ca.crt"), Shown: registries, By: ByArrival, Reads: ReadsEachTime,
+			Lost: "images of that registry on the node", Mend: mend, In: in, Evidence: e,
+		}
+	}
+	const delivered = "nodes have the CAs of the administrator's registries"
+	return []Edge{
+		{
+			ID: "node-user-ca", Part: PartNodes, Verifier: "the node: CRI-O, kubelet", Claim: "nodes have the administrator's additional CAs", Trust: userAnchors(),
+			Shown: bundle(userConfig, "user-ca-bundle"), By: ByArrival, Reads: ReadsAtStart, Lost: lost, Mend: pool, In: all, Evidence: anchors,
+		},
+		{
+			ID: "node-proxy-ca", Part: PartNodes, Verifier: "the node: CRI-O, kubelet", Claim: "nodes have the CAs by which the proxy is trusted", Trust: userAnchors(),
+			Shown: proxied, By: ByArrival, Reads: ReadsAtStart, Lost: lost, Mend: pool, In: all, Evidence: anchors,
+		},
+		{
+			// Only nodes whose trust store was read have one.
+			ID: "node-system-trust", Part: PartNodes, Verifier: "the node: CRI-O, kubelet", Claim: "the system's trust store on nodes holds the administrator's additional CAs", Trust: systemStore(), Optional: true,
+			Shown: userAnchors(), By: ByArrival, Reads: ReadsAtStart, Lost: lost, Mend: "on NODE: update-ca-trust extract, then systemctl restart crio", In: all,
+			Evidence: Evidence{Verified, mcoRepo + "pkg/daemon/update.go @ release-4.14 to 4.22 (coreos-update-ca-trust.service, update-ca-trust)"},
+		},
+		{
+			ID: "pods-proxy-ca", Part: PartServices, Verifier: "operators that call out of the cluster", Claim: "the bundle for who calls through the proxy holds the CAs by which that is trusted",
+			Trust: bundle(managed, "trusted-ca-bundle"), Shown: proxied, By: ByArrival, Reads: ReadsAtStart, Lost: "what operators fetch through the proxy: updates, images, the cloud's API",
+			Mend: "see what the network operator says: kubectl get clusteroperator network -o yaml", In: Range{Component: network}, Evidence: Evidence{Derived, networkRepo + "pkg/controller/proxyconfig @ 2a6a57fef"},
+		},
+		certs("node-ca-registries", delivered, "look at the log of the DaemonSet node-ca: oc -n openshift-image-registry logs -l name=node-ca", Range{Component: mco, To: Minor{4, 13}},
+			Evidence{Verified, "openshift/cluster-image-registry-operator bindata/nodecadaemon.yaml @ release-4.12 and release-4.13"}),
+		certs("node-registries", delivered, "look at the log of machine-config-daemon on NODE: it writes the file from ControllerConfig spec.imageRegistryBundleUserData", since(mco, Minor{4, 14}),
+			Evidence{Verified, mcoRepo + "pkg/operator/sync.go and pkg/daemon/certificate_writer.go @ release-4.14 00b2e0b1c to 4.22"}),
+	}
+}

@@ -1,0 +1,250 @@
+package trust
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
+)
+
+// kubeadm is a cluster as kubeadm makes it: the control plane nodes n1 and n2, the
+// worker n3, etcd on the former.
+type kubeadm struct {
+	*world
+	ca, etcd *pkitest.Authority
+}
+
+func newKubeadm() *kubeadm {
+	k := &kubeadm{world: newWorld(catalog.Versions{Plain: true, Kubernetes: "v1.35.4"})}
+	k.ca, k.etcd = pkitest.NewCA("kubernetes", from(-400), from(3640)), pkitest.NewCA("etcd-ca", from(-10), from(3640))
+	k.s.Nodes = nil
+	for node, address := range map[string]string{"n1": "10.0.0.1", "n2": "10.0.0.2", "n3": "10.0.0.3"} {
+		k.s.Nodes = append(k.s.Nodes, inspect.Node{Name: node, Via: "ssh", Addresses: []string{address}})
+	}
+	slices.SortFunc(k.s.Nodes, func(a, b inspect.Node) int { return strings.Compare(a.Name, b.Name) })
+	for _, node := range []string{"n1", "n2", "n3"} {
+		server := "https://api.example.com:6443"
+		k.file(node, "ca.crt", k.ca.CertPEM)
+		k.conf(node, "kubelet.conf", server)
+		if node == "n3" {
+			continue
+		}
+		address := map[string]string{"n1": "10.0.0.1", "n2": "10.0.0.2"}[node]
+		k.conf(node, "scheduler.conf", "https://"+address+":6443")
+		k.file(node, "ca.key", nil)
+		k.file(node, "etcd/ca.crt", k.etcd.CertPEM)
+		k.file(node, "etcd/ca.key", nil)
+		k.file(node, "apiserver.crt", k.ca.Issue("kube-apiserver", from(-10), from(355), pkitest.DNS("kubernetes.default.svc", "api.example.com"), pkitest.IPs(address)).CertPEM)
+		for _, name := range []string{"etcd/server.crt", "etcd/peer.crt"} {
+			k.file(node, name, k.etcd.Issue(node, from(-10), from(355), pkitest.DNS(node), pkitest.IPs(address)).CertPEM)
+		}
+	}
+	return k
+}
+
+func (k *kubeadm) node(name string) *inspect.Node {
+	n, _ := k.s.Node(name)
+	return n
+}
+
+func (k *kubeadm) bundle(at pki.Location, pem ...[]byte) {
+	k.s.Bundles = slices.DeleteFunc(k.s.Bundles, func(b inspect.Bundle) bool { return b.At == at })
+	for _, f := range k.sc.Scan(pkitest.Bundle(pem...)) {
+		k.s.Bundles = append(k.s.Bundles, inspect.Bundle{At: at, Content: f.Content})
+	}
+}
+
+// file puts one into kubeadm's folder on a node, in place of what was there; nil: a key.
+func (k *kubeadm) file(node, name string, pem []byte) {
+	path := "/etc/kubernetes/pki/" + name
+	n := k.node(node)
+	if n.File(path) == nil {
+		n.Files = append(n.Files, inspect.NodeFile{Path: path, Secret: pem == nil})
+		slices.SortFunc(n.Files, func(a, b inspect.NodeFile) int { return strings.Compare(a.Path, b.Path) })
+	}
+	if pem != nil {
+		k.bundle(pki.Location{Kind: pki.KindFile, Node: node, Path: path}, pem)
+	}
+}
+
+func (k *kubeadm) conf(node, name, server string) {
+	const field = "clusters[0].cluster.certificate-authority-data"
+	path := "/etc/kubernetes/" + name
+	n := k.node(node)
+	n.Files = append(n.Files, inspect.NodeFile{Path: path})
+	slices.SortFunc(n.Files, func(a, b inspect.NodeFile) int { return strings.Compare(a.Path, b.Path) })
+	n.Kubeconfigs = append(n.Kubeconfigs, inspect.Kubeconfig{Path: path, Current: "c", Clusters: []inspect.KubeconfigCluster{{Name: "c", Server: server, CAData: true, Field: field}}})
+	k.bundle(pki.Location{Kind: pki.KindFile, Node: node, Path: path, Field: field}, k.ca.CertPEM)
+}
+
+// report is what verify says, by edge, node and what is shown.
+func (k *kubeadm) report() Report {
+	k.s.Sort()
+	return NewReport(inspect.NewFacts(k.s, noon, 30*day))
+}
+
+// are the claims of an edge, each by its node.
+func are(r Report, id string) map[string]ReportClaim {
+	out := map[string]ReportClaim{}
+	for _, c := range r.Claims {
+		if c.ID == id {
+			key := c.Node
+			if c.Shown != nil && c.Shown.Node != c.Node {
+				key += " " + c.Shown.Node
+			}
+			out[key] = c
+		}
+	}
+	return out
+}
+
+// TestKubeadmIsWell: all that is known holds, and the story says when it ends.
+func TestKubeadmIsWell(t *testing.T) {
+	k := newKubeadm()
+	r := k.report()
+	for id, n := range map[string]int{"kubeadm-kubelet-api": 6, "kubeadm-scheduler-api": 2, "kubeadm-etcd-peers": 4, "kubeadm-apiserver-etcd": 4} {
+		claims := are(r, id)
+		if len(claims) != n {
+			t.Errorf("%s: want %d claims, got %d", id, n, len(claims))
+		}
+		for where, c := range claims {
+			if c.Status != "holds" {
+				t.Errorf("%s %s: %s: %s", id, where, c.Status, c.Why)
+			}
+		}
+	}
+	var told []string
+	for _, e := range r.Story {
+		told = append(told, string(e.Part)+": "+e.What+" "+e.When.Format("2006-01-02"))
+		if len(e.Sources) < 2 || e.Next != "" {
+			t.Errorf("%+v", e)
+		}
+	}
+	all := strings.Join(told, "\n")
+	for _, want := range []string{
+		"control plane: the first of kubeadm's certificates on n1 (/etc/kubernetes/pki/apiserver.crt; renewed by `kubeadm upgrade` or `kubeadm certs renew` only) ends 2025-05-22",
+		`control plane: the CA "kubernetes" (nothing renews it) ends 2034-05-20`,
+	} {
+		if !strings.Contains(all, want) || len(told) != 4 {
+			t.Errorf("the story lacks %s:\n%s", want, all)
+		}
+	}
+}
+
+// TestKubeadmRenewal: what is renewed by hand is told before its end; and what another
+// CA will sign is told from the moment at which that lies on the node with its key.
+func TestKubeadmRenewal(t *testing.T) {
+	other := pkitest.NewCA("kubernetes", from(-1), from(3640))
+	for name, c := range map[string]struct {
+		given func(k *kubeadm)
+		id    string
+		want  map[string]string
+		why   string
+	}{
+		"a certificate that ends in 20 days": {func(k *kubeadm) {
+			k.file("n1", "apiserver.crt", k.ca.Issue("kube-apiserver", from(-345), from(20), pkitest.DNS("api.example.com")).CertPEM)
+		}, "kubeadm-kubelet-api", map[string]string{"n1": "will break", "n2 n1": "will break", "n3 n1": "will break", "n1 n2": "holds", "n2": "holds", "n3 n2": "holds"}, "what is shown ends, and does not renew itself"},
+		"another CA with its key on a control plane node": {func(k *kubeadm) { k.file("n2", "ca.crt", other.CertPEM) },
+			"kubeadm-kubelet-api", map[string]string{"n1": "holds", "n2 n1": "holds", "n3 n1": "holds", "n1 n2": "will break", "n2": "will break", "n3 n2": "will break"}, "will be signed by"},
+		"another CA on a worker signs nothing": {func(k *kubeadm) { k.file("n3", "ca.crt", other.CertPEM) },
+			"kubeadm-kubelet-api", map[string]string{"n1": "holds", "n2 n1": "holds", "n3 n1": "holds", "n1 n2": "holds", "n2": "holds", "n3 n2": "holds"}, ""},
+		"etcd's CA on one node is another one": {func(k *kubeadm) { k.file("n2", "etcd/ca.crt", other.CertPEM) },
+			"kubeadm-etcd-peers", map[string]string{"n1": "holds", "n1 n2": "will break", "n2 n1": "broken", "n2": "broken"}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			k := newKubeadm()
+			c.given(k)
+			claims := are(k.report(), c.id)
+			for where, want := range c.want {
+				got := claims[where]
+				if got.Status != want || want == "will break" && !strings.Contains(got.Why, c.why) {
+					t.Errorf("%s: %s: %s", where, got.Status, got.Why)
+				}
+				if want == "will break" && strings.Contains(c.why, "ends") && (got.From == nil || !got.From.Equal(from(20))) {
+					t.Errorf("%s: from %v", where, got.From)
+				}
+			}
+			if len(claims) != len(c.want) {
+				t.Errorf("claims: %v", claims)
+			}
+		})
+	}
+}
+
+// TestKubeadmKeyElsewhere: where no node has the CA's key, nobody there signs.
+func TestKubeadmKeyElsewhere(t *testing.T) {
+	k := newKubeadm()
+	for i := range k.s.Nodes {
+		k.s.Nodes[i].Files = slices.DeleteFunc(k.s.Nodes[i].Files, func(f inspect.NodeFile) bool { return f.Secret })
+	}
+	for _, id := range []string{"kubeadm-kubelet-api", "kubeadm-etcd-peers"} {
+		for where, c := range are(k.report(), id) {
+			if c.Status != "holds" {
+				t.Errorf("%s %s: %s: %s", id, where, c.Status, c.Why)
+			}
+		}
+	}
+}
+
+// TestKubeadmServers: what they show is held against the files of their own nodes; and
+// where there is no etcd, nobody is missed.
+func TestKubeadmServers(t *testing.T) {
+	k := newKubeadm()
+	shown := func(node, name string) []*pki.Cert {
+		for _, b := range k.s.Bundles {
+			if b.At.Node == node && b.At.Path == "/etc/kubernetes/pki/"+name {
+				return b.Content.Certs
+			}
+		}
+		return nil
+	}
+	serve := func(server, of, address, name string, chain []*pki.Cert, problem string) {
+		k.s.Served = append(k.s.Served, inspect.Served{Node: "n1", Server: server, Of: of, Address: address, Name: name, Chain: chain, Problem: problem})
+	}
+	old := k.sc.Scan(k.ca.Issue("kube-apiserver", from(-375), from(-10), pkitest.DNS("kubernetes.default.svc")).CertPEM)[0].Content.Certs
+	serve(catalog.ListenerAPIServer, "n1", "10.0.0.1:6443", "kubernetes.default.svc", shown("n1", "apiserver.crt"), "")
+	serve(catalog.ListenerAPIServer, "n2", "10.0.0.2:6443", "kubernetes.default.svc", old, "")
+	serve("etcd", "n1", "10.0.0.1:2379", "", shown("n1", "etcd/server.crt"), "")
+	serve("etcd", "n2", "10.0.0.2:2379", "", nil, "connection refused")
+	serve("etcd", "n3", "10.0.0.3:2379", "", nil, "connection refused") // labelled as a control plane node, and without etcd
+	serve("etcd peer", "n1", "10.0.0.1:2380", "", shown("n2", "etcd/peer.crt"), "")
+	serve("kubelet", "n3", "10.0.0.3:10250", "", nil, "connection refused")
+	r := k.report()
+	for id, want := range map[string]map[string]string{
+		"kubeadm-apiservers-show-file": {"n1": "holds", "n2": "broken"},
+		"kubeadm-etcd-show-file":       {"n1": "holds", "n2": "unknown"},
+		"kubeadm-etcd-peers-show-file": {"n1": "broken"}, // the other node's
+		"kubeadm-kubelets-show-file":   {},
+		"kubeadm-etcd-peers":           {"n1": "broken", "n2": "holds", "n1 n2": "holds", "n2 n1": "broken"}, // by what was shown: it is for another address
+	} {
+		got := are(r, id)
+		for where, status := range want {
+			if got[where].Status != status {
+				t.Errorf("%s %s: %s: %s", id, where, got[where].Status, got[where].Why)
+			}
+		}
+		if len(got) != len(want) {
+			t.Errorf("%s: %+v", id, got)
+		}
+	}
+}
+
+// TestKubeadmOwnAddress: who calls the API server of its own node is not shown what lies
+// on others.
+func TestKubeadmOwnAddress(t *testing.T) {
+	k := newKubeadm()
+	for _, b := range k.s.Bundles {
+		if b.At.Path == "/etc/kubernetes/pki/apiserver.crt" && b.At.Node == "n1" {
+			k.s.Served = append(k.s.Served, inspect.Served{Node: "n1", Address: "10.0.0.1:6443", Name: "10.0.0.1", Chain: b.Content.Certs})
+		}
+	}
+	for where, c := range are(k.report(), "kubeadm-scheduler-api") {
+		if c.Status != "holds" {
+			t.Errorf("%s: %s: %s", where, c.Status, c.Why)
+		}
+	}
+}

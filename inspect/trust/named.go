@@ -1,0 +1,127 @@
+package trust
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+)
+
+// brought judges whether CAs have arrived where they have to be: on each node, or in an
+// object. What they are to verify there is outside of the cluster, and not seen.
+func (j *judge) brought(e catalog.Edge) []Claim {
+	var out []Claim
+	if !placed(e.Shown) {
+		for _, r := range j.f.Snapshot.References {
+			if string(r.From.Kind) != e.Shown.Kind || r.From.Field != e.Shown.Key || r.Target == inspect.TargetAbsent {
+				continue // reference-resolves speaks of what is not there
+			}
+			held := j.heldBy(r.To)
+			if len(held) == 0 && r.Target == inspect.TargetUnknown {
+				out = append(out, Claim{Edge: e, Shown: r.To, Status: Unknown, Why: fmt.Sprintf("%s, which %s names, was not read", r.To, r.From)})
+			}
+			for _, h := range held {
+				out = append(out, j.arrived(e, h)...)
+			}
+		}
+		return out
+	}
+	for _, i := range j.shown(e.Shown, catalog.Carries{}) {
+		for _, h := range j.heldBy(i.at) {
+			out = append(out, j.arrived(e, h)...)
+		}
+	}
+	return out
+}
+
+// placed reports whether it is a place of certificates; else it is a field that names
+// one.
+func placed(r catalog.Ref) bool { return r.Kind == catalog.ConfigMap || r.Kind == catalog.File }
+
+// heldBy is what an object holds, or one key of it.
+func (j *judge) heldBy(at pki.Location) []*inspect.Held {
+	var out []*inspect.Held
+	for i := range j.f.Held {
+		h := &j.f.Held[i]
+		there := h.At
+		there.Field = at.Field
+		if at.Key == "" {
+			there.Key = ""
+		}
+		if there == at && len(h.Content.Certs) > 0 {
+			out = append(out, h)
+		}
+	}
+	return out
+}
+
+// arrived judges one source by each place where its CAs have to be.
+func (j *judge) arrived(e catalog.Edge, source *inspect.Held) []Claim {
+	base := Claim{Edge: e, Shown: source.At}
+	if e.Trust.Kind != catalog.File {
+		held := j.shown(e.Trust, catalog.Carries{})
+		if len(held) == 0 {
+			if base.Status, base.Why = Unknown, e.Trust.String()+" was not read"; j.absent(e.Trust) {
+				base.Status, base.Why = Broken, "there is no "+e.Trust.String()
+			}
+			return []Claim{base}
+		}
+		base.Trust, base.Roots = []pki.Location{held[0].at}, held[0].chain
+		j.holdsAll(&base, source)
+		return []Claim{base}
+	}
+	// The keys of a ConfigMap of registries are their names, with ".." for ":".
+	path := strings.Replace(e.Trust.Name, "*", strings.ReplaceAll(source.At.Key, "..", ":"), 1)
+	var out []Claim
+	for i := range j.f.Snapshot.Nodes {
+		n := &j.f.Snapshot.Nodes[i]
+		file := n.File(path)
+		if source.At.Node != "" && source.At.Node != n.Name || e.Optional && file == nil {
+			continue
+		}
+		c := base
+		c.Node, c.Trust = n.Name, []pki.Location{{Kind: pki.KindFile, Node: n.Name, Path: path}}
+		for _, h := range j.heldBy(c.Trust[0]) {
+			c.Roots = h.Content.Certs
+		}
+		switch {
+		case e.Optional && c.Roots == nil && !file.Whole:
+			continue // trust stores are read on demand
+		case n.Via == "":
+			c.Status, c.Why = Unknown, "the node was not read"
+		case c.Roots != nil:
+			j.holdsAll(&c, source)
+		case file == nil && j.without(n.Name, catalog.Ref{Kind: catalog.File, Name: path}):
+			c.Status, c.Why = Broken, "there is no such file on the node, which has to hold what is in "+source.At.String()
+		case file != nil && file.Whole:
+			c.Status, c.Why = Broken, "the file holds no certificate, and has to hold what is in "+source.At.String()
+		default:
+			c.Status, c.Why = Unknown, "the file was not read"
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+// holdsAll judges whether the trust anchors hold all that a source holds and that is not
+// over. Of another file on a node they hold the CAs alone.
+func (j *judge) holdsAll(c *Claim, source *inspect.Held) {
+	var lacks []*pki.Cert
+	for _, want := range source.Content.Certs {
+		counts := want.NotAfter.After(j.f.Now) && (want.IsCA || source.At.Node == "")
+		if counts && !slices.ContainsFunc(c.Roots, func(r *pki.Cert) bool { return r.Fingerprint == want.Fingerprint }) {
+			lacks = append(lacks, want)
+		}
+	}
+	if len(lacks) == 0 {
+		return
+	}
+	c.Status, c.Lacks, c.Why = Broken, lacks[0], "lacks "+subjects(lacks)+" of "+source.At.String()
+	if j.justMade(lacks) {
+		c.Status = Unknown // it may be under way
+		c.Why += ", made within the hour"
+	}
+}

@@ -1,0 +1,88 @@
+package trust
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
+)
+
+// TestServiceCARotates: once service-ca has another signer, who trusts the one before
+// only is shown a bridge to it, if there is one.
+func TestServiceCARotates(t *testing.T) {
+	before, after := pkitest.NewCA("service-signer@1", from(-500), from(290)), pkitest.NewCA("service-signer@2", from(-1), from(789), pkitest.KeyName("second"))
+	bridge := before.CA("service-signer@2", from(-1), from(290), pkitest.KeyName("second"))
+	stranger := before.CA("service-signer@2", from(-1), from(290), pkitest.KeyName("third"))
+	signer := catalog.Ref{Kind: catalog.Secret, Namespace: "openshift-service-ca", Name: "signing-key", Key: "tls.crt"}
+	bridges := catalog.Ref{Kind: catalog.Secret, Namespace: signer.Namespace, Name: signer.Name, Key: "intermediate-ca.crt"}
+	published := catalog.Ref{Kind: catalog.ConfigMap, Namespace: signer.Namespace, Name: "signing-cabundle", Key: "ca-bundle.crt"}
+	for _, id := range []string{"service-ca", "apiserver-validating-webhooks", "apiserver-token-review", "node-registry"} {
+		for name, c := range map[string]struct {
+			given func(w *world)
+			want  Status
+		}{
+			"the signer is the same":                {func(w *world) { w.put(signer, before.CertPEM) }, Holds},
+			"another one, with a bridge":            {func(w *world) { w.put(signer, after.CertPEM); w.put(bridges, bridge.CertPEM) }, Holds},
+			"another one, without":                  {func(w *world) { w.put(signer, after.CertPEM) }, WillBreak},
+			"another one, with a bridge to a third": {func(w *world) { w.put(signer, after.CertPEM); w.put(bridges, stranger.CertPEM) }, WillBreak},
+			"it was not read":                       {func(*world) {}, Unknown},
+			"its bundle was, with a bridge":         {func(w *world) { w.put(published, before.CertPEM, after.CertPEM, bridge.CertPEM) }, Holds},
+			"its bundle was, without":               {func(w *world) { w.put(published, before.CertPEM, after.CertPEM) }, Unknown},
+		} {
+			t.Run(id+"/"+name, func(t *testing.T) {
+				e := edge(t, id)
+				w := newWorld(catalog.Versions{Cluster: "4.15.3"})
+				w.stage(e, before, before.CertPEM)
+				w.s.Bundles = slices.DeleteFunc(w.s.Bundles, func(b inspect.Bundle) bool { return b.At.Name == signer.Name })
+				for i := range w.s.Bundles {
+					if b := &w.s.Bundles[i]; b.At.Kind == catalog.Secret && b.At.Key == "tls.crt" {
+						b.Object.Annotations = map[string]string{catalog.AnnotationServiceName: "svc"}
+					}
+				}
+				c.given(w)
+				if got := one(t, w.judge(id)); got.Status != c.want || got.Later != (c.want == Unknown) {
+					t.Errorf("%s: %s", got.Status, got.Why)
+				}
+			})
+		}
+	}
+	w := newWorld(catalog.Versions{Cluster: "4.15.3"})
+	w.put(signer, after.CertPEM)
+	w.put(bridges, bridge.CertPEM)
+	w.s.Sort()
+	story := NewReport(inspect.NewFacts(w.s, noon, 30*day), catalog.PartServices).Story
+	if len(story) != 2 || !story[0].When.Equal(from(394)) || !story[1].When.Equal(from(290)) || story[0].Part != catalog.PartServices {
+		t.Errorf("%+v", story)
+	}
+}
+
+// TestInjected: what service-ca puts into objects that ask for it is what it publishes.
+func TestInjected(t *testing.T) {
+	before, after := pkitest.NewCA("service-signer@1", from(-500), from(290)), pkitest.NewCA("service-signer@2", from(-1), from(789))
+	for _, at := range []catalog.Ref{
+		{Kind: catalog.ConfigMap, Namespace: "team", Name: "asks", Key: "service-ca.crt"}, {Kind: "ValidatingWebhookConfiguration", Name: "asks"}, {Kind: "APIService", Name: "asks"},
+	} {
+		for _, annotation := range []string{catalog.AnnotationInjectCABundle, catalog.AnnotationInjectCABundleAlpha, "other"} {
+			w := newWorld(catalog.Versions{Cluster: "4.15.3"})
+			w.put(catalog.Ref{Kind: catalog.ConfigMap, Namespace: "openshift-service-ca", Name: "signing-cabundle", Key: "ca-bundle.crt"}, before.CertPEM, after.CertPEM)
+			w.put(at, before.CertPEM)
+			b := &w.s.Bundles[len(w.s.Bundles)-1]
+			b.Object.Annotations = map[string]string{annotation: "true"}
+			if at.Kind != catalog.ConfigMap {
+				b.At.Field = "spec.caBundle"
+			}
+			var lacking []string
+			for _, c := range w.judge("bundle-parts") {
+				if c.Status == Broken && c.Trust[0].Name == "asks" && strings.Contains(c.Why, "service-signer@2") {
+					lacking = append(lacking, c.Trust[0].String())
+				}
+			}
+			if want := annotation != "other"; (len(lacking) == 1) != want {
+				t.Errorf("%s with %s: %v", at, annotation, lacking)
+			}
+		}
+	}
+}
