@@ -91,17 +91,21 @@ func TestRestartPodsWhereNeeded(t *testing.T) {
 		change  func(f *fixture, a *RestartPods)
 		want    string // of the change, or of the refusal
 	}{
-		"multus from before the CA":                     {"multus", long, nil, "restart pod openshift-multus/multus-worker-0 (it runs since before the CA was made)"},
-		"multus from before the file":                   {"multus", between, nil, "it runs since before /var/lib/kubelet/kubeconfig was last written"},
-		"multus that read the file":                     {"multus", since, nil, ""},
-		"multus that read the file, and always":         {"multus", since, func(_ *fixture, a *RestartPods) { a.Always = true }, "--restart-network=always"},
-		"multus of which nobody knows":                  {"multus", time.Time{}, nil, "network-memory on worker-0: whether openshift-multus/multus has the CA in memory is not known: when it started"},
-		"multus of which nobody knows, and always":      {"multus", time.Time{}, func(_ *fixture, a *RestartPods) { a.Always = true }, "--restart-network=always"},
-		"multus whose container was restarted, as seen": {"multus", long, func(f *fixture, _ *RestartPods) { f.first().Processes = []inspect.Process{{Command: "multus-daemon", Started: since}} }, ""},
-		"a process that is older than the pod says":     {"multus", since, func(f *fixture, _ *RestartPods) { f.first().Processes = []inspect.Process{{Command: "multus-daemon", Started: long}} }, "before the CA was made"},
-		"no multus on the node":                         {"multus", long, func(_ *fixture, a *RestartPods) { a.Pods = nil }, ""},
-		"thin multus":                                   {"multus-thin", long, nil, ""},
-		"thin multus, and always":                       {"multus-thin", long, func(_ *fixture, a *RestartPods) { a.Always = true }, ""},
+		"multus from before the CA":                {"multus", long, nil, "restart pod openshift-multus/multus-worker-0 (it runs since before the CA was made)"},
+		"multus from before the file":              {"multus", between, nil, "it runs since before /var/lib/kubelet/kubeconfig was last written"},
+		"multus that read the file":                {"multus", since, nil, ""},
+		"multus that read the file, and always":    {"multus", since, func(_ *fixture, a *RestartPods) { a.Always = true }, "--restart-network=always"},
+		"multus of which nobody knows":             {"multus", time.Time{}, nil, "network-memory on worker-0: whether openshift-multus/multus has the CA in memory is not known: when it started"},
+		"multus of which nobody knows, and always": {"multus", time.Time{}, func(_ *fixture, a *RestartPods) { a.Always = true }, "--restart-network=always"},
+		"multus whose container was restarted, as seen": {"multus", long, func(f *fixture, _ *RestartPods) {
+			f.first().Processes = []inspect.Process{{Command: "multus-daemon", Started: since}}
+		}, ""},
+		"a process that is older than the pod says": {"multus", since, func(f *fixture, _ *RestartPods) {
+			f.first().Processes = []inspect.Process{{Command: "multus-daemon", Started: long}}
+		}, "before the CA was made"},
+		"no multus on the node":   {"multus", long, func(_ *fixture, a *RestartPods) { a.Pods = nil }, ""},
+		"thin multus":             {"multus-thin", long, nil, ""},
+		"thin multus, and always": {"multus-thin", long, func(_ *fixture, a *RestartPods) { a.Always = true }, ""},
 		"a kubelet that is not right yet": {"multus", long, func(f *fixture, _ *RestartPods) { f.embed(node, kubeletFile, f.before) },
 			"kubelet-trusts on worker-0: openshift-multus/multus is not restarted before the node's kubelet is right"},
 		"a kubelet that is not right yet, and always": {"multus", long, func(f *fixture, a *RestartPods) { a.Always = true; f.embed(node, kubeletFile, f.before) }, "kubelet-trusts"},
@@ -156,7 +160,7 @@ func daemonPod(p inspect.Pod, uid string, phase corev1.PodPhase, ready corev1.Co
 		name += "-new"
 	}
 	return &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: p.Namespace, Name: name, UID: types.UID(uid), OwnerReferences: []metav1.OwnerReference{{Kind: p.OwnerKind, Name: p.OwnerName, Controller: &yes}}},
+		ObjectMeta: metav1.ObjectMeta{Namespace: p.Namespace, Name: name, UID: types.UID(uid), Labels: map[string]string{"app": p.OwnerName}, OwnerReferences: []metav1.OwnerReference{{Kind: p.OwnerKind, Name: p.OwnerName, Controller: &yes}}},
 		Spec:       corev1.PodSpec{NodeName: p.Node},
 		Status:     corev1.PodStatus{Phase: phase, Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: ready}}},
 	}
@@ -424,12 +428,12 @@ func TestNetworkProbe(t *testing.T) {
 	there := []runtime.Object{elsewhere, runs("default", "mine", "users", ""), runs("openshift-dns", "dns", "platforms", "DaemonSet"), runs("shop", "agent", "agents", "DaemonSet")}
 	started := metav1.NewTime(noon)
 	for name, c := range map[string]struct {
-		probe  NetworkProbe
-		kubeet func(p *corev1.Pod, looks int) // the kubelet's part, and what becomes of the pod
-		event  string
-		ends   bool // the user gives up
-		want   string
-		unlike string
+		probe   NetworkProbe
+		kubelet func(p *corev1.Pod, looks int) // the kubelet's part, and what becomes of the pod
+		event   string
+		ends    bool // the user gives up
+		want    string
+		unlike  string
 	}{
 		"a network": {NetworkProbe{}, func(p *corev1.Pod, looks int) {
 			if looks > 3 {
@@ -450,7 +454,11 @@ func TestNetworkProbe(t *testing.T) {
 			ctx, cancel := context.WithCancelCause(t.Context())
 			defer cancel(nil)
 			var made *corev1.Pod
-			looks := 0
+			looks, deleted := 0, false
+			api.PrependReactor("delete", "pods", func(clienttesting.Action) (bool, runtime.Object, error) {
+				deleted = true
+				return false, nil, nil
+			})
 			api.PrependReactor("create", "pods", func(a clienttesting.Action) (bool, runtime.Object, error) {
 				made = a.(clienttesting.CreateAction).GetObject().(*corev1.Pod).DeepCopy() //nolint:errcheck // a panic is as good
 				made.UID = "probe"
@@ -460,13 +468,13 @@ func TestNetworkProbe(t *testing.T) {
 				return false, nil, nil
 			})
 			api.PrependReactor("get", "pods", func(clienttesting.Action) (bool, runtime.Object, error) {
-				if slices.Contains(api.did(), "delete pods") {
+				if deleted {
 					return false, nil, nil
 				}
 				looks++
 				p := made.DeepCopy()
 				p.UID = "" // as the fake gives none
-				c.kubeet(p, looks)
+				c.kubelet(p, looks)
 				return true, p, nil
 			})
 			api.PrependReactor("list", "events", func(clienttesting.Action) (bool, runtime.Object, error) {
@@ -524,7 +532,7 @@ func TestPatchKubeRootCA(t *testing.T) {
 	// The fake takes a dry run for real.
 	api.PrependReactor("patch", "configmaps", func(a clienttesting.Action) (bool, runtime.Object, error) {
 		p := a.(clienttesting.PatchActionImpl) //nolint:errcheck // a panic is as good
-		patches = append(patches, fmt.Sprint(p.PatchOptions.DryRun, p.PatchOptions.FieldManager, strings.Contains(string(p.GetPatch()), `"resourceVersion":"7"`)))
+		patches = append(patches, fmt.Sprintf("%v %s %t", p.PatchOptions.DryRun, p.PatchOptions.FieldManager, strings.Contains(string(p.GetPatch()), `"resourceVersion":"7"`)))
 		if len(p.PatchOptions.DryRun) == 0 {
 			return false, nil, nil
 		}
