@@ -146,7 +146,7 @@ func (a PatchKubeRootCA) Verify(ctx context.Context, env *Env, _ *Change) error 
 func writer(m *corev1.ConfigMap, key string) string {
 	name, last := "its publisher", time.Time{}
 	for _, f := range m.ManagedFields {
-		if f.Time != nil && !f.Time.Time.Before(last) && f.FieldsV1 != nil && strings.Contains(string(f.FieldsV1.Raw), `"f:`+key+`"`) {
+		if f.Time != nil && !f.Time.Time.Before(last) && f.FieldsV1 != nil && strings.Contains(f.FieldsV1.GetRawString(), `"f:`+key+`"`) {
 			name, last = f.Manager, f.Time.Time
 		}
 	}

@@ -108,17 +108,18 @@ func TestRestartPodsWhereNeeded(t *testing.T) {
 		"thin multus, and always": {"multus-thin", long, func(_ *fixture, a *RestartPods) { a.Always = true }, ""},
 		"a kubelet that is not right yet": {"multus", long, func(f *fixture, _ *RestartPods) { f.embed(node, kubeletFile, f.before) },
 			"kubelet-trusts on worker-0: openshift-multus/multus is not restarted before the node's kubelet is right"},
-		"a kubelet that is not right yet, and always": {"multus", long, func(f *fixture, a *RestartPods) { a.Always = true; f.embed(node, kubeletFile, f.before) }, "kubelet-trusts"},
-		"a kubelet that has not read its file":        {"multus", long, func(f *fixture, _ *RestartPods) { f.first().Kubelet.Started = long }, "the kubelet has not read"},
-		"a kubelet that is down":                      {"multus", long, func(f *fixture, _ *RestartPods) { f.first().Kubelet.Active = "failed" }, `the kubelet is "failed"`},
-		"a node that was not read":                    {"multus", long, func(f *fixture, _ *RestartPods) { f.first().Via = "" }, "node-read on worker-0"},
-		"the daemon from before the CA":               {"machine-config-daemon", long, nil, "it runs since before the CA was made"},
-		"the daemon, and kube-root-ca.crt is old":     {"machine-config-daemon", between, func(f *fixture, a *RestartPods) { a.RootCA.CA = certs(f.sc, f.before) }, "it runs since before kube-root-ca.crt had the CA"},
-		"the daemon from before kube-root-ca.crt":     {"machine-config-daemon", between, nil, "it runs since before kube-root-ca.crt was last written"},
-		"the daemon from just after it":               {"machine-config-daemon", noon.Add(-29 * time.Minute), nil, "was last written"},
-		"the daemon from after it":                    {"machine-config-daemon", noon.Add(-20 * time.Minute), nil, ""},
-		"kube-root-ca.crt of unknown age":             {"machine-config-daemon", between, func(_ *fixture, a *RestartPods) { a.RootCA.Written = time.Time{} }, "network-memory"},
-		"kube-root-ca.crt that was not read":          {"machine-config-daemon", between, func(_ *fixture, a *RestartPods) { a.RootCA = nil }, "network-memory"},
+		"a kubelet that is not right yet, and always":  {"multus", long, func(f *fixture, a *RestartPods) { a.Always = true; f.embed(node, kubeletFile, f.before) }, "kubelet-trusts"},
+		"a kubelet that has not read its file":         {"multus", long, func(f *fixture, _ *RestartPods) { f.first().Kubelet.Started = long }, "the kubelet has not read"},
+		"a kubelet that is down":                       {"multus", long, func(f *fixture, _ *RestartPods) { f.first().Kubelet.Active = "failed" }, `the kubelet is "failed"`},
+		"a node that was not read":                     {"multus", long, func(f *fixture, _ *RestartPods) { f.first().Via = "" }, "node-read on worker-0"},
+		"the daemon from before the CA":                {"machine-config-daemon", long, nil, "it runs since before the CA was made"},
+		"the daemon, and kube-root-ca.crt is old":      {"machine-config-daemon", between, func(f *fixture, a *RestartPods) { a.RootCA.CA = certs(f.sc, f.before) }, "it runs since before kube-root-ca.crt had the CA"},
+		"the daemon from before kube-root-ca.crt":      {"machine-config-daemon", between, nil, "it runs since before kube-root-ca.crt was last written"},
+		"a new pod from just after it":                 {"machine-config-daemon", noon.Add(-29 * time.Minute), nil, ""},
+		"a container that was restarted just after it": {"machine-config-daemon", noon.Add(-29 * time.Minute), func(_ *fixture, a *RestartPods) { a.Pods[0].Accepted = between }, "was last written"},
+		"the daemon from after it":                     {"machine-config-daemon", noon.Add(-20 * time.Minute), nil, ""},
+		"kube-root-ca.crt of unknown age":              {"machine-config-daemon", between, func(_ *fixture, a *RestartPods) { a.RootCA.Written = time.Time{} }, "network-memory"},
+		"kube-root-ca.crt that was not read":           {"machine-config-daemon", between, func(_ *fixture, a *RestartPods) { a.RootCA = nil }, "network-memory"},
 		"plugins whose init containers ran long ago": {"multus-additional-cni-plugins", long, func(_ *fixture, a *RestartPods) { a.Pods[0].Started = since },
 			"it runs since before the CA was made"},
 		"a node whose clock is an hour behind": {"multus", long.Add(30 * time.Minute), func(f *fixture, _ *RestartPods) {
@@ -460,7 +461,7 @@ func TestNetworkProbe(t *testing.T) {
 				return false, nil, nil
 			})
 			api.PrependReactor("create", "pods", func(a clienttesting.Action) (bool, runtime.Object, error) {
-				made = a.(clienttesting.CreateAction).GetObject().(*corev1.Pod).DeepCopy() //nolint:errcheck // a panic is as good
+				made = a.(clienttesting.CreateAction).GetObject().(*corev1.Pod).DeepCopy()
 				made.UID = "probe"
 				if c.ends {
 					cancel(errors.New("interrupted by the user"))
@@ -531,7 +532,7 @@ func TestPatchKubeRootCA(t *testing.T) {
 	var patches []string
 	// The fake takes a dry run for real.
 	api.PrependReactor("patch", "configmaps", func(a clienttesting.Action) (bool, runtime.Object, error) {
-		p := a.(clienttesting.PatchActionImpl) //nolint:errcheck // a panic is as good
+		p := a.(clienttesting.PatchActionImpl)
 		patches = append(patches, fmt.Sprintf("%v %s %t", p.PatchOptions.DryRun, p.PatchOptions.FieldManager, strings.Contains(string(p.GetPatch()), `"resourceVersion":"7"`)))
 		if len(p.PatchOptions.DryRun) == 0 {
 			return false, nil, nil

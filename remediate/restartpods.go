@@ -115,7 +115,7 @@ func (a RestartPods) needed(facts inspect.Snapshot, n *inspect.Node, now time.Ti
 		switch {
 		case f == nil:
 			return catalog.Unknown, a.Row.Trust.Name + " was not read"
-		case later(f).After(started):
+		case later(f).Add(imprecise).After(started):
 			return catalog.Yes, "it runs since before " + a.Row.Trust.Name + " was last written"
 		}
 	} else {
@@ -126,7 +126,7 @@ func (a RestartPods) needed(facts inspect.Snapshot, n *inspect.Node, now time.Ti
 			return catalog.Yes, "it runs since before kube-root-ca.crt had the CA"
 		case a.RootCA.Written.IsZero():
 			return catalog.Unknown, "when " + a.Row.Trust.String() + " was last written is not known"
-		case a.RootCA.Written.Add(projected).After(since):
+		case a.RootCA.Written.Add(projected).After(since) && !a.accepted(a.RootCA.Written.Add(n.Time(now).Sub(now))):
 			return catalog.Yes, "it runs since before kube-root-ca.crt was last written"
 		}
 	}
@@ -136,9 +136,14 @@ func (a RestartPods) needed(facts inspect.Snapshot, n *inspect.Node, now time.Ti
 	return catalog.No, ""
 }
 
-// projected is how long a kubelet may take to bring a changed ConfigMap into pods: it
-// looks once a minute, and remembers what it read for another.
+// projected is how long a kubelet may take to bring a changed ConfigMap into a pod that
+// it has already: it looks once a minute, and remembers what it read for another. For a
+// pod that is new to it, it reads the ConfigMap anew (kubernetes/kubernetes
+// pkg/kubelet/util/manager, RegisterPod).
 const projected = 2 * time.Minute
+
+// imprecise is by how much the start of a process may be later than told.
+const imprecise = 2 * time.Second
 
 // later is when a file may have been last written.
 func later(f *inspect.NodeFile) time.Time {
@@ -164,6 +169,12 @@ func (a RestartPods) started(n *inspect.Node) (oldest time.Time) {
 		}
 	}
 	return oldest
+}
+
+// accepted reports whether the kubelet took all of them not before then, by the node's
+// clock.
+func (a RestartPods) accepted(then time.Time) bool {
+	return !slices.ContainsFunc(a.Pods, func(p inspect.Pod) bool { return p.Accepted.Before(then) })
 }
 
 // made is when the newest CA was made without which what the node is shown does not

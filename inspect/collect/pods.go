@@ -245,7 +245,7 @@ func (c *Cluster) certificates(ctx context.Context, of catalog.Ref) ([]*pki.Cert
 // time when what a manager set becomes another (KEP 555).
 func changed(managers []metav1.ManagedFieldsEntry, key string) (at time.Time) {
 	for _, m := range managers {
-		if m.Time != nil && m.FieldsV1 != nil && strings.Contains(string(m.FieldsV1.Raw), `"f:`+key+`"`) && m.Time.After(at) {
+		if m.Time != nil && m.FieldsV1 != nil && strings.Contains(m.FieldsV1.GetRawString(), `"f:`+key+`"`) && m.Time.After(at) {
 			at = m.Time.UTC()
 		}
 	}
