@@ -6,8 +6,8 @@
 #   sh test/labtests.sh '-v -run=X' PACKAGE…   flags for go test; with -run, one half
 #
 # The first half has the shared lab, which stays up. The second has the repair of
-# the api-int incident, and the lab's own tests: they disturb a whole lab. Theirs is
-# gone when they end. Within a half, packages take turns.
+# the api-int incident, that with multus, and the lab's own tests: they disturb a whole
+# lab. Theirs is gone when they end. Within a half, packages take turns.
 set -u
 part=first
 if [ "$1" = --second ]; then
@@ -27,7 +27,9 @@ case " $flags" in
 	;;
 esac
 
-repairs='^Test(FixAPIInt|RestartSafe)$'
+# In the second half, in this order. The first has a lab of its own, and goes before
+# the half's is up.
+multus='^TestMultus$' repairs='^Test(FixAPIInt|RestartSafe)$'
 e2e='' lab='' others=''
 for package; do
 	case $package in
@@ -39,6 +41,7 @@ done
 
 failed=0
 if [ $part = second ]; then
+	[ -z "$e2e" ] || tests -run "$multus" "$e2e" || failed=1
 	[ -z "$e2e" ] || tests -run "$repairs" "$e2e" || failed=1
 	[ -z "$lab" ] || tests -parallel 4 "$lab" || failed=1
 	exit $failed
@@ -71,7 +74,7 @@ half=$! second=0
 [ -z "$turns" ] || wait "$half" || second=1
 
 # shellcheck disable=SC2086 # one argument a package is what is wanted
-[ -z "$e2e$others" ] || tests -skip "$repairs" $others $e2e || failed=1
+[ -z "$e2e$others" ] || tests -skip "$multus|$repairs" $others $e2e || failed=1
 [ -n "$turns" ] || wait "$half" || second=1
 [ $second -eq 0 ] || failed=1
 half=

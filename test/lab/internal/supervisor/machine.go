@@ -154,7 +154,9 @@ func BecomeMachine(dir labdir.Dir, name string) error {
 		// Overlays on overlays don't work: containers are on plain folders.
 		bind("--bind", dir.Node(name, "kubelet"), "/var/lib/kubelet"),
 		bind("--bind", dir.Node(name, "containerd"), "/var/lib/containerd"),
-		bind("--bind-ro", plan.Images, node.ImagesPath),
+	}
+	for _, archive := range plan.Images {
+		args = append(args, bind("--bind-ro", archive, filepath.Join(node.ImagesPath, filepath.Base(archive))))
 	}
 	for _, program := range []string{"kubelet", "kubectl", "oc"} {
 		args = append(args, bind("--bind-ro", kubernetes, "/usr/bin/"+program))
