@@ -40,7 +40,12 @@ func Plant(ctx context.Context, c Cluster, done func(what string)) error {
 	if err != nil {
 		return err
 	}
-	objects := append(namespaces(), kubeletAccess())
+	kubeconfigs, err := NodeKubeconfigs(c.PKI)
+	if err != nil {
+		return err
+	}
+	objects := append(namespaces(), kubeletAccess(), kubeconfigs)
+	objects = append(objects, recoveryClients()...)
 	objects = append(objects, machineConfig()...)
 	objects = append(objects, certificates...)
 	if c.Nodes {
