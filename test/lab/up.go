@@ -50,7 +50,7 @@ func up(ctx context.Context, dir labdir.Dir, root string) error {
 	if err != nil {
 		return err
 	}
-	switch sick := health(ctx, dir, state); {
+	switch sick := dir.Sick(ctx, state); {
 	case found && sick == nil:
 		if err := otherNodes(state); err != nil {
 			return err

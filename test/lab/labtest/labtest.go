@@ -49,8 +49,22 @@ func Require(t testing.TB) *Lab {
 		t.Fatal(err)
 	}
 	lab := open(dir, root)
-	lab.Up(t)
+	if !lab.asAsked(t.Context()) {
+		lab.Up(t)
+	}
 	return lab
+}
+
+// asAsked says that Up would find nothing to do. Asking takes no time, and there are
+// many tests.
+func (l *Lab) asAsked(ctx context.Context) bool {
+	state := l.state()
+	for name, is := range map[string]string{"LAB_VERSION": state.Version, "LAB_GOAWAY": state.GoAway, "LAB_MULTUS": state.Multus, "LAB_NODES": state.Nodes} {
+		if want, asked := os.LookupEnv(name); asked && want != is {
+			return false
+		}
+	}
+	return labdir.Dir(l.Dir).Sick(ctx, state) == nil
 }
 
 // Temporary is a control plane for this test alone, gone when the test ends. It
