@@ -165,7 +165,7 @@ func (s *syncer) bring(ctx context.Context) error {
 			return err
 		}
 	}
-	if slices.ContainsFunc(changed, func(name string) bool { return slices.Contains(node.InNodeKubeconfigs(), name) }) {
+	if slices.ContainsFunc(changed, func(name string) bool { return slices.Contains(node.InEmergencyKubeconfigs(), name) }) {
 		api, err := kubeapi.New(s.dir.PKI(), "localhost:6443")
 		if err != nil {
 			return err

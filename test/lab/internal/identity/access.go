@@ -7,7 +7,7 @@ const NodeKubeconfigsPath = "/api/v1/namespaces/" + apiserver + "/secrets/node-k
 
 // NodeKubeconfigs is the Secret that OpenShift's operator copies to masters.
 func NodeKubeconfigs(pkiDir string) (map[string]any, error) {
-	texts, err := node.NodeKubeconfigs(pkiDir)
+	texts, err := node.EmergencyKubeconfigs(pkiDir)
 	if err != nil {
 		return nil, err
 	}

@@ -220,7 +220,7 @@ func inPlace(t *tree, pkiDir string, names []string) error {
 			r.write(t, 1, pkiDir, names)
 		}
 	}
-	if slices.ContainsFunc(names, func(name string) bool { return slices.Contains(InNodeKubeconfigs(), name) }) {
+	if slices.ContainsFunc(names, func(name string) bool { return slices.Contains(InEmergencyKubeconfigs(), name) }) {
 		nodeKubeconfigs(t, pkiDir)
 	}
 	if t.err != nil {
@@ -229,18 +229,18 @@ func inPlace(t *tree, pkiDir string, names []string) error {
 	return nil
 }
 
-// nodeKubeconfigs writes NodeKubeconfigs to a master.
+// nodeKubeconfigs writes EmergencyKubeconfigs to a master.
 func nodeKubeconfigs(t *tree, pkiDir string) {
 	var texts map[string]string
-	t.do(func() (err error) { texts, err = NodeKubeconfigs(pkiDir); return err })
+	t.do(func() (err error) { texts, err = EmergencyKubeconfigs(pkiDir); return err })
 	for name, text := range texts {
 		t.file(path.Join(staticPods, "kube-apiserver-certs/secrets/node-kubeconfigs", name), text, 0o600)
 	}
 }
 
-// NodeKubeconfigs are the administrator's way in when nothing else is left, by the
+// EmergencyKubeconfigs are the administrator's way in when nothing else is left, by the
 // names of their files: one by each name of the API server.
-func NodeKubeconfigs(pkiDir string) (map[string]string, error) {
+func EmergencyKubeconfigs(pkiDir string) (map[string]string, error) {
 	var data [3]string
 	for i, f := range []string{
 		pki.BundleFile(pkiDir, serverCA),
@@ -282,5 +282,5 @@ users:
 	return texts, nil
 }
 
-// InNodeKubeconfigs are the certificates and bundles that are in NodeKubeconfigs.
-func InNodeKubeconfigs() []string { return []string{serverCA, nodeAdmin} }
+// InEmergencyKubeconfigs are the certificates and bundles that are in EmergencyKubeconfigs.
+func InEmergencyKubeconfigs() []string { return []string{serverCA, nodeAdmin} }
