@@ -16,7 +16,7 @@ const KubeletClient = "/var/lib/kubelet/pki/kubelet-client-current.pem"
 // Dialled returns the address, host:port, that a client with this server in its
 // kubeconfig connects to, and the name that it expects there.
 func (c KubeconfigCluster) Dialled() (address, name string, err error) {
-	u, err := url.Parse(c.Server)
+	u, err := url.Parse(unbracketed(c.Server))
 	if err != nil || u.Scheme != "https" || u.Hostname() == "" {
 		return "", "", fmt.Errorf("server %q is no https:// address", c.Server)
 	}
@@ -33,6 +33,18 @@ func (c KubeconfigCluster) Dialled() (address, name string, err error) {
 		host = "[" + host + "]"
 	}
 	return host + ":" + port, name, nil
+}
+
+// unbracketed takes off brackets around what is no IPv6 address. multus' thin_entrypoint
+// writes them around any host (cmd/thin_entrypoint/main.go v4.2.2), and net/url takes
+// them for a mistake (from Go 1.25.2 on).
+func unbracketed(server string) string {
+	scheme, rest, ok := strings.Cut(server, "://[")
+	host, port, closed := strings.Cut(rest, "]")
+	if !ok || !closed || strings.Contains(host, ":") {
+		return server
+	}
+	return scheme + "://" + host + port
 }
 
 // ServerName is the name that a row of the catalog means in this cluster, and "" for

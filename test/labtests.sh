@@ -1,18 +1,19 @@
 #!/bin/sh
-# Runs the tests that need a lab, in two halves beside each other, each with a lab
-# of its own: what they do most is wait, for kubelets, heartbeats and time limits.
+# Runs the tests that need a lab, in three parts beside each other, each with labs of
+# its own: what they do most is wait, for kubelets, heartbeats and time limits.
 #
 #   sh test/labtests.sh '' PACKAGE…            all of them
-#   sh test/labtests.sh '-v -run=X' PACKAGE…   flags for go test; with -run, one half
+#   sh test/labtests.sh '-v -run=X' PACKAGE…   flags for go test; with -run, one part
 #
-# The first half has the shared lab, which stays up. The second has the repair of
-# the api-int incident, and the lab's own tests: they disturb a whole lab. Theirs is
-# gone when they end. Within a half, packages take turns.
+# The first part has the shared lab, which stays up. The others disturb a whole lab:
+# the repair of the api-int incident has one, and so have the lab's own tests, which
+# come after the incident with multus. Theirs are gone when they end. Within a part,
+# packages take turns.
 set -u
-part=first
-if [ "$1" = --second ]; then
-	part=second
-	shift
+part=shared
+if [ "$1" = --part ]; then
+	part=$2
+	shift 2
 fi
 flags=$1
 shift
@@ -27,7 +28,7 @@ case " $flags" in
 	;;
 esac
 
-repairs='^Test(FixAPIInt|RestartSafe)$'
+repairs='^Test(FixAPIInt|RestartSafe)$' multus='^TestMultus$'
 e2e='' lab='' others=''
 for package; do
 	case $package in
@@ -38,42 +39,49 @@ for package; do
 done
 
 failed=0
-if [ $part = second ]; then
+case $part in
+repairs)
 	[ -z "$e2e" ] || tests -run "$repairs" "$e2e" || failed=1
+	exit $failed
+	;;
+lab)
+	[ -z "$e2e" ] || tests -run "$multus" "$e2e" || failed=1
 	[ -z "$lab" ] || tests -parallel 4 "$lab" || failed=1
 	exit $failed
-fi
+	;;
+esac
 
 tmp=$(mktemp -d)
-half=
-# What runs in the second half would bring its lab up again, so that goes first: it
-# is a session, and with it a process group, of its own.
+parts=
+# What runs in another part would bring its lab up again, so that goes first: each is
+# a session, and with it a process group, of its own.
 # shellcheck disable=SC2317 # called by the trap
 end() {
-	[ -z "$half" ] || kill -- "-$half" 2>/dev/null || kill "$half" 2>/dev/null
-	[ -z "$half" ] || wait "$half"
-	LAB_DIR=$tmp/lab go run ./test/lab down >/dev/null
+	for p in $parts; do kill -- "-$p" 2>/dev/null || kill "$p" 2>/dev/null; done
+	for p in $parts; do wait "$p"; done
+	for name in repairs lab; do LAB_DIR=$tmp/$name go run ./test/lab down >/dev/null; done
 	rm -rf "$tmp"
 }
 trap end EXIT
 trap 'exit 130' INT TERM
 
-# Nodes of two labs take more inotify instances than Linux allows a user by default.
-# Where that can't be raised, the halves take turns.
+# Nodes of several labs take more inotify instances than Linux allows a user by
+# default. Where that can't be raised, the parts take turns.
 instances=/proc/sys/fs/inotify/max_user_instances turns=
 if [ -r "$instances" ] && [ "$(cat "$instances")" -lt 512 ]; then
 	{ echo 512 >"$instances"; } 2>/dev/null || turns=1
 fi
 
-# shellcheck disable=SC2046 # nothing, where there is no setsid
-LAB_DIR=$tmp/lab $(command -v setsid) sh "$0" --second "$flags" "$@" >"$tmp/said" 2>&1 &
-half=$! second=0
-[ -z "$turns" ] || wait "$half" || second=1
+for name in repairs lab; do
+	# shellcheck disable=SC2046 # nothing, where there is no setsid
+	LAB_DIR=$tmp/$name $(command -v setsid) sh "$0" --part $name "$flags" "$@" >"$tmp/$name.said" 2>&1 &
+	parts="$parts $!"
+	[ -z "$turns" ] || wait $! || failed=1
+done
 
 # shellcheck disable=SC2086 # one argument a package is what is wanted
-[ -z "$e2e$others" ] || tests -skip "$repairs" $others $e2e || failed=1
-[ -n "$turns" ] || wait "$half" || second=1
-[ $second -eq 0 ] || failed=1
-half=
-cat "$tmp/said" # only now, so that their lines don't mix
+[ -z "$e2e$others" ] || tests -skip "$repairs|$multus" $others $e2e || failed=1
+[ -n "$turns" ] || for p in $parts; do wait "$p" || failed=1; done
+parts=
+cat "$tmp/repairs.said" "$tmp/lab.said" # only now, so that their lines don't mix
 exit $failed

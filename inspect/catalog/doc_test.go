@@ -214,10 +214,14 @@ func document() string {
 	line("")
 	line("A client that does not accept a certificate breaks off the handshake, and the server writes that down ([verify.md](verify.md#seen-from-the-server)).")
 	line("")
-	line("| claim | server | log on its node | lost without it | holds for | source |")
-	line("|---|---|---|---|---|---|")
+	line("| claim | server | log on its node | written with | lost without it | holds for | source |")
+	line("|---|---|---|---|---|---|---|")
 	for _, l := range ServerLogs() {
-		line("| `%s` | %s | `%s` | %s | %s | %s |", l.ID, l.Server, l.Path(), cell(l.Lost), l.In, evidence(l.Evidence))
+		level := l.Level
+		if level == "" {
+			level = "any log level"
+		}
+		line("| `%s` | %s | `%s` | %s | %s | %s | %s |", l.ID, l.Server, l.Path(), level, cell(l.Lost), l.In, evidence(l.Evidence))
 	}
 	line("")
 	line("## Who holds a connection")

@@ -30,7 +30,8 @@ const refusedLately = 15 * time.Minute
 const logStale = time.Hour
 
 // refused judges what servers say of their clients: evidence of those that nobody can
-// ask. A claim for each client that refuses a server; and one where nobody does.
+// ask. A claim for each client that refuses a server; and one where nobody does, if the
+// server would say so.
 func (j *judge) refused(row catalog.ServerLog, edges []Claim) []Claim {
 	var logs, stale []pki.Location
 	var seen []*Seen
@@ -78,6 +79,8 @@ func (j *judge) refused(row catalog.ServerLog, edges []Claim) []Claim {
 		return nil
 	case len(logs) == 0: // of a container that is gone: the next one writes another log
 		return []Claim{{Edge: row.Edge, Logs: stale, Status: Unknown, Why: fmt.Sprintf("the logs that were read end more than %s before now, or have no times", logStale)}}
+	case len(seen) == 0 && row.Level != "": // nor does it say so where somebody does, unless it is told to
+		return nil
 	case len(seen) == 0:
 		return []Claim{{Edge: row.Edge, Logs: logs}}
 	}

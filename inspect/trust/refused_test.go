@@ -29,7 +29,7 @@ func TestRefused(t *testing.T) {
 		want []claim
 	}{
 		"no log was read": {nil, nil},
-		"nobody refuses":  {[]inspect.ServerLog{log("m1", 0), log("m2", time.Minute)}, []claim{{Holds, "", "", 0}}},
+		"nobody refuses":  {[]inspect.ServerLog{log("m1", 0), log("m2", time.Minute)}, nil},
 		"a node, at two masters": {
 			[]inspect.ServerLog{log("m1", 0, by("10.0.0.7", 3, time.Minute)), log("m2", 0, by("10.0.0.7", 4, 2*time.Minute))},
 			[]claim{{Broken, "w1", "w1, or a pod on it", 7}},
@@ -41,9 +41,9 @@ func TestRefused(t *testing.T) {
 			[]inspect.ServerLog{log("m1", 0, by("203.0.113.9", 2, 0), by("10.0.0.7", 1, 0))},
 			[]claim{{Unknown, "", "", 2}, {Broken, "w1", "w1, or a pod on it", 1}},
 		},
-		"not any more":           {[]inspect.ServerLog{log("m1", 0, by("10.0.0.7", 50, 16*time.Minute))}, []claim{{Holds, "", "", 0}}},
+		"not any more":           {[]inspect.ServerLog{log("m1", 0, by("10.0.0.7", 50, 16*time.Minute))}, nil},
 		"the log ended before":   {[]inspect.ServerLog{log("m1", 2*time.Hour, by("10.0.0.7", 50, 2*time.Hour))}, []claim{{Unknown, "", "", 0}}},
-		"an old log beside it":   {[]inspect.ServerLog{log("m1", 2*time.Hour, by("10.0.0.7", 50, 2*time.Hour)), log("m1", 0)}, []claim{{Holds, "", "", 0}}},
+		"an old log beside it":   {[]inspect.ServerLog{log("m1", 2*time.Hour, by("10.0.0.7", 50, 2*time.Hour)), log("m1", 0)}, nil},
 		"a log without any time": {[]inspect.ServerLog{{Row: "apiserver-refused", Refused: []inspect.Refused{{Client: "10.0.0.7", Reason: bad, Count: 1}}}}, []claim{{Unknown, "", "", 0}}},
 		"a log of another row":   {[]inspect.ServerLog{{Row: "gone", To: noon}}, nil},
 	} {

@@ -312,6 +312,9 @@ func (j *judge) anchors(e catalog.Edge) []anchors {
 		if h.Superseded || h.Use == inspect.UseIdentity || !e.Trust.Fits(string(h.At.Kind), h.At.Namespace, h.At.Name, h.At.Key) {
 			continue
 		}
+		if len(h.Content.Certs) == 0 && len(h.Content.Keys) > 0 {
+			continue // the key beside the CA in a kubeconfig
+		}
 		n, ok := byContent[h.Content]
 		if !ok {
 			n = len(out)

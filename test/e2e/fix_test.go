@@ -5,8 +5,10 @@ package e2e
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -30,11 +32,13 @@ func TestFixAPIInt(t *testing.T) {
 	}
 	connected, first, second := nodes[0], nodes[1], nodes[2]
 	before := map[string]standing{}
+	f.wholeHolds(t)
 	f.verifies(t, "holds", 0, nodes...)
 	f.lab.Incident(t, "signer")
 	f.verifies(t, "will break", 1, nodes...) // nothing is broken yet, nor has anything expired
 	f.lab.Incident(t, "reconnect", first, second)
 	f.verifies(t, "broken", 1, nodes...)
+	f.heard(t, first, second)
 	for _, n := range nodes {
 		before[n] = f.stands(t, n)
 	}
@@ -84,6 +88,46 @@ func TestFixAPIInt(t *testing.T) {
 			{"by somebody without the journal, and what is kept is removed", func(t *testing.T, f *fixing) { f.kept(t, connected) }},
 		},
 	})
+}
+
+// wholeHolds asks all that there is to ask, of a cluster in which all is well.
+func (f *fixing) wholeHolds(t *testing.T) {
+	t.Helper()
+	r := f.inLab(t, "verify", "--nodes", "all", "--via", "ssh", "-o", "json")
+	ends(t, r, 0)
+	parts := map[string]bool{}
+	for _, c := range claimsIn(t, r) {
+		parts[c.Part] = true
+		if c.Status != "holds" {
+			t.Errorf("%s on %q: %s (%s)", c.ID, c.Node, c.Status, c.Why)
+		}
+	}
+	for _, part := range []string{"api-int", "control plane", "nodes", "access", "bundles"} {
+		if !parts[part] {
+			t.Errorf("nothing is said of %s", part)
+		}
+	}
+}
+
+// heard wants the log of the API server, which is on a master, to tell that these nodes
+// refuse what api-int shows, and nobody else.
+func (f *fixing) heard(t *testing.T, lost ...string) {
+	t.Helper()
+	var all claims
+	eventually(t, "the log tells of all that refuse the API server", func() string {
+		all = f.claims(t, 1, f.lab.Nodes()...)
+		for _, n := range lost {
+			if c := all[n+" apiserver-refused"]; c.Status != "broken" {
+				return fmt.Sprintf("%s: %+v", n, c)
+			}
+		}
+		return ""
+	})
+	for _, c := range all {
+		if c.ID == "apiserver-refused" && !slices.Contains(lost, c.Node) {
+			t.Errorf("%+v", c)
+		}
+	}
 }
 
 // stories are told at the same time, one for each node. The journals of mine are

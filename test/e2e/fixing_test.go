@@ -52,7 +52,11 @@ type fixing struct {
 // nodes back at the end, after the incident is over.
 func fixes(t *testing.T) *fixing {
 	t.Helper()
-	lab := labtest.RequireNodes(t)
+	return fixesIn(t, labtest.RequireNodes(t))
+}
+
+func fixesIn(t *testing.T, lab *labtest.Lab) *fixing {
+	t.Helper()
 	w, err := bare(lab, t.TempDir()) // repairs need the program alone
 	if err == nil {
 		err = w.build()

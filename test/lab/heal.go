@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/kubectl-certrot/kubectl-certrot/test/lab/internal/labdir"
+	"github.com/kubectl-certrot/kubectl-certrot/test/lab/internal/node"
 	"github.com/kubectl-certrot/kubectl-certrot/test/lab/internal/supervisor"
 )
 
@@ -87,6 +88,9 @@ func (t *trouble) undo(ctx context.Context) error {
 	if err := t.toMasters(rollbackCommand, append([]string{filepath.Join(original, revisionFile)}, names...)...); err != nil {
 		return err
 	}
+	if err := publishNodeKubeconfigs(ctx, t.dir, t.api); err != nil {
+		return err
+	}
 	t.w.say("heal: Secrets, bundles and the masters' files are what they were")
 	if err := t.restartClients(ctx); err != nil {
 		return err
@@ -99,7 +103,27 @@ func (t *trouble) undo(ctx context.Context) error {
 	if err := each(strings.Fields(t.lab.Nodes), func(n string) error { return t.comeBack(ctx, n, slices.Contains(lost, n), since) }); err != nil {
 		return err
 	}
+	nodes, err := node.Parse(t.lab.Nodes)
+	if err != nil {
+		return err
+	}
+	for _, n := range nodes {
+		if n.Master {
+			if err := t.forgetRefusals(ctx, n.Name); err != nil {
+				return err
+			}
+		}
+	}
 	return t.dir.EndIncident()
+}
+
+// forgetRefusals empties a master's log of the API server: who refused it in the
+// incident would be held against nodes for a while.
+func (t *trouble) forgetRefusals(ctx context.Context, master string) error {
+	if _, err := t.ssh(ctx, master, "sudo sh -c 'truncate --no-create --size=0 /var/log/pods/openshift-kube-apiserver_*/kube-apiserver/*.log'"); err != nil {
+		return fmt.Errorf("empty the log of the API server on %s: %w", master, err)
+	}
+	return nil
 }
 
 // restore writes Secrets and ConfigMaps as they were put aside.

@@ -23,6 +23,12 @@ import (
 const (
 	restartKubelet = "sudo systemctl reset-failed kubelet; sudo systemctl restart kubelet"
 	kubeletConfig  = "/var/lib/kubelet/kubeconfig"
+	// cutConnections ends all that a node has with the API server, as an API server that
+	// restarts does. What ss says of it is no answer, so it is looked at.
+	cutConnections = `sudo sh -ec 'open() { ss -Htn state established "( dst ` + pki.Address + ` and dport = :6443 )" | while read -r _ _ local _; do echo "$local"; done; }
+before=$(open); test -n "$before" || exit 0
+ss -K state established "( dst ` + pki.Address + ` and dport = :6443 )" >/dev/null 2>&1 || true
+if open | grep -Fx -e "$before"; then echo "these connections can not be cut here" >&2; exit 1; fi'`
 
 	lossLimit  = 90 * time.Second // the controller manager waits 12 s for a heartbeat
 	sshLimit   = 30 * time.Second
@@ -71,6 +77,11 @@ func (t *trouble) loseConnection(ctx context.Context, node string) error {
 	kubeconfig, err := t.ssh(ctx, node, "sudo cat "+kubeletConfig)
 	if err != nil {
 		return err
+	}
+	if t.lab.Multus != "" {
+		if _, err := t.ssh(ctx, node, cutConnections); err != nil {
+			return fmt.Errorf("cut the connections of multus: %w", err)
+		}
 	}
 	restarted := time.Now()
 	if _, err := t.ssh(ctx, node, restartKubelet); err != nil {

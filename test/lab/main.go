@@ -40,6 +40,8 @@ LAB_VERSION  the OpenShift version that ClusterVersion and ClusterOperators of t
              claim, a label: nothing of that version runs (` + defaultVersion + `)
 LAB_GOAWAY   the share of requests, such as 0.001, after which the API server has a
              client connect again (its --goaway-chance); not set: none
+LAB_MULTUS   thick or thin: the nodes' pods get their network from multus; not set: from
+             a bridge alone
 LAB_NODES    the nodes' names (` + node.Default + `); set to nothing: none
 `
 

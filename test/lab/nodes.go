@@ -8,10 +8,13 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	stdpath "path"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/kubectl-certrot/kubectl-certrot/test/lab/internal/binaries"
+	"github.com/kubectl-certrot/kubectl-certrot/test/lab/internal/identity"
 	"github.com/kubectl-certrot/kubectl-certrot/test/lab/internal/kubeapi"
 	"github.com/kubectl-certrot/kubectl-certrot/test/lab/internal/labdir"
 	"github.com/kubectl-certrot/kubectl-certrot/test/lab/internal/node"
@@ -36,10 +39,17 @@ func wantedNodes() (names string, asked bool, nodes []node.Node, err error) {
 
 // planNodes finds out which nodes there will be. Where the machine can't have
 // any, the lab is a control plane alone, and says why.
-func planNodes(ctx context.Context) (machines, error) {
+func planNodes(ctx context.Context, components string) (machines, error) {
+	multus, err := node.ParseMultus(os.Getenv("LAB_MULTUS"))
+	if err != nil {
+		return machines{}, err
+	}
 	_, _, nodes, err := wantedNodes()
 	if err != nil || len(nodes) == 0 {
 		return machines{}, err
+	}
+	if multus == node.MultusThick && !slices.ContainsFunc(nodes, func(n node.Node) bool { return n.Master }) {
+		return machines{}, errors.New("LAB_MULTUS=thick needs a master among LAB_NODES: what approves multus' certificates runs on masters")
 	}
 	if err := rootfs.Prerequisites(); err != nil {
 		return machines{noWhy: err.Error()}, nil
@@ -51,7 +61,15 @@ func planNodes(ctx context.Context) (machines, error) {
 	if err != nil {
 		return machines{noWhy: err.Error()}, nil
 	}
-	return machines{plan: node.Plan{Tree: set.Tree(), Images: set.Images(), Nodes: nodes}}, nil
+	plan := node.Plan{Tree: set.Tree(), Images: []string{set.Images()}, Multus: multus, Nodes: nodes}
+	if multus != "" {
+		archive, err := binaries.EnsureMultus(ctx, components, multus, set, os.Stdout)
+		if err != nil {
+			return machines{}, err
+		}
+		plan.Images = append(plan.Images, archive)
+	}
+	return machines{plan: plan}, nil
 }
 
 func (m machines) names() string {
@@ -81,7 +99,7 @@ func (m machines) furnish(ctx context.Context, dir labdir.Dir) error {
 				return fmt.Errorf("make the folders of node %s: %w", n.Name, err)
 			}
 		}
-		if err := node.Furnish(dir.Node(n.Name, "files"), n, m.plan.Nodes, node.Keys{PKI: dir.PKI(), SSH: dir.SSH()}); err != nil {
+		if err := node.Furnish(dir.Node(n.Name, "files"), n, m.plan.Nodes, node.Keys{PKI: dir.PKI(), SSH: dir.SSH()}, m.plan.Multus); err != nil {
 			return err
 		}
 	}
@@ -114,7 +132,22 @@ func nodesReady(ctx context.Context, dir labdir.Dir, api *kubeapi.Client, m mach
 		}
 	}
 	w.say("nodes Ready: %s", m.names())
-	const path = "/apis/apps/v1/namespaces/openshift-machine-config-operator/daemonsets/machine-config-daemon"
+	if err := podsOf(ctx, api, "/apis/apps/v1/namespaces/openshift-machine-config-operator/daemonsets/machine-config-daemon", m); err != nil {
+		return err
+	}
+	w.say("a pod runs on every node (the stand-in for machine-config-daemon)")
+	if m.plan.Multus == "" {
+		return nil
+	}
+	if err := podsOf(ctx, api, identity.MultusDaemonSet, m); err != nil {
+		return err
+	}
+	w.say("%s multus runs on every node", m.plan.Multus)
+	return nil
+}
+
+// podsOf waits until a DaemonSet has a ready pod on each node.
+func podsOf(ctx context.Context, api *kubeapi.Client, path string, m machines) error {
 	for {
 		var daemons struct {
 			Status struct {
@@ -126,12 +159,11 @@ func nodesReady(ctx context.Context, dir labdir.Dir, api *kubeapi.Client, m mach
 			err = json.Unmarshal(text, &daemons)
 		}
 		if err == nil && daemons.Status.NumberReady >= len(m.plan.Nodes) {
-			w.say("a pod runs on every node (the stand-in for machine-config-daemon)")
 			return nil
 		}
 		select {
 		case <-ctx.Done():
-			return errors.Join(fmt.Errorf("wait for pods of machine-config-daemon: %d of %d are ready: look at `kubectl -n openshift-machine-config-operator describe pods`", daemons.Status.NumberReady, len(m.plan.Nodes)), err)
+			return errors.Join(fmt.Errorf("wait for pods of %s: %d of %d are ready: look at `kubectl describe pods` in its namespace", stdpath.Base(path), daemons.Status.NumberReady, len(m.plan.Nodes)), err)
 		case <-time.After(200 * time.Millisecond):
 		}
 	}

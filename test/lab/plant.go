@@ -36,6 +36,7 @@ func plant(ctx context.Context, dir labdir.Dir, p parts, w *watch) error {
 		CRDs:    p.binaries.CRDs(),
 		Version: version(),
 		Nodes:   len(p.machines.plan.Nodes) > 0,
+		Multus:  p.machines.plan.Multus,
 		Now:     time.Now(),
 	}, func(what string) { w.say("%s", what) })
 }

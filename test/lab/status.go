@@ -4,13 +4,8 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"net"
-	"os"
-	"strconv"
 
-	"github.com/kubectl-certrot/kubectl-certrot/test/lab/internal/kubeapi"
 	"github.com/kubectl-certrot/kubectl-certrot/test/lab/internal/labdir"
 )
 
@@ -24,7 +19,7 @@ func status(ctx context.Context, dir labdir.Dir) (int, error) {
 		fmt.Println("down: no lab in", dir)
 		return 1, nil
 	}
-	if sick := health(ctx, dir, state); sick != nil {
+	if sick := dir.Sick(ctx, state); sick != nil {
 		fmt.Printf("broken: the lab in %s: %v: `make lab-up` builds it anew\n", dir, sick)
 		return 1, nil
 	}
@@ -46,30 +41,4 @@ func status(ctx context.Context, dir labdir.Dir) (int, error) {
 		fmt.Println("  incident   ", describe(incident))
 	}
 	return 0, nil
-}
-
-// health is nil for a lab that is whole, else says what is wrong with it.
-func health(ctx context.Context, dir labdir.Dir, state labdir.State) error {
-	if !dir.Alive(state.Supervisor) {
-		return errors.New("its supervisor is gone")
-	}
-	if !state.Ready {
-		return errors.New("`up` did not finish")
-	}
-	if s, found, err := dir.Status(); err != nil || !found || !s.Ready {
-		return errors.New("its supervisor does not say that it is ready")
-	}
-	for _, f := range []string{dir.Kubeconfig(), dir.InnerKubeconfig(), dir.RunScript(), dir.Bin("kubectl")} {
-		if _, err := os.Stat(f); err != nil {
-			return fmt.Errorf("a file of it is missing: %w", err)
-		}
-	}
-	api, err := kubeapi.New(dir.PKI(), net.JoinHostPort("127.0.0.1", strconv.Itoa(state.Port)))
-	if err != nil {
-		return err
-	}
-	if _, err := api.Get(ctx, "/readyz"); err != nil {
-		return fmt.Errorf("its API server does not answer: %w", err)
-	}
-	return nil
 }

@@ -165,6 +165,15 @@ func (s *syncer) bring(ctx context.Context) error {
 			return err
 		}
 	}
+	if slices.ContainsFunc(changed, func(name string) bool { return slices.Contains(node.InEmergencyKubeconfigs(), name) }) {
+		api, err := kubeapi.New(s.dir.PKI(), "localhost:6443")
+		if err != nil {
+			return err
+		}
+		if err := publishNodeKubeconfigs(ctx, s.dir, api); err != nil {
+			return err
+		}
+	}
 	if slices.ContainsFunc(changed, func(name string) bool { return slices.Contains(readAtStart(), name) }) {
 		if err := restartClients(ctx, s.dir); err != nil {
 			return err
@@ -175,6 +184,16 @@ func (s *syncer) bring(ctx context.Context) error {
 	}
 	s.pending = map[string]holder{}
 	return s.dir.WriteSynced(s.brought)
+}
+
+// publishNodeKubeconfigs brings to the cluster what is on masters; on OpenShift it is
+// the other way round.
+func publishNodeKubeconfigs(ctx context.Context, dir labdir.Dir, api *kubeapi.Client) error {
+	secret, err := identity.NodeKubeconfigs(dir.PKI())
+	if err != nil {
+		return err
+	}
+	return api.Put(ctx, identity.NodeKubeconfigsPath, secret)
 }
 
 // readAtStart is what the API server's clients have in kubeconfigs or flags. The API

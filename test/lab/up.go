@@ -50,7 +50,7 @@ func up(ctx context.Context, dir labdir.Dir, root string) error {
 	if err != nil {
 		return err
 	}
-	switch sick := health(ctx, dir, state); {
+	switch sick := dir.Sick(ctx, state); {
 	case found && sick == nil:
 		if err := otherNodes(state); err != nil {
 			return err
@@ -64,7 +64,7 @@ func up(ctx context.Context, dir labdir.Dir, root string) error {
 		_ = os.Remove(string(dir)) // if it is empty, it was made for the lock only
 		return err
 	}
-	m, err := planNodes(lockCtx)
+	m, err := planNodes(lockCtx, checkout.Components(root))
 	if err != nil {
 		_ = os.Remove(string(dir))
 		return err
@@ -96,6 +96,9 @@ func alreadyUp(dir labdir.Dir, state labdir.State, root string) error {
 	}
 	if want := os.Getenv("LAB_GOAWAY"); want != "" && want != state.GoAway {
 		return fmt.Errorf("the lab is up with LAB_GOAWAY=%q, not %q: run `make lab-down` first", state.GoAway, want)
+	}
+	if want := os.Getenv("LAB_MULTUS"); want != "" && want != state.Multus {
+		return fmt.Errorf("the lab is up with LAB_MULTUS=%q, not %q: run `make lab-down` first", state.Multus, want)
 	}
 	fmt.Printf("the lab is already up: export KUBECONFIG=%s\n", dir.Kubeconfig())
 	set, _, err := binaries.Lookup(checkout.Components(root))
@@ -154,6 +157,7 @@ func raise(ctx context.Context, dir labdir.Dir, p parts, port int, w *watch) err
 		Components: p.binaries.Folder(),
 		Nodes:      p.machines.names(),
 		NoNodes:    p.machines.noWhy,
+		Multus:     string(p.machines.plan.Multus),
 	}
 	if err := dir.WriteState(state); err != nil {
 		return err

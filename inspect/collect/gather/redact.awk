@@ -391,12 +391,13 @@ function fits(kind, v) {
 	return 0
 }
 
-# url keeps an address; a user and a password before the host are masked.
+# url keeps an address; a user and a password before the host are masked. multus puts
+# brackets around names, too.
 function url(v,   n, at, rest) {
 	n = match(v, /^(https?|socks5):\/\//) ? RLENGTH : 0
 	rest = substr(v, n + 1)
 	at = 0
 	while (index(substr(rest, at + 1), "@")) at += index(substr(rest, at + 1), "@")
-	if (!n || length(v) > 253 || substr(rest, at + 1) !~ /^[A-Za-z0-9.:_\/-]+$/ && substr(rest, at + 1) !~ /^\[[0-9a-fA-F:.]+\][A-Za-z0-9:_\/-]*$/ || substr(rest, at + 1) ~ RUN32) return x(length(v))
+	if (!n || length(v) > 253 || substr(rest, at + 1) !~ /^[A-Za-z0-9.:_\/-]+$/ && substr(rest, at + 1) !~ /^\[[A-Za-z0-9.:_-]+\][A-Za-z0-9:_\/-]*$/ || substr(rest, at + 1) ~ RUN32) return x(length(v))
 	return substr(v, 1, n) x(at - 1) (at ? "@" : "") substr(rest, at + 1)
 }

@@ -175,7 +175,7 @@ func (s *secrets) hiding(id identity) map[string]string {
 			m["kube/"+name+"-"+eol] = strings.ReplaceAll(text, "\n", ending)
 		}
 	}
-	for name, url := range map[string]string{"userinfo": "https://admin:%s@proxy:3128/", "at": "https://a@b:%s@proxy", "query": "https://h/?t=%s", "fragment": "https://h/#%s", "path": "https://h/%s", "scheme": "ftp://%s@h/", "host": "%s", "v6": "https://u:%s@[fd00::1]:6443"} {
+	for name, url := range map[string]string{"userinfo": "https://admin:%s@proxy:3128/", "at": "https://a@b:%s@proxy", "query": "https://h/?t=%s", "fragment": "https://h/#%s", "path": "https://h/%s", "scheme": "ftp://%s@h/", "host": "%s", "v6": "https://u:%s@[fd00::1]:6443", "brackets": "https://[%s]:6443"} {
 		u := fmt.Sprintf(url, s.token())
 		m["url/"+name] = "clusters:\n- cluster:\n    server: " + u + "\n    proxy-url: \"" + u + "\"\nusers: []\n"
 		m["url/json"+name] = `{"clusters":[{"cluster":{"server":"` + u + `","proxy-url":"` + strings.ReplaceAll(u, "/", `\/`) + `"}}],"users":[]}`

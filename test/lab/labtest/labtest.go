@@ -30,6 +30,7 @@ type Lab struct {
 	RunScript  string // runs a command inside the lab
 	root       string
 	nodes      *string // what LAB_NODES is to be; nil: as it is
+	multus     string  // what LAB_MULTUS is to be, in a lab of the test's own
 }
 
 // upLimit is for a lab whose components are built; building them takes longer.
@@ -48,25 +49,39 @@ func Require(t testing.TB) *Lab {
 		t.Fatal(err)
 	}
 	lab := open(dir, root)
-	lab.Up(t)
+	if !lab.asAsked(t.Context()) {
+		lab.Up(t)
+	}
 	return lab
+}
+
+// asAsked says that Up would find nothing to do. Asking takes no time, and there are
+// many tests.
+func (l *Lab) asAsked(ctx context.Context) bool {
+	state := l.state()
+	for name, is := range map[string]string{"LAB_VERSION": state.Version, "LAB_GOAWAY": state.GoAway, "LAB_MULTUS": state.Multus, "LAB_NODES": state.Nodes} {
+		if want, asked := os.LookupEnv(name); asked && want != is {
+			return false
+		}
+	}
+	return labdir.Dir(l.Dir).Sick(ctx, state) == nil
 }
 
 // Temporary is a control plane for this test alone, gone when the test ends. It
 // takes some 15 s and 1 GB of memory: for tests that break what others share.
 func Temporary(t testing.TB) *Lab {
 	t.Helper()
-	return temporary(t, "")
+	return temporary(t, "", "")
 }
 
-func temporary(t testing.TB, nodes string) *Lab {
+func temporary(t testing.TB, nodes, multus string) *Lab {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("brings up a lab of its own, which -short leaves out")
 	}
 	root := require(t)
 	lab := open(labdir.Dir(t.TempDir()), root)
-	lab.nodes = &nodes
+	lab.nodes, lab.multus = &nodes, multus
 	t.Cleanup(func() { lab.Down(t) })
 	lab.Up(t)
 	return lab
@@ -117,7 +132,7 @@ func open(dir labdir.Dir, root string) *Lab {
 func (l *Lab) Up(t testing.TB) {
 	t.Helper()
 	limit := upLimit
-	if _, built, err := binaries.Lookup(checkout.Components(l.root)); err == nil && !built || !machinesBuilt() {
+	if _, built, err := binaries.Lookup(checkout.Components(l.root)); err == nil && !built || !machinesBuilt() || !multusBuilt(l.multus, l.root) {
 		limit = buildLimit
 	}
 	if out, err := l.tool(limit, "up"); err != nil {
@@ -147,6 +162,9 @@ func (l *Lab) tool(limit time.Duration, verb ...string) (string, error) {
 	c.Env = append(os.Environ(), "LAB_DIR="+l.Dir)
 	if nodes := l.wanted(); nodes != nil {
 		c.Env = append(c.Env, "LAB_NODES="+*nodes)
+	}
+	if l.nodes != nil {
+		c.Env = append(c.Env, "LAB_MULTUS="+l.multus)
 	}
 	// Interrupted, not killed, so that what it started is taken down.
 	c.Cancel = func() error { return c.Process.Signal(os.Interrupt) }

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kubectl-certrot/kubectl-certrot/test/lab/internal/binaries"
+	"github.com/kubectl-certrot/kubectl-certrot/test/lab/internal/checkout"
 	"github.com/kubectl-certrot/kubectl-certrot/test/lab/internal/labdir"
 	"github.com/kubectl-certrot/kubectl-certrot/test/lab/internal/node"
 	"github.com/kubectl-certrot/kubectl-certrot/test/lab/internal/rootfs"
@@ -32,7 +34,28 @@ func RequireNodes(t testing.TB) *Lab {
 func TemporaryNodes(t testing.TB, names ...string) *Lab {
 	t.Helper()
 	requireMachines(t)
-	return temporary(t, strings.Join(names, " "))
+	return temporary(t, strings.Join(names, " "), "")
+}
+
+// TemporaryMultus is TemporaryNodes with multus, thick or thin. A thick one needs a
+// master.
+func TemporaryMultus(t testing.TB, multus string, names ...string) *Lab {
+	t.Helper()
+	requireMachines(t)
+	if root := require(t); !multusBuilt(multus, root) && os.Getenv("CERTROT_REQUIRE_LAB") != "1" {
+		t.Skipf("needs the lab with multus, which is not built yet: `make lab-up LAB_MULTUS=%s` does it, in some minutes, once", multus)
+	}
+	return temporary(t, strings.Join(names, " "), multus)
+}
+
+// multusBuilt is false only if there is something to build.
+func multusBuilt(multus, root string) bool {
+	set, built, err := rootfs.Lookup()
+	if multus == "" || err != nil || !built {
+		return multus == ""
+	}
+	built, err = binaries.LookupMultus(checkout.Components(root), node.Multus(multus), set)
+	return err == nil && built
 }
 
 // requireMachines ends the test unless nodes can be had here.

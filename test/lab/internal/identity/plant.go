@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"path/filepath"
 	"time"
+
+	"github.com/kubectl-certrot/kubectl-certrot/test/lab/internal/node"
 )
 
 // Cluster is what Plant needs.
@@ -17,6 +19,7 @@ type Cluster struct {
 	CRDs    string // folder of OpenShift's CRDs
 	Version string // the OpenShift version to claim
 	Nodes   bool   // there are nodes, for pods to run on
+	Multus  node.Multus
 	Now     time.Time
 }
 
@@ -37,11 +40,19 @@ func Plant(ctx context.Context, c Cluster, done func(what string)) error {
 	if err != nil {
 		return err
 	}
-	objects := append(namespaces(), kubeletAccess())
+	kubeconfigs, err := NodeKubeconfigs(c.PKI)
+	if err != nil {
+		return err
+	}
+	objects := append(namespaces(), kubeletAccess(), kubeconfigs)
+	objects = append(objects, recoveryClients()...)
 	objects = append(objects, machineConfig()...)
 	objects = append(objects, certificates...)
 	if c.Nodes {
 		objects = append(objects, machineConfigDaemon())
+	}
+	if c.Multus != "" {
+		objects = append(objects, multus(c.Multus)...)
 	}
 
 	// CRDs take the API server a while of mostly waiting: the rest goes beside.

@@ -18,6 +18,7 @@ type State struct {
 	GoAway     string  `json:"goAway"`     // the API server's --goaway-chance; empty: none
 	Nodes      string  `json:"nodes"`      // their names, with spaces between
 	NoNodes    string  `json:"noNodes"`    // why there are none although some were wanted
+	Multus     string  `json:"multus"`     // thick or thin; empty: none
 	Ready      bool    `json:"ready"`      // up finished its work
 }
 

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/kubectl-certrot/kubectl-certrot/test/lab/internal/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/test/lab/internal/rootfs"
@@ -25,7 +24,7 @@ type Keys struct {
 
 // Furnish writes a node's own files below root: all but BootstrapKubeconfig, which
 // needs a token that a running cluster has to make.
-func Furnish(root string, n Node, all []Node, keys Keys) error {
+func Furnish(root string, n Node, all []Node, keys Keys, multus Multus) error {
 	id := make([]byte, 16)
 	if _, err := rand.Read(id); err != nil {
 		return fmt.Errorf("make a machine id: %w", err)
@@ -46,7 +45,8 @@ func Furnish(root string, n Node, all []Node, keys Keys) error {
 		staticPodResources(t, keys.PKI)
 	}
 	units(t, n)
-	containerRuntime(t, n)
+	containerRuntime(t, multus.programs())
+	network(t, n, multus)
 	t.file("/home/core/.ssh/authorized_keys", "", 0o600)
 	t.copy("/home/core/.ssh/authorized_keys", filepath.Join(keys.SSH, userKey+".pub"), 0o600)
 	for _, path := range []string{"/home/core", "/home/core/.ssh"} {
@@ -133,23 +133,18 @@ tlsCipherSuites:
 tlsMinVersion: VersionTLS12
 `
 
-func containerRuntime(t *tree, n Node) {
+// containerRuntime looks for network plugins in the folder programs.
+func containerRuntime(t *tree, programs string) {
 	t.file("/etc/containerd/config.toml", `version = 2
 [plugins."io.containerd.grpc.v1.cri"]
   sandbox_image = "`+rootfs.PauseImage+`"
   restrict_oom_score_adj = true
   [plugins."io.containerd.grpc.v1.cri".cni]
-    bin_dir = "/usr/lib/cni"
-    conf_dir = "/etc/kubernetes/cni/net.d"
+    bin_dir = "`+programs+`"
+    conf_dir = "`+networkConfigs+`"
   [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc]
     runtime_type = "io.containerd.runc.v2"
     [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc.options]
       SystemdCgroup = false
 `, 0o644)
-	t.file("/etc/kubernetes/cni/net.d/10-lab.conflist", strings.Join([]string{
-		`{"cniVersion": "1.0.0", "name": "lab", "plugins": [{`,
-		`  "type": "bridge", "bridge": "cni0", "isGateway": true, "ipMasq": false,`,
-		`  "ipam": {"type": "host-local", "ranges": [[{"subnet": "` + n.PodNetwork + `"}]], "routes": [{"dst": "0.0.0.0/0"}]}`,
-		`}]}`, "",
-	}, "\n"), 0o644)
 }

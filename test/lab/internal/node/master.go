@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/kubectl-certrot/kubectl-certrot/test/lab/internal/pki"
+	"github.com/kubectl-certrot/kubectl-certrot/test/lab/internal/rootfs"
 )
 
 const (
@@ -79,7 +80,44 @@ func staticPodResources(t *tree, pkiDir string) {
 	}
 	t.copy(path.Join(etcd, "configmaps/etcd-all-bundles/server-ca-bundle.crt"), pki.BundleFile(pkiDir, "etcd-ca-bundle"), 0o644)
 	nodeKubeconfigs(t, pkiDir)
+	t.file("/etc/kubernetes/manifests/kube-apiserver-pod.yaml", apiServerPod, 0o600)
 }
+
+// APIServerLog is where a master has the log of the lab's API server, which runs
+// elsewhere.
+const APIServerLog = "/opt/lab/kube-apiserver.log"
+
+// apiServerPod stands in for the API server's static pod in one respect: what the API
+// server writes is in the log of a container of this name, as the runtime and the
+// kubelet keep it.
+const apiServerPod = `apiVersion: v1
+kind: Pod
+metadata:
+  namespace: openshift-kube-apiserver
+  name: kube-apiserver
+  annotations:
+    lab/stand-in: "shows the log of the lab's API server, which runs in no pod"
+spec:
+  hostNetwork: true
+  priorityClassName: system-node-critical
+  terminationGracePeriodSeconds: 1
+  tolerations:
+  - operator: Exists
+  containers:
+  - name: kube-apiserver
+    image: ` + rootfs.ToolsImage + `
+    # What is written while it runs: the runtime takes each line for new.
+    command: [sh, -c, 'exec tail -n 0 -F /log/kube-apiserver.log >&2']
+    volumeMounts:
+    - name: log
+      mountPath: /log/kube-apiserver.log
+      readOnly: true
+  volumes:
+  - name: log
+    hostPath:
+      path: ` + APIServerLog + `
+      type: File
+`
 
 // write writes the resources of these names; no names are all of them.
 func (r resources) write(t *tree, revision int, pkiDir string, names []string) {
@@ -182,7 +220,7 @@ func inPlace(t *tree, pkiDir string, names []string) error {
 			r.write(t, 1, pkiDir, names)
 		}
 	}
-	if slices.Contains(names, serverCA) || slices.Contains(names, nodeAdmin) {
+	if slices.ContainsFunc(names, func(name string) bool { return slices.Contains(InEmergencyKubeconfigs(), name) }) {
 		nodeKubeconfigs(t, pkiDir)
 	}
 	if t.err != nil {
@@ -191,27 +229,37 @@ func inPlace(t *tree, pkiDir string, names []string) error {
 	return nil
 }
 
-// nodeKubeconfigs are the administrator's way in when nothing else is left: one
-// by each name of the API server.
+// nodeKubeconfigs writes EmergencyKubeconfigs to a master.
 func nodeKubeconfigs(t *tree, pkiDir string) {
+	var texts map[string]string
+	t.do(func() (err error) { texts, err = EmergencyKubeconfigs(pkiDir); return err })
+	for name, text := range texts {
+		t.file(path.Join(staticPods, "kube-apiserver-certs/secrets/node-kubeconfigs", name), text, 0o600)
+	}
+}
+
+// EmergencyKubeconfigs are the administrator's way in when nothing else is left, by the
+// names of their files: one by each name of the API server.
+func EmergencyKubeconfigs(pkiDir string) (map[string]string, error) {
 	var data [3]string
 	for i, f := range []string{
 		pki.BundleFile(pkiDir, serverCA),
 		pki.CertFile(pkiDir, nodeAdmin), pki.KeyFile(pkiDir, nodeAdmin),
 	} {
-		t.do(func() error {
-			b, err := os.ReadFile(f)
-			data[i] = base64.StdEncoding.EncodeToString(b)
-			return err
-		})
+		b, err := os.ReadFile(f)
+		if err != nil {
+			return nil, fmt.Errorf("make the masters' kubeconfigs: %w", err)
+		}
+		data[i] = base64.StdEncoding.EncodeToString(b)
 	}
+	texts := map[string]string{}
 	for _, k := range []struct{ name, host, serverName string }{
 		{"localhost", "localhost", ""},
 		{"localhost-recovery", "localhost", "\n      tls-server-name: " + pki.RecoveryHost},
 		{"lb-int", pki.InternalHost, ""},
 		{"lb-ext", pki.ExternalHost, ""},
 	} {
-		t.file(path.Join(staticPods, "kube-apiserver-certs/secrets/node-kubeconfigs", k.name+".kubeconfig"), fmt.Sprintf(`apiVersion: v1
+		texts[k.name+".kubeconfig"] = fmt.Sprintf(`apiVersion: v1
 kind: Config
 clusters:
   - cluster:
@@ -229,6 +277,10 @@ users:
     user:
       client-certificate-data: %[5]s
       client-key-data: %[6]s
-`, data[0], k.host, k.serverName, k.name, data[1], data[2]), 0o600)
+`, data[0], k.host, k.serverName, k.name, data[1], data[2])
 	}
+	return texts, nil
 }
+
+// InEmergencyKubeconfigs are the certificates and bundles that are in EmergencyKubeconfigs.
+func InEmergencyKubeconfigs() []string { return []string{serverCA, nodeAdmin} }

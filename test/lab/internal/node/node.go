@@ -70,9 +70,10 @@ func Hosts(nodes []Node) string {
 
 // Plan is what `up` hands to the supervisor.
 type Plan struct {
-	Tree   string `json:"tree"`   // the root file system below every machine's own files
-	Images string `json:"images"` // an archive of container images
-	Nodes  []Node `json:"nodes"`
+	Tree   string   `json:"tree"`   // the root file system below every machine's own files
+	Images []string `json:"images"` // archives of container images
+	Multus Multus   `json:"multus"`
+	Nodes  []Node   `json:"nodes"`
 }
 
 // Write writes the plan down.

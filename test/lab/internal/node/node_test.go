@@ -49,7 +49,7 @@ func TestFilesHaveOpenShiftsModes(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := Furnish(root, nodes[0], nodes, Keys{PKI: certs, SSH: keys}); err != nil {
+	if err := Furnish(root, nodes[0], nodes, Keys{PKI: certs, SSH: keys}, ""); err != nil {
 		t.Fatal(err)
 	}
 	certsDir := "/etc/kubernetes/static-pod-resources/kube-apiserver-certs/"

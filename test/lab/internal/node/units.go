@@ -7,8 +7,8 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/test/lab/internal/pki"
 )
 
-// ImagesPath is where a node has the archive of its container images.
-const ImagesPath = "/opt/lab/images.tar"
+// ImagesPath is the folder of a node's archives of container images.
+const ImagesPath = "/opt/lab/images"
 
 // units are the services of a node. The lab's own begin with lab-.
 func units(t *tree, n Node) {
@@ -21,12 +21,16 @@ func units(t *tree, n Node) {
 	unit("kubelet.service", kubeletUnit(n), "multi-user.target.wants")
 	unit("lab-prepare.service", prepareUnit, "sysinit.target.wants")
 	unit("lab-ignition.service", ignitionUnit, "kubelet.service.requires")
-	unit("containerd.service.d/10-lab-images.conf", "[Service]\nExecStartPost=/usr/bin/ctr --namespace k8s.io images import "+ImagesPath+"\n")
+	unit("containerd.service.d/10-lab-images.conf", importImages)
 	if n.Master {
 		unit("lab-apiserver.socket", apiserverSocket, "sockets.target.wants")
 		unit("lab-apiserver.service", apiserverProxy)
 	}
 }
+
+const importImages = `[Service]
+ExecStartPost=/bin/sh -ec 'for archive in ` + ImagesPath + `/*.tar; do ctr --namespace k8s.io images import "$$archive"; done'
+`
 
 // kubeletUnit has OpenShift's flags, save for those of its container runtime and
 // for roles: a kubelet may not give itself any, so the lab labels the nodes.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 )
 
@@ -51,22 +52,73 @@ func build(ctx context.Context, src debian, set Set) error {
 }
 
 func writeImages(ctx context.Context, set Set) error {
-	out, err := exec.CommandContext(ctx, "chroot", set.Tree(), "/bin/busybox", "--list").Output()
+	layer, err := set.busybox(ctx)
 	if err != nil {
-		return fmt.Errorf("ask busybox for its commands: %w", err)
+		return err
 	}
-	busybox, err := os.ReadFile(set.Tree() + "/bin/busybox")
+	return writeArchive(set.Images(), imageList(), layer)
+}
+
+// busybox is the layer that all images have.
+func (s Set) busybox(ctx context.Context) (file, error) {
+	out, err := exec.CommandContext(ctx, "chroot", s.Tree(), "/bin/busybox", "--list").Output()
 	if err != nil {
-		return fmt.Errorf("read busybox: %w", err)
+		return file{}, fmt.Errorf("ask busybox for its commands: %w", err)
 	}
-	archive, err := imageArchive(busybox, strings.Fields(string(out)))
+	program, err := os.ReadFile(s.Tree() + "/bin/busybox")
 	if err != nil {
+		return file{}, fmt.Errorf("read busybox: %w", err)
+	}
+	layer, err := busyboxLayer(program, strings.Fields(string(out)))
+	if err != nil {
+		return file{}, fmt.Errorf("make the container images: %w", err)
+	}
+	return layer, nil
+}
+
+func writeArchive(path string, images []image, layers ...file) error {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o644)
+	if err != nil {
+		return fmt.Errorf("write the container images: %w", err)
+	}
+	if err := imageArchive(f, images, layers...); err != nil {
+		_ = f.Close()
 		return fmt.Errorf("make the container images: %w", err)
 	}
-	if err := os.WriteFile(set.Images(), archive, 0o644); err != nil {
+	if err := f.Close(); err != nil {
 		return fmt.Errorf("write the container images: %w", err)
 	}
 	return nil
+}
+
+// WriteMultusImage writes an archive of MultusImage, with programs of a folder.
+func (s Set) WriteMultusImage(ctx context.Context, path, folder string, programs []string) error {
+	base, err := s.busybox(ctx)
+	if err != nil {
+		return err
+	}
+	files := []file{
+		{name: "hostroot/", mode: 0o755}, {name: "run/", mode: 0o755}, {name: "var/", mode: 0o755},
+		// The runtime names network namespaces by it, and multus opens them itself.
+		{name: "var/run", link: "../run"},
+		{name: "usr/", mode: 0o755}, {name: "usr/src/", mode: 0o755}, {name: "usr/src/multus-cni/", mode: 0o755}, {name: MultusPrograms[1:] + "/", mode: 0o755},
+	}
+	for _, name := range programs {
+		files = append(files, file{name: filepath.Join(MultusPrograms, name)[1:], mode: 0o755, from: filepath.Join(folder, name)})
+	}
+	layer, err := os.CreateTemp(folder, ".layer-")
+	if err != nil {
+		return fmt.Errorf("make the image of multus: %w", err)
+	}
+	defer func() { _ = os.Remove(layer.Name()) }()
+	err = archive(layer, files)
+	if errClose := layer.Close(); err == nil {
+		err = errClose
+	}
+	if err != nil {
+		return fmt.Errorf("make the image of multus: %w", err)
+	}
+	return writeArchive(path, []image{{Name: MultusImage, Cmd: []string{"/bin/sh"}}}, base, file{from: layer.Name()})
 }
 
 func lastLines(text []byte, n int) string {

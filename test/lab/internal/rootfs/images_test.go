@@ -8,17 +8,28 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"os"
+	"path/filepath"
+	"slices"
 	"testing"
 )
 
 // What a container runtime checks before it takes an image: the manifest names
 // files that are there, and the layer has the digest that the image expects.
 func TestImageArchiveIsWhole(t *testing.T) {
-	text, err := imageArchive([]byte("not really busybox"), []string{"sh", "nc", "busybox"})
+	layer, err := busyboxLayer([]byte("not really busybox"), []string{"sh", "nc", "busybox"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	files := unpacked(t, text)
+	above := filepath.Join(t.TempDir(), "above")
+	if err := os.WriteFile(above, []byte("not really a layer"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var text bytes.Buffer
+	if err := imageArchive(&text, imageList(), layer, file{from: above}); err != nil {
+		t.Fatal(err)
+	}
+	files := unpacked(t, text.Bytes())
 	var manifests []struct {
 		Config   string
 		RepoTags []string
@@ -42,14 +53,21 @@ func TestImageArchiveIsWhole(t *testing.T) {
 		if err := json.Unmarshal(files[m.Config], &config); err != nil {
 			t.Fatal(err)
 		}
-		sum := sha256.Sum256(files[m.Layers[0]])
-		if want := "sha256:" + hex.EncodeToString(sum[:]); config.RootFS.DiffIDs[0] != want {
-			t.Errorf("%s expects layer %s, and it is %s", m.RepoTags, config.RootFS.DiffIDs[0], want)
+		var want []string
+		for _, l := range m.Layers {
+			sum := sha256.Sum256(files[l])
+			want = append(want, "sha256:"+hex.EncodeToString(sum[:]))
+		}
+		if len(want) != 2 || !slices.Equal(config.RootFS.DiffIDs, want) {
+			t.Errorf("%s expects layers %s, and they are %s", m.RepoTags, config.RootFS.DiffIDs, want)
 		}
 	}
-	layer := unpacked(t, files["layer.tar"])
+	if got := string(files["layer-1.tar"]); got != "not really a layer" {
+		t.Errorf("the upper layer is %q", got)
+	}
+	lowest := unpacked(t, files["layer-0.tar"])
 	for name, want := range map[string]string{"bin/busybox": "not really busybox", "bin/sh": "-> busybox", "bin/nc": "-> busybox"} {
-		if got := string(layer[name]); got != want {
+		if got := string(lowest[name]); got != want {
 			t.Errorf("%s in the image is %q, want %q", name, got, want)
 		}
 	}

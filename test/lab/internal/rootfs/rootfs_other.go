@@ -2,7 +2,10 @@
 
 package rootfs
 
-import "errors"
+import (
+	"context"
+	"errors"
+)
 
 // Set is empty here: elsewhere than on Linux there is no lab. What asks for one
 // has to compile all the same.
@@ -13,3 +16,11 @@ func Prerequisites() error { return errors.New("nodes need Linux") }
 
 // Lookup finds nothing.
 func Lookup() (set Set, built bool, err error) { return Set{}, false, Prerequisites() }
+
+// Tree is nowhere.
+func (s Set) Tree() string { return "" }
+
+// WriteMultusImage does nothing but say so.
+func (s Set) WriteMultusImage(context.Context, string, string, []string) error {
+	return Prerequisites()
+}

@@ -5,6 +5,7 @@ package supervisor
 import (
 	"context"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,7 +17,8 @@ import (
 )
 
 const (
-	apiPort = "6443"
+	apiPort   = "6443"
+	apiServer = "kube-apiserver"
 	// apiStart is how long the API server may take; a busy machine needs 20 s.
 	apiStart = 2 * time.Minute
 	// startUp is how long a program that exits on a bad flag takes to do so.
@@ -45,7 +47,7 @@ func startControlPlane(ctx context.Context, dir labdir.Dir, flags []string, c *c
 	if err := os.WriteFile(dir.Inner("audit-policy.yaml"), []byte(auditPolicy), 0o644); err != nil {
 		return fmt.Errorf("write the audit policy: %w", err)
 	}
-	if err := c.component("kube-apiserver", dir.Bin("kube-apiserver"), append(apiserverFlags(dir), flags...)...); err != nil {
+	if err := c.component(apiServer, dir.Bin(apiServer), append(apiserverFlags(dir), flags...)...); err != nil {
 		return err
 	}
 	if err := apiReady(ctx, dir, c); err != nil {
@@ -92,9 +94,23 @@ func apiReady(ctx context.Context, dir labdir.Dir, c *children) error {
 		case failed := <-c.failed:
 			return failed
 		case <-deadline:
-			return &componentError{"kube-apiserver", fmt.Errorf("not ready after %s: %w", apiStart, err)}
+			return &componentError{apiServer, fmt.Errorf("not ready after %s: %w", apiStart, err)}
 		case <-time.After(100 * time.Millisecond):
 		}
+	}
+}
+
+// probeInterval is how often a balancer looks whether the API server is there.
+const probeInterval = 2 * time.Second
+
+// probe connects to the API server and says nothing, as balancers do on OpenShift: so
+// its log goes on.
+func probe(ctx context.Context) {
+	for ctx.Err() == nil {
+		if conn, err := net.DialTimeout("tcp", net.JoinHostPort(pki.Address, apiPort), probeInterval); err == nil {
+			_ = conn.Close()
+		}
+		pause(ctx, probeInterval)
 	}
 }
 
@@ -145,6 +161,9 @@ func apiserverFlags(dir labdir.Dir) []string {
 		"--audit-policy-file=" + dir.Inner("audit-policy.yaml"),
 		"--audit-log-path=" + dir.Log("audit"), "--audit-log-maxsize=50", "--audit-log-maxbackup=1",
 		"--profiling=false",
+		// Which clients break off a handshake is said from level 5 on: on OpenShift, with
+		// the API server's logLevel Trace.
+		"--vmodule=secure_serving=5",
 	}
 	// As on OpenShift: the service network's certificate for whoever asks for no
 	// name, and one for each name. The files are watched: a new certificate in

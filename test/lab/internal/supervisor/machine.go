@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -154,7 +155,17 @@ func BecomeMachine(dir labdir.Dir, name string) error {
 		// Overlays on overlays don't work: containers are on plain folders.
 		bind("--bind", dir.Node(name, "kubelet"), "/var/lib/kubelet"),
 		bind("--bind", dir.Node(name, "containerd"), "/var/lib/containerd"),
-		bind("--bind-ro", plan.Images, node.ImagesPath),
+	}
+	if slices.ContainsFunc(plan.Nodes, func(n node.Node) bool { return n.Name == name && n.Master }) {
+		log, err := os.OpenFile(dir.Log(apiServer), os.O_CREATE|os.O_RDONLY, 0o644)
+		if err != nil {
+			return fmt.Errorf("show the API server's log to a master: %w", err)
+		}
+		_ = log.Close()
+		args = append(args, bind("--bind-ro", dir.Log(apiServer), node.APIServerLog))
+	}
+	for _, archive := range plan.Images {
+		args = append(args, bind("--bind-ro", archive, filepath.Join(node.ImagesPath, filepath.Base(archive))))
 	}
 	for _, program := range []string{"kubelet", "kubectl", "oc"} {
 		args = append(args, bind("--bind-ro", kubernetes, "/usr/bin/"+program))

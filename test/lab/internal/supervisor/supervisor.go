@@ -107,6 +107,7 @@ func run(ctx context.Context, dir labdir.Dir, flags []string) error {
 	if err := startControlPlane(ctx, dir, flags, children); err != nil {
 		return err
 	}
+	go probe(ctx)
 	if err := joinNodes(ctx, dir, plan); err != nil {
 		return err
 	}

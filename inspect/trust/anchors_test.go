@@ -1,0 +1,27 @@
+package trust
+
+import (
+	"testing"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
+)
+
+// The kubeconfigs on masters hold an administrator's key beside the CA: nobody is
+// trusted by a key, and nobody has to be.
+func TestKeyBesideTrustAnchors(t *testing.T) {
+	for _, e := range catalog.Edges() {
+		if e.ID != "node-kubeconfig-localhost" {
+			continue
+		}
+		w := newWorld(versions(e))
+		ca := pkitest.NewCA("localhost-signer", from(-100), from(1000))
+		w.stage(e, ca, ca.CertPEM)
+		w.put(e.Trust, ca.Issue("system:admin", from(-1), from(29)).KeyPEM)
+		if got := w.judge(e.ID); len(got) != 1 || got[0].Status != Holds {
+			t.Errorf("%+v", got)
+		}
+		return
+	}
+	t.Fatal("there is no such edge")
+}
