@@ -29,7 +29,7 @@ func TestMultus(t *testing.T) {
 	f.lab.Incident(t, "reconnect")
 	f.claims(t, 1, nodes...).are(t, "broken", nodes, file, "kubelet-api-int")
 	daemons := f.daemons(t)
-	ends(t, f.inLab(t, "fix-api-int", "--nodes", strings.Join(nodes, ","), "--via", "ssh", "--yes"), 0, "done, and checked")
+	ends(t, f.inLab(t, "fix-api-int", "--nodes", strings.Join(nodes, ","), "--via", "ssh", "--restart-network=never", "--yes"), 0, "done, and checked")
 	for _, n := range nodes {
 		f.lab.WaitReady(t, n)
 	}
