@@ -57,7 +57,7 @@ func breaks(p *Plan) string {
 			return fmt.Sprintf("afterwards %s (%s)", f.Message, places(f))
 		}
 	}
-	for _, n := range p.Nodes {
+	for _, n := range p.Nodes() {
 		for _, s := range n.Steps {
 			if s.Change == nil {
 				continue
