@@ -6,6 +6,9 @@ import (
 	"os"
 	"os/user"
 	"strconv"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utilrand "k8s.io/apimachinery/pkg/util/rand"
 )
 
 // owner is the process that makes debug pods.
@@ -49,4 +52,10 @@ func withOwner(annotations map[string]string) map[string]string {
 func (o owner) dead(m objectMeta) bool {
 	pid, err := strconv.Atoi(m.Annotations[debugPID])
 	return err == nil && pid > 0 && o.machine != "" && m.Annotations[debugMachine] == o.machine && !isAlive(pid)
+}
+
+// DebugMeta is for a pod, or a namespace for such pods, that somebody else makes: a new
+// name, and the marks by which Debug's Sweep finds what a killed process has left.
+func DebugMeta() metav1.ObjectMeta {
+	return metav1.ObjectMeta{Name: debugPrefix + utilrand.String(8), Labels: map[string]string{debugLabel: "true"}, Annotations: withOwner(map[string]string{})}
 }

@@ -64,6 +64,9 @@ func TestEveryRowHasEvidence(t *testing.T) {
 			t.Errorf("log %s: incomplete: %+v", l.ID, l)
 		}
 	}
+	for _, p := range NetworkPods() {
+		check("network pod "+p.ID, p.Evidence)
+	}
 	for _, st := range SignerTypes() {
 		check("signers of type "+st.Type, st.Evidence)
 	}

@@ -186,6 +186,23 @@ func document() string {
 		line("| `%s` | `%s` | %s | %s | %s | %s |", p.ID, p.Of, strings.TrimSpace(p.Command+" "+p.Argument), cell(p.Lost), p.In, evidence(p.Evidence))
 	}
 	line("")
+	line("## Which network pods are restarted")
+	line("")
+	line("In this order on a node, and those that come first before all nodes; only where they run since before the CA could be known to them ([network.md](network.md)).")
+	line("")
+	line("| row | DaemonSet | selected by | reads at its start | restarted | what it is for | holds for | source |")
+	line("|---|---|---|---|---|---|---|---|")
+	for _, p := range NetworkPods() {
+		restarted := "node by node"
+		switch {
+		case p.Heals:
+			restarted = "no"
+		case p.First:
+			restarted = "first of all"
+		}
+		line("| `%s` | `%s/%s` | `%s` | `%s` | %s | %s | %s | %s |", p.ID, p.Namespace, p.DaemonSet, p.Label, p.Trust, restarted, cell(p.Doc), p.In, evidence(p.Evidence))
+	}
+	line("")
 	line("## What servers' logs say of their clients")
 	line("")
 	line("A client that does not accept a certificate breaks off the handshake, and the server writes that down ([verify.md](verify.md#seen-from-the-server)).")

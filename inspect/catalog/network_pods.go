@@ -1,0 +1,92 @@
+package catalog
+
+// NetworkPod is a row: a DaemonSet of whose pods each node has one, and which may have
+// an older CA of kube-apiserver in memory than is published by now.
+type NetworkPod struct {
+	ID        string // lower-kebab, unique
+	Namespace string
+	DaemonSet string
+	Label     string // what selects its pods, such as "app=multus"
+	// First: who approves what the others ask for. All of them are restarted before the
+	// first of any other row.
+	First bool
+	// Trust is what it reads at its start: a file on its node, or kube-root-ca.crt of
+	// its namespace, which the kubelet brings into the pod.
+	Trust Ref
+	// Command is the program on the node, as Process has it; empty: what the API says
+	// of the pod's containers tells when it started.
+	Command string
+	// ByInit: an init container reads it, so that only a new pod reads it again.
+	ByInit bool
+	// Heals: it reads again by itself, and a restart is of no use; Doc says when.
+	Heals bool
+	Doc   string // what it is, and what is lost while it has the old CA
+	In    Range
+	Evidence
+}
+
+// NetworkPods returns every row, in the order in which pods of one node are to be
+// restarted.
+func NetworkPods() []NetworkPod {
+	const multus, ovnNode = "openshift-multus", "ovnkube-node"
+	manifest := networkRepo + "bindata/network/multus/multus.yaml @ 2a6a57fef and release-4.12 28db40f16 to 4.22 6a5fcccf8"
+	onOVN := networkRepo + "bindata/network/ovn-kubernetes/self-hosted/ovnkube-node.yaml @ 2a6a57fef and release-4.12 28db40f16 to 4.22 6a5fcccf8"
+	kubelets := file("/var/lib/kubelet/kubeconfig")
+	return []NetworkPod{
+		{
+			ID: "network-node-identity", Namespace: nodeIdentity, DaemonSet: "network-node-identity", Label: "app=network-node-identity", First: true, Trust: rootCAOf(nodeIdentity),
+			Doc: "approves the certificates that multus and ovnkube-node ask for; without it they get none, and end when theirs do (24 h)",
+			In:  since(network, Minor{4, 14}), Evidence: Evidence{Verified, networkRepo + "bindata/network/node-identity/self-hosted/node-identity.yaml @ 2a6a57fef and release-4.14 af41a3620 to 4.22 6a5fcccf8"},
+		},
+		{
+			ID: "multus-thin", Namespace: multus, DaemonSet: "multus", Label: "app=multus", Trust: rootCAOf(multus), Heals: true,
+			Doc: "networks of new pods; it writes its kubeconfig again when kube-root-ca.crt changes, within a minute or so",
+			In:  Range{Component: network, To: Minor{4, 13}}, Evidence: Evidence{Verified, manifest + " (entrypoint.sh, or thin_entrypoint, compares CA and token)"},
+		},
+		{
+			ID: "multus", Namespace: multus, DaemonSet: "multus", Label: "app=multus", Trust: kubelets, Command: "multus-daemon",
+			Doc: "networks of new pods; restarted before the kubeconfig is right, it takes the node's network configuration away",
+			In:  since(network, Minor{4, 14}), Evidence: Evidence{Verified, manifest + "; k8snetworkplumbingwg/multus-cni pkg/k8sclient/kubeconfig.go v4.2.2 (PerNodeK8sClient copies CAData once)"},
+		},
+		{
+			ID: "multus-additional-cni-plugins", Namespace: multus, DaemonSet: "multus-additional-cni-plugins", Label: "app=multus-additional-cni-plugins", Trust: rootCAOf(multus), ByInit: true,
+			Doc: "writes whereabouts' kubeconfig: addresses of new pods' additional networks",
+			In:  Range{Component: network}, Evidence: Evidence{Verified, manifest},
+		},
+		{
+			ID: "ovnkube-node-service-account", Namespace: ovnTarget, DaemonSet: ovnNode, Label: "app=" + ovnNode, Trust: rootCAOf(ovnTarget), Command: "ovnkube",
+			Doc: "networks of new pods, where the network is OVN-Kubernetes",
+			In:  Range{Component: network, To: Minor{4, 13}}, Evidence: Evidence{Derived, onOVN + " (no bootstrap kubeconfig); k8s.io/client-go transport reads the CA once"},
+		},
+		{
+			ID: "ovnkube-node", Namespace: ovnTarget, DaemonSet: ovnNode, Label: "app=" + ovnNode, Trust: kubelets, Command: "ovnkube",
+			Doc: "networks of new pods, where the network is OVN-Kubernetes",
+			In:  since(network, Minor{4, 14}), Evidence: Evidence{Verified, onOVN + " and common/008-script-lib.yaml (bootstrap-kubeconfig); k8s.io/client-go transport reads CAData once"},
+		},
+		{
+			ID: "machine-config-daemon", Namespace: mcoTarget, DaemonSet: "machine-config-daemon", Label: "k8s-app=machine-config-daemon", Trust: rootCAOf(mcoTarget),
+			Doc: "the node's configuration, and from 4.16 on the delivery of CAs to it",
+			In:  Range{Component: mco}, Evidence: Evidence{Verified, mcoRepo + "manifests/machineconfigdaemon/daemonset.yaml @ 7ff337a4f and release-4.12 to 4.22, cmd/machine-config-daemon/start.go; k8s.io/client-go transport reads CAFile once"},
+		},
+	}
+}
+
+// NetworkPodsIn returns the rows that hold for these versions. Where a version is not
+// known, those that may hold are left out: of two rows for the same pods only one is
+// right.
+func NetworkPodsIn(v Versions) []NetworkPod {
+	var out []NetworkPod
+	for _, row := range NetworkPods() {
+		if row.In.Holds(v) == Yes {
+			out = append(out, row)
+		}
+	}
+	return out
+}
+
+// ServiceAccountCA is what kube-controller-manager trusts and publishes as
+// kube-root-ca.crt. Its revisions are beside it: their names end in a number.
+func ServiceAccountCA() Ref { return bundle(kcmTarget, "serviceaccount-ca") }
+
+// RootCAOf is kube-root-ca.crt of a namespace.
+func RootCAOf(namespace string) Ref { return rootCAOf(namespace) }

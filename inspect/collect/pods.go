@@ -1,0 +1,253 @@
+package collect
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+)
+
+// Pods lists the pods of these namespaces, by node and name. What could not be listed
+// is a gap; a namespace that is not there has no pods.
+func (c *Cluster) Pods(ctx context.Context, namespaces ...string) ([]inspect.Pod, []inspect.Gap) {
+	var pods []inspect.Pod
+	var gaps []inspect.Gap
+	for _, ns := range namespaces {
+		before := len(pods)
+		l := listPages(ctx, metav1.ListOptions{}, c.podPage("/api/v1/namespaces/"+ns+"/pods", func(p *corev1.Pod) { pods = append(pods, podOf(p)) }))
+		if l.err != nil {
+			gaps = append(gaps, gapOf("pods", ns, len(pods)-before, l))
+		}
+	}
+	slices.SortStableFunc(pods, func(a, b inspect.Pod) int {
+		return cmp.Or(cmp.Compare(a.Node, b.Node), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	})
+	return pods, gaps
+}
+
+// DeletingPods counts, for each node, the pods that somebody wants gone and whose
+// kubelet has not said that they are: on a node that was away for long, those that it
+// kills when it comes back.
+func (c *Cluster) DeletingPods(ctx context.Context) (map[string]int, error) {
+	count := map[string]int{}
+	l := listPages(ctx, metav1.ListOptions{}, c.podPage("/api/v1/pods", func(p *corev1.Pod) {
+		if p.DeletionTimestamp != nil && p.Spec.NodeName != "" {
+			count[p.Spec.NodeName]++
+		}
+	}))
+	if l.err != nil {
+		return nil, fmt.Errorf("list pods of all namespaces: %w", l.err)
+	}
+	return count, nil
+}
+
+// podPage reads pages of pods.
+func (c *Cluster) podPage(path string, each func(*corev1.Pod)) page {
+	return func(ctx context.Context, opts metav1.ListOptions) (metav1.ListMeta, error) {
+		body, err := withOptions(c.REST.Get().AbsPath(path), opts).SetHeader("Accept", runtime.ContentTypeProtobuf).Stream(ctx)
+		if err != nil {
+			return metav1.ListMeta{}, err
+		}
+		defer func() { _ = body.Close() }() // read only
+		var pods []*corev1.Pod
+		meta, err := readProtobufList(body, func(metav1.ListMeta) {}, func(item []byte) error {
+			p := &corev1.Pod{}
+			pods = append(pods, p)
+			return p.Unmarshal(item)
+		})
+		if err != nil {
+			return meta, fmt.Errorf("decode %s: %w", path, err)
+		}
+		for _, p := range pods { // only now that the page came whole
+			each(p)
+		}
+		return meta, nil
+	}
+}
+
+func podOf(p *corev1.Pod) inspect.Pod {
+	out := inspect.Pod{
+		Namespace: p.Namespace, Name: p.Name, UID: string(p.UID), Node: p.Spec.NodeName,
+		Phase: string(p.Status.Phase), Deleting: p.DeletionTimestamp != nil,
+	}
+	if owner := metav1.GetControllerOf(p); owner != nil {
+		out.OwnerKind, out.OwnerName = owner.Kind, owner.Name
+	}
+	if p.Status.StartTime != nil {
+		out.Accepted = p.Status.StartTime.UTC()
+	}
+	for _, s := range p.Status.ContainerStatuses {
+		out.Restarts += int(s.RestartCount)
+		if r := s.State.Running; r != nil && (out.Started.IsZero() || r.StartedAt.Time.Before(out.Started)) {
+			out.Started = r.StartedAt.UTC()
+		}
+	}
+	for _, cond := range p.Status.Conditions {
+		if cond.Type == corev1.PodReady {
+			out.Ready = cond.Status == corev1.ConditionTrue
+		}
+	}
+	return out
+}
+
+// Rollout reads how far the CAs have come that kube-controller-manager publishes, and
+// kube-root-ca.crt in these namespaces. Namespaces that are not there are left out.
+func (c *Cluster) Rollout(ctx context.Context, namespaces ...string) (inspect.Rollout, error) {
+	r, err := c.revisions(ctx)
+	if err != nil {
+		return r, err
+	}
+	for _, ns := range namespaces {
+		root, ok, err := c.rootCA(ctx, ns)
+		if err != nil {
+			return r, err
+		}
+		if ok {
+			r.RootCAs = append(r.RootCAs, root)
+		}
+	}
+	slices.SortFunc(r.RootCAs, func(a, b inspect.RootCA) int { return cmp.Compare(a.Namespace, b.Namespace) })
+	return r, nil
+}
+
+// revisions reads what the operator says of kube-controller-manager's static pods.
+func (c *Cluster) revisions(ctx context.Context) (inspect.Rollout, error) {
+	var operator struct {
+		Status struct {
+			LatestAvailableRevision int `json:"latestAvailableRevision"`
+			NodeStatuses            []struct {
+				NodeName           string   `json:"nodeName"`
+				CurrentRevision    int      `json:"currentRevision"`
+				TargetRevision     int      `json:"targetRevision"`
+				LastFailedReason   string   `json:"lastFailedReason"`
+				LastFailedRevision int      `json:"lastFailedRevision"`
+				LastFailedErrors   []string `json:"lastFailedRevisionErrors"`
+			} `json:"nodeStatuses"`
+		} `json:"status"`
+	}
+	err := c.getJSON(ctx, "/apis/operator.openshift.io/v1/kubecontrollermanagers/cluster", &operator)
+	if apierrors.IsNotFound(err) || err == nil && len(operator.Status.NodeStatuses) == 0 {
+		return inspect.Rollout{}, nil
+	}
+	if err != nil {
+		return inspect.Rollout{}, fmt.Errorf("read kubecontrollermanagers.operator.openshift.io/cluster: %w", err)
+	}
+	source := catalog.ServiceAccountCA()
+	r := inspect.Rollout{Operator: true, Latest: operator.Status.LatestAvailableRevision}
+	if r.Source, _, err = c.certificates(ctx, source); err != nil {
+		return r, err
+	}
+	installers, err := c.installers(ctx, source.Namespace)
+	if err != nil {
+		return r, err
+	}
+	of := map[int][]*pki.Cert{}
+	for _, s := range operator.Status.NodeStatuses {
+		m := inspect.Revision{Node: s.NodeName, Current: s.CurrentRevision, Target: s.TargetRevision}
+		if s.LastFailedRevision > s.CurrentRevision {
+			m.Failed = strings.Join(append([]string{s.LastFailedReason}, s.LastFailedErrors...), ": ")
+		}
+		if _, read := of[s.CurrentRevision]; !read {
+			at := source
+			at.Name += fmt.Sprintf("-%d", s.CurrentRevision)
+			if of[s.CurrentRevision], _, err = c.certificates(ctx, at); err != nil {
+				return r, err
+			}
+		}
+		m.CA, m.Installer = of[s.CurrentRevision], installers[installer{s.TargetRevision, s.NodeName}]
+		if h, err := c.Heartbeat(ctx, s.NodeName); err == nil { // else not known
+			m.Ready = h.Ready
+		}
+		r.Masters = append(r.Masters, m)
+	}
+	slices.SortFunc(r.Masters, func(a, b inspect.Revision) int { return cmp.Compare(a.Node, b.Node) })
+	return r, nil
+}
+
+// installer is a pod that brings a revision onto a node.
+type installer struct {
+	revision int
+	node     string
+}
+
+// installers are the phases of installer pods. They are named
+// installer-REVISION[-retry-N]-NODE (openshift/library-go
+// pkg/operator/staticpod/controller/installer/installer_controller.go).
+func (c *Cluster) installers(ctx context.Context, namespace string) (map[installer]string, error) {
+	phases := map[installer]string{}
+	pods, gaps := c.Pods(ctx, namespace)
+	if len(gaps) > 0 {
+		return nil, errors.New(gaps[0].Reason)
+	}
+	for _, p := range pods {
+		var revision int
+		if _, err := fmt.Sscanf(p.Name, "installer-%d-", &revision); err == nil && p.Node != "" {
+			phases[installer{revision, p.Node}] = p.Phase
+		}
+	}
+	return phases, nil
+}
+
+// rootCA reads kube-root-ca.crt of a namespace; false where there is no such
+// namespace.
+func (c *Cluster) rootCA(ctx context.Context, namespace string) (inspect.RootCA, bool, error) {
+	var err error
+	root := inspect.RootCA{Namespace: namespace}
+	if root.CA, root.Written, err = c.certificates(ctx, catalog.RootCAOf(namespace)); err != nil || root.CA != nil {
+		return root, err == nil, err
+	}
+	err = c.getJSON(ctx, "/api/v1/namespaces/"+namespace, &struct{}{})
+	if apierrors.IsNotFound(err) {
+		return root, false, nil
+	}
+	if err != nil {
+		return root, false, fmt.Errorf("read namespace %s: %w", namespace, err)
+	}
+	return root, true, nil
+}
+
+// certificates reads those in a value of a ConfigMap, and when that value was last
+// changed; nil: there is no such ConfigMap.
+func (c *Cluster) certificates(ctx context.Context, of catalog.Ref) ([]*pki.Cert, time.Time, error) {
+	var object struct {
+		Metadata struct {
+			ManagedFields []metav1.ManagedFieldsEntry `json:"managedFields"`
+		} `json:"metadata"`
+		Data map[string]string `json:"data"`
+	}
+	err := c.getJSON(ctx, "/api/v1/namespaces/"+of.Namespace+"/configmaps/"+of.Name, &object)
+	if apierrors.IsNotFound(err) {
+		return nil, time.Time{}, nil
+	}
+	if err != nil {
+		return nil, time.Time{}, fmt.Errorf("read %s: %w", of, err)
+	}
+	found := []*pki.Cert{}
+	for _, f := range c.Scanner.Scan([]byte(object.Data[of.Key])) {
+		found = append(found, f.Content.Certs...)
+	}
+	return found, changed(object.Metadata.ManagedFields, of.Key), nil
+}
+
+// changed is when somebody last changed a key of a ConfigMap: the API server notes the
+// time when what a manager set becomes another (KEP 555).
+func changed(managers []metav1.ManagedFieldsEntry, key string) (at time.Time) {
+	for _, m := range managers {
+		if m.Time != nil && m.FieldsV1 != nil && strings.Contains(string(m.FieldsV1.Raw), `"f:`+key+`"`) && m.Time.After(at) {
+			at = m.Time.UTC()
+		}
+	}
+	return at
+}

@@ -1,0 +1,136 @@
+package inspect
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+)
+
+// Pod is what the API server says of a pod. It is no part of a Snapshot: it tells
+// nothing of certificates, only who may have read which of them.
+type Pod struct {
+	Namespace, Name, UID string
+	Node                 string // empty: none yet
+	OwnerKind, OwnerName string // its controller; empty: nobody's
+	// Accepted is when the kubelet took it, and Started when the oldest of its
+	// containers that run now did; zero: not told. Both by the node's clock.
+	Accepted, Started time.Time
+	Phase             string // "Running"
+	Ready             bool
+	Restarts          int // of all its containers
+	// Deleting: somebody wants it gone, and its kubelet has not said that it is.
+	Deleting bool
+}
+
+// Rollout is how far the CAs of kube-apiserver have come that kube-controller-manager
+// trusts itself, and publishes into every namespace as kube-root-ca.crt. A master that
+// has an older revision publishes its older CAs as soon as it leads.
+type Rollout struct {
+	// Operator: static pods are rolled out by an operator that says how far it is.
+	// Without it there are no Masters, and Source and Latest tell nothing.
+	Operator bool
+	Source   []*pki.Cert // serviceaccount-ca, of which the next revision is made
+	Latest   int         // revision that is to run on all masters
+	Masters  []Revision  // by name
+	RootCAs  []RootCA    // by namespace
+}
+
+// Revision is what kube-controller-manager on one master runs.
+type Revision struct {
+	Node            string
+	Current, Target int // Target is 0 while nothing is being rolled out
+	Failed          string
+	CA              []*pki.Cert // serviceaccount-ca of the Current revision; nil: not known
+	Ready           string      // the node's condition: "True", "False", "Unknown"; empty: not known
+	Installer       string      // phase of the pod that brings the Target; empty: there is none
+}
+
+// RootCA is kube-root-ca.crt of one namespace.
+type RootCA struct {
+	Namespace string
+	CA        []*pki.Cert // nil: there is none
+	Written   time.Time   // when its CAs were last changed, by the API server's clock; zero: not told
+}
+
+// RootCA returns that of a namespace.
+func (r Rollout) RootCA(namespace string) (RootCA, bool) {
+	for _, c := range r.RootCAs {
+		if c.Namespace == namespace {
+			return c, true
+		}
+	}
+	return RootCA{}, false
+}
+
+// Behind says where these CAs have not come yet, for people; nothing: they are
+// everywhere.
+func (r Rollout) Behind(ca []*pki.Cert) []string {
+	var out []string
+	if n := len(Lacking(r.Source, ca)); r.Operator && n > 0 {
+		out = append(out, fmt.Sprintf("serviceaccount-ca, of which kube-controller-manager's next revision is made, lacks %s", cas(n)))
+	}
+	for _, m := range r.Masters {
+		if text := m.behind(r.Latest, ca); text != "" {
+			out = append(out, text)
+		}
+	}
+	var lack []string
+	for _, c := range r.RootCAs {
+		if len(Lacking(c.CA, ca)) > 0 {
+			lack = append(lack, c.Namespace)
+		}
+	}
+	if len(lack) > 0 {
+		out = append(out, "kube-root-ca.crt lacks the CA in "+strings.Join(lack, ", "))
+	}
+	return out
+}
+
+func (m Revision) behind(latest int, ca []*pki.Cert) string {
+	text := ""
+	switch n := len(Lacking(m.CA, ca)); {
+	case m.CA == nil:
+		text = fmt.Sprintf("%s runs revision %d, whose serviceaccount-ca is not there any more", m.Node, m.Current)
+	case n > 0:
+		text = fmt.Sprintf("%s runs revision %d, whose serviceaccount-ca lacks %s", m.Node, m.Current, cas(n))
+	default:
+		return ""
+	}
+	if m.Current < latest {
+		text += fmt.Sprintf("; the latest is %d", latest)
+	}
+	if m.Target > m.Current {
+		text += fmt.Sprintf(", %d is being installed", m.Target)
+	}
+	if m.Installer != "" {
+		text += " (installer pod " + m.Installer + ")"
+	}
+	if m.Ready != "" && m.Ready != "True" {
+		text += "; the node is not Ready"
+	}
+	if m.Failed != "" {
+		text += "; it failed: " + m.Failed
+	}
+	return text
+}
+
+func cas(n int) string {
+	if n == 1 {
+		return "a CA"
+	}
+	return fmt.Sprintf("%d CAs", n)
+}
+
+// Lacking returns those of want that are not among held.
+func Lacking(held, want []*pki.Cert) []*pki.Cert {
+	var out []*pki.Cert
+	for _, c := range want {
+		if !slices.ContainsFunc(held, func(h *pki.Cert) bool { return h.Fingerprint == c.Fingerprint }) {
+			out = append(out, c)
+		}
+	}
+	return out
+}

@@ -1,0 +1,592 @@
+package remediate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+)
+
+// fakeAPI is client-go's fake clientset: it filters nothing by fields, checks no
+// preconditions and takes dry runs for real. What an API server really does to these
+// actions is seen in test/e2e.
+type fakeAPI struct {
+	*fake.Clientset
+	env *Env
+}
+
+// newFakeAPI is a fake API server, and a clock that moves on when somebody waits.
+func newFakeAPI(objects ...runtime.Object) *fakeAPI {
+	now := noon
+	f := &fakeAPI{Clientset: fake.NewClientset(objects...)}
+	f.env = &Env{Run: "run-1", Kube: f, Now: func() time.Time { return now }, Sleep: func(ctx context.Context, d time.Duration) error {
+		now = now.Add(d)
+		return context.Cause(ctx)
+	}}
+	return f
+}
+
+// did are the verbs and resources that were asked for and change something.
+func (f *fakeAPI) did() (out []string) {
+	for _, a := range f.Actions() {
+		if v := a.GetVerb(); v != "get" && v != "list" && v != "watch" {
+			out = append(out, v+" "+a.GetResource().Resource)
+		}
+	}
+	return out
+}
+
+// caOf are the CAs that the fixture's kubelets are to trust.
+func (f *fixture) caOf() []*pki.Cert { return certs(f.sc, f.configMap) }
+
+// mended are facts after a repair at noon: the kubelets have read the new CA.
+func mended(names ...string) *fixture {
+	f := newFixture(names...)
+	for i := range f.Nodes {
+		n := &f.Nodes[i]
+		f.embed(n.Name, bootstrapFile, f.configMap, f.before)
+		f.embed(n.Name, kubeletFile, f.configMap, f.before)
+		for j := range n.Files {
+			n.Files[j].Modified = noon.Add(-2 * time.Minute)
+		}
+		n.Kubelet.Started = noon.Add(-time.Minute)
+	}
+	return f
+}
+
+func rowOf(id string) catalog.NetworkPod {
+	rows := catalog.NetworkPods()
+	return rows[slices.IndexFunc(rows, func(p catalog.NetworkPod) bool { return p.ID == id })]
+}
+
+// podOf is a pod of a row's DaemonSet, as the facts have it.
+func podOf(row catalog.NetworkPod, node string, started time.Time) inspect.Pod {
+	name := row.DaemonSet + "-" + node
+	return inspect.Pod{Namespace: row.Namespace, Name: name, UID: "uid-" + name, Node: node, OwnerKind: "DaemonSet", OwnerName: row.DaemonSet, Accepted: started, Started: started, Phase: "Running", Ready: true}
+}
+
+func TestRestartPodsWhereNeeded(t *testing.T) {
+	t.Parallel()
+	const node = "worker-0"
+	long, since := noon.Add(-25*time.Hour), noon.Add(-30*time.Second)
+	between := noon.Add(-time.Hour) // after the CA was made, before it came to the node
+	for name, c := range map[string]struct {
+		row     string
+		started time.Time
+		change  func(f *fixture, a *RestartPods)
+		want    string // of the change, or of the refusal
+	}{
+		"multus from before the CA":                {"multus", long, nil, "restart pod openshift-multus/multus-worker-0 (it runs since before the CA was made)"},
+		"multus from before the file":              {"multus", between, nil, "it runs since before /var/lib/kubelet/kubeconfig was last written"},
+		"multus that read the file":                {"multus", since, nil, ""},
+		"multus that read the file, and always":    {"multus", since, func(_ *fixture, a *RestartPods) { a.Always = true }, "--restart-network=always"},
+		"multus of which nobody knows":             {"multus", time.Time{}, nil, "network-memory on worker-0: whether openshift-multus/multus has the CA in memory is not known: when it started"},
+		"multus of which nobody knows, and always": {"multus", time.Time{}, func(_ *fixture, a *RestartPods) { a.Always = true }, "--restart-network=always"},
+		"multus whose container was restarted, as seen": {"multus", long, func(f *fixture, _ *RestartPods) {
+			f.first().Processes = []inspect.Process{{Command: "multus-daemon", Started: since}}
+		}, ""},
+		"a process that is older than the pod says": {"multus", since, func(f *fixture, _ *RestartPods) {
+			f.first().Processes = []inspect.Process{{Command: "multus-daemon", Started: long}}
+		}, "before the CA was made"},
+		"no multus on the node":   {"multus", long, func(_ *fixture, a *RestartPods) { a.Pods = nil }, ""},
+		"thin multus":             {"multus-thin", long, nil, ""},
+		"thin multus, and always": {"multus-thin", long, func(_ *fixture, a *RestartPods) { a.Always = true }, ""},
+		"a kubelet that is not right yet": {"multus", long, func(f *fixture, _ *RestartPods) { f.embed(node, kubeletFile, f.before) },
+			"kubelet-trusts on worker-0: openshift-multus/multus is not restarted before the node's kubelet is right"},
+		"a kubelet that is not right yet, and always": {"multus", long, func(f *fixture, a *RestartPods) { a.Always = true; f.embed(node, kubeletFile, f.before) }, "kubelet-trusts"},
+		"a kubelet that has not read its file":        {"multus", long, func(f *fixture, _ *RestartPods) { f.first().Kubelet.Started = long }, "the kubelet has not read"},
+		"a kubelet that is down":                      {"multus", long, func(f *fixture, _ *RestartPods) { f.first().Kubelet.Active = "failed" }, `the kubelet is "failed"`},
+		"a node that was not read":                    {"multus", long, func(f *fixture, _ *RestartPods) { f.first().Via = "" }, "node-read on worker-0"},
+		"the daemon from before the CA":               {"machine-config-daemon", long, nil, "it runs since before the CA was made"},
+		"the daemon, and kube-root-ca.crt is old":     {"machine-config-daemon", between, func(f *fixture, a *RestartPods) { a.RootCA.CA = certs(f.sc, f.before) }, "it runs since before kube-root-ca.crt had the CA"},
+		"the daemon from before kube-root-ca.crt":     {"machine-config-daemon", between, nil, "it runs since before kube-root-ca.crt was last written"},
+		"the daemon from just after it":               {"machine-config-daemon", noon.Add(-29 * time.Minute), nil, "was last written"},
+		"the daemon from after it":                    {"machine-config-daemon", noon.Add(-20 * time.Minute), nil, ""},
+		"kube-root-ca.crt of unknown age":             {"machine-config-daemon", between, func(_ *fixture, a *RestartPods) { a.RootCA.Written = time.Time{} }, "network-memory"},
+		"kube-root-ca.crt that was not read":          {"machine-config-daemon", between, func(_ *fixture, a *RestartPods) { a.RootCA = nil }, "network-memory"},
+		"plugins whose init containers ran long ago": {"multus-additional-cni-plugins", long, func(_ *fixture, a *RestartPods) { a.Pods[0].Started = since },
+			"it runs since before the CA was made"},
+		"a node whose clock is an hour behind": {"multus", long.Add(30 * time.Minute), func(f *fixture, _ *RestartPods) {
+			// By its clock that is before the CA was made; by the cluster's, after it.
+			n := f.first()
+			n.Clock.Before, n.Clock.After = noon.Add(-time.Hour), noon.Add(-time.Hour)
+			for i := range n.Files {
+				n.Files[i].Modified = long
+			}
+		}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := mended()
+			a := RestartPods{On: node, Row: rowOf(c.row), Pods: []inspect.Pod{podOf(rowOf(c.row), node, c.started)}, CA: f.caOf()}
+			a.RootCA = &inspect.RootCA{Namespace: a.Row.Namespace, CA: f.caOf(), Written: noon.Add(-30 * time.Minute)}
+			if c.change != nil {
+				c.change(f, &a)
+			}
+			change, err := a.Diff(f.Snapshot, noon)
+			got := ""
+			if err != nil {
+				got = err.Error()
+			} else if change != nil {
+				got = change.Summary
+			}
+			if !strings.Contains(got, c.want) || c.want == "" && got != "" {
+				t.Errorf("says %q", got)
+			}
+		})
+	}
+}
+
+// daemonPod is a pod as the API has it.
+func daemonPod(p inspect.Pod, uid string, phase corev1.PodPhase, ready corev1.ConditionStatus) *corev1.Pod {
+	yes := true
+	name := p.Name
+	if uid != p.UID {
+		name += "-new"
+	}
+	return &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: p.Namespace, Name: name, UID: types.UID(uid), Labels: map[string]string{"app": p.OwnerName}, OwnerReferences: []metav1.OwnerReference{{Kind: p.OwnerKind, Name: p.OwnerName, Controller: &yes}}},
+		Spec:       corev1.PodSpec{NodeName: p.Node},
+		Status:     corev1.PodStatus{Phase: phase, Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: ready}}},
+	}
+}
+
+func nodeThat(name string, ready corev1.ConditionStatus) *corev1.Node {
+	return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}, Status: corev1.NodeStatus{Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: ready}}}}
+}
+
+func TestRestartPods(t *testing.T) {
+	t.Parallel()
+	f := mended()
+	row := rowOf("multus")
+	a := RestartPods{On: "worker-0", Row: row, Pods: []inspect.Pod{podOf(row, "worker-0", noon.Add(-25*time.Hour))}, CA: f.caOf()}
+	old := a.Pods[0]
+	api := newFakeAPI(nodeThat("worker-0", "False"), daemonPod(old, old.UID, "Running", "True"))
+	c, err := a.Diff(f.Snapshot, noon)
+	if err != nil || c == nil {
+		t.Fatal(c, err)
+	}
+	// The DaemonSet's controller, whose pod takes three looks to be ready.
+	looks := 0
+	api.PrependReactor("list", "pods", func(clienttesting.Action) (bool, runtime.Object, error) {
+		looks++
+		list := &corev1.PodList{Items: []corev1.Pod{*daemonPod(podOf(row, "worker-1", noon), "elsewhere", "Pending", "False")}}
+		switch {
+		case looks == 2:
+			list.Items = append(list.Items, *daemonPod(old, "new", "Pending", "False"))
+		case looks > 2:
+			list.Items = append(list.Items, *daemonPod(old, "new", "Running", "True"))
+		}
+		return true, list, nil
+	})
+	if err := a.Apply(t.Context(), api.env, c); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Verify(t.Context(), api.env, c); err != nil || looks != 3 {
+		t.Errorf("after %d looks: %v", looks, err)
+	}
+	var deleted []clienttesting.DeleteAction
+	for _, x := range api.Actions() {
+		if d, ok := x.(clienttesting.DeleteAction); ok {
+			deleted = append(deleted, d)
+		}
+	}
+	if len(deleted) != 1 || deleted[0].GetName() != old.Name || string(*deleted[0].GetDeleteOptions().Preconditions.UID) != old.UID {
+		t.Errorf("deleted %+v", deleted)
+	}
+	if err := a.Apply(t.Context(), api.env, c); err != nil {
+		t.Errorf("a pod that is gone: %v", err)
+	}
+	if err := a.Undo(t.Context(), api.env, c); err != nil || len(api.did()) != 2 {
+		t.Errorf("undo: %v, did %v", err, api.did())
+	}
+}
+
+func TestRestartPodsThatMustNotBe(t *testing.T) {
+	t.Parallel()
+	f := mended()
+	published := func(text []byte) *corev1.ConfigMap {
+		return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "openshift-machine-config-operator", Name: "kube-root-ca.crt"}, Data: map[string]string{"ca.crt": string(text)}}
+	}
+	row := rowOf("machine-config-daemon")
+	a := RestartPods{On: "worker-0", Row: row, Pods: []inspect.Pod{podOf(row, "worker-0", noon)}, CA: f.caOf()}
+	for name, c := range map[string]struct {
+		objects []runtime.Object
+		want    string
+	}{
+		"a node that does not report":  {[]runtime.Object{nodeThat("worker-0", "Unknown"), published(f.configMap)}, "does not report"},
+		"no such node":                 {[]runtime.Object{published(f.configMap)}, "read node worker-0"},
+		"kube-root-ca.crt that is old": {[]runtime.Object{nodeThat("worker-0", "True"), published(f.before)}, "would read the old CAs again"},
+		"no kube-root-ca.crt":          {[]runtime.Object{nodeThat("worker-0", "True")}, "read ConfigMap/openshift-machine-config-operator/kube-root-ca.crt"},
+	} {
+		api := newFakeAPI(append(c.objects, daemonPod(a.Pods[0], a.Pods[0].UID, "Running", "True"))...)
+		err := a.Apply(t.Context(), api.env, nil)
+		if err == nil || !strings.Contains(err.Error(), c.want) || len(api.did()) > 0 {
+			t.Errorf("%s: %v, did %v", name, err, api.did())
+		}
+	}
+	api := newFakeAPI(nodeThat("worker-0", "True"), published(f.configMap), daemonPod(a.Pods[0], a.Pods[0].UID, "Running", "True"))
+	if err := a.Apply(t.Context(), api.env, nil); err != nil || !slices.Equal(api.did(), []string{"delete pods"}) {
+		t.Errorf("where it may be: %v, did %v", err, api.did())
+	}
+	if err := a.Apply(t.Context(), &Env{Now: api.env.Now}, nil); err == nil {
+		t.Error("without an API")
+	}
+}
+
+func TestRestartedPodThatDoesNotCome(t *testing.T) {
+	t.Parallel()
+	row := rowOf("multus")
+	a := RestartPods{On: "worker-0", Row: row, Pods: []inspect.Pod{podOf(row, "worker-0", noon)}}
+	old := a.Pods[0]
+	crash := daemonPod(old, "new", "Running", "False")
+	crash.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "kube-multus", State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff", Message: "back-off"}}}}
+	stranger := daemonPod(old, "new", "Running", "True")
+	stranger.OwnerReferences[0].Name = "another"
+	for name, c := range map[string]struct {
+		pod  *corev1.Pod
+		want string
+	}{
+		"the old one does not end": {daemonPod(old, old.UID, "Running", "True"), "has not ended yet"},
+		"there is none":            {nil, "there is no new pod of openshift-multus/multus on worker-0"},
+		"it is another's":          {stranger, "there is no new pod"},
+		"it crashes":               {crash, "kube-multus: CrashLoopBackOff back-off"},
+	} {
+		var objects []runtime.Object
+		if c.pod != nil {
+			objects = append(objects, c.pod)
+		}
+		api := newFakeAPI(objects...)
+		err := a.Verify(t.Context(), api.env, nil)
+		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "kubectl -n openshift-multus describe pods -l app=multus") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if err := a.Verify(t.Context(), &Env{}, nil); !isUnknown(err) {
+		t.Errorf("without an API: %v", err)
+	}
+}
+
+func TestNetworkRestartsInOrder(t *testing.T) {
+	t.Parallel()
+	f := mended("master-0", "worker-0")
+	f.Cluster.Versions = catalog.Versions{Cluster: "4.15.0"}
+	long := noon.Add(-25 * time.Hour)
+	r := NetworkRestarts{CA: f.caOf()}
+	for _, row := range catalog.NetworkPodsIn(f.Cluster.Versions) {
+		if !row.First {
+			r.Pods = append(r.Pods, podOf(row, "worker-0", long))
+		}
+		r.Pods = append(r.Pods, podOf(row, "master-0", long))
+	}
+	r.Pods = append(r.Pods, inspect.Pod{Namespace: "openshift-multus", Name: "by-hand", UID: "x", Node: "worker-0", OwnerKind: "DaemonSet", OwnerName: "another"})
+	ids := func(actions []Action, notes []string, err error) string {
+		var out []string
+		for _, a := range actions {
+			out = append(out, a.ID())
+		}
+		return fmt.Sprint(strings.Join(out, "\n"), notes, err)
+	}
+	want := "restart master-0:openshift-network-node-identity/network-node-identity[] <nil>"
+	if diff := cmp.Diff(want, ids(r.First(f.Snapshot, noon))); diff != "" {
+		t.Error(diff)
+	}
+	want = `restart worker-0:openshift-multus/multus
+restart worker-0:openshift-multus/multus-additional-cni-plugins
+restart worker-0:openshift-ovn-kubernetes/ovnkube-node
+restart worker-0:openshift-machine-config-operator/machine-config-daemon
+probe worker-0:network[] <nil>`
+	if diff := cmp.Diff(want, ids(r.OnNode(f.Snapshot, noon, "worker-0"))); diff != "" {
+		t.Error(diff)
+	}
+
+	// Once all of them are new, nothing is to be done.
+	r.Rollout.RootCAs = nil
+	for i := range r.Pods {
+		r.Pods[i].Started, r.Pods[i].Accepted = noon.Add(-30*time.Second), noon.Add(-30*time.Second)
+	}
+	for _, ns := range NetworkNamespaces(f.Cluster.Versions) {
+		r.Rollout.RootCAs = append(r.Rollout.RootCAs, inspect.RootCA{Namespace: ns, CA: f.caOf(), Written: noon.Add(-time.Hour)})
+	}
+	if got := ids(r.OnNode(f.Snapshot, noon, "worker-0")); got != "[] <nil>" {
+		t.Errorf("all new: %s", got)
+	}
+	r.EachProbed = true
+	if got := ids(r.OnNode(f.Snapshot, noon, "worker-0")); got != "probe worker-0:network[] <nil>" {
+		t.Errorf("all new, and probed: %s", got)
+	}
+	r.Rollout.RootCAs = nil
+	if _, notes, err := r.OnNode(f.Snapshot, noon, "worker-0"); err != nil || len(notes) != 2 || !strings.Contains(notes[1], "--restart-network=always restarts it all the same.") {
+		t.Errorf("not known: %q, %v", notes, err)
+	}
+	f.embed("worker-0", kubeletFile, f.before)
+	var refusal *Refusal
+	if _, _, err := r.OnNode(f.Snapshot, noon, "worker-0"); !errors.As(err, &refusal) || refusal.Name != KubeletTrusts {
+		t.Errorf("a node that is not right: %v", err)
+	}
+}
+
+func TestAwaitRootCA(t *testing.T) {
+	t.Parallel()
+	f := newFixture()
+	old, now := certs(f.sc, f.before), f.caOf()
+	behind := func(revision int, ready string) inspect.Rollout {
+		return inspect.Rollout{
+			Operator: true, Source: now, Latest: 8, Masters: []inspect.Revision{{Node: "master-0", Current: revision, CA: old, Ready: ready}},
+			RootCAs: []inspect.RootCA{{Namespace: "openshift-multus", CA: old}},
+		}
+	}
+	done := inspect.Rollout{Operator: true, Source: now, Latest: 8, Masters: []inspect.Revision{{Node: "master-0", Current: 8, CA: now}}, RootCAs: []inspect.RootCA{{Namespace: "openshift-multus", CA: now}}}
+	verify := func(a AwaitRootCA) (string, error) {
+		api := newFakeAPI()
+		var said []string
+		a.CA, a.Say = now, func(text string) { said = append(said, text) }
+		err := a.Verify(t.Context(), api.env, nil)
+		return strings.Join(said, "\n"), err
+	}
+	looks := 0
+	said, err := verify(AwaitRootCA{Read: func(context.Context) (inspect.Rollout, error) {
+		looks++
+		switch {
+		case looks == 5:
+			return inspect.Rollout{}, errors.New("kube-apiserver is being rolled out")
+		case looks > 400:
+			return done, nil
+		case looks > 200:
+			return behind(7, "True"), nil
+		}
+		return behind(6, "True"), nil
+	}})
+	if err != nil || strings.Count(said, "\n") != 1 || !strings.Contains(said, "master-0 runs revision 7, whose serviceaccount-ca lacks a CA; the latest is 8") {
+		t.Errorf("it goes on: %v, said\n%s", err, said)
+	}
+	for name, c := range map[string]struct {
+		read inspect.Rollout
+		want string
+	}{
+		"a master that is away":             {behind(7, "Unknown"), "Installer pods can't run on master-0, which holds up all masters: mend that first: oc describe node master-0"},
+		"nobody knows why":                  {behind(7, "True"), "forceRedeploymentReason"},
+		"the operator does nothing":         {inspect.Rollout{Operator: true, Source: old, RootCAs: done.RootCAs}, "logs deployment/kube-controller-manager-operator"},
+		"a plain kube-controller-manager":   {inspect.Rollout{RootCAs: behind(7, "").RootCAs}, "reads it when it starts"},
+		"no namespace has kube-root-ca.crt": {inspect.Rollout{}, "there is no kube-root-ca.crt in any of the namespaces"},
+	} {
+		var late *Late
+		if _, err := verify(AwaitRootCA{Read: func(context.Context) (inspect.Rollout, error) { return c.read, nil }}); !errors.As(err, &late) || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "nothing has changed for 6m") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := verify(AwaitRootCA{Read: func(context.Context) (inspect.Rollout, error) { return done, errors.New("forbidden") }}); !isUnknown(err) || !strings.Contains(err.Error(), "forbidden") {
+		t.Errorf("an API that does not say: %v", err)
+	}
+	if _, err := verify(AwaitRootCA{}); !isUnknown(err) {
+		t.Errorf("without an API: %v", err)
+	}
+
+	read := func(context.Context) (inspect.Rollout, error) { return done, nil }
+	for name, c := range map[string]struct {
+		a    AwaitRootCA
+		want bool
+	}{
+		"it is everywhere":        {AwaitRootCA{CA: now, Known: done, Read: read}, false},
+		"it is not":               {AwaitRootCA{CA: now, Known: behind(7, "True"), Read: read}, true},
+		"nothing was read":        {AwaitRootCA{CA: now, Read: read}, true},
+		"an ended CA is left out": {AwaitRootCA{CA: append(now[:len(now):len(now)], &pki.Cert{NotAfter: noon.Add(-time.Hour)}), Known: done, Read: read}, false},
+	} {
+		if got, err := c.a.Diff(f.Snapshot, noon); err != nil || (got != nil) != c.want {
+			t.Errorf("%s: %v, %v", name, got, err)
+		}
+	}
+}
+
+func TestNetworkProbe(t *testing.T) {
+	t.Parallel()
+	yes := true
+	runs := func(namespace, name, image, owner string) *corev1.Pod {
+		p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Spec: corev1.PodSpec{NodeName: "worker-0", Containers: []corev1.Container{{Image: image}}}, Status: corev1.PodStatus{Phase: "Running"}}
+		if owner != "" {
+			p.OwnerReferences = []metav1.OwnerReference{{Kind: owner, Controller: &yes}}
+		}
+		return p
+	}
+	elsewhere := runs("openshift-a", "elsewhere", "on-another-node", "DaemonSet")
+	elsewhere.Spec.NodeName = "worker-1"
+	there := []runtime.Object{elsewhere, runs("default", "mine", "users", ""), runs("openshift-dns", "dns", "platforms", "DaemonSet"), runs("shop", "agent", "agents", "DaemonSet")}
+	started := metav1.NewTime(noon)
+	for name, c := range map[string]struct {
+		probe   NetworkProbe
+		kubelet func(p *corev1.Pod, looks int) // the kubelet's part, and what becomes of the pod
+		event   string
+		ends    bool // the user gives up
+		want    string
+		unlike  string
+	}{
+		"a network": {NetworkProbe{}, func(p *corev1.Pod, looks int) {
+			if looks > 3 {
+				p.Status.StartTime, p.Status.PodIP = &started, "10.128.0.7"
+			}
+		}, "", false, "", ""},
+		"no network":                        {NetworkProbe{}, func(p *corev1.Pod, _ int) { p.Status.StartTime = &started }, "x509: certificate signed by unknown authority", false, "a new pod on worker-0 gets no network: x509: certificate signed by unknown authority", "last time"},
+		"no word of why":                    {NetworkProbe{}, func(p *corev1.Pod, _ int) { p.Status.StartTime, p.Status.Phase = &started, "Pending" }, "", false, "gets no network: Pending", ""},
+		"a kubelet that does not look":      {NetworkProbe{}, func(*corev1.Pod, int) {}, "", false, "the kubelet of worker-0 has not looked at a new pod: it is down, or does not trust api-int", ""},
+		"somebody deletes it":               {NetworkProbe{}, func(p *corev1.Pod, _ int) { p.UID = "another" }, "", false, "was deleted by somebody", "not within"},
+		"interrupted":                       {NetworkProbe{}, func(*corev1.Pod, int) {}, "", true, "interrupted by the user", ""},
+		"in a namespace that is there":      {NetworkProbe{Namespace: "mine"}, func(p *corev1.Pod, _ int) { p.Status.PodIP = "10.128.0.7" }, "", false, "", ""},
+		"of an image that is to be fetched": {NetworkProbe{Image: "mine"}, func(p *corev1.Pod, _ int) { p.Status.PodIP = "10.128.0.7" }, "", false, "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			api := newFakeAPI(there...)
+			ctx, cancel := context.WithCancelCause(t.Context())
+			defer cancel(nil)
+			var made *corev1.Pod
+			looks, deleted := 0, false
+			api.PrependReactor("delete", "pods", func(clienttesting.Action) (bool, runtime.Object, error) {
+				deleted = true
+				return false, nil, nil
+			})
+			api.PrependReactor("create", "pods", func(a clienttesting.Action) (bool, runtime.Object, error) {
+				made = a.(clienttesting.CreateAction).GetObject().(*corev1.Pod).DeepCopy() //nolint:errcheck // a panic is as good
+				made.UID = "probe"
+				if c.ends {
+					cancel(errors.New("interrupted by the user"))
+				}
+				return false, nil, nil
+			})
+			api.PrependReactor("get", "pods", func(clienttesting.Action) (bool, runtime.Object, error) {
+				if deleted {
+					return false, nil, nil
+				}
+				looks++
+				p := made.DeepCopy()
+				p.UID = "" // as the fake gives none
+				c.kubelet(p, looks)
+				return true, p, nil
+			})
+			api.PrependReactor("list", "events", func(clienttesting.Action) (bool, runtime.Object, error) {
+				list := &corev1.EventList{Items: []corev1.Event{{Reason: "FailedCreatePodSandBox", Message: "last time", InvolvedObject: corev1.ObjectReference{UID: "before"}}}}
+				if c.event != "" {
+					list.Items = append(list.Items, corev1.Event{Reason: "FailedCreatePodSandBox", Message: c.event})
+				}
+				return true, list, nil
+			})
+			c.probe.On = "worker-0"
+			err := c.probe.Verify(ctx, api.env, nil)
+			text := fmt.Sprint(err)
+			if c.want == "" && err != nil || !strings.Contains(text, c.want) || c.unlike != "" && strings.Contains(text, c.unlike) {
+				t.Errorf("says %v", err)
+			}
+			want, image, pull := []string{"create namespaces", "create pods", "delete pods", "delete namespaces"}, "platforms", corev1.PullNever
+			if c.probe.Namespace != "" {
+				want = []string{"create pods", "delete pods"}
+			}
+			if c.probe.Image != "" {
+				image, pull = c.probe.Image, corev1.PullIfNotPresent
+			}
+			did := api.did()
+			if n := len(did); n > len(want) && did[len(want)-2] == "delete pods" { // at once, where the kubelet never saw it
+				did = slices.Compact(did)
+			}
+			if !slices.Equal(did, want) {
+				t.Errorf("did %v", api.did())
+			}
+			s := made.Spec
+			if s.Containers[0].Image != image || s.Containers[0].ImagePullPolicy != pull || s.NodeName != "worker-0" || s.HostNetwork || *s.AutomountServiceAccountToken || *s.ActiveDeadlineSeconds != 300 {
+				t.Errorf("made %+v", s)
+			}
+			left, _ := api.Tracker().List(corev1.SchemeGroupVersion.WithResource("namespaces"), corev1.SchemeGroupVersion.WithKind("Namespace"), "")
+			if l, ok := left.(*corev1.NamespaceList); !ok || len(l.Items) > 0 {
+				t.Errorf("left %v", left)
+			}
+		})
+	}
+	api := newFakeAPI(elsewhere)
+	if err := (NetworkProbe{On: "worker-0"}).Verify(t.Context(), api.env, nil); err == nil || !strings.Contains(err.Error(), "--debug-image") || len(api.did()) > 0 {
+		t.Errorf("no image: %v, did %v", err, api.did())
+	}
+	if err := (NetworkProbe{}).Verify(t.Context(), &Env{}, nil); !isUnknown(err) {
+		t.Errorf("without an API: %v", err)
+	}
+}
+
+func TestPatchKubeRootCA(t *testing.T) {
+	t.Parallel()
+	f := newFixture()
+	published := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "openshift-multus", Name: "kube-root-ca.crt", ResourceVersion: "7"}, Data: map[string]string{"ca.crt": string(f.before)}}
+	api := newFakeAPI(published)
+	var patches []string
+	// The fake takes a dry run for real.
+	api.PrependReactor("patch", "configmaps", func(a clienttesting.Action) (bool, runtime.Object, error) {
+		p := a.(clienttesting.PatchActionImpl) //nolint:errcheck // a panic is as good
+		patches = append(patches, fmt.Sprintf("%v %s %t", p.PatchOptions.DryRun, p.PatchOptions.FieldManager, strings.Contains(string(p.GetPatch()), `"resourceVersion":"7"`)))
+		if len(p.PatchOptions.DryRun) == 0 {
+			return false, nil, nil
+		}
+		tried := published.DeepCopy()
+		tried.Data["ca.crt"] = string(f.before) + string(f.young.CertPEM)
+		return true, tried, nil
+	})
+	a, err := NewPatchKubeRootCA(t.Context(), api, "openshift-multus", f.caOf())
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := a.Diff(f.Snapshot, noon)
+	if err != nil || c == nil || !strings.Contains(c.Summary, "add to ConfigMap/openshift-multus/kube-root-ca.crt[ca.crt]: CN=loadbalancer-serving-signer (sha256 ") {
+		t.Fatal(c, err)
+	}
+	if err := a.Apply(t.Context(), api.env, c); err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"[All] certrot true", "[] certrot true"}; !slices.Equal(patches, want) {
+		t.Errorf("patches %v", patches)
+	}
+	if err := a.Verify(t.Context(), api.env, c); err != nil {
+		t.Errorf("nobody puts it back: %v", err)
+	}
+	now := func() string {
+		m, err := api.CoreV1().ConfigMaps("openshift-multus").Get(t.Context(), "kube-root-ca.crt", metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m.Data["ca.crt"]
+	}
+	if now() != string(f.before)+string(f.young.CertPEM) {
+		t.Errorf("wrote %q", now())
+	}
+	if again, err := NewPatchKubeRootCA(t.Context(), api, "openshift-multus", f.caOf()); err != nil {
+		t.Error(err)
+	} else if c, err := again.Diff(f.Snapshot, noon); c != nil || err != nil {
+		t.Errorf("a second time: %v, %v", c, err)
+	}
+	if err := a.Undo(t.Context(), api.env, c); err != nil || now() != string(f.before) {
+		t.Errorf("undone: %v, %q", err, now())
+	}
+	var bad *BadEffect
+	if err := a.Verify(t.Context(), api.env, c); !errors.As(err, &bad) || !strings.Contains(err.Error(), "was put back within 0.0 s") || !strings.Contains(err.Error(), "serviceaccount-ca") {
+		t.Errorf("put back: %v", err)
+	}
+	published.Data["ca.crt"] = string(f.service.CertPEM)
+	if _, err := api.CoreV1().ConfigMaps("openshift-multus").Update(t.Context(), published, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Undo(t.Context(), api.env, c); !errors.Is(err, ErrChanged) || now() != string(f.service.CertPEM) {
+		t.Errorf("undo of what somebody changed: %v", err)
+	}
+	if _, err := NewPatchKubeRootCA(t.Context(), api, "nowhere", f.caOf()); err == nil {
+		t.Error("a namespace that is not there")
+	}
+}

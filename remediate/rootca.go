@@ -1,0 +1,136 @@
+package remediate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+)
+
+// AwaitRootCA waits until kube-controller-manager has these CAs on every master, and
+// kube-root-ca.crt has them. It changes nothing: their operators bring them, once the
+// masters' kubelets can run the pods that install a revision. kube-controller-manager
+// dials api-int with the CAs of its revision: before it has the new one, no certificate
+// request is approved or signed, and what runs in pods trusts the old CA.
+type AwaitRootCA struct {
+	CA    []*pki.Cert
+	Known inspect.Rollout // as it was when the plan was made
+	// Read reads it anew: collect's Cluster.Rollout for the same namespaces. nil: there
+	// is no API to ask.
+	Read func(context.Context) (inspect.Rollout, error)
+	// Say is told what is waited for, whenever that changes; may be nil.
+	Say func(string)
+}
+
+// ID is "await kube-root-ca.crt".
+func (AwaitRootCA) ID() string { return "await kube-root-ca.crt" }
+
+// Node is the cluster.
+func (AwaitRootCA) Node() string { return "" }
+
+// Diff says what is behind.
+func (a AwaitRootCA) Diff(_ inspect.Snapshot, now time.Time) (*Change, error) {
+	if a.Read != nil && len(a.Known.RootCAs) > 0 && len(a.Known.Behind(notEnded(a.CA, now))) == 0 {
+		return nil, nil //nolint:nilnil // so already, as Action says
+	}
+	return &Change{Summary: "wait until kube-controller-manager and kube-root-ca.crt have the CA"}, nil
+}
+
+// notEnded are the certificates that have not ended: operators leave those that have
+// out of their bundles.
+func notEnded(certs []*pki.Cert, now time.Time) []*pki.Cert {
+	var out []*pki.Cert
+	for _, c := range certs {
+		if c.NotAfter.After(now) {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// Apply does nothing.
+func (AwaitRootCA) Apply(context.Context, *Env, *Change) error { return nil }
+
+// rolloutTime is how long kube-controller-manager may take to be everywhere: static
+// pods of three masters are rolled out one after another, each in some minutes. stall
+// is how long nothing may change meanwhile.
+const (
+	rolloutTime = 30 * time.Minute
+	stall       = 6 * time.Minute
+)
+
+// Verify waits for as long as it goes on.
+func (a AwaitRootCA) Verify(ctx context.Context, env *Env, _ *Change) error {
+	if a.Read == nil {
+		return &Unknown{"whether kube-controller-manager and kube-root-ca.crt have the CA is not known: no API server could be asked"}
+	}
+	var last inspect.Rollout
+	var asked error
+	said, since := "", env.Now()
+	err := env.until(ctx, rolloutTime, func(ctx context.Context) (bool, error) {
+		r, err := a.Read(ctx)
+		if asked = err; err != nil {
+			return false, err
+		}
+		last = r
+		behind := last.Behind(notEnded(a.CA, env.Now()))
+		if len(behind) == 0 && len(last.RootCAs) > 0 {
+			return true, nil
+		}
+		text := strings.Join(behind, "; ")
+		if len(last.RootCAs) == 0 {
+			text = "there is no kube-root-ca.crt in any of the namespaces that were looked at"
+		}
+		if text != said {
+			said, since = text, env.Now()
+			if a.Say != nil {
+				a.Say(text)
+			}
+		}
+		if env.Now().Sub(since) > stall {
+			return true, nil // it will not come by waiting
+		}
+		return false, errors.New(text)
+	})
+	switch {
+	case ctx.Err() != nil:
+		return errors.Join(context.Cause(ctx), err)
+	case asked != nil:
+		return &Unknown{fmt.Sprintf("whether kube-controller-manager and kube-root-ca.crt have the CA is not known: %v", err)}
+	case err != nil:
+		return &Late{fmt.Errorf("%w. %s", err, lever(last, notEnded(a.CA, env.Now())))}
+	case len(last.Behind(notEnded(a.CA, env.Now()))) > 0 || len(last.RootCAs) == 0:
+		return &Late{fmt.Errorf("nothing has changed for %s: %s. %s", stall, said, lever(last, notEnded(a.CA, env.Now())))}
+	}
+	return nil
+}
+
+// lever says what makes a rollout that stands still go on. It is said and not done: a
+// new revision restarts kube-controller-manager on all masters.
+func lever(r inspect.Rollout, ca []*pki.Cert) string {
+	const operator = "openshift-kube-controller-manager-operator"
+	if !r.Operator {
+		return "There is no operator that would roll it out: kube-controller-manager publishes the file of its --root-ca-file, and reads it when it starts"
+	}
+	if len(inspect.Lacking(r.Source, ca)) > 0 {
+		return "serviceaccount-ca is put together of openshift-config-managed/kube-apiserver-server-ca by its operator: oc get clusteroperator kube-controller-manager; oc -n " + operator + " logs deployment/kube-controller-manager-operator"
+	}
+	var away []string
+	for _, m := range r.Masters {
+		if m.Ready != "" && m.Ready != "True" {
+			away = append(away, m.Node)
+		}
+	}
+	if len(away) > 0 {
+		return fmt.Sprintf("Installer pods can't run on %s, which holds up all masters: mend that first: oc describe node %s", strings.Join(away, ", "), strings.Join(away, " "))
+	}
+	return "What the operator says: oc get kubecontrollermanager cluster -o yaml; oc -n openshift-kube-controller-manager get pods. A new revision on all masters is made by: " +
+		`oc patch kubecontrollermanager cluster --type=merge -p '{"spec":{"forceRedeploymentReason":"certrot-'"$(date +%s)"'"}}'`
+}
+
+// Undo does nothing.
+func (AwaitRootCA) Undo(context.Context, *Env, *Change) error { return nil }
