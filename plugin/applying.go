@@ -117,6 +117,13 @@ func (a *applying) say(format string, args ...any) {
 	printf(out, format, args...)
 }
 
+// tell prints what an action has to say of a node, below its step.
+func (a *applying) tell(_, text string) {
+	for line := range strings.SplitSeq(text, "\n") {
+		a.say("    %s\n", clean(line))
+	}
+}
+
 func (a *applying) show(p *remediate.Plan) error {
 	out := a.app.Streams.Out
 	switch a.output {
@@ -189,6 +196,7 @@ func (a *applying) apply(ctx context.Context, p *remediate.Plan, j *remediate.Jo
 			_, _ = fmt.Fprintf(a.app.Streams.ErrOut, "warning: clean up: %v\n", closed)
 		}
 	}()
+	env.Tell = a.tell
 	a.say("\nRun %s\n", a.run)
 	last := ""
 	r := remediate.Runner{Env: env, Journal: j, Observe: func(action remediate.Action, e remediate.Event, c *remediate.Change, err error) {

@@ -25,6 +25,8 @@ type fixFlags struct {
 	mendFlags
 	caFile string
 	from   []string
+	// approve: certificate requests of restarted kubelets
+	approve bool
 }
 
 func newFixAPIIntCommand(app App, config *genericclioptions.ConfigFlags) *cobra.Command {
@@ -58,6 +60,7 @@ Exit codes: 0 done, or so already; 1 a dry run would change something; 2 usage o
 	f.addFlags(cmd, "Nodes to repair, by name; one after another, in this order.")
 	cmd.Flags().StringVar(&f.caFile, "ca-file", "", "PEM file with the CAs that kubelets are to trust, in place of the ConfigMap's; - for standard input.")
 	cmd.Flags().StringArrayVar(&f.from, "from", nil, "Make the plan from this snapshot, as a dry run; repeatable.")
+	addApproveFlag(cmd, &f.approve)
 	must(cmd.MarkFlagFilename("ca-file"))
 	must(cmd.MarkFlagFilename("from"))
 	return cmd
@@ -82,7 +85,7 @@ func (f *fixFlags) run(ctx context.Context) error {
 }
 
 func (f *fixFlags) mend(ctx context.Context, w *workplace) error {
-	fix := remediate.APIInt{Nodes: w.names(), API: w.conn != nil}
+	fix := remediate.APIInt{Nodes: w.names(), API: w.conn != nil, ApproveCSRs: f.approve}
 	if err := f.ca(ctx, w, &fix); err != nil {
 		return err
 	}
@@ -162,7 +165,7 @@ func (f *fixFlags) offline(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	fix := remediate.APIInt{Nodes: f.nodes.nodes, API: true, From: catalog.APIServerCA().String() + " in the file"}
+	fix := remediate.APIInt{Nodes: f.nodes.nodes, API: true, ApproveCSRs: f.approve, From: catalog.APIServerCA().String() + " in the file"}
 	if f.caFile != "" {
 		if err := f.ca(ctx, &workplace{}, &fix); err != nil {
 			return err

@@ -25,6 +25,8 @@ type APIInt struct {
 	// written.
 	Published bool
 	API       bool // an API server can be asked whether nodes come back
+	// ApproveCSRs approves what restarted kubelets ask for, where it matches them.
+	ApproveCSRs bool
 }
 
 // Plan makes the plan for these facts. The error is a *Refusal where it must not
@@ -242,6 +244,11 @@ func (a APIInt) repair(d *draft, n *inspect.Node) error {
 	}
 	if !a.API {
 		d.note("No API server could be asked: whether nodes report again will not be seen.")
+	}
+	if a.API && a.ApproveCSRs {
+		if _, err := d.step(NewApproveCSRs(n.Name, d.facts, d.plan.Now)); err != nil {
+			return err
+		}
 	}
 	_, err = d.step(Await{On: n.Name})
 	return err
