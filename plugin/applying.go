@@ -9,6 +9,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect/gather"
@@ -24,6 +25,7 @@ type applying struct {
 	changed   []string // runs that began to change something
 	undoes    string   // the run that is put back, if one is
 	resume    string   // the command line that goes on; empty: the same as before
+	saying    sync.Mutex
 	read      gather.Options
 	// plan makes the plan from facts that are read now.
 	plan func(context.Context) (*remediate.Plan, error)
@@ -164,7 +166,16 @@ func (a *applying) say(format string, args ...any) {
 	if a.output == "json" || a.output == "yaml" {
 		out = a.app.Streams.ErrOut
 	}
+	a.saying.Lock() // several nodes may have something to say
+	defer a.saying.Unlock()
 	printf(out, format, args...)
+}
+
+// tell prints what an action has to say of a node, below its step.
+func (a *applying) tell(_, text string) {
+	for line := range strings.SplitSeq(text, "\n") {
+		a.say("    %s\n", clean(line))
+	}
 }
 
 func (a *applying) show(p *remediate.Plan) error {
@@ -237,6 +248,7 @@ func (a *applying) apply(ctx context.Context, p *remediate.Plan, j *remediate.Jo
 			_, _ = fmt.Fprintf(a.app.Streams.ErrOut, "warning: clean up: %v\n", closed)
 		}
 	}()
+	env.Tell = a.tell
 	a.say("\nRun %s\n", a.run)
 	waves := wavesOf(p)
 	wave, last := "", ""

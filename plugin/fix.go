@@ -29,7 +29,10 @@ type fixFlags struct {
 	caFile string
 	from   []string
 	waves  waveFlags
+	pods   networkFlags
 	resume string // the command line that goes on
+	// approve: certificate requests of restarted kubelets
+	approve bool
 }
 
 // waveFlags say what is done when, where all nodes are repaired.
@@ -43,10 +46,12 @@ func (f *waveFlags) addFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringSliceVar(&f.only, "only", nil, "Only these waves: "+strings.Join(remediate.Waves(), ", ")+".")
 	flags.StringVar(&f.maxUnavailable, "max-unavailable", "1", "How many Ready workers may be worked on at once, or which part of them: 3, 10%.")
-	flags.StringSliceVar(&f.risks, "accept-risk", nil, "Go on in spite of this risk, by its name: "+remediate.MastersFirst+".")
+	flags.StringSliceVar(&f.risks, "accept-risk", nil, "Go on in spite of this risk, by its name: "+strings.Join(fixRisks(), ", ")+".")
 	must(cmd.RegisterFlagCompletionFunc("only", cobra.FixedCompletions(remediate.Waves(), cobra.ShellCompDirectiveNoFileComp)))
-	must(cmd.RegisterFlagCompletionFunc("accept-risk", cobra.FixedCompletions([]string{remediate.MastersFirst}, cobra.ShellCompDirectiveNoFileComp)))
+	must(cmd.RegisterFlagCompletionFunc("accept-risk", cobra.FixedCompletions(fixRisks(), cobra.ShellCompDirectiveNoFileComp)))
 }
+
+func fixRisks() []string { return []string{remediate.MastersFirst, remediate.OwnedObject} }
 
 // order is what the flags come to. named: the nodes are, and done in that order.
 func (f *waveFlags) order(named bool) (remediate.Order, error) {
@@ -60,8 +65,8 @@ func (f *waveFlags) order(named bool) (remediate.Order, error) {
 		}
 	}
 	for _, risk := range f.risks {
-		if risk != remediate.MastersFirst {
-			return o, fmt.Errorf("--accept-risk=%s is none of: %s", risk, remediate.MastersFirst)
+		if !slices.Contains(fixRisks(), risk) {
+			return o, fmt.Errorf("--accept-risk=%s is none of: %s", risk, strings.Join(fixRisks(), ", "))
 		}
 	}
 	var err error
@@ -112,6 +117,7 @@ Exit codes: 0 done, or so already; 1 a dry run would change something; 2 usage o
 	f.addFlags(cmd, "Nodes to repair, by name; one after another, in this order. Without it, or with all: all nodes, in waves.", allNodes)
 	f.addSources(cmd)
 	f.waves.addFlags(cmd)
+	f.pods.addFlags(cmd)
 	cmd.AddCommand(newFixStatusCommand(app, config))
 	return cmd
 }
@@ -119,6 +125,7 @@ Exit codes: 0 done, or so already; 1 a dry run would change something; 2 usage o
 func (f *fixFlags) addSources(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.caFile, "ca-file", "", "PEM file with the CAs that kubelets are to trust, in place of the ConfigMap's; - for standard input.")
 	cmd.Flags().StringArrayVar(&f.from, "from", nil, "Make the plan from this snapshot, as a dry run; repeatable.")
+	addApproveFlag(cmd, &f.approve)
 	must(cmd.MarkFlagFilename("ca-file"))
 	must(cmd.MarkFlagFilename("from"))
 }
@@ -159,7 +166,7 @@ func commandLine(cmd *cobra.Command, but ...string) string {
 }
 
 func (f *fixFlags) run(ctx context.Context) error {
-	if err := f.check(); err != nil {
+	if err := errors.Join(f.check(), f.pods.check(f.waves.risks)); err != nil {
 		return err
 	}
 	if len(f.from) > 0 {
@@ -187,6 +194,10 @@ func (f *fixFlags) mend(ctx context.Context, w *workplace) error {
 		if ctx.Err() != nil {
 			return nil, nothingChanged(errors.New("interrupted"))
 		}
+		fix := fix
+		if err := f.after(ctx, w, facts, &fix, func(text string) { a.say("    %s\n", clean(text)) }); err != nil {
+			return nil, err
+		}
 		p, err := fix.Plan(a.run, facts, facts.Taken)
 		if err == nil && w.noAPI != nil {
 			p.Notes = append(p.Notes, "Without the API server: "+oneLine(w.noAPI.Error()))
@@ -199,7 +210,7 @@ func (f *fixFlags) mend(ctx context.Context, w *workplace) error {
 
 // repair is what is asked for of the nodes of a workplace.
 func (f *fixFlags) repair(ctx context.Context, w *workplace) (fix remediate.APIInt, err error) {
-	fix.API = w.conn != nil
+	fix.API, fix.ApproveCSRs = w.conn != nil, f.approve
 	if fix.Order, err = f.waves.order(!w.all); err != nil {
 		return fix, err
 	}
@@ -209,6 +220,41 @@ func (f *fixFlags) repair(ctx context.Context, w *workplace) (fix remediate.APII
 		w.keep(func(o collect.NodeObject) bool { return o.Role != catalog.RoleWorker })
 	}
 	return fix, f.ca(ctx, w, &fix)
+}
+
+// after reads what decides on the steps that follow those of kubelets. say is told what
+// is waited for.
+func (f *fixFlags) after(ctx context.Context, w *workplace, facts inspect.Snapshot, fix *remediate.APIInt, say func(string)) error {
+	if w.conn == nil {
+		return nil
+	}
+	if deleting, err := w.conn.cluster.DeletingPods(ctx); err == nil { // else the plan says that it is not known
+		fix.Deleting = deleting
+	}
+	if !w.all {
+		return nil
+	}
+	var ca []*pki.Cert
+	for _, found := range pki.NewScanner().Scan(fix.CA) {
+		ca = append(ca, found.Content.Certs...)
+	}
+	network, err := networkOf(ctx, w, facts.Cluster.Versions)
+	if err != nil {
+		return err
+	}
+	fix.After.Requests = true
+	if network.rollout.Operator || len(network.rollout.RootCAs) > 0 {
+		step := network.rootCA(ca, say)
+		fix.After.RootCA = &step
+	}
+	if restarts, wanted := f.pods.restarts(network, f.nodes.debug, ca); wanted {
+		fix.After.Network = &restarts
+	}
+	patch, wanted, err := f.pods.patches(ctx, w, ca, facts.Taken)
+	if wanted {
+		fix.After.Patch = &patch
+	}
+	return err
 }
 
 // ca finds out what kubelets are to trust.
@@ -276,7 +322,7 @@ func (f *fixFlags) offline(ctx context.Context) error {
 
 // inFile reads facts from files, and says what is asked for of the nodes in them.
 func (f *fixFlags) inFile(ctx context.Context) (s inspect.Snapshot, fix remediate.APIInt, err error) {
-	fix = remediate.APIInt{API: true, From: catalog.APIServerCA().String() + " in the file"}
+	fix = remediate.APIInt{API: true, ApproveCSRs: f.approve, From: catalog.APIServerCA().String() + " in the file"}
 	named := len(f.nodes.nodes) > 0 && f.nodes.nodes[0] != allNodes
 	if named {
 		fix.Nodes = f.nodes.nodes

@@ -64,7 +64,7 @@ func (f *fixStatusFlags) status(ctx context.Context) error {
 	if !slices.Contains([]string{"", "json", "yaml"}, f.format) {
 		return fmt.Errorf("-o %q is none of json, yaml", f.format)
 	}
-	f.waves.maxUnavailable = "1"
+	f.waves.maxUnavailable, f.pods.restart = "1", restartNeeded
 	if len(f.from) > 0 {
 		s, fix, err := f.inFile(ctx)
 		if err != nil {
@@ -80,6 +80,7 @@ func (f *fixStatusFlags) status(ctx context.Context) error {
 	var facts inspect.Snapshot
 	if err == nil {
 		facts = w.facts(ctx, gather.Options{})
+		err = f.after(ctx, w, facts, &fix, nil)
 	}
 	if closed := w.close(); closed != nil {
 		_, _ = fmt.Fprintf(f.app.Streams.ErrOut, "warning: clean up: %v\n", closed)
@@ -215,7 +216,7 @@ func stands(p *remediate.Plan, n remediate.NodePlan) repairNode {
 			continue
 		}
 		switch s.Action.(type) {
-		case remediate.Await, remediate.AwaitAPIServer:
+		case remediate.Await, remediate.AwaitAPIServer, remediate.ApproveCSRs:
 		default:
 			waits = false
 			todo = append(todo, s.Change.Summary)

@@ -29,7 +29,10 @@ type APIInt struct {
 	API       bool // an API server can be asked whether nodes come back
 	// Deleting are how many pods of a node are marked for deletion; nil: not known.
 	Deleting map[string]int
-	trusted  []*pki.Cert // the certificates in CA
+	// ApproveCSRs approves what restarted kubelets ask for, where it matches them.
+	ApproveCSRs bool
+	After       After       // what follows the steps of kubelets, where all nodes are repaired
+	trusted     []*pki.Cert // the certificates in CA
 }
 
 // Plan makes the plan for these facts. The error is a *Refusal where it must not
@@ -277,6 +280,11 @@ func (a APIInt) repair(d *draft, n *inspect.Node) error {
 	}
 	if !a.API {
 		d.note("No API server could be asked: whether nodes report again will not be seen.")
+	}
+	if a.API && a.ApproveCSRs {
+		if _, err := d.step(NewApproveCSRs(n.Name, d.facts, d.plan.Now)); err != nil {
+			return err
+		}
 	}
 	if _, err = d.step(Await{On: n.Name}); err != nil || !inOrder {
 		return err

@@ -30,7 +30,9 @@ type Env struct {
 	// Kube and Dynamic are the API for actions that change objects; nil: there is none.
 	Kube    kubernetes.Interface
 	Dynamic dynamic.Interface
-	Now     func() time.Time // this machine's clock
+	// Tell is told what people are to see of a node beside the steps, in lines; nil: nobody.
+	Tell func(node, text string)
+	Now  func() time.Time // this machine's clock
 	// Sleep waits, and returns why it was ended early.
 	Sleep func(context.Context, time.Duration) error
 	// Patience is how long an effect may take; zero: what is usual.
@@ -72,6 +74,12 @@ func (e *Env) onto(ctx context.Context, node string) (nodeexec.Node, error) {
 		w.open = n
 	}
 	return n, err
+}
+
+func (e *Env) tell(node, text string) {
+	if e.Tell != nil {
+		e.Tell(node, text)
+	}
 }
 
 // drop forgets the way onto a node: it may have died with the kubelet.

@@ -90,10 +90,134 @@ func (a APIInt) all(d *draft) error {
 	if row, _ := catalog.KubeletRestartOn(d.facts.Cluster.Topology); row.Single && len(d.plan.Waves) > 0 {
 		d.plan.Waves = []Wave{{Name: "nodes", Why: "one after another: there is one kube-apiserver, and no other to wait for", Parallel: 1, Nodes: d.plan.Nodes()}}
 	}
+	if err := a.after(d, append(masters, workers...)); err != nil {
+		return err
+	}
 	ungate(d.plan)
 	if len(d.plan.Nodes()) == 0 && len(d.plan.Unknown) > 0 {
 		return d.plan.Unknown[0]
 	}
+	return nil
+}
+
+// After is what follows the steps of kubelets.
+type After struct {
+	RootCA   *AwaitRootCA     // nil: nobody publishes the CA to pods, or it is not known
+	Patch    *PatchKubeRootCA // in place of waiting for it; nil: not wanted
+	Network  *NetworkRestarts // nil: not wanted, or not known
+	Requests bool             // left-over requests of kubelets are looked at
+}
+
+// after plans what comes after the kubelets: the CA in pods, those of the network node
+// by node, and requests that are left over.
+func (a APIInt) after(d *draft, names []string) error {
+	if a.Order.wants(WaveControlPlane) {
+		if err := a.rootCA(d); err != nil {
+			return err
+		}
+	}
+	if a.Order.wants(WaveNetwork) && a.After.Network != nil {
+		if err := a.network(d, names); err != nil {
+			return err
+		}
+	}
+	if !a.Order.wants(WaveRequests) || !a.After.Requests {
+		return nil
+	}
+	n, err := d.cluster(NewLeftCSRs(names, a.ApproveCSRs, !d.plan.Empty()))
+	d.wave(Wave{Name: WaveRequests, Why: "what kubelets asked for and nobody answered", Parallel: 1, Nodes: n})
+	return err
+}
+
+// rootCA comes between masters and workers: kube-controller-manager dials api-int, too,
+// and gets its CA and publishes it to pods when all masters can run installer pods.
+func (a APIInt) rootCA(d *draft) error {
+	var step Action
+	switch {
+	case a.After.Patch != nil:
+		step = *a.After.Patch
+	case a.After.RootCA != nil:
+		step = *a.After.RootCA
+	default:
+		return nil
+	}
+	n, err := d.cluster(step)
+	if err != nil {
+		return err
+	}
+	w := Wave{Name: WaveControlPlane, Why: "kube-controller-manager trusts api-int, and pods get the CA by kube-root-ca.crt", Parallel: 1, Nodes: n}
+	i := 0
+	for i < len(d.plan.Waves) && d.plan.Waves[i].Name == WaveMasters {
+		i++
+	}
+	if len(n) > 0 {
+		d.plan.Waves = slices.Insert(d.plan.Waves, i, w)
+	}
+	return nil
+}
+
+// cluster makes a step that is done to no node.
+func (d *draft) cluster(action Action) ([]NodePlan, error) {
+	n, err := d.apart("", func(d *draft) error { _, err := d.step(action); return err })
+	return []NodePlan{n}, err
+}
+
+// network restarts pods on nodes whose kubelets are right by then; first those that
+// approve what the others ask for.
+func (a APIInt) network(d *draft, names []string) error {
+	w := Wave{Name: WaveNetwork, Why: "node by node, only where the kubelet is right: pods that have the old CA in memory", Parallel: 1}
+	add := func(name string, actions []Action) error {
+		if len(actions) == 0 {
+			return nil
+		}
+		n, err := d.apart(name, func(d *draft) error {
+			for _, action := range actions {
+				if _, err := d.step(action); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		w.Nodes = append(w.Nodes, n)
+		return err
+	}
+	known := d.facts
+	known.Nodes = nil
+	for _, n := range d.facts.Nodes {
+		switch {
+		case slices.ContainsFunc(d.plan.Unknown, func(r *Refusal) bool { return r.Node == n.Name }):
+		case n.Via == "":
+			d.plan.Unknown = append(d.plan.Unknown, unreadNode(d.facts, n.Name))
+		default:
+			known.Nodes = append(known.Nodes, n)
+		}
+	}
+	first, notes, err := a.After.Network.First(known, d.plan.Now)
+	if err != nil {
+		return err
+	}
+	for _, action := range first {
+		if err := add(action.Node(), []Action{action}); err != nil {
+			return err
+		}
+	}
+	for _, name := range names {
+		if _, ok := known.Node(name); !ok {
+			continue
+		}
+		actions, more, err := a.After.Network.OnNode(known, d.plan.Now, name)
+		if err == nil {
+			err = add(name, actions)
+		}
+		if err != nil {
+			return err
+		}
+		notes = append(notes, more...)
+	}
+	for _, text := range notes {
+		d.note("%s", text)
+	}
+	d.wave(w)
 	return nil
 }
 
