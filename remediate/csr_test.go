@@ -393,7 +393,7 @@ func TestApprovalInANodesStep(t *testing.T) {
 	if ids := stepsOf(p); !slices.Equal(ids[2:], []string{"restart worker-0:kubelet.service", "approve-requests worker-0", "await worker-0"}) {
 		t.Errorf("steps %q", ids)
 	}
-	for _, n := range p.Nodes {
+	for _, n := range p.Nodes() {
 		for i, s := range n.Steps {
 			if a, ok := s.Action.(ApproveCSRs); ok {
 				a.serving = true // as where its serving certificate has ended

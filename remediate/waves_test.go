@@ -338,7 +338,16 @@ func (s *stage) wave(parallel int, names ...string) Wave {
 
 func TestWavesKeepTheirBounds(t *testing.T) {
 	t.Parallel()
-	s := &stage{apply: func(string) error { time.Sleep(20 * time.Millisecond); return nil }}
+	var three sync.WaitGroup
+	three.Add(3)
+	s := &stage{apply: func(id string) error {
+		if slices.Contains([]string{"n1a", "n2a", "n3a"}, id) { // which are begun at once
+			three.Done()
+			three.Wait()
+		}
+		time.Sleep(5 * time.Millisecond)
+		return nil
+	}}
 	story, err := s.run(t.Context(), t, s.plan(s.wave(3, "n1", "n2", "n3", "n4", "n5", "n6"), s.wave(1, "", "m1")))
 	if err != nil || story.Outcome() != "finished" || len(story.Records) != 2*2*8+1 {
 		t.Fatalf("%v, %+v", err, story.Records)
