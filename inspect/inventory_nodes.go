@@ -37,8 +37,11 @@ type InventoryNode struct {
 const nodeUser = "system:node:"
 
 // asked reports whether a request is this node's: by its kubelet, or for it.
-func (n *Node) asked(r SigningRequest) bool {
-	user := nodeUser + n.Name
+func (n *Node) asked(r SigningRequest) bool { return r.About(n.Name) }
+
+// About reports whether a request is a node's: by its kubelet, or for it.
+func (r SigningRequest) About(node string) bool {
+	user := nodeUser + node
 	return r.Requester == user || r.Request != nil && pki.CommonName(r.Request.Subject) == user
 }
 

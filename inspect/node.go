@@ -15,6 +15,7 @@ type Node struct {
 	Hostname string
 	Via      string // the way by which it was read: "ssh", "exec"; empty: only the API speaks of it
 	Ready    string // the Node object's condition: "True", "False", "Unknown"; empty: not known
+	Role     string // see catalog.RoleOf; empty: the API did not say
 	// Addresses are those of the Node object, internal ones first, names among them;
 	// PodNetworks are from which its pods have theirs (CIDR). nil: not read.
 	Addresses   []string

@@ -2,12 +2,14 @@ package plugin
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect/gather"
@@ -22,6 +24,8 @@ type applying struct {
 	run       string   // ID of the journal
 	changed   []string // runs that began to change something
 	undoes    string   // the run that is put back, if one is
+	resume    string   // the command line that goes on; empty: the same as before
+	saying    sync.Mutex
 	read      gather.Options
 	// plan makes the plan from facts that are read now.
 	plan func(context.Context) (*remediate.Plan, error)
@@ -42,6 +46,8 @@ func (a *applying) do(ctx context.Context) error {
 			return a.left(err)
 		}
 		switch {
+		case p.Empty() && len(p.Unknown) > 0:
+			return a.left(&exitError{code: exitIncomplete, err: unknownNodes(p, "there is nothing else to do")})
 		case p.Empty() && len(notReady(p)) > 0:
 			return a.left(&exitError{code: exitIncomplete, err: withHint(errors.New("there is nothing to do, and not all nodes are Ready"), "kubectl describe node; on the node: journalctl -u kubelet -n 50")})
 		case p.Empty():
@@ -58,13 +64,56 @@ func (a *applying) do(ctx context.Context) error {
 		}
 		err = a.apply(ctx, p, j)
 		_ = j.Close() // each line is on the disk already
-		if err == nil || !errors.Is(err, remediate.ErrChanged) || attempt == attempts || ctx.Err() != nil {
-			return a.ended(err)
+		if err == nil || !changedMeanwhile(err) || attempt == attempts || ctx.Err() != nil {
+			if err = a.ended(err); err == nil {
+				return a.open(p)
+			}
+			return err
 		}
 		// What is on nodes belongs to the run that wrote it: going on is another run.
 		a.run = remediate.NewRun(collect.Taken())
 		a.say("\nA node changed after it was read: nothing was written over it. Reading again.\n")
 	}
+}
+
+// changedMeanwhile reports whether the only failure is that nodes changed after they
+// were read.
+func changedMeanwhile(err error) bool {
+	var stopped *remediate.Stopped
+	if errors.As(err, &stopped) {
+		for _, o := range stopped.Others {
+			if !errors.Is(o, remediate.ErrChanged) {
+				return false
+			}
+		}
+	}
+	return errors.Is(err, remediate.ErrChanged)
+}
+
+// unknownNodes says of which nodes it is not known what they need.
+func unknownNodes(p *remediate.Plan, done string) error {
+	var names []string
+	for _, r := range p.Unknown {
+		names = append(names, r.Node)
+	}
+	return withHint(fmt.Errorf("%s, and %s could not be judged: %s", done, count(len(names), "node"), strings.Join(names, ", ")), "%s", p.Unknown[0].Next)
+}
+
+// open says what a plan that was done left open.
+func (a *applying) open(p *remediate.Plan) error {
+	if len(p.Unknown) > 0 {
+		return &exitError{code: exitIncomplete, err: unknownNodes(p, "everything else was done")}
+	}
+	var names []string
+	for _, n := range p.Nodes() {
+		if node, ok := p.Basis.Node(n.Name); ok && !n.Changes() && node.Ready != "" && node.Ready != "True" && !slices.Contains(names, n.Name) {
+			names = append(names, n.Name)
+		}
+	}
+	if len(names) > 0 && len(p.Waves) > 1 {
+		return &exitError{code: exitIncomplete, err: withHint(fmt.Errorf("everything was done, and nodes with nothing to do were not Ready: %s", strings.Join(names, ", ")), "kubectl describe node; on the node: journalctl -u kubelet -n 50")}
+	}
+	return nil
 }
 
 // left turns the end of a later attempt into one that tells what the earlier ones
@@ -99,6 +148,9 @@ func nothingChanged(inner error) error { return &unchanged{"nothing was changed"
 func (a *applying) back() string {
 	js, _ := journals() // it worked before
 	text := "run the same command again to go on from there; what was done is in " + js.Folder
+	if a.resume != "" {
+		text = "to go on from there:\n    " + a.resume + "\n  what was done is in " + js.Folder
+	}
 	if a.undoes == "" && len(a.changed) > 0 {
 		text += "; to put it back:"
 		for _, run := range slices.Backward(a.changed) {
@@ -114,7 +166,16 @@ func (a *applying) say(format string, args ...any) {
 	if a.output == "json" || a.output == "yaml" {
 		out = a.app.Streams.ErrOut
 	}
+	a.saying.Lock() // several nodes may have something to say
+	defer a.saying.Unlock()
 	printf(out, format, args...)
+}
+
+// tell prints what an action has to say of a node, below its step.
+func (a *applying) tell(_, text string) {
+	for line := range strings.SplitSeq(text, "\n") {
+		a.say("    %s\n", clean(line))
+	}
 }
 
 func (a *applying) show(p *remediate.Plan) error {
@@ -168,9 +229,7 @@ func (a *applying) begin(p *remediate.Plan) (*remediate.Journal, error) {
 		return nil, err
 	}
 	h := remediate.Header{Run: a.run, Command: a.command, Undoes: a.undoes, Server: p.Basis.Cluster.Server, Started: collect.Taken(), Certrot: a.app.Version, Nodes: []string{}}
-	for _, n := range p.Nodes {
-		h.Nodes = append(h.Nodes, n.Name)
-	}
+	h.Nodes = append(h.Nodes, nodesOf(p)...)
 	j, err := js.Begin(h, collect.Taken)
 	if err != nil {
 		return nil, &exitError{code: exitRefused, err: withHint(nothingChanged(err), "set XDG_STATE_HOME to a folder in which the journal can be kept")}
@@ -189,11 +248,17 @@ func (a *applying) apply(ctx context.Context, p *remediate.Plan, j *remediate.Jo
 			_, _ = fmt.Fprintf(a.app.Streams.ErrOut, "warning: clean up: %v\n", closed)
 		}
 	}()
+	env.Tell = a.tell
 	a.say("\nRun %s\n", a.run)
-	last := ""
+	waves := wavesOf(p)
+	wave, last := "", ""
 	r := remediate.Runner{Env: env, Journal: j, Observe: func(action remediate.Action, e remediate.Event, c *remediate.Change, err error) {
-		if action.Node() != last {
-			last = action.Node()
+		if now := waves[action.ID()]; now != wave {
+			wave, last = now, ""
+			a.say("Wave %s\n", clean(wave))
+		}
+		if now := cmp.Or(action.Node(), theCluster); now != last {
+			last = now
 			a.say("%s\n", clean(last))
 		}
 		what := action.ID()
@@ -223,6 +288,22 @@ func (a *applying) apply(ctx context.Context, p *remediate.Plan, j *remediate.Jo
 	return r.Run(ctx, p)
 }
 
+// theCluster stands for steps that are done to no node.
+const theCluster = "the cluster"
+
+// wavesOf are the names of waves by the IDs of actions.
+func wavesOf(p *remediate.Plan) map[string]string {
+	of := map[string]string{}
+	for _, w := range p.Waves {
+		for _, n := range w.Nodes {
+			for _, s := range n.Steps {
+				of[s.Action.ID()] = w.Name
+			}
+		}
+	}
+	return of
+}
+
 // ended turns how a run ended into what the user is told, and the exit code.
 func (a *applying) ended(err error) error {
 	if err == nil && a.undoes != "" {
@@ -240,8 +321,14 @@ func (a *applying) ended(err error) error {
 	var unknown *remediate.Unknown
 	var late *remediate.Late
 	var stopped *remediate.Stopped
-	if errors.As(err, &stopped) && len(stopped.Left) > 0 {
-		return &exitError{code: exitStopped, err: withHint(fmt.Errorf("%w. Not begun: %s", err, strings.Join(stopped.Left, ", ")), "%s", a.back())}
+	if errors.As(err, &stopped) && len(stopped.Left)+len(stopped.Half)+len(stopped.Others) > 0 {
+		if len(stopped.Half) > 0 {
+			err = fmt.Errorf("%w. Begun, and not at the end: %s", err, strings.Join(stopped.Half, ", "))
+		}
+		if len(stopped.Left) > 0 {
+			err = fmt.Errorf("%w. Not begun: %s", err, strings.Join(stopped.Left, ", "))
+		}
+		return &exitError{code: exitStopped, err: withHint(err, "%s", a.back())}
 	}
 	switch {
 	case errors.As(err, &unknown):

@@ -7,9 +7,11 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/kubectl/pkg/util/templates"
 
@@ -27,49 +29,148 @@ type fixFlags struct {
 	caFile string
 	caFrom string
 	// given are the CAs that these two lead to; nil: neither was given.
-	given []byte
-	from  []string
+	given  []byte
+	from   []string
+	waves  waveFlags
+	pods   networkFlags
+	resume string // the command line that goes on
+	// approve: certificate requests of restarted kubelets
+	approve bool
+}
+
+// waveFlags say what is done when, where all nodes are repaired.
+type waveFlags struct {
+	only           []string
+	maxUnavailable string
+	risks          []string
+}
+
+func (f *waveFlags) addFlags(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringSliceVar(&f.only, "only", nil, "Only these waves: "+strings.Join(remediate.Waves(), ", ")+".")
+	flags.StringVar(&f.maxUnavailable, "max-unavailable", "1", "How many Ready workers may be worked on at once, or which part of them: 3, 10%.")
+	flags.StringSliceVar(&f.risks, "accept-risk", nil, "Go on in spite of this risk, by its name: "+strings.Join(fixRisks(), ", ")+".")
+	must(cmd.RegisterFlagCompletionFunc("only", cobra.FixedCompletions(remediate.Waves(), cobra.ShellCompDirectiveNoFileComp)))
+	must(cmd.RegisterFlagCompletionFunc("accept-risk", cobra.FixedCompletions(fixRisks(), cobra.ShellCompDirectiveNoFileComp)))
+}
+
+func fixRisks() []string { return []string{remediate.MastersFirst, remediate.OwnedObject} }
+
+// order is what the flags come to. named: the nodes are, and done in that order.
+func (f *waveFlags) order(named bool) (remediate.Order, error) {
+	o := remediate.Order{Only: f.only, Accept: f.risks}
+	if named && (len(f.only) > 0 || f.maxUnavailable != "1") {
+		return o, errors.New("--only and --max-unavailable are for all nodes: those that are named are done one after another, in that order")
+	}
+	for _, name := range f.only {
+		if !slices.Contains(remediate.Waves(), name) {
+			return o, fmt.Errorf("--only %s is none of: %s", name, strings.Join(remediate.Waves(), ", "))
+		}
+	}
+	for _, risk := range f.risks {
+		if !slices.Contains(fixRisks(), risk) {
+			return o, fmt.Errorf("--accept-risk=%s is none of: %s", risk, strings.Join(fixRisks(), ", "))
+		}
+	}
+	var err error
+	if o.MaxUnavailable, err = remediate.ParseShare(f.maxUnavailable); err != nil {
+		return o, fmt.Errorf("--max-unavailable: %w", err)
+	}
+	return o, nil
 }
 
 func newFixAPIIntCommand(app App, config *genericclioptions.ConfigFlags) *cobra.Command {
-	f := &fixFlags{mendFlags: mendFlags{app: app, config: config}}
+	f := &fixFlags{mendFlags: mendFlags{app: app, config: config, everyone: true}}
 	cmd := &cobra.Command{
-		Use:   "fix-api-int --nodes NAME",
+		Use:   "fix-api-int",
 		Short: "Make kubelets trust the API server's new CA, and restart them",
 		Long: strings.ReplaceAll(`Repairs nodes whose kubelet fails with "x509: certificate signed by unknown authority" after the CA of api-int was rotated, or will fail at its next reconnect.
 
-On each node, one after another, it adds the CAs of the ConfigMap openshift-config-managed/kube-apiserver-server-ca to certificate-authority-data in /etc/kubernetes/kubeconfig and /var/lib/kubelet/kubeconfig, restarts the kubelet once, and waits until the node reports again. CAs that are there and have not ended are kept; nothing else in the files changes. Pods keep running.
+On each node it adds the CAs of the ConfigMap openshift-config-managed/kube-apiserver-server-ca to certificate-authority-data in /etc/kubernetes/kubeconfig and /var/lib/kubelet/kubeconfig, restarts the kubelet once, and waits until the node reports again. CAs that are there and have not ended are kept; nothing else in the files changes. Pods keep running: no node is drained or cordoned.
+
+Without --nodes it repairs all nodes in waves, each of which ends before the next one begins: masters one at a time; then workers: those that are lost a tenth at once, one that is Ready, and the others --max-unavailable at once. Nodes that need nothing are left alone. The first failure stops it, and the line that goes on is printed. Nodes that are named are done one after another, in that order.
 
 The CA is checked before anything is written: it must verify what the API server really shows at api-int to that node. Each file is checked after it was written, and put back if it fails. What was there before is kept on the node, in /var/lib/certrot/RUN; {} undo RUN puts it back.
 
 On a node that is lost to the API only ssh leads there, or --local on the node itself.
 
-Exit codes: 0 done, or so already; 1 a dry run would change something; 2 usage or no access; 3 done, and whether the node reports again is not known; 4 a write failed, or was stopped or undone; 5 refused, or nobody said yes.`, "{}", app.Called),
-		Example: templates.Examples(strings.ReplaceAll(`  # What would be done on a node, and why
-  {} fix-api-int --nodes worker-1 --via ssh --dry-run=client
+Exit codes: 0 done, or so already; 1 a dry run would change something; 2 usage or no access; 3 done, and whether a node reports again is not known, or nodes could not be read; 4 a write failed, or was stopped or undone; 5 refused, or nobody said yes.`, "{}", app.Called),
+		Example: templates.Examples(strings.ReplaceAll(`  # What would be done in the whole cluster, and why
+  {} fix-api-int --via ssh --dry-run=client
 
-  # The same as a diff
+  # Do it; first the masters alone
+  {} fix-api-int --via ssh --only masters
+  {} fix-api-int --via ssh --max-unavailable 10%
+
+  # How far it is, for who takes over
+  {} fix-api-int status --via ssh
+
+  # One node: as a diff, then do it without being asked
   {} fix-api-int --nodes worker-1 --via ssh --dry-run=client -o diff
-
-  # Do it
   {} fix-api-int --nodes worker-1 --via ssh --yes
 
   # On the node itself, without the API, with a CA copied from a master
   {} fix-api-int --local --ca-file kube-apiserver-server-ca.crt`, "{}", app.Called)),
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context()) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			f.resume = commandLine(cmd)
+			return f.run(cmd.Context())
+		},
 	}
-	f.addFlags(cmd, "Nodes to repair, by name; one after another, in this order.")
-	cmd.Flags().StringVar(&f.caFile, "ca-file", "", "PEM file with the CAs that kubelets are to trust, in place of the ConfigMap's; - for standard input.")
-	cmd.Flags().StringVar(&f.caFrom, "api-ca-from", "", "Where your own kubeconfig fails, too. "+masterCAUsage+" The API server is trusted by them, and if it does not answer, they are what kubelets are to trust.")
-	cmd.Flags().StringArrayVar(&f.from, "from", nil, "Make the plan from this snapshot, as a dry run; repeatable.")
-	must(cmd.MarkFlagFilename("ca-file"))
-	must(cmd.MarkFlagFilename("from"))
+	f.addFlags(cmd, "Nodes to repair, by name; one after another, in this order. Without it, or with all: all nodes, in waves.", allNodes)
+	f.addSources(cmd)
+	f.waves.addFlags(cmd)
+	f.pods.addFlags(cmd)
+	cmd.AddCommand(newFixStatusCommand(app, config))
 	return cmd
 }
 
+func (f *fixFlags) addSources(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.caFile, "ca-file", "", "PEM file with the CAs that kubelets are to trust, in place of the ConfigMap's; - for standard input.")
+	cmd.Flags().StringVar(&f.caFrom, "api-ca-from", "", "Where your own kubeconfig fails, too. "+masterCAUsage+" The API server is trusted by them, and if it does not answer, they are what kubelets are to trust.")
+	cmd.Flags().StringArrayVar(&f.from, "from", nil, "Make the plan from this snapshot, as a dry run; repeatable.")
+	addApproveFlag(cmd, &f.approve)
+	must(cmd.MarkFlagFilename("ca-file"))
+	must(cmd.MarkFlagFilename("from"))
+}
+
+// commandLine is how the command was called, with its flags by name but for some.
+// What is secret is left out.
+func commandLine(cmd *cobra.Command, but ...string) string {
+	var words []string
+	cmd.Flags().Visit(func(flag *pflag.Flag) {
+		if slices.Contains(but, flag.Name) {
+			return
+		}
+		name := "--" + flag.Name
+		values := []string{flag.Value.String()}
+		if many, ok := flag.Value.(pflag.SliceValue); ok {
+			values = many.GetSlice()
+			if flag.Value.Type() == "stringSlice" {
+				values = []string{strings.Join(values, ",")}
+			}
+		}
+		for _, value := range values {
+			switch {
+			case flag.Name == "token" || flag.Name == "password":
+				words = append(words, name, "SECRET")
+			case flag.NoOptDefVal != "" && value == flag.NoOptDefVal:
+				words = append(words, name)
+			case flag.NoOptDefVal != "":
+				words = append(words, name+"="+value)
+			default:
+				words = append(words, name, value)
+			}
+		}
+	})
+	if len(words) == 0 {
+		return cmd.CommandPath()
+	}
+	return cmd.CommandPath() + " " + nodeexec.Quote(words...)
+}
+
 func (f *fixFlags) run(ctx context.Context) error {
-	if err := f.check(); err != nil {
+	if err := errors.Join(f.check(), f.pods.check(f.waves.risks)); err != nil {
 		return err
 	}
 	if len(f.from) > 0 {
@@ -90,15 +191,19 @@ func (f *fixFlags) run(ctx context.Context) error {
 }
 
 func (f *fixFlags) mend(ctx context.Context, w *workplace) error {
-	fix := remediate.APIInt{Nodes: w.names(), API: w.conn != nil}
-	if err := f.ca(ctx, w, &fix); err != nil {
+	fix, err := f.repair(ctx, w)
+	if err != nil {
 		return err
 	}
-	a := &applying{mendFlags: f.mendFlags, workplace: w, command: "fix-api-int", run: remediate.NewRun(collect.Taken())}
+	a := &applying{mendFlags: f.mendFlags, workplace: w, command: "fix-api-int", run: remediate.NewRun(collect.Taken()), resume: f.resume}
 	a.plan = func(ctx context.Context) (*remediate.Plan, error) {
 		facts := w.facts(ctx, gather.Options{})
 		if ctx.Err() != nil {
 			return nil, nothingChanged(errors.New("interrupted"))
+		}
+		fix := fix
+		if err := f.after(ctx, w, facts, &fix, func(text string) { a.say("    %s\n", clean(text)) }); err != nil {
+			return nil, err
 		}
 		p, err := fix.Plan(a.run, facts, facts.Taken)
 		if err == nil && w.noAPI != nil {
@@ -131,6 +236,55 @@ func (f *fixFlags) give(ctx context.Context) (err error) {
 	}
 	if err == nil && f.given != nil && f.config != nil {
 		trusting(f.config, f.given)
+	}
+	return err
+}
+
+// repair is what is asked for of the nodes of a workplace.
+func (f *fixFlags) repair(ctx context.Context, w *workplace) (fix remediate.APIInt, err error) {
+	fix.API, fix.ApproveCSRs = w.conn != nil, f.approve
+	if fix.Order, err = f.waves.order(!w.all); err != nil {
+		return fix, err
+	}
+	if !w.all {
+		fix.Nodes = w.names()
+	} else if !slices.ContainsFunc(fix.Order.Only, func(wave string) bool { return wave != remediate.WaveMasters && wave != remediate.WaveControlPlane }) && len(fix.Order.Only) > 0 {
+		w.keep(func(o collect.NodeObject) bool { return o.Role != catalog.RoleWorker })
+	}
+	return fix, f.ca(ctx, w, &fix)
+}
+
+// after reads what decides on the steps that follow those of kubelets. say is told what
+// is waited for.
+func (f *fixFlags) after(ctx context.Context, w *workplace, facts inspect.Snapshot, fix *remediate.APIInt, say func(string)) error {
+	if w.conn == nil {
+		return nil
+	}
+	if deleting, err := w.conn.cluster.DeletingPods(ctx); err == nil { // else the plan says that it is not known
+		fix.Deleting = deleting
+	}
+	if !w.all {
+		return nil
+	}
+	var ca []*pki.Cert
+	for _, found := range pki.NewScanner().Scan(fix.CA) {
+		ca = append(ca, found.Content.Certs...)
+	}
+	network, err := networkOf(ctx, w, facts.Cluster.Versions)
+	if err != nil {
+		return err
+	}
+	fix.After.Requests = true
+	if network.rollout.Operator || len(network.rollout.RootCAs) > 0 {
+		step := network.rootCA(ca, say)
+		fix.After.RootCA = &step
+	}
+	if restarts, wanted := f.pods.restarts(network, f.nodes.debug, ca); wanted {
+		fix.After.Network = &restarts
+	}
+	patch, wanted, err := f.pods.patches(ctx, w, ca, facts.Taken)
+	if wanted {
+		fix.After.Patch = &patch
 	}
 	return err
 }
@@ -191,28 +345,43 @@ func (f *fixFlags) offline(ctx context.Context) error {
 	if err := f.checkNames(); err != nil {
 		return err
 	}
-	if len(f.nodes.nodes) == 0 {
-		return withHint(errors.New("no node is named"), "--nodes NAME: those in the file are shown by inspect nodes --from FILE")
-	}
-	s, err := reading{app: f.app, config: f.config}.files(ctx, f.from)
+	s, fix, err := f.inFile(ctx)
 	if err != nil {
 		return err
-	}
-	fix := remediate.APIInt{Nodes: f.nodes.nodes, API: true, From: catalog.APIServerCA().String() + " in the file"}
-	if f.caFrom != "" {
-		return errFromAndNodes
-	}
-	if f.caFile != "" {
-		if err := errors.Join(f.give(ctx), f.ca(ctx, &workplace{}, &fix)); err != nil {
-			return err
-		}
-	} else {
-		fix.CA = published(s)
 	}
 	a := &applying{mendFlags: f.mendFlags, command: "fix-api-int", run: remediate.NewRun(s.Taken)}
 	a.plan = func(context.Context) (*remediate.Plan, error) { return fix.Plan(a.run, s, s.Taken) }
 	a.about = func(out io.Writer, p *remediate.Plan) { aboutCA(out, fix, p) }
 	return a.do(ctx)
+}
+
+// inFile reads facts from files, and says what is asked for of the nodes in them.
+func (f *fixFlags) inFile(ctx context.Context) (s inspect.Snapshot, fix remediate.APIInt, err error) {
+	if f.caFrom != "" {
+		return s, fix, errFromAndNodes
+	}
+	fix = remediate.APIInt{API: true, ApproveCSRs: f.approve, From: catalog.APIServerCA().String() + " in the file"}
+	named := len(f.nodes.nodes) > 0 && f.nodes.nodes[0] != allNodes
+	if named {
+		fix.Nodes = f.nodes.nodes
+	}
+	if fix.Order, err = f.waves.order(named); err != nil {
+		return s, fix, err
+	}
+	if s, err = (reading{app: f.app, config: f.config}).files(ctx, f.from); err != nil {
+		return s, fix, err
+	}
+	if len(s.Nodes) == 0 {
+		return s, fix, withHint(errors.New("no node is in the file"), "%s snapshot reads them", f.app.Called)
+	}
+	if f.caFile != "" {
+		if err := f.give(ctx); err != nil {
+			return s, fix, err
+		}
+		return s, fix, f.ca(ctx, &workplace{}, &fix)
+	}
+	fix.CA = published(s)
+	return s, fix, nil
 }
 
 // published is the ConfigMap's value as far as a file of facts has it: the

@@ -30,6 +30,8 @@ type mendFlags struct {
 	dryRun string
 	yes    bool
 	output string
+	// everyone: where no node is named, all are meant.
+	everyone bool
 }
 
 const (
@@ -37,10 +39,10 @@ const (
 	dryRunClient = "client"
 )
 
-func (f *mendFlags) addFlags(cmd *cobra.Command, nodes string) {
+func (f *mendFlags) addFlags(cmd *cobra.Command, nodes string, words ...string) {
 	f.nodes.parallel = 10
 	f.nodes.addWays(cmd, f.config, nodes, "auto tries local, ssh where it is configured, exec, and debug with --allow-pods.",
-		"Change the machine that this runs on, and no other; as root.")
+		"Change the machine that this runs on, and no other; as root.", words...)
 	flags := cmd.Flags()
 	flags.StringVar(&f.dryRun, "dry-run", dryRunNone, `"client" shows what would be done and does nothing; exit code 1 if anything would be.`)
 	flags.Lookup("dry-run").NoOptDefVal = dryRunClient
@@ -64,6 +66,9 @@ func (f *mendFlags) check() error {
 
 // checkNames refuses what is no list of nodes to change.
 func (f *mendFlags) checkNames() error {
+	if f.everyone && slices.Equal(f.nodes.nodes, []string{allNodes}) {
+		return nil
+	}
 	for i, n := range f.nodes.nodes {
 		if slices.Contains(f.nodes.nodes[:i], n) {
 			return fmt.Errorf("--nodes: %s is named twice", n)
@@ -101,6 +106,7 @@ type workplace struct {
 	scanner *pki.Scanner
 	open    func(ctx context.Context, node string) (nodeexec.Node, error)
 	close   func() error
+	all     bool // nodes that the cluster has, none of which was named
 }
 
 // workplace gets ready to go onto nodes. The API may be down: then nodes are those
@@ -118,10 +124,10 @@ func (f *mendFlags) workplace(ctx context.Context, names []string) (*workplace, 
 			}
 		}
 	}
-	if len(c.names) == 0 {
+	if len(c.names) == 0 && !f.everyone {
 		return nil, withHint(errors.New("no node is named"), "--nodes NAME[,NAME...]: kubectl get nodes")
 	}
-	w := &workplace{app: f.app, choice: c, scanner: pki.NewScanner()}
+	w := &workplace{app: f.app, choice: c, scanner: pki.NewScanner(), all: len(c.names) == 0}
 	if c.ask != nil {
 		c.ask.ended = ctx.Done()
 	}
@@ -130,9 +136,16 @@ func (f *mendFlags) workplace(ctx context.Context, names []string) (*workplace, 
 	} else if w.conn, w.noAPI = connect(ctx, f.app, f.config, w.scanner); w.noAPI != nil {
 		w.conn = nil
 	}
+	if w.all && w.conn == nil {
+		return nil, withHint(fmt.Errorf("which nodes there are is not known without the API server: %w", w.noAPI),
+			"name them with --nodes, masters first: they are repaired one after another in that order; the CA comes from --ca-file then")
+	}
 	if w.conn != nil && !c.local {
 		if w.objects, _, err = c.objects(ctx, w.conn); err != nil {
 			return nil, err
+		}
+		if w.all {
+			w.keep(func(collect.NodeObject) bool { return true })
 		}
 	} else {
 		for _, n := range c.names {
@@ -170,6 +183,15 @@ func (f *mendFlags) emergency(ctx context.Context, sc *pki.Scanner) (*connection
 		return nil, errors.Join(errs...)
 	}
 	return nil, errors.New("--local asks no API server unless --kubeconfig or KUBECONFIG names one, or the machine is a master with kubeconfigs in " + catalog.NodeKubeconfigs)
+}
+
+// keep leaves only some of the nodes to be read.
+func (w *workplace) keep(wanted func(collect.NodeObject) bool) {
+	w.objects = slices.DeleteFunc(w.objects, func(o collect.NodeObject) bool { return !wanted(o) })
+	w.choice.names = nil
+	for _, o := range w.objects {
+		w.choice.names = append(w.choice.names, o.Name)
+	}
 }
 
 // thisOne is this machine's name, which must be among those of a run if there are

@@ -2,6 +2,7 @@ package plugin
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -42,23 +44,18 @@ func printPlan(out io.Writer, a *applying, p *remediate.Plan) error {
 		wrap(w, "Note     ", note)
 	}
 	if p.Empty() {
-		printf(w, "\nNothing to do: it is so already on %s.\n", strings.Join(nodesOf(p), ", "))
+		printUnknown(w, p)
+		printf(w, "\nNothing to do: it is so already on %s.\n", some(nodesOf(p)))
 		for _, n := range notReady(p) {
 			printf(w, "  %s  %s\n", n.Name, state(n))
 		}
 		_, err := io.WriteString(out, cleanLines(w.String()))
 		return err
 	}
-	for _, n := range p.Nodes {
-		printf(w, "\n%s", n.Name)
-		if node, ok := p.Basis.Node(n.Name); ok {
-			printf(w, "  %s", state(node))
-		}
-		printf(w, "\n")
-		for i, s := range n.Steps {
-			printStep(w, i+1, s, p.Now)
-		}
+	for _, wave := range p.Waves {
+		printWave(w, p, wave)
 	}
+	printUnknown(w, p)
 	if len(p.Solved) > 0 {
 		printf(w, "\nSolves   %s\n", "by the checks of inspect, before and after")
 		for _, f := range p.Solved {
@@ -72,10 +69,61 @@ func printPlan(out io.Writer, a *applying, p *remediate.Plan) error {
 	return err
 }
 
+// printWave shows the nodes of a wave that need something, and names the others.
+func printWave(w io.Writer, p *remediate.Plan, wave remediate.Wave) {
+	if wave.Name != "" {
+		printf(w, "\n")
+		wrap(w, "Wave     ", wave.Name+": "+wave.Why)
+	}
+	var already []string
+	for _, n := range wave.Nodes {
+		if wave.Name != "" && !n.Changes() {
+			already = append(already, cmp.Or(n.Name, n.Title()))
+			continue
+		}
+		printf(w, "\n%s", cmp.Or(n.Name, theCluster))
+		if node, ok := p.Basis.Node(n.Name); ok {
+			printf(w, "  %s", state(node))
+		}
+		printf(w, "\n")
+		for i, s := range n.Steps {
+			printStep(w, i+1, s, p.Now)
+		}
+	}
+	if len(already) > 0 {
+		wrap(w, "         ", "so already: "+some(already))
+	}
+}
+
+// printUnknown shows nodes of which it is not known what they need.
+func printUnknown(w io.Writer, p *remediate.Plan) {
+	for i, r := range p.Unknown {
+		if i == 0 {
+			printf(w, "\n")
+		}
+		wrap(w, "Unknown  ", r.Node+": "+r.Name+": "+r.Reason)
+		if r.Next != "" {
+			wrap(w, "         ", "next: "+r.Next)
+		}
+	}
+}
+
+// some names nodes, as long as they are few.
+func some(names []string) string {
+	const most = 12
+	if len(names) <= most {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+}
+
+// nodesOf are the nodes of a plan, each once.
 func nodesOf(p *remediate.Plan) []string {
 	var names []string
-	for _, n := range p.Nodes {
-		names = append(names, n.Name)
+	for _, n := range p.Nodes() {
+		if n.Name != "" && !slices.Contains(names, n.Name) {
+			names = append(names, n.Name)
+		}
 	}
 	return names
 }
@@ -180,16 +228,17 @@ func printPlanDiff(out, errOut io.Writer, a *applying, p *remediate.Plan) error 
 	for _, note := range p.Notes {
 		wrap(notes, "Note     ", note)
 	}
+	printUnknown(notes, p)
 	if _, err := io.WriteString(errOut, cleanLines(notes.String())); err != nil {
 		return err
 	}
 	var changes []fileDiff
-	for _, n := range p.Nodes {
+	for _, n := range p.Nodes() {
 		for _, s := range n.Steps {
 			switch {
 			case s.Change == nil:
 			case s.Change.File == nil:
-				printf(errOut, "%s: then %s\n", clean(n.Name), s.Change.Summary)
+				printf(errOut, "%s: then %s\n", clean(cmp.Or(n.Name, theCluster)), s.Change.Summary)
 			default:
 				changes = append(changes, fileDiff{n.Name, s.Change.File})
 			}
@@ -199,7 +248,7 @@ func printPlanDiff(out, errOut io.Writer, a *applying, p *remediate.Plan) error 
 		return externalDiff(out, errOut, program, changes)
 	}
 	if p.Empty() {
-		printf(errOut, "Nothing to do: it is so already on %s.\n", clean(strings.Join(nodesOf(p), ", ")))
+		printf(errOut, "Nothing to do: it is so already on %s.\n", clean(some(nodesOf(p))))
 	}
 	for _, c := range changes {
 		name := c.node + ":" + c.Path
@@ -286,12 +335,26 @@ type (
 		Server     string        `json:"server,omitempty"`
 		Version    string        `json:"version,omitempty"`
 		Notes      []string      `json:"notes"`
+		Waves      []planWave    `json:"waves"`
 		Nodes      []planNode    `json:"nodes"`
+		Unknown    []planUnknown `json:"unknown"`
 		Solved     []planFinding `json:"solved"`
 		Shown      []planServed  `json:"shown"`
 	}
+	planWave struct {
+		Name     string `json:"name"`
+		Why      string `json:"why"`
+		Parallel int    `json:"parallel"`
+	}
+	planUnknown struct {
+		Name   string `json:"name"`
+		Check  string `json:"check"`
+		Reason string `json:"reason"`
+		Next   string `json:"next,omitempty"`
+	}
 	planNode struct {
-		Name  string     `json:"name"`
+		Name  string     `json:"name"` // empty: the cluster itself
+		Wave  string     `json:"wave,omitempty"`
 		Via   string     `json:"via,omitempty"`
 		Ready string     `json:"ready,omitempty"`
 		Steps []planStep `json:"steps"`
@@ -332,18 +395,17 @@ func printPlanDocument(out io.Writer, format, command string, p *remediate.Plan)
 	d := planDocument{
 		APIVersion: inspect.InventoryAPIVersion, Kind: "Plan", Command: command, Run: p.Run,
 		Server: p.Basis.Cluster.Server, Version: p.Basis.Cluster.Versions.Cluster,
-		Notes: append([]string{}, p.Notes...), Nodes: []planNode{}, Solved: []planFinding{}, Shown: []planServed{},
+		Notes: append([]string{}, p.Notes...), Waves: []planWave{}, Nodes: []planNode{}, Solved: []planFinding{}, Shown: []planServed{},
 	}
-	for _, n := range p.Nodes {
-		pn := planNode{Name: n.Name, Steps: []planStep{}}
-		if node, ok := p.Basis.Node(n.Name); ok {
-			pn.Via, pn.Ready = node.Via, node.Ready
+	for _, w := range p.Waves {
+		if w.Name != "" {
+			d.Waves = append(d.Waves, planWave{w.Name, w.Why, w.Parallel})
 		}
-		for _, s := range n.Steps {
-			pn.Steps = append(pn.Steps, stepDocument(s))
+		for _, n := range w.Nodes {
+			d.Nodes = append(d.Nodes, nodeDocument(p, w, n))
 		}
-		d.Nodes = append(d.Nodes, pn)
 	}
+	d.Unknown = unknownDocuments(p)
 	for _, f := range p.Solved {
 		d.Solved = append(d.Solved, planFinding{f.Check, f.Severity.String(), f.Message, f.At})
 	}
@@ -361,6 +423,25 @@ func printPlanDocument(out io.Writer, format, command string, p *remediate.Plan)
 	}
 	_, err = fmt.Fprintf(out, "%s\n", bytes.TrimSpace(raw))
 	return err
+}
+
+func nodeDocument(p *remediate.Plan, w remediate.Wave, n remediate.NodePlan) planNode {
+	pn := planNode{Name: n.Name, Wave: w.Name, Steps: []planStep{}}
+	if node, ok := p.Basis.Node(n.Name); ok {
+		pn.Via, pn.Ready = node.Via, node.Ready
+	}
+	for _, s := range n.Steps {
+		pn.Steps = append(pn.Steps, stepDocument(s))
+	}
+	return pn
+}
+
+func unknownDocuments(p *remediate.Plan) []planUnknown {
+	out := []planUnknown{}
+	for _, r := range p.Unknown {
+		out = append(out, planUnknown{r.Node, r.Name, r.Reason, r.Next})
+	}
+	return out
 }
 
 func stepDocument(s remediate.Step) planStep {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/kubeconfig"
 )
@@ -39,6 +40,8 @@ type Change struct {
 	File    *FileChange
 	// Deltas are what it does to the facts.
 	Deltas []inspect.Delta
+	// versions are what runs, where that decides what requests are a kubelet's.
+	versions catalog.Versions
 }
 
 // FileChange is what happens to a kubeconfig on a node.

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/pem"
 	"fmt"
+	"net"
 	"slices"
 	"strings"
 	"time"
@@ -17,7 +18,8 @@ import (
 // APIInt makes kubelets trust what the API server shows at api-int: the CA in both
 // of their kubeconfigs, then a restart (okd-project/okd#1881).
 type APIInt struct {
-	Nodes []string // in this order
+	Nodes []string // these, one after another in this order; nil: all that the facts have
+	Order Order    // of all nodes
 	CA    []byte   // PEM: what kubelets are to trust, verbatim
 	From  string   // where the CA is from, for people
 	// Published: the CA is the value of OpenShift's ConfigMap, whose text
@@ -25,6 +27,12 @@ type APIInt struct {
 	// written.
 	Published bool
 	API       bool // an API server can be asked whether nodes come back
+	// Deleting are how many pods of a node are marked for deletion; nil: not known.
+	Deleting map[string]int
+	// ApproveCSRs approves what restarted kubelets ask for, where it matches them.
+	ApproveCSRs bool
+	After       After       // what follows the steps of kubelets, where all nodes are repaired
+	trusted     []*pki.Cert // the certificates in CA
 }
 
 // Plan makes the plan for these facts. The error is a *Refusal where it must not
@@ -43,26 +51,46 @@ func (a APIInt) Plan(run string, facts inspect.Snapshot, now time.Time) (*Plan, 
 		a.CA = plain
 		d.note("%s holds more than certificates in plain PEM; only those are written.", a.From)
 	}
-	for _, name := range a.Nodes {
-		n, ok := facts.Node(name)
-		if !ok || n.Via == "" {
-			return nil, unreadNode(facts, name)
-		}
-		if err := identified(facts, name); err != nil {
-			return nil, err
-		}
-		if err := a.verifies(facts, n, ca, now); err != nil {
-			return nil, err
-		}
-		if err := a.repair(d, n); err != nil {
-			return nil, err
-		}
+	a.trusted = ca
+	if a.Nodes == nil {
+		err = a.all(d)
+	} else {
+		err = a.named(d)
+	}
+	if err != nil {
+		return nil, err
 	}
 	p := d.finish()
 	if err := proven(p); err != nil {
 		return nil, err
 	}
 	return p, nil
+}
+
+// named plans the nodes that were named.
+func (a APIInt) named(d *draft) error {
+	for _, name := range a.Nodes {
+		d.node(name)
+		if err := a.node(d, name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// node adds the steps for a node, if it is known what it needs.
+func (a APIInt) node(d *draft, name string) error {
+	n, ok := d.facts.Node(name)
+	if !ok || n.Via == "" {
+		return unreadNode(d.facts, name)
+	}
+	if err := identified(d.facts, name); err != nil {
+		return err
+	}
+	if err := a.verifies(d.facts, n, a.trusted, d.plan.Now); err != nil {
+		return err
+	}
+	return a.repair(d, n)
 }
 
 // proven refuses a plan after which the checks find something new.
@@ -163,6 +191,10 @@ func unreadNode(facts inspect.Snapshot, name string) *Refusal {
 	return r
 }
 
+// verifiesServed is the check that the CA is the right one. Where it fails on one
+// node, nothing is done to any.
+const verifiesServed = "ca-verifies-served"
+
 // verifies holds the CA against what is really served, from the node.
 func (a APIInt) verifies(facts inspect.Snapshot, n *inspect.Node, ca []*pki.Cert, now time.Time) error {
 	refuse := func(name, reason, next string) error {
@@ -184,7 +216,7 @@ func (a APIInt) verifies(facts inspect.Snapshot, n *inspect.Node, ca []*pki.Cert
 		}
 		asked = true
 		if err := pki.Verify(served.Chain, ca, name, n.Time(now)); err != nil {
-			return refuse("ca-verifies-served", fmt.Sprintf("%s does not verify what is shown at %s to the node: %v\n%s", a.From, address, err, chain(served.Chain)),
+			return refuse(verifiesServed, fmt.Sprintf("%s does not verify what is shown at %s to the node: %v\n%s", a.From, address, err, chain(served.Chain)),
 				"the server side must be right first: what is shown is to be signed by a CA in openshift-config-managed/kube-apiserver-server-ca. A user's own certificate for api-int (APIServer spec.servingCerts.namedCertificates) is not supported by OpenShift")
 		}
 	}
@@ -207,7 +239,6 @@ func chain(certs []*pki.Cert) string {
 // long as the kubelet's client certificate is valid, the kubelet's own, and one
 // restart. Each prefix of this leaves the node no worse than it was.
 func (a APIInt) repair(d *draft, n *inspect.Node) error {
-	d.node(n.Name)
 	files := catalog.KubeletKubeconfigs()
 	for i, used := range []string{n.Kubelet.BootstrapConfig, n.Kubelet.Kubeconfig} {
 		if used != "" && used != files[i] {
@@ -237,14 +268,67 @@ func (a APIInt) repair(d *draft, n *inspect.Node) error {
 		}
 	}
 	c, err := d.step(NewRestartUnit(n.Name, changed...))
-	if err != nil || c == nil {
+	if err != nil {
 		return err
+	}
+	inOrder := a.Nodes == nil && n.Role != catalog.RoleWorker // others wait for it
+	if c == nil && !inOrder {
+		return nil
+	}
+	if c != nil {
+		a.returning(d, n)
 	}
 	if !a.API {
 		d.note("No API server could be asked: whether nodes report again will not be seen.")
 	}
-	_, err = d.step(Await{On: n.Name})
-	return err
+	if a.API && a.ApproveCSRs {
+		if _, err := d.step(NewApproveCSRs(n.Name, d.facts, d.plan.Now)); err != nil {
+			return err
+		}
+	}
+	if _, err = d.step(Await{On: n.Name}); err != nil || !inOrder {
+		return err
+	}
+	return a.gate(d, n)
+}
+
+// gate adds the question whether a master's kube-apiserver answers, where there is
+// another one to wait for.
+func (a APIInt) gate(d *draft, n *inspect.Node) error {
+	if row, _ := catalog.KubeletRestartOn(d.facts.Cluster.Topology); row.Single || n.Role != catalog.RoleMaster {
+		return nil
+	}
+	for _, k := range n.Kubeconfigs {
+		c, ok := k.InUse()
+		if !ok || k.Path != catalog.KubeletKubeconfigs()[1] {
+			continue
+		}
+		address, _, err := c.Dialled()
+		if err != nil {
+			return err
+		}
+		_, port, err := net.SplitHostPort(address)
+		if err != nil {
+			return err
+		}
+		_, err = d.step(AwaitAPIServer{On: n.Name, Port: port, CA: a.CA})
+		return err
+	}
+	return nil
+}
+
+// returning says what happens to pods on a node that was away for long.
+func (a APIInt) returning(d *draft, n *inspect.Node) {
+	if n.Ready == "True" || n.Ready == "" {
+		return
+	}
+	pods := a.Deleting[n.Name]
+	switch {
+	case a.Deleting == nil:
+		d.note("How many pods were given up on nodes that are not Ready is not known: those that are marked for deletion are killed when their node returns.")
+	case pods > 0:
+		d.note("When %s returns, %d of its pods are killed: they were marked for deletion while it was away, and what replaced them runs elsewhere.", n.Name, pods)
+	}
 }
 
 // missingFile reports whether a file is known not to be there.

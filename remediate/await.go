@@ -29,7 +29,7 @@ func (a Await) Diff(facts inspect.Snapshot, now time.Time) (*Change, error) {
 		return nil, nil //nolint:nilnil // so already, as Action says
 	}
 	at := n.Time(now).Add(3 * time.Minute)
-	return &Change{Summary: "wait for a heartbeat that is newer than the restart", Deltas: []inspect.Delta{inspect.HeartbeatSeen{Node: a.On, At: at}}}, nil
+	return &Change{Summary: "wait for a heartbeat that is newer than the restart", Deltas: []inspect.Delta{inspect.HeartbeatSeen{Node: a.On, At: at}}, versions: facts.Cluster.Versions}, nil
 }
 
 // Apply does nothing.
@@ -42,7 +42,7 @@ const heartbeatTime = 3 * time.Minute
 
 // Verify asks the API server. A Ready condition alone proves nothing: it may be
 // left from before.
-func (a Await) Verify(ctx context.Context, env *Env, _ *Change) error {
+func (a Await) Verify(ctx context.Context, env *Env, c *Change) error {
 	if env.Heartbeat == nil {
 		return &Unknown{fmt.Sprintf("whether node %s reports to the API server is not known: no API server could be asked", a.On)}
 	}
@@ -75,7 +75,7 @@ func (a Await) Verify(ctx context.Context, env *Env, _ *Change) error {
 	case ctx.Err() != nil:
 		return errors.Join(context.Cause(ctx), err)
 	}
-	return &Late{err}
+	return &Late{fmt.Errorf("%w%s", err, waiting(ctx, env, asker{name: a.On, versions: c.versions}))}
 }
 
 // Undo does nothing.

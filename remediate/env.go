@@ -16,7 +16,8 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/nodeexec/host"
 )
 
-// Env is what actions act through. Close gives back what it holds.
+// Env is what actions act through, several at a time. Close gives back what it
+// holds.
 type Env struct {
 	Run string // ID of the run to which changes belong
 	// Open gets onto a node.
@@ -29,41 +30,66 @@ type Env struct {
 	// Kube and Dynamic are the API for actions that change objects; nil: there is none.
 	Kube    kubernetes.Interface
 	Dynamic dynamic.Interface
-	Now     func() time.Time // this machine's clock
+	// Tell is told what people are to see of a node beside the steps, in lines; nil: nobody.
+	Tell func(node, text string)
+	Now  func() time.Time // this machine's clock
 	// Sleep waits, and returns why it was ended early.
 	Sleep func(context.Context, time.Duration) error
 	// Patience is how long an effect may take; zero: what is usual.
 	Patience time.Duration
 
+	mu  sync.Mutex
+	way map[string]*way
+}
+
+// way is how a node is reached; nil: nobody is there. Nodes do not wait for each
+// other.
+type way struct {
 	mu   sync.Mutex
-	open map[string]nodeexec.Node
+	open nodeexec.Node
+}
+
+func (e *Env) wayTo(node string) *way {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.way == nil {
+		e.way = map[string]*way{}
+	}
+	if e.way[node] == nil {
+		e.way[node] = &way{}
+	}
+	return e.way[node]
 }
 
 // onto returns a node, on the way that is open already if there is one.
 func (e *Env) onto(ctx context.Context, node string) (nodeexec.Node, error) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if n := e.open[node]; n != nil {
-		return n, nil
+	w := e.wayTo(node)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.open != nil {
+		return w.open, nil
 	}
 	n, err := e.Open(ctx, node)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		w.open = n
 	}
-	if e.open == nil {
-		e.open = map[string]nodeexec.Node{}
+	return n, err
+}
+
+func (e *Env) tell(node, text string) {
+	if e.Tell != nil {
+		e.Tell(node, text)
 	}
-	e.open[node] = n
-	return n, nil
 }
 
 // drop forgets the way onto a node: it may have died with the kubelet.
 func (e *Env) drop(node string) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if n := e.open[node]; n != nil {
-		_ = n.Close() // of a way that is of no more use
-		delete(e.open, node)
+	w := e.wayTo(node)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.open != nil {
+		_ = w.open.Close() // of a way that is of no more use
+		w.open = nil
 	}
 }
 
@@ -72,10 +98,14 @@ func (e *Env) Close() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	var errs []error
-	for _, n := range e.open {
-		errs = append(errs, n.Close())
+	for _, w := range e.way {
+		w.mu.Lock()
+		if w.open != nil {
+			errs = append(errs, w.open.Close())
+		}
+		w.mu.Unlock()
 	}
-	e.open = nil
+	e.way = nil
 	return errors.Join(errs...)
 }
 

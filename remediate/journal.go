@@ -12,6 +12,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
@@ -69,6 +70,7 @@ type Journals struct{ Folder string }
 
 // Journal is that of one run, while it runs.
 type Journal struct {
+	mu   sync.Mutex // a line is whole, whoever else writes one
 	file *os.File
 	now  func() time.Time
 }
@@ -84,7 +86,7 @@ func (j Journals) Begin(h Header, now func() time.Time) (*Journal, error) {
 	if err != nil {
 		return nil, fmt.Errorf("journal: %w", err)
 	}
-	out := &Journal{file, now}
+	out := &Journal{file: file, now: now}
 	if err = out.line(h); err == nil {
 		err = syncFolder(j.Folder)
 	}
@@ -113,6 +115,8 @@ func (j Journals) path(run string) string { return filepath.Join(j.Folder, run+"
 
 // Add writes a record.
 func (j *Journal) Add(r Record) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
 	r.Time = j.now().UTC()
 	return j.line(r)
 }

@@ -16,18 +16,65 @@ type Plan struct {
 	Basis inspect.Snapshot
 	Now   time.Time
 	Notes []string // what people are to know beside the steps
-	Nodes []NodePlan
+	Waves []Wave   // in this order
+	// Unknown are nodes of which it is not known what they need, and why. Nothing is
+	// done to them.
+	Unknown []*Refusal
 	// Solved are the findings that the plan removes, and Added those that it would
 	// bring: both by the checks that inspect runs.
 	Solved, Added []inspect.Finding
 	after         inspect.Snapshot // the facts as they would be
 }
 
-// NodePlan is what is to be done on a node. A node is done, or given up, before
-// the next one begins.
+// Wave is done before the next one begins.
+type Wave struct {
+	Name string // one of the constants below; empty: there is but one
+	Why  string // for people
+	// Parallel is on how many nodes at once something is done, at least 1. A node is
+	// done before the next one takes its place.
+	Parallel int
+	Nodes    []NodePlan
+}
+
+// NodePlan is what is to be done on a node, step by step.
 type NodePlan struct {
-	Name  string
+	Name  string // empty: the cluster itself
 	Steps []Step
+}
+
+// Title is its name, or what the first step does to the cluster.
+func (n NodePlan) Title() string {
+	if n.Name == "" && len(n.Steps) > 0 {
+		return n.Steps[0].Action.ID()
+	}
+	return n.Name
+}
+
+// due are the steps that change something.
+func (n NodePlan) due() (steps []Step) {
+	for _, s := range n.Steps {
+		if s.Change != nil {
+			steps = append(steps, s)
+		}
+	}
+	return steps
+}
+
+// due are the nodes on which something is to be done.
+func (w Wave) due() (nodes []NodePlan) {
+	for _, n := range w.Nodes {
+		if n.Changes() {
+			nodes = append(nodes, n)
+		}
+	}
+	return nodes
+}
+
+func titles(nodes []NodePlan) (out []string) {
+	for _, n := range nodes {
+		out = append(out, n.Title())
+	}
+	return out
 }
 
 // Step is an action and what it would change; nil: it is so already.
@@ -36,12 +83,23 @@ type Step struct {
 	Change *Change
 }
 
-// Empty reports whether nothing is to be done.
-func (p *Plan) Empty() bool {
-	return !slices.ContainsFunc(p.Nodes, func(n NodePlan) bool { return n.changes() })
+// Nodes are those of all waves, in order. A node may be in more than one.
+func (p *Plan) Nodes() []NodePlan {
+	var all []NodePlan
+	for _, w := range p.Waves {
+		all = append(all, w.Nodes...)
+	}
+	return all
 }
 
-func (n NodePlan) changes() bool {
+// Empty reports whether nothing is to be done.
+func (p *Plan) Empty() bool { return !slices.ContainsFunc(p.Waves, Wave.Changes) }
+
+// Changes reports whether anything is to be done in it.
+func (w Wave) Changes() bool { return slices.ContainsFunc(w.Nodes, NodePlan.Changes) }
+
+// Changes reports whether anything is to be done there.
+func (n NodePlan) Changes() bool {
 	return slices.ContainsFunc(n.Steps, func(s Step) bool { return s.Change != nil })
 }
 
@@ -64,9 +122,28 @@ func newDraft(run string, basis inspect.Snapshot, now time.Time) *draft {
 	return &draft{plan: &Plan{Run: run, Basis: basis, Now: now}, facts: basis}
 }
 
-func (d *draft) node(name string) { d.plan.Nodes = append(d.plan.Nodes, NodePlan{Name: name}) }
+// node begins the steps of a node, in a wave without a name: one after another.
+func (d *draft) node(name string) {
+	if len(d.plan.Waves) == 0 {
+		d.plan.Waves = []Wave{{Parallel: 1}}
+	}
+	w := &d.plan.Waves[len(d.plan.Waves)-1]
+	w.Nodes = append(w.Nodes, NodePlan{Name: name})
+}
 
-// step adds an action for the last node, and returns what it would change.
+// apart makes the steps of a node by themselves. After an error, the draft is as it
+// was before.
+func (d *draft) apart(name string, make func(*draft) error) (NodePlan, error) {
+	one := &draft{plan: &Plan{Run: d.plan.Run, Now: d.plan.Now, Notes: slices.Clone(d.plan.Notes)}, facts: d.facts}
+	one.node(name)
+	if err := make(one); err != nil {
+		return NodePlan{}, err
+	}
+	d.facts, d.plan.Notes = one.facts, one.plan.Notes
+	return one.plan.Waves[0].Nodes[0], nil
+}
+
+// step adds an action for the last node of the last wave, and returns what it would change.
 func (d *draft) step(a Action) (*Change, error) {
 	c, err := a.Diff(d.facts, d.plan.Now)
 	if err != nil {
@@ -75,7 +152,8 @@ func (d *draft) step(a Action) (*Change, error) {
 	if c != nil {
 		d.facts = d.facts.With(c.Deltas...)
 	}
-	n := &d.plan.Nodes[len(d.plan.Nodes)-1]
+	w := &d.plan.Waves[len(d.plan.Waves)-1]
+	n := &w.Nodes[len(w.Nodes)-1]
 	n.Steps = append(n.Steps, Step{a, c})
 	return c, nil
 }

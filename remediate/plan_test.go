@@ -180,7 +180,7 @@ func TestNoPrefixOfAPlanIsWorse(t *testing.T) {
 			return at
 		}
 		was, facts, steps := critical(f.Snapshot), f.Snapshot, 0
-		for _, n := range p.Nodes {
+		for _, n := range p.Nodes() {
 			for _, s := range n.Steps {
 				if s.Change == nil {
 					continue
@@ -233,7 +233,7 @@ func TestClockThatWasSetBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s := p.Nodes[0].Steps[2]; s.Change == nil || !strings.HasPrefix(s.Action.ID(), "restart") {
+	if s := p.Nodes()[0].Steps[2]; s.Change == nil || !strings.HasPrefix(s.Action.ID(), "restart") {
 		t.Errorf("%+v", s)
 	}
 	f.first().Clock.After = noon
@@ -286,7 +286,7 @@ func TestSoAlready(t *testing.T) {
 		f.embed("worker-0", path, others)
 	}
 	f.first().Heartbeat, f.first().Ready = noon.Add(-time.Second), "True"
-	if p := f.plan(t); !p.Empty() || len(p.Nodes) != 1 || len(p.Nodes[0].Steps) != 4 && len(p.Nodes[0].Steps) != 3 {
+	if p := f.plan(t); !p.Empty() || len(p.Nodes()) != 1 || len(p.Nodes()[0].Steps) != 4 && len(p.Nodes()[0].Steps) != 3 {
 		t.Errorf("to do: %q", stepsOf(p))
 	}
 	f.embed("worker-0", kubeletFile, f.young.CertPEM, f.localhost.CertPEM)
@@ -497,7 +497,7 @@ func TestPlanToPutBack(t *testing.T) {
 	if want := []string{"restore worker-0:" + kubeletFile, "restore worker-0:" + bootstrapFile, "restart worker-0:kubelet.service", "await worker-0"}; !slices.Equal(stepsOf(p), want) {
 		t.Errorf("steps %q", stepsOf(p))
 	}
-	ca, err := kubeconfig.Find(p.Nodes[0].Steps[0].Change.File.After)
+	ca, err := kubeconfig.Find(p.Nodes()[0].Steps[0].Change.File.After)
 	if err != nil || !bytes.Equal(ca.PEM, f.before) {
 		t.Errorf("afterwards it would be %v, %s", err, ca.PEM)
 	}

@@ -1,9 +1,11 @@
 package remediate
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
@@ -14,7 +16,9 @@ type Runner struct {
 	Env     *Env
 	Journal *Journal
 	// Observe is told what is about to be done, and how it went.
+	// One call at a time, though several nodes may be worked on.
 	Observe func(a Action, e Event, c *Change, err error)
+	telling *sync.Mutex
 }
 
 // Stopped says where a run ended before its end. What was done before stays done.
@@ -22,9 +26,14 @@ type Stopped struct {
 	Action Action
 	Undone bool // the action was put back
 	Inner  error
-	Left   []string // nodes that were not begun
+	// Half are nodes with steps that were done and others that were not begun, Left
+	// those of which none was. A NodePlan of the cluster itself is in them by its ID.
+	Half, Left []string
+	// Others failed at the same time.
+	Others []*Stopped
 	// UndoFailed is why it could not be put back.
 	UndoFailed error
+	idle       bool // the action was not begun
 }
 
 func (e *Stopped) Error() string {
@@ -35,6 +44,9 @@ func (e *Stopped) Error() string {
 	case e.Undone:
 		text += "; it was put back"
 	}
+	for _, o := range e.Others {
+		text += "; and " + o.Error()
+	}
 	return text
 }
 
@@ -43,29 +55,24 @@ func (e *Stopped) Unwrap() error { return e.Inner }
 // stepTime bounds what an action does to a node.
 const stepTime = 2 * time.Minute
 
-// Run does what the plan says, node by node and step by step, and stops at the
-// first failure with a *Stopped. Before each step the node is read again: if the
-// change is no longer the one that was shown, the error is ErrChanged and the step
-// is not done. When ctx ends, the step that was begun is done to its end.
+// Run does what the plan says, wave by wave, and on each node step by step. At the
+// first failure it begins nothing more, lets what was begun come to its end, and
+// returns a *Stopped. Before each step the node is read again: if the change is no
+// longer the one that was shown, the error is ErrChanged and the step is not done.
+// When ctx ends, steps that were begun are done to their end.
 func (r Runner) Run(ctx context.Context, p *Plan) error {
-	var unknown error
-	for i, n := range p.Nodes {
-		err := r.node(ctx, p, n)
-		last := i == len(p.Nodes)-1
-		var u *Unknown
-		if errors.As(err, &u) && last {
-			unknown = err // done as far as is known
-			continue
+	r.telling = &sync.Mutex{}
+	var unknown error // done as far as is known
+	for i, w := range p.Waves {
+		var later []string
+		for _, next := range p.Waves[i+1:] {
+			later = append(later, titles(next.due())...)
 		}
-		var stopped *Stopped
-		if errors.As(err, &stopped) {
-			for _, left := range p.Nodes[i+1:] {
-				stopped.Left = append(stopped.Left, left.Name)
-			}
-		}
-		if err != nil {
+		c := &crew{queue: w.due(), later: later}
+		if err := r.wave(ctx, p, w.Parallel, c); err != nil {
 			return err
 		}
+		unknown = cmp.Or(unknown, c.unknown)
 	}
 	if unknown != nil {
 		return unknown
@@ -73,20 +80,104 @@ func (r Runner) Run(ctx context.Context, p *Plan) error {
 	return r.Journal.Add(Record{Event: Finished})
 }
 
-// node does the steps of a node.
-func (r Runner) node(ctx context.Context, p *Plan, n NodePlan) error {
-	for _, s := range n.Steps {
-		if s.Change == nil {
-			continue
+// crew is who works on a wave.
+type crew struct {
+	mu      sync.Mutex
+	queue   []NodePlan // not begun yet
+	later   []string   // what comes in later waves
+	half    []string
+	failed  []*Stopped // in the order in which it happened
+	broken  error      // the journal can't be kept
+	unknown error      // an effect of the very last steps is not known
+}
+
+// next takes a node from the queue; none where something failed.
+func (c *crew) next() (n NodePlan, ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.halted() || len(c.queue) == 0 {
+		return n, false
+	}
+	n, c.queue = c.queue[0], c.queue[1:]
+	return n, true
+}
+
+func (c *crew) halted() bool { return len(c.failed) > 0 || c.broken != nil }
+
+// stop reports whether no further step is to be begun.
+func (c *crew) stop() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.halted()
+}
+
+// ended takes down how far it came with a node.
+func (c *crew) ended(n NodePlan, done int, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var stopped *Stopped
+	var unknown *Unknown
+	steps := n.due()
+	switch {
+	case err == nil && done == len(steps):
+	case err != nil && !errors.As(err, &stopped):
+		c.broken = err
+	case errors.As(err, &unknown) && done == len(steps)-1 && len(c.queue)+len(c.later) == 0 && !c.halted():
+		c.unknown = cmp.Or(c.unknown, err)
+	case err != nil && !(stopped.idle && c.halted()):
+		c.failed = append(c.failed, stopped)
+	case done > 0:
+		c.half = append(c.half, n.Title())
+	default:
+		c.queue = append(c.queue, n)
+	}
+}
+
+// wave does a wave, on several nodes at once.
+func (r Runner) wave(ctx context.Context, p *Plan, parallel int, c *crew) error {
+	var hands sync.WaitGroup
+	for range min(max(parallel, 1), len(c.queue)) {
+		hands.Go(func() {
+			for n, ok := c.next(); ok; n, ok = c.next() {
+				done, err := r.node(ctx, p, n, c.stop)
+				c.ended(n, done, err)
+			}
+		})
+	}
+	hands.Wait()
+	if len(c.failed) == 0 {
+		return c.broken
+	}
+	first := c.failed[0]
+	first.Others, first.Half, first.Left = c.failed[1:], c.half, append(titles(c.queue), c.later...)
+	var unknown *Stopped
+	if errors.As(c.unknown, &unknown) { // not the last steps after all
+		first.Others = append(first.Others, unknown)
+	}
+	if c.broken != nil {
+		first.Inner = errors.Join(first.Inner, c.broken)
+	}
+	return first
+}
+
+// node does the steps of a node, and tells how many were done.
+func (r Runner) node(ctx context.Context, p *Plan, n NodePlan, stop func() bool) (done int, err error) {
+	for i, s := range n.due() {
+		if stop() {
+			return i, nil
 		}
 		if ctx.Err() != nil {
-			return &Stopped{Action: s.Action, Inner: fmt.Errorf("not begun: %w", context.Cause(ctx))}
+			return i, interrupted(ctx, s.Action)
 		}
 		if err := r.step(ctx, p, s); err != nil {
-			return err
+			return i, err
 		}
 	}
-	return nil
+	return len(n.due()), nil
+}
+
+func interrupted(ctx context.Context, a Action) error {
+	return &Stopped{Action: a, Inner: fmt.Errorf("not begun: %w", context.Cause(ctx)), idle: true}
 }
 
 func (r Runner) step(ctx context.Context, p *Plan, s Step) error {
@@ -99,20 +190,21 @@ func (r Runner) step(ctx context.Context, p *Plan, s Step) error {
 		r.tell(a, event, s.Change, err)
 		return &Stopped{Action: a, Inner: errors.Join(err, r.Journal.Add(r.record(s, event, err)))}
 	}
-	interrupted := func() error {
-		return &Stopped{Action: a, Inner: fmt.Errorf("not begun: %w", context.Cause(ctx))}
+	facts := p.Basis
+	if a.Node() != "" {
+		fresh, err := r.Env.Read(ctx, a.Node())
+		if ctx.Err() != nil { // what was read may be half of what there is
+			return interrupted(ctx, a)
+		}
+		if err != nil {
+			return stop(err)
+		}
+		if err := identified(fresh, a.Node()); err != nil {
+			return stop(err)
+		}
+		facts = renewed(p.Basis, fresh, a.Node())
 	}
-	fresh, err := r.Env.Read(ctx, a.Node())
-	if ctx.Err() != nil { // what was read may be half of what there is
-		return interrupted()
-	}
-	if err != nil {
-		return stop(err)
-	}
-	if err := identified(fresh, a.Node()); err != nil {
-		return stop(err)
-	}
-	c, err := a.Diff(renewed(p.Basis, fresh, a.Node()), r.Env.Now())
+	c, err := a.Diff(facts, r.Env.Now())
 	var refusal *Refusal
 	if errors.As(err, &refusal) && (refusal.Name == fileRead || refusal.Name == fileShape || refusal.Name == changedSince) {
 		return stop(fmt.Errorf("%w: %w", ErrChanged, err))
@@ -173,6 +265,8 @@ func (r Runner) undo(ctx context.Context, s Step, c *Change, bad error) error {
 }
 
 func (r Runner) tell(a Action, e Event, c *Change, err error) {
+	r.telling.Lock()
+	defer r.telling.Unlock()
 	if r.Observe != nil {
 		r.Observe(a, e, c, err)
 	}
@@ -205,7 +299,7 @@ func renewed(basis, fresh inspect.Snapshot, node string) inspect.Snapshot {
 			continue
 		}
 		if now, ok := fresh.Node(node); ok && now.Heartbeat.IsZero() {
-			now.Heartbeat, now.Ready = n.Heartbeat, n.Ready
+			now.Heartbeat, now.Ready, now.Role = n.Heartbeat, n.Ready, n.Role
 		}
 	}
 	for _, v := range basis.Served {

@@ -87,7 +87,7 @@ func TestUndoOfWhatIsTrusted(t *testing.T) {
 
 // stepsOf are the IDs of what is to be done.
 func stepsOf(p *Plan) (ids []string) {
-	for _, n := range p.Nodes {
+	for _, n := range p.Nodes() {
 		for _, s := range n.Steps {
 			if s.Change != nil {
 				ids = append(ids, s.Action.ID())
@@ -101,7 +101,7 @@ func stepsOf(p *Plan) (ids []string) {
 func (w *world) unspoken(t *testing.T, p *Plan) {
 	t.Helper()
 	w.secret(t, "the plan", fmt.Sprintf("%+v", p))
-	for _, n := range p.Nodes {
+	for _, n := range p.Nodes() {
 		for _, s := range n.Steps {
 			if s.Change == nil || s.Change.File == nil {
 				continue
@@ -171,7 +171,7 @@ func (w *world) putBack(t *testing.T, run string) {
 	}
 	for _, m := range w.machines {
 		m.original(t)
-		if left := m.leftovers(t); len(left) > 0 && len(p.Nodes[0].Steps) > 0 && p.Nodes[0].Steps[0].Change != nil {
+		if left := m.leftovers(t); len(left) > 0 && len(p.Nodes()[0].Steps) > 0 && p.Nodes()[0].Steps[0].Change != nil {
 			t.Errorf("left behind: %q", left)
 		}
 	}
@@ -641,7 +641,7 @@ func TestEffectsThatDoNotShow(t *testing.T) {
 	base := newWorld(t, "worker-0", "worker-1")
 	p := base.repair(t, "run-1")
 	one := *p
-	one.Nodes = p.Nodes[:1]
+	one.Waves = []Wave{{Nodes: p.Nodes()[:1]}}
 	for _, c := range []struct {
 		name    string
 		plan    *Plan

@@ -57,7 +57,7 @@ func breaks(p *Plan) string {
 			return fmt.Sprintf("afterwards %s (%s)", f.Message, places(f))
 		}
 	}
-	for _, n := range p.Nodes {
+	for _, n := range p.Nodes() {
 		for _, s := range n.Steps {
 			if s.Change == nil {
 				continue
@@ -111,6 +111,9 @@ func (u Undo) plan(run string, facts inspect.Snapshot, now time.Time, blind bool
 		if err := identified(facts, kept.Node); err != nil {
 			return nil, err
 		}
+		if err := unanswered(facts, kept.Node); err != nil {
+			return nil, err
+		}
 		d.node(kept.Node)
 		var changed []string
 		// kept.Entries are by path; the kubelet's own file goes back first, as it was
@@ -138,6 +141,9 @@ func (u Undo) plan(run string, facts inspect.Snapshot, now time.Time, blind bool
 		if blind {
 			d.note("Node %s will be NotReady: its kubelet will not trust the API server. Back in: ssh, and run the command again that is undone here.", kept.Node)
 			continue
+		}
+		if reason := unreadRequests(facts); u.API && reason != "" {
+			d.note("Whether kubelets wait for certificates is not known, and this would take them from them: %s", reason)
 		}
 		if !u.API {
 			d.note("No API server could be asked: whether nodes report again will not be seen.")

@@ -149,6 +149,22 @@ func document() string {
 		line("| %s | %s | %s | %s | %s |", t.Name, may, cell(t.Doc), cell(t.Next), evidence(t.Evidence))
 	}
 	line("")
+	line("## Who asks for kubelets' certificates")
+	line("")
+	line("What anybody else asks for is never approved. NODE stands for the node's name, each ? for a letter or digit of a token's ID.")
+	line("")
+	line("| signer | asked by | in the group | when | holds for | source |")
+	line("|---|---|---|---|---|---|")
+	for _, r := range KubeletRequesters() {
+		line("| %s | `%s` | `%s` | %s | %s | %s |", r.Signer, r.User, r.Group, cell(r.Doc), r.In, evidence(r.Evidence))
+	}
+	line("")
+	line("| signer | usages, and no other | when | holds for | source |")
+	line("|---|---|---|---|---|")
+	for _, u := range KubeletUsages() {
+		line("| %s | %s | %s | %s | %s |", u.Signer, strings.Join(u.Usages, ", "), cell(u.Doc), u.In, evidence(u.Evidence))
+	}
+	line("")
 	line("## Who verifies whom")
 	line("")
 	line("An edge holds when what is shown verifies against the verifier's trust anchors, for the name ([verify.md](verify.md)).")

@@ -7,6 +7,9 @@ import "slices"
 type Topology struct {
 	Name    string
 	Allowed bool
+	// Single: there is one kube-apiserver. Nodes have no order to keep, and no other
+	// one is to be waited for.
+	Single bool
 	// Elsewhere are the components of which this cluster holds nothing: they run, and
 	// keep their certificates, in another one.
 	Elsewhere []string
@@ -20,7 +23,7 @@ func Topologies() []Topology {
 	api := "openshift/api config/v1/types_infrastructure.go; "
 	return []Topology{
 		{Name: "HighlyAvailable", Allowed: true, Evidence: Evidence{Verified, api + "containers run outside of the kubelet's unit"}},
-		{Name: "SingleReplica", Allowed: true, Evidence: Evidence{Verified, api + "containers run outside of the kubelet's unit"}},
+		{Name: "SingleReplica", Allowed: true, Single: true, Evidence: Evidence{Verified, api + "containers run outside of the kubelet's unit"}},
 		{Name: "HighlyAvailableArbiter", Allowed: true, Evidence: Evidence{Derived, api + "containers run outside of the kubelet's unit"}},
 		{
 			Name: "DualReplica", Doc: "with two nodes and fencing, the kubelet is a resource of pacemaker and etcd is tied to it: a restart by systemd may stop etcd or fence the node",

@@ -35,6 +35,7 @@ type NodeObject struct {
 	Heartbeat time.Time // see Cluster.Heartbeat; zero: not asked
 	Internal  string    // its InternalIP; empty: it has none
 	Master    bool      // it runs kube-apiserver
+	Role      string    // see catalog.RoleOf; empty: the API was not asked
 }
 
 // NodeObjects lists the nodes of the cluster.
@@ -60,7 +61,7 @@ func (c *Cluster) NodeObjects(ctx context.Context, selector labels.Selector) ([]
 	var out []NodeObject
 	l := listJSON(ctx, c, "/api/v1/nodes", opts, func(n *node) {
 		o := NodeObject{
-			Name: n.Metadata.Name, Ready: string(corev1.ConditionUnknown), Master: catalog.IsMaster(n.Metadata.Labels),
+			Name: n.Metadata.Name, Ready: string(corev1.ConditionUnknown), Master: catalog.IsMaster(n.Metadata.Labels), Role: catalog.RoleOf(n.Metadata.Labels),
 			Pods: podNetworks(n.Spec.PodCIDRs, n.Metadata.Annotations[ovnSubnets]),
 		}
 		for _, cond := range n.Status.Conditions {
@@ -113,7 +114,7 @@ func podNetworks(cidrs []string, annotation string) []string {
 
 // node is what the API says of it, as a fact.
 func (o NodeObject) node() inspect.Node {
-	return inspect.Node{Name: o.Name, Ready: o.Ready, Addresses: o.Addresses, PodNetworks: o.Pods}
+	return inspect.Node{Name: o.Name, Ready: o.Ready, Role: o.Role, Addresses: o.Addresses, PodNetworks: o.Pods}
 }
 
 // OnNode is a node to which there is a way.
@@ -242,7 +243,7 @@ func (n Nodes) Read(ctx context.Context, o NodeObject, node OnNode) (facts inspe
 	s := r.Snapshot(o.Name)
 	for i := range s.Nodes {
 		s.Nodes[i].Via, s.Nodes[i].Ready, s.Nodes[i].Heartbeat = node.Via(), o.Ready, o.Heartbeat
-		s.Nodes[i].Addresses, s.Nodes[i].PodNetworks = o.Addresses, o.Pods
+		s.Nodes[i].Role, s.Nodes[i].Addresses, s.Nodes[i].PodNetworks = o.Role, o.Addresses, o.Pods
 		s.Nodes[i].Clock.Sent, s.Nodes[i].Clock.Received = sent, received
 	}
 	if n.Served {

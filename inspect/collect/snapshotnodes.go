@@ -15,6 +15,7 @@ type (
 		Hostname    string           `json:"hostname,omitempty"`
 		Via         string           `json:"via,omitempty"`
 		Ready       string           `json:"ready,omitempty"`
+		Role        string           `json:"role,omitempty"`
 		Addresses   []string         `json:"addresses,omitempty"`
 		PodNetworks []string         `json:"podNetworks,omitempty"`
 		Heartbeat   time.Time        `json:"heartbeat,omitzero"`
@@ -121,7 +122,7 @@ type (
 )
 
 func packNode(n inspect.Node) fileNode {
-	f := fileNode{Name: n.Name, Hostname: n.Hostname, Via: n.Via, Ready: n.Ready, Addresses: n.Addresses, PodNetworks: n.PodNetworks, Heartbeat: n.Heartbeat, Clock: fileClock(n.Clock), Kubelet: fileKubelet(n.Kubelet)}
+	f := fileNode{Name: n.Name, Hostname: n.Hostname, Via: n.Via, Ready: n.Ready, Role: n.Role, Addresses: n.Addresses, PodNetworks: n.PodNetworks, Heartbeat: n.Heartbeat, Clock: fileClock(n.Clock), Kubelet: fileKubelet(n.Kubelet)}
 	for _, file := range n.Files {
 		f.Files = append(f.Files, fileNodeFile(file))
 	}
@@ -191,7 +192,7 @@ func (f *fileAccess) unpack() (*inspect.Access, error) {
 }
 
 func (f fileNode) unpack() inspect.Node {
-	n := inspect.Node{Name: f.Name, Hostname: f.Hostname, Via: f.Via, Ready: f.Ready, Addresses: f.Addresses, PodNetworks: f.PodNetworks, Heartbeat: f.Heartbeat, Clock: inspect.Clock(f.Clock), Kubelet: inspect.Kubelet(f.Kubelet)}
+	n := inspect.Node{Name: f.Name, Hostname: f.Hostname, Via: f.Via, Ready: f.Ready, Role: f.Role, Addresses: f.Addresses, PodNetworks: f.PodNetworks, Heartbeat: f.Heartbeat, Clock: inspect.Clock(f.Clock), Kubelet: inspect.Kubelet(f.Kubelet)}
 	for _, file := range f.Files {
 		n.Files = append(n.Files, inspect.NodeFile(file))
 	}

@@ -42,7 +42,7 @@ func addNodes(s *inspect.Snapshot) error {
 		{"worker-2", "Unknown", at("2024-02-10 01:16"), at("2024-02-10 01:12")},
 	} {
 		node := inspect.Node{
-			Name: n.name, Hostname: n.name, Via: "ssh", Ready: n.ready, Heartbeat: n.heartbeat,
+			Name: n.name, Hostname: n.name, Via: "ssh", Ready: n.ready, Role: catalog.RoleWorker, Heartbeat: n.heartbeat,
 			Clock:   inspect.Clock{Sent: taken.Add(-time.Second), Before: taken.Add(-time.Second), After: taken.Add(-time.Second), Received: taken},
 			Kubelet: inspect.Kubelet{Active: "active", Sub: "running", Started: n.started, BootstrapConfig: catalog.KubeletKubeconfigs()[0], Kubeconfig: catalog.KubeletKubeconfigs()[1]},
 		}

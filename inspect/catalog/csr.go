@@ -1,0 +1,99 @@
+package catalog
+
+import (
+	"slices"
+	"strings"
+)
+
+// The signers of kubelets' certificates.
+const (
+	KubeletClientSigner  = "kubernetes.io/kube-apiserver-client-kubelet"
+	KubeletServingSigner = "kubernetes.io/kubelet-serving"
+)
+
+// KubeletRequester is a row: who may ask for a kubelet's certificate. Who else asks
+// is no kubelet.
+type KubeletRequester struct {
+	Signer string
+	// User asks: NODE stands for the node's name, and ?????? at the end for the six
+	// letters and digits of a bootstrap token's ID.
+	User  string
+	Group string // which it has to be in
+	Doc   string
+	In    Range
+	Evidence
+}
+
+// KubeletRequesters returns every row about who asks for kubelets' certificates.
+func KubeletRequesters() []KubeletRequester {
+	const node = "system:node:NODE"
+	kubelet := Evidence{Verified, "kubernetes/kubernetes pkg/kubelet/certificate/kubelet.go, pkg/controller/certificates/approver/sarapprove.go @ v1.35.4; " +
+		"openshift/cluster-machine-approver pkg/controller/csr_check.go @ a9edd695"}
+	return []KubeletRequester{
+		{Signer: KubeletClientSigner, User: "system:serviceaccount:openshift-machine-config-operator:node-bootstrapper", Group: "system:serviceaccounts:openshift-machine-config-operator",
+			Doc: "a kubelet without a valid client certificate, by the token in /etc/kubernetes/kubeconfig; OpenShift's own approver refuses it where the Node is there already",
+			In:  Range{Component: "machine-config"}, Evidence: Evidence{Verified, "openshift/cluster-machine-approver pkg/controller/csr_check.go @ a9edd695; openshift/machine-config-operator manifests/machineconfigserver"}},
+		{Signer: KubeletClientSigner, User: "system:bootstrap:??????", Group: "system:bootstrappers",
+			Doc: "a kubelet without a valid client certificate, by a bootstrap token, as kubeadm join gives it",
+			In:  Range{Component: Kubernetes}, Evidence: Evidence{Verified, "kubernetes/kubernetes plugin/pkg/auth/authenticator/token/bootstrap/bootstrap.go, staging/src/k8s.io/cluster-bootstrap/token/api/types.go @ v1.35.4"}},
+		{Signer: KubeletClientSigner, User: node, Group: "system:nodes", Doc: "a kubelet that renews its client certificate; kube-controller-manager approves that by itself", Evidence: kubelet},
+		{Signer: KubeletServingSigner, User: node, Group: "system:nodes", Doc: "a kubelet with serverTLSBootstrap", Evidence: kubelet},
+	}
+}
+
+// MayRequest reports whether a user may ask this signer for a node's certificate, and
+// if so, in which group it has to be. It is Unknown where the version that decides
+// is not known.
+func MayRequest(signer, user, node string, v Versions) (KubeletRequester, Answer) {
+	answer, unknown := No, KubeletRequester{}
+	for _, r := range KubeletRequesters() {
+		if r.Signer != signer || !r.is(user, node) {
+			continue
+		}
+		switch r.In.Holds(v) {
+		case Yes:
+			return r, Yes
+		case Unknown:
+			answer, unknown = Unknown, r
+		}
+	}
+	return unknown, answer
+}
+
+func (r KubeletRequester) is(user, node string) bool {
+	const id = "??????"
+	stem, token := strings.CutSuffix(r.User, id)
+	if !token {
+		return user == strings.ReplaceAll(r.User, "NODE", node)
+	}
+	rest, ok := strings.CutPrefix(user, stem)
+	return ok && len(rest) == len(id) && strings.Trim(rest, "abcdefghijklmnopqrstuvwxyz0123456789") == ""
+}
+
+// KubeletUsage is a row: which usages a kubelet asks for, all of them and no other.
+type KubeletUsage struct {
+	Signer string
+	Usages []string // sorted
+	Doc    string
+	In     Range
+	Evidence
+}
+
+// KubeletUsages returns every row about usages that kubelets ask for.
+func KubeletUsages() []KubeletUsage {
+	const with, without = "up to 1.26, and with an RSA key", "from 1.27 on with any key but RSA"
+	src := Evidence{Verified, "kubernetes/kubernetes pkg/apis/certificates/helpers.go @ 7b20471d8: its approver takes both"}
+	return []KubeletUsage{
+		{Signer: KubeletClientSigner, Usages: []string{"client auth", "digital signature", "key encipherment"}, Doc: with, Evidence: src},
+		{Signer: KubeletClientSigner, Usages: []string{"client auth", "digital signature"}, Doc: without, Evidence: src},
+		{Signer: KubeletServingSigner, Usages: []string{"digital signature", "key encipherment", "server auth"}, Doc: with, Evidence: src},
+		{Signer: KubeletServingSigner, Usages: []string{"digital signature", "server auth"}, Doc: without, Evidence: src},
+	}
+}
+
+// UsualUsages reports whether kubelets ask this signer for these usages.
+func UsualUsages(signer string, usages []string) bool {
+	usages = slices.Clone(usages)
+	slices.Sort(usages)
+	return slices.ContainsFunc(KubeletUsages(), func(u KubeletUsage) bool { return u.Signer == signer && slices.Equal(u.Usages, usages) })
+}

@@ -1,0 +1,293 @@
+package plugin
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/kubectl/pkg/util/templates"
+	"sigs.k8s.io/yaml"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect/gather"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate"
+)
+
+// fixStatusFlags tell how far a repair is, whoever began it: by facts alone.
+type fixStatusFlags struct {
+	fixFlags
+	format string
+}
+
+func newFixStatusCommand(app App, config *genericclioptions.ConfigFlags) *cobra.Command {
+	f := &fixStatusFlags{fixFlags: fixFlags{mendFlags: mendFlags{app: app, config: config, everyone: true, dryRun: dryRunClient}}}
+	cmd := &cobra.Command{
+		Use:   "status",
+		Short: "Tell how far the repair of a cluster is, and the next safe step",
+		Long: `Reads the cluster and its nodes and tells for each node and wave of fix-api-int whether it is done, pending, failed or unknown, and the next safe step. It changes nothing and needs no journal: whoever takes over sees what the one before has reached.
+
+done: its kubelet has read files that trust what the API server shows, and it is Ready. pending: something is to be done, and nothing is in its way. failed: everything was done to it, and it is not Ready. unknown: it could not be read or judged.
+
+Exit codes: 0 all is done; 1 something is to be done; 2 usage or no access; 3 nothing more is to be done that is known, and something is unknown; 5 the repair would be refused.`,
+		Example: templates.Examples(strings.ReplaceAll(`  # For who takes over at the change of shifts
+  {} fix-api-int status --via ssh
+
+  # For a program
+  {} fix-api-int status --via ssh -o json`, "{}", app.Called)),
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			f.resume = strings.Replace(commandLine(cmd, "from", "output"), " status", "", 1)
+			return f.status(cmd.Context())
+		},
+	}
+	f.nodes.parallel = 10
+	f.nodes.addWays(cmd, config, "Nodes to look at, by name. Without it, or with all: all nodes.", "auto tries local, ssh where it is configured, exec, and debug with --allow-pods.",
+		"Only the machine that this runs on.", allNodes)
+	f.addSources(cmd)
+	cmd.Flags().StringVarP(&f.format, "output", "o", "", "Form of the answer: json, yaml.")
+	must(cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"json", "yaml"}, cobra.ShellCompDirectiveNoFileComp)))
+	return cmd
+}
+
+func (f *fixStatusFlags) status(ctx context.Context) error {
+	if !slices.Contains([]string{"", "json", "yaml"}, f.format) {
+		return fmt.Errorf("-o %q is none of json, yaml", f.format)
+	}
+	f.waves.maxUnavailable, f.pods.restart = "1", restartNeeded
+	if len(f.from) > 0 {
+		s, fix, err := f.inFile(ctx)
+		if err != nil {
+			return err
+		}
+		return f.tell(fix, s)
+	}
+	if err := f.give(ctx); err != nil {
+		return err
+	}
+	w, err := f.workplace(ctx, nil)
+	if err != nil {
+		return err
+	}
+	fix, err := f.repair(ctx, w)
+	var facts inspect.Snapshot
+	if err == nil {
+		facts = w.facts(ctx, gather.Options{})
+		err = f.after(ctx, w, facts, &fix, nil)
+	}
+	if closed := w.close(); closed != nil {
+		_, _ = fmt.Fprintf(f.app.Streams.ErrOut, "warning: clean up: %v\n", closed)
+	}
+	switch {
+	case err != nil:
+		return err
+	case ctx.Err() != nil:
+		return errors.New("interrupted")
+	}
+	return f.tell(fix, facts)
+}
+
+// tell judges facts as a repair would, and prints what it finds.
+func (f *fixStatusFlags) tell(fix remediate.APIInt, facts inspect.Snapshot) error {
+	fix.Order.Accept = []string{remediate.MastersFirst} // it is shown, and nothing is done
+	p, err := fix.Plan(remediate.NewRun(collect.Taken()), facts, facts.Taken)
+	var refusal *remediate.Refusal
+	if errors.As(err, &refusal) && refusal.Node != "" && fix.Nodes == nil && len(facts.Nodes) > 0 && refusal.Name != "node-role" {
+		p, err = &remediate.Plan{Basis: facts, Now: facts.Taken, Unknown: []*remediate.Refusal{refusal}}, nil
+	}
+	if err != nil {
+		return refused(err)
+	}
+	d := f.judge(p)
+	if err := f.print(d); err != nil {
+		return err
+	}
+	switch d.State {
+	case standsPending, standsFailed:
+		return &exitError{code: exitFindings}
+	case standsUnknown:
+		return &exitError{code: exitIncomplete}
+	}
+	return nil
+}
+
+// How far a node or a wave is.
+const (
+	standsDone    = "done"
+	standsPending = "pending"
+	standsFailed  = "failed"
+	standsUnknown = "unknown"
+)
+
+// The document that -o json and -o yaml print; see docs/output.md.
+type (
+	repairDocument struct {
+		APIVersion string       `json:"apiVersion"`
+		Kind       string       `json:"kind"`
+		Server     string       `json:"server,omitempty"`
+		Version    string       `json:"version,omitempty"`
+		Taken      time.Time    `json:"taken"`
+		State      string       `json:"state"`
+		Waves      []repairWave `json:"waves"`
+		Next       string       `json:"next,omitempty"` // the next safe step
+	}
+	repairWave struct {
+		Name  string       `json:"name"`
+		State string       `json:"state"`
+		Nodes []repairNode `json:"nodes"`
+	}
+	repairNode struct {
+		Name   string `json:"name"` // empty: the cluster itself
+		State  string `json:"state"`
+		Ready  string `json:"ready,omitempty"`
+		Reason string `json:"reason,omitempty"`
+		Next   string `json:"next,omitempty"`
+	}
+)
+
+// judge turns a plan into what it says of how far the repair is.
+func (f *fixStatusFlags) judge(p *remediate.Plan) repairDocument {
+	d := repairDocument{APIVersion: inspect.InventoryAPIVersion, Kind: "Repair", Server: p.Basis.Cluster.Server, Version: p.Basis.Cluster.Versions.Cluster, Taken: p.Now, Waves: []repairWave{}}
+	for _, w := range p.Waves {
+		wave := repairWave{Name: cmp.Or(w.Name, "nodes")}
+		for _, n := range w.Nodes {
+			wave.Nodes = append(wave.Nodes, stands(p, n))
+		}
+		d.Waves = append(d.Waves, wave)
+	}
+	for _, r := range p.Unknown {
+		name := remediate.WaveWorkers
+		n, _ := p.Basis.Node(r.Node)
+		if n != nil && (n.Role == catalog.RoleMaster || n.Role == catalog.RoleArbiter) {
+			name = remediate.WaveMasters
+		}
+		i := slices.IndexFunc(d.Waves, func(w repairWave) bool { return w.Name == name })
+		if i < 0 {
+			i = len(d.Waves)
+			if name == remediate.WaveMasters {
+				i = 0
+			}
+			d.Waves = slices.Insert(d.Waves, i, repairWave{Name: name})
+		}
+		unknown := repairNode{Name: r.Node, State: standsUnknown, Reason: r.Name + ": " + r.Reason, Next: r.Next}
+		if n != nil {
+			unknown.Ready = n.Ready
+		}
+		d.Waves[i].Nodes = append(d.Waves[i].Nodes, unknown)
+	}
+	d.State = standsDone
+	for i := range d.Waves {
+		w := &d.Waves[i]
+		w.State = standsDone
+		for _, n := range w.Nodes {
+			w.State = worse(w.State, n.State)
+		}
+		if d.Next == "" && w.State != standsDone {
+			d.Next = f.next(*w)
+		}
+		d.State = worse(d.State, w.State)
+	}
+	return d
+}
+
+// worse returns what is to be said of two together.
+func worse(a, b string) string {
+	order := []string{standsDone, standsUnknown, standsPending, standsFailed}
+	return order[max(slices.Index(order, a), slices.Index(order, b))]
+}
+
+// stands says how far a node is.
+func stands(p *remediate.Plan, n remediate.NodePlan) repairNode {
+	out := repairNode{Name: n.Name, State: standsDone}
+	if node, ok := p.Basis.Node(n.Name); ok {
+		out.Ready = node.Ready
+	}
+	var todo []string
+	waits := true
+	for _, s := range n.Steps {
+		if s.Change == nil {
+			continue
+		}
+		switch s.Action.(type) {
+		case remediate.Await, remediate.AwaitAPIServer, remediate.ApproveCSRs:
+		default:
+			waits = false
+			todo = append(todo, s.Change.Summary)
+		}
+	}
+	switch {
+	case !waits:
+		out.State, out.Reason = standsPending, strings.Join(todo, "; ")
+	case n.Name != "" && out.Ready != "" && out.Ready != "True":
+		out.State, out.Reason = standsFailed, "its files are right and its kubelet has read them, and Ready is "+out.Ready
+		out.Next = "kubectl describe node " + n.Name + "; kubectl get csr; on the node: journalctl -u kubelet -n 50"
+	}
+	return out
+}
+
+// next is the next safe step in a wave that is not done.
+func (f *fixStatusFlags) next(w repairWave) string {
+	for _, state := range []string{standsFailed, standsUnknown} {
+		for _, n := range w.Nodes {
+			if n.State == state && (state == standsFailed || w.Name == remediate.WaveMasters || w.State == standsUnknown) {
+				return n.Name + ": " + cmp.Or(n.Next, "see why it is unknown")
+			}
+		}
+	}
+	return f.resume
+}
+
+func (f *fixStatusFlags) print(d repairDocument) error {
+	out := f.app.Streams.Out
+	if f.format != "" {
+		raw, err := json.MarshalIndent(d, "", "    ")
+		if err == nil && f.format == "yaml" {
+			raw, err = yaml.JSONToYAML(raw)
+		}
+		if err == nil {
+			_, err = fmt.Fprintf(out, "%s\n", bytes.TrimSpace(raw))
+		}
+		return err
+	}
+	w := &strings.Builder{}
+	printf(w, "Cluster  %s  %s\n", orDash(d.Server), orDash(d.Version))
+	for _, wave := range d.Waves {
+		counts := map[string]int{}
+		for _, n := range wave.Nodes {
+			counts[n.State]++
+		}
+		var parts []string
+		for _, s := range []string{standsDone, standsPending, standsFailed, standsUnknown} {
+			if counts[s] > 0 {
+				parts = append(parts, fmt.Sprintf("%d %s", counts[s], s))
+			}
+		}
+		printf(w, "\n%-8s %s: %s\n", "Wave", wave.Name, strings.Join(parts, ", "))
+		for _, n := range wave.Nodes {
+			if n.State == standsDone {
+				continue
+			}
+			wrap(w, fmt.Sprintf("  %-8s", n.State), cmp.Or(n.Name, theCluster)+": "+n.Reason)
+			if n.Next != "" {
+				wrap(w, "            ", "next: "+n.Next)
+			}
+		}
+	}
+	if d.State == standsDone {
+		printf(w, "\nDone: nothing is left to be repaired.\n")
+	} else {
+		printf(w, "\nNext     %s\n", d.Next)
+	}
+	_, err := io.WriteString(out, cleanLines(w.String()))
+	return err
+}

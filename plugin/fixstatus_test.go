@@ -1,0 +1,87 @@
+package plugin
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate"
+)
+
+// TestLineThatGoesOn has the flags that were given, and neither secrets nor consent
+// that was not.
+func TestLineThatGoesOn(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ given, want string }{
+		{"fix-api-int", "oc certrot fix-api-int"},
+		{"fix-api-int --via ssh --only masters,workers --max-unavailable 10%", "oc certrot fix-api-int --max-unavailable 10% --only masters,workers --via ssh"},
+		{"fix-api-int --nodes a,b --ssh-key k1 --ssh-key k2 --accept-risk masters-first", "oc certrot fix-api-int --accept-risk masters-first --nodes a,b --ssh-key k1 --ssh-key k2"},
+		{"fix-api-int -y --token sesame", "oc certrot fix-api-int --token SECRET --yes"},
+		{"fix-api-int --yes=false --local", "oc certrot fix-api-int --local --yes=false"},
+	} {
+		root := NewCommand(App{Called: "oc certrot", Streams: genericiooptions.NewTestIOStreamsDiscard()})
+		got := ""
+		cmd, _, err := root.Find([]string{"fix-api-int"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd.RunE = func(cmd *cobra.Command, _ []string) error { got = commandLine(cmd); return nil }
+		root.SetArgs(strings.Fields(c.given))
+		if err := root.ExecuteContext(t.Context()); err != nil || got != c.want {
+			t.Errorf("%s: %q, %v; want %q", c.given, got, err, c.want)
+		}
+	}
+}
+
+// TestHowFarARepairIs judges plans whose nodes stand here and there.
+func TestHowFarARepairIs(t *testing.T) {
+	t.Parallel()
+	now := time.Unix(1_700_000_000, 0)
+	change := &remediate.Change{Summary: "restart kubelet.service"}
+	todo := remediate.Step{Action: remediate.NewRestartUnit("n"), Change: change}
+	wait := func(n string) remediate.Step {
+		return remediate.Step{Action: remediate.Await{On: n}, Change: &remediate.Change{Summary: "wait"}}
+	}
+	plan := func(ready string, steps ...remediate.Step) *remediate.Plan {
+		return &remediate.Plan{
+			Now: now, Basis: inspect.Snapshot{Nodes: []inspect.Node{{Name: "m", Role: catalog.RoleMaster, Ready: ready}, {Name: "w", Role: catalog.RoleWorker, Ready: "True"}}},
+			Waves: []remediate.Wave{{Name: remediate.WaveMasters, Nodes: []remediate.NodePlan{{Name: "m", Steps: steps}}}, {Name: remediate.WaveWorkers, Nodes: []remediate.NodePlan{{Name: "w"}}}},
+		}
+	}
+	unread := func(node string) []*remediate.Refusal {
+		return []*remediate.Refusal{{Name: "node-read", Node: node, Reason: "port 22 is closed", Next: "open it"}}
+	}
+	lost := plan("True")
+	lost.Unknown = unread("w9")
+	master := plan("True", todo)
+	master.Unknown = unread("m")
+	for _, c := range []struct {
+		name   string
+		plan   *remediate.Plan
+		states []string // the whole, then its waves
+		next   string
+	}{
+		{"all is right", plan("True"), []string{standsDone, standsDone, standsDone}, ""},
+		{"a master is to be done", plan("True", todo, wait("m")), []string{standsPending, standsPending, standsDone}, "certrot fix-api-int"},
+		{"nothing but waiting for a master that is Ready", plan("True", wait("m")), []string{standsDone, standsDone, standsDone}, ""},
+		{"a master is right, and not Ready", plan("False", wait("m")), []string{standsFailed, standsFailed, standsDone}, "m: kubectl describe node m"},
+		{"a worker was not read", lost, []string{standsUnknown, standsDone, standsUnknown}, "w9: open it"},
+		{"a master was not read", master, []string{standsPending, standsPending, standsDone}, "m: open it"},
+	} {
+		f := &fixStatusFlags{fixFlags: fixFlags{resume: "certrot fix-api-int"}}
+		d := f.judge(c.plan)
+		got := []string{d.State}
+		for _, w := range d.Waves {
+			got = append(got, w.State)
+		}
+		if !slices.Equal(got, c.states) || !strings.HasPrefix(d.Next, c.next) || (c.next == "") != (d.Next == "") {
+			t.Errorf("%s: %q, next %q", c.name, got, d.Next)
+		}
+	}
+}

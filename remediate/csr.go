@@ -1,0 +1,376 @@
+package remediate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	certificatesapi "k8s.io/api/certificates/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
+	"github.com/kubectl-certrot/kubectl-certrot/nodeexec/host"
+)
+
+// ApproveCSRs approves what a node's kubelet asks for after its restart: the client's
+// certificate with which it works, then its serving one. A kubelet whose client
+// certificate is valid asks for none. What does not match the node is shown and never
+// approved (see asker.matches).
+type ApproveCSRs struct {
+	On string
+	// serving: its kubelet is to ask for a serving certificate, as the one that it
+	// has is not valid any more.
+	serving bool
+	state   *approving
+}
+
+// approving is what one run of the action remembers.
+type approving struct {
+	approved    []string        // names of what was approved by this run
+	shown       map[string]bool // names
+	servingDone bool            // a serving certificate was asked for, and approved
+}
+
+func newApproving() *approving { return &approving{shown: map[string]bool{}} }
+
+// NewApproveCSRs returns the action for a node. It belongs behind the restart of its
+// kubelet and before Await.
+func NewApproveCSRs(node string, facts inspect.Snapshot, now time.Time) ApproveCSRs {
+	return ApproveCSRs{On: node, serving: lacksServing(facts, node, now), state: newApproving()}
+}
+
+const kubeletServing = "/var/lib/kubelet/pki/kubelet-server-current.pem"
+
+// lacksServing reports whether it is known that a kubelet asks for its serving
+// certificate, and that the one it has is not valid.
+func lacksServing(facts inspect.Snapshot, node string, now time.Time) bool {
+	n, ok := facts.Node(node)
+	if !ok || n.Kubelet.ServerTLSBootstrap == nil || !*n.Kubelet.ServerTLSBootstrap {
+		return false
+	}
+	for _, b := range facts.Bundles {
+		if b.At.Node == node && b.At.Path == kubeletServing && len(b.Content.Certs) > 0 {
+			return b.Content.Certs[0].NotAfter.Before(n.Time(now))
+		}
+	}
+	return false
+}
+
+// ID is such as "approve-requests worker-0".
+func (a ApproveCSRs) ID() string { return "approve-requests " + a.On }
+
+// Node is the node.
+func (a ApproveCSRs) Node() string { return a.On }
+
+// Diff compares the last sign of life with the start of the kubelet: one that reports
+// has its certificate.
+func (a ApproveCSRs) Diff(facts inspect.Snapshot, _ time.Time) (*Change, error) {
+	n, ok := facts.Node(a.On)
+	if ok && n.Heartbeat.After(n.Kubelet.Started) && n.Ready == "True" && len(PendingRequests(facts, a.On)) == 0 {
+		return nil, nil //nolint:nilnil // so already, as Action says
+	}
+	return &Change{Summary: "approve its kubelet's certificate requests, if it makes any that match it", versions: facts.Cluster.Versions}, nil
+}
+
+// PendingRequests are the names of the requests that wait for an answer and are, by
+// their requestor or subject, about one of these nodes.
+func PendingRequests(facts inspect.Snapshot, nodes ...string) (names []string) {
+	for _, r := range facts.Requests {
+		if r.Condition == inspect.Pending && slices.ContainsFunc(nodes, func(n string) bool { return r.About(n) }) {
+			names = append(names, r.Object.Name)
+		}
+	}
+	return names
+}
+
+// How long a kubelet may take to ask after its start, or to be heard of: for its
+// client's certificate, and then for its serving one. Both together are shorter
+// than a step may take.
+const (
+	askingClient  = 70 * time.Second
+	askingServing = 30 * time.Second
+	issuing       = 30 * time.Second
+)
+
+// Apply looks at requests until the kubelet reports, and approves those that match.
+func (a ApproveCSRs) Apply(ctx context.Context, env *Env, c *Change) error {
+	if env.Kube == nil {
+		return &Unknown{fmt.Sprintf("what the kubelet on %s asks for is not known: no API server could be asked", a.On)}
+	}
+	var unit host.Unit
+	if err := env.twice(ctx, a.On, func(ctx context.Context, n nodeexec.Node) (err error) {
+		unit, err = host.LookUnit(ctx, n, kubeletUnit)
+		return err
+	}); err != nil {
+		return err
+	}
+	var failed error
+	_ = env.until(ctx, askingClient, func(ctx context.Context) (bool, error) {
+		if failed = a.approve(ctx, env, c); failed != nil {
+			return hopeless(failed), failed
+		}
+		return a.reports(ctx, env, unit.Entered), errors.New("it neither reports nor asks")
+	}) // that it is late is for Await to say
+	if failed == nil && a.serving {
+		_ = env.until(ctx, askingServing, func(ctx context.Context) (bool, error) {
+			failed = a.approve(ctx, env, c)
+			return hopeless(failed) || a.state.servingDone, failed
+		})
+	}
+	return failed
+}
+
+// hopeless reports whether asking again is of no use.
+func hopeless(err error) bool { return apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) }
+
+func (a ApproveCSRs) reports(ctx context.Context, env *Env, started time.Time) bool {
+	if env.Heartbeat == nil {
+		return false
+	}
+	h, err := env.Heartbeat(ctx, a.On)
+	return err == nil && h.At.After(started.Add(time.Second)) // systemd tells whole seconds
+}
+
+// approve approves what is pending now and matches.
+func (a ApproveCSRs) approve(ctx context.Context, env *Env, c *Change) error {
+	requests, err := pendingOf(ctx, env.Kube, asker{name: a.On, versions: c.versions})
+	if err != nil {
+		return err
+	}
+	return a.state.approve(ctx, env, a.On, requests)
+}
+
+// approve shows requests, each once, and approves the current ones.
+func (s *approving) approve(ctx context.Context, env *Env, node string, requests []*request) error {
+	s.show(env, node, requests)
+	for _, r := range current(requests) {
+		err := approve(ctx, env, r)
+		if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
+			continue // somebody else did something to it: it is looked at again
+		}
+		if err != nil {
+			return err
+		}
+		env.tell(node, "approved "+r.Name)
+		s.approved = append(s.approved, r.Name)
+		s.servingDone = s.servingDone || r.serving()
+	}
+	return nil
+}
+
+func (s *approving) show(env *Env, node string, requests []*request) {
+	for _, r := range inOrder(requests) {
+		if !s.shown[r.Name] {
+			s.shown[r.Name] = true
+			env.tell(node, r.describe())
+		}
+	}
+}
+
+// approve says yes to a request as it was read: its resourceVersion is a condition.
+func approve(ctx context.Context, env *Env, r *request) error {
+	c := r.DeepCopy()
+	at := metav1.NewTime(env.Now())
+	c.Status.Conditions = append(c.Status.Conditions, certificatesapi.CertificateSigningRequestCondition{
+		Type: certificatesapi.CertificateApproved, Status: corev1.ConditionTrue, Reason: "certrot", LastUpdateTime: at, LastTransitionTime: at,
+		Message: "approved by run " + env.Run + " of certrot: it matches the node's kubelet",
+	})
+	_, err := env.Kube.CertificatesV1().CertificateSigningRequests().UpdateApproval(ctx, c.Name, c, metav1.UpdateOptions{})
+	if err != nil {
+		return fmt.Errorf("approve request %s (kubectl auth can-i update certificatesigningrequests --subresource=approval; kubectl auth can-i approve signers/%s): %w", r.Name, r.Spec.SignerName, err)
+	}
+	return nil
+}
+
+// pendingOf reads the pending requests about a node, and the Node with whose addresses
+// their names are compared.
+func pendingOf(ctx context.Context, kube kubernetes.Interface, n asker) ([]*request, error) {
+	object, err := kube.CoreV1().Nodes().Get(ctx, n.name, metav1.GetOptions{})
+	switch {
+	case err == nil:
+		n.object = object
+	case !apierrors.IsNotFound(err):
+		return nil, fmt.Errorf("read node %s: %w", n.name, err)
+	}
+	var out []*request
+	opts := metav1.ListOptions{Limit: 500}
+	for {
+		page, err := kube.CertificatesV1().CertificateSigningRequests().List(ctx, opts)
+		if err != nil {
+			return nil, fmt.Errorf("list certificate requests: %w", err)
+		}
+		for i := range page.Items {
+			if r := n.judge(&page.Items[i]); r != nil {
+				out = append(out, r)
+			}
+		}
+		if opts.Continue = page.Continue; opts.Continue == "" {
+			return out, nil
+		}
+	}
+}
+
+// Verify waits for the certificates.
+func (a ApproveCSRs) Verify(ctx context.Context, env *Env, c *Change) error {
+	if err := a.state.issued(ctx, env); err != nil {
+		return err
+	}
+	if a.serving && !a.state.servingDone {
+		return &Late{fmt.Errorf("the serving certificate of the kubelet on %s has ended, and no request for another one came that could be approved%s", a.On, waiting(ctx, env, asker{name: a.On, versions: c.versions}))}
+	}
+	return nil
+}
+
+// issued waits until what was approved has its certificate.
+func (s *approving) issued(ctx context.Context, env *Env) error {
+	err := env.until(ctx, issuing, func(ctx context.Context) (bool, error) {
+		for _, name := range s.approved {
+			csr, err := env.Kube.CertificatesV1().CertificateSigningRequests().Get(ctx, name, metav1.GetOptions{})
+			switch {
+			case apierrors.IsNotFound(err): // answered, fetched and cleaned up
+			case err != nil:
+				return false, fmt.Errorf("read request %s: %w", name, err)
+			case len(csr.Status.Certificate) == 0:
+				return false, fmt.Errorf("request %s is approved, and no certificate was issued: for kubernetes.io signers that is kube-controller-manager's work: does it run, and does it trust the API server?", name)
+			}
+		}
+		return true, nil
+	})
+	if err != nil && ctx.Err() == nil {
+		return &Late{err}
+	}
+	return err
+}
+
+// Undo does nothing: a certificate that was issued can't be called back.
+func (a ApproveCSRs) Undo(context.Context, *Env, *Change) error { return nil }
+
+// waiting says which requests about a node are pending, what they ask for, and the
+// command for each; empty where there is none.
+func waiting(ctx context.Context, env *Env, n asker) string {
+	if env.Kube == nil {
+		return ""
+	}
+	requests, err := pendingOf(ctx, env.Kube, n)
+	if err != nil {
+		return "; whether its kubelet waits for a certificate is not known: " + err.Error()
+	}
+	var out strings.Builder
+	approvable := current(requests)
+	for _, r := range inOrder(requests) {
+		if r.why == "" && !slices.Contains(approvable, r) {
+			continue // an earlier try, for which nobody waits
+		}
+		fmt.Fprintf(&out, "\n%s\n  next: %s", r.describe(), r.next())
+	}
+	if out.Len() == 0 {
+		return ""
+	}
+	return "; these requests for certificates are pending:" + out.String()
+}
+
+// LeftCSRs are the requests of nodes that are pending at the end of a run: they are
+// shown; and approved, where they match, if that is wanted.
+type LeftCSRs struct {
+	Nodes   []string
+	Approve bool
+	// After: the plan restarts kubelets, of whose requests nothing is known yet.
+	After bool
+	state *approving
+}
+
+// NewLeftCSRs returns the step of the cluster for these nodes. It belongs behind all
+// of theirs.
+func NewLeftCSRs(nodes []string, approve, after bool) LeftCSRs {
+	return LeftCSRs{Nodes: nodes, Approve: approve, After: after, state: newApproving()}
+}
+
+// ID is "left-over-requests".
+func (a LeftCSRs) ID() string { return "left-over-requests" }
+
+// Node is none: it is about the cluster.
+func (a LeftCSRs) Node() string { return "" }
+
+// Diff names what is pending.
+func (a LeftCSRs) Diff(facts inspect.Snapshot, _ time.Time) (*Change, error) {
+	names := PendingRequests(facts, a.Nodes...)
+	if len(names) == 0 && !a.After {
+		return nil, nil //nolint:nilnil // so already, as Action says
+	}
+	what := "show what certificate requests of these nodes are pending"
+	if a.Approve {
+		what = "approve what certificate requests of these nodes are pending and match them"
+	}
+	if len(names) > 0 {
+		what += " (now: " + strings.Join(names, ", ") + ")"
+	}
+	return &Change{Summary: what, versions: facts.Cluster.Versions}, nil
+}
+
+// Apply shows and approves.
+func (a LeftCSRs) Apply(ctx context.Context, env *Env, c *Change) error {
+	if env.Kube == nil {
+		return &Unknown{"which certificate requests are pending is not known: no API server could be asked"}
+	}
+	for _, node := range a.Nodes {
+		requests, err := pendingOf(ctx, env.Kube, asker{name: node, versions: c.versions})
+		if err != nil {
+			return err
+		}
+		if !a.Approve {
+			continue // Verify shows them
+		}
+		if err := a.state.approve(ctx, env, node, requests); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Verify says what is still pending.
+func (a LeftCSRs) Verify(ctx context.Context, env *Env, c *Change) error {
+	if err := a.state.issued(ctx, env); err != nil {
+		return err
+	}
+	var left strings.Builder
+	for _, node := range a.Nodes {
+		if text := waiting(ctx, env, asker{name: node, versions: c.versions}); text != "" {
+			fmt.Fprintf(&left, "node %s%s\n", node, text)
+		}
+	}
+	if left.Len() > 0 {
+		return &Late{errors.New(strings.TrimSpace(left.String()))}
+	}
+	return nil
+}
+
+// Undo does nothing: a certificate that was issued can't be called back.
+func (a LeftCSRs) Undo(context.Context, *Env, *Change) error { return nil }
+
+// unanswered refuses to put files of a node back while its kubelet waits for a
+// certificate: with another CA it could not fetch it.
+func unanswered(facts inspect.Snapshot, node string) error {
+	names := PendingRequests(facts, node)
+	if len(names) == 0 {
+		return nil
+	}
+	return &Refusal{Name: "requests-pending", Node: node, Reason: "its kubelet waits for a certificate: " + strings.Join(names, ", "),
+		Next: "answer first: kubectl describe csr " + strings.Join(names, " ") + "; then kubectl certificate approve, or deny, and try again"}
+}
+
+// unreadRequests says why it is not known which requests there are.
+func unreadRequests(facts inspect.Snapshot) string {
+	for _, g := range facts.Gaps {
+		if g.What == "certificatesigningrequests" {
+			return g.Reason
+		}
+	}
+	return ""
+}

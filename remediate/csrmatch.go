@@ -1,0 +1,272 @@
+package remediate
+
+import (
+	"crypto/ecdsa"
+	"crypto/rsa"
+	"crypto/x509"
+	"encoding/asn1"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"strings"
+	"time"
+
+	certificatesapi "k8s.io/api/certificates/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+)
+
+// asker is the node in whose name requests for certificates are judged.
+type asker struct {
+	name     string
+	object   *corev1.Node // nil: the API knows no such Node
+	versions catalog.Versions
+}
+
+func (n asker) user() string { return "system:node:" + n.name }
+
+// request is a pending request for a certificate that says that it is a node's.
+type request struct {
+	*certificatesapi.CertificateSigningRequest
+	asks *x509.CertificateRequest // nil: it can't be read
+	// why says what is not as a kubelet of that node asks; empty: it matches.
+	why string
+}
+
+// judge returns a pending request that is, by its requestor or its subject, about
+// the node; nil where it is answered already, or about something else.
+func (n asker) judge(csr *certificatesapi.CertificateSigningRequest) *request {
+	if !pending(csr) {
+		return nil
+	}
+	asks, err := parseRequest(csr.Spec.Request)
+	if csr.Spec.Username != n.user() && (asks == nil || asks.Subject.CommonName != n.user()) {
+		return nil
+	}
+	r := &request{CertificateSigningRequest: csr, asks: asks}
+	if err == nil {
+		err = n.matches(csr, asks)
+	}
+	if err != nil {
+		r.why = err.Error()
+	}
+	return r
+}
+
+// pending reports whether nobody has answered a request.
+func pending(csr *certificatesapi.CertificateSigningRequest) bool {
+	return len(csr.Status.Certificate) == 0 && !slices.ContainsFunc(csr.Status.Conditions, func(c certificatesapi.CertificateSigningRequestCondition) bool {
+		return c.Status != corev1.ConditionFalse
+	})
+}
+
+// parseRequest reads one PKCS#10 request and nothing beside it.
+func parseRequest(text []byte) (*x509.CertificateRequest, error) {
+	block, rest := pem.Decode(text)
+	if block == nil || block.Type != "CERTIFICATE REQUEST" {
+		return nil, errors.New("it holds no certificate request in PEM")
+	}
+	asks, err := x509.ParseCertificateRequest(block.Bytes)
+	if err != nil {
+		return nil, fmt.Errorf("its request can't be read: %w", err)
+	}
+	if strings.TrimSpace(string(rest)) != "" {
+		return asks, errors.New("it holds more than one request")
+	}
+	if err := asks.CheckSignature(); err != nil {
+		return asks, fmt.Errorf("it is not signed with the key that it is for: %w", err)
+	}
+	return asks, nil
+}
+
+// matches says in what a request is not one that a kubelet of the node makes. It
+// wants what kube-controller-manager's approver wants (kubernetes
+// pkg/apis/certificates/helpers.go), of this node alone.
+func (n asker) matches(csr *certificatesapi.CertificateSigningRequest, asks *x509.CertificateRequest) error {
+	if s := csr.Spec.SignerName; s != catalog.KubeletClientSigner && s != catalog.KubeletServingSigner {
+		return fmt.Errorf("its signer %q signs no kubelet's certificates", s)
+	}
+	row, may := catalog.MayRequest(csr.Spec.SignerName, csr.Spec.Username, n.name, n.versions)
+	switch {
+	case may == catalog.Unknown:
+		return fmt.Errorf("whether %q may ask for it is not known, as the cluster's version is not", csr.Spec.Username)
+	case may == catalog.No:
+		return fmt.Errorf("%q is not who asks for a kubelet's certificate", csr.Spec.Username)
+	case !slices.Contains(csr.Spec.Groups, row.Group):
+		return fmt.Errorf("%q asks, and is not in the group %s", csr.Spec.Username, row.Group)
+	case asks.Subject.CommonName != n.user():
+		return fmt.Errorf("it asks for %q, and the node is %q", asks.Subject.CommonName, n.user())
+	case !slices.Equal(asks.Subject.Organization, []string{"system:nodes"}) || len(asks.Subject.Names) != 2:
+		return fmt.Errorf("its subject %q is not CN=%s and O=system:nodes alone", asks.Subject, n.user())
+	}
+	var usages []string
+	for _, u := range csr.Spec.Usages {
+		usages = append(usages, string(u))
+	}
+	if !catalog.UsualUsages(csr.Spec.SignerName, usages) {
+		return fmt.Errorf("its usages are %q, which no kubelet asks for", usages)
+	}
+	if err := saneKey(asks); err != nil {
+		return err
+	}
+	if csr.Spec.SignerName == catalog.KubeletClientSigner {
+		return noExtensions(asks)
+	}
+	return n.owns(asks)
+}
+
+// saneKey takes the keys that kubelets make, and RSA's that are long enough.
+func saneKey(asks *x509.CertificateRequest) error {
+	switch key := asks.PublicKey.(type) {
+	case *ecdsa.PublicKey:
+		if bits := key.Curve.Params().BitSize; bits >= 256 {
+			return nil
+		}
+	case *rsa.PublicKey:
+		if bits := key.N.BitLen(); bits >= 2048 && bits <= 16384 {
+			return nil
+		}
+	}
+	return fmt.Errorf("its key is %s; kubelets make ECDSA P-256", keyOf(asks))
+}
+
+func keyOf(asks *x509.CertificateRequest) string {
+	switch key := asks.PublicKey.(type) {
+	case *ecdsa.PublicKey:
+		return "ECDSA " + key.Curve.Params().Name
+	case *rsa.PublicKey:
+		return fmt.Sprintf("RSA of %d bits", key.N.BitLen())
+	}
+	return asks.PublicKeyAlgorithm.String()
+}
+
+// noExtensions wants a client's request, which has no names beside its subject.
+func noExtensions(asks *x509.CertificateRequest) error {
+	if len(asks.Extensions) > 0 {
+		return fmt.Errorf("a kubelet's client certificate has no other names, and it asks for %s", namesOf(asks))
+	}
+	return nil
+}
+
+// owns wants a server's request, all of whose names are addresses of its Node.
+func (n asker) owns(asks *x509.CertificateRequest) error {
+	if n.object == nil {
+		return fmt.Errorf("there is no Node %s with whose addresses its names could be compared", n.name)
+	}
+	subjectAltName := asn1.ObjectIdentifier{2, 5, 29, 17}
+	for _, e := range asks.Extensions {
+		if !e.Id.Equal(subjectAltName) {
+			return fmt.Errorf("it asks for extension %s, which no kubelet does", e.Id)
+		}
+	}
+	if len(asks.EmailAddresses)+len(asks.URIs) > 0 {
+		return fmt.Errorf("it asks for the names %s: a kubelet has only DNS names and addresses", namesOf(asks))
+	}
+	if len(asks.DNSNames)+len(asks.IPAddresses) == 0 {
+		return errors.New("it asks for no name")
+	}
+	for _, name := range asks.DNSNames {
+		if !n.has(func(a corev1.NodeAddress) bool {
+			return a.Type != corev1.NodeInternalIP && a.Type != corev1.NodeExternalIP && strings.EqualFold(a.Address, name)
+		}) {
+			return fmt.Errorf("it asks for the name %q, which is no address of Node %s", name, n.name)
+		}
+	}
+	for _, ip := range asks.IPAddresses {
+		if !n.has(func(a corev1.NodeAddress) bool { return ip.Equal(net.ParseIP(a.Address)) }) {
+			return fmt.Errorf("it asks for the address %s, which is none of Node %s", ip, n.name)
+		}
+	}
+	return nil
+}
+
+func (n asker) has(is func(corev1.NodeAddress) bool) bool {
+	return slices.ContainsFunc(n.object.Status.Addresses, is)
+}
+
+func namesOf(asks *x509.CertificateRequest) string {
+	names := slices.Concat(asks.DNSNames, asks.EmailAddresses)
+	for _, ip := range asks.IPAddresses {
+		names = append(names, ip.String())
+	}
+	for _, u := range asks.URIs {
+		names = append(names, u.String())
+	}
+	if len(names) == 0 && len(asks.Extensions) > 0 {
+		return fmt.Sprintf("extension %s", asks.Extensions[0].Id)
+	}
+	if len(names) == 0 {
+		return "none"
+	}
+	return strings.Join(names, ", ")
+}
+
+// serving reports whether a request is for a serving certificate.
+func (r *request) serving() bool { return r.Spec.SignerName == catalog.KubeletServingSigner }
+
+// describe says what is asked for, by whom, in several lines.
+func (r *request) describe() string {
+	lines := []string{
+		fmt.Sprintf("request %s, pending since %s", r.Name, r.CreationTimestamp.UTC().Format(time.RFC3339)),
+		"  asked by " + r.Spec.Username + ", in " + strings.Join(r.Spec.Groups, ", "),
+		"  signer   " + r.Spec.SignerName,
+	}
+	if r.asks != nil {
+		lines = append(lines, "  subject  "+r.asks.Subject.String(), "  names    "+namesOf(r.asks),
+			fmt.Sprintf("  key      %s, sha256 %s", keyOf(r.asks), pki.FingerprintOf(r.asks.RawSubjectPublicKeyInfo)))
+	}
+	usages := make([]string, 0, len(r.Spec.Usages))
+	for _, u := range r.Spec.Usages {
+		usages = append(usages, string(u))
+	}
+	lines = append(lines, "  usages   "+strings.Join(usages, ", "))
+	if r.why != "" {
+		lines = append(lines, "  NOT what this node's kubelet asks for: "+r.why)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// next is the command for a person.
+func (r *request) next() string {
+	if r.why != "" {
+		return fmt.Sprintf("certrot never approves it, as %s; look who asks for what: kubectl describe csr %s", r.why, r.Name)
+	}
+	return "kubectl certificate approve " + r.Name
+}
+
+// current are the requests that may be waited for: of each signer and requestor the
+// newest one that matches, as a kubelet makes a new key for each try. A client's
+// comes before a server's.
+func current(all []*request) []*request {
+	type key struct{ signer, user string }
+	newest := map[key]*request{}
+	for _, r := range all {
+		k := key{r.Spec.SignerName, r.Spec.Username}
+		if old := newest[k]; r.why == "" && (old == nil || old.CreationTimestamp.Before(&r.CreationTimestamp)) {
+			newest[k] = r
+		}
+	}
+	return slices.DeleteFunc(inOrder(all), func(r *request) bool { return newest[key{r.Spec.SignerName, r.Spec.Username}] != r })
+}
+
+// inOrder sorts requests: clients' first, then by age and name.
+func inOrder(all []*request) []*request {
+	all = slices.Clone(all)
+	slices.SortStableFunc(all, func(a, b *request) int {
+		if a.serving() != b.serving() {
+			if b.serving() {
+				return -1
+			}
+			return 1
+		}
+		if c := a.CreationTimestamp.Compare(b.CreationTimestamp.Time); c != 0 {
+			return c
+		}
+		return strings.Compare(a.Name, b.Name)
+	})
+	return all
+}

@@ -1,0 +1,556 @@
+package remediate
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"crypto/tls"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
+	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/kubeconfig"
+)
+
+// simulation is a simulated cluster: no file, no process and no server in it is real.
+// Its nodes answer host.sh's questions as the script would, for planner, runner and
+// actions that are the real ones. Thousands of runs through faults are possible here,
+// as they are not in a world of chroots. Its clock moves on with each question.
+type simulation struct {
+	*fixture
+	t       *testing.T
+	rng     *rand.Rand
+	seed    uint64
+	mu      sync.Mutex
+	clock   time.Time
+	nodes   []*simulated
+	faulty  bool // faults happen
+	dead    bool // the runner was killed: nothing that it does arrives any more
+	away    int  // questions to the API that are not answered from now on
+	broken  []string
+	shows   []*pki.Cert
+	trusted map[string]bool // by the PEM text
+	pair    tls.Certificate
+}
+
+// simulated is a node: what is on its disk, what processes have in memory, and
+// whether its kubelet's connection works.
+type simulated struct {
+	*simulation
+	name, role string
+	gone       bool
+	cut        int // questions that do not arrive from now on
+	late       int // heartbeats that do not show from now on
+	files      map[string][]byte
+	modified   map[string]time.Time
+	kept       map[string]map[string]*keptFile // by run and path
+	started    time.Time
+	pid        int
+	pending    bool // a restart that systemd was told of
+	memory     []byte
+	connected  bool
+	multus     []byte // the CAs that a thick multus has in memory
+}
+
+type keptFile struct {
+	before []byte
+	wrote  [][32]byte
+}
+
+func newSimulation(t *testing.T, f *fixture, pair tls.Certificate, seed uint64) *simulation {
+	s := &simulation{fixture: f, t: t, rng: rand.New(rand.NewPCG(seed, 1881)), seed: seed, clock: noon, shows: f.Served[0].Chain, trusted: map[string]bool{}, pair: pair}
+	for i := range 2 + s.rng.IntN(2) {
+		s.add(fmt.Sprintf("master-%d", i), catalog.RoleMaster)
+	}
+	for i := range 2 + s.rng.IntN(4) {
+		s.add(fmt.Sprintf("worker-%d", i), catalog.RoleWorker)
+	}
+	return s
+}
+
+func (s *simulation) add(name, role string) {
+	ca := base64.StdEncoding.EncodeToString(s.before)
+	n := &simulated{simulation: s, name: name, role: role, started: noon.Add(-24 * time.Hour), pid: 1000, memory: s.before, multus: s.before,
+		connected: s.rng.IntN(3) > 0, kept: map[string]map[string]*keptFile{},
+		files: map[string][]byte{
+			bootstrapFile: fmt.Appendf(nil, bootstrapText, ca, "https://"+apiInt+":6443", strings.Repeat("x", 40)),
+			kubeletFile:   fmt.Appendf(nil, kubeletText, ca, "https://"+apiInt+":6443"),
+		},
+		modified: map[string]time.Time{bootstrapFile: noon.Add(-48 * time.Hour), kubeletFile: noon.Add(-48 * time.Hour)},
+	}
+	s.nodes = append(s.nodes, n)
+}
+
+// trusts reports whether these CAs verify what is shown.
+func (s *simulation) trusts(pem []byte) bool {
+	ok, known := s.trusted[string(pem)]
+	if !known {
+		ok = pki.Verify(s.shows, certs(pki.NewScanner(), pem), apiInt, noon) == nil
+		s.trusted[string(pem)] = ok
+	}
+	return ok
+}
+
+func caIn(text []byte) []byte {
+	ca, err := kubeconfig.Find(text)
+	if err != nil {
+		return nil
+	}
+	return ca.PEM
+}
+
+// edges are the connections that work, or would after a restart.
+func (s *simulation) edges() map[string]bool {
+	out := map[string]bool{}
+	for _, n := range s.nodes {
+		if n.gone {
+			continue
+		}
+		for edge, works := range map[string]bool{
+			"kubelet -> api-int": n.connected, "kubelet -> api-int after a restart": s.trusts(caIn(n.files[kubeletFile])),
+			"joining -> api-int": s.trusts(caIn(n.files[bootstrapFile])), "multus -> api-int": s.trusts(n.multus),
+		} {
+			if works {
+				out[n.name+": "+edge] = true
+			}
+		}
+	}
+	return out
+}
+
+// ours does what the runner asked for, and takes down which edges that broke.
+func (s *simulation) ours(what string, do func()) {
+	before := s.edges()
+	do()
+	after := s.edges()
+	for edge := range before {
+		if !after[edge] {
+			s.broken = append(s.broken, what+" broke "+edge)
+		}
+	}
+}
+
+var errSimulated = errors.New("simulated fault")
+
+// happens lets something go wrong before a question is answered, now and then. What
+// others do to the cluster is not counted as ours.
+func (s *simulation) happens() {
+	s.clock = s.clock.Add(2 * time.Second)
+	if !s.faulty || s.rng.IntN(12) > 0 {
+		return
+	}
+	n := s.nodes[s.rng.IntN(len(s.nodes))]
+	switch s.rng.IntN(8) {
+	case 0:
+		n.cut = 1 + s.rng.IntN(12)
+	case 1:
+		s.dead = s.rng.IntN(2) == 0
+	case 2: // kube-apiserver restarts: everybody has to connect anew
+		s.away = s.rng.IntN(6)
+		for _, n := range s.nodes {
+			n.connected = s.trusts(n.memory)
+		}
+	case 3:
+		n.gone = n.role == catalog.RoleWorker && s.rng.IntN(3) == 0
+	case 4: // as machine-config-daemon does from 4.16 on: the ConfigMap's text, and a restart
+		for _, path := range catalog.KubeletKubeconfigs() {
+			n.write(path, bytes.Replace(n.files[path], []byte(base64.StdEncoding.EncodeToString(caIn(n.files[path]))), []byte(base64.StdEncoding.EncodeToString(s.configMap)), 1))
+		}
+		n.restart()
+	case 5: // an administrator with an editor
+		path := catalog.KubeletKubeconfigs()[s.rng.IntN(2)]
+		n.write(path, append(bytes.Clone(n.files[path]), "# looked at\n"...))
+	case 6:
+		n.late = 1 + s.rng.IntN(400)
+	case 7:
+		n.connected = s.trusts(n.memory) // its connection breaks
+	}
+}
+
+func (n *simulated) write(path string, text []byte) {
+	n.files[path], n.modified[path] = text, n.clock
+}
+
+func (n *simulated) restart() {
+	n.clock = n.clock.Add(3 * time.Second)
+	n.started, n.pid, n.pending = n.clock.Truncate(time.Second), n.pid+1, false
+	n.memory = caIn(n.files[kubeletFile])
+	n.connected = n.trusts(n.memory)
+}
+
+// reached reports whether a question arrives at a node.
+func (n *simulated) reached() error {
+	n.happens()
+	if n.cut > 0 {
+		n.cut--
+		return errSimulated
+	}
+	if n.gone || n.dead {
+		return errSimulated
+	}
+	return nil
+}
+
+func (n *simulated) Name() string         { return n.name }
+func (n *simulated) Path(p string) string { return p }
+func (n *simulated) Close() error         { return nil }
+func (n *simulated) Stream(context.Context, ...string) (nodeexec.Stream, error) {
+	return nil, errSimulated
+}
+
+// Run answers what host.sh is asked for. Of some answers the end is not seen.
+func (n *simulated) Run(_ context.Context, stdin io.Reader, argv ...string) ([]byte, error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	i := slices.Index(argv, "certrot")
+	op, args := argv[i+2], argv[i+3:]
+	if err := n.reached(); err != nil {
+		return nil, &nodeexec.RunError{Node: n.name, Argv: argv, Code: -1, Inner: err}
+	}
+	input, err := io.ReadAll(stdin)
+	if err != nil {
+		return nil, err
+	}
+	var lines []string
+	n.ours(op+" on "+n.name, func() {
+		if n.pending { // systemd is at work meanwhile
+			n.restart()
+		}
+		lines = n.answer(op, args, input)
+	})
+	if n.faulty && n.rng.IntN(60) == 0 {
+		return nil, &nodeexec.RunError{Node: n.name, Argv: argv, Code: -1, Inner: fmt.Errorf("%w: %w", errSimulated, nodeexec.ErrUnknownOutcome)}
+	}
+	return []byte("certrot-host 1\n" + strings.Join(lines, "\n") + "\nend\n"), nil
+}
+
+func (n *simulated) answer(op string, args []string, input []byte) []string {
+	const same, changed = "done same", "done changed"
+	regular := func(text []byte) string {
+		return fmt.Sprintf("%x %d 600 0 0 ?", sha256.Sum256(text), len(text))
+	}
+	switch op {
+	case "look":
+		var lines []string
+		for _, path := range args {
+			lines = append(lines, "file regular "+regular(n.files[path]))
+		}
+		return append(lines, same)
+	case "entries":
+		var lines []string
+		for path, k := range n.kept[args[1]] {
+			var sums []string
+			for _, sum := range k.wrote {
+				sums = append(sums, fmt.Sprintf("%x", sum))
+			}
+			lines = append(lines, "entry "+regular(k.before), "path "+path, "after "+strings.Join(sums, " "))
+		}
+		if len(lines) == 0 {
+			return []string{"fail norun nothing is kept"}
+		}
+		return append(lines, same)
+	case "replace":
+		run, path := args[1], args[2]
+		now := n.files[path]
+		if k := n.kept[run][path]; k != nil && k.wrote[len(k.wrote)-1] == sha256.Sum256(now) {
+			return []string{"file regular " + regular(now), same}
+		}
+		if fmt.Sprintf("%x", sha256.Sum256(now)) != args[3] {
+			return []string{"file regular " + regular(now), "fail changed it is not what was shown"}
+		}
+		offset, _ := strconv.Atoi(args[4])
+		length, _ := strconv.Atoi(args[5])
+		after := slices.Concat(now[:offset], input, now[offset+length:])
+		if n.kept[run] == nil {
+			n.kept[run] = map[string]*keptFile{}
+		}
+		if n.kept[run][path] == nil {
+			n.kept[run][path] = &keptFile{before: now}
+		}
+		n.kept[run][path].wrote = append(n.kept[run][path].wrote, sha256.Sum256(after))
+		n.write(path, after)
+		return []string{"file regular " + regular(after), changed}
+	case "restore":
+		k := n.kept[args[1]][args[2]]
+		n.write(args[2], k.before)
+		return []string{"file regular " + regular(k.before), changed}
+	case "restart":
+		n.pending = true
+		return []string{changed}
+	case "unit":
+		at := n.started.UTC().Format("Mon 2006-01-02 15:04:05 UTC")
+		return []string{
+			fmt.Sprintf("now %d", n.clock.Unix()), "Id=kubelet.service", "LoadState=loaded", "ActiveState=active", "SubState=running", "Result=success",
+			fmt.Sprintf("MainPID=%d", n.pid), "ActiveEnterTimestamp=" + at, "NRestarts=0", "NeedDaemonReload=no", same,
+		}
+	}
+	return []string{same} // what changes no file
+}
+
+// Dial leads to a kube-apiserver that answers.
+func (n *simulated) Dial(context.Context, string, string) (net.Conn, error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if err := n.reached(); err != nil {
+		return nil, err
+	}
+	here, there := net.Pipe()
+	go func() {
+		server := tls.Server(there, &tls.Config{Certificates: []tls.Certificate{n.pair}, MinVersion: tls.VersionTLS12})
+		defer func() { _ = server.Close() }()
+		if _, err := http.ReadRequest(bufio.NewReader(server)); err == nil {
+			_, _ = io.WriteString(server, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok")
+		}
+	}()
+	return here, nil
+}
+
+// facts are what reading a node shows.
+func (n *simulated) facts() inspect.Snapshot {
+	node := inspect.Node{
+		Name: n.name, Hostname: n.name, Via: "ssh", Role: n.role, Clock: inspect.Clock{Sent: n.clock, Before: n.clock, After: n.clock, Received: n.clock},
+		Kubelet: inspect.Kubelet{Active: "active", Sub: "running", Started: n.started, BootstrapConfig: bootstrapFile, Kubeconfig: kubeletFile},
+	}
+	s := inspect.Snapshot{Served: []inspect.Served{{Node: n.name, Address: apiInt + ":6443", Name: apiInt, Chain: n.shows}}}
+	const field = "clusters[0].cluster.certificate-authority-data"
+	for i, path := range catalog.KubeletKubeconfigs() {
+		text := n.files[path]
+		current := []string{"local", "default-cluster"}[i]
+		node.Files = append(node.Files, inspect.NodeFile{Path: path, Mode: 0o600, Size: int64(len(text)), Modified: n.modified[path], Whole: true, SHA256: pki.FingerprintOf(text)})
+		node.Kubeconfigs = append(node.Kubeconfigs, inspect.Kubeconfig{Path: path, Users: 1, Current: current, Text: text,
+			Clusters: []inspect.KubeconfigCluster{{Name: current, Server: "https://" + apiInt + ":6443", CAData: true, Field: field}}})
+		s.Bundles = append(s.Bundles, inspect.Bundle{At: pki.Location{Kind: pki.KindFile, Node: n.name, Path: path, Field: field}, Content: &pki.Content{Certs: certs(pki.NewScanner(), caIn(text))}})
+	}
+	s.Nodes = []inspect.Node{node}
+	return s
+}
+
+func (n *simulated) heartbeat() collect.Heartbeat {
+	if n.late > 0 {
+		n.late--
+		return collect.Heartbeat{At: noon.Add(-time.Hour), Ready: "Unknown"}
+	}
+	if n.connected {
+		return collect.Heartbeat{At: n.clock, Ready: "True"}
+	}
+	return collect.Heartbeat{At: noon.Add(-time.Hour), Ready: "Unknown"}
+}
+
+// all is what a plan is made from.
+func (s *simulation) all() inspect.Snapshot {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	facts := inspect.Snapshot{Cluster: s.Cluster, Taken: s.clock}
+	for _, b := range s.Bundles {
+		if b.At.Node == "" {
+			facts.Bundles = append(facts.Bundles, b)
+		}
+	}
+	for _, n := range s.nodes {
+		if n.gone {
+			continue
+		}
+		read := n.facts()
+		h := n.heartbeat()
+		read.Nodes[0].Heartbeat, read.Nodes[0].Ready = h.At, h.Ready
+		if n.reached() != nil {
+			read = inspect.Snapshot{Nodes: []inspect.Node{{Name: n.name, Role: n.role, Ready: h.Ready}}, Gaps: []inspect.Gap{{What: "node/" + n.name, Reason: "cut", Next: "wait"}}}
+		}
+		facts = inspect.Merge(facts, read)
+	}
+	facts.Sort()
+	return facts
+}
+
+func (s *simulation) now() time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.clock
+}
+
+func (s *simulation) env(run string) *Env {
+	find := func(name string) *simulated {
+		return s.nodes[slices.IndexFunc(s.nodes, func(n *simulated) bool { return n.name == name })]
+	}
+	return &Env{
+		Run: run, Now: s.now,
+		Sleep: func(ctx context.Context, d time.Duration) error {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.clock = s.clock.Add(d)
+			return context.Cause(ctx)
+		},
+		Open: func(_ context.Context, name string) (nodeexec.Node, error) {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			n := find(name)
+			return n, n.reached()
+		},
+		Facts: func(_ context.Context, on nodeexec.Node) (facts inspect.Snapshot, err error) {
+			n := on.(*simulated)
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			if err := n.reached(); err != nil {
+				return facts, err
+			}
+			s.ours("reading "+n.name, func() {
+				if n.pending {
+					n.restart()
+				}
+				facts = n.facts()
+			})
+			return facts, nil
+		},
+		Heartbeat: func(_ context.Context, name string) (collect.Heartbeat, error) {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.happens()
+			n := find(name)
+			if s.away > 0 {
+				s.away--
+				return collect.Heartbeat{}, errSimulated
+			}
+			if s.dead || n.gone {
+				return collect.Heartbeat{}, errSimulated
+			}
+			return n.heartbeat(), nil
+		},
+	}
+}
+
+// attempt runs a plan as far as it comes, and tells whether nothing is left to be done.
+func (s *simulation) attempt(folder string, number int) (done bool) {
+	s.t.Helper()
+	s.dead = false // whoever comes next
+	run := fmt.Sprintf("run-%d-%d", s.seed, number)
+	fix := APIInt{CA: s.configMap, From: "ConfigMap/x", API: true, Deleting: map[string]int{}, Order: Order{MaxUnavailable: Share{N: 1 + s.rng.IntN(3)}}}
+	if s.rng.IntN(4) == 0 {
+		fix.Order.Accept = []string{MastersFirst}
+	}
+	facts := s.all()
+	p, err := fix.Plan(run, facts, facts.Taken)
+	var refusal *Refusal
+	switch {
+	case errors.As(err, &refusal):
+		return false
+	case err != nil:
+		s.t.Fatalf("seed %d: %v", s.seed, err)
+	case p.Empty():
+		return len(p.Unknown) == 0
+	}
+	j, err := Journals{Folder: folder}.Begin(Header{Run: run}, s.now)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	err = Runner{Env: s.env(run), Journal: j}.Run(s.t.Context(), p)
+	_ = j.Close()
+	var stopped *Stopped
+	if err != nil && !errors.As(err, &stopped) {
+		s.t.Errorf("seed %d: %v", s.seed, err)
+	}
+	return false
+}
+
+// right says what is not as it is to be in the end.
+func (s *simulation) right() (wrong []string) {
+	edges := s.edges()
+	for _, n := range s.nodes {
+		for _, edge := range []string{"kubelet -> api-int", "kubelet -> api-int after a restart", "joining -> api-int"} {
+			if !n.gone && !edges[n.name+": "+edge] {
+				wrong = append(wrong, n.name+": "+edge)
+			}
+		}
+	}
+	return wrong
+}
+
+// schedules is how many there are with CERTROT_EVERY_STEP=1, and else.
+const (
+	schedules    = 1000
+	fewSchedules = 20
+)
+
+// TestNothingIsMadeWorse lets runs go through schedules of faults, each of which is the
+// same for the same seed but for the order in which nodes of a wave have their turns:
+// ways that are cut, answers that get lost, runners that are killed, an API server that
+// restarts, nodes that leave or are late, and others that write the same files and
+// restart the same kubelets. No step breaks an edge that worked; and when the faults
+// end, runs that are resumed make all of them right.
+func TestNothingIsMadeWorse(t *testing.T) {
+	t.Parallel()
+	f := newFixture()
+	p := f.localhost.Issue(localName, noon.Add(-time.Hour), noon.Add(23*time.Hour), pkitest.DNS(localName))
+	pair, err := tls.X509KeyPair(p.CertPEM, p.KeyPEM)
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder := t.TempDir()
+	if made, err := os.MkdirTemp("/dev/shm", "certrot-schedules-"); err == nil { // where syncing costs nothing
+		folder = made
+		t.Cleanup(func() { _ = os.RemoveAll(made) })
+	}
+	many := uint64(schedules)
+	if !everything() {
+		many = fewSchedules
+	}
+	began, attempts, edited := time.Now(), uint64(0), uint64(0)
+	for seed := range many {
+		s := newSimulation(t, f, pair, seed)
+		s.faulty = true
+		done := false
+		for i := 0; i < 14 && !done; i++ {
+			attempts++
+			if i == 4 { // the faults are over
+				s.faulty, s.away = false, 0
+				for _, n := range s.nodes {
+					n.cut, n.late = 0, 0
+				}
+			}
+			done = s.attempt(folder, i) && i >= 4
+		}
+		if wrong := s.right(); !done || len(wrong) > 0 || len(s.broken) > 0 {
+			t.Fatalf("seed %d: at the end: %v; not right: %q; broken: %q", seed, done, wrong, s.broken)
+		}
+		for _, n := range s.nodes {
+			edited += uint64(len(n.kept))
+		}
+		if seed%100 == 6 {
+			t.Logf("seed %d, after %s", seed, time.Since(began).Round(time.Second))
+		}
+	}
+	if edited < many {
+		t.Errorf("%d nodes were changed in %d schedules: the faults leave nothing to be seen", edited, many)
+	}
+	t.Logf("%d schedules, %d runs, %d nodes changed, %s", many, attempts, edited, time.Since(began).Round(time.Second))
+}
+
+// TestBrokenEdgesAreSeen is what TestNothingIsMadeWorse relies on: a kubelet that works
+// by its old connection and is restarted with its old files.
+func TestBrokenEdgesAreSeen(t *testing.T) {
+	t.Parallel()
+	s := newSimulation(t, newFixture(), tls.Certificate{}, 1)
+	n := s.nodes[0]
+	n.connected = true
+	s.ours("restart on "+n.name, n.restart)
+	if want := []string{"restart on master-0 broke master-0: kubelet -> api-int"}; !slices.Equal(s.broken, want) {
+		t.Errorf("%q", s.broken)
+	}
+}

@@ -1,0 +1,372 @@
+package remediate
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+)
+
+// The waves of a repair of all nodes, in this order; those of workers are three.
+const (
+	WaveMasters      = "masters"
+	WaveControlPlane = "control-plane"
+	WaveWorkers      = "workers"
+	WaveNetwork      = "network"
+	WaveRequests     = "requests"
+
+	waveLost  = WaveWorkers + "-not-ready"
+	waveFirst = WaveWorkers + "-first"
+)
+
+// Waves are the names by which waves are chosen.
+func Waves() []string {
+	return []string{WaveMasters, WaveControlPlane, WaveWorkers, WaveNetwork, WaveRequests}
+}
+
+// MastersFirst is the risk to go on while it is not known of each master that it is
+// right.
+const MastersFirst = "masters-first"
+
+// Share is a number of nodes, or a part of all.
+type Share struct {
+	N       int // at least 1
+	Percent bool
+}
+
+// ParseShare reads "2" or "10%".
+func ParseShare(text string) (Share, error) {
+	digits, percent := strings.CutSuffix(text, "%")
+	n, err := strconv.Atoi(digits)
+	if err != nil || n < 1 || percent && n > 100 || strings.Trim(digits, "0123456789") != "" {
+		return Share{}, fmt.Errorf("%q is neither a number of nodes, at least 1, nor a percentage such as 10%%", text)
+	}
+	return Share{n, percent}, nil
+}
+
+// of is the share of so many nodes, rounded down, and at least 1.
+func (s Share) of(nodes int) int {
+	if s.Percent {
+		return max(nodes*s.N/100, 1)
+	}
+	return max(s.N, 1)
+}
+
+// Order says which nodes are repaired when, where all are.
+type Order struct {
+	Only           []string // names of waves; none: all of them
+	MaxUnavailable Share    // of Ready workers; the zero value is one
+	Accept         []string // risks, by name
+}
+
+func (o Order) wants(wave string) bool { return len(o.Only) == 0 || slices.Contains(o.Only, wave) }
+
+// all plans the repair of all nodes that the facts have.
+func (a APIInt) all(d *draft) error {
+	var masters, workers []string
+	for _, n := range d.facts.Nodes {
+		switch n.Role {
+		case catalog.RoleMaster, catalog.RoleArbiter:
+			masters = append(masters, n.Name)
+		case catalog.RoleWorker:
+			workers = append(workers, n.Name)
+		default:
+			return &Refusal{Name: "node-role", Node: n.Name, Reason: "whether it runs kube-apiserver is not known: the API did not say", Next: "name the nodes with --nodes, in the order in which they are to be repaired: masters first"}
+		}
+	}
+	lostFirst(d.facts, masters)
+	if err := a.masters(d, masters); err != nil {
+		return err
+	}
+	if a.Order.wants(WaveWorkers) {
+		if err := a.workers(d, workers); err != nil {
+			return err
+		}
+	}
+	if row, _ := catalog.KubeletRestartOn(d.facts.Cluster.Topology); row.Single && len(d.plan.Waves) > 0 {
+		d.plan.Waves = []Wave{{Name: "nodes", Why: "one after another: there is one kube-apiserver, and no other to wait for", Parallel: 1, Nodes: d.plan.Nodes()}}
+	}
+	if err := a.after(d, append(masters, workers...)); err != nil {
+		return err
+	}
+	ungate(d.plan)
+	if len(d.plan.Nodes()) == 0 && len(d.plan.Unknown) > 0 {
+		return d.plan.Unknown[0]
+	}
+	return nil
+}
+
+// After is what follows the steps of kubelets.
+type After struct {
+	RootCA   *AwaitRootCA     // nil: nobody publishes the CA to pods, or it is not known
+	Patch    *PatchKubeRootCA // in place of waiting for it; nil: not wanted
+	Network  *NetworkRestarts // nil: not wanted, or not known
+	Requests bool             // left-over requests of kubelets are looked at
+}
+
+// after plans what comes after the kubelets: the CA in pods, those of the network node
+// by node, and requests that are left over.
+func (a APIInt) after(d *draft, names []string) error {
+	if a.Order.wants(WaveControlPlane) {
+		if err := a.rootCA(d); err != nil {
+			return err
+		}
+	}
+	if a.Order.wants(WaveNetwork) && a.After.Network != nil {
+		if err := a.network(d, names); err != nil {
+			return err
+		}
+	}
+	if !a.Order.wants(WaveRequests) || !a.After.Requests {
+		return nil
+	}
+	n, err := d.cluster(NewLeftCSRs(names, a.ApproveCSRs, !d.plan.Empty()))
+	d.wave(Wave{Name: WaveRequests, Why: "what kubelets asked for and nobody answered", Parallel: 1, Nodes: n})
+	return err
+}
+
+// rootCA comes between masters and workers: kube-controller-manager dials api-int, too,
+// and gets its CA and publishes it to pods when all masters can run installer pods.
+func (a APIInt) rootCA(d *draft) error {
+	var step Action
+	switch {
+	case a.After.Patch != nil:
+		step = *a.After.Patch
+	case a.After.RootCA != nil:
+		step = *a.After.RootCA
+	default:
+		return nil
+	}
+	n, err := d.cluster(step)
+	if err != nil {
+		return err
+	}
+	w := Wave{Name: WaveControlPlane, Why: "kube-controller-manager trusts api-int, and pods get the CA by kube-root-ca.crt", Parallel: 1, Nodes: n}
+	i := 0
+	for i < len(d.plan.Waves) && d.plan.Waves[i].Name == WaveMasters {
+		i++
+	}
+	if len(n) > 0 {
+		d.plan.Waves = slices.Insert(d.plan.Waves, i, w)
+	}
+	return nil
+}
+
+// cluster makes a step that is done to no node.
+func (d *draft) cluster(action Action) ([]NodePlan, error) {
+	n, err := d.apart("", func(d *draft) error { _, err := d.step(action); return err })
+	return []NodePlan{n}, err
+}
+
+// network restarts pods on nodes whose kubelets are right by then; first those that
+// approve what the others ask for.
+func (a APIInt) network(d *draft, names []string) error {
+	w := Wave{Name: WaveNetwork, Why: "node by node, only where the kubelet is right: pods that have the old CA in memory", Parallel: 1}
+	add := func(name string, actions []Action) error {
+		if len(actions) == 0 {
+			return nil
+		}
+		n, err := d.apart(name, func(d *draft) error {
+			for _, action := range actions {
+				if _, err := d.step(action); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		w.Nodes = append(w.Nodes, n)
+		return err
+	}
+	known := d.facts
+	known.Nodes = nil
+	for _, n := range d.facts.Nodes {
+		switch {
+		case slices.ContainsFunc(d.plan.Unknown, func(r *Refusal) bool { return r.Node == n.Name }):
+		case n.Via == "":
+			d.plan.Unknown = append(d.plan.Unknown, unreadNode(d.facts, n.Name))
+		default:
+			known.Nodes = append(known.Nodes, n)
+		}
+	}
+	first, notes, err := a.After.Network.First(known, d.plan.Now)
+	if err != nil {
+		return err
+	}
+	for _, action := range first {
+		if err := add(action.Node(), []Action{action}); err != nil {
+			return err
+		}
+	}
+	for _, name := range names {
+		if _, ok := known.Node(name); !ok {
+			continue
+		}
+		actions, more, err := a.After.Network.OnNode(known, d.plan.Now, name)
+		if err == nil {
+			err = add(name, actions)
+		}
+		if err != nil {
+			return err
+		}
+		notes = append(notes, more...)
+	}
+	for _, text := range notes {
+		d.note("%s", text)
+	}
+	d.wave(w)
+	return nil
+}
+
+// lostFirst puts nodes that are not Ready before the others: to restart the kubelet
+// of another master while one is lost makes nothing better.
+func lostFirst(facts inspect.Snapshot, names []string) {
+	slices.SortStableFunc(names, func(a, b string) int {
+		switch lostA, lostB := lost(facts, a), lost(facts, b); {
+		case lostA && !lostB:
+			return -1
+		case lostB && !lostA:
+			return 1
+		}
+		return 0
+	})
+}
+
+func lost(facts inspect.Snapshot, name string) bool {
+	n, ok := facts.Node(name)
+	return ok && n.Ready != "True"
+}
+
+// masters plans the masters, or where they are not chosen, sees that they are right.
+func (a APIInt) masters(d *draft, names []string) error {
+	wave := Wave{
+		Name: WaveMasters, Parallel: 1,
+		Why: "one at a time, those that are not Ready first: each is Ready, and its kube-apiserver answers, before the next one is touched",
+	}
+	chosen := a.Order.wants(WaveMasters)
+	of := d
+	if !chosen {
+		of = &draft{plan: &Plan{Run: d.plan.Run, Now: d.plan.Now}, facts: d.facts}
+	}
+	nodes, unknown, err := a.each(of, names)
+	if err != nil {
+		return err
+	}
+	wave.Nodes = nodes
+	if chosen {
+		d.wave(wave)
+		d.plan.Unknown = append(d.plan.Unknown, unknown...)
+		if len(a.Order.Only) == 1 {
+			return nil // nothing comes after them
+		}
+	}
+	return a.mastersFirst(d, wave, unknown, chosen)
+}
+
+// mastersFirst refuses to go past a master that is not right. While one is lost, its
+// installer pods wait, kube-controller-manager gets no new revision, and with it
+// kube-root-ca.crt and the signing of requests stand still.
+func (a APIInt) mastersFirst(d *draft, masters Wave, unknown []*Refusal, chosen bool) error {
+	var reason, next string
+	var due []NodePlan
+	for _, n := range masters.Nodes {
+		if n.ungated().Changes() {
+			due = append(due, n)
+		}
+	}
+	switch {
+	case len(unknown) > 0:
+		reason, next = fmt.Sprintf("it is not known whether this master is right, and nothing is to be done to others after it: %v", unknown[0]), unknown[0].Next
+	case !chosen && len(due) > 0:
+		reason, next = "these masters are to be repaired before others: "+strings.Join(titles(due), ", "), "repair them first: --only "+WaveMasters
+	default:
+		return nil
+	}
+	if !slices.Contains(a.Order.Accept, MastersFirst) {
+		return &Refusal{Name: MastersFirst, Reason: reason, Risk: true, Next: next + "; or, if they are to be left out: --accept-risk=" + MastersFirst}
+	}
+	d.note("Accepted by name (%s): %s", MastersFirst, reason)
+	return nil
+}
+
+// each plans nodes one by one. Those of which it is not known what they need are
+// left out.
+func (a APIInt) each(d *draft, names []string) (nodes []NodePlan, unknown []*Refusal, err error) {
+	for _, name := range names {
+		n, err := d.apart(name, func(d *draft) error { return a.node(d, name) })
+		var r *Refusal
+		switch {
+		case err == nil:
+			nodes = append(nodes, n)
+		case errors.As(err, &r) && r.Node == name && r.Name != verifiesServed:
+			unknown = append(unknown, r)
+		default:
+			return nil, nil, err
+		}
+	}
+	return nodes, unknown, nil
+}
+
+// workers plans the workers: those that are lost, a first one of the others, and
+// then the others.
+func (a APIInt) workers(d *draft, names []string) error {
+	nodes, unknown, err := a.each(d, names)
+	if err != nil {
+		return err
+	}
+	d.plan.Unknown = append(d.plan.Unknown, unknown...)
+	most := a.Order.MaxUnavailable.of(len(names))
+	lostOnes := Wave{Name: waveLost, Why: "they are lost already: a tenth of them at once"}
+	first := Wave{Name: waveFirst, Why: "one that is Ready, before the others", Parallel: 1}
+	rest := Wave{Name: WaveWorkers, Why: fmt.Sprintf("at most %d at once", most), Parallel: most}
+	for _, n := range nodes {
+		switch {
+		case n.Changes() && lost(d.plan.Basis, n.Name):
+			lostOnes.Nodes = append(lostOnes.Nodes, n)
+		case n.Changes() && len(first.Nodes) == 0:
+			first.Nodes = append(first.Nodes, n)
+		default:
+			rest.Nodes = append(rest.Nodes, n)
+		}
+	}
+	lostOnes.Parallel = Share{10, true}.of(len(lostOnes.Nodes))
+	d.wave(lostOnes)
+	d.wave(first)
+	d.wave(rest)
+	return nil
+}
+
+// wave adds a wave, if there is anything in it.
+func (d *draft) wave(w Wave) {
+	if len(w.Nodes) > 0 {
+		d.plan.Waves = append(d.plan.Waves, w)
+	}
+}
+
+// ungate takes the question whether kube-apiserver answers from masters after which
+// nothing is done.
+func ungate(p *Plan) {
+	after := false
+	for i := len(p.Waves) - 1; i >= 0; i-- {
+		for j := len(p.Waves[i].Nodes) - 1; j >= 0; j-- {
+			n := &p.Waves[i].Nodes[j]
+			if rest := n.ungated(); !after && !rest.Changes() {
+				*n = rest
+			}
+			after = after || n.Changes()
+		}
+	}
+}
+
+// ungated is a node without the question at its end whether kube-apiserver answers.
+func (n NodePlan) ungated() NodePlan {
+	if last := len(n.Steps) - 1; last >= 0 {
+		if _, gate := n.Steps[last].Action.(AwaitAPIServer); gate {
+			n.Steps = n.Steps[:last]
+		}
+	}
+	return n
+}

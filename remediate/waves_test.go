@@ -1,0 +1,462 @@
+package remediate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
+)
+
+// newCluster are facts of a whole cluster in the incident: "master-0 worker-0 worker-1!"
+// where "!" is a node that is lost.
+func newCluster(nodes string) *fixture {
+	f := newFixture(strings.Fields(strings.ReplaceAll(nodes, "!", ""))...)
+	for _, word := range strings.Fields(nodes) {
+		name, isLost := strings.CutSuffix(word, "!")
+		n, _ := f.Snapshot.Node(name)
+		n.Ready, n.Role, n.Heartbeat = "True", catalog.RoleWorker, noon.Add(-time.Second)
+		if isLost {
+			n.Ready = "Unknown"
+		}
+		if strings.HasPrefix(name, "master") {
+			n.Role = catalog.RoleMaster
+		}
+	}
+	return f
+}
+
+// right makes a node one to which nothing is to be done.
+func (f *fixture) right(names ...string) {
+	for _, name := range names {
+		for _, path := range catalog.KubeletKubeconfigs() {
+			f.embed(name, path, f.configMap, f.old.CertPEM)
+		}
+	}
+}
+
+func (f *fixture) unread(name string) {
+	n, _ := f.Snapshot.Node(name)
+	n.Via = ""
+	f.Gaps = append(f.Gaps, inspect.Gap{What: "node/" + name, Reason: "port 22 is closed", Next: "open it"})
+}
+
+func (f *fixture) whole() APIInt {
+	fix := f.fix()
+	fix.Nodes = nil
+	return fix
+}
+
+// course tells a plan as "wave/parallel: node node; wave/parallel: node": the nodes to
+// which something is to be done.
+func course(p *Plan) string {
+	var waves []string
+	for _, w := range p.Waves {
+		if w.Changes() {
+			waves = append(waves, fmt.Sprintf("%s/%d: %s", w.Name, w.Parallel, strings.Join(titles(w.due()), " ")))
+		}
+	}
+	return strings.Join(waves, "; ")
+}
+
+func TestWavesInTheirOrder(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, nodes string
+		change      func(f *fixture, fix *APIInt)
+		want        string
+		unknown     string
+	}{
+		{"masters, a first worker, the others", "master-0 master-1 master-2 worker-0 worker-1 worker-2", nil,
+			"masters/1: master-0 master-1 master-2; workers-first/1: worker-0; workers/1: worker-1 worker-2", ""},
+		{"the lost ones first", "master-0 master-1! worker-0 worker-1! worker-2!", nil,
+			"masters/1: master-1 master-0; workers-not-ready/1: worker-1 worker-2; workers-first/1: worker-0", ""},
+		{"some at once", "master-0 worker-0 worker-1 worker-2", func(_ *fixture, fix *APIInt) { fix.Order.MaxUnavailable = Share{N: 2} },
+			"masters/1: master-0; workers-first/1: worker-0; workers/2: worker-1 worker-2", ""},
+		{"a part of them at once", "worker-0 worker-1 worker-2 worker-3 worker-4", func(_ *fixture, fix *APIInt) { fix.Order.MaxUnavailable = Share{50, true} },
+			"workers-first/1: worker-0; workers/2: worker-1 worker-2 worker-3 worker-4", ""},
+		{"what is right is left alone", "master-0 worker-0 worker-1 worker-2!", func(f *fixture, _ *APIInt) { f.right("master-0", "worker-0") },
+			"masters/1: master-0; workers-not-ready/1: worker-2; workers-first/1: worker-1", ""}, // the master is asked
+		{"a worker that was not read", "master-0 worker-0 worker-1", func(f *fixture, _ *APIInt) { f.unread("worker-0") },
+			"masters/1: master-0; workers-first/1: worker-1", "worker-0: node-read"},
+		{"a worker of a strange shape", "master-0 worker-0 worker-1", func(f *fixture, _ *APIInt) {
+			n, _ := f.Snapshot.Node("worker-0")
+			n.Kubelet.Kubeconfig = "/etc/mine"
+		}, "masters/1: master-0; workers-first/1: worker-1", "worker-0: kubelet-flags"},
+		{"masters alone", "master-0 worker-0", func(_ *fixture, fix *APIInt) { fix.Order.Only = []string{WaveMasters} }, "masters/1: master-0", ""},
+		{"a master that was not read, and masters alone", "master-0 master-1", func(f *fixture, fix *APIInt) {
+			f.unread("master-0")
+			fix.Order.Only = []string{WaveMasters}
+		}, "masters/1: master-1", "master-0: node-read"},
+		{"a master that is left out by name", "master-0 master-1 worker-0", func(f *fixture, fix *APIInt) {
+			f.unread("master-0")
+			fix.Order.Accept = []string{MastersFirst}
+		}, "masters/1: master-1; workers-first/1: worker-0", "master-0: node-read"},
+		{"workers alone, and masters are right", "master-0 worker-0", func(f *fixture, fix *APIInt) {
+			f.right("master-0")
+			fix.Order.Only = []string{WaveWorkers}
+		}, "workers-first/1: worker-0", ""},
+		{"workers alone, and the risk is accepted", "master-0 worker-0", func(_ *fixture, fix *APIInt) {
+			fix.Order = Order{Only: []string{WaveWorkers}, Accept: []string{MastersFirst}}
+		}, "workers-first/1: worker-0", ""},
+		{"an arbiter is a master without a kube-apiserver", "master-0 worker-0", func(f *fixture, _ *APIInt) {
+			n, _ := f.Snapshot.Node("worker-0")
+			n.Role = catalog.RoleArbiter
+		}, "masters/1: master-0 worker-0", ""},
+		{"one kube-apiserver: no waves", "master-0 worker-0! worker-1", func(f *fixture, _ *APIInt) { f.Cluster.Topology = "SingleReplica" },
+			"nodes/1: master-0 worker-0 worker-1", ""},
+		{"a master that is right, and not Ready, is waited for", "master-0! worker-0", func(f *fixture, _ *APIInt) { f.right("master-0") },
+			"masters/1: master-0; workers-first/1: worker-0", ""},
+		{"all is right", "master-0 worker-0 worker-1", func(f *fixture, _ *APIInt) { f.right("master-0", "worker-0", "worker-1") }, "", ""},
+	} {
+		f := newCluster(c.nodes)
+		fix := f.whole()
+		if c.change != nil {
+			c.change(f, &fix)
+		}
+		p, err := fix.Plan("run-1", f.Snapshot, noon)
+		if err != nil {
+			t.Errorf("%s: %v", c.name, err)
+			continue
+		}
+		var unknown []string
+		for _, r := range p.Unknown {
+			unknown = append(unknown, r.Node+": "+r.Name)
+		}
+		if got := course(p); got != c.want || strings.Join(unknown, "; ") != c.unknown {
+			t.Errorf("%s:\n%s\nwant:\n%s\nunknown: %s", c.name, got, c.want, unknown)
+		}
+		for _, w := range p.Waves {
+			if w.Why == "" || w.Parallel < 1 {
+				t.Errorf("%s: %+v", c.name, w)
+			}
+		}
+	}
+}
+
+func TestRefusalsOfWaves(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, check, says string
+		risk              bool
+		change            func(f *fixture, fix *APIInt)
+	}{
+		{"a master that was not read", MastersFirst, "port 22", true, func(f *fixture, _ *APIInt) { f.unread("master-1") }},
+		{"workers alone before masters", MastersFirst, "master-0, master-1", true, func(_ *fixture, fix *APIInt) { fix.Order.Only = []string{WaveWorkers} }},
+		{"nobody said what a node is", "node-role", "not known", false, func(f *fixture, _ *APIInt) { f.first().Role = "" }},
+		{"the CA is wrong for one node", verifiesServed, "does not verify", false, func(f *fixture, _ *APIInt) {
+			leaf := f.old.Issue(apiInt, noon.Add(-time.Hour), noon.Add(time.Hour))
+			for i := range f.Served {
+				if f.Served[i].Node == "worker-1" {
+					f.Served[i].Chain = f.sc.Scan(leaf.CertPEM)[0].Content.Certs
+				}
+			}
+		}},
+		{"no node could be read", "node-read", "port 22", false, func(f *fixture, _ *APIInt) {
+			f.Nodes = slices.DeleteFunc(f.Nodes, func(n inspect.Node) bool { return n.Role == catalog.RoleMaster })
+			f.unread("worker-0")
+			f.unread("worker-1")
+		}},
+	} {
+		f := newCluster("master-0 master-1 worker-0 worker-1")
+		fix := f.whole()
+		c.change(f, &fix)
+		_, err := fix.Plan("run-1", f.Snapshot, noon)
+		var r *Refusal
+		if !errors.As(err, &r) || r.Name != c.check || r.Risk != c.risk || !strings.Contains(r.Reason, c.says) || r.Next == "" {
+			t.Errorf("%s: %+v", c.name, err)
+		}
+	}
+}
+
+// TestMastersAreAskedBeforeOthersAreTouched looks where plans ask whether
+// kube-apiserver answers.
+func TestMastersAreAskedBeforeOthersAreTouched(t *testing.T) {
+	t.Parallel()
+	gates := func(f *fixture) (names []string) {
+		p, err := f.whole().Plan("run-1", f.Snapshot, noon)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, n := range p.Nodes() {
+			for i, s := range n.Steps {
+				g, ok := s.Action.(AwaitAPIServer)
+				if !ok {
+					continue
+				}
+				names = append(names, g.On)
+				if i != len(n.Steps)-1 || g.Port != "6443" || s.Change == nil {
+					t.Errorf("%s: step %d of %d, %+v", g.On, i, len(n.Steps), g)
+				}
+			}
+		}
+		return names
+	}
+	f := newCluster("master-0 master-1 worker-0")
+	if got := gates(f); !slices.Equal(got, []string{"master-0", "master-1"}) {
+		t.Errorf("asked: %q", got)
+	}
+	f.right("master-0", "master-1")
+	if got := gates(f); !slices.Equal(got, []string{"master-0", "master-1"}) {
+		t.Errorf("masters are right, a worker is not: %q", got)
+	}
+	f.right("worker-0")
+	if got := gates(f); len(got) > 0 {
+		t.Errorf("nothing is to be done, and asked: %q", got)
+	}
+	f = newCluster("master-0 worker-0")
+	f.Cluster.Topology = "SingleReplica"
+	if got := gates(f); len(got) > 0 {
+		t.Errorf("there is no other one, and asked: %q", got)
+	}
+}
+
+func TestPodsThatWillBeKilled(t *testing.T) {
+	t.Parallel()
+	f := newCluster("worker-0 worker-1!")
+	fix := f.whole()
+	for _, c := range []struct {
+		deleting map[string]int
+		says     string
+	}{{nil, "is not known"}, {map[string]int{"worker-1": 12}, "When worker-1 returns, 12 of its pods"}, {map[string]int{}, ""}} {
+		fix.Deleting = c.deleting
+		p, err := fix.Plan("run-1", f.Snapshot, noon)
+		if err != nil {
+			t.Fatal(err)
+		}
+		said := strings.Join(p.Notes, "\n")
+		if c.says != "" && !strings.Contains(said, c.says) || c.says == "" && strings.Contains(said, "killed") {
+			t.Errorf("%v: %s", c.deleting, said)
+		}
+	}
+}
+
+func TestShares(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string][2]int{"1": {1, 1}, "3": {3, 3}, "10%": {5, 1}, "100%": {50, 7}, "1%": {1, 1}} {
+		s, err := ParseShare(text)
+		if err != nil || s.of(50) != want[0] || s.of(7) != want[1] {
+			t.Errorf("%s: %d of 50, %d of 7, %v", text, s.of(50), s.of(7), err)
+		}
+	}
+	for _, text := range []string{"", "0", "-1", "+1", "0%", "101%", "1.5", "%", "1 %", "all"} {
+		if s, err := ParseShare(text); err == nil {
+			t.Errorf("%q: %+v", text, s)
+		}
+	}
+}
+
+// played is an action without a world: it does what a test says.
+type played struct {
+	name, node string
+	apply      func(ctx context.Context) error
+}
+
+func (a played) ID() string   { return a.name }
+func (a played) Node() string { return a.node }
+func (a played) Diff(inspect.Snapshot, time.Time) (*Change, error) {
+	return &Change{Summary: a.name}, nil
+}
+func (a played) Apply(ctx context.Context, _ *Env, _ *Change) error { return a.apply(ctx) }
+func (a played) Verify(context.Context, *Env, *Change) error        { return nil }
+func (a played) Undo(context.Context, *Env, *Change) error          { return nil }
+
+// stage runs plans of played actions, two on each node, and takes down what happened.
+type stage struct {
+	mu      sync.Mutex
+	began   []string
+	now     int // actions at this moment
+	most    int
+	apply   func(id string) error
+	journal Journals
+}
+
+func (s *stage) node(name string) NodePlan {
+	n := NodePlan{Name: name}
+	for _, step := range []string{"a", "b"} {
+		id := name + step
+		n.Steps = append(n.Steps, Step{played{id, name, func(context.Context) error {
+			s.mu.Lock()
+			s.began = append(s.began, id)
+			s.now++
+			s.most = max(s.most, s.now)
+			s.mu.Unlock()
+			err := s.apply(id)
+			s.mu.Lock()
+			s.now--
+			s.mu.Unlock()
+			return err
+		}}, &Change{Summary: id}})
+	}
+	return n
+}
+
+func (s *stage) run(ctx context.Context, t *testing.T, p *Plan) (Story, error) {
+	t.Helper()
+	s.journal.Folder = t.TempDir()
+	id := NewRun(noon)
+	j, err := s.journal.Begin(Header{Run: id}, time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	env := &Env{Run: id, Now: time.Now,
+		Open: func(context.Context, string) (nodeexec.Node, error) { return nil, nil },
+		Facts: func(context.Context, nodeexec.Node) (inspect.Snapshot, error) {
+			var all inspect.Snapshot
+			for _, n := range p.Nodes() {
+				all.Nodes = append(all.Nodes, inspect.Node{Name: n.Name, Hostname: n.Name, Via: "ssh"})
+			}
+			all.Sort()
+			return all, nil
+		},
+	}
+	err = Runner{Env: env, Journal: j}.Run(ctx, p)
+	_ = j.Close()
+	story, readErr := s.journal.Read(id)
+	if readErr != nil {
+		t.Fatal(readErr)
+	}
+	return story, err
+}
+
+func (s *stage) plan(waves ...Wave) *Plan { return &Plan{Run: "run-1", Waves: waves} }
+
+func (s *stage) wave(parallel int, names ...string) Wave {
+	w := Wave{Parallel: parallel}
+	for _, n := range names {
+		w.Nodes = append(w.Nodes, s.node(n))
+	}
+	return w
+}
+
+func TestWavesKeepTheirBounds(t *testing.T) {
+	t.Parallel()
+	var three sync.WaitGroup
+	three.Add(3)
+	s := &stage{apply: func(id string) error {
+		if slices.Contains([]string{"n1a", "n2a", "n3a"}, id) { // which are begun at once
+			three.Done()
+			three.Wait()
+		}
+		time.Sleep(5 * time.Millisecond)
+		return nil
+	}}
+	story, err := s.run(t.Context(), t, s.plan(s.wave(3, "n1", "n2", "n3", "n4", "n5", "n6"), s.wave(1, "", "m1")))
+	if err != nil || story.Outcome() != "finished" || len(story.Records) != 2*2*8+1 {
+		t.Fatalf("%v, %+v", err, story.Records)
+	}
+	if s.most != 3 {
+		t.Errorf("%d at once", s.most)
+	}
+	if last := s.began[len(s.began)-4:]; !slices.Equal(last, []string{"a", "b", "m1a", "m1b"}) {
+		t.Errorf("the second wave did not wait for the first: %q", s.began)
+	}
+	for _, n := range []string{"n1", "n2", "n3", "n4", "n5", "n6"} {
+		if slices.Index(s.began, n+"a") > slices.Index(s.began, n+"b") {
+			t.Errorf("%s: %q", n, s.began)
+		}
+	}
+}
+
+// TestFirstFailureBeginsNothingMore fails one node while two others are worked on.
+func TestFirstFailureBeginsNothingMore(t *testing.T) {
+	t.Parallel()
+	failed := make(chan struct{})
+	s := &stage{}
+	s.apply = func(id string) error {
+		switch id {
+		case "n1a":
+			defer close(failed)
+			return errors.New("a disk is full")
+		case "n2a", "n3b": // in the middle of something when it happens
+			<-failed
+			time.Sleep(50 * time.Millisecond)
+		}
+		return nil
+	}
+	story, err := s.run(t.Context(), t, s.plan(s.wave(3, "n2", "n3", "n1", "n4"), s.wave(1, "", "m1")))
+	var stopped *Stopped
+	if !errors.As(err, &stopped) || stopped.Action.ID() != "n1a" || !strings.Contains(err.Error(), "a disk is full") || len(stopped.Others) > 0 {
+		t.Fatalf("%v", err)
+	}
+	if !slices.Equal(stopped.Half, []string{"n2"}) || !slices.Equal(stopped.Left, []string{"n4", "a", "m1"}) {
+		t.Errorf("half %q, left %q", stopped.Half, stopped.Left)
+	}
+	slices.Sort(s.began)
+	if !slices.Equal(s.began, []string{"n1a", "n2a", "n3a", "n3b"}) {
+		t.Errorf("begun: %q", s.began)
+	}
+	if story.Outcome() == "finished" || !slices.ContainsFunc(story.Records, func(r Record) bool { return r.Event == Done && r.Action == "n2a" }) {
+		t.Errorf("%+v", story.Records)
+	}
+}
+
+// TestFailuresAtTheSameTime are all told.
+func TestFailuresAtTheSameTime(t *testing.T) {
+	t.Parallel()
+	var both sync.WaitGroup
+	both.Add(2)
+	s := &stage{apply: func(id string) error {
+		both.Done()
+		both.Wait()
+		return fmt.Errorf("%s is broken", id)
+	}}
+	_, err := s.run(t.Context(), t, s.plan(s.wave(2, "n1", "n2", "n3")))
+	var stopped *Stopped
+	if !errors.As(err, &stopped) || len(stopped.Others) != 1 || !strings.Contains(err.Error(), "n1a is broken") || !strings.Contains(err.Error(), "n2a is broken") || !slices.Equal(stopped.Left, []string{"n3"}) {
+		t.Errorf("%v: %+v", err, stopped)
+	}
+}
+
+// TestEffectThatIsNotKnown stops the run, unless nothing comes after it.
+func TestEffectThatIsNotKnown(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		at      string
+		goesOn  bool
+		stopped string
+	}{{"n2b", true, ""}, {"n2a", false, "n2a"}, {"n1b", false, "n1b"}} {
+		s := &stage{apply: func(id string) error {
+			if id == c.at {
+				return &Unknown{"nobody to ask"}
+			}
+			return nil
+		}}
+		_, err := s.run(t.Context(), t, s.plan(s.wave(1, "n1"), s.wave(1, "n2")))
+		var stopped *Stopped
+		if !errors.As(err, &stopped) || stopped.Action.ID() != c.at {
+			t.Errorf("%s: %v", c.at, err)
+		}
+		if all := len(s.began) == 4; all != c.goesOn {
+			t.Errorf("%s: begun %q", c.at, s.began)
+		}
+	}
+}
+
+func TestWavesInterrupted(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancelCause(t.Context())
+	s := &stage{}
+	s.apply = func(id string) error {
+		if id == "n2a" {
+			cancel(errors.New("Ctrl-C"))
+		}
+		time.Sleep(20 * time.Millisecond)
+		return nil
+	}
+	_, err := s.run(ctx, t, s.plan(s.wave(2, "n1", "n2", "n3")))
+	var stopped *Stopped
+	if !errors.As(err, &stopped) || !strings.Contains(err.Error(), "Ctrl-C") || len(stopped.Others) > 0 || !slices.Equal(stopped.Left, []string{"n3"}) {
+		t.Errorf("%v: %+v", err, stopped)
+	}
+	if len(s.began) > 3 {
+		t.Errorf("begun: %q", s.began)
+	}
+}
