@@ -27,6 +27,7 @@ type fixFlags struct {
 	from   []string
 	// approve: certificate requests of restarted kubelets
 	approve bool
+	scripts string // the folder for scripts
 }
 
 func newFixAPIIntCommand(app App, config *genericclioptions.ConfigFlags) *cobra.Command {
@@ -52,6 +53,9 @@ Exit codes: 0 done, or so already; 1 a dry run would change something; 2 usage o
   # Do it
   {} fix-api-int --nodes worker-1 --via ssh --yes
 
+  # As a script for somebody at the node's console
+  {} fix-api-int --nodes worker-1 --ca-file kube-apiserver-server-ca.crt --emit-script scripts
+
   # On the node itself, without the API, with a CA copied from a master
   {} fix-api-int --local --ca-file kube-apiserver-server-ca.crt`, "{}", app.Called)),
 		Args: cobra.NoArgs,
@@ -61,6 +65,7 @@ Exit codes: 0 done, or so already; 1 a dry run would change something; 2 usage o
 	cmd.Flags().StringVar(&f.caFile, "ca-file", "", "PEM file with the CAs that kubelets are to trust, in place of the ConfigMap's; - for standard input.")
 	cmd.Flags().StringArrayVar(&f.from, "from", nil, "Make the plan from this snapshot, as a dry run; repeatable.")
 	addApproveFlag(cmd, &f.approve)
+	addEmitFlag(cmd, &f.scripts)
 	must(cmd.MarkFlagFilename("ca-file"))
 	must(cmd.MarkFlagFilename("from"))
 	return cmd
@@ -77,7 +82,11 @@ func (f *fixFlags) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	err = f.mend(ctx, w)
+	if f.scripts != "" {
+		err = f.emit(ctx, w)
+	} else {
+		err = f.mend(ctx, w)
+	}
 	if closed := w.close(); closed != nil {
 		_, _ = fmt.Fprintf(f.app.Streams.ErrOut, "warning: clean up: %v\n", closed)
 	}
@@ -149,7 +158,7 @@ func readBounded(path string) (text []byte, err error) {
 
 // offline shows the plan for facts from a file.
 func (f *fixFlags) offline(ctx context.Context) error {
-	if f.dryRun == dryRunNone {
+	if f.dryRun == dryRunNone && f.scripts == "" {
 		return errors.New("--from makes a plan and changes nothing: say --dry-run=client")
 	}
 	if f.nodes.local || f.nodes.via != viaAuto || f.nodes.ssh.given() || f.nodes.allowPods {
@@ -172,6 +181,12 @@ func (f *fixFlags) offline(ctx context.Context) error {
 		}
 	} else {
 		fix.CA = published(s)
+	}
+	if f.scripts != "" {
+		if err := f.checkEmit(); err != nil {
+			return err
+		}
+		return f.emitFor(fix, s)
 	}
 	a := &applying{mendFlags: f.mendFlags, command: "fix-api-int", run: remediate.NewRun(s.Taken)}
 	a.plan = func(context.Context) (*remediate.Plan, error) { return fix.Plan(a.run, s, s.Taken) }
