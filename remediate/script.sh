@@ -23,8 +23,7 @@
 @SUBJECTS@
 # There is no key and no token in it.
 # shellcheck shell=sh
-# Where a fails in "a && b || refuse", refuse is what is wanted. And $server is sent
-# by what stands behind it.
+# Where a fails in "a && b || refuse", refuse is what is wanted.
 # shellcheck disable=SC2015
 
 LC_ALL=C TZ=UTC0

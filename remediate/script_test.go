@@ -323,33 +323,33 @@ func TestScriptWritesWhatTheActionWrites(t *testing.T) {
 		t.Run(shape, func(t *testing.T) {
 			t.Parallel()
 			shell := shells[i]
-				c := newConsole(t, shell)
-				c.quick(t)
-				past := pkitest.NewCA("ended", now.Add(-48*time.Hour), now.Add(-time.Hour))
-				far := pkitest.NewCA("until 2060", now.Add(-time.Hour), time.Date(2060, 1, 1, 0, 0, 0, 0, time.UTC))
-				ca := pkitest.Bundle([]byte("# "+strings.Repeat("'$`\\\"", 3)+"\n"), c.young.CertPEM, []byte("\n"), c.localhost.CertPEM, c.service.CertPEM, []byte("\n\n"))
-				held := pkitest.Bundle(past.CertPEM, c.old.CertPEM, []byte("# mine\n"), far.CertPEM, c.localhost.CertPEM, c.old.CertPEM)
-				before := map[string][]byte{
-					bootstrapFile: fmt.Appendf(nil, remarshalledText, base64.StdEncoding.EncodeToString(held), c.api.URL, c.token),
-					kubeletFile:   fmt.Appendf(nil, text, base64.StdEncoding.EncodeToString(held), c.api.URL),
+			c := newConsole(t, shell)
+			c.quick(t)
+			past := pkitest.NewCA("ended", now.Add(-48*time.Hour), now.Add(-time.Hour))
+			far := pkitest.NewCA("until 2060", now.Add(-time.Hour), time.Date(2060, 1, 1, 0, 0, 0, 0, time.UTC))
+			ca := pkitest.Bundle([]byte("# "+strings.Repeat("'$`\\\"", 3)+"\n"), c.young.CertPEM, []byte("\n"), c.localhost.CertPEM, c.service.CertPEM, []byte("\n\n"))
+			held := pkitest.Bundle(past.CertPEM, c.old.CertPEM, []byte("# mine\n"), far.CertPEM, c.localhost.CertPEM, c.old.CertPEM)
+			before := map[string][]byte{
+				bootstrapFile: fmt.Appendf(nil, remarshalledText, base64.StdEncoding.EncodeToString(held), c.api.URL, c.token),
+				kubeletFile:   fmt.Appendf(nil, text, base64.StdEncoding.EncodeToString(held), c.api.URL),
+			}
+			for path, text := range before {
+				c.write(t, path, text)
+			}
+			s := c.script()
+			s.CA = ca
+			c.want(t, s, 0, "Done", "--yes")
+			for path, text := range before {
+				if got, want := c.read(t, path), asWritten(t, text, ca, now); !bytes.Equal(got, want) {
+					t.Errorf("%s in %s: %d bytes\n%s\nwant %d\n%s", path, shell, len(got), got, len(want), want)
 				}
-				for path, text := range before {
-					c.write(t, path, text)
+			}
+			c.want(t, s, 0, "the files are what they were", "undo", "--yes", "--accept-risk=breaks-trust")
+			for path, text := range before {
+				if !bytes.Equal(c.read(t, path), text) {
+					t.Errorf("%s is not what it was", path)
 				}
-				s := c.script()
-				s.CA = ca
-				c.want(t, s, 0, "Done", "--yes")
-				for path, text := range before {
-					if got, want := c.read(t, path), asWritten(t, text, ca, now); !bytes.Equal(got, want) {
-						t.Errorf("%s in %s: %d bytes\n%s\nwant %d\n%s", path, shell, len(got), got, len(want), want)
-					}
-				}
-				c.want(t, s, 0, "the files are what they were", "undo", "--yes", "--accept-risk=breaks-trust")
-				for path, text := range before {
-					if !bytes.Equal(c.read(t, path), text) {
-						t.Errorf("%s is not what it was", path)
-					}
-				}
+			}
 		})
 	}
 }
