@@ -357,12 +357,12 @@ func TestScriptWritesWhatTheActionWrites(t *testing.T) {
 // TestScriptRefuses what it does not know, and touches nothing then.
 func TestScriptRefuses(t *testing.T) {
 	t.Parallel()
-	in := func(old, new string) func(string) string {
+	in := func(was, is string) func(string) string {
 		return func(text string) string {
-			if !strings.Contains(text, old) {
-				panic(old)
+			if !strings.Contains(text, was) {
+				panic(was)
 			}
-			return strings.Replace(text, old, new, 1)
+			return strings.Replace(text, was, is, 1)
 		}
 	}
 	c := newConsole(t, dashCore)
@@ -516,7 +516,7 @@ func (c *console) mortal(t *testing.T) {
 // does the rest, and undo finds the way back.
 func TestScriptInterruptedAnywhere(t *testing.T) {
 	t.Parallel()
-	by := 23
+	by := 61
 	if everything() {
 		by = 1
 	}
