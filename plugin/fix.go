@@ -36,6 +36,7 @@ type fixFlags struct {
 	resume string // the command line that goes on
 	// approve: certificate requests of restarted kubelets
 	approve bool
+	scripts string // the folder for scripts
 }
 
 // waveFlags say what is done when, where all nodes are repaired.
@@ -109,6 +110,9 @@ Exit codes: 0 done, or so already; 1 a dry run would change something; 2 usage o
   {} fix-api-int --nodes worker-1 --via ssh --dry-run=client -o diff
   {} fix-api-int --nodes worker-1 --via ssh --yes
 
+  # As a script for somebody at the node's console
+  {} fix-api-int --nodes worker-1 --ca-file kube-apiserver-server-ca.crt --emit-script scripts
+
   # On the node itself, without the API, with a CA copied from a master
   {} fix-api-int --local --ca-file kube-apiserver-server-ca.crt`, "{}", app.Called)),
 		Args: cobra.NoArgs,
@@ -119,6 +123,7 @@ Exit codes: 0 done, or so already; 1 a dry run would change something; 2 usage o
 	}
 	f.addFlags(cmd, "Nodes to repair, by name; one after another, in this order. Without it, or with all: all nodes, in waves.", allNodes)
 	f.addSources(cmd)
+	addEmitFlag(cmd, &f.scripts)
 	f.waves.addFlags(cmd)
 	f.pods.addFlags(cmd)
 	cmd.AddCommand(newFixStatusCommand(app, config))
@@ -183,7 +188,11 @@ func (f *fixFlags) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	err = f.mend(ctx, w)
+	if f.scripts != "" {
+		err = f.emit(ctx, w)
+	} else {
+		err = f.mend(ctx, w)
+	}
 	if closed := w.close(); closed != nil {
 		_, _ = fmt.Fprintf(f.app.Streams.ErrOut, "warning: clean up: %v\n", closed)
 	}
@@ -336,7 +345,7 @@ func readBounded(path string) (text []byte, err error) {
 
 // offline shows the plan for facts from a file.
 func (f *fixFlags) offline(ctx context.Context) error {
-	if f.dryRun == dryRunNone {
+	if f.dryRun == dryRunNone && f.scripts == "" {
 		return errors.New("--from makes a plan and changes nothing: say --dry-run=client")
 	}
 	if f.nodes.local || f.nodes.via != viaAuto || f.nodes.ssh.given() || f.nodes.allowPods {
@@ -348,6 +357,12 @@ func (f *fixFlags) offline(ctx context.Context) error {
 	s, fix, err := f.inFile(ctx)
 	if err != nil {
 		return err
+	}
+	if f.scripts != "" {
+		if err := f.checkEmit(); err != nil {
+			return err
+		}
+		return f.emitFor(fix, s)
 	}
 	a := &applying{mendFlags: f.mendFlags, command: "fix-api-int", run: remediate.NewRun(s.Taken)}
 	a.plan = func(context.Context) (*remediate.Plan, error) { return fix.Plan(a.run, s, s.Taken) }

@@ -243,7 +243,7 @@ func TestWhichRequestsAreNotLookedAt(t *testing.T) {
 func TestTheNewestOfEachIsWaitedFor(t *testing.T) {
 	t.Parallel()
 	n := asker{"worker-0", workerZero(), catalog.Versions{Cluster: "4.15.0"}}
-	make := func(a *asking, name string, age time.Duration) *request {
+	named := func(a *asking, name string, age time.Duration) *request {
 		a.csr.Name, a.csr.CreationTimestamp = name, metav1.NewTime(noon.Add(-age))
 		return n.judge(a.made(t))
 	}
@@ -253,8 +253,8 @@ func TestTheNewestOfEachIsWaitedFor(t *testing.T) {
 	renewal.csr.Spec.Username, renewal.csr.Spec.Groups = "system:node:worker-0", []string{"system:nodes"}
 	var names []string
 	for _, r := range current([]*request{
-		make(servingAsking(t), "serving-old", 3*time.Hour), make(wrong, "serving-wrong", 0), make(servingAsking(t), "serving-new", time.Hour),
-		make(clientAsking(t), "client-new", time.Minute), make(clientAsking(t), "client-old", time.Hour), make(renewal, "renewal", time.Second),
+		named(servingAsking(t), "serving-old", 3*time.Hour), named(wrong, "serving-wrong", 0), named(servingAsking(t), "serving-new", time.Hour),
+		named(clientAsking(t), "client-new", time.Minute), named(clientAsking(t), "client-old", time.Hour), named(renewal, "renewal", time.Second),
 	}) {
 		names = append(names, r.Name)
 	}

@@ -14,6 +14,10 @@ import (
 //go:embed host.sh
 var script string
 
+// Script is the text that works on nodes: what it does under which name is said at
+// its start. It is for scripts that do without certrot.
+func Script() string { return script }
+
 // ErrChanged means that a file is not what was shown, so nothing was written. Look
 // at it again, and decide again.
 var ErrChanged = errors.New("it is not what was shown")

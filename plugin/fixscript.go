@@ -1,0 +1,93 @@
+package plugin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect/gather"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate"
+)
+
+func addEmitFlag(cmd *cobra.Command, folder *string) {
+	cmd.Flags().StringVar(folder, "emit-script", "", "Change nothing: write a shell script for each node into this new or empty folder, which does the same at the node's console without certrot, oc and the API.")
+	must(cmd.MarkFlagDirname("emit-script"))
+}
+
+// emit writes the scripts for nodes that are read where that is possible.
+func (f *fixFlags) emit(ctx context.Context, w *workplace) error {
+	if err := f.checkEmit(); err != nil {
+		return err
+	}
+	fix := remediate.APIInt{Nodes: w.names(), API: w.conn != nil}
+	if err := f.ca(ctx, w, &fix); err != nil {
+		return err
+	}
+	facts := w.facts(ctx, gather.Options{})
+	if ctx.Err() != nil {
+		return nothingChanged(errors.New("interrupted"))
+	}
+	return f.emitFor(fix, facts)
+}
+
+// checkEmit refuses a folder in which something is already.
+func (f *fixFlags) checkEmit() error {
+	if f.output != "" {
+		return errors.New("-o is the form of a plan: --emit-script writes scripts")
+	}
+	there, err := os.ReadDir(f.scripts)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return nil
+	case err != nil:
+		return fmt.Errorf("--emit-script: %w", err)
+	case len(there) > 0:
+		return withHint(fmt.Errorf("--emit-script %s: %s is in it already", f.scripts, there[0].Name()), "name a new folder, or an empty one")
+	}
+	return nil
+}
+
+func (f *fixFlags) emitFor(fix remediate.APIInt, facts inspect.Snapshot) error {
+	if len(fix.Nodes) == 0 {
+		for _, n := range facts.Nodes {
+			fix.Nodes = append(fix.Nodes, n.Name)
+		}
+	}
+	scripts, notes, err := fix.Scripts(remediate.NewRun(collect.Taken()), facts, facts.Taken)
+	if err != nil {
+		return refused(err)
+	}
+	if err := os.MkdirAll(f.scripts, 0o700); err != nil {
+		return fmt.Errorf("--emit-script: %w", err)
+	}
+	out := f.app.Streams.Out
+	for _, s := range scripts {
+		name := filepath.Join(f.scripts, s.Name())
+		if err := writeNew(name, s.Text(f.app.Version)); err != nil {
+			return fmt.Errorf("--emit-script: %w", err)
+		}
+		printf(out, "%s\n", clean(name))
+	}
+	for _, n := range notes {
+		printf(f.app.Streams.ErrOut, "%s\n", clean(n))
+	}
+	printf(f.app.Streams.ErrOut, "Read it, copy it to its node, and there, as root: sh FILE --dry-run; sh FILE; back: sh FILE undo. One node after another, masters first; each is to be Ready before the next.\n")
+	return nil
+}
+
+// writeNew writes a file that is not there yet.
+func writeNew(name string, text []byte) (err error) {
+	file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o700)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	_, err = file.Write(text)
+	return err
+}

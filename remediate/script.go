@@ -1,0 +1,151 @@
+package remediate
+
+import (
+	"bytes"
+	"crypto/sha256"
+	_ "embed" // the script for a person on a node
+	"encoding/hex"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+	"github.com/kubectl-certrot/kubectl-certrot/nodeexec/host"
+)
+
+//go:embed script.sh
+var scriptText string
+
+// Script is the repair of a node as a shell script, for a person at its console or
+// in ssh: it needs no certrot, no oc and no API server. It holds the CA, and neither
+// keys nor tokens.
+type Script struct {
+	Node, Run string
+	Files     []string // kubeconfigs: the one to join with, then the kubelet's own
+	// SHA256 are those of Files when the node was read; zero: it was not.
+	SHA256 []pki.Fingerprint
+	CA     []byte // PEM, verbatim
+	From   string // where the CA is from, for people
+	Made   time.Time
+}
+
+// Name is the script's file name, such as "fix-api-int-worker-1.sh".
+func (s Script) Name() string { return "fix-api-int-" + s.Node + ".sh" }
+
+// Scripts makes a script for each node, and says what people are to know of them. A
+// node that was read is held against everything that Plan checks; of others only
+// the script itself can, on the node. The error is a *Refusal where it must not be
+// done.
+func (a APIInt) Scripts(run string, facts inspect.Snapshot, now time.Time) (scripts []Script, notes []string, err error) {
+	if err := a.supported(facts.Cluster); err != nil {
+		return nil, nil, err
+	}
+	ca, err := a.certificates(now)
+	if err != nil {
+		return nil, nil, err
+	}
+	if plain := encoded(ca); !a.Published && !bytes.Equal(dense(a.CA), dense(plain)) {
+		a.CA = plain
+	}
+	if err := a.embeddable(); err != nil {
+		return nil, nil, err
+	}
+	files := catalog.KubeletKubeconfigs()
+	for _, name := range a.Nodes {
+		if !nodeNamed(name) {
+			return nil, nil, fmt.Errorf("node %q: a node's name has lower-case letters, digits, - and . only", name)
+		}
+		s := Script{Node: name, Run: run, Files: files, SHA256: make([]pki.Fingerprint, len(files)), CA: a.CA, From: a.From, Made: now}
+		scripts = append(scripts, s)
+		n, ok := facts.Node(name)
+		if !ok || n.Via == "" {
+			notes = append(notes, fmt.Sprintf("%s was not read (%s): its script takes its kubeconfigs as it finds them.", name, unreadNode(facts, name).Reason))
+			continue
+		}
+		one := a
+		one.Nodes = []string{name}
+		p, err := one.Plan(run, facts, now)
+		if err != nil {
+			return nil, nil, err
+		}
+		if p.Empty() {
+			notes = append(notes, name+" needs nothing now: its script says so.")
+		}
+		for i, path := range files {
+			if f := n.File(path); f != nil {
+				s.SHA256[i] = f.SHA256
+			}
+		}
+	}
+	return scripts, notes, nil
+}
+
+// nodeNamed reports whether this may be a node's name (kubernetes: DNS subdomains).
+func nodeNamed(name string) bool {
+	const letters = "abcdefghijklmnopqrstuvwxyz0123456789"
+	return name != "" && len(name) <= 253 && strings.Trim(name, letters+"-.") == "" && strings.Trim(name[:1]+name[len(name)-1:], letters) == ""
+}
+
+// scriptCA is the line that ends the CA in a script.
+const scriptCA = "CERTROT_CA"
+
+// embeddable refuses CAs that a script could not hold as they are, or read.
+func (a APIInt) embeddable() error {
+	refuse := func(line int, why string) error {
+		return &Refusal{Name: "ca-usable", Reason: fmt.Sprintf("%s: line %d %s, so a script can't hold it as it is", a.From, line, why), Next: "on the node itself: certrot fix-api-int --local --ca-file"}
+	}
+	inside := false
+	for i, line := range strings.Split(strings.TrimRight(string(a.CA), "\r\n"), "\n") {
+		switch {
+		case strings.Trim(line, printable) != "" || line == scriptCA:
+			return refuse(i+1, "has other characters than those of ASCII")
+		case line == "-----BEGIN CERTIFICATE-----" && !inside:
+			inside = true
+		case line == "-----END CERTIFICATE-----" && inside:
+			inside = false
+		case strings.Contains(line, "-----") || inside && (line == "" || strings.Trim(line, base64Letters) != ""):
+			return refuse(i+1, "is not PEM as it is usually written")
+		}
+	}
+	return nil
+}
+
+const (
+	base64Letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/="
+	printable     = " !\"#$%&'()*+,-./0123456789:;<=>?@ABCDEFGHIJKLMNOPQRSTUVWXYZ[\\]^_`abcdefghijklmnopqrstuvwxyz{|}~"
+)
+
+// Text is the script. version is certrot's.
+func (s Script) Text(version string) []byte {
+	ca := append(bytes.TrimRight(bytes.Clone(s.CA), "\r\n"), '\n')
+	sum := sha256.Sum256(ca)
+	var subjects []string
+	for _, c := range certs(pki.NewScanner(), ca) {
+		subjects = append(subjects, fmt.Sprintf("#   %s, until %s, sha256 %s", comment(c.Subject), c.NotAfter.UTC().Format(time.RFC3339), c.Fingerprint))
+	}
+	was := func(i int) string {
+		if s.SHA256[i] == (pki.Fingerprint{}) {
+			return ""
+		}
+		return s.SHA256[i].String()
+	}
+	return []byte(strings.NewReplacer(
+		"@NODE@", s.Node, "@RUN@", s.Run, "@NAME@", s.Name(), "@FOLDER@", host.DefaultFolder,
+		"@BOOTSTRAP@", s.Files[0], "@OWN@", s.Files[1], "@BOOTSTRAP_SHA256@", was(0), "@OWN_SHA256@", was(1),
+		"@CA_SHA256@", hex.EncodeToString(sum[:]), "@CA@", strings.TrimSuffix(string(ca), "\n"),
+		"@HOST@", strings.TrimSuffix(host.Script(), "\n"), "@SUBJECTS@", strings.Join(subjects, "\n"),
+		"@MADE@", s.Made.UTC().Format(time.RFC3339), "@VERSION@", comment(version), "@FROM@", comment(s.From),
+	).Replace(scriptText))
+}
+
+// comment is text that stays on a line of a comment.
+func comment(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r > '~' {
+			return '?'
+		}
+		return r
+	}, text)
+}

@@ -1,0 +1,649 @@
+package remediate
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
+	"github.com/kubectl-certrot/kubectl-certrot/nodeexec/host"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/kubeconfig"
+)
+
+// console is a node at which a person runs a script.
+type console struct {
+	*machine
+	step int // of the tools that count, at which all ends; 0: none
+}
+
+// The shells and tools that a node may have.
+const (
+	busyboxAlone = "busybox alone"
+	dashCore     = "dash with coreutils"
+	bashCore     = "bash with coreutils"
+)
+
+// newConsole is a node with this shell, which has openssl.
+func newConsole(t *testing.T, shell string) *console {
+	t.Helper()
+	c := &console{machine: newWorld(t).machines["worker-0"]}
+	for _, name := range []string{"base64", "fold", "grep", "env"} {
+		if err := os.Symlink("/bin/busybox", c.at("/bin/"+name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	core := []string{"base64", "cat", "chmod", "chown", "cp", "cut", "date", "env", "fold", "head", "id", "mkdir", "mktemp", "mv", "od", "rm", "rmdir", "sha256sum", "sleep", "stat", "sync", "tail", "timeout", "touch", "tr", "uname", "wc", "grep"}
+	switch shell {
+	case dashCore:
+		c.install(t, "dash", "/bin/sh")
+	case bashCore:
+		c.install(t, "bash", "/bin/sh")
+	}
+	if shell != busyboxAlone {
+		for _, name := range core {
+			c.install(t, name, "/bin/"+name)
+		}
+	}
+	c.install(t, "openssl", "/usr/bin/openssl")
+	_ = os.Remove(c.at("/dev/null"))
+	if err := syscall.Mknod(c.at("/dev/null"), syscall.S_IFCHR|0o666, 1<<8|3); err != nil {
+		t.Skipf("make a null device: %v", err)
+	}
+	p := c.old.Issue("system:node:worker-0", time.Now().Add(-time.Hour), time.Now().Add(time.Hour))
+	c.write(t, inspect.KubeletClient, pkitest.Bundle(p.KeyPEM, p.CertPEM, c.old.CertPEM))
+	// By its own clock, a second after it was told to.
+	restart := strings.Replace(fakeRestart, "$((epoch + 20 * $(wc -l </fake/restarts) - 10))", "$(($(date +%s) + 1))", 1)
+	c.write(t, "/fake/restart", []byte(restart))
+	return c
+}
+
+// install puts a program of this machine into the node, with the libraries that it
+// loads.
+func (c *console) install(t *testing.T, name, at string) {
+	t.Helper()
+	bin, err := exec.LookPath(name)
+	if err != nil {
+		t.Skip(name + " is not installed")
+	}
+	files := map[string]string{at: bin}
+	libraries, _ := exec.Command("ldd", bin).Output() // none where it is static
+	for word := range strings.FieldsSeq(string(libraries)) {
+		if strings.HasPrefix(word, "/") {
+			files[word] = word
+		}
+	}
+	for to, from := range files {
+		data, err := os.ReadFile(from)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if old, err := os.ReadFile(c.at(to)); err == nil && bytes.Equal(old, data) {
+			continue
+		}
+		_ = os.Remove(c.at(to))
+		if err := firstOf(os.MkdirAll(filepath.Dir(c.at(to)), 0o755), os.WriteFile(c.at(to), data, 0o755)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// quick takes the pauses out of scripts, in shells that have no tools of their own.
+func (c *console) quick(t *testing.T) {
+	t.Helper()
+	_ = os.Remove(c.at("/bin/sleep"))
+	c.write(t, "/bin/sleep", []byte("#!/bin/sh\nexit 0\n"))
+	if err := os.Chmod(c.at("/bin/sleep"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// script is the one for the node, as it is written when nobody could read it.
+func (c *console) script() Script {
+	return Script{Node: "worker-0", Run: "run-1", Files: catalog.KubeletKubeconfigs(), SHA256: make([]pki.Fingerprint, 2), CA: c.configMap, From: "a test", Made: time.Now()}
+}
+
+// run runs the script; code is -1 where it was killed.
+func (c *console) run(t *testing.T, s Script, args ...string) (out string, code int) {
+	t.Helper()
+	c.write(t, "/root/fix.sh", s.Text("v0"))
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute) // of a machine that has other things to do
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "chroot", append([]string{c.root, "/bin/sh", "/root/fix.sh"}, args...)...)
+	cmd.Env = []string{"PATH=/usr/local/bin:/bin:/usr/bin", "LANG=C.UTF-8", "TZ=Asia/Tokyo", fmt.Sprintf("CERTROT_STEP=%d", c.step)}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	var both bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &both, &both
+	err := cmd.Run()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	out = both.String()
+	c.secret(t, "the output", out)
+	if strings.Contains(out, "PRIVATE KEY") {
+		t.Errorf("a key is shown:\n%s", out)
+	}
+	return out, cmd.ProcessState.ExitCode()
+}
+
+// want runs the script and fails the test unless it ends so, and says so.
+func (c *console) want(t *testing.T, s Script, code int, says string, args ...string) string {
+	t.Helper()
+	out, got := c.run(t, s, args...)
+	if got != code || !strings.Contains(out, says) {
+		t.Fatalf("%q: exit code %d, want %d and %q:\n%s", args, got, code, says, out)
+	}
+	return out
+}
+
+func inConsoles(t *testing.T, test func(t *testing.T, c *console)) {
+	t.Helper()
+	for _, shell := range []string{busyboxAlone, dashCore, bashCore} {
+		t.Run(shell, func(t *testing.T) {
+			t.Parallel()
+			test(t, newConsole(t, shell))
+		})
+	}
+}
+
+// TestScriptDoesWhatARunDoes: the plan, the repair, the second time, and the way
+// back; each file byte for byte as the action would leave it.
+func TestScriptDoesWhatARunDoes(t *testing.T) {
+	t.Parallel()
+	inConsoles(t, func(t *testing.T, c *console) {
+		s := c.script()
+		out := c.want(t, s, 1, "then: restart kubelet.service", "--dry-run")
+		for _, want := range []string{"--- " + bootstrapFile, "+++ " + kubeletFile, "+ sha256 " + pki.FingerprintOf(c.young.Cert.Raw).String(), ": loadbalancer-serving-signer", "  sha256 " + pki.FingerprintOf(c.old.Cert.Raw).String()} {
+			if !strings.Contains(out, want) {
+				t.Errorf("%q is not in the diff:\n%s", want, out)
+			}
+		}
+		c.original(t)
+		c.want(t, s, 5, "nobody can be asked here")
+		c.original(t)
+		c.want(t, s, 0, "the kubelet runs", "--yes")
+		c.mended(t)
+		if n := c.restarts(t); n != 1 {
+			t.Errorf("the kubelet was restarted %d times", n)
+		}
+		c.want(t, s, 0, "Nothing is to be done", "--yes")
+		c.want(t, s, 0, "Nothing is to be done", "--dry-run")
+		c.want(t, s, 5, "does not trust what is shown", "undo", "--yes")
+		c.mended(t)
+		c.want(t, s, 1, "put back what it was", "undo", "--dry-run", "--accept-risk=breaks-trust")
+		c.want(t, s, 0, "the files are what they were", "undo", "--yes", "--accept-risk=breaks-trust")
+		c.original(t)
+		if n := c.restarts(t); n != 2 {
+			t.Errorf("the kubelet was restarted %d times", n)
+		}
+		c.want(t, s, 0, "Nothing is to be put back", "undo", "--yes")
+		if left := c.leftovers(t); len(left) > 0 {
+			t.Errorf("left behind: %q", left)
+		}
+	})
+}
+
+// TestCertrotUndoesAScript: what it kept is what a run keeps.
+func TestCertrotUndoesAScript(t *testing.T) {
+	t.Parallel()
+	c := newConsole(t, busyboxAlone)
+	c.want(t, c.script(), 0, "Done", "--yes")
+	c.api.show(t, c.old)
+	n, err := c.env(t, "run-1", nil).onto(t.Context(), "worker-0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := host.Run{ID: "run-1"}
+	entries, err := r.Entries(t.Context(), n)
+	if err != nil || len(entries) != 2 {
+		t.Fatalf("%+v, %v", entries, err)
+	}
+	for _, e := range entries {
+		if _, err := r.Restore(t.Context(), n, e.Before.Path); err != nil {
+			t.Error(err)
+		}
+	}
+	c.original(t)
+}
+
+// The shapes that a script knows, beside those of newWorld.
+const (
+	remarshalledText = `clusters:
+- cluster:
+    certificate-authority-data: %s
+    server: %s
+  name: local
+contexts:
+- context:
+    cluster: local
+    user: kubelet
+  name: kubelet
+current-context: kubelet
+users:
+- name: kubelet
+  user:
+    token: %s
+`
+	remarshalledKubelet = `apiVersion: v1
+clusters:
+- cluster:
+    certificate-authority-data: %s
+    server: %s
+  name: default-cluster
+contexts:
+- context:
+    cluster: default-cluster
+    namespace: default
+    user: default-auth
+  name: default-context
+current-context: default-context
+kind: Config
+preferences: {}
+users:
+- name: default-auth
+  user:
+    client-certificate: /var/lib/kubelet/pki/kubelet-client-current.pem
+    client-key: /var/lib/kubelet/pki/kubelet-client-current.pem
+`
+	kubeadmText = `apiVersion: v1
+clusters:
+- cluster:
+    certificate-authority-data: %s
+    server: %s
+  name: kubernetes
+contexts:
+- context:
+    cluster: kubernetes
+    user: system:node:worker-0
+  name: system:node:worker-0@kubernetes
+current-context: system:node:worker-0@kubernetes
+kind: Config
+preferences: {}
+users:
+- name: system:node:worker-0
+  user:
+    client-certificate: /var/lib/kubelet/pki/kubelet-client-current.pem
+    client-key: /var/lib/kubelet/pki/kubelet-client-current.pem
+`
+	installerText = `clusters:
+- cluster:
+    certificate-authority-data: %s
+    server: %s
+  name: demo
+contexts:
+- context:
+    cluster: demo
+    user: kubelet
+  name: kubelet
+current-context: kubelet
+preferences: {}
+users:
+- name: kubelet
+  user:
+    client-certificate-data: QUJDRA==
+    client-key-data: QUJDREVG
+`
+)
+
+// asWritten is what ReplaceFile writes of a file whose CAs are these.
+func asWritten(t *testing.T, text, ca []byte, now time.Time) []byte {
+	t.Helper()
+	found, err := kubeconfig.Find(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sc := pki.NewScanner()
+	edit, err := kubeconfig.SetCA(text, union(ca, certs(sc, ca), certs(sc, found.PEM), now))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return edit.Apply(text)
+}
+
+// TestScriptWritesWhatTheActionWrites, for every shape, and for CAs of all kinds.
+func TestScriptWritesWhatTheActionWrites(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	shells := []string{busyboxAlone, dashCore, bashCore, dashCore}
+	for i, text := range []string{remarshalledKubelet, kubeadmText, installerText, strings.TrimSuffix(remarshalledKubelet, "\n")} {
+		shape := []string{"machine-config-daemon's", "kubeadm's", "the installer's", "without a newline at its end"}[i]
+		t.Run(shape, func(t *testing.T) {
+			t.Parallel()
+			shell := shells[i]
+			c := newConsole(t, shell)
+			c.quick(t)
+			past := pkitest.NewCA("ended", now.Add(-48*time.Hour), now.Add(-time.Hour))
+			far := pkitest.NewCA("until 2060", now.Add(-time.Hour), time.Date(2060, 1, 1, 0, 0, 0, 0, time.UTC))
+			ca := pkitest.Bundle([]byte("# "+strings.Repeat("'$`\\\"", 3)+"\n"), c.young.CertPEM, []byte("\n"), c.localhost.CertPEM, c.service.CertPEM, []byte("\n\n"))
+			held := pkitest.Bundle(past.CertPEM, c.old.CertPEM, []byte("# mine\n"), far.CertPEM, c.localhost.CertPEM, c.old.CertPEM)
+			before := map[string][]byte{
+				bootstrapFile: fmt.Appendf(nil, remarshalledText, base64.StdEncoding.EncodeToString(held), c.api.URL, c.token),
+				kubeletFile:   fmt.Appendf(nil, text, base64.StdEncoding.EncodeToString(held), c.api.URL),
+			}
+			for path, text := range before {
+				c.write(t, path, text)
+			}
+			s := c.script()
+			s.CA = ca
+			c.want(t, s, 0, "Done", "--yes")
+			for path, text := range before {
+				if got, want := c.read(t, path), asWritten(t, text, ca, now); !bytes.Equal(got, want) {
+					t.Errorf("%s in %s: %d bytes\n%s\nwant %d\n%s", path, shell, len(got), got, len(want), want)
+				}
+			}
+			c.want(t, s, 0, "the files are what they were", "undo", "--yes", "--accept-risk=breaks-trust")
+			for path, text := range before {
+				if !bytes.Equal(c.read(t, path), text) {
+					t.Errorf("%s is not what it was", path)
+				}
+			}
+		})
+	}
+}
+
+// TestScriptRefuses what it does not know, and touches nothing then.
+func TestScriptRefuses(t *testing.T) {
+	t.Parallel()
+	in := func(was, is string) func(string) string {
+		return func(text string) string {
+			if !strings.Contains(text, was) {
+				panic(was)
+			}
+			return strings.Replace(text, was, is, 1)
+		}
+	}
+	c := newConsole(t, dashCore)
+	value := base64.StdEncoding.EncodeToString(c.before)
+	good := string(c.files[kubeletFile])
+	for name, change := range map[string]func(string) string{
+		"a comment":                     in("clusters:", "# by hand\nclusters:"),
+		"a comment behind a value":      in("    server: "+c.api.URL, "    server: "+c.api.URL+" # here"),
+		"CRLF":                          func(s string) string { return strings.ReplaceAll(s, "\n", "\r\n") },
+		"a tab":                         in("    server: ", "    server:\t"),
+		"an empty line":                 in("contexts:", "\ncontexts:"),
+		"two clusters":                  in("contexts:", "- cluster:\n    server: https://x:1\n  name: x\ncontexts:"),
+		"two contexts":                  in("current-context:", "- context:\n    cluster: x\n    user: y\n  name: x\ncurrent-context:"),
+		"a CA twice":                    in("    server:", "    certificate-authority-data: "+value+"\n    server:"),
+		"a CA in quotes":                in(value, `"`+value+`"`),
+		"a CA on the next line":         in(value, "\n      "+value),
+		"a CA over two lines":           in(value, value[:40]+"\n      "+value[40:]),
+		"a CA that is no base64":        in(value, "-"+value),
+		"a CA that is cut":              in(value, value[:len(value)-1]),
+		"a CA that is no PEM":           in(value, "QUJDRA=="),
+		"a CA whose certificate is cut": in(value, base64.StdEncoding.EncodeToString(c.before[:len(c.before)-40])),
+		"a key in the CA":               in(value, base64.StdEncoding.EncodeToString(append(slices.Clone(c.before), "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n"...))),
+		"a CA in a file":                in("certificate-authority-data: "+value, "certificate-authority: /etc/ca.crt"),
+		"no CA":                         in("    certificate-authority-data: "+value+"\n", ""),
+		"nobody checks":                 in("    server:", "    insecure-skip-tls-verify: true\n    server:"),
+		"another name is checked":       in("    server: "+c.api.URL, "    server: "+c.api.URL+"\n    tls-server-name: x"),
+		"a proxy":                       in("    server:", "    proxy-url: http://x\n    server:"),
+		"no https":                      in("https://", "http://"),
+		"an anchor":                     in("- cluster:", "- cluster: &a"),
+		"a flow":                        in("- cluster:\n", "- {cluster: {}}\n- cluster:\n"),
+		"another current context":       in("current-context: default-context", "current-context: other"),
+		"no current context":            in("current-context: default-context\n", ""),
+		"a context of another cluster":  in("    cluster: default-cluster", "    cluster: other"),
+		"a context of another user":     in("    user: default-auth", "    user: other"),
+		"a name that is no text":        func(s string) string { return strings.ReplaceAll(s, "default-context", "null") },
+		"a user with a program":         in("    client-key:", "    exec:\n      command: x\n    client-key:"),
+		"two users":                     func(s string) string { return s + "- name: x\n  user:\n    token: y\n" },
+		"two documents":                 func(s string) string { return s + "---\n" + s },
+		"JSON":                          func(string) string { return `{"clusters":[]}` + "\n" },
+		"nothing":                       func(string) string { return "" },
+		"letters that are not ASCII":    func(s string) string { return strings.ReplaceAll(s, "default-cluster", "größe") },
+		"a name before its cluster":     in("- cluster:\n", "- name: default-cluster\n  cluster:\n"),
+		"something beside":              in("kind: Config", "kind: Config\nextensions: null"),
+	} {
+		c.write(t, kubeletFile, []byte(change(good)))
+		out, code := c.run(t, c.script(), "--yes")
+		if code != 5 || !strings.Contains(out, "refused, nothing was changed: "+kubeletFile) {
+			t.Errorf("%s: exit code %d\n%s", name, code, out)
+		}
+		if string(c.read(t, kubeletFile)) != change(good) || !bytes.Equal(c.read(t, bootstrapFile), c.files[bootstrapFile]) {
+			t.Fatalf("%s: something was written", name)
+		}
+	}
+	if n := c.asked(t); n > 0 {
+		t.Errorf("the kubelet was restarted %d times", n)
+	}
+}
+
+// TestScriptHasThePreconditionsOfAPlan.
+func TestScriptHasThePreconditionsOfAPlan(t *testing.T) {
+	t.Parallel()
+	for name, k := range map[string]struct {
+		change func(t *testing.T, c *console, s *Script)
+		args   []string
+		code   int
+		says   string
+	}{
+		"another node":                     {func(_ *testing.T, _ *console, s *Script) { s.Node = "worker-1" }, nil, 5, "this machine is another node: its kubelet is system:node:worker-0"},
+		"no certificate, and another name": {func(t *testing.T, c *console, _ *Script) { c.write(t, inspect.KubeletClient, []byte("x")) }, nil, 5, "its kubelet's certificate can't be read"},
+		"the server shows what the CA does not verify": {func(t *testing.T, c *console, _ *Script) {
+			c.api.show(t, pkitest.NewCA("other", time.Now().Add(-time.Hour), time.Now().Add(time.Hour)))
+		}, nil, 5, "the CA does not verify what is shown"},
+		"the server still shows the old one": {func(t *testing.T, c *console, _ *Script) { c.api.show(t, c.old) }, nil, 5, "the CA does not verify what is shown"},
+		"the server's CA has ended": {func(t *testing.T, c *console, s *Script) {
+			ended := pkitest.NewCA("ended", time.Now().Add(-2*time.Hour), time.Now().Add(-time.Minute))
+			c.api.show(t, ended)
+			s.CA = ended.CertPEM
+		}, nil, 5, "the CA does not verify what is shown"},
+		"nobody answers": {func(_ *testing.T, c *console, _ *Script) { _ = c.api.Close() }, nil, 5, "is not known"},
+		"no tool that asks": {func(t *testing.T, c *console, _ *Script) {
+			if err := os.Remove(c.at("/usr/bin/openssl")); err != nil {
+				t.Fatal(err)
+			}
+		}, nil, 5, "neither openssl nor curl"},
+		"no tool that asks, accepted": {func(t *testing.T, c *console, _ *Script) {
+			if err := os.Remove(c.at("/usr/bin/openssl")); err != nil {
+				t.Fatal(err)
+			}
+		}, []string{"--accept-risk=unverified-server"}, 0, "Accepted: there is neither"},
+		"curl asks": {func(t *testing.T, c *console, _ *Script) {
+			if err := os.Remove(c.at("/usr/bin/openssl")); err != nil {
+				t.Fatal(err)
+			}
+			c.install(t, "curl", "/usr/bin/curl")
+			c.api.show(t, c.old)
+		}, nil, 5, "(by curl)"},
+		"it changed after it was read": {func(_ *testing.T, _ *console, s *Script) { s.SHA256[1] = pki.FingerprintOf([]byte("x")) }, nil, 5, "is not what it was when this script was made"},
+		"it is as it was read":         {func(t *testing.T, c *console, s *Script) { s.SHA256[1] = pki.FingerprintOf(c.read(t, kubeletFile)) }, nil, 0, "Done"},
+		"another kubeconfig is used": {func(t *testing.T, c *console, _ *Script) {
+			c.write(t, "/proc/1000/cmdline", []byte("kubelet\x00--kubeconfig\x00/etc/other\x00"))
+		}, nil, 5, "--kubeconfig /etc/other"},
+		"systemctl knows no kubelet": {func(t *testing.T, c *console, _ *Script) {
+			c.write(t, "/usr/bin/systemctl", []byte("#!/bin/sh\nexit 1\n"))
+		}, nil, 5, "how the kubelet runs is not known"},
+		"neither file is there":          {func(t *testing.T, c *console, _ *Script) { c.remove(t, bootstrapFile, kubeletFile) }, nil, 5, "is there"},
+		"the kubelet's own is not there": {func(t *testing.T, c *console, _ *Script) { c.remove(t, kubeletFile) }, nil, 0, "the kubelet writes it"},
+		"the kubelet does not come up":   {func(t *testing.T, c *console, _ *Script) { c.mode(t, "fails") }, nil, 4, "the kubelet does not come up"},
+		"a word that it does not know":   {func(*testing.T, *console, *Script) {}, []string{"--force"}, 2, "usage:"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newConsole(t, dashCore)
+			d.quick(t)
+			s := d.script()
+			k.change(t, d, &s)
+			d.want(t, s, k.code, k.says, append([]string{"--yes"}, k.args...)...)
+			if k.code == 5 && !strings.Contains(name, "is there") && d.asked(t) > 0 {
+				t.Error("the kubelet was restarted")
+			}
+		})
+	}
+}
+
+func (c *console) remove(t *testing.T, paths ...string) {
+	t.Helper()
+	for _, p := range paths {
+		if err := os.Remove(c.at(p)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// mortal makes the node's tools count their calls, and kill all at one of them.
+func (c *console) mortal(t *testing.T) {
+	t.Helper()
+	const count = "printf x >>/fake/count\nIFS= read -r calls </fake/count\n[ ${#calls} -ne \"$CERTROT_STEP\" ] || kill -9 0\n"
+	put := func(path, text string) {
+		c.write(t, path, []byte("#!/bin/sh\n"+text))
+		if err := os.Chmod(c.at(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"awk", "base64", "cat", "chmod", "chown", "cp", "date", "fold", "head", "id", "mkdir", "mktemp", "mv", "od", "rm", "sha256sum", "stat", "sync", "tail", "touch", "tr", "wc", "grep"} {
+		put("/usr/local/bin/"+name, count+"exec /bin/"+name+` "$@"`+"\n")
+	}
+	for _, name := range []string{"systemctl", "systemd-run"} { // not a part of what is killed
+		put("/usr/local/bin/"+name, count+"PATH=/bin:/usr/bin exec /usr/bin/"+name+` "$@"`+"\n")
+	}
+}
+
+// TestScriptInterruptedAnywhere: each file is before or after; then the same again
+// does the rest, and undo finds the way back.
+func TestScriptInterruptedAnywhere(t *testing.T) {
+	t.Parallel()
+	by := 61
+	if everything() {
+		by = 1
+	}
+	for _, args := range [][]string{{"--yes"}, {"undo", "--yes", "--accept-risk=breaks-trust"}} {
+		t.Run(args[0], func(t *testing.T) {
+			t.Parallel()
+			reached, killed := true, 0
+			for step := 1; reached; step += by {
+				c := newConsole(t, dashCore)
+				c.quick(t)
+				c.mortal(t)
+				if args[0] == "undo" {
+					c.want(t, c.script(), 0, "Done", "--yes")
+					time.Sleep(1100 * time.Millisecond) // of times in whole seconds
+					c.write(t, "/fake/count", nil)
+				}
+				c.step = step
+				out, code := c.run(t, c.script(), args...)
+				reached = len(c.read(t, "/fake/count")) >= step
+				if reached && code != -1 || !reached && code != 0 {
+					t.Fatalf("step %d: exit code %d\n%s", step, code, out)
+				}
+				if reached {
+					killed++
+				}
+				for _, path := range catalog.KubeletKubeconfigs() {
+					c.repaired(t, path) // or not, and nothing between
+				}
+				c.dressed(t)
+				c.step = 0
+				time.Sleep(1100 * time.Millisecond)
+				c.want(t, c.script(), 0, "", args...)
+				if args[0] == "undo" {
+					c.original(t)
+					if !bytes.Equal(c.read(t, "/fake/loaded"), c.files[kubeletFile]) {
+						t.Errorf("step %d: the kubelet has not read what was put back", step)
+					}
+				} else {
+					c.mended(t)
+					c.want(t, c.script(), 0, "Nothing is to be done", args...)
+				}
+				if left := c.leftovers(t); len(left) > 0 {
+					t.Errorf("step %d: left behind: %q", step, left)
+				}
+				if t.Failed() {
+					t.Fatalf("step %d: %s", step, out)
+				}
+			}
+			if killed < 5 {
+				t.Errorf("killed at %d steps only", killed)
+			}
+		})
+	}
+}
+
+// TestScriptCutShort: of a script that was not copied whole, nothing runs.
+func TestScriptCutShort(t *testing.T) {
+	t.Parallel()
+	c := newConsole(t, dashCore)
+	whole := c.script().Text("v0")
+	for cut := len(whole) - 10; cut > 0; cut -= len(whole) / 40 {
+		c.write(t, "/root/cut.sh", whole[:cut])
+		out, _ := exec.Command("chroot", c.root, "/bin/sh", "/root/cut.sh", "--yes").CombinedOutput()
+		if c.asked(t) > 0 || bytes.Contains(out, []byte("written")) {
+			t.Fatalf("cut after %d bytes, and it ran:\n%s", cut, out)
+		}
+	}
+	c.original(t)
+	if c.read(t, host.DefaultFolder+"/.lock") != nil {
+		t.Error("something was kept")
+	}
+}
+
+func TestScriptsOfAPlan(t *testing.T) {
+	t.Parallel()
+	f := newFixture("worker-0", "worker-1")
+	fix := APIInt{Nodes: []string{"worker-0", "worker-1", "worker-2"}, CA: f.configMap, Published: true, From: "evil\n$(reboot)", API: true}
+	scripts, notes, err := fix.Scripts("run-1", f.Snapshot, noon)
+	if err != nil || len(scripts) != 3 || len(notes) != 1 || !strings.Contains(notes[0], "worker-2 was not read") {
+		t.Fatalf("%v, %q, %d scripts", err, notes, len(scripts))
+	}
+	for i, s := range scripts {
+		text := string(s.Text("v1\nreboot"))
+		if strings.Contains(text, "\n$(reboot)") || strings.Contains(text, "\nreboot") || strings.Contains(text, "@") && strings.Contains(text, "@NODE@") {
+			t.Errorf("%s: what is said of it runs, or is not filled in", s.Name())
+		}
+		if read := i < 2; read != (s.SHA256[0] != pki.Fingerprint{}) || read != strings.Contains(text, "own_was='"+s.SHA256[1].String()+"'") {
+			t.Errorf("%s: sha256 %v", s.Name(), s.SHA256)
+		}
+		if !bytes.Contains([]byte(text), bytes.TrimSpace(f.configMap)) {
+			t.Errorf("%s: the CA is not in it as it is", s.Name())
+		}
+	}
+	var r *Refusal
+	for name, change := range map[string]func(*APIInt, *inspect.Snapshot){
+		"a topology that is not supported": func(_ *APIInt, s *inspect.Snapshot) { s.Cluster.Topology = "External" },
+		"a CA that does not verify":        func(a *APIInt, _ *inspect.Snapshot) { a.CA = f.old.CertPEM },
+		"no CA":                            func(a *APIInt, _ *inspect.Snapshot) { a.CA = nil },
+		"a CA that ends the script":        func(a *APIInt, _ *inspect.Snapshot) { a.CA = append([]byte("CERTROT_CA\nreboot\n"), a.CA...) },
+		"a CA with letters of its own":     func(a *APIInt, _ *inspect.Snapshot) { a.CA = append([]byte("# größe\n"), a.CA...) },
+		"a CA with CRLF":                   func(a *APIInt, _ *inspect.Snapshot) { a.CA = bytes.ReplaceAll(a.CA, []byte("\n"), []byte("\r\n")) },
+	} {
+		a, s := fix, f.Snapshot
+		change(&a, &s)
+		if _, _, err := a.Scripts("run-1", s, noon); !errors.As(err, &r) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	fix.Nodes = []string{"worker-0'; reboot"}
+	if _, _, err := fix.Scripts("run-1", f.Snapshot, noon); err == nil {
+		t.Error("that is no node's name")
+	}
+}
+
+func TestScriptShellcheck(t *testing.T) {
+	t.Parallel()
+	bin, err := exec.LookPath("shellcheck")
+	if err != nil {
+		t.Skip("shellcheck is not installed")
+	}
+	in := newIncident(time.Now())
+	s := Script{Node: "worker-0", Run: "run-1", Files: catalog.KubeletKubeconfigs(), SHA256: make([]pki.Fingerprint, 2), CA: in.configMap, From: "a test", Made: noon}
+	name := filepath.Join(t.TempDir(), s.Name())
+	if err := os.WriteFile(name, s.Text("v0"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command(bin, "-s", "sh", name).CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
