@@ -24,6 +24,7 @@ import (
 
 type fixFlags struct {
 	mendFlags
+	preflightFlags
 	caFile string
 	caFrom string
 	// given are the CAs that these two lead to; nil: neither was given.
@@ -59,7 +60,8 @@ Exit codes: 0 done, or so already; 1 a dry run would change something; 2 usage o
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context()) },
 	}
-	f.addFlags(cmd, "Nodes to repair, by name; one after another, in this order.")
+	f.mendFlags.addFlags(cmd, "Nodes to repair, by name; one after another, in this order.")
+	f.preflightFlags.addFlags(cmd)
 	cmd.Flags().StringVar(&f.caFile, "ca-file", "", "PEM file with the CAs that kubelets are to trust, in place of the ConfigMap's; - for standard input.")
 	cmd.Flags().StringVar(&f.caFrom, "api-ca-from", "", "Where your own kubeconfig fails, too. "+masterCAUsage+" The API server is trusted by them, and if it does not answer, they are what kubelets are to trust.")
 	cmd.Flags().StringArrayVar(&f.from, "from", nil, "Make the plan from this snapshot, as a dry run; repeatable.")
@@ -69,7 +71,7 @@ Exit codes: 0 done, or so already; 1 a dry run would change something; 2 usage o
 }
 
 func (f *fixFlags) run(ctx context.Context) error {
-	if err := f.check(); err != nil {
+	if err := errors.Join(f.mendFlags.check(), f.preflightFlags.check()); err != nil {
 		return err
 	}
 	if len(f.from) > 0 {
@@ -101,6 +103,7 @@ func (f *fixFlags) mend(ctx context.Context, w *workplace) error {
 			return nil, nothingChanged(errors.New("interrupted"))
 		}
 		p, err := fix.Plan(a.run, facts, facts.Taken)
+		err = f.preflight(ctx, w, facts, p, err)
 		if err == nil && w.noAPI != nil {
 			p.Notes = append(p.Notes, "Without the API server: "+oneLine(w.noAPI.Error()))
 		}
@@ -210,7 +213,10 @@ func (f *fixFlags) offline(ctx context.Context) error {
 		fix.CA = published(s)
 	}
 	a := &applying{mendFlags: f.mendFlags, command: "fix-api-int", run: remediate.NewRun(s.Taken)}
-	a.plan = func(context.Context) (*remediate.Plan, error) { return fix.Plan(a.run, s, s.Taken) }
+	a.plan = func(ctx context.Context) (*remediate.Plan, error) {
+		p, err := fix.Plan(a.run, s, s.Taken)
+		return p, f.preflight(ctx, nil, s, p, err)
+	}
 	a.about = func(out io.Writer, p *remediate.Plan) { aboutCA(out, fix, p) }
 	return a.do(ctx)
 }

@@ -1,0 +1,152 @@
+package plugin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect/gather"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate"
+)
+
+// preflightFlags say what to go on in spite of.
+type preflightFlags struct {
+	risks []string
+	pause bool
+}
+
+func (f *preflightFlags) addFlags(cmd *cobra.Command) {
+	cmd.Flags().StringSliceVar(&f.risks, "accept-risk", nil, "Go on although this check does not hold, or is not known, by its name; repeatable: "+strings.Join(remediate.Risks(), ", ")+".")
+	must(cmd.RegisterFlagCompletionFunc("accept-risk", cobra.FixedCompletions(remediate.Risks(), cobra.ShellCompDirectiveNoFileComp)))
+}
+
+func (f *preflightFlags) check() error {
+	for _, risk := range f.risks {
+		if !slices.Contains(remediate.Risks(), risk) {
+			return fmt.Errorf("--accept-risk=%s is none of: %s", risk, strings.Join(remediate.Risks(), ", "))
+		}
+	}
+	return nil
+}
+
+// preflight asks what has to hold of the whole cluster before a plan is carried out,
+// and notes in it what is worth knowing. planned is why there is no plan. w is nil for
+// facts from a file: then nobody can be asked.
+func (f *preflightFlags) preflight(ctx context.Context, w *workplace, facts inspect.Snapshot, p *remediate.Plan, planned error) error {
+	var refused *remediate.Refusal
+	explains := errors.As(planned, &refused) && refused.Name == "ca-verifies-served"
+	if planned != nil && !explains || planned == nil && p.Empty() {
+		return planned
+	}
+	ask := remediate.Preflight{Facts: facts, Now: facts.Taken, Pause: f.pause}
+	if planned == nil {
+		for _, n := range p.Nodes {
+			if n.Name != "" {
+				ask.Nodes = append(ask.Nodes, n.Name)
+			}
+		}
+	}
+	if w != nil && w.conn != nil {
+		ask.Facts.Served = append(slices.Clone(facts.Served), w.mastersShow(ctx, facts)...)
+	}
+	if explains {
+		if v := ask.ServerSideVerdict(); v.Holds == catalog.No {
+			return &exitError{code: exitRefused, err: withHint(&unchanged{"refused, nothing was changed", fmt.Errorf("%w\n%s: %s", planned, v.Name, v.Reason)}, "%s", v.Next)}
+		}
+		return planned
+	}
+	if w != nil && w.conn != nil {
+		ask.Machinery = w.conn.cluster.Machinery(ctx)
+	}
+	if ctx.Err() != nil {
+		return nothingChanged(errors.New("interrupted"))
+	}
+	return f.judge(ask, p)
+}
+
+// judge adds notes to the plan, or says what stops it.
+func (f *preflightFlags) judge(ask remediate.Preflight, p *remediate.Plan) error {
+	var good, blind []string
+	var stops []remediate.Verdict
+	for _, v := range ask.Check() {
+		switch {
+		case v.Stops() && v.Risk && slices.Contains(f.risks, v.Name):
+			p.Notes = append(p.Notes, "Accepted by name: "+v.Name+": "+v.Reason)
+		case v.Stops():
+			stops = append(stops, v)
+		case v.Blind:
+			blind = append(blind, v.Name)
+		default:
+			good = append(good, v.Name)
+			if v.Reason != "" {
+				p.Notes = append(p.Notes, v.Name+": "+v.Reason)
+			}
+		}
+	}
+	if len(stops) > 0 {
+		return stopped(stops)
+	}
+	if len(good) > 0 {
+		p.Notes = append(p.Notes, "Checked of the whole cluster: "+strings.Join(good, ", ")+".")
+	}
+	if len(blind) > 0 {
+		p.Notes = append(p.Notes, "Not known, since no API server was asked: "+strings.Join(blind, ", ")+".")
+	}
+	if ask.Machinery != nil {
+		p.Notes = append(p.Notes, unwell(ask.Machinery)...)
+	}
+	return nil
+}
+
+// unwell are operators that say so, and APIs that are silent. It stops nothing: a master that is not Ready is
+// enough for it.
+func unwell(m *inspect.Machinery) []string {
+	var notes []string
+	for _, o := range m.Operators {
+		if o.Degraded == "True" || o.Available == "False" {
+			notes = append(notes, fmt.Sprintf("The operator %s says that it is not well, which the incident itself may be the reason for: %.300s", o.Name, oneLine(o.Message)))
+		}
+	}
+	if len(m.Silent) > 0 {
+		notes = append(notes, "APIs that others serve do not answer: "+strings.Join(m.Silent, ", ")+". kubectl and oc wait for them; nothing here needs one.")
+	}
+	return notes
+}
+
+// stopped is the error that says all that stops a plan, and how to go on.
+func stopped(stops []remediate.Verdict) error {
+	var reasons, next, risks []string
+	for _, v := range stops {
+		reasons = append(reasons, v.Name+": "+v.Reason)
+		next = append(next, v.Next)
+		if v.Risk {
+			risks = append(risks, "--accept-risk="+v.Name)
+		}
+	}
+	hint := strings.Join(next, "\n")
+	if len(risks) > 0 {
+		hint += "\nor, in spite of it: " + strings.Join(risks, " ")
+	}
+	return &exitError{code: exitRefused, err: withHint(&unchanged{"refused, nothing was changed", errors.New(strings.Join(reasons, "\n"))}, "%s", hint)}
+}
+
+// mastersShow asks each master what it shows, from nodes that were read.
+func (w *workplace) mastersShow(ctx context.Context, facts inspect.Snapshot) []inspect.Served {
+	all, err := w.conn.cluster.NodeObjects(ctx, nil)
+	if err != nil {
+		return nil // what they show is not known then; api-int was asked in any case
+	}
+	masters := slices.DeleteFunc(all, func(n collect.NodeObject) bool { return !n.Master })
+	if len(masters) == 0 {
+		return nil
+	}
+	shown := collect.Handshakes{Nodes: masters, Open: w.source(gather.Options{}).Open}.Collect(ctx, &facts)
+	return slices.DeleteFunc(shown, func(v inspect.Served) bool { return v.Server != catalog.ListenerAPIServer })
+}
