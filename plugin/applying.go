@@ -22,6 +22,7 @@ type applying struct {
 	run       string   // ID of the journal
 	changed   []string // runs that began to change something
 	undoes    string   // the run that is put back, if one is
+	noLease   bool     // go on where the Lease can't be written
 	read      gather.Options
 	// plan makes the plan from facts that are read now.
 	plan func(context.Context) (*remediate.Plan, error)
@@ -52,11 +53,17 @@ func (a *applying) do(ctx context.Context) error {
 		if err := a.consent(ctx); err != nil {
 			return a.left(err)
 		}
-		j, err := a.begin(p)
+		held, release, err := a.hold(ctx)
 		if err != nil {
 			return a.left(err)
 		}
-		err = a.apply(ctx, p, j)
+		j, err := a.begin(p)
+		if err != nil {
+			release()
+			return a.left(err)
+		}
+		err = a.apply(held, p, j)
+		release()
 		_ = j.Close() // each line is on the disk already
 		if err == nil || !errors.Is(err, remediate.ErrChanged) || attempt == attempts || ctx.Err() != nil {
 			return a.ended(err)
@@ -184,6 +191,7 @@ func (a *applying) apply(ctx context.Context, p *remediate.Plan, j *remediate.Jo
 		run = a.undoes // whose folder on nodes it is
 	}
 	env := a.workplace.env(run, a.read)
+	env.Holder = a.holder()
 	defer func() {
 		if closed := env.Close(); closed != nil {
 			_, _ = fmt.Fprintf(a.app.Streams.ErrOut, "warning: clean up: %v\n", closed)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -96,7 +97,7 @@ func (f *fixFlags) mend(ctx context.Context, w *workplace) error {
 	if err := f.ca(ctx, w, &fix); err != nil {
 		return err
 	}
-	a := &applying{mendFlags: f.mendFlags, workplace: w, command: "fix-api-int", run: remediate.NewRun(collect.Taken())}
+	a := &applying{mendFlags: f.mendFlags, workplace: w, command: "fix-api-int", run: remediate.NewRun(collect.Taken()), noLease: slices.Contains(f.risks, remediate.NoLease)}
 	a.plan = func(ctx context.Context) (*remediate.Plan, error) {
 		facts := w.facts(ctx, gather.Options{})
 		if ctx.Err() != nil {

@@ -69,7 +69,7 @@ func preflightChecks() []preflightCheck {
 	}
 }
 
-// Risks are the names that may be accepted.
+// Risks are the names that may be accepted, that of the Lease among them.
 func Risks() []string {
 	var names []string
 	for _, c := range preflightChecks() {
@@ -77,7 +77,7 @@ func Risks() []string {
 			names = append(names, c.name)
 		}
 	}
-	return names
+	return append(names, NoLease)
 }
 
 // Check asks everything; nothing is written.
@@ -151,7 +151,9 @@ func (p Preflight) lacking(from, in []*pki.Cert) []*pki.Cert {
 	return out
 }
 
-func named(c *pki.Cert) string { return fmt.Sprintf("%s (sha256 %s)", c.Subject, c.Fingerprint.Short()) }
+func named(c *pki.Cert) string {
+	return fmt.Sprintf("%s (sha256 %s)", c.Subject, c.Fingerprint.Short())
+}
 
 // serverSide follows the trust from the leaf to what kubelets are given: each link is
 // some operator's, and no kubelet is to be told anything before all of them hold.
@@ -491,7 +493,6 @@ func (p Preflight) remediation() finding {
 	}
 	return fails(hint, "%s", strings.Join(acts, "; "))
 }
-
 
 func objectName(namespace, name string) string {
 	if namespace == "" {

@@ -75,12 +75,22 @@ func (r Runner) Run(ctx context.Context, p *Plan) error {
 
 // node does the steps of a node.
 func (r Runner) node(ctx context.Context, p *Plan, n NodePlan) error {
+	release := func() {}
+	defer func() { release() }()
+	held := false
 	for _, s := range n.Steps {
 		if s.Change == nil {
 			continue
 		}
 		if ctx.Err() != nil {
 			return &Stopped{Action: s.Action, Inner: fmt.Errorf("not begun: %w", context.Cause(ctx))}
+		}
+		if !held {
+			letGo, err := r.Env.hold(ctx, n.Name)
+			if err != nil {
+				return &Stopped{Action: s.Action, Inner: fmt.Errorf("not begun: %w", err)}
+			}
+			release, held = letGo, true
 		}
 		if err := r.step(ctx, p, s); err != nil {
 			return err
