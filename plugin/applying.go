@@ -2,6 +2,7 @@ package plugin
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -175,9 +176,7 @@ func (a *applying) begin(p *remediate.Plan) (*remediate.Journal, error) {
 		return nil, err
 	}
 	h := remediate.Header{Run: a.run, Command: a.command, Undoes: a.undoes, Server: p.Basis.Cluster.Server, Started: collect.Taken(), Certrot: a.app.Version, Nodes: []string{}}
-	for _, n := range p.Nodes {
-		h.Nodes = append(h.Nodes, n.Name)
-	}
+	h.Nodes = append(h.Nodes, nodesOf(p)...)
 	j, err := js.Begin(h, collect.Taken)
 	if err != nil {
 		return nil, &exitError{code: exitRefused, err: withHint(nothingChanged(err), "set XDG_STATE_HOME to a folder in which the journal can be kept")}
@@ -198,11 +197,11 @@ func (a *applying) apply(ctx context.Context, p *remediate.Plan, j *remediate.Jo
 		}
 	}()
 	a.say("\nRun %s\n", a.run)
-	last := ""
+	last := "no node yet"
 	r := remediate.Runner{Env: env, Journal: j, Observe: func(action remediate.Action, e remediate.Event, c *remediate.Change, err error) {
 		if action.Node() != last {
 			last = action.Node()
-			a.say("%s\n", clean(last))
+			a.say("%s\n", clean(cmp.Or(last, theCluster)))
 		}
 		what := action.ID()
 		if c != nil {

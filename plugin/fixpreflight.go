@@ -24,6 +24,7 @@ type preflightFlags struct {
 
 func (f *preflightFlags) addFlags(cmd *cobra.Command) {
 	cmd.Flags().StringSliceVar(&f.risks, "accept-risk", nil, "Go on although this check does not hold, or is not known, by its name; repeatable: "+strings.Join(remediate.Risks(), ", ")+".")
+	cmd.Flags().BoolVar(&f.pause, "pause-remediation", false, "Pause health checks that delete or reboot nodes which are not Ready, for as long as this takes.")
 	must(cmd.RegisterFlagCompletionFunc("accept-risk", cobra.FixedCompletions(remediate.Risks(), cobra.ShellCompDirectiveNoFileComp)))
 }
 
@@ -68,7 +69,38 @@ func (f *preflightFlags) preflight(ctx context.Context, w *workplace, facts insp
 	if ctx.Err() != nil {
 		return nothingChanged(errors.New("interrupted"))
 	}
-	return f.judge(ask, p)
+	if err := f.judge(ask, p); err != nil || !f.pause {
+		return err
+	}
+	if ask.Machinery == nil {
+		p.Notes = append(p.Notes, "Nothing is paused, since no API server was asked.")
+		return nil
+	}
+	first, last, err := remediate.Pauses(ask.Machinery, p.Run)
+	if err != nil {
+		return err
+	}
+	if p.Frame(first, last); len(first) > 0 {
+		p.Notes = append(p.Notes, "Health checks are paused first, and resumed at the end. If this stops half-way they stay paused: undo resumes them, and so does the same command when it comes to its end.")
+	}
+	return nil
+}
+
+// resume adds to the plan of an undo what a run paused, as the objects say it.
+func (w *workplace) resume(ctx context.Context, run string, story remediate.Story, p *remediate.Plan) error {
+	if w.conn == nil {
+		if story.Paused() {
+			p.Notes = append(p.Notes, "The run paused health checks; without an API server they stay so: run this again when there is one.")
+		}
+		return nil
+	}
+	m := w.conn.cluster.Machinery(ctx)
+	if g, ok := m.Gap(catalog.MachineHealthChecks, catalog.NodeHealthChecks); ok && story.Paused() {
+		return withHint(nothingChanged(fmt.Errorf("the run paused health checks, and they can't be read: %s", g.Reason)), "%s", g.Next)
+	}
+	last, err := remediate.Resumes(m, run)
+	p.Frame(nil, last)
+	return err
 }
 
 // judge adds notes to the plan, or says what stops it.

@@ -2,6 +2,7 @@ package plugin
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -50,7 +51,7 @@ func printPlan(out io.Writer, a *applying, p *remediate.Plan) error {
 		return err
 	}
 	for _, n := range p.Nodes {
-		printf(w, "\n%s", n.Name)
+		printf(w, "\n%s", cmp.Or(n.Name, theCluster))
 		if node, ok := p.Basis.Node(n.Name); ok {
 			printf(w, "  %s", state(node))
 		}
@@ -72,10 +73,15 @@ func printPlan(out io.Writer, a *applying, p *remediate.Plan) error {
 	return err
 }
 
+// theCluster is what steps are of that are no node's.
+const theCluster = "the cluster"
+
 func nodesOf(p *remediate.Plan) []string {
 	var names []string
 	for _, n := range p.Nodes {
-		names = append(names, n.Name)
+		if n.Name != "" {
+			names = append(names, n.Name)
+		}
 	}
 	return names
 }
@@ -189,7 +195,7 @@ func printPlanDiff(out, errOut io.Writer, a *applying, p *remediate.Plan) error 
 			switch {
 			case s.Change == nil:
 			case s.Change.File == nil:
-				printf(errOut, "%s: then %s\n", clean(n.Name), s.Change.Summary)
+				printf(errOut, "%s: then %s\n", clean(cmp.Or(n.Name, theCluster)), s.Change.Summary)
 			default:
 				changes = append(changes, fileDiff{n.Name, s.Change.File})
 			}

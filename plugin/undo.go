@@ -75,6 +75,9 @@ func (f *undoFlags) run(ctx context.Context, run string) error {
 	if err != nil {
 		return err
 	}
+	if len(names) == 0 && story.Paused() {
+		return f.undoPauses(ctx, run, story)
+	}
 	if len(names) == 0 && !f.fromNodes {
 		printf(f.app.Streams.Out, "Run %s changed nothing: nothing to put back.\n", run)
 		return nil
@@ -142,10 +145,30 @@ func (f *undoFlags) undo(ctx context.Context, w *workplace, run string, story re
 			return nil, nothingChanged(errors.New("interrupted"))
 		}
 		p, err := u.Plan(run, facts, facts.Taken)
+		if err == nil {
+			err = w.resume(ctx, run, story, p)
+		}
 		if err == nil && w.noAPI != nil {
 			p.Notes = append(p.Notes, "Without the API server: "+oneLine(w.noAPI.Error()))
 		}
 		return p, err
+	}
+	a.about = func(out io.Writer, _ *remediate.Plan) { printf(out, "Undo     of run %s\n", run) }
+	return a.do(ctx)
+}
+
+// undoPauses undoes a run that paused health checks, and changed no node.
+func (f *undoFlags) undoPauses(ctx context.Context, run string, story remediate.Story) error {
+	conn, err := connect(ctx, f.app, f.config, pki.NewScanner())
+	if err != nil {
+		return err
+	}
+	w := &workplace{app: f.app, conn: conn}
+	a := &applying{mendFlags: f.mendFlags, workplace: w, command: "undo", run: remediate.NewRun(collect.Taken()), undoes: run, noLease: slices.Contains(f.risks, remediate.NoLease)}
+	a.plan = func(ctx context.Context) (*remediate.Plan, error) {
+		p := &remediate.Plan{Run: run, Now: collect.Taken()}
+		p.Basis.Cluster.Server = conn.server
+		return p, w.resume(ctx, run, story, p)
 	}
 	a.about = func(out io.Writer, _ *remediate.Plan) { printf(out, "Undo     of run %s\n", run) }
 	return a.do(ctx)

@@ -487,9 +487,9 @@ func (p Preflight) remediation() finding {
 	if len(acts) == 0 {
 		return fine("%s", strings.Join(notes, "; "))
 	}
-	hint := "pause it for as long as this takes"
+	hint := "--pause-remediation pauses health checks for as long as this takes"
 	if len(next) > 0 {
-		hint += ": " + strings.Join(next, "; ")
+		hint += "; by hand: " + strings.Join(next, "; ")
 	}
 	return fails(hint, "%s", strings.Join(acts, "; "))
 }

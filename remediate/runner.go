@@ -1,6 +1,7 @@
 package remediate
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -60,7 +61,7 @@ func (r Runner) Run(ctx context.Context, p *Plan) error {
 		var stopped *Stopped
 		if errors.As(err, &stopped) {
 			for _, left := range p.Nodes[i+1:] {
-				stopped.Left = append(stopped.Left, left.Name)
+				stopped.Left = append(stopped.Left, cmp.Or(left.Name, "the cluster's own steps"))
 			}
 		}
 		if err != nil {
@@ -112,17 +113,21 @@ func (r Runner) step(ctx context.Context, p *Plan, s Step) error {
 	interrupted := func() error {
 		return &Stopped{Action: a, Inner: fmt.Errorf("not begun: %w", context.Cause(ctx))}
 	}
-	fresh, err := r.Env.Read(ctx, a.Node())
-	if ctx.Err() != nil { // what was read may be half of what there is
-		return interrupted()
+	facts := p.Basis
+	if a.Node() != "" {
+		fresh, err := r.Env.Read(ctx, a.Node())
+		if ctx.Err() != nil { // what was read may be half of what there is
+			return interrupted()
+		}
+		if err != nil {
+			return stop(err)
+		}
+		if err := identified(fresh, a.Node()); err != nil {
+			return stop(err)
+		}
+		facts = renewed(p.Basis, fresh, a.Node())
 	}
-	if err != nil {
-		return stop(err)
-	}
-	if err := identified(fresh, a.Node()); err != nil {
-		return stop(err)
-	}
-	c, err := a.Diff(renewed(p.Basis, fresh, a.Node()), r.Env.Now())
+	c, err := a.Diff(facts, r.Env.Now())
 	var refusal *Refusal
 	if errors.As(err, &refusal) && (refusal.Name == fileRead || refusal.Name == fileShape || refusal.Name == changedSince) {
 		return stop(fmt.Errorf("%w: %w", ErrChanged, err))

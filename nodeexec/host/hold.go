@@ -56,7 +56,7 @@ func (r Run) held(ctx context.Context, n nodeexec.Node, op, holder string, more 
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("%s node %s: %w", op, n.Name(), err)
+		return fmt.Errorf("%s node %s: %w", map[string]string{"keep": "keep others off", "release": "release"}[op], n.Name(), err)
 	}
 	return nil
 }
