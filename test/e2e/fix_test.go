@@ -21,8 +21,7 @@ import (
 
 // TestFixAPIInt is the incident from its beginning to its end: two nodes are lost
 // to the API, and a third has not noticed yet. What is done to one node must not
-// touch the others, so that after the first repair each goes its own way, at the
-// same time: a node takes half a minute to be lost.
+// touch the others, so that after the first repair each goes its own way.
 func TestFixAPIInt(t *testing.T) {
 	f := fixes(t)
 	nodes := f.lab.Nodes()
