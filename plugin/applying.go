@@ -26,6 +26,7 @@ type applying struct {
 	undoes    string   // the run that is put back, if one is
 	resume    string   // the command line that goes on; empty: the same as before
 	saying    sync.Mutex
+	noLease   bool // go on where the Lease can't be written
 	read      gather.Options
 	// plan makes the plan from facts that are read now.
 	plan func(context.Context) (*remediate.Plan, error)
@@ -58,11 +59,17 @@ func (a *applying) do(ctx context.Context) error {
 		if err := a.consent(ctx); err != nil {
 			return a.left(err)
 		}
-		j, err := a.begin(p)
+		held, release, err := a.hold(ctx)
 		if err != nil {
 			return a.left(err)
 		}
-		err = a.apply(ctx, p, j)
+		j, err := a.begin(p)
+		if err != nil {
+			release()
+			return a.left(err)
+		}
+		err = a.apply(held, p, j)
+		release()
 		_ = j.Close() // each line is on the disk already
 		if err == nil || !changedMeanwhile(err) || attempt == attempts || ctx.Err() != nil {
 			if err = a.ended(err); err == nil {
@@ -243,6 +250,7 @@ func (a *applying) apply(ctx context.Context, p *remediate.Plan, j *remediate.Jo
 		run = a.undoes // whose folder on nodes it is
 	}
 	env := a.workplace.env(run, a.read)
+	env.Holder = a.holder()
 	defer func() {
 		if closed := env.Close(); closed != nil {
 			_, _ = fmt.Fprintf(a.app.Streams.ErrOut, "warning: clean up: %v\n", closed)

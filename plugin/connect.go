@@ -131,9 +131,20 @@ func explain(c *connection, err error) error {
 	case errors.As(err, &invalid):
 		return withHint(wrapped, "the server's certificate is not valid at this machine's time: date -u")
 	case apierrors.IsUnauthorized(err):
-		return withHint(wrapped, "your credentials expired or are refused: log in again, or use a kubeconfig with a client certificate (tokens can't be checked while the authentication operator is down)")
+		return unauthorized(c, wrapped)
 	case errors.Is(err, context.Canceled):
 		return wrapped
 	}
 	return withHint(wrapped, "check the server and context: kubectl config view --minify; kubectl --context %q get --raw /readyz", c.context)
+}
+
+// unauthorized says why good credentials may be refused. OpenShift's tokens are
+// looked up in an API that is served from the pod network.
+func unauthorized(c *connection, err error) error {
+	why := "the client certificate of context %q is refused: it has ended, or its CA is none that the API server trusts with clients"
+	if len(c.rest.CertData) == 0 && c.rest.CertFile == "" {
+		why = "the credentials of context %q are refused. Tokens of oc login are refused although they are good while the pod network or the authentication operator is down; client certificates are not"
+	}
+	return withHint(fmt.Errorf("%w\n  "+why, err, c.context),
+		"log in again; where that fails too, take a kubeconfig with a client certificate: the installer's auth/kubeconfig, or on a master one of those in %s, localhost-recovery.kubeconfig first: sudo oc --kubeconfig FILE get nodes", catalog.NodeKubeconfigs)
 }

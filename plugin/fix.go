@@ -26,6 +26,7 @@ import (
 
 type fixFlags struct {
 	mendFlags
+	preflightFlags
 	caFile string
 	caFrom string
 	// given are the CAs that these two lead to; nil: neither was given.
@@ -43,34 +44,24 @@ type fixFlags struct {
 type waveFlags struct {
 	only           []string
 	maxUnavailable string
-	risks          []string
 }
 
 func (f *waveFlags) addFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringSliceVar(&f.only, "only", nil, "Only these waves: "+strings.Join(remediate.Waves(), ", ")+".")
 	flags.StringVar(&f.maxUnavailable, "max-unavailable", "1", "How many Ready workers may be worked on at once, or which part of them: 3, 10%.")
-	flags.StringSliceVar(&f.risks, "accept-risk", nil, "Go on in spite of this risk, by its name: "+strings.Join(fixRisks(), ", ")+".")
 	must(cmd.RegisterFlagCompletionFunc("only", cobra.FixedCompletions(remediate.Waves(), cobra.ShellCompDirectiveNoFileComp)))
-	must(cmd.RegisterFlagCompletionFunc("accept-risk", cobra.FixedCompletions(fixRisks(), cobra.ShellCompDirectiveNoFileComp)))
 }
 
-func fixRisks() []string { return []string{remediate.MastersFirst, remediate.OwnedObject} }
-
 // order is what the flags come to. named: the nodes are, and done in that order.
-func (f *waveFlags) order(named bool) (remediate.Order, error) {
-	o := remediate.Order{Only: f.only, Accept: f.risks}
+func (f *waveFlags) order(named bool, accept []string) (remediate.Order, error) {
+	o := remediate.Order{Only: f.only, Accept: accept}
 	if named && (len(f.only) > 0 || f.maxUnavailable != "1") {
 		return o, errors.New("--only and --max-unavailable are for all nodes: those that are named are done one after another, in that order")
 	}
 	for _, name := range f.only {
 		if !slices.Contains(remediate.Waves(), name) {
 			return o, fmt.Errorf("--only %s is none of: %s", name, strings.Join(remediate.Waves(), ", "))
-		}
-	}
-	for _, risk := range f.risks {
-		if !slices.Contains(fixRisks(), risk) {
-			return o, fmt.Errorf("--accept-risk=%s is none of: %s", risk, strings.Join(fixRisks(), ", "))
 		}
 	}
 	var err error
@@ -121,9 +112,10 @@ Exit codes: 0 done, or so already; 1 a dry run would change something; 2 usage o
 			return f.run(cmd.Context())
 		},
 	}
-	f.addFlags(cmd, "Nodes to repair, by name; one after another, in this order. Without it, or with all: all nodes, in waves.", allNodes)
+	f.mendFlags.addFlags(cmd, "Nodes to repair, by name; one after another, in this order. Without it, or with all: all nodes, in waves.", allNodes)
 	f.addSources(cmd)
 	addEmitFlag(cmd, &f.scripts)
+	f.preflightFlags.addFlags(cmd)
 	f.waves.addFlags(cmd)
 	f.pods.addFlags(cmd)
 	cmd.AddCommand(newFixStatusCommand(app, config))
@@ -175,7 +167,7 @@ func commandLine(cmd *cobra.Command, but ...string) string {
 }
 
 func (f *fixFlags) run(ctx context.Context) error {
-	if err := errors.Join(f.check(), f.pods.check(f.waves.risks)); err != nil {
+	if err := errors.Join(f.mendFlags.check(), f.preflightFlags.check(), f.pods.check(f.risks)); err != nil {
 		return err
 	}
 	if len(f.from) > 0 {
@@ -204,7 +196,7 @@ func (f *fixFlags) mend(ctx context.Context, w *workplace) error {
 	if err != nil {
 		return err
 	}
-	a := &applying{mendFlags: f.mendFlags, workplace: w, command: "fix-api-int", run: remediate.NewRun(collect.Taken()), resume: f.resume}
+	a := &applying{mendFlags: f.mendFlags, workplace: w, command: "fix-api-int", run: remediate.NewRun(collect.Taken()), resume: f.resume, noLease: slices.Contains(f.risks, remediate.NoLease)}
 	a.plan = func(ctx context.Context) (*remediate.Plan, error) {
 		facts := w.facts(ctx, gather.Options{})
 		if ctx.Err() != nil {
@@ -215,6 +207,7 @@ func (f *fixFlags) mend(ctx context.Context, w *workplace) error {
 			return nil, err
 		}
 		p, err := fix.Plan(a.run, facts, facts.Taken)
+		err = f.preflight(ctx, w, facts, p, err)
 		if err == nil && w.noAPI != nil {
 			p.Notes = append(p.Notes, "Without the API server: "+oneLine(w.noAPI.Error()))
 		}
@@ -252,7 +245,7 @@ func (f *fixFlags) give(ctx context.Context) (err error) {
 // repair is what is asked for of the nodes of a workplace.
 func (f *fixFlags) repair(ctx context.Context, w *workplace) (fix remediate.APIInt, err error) {
 	fix.API, fix.ApproveCSRs = w.conn != nil, f.approve
-	if fix.Order, err = f.waves.order(!w.all); err != nil {
+	if fix.Order, err = f.waves.order(!w.all, f.risks); err != nil {
 		return fix, err
 	}
 	if !w.all {
@@ -365,7 +358,10 @@ func (f *fixFlags) offline(ctx context.Context) error {
 		return f.emitFor(fix, s)
 	}
 	a := &applying{mendFlags: f.mendFlags, command: "fix-api-int", run: remediate.NewRun(s.Taken)}
-	a.plan = func(context.Context) (*remediate.Plan, error) { return fix.Plan(a.run, s, s.Taken) }
+	a.plan = func(ctx context.Context) (*remediate.Plan, error) {
+		p, err := fix.Plan(a.run, s, s.Taken)
+		return p, f.preflight(ctx, nil, s, p, err)
+	}
 	a.about = func(out io.Writer, p *remediate.Plan) { aboutCA(out, fix, p) }
 	return a.do(ctx)
 }
@@ -380,7 +376,7 @@ func (f *fixFlags) inFile(ctx context.Context) (s inspect.Snapshot, fix remediat
 	if named {
 		fix.Nodes = f.nodes.nodes
 	}
-	if fix.Order, err = f.waves.order(named); err != nil {
+	if fix.Order, err = f.waves.order(named, f.risks); err != nil {
 		return s, fix, err
 	}
 	if s, err = (reading{app: f.app, config: f.config}).files(ctx, f.from); err != nil {

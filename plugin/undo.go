@@ -52,18 +52,20 @@ It refuses to put back a file with which the kubelet would not trust what the AP
 	}
 	f.addFlags(cmd, "Only these nodes of the run, in this order.")
 	cmd.Flags().BoolVar(&f.fromNodes, "from-nodes", false, "Do without the journal: what the run changed is read from the nodes named with --nodes.")
-	cmd.Flags().StringSliceVar(&f.risks, "accept-risk", nil, "Go on in spite of this risk, by its name: "+remediate.BreaksTrust+".")
-	must(cmd.RegisterFlagCompletionFunc("accept-risk", cobra.FixedCompletions([]string{remediate.BreaksTrust}, cobra.ShellCompDirectiveNoFileComp)))
+	cmd.Flags().StringSliceVar(&f.risks, "accept-risk", nil, "Go on in spite of this risk, by its name: "+strings.Join(undoRisks(), ", ")+".")
+	must(cmd.RegisterFlagCompletionFunc("accept-risk", cobra.FixedCompletions(undoRisks(), cobra.ShellCompDirectiveNoFileComp)))
 	return cmd
 }
+
+func undoRisks() []string { return []string{remediate.BreaksTrust, remediate.NoLease} }
 
 func (f *undoFlags) run(ctx context.Context, run string) error {
 	if err := f.check(); err != nil {
 		return err
 	}
 	for _, risk := range f.risks {
-		if risk != remediate.BreaksTrust {
-			return fmt.Errorf("--accept-risk=%s is none of: %s", risk, remediate.BreaksTrust)
+		if !slices.Contains(undoRisks(), risk) {
+			return fmt.Errorf("--accept-risk=%s is none of: %s", risk, strings.Join(undoRisks(), ", "))
 		}
 	}
 	if !remediate.ValidRun(run) {
@@ -72,6 +74,9 @@ func (f *undoFlags) run(ctx context.Context, run string) error {
 	names, story, err := f.nodesOf(run)
 	if err != nil {
 		return err
+	}
+	if len(names) == 0 && story.Paused() {
+		return f.undoPauses(ctx, run, story)
 	}
 	if len(names) == 0 && !f.fromNodes {
 		printf(f.app.Streams.Out, "Run %s changed nothing: nothing to put back.\n", run)
@@ -122,7 +127,7 @@ func (f *undoFlags) nodesOf(run string) (names []string, story remediate.Story, 
 
 func (f *undoFlags) undo(ctx context.Context, w *workplace, run string, story remediate.Story) error {
 	read := gather.Options{Paths: []string{host.DefaultFolder + "/" + run}}
-	a := &applying{mendFlags: f.mendFlags, workplace: w, command: "undo", run: remediate.NewRun(collect.Taken()), undoes: run, read: read}
+	a := &applying{mendFlags: f.mendFlags, workplace: w, command: "undo", run: remediate.NewRun(collect.Taken()), undoes: run, read: read, noLease: slices.Contains(f.risks, remediate.NoLease)}
 	a.plan = func(ctx context.Context) (*remediate.Plan, error) {
 		u := remediate.Undo{API: w.conn != nil, AcceptBreaksTrust: slices.Contains(f.risks, remediate.BreaksTrust)}
 		for _, name := range w.names() {
@@ -140,10 +145,30 @@ func (f *undoFlags) undo(ctx context.Context, w *workplace, run string, story re
 			return nil, nothingChanged(errors.New("interrupted"))
 		}
 		p, err := u.Plan(run, facts, facts.Taken)
+		if err == nil {
+			err = w.resume(ctx, run, story, p)
+		}
 		if err == nil && w.noAPI != nil {
 			p.Notes = append(p.Notes, "Without the API server: "+oneLine(w.noAPI.Error()))
 		}
 		return p, err
+	}
+	a.about = func(out io.Writer, _ *remediate.Plan) { printf(out, "Undo     of run %s\n", run) }
+	return a.do(ctx)
+}
+
+// undoPauses undoes a run that paused health checks, and changed no node.
+func (f *undoFlags) undoPauses(ctx context.Context, run string, story remediate.Story) error {
+	conn, err := connect(ctx, f.app, f.config, pki.NewScanner())
+	if err != nil {
+		return err
+	}
+	w := &workplace{app: f.app, conn: conn}
+	a := &applying{mendFlags: f.mendFlags, workplace: w, command: "undo", run: remediate.NewRun(collect.Taken()), undoes: run, noLease: slices.Contains(f.risks, remediate.NoLease)}
+	a.plan = func(ctx context.Context) (*remediate.Plan, error) {
+		p := &remediate.Plan{Run: run, Now: collect.Taken()}
+		p.Basis.Cluster.Server = conn.server
+		return p, w.resume(ctx, run, story, p)
 	}
 	a.about = func(out io.Writer, _ *remediate.Plan) { printf(out, "Undo     of run %s\n", run) }
 	return a.do(ctx)

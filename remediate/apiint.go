@@ -263,9 +263,13 @@ func (a APIInt) repair(d *draft, n *inspect.Node) error {
 		if err != nil {
 			return err
 		}
-		if c != nil {
-			changed = append(changed, path)
+		if c == nil {
+			continue
 		}
+		if r := owned(d.facts.Cluster, n, path, absent(a.trusted, c.File.Old), d.plan.Now); r != nil && !slices.Contains(a.Order.Accept, OwnedFile) {
+			return r
+		}
+		changed = append(changed, path)
 	}
 	c, err := d.step(NewRestartUnit(n.Name, changed...))
 	if err != nil {

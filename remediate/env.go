@@ -20,6 +20,8 @@ import (
 // holds.
 type Env struct {
 	Run string // ID of the run to which changes belong
+	// Holder says on nodes who is at work there; empty: nobody is kept off.
+	Holder string
 	// Open gets onto a node.
 	Open func(ctx context.Context, node string) (nodeexec.Node, error)
 	// Facts reads what a plan is made of from a node that is open: its files, its
@@ -190,4 +192,36 @@ func (e *Env) until(ctx context.Context, usual time.Duration, done func(context.
 			return errors.Join(ended, err)
 		}
 	}
+}
+
+// releaseTime bounds what is done after the end of a node's steps.
+const releaseTime = 30 * time.Second
+
+// hold keeps others off a node, those too who have no API to ask for the Lease, until
+// release.
+func (e *Env) hold(ctx context.Context, node string) (release func(), err error) {
+	if e.Holder == "" || node == "" {
+		return func() {}, nil
+	}
+	take := func(over string) error {
+		return e.twice(ctx, node, func(ctx context.Context, n nodeexec.Node) error {
+			return host.Run{ID: e.Run}.Hold(ctx, n, e.Holder, over)
+		})
+	}
+	err = take("")
+	var other *host.HeldError
+	if errors.As(err, &other) && nodeexec.Gone(other.By) { // killed, here
+		err = take(other.By)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return func() {
+		ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), releaseTime, fmt.Errorf("not done within %s", releaseTime))
+		defer cancel()
+		// If not, it ends by itself.
+		_ = e.twice(ctx, node, func(ctx context.Context, n nodeexec.Node) error {
+			return host.Run{ID: e.Run}.Release(ctx, n, e.Holder)
+		})
+	}, nil
 }

@@ -2,6 +2,7 @@ package remediate
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
@@ -14,6 +15,9 @@ import (
 // and its daemons follow within some more (openshift/machine-config-operator
 // pkg/operator/sync.go, pkg/daemon/certificate_writer.go).
 const ownerTime = 10 * time.Minute
+
+// OwnedFile is the risk of writing a file that its owner may be about to write.
+const OwnedFile = "owned-file"
 
 // owned refuses to change a kubeconfig into which, in this version, somebody else brings
 // the CA, and may be about to: two who write it and restart the kubelet are one too many.
@@ -38,9 +42,14 @@ func owned(c inspect.Cluster, n *inspect.Node, path string, missing []*pki.Cert,
 		return nil
 	}
 	return &Refusal{
-		Name: "owned-file", Node: n.Name, Risk: true,
+		Name: OwnedFile, Node: n.Name, Risk: true,
 		Reason: fmt.Sprintf("%s: in this version %s, and %s only %s ago: it may be about to", path, row.Doc, what, max(ago, 0).Round(time.Second)),
-		Next: fmt.Sprintf("wait until %s and look again; does it run on the node? oc -n openshift-machine-config-operator get pods -o wide -l k8s-app=machine-config-daemon. If it does not: --accept-risk=owned-file",
+		Next: fmt.Sprintf("wait until %s and look again; does it run on the node? oc -n openshift-machine-config-operator get pods -o wide -l k8s-app=machine-config-daemon. If it does not: --accept-risk="+OwnedFile,
 			since.Add(ownerTime).UTC().Format("15:04 UTC")),
 	}
+}
+
+// absent are those of certs that are not among others.
+func absent(certs, others []*pki.Cert) []*pki.Cert {
+	return slices.DeleteFunc(slices.Clone(certs), func(c *pki.Cert) bool { return holds(others, c) })
 }

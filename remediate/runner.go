@@ -162,12 +162,21 @@ func (r Runner) wave(ctx context.Context, p *Plan, parallel int, c *crew) error 
 
 // node does the steps of a node, and tells how many were done.
 func (r Runner) node(ctx context.Context, p *Plan, n NodePlan, stop func() bool) (done int, err error) {
+	release, held := func() {}, false
+	defer func() { release() }()
 	for i, s := range n.due() {
 		if stop() {
 			return i, nil
 		}
 		if ctx.Err() != nil {
 			return i, interrupted(ctx, s.Action)
+		}
+		if !held {
+			letGo, err := r.Env.hold(ctx, n.Name)
+			if err != nil {
+				return i, &Stopped{Action: s.Action, Inner: fmt.Errorf("not begun: %w", err)}
+			}
+			release, held = letGo, true
 		}
 		if err := r.step(ctx, p, s); err != nil {
 			return i, err

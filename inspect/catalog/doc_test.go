@@ -165,6 +165,20 @@ func document() string {
 		line("| %s | %s | %s | %s | %s |", u.Signer, strings.Join(u.Usages, ", "), cell(u.Doc), u.In, evidence(u.Evidence))
 	}
 	line("")
+	line("## What moves nodes by itself")
+	line("")
+	line("What is asked before kubelets are restarted ([fix-api-int.md](fix-api-int.md#what-is-checked-before)). A kind that is not served is not there.")
+	line("")
+	line("| kind | asked for at | does | paused by | source |")
+	line("|---|---|---|---|---|")
+	for _, m := range Machineries() {
+		pause := m.Pause
+		if pause != "" {
+			pause = "`" + pause + "`"
+		}
+		line("| %s | `%s` | %s | %s | %s |", m.Kind, m.Path, cell(m.Does), pause, evidence(m.Evidence))
+	}
+	line("")
 	line("## Who verifies whom")
 	line("")
 	line("An edge holds when what is shown verifies against the verifier's trust anchors, for the name ([verify.md](verify.md)).")

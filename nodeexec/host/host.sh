@@ -19,6 +19,9 @@
 #   pending          the path whose new file may lie unfinished beside it
 #   tmp-??????       unfinished
 #
+# Beside them, FOLDER/.held: who changes this node, since when (seconds since 1970), and
+# the boot in which that was.
+#
 # A file is changed by a new one that takes its name when it is complete and on
 # the disk. Its entry is on the disk before that, and the bytes it had before
 # that. So there is no moment at which a file is neither before nor after, or at
@@ -507,6 +510,57 @@ entries() {
 	finish same
 }
 
+# keep: FOLDER HOLDER OVER SECONDS. Keeps others off this node until HOLDER lets go, the
+# node is restarted, or SECONDS have gone by. OVER is a holder that is known to be gone.
+keep() {
+	folder=$1 holder=$2 over=$3 limit=$4
+	make "$folder"
+	lock
+	now=$(date +%s)
+	boot=$(cat /proc/sys/kernel/random/boot_id 2>/dev/null) || boot='?'
+	facts "$folder/.held"
+	if [ "$kind" = regular ]; then
+		h_by='' h_since='' h_boot=''
+		{
+			IFS= read -r h_by
+			IFS= read -r h_since
+			IFS= read -r h_boot
+		} <"$folder/.held" || :
+		case $h_since in
+		'' | *[!0-9]*) h_since=0 ;;
+		esac
+		age=$((now - h_since))
+		case $h_by in
+		'' | "$holder" | "$over") ;;
+		*)
+			if [ "$h_boot" = "$boot" ] && [ "${age#-}" -lt "$limit" ]; then
+				printf 'held %s %s\n' "$age" "$h_by"
+				fail busy "$h_by is at work on this node"
+			fi
+			;;
+		esac
+	fi
+	made=$(mktemp "$folder/.held-XXXXXX" 2>&1) || fail failed "make a file in $folder: $made"
+	scrap=$made
+	try "write $folder/.held" spill "$holder$nl$now$nl$boot" "$scrap"
+	try "rename $scrap to $folder/.held" mv -f "$scrap" "$folder/.held"
+	scrap=''
+	finish changed
+}
+
+# release: FOLDER HOLDER. What somebody else holds stays held.
+release() {
+	folder=$1 h_by=''
+	own "$folder" || finish same
+	lock
+	facts "$folder/.held"
+	[ "$kind" = regular ] || finish same
+	IFS= read -r h_by <"$folder/.held" || :
+	[ "$h_by" = "$2" ] || finish same
+	try "remove $folder/.held" rm -f "$folder/.held"
+	finish changed
+}
+
 # runs: FOLDER
 runs() {
 	own "$1" || finish same
@@ -655,7 +709,7 @@ certrot)
 	shift
 	echo "certrot-host 1"
 	case $1 in
-	look | replace | restore | entries | runs | remove | unit | restart) alone "$@" ;;
+	look | replace | restore | entries | keep | release | runs | remove | unit | restart) alone "$@" ;;
 	esac
 	echo end
 	exit 0

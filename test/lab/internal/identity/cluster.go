@@ -119,6 +119,23 @@ func clusterResources(version string, now time.Time) []object {
 			"conditions": conditions(at, "Available", "Progressing", "Degraded"),
 		}))
 	}
+	return append(all, staticPodOperators(at)...)
+}
+
+// staticPodOperators are where operators say which revision of a component is on which
+// master, and etcd's how its members are. No operator runs here, so there are none.
+func staticPodOperators(at string) []object {
+	var all []object
+	for _, kind := range []string{"Etcd", "KubeAPIServer", "KubeControllerManager", "KubeScheduler"} {
+		status := object{"nodeStatuses": []object{{"nodeName": "master-0"}}}
+		if kind == "Etcd" {
+			status["conditions"] = conditions(at, "EtcdMembersAvailable", "EtcdMembersDegraded")
+		}
+		all = append(all, object{
+			"apiVersion": "operator.openshift.io/v1", "kind": kind, "metadata": object{"name": "cluster"},
+			"spec": object{"managementState": "Managed"}, "status": status,
+		})
+	}
 	return all
 }
 

@@ -1,0 +1,252 @@
+package collect
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+)
+
+// machineryTime bounds the list of one kind: there are few objects of each.
+const machineryTime = 20 * time.Second
+
+// movingObject is what certrot reads of the kinds in catalog.Machineries; the field
+// names are the API's.
+type movingObject struct {
+	Metadata metav1.ObjectMeta `json:"metadata"`
+	Spec     struct {
+		NodeName            string                 `json:"nodeName"`            // of a Pod
+		Paused              bool                   `json:"paused"`              // of a MachineConfigPool
+		Configuration       objectName             `json:"configuration"`       // of a MachineConfigPool
+		UnhealthyConditions []conditionStatus      `json:"unhealthyConditions"` // of a health check
+		PauseRequests       []string               `json:"pauseRequests"`       // of a NodeHealthCheck
+		ScaleDown           struct{ Enabled bool } `json:"scaleDown"`           // of a ClusterAutoscaler
+		State               string                 `json:"state"`               // of a ControlPlaneMachineSet
+		Replicas            int                    `json:"replicas"`            // of a ControlPlaneMachineSet
+	} `json:"spec"`
+	Status struct {
+		Conditions    []conditionStatus        `json:"conditions"`
+		Desired       struct{ Version string } `json:"desired"` // of ClusterVersion
+		Latest        int                      `json:"latestAvailableRevision"`
+		NodeStatuses  []revisionStatus         `json:"nodeStatuses"`
+		Configuration objectName               `json:"configuration"`
+		Machines      int                      `json:"machineCount"`
+		Updated       int                      `json:"updatedMachineCount"`
+		Phase         string                   `json:"phase"` // of a Pod
+		Replicas      int                      `json:"replicas"`
+		UpToDate      int                      `json:"updatedReplicas"`
+	} `json:"status"`
+}
+
+type conditionStatus struct {
+	Type    string `json:"type"`
+	Status  string `json:"status"`
+	Message string `json:"message"`
+}
+
+type revisionStatus struct {
+	Node    string `json:"nodeName"`
+	Current int    `json:"currentRevision"`
+	Target  int    `json:"targetRevision"`
+}
+
+// condition returns a condition of its status.
+func (o *movingObject) condition(kind string) conditionStatus {
+	for _, c := range o.Status.Conditions {
+		if c.Type == kind {
+			return c
+		}
+	}
+	return conditionStatus{}
+}
+
+// Machinery asks what moves nodes and static pods by itself: each kind for itself, so
+// that one which can't be read hides no other.
+func (c *Cluster) Machinery(ctx context.Context) *inspect.Machinery {
+	m := &inspect.Machinery{}
+	var mu sync.Mutex
+	var g errgroup.Group
+	g.SetLimit(namespacesAtOnce)
+	g.Go(func() error {
+		found, err := c.nodeStates(ctx)
+		mu.Lock()
+		defer mu.Unlock()
+		m.Nodes = found
+		if err != nil {
+			m.Gaps = append(m.Gaps, gapOf("nodes", "", 0, listing{err: err}))
+		}
+		return nil
+	})
+	for _, row := range catalog.Machineries() {
+		g.Go(func() error {
+			found, err := c.moving(ctx, row)
+			mu.Lock()
+			defer mu.Unlock()
+			for i := range found {
+				tell(m, row, &found[i])
+			}
+			if err != nil {
+				m.Gaps = append(m.Gaps, gapOf(row.Resource(), namespaceOf(row.Path), 0, listing{err: err}))
+			}
+			return nil
+		})
+	}
+	_ = g.Wait() // none returns an error: what could not be read is a gap
+	sortMachinery(m)
+	return m
+}
+
+func namespaceOf(path string) string {
+	_, rest, ok := strings.Cut(path, "/namespaces/")
+	if !ok {
+		return ""
+	}
+	namespace, _, _ := strings.Cut(rest, "/")
+	return namespace
+}
+
+// moving lists the objects of a kind; none where it is not served.
+func (c *Cluster) moving(ctx context.Context, row catalog.Machinery) ([]movingObject, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, machineryTime, fmt.Errorf("no answer within %s", machineryTime))
+	defer cancel()
+	var found []movingObject
+	l := listJSON(ctx, c, row.Path, metav1.ListOptions{}, func(o *movingObject) {
+		if strings.HasPrefix(o.Metadata.Name, row.Only) {
+			found = append(found, *o)
+		}
+	})
+	group := row.Path[:strings.LastIndexByte(row.Path, '/')]
+	switch {
+	case apierrors.IsNotFound(l.err), apierrors.IsForbidden(l.err) && strings.HasPrefix(group, "/apis/") && !c.serves(ctx, group):
+		return nil, nil
+	case l.err != nil && ctx.Err() != nil:
+		return nil, context.Cause(ctx)
+	}
+	return found, l.err
+}
+
+// tell adds what an object tells.
+func tell(m *inspect.Machinery, row catalog.Machinery, o *movingObject) {
+	switch row.Moves {
+	case catalog.MovesVersion:
+		progressing := o.condition("Progressing")
+		m.Update = inspect.Update{Progressing: cmp.Or(progressing.Status, "Unknown"), Message: progressing.Message, Desired: o.Status.Desired.Version}
+		if failing := o.condition("Failing"); failing.Status == "True" {
+			m.Update.Failing = failing.Message
+		}
+	case catalog.MovesOperator:
+		s := inspect.OperatorState{Name: o.Metadata.Name, Available: o.condition("Available").Status, Progressing: o.condition("Progressing").Status, Degraded: o.condition("Degraded").Status}
+		s.Message = o.condition("Available").Message
+		if s.Degraded == "True" {
+			s.Message = o.condition("Degraded").Message
+		}
+		m.Operators = append(m.Operators, s)
+	case catalog.MovesStaticPods:
+		s := inspect.StaticPods{Resource: row.Resource(), Latest: o.Status.Latest, Conditions: map[string]string{}, Messages: map[string]string{}}
+		for _, n := range o.Status.NodeStatuses {
+			s.Masters = append(s.Masters, inspect.StaticPodState(n))
+		}
+		for _, c := range o.Status.Conditions {
+			s.Conditions[c.Type], s.Messages[c.Type] = c.Status, c.Message
+		}
+		m.StaticPods = append(m.StaticPods, s)
+	case catalog.MovesInstaller:
+		if phase := o.Status.Phase; phase != "Succeeded" && phase != "Failed" {
+			m.Installers = append(m.Installers, inspect.Installer{Namespace: o.Metadata.Namespace, Name: o.Metadata.Name, Node: o.Spec.NodeName, Phase: phase})
+		}
+	case catalog.MovesPool:
+		m.Pools = append(m.Pools, inspect.Pool{
+			Name: o.Metadata.Name, Paused: o.Spec.Paused, Updating: o.condition("Updating").Status, Degraded: o.condition("Degraded").Status,
+			Current: o.Status.Configuration.Name, Wanted: o.Spec.Configuration.Name, Machines: o.Status.Machines, Updated: o.Status.Updated,
+		})
+	case catalog.MovesNothing:
+		if o.condition("Available").Status == "False" {
+			m.Silent = append(m.Silent, o.Metadata.Name)
+		}
+	default:
+		m.Actors = append(m.Actors, actor(row, o))
+	}
+}
+
+// actor says what an object does to nodes that are not Ready.
+func actor(row catalog.Machinery, o *movingObject) inspect.Actor {
+	a := inspect.Actor{Resource: row.Resource(), Namespace: o.Metadata.Namespace, Name: o.Metadata.Name, Acts: catalog.No}
+	if value, ok := o.Metadata.Annotations[row.Paused.Annotation]; ok && row.Paused.Annotation != "" {
+		a.Paused = []string{value}
+	}
+	if row.Paused.Requests != "" && len(o.Spec.PauseRequests) > 0 {
+		a.Paused = o.Spec.PauseRequests
+	}
+	switch a.Resource {
+	case catalog.MachineHealthChecks, catalog.NodeHealthChecks:
+		heeds := o.Spec.UnhealthyConditions
+		if len(heeds) == 0 && a.Resource == catalog.NodeHealthChecks { // its own default
+			heeds = []conditionStatus{{Type: "Ready", Status: "False"}, {Type: "Ready", Status: "Unknown"}}
+		}
+		var words []string
+		for _, c := range heeds {
+			words = append(words, c.Type+" "+c.Status)
+			// All conditions of a node become Unknown when its kubelet is not heard of.
+			if c.Status == "Unknown" || c.Type == "Ready" && c.Status == "False" {
+				a.Acts = catalog.Yes
+			}
+		}
+		a.Why = "it heeds " + cmp.Or(strings.Join(words, ", "), "no condition of nodes")
+	case catalog.ClusterAutoscalers:
+		a.Why = "it does not scale down"
+		if o.Spec.ScaleDown.Enabled {
+			a.Acts, a.Why = catalog.Yes, "it scales down"
+		}
+	case catalog.ControlPlaneMachines:
+		a.Why = "state " + cmp.Or(o.Spec.State, "Inactive")
+		if o.Spec.State == "Active" && (o.Status.UpToDate < o.Status.Replicas || o.Status.Replicas != o.Spec.Replicas) {
+			a.Acts, a.Why = catalog.Yes, fmt.Sprintf("it is replacing machines: %d of %d are as it wants, and there are %d", o.Status.UpToDate, o.Spec.Replicas, o.Status.Replicas)
+		}
+	case catalog.MachineAutoscalers:
+		a.Why = "it names machines to the ClusterAutoscaler"
+	default:
+		a.Acts, a.Why = catalog.Yes, "it is at work on node "+o.Metadata.Name
+	}
+	return a
+}
+
+// nodeStates lists all nodes.
+func (c *Cluster) nodeStates(ctx context.Context) ([]inspect.NodeState, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, machineryTime, fmt.Errorf("no answer within %s", machineryTime))
+	defer cancel()
+	var found []inspect.NodeState
+	keys := catalog.PoolAnnotations()
+	l := listJSON(ctx, c, "/api/v1/nodes", metav1.ListOptions{}, func(o *movingObject) {
+		says := o.Metadata.Annotations
+		found = append(found, inspect.NodeState{
+			Name: o.Metadata.Name, Ready: cmp.Or(o.condition("Ready").Status, "Unknown"), Master: catalog.IsMaster(o.Metadata.Labels),
+			Config: catalog.PoolState{Current: says[keys.Current], Desired: says[keys.Desired], State: says[keys.State]},
+		})
+	})
+	return found, l.err
+}
+
+func sortMachinery(m *inspect.Machinery) {
+	slices.Sort(m.Silent)
+	slices.SortFunc(m.Nodes, func(a, b inspect.NodeState) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortFunc(m.Operators, func(a, b inspect.OperatorState) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortFunc(m.StaticPods, func(a, b inspect.StaticPods) int { return cmp.Compare(a.Resource, b.Resource) })
+	slices.SortFunc(m.Installers, func(a, b inspect.Installer) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	})
+	slices.SortFunc(m.Pools, func(a, b inspect.Pool) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortFunc(m.Actors, func(a, b inspect.Actor) int {
+		return cmp.Or(cmp.Compare(a.Resource, b.Resource), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	})
+	slices.SortFunc(m.Gaps, func(a, b inspect.Gap) int { return cmp.Or(cmp.Compare(a.What, b.What), cmp.Compare(a.Where, b.Where)) })
+}

@@ -1,0 +1,110 @@
+package inspect
+
+import (
+	"slices"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+)
+
+// Machinery is what moves nodes and static pods by itself, as the API tells it at
+// one moment. It says nothing about certificates, and is in no snapshot: what is
+// true of it now is asked before something is changed.
+type Machinery struct {
+	Update     Update
+	Operators  []OperatorState
+	StaticPods []StaticPods
+	Installers []Installer
+	Pools      []Pool
+	Actors     []Actor
+	Nodes      []NodeState // all of the cluster
+	Silent     []string    // APIs that others serve, and that do not answer
+	// Gaps are kinds that could not be read. A kind that is not served is no gap:
+	// there is nothing of it.
+	Gaps []Gap
+}
+
+// Update is what ClusterVersion says of the rollout of a version.
+type Update struct {
+	Progressing string // the condition: "True", "False", "Unknown"; empty: there is no ClusterVersion
+	Message     string // of that condition
+	Desired     string // version
+	Failing     string // why it does not get on; empty: it does not say
+}
+
+// OperatorState is what a ClusterOperator says of itself: conditions, "True" or
+// "False" mostly; empty: it does not say.
+type OperatorState struct {
+	Name                             string
+	Available, Progressing, Degraded string
+	Message                          string // of Degraded, else of Available
+}
+
+// StaticPods are those of a component of the control plane, by its operator.
+type StaticPods struct {
+	Resource   string            // "kubeapiservers"
+	Latest     int               // newest revision that there is
+	Masters    []StaticPodState  // by name
+	Conditions map[string]string // type: status
+	Messages   map[string]string // type: message
+}
+
+// StaticPodState is the revision on a master; Target is 0 while none is put there.
+type StaticPodState struct {
+	Node            string
+	Current, Target int
+}
+
+// Installer is a pod that has not finished putting a revision on a master.
+type Installer struct{ Namespace, Name, Node, Phase string }
+
+// Pool is a MachineConfigPool.
+type Pool struct {
+	Name               string
+	Paused             bool
+	Updating, Degraded string // conditions
+	Current, Wanted    string // MachineConfigs: that of all its nodes, and that to come
+	Machines, Updated  int
+}
+
+// Actor is an object that acts on nodes that are not Ready, or replaces machines.
+type Actor struct {
+	Resource, Namespace, Name string
+	// Acts says whether it acts on nodes while they are not Ready, or is at it.
+	Acts catalog.Answer
+	Why  string // of Acts: "it heeds Ready False and Unknown"
+	// Paused are those who paused it: entries of a list of requests, or the value
+	// of an annotation, which may be empty. nil: it is not paused.
+	Paused []string
+}
+
+// NodeState is what the API says of a node.
+type NodeState struct {
+	Name   string
+	Ready  string // the condition: "True", "False", "Unknown"
+	Master bool
+	Config catalog.PoolState // as machine-config-daemon says it
+}
+
+// Gap returns why a resource could not be read, if it could not.
+func (m *Machinery) Gap(resources ...string) (Gap, bool) {
+	i := slices.IndexFunc(m.Gaps, func(g Gap) bool { return slices.Contains(resources, g.What) })
+	if i < 0 {
+		return Gap{}, false
+	}
+	return m.Gaps[i], true
+}
+
+// Node returns a node of the cluster.
+func (m *Machinery) Node(name string) (NodeState, bool) {
+	i := slices.IndexFunc(m.Nodes, func(n NodeState) bool { return n.Name == name })
+	if i < 0 {
+		return NodeState{}, false
+	}
+	return m.Nodes[i], true
+}
+
+// Lost reports whether a node is known not to be Ready.
+func (m *Machinery) Lost(name string) bool {
+	n, ok := m.Node(name)
+	return ok && n.Ready != "True"
+}

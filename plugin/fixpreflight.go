@@ -1,0 +1,180 @@
+package plugin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect/gather"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate"
+)
+
+// preflightFlags say what to go on in spite of.
+type preflightFlags struct {
+	risks []string
+	pause bool
+}
+
+func (f *preflightFlags) addFlags(cmd *cobra.Command) {
+	cmd.Flags().StringSliceVar(&f.risks, "accept-risk", nil, "Go on although this check does not hold, or is not known, by its name; repeatable: "+strings.Join(remediate.Risks(), ", ")+".")
+	cmd.Flags().BoolVar(&f.pause, "pause-remediation", false, "Pause health checks that delete or reboot nodes which are not Ready, for as long as this takes.")
+	must(cmd.RegisterFlagCompletionFunc("accept-risk", cobra.FixedCompletions(remediate.Risks(), cobra.ShellCompDirectiveNoFileComp)))
+}
+
+func (f *preflightFlags) check() error {
+	for _, risk := range f.risks {
+		if !slices.Contains(remediate.Risks(), risk) {
+			return fmt.Errorf("--accept-risk=%s is none of: %s", risk, strings.Join(remediate.Risks(), ", "))
+		}
+	}
+	return nil
+}
+
+// preflight asks what has to hold of the whole cluster before a plan is carried out,
+// and notes in it what is worth knowing. planned is why there is no plan. w is nil for
+// facts from a file: then nobody can be asked.
+func (f *preflightFlags) preflight(ctx context.Context, w *workplace, facts inspect.Snapshot, p *remediate.Plan, planned error) error {
+	var refused *remediate.Refusal
+	explains := errors.As(planned, &refused) && refused.Name == "ca-verifies-served"
+	if planned != nil && !explains || planned == nil && p.Empty() {
+		return planned
+	}
+	ask := remediate.Preflight{Facts: facts, Now: facts.Taken, Pause: f.pause}
+	if planned == nil {
+		ask.Nodes = nodesOf(p)
+	}
+	if w != nil && w.conn != nil {
+		ask.Facts.Served = append(slices.Clone(facts.Served), w.mastersShow(ctx, facts)...)
+	}
+	if explains {
+		if v := ask.ServerSideVerdict(); v.Holds == catalog.No {
+			return &exitError{code: exitRefused, err: withHint(&unchanged{"refused, nothing was changed", fmt.Errorf("%w\n%s: %s", planned, v.Name, v.Reason)}, "%s", v.Next)}
+		}
+		return planned
+	}
+	if w != nil && w.conn != nil {
+		ask.Machinery = w.conn.cluster.Machinery(ctx)
+	}
+	if ctx.Err() != nil {
+		return nothingChanged(errors.New("interrupted"))
+	}
+	if err := f.judge(ask, p); err != nil || !f.pause {
+		return err
+	}
+	if ask.Machinery == nil {
+		p.Notes = append(p.Notes, "Nothing is paused, since no API server was asked.")
+		return nil
+	}
+	first, last, err := remediate.Pauses(ask.Machinery, p.Run)
+	if err != nil {
+		return err
+	}
+	if p.Frame(first, last); len(first) > 0 {
+		p.Notes = append(p.Notes, "Health checks are paused first, and resumed at the end. If this stops half-way they stay paused: undo resumes them, and so does the same command when it comes to its end.")
+	}
+	return nil
+}
+
+// resume adds to the plan of an undo what a run paused, as the objects say it.
+func (w *workplace) resume(ctx context.Context, run string, story remediate.Story, p *remediate.Plan) error {
+	if w.conn == nil {
+		if story.Paused() {
+			p.Notes = append(p.Notes, "The run paused health checks; without an API server they stay so: run this again when there is one.")
+		}
+		return nil
+	}
+	m := w.conn.cluster.Machinery(ctx)
+	if g, ok := m.Gap(catalog.MachineHealthChecks, catalog.NodeHealthChecks); ok && story.Paused() {
+		return withHint(nothingChanged(fmt.Errorf("the run paused health checks, and they can't be read: %s", g.Reason)), "%s", g.Next)
+	}
+	last, err := remediate.Resumes(m, run)
+	p.Frame(nil, last)
+	return err
+}
+
+// judge adds notes to the plan, or says what stops it.
+func (f *preflightFlags) judge(ask remediate.Preflight, p *remediate.Plan) error {
+	var good, blind []string
+	var stops []remediate.Verdict
+	for _, v := range ask.Check() {
+		switch {
+		case v.Stops() && v.Risk && slices.Contains(f.risks, v.Name):
+			p.Notes = append(p.Notes, "Accepted by name: "+v.Name+": "+v.Reason)
+		case v.Stops():
+			stops = append(stops, v)
+		case v.Blind:
+			blind = append(blind, v.Name)
+		default:
+			good = append(good, v.Name)
+			if v.Reason != "" {
+				p.Notes = append(p.Notes, v.Name+": "+v.Reason)
+			}
+		}
+	}
+	if len(stops) > 0 {
+		return stopped(stops)
+	}
+	if len(good) > 0 {
+		p.Notes = append(p.Notes, "Checked of the whole cluster: "+strings.Join(good, ", ")+".")
+	}
+	if len(blind) > 0 {
+		p.Notes = append(p.Notes, "Not known, since no API server was asked: "+strings.Join(blind, ", ")+".")
+	}
+	if ask.Machinery != nil {
+		p.Notes = append(p.Notes, unwell(ask.Machinery)...)
+	}
+	return nil
+}
+
+// unwell are operators that say so, and APIs that are silent. It stops nothing: a master that is not Ready is
+// enough for it.
+func unwell(m *inspect.Machinery) []string {
+	var notes []string
+	for _, o := range m.Operators {
+		if o.Degraded == "True" || o.Available == "False" {
+			notes = append(notes, fmt.Sprintf("The operator %s says that it is not well, which the incident itself may be the reason for: %.300s", o.Name, oneLine(o.Message)))
+		}
+	}
+	if len(m.Silent) > 0 {
+		notes = append(notes, "APIs that others serve do not answer: "+strings.Join(m.Silent, ", ")+". kubectl and oc wait for them; nothing here needs one.")
+	}
+	return notes
+}
+
+// stopped is the error that says all that stops a plan, and how to go on.
+func stopped(stops []remediate.Verdict) error {
+	var reasons, next, risks []string
+	for _, v := range stops {
+		reasons = append(reasons, v.Name+": "+v.Reason)
+		next = append(next, v.Next)
+		if v.Risk {
+			risks = append(risks, "--accept-risk="+v.Name)
+		}
+	}
+	hint := strings.Join(next, "\n")
+	if len(risks) > 0 {
+		hint += "\nor, in spite of it: " + strings.Join(risks, " ")
+	}
+	return &exitError{code: exitRefused, err: withHint(&unchanged{"refused, nothing was changed", errors.New(strings.Join(reasons, "\n"))}, "%s", hint)}
+}
+
+// mastersShow asks each master what it shows, from nodes that were read.
+func (w *workplace) mastersShow(ctx context.Context, facts inspect.Snapshot) []inspect.Served {
+	all, err := w.conn.cluster.NodeObjects(ctx, nil)
+	if err != nil {
+		return nil // what they show is not known then; api-int was asked in any case
+	}
+	masters := slices.DeleteFunc(all, func(n collect.NodeObject) bool { return !n.Master })
+	if len(masters) == 0 {
+		return nil
+	}
+	shown := collect.Handshakes{Nodes: masters, Open: w.source(gather.Options{}).Open}.Collect(ctx, &facts)
+	return slices.DeleteFunc(shown, func(v inspect.Served) bool { return v.Server != catalog.ListenerAPIServer })
+}

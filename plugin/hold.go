@@ -1,0 +1,54 @@
+package plugin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
+	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate"
+)
+
+// holder says who changes a cluster, and its nodes.
+func (a *applying) holder() string { return nodeexec.ThisProcess().String() + ", run " + a.run }
+
+// hold takes the Lease of the cluster, and keeps it until release: two who repair the
+// same cluster must not restart two masters at once. The context ends when the Lease is
+// lost. Without an API there is no Lease: then nodes alone know who is at work there.
+func (a *applying) hold(ctx context.Context) (held context.Context, release func(), err error) {
+	w := a.workplace
+	if w.conn == nil {
+		return ctx, func() {}, nil
+	}
+	env := w.env(a.run, a.read)
+	lease := remediate.Lease{Kube: w.conn.kube, Holder: a.holder(), Sleep: env.Sleep, Now: w.conn.clock.now}
+	if _, err := lease.Take(ctx); err != nil {
+		var r *remediate.Refusal
+		if errors.As(err, &r) && r.Risk && a.noLease {
+			a.say("\nAccepted by name: %s: %s\n", r.Name, clean(r.Reason))
+			return ctx, func() {}, nil
+		}
+		if errors.As(err, &r) && r.Risk {
+			r.Next += "; or, if you know that nobody else is at work: --accept-risk=" + r.Name
+		}
+		return nil, nil, refused(err)
+	}
+	held, done := lease.Keep(ctx)
+	return held, func() {
+		if err := done(); err != nil {
+			_, _ = fmt.Fprintf(a.app.Streams.ErrOut, "warning: %v\n", err)
+		}
+	}, nil
+}
+
+// now is what time it is at the API server, as near as it is known: two machines whose
+// clocks differ agree on it.
+func (c *apiClock) now() time.Time {
+	now := collect.Taken()
+	if least, most, ok := c.reading().Ahead(); ok {
+		now = now.Add((least + most) / 2)
+	}
+	return now
+}

@@ -1,0 +1,175 @@
+package remediate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
+)
+
+// The Lease by which those who change the same cluster know of each other.
+const (
+	LeaseNamespace = metav1.NamespaceSystem
+	LeaseName      = "certrot"
+
+	leaseTime  = time.Minute
+	renewAfter = 20 * time.Second
+	retryAfter = 5 * time.Second // a renewal that failed
+	leaseAsk   = 10 * time.Second
+)
+
+// NoLease is the risk that somebody else changes the same cluster at the same time,
+// since the Lease that keeps them away can't be written.
+const NoLease = "no-lease"
+
+// Lease is what is to be held while a cluster is changed.
+type Lease struct {
+	Kube   kubernetes.Interface
+	Holder string           // who, and for which run
+	Now    func() time.Time // the API server's clock, as near as it is known
+	Sleep  func(context.Context, time.Duration) error
+}
+
+// ErrLeaseLost means that others may change the cluster now.
+var ErrLeaseLost = errors.New("the Lease " + LeaseNamespace + "/" + LeaseName + " is lost")
+
+// Take takes the Lease. The error is a *Refusal where somebody else holds it, or
+// where it can't be written (NoLease).
+func (l Lease) Take(ctx context.Context) (*coordinationv1.Lease, error) {
+	const next = "kubectl auth can-i create,get,update,delete leases.coordination.k8s.io -n " + LeaseNamespace
+	for range 5 {
+		ctx, cancel := context.WithTimeoutCause(ctx, leaseAsk, fmt.Errorf("no answer within %s", leaseAsk))
+		held, err := l.take(ctx)
+		cancel()
+		var refused *Refusal
+		switch {
+		case err == nil, errors.As(err, &refused):
+			return held, err
+		case apierrors.IsConflict(err), apierrors.IsAlreadyExists(err), apierrors.IsNotFound(err): // another one was faster
+			continue
+		}
+		return nil, &Refusal{Name: NoLease, Risk: true, Reason: fmt.Sprintf("the Lease %s/%s, which keeps others from changing the cluster meanwhile, can't be written: %v", LeaseNamespace, LeaseName, err), Next: next}
+	}
+	return nil, &Refusal{Name: NoLease, Risk: true, Reason: fmt.Sprintf("the Lease %s/%s changes all the time", LeaseNamespace, LeaseName), Next: "kubectl -n " + LeaseNamespace + " get lease " + LeaseName + " -o yaml -w"}
+}
+
+func (l Lease) take(ctx context.Context) (*coordinationv1.Lease, error) {
+	leases := l.Kube.CoordinationV1().Leases(LeaseNamespace)
+	held, err := leases.Get(ctx, LeaseName, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		held = &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: LeaseNamespace, Name: LeaseName}}
+		l.fill(held)
+		return leases.Create(ctx, held, metav1.CreateOptions{})
+	}
+	if err != nil {
+		return nil, err
+	}
+	if by, age, live := l.other(held); live {
+		return nil, &Refusal{
+			Name: "lease-held", Reason: fmt.Sprintf("%s changes this cluster, and said so %s ago (Lease %s/%s)", by, age.Round(time.Second), LeaseNamespace, LeaseName),
+			Next: fmt.Sprintf("wait for its end, and talk to them; a holder that is silent for %s is taken for gone", leaseTime),
+		}
+	}
+	l.fill(held)
+	return leases.Update(ctx, held, metav1.UpdateOptions{})
+}
+
+// other is who else holds a Lease, and when they said so last; live is false where
+// they let go, are silent for too long, or are a process of this machine that ended.
+func (l Lease) other(held *coordinationv1.Lease) (by string, age time.Duration, live bool) {
+	if held.Spec.HolderIdentity == nil || *held.Spec.HolderIdentity == "" || *held.Spec.HolderIdentity == l.Holder {
+		return "", 0, false
+	}
+	by = *held.Spec.HolderIdentity
+	if held.Spec.RenewTime == nil {
+		return by, 0, false
+	}
+	lasts := leaseTime
+	if held.Spec.LeaseDurationSeconds != nil {
+		lasts = time.Duration(*held.Spec.LeaseDurationSeconds) * time.Second
+	}
+	age = l.Now().Sub(held.Spec.RenewTime.Time)
+	return by, age, age < lasts && !nodeexec.Gone(by)
+}
+
+func (l Lease) fill(held *coordinationv1.Lease) {
+	now, lasts := metav1.NewMicroTime(l.Now()), int32(leaseTime/time.Second)
+	if held.Spec.HolderIdentity == nil || *held.Spec.HolderIdentity != l.Holder {
+		held.Spec.AcquireTime = &now
+	}
+	held.Spec.HolderIdentity, held.Spec.RenewTime, held.Spec.LeaseDurationSeconds = &l.Holder, &now, &lasts
+}
+
+// Keep renews the Lease until ctx ends. The context that it returns ends with it, and
+// with ErrLeaseLost as soon as somebody else has it, or it could not be renewed for as
+// long as it lasts: nothing more is to be begun then.
+func (l Lease) Keep(ctx context.Context) (kept context.Context, release func() error) {
+	kept, lost := context.WithCancelCause(ctx)
+	renewing, stop := context.WithCancel(context.WithoutCancel(ctx))
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		lost(l.renew(renewing))
+	}()
+	return kept, func() error {
+		stop()
+		<-done
+		return l.release(ctx)
+	}
+}
+
+// renew returns why it ended.
+func (l Lease) renew(ctx context.Context) error {
+	last, pause := l.Now(), renewAfter
+	for {
+		if err := l.Sleep(ctx, pause); err != nil {
+			return err
+		}
+		one, cancel := context.WithTimeoutCause(ctx, leaseAsk, fmt.Errorf("no answer within %s", leaseAsk))
+		_, err := l.again(one)
+		cancel()
+		var refused *Refusal
+		switch {
+		case err == nil:
+			last, pause = l.Now(), renewAfter
+		case errors.As(err, &refused):
+			return fmt.Errorf("%w: %w", ErrLeaseLost, err)
+		case l.Now().Sub(last) >= leaseTime:
+			return fmt.Errorf("%w: it could not be renewed for %s: %w", ErrLeaseLost, leaseTime, err)
+		default:
+			pause = retryAfter
+		}
+	}
+}
+
+// again renews what is still ours. What somebody deleted is made anew; what somebody
+// else has is theirs, even if it is old by now.
+func (l Lease) again(ctx context.Context) (*coordinationv1.Lease, error) {
+	held, err := l.Kube.CoordinationV1().Leases(LeaseNamespace).Get(ctx, LeaseName, metav1.GetOptions{})
+	if err == nil && held.Spec.HolderIdentity != nil && *held.Spec.HolderIdentity != "" && *held.Spec.HolderIdentity != l.Holder {
+		return nil, &Refusal{Name: "lease-held", Reason: *held.Spec.HolderIdentity + " has it"}
+	}
+	return l.take(ctx)
+}
+
+// release deletes the Lease, if it is ours.
+func (l Lease) release(ctx context.Context) error {
+	ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), leaseAsk, fmt.Errorf("no answer within %s", leaseAsk))
+	defer cancel()
+	leases := l.Kube.CoordinationV1().Leases(LeaseNamespace)
+	held, err := leases.Get(ctx, LeaseName, metav1.GetOptions{})
+	if err == nil && held.Spec.HolderIdentity != nil && *held.Spec.HolderIdentity == l.Holder {
+		err = leases.Delete(ctx, LeaseName, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &held.UID, ResourceVersion: &held.ResourceVersion}})
+	}
+	if err != nil && !apierrors.IsNotFound(err) {
+		return fmt.Errorf("release the Lease %s/%s (it ends by itself within %s): %w", LeaseNamespace, LeaseName, leaseTime, err)
+	}
+	return nil
+}

@@ -1,0 +1,50 @@
+package remediate
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
+)
+
+// Where somebody else brings the CA, he gets his time.
+func TestOwnedFiles(t *testing.T) {
+	t.Parallel()
+	hour := newFixture().young.Cert.NotBefore // since when the CA has been there
+	for _, c := range []struct {
+		name    string
+		version string
+		now     time.Time
+		written time.Time // the file
+		accept  []string
+		refused string
+	}{
+		{"nobody brings it up to 4.15", "4.15.9", hour.Add(time.Minute), hour.Add(-time.Hour), nil, ""},
+		{"it was made a minute ago", "4.16.3", hour.Add(time.Minute), hour.Add(-time.Hour), nil, "was made only 1m"},
+		{"a quarter of an hour ago", "4.16.3", hour.Add(15 * time.Minute), hour.Add(-time.Hour), nil, ""},
+		{"the file was written since then", "4.16.3", hour.Add(15 * time.Minute), hour.Add(14 * time.Minute), nil, "the file was written only 1m"},
+		{"the risk is accepted", "4.16.3", hour.Add(time.Minute), hour.Add(-time.Hour), []string{OwnedFile}, ""},
+	} {
+		f := newFixture()
+		f.Cluster.Versions.Cluster = c.version
+		f.served(f.young.Issue(apiInt, hour, noon.Add(time.Hour), pkitest.DNS(apiInt)))
+		n := &f.Nodes[0]
+		n.Clock = inspect.Clock{Sent: c.now, Before: c.now, After: c.now, Received: c.now}
+		for i := range n.Files {
+			n.Files[i].Modified = c.written
+		}
+		fix := f.fix()
+		fix.Order.Accept = c.accept
+		_, err := fix.Plan("run-1", f.Snapshot, c.now)
+		var r *Refusal
+		switch {
+		case c.refused == "" && err != nil:
+			t.Errorf("%s: %v", c.name, err)
+		case c.refused != "" && (!errors.As(err, &r) || r.Name != OwnedFile || !r.Risk || !strings.Contains(r.Reason, c.refused)):
+			t.Errorf("%s: %v", c.name, err)
+		}
+	}
+}

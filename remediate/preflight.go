@@ -1,0 +1,507 @@
+package remediate
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+)
+
+// Preflight is what is asked of a whole cluster before kubelets are restarted.
+type Preflight struct {
+	Facts     inspect.Snapshot
+	Machinery *inspect.Machinery // nil: no API server could be asked
+	Nodes     []string           // whose kubelets are to be restarted
+	Now       time.Time
+	Pause     bool // what can be paused will be
+}
+
+// Verdict is what a check of the preflight says.
+type Verdict struct {
+	Name  string // lower-kebab; what --accept-risk takes, where Risk
+	Claim string // true where it holds
+	Holds catalog.Answer
+	// Reason says why it does not hold or is not known; of one that holds, what is
+	// worth knowing, mostly nothing.
+	Reason string
+	Next   string
+	Risk   bool // it may be accepted by name
+	// Blind says that only an API server could tell, and that there is none: that
+	// stops nothing, since in an outage of the API nobody could be helped else.
+	Blind bool
+}
+
+// Stops reports whether nothing is to be done because of it.
+func (v Verdict) Stops() bool { return v.Holds != catalog.Yes && !v.Blind }
+
+// ServerSide is the check of the control plane's own trust: what it does not hold for
+// is somebody else's to mend.
+const ServerSide = "server-side-consistent"
+
+// preflightCheck is one of them.
+type preflightCheck struct {
+	name, claim string
+	risk        bool
+	api         bool // only the API tells
+	ask         func(Preflight) finding
+}
+
+// finding is the rest of a Verdict.
+type finding struct {
+	holds        catalog.Answer
+	reason, next string
+}
+
+func preflightChecks() []preflightCheck {
+	return []preflightCheck{
+		{ServerSide, "the control plane's own trust in what api-int shows is in order", true, true, Preflight.serverSide},
+		{"named-certificate", "api-int shows the load balancer's certificate, and no user's", true, true, Preflight.namedCertificate},
+		{"etcd-healthy", "etcd's members are healthy", true, true, Preflight.etcd},
+		{"static-pods-settled", "no rollout of static pods is under way", true, true, Preflight.staticPods},
+		{"upgrade-running", "no upgrade is under way", true, true, Preflight.upgrade},
+		{"pools-settled", "no pool reboots nodes", true, true, Preflight.pools},
+		{"clocks", "the clocks agree", true, false, Preflight.clocks},
+		{"remediation-active", "nothing deletes or reboots nodes meanwhile", true, true, Preflight.remediation},
+	}
+}
+
+// Risks are the names that may be accepted, those that are asked elsewhere among them.
+func Risks() []string {
+	var names []string
+	for _, c := range preflightChecks() {
+		if c.risk {
+			names = append(names, c.name)
+		}
+	}
+	return append(names, NoLease, MastersFirst, OwnedFile, OwnedObject)
+}
+
+// Check asks everything; nothing is written.
+func (p Preflight) Check() []Verdict {
+	var out []Verdict
+	for _, c := range preflightChecks() {
+		f := c.ask(p)
+		out = append(out, Verdict{
+			Name: c.name, Claim: c.claim, Holds: f.holds, Reason: f.reason, Next: f.next, Risk: c.risk,
+			Blind: f.holds == catalog.Unknown && c.api && p.Machinery == nil,
+		})
+	}
+	return out
+}
+
+// ServerSideVerdict is that of ServerSide alone: it explains why a CA that is
+// published does not verify what is shown.
+func (p Preflight) ServerSideVerdict() Verdict {
+	all := p.Check()
+	return all[slices.IndexFunc(all, func(v Verdict) bool { return v.Name == ServerSide })]
+}
+
+func fine(format string, args ...any) finding {
+	return finding{holds: catalog.Yes, reason: fmt.Sprintf(format, args...)}
+}
+
+func fails(next, format string, args ...any) finding {
+	return finding{catalog.No, fmt.Sprintf(format, args...), next}
+}
+
+// blind is the answer where no API server could be asked.
+func blind() finding {
+	return finding{reason: "no API server could be asked", next: "look at it from a master, or from a colleague's machine: what acts on nodes meanwhile is not seen from here"}
+}
+
+// unread is the answer where one of these could not be read.
+func (p Preflight) unread(resources ...string) (finding, bool) {
+	if p.Machinery == nil {
+		return blind(), true
+	}
+	if g, ok := p.Machinery.Gap(resources...); ok {
+		return finding{reason: g.Reason, next: g.Next}, true
+	}
+	return finding{}, false
+}
+
+// held is what an object of the snapshot holds; false where it was not read, and why.
+func (p Preflight) held(ref catalog.Ref) ([]*pki.Cert, string, bool) {
+	at := pki.Location{Kind: pki.Kind(ref.Kind), Namespace: ref.Namespace, Name: ref.Name, Key: ref.Key}
+	for _, b := range p.Facts.Bundles {
+		if b.At == at && len(b.Content.Certs) > 0 {
+			return b.Content.Certs, "", true
+		}
+	}
+	for _, g := range p.Facts.Gaps {
+		if strings.HasPrefix(strings.ToLower(ref.Kind), strings.TrimSuffix(g.What, "s")) && (g.Where == "" || g.Where == ref.Namespace) {
+			return nil, fmt.Sprintf("%s was not read: %s", ref, g.Reason), false
+		}
+	}
+	return nil, fmt.Sprintf("%s was not found", ref), false
+}
+
+// lacking are the CAs of a bundle that another one lacks, and that have not ended.
+func (p Preflight) lacking(from, in []*pki.Cert) []*pki.Cert {
+	var out []*pki.Cert
+	for _, c := range from {
+		if c.NotAfter.After(p.Now) && !slices.ContainsFunc(in, func(x *pki.Cert) bool { return x.Fingerprint == c.Fingerprint }) {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+func named(c *pki.Cert) string {
+	return fmt.Sprintf("%s (sha256 %s)", c.Subject, c.Fingerprint.Short())
+}
+
+// serverSide follows the trust from the leaf to what kubelets are given: each link is
+// some operator's, and no kubelet is to be told anything before all of them hold.
+func (p Preflight) serverSide() finding {
+	const operator = "kube-apiserver-operator must mend it: oc get clusteroperator kube-apiserver; oc -n openshift-kube-apiserver-operator logs deployment/kube-apiserver-operator"
+	var certs [4][]*pki.Cert
+	for i, ref := range []catalog.Ref{catalog.InternalLoadBalancerServing(), catalog.LoadBalancerCA(), catalog.OwnServerCA(), catalog.APIServerCA()} {
+		found, why, ok := p.held(ref)
+		if !ok {
+			return finding{reason: why, next: fmt.Sprintf("kubectl auth can-i get %ss -n %s", strings.ToLower(ref.Kind), ref.Namespace)}
+		}
+		certs[i] = found
+	}
+	leaf, signers, own, published := certs[0], certs[1], certs[2], certs[3]
+	if err := pki.Verify(leaf, signers, "", p.Now); err != nil {
+		return fails(operator, "%s holds %s, which no CA in %s verifies: %v", catalog.InternalLoadBalancerServing(), named(leaf[0]), catalog.LoadBalancerCA(), err)
+	}
+	if missing := p.lacking(signers, own); len(missing) > 0 {
+		return fails(operator, "%s lacks %s, which is in %s", catalog.OwnServerCA(), named(missing[0]), catalog.LoadBalancerCA())
+	}
+	if missing := append(p.lacking(own, published), p.lacking(published, own)...); len(missing) > 0 {
+		return fails(operator, "%s and its copy %s differ in %s", catalog.OwnServerCA(), catalog.APIServerCA(), named(missing[0]))
+	}
+	var silent []string
+	shown := 0
+	for _, v := range p.Facts.Served {
+		if v.Server != "" && v.Server != catalog.ListenerAPIServer || v.Server == catalog.ListenerAPIServer && v.Name != p.internalName() {
+			continue
+		}
+		from := v.Address
+		if v.Of != "" {
+			from = "the master " + v.Of + " at " + v.Address
+		}
+		if len(v.Chain) == 0 {
+			if v.Of != "" {
+				silent = append(silent, v.Of)
+			}
+			continue
+		}
+		shown++
+		if err := pki.Verify(v.Chain, published, v.Name, p.Now); err != nil {
+			return fails("look at what it loaded: oc -n openshift-kube-apiserver get pods -o wide; oc -n openshift-kube-apiserver logs -c kube-apiserver-cert-syncer POD. Where its files are right and it shows another certificate, its static pod is to be restarted by kube-apiserver-operator",
+				"%s shows %s, which %s does not verify: %v", from, named(v.Chain[0]), catalog.APIServerCA(), err)
+		}
+	}
+	switch {
+	case shown == 0:
+		return finding{reason: "what masters show at api-int is not known: none answered", next: "on a node: curl -kv https://" + p.internalName() + ":6443/readyz"}
+	case len(silent) > 0:
+		return fine("not asked, since they did not answer: %s", strings.Join(unique(silent), ", "))
+	}
+	return fine("")
+}
+
+// internalName is the name of api-int; empty where it is not known.
+func (p Preflight) internalName() string {
+	name, _ := inspect.ServerName(catalog.NameInternal, p.Facts.Cluster)
+	return name
+}
+
+// namedCertificate judges by the handshake: what the configuration names may be for
+// other names, or not be shown.
+func (p Preflight) namedCertificate() finding {
+	signers, why, ok := p.held(catalog.LoadBalancerCA())
+	if !ok {
+		return finding{reason: why, next: "kubectl auth can-i get configmaps -n " + catalog.LoadBalancerCA().Namespace}
+	}
+	shown := 0
+	for _, v := range p.Facts.Served {
+		if v.Server != "" || len(v.Chain) == 0 {
+			continue
+		}
+		shown++
+		if err := pki.Verify(v.Chain, signers, "", p.Now); err != nil {
+			return fails("oc get apiserver cluster -o jsonpath='{.spec.servingCerts.namedCertificates}': an entry that covers api-int is not supported by OpenShift: take its name out of it. If there is none, something between ends TLS",
+				"%s shows %s, issued by %s, which is none of the load balancer's signers: a user's certificate", v.Address, named(v.Chain[0]), v.Chain[0].Issuer)
+		}
+	}
+	if shown == 0 {
+		return finding{reason: "what is shown at api-int is not known: no node was shown anything", next: "is the API server up behind api-int?"}
+	}
+	return fine("")
+}
+
+// masters are those among the nodes that are to be changed; false where it is not
+// known which are.
+func (p Preflight) masters() ([]string, bool) {
+	if p.Machinery == nil {
+		return nil, false
+	}
+	if _, gap := p.Machinery.Gap("nodes"); gap {
+		return nil, false
+	}
+	var out []string
+	for _, name := range p.Nodes {
+		if n, ok := p.Machinery.Node(name); ok && n.Master {
+			out = append(out, name)
+		}
+	}
+	return out, true
+}
+
+const noMaster = "no master's kubelet is restarted"
+
+// etcd asks the operator's conditions about members, which it sees by calling them.
+// Those about nodes and installers are True in the incident itself. A member may be
+// down because of its kubelet alone, which then is what must come back.
+func (p Preflight) etcd() finding {
+	if f, ok := p.unread(catalog.EtcdOperators, "nodes"); ok {
+		return f
+	}
+	if masters, ok := p.masters(); ok && len(masters) == 0 {
+		return fine(noMaster)
+	}
+	const look = "oc get etcd cluster -o yaml; oc -n openshift-etcd rsh -c etcdctl etcd-MASTER etcdctl endpoint health --cluster"
+	i := slices.IndexFunc(p.Machinery.StaticPods, func(s inspect.StaticPods) bool { return s.Resource == catalog.EtcdOperators })
+	if i < 0 {
+		return finding{reason: "there is no Etcd object that would tell of etcd's members", next: look}
+	}
+	s := p.Machinery.StaticPods[i]
+	degraded, available := catalog.EtcdMembers()
+	message := s.Messages[degraded]
+	switch {
+	case s.Conditions[available] == "False":
+		return fails(look, "etcd has no quorum: %s", s.Messages[available])
+	case s.Conditions[degraded] == "" || s.Conditions[degraded] == "Unknown":
+		return finding{reason: "the etcd operator does not say how etcd's members are", next: look}
+	case s.Conditions[degraded] == "False":
+		return fine("")
+	}
+	// "2 of 3 members are available, master-1 is unhealthy"
+	parts := strings.Split(message, ", ")
+	for _, part := range parts[1:] {
+		member, _, _ := strings.Cut(part, " ")
+		if !p.Machinery.Lost(member) {
+			return fails(look, "%s", message)
+		}
+	}
+	if len(parts) == 1 {
+		return fails(look, "%s", message)
+	}
+	return fine("%s: on masters that are not Ready, whose kubelets are to bring it back", message)
+}
+
+// staticPods lets a rollout be that waits for a master that is not Ready: it can't go
+// on before that master's kubelet is right. One that goes on by itself is waited for.
+func (p Preflight) staticPods() finding {
+	resources := []string{"nodes", "pods"}
+	for _, row := range catalog.Machineries() {
+		if row.Moves == catalog.MovesStaticPods {
+			resources = append(resources, row.Resource())
+		}
+	}
+	if f, ok := p.unread(resources...); ok {
+		return f
+	}
+	if masters, ok := p.masters(); ok && len(masters) == 0 {
+		return fine(noMaster)
+	}
+	if len(p.Machinery.StaticPods) == 0 {
+		return finding{reason: "there is no operator that would tell of static pods", next: "oc get etcd,kubeapiserver,kubecontrollermanager,kubescheduler cluster"}
+	}
+	const wait = "wait for its end: oc get kubeapiserver,kubecontrollermanager,kubescheduler,etcd cluster -o yaml"
+	var stuck []string
+	for _, i := range p.Machinery.Installers {
+		if !p.Machinery.Lost(i.Node) {
+			return fails(wait, "pod %s/%s puts a revision on %s, and has not finished (%s)", i.Namespace, i.Name, orNobody(i.Node), i.Phase)
+		}
+		stuck = append(stuck, fmt.Sprintf("pod %s/%s waits for %s", i.Namespace, i.Name, i.Node))
+	}
+	for _, s := range p.Machinery.StaticPods {
+		var moving, behind, lost []string
+		for _, m := range s.Masters {
+			switch {
+			case m.Target != 0 && m.Target != m.Current && p.Machinery.Lost(m.Node):
+				lost = append(lost, m.Node)
+			case m.Target != 0 && m.Target != m.Current:
+				moving = append(moving, m.Node)
+			case m.Current < s.Latest && p.Machinery.Lost(m.Node):
+				lost = append(lost, m.Node)
+			case m.Current < s.Latest:
+				behind = append(behind, m.Node)
+			}
+		}
+		switch {
+		case len(moving) > 0:
+			return fails(wait, "%s: revision %d is put on %s", s.Resource, s.Latest, strings.Join(moving, ", "))
+		case len(behind) > 0 && len(lost) == 0:
+			return fails(wait, "%s: revision %d is to be put on %s", s.Resource, s.Latest, strings.Join(behind, ", "))
+		case len(lost) > 0:
+			stuck = append(stuck, fmt.Sprintf("revision %d of %s waits for %s", s.Latest, s.Resource, strings.Join(lost, ", ")))
+		}
+	}
+	if len(stuck) > 0 {
+		return fine("a rollout waits for masters that are not Ready, and goes on once they are: %s", strings.Join(stuck, "; "))
+	}
+	return fine("")
+}
+
+func orNobody(node string) string {
+	if node == "" {
+		return "no node yet"
+	}
+	return node
+}
+
+// upgrade reads Progressing, which ClusterVersion sets while it goes to another
+// version alone: operators that are degraded in the incident make it Failing.
+func (p Preflight) upgrade() finding {
+	if f, ok := p.unread(catalog.ClusterVersions); ok {
+		return f
+	}
+	u := p.Machinery.Update
+	switch u.Progressing {
+	case "False":
+		return fine("")
+	case "True":
+		stuck := ""
+		if u.Failing != "" {
+			stuck = "; it does not get on: " + u.Failing
+		}
+		return fails("wait for its end: oc adm upgrade. Where it waits for the very nodes that are to be mended, pause the pools, so that it reboots nobody meanwhile (oc patch machineconfigpool worker --type merge -p '{\"spec\":{\"paused\":true}}'), and accept this by name",
+			"the cluster goes to %s: %s%s", u.Desired, u.Message, stuck)
+	}
+	return finding{reason: "ClusterVersion does not say whether an upgrade is under way", next: "oc get clusterversion version -o yaml"}
+}
+
+// pools goes by what nodes are to have, and not by the condition Updating, which is
+// True for every pool with a node that is not Ready.
+func (p Preflight) pools() finding {
+	if f, ok := p.unread(catalog.Pools, "nodes"); ok {
+		return f
+	}
+	row, _ := catalog.MachineryOf(catalog.Pools)
+	open := slices.DeleteFunc(slices.Clone(p.Machinery.Pools), func(pool inspect.Pool) bool { return pool.Paused })
+	for _, pool := range open {
+		if pool.Current != pool.Wanted && pool.Machines > 0 {
+			return fails("wait for its end, or pause it: "+row.Command(row.Pause, "", pool.Name),
+				"pool %s goes from %s to %s, with a reboot of each of its %d nodes (%d are done)", pool.Name, pool.Current, pool.Wanted, pool.Machines, pool.Updated)
+		}
+	}
+	var notes []string
+	for _, n := range p.Machinery.Nodes {
+		if !n.Config.MovesNode() {
+			continue
+		}
+		if !p.Machinery.Lost(n.Name) {
+			return fails("wait until it is done: oc get node "+n.Name+" -o yaml | grep machineconfiguration", "machine-config-daemon is at work on %s (%s, from %s to %s)", n.Name, n.Config.State, n.Config.Current, n.Config.Desired)
+		}
+		notes = append(notes, fmt.Sprintf("machine-config-daemon goes on with its work on %s once it is back (%s)", n.Name, n.Config.State))
+	}
+	for _, pool := range p.Machinery.Pools {
+		switch {
+		case pool.Paused:
+			notes = append(notes, "pool "+pool.Name+" is paused, and stays so")
+		case pool.Degraded == "True":
+			notes = append(notes, "pool "+pool.Name+" is degraded; that reboots nobody")
+		}
+	}
+	return fine("%s", strings.Join(notes, "; "))
+}
+
+// maxSkew is what clocks may differ by. What is signed in the incident is valid from
+// about the moment of its making: a node that is behind takes it for not yet valid.
+const maxSkew = time.Minute
+
+func (p Preflight) clocks() finding {
+	next := func(node string) string {
+		return "on " + node + ": chronyc tracking; systemctl status chronyd; timedatectl"
+	}
+	from, to, told := p.Facts.Cluster.Clock.Ahead()
+	for _, name := range p.Nodes {
+		n, ok := p.Facts.Node(name)
+		if !ok {
+			return finding{reason: "the clock of " + name + " was not read", next: next(name)}
+		}
+		least, most, ok := n.Clock.Ahead()
+		if !ok {
+			return finding{reason: "the clock of " + name + " was not read", next: next(name)}
+		}
+		whom := "this machine's"
+		if told {
+			least, most, whom = least-to, most-from, "the API server's"
+		}
+		if least > maxSkew || most < -maxSkew {
+			return fails(next(name), "the clock of %s is %s %s", name, skew(least, most), whom)
+		}
+	}
+	return fine("")
+}
+
+func skew(least, most time.Duration) string {
+	if least > 0 {
+		return least.Round(time.Second).String() + " ahead of"
+	}
+	return (-most).Round(time.Second).String() + " behind"
+}
+
+// remediation lists what deletes or reboots nodes that are not Ready. As long as most
+// are lost it may hold still, by its own limits: it begins when enough of them are
+// back, on the rest.
+func (p Preflight) remediation() finding {
+	var resources []string
+	for _, row := range catalog.Machineries() {
+		switch row.Moves {
+		case catalog.MovesLost, catalog.MovesScale, catalog.MovesMasters:
+			resources = append(resources, row.Resource())
+		}
+	}
+	if f, ok := p.unread(resources...); ok {
+		return f
+	}
+	scaled := slices.ContainsFunc(p.Machinery.Actors, func(a inspect.Actor) bool { return a.Resource == catalog.MachineAutoscalers })
+	var acts, next, notes []string
+	for _, a := range p.Machinery.Actors {
+		row, _ := catalog.MachineryOf(a.Resource)
+		what := row.Kind + " " + objectName(a.Namespace, a.Name)
+		pausable := row.Paused != (catalog.Pausing{})
+		switch {
+		case a.Acts == catalog.No, a.Resource == catalog.ClusterAutoscalers && !scaled:
+		case a.Paused != nil:
+			notes = append(notes, what+" is paused by "+strings.Join(a.Paused, ", "))
+		case pausable && p.Pause:
+		default:
+			acts = append(acts, fmt.Sprintf("%s %s (%s)", what, row.Does, a.Why))
+			if row.Pause != "" {
+				next = append(next, row.Command(row.Pause, a.Namespace, a.Name))
+			}
+		}
+	}
+	if len(acts) == 0 {
+		return fine("%s", strings.Join(notes, "; "))
+	}
+	hint := "--pause-remediation pauses health checks for as long as this takes"
+	if len(next) > 0 {
+		hint += "; by hand: " + strings.Join(next, "; ")
+	}
+	return fails(hint, "%s", strings.Join(acts, "; "))
+}
+
+func objectName(namespace, name string) string {
+	if namespace == "" {
+		return name
+	}
+	return namespace + "/" + name
+}
+
+func unique(names []string) []string {
+	slices.Sort(names)
+	return slices.Compact(names)
+}
