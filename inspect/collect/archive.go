@@ -22,12 +22,13 @@ type bounds struct {
 	slack, ratio int64
 	files        int   // in all
 	objects      int64 // bytes of files of objects, in all
+	logs         int64 // bytes of logs that are searched, unpacked, in all
 	depth        int   // of directories
 	gaps         int   // reported one by one; of more, how many
 }
 
 func usualBounds() bounds {
-	return bounds{slack: 256 << 20, ratio: 200, files: 5_000_000, objects: 4 << 30, depth: 64, gaps: 50}
+	return bounds{slack: 256 << 20, ratio: 200, files: 5_000_000, objects: 4 << 30, logs: 2 << 30, depth: 64, gaps: 50}
 }
 
 // packed is a file as it lies there, and what unpacking it may cost.
@@ -147,24 +148,46 @@ func isArchive(name string) bool {
 	return false
 }
 
-// marked notes whether the end of a stream was reached: a whole tar ends by a
-// mark of its own, and nobody reads beyond.
+// marked notes how much of a stream was read, and whether its end was reached: a
+// whole tar ends by a mark of its own, and nobody reads beyond.
 type marked struct {
 	io.Reader
+	size  int64
 	ended bool
 }
 
 func (m *marked) Read(buf []byte) (int, error) {
 	n, err := m.Reader.Read(buf)
+	m.size += int64(n)
 	if errors.Is(err, io.EOF) {
 		m.ended = true
 	}
 	return n, err
 }
 
+// entry is the content of a file in a tar. Of one with holes, more comes out than
+// is in the tar: that is charged for like what a packed file unpacks to.
+type entry struct {
+	io.Reader
+	in     *marked
+	charge func(int64) error
+}
+
+func (e entry) Read(buf []byte) (int, error) {
+	before := e.in.size
+	n, err := e.Reader.Read(buf)
+	if hole := int64(n) - (e.in.size - before); hole > 0 {
+		if over := e.charge(hole); over != nil {
+			return n, over
+		}
+	}
+	return n, err
+}
+
 // readTar hands over the regular files of a tar, one at a time, and returns how
 // many links, devices and the like it passed over. The error says why it broke off.
-func readTar(r io.Reader, each func(*tar.Header, io.Reader) error) (odd int, err error) {
+// charge is asked for the bytes of holes.
+func readTar(r io.Reader, charge func(int64) error, each func(*tar.Header, io.Reader) error) (odd int, err error) {
 	in := &marked{Reader: r}
 	tr := tar.NewReader(in)
 	for {
@@ -180,7 +203,7 @@ func readTar(r io.Reader, each func(*tar.Header, io.Reader) error) (odd int, err
 		}
 		switch h.Typeflag {
 		case tar.TypeReg, tar.TypeGNUSparse:
-			if err := each(h, tr); err != nil {
+			if err := each(h, entry{tr, in, charge}); err != nil {
 				return odd, err
 			}
 		case tar.TypeDir, tar.TypeXGlobalHeader:

@@ -63,7 +63,7 @@ func (f File) Read() (inspect.Snapshot, error) {
 	head, _ := r.Peek(512) // what can't be peeked at can't be read either
 	switch {
 	case isTar(head):
-		return f.mustGatherTar(r, usualBounds())
+		return f.mustGatherTar(r, from, usualBounds())
 	case from != nil && isSnapshot(head):
 		s, err := ReadSnapshot(r)
 		if err != nil {

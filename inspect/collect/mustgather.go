@@ -78,17 +78,24 @@ func (g *gathering) found(name string, root *os.Root, d fs.DirEntry) error {
 	if info, err := d.Info(); err == nil { // if not, its time is not known
 		modified = info.ModTime()
 	}
-	if err := g.read(name, modified, file); err != nil {
+	g.from.Reader = file
+	if err := g.read(name, modified, g.from); err != nil {
 		g.gap(name, reason("read", err), "")
 	}
 	return g.pass("")
 }
 
-// mustGatherTar reads a tar, unpacked already. What was read before it breaks off
-// stays.
-func (f File) mustGatherTar(r io.Reader, b bounds) (inspect.Snapshot, error) {
+// mustGatherTar reads a tar, unpacked already: from is the file that it was packed
+// in; nil: none. What was read before it breaks off stays.
+func (f File) mustGatherTar(r io.Reader, from *packed, b bounds) (inspect.Snapshot, error) {
 	g := newGathering(f, b)
-	odd, err := readTar(r, func(h *tar.Header, r io.Reader) error {
+	if from == nil {
+		g.from.Reader = r
+		r = g.from
+	} else {
+		g.from = from
+	}
+	odd, err := readTar(r, g.charge, func(h *tar.Header, r io.Reader) error {
 		if len(h.Name) > maxName || !g.wants(label(h.Name)) {
 			return g.pass(h.Name)
 		}
@@ -115,13 +122,13 @@ type gathering struct {
 	images  map[string]*image // by the directory that has the two above
 	times   map[string]time.Time
 	gaps    []inspect.Gap
-	more    int   // gaps that are not among them
-	unread  int   // files that may hold objects, beyond the bound
-	bytes   int64 // of files read
-	scan    *logSearch
+	more    int     // gaps that are not among them
+	unread  int     // files that may hold objects, beyond the bound
+	bytes   int64   // of files read
+	from    *packed // what all of it comes from, and what was unpacked of that
 	exposed []exposedIn
 	heard   []heardIn
-	logs    int // searched
+	logs    logsRead
 
 	files, other, kinds, archives, odd int // files in all; no objects; objects of kinds not read; archives; no files
 }
@@ -139,7 +146,7 @@ type image struct {
 }
 
 func newGathering(f File, b bounds) *gathering {
-	return &gathering{bounds: b, scanner: f.Scanner, where: f.Path, images: map[string]*image{}, times: map[string]time.Time{}}
+	return &gathering{bounds: b, scanner: f.Scanner, where: f.Path, from: &packed{bounds: b}, images: map[string]*image{}, times: map[string]time.Time{}}
 }
 
 // gap notes what could not be read, up to a number.
@@ -206,10 +213,10 @@ func (g *gathering) read(name string, modified time.Time, r io.Reader) error {
 		return err
 	}
 	if isDaemonLog(name) {
-		return g.search(name, r)
+		return g.readLog(name, r, "tokens", g.search)
 	}
 	if row, ok := serverLogIn(name); ok {
-		return g.listen(row, name, r)
+		return g.readLog(name, r, "refused handshakes", func(name string, r io.Reader) error { return g.listen(row, name, r) })
 	}
 	at, _ := placeOf(name)
 	im := g.image(at.image)
@@ -323,6 +330,9 @@ func (g *gathering) finish(what string) (inspect.Snapshot, error) {
 	if g.unread > 0 {
 		g.gap("", fmt.Sprintf("%s not read: those before held %d GiB of objects", numbered(g.unread, "file"), g.bounds.objects>>30), "read a part of it: name one of its directories")
 	}
+	if g.logs.unread > 0 {
+		g.gap("", fmt.Sprintf("%s not searched: %s of logs were", numbered(g.logs.unread, "log"), sized(g.bounds.logs)), "read a part of it: name one of its directories")
+	}
 	for i := range s.Gaps {
 		s.Gaps[i].Where = g.where + ": " + s.Gaps[i].Where
 	}
@@ -392,8 +402,8 @@ func (g *gathering) reads(images []*image, p together) []inspect.Read {
 		notes = append(notes, fmt.Sprintf("%s found more than once and not the same: the newest copy was taken, by the must-gather's time and then by resourceVersion", numbered(p.older, "object")))
 	}
 	reads := []inspect.Read{{What: "must-gather objects", Where: g.where, Objects: p.objects, Note: strings.Join(notes, "; ")}}
-	if g.logs > 0 {
-		reads = append(reads, inspect.Read{What: "logs of machine-config-daemons", Where: g.where, Objects: g.logs, Note: "searched for tokens and keys; nothing else of them is kept"})
+	if g.logs.searched > 0 {
+		reads = append(reads, inspect.Read{What: "logs of machine-config-daemons", Where: g.where, Objects: g.logs.searched, Note: "searched for tokens and keys; nothing else of them is kept"})
 	}
 	if len(g.heard) > 0 {
 		reads = append(reads, inspect.Read{What: "logs of TLS servers", Where: g.where, Objects: len(g.heard), Note: "searched for clients that refuse the server's certificate; nothing else of them is kept"})
