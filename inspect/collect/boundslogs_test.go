@@ -65,7 +65,7 @@ func TestPackedLogsAreNoBombs(t *testing.T) {
 	g := newGathering(File{Scanner: pki.NewScanner()}, b)
 	for i := range 40 {
 		g.from.Reader = bytes.NewReader(bomb)
-		if err := g.read(fmt.Sprintf("%srotated/%d.log.gz", daemonLogs, i), time.Time{}, g.from); err != nil {
+		if err := g.read(fmt.Sprintf("%srotated/%d.log.gz", daemonLogs, i), int64(len(bomb)), time.Time{}, g.from); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -2,7 +2,6 @@ package collect
 
 import (
 	"archive/tar"
-	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -31,6 +30,8 @@ const (
 	expected = "expected what oc adm must-gather or oc adm inspect wrote: " + gatheredCluster + "/<group>/<resource>/<name>.yaml and " + gatheredNamespaces + "/<namespace>/<group>/<resource>.yaml"
 	// maxName bounds the name of a file: longer than any system has it.
 	maxName = 4096
+	// maxGathered bounds a file of objects: a list of what is in one namespace.
+	maxGathered = 128 << 20
 )
 
 // mustGatherDirectory reads a directory. Links in it are not followed.
@@ -55,7 +56,7 @@ func (f File) mustGatherDirectory(b bounds) (inspect.Snapshot, error) {
 			g.odd++
 			return nil
 		}
-		return g.found(name, root, d)
+		return g.found(name, root)
 	})
 	if err != nil {
 		g.gap("", reason("not all was read", err), "")
@@ -64,7 +65,7 @@ func (f File) mustGatherDirectory(b bounds) (inspect.Snapshot, error) {
 }
 
 // found reads one file of a directory; one that can't be read is a gap.
-func (g *gathering) found(name string, root *os.Root, d fs.DirEntry) error {
+func (g *gathering) found(name string, root *os.Root) error {
 	if !g.wants(name) {
 		return g.pass(name)
 	}
@@ -74,12 +75,12 @@ func (g *gathering) found(name string, root *os.Root, d fs.DirEntry) error {
 		return g.pass("")
 	}
 	defer func() { _ = file.Close() }() // read only
-	var modified time.Time
-	if info, err := d.Info(); err == nil { // if not, its time is not known
-		modified = info.ModTime()
+	info, err := file.Stat()
+	if err == nil {
+		g.from.Reader = file
+		err = g.read(name, info.Size(), info.ModTime(), g.from)
 	}
-	g.from.Reader = file
-	if err := g.read(name, modified, g.from); err != nil {
+	if err != nil {
 		g.gap(name, reason("read", err), "")
 	}
 	return g.pass("")
@@ -99,7 +100,7 @@ func (f File) mustGatherTar(r io.Reader, from *packed, b bounds) (inspect.Snapsh
 		if len(h.Name) > maxName || !g.wants(label(h.Name)) {
 			return g.pass(h.Name)
 		}
-		if err := g.read(label(h.Name), h.ModTime, r); err != nil {
+		if err := g.read(label(h.Name), h.Size, h.ModTime, r); err != nil {
 			return err
 		}
 		return g.pass("")
@@ -202,9 +203,9 @@ func (g *gathering) wants(name string) bool {
 	return ok && at.known()
 }
 
-// read reads a file that is wanted. Only what breaks off the reading of the file
+// read reads a file that is wanted, of so many bytes. Only what breaks off the reading of the file
 // is an error.
-func (g *gathering) read(name string, modified time.Time, r io.Reader) error {
+func (g *gathering) read(name string, size int64, modified time.Time, r io.Reader) error {
 	if path.Base(name) == "timestamp" {
 		text, err := io.ReadAll(io.LimitReader(r, 64<<10))
 		if at := lastTime(string(text)); !at.IsZero() {
@@ -224,25 +225,49 @@ func (g *gathering) read(name string, modified time.Time, r io.Reader) error {
 		g.unread++
 		return nil
 	}
-	var data bytes.Buffer // not as large as a header says before that much came
-	n, err := io.Copy(&data, io.LimitReader(r, maxFile+1))
-	g.bytes += n
-	switch {
-	case n > maxFile:
-		g.gap(name, fmt.Sprintf("holds more than %d MiB: not read", maxFile>>20), "")
+	if size > maxGathered {
+		g.gap(name, fmt.Sprintf("is %d MiB, more than the %d MiB that are read of one file: not read", size>>20, maxGathered>>20), "inspect the cluster itself, or have a snapshot made of it: kubectl certrot snapshot -o FILE")
 		return nil
-	case err != nil:
+	}
+	data, err := readSized(r, size)
+	g.bytes += int64(len(data))
+	if err != nil {
 		return err
 	}
 	if plausible(modified) && modified.After(im.modified) {
 		im.modified = modified
 	}
-	if err := im.readObjects(g.scanner, data.Bytes()); err != nil {
-		g.gap(name, err.Error(), "look at that file")
+	if err := im.readObjects(g.scanner, data, at); err != nil {
+		next := "look at that file; if it ends in the middle, get the must-gather again"
+		if cut := (*cutOffError)(nil); errors.As(err, &cut) {
+			next = "get the must-gather again: there was no room for all of it when it was written or copied"
+		}
+		g.gap(name, err.Error(), next)
 	} else if at.list != "" {
 		im.lists[listOf{kindOf(strings.TrimPrefix(at.resource, "core/")), at.list}] = true
 	}
 	return nil
+}
+
+// readSized reads a file of so many bytes. They are not believed before they come:
+// memory grows with what is there.
+func readSized(r io.Reader, size int64) ([]byte, error) {
+	var data []byte
+	for _, step := range []int64{1 << 20, 16 << 20, size} {
+		more := make([]byte, min(step, size)+1)
+		had := copy(more, data)
+		n, err := fill(more[had:], r)
+		data = more[:had+n]
+		switch {
+		case err == io.EOF: //nolint:errorlint // wrapped, it is that of something inside
+			return data, nil
+		case err != nil:
+			return data, err
+		case step >= size:
+			return data, errors.New("it grew while it was read")
+		}
+	}
+	return data, nil
 }
 
 // gatheredPlace is where in a must-gather a file of objects is.
@@ -287,17 +312,27 @@ func placeOf(name string) (gatheredPlace, bool) {
 	return gatheredPlace{}, false
 }
 
+// holds is which of the kinds read over the API a place has; false: another.
+func (p gatheredPlace) holds() (Resource, bool) {
+	group, plural, _ := strings.Cut(p.resource, "/")
+	i := slices.IndexFunc(Resources(), func(r Resource) bool {
+		in, _, grouped := strings.Cut(r.Group, "/")
+		return r.Plural == plural && (grouped && in == group || !grouped && group == "core")
+	})
+	if i < 0 {
+		return Resource{}, false
+	}
+	return Resources()[i], true
+}
+
 // known reports whether certrot reads the objects of a place.
 func (p gatheredPlace) known() bool {
 	switch p.resource {
 	case "core/namespaces", configGroup + "/clusterversions", configGroup + "/clusteroperators", configGroup + "/infrastructures":
 		return true
 	}
-	group, plural, _ := strings.Cut(p.resource, "/")
-	return slices.ContainsFunc(Resources(), func(r Resource) bool {
-		in, _, grouped := strings.Cut(r.Group, "/")
-		return r.Plural == plural && (grouped && in == group || !grouped && group == "core")
-	})
+	_, ok := p.holds()
+	return ok
 }
 
 // finish puts together what was read. what says what kind of thing it was.
