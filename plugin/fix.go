@@ -194,6 +194,9 @@ func (f *fixFlags) offline(ctx context.Context) error {
 	if len(f.nodes.nodes) == 0 {
 		return withHint(errors.New("no node is named"), "--nodes NAME: those in the file are shown by inspect nodes --from FILE")
 	}
+	if err := checkFrom(f.from); err != nil {
+		return err
+	}
 	s, err := reading{app: f.app, config: f.config}.files(ctx, f.from)
 	if err != nil {
 		return err

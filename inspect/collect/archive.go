@@ -128,6 +128,27 @@ func notArchive(name string, data []byte) error {
 	return errors.New("is no archive that is read, which are tar, tar.gz and tar.xz, or it is damaged: unpack it, and name the directory")
 }
 
+// otherForm is the error for what begins as a file does that is packed in a form
+// that is not read; nil: it does not. LZMA's old form has no mark: it begins with
+// the parameters that xz and 7z give it unless told otherwise, and so does no text.
+func otherForm(head []byte) error {
+	for _, form := range []struct{ begin, name, unpack string }{
+		{"PK\x03\x04", "zip", "unzip FILE"},
+		{"PK\x05\x06", "zip", "unzip FILE"},
+		{"BZh", "bzip2", "bzip2 -d FILE"},
+		{"\x28\xb5\x2f\xfd", "zstd", "zstd -d FILE"},
+		{"7z\xbc\xaf\x27\x1c", "7z", "7z x FILE"},
+		{"\x5d\x00\x00", "lzma", "xz -d FILE"},
+		{"LZIP\x01", "lzip", "lzip -d FILE"},
+		{"\x1f\x9d", "compress", "gzip -d FILE"},
+	} {
+		if bytes.HasPrefix(head, []byte(form.begin)) {
+			return fmt.Errorf("is packed as %s, which is not read, unlike gzip and xz: unpack it first (%s), and name what comes out", form.name, form.unpack)
+		}
+	}
+	return nil
+}
+
 // explained adds to the error of a packed file what it means.
 func explained(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {

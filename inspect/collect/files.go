@@ -61,6 +61,9 @@ func (f File) Read() (inspect.Snapshot, error) {
 		return inspect.Snapshot{}, fmt.Errorf("read %s: %w", f.Path, explained(err))
 	}
 	head, _ := r.Peek(512) // what can't be peeked at can't be read either
+	if err := otherForm(head); err != nil {
+		return inspect.Snapshot{}, fmt.Errorf("read %s: %w", f.Path, err)
+	}
 	switch {
 	case isTar(head):
 		return f.mustGatherTar(r, from, usualBounds())
