@@ -366,7 +366,7 @@ func (g *gathering) finish(what string) (inspect.Snapshot, error) {
 		g.gap("", fmt.Sprintf("%s not read: those before held %d GiB of objects", numbered(g.unread, "file"), g.bounds.objects>>30), "read a part of it: name one of its directories")
 	}
 	if g.logs.unread > 0 {
-		g.gap("", fmt.Sprintf("%s not searched: %s of logs were", numbered(g.logs.unread, "log"), sized(g.bounds.logs)), "read a part of it: name one of its directories")
+		g.gap("", fmt.Sprintf("%s not searched: those before held all that is read of logs, %s, or unpacked to too much", numbered(g.logs.unread, "log"), sized(g.bounds.logs)), "read a part of it: name one of its directories")
 	}
 	for i := range s.Gaps {
 		s.Gaps[i].Where = g.where + ": " + s.Gaps[i].Where
