@@ -347,6 +347,9 @@ func (f *fixFlags) offline(ctx context.Context) error {
 	if err := f.checkNames(); err != nil {
 		return err
 	}
+	if err := checkFrom(f.from); err != nil {
+		return err
+	}
 	s, fix, err := f.inFile(ctx)
 	if err != nil {
 		return err

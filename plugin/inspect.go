@@ -139,6 +139,9 @@ func (f *inspectFlags) toOptions(args []string, allNamespacesTyped bool) (*inspe
 	if len(f.from) > 0 && f.nodes.given() {
 		return nil, errFromAndNodes
 	}
+	if err := checkFrom(f.from); err != nil {
+		return nil, err
+	}
 	if f.certs.expiringWithin != "" {
 		if o.within, err = parseDuration(f.certs.expiringWithin); err != nil {
 			return nil, fmt.Errorf("--expiring-within: %w", err)

@@ -38,6 +38,15 @@ type nodeFlags struct {
 // errFromAndNodes: a file has been read already.
 var errFromAndNodes = errors.New("--from reads a file: --nodes, --via, --local and the like go with a live cluster; the kind nodes shows what is in the file")
 
+// checkFrom is the error for files to read that can't be read together: standard
+// input is read to its end, once.
+func checkFrom(from []string) error {
+	if i := slices.Index(from, "-"); i >= 0 && slices.Contains(from[i+1:], "-") {
+		return errors.New("--from - is given twice: standard input can be read once; write one of the two to a file, and name that")
+	}
+	return nil
+}
+
 // given reports whether the user said how to read nodes.
 func (f *nodeFlags) given() bool {
 	named := len(f.nodes) > 0 && !slices.Equal(f.nodes, []string{noNodes})

@@ -63,6 +63,9 @@ func (f *snapshotFlags) run(ctx context.Context) error {
 	if len(f.from) > 0 && f.nodes.given() {
 		return errFromAndNodes
 	}
+	if err := checkFrom(f.from); err != nil {
+		return err
+	}
 	nodes.options.Texts, nodes.served = true, true // so that a plan can be made from the file
 	nodes.comeback = f.restartSafe
 	r := reading{app: f.app, config: f.config, nodes: nodes}

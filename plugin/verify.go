@@ -209,6 +209,9 @@ func (f *verifyFlags) read(ctx context.Context) (inspect.Snapshot, error) {
 	if len(f.from) > 0 && f.nodes.given() {
 		return inspect.Snapshot{}, errFromAndNodes
 	}
+	if err := checkFrom(f.from); err != nil {
+		return inspect.Snapshot{}, err
+	}
 	nodes.served, nodes.comeback = true, f.comeback
 	r := reading{app: f.app, config: f.config, nodes: nodes}
 	if len(f.from) > 0 {

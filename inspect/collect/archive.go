@@ -22,12 +22,13 @@ type bounds struct {
 	slack, ratio int64
 	files        int   // in all
 	objects      int64 // bytes of files of objects, in all
+	logs         int64 // bytes of logs that are searched, unpacked, in all
 	depth        int   // of directories
 	gaps         int   // reported one by one; of more, how many
 }
 
 func usualBounds() bounds {
-	return bounds{slack: 256 << 20, ratio: 200, files: 5_000_000, objects: 4 << 30, depth: 64, gaps: 50}
+	return bounds{slack: 256 << 20, ratio: 200, files: 5_000_000, objects: 4 << 30, logs: 2 << 30, depth: 64, gaps: 50}
 }
 
 // packed is a file as it lies there, and what unpacking it may cost.
@@ -127,6 +128,27 @@ func notArchive(name string, data []byte) error {
 	return errors.New("is no archive that is read, which are tar, tar.gz and tar.xz, or it is damaged: unpack it, and name the directory")
 }
 
+// otherForm is the error for what begins as a file does that is packed in a form
+// that is not read; nil: it does not. LZMA's old form has no mark: it begins with
+// the parameters that xz and 7z give it unless told otherwise, and so does no text.
+func otherForm(head []byte) error {
+	for _, form := range []struct{ begin, name, unpack string }{
+		{"PK\x03\x04", "zip", "unzip FILE"},
+		{"PK\x05\x06", "zip", "unzip FILE"},
+		{"BZh", "bzip2", "bzip2 -d FILE"},
+		{"\x28\xb5\x2f\xfd", "zstd", "zstd -d FILE"},
+		{"7z\xbc\xaf\x27\x1c", "7z", "7z x FILE"},
+		{"\x5d\x00\x00", "lzma", "xz -d FILE"},
+		{"LZIP\x01", "lzip", "lzip -d FILE"},
+		{"\x1f\x9d", "compress", "gzip -d FILE"},
+	} {
+		if bytes.HasPrefix(head, []byte(form.begin)) {
+			return fmt.Errorf("is packed as %s, which is not read, unlike gzip and xz: unpack it first (%s), and name what comes out", form.name, form.unpack)
+		}
+	}
+	return nil
+}
+
 // explained adds to the error of a packed file what it means.
 func explained(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
@@ -147,24 +169,46 @@ func isArchive(name string) bool {
 	return false
 }
 
-// marked notes whether the end of a stream was reached: a whole tar ends by a
-// mark of its own, and nobody reads beyond.
+// marked notes how much of a stream was read, and whether its end was reached: a
+// whole tar ends by a mark of its own, and nobody reads beyond.
 type marked struct {
 	io.Reader
+	size  int64
 	ended bool
 }
 
 func (m *marked) Read(buf []byte) (int, error) {
 	n, err := m.Reader.Read(buf)
+	m.size += int64(n)
 	if errors.Is(err, io.EOF) {
 		m.ended = true
 	}
 	return n, err
 }
 
+// entry is the content of a file in a tar. Of one with holes, more comes out than
+// is in the tar: that is charged for like what a packed file unpacks to.
+type entry struct {
+	io.Reader
+	in     *marked
+	charge func(int64) error
+}
+
+func (e entry) Read(buf []byte) (int, error) {
+	before := e.in.size
+	n, err := e.Reader.Read(buf)
+	if hole := int64(n) - (e.in.size - before); hole > 0 {
+		if over := e.charge(hole); over != nil {
+			return n, over
+		}
+	}
+	return n, err
+}
+
 // readTar hands over the regular files of a tar, one at a time, and returns how
 // many links, devices and the like it passed over. The error says why it broke off.
-func readTar(r io.Reader, each func(*tar.Header, io.Reader) error) (odd int, err error) {
+// charge is asked for the bytes of holes.
+func readTar(r io.Reader, charge func(int64) error, each func(*tar.Header, io.Reader) error) (odd int, err error) {
 	in := &marked{Reader: r}
 	tr := tar.NewReader(in)
 	for {
@@ -180,7 +224,7 @@ func readTar(r io.Reader, each func(*tar.Header, io.Reader) error) (odd int, err
 		}
 		switch h.Typeflag {
 		case tar.TypeReg, tar.TypeGNUSparse:
-			if err := each(h, tr); err != nil {
+			if err := each(h, entry{tr, in, charge}); err != nil {
 				return odd, err
 			}
 		case tar.TypeDir, tar.TypeXGlobalHeader:

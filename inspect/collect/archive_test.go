@@ -228,7 +228,7 @@ func TestArchivesCutOffOrEmpty(t *testing.T) {
 		want       string
 	}{
 		{"a tar of 300 bytes", "x.tar", whole[:300], cut},
-		{"that, from stdin", "", whole[:300], cut},
+		{"a tar of 300 bytes, from stdin", "", whole[:300], cut},
 		{"a tar of 100 bytes", "x.tar", whole[:100], cut},
 		{"a tar of 600 bytes", "x.tar", tarOf(t, "x.yaml", strings.Repeat("a: b\n", 100))[:600], "the archive breaks off after 1 file: unexpected EOF"},
 		{"a tar of no bytes", "x.tar", nil, empty},
@@ -243,7 +243,12 @@ func TestArchivesCutOffOrEmpty(t *testing.T) {
 		{"a tar of 300 bytes, gzipped", "x.tgz", gzipped(t, whole[:300]), cut},
 		{"a txz of 4 bytes", "x.txz", byXZ[:4], cut},
 		{"a txz of 20 bytes", "x.txz", byXZ[:20], cut},
-		{"another kind of archive", "x.zip", bytes.Repeat([]byte("PK\x03\x04"), 200), "is no archive that is read"},
+		{"another kind of archive", "x.zip", bytes.Repeat([]byte("PK\x03\x04"), 200), "is packed as zip, which is not read"},
+		{"a zip from stdin", "", bytes.Repeat([]byte("PK\x03\x04"), 200), "unpack it first (unzip FILE)"},
+		{"an empty zip, gzipped", "x.gz", gzipped(t, []byte("PK\x05\x06\x00\x00")), "is packed as zip"},
+		{"bzip2 of the tool", "x.tar.bz2", []byte("BZh91AY&SY\x17rE8P\x90\x00\x00\x00\x00"), "unpack it first (bzip2 -d FILE)"},
+		{"lzma of the tool", "x.lzma", []byte("\x5d\x00\x00\x80\x00\xff\xff\xff\xff\xff\xff\xff\xff\x00"), "unpack it first (xz -d FILE)"},
+		{"named as an archive, and of no form that is known", "x.zip", bytes.Repeat([]byte("PKWARE"), 200), "is no archive that is read"},
 		{"text of no certificates", "x.pem", whole[:100], ""},
 		{"certificates in what is named as an archive", "x.tar", caPEM(), ""},
 	} {

@@ -62,9 +62,12 @@ func (f File) Read() (inspect.Snapshot, error) {
 		return inspect.Snapshot{}, fmt.Errorf("read %s: %w", f.Path, explained(err))
 	}
 	head, _ := r.Peek(512) // what can't be peeked at can't be read either
+	if err := otherForm(head); err != nil {
+		return inspect.Snapshot{}, fmt.Errorf("read %s: %w", f.Path, err)
+	}
 	switch {
 	case isTar(head):
-		return f.mustGatherTar(r, usualBounds())
+		return f.mustGatherTar(r, from, usualBounds())
 	case from != nil && isSnapshot(head):
 		s, err := ReadSnapshot(r)
 		if err != nil {

@@ -1,8 +1,6 @@
 package collect
 
 import (
-	"bufio"
-	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -13,15 +11,10 @@ import (
 
 	certificatesapi "k8s.io/api/certificates/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
-	"sigs.k8s.io/yaml"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 )
-
-// maxYAML bounds a YAML document: parsed, it takes many times its size.
-const maxYAML = 64 << 20
 
 // manifest is what a file of Kubernetes objects holds.
 type manifest struct {
@@ -43,16 +36,19 @@ type header struct {
 // none. Documents further on that are none become gaps.
 func readObjects(sc *pki.Scanner, data []byte) (manifest, bool) {
 	m := manifest{sc: sc, whole: map[string]bool{}}
-	docs := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(data)))
-	for n := 1; ; n++ {
-		var raw []byte
-		var err error
-		if n == 1 && json.Valid(data) { // a JSON file is one document, and no YAML parser is needed
-			raw, docs = data, utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(nil)))
-		} else {
-			raw, err = nextDocument(docs)
+	docs := documents{rest: data}
+	if json.Valid(data) { // which is one document, and no YAML parser is needed
+		docs.rest = nil
+		if !m.json(data) {
+			return manifest{}, false
 		}
-		if errors.Is(err, io.EOF) {
+	}
+	for n, bad := 1, 0; ; n++ {
+		doc, err := docs.next()
+		if errors.Is(err, io.EOF) || bad == maxBad {
+			if bad == maxBad {
+				m.Gaps = append(m.Gaps, inspect.Gap{What: "file", Where: fmt.Sprintf("document %d", n), Reason: fmt.Sprintf("%d documents before it can't be read: the others were not tried", bad)})
+			}
 			for i := range m.References { // what a file does not hold may be in another one
 				if r := &m.References[i]; m.whole[objectID(r.To)] {
 					r.Target = inspect.TargetThere
@@ -62,7 +58,10 @@ func readObjects(sc *pki.Scanner, data []byte) (manifest, bool) {
 		}
 		ok := false
 		if err == nil {
-			ok = m.object(raw, "", "")
+			ok, err = m.document(doc)
+		}
+		if !ok {
+			bad++
 		}
 		switch {
 		case ok:
@@ -76,21 +75,41 @@ func readObjects(sc *pki.Scanner, data []byte) (manifest, bool) {
 	}
 }
 
-// nextDocument returns the next YAML document that is not empty, as JSON.
-func nextDocument(docs *utilyaml.YAMLReader) ([]byte, error) {
-	for {
-		doc, err := docs.Read()
-		if err != nil {
-			return nil, err
-		}
-		if len(doc) > maxYAML {
-			return nil, fmt.Errorf("YAML document of %d MiB is too large to parse: use JSON (-o json)", len(doc)>>20)
-		}
-		raw, err := yaml.YAMLToJSON(doc)
-		if err != nil || !bytes.Equal(bytes.TrimSpace(raw), []byte("null")) {
-			return raw, err
-		}
+// json reads a document in JSON.
+func (m *manifest) json(data []byte) bool {
+	large := parsable(data)
+	if large == nil {
+		return m.object(data, "", "")
 	}
+	l, ok := splitJSON(data)
+	return ok && !l.cut && m.list(l)
+}
+
+// document reads a document in YAML.
+func (m *manifest) document(doc []byte) (ok bool, err error) {
+	raw, err := toJSON(doc)
+	if err == nil {
+		return isNull(raw) || m.object(raw, "", ""), nil
+	}
+	if l, ok := splitYAML(doc); ok && !l.cut && parsable(doc) != nil {
+		return m.list(l), nil
+	}
+	return false, err
+}
+
+// list reads a list whose objects are parsed one by one.
+func (m *manifest) list(l *objectList) bool {
+	m.count++ // an empty list is one too
+	err := l.each(func(n int, raw []byte) error {
+		if !m.object(raw, l.apiVersion, l.kind) {
+			return fmt.Errorf("item %d of %sList can't be read as a Kubernetes object", n, l.kind)
+		}
+		return nil
+	})
+	if err != nil {
+		m.Gaps = append(m.Gaps, inspect.Gap{What: "file", Where: l.kind + "List", Reason: err.Error(), Next: "look at that list"})
+	}
+	return true
 }
 
 // object reads one object, or the objects of a list. apiVersion and kind are
@@ -114,10 +133,16 @@ func (m *manifest) object(raw []byte, apiVersion, kind string) bool {
 	}
 	if strings.HasSuffix(h.Kind, "List") && h.APIVersion != "" {
 		implied := strings.TrimSuffix(h.Kind, "List")
+		bad := 0
 		for i, item := range h.Items {
-			if !m.object(item, h.APIVersion, implied) {
-				m.Gaps = append(m.Gaps, inspect.Gap{What: "file", Where: fmt.Sprintf("item %d of %s", i, h.Kind), Reason: "can't be read as a Kubernetes object", Next: "look at that item"})
+			if m.object(item, h.APIVersion, implied) {
+				continue
 			}
+			if bad++; bad > maxBad {
+				m.Gaps = append(m.Gaps, inspect.Gap{What: "file", Where: h.Kind, Reason: fmt.Sprintf("more than %d of its items can't be read: the others were not tried", maxBad), Next: "look at that list"})
+				break
+			}
+			m.Gaps = append(m.Gaps, inspect.Gap{What: "file", Where: fmt.Sprintf("item %d of %s", i, h.Kind), Reason: "can't be read as a Kubernetes object", Next: "look at that item"})
 		}
 		m.count++ // an empty list is one too
 		return true

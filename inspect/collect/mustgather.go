@@ -2,7 +2,6 @@ package collect
 
 import (
 	"archive/tar"
-	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -31,6 +30,8 @@ const (
 	expected = "expected what oc adm must-gather or oc adm inspect wrote: " + gatheredCluster + "/<group>/<resource>/<name>.yaml and " + gatheredNamespaces + "/<namespace>/<group>/<resource>.yaml"
 	// maxName bounds the name of a file: longer than any system has it.
 	maxName = 4096
+	// maxGathered bounds a file of objects: a list of what is in one namespace.
+	maxGathered = 128 << 20
 )
 
 // mustGatherDirectory reads a directory. Links in it are not followed.
@@ -55,7 +56,7 @@ func (f File) mustGatherDirectory(b bounds) (inspect.Snapshot, error) {
 			g.odd++
 			return nil
 		}
-		return g.found(name, root, d)
+		return g.found(name, root)
 	})
 	if err != nil {
 		g.gap("", reason("not all was read", err), "")
@@ -64,7 +65,7 @@ func (f File) mustGatherDirectory(b bounds) (inspect.Snapshot, error) {
 }
 
 // found reads one file of a directory; one that can't be read is a gap.
-func (g *gathering) found(name string, root *os.Root, d fs.DirEntry) error {
+func (g *gathering) found(name string, root *os.Root) error {
 	if !g.wants(name) {
 		return g.pass(name)
 	}
@@ -74,25 +75,32 @@ func (g *gathering) found(name string, root *os.Root, d fs.DirEntry) error {
 		return g.pass("")
 	}
 	defer func() { _ = file.Close() }() // read only
-	var modified time.Time
-	if info, err := d.Info(); err == nil { // if not, its time is not known
-		modified = info.ModTime()
+	info, err := file.Stat()
+	if err == nil {
+		g.from.Reader = file
+		err = g.read(name, info.Size(), info.ModTime(), g.from)
 	}
-	if err := g.read(name, modified, file); err != nil {
+	if err != nil {
 		g.gap(name, reason("read", err), "")
 	}
 	return g.pass("")
 }
 
-// mustGatherTar reads a tar, unpacked already. What was read before it breaks off
-// stays.
-func (f File) mustGatherTar(r io.Reader, b bounds) (inspect.Snapshot, error) {
+// mustGatherTar reads a tar, unpacked already: from is the file that it was packed
+// in; nil: none. What was read before it breaks off stays.
+func (f File) mustGatherTar(r io.Reader, from *packed, b bounds) (inspect.Snapshot, error) {
 	g := newGathering(f, b)
-	odd, err := readTar(r, func(h *tar.Header, r io.Reader) error {
+	if from == nil {
+		g.from.Reader = r
+		r = g.from
+	} else {
+		g.from = from
+	}
+	odd, err := readTar(r, g.charge, func(h *tar.Header, r io.Reader) error {
 		if len(h.Name) > maxName || !g.wants(label(h.Name)) {
 			return g.pass(h.Name)
 		}
-		if err := g.read(label(h.Name), h.ModTime, r); err != nil {
+		if err := g.read(label(h.Name), h.Size, h.ModTime, r); err != nil {
 			return err
 		}
 		return g.pass("")
@@ -115,13 +123,13 @@ type gathering struct {
 	images  map[string]*image // by the directory that has the two above
 	times   map[string]time.Time
 	gaps    []inspect.Gap
-	more    int   // gaps that are not among them
-	unread  int   // files that may hold objects, beyond the bound
-	bytes   int64 // of files read
-	scan    *logSearch
+	more    int     // gaps that are not among them
+	unread  int     // files that may hold objects, beyond the bound
+	bytes   int64   // of files read
+	from    *packed // what all of it comes from, and what was unpacked of that
 	exposed []exposedIn
 	heard   []heardIn
-	logs    int // searched
+	logs    logsRead
 
 	files, other, kinds, archives, odd int // files in all; no objects; objects of kinds not read; archives; no files
 }
@@ -139,7 +147,7 @@ type image struct {
 }
 
 func newGathering(f File, b bounds) *gathering {
-	return &gathering{bounds: b, scanner: f.Scanner, where: f.Path, images: map[string]*image{}, times: map[string]time.Time{}}
+	return &gathering{bounds: b, scanner: f.Scanner, where: f.Path, from: &packed{bounds: b}, images: map[string]*image{}, times: map[string]time.Time{}}
 }
 
 // gap notes what could not be read, up to a number.
@@ -195,9 +203,9 @@ func (g *gathering) wants(name string) bool {
 	return ok && at.known()
 }
 
-// read reads a file that is wanted. Only what breaks off the reading of the file
+// read reads a file that is wanted, of so many bytes. Only what breaks off the reading of the file
 // is an error.
-func (g *gathering) read(name string, modified time.Time, r io.Reader) error {
+func (g *gathering) read(name string, size int64, modified time.Time, r io.Reader) error {
 	if path.Base(name) == "timestamp" {
 		text, err := io.ReadAll(io.LimitReader(r, 64<<10))
 		if at := lastTime(string(text)); !at.IsZero() {
@@ -206,10 +214,10 @@ func (g *gathering) read(name string, modified time.Time, r io.Reader) error {
 		return err
 	}
 	if isDaemonLog(name) {
-		return g.search(name, r)
+		return g.readLog(name, r, "tokens", g.search)
 	}
 	if row, ok := serverLogIn(name); ok {
-		return g.listen(row, name, r)
+		return g.readLog(name, r, "refused handshakes", func(name string, r io.Reader) error { return g.listen(row, name, r) })
 	}
 	at, _ := placeOf(name)
 	im := g.image(at.image)
@@ -217,25 +225,49 @@ func (g *gathering) read(name string, modified time.Time, r io.Reader) error {
 		g.unread++
 		return nil
 	}
-	var data bytes.Buffer // not as large as a header says before that much came
-	n, err := io.Copy(&data, io.LimitReader(r, maxFile+1))
-	g.bytes += n
-	switch {
-	case n > maxFile:
-		g.gap(name, fmt.Sprintf("holds more than %d MiB: not read", maxFile>>20), "")
+	if size > maxGathered {
+		g.gap(name, fmt.Sprintf("is %d MiB, more than the %d MiB that are read of one file: not read", size>>20, maxGathered>>20), "inspect the cluster itself, or have a snapshot made of it: kubectl certrot snapshot -o FILE")
 		return nil
-	case err != nil:
+	}
+	data, err := readSized(r, size)
+	g.bytes += int64(len(data))
+	if err != nil {
 		return err
 	}
 	if plausible(modified) && modified.After(im.modified) {
 		im.modified = modified
 	}
-	if err := im.readObjects(g.scanner, data.Bytes()); err != nil {
-		g.gap(name, err.Error(), "look at that file")
+	if err := im.readObjects(g.scanner, data, at); err != nil {
+		next := "look at that file; if it ends in the middle, get the must-gather again"
+		if cut := (*cutOffError)(nil); errors.As(err, &cut) {
+			next = "get the must-gather again: there was no room for all of it when it was written or copied"
+		}
+		g.gap(name, err.Error(), next)
 	} else if at.list != "" {
 		im.lists[listOf{kindOf(strings.TrimPrefix(at.resource, "core/")), at.list}] = true
 	}
 	return nil
+}
+
+// readSized reads a file of so many bytes. They are not believed before they come:
+// memory grows with what is there.
+func readSized(r io.Reader, size int64) ([]byte, error) {
+	var data []byte
+	for _, step := range []int64{1 << 20, 16 << 20, size} {
+		more := make([]byte, min(step, size)+1)
+		had := copy(more, data)
+		n, err := fill(more[had:], r)
+		data = more[:had+n]
+		switch {
+		case err == io.EOF: //nolint:errorlint // wrapped, it is that of something inside
+			return data, nil
+		case err != nil:
+			return data, err
+		case step >= size:
+			return data, errors.New("it grew while it was read")
+		}
+	}
+	return data, nil
 }
 
 // gatheredPlace is where in a must-gather a file of objects is.
@@ -280,17 +312,27 @@ func placeOf(name string) (gatheredPlace, bool) {
 	return gatheredPlace{}, false
 }
 
+// holds is which of the kinds read over the API a place has; false: another.
+func (p gatheredPlace) holds() (Resource, bool) {
+	group, plural, _ := strings.Cut(p.resource, "/")
+	i := slices.IndexFunc(Resources(), func(r Resource) bool {
+		in, _, grouped := strings.Cut(r.Group, "/")
+		return r.Plural == plural && (grouped && in == group || !grouped && group == "core")
+	})
+	if i < 0 {
+		return Resource{}, false
+	}
+	return Resources()[i], true
+}
+
 // known reports whether certrot reads the objects of a place.
 func (p gatheredPlace) known() bool {
 	switch p.resource {
 	case "core/namespaces", configGroup + "/clusterversions", configGroup + "/clusteroperators", configGroup + "/infrastructures":
 		return true
 	}
-	group, plural, _ := strings.Cut(p.resource, "/")
-	return slices.ContainsFunc(Resources(), func(r Resource) bool {
-		in, _, grouped := strings.Cut(r.Group, "/")
-		return r.Plural == plural && (grouped && in == group || !grouped && group == "core")
-	})
+	_, ok := p.holds()
+	return ok
 }
 
 // finish puts together what was read. what says what kind of thing it was.
@@ -322,6 +364,9 @@ func (g *gathering) finish(what string) (inspect.Snapshot, error) {
 	s.Reads = g.reads(images, p)
 	if g.unread > 0 {
 		g.gap("", fmt.Sprintf("%s not read: those before held %d GiB of objects", numbered(g.unread, "file"), g.bounds.objects>>30), "read a part of it: name one of its directories")
+	}
+	if g.logs.unread > 0 {
+		g.gap("", fmt.Sprintf("%s not searched: those before held all that is read of logs, %s, or unpacked to too much", numbered(g.logs.unread, "log"), sized(g.bounds.logs)), "read a part of it: name one of its directories")
 	}
 	for i := range s.Gaps {
 		s.Gaps[i].Where = g.where + ": " + s.Gaps[i].Where
@@ -392,8 +437,8 @@ func (g *gathering) reads(images []*image, p together) []inspect.Read {
 		notes = append(notes, fmt.Sprintf("%s found more than once and not the same: the newest copy was taken, by the must-gather's time and then by resourceVersion", numbered(p.older, "object")))
 	}
 	reads := []inspect.Read{{What: "must-gather objects", Where: g.where, Objects: p.objects, Note: strings.Join(notes, "; ")}}
-	if g.logs > 0 {
-		reads = append(reads, inspect.Read{What: "logs of machine-config-daemons", Where: g.where, Objects: g.logs, Note: "searched for tokens and keys; nothing else of them is kept"})
+	if g.logs.searched > 0 {
+		reads = append(reads, inspect.Read{What: "logs of machine-config-daemons", Where: g.where, Objects: g.logs.searched, Note: "searched for tokens and keys; nothing else of them is kept"})
 	}
 	if len(g.heard) > 0 {
 		reads = append(reads, inspect.Read{What: "logs of TLS servers", Where: g.where, Objects: len(g.heard), Note: "searched for clients that refuse the server's certificate; nothing else of them is kept"})

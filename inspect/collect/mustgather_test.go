@@ -440,7 +440,7 @@ func TestBoundsOfAMustGather(t *testing.T) {
 		"more than 2 files": {files: 2, objects: 1 << 20, gaps: 9},
 		"1 file not read":   {files: 9, objects: 1, gaps: 9},
 	} {
-		s, err := File{Path: "m", Scanner: pki.NewScanner()}.mustGatherTar(bytes.NewReader(whole), b)
+		s, err := File{Path: "m", Scanner: pki.NewScanner()}.mustGatherTar(bytes.NewReader(whole), nil, b)
 		if err != nil || len(s.Bundles) != 1 || !strings.Contains(reasons(s.Gaps), want) {
 			t.Errorf("bundles %s, gaps %s, %v", places(s.Bundles), reasons(s.Gaps), err)
 		}

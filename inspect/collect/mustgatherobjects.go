@@ -1,8 +1,6 @@
 package collect
 
 import (
-	"bufio"
-	"bytes"
 	"cmp"
 	"crypto/sha256"
 	"encoding/base64"
@@ -16,7 +14,6 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
@@ -39,25 +36,54 @@ type hiddenValues struct {
 
 // readObjects reads the objects of one file: one, a list or a stream. An error
 // says what could not be read; what stands before it was.
-func (im *image) readObjects(sc *pki.Scanner, data []byte) error {
-	if json.Valid(data) {
+func (im *image) readObjects(sc *pki.Scanner, data []byte, at gatheredPlace) error {
+	large := parsable(data)
+	if large == nil && json.Valid(data) {
 		return im.object(sc, data, "", "")
 	}
-	docs := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(data)))
-	for n := 1; ; n++ {
-		raw, err := nextDocument(docs)
+	if l, ok := splitJSON(data); ok {
+		return im.list(sc, l, at)
+	}
+	if large != nil && json.Valid(data) {
+		return large
+	}
+	docs := documents{rest: data}
+	for n := 0; ; {
+		doc, err := docs.next()
 		switch {
-		case errors.Is(err, io.EOF) && n == 1:
+		case errors.Is(err, io.EOF) && n == 0:
 			return errors.New("holds no Kubernetes object: it is empty")
 		case errors.Is(err, io.EOF):
 			return nil
 		case err != nil:
 			return err
 		}
-		if err := im.object(sc, raw, "", ""); err != nil {
+		raw, err := toJSON(doc)
+		if err == nil {
+			if isNull(raw) {
+				continue
+			}
+			err = im.object(sc, raw, "", "")
+		}
+		n++
+		var none noObjectError
+		if l, ok := splitYAML(doc); ok && (raw == nil || errors.As(err, &none)) {
+			err = im.list(sc, l, at)
+		}
+		if err != nil {
 			return err
 		}
 	}
+}
+
+// list reads a list whose objects are parsed one by one. Those of one that was cut
+// off are of the kind that they say, or else of that which the file's place says.
+func (im *image) list(sc *pki.Scanner, l *objectList, at gatheredPlace) error {
+	apiVersion, kind := l.apiVersion, l.kind
+	if r, ok := at.holds(); ok && apiVersion == "" {
+		apiVersion, kind = r.Group, string(r.Kind)
+	}
+	return l.each(func(_ int, raw []byte) error { return im.object(sc, raw, apiVersion, cmp.Or(kind, "object")) })
 }
 
 // object reads one object, or those of a list. apiVersion and kind are those that
@@ -65,7 +91,7 @@ func (im *image) readObjects(sc *pki.Scanner, data []byte) error {
 func (im *image) object(sc *pki.Scanner, raw []byte, apiVersion, kind string) error {
 	var h header
 	if err := json.Unmarshal(raw, &h); err != nil {
-		return fmt.Errorf("holds no Kubernetes object: %w", err)
+		return noObjectError("holds no Kubernetes object: " + err.Error())
 	}
 	h.Kind, h.APIVersion = cmp.Or(h.Kind, kind), cmp.Or(h.APIVersion, apiVersion)
 	if implied, list := strings.CutSuffix(h.Kind, "List"); list && h.APIVersion != "" {
@@ -85,7 +111,7 @@ func (im *image) object(sc *pki.Scanner, raw []byte, apiVersion, kind string) er
 		return nil
 	}
 	if h.Kind == "" || h.Metadata.Name == "" {
-		return errors.New("holds no Kubernetes object: no kind or no name")
+		return noObjectError("holds no Kubernetes object: no kind or no name")
 	}
 	im.keep(sc, &h, raw)
 	return nil

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
 	"net/netip"
 	"path"
@@ -58,7 +57,7 @@ func readServerLog(r io.Reader, l *inspect.ServerLog) error {
 				}
 				l.To = at
 			}
-			if m := pattern.FindSubmatch(text); bytes.Contains(text, []byte("TLS handshake error")) && m != nil {
+			if m := refusal(pattern, text); m != nil {
 				address, bad := netip.ParseAddr(string(m[1]))
 				c := client{address.Unmap().String(), string(m[2])}
 				n, ok := index[c]
@@ -83,18 +82,21 @@ func readServerLog(r io.Reader, l *inspect.ServerLog) error {
 	}
 }
 
-// listen reads a server's log in a must-gather. Only what breaks off the reading of the
-// file is an error.
+// refusal finds a refused handshake in a line: nearly none is one.
+func refusal(pattern *regexp.Regexp, line []byte) [][]byte {
+	if !bytes.Contains(line, []byte("TLS handshake error")) {
+		return nil
+	}
+	return pattern.FindSubmatch(line)
+}
+
+// listen reads a server's log in a must-gather.
 func (g *gathering) listen(row catalog.ServerLog, name string, r io.Reader) error {
 	l := inspect.ServerLog{At: pki.Location{Kind: pki.KindFile, Path: name}, Row: row.ID}
 	if g.where != "-" {
 		l.At.Path = path.Join(g.where, name)
 	}
-	limited := &io.LimitedReader{R: r, N: maxLog}
-	err := readServerLog(limited, &l)
-	if limited.N <= 0 {
-		g.gap(name, fmt.Sprintf("searched for refused handshakes in its first %d MiB only", maxLog>>20), "")
-	}
+	err := readServerLog(r, &l)
 	g.heard = append(g.heard, heardIn{name, l})
 	return err
 }
