@@ -48,6 +48,7 @@ type simulation struct {
 	broken  []string
 	shows   []*pki.Cert
 	trusted map[string]bool // by the PEM text
+	cas     *sync.Map       // the CA in a kubeconfig, by its text: finding it takes the most time
 	pair    tls.Certificate
 }
 
@@ -75,8 +76,8 @@ type keptFile struct {
 	wrote  [][32]byte
 }
 
-func newSimulation(t *testing.T, f *fixture, pair tls.Certificate, seed uint64) *simulation {
-	s := &simulation{fixture: f, t: t, rng: rand.New(rand.NewPCG(seed, 1881)), seed: seed, clock: noon, shows: f.Served[0].Chain, trusted: map[string]bool{}, pair: pair}
+func newSimulation(t *testing.T, f *fixture, pair tls.Certificate, seed uint64, cas *sync.Map) *simulation {
+	s := &simulation{fixture: f, t: t, rng: rand.New(rand.NewPCG(seed, 1881)), seed: seed, clock: noon, shows: f.Served[0].Chain, trusted: map[string]bool{}, pair: pair, cas: cas}
 	for i := range 2 + s.rng.IntN(2) {
 		s.add(fmt.Sprintf("master-%d", i), catalog.RoleMaster)
 	}
@@ -109,12 +110,16 @@ func (s *simulation) trusts(pem []byte) bool {
 	return ok
 }
 
-func caIn(text []byte) []byte {
-	ca, err := kubeconfig.Find(text)
-	if err != nil {
-		return nil
+func (s *simulation) caIn(text []byte) []byte {
+	if known, ok := s.cas.Load(string(text)); ok {
+		return known.([]byte)
 	}
-	return ca.PEM
+	var found []byte
+	if ca, err := kubeconfig.Find(text); err == nil {
+		found = ca.PEM
+	}
+	s.cas.Store(string(text), found)
+	return found
 }
 
 // edges are the connections that work, or would after a restart.
@@ -125,8 +130,8 @@ func (s *simulation) edges() map[string]bool {
 			continue
 		}
 		for edge, works := range map[string]bool{
-			"kubelet -> api-int": n.connected, "kubelet -> api-int after a restart": s.trusts(caIn(n.files[kubeletFile])),
-			"joining -> api-int": s.trusts(caIn(n.files[bootstrapFile])), "multus -> api-int": s.trusts(n.multus),
+			"kubelet -> api-int": n.connected, "kubelet -> api-int after a restart": s.trusts(s.caIn(n.files[kubeletFile])),
+			"joining -> api-int": s.trusts(s.caIn(n.files[bootstrapFile])), "multus -> api-int": s.trusts(n.multus),
 		} {
 			if works {
 				out[n.name+": "+edge] = true
@@ -172,7 +177,7 @@ func (s *simulation) happens() {
 		n.gone = n.role == catalog.RoleWorker && s.rng.IntN(3) == 0
 	case 4: // as machine-config-daemon does from 4.16 on: the ConfigMap's text, and a restart
 		for _, path := range catalog.KubeletKubeconfigs() {
-			n.write(path, bytes.Replace(n.files[path], []byte(base64.StdEncoding.EncodeToString(caIn(n.files[path]))), []byte(base64.StdEncoding.EncodeToString(s.configMap)), 1))
+			n.write(path, bytes.Replace(n.files[path], []byte(base64.StdEncoding.EncodeToString(s.caIn(n.files[path]))), []byte(base64.StdEncoding.EncodeToString(s.configMap)), 1))
 		}
 		n.restart()
 	case 5: // an administrator with an editor
@@ -192,7 +197,7 @@ func (n *simulated) write(path string, text []byte) {
 func (n *simulated) restart() {
 	n.clock = n.clock.Add(3 * time.Second)
 	n.started, n.pid, n.pending = n.clock.Truncate(time.Second), n.pid+1, false
-	n.memory = caIn(n.files[kubeletFile])
+	n.memory = n.caIn(n.files[kubeletFile])
 	n.connected = n.trusts(n.memory)
 }
 
@@ -337,7 +342,7 @@ func (n *simulated) facts() inspect.Snapshot {
 		node.Files = append(node.Files, inspect.NodeFile{Path: path, Mode: 0o600, Size: int64(len(text)), Modified: n.modified[path], Whole: true, SHA256: pki.FingerprintOf(text)})
 		node.Kubeconfigs = append(node.Kubeconfigs, inspect.Kubeconfig{Path: path, Users: 1, Current: current, Text: text,
 			Clusters: []inspect.KubeconfigCluster{{Name: current, Server: "https://" + apiInt + ":6443", CAData: true, Field: field}}})
-		s.Bundles = append(s.Bundles, inspect.Bundle{At: pki.Location{Kind: pki.KindFile, Node: n.name, Path: path, Field: field}, Content: &pki.Content{Certs: certs(pki.NewScanner(), caIn(text))}})
+		s.Bundles = append(s.Bundles, inspect.Bundle{At: pki.Location{Kind: pki.KindFile, Node: n.name, Path: path, Field: field}, Content: &pki.Content{Certs: certs(pki.NewScanner(), n.caIn(text))}})
 	}
 	s.Nodes = []inspect.Node{node}
 	return s
@@ -485,7 +490,7 @@ func (s *simulation) right() (wrong []string) {
 // schedules is how many there are with CERTROT_EVERY_STEP=1, and else.
 const (
 	schedules    = 1000
-	fewSchedules = 20
+	fewSchedules = 50
 )
 
 // TestNothingIsMadeWorse lets runs go through schedules of faults, each of which is the
@@ -511,9 +516,10 @@ func TestNothingIsMadeWorse(t *testing.T) {
 	if !everything() {
 		many = fewSchedules
 	}
+	var cas sync.Map
 	began, attempts, edited := time.Now(), uint64(0), uint64(0)
 	for seed := range many {
-		s := newSimulation(t, f, pair, seed)
+		s := newSimulation(t, f, pair, seed, &cas)
 		s.faulty = true
 		done := false
 		for i := 0; i < 14 && !done; i++ {
@@ -546,7 +552,7 @@ func TestNothingIsMadeWorse(t *testing.T) {
 // by its old connection and is restarted with its old files.
 func TestBrokenEdgesAreSeen(t *testing.T) {
 	t.Parallel()
-	s := newSimulation(t, newFixture(), tls.Certificate{}, 1)
+	s := newSimulation(t, newFixture(), tls.Certificate{}, 1, &sync.Map{})
 	n := s.nodes[0]
 	n.connected = true
 	s.ours("restart on "+n.name, n.restart)
