@@ -52,7 +52,9 @@ type Revision struct {
 type RootCA struct {
 	Namespace string
 	CA        []*pki.Cert // nil: there is none
-	Written   time.Time   // when its CAs were last changed, by the API server's clock; zero: not told
+	// Created is since when it is there, and Written when its CAs were last changed, by
+	// the API server's clock; zero: not told.
+	Created, Written time.Time
 }
 
 // RootCA returns that of a namespace.

@@ -212,12 +212,15 @@ func (a ReplaceFile) Verify(ctx context.Context, env *Env, c *Change) error {
 	if err != nil {
 		return err
 	}
-	text, _, err := a.text(facts)
+	text, file, err := a.text(facts)
 	if err != nil && len(gapsAt(facts, a.On, a.Path)) > 0 {
 		return err // not read, which says nothing of the file
 	}
 	if err != nil {
 		return &BadEffect{err.Error()}
+	}
+	if file.SHA256 != now.SHA256 { // by somebody else, a moment ago: it is theirs to judge
+		return fmt.Errorf("%s on %s: %w", a.Path, a.On, ErrChanged)
 	}
 	ca, err := kubeconfig.Find(text)
 	if err != nil {

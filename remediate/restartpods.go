@@ -124,6 +124,8 @@ func (a RestartPods) needed(facts inspect.Snapshot, n *inspect.Node, now time.Ti
 			return catalog.Unknown, a.Row.Trust.String() + " was not read"
 		case len(inspect.Lacking(a.RootCA.CA, notEnded(a.CA, now))) > 0:
 			return catalog.Yes, "it runs since before kube-root-ca.crt had the CA"
+		case known && made.Before(a.RootCA.Created):
+			// It has had this CA from its beginning.
 		case a.RootCA.Written.IsZero():
 			return catalog.Unknown, "when " + a.Row.Trust.String() + " was last written is not known"
 		case a.RootCA.Written.Add(projected).After(since) && !a.accepted(a.RootCA.Written.Add(n.Time(now).Sub(now))):

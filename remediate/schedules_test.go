@@ -295,6 +295,13 @@ func (n *simulated) answer(op string, args []string, input []byte) []string {
 		return []string{"file regular " + regular(after), changed}
 	case "restore":
 		k := n.kept[args[1]][args[2]]
+		now := n.files[args[2]]
+		if bytes.Equal(now, k.before) {
+			return []string{"file regular " + regular(now), same}
+		}
+		if !slices.Contains(k.wrote, sha256.Sum256(now)) { // as host.sh does
+			return []string{"file regular " + regular(now), "fail changed it is neither what this run made of it nor what it was before"}
+		}
 		n.write(args[2], k.before)
 		return []string{"file regular " + regular(k.before), changed}
 	case "restart":

@@ -146,7 +146,7 @@ func (c *Cluster) revisions(ctx context.Context) (inspect.Rollout, error) {
 	}
 	source := catalog.ServiceAccountCA()
 	r := inspect.Rollout{Operator: true, Latest: operator.Status.LatestAvailableRevision}
-	if r.Source, _, err = c.certificates(ctx, source); err != nil {
+	if r.Source, _, _, err = c.certificates(ctx, source); err != nil {
 		return r, err
 	}
 	installers, err := c.installers(ctx, source.Namespace)
@@ -155,6 +155,9 @@ func (c *Cluster) revisions(ctx context.Context) (inspect.Rollout, error) {
 	}
 	of := map[int][]*pki.Cert{}
 	for _, s := range operator.Status.NodeStatuses {
+		if s.CurrentRevision == 0 && s.TargetRevision == 0 {
+			continue // no revision was ever brought there
+		}
 		m := inspect.Revision{Node: s.NodeName, Current: s.CurrentRevision, Target: s.TargetRevision}
 		if s.LastFailedRevision > s.CurrentRevision {
 			m.Failed = strings.Join(append([]string{s.LastFailedReason}, s.LastFailedErrors...), ": ")
@@ -162,7 +165,7 @@ func (c *Cluster) revisions(ctx context.Context) (inspect.Rollout, error) {
 		if _, read := of[s.CurrentRevision]; !read {
 			at := source
 			at.Name += fmt.Sprintf("-%d", s.CurrentRevision)
-			if of[s.CurrentRevision], _, err = c.certificates(ctx, at); err != nil {
+			if of[s.CurrentRevision], _, _, err = c.certificates(ctx, at); err != nil {
 				return r, err
 			}
 		}
@@ -205,7 +208,7 @@ func (c *Cluster) installers(ctx context.Context, namespace string) (map[install
 func (c *Cluster) rootCA(ctx context.Context, namespace string) (inspect.RootCA, bool, error) {
 	var err error
 	root := inspect.RootCA{Namespace: namespace}
-	if root.CA, root.Written, err = c.certificates(ctx, catalog.RootCAOf(namespace)); err != nil || root.CA != nil {
+	if root.CA, root.Created, root.Written, err = c.certificates(ctx, catalog.RootCAOf(namespace)); err != nil || root.CA != nil {
 		return root, err == nil, err
 	}
 	err = c.getJSON(ctx, "/api/v1/namespaces/"+namespace, &struct{}{})
@@ -220,25 +223,26 @@ func (c *Cluster) rootCA(ctx context.Context, namespace string) (inspect.RootCA,
 
 // certificates reads those in a value of a ConfigMap, and when that value was last
 // changed; nil: there is no such ConfigMap.
-func (c *Cluster) certificates(ctx context.Context, of catalog.Ref) ([]*pki.Cert, time.Time, error) {
+func (c *Cluster) certificates(ctx context.Context, of catalog.Ref) (found []*pki.Cert, created, written time.Time, err error) {
 	var object struct {
 		Metadata struct {
+			Created       metav1.Time                 `json:"creationTimestamp"`
 			ManagedFields []metav1.ManagedFieldsEntry `json:"managedFields"`
 		} `json:"metadata"`
 		Data map[string]string `json:"data"`
 	}
-	err := c.getJSON(ctx, "/api/v1/namespaces/"+of.Namespace+"/configmaps/"+of.Name, &object)
+	err = c.getJSON(ctx, "/api/v1/namespaces/"+of.Namespace+"/configmaps/"+of.Name, &object)
 	if apierrors.IsNotFound(err) {
-		return nil, time.Time{}, nil
+		return nil, created, written, nil
 	}
 	if err != nil {
-		return nil, time.Time{}, fmt.Errorf("read %s: %w", of, err)
+		return nil, created, written, fmt.Errorf("read %s: %w", of, err)
 	}
-	found := []*pki.Cert{}
+	found = []*pki.Cert{}
 	for _, f := range c.Scanner.Scan([]byte(object.Data[of.Key])) {
 		found = append(found, f.Content.Certs...)
 	}
-	return found, changed(object.Metadata.ManagedFields, of.Key), nil
+	return found, object.Metadata.Created.UTC(), changed(object.Metadata.ManagedFields, of.Key), nil
 }
 
 // changed is when somebody last changed a key of a ConfigMap: the API server notes the
