@@ -28,7 +28,7 @@ case " $flags" in
 	;;
 esac
 
-repairs='^Test(FixAPIInt|RestartSafe)$' multus='^TestMultus$'
+repairs='^Test(FixAPIInt|RestartSafe)$' multus='^Test(Multus|FixTheWholeCluster)$'
 e2e='' lab='' others=''
 for package; do
 	case $package in

@@ -357,6 +357,15 @@ func (f *fixing) repairWithoutAPI(t *testing.T, node string, was standing) {
 
 func (f *fixing) reboot(t *testing.T, node string) {
 	before := f.stands(t, node)
+	f.boots(t, node)
+	f.lab.WaitReady(t, node)
+	sameFiles(t, before, f.stands(t, node))
+	f.letsIn(t, node)
+}
+
+// boots reboots a node, and waits until it can be entered again.
+func (f *fixing) boots(t *testing.T, node string) {
+	t.Helper()
 	boot := f.lab.SSH(t, node, "stat -c %Z /run/systemd/system")
 	f.lab.Reboot(t, node)
 	eventually(t, node+" has booted", func() string {
@@ -369,9 +378,6 @@ func (f *fixing) reboot(t *testing.T, node string) {
 		}
 		return ""
 	})
-	f.lab.WaitReady(t, node)
-	sameFiles(t, before, f.stands(t, node))
-	f.letsIn(t, node)
 }
 
 // passedAround does what many do who look for a way out, and find a script: the CA

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 )
@@ -16,28 +17,7 @@ import (
 // ownKubeconfig is the administrator whose own kubeconfig fails in the incident as
 // kubelets' do: it trusts what a node that is not repaired trusts.
 func (f *fixing) ownKubeconfig(t *testing.T, master, lost string, was standing) {
-	old, err := clientcmd.Load([]byte(was.files[ownConfig]))
-	if err != nil {
-		t.Fatal(err)
-	}
-	config, err := clientcmd.LoadFromFile(filepath.Join(f.lab.Dir, "inner", "kubeconfig"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, u := range config.AuthInfos {
-		f.secret.key("the administrator's key", u.ClientKeyData)
-	}
-	for _, c := range config.Clusters {
-		for _, o := range old.Clusters {
-			c.CertificateAuthority, c.CertificateAuthorityData = "", o.CertificateAuthorityData
-			c.Server = o.Server // in the lab, api's certificate is not signed anew with that of api-int
-		}
-	}
-	dir := t.TempDir()
-	file := filepath.Join(dir, "admin.kubeconfig")
-	if err := clientcmd.WriteToFile(*config, file); err != nil {
-		t.Fatal(err)
-	}
+	file, config := f.failing(t, was)
 	before, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
@@ -106,4 +86,30 @@ func (f *fixing) ownKubeconfig(t *testing.T, master, lost string, was standing) 
 		}
 		ends(t, with("fix-kubeconfig", "--yes"), 0, "Nothing to do")
 	})
+}
+
+// failing is an administrator's kubeconfig that trusts what a node did.
+func (f *fixing) failing(t *testing.T, was standing) (file string, config *clientcmdapi.Config) {
+	t.Helper()
+	old, err := clientcmd.Load([]byte(was.files[ownConfig]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if config, err = clientcmd.LoadFromFile(filepath.Join(f.lab.Dir, "inner", "kubeconfig")); err != nil {
+		t.Fatal(err)
+	}
+	for _, u := range config.AuthInfos {
+		f.secret.key("the administrator's key", u.ClientKeyData)
+	}
+	for _, c := range config.Clusters {
+		for _, o := range old.Clusters {
+			c.CertificateAuthority, c.CertificateAuthorityData = "", o.CertificateAuthorityData
+			c.Server = o.Server // in the lab, api's certificate is not signed anew with that of api-int
+		}
+	}
+	file = filepath.Join(t.TempDir(), "admin.kubeconfig")
+	if err := clientcmd.WriteToFile(*config, file); err != nil {
+		t.Fatal(err)
+	}
+	return file, config
 }
