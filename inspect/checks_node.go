@@ -427,7 +427,7 @@ func (f *Facts) distrusts(finding *Finding, missing []*pki.Cert) {
 	}
 	delivery, answer := catalog.DeliveryOf(catalog.KubeletKubeconfigCA(), f.Snapshot.Cluster.Versions)
 	if answer == catalog.Yes && !delivery.Delivered {
-		finding.Next = "nothing brings it there in this version. certrot fix-api-int --nodes NAME puts the CAs of the ConfigMap into both kubeconfigs of a kubelet, keeps the old ones, and restarts it: masters first, one at a time"
+		finding.Next = "nothing brings it there in this version. certrot fix-api-int puts the CAs of the ConfigMap into both kubeconfigs of each kubelet, keeps the old ones, and restarts it: masters first, one at a time"
 	}
 	if shown == nil || shown.leaf() == nil {
 		return

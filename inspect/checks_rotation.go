@@ -131,8 +131,8 @@ func apiCADelivered(f *Facts) []Finding {
 		finding.At = append(finding.At, leaf.At)
 		finding.Certs = append(finding.Certs, leaf.leaf().Fingerprint)
 		finding.Message += fmt.Sprintf("; api-int shows a certificate signed by it since %s: a kubelet that reconnects or restarts without it fails with x509: certificate signed by unknown authority", day(leaf.leaf().NotBefore))
-		finding.Next = "certrot fix-api-int --nodes NAME puts the CAs of ConfigMap openshift-config-managed/kube-apiserver-server-ca into both kubeconfigs of a kubelet, keeps the old ones, and restarts it: " +
-			"every node, masters first, one at a time. Do not restart kubelets or nodes before"
+		finding.Next = "certrot fix-api-int puts the CAs of ConfigMap openshift-config-managed/kube-apiserver-server-ca into both kubeconfigs of each kubelet, keeps the old ones, and restarts it: " +
+			"masters first, one at a time. Do not restart kubelets or nodes before"
 	}
 	return []Finding{finding}
 }
