@@ -546,8 +546,6 @@ func everyCertificate(t *testing.T, sample string) map[[32]byte]bool {
 
 var (
 	armored = regexp.MustCompile(`(?s)-----BEGIN CERTIFICATE-----(.*?)-----END CERTIFICATE-----`)
-	escaped = regexp.MustCompile(`-----BEGIN(%20|\+)CERTIFICATE-----[A-Za-z0-9%+/=.~_-]+`)
-	coded   = regexp.MustCompile(`(LS0tLS1CRUdJTi|H4sI)[A-Za-z0-9+/]+={0,2}`)
 	between = strings.NewReplacer(`\\n`, "", `\n`, "", `\r`, "", `\/`, "/", `\u003d`, "=", `\u002b`, "+", " ", "", "\n", "", "\r", "", "\t", "")
 )
 
