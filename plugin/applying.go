@@ -341,6 +341,8 @@ func (a *applying) ended(err error) error {
 	switch {
 	case errors.As(err, &unknown):
 		return &exitError{code: exitIncomplete, err: withHint(fmt.Errorf("everything was done, and %w", err), "kubectl get nodes; %s", a.back())}
+	case errors.As(err, &late) && stopped != nil && stopped.Action.Node() == "":
+		return &exitError{code: exitStopped, err: withHint(fmt.Errorf("%w. What was done before stays", err), "%s", a.back())}
 	case errors.As(err, &late):
 		return &exitError{code: exitStopped, err: withHint(fmt.Errorf("the files are right and the kubelet was restarted, but %w. Nothing was put back", err),
 			"look at its pending requests and its kubelet: kubectl get csr; journalctl -u kubelet; %s", a.back())}

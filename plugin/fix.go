@@ -272,9 +272,13 @@ func (f *fixFlags) after(ctx context.Context, w *workplace, facts inspect.Snapsh
 	for _, found := range pki.NewScanner().Scan(fix.CA) {
 		ca = append(ca, found.Content.Certs...)
 	}
-	network, err := networkOf(ctx, w, facts.Cluster.Versions)
-	if err != nil {
-		return err
+	wants := func(wave string) bool { return len(f.waves.only) == 0 || slices.Contains(f.waves.only, wave) }
+	var network networkFacts
+	if wants(remediate.WaveControlPlane) || wants(remediate.WaveNetwork) {
+		var err error
+		if network, err = networkOf(ctx, w, facts.Cluster.Versions); err != nil && f.pods.restart != restartNever {
+			return err
+		}
 	}
 	fix.After.Requests = true
 	if network.rollout.Operator || len(network.rollout.RootCAs) > 0 {

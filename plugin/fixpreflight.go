@@ -2,12 +2,14 @@ package plugin
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
@@ -43,8 +45,15 @@ func (f *preflightFlags) check() error {
 func (f *preflightFlags) preflight(ctx context.Context, w *workplace, facts inspect.Snapshot, p *remediate.Plan, planned error) error {
 	var refused *remediate.Refusal
 	explains := errors.As(planned, &refused) && refused.Name == "ca-verifies-served"
-	if planned != nil && !explains || planned == nil && p.Empty() {
+	if planned != nil && !explains {
 		return planned
+	}
+	if planned == nil && p.Empty() {
+		return f.leftPaused(ctx, w, p)
+	}
+	if w != nil && w.conn == nil && answered(w.noAPI) && !slices.Contains(f.risks, remediate.NoAPI) {
+		return &exitError{code: exitRefused, err: withHint(&unchanged{"refused, nothing was changed", fmt.Errorf("%s: the API server answers, and it can't be asked whether this is safe now: %w", remediate.NoAPI, w.noAPI)},
+			"get in first: --api-ca-from ssh://core@MASTER where its CA is not trusted, a kubeconfig with a client certificate where a token is not taken. In spite of it: --accept-risk=%s", remediate.NoAPI)}
 	}
 	ask := remediate.Preflight{Facts: facts, Now: facts.Taken, Pause: f.pause}
 	if planned == nil {
@@ -80,6 +89,25 @@ func (f *preflightFlags) preflight(ctx context.Context, w *workplace, facts insp
 		p.Notes = append(p.Notes, "Health checks are paused first, and resumed at the end. If this stops half-way they stay paused: undo resumes them, and so does the same command when it comes to its end.")
 	}
 	return nil
+}
+
+// leftPaused adds to a plan with nothing to do what earlier runs left paused, if it is to
+// be looked after.
+func (f *preflightFlags) leftPaused(ctx context.Context, w *workplace, p *remediate.Plan) error {
+	if !f.pause || w == nil || w.conn == nil {
+		return nil
+	}
+	last, err := remediate.LeftPaused(w.conn.cluster.Machinery(ctx))
+	p.Frame(nil, last)
+	return err
+}
+
+// answered reports whether a server is there that answers, and the user does not get in.
+func answered(noAPI error) bool {
+	var unknown x509.UnknownAuthorityError
+	var hostname x509.HostnameError
+	var invalid x509.CertificateInvalidError
+	return errors.As(noAPI, &unknown) || errors.As(noAPI, &hostname) || errors.As(noAPI, &invalid) || apierrors.IsUnauthorized(noAPI)
 }
 
 // resume adds to the plan of an undo what a run paused, as the objects say it.

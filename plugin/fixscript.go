@@ -25,7 +25,7 @@ func (f *fixFlags) emit(ctx context.Context, w *workplace) error {
 	if err := f.checkEmit(); err != nil {
 		return err
 	}
-	fix := remediate.APIInt{Nodes: w.names(), API: w.conn != nil}
+	fix := remediate.APIInt{Nodes: w.names(), API: w.conn != nil, Order: remediate.Order{Accept: f.risks}}
 	if err := f.ca(ctx, w, &fix); err != nil {
 		return err
 	}

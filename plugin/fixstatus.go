@@ -213,11 +213,12 @@ func stands(p *remediate.Plan, n remediate.NodePlan) repairNode {
 		out.Ready = node.Ready
 	}
 	var todo []string
-	waits := true
+	waits, due := true, false
 	for _, s := range n.Steps {
 		if s.Change == nil {
 			continue
 		}
+		due = true
 		switch s.Action.(type) {
 		case remediate.Await, remediate.AwaitAPIServer, remediate.ApproveCSRs:
 		default:
@@ -231,6 +232,8 @@ func stands(p *remediate.Plan, n remediate.NodePlan) repairNode {
 	case n.Name != "" && out.Ready != "" && out.Ready != "True":
 		out.State, out.Reason = standsFailed, "its files are right and its kubelet has read them, and Ready is "+out.Ready
 		out.Next = "kubectl describe node " + n.Name + "; kubectl get csr; on the node: journalctl -u kubelet -n 50"
+	case due && out.Ready == "" && n.Name != "":
+		out.State, out.Reason = standsUnknown, "its files are right and its kubelet has read them, and whether it is Ready was not read"
 	}
 	return out
 }

@@ -138,7 +138,7 @@ func (f *mendFlags) workplace(ctx context.Context, names []string) (*workplace, 
 	}
 	if w.all && w.conn == nil {
 		return nil, withHint(fmt.Errorf("which nodes there are is not known without the API server: %w", w.noAPI),
-			"where your kubeconfig lacks the new CA (x509): --api-ca-from ssh://core@MASTER. With no API server at all, name them with --nodes, masters first: they are repaired one after another in that order; the CA comes from --ca-file then")
+			"where your kubeconfig lacks the new CA (x509): --api-ca-from ssh://core@MASTER. With no API server at all, name one with --nodes, masters first: without the API it ends after each, since whether it reports is not seen; the CA comes from --ca-file then")
 	}
 	if w.conn != nil && !c.local {
 		if w.objects, _, err = c.objects(ctx, w.conn); err != nil {

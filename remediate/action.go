@@ -42,6 +42,8 @@ type Change struct {
 	Deltas []inspect.Delta
 	// versions are what runs, where that decides what requests are a kubelet's.
 	versions catalog.Versions
+	// certified says, by node, why its kubelet does not ask as one without a certificate.
+	certified map[string]string
 }
 
 // FileChange is what happens to a kubeconfig on a node.

@@ -63,6 +63,26 @@ func lacksServing(facts inspect.Snapshot, node string, now time.Time) bool {
 	return false
 }
 
+// certified says of nodes why their kubelets do not ask by a bootstrapper's token: they
+// have a client certificate that is valid. A node that was not read is not known to
+// lack one.
+func certified(facts inspect.Snapshot, now time.Time, nodes ...string) map[string]string {
+	out := map[string]string{}
+	for _, name := range nodes {
+		n, ok := facts.Node(name)
+		if !ok || n.Via == "" {
+			out[name] = "whether its kubelet lacks a client certificate is not known, as the node was not read"
+			continue
+		}
+		for _, b := range facts.Bundles {
+			if b.At.Node == name && b.At.Path == inspect.KubeletClient && len(b.Content.Certs) > 0 && b.Content.Certs[0].NotAfter.After(n.Time(now)) {
+				out[name] = "its kubelet has a client certificate until " + b.Content.Certs[0].NotAfter.UTC().Format(time.RFC3339)
+			}
+		}
+	}
+	return out
+}
+
 // ID is such as "approve-requests worker-0".
 func (a ApproveCSRs) ID() string { return "approve-requests " + a.On }
 
@@ -71,12 +91,12 @@ func (a ApproveCSRs) Node() string { return a.On }
 
 // Diff compares the last sign of life with the start of the kubelet: one that reports
 // has its certificate.
-func (a ApproveCSRs) Diff(facts inspect.Snapshot, _ time.Time) (*Change, error) {
+func (a ApproveCSRs) Diff(facts inspect.Snapshot, now time.Time) (*Change, error) {
 	n, ok := facts.Node(a.On)
 	if ok && n.Heartbeat.After(n.Kubelet.Started) && n.Ready == "True" && len(PendingRequests(facts, a.On)) == 0 {
 		return nil, nil //nolint:nilnil // so already, as Action says
 	}
-	return &Change{Summary: "approve its kubelet's certificate requests, if it makes any that match it", versions: facts.Cluster.Versions}, nil
+	return &Change{Summary: "approve its kubelet's certificate requests, if it makes any that match it", versions: facts.Cluster.Versions, certified: certified(facts, now, a.On)}, nil
 }
 
 // PendingRequests are the names of the requests that wait for an answer and are, by
@@ -140,7 +160,7 @@ func (a ApproveCSRs) reports(ctx context.Context, env *Env, started time.Time) b
 
 // approve approves what is pending now and matches.
 func (a ApproveCSRs) approve(ctx context.Context, env *Env, c *Change) error {
-	requests, err := pendingOf(ctx, env.Kube, asker{name: a.On, versions: c.versions})
+	requests, err := pendingOf(ctx, env.Kube, asker{name: a.On, versions: c.versions, certified: c.certified[a.On]})
 	if err != nil {
 		return err
 	}
@@ -223,7 +243,7 @@ func (a ApproveCSRs) Verify(ctx context.Context, env *Env, c *Change) error {
 		return err
 	}
 	if a.serving && !a.state.servingDone {
-		return &Late{fmt.Errorf("the serving certificate of the kubelet on %s has ended, and no request for another one came that could be approved%s", a.On, waiting(ctx, env, asker{name: a.On, versions: c.versions}))}
+		return &Late{fmt.Errorf("the serving certificate of the kubelet on %s has ended, and no request for another one came that could be approved%s", a.On, waiting(ctx, env, asker{name: a.On, versions: c.versions, certified: c.certified[a.On]}))}
 	}
 	return nil
 }
@@ -299,7 +319,7 @@ func (a LeftCSRs) ID() string { return "left-over-requests" }
 func (a LeftCSRs) Node() string { return "" }
 
 // Diff names what is pending.
-func (a LeftCSRs) Diff(facts inspect.Snapshot, _ time.Time) (*Change, error) {
+func (a LeftCSRs) Diff(facts inspect.Snapshot, now time.Time) (*Change, error) {
 	names := PendingRequests(facts, a.Nodes...)
 	if len(names) == 0 && !a.After {
 		return nil, nil //nolint:nilnil // so already, as Action says
@@ -311,7 +331,7 @@ func (a LeftCSRs) Diff(facts inspect.Snapshot, _ time.Time) (*Change, error) {
 	if len(names) > 0 {
 		what += " (now: " + strings.Join(names, ", ") + ")"
 	}
-	return &Change{Summary: what, versions: facts.Cluster.Versions}, nil
+	return &Change{Summary: what, versions: facts.Cluster.Versions, certified: certified(facts, now, a.Nodes...)}, nil
 }
 
 // Apply shows and approves.
@@ -320,7 +340,7 @@ func (a LeftCSRs) Apply(ctx context.Context, env *Env, c *Change) error {
 		return &Unknown{"which certificate requests are pending is not known: no API server could be asked"}
 	}
 	for _, node := range a.Nodes {
-		requests, err := pendingOf(ctx, env.Kube, asker{name: node, versions: c.versions})
+		requests, err := pendingOf(ctx, env.Kube, asker{name: node, versions: c.versions, certified: c.certified[node]})
 		if err != nil {
 			return err
 		}
@@ -341,7 +361,7 @@ func (a LeftCSRs) Verify(ctx context.Context, env *Env, c *Change) error {
 	}
 	var left strings.Builder
 	for _, node := range a.Nodes {
-		if text := waiting(ctx, env, asker{name: node, versions: c.versions}); text != "" {
+		if text := waiting(ctx, env, asker{name: node, versions: c.versions, certified: c.certified[node]}); text != "" {
 			fmt.Fprintf(&left, "node %s%s\n", node, text)
 		}
 	}

@@ -197,7 +197,7 @@ func TestWhichRequestsMatch(t *testing.T) {
 			if c.change != nil {
 				c.change(a)
 			}
-			r := asker{"worker-0", c.object, c.versions}.judge(a.made(t))
+			r := asker{"worker-0", c.object, c.versions, ""}.judge(a.made(t))
 			switch {
 			case r == nil:
 				t.Fatal("it is not seen as the node's")
@@ -232,7 +232,7 @@ func TestWhichRequestsAreNotLookedAt(t *testing.T) {
 	} {
 		a := clientAsking(t)
 		change(a)
-		if r := (asker{"worker-0", workerZero(), catalog.Versions{Cluster: "4.15.0"}}).judge(a.made(t)); r != nil {
+		if r := (asker{"worker-0", workerZero(), catalog.Versions{Cluster: "4.15.0"}, ""}).judge(a.made(t)); r != nil {
 			t.Errorf("%s: %+v", name, r)
 		}
 	}
@@ -242,7 +242,7 @@ func TestWhichRequestsAreNotLookedAt(t *testing.T) {
 // waits for the earlier ones.
 func TestTheNewestOfEachIsWaitedFor(t *testing.T) {
 	t.Parallel()
-	n := asker{"worker-0", workerZero(), catalog.Versions{Cluster: "4.15.0"}}
+	n := asker{"worker-0", workerZero(), catalog.Versions{Cluster: "4.15.0"}, ""}
 	named := func(a *asking, name string, age time.Duration) *request {
 		a.csr.Name, a.csr.CreationTimestamp = name, metav1.NewTime(noon.Add(-age))
 		return n.judge(a.made(t))
@@ -497,7 +497,7 @@ func TestApprovalIsOfWhatWasRead(t *testing.T) {
 		return nil
 	}
 	a := NewLeftCSRs([]string{"worker-0"}, true, true)
-	c, err := a.Diff(inspect.Snapshot{Cluster: inspect.Cluster{Versions: catalog.Versions{Cluster: "4.15.0"}}}, noon)
+	c, err := a.Diff(inspect.Snapshot{Nodes: []inspect.Node{{Name: "worker-0", Via: "ssh"}}, Cluster: inspect.Cluster{Versions: catalog.Versions{Cluster: "4.15.0"}}}, noon)
 	if err != nil || c == nil {
 		t.Fatal(c, err)
 	}

@@ -25,6 +25,8 @@ type asker struct {
 	name     string
 	object   *corev1.Node // nil: the API knows no such Node
 	versions catalog.Versions
+	// certified is why its kubelet would not ask by a bootstrapper's token; empty: it may.
+	certified string
 }
 
 func (n asker) user() string { return "system:node:" + n.name }
@@ -98,6 +100,8 @@ func (n asker) matches(csr *certificatesapi.CertificateSigningRequest, asks *x50
 		return fmt.Errorf("%q is not who asks for a kubelet's certificate", csr.Spec.Username)
 	case !slices.Contains(csr.Spec.Groups, row.Group):
 		return fmt.Errorf("%q asks, and is not in the group %s", csr.Spec.Username, row.Group)
+	case csr.Spec.Username != n.user() && n.certified != "":
+		return fmt.Errorf("who has the token of %q asks, and %s", csr.Spec.Username, n.certified)
 	case asks.Subject.CommonName != n.user():
 		return fmt.Errorf("it asks for %q, and the node is %q", asks.Subject.CommonName, n.user())
 	case !slices.Equal(asks.Subject.Organization, []string{"system:nodes"}) || len(asks.Subject.Names) != 2:

@@ -223,13 +223,34 @@ func steps(m *inspect.Machinery, which func(inspect.Actor) (pause, resume bool),
 	return first, last, err
 }
 
-// Frame puts steps of the cluster itself before and after all others.
+// LeftPaused are the steps that resume what runs before this one left paused.
+func LeftPaused(m *inspect.Machinery) ([]Step, error) {
+	ours := func(by string) bool { return strings.HasPrefix(by, pauseMark) }
+	_, last, err := steps(m, func(a inspect.Actor) (pause, resume bool) {
+		return false, slices.ContainsFunc(a.Paused, ours)
+	}, func(a inspect.Actor) (by []string) {
+		for _, who := range a.Paused {
+			if other, ok := strings.CutPrefix(who, pauseMark); ok {
+				by = append(by, other)
+			}
+		}
+		return by
+	})
+	return last, err
+}
+
+// Frame puts steps of the cluster itself before and after all others. What nobody answered
+// is looked at after them: it may end a run, and they must not wait for that.
 func (p *Plan) Frame(first, last []Step) {
 	if len(first) > 0 {
 		p.Waves = slices.Insert(p.Waves, 0, Wave{Nodes: []NodePlan{{Steps: first}}})
 	}
 	if len(last) > 0 {
-		p.Waves = append(p.Waves, Wave{Nodes: []NodePlan{{Steps: last}}})
+		i := slices.IndexFunc(p.Waves, func(w Wave) bool { return w.Name == WaveRequests })
+		if i < 0 {
+			i = len(p.Waves)
+		}
+		p.Waves = slices.Insert(p.Waves, i, Wave{Nodes: []NodePlan{{Steps: last}}})
 	}
 }
 

@@ -69,6 +69,10 @@ func preflightChecks() []preflightCheck {
 	}
 }
 
+// NoAPI is the risk of restarting kubelets while an API server answers that can't be asked
+// whether that is safe: it takes the user's credentials, or its certificate, for another's.
+const NoAPI = "no-api"
+
 // Risks are the names that may be accepted, those that are asked elsewhere among them.
 func Risks() []string {
 	var names []string
@@ -77,7 +81,7 @@ func Risks() []string {
 			names = append(names, c.name)
 		}
 	}
-	return append(names, NoLease, MastersFirst, OwnedFile, OwnedObject)
+	return append(names, NoLease, NoAPI, MastersFirst, OwnedFile, OwnedObject)
 }
 
 // Check asks everything; nothing is written.

@@ -96,7 +96,7 @@ func (a APIInt) embeddable() error {
 	refuse := func(line int, why string) error {
 		return &Refusal{Name: "ca-usable", Reason: fmt.Sprintf("%s: line %d %s, so a script can't hold it as it is", a.From, line, why), Next: "on the node itself: certrot fix-api-int --local --ca-file"}
 	}
-	inside := false
+	inside, behind := false, 0 // the line of text behind the last certificate
 	for i, line := range strings.Split(strings.TrimRight(string(a.CA), "\r\n"), "\n") {
 		switch {
 		case strings.Trim(line, printable) != "" || line == scriptCA:
@@ -105,9 +105,15 @@ func (a APIInt) embeddable() error {
 			inside = true
 		case line == "-----END CERTIFICATE-----" && inside:
 			inside = false
+			behind = 0
+		case !inside && strings.TrimSpace(line) != "":
+			behind = i + 1
 		case strings.Contains(line, "-----") || inside && (line == "" || strings.Trim(line, base64Letters) != ""):
 			return refuse(i+1, "is not PEM as it is usually written")
 		}
+	}
+	if behind > 0 {
+		return refuse(behind, "stands behind the last certificate")
 	}
 	return nil
 }

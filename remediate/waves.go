@@ -21,6 +21,7 @@ const (
 
 	waveLost  = WaveWorkers + "-not-ready"
 	waveFirst = WaveWorkers + "-first"
+	waveNodes = "nodes" // of a single replica: all of them
 )
 
 // Waves are the names by which waves are chosen.
@@ -88,7 +89,7 @@ func (a APIInt) all(d *draft) error {
 		}
 	}
 	if row, _ := catalog.KubeletRestartOn(d.facts.Cluster.Topology); row.Single && len(d.plan.Waves) > 0 {
-		d.plan.Waves = []Wave{{Name: "nodes", Why: "one after another: there is one kube-apiserver, and no other to wait for", Parallel: 1, Nodes: d.plan.Nodes()}}
+		d.plan.Waves = []Wave{{Name: waveNodes, Why: "one after another: there is one kube-apiserver, and no other to wait for", Parallel: 1, Nodes: d.plan.Nodes()}}
 	}
 	if err := a.after(d, append(masters, workers...)); err != nil {
 		return err
@@ -147,7 +148,7 @@ func (a APIInt) rootCA(d *draft) error {
 	}
 	w := Wave{Name: WaveControlPlane, Why: "kube-controller-manager trusts api-int, and pods get the CA by kube-root-ca.crt", Parallel: 1, Nodes: n}
 	i := 0
-	for i < len(d.plan.Waves) && d.plan.Waves[i].Name == WaveMasters {
+	for i < len(d.plan.Waves) && (d.plan.Waves[i].Name == WaveMasters || d.plan.Waves[i].Name == waveNodes) {
 		i++
 	}
 	if len(n) > 0 {
@@ -178,8 +179,21 @@ func (a APIInt) network(d *draft, names []string) error {
 			}
 			return nil
 		})
-		w.Nodes = append(w.Nodes, n)
+		if err == nil {
+			w.Nodes = append(w.Nodes, n)
+		}
 		return err
+	}
+	// What does not hold of a node keeps nobody else waiting.
+	apart := func(name string, err error) error {
+		var r *Refusal
+		if !errors.As(err, &r) || r.Node != name {
+			return err
+		}
+		if !slices.ContainsFunc(d.plan.Unknown, func(u *Refusal) bool { return u.Node == name }) {
+			d.plan.Unknown = append(d.plan.Unknown, r)
+		}
+		return nil
 	}
 	known := d.facts
 	known.Nodes = nil
@@ -192,14 +206,18 @@ func (a APIInt) network(d *draft, names []string) error {
 			known.Nodes = append(known.Nodes, n)
 		}
 	}
-	first, notes, err := a.After.Network.First(known, d.plan.Now)
-	if err != nil {
-		return err
-	}
-	for _, action := range first {
-		if err := add(action.Node(), []Action{action}); err != nil {
+	var notes []string
+	for _, n := range known.Nodes {
+		one := known
+		one.Nodes = []inspect.Node{n}
+		first, more, err := a.After.Network.First(one, d.plan.Now)
+		for _, action := range first {
+			err = errors.Join(err, add(n.Name, []Action{action}))
+		}
+		if err := apart(n.Name, err); err != nil {
 			return err
 		}
+		notes = append(notes, more...)
 	}
 	for _, name := range names {
 		if _, ok := known.Node(name); !ok {
@@ -209,7 +227,7 @@ func (a APIInt) network(d *draft, names []string) error {
 		if err == nil {
 			err = add(name, actions)
 		}
-		if err != nil {
+		if err := apart(name, err); err != nil {
 			return err
 		}
 		notes = append(notes, more...)

@@ -508,7 +508,7 @@ func cautioned(a RestartAnswer, until string, why RestartAnswer) RestartAnswer {
 // verifies what when a node is added.
 func newNode(f *inspect.Facts, claims []Claim) RestartAnswer {
 	out := RestartAnswer{ID: "new-node", Status: RestartNone, Why: "the catalog has no edge for nodes that are added to this kind of cluster"}
-	if !f.Snapshot.Cluster.Versions.Plain {
+	if hosted := catalog.KeptElsewhere(catalog.InternalLoadBalancerServing(), f.Snapshot.Cluster.Topology); !f.Snapshot.Cluster.Versions.Plain && !hosted {
 		out.Status, out.Why = RestartUnknown, "what new nodes are given was not read: Secrets and ConfigMaps of openshift-machine-config-operator and openshift-machine-api"
 		out.Next = "{} verify restart-safe, as somebody who may list them"
 	}

@@ -208,6 +208,7 @@ func TestNewNodesAndWorst(t *testing.T) {
 	shown := s.old.Issue("api-int.example.com", from(-2), from(28), pkitest.DNS("api-int.example.com"))
 	s.put(catalog.InternalLoadBalancerServing(), shown.CertPEM)
 	s.put(catalog.Ref{Kind: catalog.Secret, Namespace: "openshift-machine-config-operator", Name: "node-bootstrapper-token", Key: "ca.crt"}, s.old.CertPEM)
+	s.s.Reads = []inspect.Read{{What: "secrets"}, {What: "configmaps"}}
 	if r := report(); r.NewNode.Status != RestartYes || r.Worst() != RestartYes {
 		t.Errorf("%+v, worst %s", r.NewNode, r.Worst())
 	}

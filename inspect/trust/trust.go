@@ -229,7 +229,9 @@ func (j *judge) edge(e catalog.Edge, stores []anchors, shown []identity) []Claim
 			out = append(out, base)
 		}
 	}
-	if len(stores) == 0 && len(shown) > 0 && !e.Optional {
+	// Of an optional edge, what is known not to be there says nothing; what was not read
+	// is not known.
+	if len(stores) == 0 && len(shown) > 0 && (!e.Optional || e.Trust.Kind != catalog.File && !j.absent(e.Trust)) {
 		out = append(out, j.nobody(e, shown[0]))
 	}
 	return out

@@ -21,7 +21,7 @@ type HeldError struct {
 }
 
 func (e *HeldError) Error() string {
-	return fmt.Sprintf("%s changes this node, since %s; it is let go when they end, after a restart of the node, or after %s", e.By, e.For, HoldTime)
+	return fmt.Sprintf("%s changes this node, since %s; it is let go when they end, or after %s. If they are known to be gone: rm -r %s/.held on the node", e.By, e.For, HoldTime, DefaultFolder)
 }
 func (e *HeldError) Unwrap() error { return ErrBusy }
 

@@ -59,11 +59,11 @@ func (f *fixing) badDisks(t *testing.T, node string) {
 	// What certrot keeps runs in is hidden by what is mounted there.
 	mustDo(t, f.lab, "ssh", node, "sudo mkdir -p -m 700 "+runsOnNode)
 	before := f.stands(t, node)
-	for _, c := range []struct{ name, damage, at, says string }{
-		{"no room for what was before", `mount -t tmpfs -o size=64k,mode=700 tmpfs ` + runsOnNode + `; dd if=/dev/zero of=` + runsOnNode + `/full bs=4k 2>/dev/null || true`, runsOnNode, "No space left on device"},
-		{"no room for the new file", `cp -a /etc/kubernetes ` + savedOn + `/there; mount -t tmpfs -o size=1m,mode=755 tmpfs /etc/kubernetes; cp -a ` + savedOn + `/there/. /etc/kubernetes; dd if=/dev/zero of=/etc/kubernetes/full bs=4k 2>/dev/null || true`, "/etc/kubernetes", "No space left on device"},
-		{"a read-only folder of the file", `mount --bind /etc/kubernetes /etc/kubernetes; mount -o remount,bind,ro /etc/kubernetes`, "/etc/kubernetes", "Read-only file system"},
-		{"a read-only folder for runs", `mount --bind ` + runsOnNode + ` ` + runsOnNode + `; mount -o remount,bind,ro ` + runsOnNode, runsOnNode, "Read-only file system"},
+	for _, c := range []struct{ name, damage, at, says, nothing string }{
+		{"no room for what was before", `mount -t tmpfs -o size=64k,mode=700 tmpfs ` + runsOnNode + `; dd if=/dev/zero of=` + runsOnNode + `/full bs=4k 2>/dev/null || true`, runsOnNode, "No space left on device", "not begun"},
+		{"no room for the new file", `cp -a /etc/kubernetes ` + savedOn + `/there; mount -t tmpfs -o size=1m,mode=755 tmpfs /etc/kubernetes; cp -a ` + savedOn + `/there/. /etc/kubernetes; dd if=/dev/zero of=/etc/kubernetes/full bs=4k 2>/dev/null || true`, "/etc/kubernetes", "No space left on device", "nothing was changed"},
+		{"a read-only folder of the file", `mount --bind /etc/kubernetes /etc/kubernetes; mount -o remount,bind,ro /etc/kubernetes`, "/etc/kubernetes", "Read-only file system", "nothing was changed"},
+		{"a read-only folder for runs", `mount --bind ` + runsOnNode + ` ` + runsOnNode + `; mount -o remount,bind,ro ` + runsOnNode, runsOnNode, "Read-only file system", "not begun"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Cleanup(func() {
@@ -73,7 +73,7 @@ func (f *fixing) badDisks(t *testing.T, node string) {
 			})
 			mustDo(t, f.lab, "ssh", node, "sudo sh -ec "+nodeexec.Quote(c.damage))
 			r := f.inLab(t, "fix-api-int", "--nodes", node, "--via", "ssh", "--yes")
-			ends(t, r, 4, c.says, "nothing was changed", joinConfig, "run the same command again")
+			ends(t, r, 4, c.says, c.nothing, joinConfig, "to go on from there")
 			now := f.stands(t, node)
 			sameFiles(t, before, now)
 			if now.pid != before.pid || now.litter != "" {
@@ -350,7 +350,7 @@ func (f *fixing) killed(t *testing.T, node string, original standing) {
 			break
 		}
 		if signal == syscall.SIGINT && left[at].action != "await %s" { // after that there is nothing to stop
-			ends(t, r, 4, "run the same command again", "undo "+run)
+			ends(t, r, 4, "to go on from there", "undo "+run)
 		}
 		t.Logf("%s when it had %s %s", signal, left[at].event, strings.ReplaceAll(left[at].action, "%s", node))
 		left = left[at+1:]
