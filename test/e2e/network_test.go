@@ -147,12 +147,12 @@ func TestPatchedKubeRootCAIsPutBack(t *testing.T) {
 		t.Errorf("undo: %v", err)
 	}
 
-	// What is read of the rollout: there is no operator here that would say how far it is.
+	// What is read of the rollout: the operator's object is there, and of no revision.
 	r, err := cluster.Rollout(t.Context(), namespace, "certrot-e2e-is-not-there")
-	if err != nil || r.Operator || len(r.RootCAs) != 1 || r.RootCAs[0].Namespace != namespace || len(r.RootCAs[0].CA) == 0 || time.Since(r.RootCAs[0].Written) > time.Minute {
+	if err != nil || !r.Operator || len(r.Masters) != 0 || len(r.RootCAs) != 1 || r.RootCAs[0].Namespace != namespace || len(r.RootCAs[0].CA) == 0 || time.Since(r.RootCAs[0].Written) > time.Minute {
 		t.Errorf("rollout %+v, %v", r, err)
 	}
-	if r.Behind(r.RootCAs[0].CA) != nil || len(r.Behind(ca)) != 1 {
+	if r.Behind(r.RootCAs[0].CA) != nil || len(r.Behind(ca)) != 2 {
 		t.Errorf("behind: %v, %v", r.Behind(r.RootCAs[0].CA), r.Behind(ca))
 	}
 }
