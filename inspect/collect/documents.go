@@ -18,7 +18,7 @@ const (
 	maxParsed = 8 << 20
 	// maxPieces bounds what is parsed by what it may consist of: the YAML parser takes
 	// some 300 bytes of memory for each value, be it as short as "{}".
-	maxPieces = 400_000
+	maxPieces = 1_000_000
 	// maxDocuments bounds the documents of a stream.
 	maxDocuments = 100_000
 	// maxBad is how many bad objects of a list are tried.
