@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
@@ -338,64 +339,68 @@ func (s *stage) wave(parallel int, names ...string) Wave {
 
 func TestWavesKeepTheirBounds(t *testing.T) {
 	t.Parallel()
-	var three sync.WaitGroup
-	three.Add(3)
-	s := &stage{apply: func(id string) error {
-		if slices.Contains([]string{"n1a", "n2a", "n3a"}, id) { // which are begun at once
-			three.Done()
-			three.Wait()
+	synctest.Test(t, func(t *testing.T) {
+		var three sync.WaitGroup
+		three.Add(3)
+		s := &stage{apply: func(id string) error {
+			if slices.Contains([]string{"n1a", "n2a", "n3a"}, id) { // which are begun at once
+				three.Done()
+				three.Wait()
+			}
+			time.Sleep(5 * time.Millisecond)
+			return nil
+		}}
+		story, err := s.run(t.Context(), t, s.plan(s.wave(3, "n1", "n2", "n3", "n4", "n5", "n6"), s.wave(1, "", "m1")))
+		if err != nil || story.Outcome() != "finished" || len(story.Records) != 2*2*8+1 {
+			t.Fatalf("%v, %+v", err, story.Records)
 		}
-		time.Sleep(5 * time.Millisecond)
-		return nil
-	}}
-	story, err := s.run(t.Context(), t, s.plan(s.wave(3, "n1", "n2", "n3", "n4", "n5", "n6"), s.wave(1, "", "m1")))
-	if err != nil || story.Outcome() != "finished" || len(story.Records) != 2*2*8+1 {
-		t.Fatalf("%v, %+v", err, story.Records)
-	}
-	if s.most != 3 {
-		t.Errorf("%d at once", s.most)
-	}
-	if last := s.began[len(s.began)-4:]; !slices.Equal(last, []string{"a", "b", "m1a", "m1b"}) {
-		t.Errorf("the second wave did not wait for the first: %q", s.began)
-	}
-	for _, n := range []string{"n1", "n2", "n3", "n4", "n5", "n6"} {
-		if slices.Index(s.began, n+"a") > slices.Index(s.began, n+"b") {
-			t.Errorf("%s: %q", n, s.began)
+		if s.most != 3 {
+			t.Errorf("%d at once", s.most)
 		}
-	}
+		if last := s.began[len(s.began)-4:]; !slices.Equal(last, []string{"a", "b", "m1a", "m1b"}) {
+			t.Errorf("the second wave did not wait for the first: %q", s.began)
+		}
+		for _, n := range []string{"n1", "n2", "n3", "n4", "n5", "n6"} {
+			if slices.Index(s.began, n+"a") > slices.Index(s.began, n+"b") {
+				t.Errorf("%s: %q", n, s.began)
+			}
+		}
+	})
 }
 
 // TestFirstFailureBeginsNothingMore fails one node while two others are worked on.
 func TestFirstFailureBeginsNothingMore(t *testing.T) {
 	t.Parallel()
-	failed := make(chan struct{})
-	s := &stage{}
-	s.apply = func(id string) error {
-		switch id {
-		case "n1a":
-			defer close(failed)
-			return errors.New("a disk is full")
-		case "n2a", "n3b": // in the middle of something when it happens
-			<-failed
-			time.Sleep(50 * time.Millisecond)
+	synctest.Test(t, func(t *testing.T) {
+		failed := make(chan struct{})
+		s := &stage{}
+		s.apply = func(id string) error {
+			switch id {
+			case "n1a":
+				defer close(failed)
+				return errors.New("a disk is full")
+			case "n2a", "n3b": // in the middle of something when it happens
+				<-failed
+				time.Sleep(50 * time.Millisecond)
+			}
+			return nil
 		}
-		return nil
-	}
-	story, err := s.run(t.Context(), t, s.plan(s.wave(3, "n2", "n3", "n1", "n4"), s.wave(1, "", "m1")))
-	var stopped *Stopped
-	if !errors.As(err, &stopped) || stopped.Action.ID() != "n1a" || !strings.Contains(err.Error(), "a disk is full") || len(stopped.Others) > 0 {
-		t.Fatalf("%v", err)
-	}
-	if !slices.Equal(stopped.Half, []string{"n2"}) || !slices.Equal(stopped.Left, []string{"n4", "a", "m1"}) {
-		t.Errorf("half %q, left %q", stopped.Half, stopped.Left)
-	}
-	slices.Sort(s.began)
-	if !slices.Equal(s.began, []string{"n1a", "n2a", "n3a", "n3b"}) {
-		t.Errorf("begun: %q", s.began)
-	}
-	if story.Outcome() == "finished" || !slices.ContainsFunc(story.Records, func(r Record) bool { return r.Event == Done && r.Action == "n2a" }) {
-		t.Errorf("%+v", story.Records)
-	}
+		story, err := s.run(t.Context(), t, s.plan(s.wave(3, "n2", "n3", "n1", "n4"), s.wave(1, "", "m1")))
+		var stopped *Stopped
+		if !errors.As(err, &stopped) || stopped.Action.ID() != "n1a" || !strings.Contains(err.Error(), "a disk is full") || len(stopped.Others) > 0 {
+			t.Fatalf("%v", err)
+		}
+		if !slices.Equal(stopped.Half, []string{"n2"}) || !slices.Equal(stopped.Left, []string{"n4", "a", "m1"}) {
+			t.Errorf("half %q, left %q", stopped.Half, stopped.Left)
+		}
+		slices.Sort(s.began)
+		if !slices.Equal(s.began, []string{"n1a", "n2a", "n3a", "n3b"}) {
+			t.Errorf("begun: %q", s.began)
+		}
+		if story.Outcome() == "finished" || !slices.ContainsFunc(story.Records, func(r Record) bool { return r.Event == Done && r.Action == "n2a" }) {
+			t.Errorf("%+v", story.Records)
+		}
+	})
 }
 
 // TestFailuresAtTheSameTime are all told.
@@ -442,21 +447,23 @@ func TestEffectThatIsNotKnown(t *testing.T) {
 
 func TestWavesInterrupted(t *testing.T) {
 	t.Parallel()
-	ctx, cancel := context.WithCancelCause(t.Context())
-	s := &stage{}
-	s.apply = func(id string) error {
-		if id == "n2a" {
-			cancel(errors.New("Ctrl-C"))
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		s := &stage{}
+		s.apply = func(id string) error {
+			if id == "n2a" {
+				cancel(errors.New("Ctrl-C"))
+			}
+			time.Sleep(20 * time.Millisecond)
+			return nil
 		}
-		time.Sleep(20 * time.Millisecond)
-		return nil
-	}
-	_, err := s.run(ctx, t, s.plan(s.wave(2, "n1", "n2", "n3")))
-	var stopped *Stopped
-	if !errors.As(err, &stopped) || !strings.Contains(err.Error(), "Ctrl-C") || len(stopped.Others) > 0 || !slices.Equal(stopped.Left, []string{"n3"}) {
-		t.Errorf("%v: %+v", err, stopped)
-	}
-	if len(s.began) > 3 {
-		t.Errorf("begun: %q", s.began)
-	}
+		_, err := s.run(ctx, t, s.plan(s.wave(2, "n1", "n2", "n3")))
+		var stopped *Stopped
+		if !errors.As(err, &stopped) || !strings.Contains(err.Error(), "Ctrl-C") || len(stopped.Others) > 0 || !slices.Equal(stopped.Left, []string{"n3"}) {
+			t.Errorf("%v: %+v", err, stopped)
+		}
+		if len(s.began) > 3 {
+			t.Errorf("begun: %q", s.began)
+		}
+	})
 }

@@ -64,7 +64,7 @@ func sleep(ctx context.Context, d time.Duration) error {
 func TestHoldsTheLease(t *testing.T) {
 	kubeconfig := os.Getenv(leaseHolder)
 	if kubeconfig == "" {
-		t.Skip("it is a part of TestTwoWhoRepair")
+		t.Skip("run by another test: TestTwoWhoRepair starts it as a process of its own")
 	}
 	lease := leaseIn(t, kubeconfig)
 	if _, err := lease.Take(t.Context()); err != nil {
