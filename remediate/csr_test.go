@@ -608,3 +608,22 @@ func TestWhoLacksAServingCertificate(t *testing.T) {
 		}
 	}
 }
+
+// Whoever has a bootstrapper's token can ask in any node's name: that is a kubelet's
+// request only where it has no certificate.
+func TestBootstrappersAskForKubeletsWithoutACertificate(t *testing.T) {
+	t.Parallel()
+	ask := func(certified string) string {
+		r := asker{"worker-0", workerZero(), catalog.Versions{Cluster: "4.15.0"}, certified}.judge(clientAsking(t).made(t))
+		if r == nil {
+			t.Fatal("it is not judged")
+		}
+		return r.why
+	}
+	if why := ask(""); why != "" {
+		t.Errorf("a kubelet without a certificate: %s", why)
+	}
+	if why := ask("its kubelet has a client certificate until tomorrow"); !strings.Contains(why, "until tomorrow") {
+		t.Errorf("a kubelet with one: %q", why)
+	}
+}

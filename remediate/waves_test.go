@@ -467,3 +467,47 @@ func TestWavesInterrupted(t *testing.T) {
 		}
 	})
 }
+
+// What was paused is resumed before requests that nobody answered may end the run.
+func TestFrameEndsBeforeRequests(t *testing.T) {
+	t.Parallel()
+	step := []Step{{Action: LeftCSRs{}}}
+	for want, waves := range map[string][]Wave{
+		",masters,,requests": {{Name: WaveMasters}, {Name: WaveRequests}},
+		",masters,":          {{Name: WaveMasters}},
+		",":                  nil,
+	} {
+		p := &Plan{Waves: slices.Clone(waves)}
+		p.Frame(step, step)
+		var got []string
+		for _, w := range p.Waves {
+			got = append(got, w.Name)
+		}
+		if s := strings.Join(got, ","); s != want {
+			t.Errorf("%q, want %q", s, want)
+		}
+	}
+}
+
+// With one master, all nodes are one wave, and kube-controller-manager is waited for
+// after it: while its node is lost, it gets no CA.
+func TestASingleNodeIsRepairedBeforeItsRootCAIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	f := newFixture("master-0")
+	f.Cluster.Topology = "SingleReplica"
+	f.Nodes[0].Role = catalog.RoleMaster
+	fix := f.fix()
+	fix.Nodes = nil
+	fix.After.RootCA = &AwaitRootCA{}
+	p, err := fix.Plan("run-1", f.Snapshot, noon)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, w := range p.Waves {
+		names = append(names, w.Name)
+	}
+	if !slices.Equal(names, []string{waveNodes, WaveControlPlane}) {
+		t.Errorf("the waves are %q", names)
+	}
+}
