@@ -19,6 +19,9 @@ const (
 	// maxPieces bounds what is parsed by what it may consist of: the YAML parser takes
 	// some 300 bytes of memory for each value, be it as short as "{}".
 	maxPieces = 1_000_000
+	// maxListPieces is what a list in YAML is parsed of at once; a longer one is read
+	// item by item, so that its values are not in memory together.
+	maxListPieces = 100_000
 	// maxDocuments bounds the documents of a stream.
 	maxDocuments = 100_000
 	// maxBad is how many bad objects of a list are tried.
@@ -30,14 +33,19 @@ func parsable(text []byte) error {
 	if len(text) > maxParsed {
 		return fmt.Errorf("is %d MiB in one object, where API servers take 3: not read", len(text)>>20)
 	}
-	pieces := 0
-	for _, mark := range []string{"\n", ",", "[", "{", "- ", "? "} {
-		pieces += bytes.Count(text, []byte(mark))
-	}
-	if pieces > maxPieces {
-		return fmt.Errorf("is one object of %d lines and values, more than the %d that are parsed: not read", pieces, maxPieces)
+	if n := pieces(text); n > maxPieces {
+		return fmt.Errorf("is one object of %d lines and values, more than the %d that are parsed: not read", n, maxPieces)
 	}
 	return nil
+}
+
+// pieces is at least the number of values in a text of YAML or JSON.
+func pieces(text []byte) int {
+	n := 0
+	for _, mark := range []string{"\n", ",", "[", "{", "- ", "? "} {
+		n += bytes.Count(text, []byte(mark))
+	}
+	return n
 }
 
 // toJSON parses YAML, within bounds.
@@ -162,6 +170,15 @@ func (l *objectList) imply(raw []byte) {
 	if l.cut = l.cut || err != nil || !ok || h.APIVersion == ""; !l.cut {
 		l.apiVersion, l.kind = h.APIVersion, kind
 	}
+}
+
+// splitLong is splitYAML for a whole list that is too long to be parsed at once.
+func splitLong(doc []byte) (*objectList, bool) {
+	if len(doc) <= maxParsed && pieces(doc) <= maxListPieces {
+		return nil, false
+	}
+	l, ok := splitYAML(doc)
+	return l, ok && !l.cut
 }
 
 // splitYAML finds the items of a list by the lines they begin with, as oc and

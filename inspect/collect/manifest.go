@@ -87,14 +87,11 @@ func (m *manifest) json(data []byte) bool {
 
 // document reads a document in YAML.
 func (m *manifest) document(doc []byte) (ok bool, err error) {
-	raw, err := toJSON(doc)
-	if err == nil {
-		return isNull(raw) || m.object(raw, "", ""), nil
-	}
-	if l, ok := splitYAML(doc); ok && !l.cut && parsable(doc) != nil {
+	if l, ok := splitLong(doc); ok {
 		return m.list(l), nil
 	}
-	return false, err
+	raw, err := toJSON(doc)
+	return err == nil && (isNull(raw) || m.object(raw, "", "")), err
 }
 
 // list reads a list whose objects are parsed one by one.

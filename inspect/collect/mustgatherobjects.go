@@ -58,6 +58,13 @@ func (im *image) readObjects(sc *pki.Scanner, data []byte, at gatheredPlace) err
 		case err != nil:
 			return err
 		}
+		if l, ok := splitLong(doc); ok {
+			n++
+			if err := im.list(sc, l, at); err != nil {
+				return err
+			}
+			continue
+		}
 		raw, err := toJSON(doc)
 		if err == nil {
 			if isNull(raw) {
