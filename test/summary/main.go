@@ -2,7 +2,8 @@
 // counts the Go tests they ran and ends with one line: N passed, M failed, K
 // skipped. Only what failed is shown in full.
 //
-// It knows nothing of what a step does. Lines that `go test -json` writes are
+// Steps named by -beside begin at once and run beside the others, which take turns:
+// they mostly wait. It knows nothing of what a step does. Lines that `go test -json` writes are
 // counted; of a step without any, the step itself counts as one.
 //
 // With CERTROT_REQUIRE_LAB set, a test that was skipped for a reason that
@@ -18,35 +19,68 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"time"
 )
 
 func main() {
 	makeProgram := flag.String("make", "make", "the make program")
+	beside := flag.String("beside", "", "steps that run beside the others, separated by commas")
 	flag.Parse()
 	if flag.NArg() == 0 {
-		fmt.Fprintln(os.Stderr, "usage: summary [-make=make] STEP...")
+		fmt.Fprintln(os.Stderr, "usage: summary [-make=make] [-beside=STEP,...] STEP...")
 		os.Exit(2)
 	}
 	strict := os.Getenv("CERTROT_REQUIRE_LAB") != ""
 	out := os.Stdout
-	var all []Result
-	for _, step := range flag.Args() {
-		fmt.Fprintf(out, "%-12s ", step)
-		start := time.Now()
-		results, failure := run(*makeProgram, step)
-		if strict {
-			results = refuseSkips(results)
-		}
-		passed, failed, skipped := count(results)
-		fmt.Fprintf(out, "%4d passed %3d failed %3d skipped %7.1fs\n", passed, failed, skipped, time.Since(start).Seconds())
-		printFailures(out, results, failure)
-		all = append(all, results...)
-	}
+	all := runAll(out, *makeProgram, flag.Args(), strings.Split(*beside, ","), strict)
 	if !printSummary(out, all) {
 		os.Exit(1)
 	}
+}
+
+// runAll runs the steps, and prints a line for each in their order, with what failed.
+func runAll(w io.Writer, makeProgram string, steps, beside []string, strict bool) (all []Result) {
+	begun := map[string]<-chan ended{}
+	for _, step := range steps {
+		if slices.Contains(beside, step) {
+			begun[step] = begin(makeProgram, step)
+		}
+	}
+	for _, step := range steps {
+		fmt.Fprintf(w, "%-12s ", step)
+		if begun[step] == nil {
+			begun[step] = begin(makeProgram, step)
+		}
+		end := <-begun[step]
+		if strict {
+			end.results = refuseSkips(end.results)
+		}
+		passed, failed, skipped := count(end.results)
+		fmt.Fprintf(w, "%4d passed %3d failed %3d skipped %7.1fs\n", passed, failed, skipped, end.took.Seconds())
+		printFailures(w, end.results, end.failure)
+		all = append(all, end.results...)
+	}
+	return all
+}
+
+// ended is a step that ran.
+type ended struct {
+	results []Result
+	failure string
+	took    time.Duration
+}
+
+// begin makes one step, and says once how it ended.
+func begin(makeProgram, step string) <-chan ended {
+	end := make(chan ended, 1)
+	start := time.Now()
+	go func() {
+		results, failure := run(makeProgram, step)
+		end <- ended{results, failure, time.Since(start)}
+	}()
+	return end
 }
 
 // run makes one step. The text is what to show besides the output of tests

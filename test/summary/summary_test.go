@@ -4,6 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -115,5 +118,23 @@ func TestLastLineIsPlain(t *testing.T) {
 	}
 	if printSummary(io.Discard, []Result{{State: Failed}}) {
 		t.Error("a failure, and yet")
+	}
+}
+
+// A step that runs beside the others has begun before the first of them ends.
+func TestBeside(t *testing.T) {
+	mark := filepath.Join(t.TempDir(), "mark")
+	program := filepath.Join(t.TempDir(), "make")
+	script := "#!/bin/sh\ncase $3 in\nlab) touch " + mark + " ;;\nunit) for i in 1 2 3 4 5 6 7 8 9 10; do [ ! -e " + mark + " ] || exit 0; sleep 1; done; exit 1 ;;\nesac\n"
+	if err := os.WriteFile(program, []byte(script), 0o755); err != nil { //nolint:gosec // it is run
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	all := runAll(&out, program, []string{"unit", "lab"}, []string{"lab"}, false)
+	if want := []Result{{Step: "unit", State: Passed}, {Step: "lab", State: Passed}}; !slices.Equal(all, want) {
+		t.Errorf("%+v\n%s", all, &out)
+	}
+	if unit, lab := strings.Index(out.String(), "unit "), strings.Index(out.String(), "lab "); unit < 0 || lab < unit {
+		t.Errorf("their lines are not in the order of the steps:\n%s", &out)
 	}
 }
