@@ -38,6 +38,34 @@ type fixFlags struct {
 	// approve: certificate requests of restarted kubelets
 	approve bool
 	scripts string // the folder for scripts
+	ahead   bool   // only while nothing that is shown is of the new CA: pretrust
+}
+
+// command is the name of the command.
+func (f *fixFlags) command() string {
+	if f.ahead {
+		return "pretrust"
+	}
+	return "fix-api-int"
+}
+
+// plan makes the plan for these facts.
+func (f *fixFlags) plan(fix remediate.APIInt, run string, facts inspect.Snapshot) (*remediate.Plan, error) {
+	if !f.ahead {
+		return fix.Plan(run, facts, facts.Taken)
+	}
+	ahead, err := remediate.AheadOf(facts, facts.Taken)
+	if err != nil {
+		return nil, err
+	}
+	if fix.After.Network != nil {
+		fix.After.Network.Next = ahead.CAs
+	}
+	p, err := fix.Plan(run, facts, facts.Taken)
+	if err != nil {
+		return nil, err
+	}
+	return p, ahead.Onto(p)
 }
 
 // waveFlags say what is done when, where all nodes are repaired.
@@ -196,7 +224,7 @@ func (f *fixFlags) mend(ctx context.Context, w *workplace) error {
 	if err != nil {
 		return err
 	}
-	a := &applying{mendFlags: f.mendFlags, workplace: w, command: "fix-api-int", run: remediate.NewRun(collect.Taken()), resume: f.resume, noLease: slices.Contains(f.risks, remediate.NoLease)}
+	a := &applying{mendFlags: f.mendFlags, workplace: w, command: f.command(), run: remediate.NewRun(collect.Taken()), resume: f.resume, noLease: slices.Contains(f.risks, remediate.NoLease)}
 	a.plan = func(ctx context.Context) (*remediate.Plan, error) {
 		facts := w.facts(ctx, gather.Options{})
 		if ctx.Err() != nil {
@@ -206,7 +234,7 @@ func (f *fixFlags) mend(ctx context.Context, w *workplace) error {
 		if err := f.after(ctx, w, facts, &fix, func(text string) { a.say("    %s\n", clean(text)) }); err != nil {
 			return nil, err
 		}
-		p, err := fix.Plan(a.run, facts, facts.Taken)
+		p, err := f.plan(fix, a.run, facts)
 		err = f.preflight(ctx, w, facts, p, err)
 		if err == nil && w.noAPI != nil {
 			p.Notes = append(p.Notes, "Without the API server: "+oneLine(w.noAPI.Error()))
@@ -364,9 +392,9 @@ func (f *fixFlags) offline(ctx context.Context) error {
 		}
 		return f.emitFor(fix, s)
 	}
-	a := &applying{mendFlags: f.mendFlags, command: "fix-api-int", run: remediate.NewRun(s.Taken)}
+	a := &applying{mendFlags: f.mendFlags, command: f.command(), run: remediate.NewRun(s.Taken)}
 	a.plan = func(ctx context.Context) (*remediate.Plan, error) {
-		p, err := fix.Plan(a.run, s, s.Taken)
+		p, err := f.plan(fix, a.run, s)
 		return p, f.preflight(ctx, nil, s, p, err)
 	}
 	a.about = func(out io.Writer, p *remediate.Plan) { aboutCA(out, fix, p) }

@@ -84,6 +84,7 @@ It reads OpenShift, OKD and plain Kubernetes, live or from files, and never show
 		newVerifyCommand(app, config),
 		newSnapshotCommand(app, config),
 		newFixAPIIntCommand(app, config),
+		newPretrustCommand(app, config),
 		newFixKubeconfigCommand(app, config),
 		newUndoCommand(app, config),
 		newRunsCommand(app, config),

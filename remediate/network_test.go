@@ -20,6 +20,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
 )
 
 // fakeAPI is client-go's fake clientset: it filters nothing by fields, checks no
@@ -108,11 +109,14 @@ func TestRestartPodsWhereNeeded(t *testing.T) {
 		"thin multus, and always": {"multus-thin", long, func(_ *fixture, a *RestartPods) { a.Always = true }, ""},
 		"a kubelet that is not right yet": {"multus", long, func(f *fixture, _ *RestartPods) { f.embed(node, kubeletFile, f.before) },
 			"kubelet-trusts on worker-0: openshift-multus/multus is not restarted before the node's kubelet is right"},
-		"a kubelet that is not right yet, and always":  {"multus", long, func(f *fixture, a *RestartPods) { a.Always = true; f.embed(node, kubeletFile, f.before) }, "kubelet-trusts"},
-		"a kubelet that has not read its file":         {"multus", long, func(f *fixture, _ *RestartPods) { f.first().Kubelet.Started = long }, "the kubelet has not read"},
-		"a kubelet that is down":                       {"multus", long, func(f *fixture, _ *RestartPods) { f.first().Kubelet.Active = "failed" }, `the kubelet is "failed"`},
-		"a node that was not read":                     {"multus", long, func(f *fixture, _ *RestartPods) { f.first().Via = "" }, "node-read on worker-0"},
-		"the daemon from before the CA":                {"machine-config-daemon", long, nil, "it runs since before the CA was made"},
+		"a kubelet that is not right yet, and always": {"multus", long, func(f *fixture, a *RestartPods) { a.Always = true; f.embed(node, kubeletFile, f.before) }, "kubelet-trusts"},
+		"a kubelet that has not read its file":        {"multus", long, func(f *fixture, _ *RestartPods) { f.first().Kubelet.Started = long }, "the kubelet has not read"},
+		"a kubelet that is down":                      {"multus", long, func(f *fixture, _ *RestartPods) { f.first().Kubelet.Active = "failed" }, `the kubelet is "failed"`},
+		"a node that was not read":                    {"multus", long, func(f *fixture, _ *RestartPods) { f.first().Via = "" }, "node-read on worker-0"},
+		"the daemon from before the CA":               {"machine-config-daemon", long, nil, "it runs since before the CA was made"},
+		"the daemon from before the CA that signs next": {"machine-config-daemon", noon.Add(-20 * time.Minute), func(f *fixture, a *RestartPods) {
+			a.Next = certs(f.sc, pkitest.NewCA("next", noon.Add(-10*time.Minute), noon.Add(time.Hour)).CertPEM)
+		}, "it runs since before the CA was made"},
 		"the daemon, and kube-root-ca.crt is old":      {"machine-config-daemon", between, func(f *fixture, a *RestartPods) { a.RootCA.CA = certs(f.sc, f.before) }, "it runs since before kube-root-ca.crt had the CA"},
 		"the daemon from before kube-root-ca.crt":      {"machine-config-daemon", between, nil, "it runs since before kube-root-ca.crt was last written"},
 		"a new pod from just after it":                 {"machine-config-daemon", noon.Add(-29 * time.Minute), nil, ""},

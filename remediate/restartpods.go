@@ -37,6 +37,9 @@ type RestartPods struct {
 	CA   []*pki.Cert   // what is to be trusted
 	// RootCA is kube-root-ca.crt of their namespace, as it was then; nil: not read.
 	RootCA *inspect.RootCA
+	// Next are CAs that will sign what is shown: what runs since before they were made
+	// lacks them, although it needs none of them yet.
+	Next []*pki.Cert
 	// Always: also where it is not needed, or not known to be.
 	Always bool
 }
@@ -179,9 +182,17 @@ func (a RestartPods) accepted(then time.Time) bool {
 	return !slices.ContainsFunc(a.Pods, func(p inspect.Pod) bool { return p.Accepted.Before(then) })
 }
 
-// made is when the newest CA was made without which what the node is shown does not
-// verify; false where that is not known.
+// made is when the newest CA was made without which what the node is shown, or will be,
+// does not verify; false where that is not known.
 func (a RestartPods) made(facts inspect.Snapshot, n *inspect.Node, now time.Time) (at time.Time, known bool) {
+	for _, ca := range a.Next {
+		if ca.NotBefore.After(at) {
+			at, known = ca.NotBefore, true
+		}
+	}
+	if known {
+		return at, known
+	}
 	own := catalog.KubeletKubeconfigs()[1]
 	for _, k := range n.Kubeconfigs {
 		c, ok := k.InUse()
@@ -333,6 +344,7 @@ type NetworkRestarts struct {
 	Probe   NetworkProbe    // what to ask a node with afterwards; On is set for each
 	// EachProbed: nodes on which nothing is restarted are asked, too.
 	EachProbed bool
+	Next       []*pki.Cert // see RestartPods
 }
 
 // NetworkNamespaces are those whose pods and kube-root-ca.crt count, in these versions.
@@ -377,7 +389,7 @@ func (r NetworkRestarts) restarts(facts inspect.Snapshot, now time.Time, node st
 		if row.First != first {
 			continue
 		}
-		a := RestartPods{On: node, Row: row, Pods: r.of(row, node), CA: r.CA, Always: r.Always}
+		a := RestartPods{On: node, Row: row, Pods: r.of(row, node), CA: r.CA, Next: r.Next, Always: r.Always}
 		if root, ok := r.Rollout.RootCA(row.Namespace); ok {
 			a.RootCA = &root
 		}
