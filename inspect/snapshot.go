@@ -229,55 +229,6 @@ func Merge(parts ...Snapshot) Snapshot {
 	return m
 }
 
-// Newest puts together what files tell: of a place, an object or a node that several tell
-// of, what the newest says counts. A file that knows no time of its own was made now. The
-// time is that of the newest that knows one; zero: none does.
-func Newest(parts ...Snapshot) Snapshot {
-	if len(parts) == 1 {
-		return parts[0]
-	}
-	byAge := slices.Clone(parts)
-	slices.SortStableFunc(byAge, func(a, b Snapshot) int {
-		if a.Taken.IsZero() != b.Taken.IsZero() {
-			if a.Taken.IsZero() {
-				return -1
-			}
-			return 1
-		}
-		return b.Taken.Compare(a.Taken)
-	})
-	bundles, requests, nodes := map[pki.Location]int{}, map[string]int{}, map[string]int{}
-	served, reported := map[[4]string]int{}, map[pki.Location]int{}
-	references, exposed, logs := map[[2]pki.Location]int{}, map[pki.Location]int{}, map[pki.Location]int{}
-	for i := range byAge {
-		p := &byAge[i]
-		p.Bundles = unseen(p.Bundles, bundles, i, func(b Bundle) pki.Location { return b.At })
-		p.Requests = unseen(p.Requests, requests, i, func(r SigningRequest) string { return r.Object.Name })
-		p.Nodes = unseen(p.Nodes, nodes, i, func(n Node) string { return n.Name })
-		p.Served = unseen(p.Served, served, i, func(s Served) [4]string { return [4]string{s.Node, s.Address, s.Name, s.Server} })
-		p.Reported = unseen(p.Reported, reported, i, func(r Reported) pki.Location { return r.At })
-		p.References = unseen(p.References, references, i, func(r Reference) [2]pki.Location { return [2]pki.Location{r.From, r.To} })
-		p.Exposed = unseen(p.Exposed, exposed, i, func(e Exposed) pki.Location { return e.At })
-		p.ServerLogs = unseen(p.ServerLogs, logs, i, func(l ServerLog) pki.Location { return l.At })
-	}
-	return Merge(byAge...)
-}
-
-// unseen are the facts of part i that no part before it has. Within a part, nothing is
-// left out.
-func unseen[F any, K comparable](facts []F, seen map[K]int, i int, key func(F) K) []F {
-	var out []F
-	for _, f := range facts {
-		k := key(f)
-		if in, ok := seen[k]; ok && in != i {
-			continue
-		}
-		seen[k] = i
-		out = append(out, f)
-	}
-	return out
-}
-
 // and adds what more tells of the same cluster.
 func (c Cluster) and(more Cluster) Cluster {
 	operators := maps.Clone(more.Versions.Operators)

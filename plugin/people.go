@@ -141,7 +141,7 @@ func (p peoplePrinter) gaps(w io.Writer, inv *inspect.Inventory) {
 		return
 	}
 	printf(w, "\nUNKNOWN  could not be read, so nothing is said of it\n")
-	for _, g := range inv.Gaps {
+	for _, g := range onceEach(inv.Gaps) {
 		wrap(w, "  ? ", strings.TrimSpace(g.What+"  "+clean(g.Where)))
 		wrap(w, "    ", clean(oneLine(g.Reason)))
 		if g.Next != "" {

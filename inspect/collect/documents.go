@@ -9,6 +9,7 @@ import (
 	"iter"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 )
 
@@ -114,16 +115,21 @@ func lineEnd(text []byte) int {
 type objectList struct {
 	apiVersion, kind string // that it implies for its items; empty: it does not say
 	cut              bool   // its end is missing, and with it what items follows the last
+	begun            bool   // what stands before the items is the beginning of an object
 	items            iter.Seq2[[]byte, error]
 }
 
 // cutOffError is the error for what ends too early.
 type cutOffError struct {
+	list bool
 	read int // objects before that
 	bad  error
 }
 
 func (e *cutOffError) Error() string {
+	if !e.list {
+		return "its last line has no end, so it was cut off, as by a full disk: what stood behind it is unknown"
+	}
 	why := fmt.Sprintf("its list is cut off, as by a full disk: %s before that were read, the others are unknown", numbered(e.read, "whole object"))
 	if e.bad != nil {
 		why += "; " + e.bad.Error()
@@ -153,7 +159,7 @@ func (l *objectList) each(object func(n int, raw []byte) error) error {
 		first = fmt.Errorf("%d of %s can't be read: %w", bad, numbered(n, "object"), first)
 	}
 	if l.cut {
-		return &cutOffError{n - bad, first}
+		return &cutOffError{true, n - bad, first}
 	}
 	return first
 }
@@ -194,7 +200,7 @@ func splitYAML(doc []byte) (*objectList, bool) {
 	head := doc[:at]
 	body := doc[at+lineEnd(doc[at:]):]
 	if begun := bytes.TrimSpace(body); len(begun) == 0 || string(begun) == "-" {
-		return &objectList{cut: true, items: func(func([]byte, error) bool) {}}, true
+		return &objectList{cut: true, begun: isBegun(head), items: func(func([]byte, error) bool) {}}, true
 	}
 	indent := len(body) - len(bytes.TrimLeft(body, " "))
 	if !beginsItem(body, indent) {
@@ -205,7 +211,7 @@ func splitYAML(doc []byte) (*objectList, bool) {
 		at += lineEnd(body[at:])
 	}
 	body, tail := body[:at], body[at:]
-	l := &objectList{}
+	l := &objectList{begun: isBegun(head)}
 	if raw, err := toJSON(bytes.Join([][]byte{head, tail}, nil)); err == nil {
 		l.imply(raw)
 	} else {
@@ -229,6 +235,48 @@ func splitYAML(doc []byte) (*objectList, bool) {
 		}
 	}
 	return l, true
+}
+
+// isBegun reports whether a text in YAML begins as objects do.
+func isBegun(text []byte) bool {
+	for len(text) > 0 {
+		end := lineEnd(text)
+		line := bytes.TrimRight(text[:end], " \r\n")
+		if len(line) > 0 && line[0] != '#' && string(line) != "---" {
+			return bytes.HasPrefix(line, []byte("apiVersion:")) || bytes.HasPrefix(line, []byte("kind:"))
+		}
+		text = text[end:]
+	}
+	return false
+}
+
+// unfinished is why a text is no object that begins as one; empty: it does not, or
+// it is whole, such as a kubeconfig. What is left of one that was cut off is not all
+// that there was.
+func unfinished(text []byte) string {
+	if at := jsonSpace(text, 0); at < len(text) && text[at] == '{' {
+		if bytes.Contains(text, []byte(`"apiVersion"`)) && jsonEnd(text, at) < 0 {
+			return "it has no end: it was cut off"
+		}
+		return ""
+	}
+	if !isBegun(text) {
+		return ""
+	}
+	docs := documents{rest: text}
+	doc, err := docs.next()
+	if err != nil {
+		return err.Error()
+	}
+	raw, err := toJSON(doc)
+	if err != nil {
+		return err.Error()
+	}
+	var o metav1.TypeMeta
+	if json.Unmarshal(raw, &o) != nil || o.Kind == "" {
+		return "it says no kind, so it was cut off or edited"
+	}
+	return ""
 }
 
 // isItems reports whether a line is the key of a list's items.
@@ -255,6 +303,7 @@ func splitJSON(data []byte) (*objectList, bool) {
 	if at == len(data) || data[at] != '{' {
 		return nil, false
 	}
+	begun := false
 	for at++; ; at++ {
 		at = jsonSpace(data, at)
 		end := jsonEnd(data, at)
@@ -266,6 +315,7 @@ func splitJSON(data []byte) (*objectList, bool) {
 			return nil, false
 		}
 		at = jsonSpace(data, at+1)
+		begun = begun || string(key) == `"apiVersion"`
 		if string(key) == `"items"` && at < len(data) && data[at] == '[' {
 			break
 		}
@@ -276,7 +326,7 @@ func splitJSON(data []byte) (*objectList, bool) {
 			return nil, false
 		}
 	}
-	l := &objectList{items: jsonItems(data, at+1)}
+	l := &objectList{begun: begun, items: jsonItems(data, at+1)}
 	l.imply(data)
 	return l, true
 }

@@ -2,6 +2,7 @@ package collect
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -232,5 +233,54 @@ func TestDocumentsOfAStream(t *testing.T) {
 	docs = documents{rest: []byte("a: 1\n-----BEGIN CERTIFICATE-----\n")}
 	if _, err := docs.next(); err == nil {
 		t.Error("a line of PEM was taken for an end")
+	}
+}
+
+// What kubectl printed into a file that was cut off is not fine because certificates
+// are to be seen in what is left.
+func TestFilesOfObjectsThatAreCutOff(t *testing.T) {
+	t.Parallel()
+	text, _ := gatheredConfigMaps(2)
+	raw, err := toJSON([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	inJSON := `{"apiVersion":"v1",` + strings.TrimPrefix(string(raw), `{"apiVersion":"v1",`)
+	one := strings.ReplaceAll(text[strings.Index(text, "- apiVersion"):strings.LastIndex(text, "- apiVersion")], "\n  ", "\n")[2:]
+	first, second := "ConfigMap/a/c0[ca.crt]", "ConfigMap/a/c0[ca.crt], ConfigMap/a/c1[ca.crt]"
+	for name, c := range map[string]struct{ text, places, why string }{
+		"a list in its second object":     {text[:strings.LastIndex(text, "name: c1")], first, "cut off"},
+		"a list without its kind":         {text[:strings.Index(text, "kind: ConfigMapList")], first, "cut off"},
+		"a list in its kind":              {text[:strings.Index(text, "List\n")], second, "cut off"},
+		"a list in JSON":                  {inJSON[:strings.LastIndex(inJSON, "c1")], first, "cut off"},
+		"an object in its certificate":    {one[:strings.Index(one, "-----END")], "file:-#data[\"ca.crt\"]", "says no kind"},
+		"an object in a quoted value":     {"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\ndata: {ca.crt: \"" + strings.ReplaceAll(string(caPEM()), "\n", `\n`), "file:-", "yaml:"},
+		"an object in JSON":               {`{"apiVersion":"v1","data":{"ca.crt":"` + strings.ReplaceAll(string(caPEM()), "\n", `\n`) + `"},"ki`, "file:-", "no end"},
+		"a list with an odd object":       {strings.Replace(text, "  kind: ConfigMap\n", "  kind: ConfigMap\n \tx\n", 1), "ConfigMap/a/c1[ca.crt]", "1 of 2 objects"},
+		"a kubeconfig is whole":           {"apiVersion: v1\nkind: Config\nclusters:\n- name: a\n  cluster: {certificate-authority-data: " + base64.StdEncoding.EncodeToString(caPEM()) + "}", "file:-#clusters[0].cluster.certificate-authority-data", ""},
+		"what only has items is no list":  {"items:\n- ca: |\n    " + strings.ReplaceAll(string(caPEM()), "\n", "\n    "), "file:-#items[0].ca", ""},
+		"a list that is whole is no less": {text, second, ""},
+	} {
+		s, err := File{Path: "-", Stdin: strings.NewReader(c.text), Scanner: pki.NewScanner()}.Read()
+		if got := strings.TrimSuffix(places(s.Bundles), " without its object"); err != nil || got != c.places {
+			t.Errorf("%s: places %s, want %s; %v", name, got, c.places, err)
+		}
+		if why := reasons(s.Gaps); (c.why == "") != (len(s.Gaps) == 0) || !strings.Contains(why, c.why) {
+			t.Errorf("%s: gaps %s, want %q", name, why, c.why)
+		}
+	}
+}
+
+// Of an object whose last line was cut off nobody can say what stood behind it, though
+// what is left is an object.
+func TestAnObjectThatIsCutOffAndStillOne(t *testing.T) {
+	t.Parallel()
+	name, text := "cluster-scoped-resources/config.openshift.io/apiservers/cluster.yaml", "---\napiVersion: config.openshift.io/v1\nkind: APIServer\nmetadata:\n  name: cluster\nspec:\n  clientCA:\n    name: users\n"
+	if s := readTarOf(t, name, text); len(s.Gaps) > 0 || len(s.References) != 1 {
+		t.Errorf("whole: gaps %s, references %+v", reasons(s.Gaps), s.References)
+	}
+	s := readTarOf(t, name, strings.TrimSuffix(text, "rs\n"))
+	if len(s.Gaps) != 1 || !strings.Contains(s.Gaps[0].Reason, "last line has no end") || !strings.Contains(s.Gaps[0].Next, "get the must-gather again") {
+		t.Errorf("cut off: gaps %s", reasons(s.Gaps))
 	}
 }

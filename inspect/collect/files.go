@@ -211,7 +211,9 @@ func (f File) scan(data []byte) inspect.Snapshot {
 		at := pki.Location{Kind: pki.KindFile, Path: f.Path, Field: found.Field}
 		s.Bundles = append(s.Bundles, inspect.Bundle{At: at, Content: found.Content})
 	}
-	if len(s.Bundles) == 0 { // named, so something was expected of it
+	if why := unfinished(data); why != "" {
+		s.Gaps = append(s.Gaps, inspect.Gap{What: "file", Where: f.Path, Reason: "begins as a Kubernetes object and can't be read as one, so only the certificates that are to be seen in it were read: " + why, Next: "get the file again; kubectl and oc write objects whole"})
+	} else if len(s.Bundles) == 0 { // named, so something was expected of it
 		s.Gaps = append(s.Gaps, inspect.Gap{What: "file", Where: f.Path, Reason: holdsNothing, Next: "file " + f.Path})
 	}
 	return s

@@ -42,6 +42,9 @@ func readObjects(sc *pki.Scanner, data []byte) (manifest, bool) {
 		if !m.json(data) {
 			return manifest{}, false
 		}
+	} else if l, ok := splitJSON(data); ok && l.begun && jsonEnd(data, jsonSpace(data, 0)) < 0 {
+		docs.rest = nil
+		m.list(l)
 	}
 	for n, bad := 1, 0; ; n++ {
 		doc, err := docs.next()
@@ -85,13 +88,20 @@ func (m *manifest) json(data []byte) bool {
 	return ok && !l.cut && m.list(l)
 }
 
-// document reads a document in YAML.
+// document reads a document in YAML. A list that was cut off, or in which an object
+// can't be read, gives its other objects.
 func (m *manifest) document(doc []byte) (ok bool, err error) {
 	if l, ok := splitLong(doc); ok {
 		return m.list(l), nil
 	}
 	raw, err := toJSON(doc)
-	return err == nil && (isNull(raw) || m.object(raw, "", "")), err
+	if err == nil && (isNull(raw) || m.object(raw, "", "")) {
+		return true, nil
+	}
+	if l, ok := splitYAML(doc); ok && l.begun {
+		return m.list(l), nil
+	}
+	return false, err
 }
 
 // list reads a list whose objects are parsed one by one.
@@ -104,7 +114,11 @@ func (m *manifest) list(l *objectList) bool {
 		return nil
 	})
 	if err != nil {
-		m.Gaps = append(m.Gaps, inspect.Gap{What: "file", Where: l.kind + "List", Reason: err.Error(), Next: "look at that list"})
+		next := "look at that list"
+		if cut := (*cutOffError)(nil); errors.As(err, &cut) {
+			next = "get the file again: there was no room for all of it, or what wrote it was interrupted"
+		}
+		m.Gaps = append(m.Gaps, inspect.Gap{What: "file", Where: l.kind + "List", Reason: err.Error(), Next: next})
 	}
 	return true
 }

@@ -53,6 +53,8 @@ func (im *image) readObjects(sc *pki.Scanner, data []byte, at gatheredPlace) err
 		switch {
 		case errors.Is(err, io.EOF) && n == 0:
 			return errors.New("holds no Kubernetes object: it is empty")
+		case errors.Is(err, io.EOF) && data[len(data)-1] != '\n': // oc ends each line
+			return &cutOffError{}
 		case errors.Is(err, io.EOF):
 			return nil
 		case err != nil:

@@ -26,7 +26,7 @@ func mayHoldBelow(data []byte, depth int) bool {
 	if depth == 0 || len(data) < len(beginTag) {
 		return depth == 0
 	}
-	if isBinary(data) || hasPEM(data) || hasDataURL(data) {
+	if isBinary(data) || hasPEM(data) || hasDataURL(data) || hasEscapes(data) {
 		return true
 	}
 	for at := 0; ; {
@@ -231,6 +231,37 @@ func hasDataURL(text []byte) bool {
 			return true
 		}
 	}
+}
+
+// hasEscapes reports whether characters in a row are written as \u00XX, as JSON may, or
+// \xXX, as YAML may: a string that is written so throughout shows nothing of what it is.
+// In strings in strings, there are more backslashes.
+func hasEscapes(text []byte) bool {
+	const enough = 8
+	return bytes.IndexByte(text, '\\') >= 0 && (escapesIn(text, `\u00`) >= enough || escapesIn(text, `\x`) >= enough)
+}
+
+// escapesIn is how many escapes stand in a row, at most: each begins so, and has two
+// digits more.
+func escapesIn(text []byte, begin string) int {
+	most := 0
+	for at := 0; at < len(text); {
+		i := bytes.Index(text[at:], []byte(begin))
+		if i < 0 {
+			break
+		}
+		at += i
+		n := 0
+		for bytes.HasPrefix(text[min(at, len(text)):], []byte(begin)) {
+			n++
+			at += len(begin) + 2
+			for at+1 < len(text) && text[at] == '\\' && text[at+1] == '\\' {
+				at++
+			}
+		}
+		most = max(most, n)
+	}
+	return most
 }
 
 // isPromising reports whether base64 text may hold something: DER, gzip, a PEM

@@ -120,6 +120,15 @@ func quoted(t testing.TB, data []byte) []byte {
 	return out
 }
 
+// escaped writes each byte in a form such as \u%04x.
+func escaped(form string, text []byte) string {
+	var b strings.Builder
+	for _, c := range text {
+		fmt.Fprintf(&b, form, c)
+	}
+	return b.String()
+}
+
 func join(parts ...any) []byte {
 	var out []byte
 	for _, p := range parts {
@@ -183,6 +192,10 @@ func TestScanPEM(t *testing.T) {
 		{"escaped three times in other text", join("log ", quoted(t, quoted(t, quoted(t, root)))), []string{"cert CN=root"}},
 		{"a slash escaped, as PHP does", join("x = ", relabel(relabel(root, "/", `\/`), "\n", `\n`)), []string{"cert CN=root"}},
 		{"a plus escaped, as .NET does", join("x = ", relabel(relabel(root, "+", `\u002B`), "\n", `\n`)), []string{"cert CN=root"}},
+		{"every character escaped, in JSON", join(`{"a":"`, escaped(`\u%04x`, root), `"}`), []string{"a: cert CN=root"}},
+		{"every character escaped, in JSON in JSON", join(`{"b":`, quoted(t, join(`{"a":"`, escaped(`\u%04X`, root), `"}`)), `}`), []string{"b#a: cert CN=root"}},
+		{"every character escaped, in YAML", join("a:\n- \"", escaped(`\x%02x`, root), "\"\n"), []string{"a[0]: cert CN=root"}},
+		{"the base64 of PEM, every character escaped", join(`["`, escaped(`\u%04x`, []byte(base64.StdEncoding.EncodeToString(root))), `"]`), []string{"[0]: cert CN=root"}},
 		{"percent-encoded", []byte("data:," + url.PathEscape(string(root))), []string{"cert CN=root"}},
 		{"form-encoded", []byte("cert=" + url.QueryEscape(string(root)) + "&x=y"), []string{"cert CN=root"}},
 		{"percent-encoded twice", []byte("cert=" + url.PathEscape(url.PathEscape(string(root)))), []string{"cert CN=root"}},
