@@ -105,9 +105,12 @@ func TestOldTrustThatIsNotKnown(t *testing.T) {
 		change     func(*rotated)
 		want, says string
 	}{
-		"no signer":             {func(f *rotated) { f.row.Signer.Name = "other" }, OldTrustRead, "other[tls.crt] was not read"},
-		"no bundle":             {func(f *rotated) { f.row.Bundle.Name = "other" }, OldTrustRead, "other[ca-bundle.crt] was not read"},
-		"a bundle without it":   {func(f *rotated) { f.forget(catalog.LoadBalancerCA()); f.object(catalog.LoadBalancerCA(), f.old.CertPEM) }, OldTrustRead, "the signer of now"},
+		"no signer": {func(f *rotated) { f.row.Signer.Name = "other" }, OldTrustRead, "other[tls.crt] was not read"},
+		"no bundle": {func(f *rotated) { f.row.Bundle.Name = "other" }, OldTrustRead, "other[ca-bundle.crt] was not read"},
+		"a bundle without it": {func(f *rotated) {
+			f.forget(catalog.LoadBalancerCA())
+			f.object(catalog.LoadBalancerCA(), f.old.CertPEM)
+		}, OldTrustRead, "the signer of now"},
 		"secrets of one place":  {func(f *rotated) { f.Reads[0].Where = "a" }, AllRead, "not all secrets"},
 		"a kind that forbidden": {func(f *rotated) { f.Gaps = []inspect.Gap{{What: "routes", Reason: "forbidden"}} }, AllRead, "routes: forbidden"},
 		"no nodes":              {func(f *rotated) { f.Nodes = nil }, AllRead, "no node was read"},
