@@ -85,6 +85,7 @@ It reads OpenShift, OKD and plain Kubernetes, live or from files, and never show
 		newSnapshotCommand(app, config),
 		newFixAPIIntCommand(app, config),
 		newFixKubeconfigCommand(app, config),
+		newRotateCommand(app, config),
 		newUndoCommand(app, config),
 		newRunsCommand(app, config),
 		newExplainCommand(app),
