@@ -80,7 +80,7 @@ Exit codes: 0 done; 1 a dry run would change something, or --wait ended before i
 	must(cmd.RegisterFlagCompletionFunc("dry-run", cobra.FixedCompletions([]string{dryRunNone, dryRunClient, dryRunServer}, cobra.ShellCompDirectiveNoFileComp)))
 	must(cmd.RegisterFlagCompletionFunc("accept-risk", cobra.FixedCompletions(remediate.RotateRisks(), cobra.ShellCompDirectiveNoFileComp)))
 	must(cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"wide", "json", "yaml"}, cobra.ShellCompDirectiveNoFileComp)))
-	cmd.AddCommand(newRotateStatusCommand(app, config))
+	cmd.AddCommand(newRotateStatusCommand(app, config), newRotatePruneCommand(app, config))
 	return cmd
 }
 

@@ -22,6 +22,8 @@ const (
 	AllRead = "all-read"
 	// OldTrustRead: the signer and its bundle must have been.
 	OldTrustRead = "old-trust-read"
+	// JustSigned: what was signed anew a moment ago may not be in use yet.
+	JustSigned = "just-signed"
 )
 
 // OldCA is a CA in the bundle of a signer.
@@ -37,40 +39,38 @@ const loaded = time.Hour
 
 // OldTrust judges each CA in the bundle that a signer's CAs are published in, in its
 // order. An old one goes only if no certificate that was seen, in the cluster, on nodes
-// or in a handshake, needs it. The error is a *Refusal where that is not known.
-func OldTrust(f *inspect.Facts, r catalog.Rotation) ([]OldCA, error) {
+// or in a handshake, needs it. The error is a *Refusal where that is not known; in spite
+// of what was accepted by its name.
+func OldTrust(f *inspect.Facts, r catalog.Rotation, accepted []string) ([]OldCA, error) {
 	refuse := func(name, next, format string, args ...any) ([]OldCA, error) {
 		return nil, &Refusal{Name: name, Reason: fmt.Sprintf(format, args...), Next: next, Risk: name == AllRead}
 	}
 	const again = "certrot inspect --all says what was read of it"
-	signers, _ := heldAt(f, r.Signer)
+	signers, _ := published(f, r.Signer)
 	if len(signers) == 0 {
 		return refuse(OldTrustRead, again, "%s was not read: which CA is the one of now is not known", r.Signer)
 	}
-	bundle, whole := heldAt(f, r.Bundle)
+	bundle, whole := published(f, r.Bundle)
 	if len(bundle) == 0 || !whole {
 		return refuse(OldTrustRead, again, "%s was not read, or not all of it", r.Bundle)
 	}
 	if !holds(bundle, signers[0]) {
 		return refuse(OldTrustRead, "its operator must mend it; certrot rotate status tells how far it is", "%s lacks %s, the signer of now", r.Bundle, named(signers[0]))
 	}
-	if missing := unreadFor(f); len(missing) > 0 {
+	if missing := unreadFor(f); len(missing) > 0 && !slices.Contains(accepted, AllRead) {
 		return refuse(AllRead, "read it too, with --nodes all and a way that leads to each node", "%s: what was not read may need a CA", strings.Join(missing, "; "))
 	}
 	var out []OldCA
 	for _, ca := range bundle {
-		out = append(out, OldCA{ca, whyKept(f, ca, signers[0], bundle)})
+		out = append(out, OldCA{ca, whyKept(f, ca, signers[0], bundle, slices.Contains(accepted, JustSigned))})
 	}
 	return out, nil
 }
 
-// heldAt is what a place holds; whole: nothing in it was unreadable.
-func heldAt(f *inspect.Facts, ref catalog.Ref) (certs []*pki.Cert, whole bool) {
-	at := pki.Location{Kind: pki.Kind(ref.Kind), Namespace: ref.Namespace, Name: ref.Name, Key: ref.Key}
-	for i := range f.Held {
-		if f.Held[i].At == at {
-			return f.Held[i].Content.Certs, len(f.Held[i].Content.Bad) == 0
-		}
+// published is what a place holds; whole: nothing in it was unreadable.
+func published(f *inspect.Facts, ref catalog.Ref) (certs []*pki.Cert, whole bool) {
+	for _, h := range heldAt(f, ref) {
+		return h.Content.Certs, len(h.Content.Bad) == 0
 	}
 	return nil, false
 }
@@ -103,7 +103,7 @@ func unreadFor(f *inspect.Facts) []string {
 }
 
 // whyKept says why a CA of a bundle stays.
-func whyKept(f *inspect.Facts, ca, signer *pki.Cert, bundle []*pki.Cert) string {
+func whyKept(f *inspect.Facts, ca, signer *pki.Cert, bundle []*pki.Cert, loadedAll bool) string {
 	switch {
 	case ca.Fingerprint == signer.Fingerprint:
 		return "the signer of now"
@@ -129,8 +129,9 @@ func whyKept(f *inspect.Facts, ca, signer *pki.Cert, bundle []*pki.Cert) string 
 		}
 	}
 	for _, h := range f.Shown {
-		if ago := f.Now.Sub(h.NotBefore); ago < loaded && pki.VerifyCA(h.Cert, []*pki.Cert{signer}, f.Now) == nil && h.Fingerprint != signer.Fingerprint {
-			return fmt.Sprintf("%s was signed by the signer of now only %s ago: a process may still use the one from before", named(h.Cert), ago.Round(time.Second))
+		if ago := f.Now.Sub(h.NotBefore); !loadedAll && ago < loaded && pki.VerifyCA(h.Cert, []*pki.Cert{signer}, f.Now) == nil && h.Fingerprint != signer.Fingerprint {
+			return fmt.Sprintf("%s was signed by the signer of now only %s ago, and a process may still use the one from before: wait until %s, or --accept-risk=%s",
+				named(h.Cert), ago.Round(time.Second), h.NotBefore.Add(loaded).UTC().Format("15:04 UTC"), JustSigned)
 		}
 	}
 	return ""

@@ -44,9 +44,9 @@ func (f rotated) bundle() []byte {
 	return pkitest.Bundle(f.ended.CertPEM, f.old.CertPEM, f.young.CertPEM)
 }
 
-func (f rotated) judge() ([]OldCA, error) {
+func (f rotated) judge(accepted ...string) ([]OldCA, error) {
 	f.Sort()
-	return OldTrust(inspect.NewFacts(f.Snapshot, noon, time.Hour), f.row)
+	return OldTrust(inspect.NewFacts(f.Snapshot, noon, time.Hour), f.row, accepted)
 }
 
 func TestOldTrustThatNobodyNeeds(t *testing.T) {
@@ -83,7 +83,7 @@ func TestOldTrustThatIsNeeded(t *testing.T) {
 		"a server": {func(f rotated) {
 			f.Snapshot.Served = append(f.Snapshot.Served, inspect.Served{Node: "master-0", Address: "10.0.0.1:6443", Server: catalog.ListenerAPIServer, Chain: f.sc.Scan(leaf(f).CertPEM)[0].Content.Certs})
 		}, "10.0.0.1:6443 shows a certificate of it"},
-		"a leaf that is an hour old": {func(f rotated) {
+		"a leaf that was just signed": {func(f rotated) {
 			f.served(f.young.Issue(apiInt, noon.Add(-20*time.Minute), noon.Add(time.Hour), pkitest.DNS(apiInt)))
 		}, "only 20m0s ago"},
 	} {
@@ -92,6 +92,9 @@ func TestOldTrustThatIsNeeded(t *testing.T) {
 		cas, err := f.judge()
 		if err != nil || !strings.Contains(cas[1].Keep, c.want) {
 			t.Errorf("%s: %q, %v", name, cas[1].Keep, err)
+		}
+		if cas, err := f.judge(JustSigned); name == "a leaf that was just signed" && (err != nil || cas[1].Keep != "") {
+			t.Errorf("%s, accepted: %q, %v", name, cas[1].Keep, err)
 		}
 		if err == nil && cas[0].Keep != "" {
 			t.Errorf("%s: one that ended stays: %s", name, cas[0].Keep)
@@ -120,6 +123,9 @@ func TestOldTrustThatIsNotKnown(t *testing.T) {
 		c.change(&f)
 		_, err := f.judge()
 		var r *Refusal
+		if _, err := f.judge(AllRead, JustSigned); (err == nil) != (c.want == AllRead) {
+			t.Errorf("%s, accepted: %v", name, err)
+		}
 		if !errors.As(err, &r) || r.Name != c.want || !strings.Contains(r.Reason, c.says) || r.Next == "" {
 			t.Errorf("%s: %v", name, err)
 		}
