@@ -70,7 +70,7 @@ func TestNetworkWithoutAnAPI(t *testing.T) {
 		t.Errorf("what nobody answers is %v", err)
 	}
 	f := networkFlags{patch: true}
-	if a, wanted, err := f.patches(t.Context(), w, []*pki.Cert{{}}, time.Now()); err == nil || wanted || a.Namespace != "" || !strings.Contains(err.Error(), "nobody answers") {
+	if a, wanted, err := f.patches(t.Context(), w, []*pki.Cert{{}}, time.Now()); err == nil || wanted || a.Of.Namespace != "" || !strings.Contains(err.Error(), "nobody answers") {
 		t.Errorf("a patch: %+v, %t, %v", a, wanted, err)
 	}
 	f.patch = false

@@ -86,6 +86,7 @@ It reads OpenShift, OKD and plain Kubernetes, live or from files, and never show
 		newFixAPIIntCommand(app, config),
 		newPretrustCommand(app, config),
 		newFixKubeconfigCommand(app, config),
+		newRotateCommand(app, config),
 		newUndoCommand(app, config),
 		newRunsCommand(app, config),
 		newExplainCommand(app),

@@ -108,6 +108,10 @@ func (f *undoFlags) nodesOf(run string) (names []string, story remediate.Story, 
 	if story, err = js.Read(run); err != nil {
 		return nil, story, withHint(err, "%s runs shows those that are known here; of others: --from-nodes --nodes NAME", f.app.Called)
 	}
+	if story.Command == rotateCommand {
+		return nil, story, withHint(fmt.Errorf("run %s was a rotation, which can't be taken back: the old key is gone", run),
+			"what trusted the old CA still does. How far the new one is: %s rotate --list, then rotate status NAME", f.app.Called)
+	}
 	if story.Undoes != "" {
 		return nil, story, withHint(fmt.Errorf("run %s is itself an undo, of %s", run, story.Undoes), "do what that run did once more: %s fix-api-int", f.app.Called)
 	}

@@ -3,15 +3,12 @@ package remediate
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
@@ -22,69 +19,32 @@ import (
 // OwnedObject is the risk of writing an object that a controller owns.
 const OwnedObject = "owned-object"
 
-// fieldManager is who the API server notes as the writer of a field.
-const fieldManager = "certrot"
-
 // PatchKubeRootCA adds CAs to kube-root-ca.crt of a namespace, which belongs to
 // kube-controller-manager: that puts it back from its memory as soon as it sees the
 // change, in less than a second. It is of use only while no kube-controller-manager
 // works.
 type PatchKubeRootCA struct {
-	Namespace string
-	// Version is the object's when it was read: only that one is changed.
-	Version string
-	// Before and After are the value of ca.crt, the latter as the API server would keep
-	// it.
-	Before, After string
-	Adds          []*pki.Cert
+	configMapValue
+	Adds []*pki.Cert
 }
 
 // NewPatchKubeRootCA reads the ConfigMap, and has the API server try the change without
 // making it.
 func NewPatchKubeRootCA(ctx context.Context, kube kubernetes.Interface, namespace string, ca []*pki.Cert) (PatchKubeRootCA, error) {
-	a := PatchKubeRootCA{Namespace: namespace}
-	of := a.of()
-	maps := kube.CoreV1().ConfigMaps(namespace)
-	m, err := maps.Get(ctx, of.Name, metav1.GetOptions{})
-	if err != nil {
-		return a, fmt.Errorf("read %s: %w", of, err)
+	a := PatchKubeRootCA{configMapValue: configMapValue{Of: catalog.RootCAOf(namespace)}}
+	if _, err := a.read(ctx, kube); err != nil {
+		return a, err
 	}
-	a.Version, a.Before, a.After = m.ResourceVersion, m.Data[of.Key], m.Data[of.Key]
 	a.Adds = inspect.Lacking(certs(pki.NewScanner(), []byte(a.Before)), ca)
 	if len(a.Adds) == 0 {
 		return a, nil
 	}
 	value := append(bytes.TrimRight([]byte(a.Before), "\r\n"), '\n')
-	a.After = strings.TrimLeft(string(append(value, encoded(a.Adds)...)), "\n")
-	tried, err := a.patch(ctx, kube, a.Version, a.After, metav1.DryRunAll)
-	if err != nil {
-		return a, fmt.Errorf("try to patch %s: %w", of, err)
-	}
-	a.After = tried.Data[of.Key]
-	return a, nil
-}
-
-func (a PatchKubeRootCA) of() catalog.Ref { return catalog.RootCAOf(a.Namespace) }
-
-// patch writes a value, if the object is still of that version.
-func (a PatchKubeRootCA) patch(ctx context.Context, kube kubernetes.Interface, version, value string, dryRun ...string) (*corev1.ConfigMap, error) {
-	of := a.of()
-	body, err := json.Marshal(map[string]any{
-		"metadata": map[string]string{"resourceVersion": version},
-		"data":     map[string]string{of.Key: value},
-	})
-	if err != nil {
-		return nil, err
-	}
-	m, err := kube.CoreV1().ConfigMaps(a.Namespace).Patch(ctx, of.Name, types.MergePatchType, body, metav1.PatchOptions{DryRun: dryRun, FieldManager: fieldManager})
-	if apierrors.IsConflict(err) {
-		return nil, fmt.Errorf("%w: %w", ErrChanged, err)
-	}
-	return m, err
+	return a, a.try(ctx, kube, strings.TrimLeft(string(append(value, encoded(a.Adds)...)), "\n"))
 }
 
 // ID is such as "patch openshift-multus/kube-root-ca.crt".
-func (a PatchKubeRootCA) ID() string { return "patch " + a.Namespace + "/" + a.of().Name }
+func (a PatchKubeRootCA) ID() string { return "patch " + a.Of.Namespace + "/" + a.Of.Name }
 
 // Node is the cluster.
 func (a PatchKubeRootCA) Node() string { return "" }
@@ -98,18 +58,12 @@ func (a PatchKubeRootCA) Diff(inspect.Snapshot, time.Time) (*Change, error) {
 	for _, c := range a.Adds {
 		names = append(names, fmt.Sprintf("%s (sha256 %s)", c.Subject, c.Fingerprint.Short()))
 	}
-	return &Change{Summary: fmt.Sprintf("add to %s: %s", a.of(), strings.Join(names, ", "))}, nil
+	return &Change{Summary: fmt.Sprintf("add to %s: %s", a.Of, strings.Join(names, ", "))}, nil
 }
 
 // Apply patches the ConfigMap.
 func (a PatchKubeRootCA) Apply(ctx context.Context, env *Env, _ *Change) error {
-	if env.Kube == nil {
-		return fmt.Errorf("%s: no API server could be asked", a.ID())
-	}
-	if _, err := a.patch(ctx, env.Kube, a.Version, a.After); err != nil {
-		return fmt.Errorf("patch %s: %w", a.of(), err)
-	}
-	return nil
+	return a.apply(ctx, env)
 }
 
 // putBackTime is how long a change is watched. Its publisher puts it back as soon as it
@@ -120,11 +74,11 @@ const putBackTime = 20 * time.Second
 // what would last.
 func (a PatchKubeRootCA) Verify(ctx context.Context, env *Env, _ *Change) error {
 	if env.Kube == nil {
-		return &Unknown{fmt.Sprintf("whether %s was put back is not known: no API server could be asked", a.of())}
+		return &Unknown{fmt.Sprintf("whether %s was put back is not known: no API server could be asked", a.Of)}
 	}
-	of := a.of()
+	of := a.Of
 	for began := env.Now(); ; {
-		m, err := env.Kube.CoreV1().ConfigMaps(a.Namespace).Get(ctx, of.Name, metav1.GetOptions{})
+		m, err := env.Kube.CoreV1().ConfigMaps(of.Namespace).Get(ctx, of.Name, metav1.GetOptions{})
 		if err != nil {
 			return fmt.Errorf("read %s again: %w", of, err)
 		}
@@ -155,21 +109,5 @@ func writer(m *corev1.ConfigMap, key string) string {
 
 // Undo puts the value from before back, while it is as Apply left it.
 func (a PatchKubeRootCA) Undo(ctx context.Context, env *Env, _ *Change) error {
-	if env.Kube == nil {
-		return fmt.Errorf("undo %s: no API server could be asked", a.ID())
-	}
-	of := a.of()
-	m, err := env.Kube.CoreV1().ConfigMaps(a.Namespace).Get(ctx, of.Name, metav1.GetOptions{})
-	switch {
-	case err != nil:
-		return fmt.Errorf("read %s: %w", of, err)
-	case m.Data[of.Key] == a.Before:
-		return nil
-	case m.Data[of.Key] != a.After:
-		return fmt.Errorf("%s: %w", of, ErrChanged)
-	}
-	if _, err := a.patch(ctx, env.Kube, m.ResourceVersion, a.Before); err != nil {
-		return fmt.Errorf("put back %s: %w", of, err)
-	}
-	return nil
+	return a.undo(ctx, env)
 }

@@ -42,6 +42,9 @@ func TestEveryRowHasEvidence(t *testing.T) {
 	for _, d := range Deliveries() {
 		check("delivery to "+d.To.String(), d.Evidence)
 	}
+	for _, t := range Triggers() {
+		check("trigger of "+t.Of.String(), t.Evidence)
+	}
 	for _, c := range NodeCopies() {
 		check("copy in "+c.File, c.Evidence)
 	}

@@ -7,12 +7,24 @@ type Delivery struct {
 	Delivered bool
 	// Doc says how, or why not.
 	Doc string
-	In  Range
+	// Effect is what it does to each node beside the file, and Pools whether a
+	// MachineConfigPool that is paused holds it up.
+	Effect string
+	Pools  bool
+	// Hops are who does what on the way, in order, from the bundle that is published.
+	Hops []Hop
+	In   Range
 	Evidence
 }
 
+// Hop is one step of a Delivery.
+type Hop struct{ By, Does string }
+
 // KubeletKubeconfigCA is the CA with which a kubelet verifies api-int.
 func KubeletKubeconfigCA() Ref { return Ref{Kind: File, Name: "/var/lib/kubelet/kubeconfig"} }
+
+// KubeletClientCA is the CA with which a kubelet verifies its clients.
+func KubeletClientCA() Ref { return Ref{Kind: File, Name: "/etc/kubernetes/kubelet-ca.crt"} }
 
 // NodeBootstrapToken is the Secret of the token with which machines ask for the
 // certificate of a node. What is read of it is the CA beside the token.
@@ -42,9 +54,42 @@ func Deliveries() []Delivery {
 		},
 		{
 			To: KubeletKubeconfigCA(), Delivered: true,
-			Doc:      "machine-config-daemon writes the CA into both kubeconfigs and restarts the kubelet",
+			Doc:    "machine-config-daemon writes the CA into both kubeconfigs and restarts the kubelet",
+			Effect: "the kubelet is restarted, on every node at once; not where the names of all new CAs are on machine-config-daemon's list of those that need no restart: kube-apiserver-localhost-signer, openshift-kube-apiserver-operator_localhost-recovery-serving-signer, kube-apiserver-lb-signer",
+			Hops: []Hop{
+				{"machine-config-operator", "copies ConfigMap openshift-config-managed/kube-apiserver-server-ca to openshift-machine-config-operator/kubeconfig-data, once it has not changed for a minute, and says so by an annotation of the ControllerConfig"},
+				{"machine-config-daemon", "looks on its node for each certificate of it in /etc/kubernetes/kubeconfig, and where one is missing writes them all there"},
+				{"machine-config-daemon", "stops the kubelet, writes the CA into /var/lib/kubelet/kubeconfig and starts it; where the new CA is on the list of those that need no restart, it waits until it sees an x509 error itself"},
+				{"kubelet", "connects anew, and trusts the new CA"},
+			},
 			In:       Range{Component: "machine-config", From: Minor{4, 16}},
 			Evidence: Evidence{Verified, "openshift/machine-config-operator#4106: pkg/operator/sync.go, pkg/daemon/certificate_writer.go of release-4.16 (7327bb235)"},
+		},
+		{
+			To: KubeletClientCA(), Delivered: true, Pools: true,
+			Doc:    "it is a file of the rendered MachineConfig of each pool: a new one is made, and put on the pool's nodes one after another; a paused pool gets none",
+			Effect: "none: machine-config-daemon writes all files and acts on those that differ, and this one asks for neither drain nor reboot; the kubelet reloads it",
+			Hops: []Hop{
+				{"machine-config-operator", "puts ConfigMap openshift-kube-apiserver-operator/kube-apiserver-to-kubelet-client-ca into the ControllerConfig (spec.kubeAPIServerServingCAData)"},
+				{"machine-config-controller", "renders a new MachineConfig for each pool"},
+				{"machine-config-controller", "names it to the pool's nodes (desiredConfig), maxUnavailable at once; to none of a paused pool"},
+				{"machine-config-daemon", "writes all files of it; only kubelet-ca.crt differs, so it neither drains nor reboots"},
+				{"kubelet", "reloads /etc/kubernetes/kubelet-ca.crt"},
+			},
+			In:       Range{Component: "machine-config", To: Minor{4, 12}},
+			Evidence: Evidence{Verified, "openshift/machine-config-operator templates/common/_base/files/kubelet-ca.yaml, pkg/operator/sync.go and pkg/daemon/update.go (calculatePostConfigChangeAction) of release-4.12 (1d4cfffaa)"},
+		},
+		{
+			To: KubeletClientCA(), Delivered: true,
+			Doc:    "machine-config-daemon writes it on every node from the ControllerConfig, without a new MachineConfig; a paused pool does not hold it up",
+			Effect: "none: the kubelet reloads it",
+			Hops: []Hop{
+				{"machine-config-operator", "copies ConfigMap openshift-config-managed/kube-apiserver-client-ca into the ControllerConfig (spec.kubeAPIServerServingCAData)"},
+				{"machine-config-daemon", "writes /etc/kubernetes/kubelet-ca.crt on its node"},
+				{"kubelet", "reloads /etc/kubernetes/kubelet-ca.crt"},
+			},
+			In:       Range{Component: "machine-config", From: Minor{4, 13}},
+			Evidence: Evidence{Verified, "openshift/machine-config-operator#3575: pkg/daemon/certificate_writer.go of release-4.13 (a57ca2912) to release-4.22 (9027c94cd)"},
 		},
 	}
 }

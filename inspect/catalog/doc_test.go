@@ -125,6 +125,20 @@ func document() string {
 		line("| `%s` | %s | %s | %s | %s |", d.To, does, cell(d.Doc), d.In, evidence(d.Evidence))
 	}
 	line("")
+	line("## What is made anew before its time, and how")
+	line("")
+	line("Where there is an annotation, `certrot rotate` removes it, and the owner makes the certificate anew. Elsewhere certrot triggers nothing.")
+	line("")
+	line("| place | annotation | who makes it anew | holds for | source |")
+	line("|---|---|---|---|---|")
+	for _, t := range Triggers() {
+		annotation := "none"
+		if t.Annotation != "" {
+			annotation = "`" + t.Annotation + "`"
+		}
+		line("| `%s` | %s | %s | %s | %s |", t.Of, annotation, cell(t.Doc), t.In, evidence(t.Evidence))
+	}
+	line("")
 	line("## Which files on nodes are copies of objects")
 	line("")
 	line("A file may hold more than its object, and has to hold what that holds. In kubeconfigs that is the CA of the cluster.")

@@ -1,0 +1,100 @@
+package catalog
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestEveryRotationHasOneTrigger: for each version, what a signer is and what it signs
+// says how it is made anew, once.
+func TestEveryRotationHasOneTrigger(t *testing.T) {
+	t.Parallel()
+	for title, v := range goldenVersions() {
+		for _, r := range Rotations() {
+			if v.Plain || r.In.Holds(v) != Yes {
+				continue
+			}
+			for _, of := range append([]Ref{r.Signer}, r.Targets...) {
+				if of.Kind != Secret {
+					continue
+				}
+				row, known := TriggerOf(of, v)
+				if known != Yes || row.Doc == "" {
+					t.Errorf("%s: how %s is made anew: %s", title, of, known)
+				}
+				if owned := r.Signer.Namespace == kasOperator; owned != (row.Annotation != "") && r.Signer.Namespace != kcmOperator {
+					t.Errorf("%s: %s: annotation %q", title, of, row.Annotation)
+				}
+			}
+		}
+	}
+	rows := Triggers()
+	for i, a := range rows {
+		for _, b := range rows[i+1:] {
+			if a.Of == b.Of && a.In.overlaps(b.In) {
+				t.Errorf("%s: two triggers hold for the same version: %s and %s", a.Of, a.In, b.In)
+			}
+		}
+	}
+}
+
+func TestRotatedNames(t *testing.T) {
+	t.Parallel()
+	names := Rotated()
+	for _, want := range []string{"kube-apiserver-to-kubelet-signer", "loadbalancer-serving-signer", "internal-loadbalancer-serving-certkey", "csr-signer-signer", kcmOperator + "/csr-signer"} {
+		if !slices.Contains(names, want) {
+			t.Errorf("%s is not among %s", want, names)
+		}
+	}
+	if slices.Contains(names, "signing-key") || slices.Contains(names, "router-ca") {
+		t.Errorf("what is not triggered is among %s", names)
+	}
+}
+
+func TestWhereARotationGoes(t *testing.T) {
+	t.Parallel()
+	rotation := func(signer string) Rotation {
+		all := kubeAPIServerRotations()
+		return all[slices.IndexFunc(all, func(r Rotation) bool { return r.Signer.Name == signer })]
+	}
+	in := func(version string) Versions { return Versions{Cluster: version} }
+	for _, c := range []struct {
+		signer, version string
+		carriers        string
+		withheld        Answer
+		brought         string // to which files, and whether a paused pool holds it up
+	}{
+		{"kube-apiserver-to-kubelet-signer", "4.12.3", "client-ca kube-apiserver-client-ca", No, "/etc/kubernetes/kubelet-ca.crt pools"},
+		{"kube-apiserver-to-kubelet-signer", "4.15.3", "client-ca kube-apiserver-client-ca", No, "/etc/kubernetes/kubelet-ca.crt"},
+		{"loadbalancer-serving-signer", "4.15.3", "kube-apiserver-server-ca kube-root-ca.crt", Yes, "/var/lib/kubelet/kubeconfig"},
+		{"loadbalancer-serving-signer", "4.16.3", "kubeconfig-data", No, "/var/lib/kubelet/kubeconfig"},
+		{"aggregator-client-signer", "4.15.3", "aggregator-client-ca", No, ""},
+		{"loadbalancer-serving-signer", "", "kube-apiserver-server-ca", Unknown, ""},
+	} {
+		v := in(c.version)
+		r := rotation(c.signer)
+		var carriers []string
+		for _, a := range Carriers(r.Bundle, v) {
+			carriers = append(carriers, a.Target.Name)
+		}
+		for want := range strings.FieldsSeq(c.carriers) {
+			if !slices.Contains(carriers, want) {
+				t.Errorf("%s in %s: %s is not among what carries it: %s", c.signer, c.version, want, carriers)
+			}
+		}
+		if _, got := r.Withheld(v); got != c.withheld {
+			t.Errorf("%s in %s: withheld %s, want %s", c.signer, c.version, got, c.withheld)
+		}
+		var brought []string
+		for _, d := range r.Brought(v) {
+			brought = append(brought, d.To.Name)
+			if d.Pools {
+				brought = append(brought, "pools")
+			}
+		}
+		if got := strings.Join(brought, " "); got != c.brought {
+			t.Errorf("%s in %s: brought to %q, want %q", c.signer, c.version, got, c.brought)
+		}
+	}
+}

@@ -1,0 +1,394 @@
+package plugin
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/util/duration"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/cli-runtime/pkg/printers"
+	"k8s.io/kubectl/pkg/util/templates"
+	"sigs.k8s.io/yaml"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/trust"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate"
+)
+
+// rotateFlags are what was typed.
+type rotateFlags struct {
+	seen   verifyFlags // how facts are read
+	list   bool
+	dryRun string
+	yes    bool
+	output string
+	risks  []string
+	wait   time.Duration
+}
+
+const dryRunServer = "server"
+
+func newRotateCommand(app App, config *genericclioptions.ConfigFlags) *cobra.Command {
+	f := &rotateFlags{seen: verifyFlags{app: app, config: config}}
+	cmd := &cobra.Command{
+		Use:   "rotate NAME | --list",
+		Short: "Have a signer made anew by its owner, and follow its CA to all who verify by it",
+		Long: strings.ReplaceAll(`Has a certificate made anew before its time: it removes the annotation by which the owner, an operator of OpenShift, decides. The owner makes the new one; certrot makes no key.
+
+NAME is a signer, such as kube-apiserver-to-kubelet-signer, or what one signs; with the namespace before it (NAMESPACE/NAME) where that is not enough. --list shows all of them, when each is made anew by itself, and whether it would be rotated now. Some are made anew in another way: that is said.
+
+Before anything is changed, the whole cluster is asked whether it is safe now. Each check has a name; --accept-risk=NAME goes on in spite of it. The annotation is removed only from the very Secret that was shown, and only if nobody has changed it since.
+
+A rotation can't be taken back: the old key is gone. What trusted the old CA goes on trusting it, until it ends.
+
+Exit codes: 0 done; 1 a dry run would change something, or --wait ended before it was through; 2 usage or no access; 3 done, and something that decides could not be read; 4 it failed, or its owner did not answer; 5 refused, or nobody said yes.`, "{}", app.Called),
+		Example: templates.Examples(strings.ReplaceAll(`  # What there is, and what would be done now
+  {} rotate --list
+
+  # What would happen, as the API server sees it
+  {} rotate kube-apiserver-to-kubelet-signer --dry-run=server
+
+  # Do it, and follow the new CA
+  {} rotate kube-apiserver-to-kubelet-signer --wait 10m
+
+  # How far it is, at any time and for anybody
+  {} rotate status kube-apiserver-to-kubelet-signer --nodes all`, "{}", app.Called)),
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: completeRotated,
+		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), args) },
+	}
+	f.addReading(cmd)
+	flags := cmd.Flags()
+	flags.BoolVar(&f.list, "list", false, "Show what can be rotated, and whether it would be now.")
+	flags.StringVar(&f.dryRun, "dry-run", dryRunNone, `"server" has the API server try it and shows what would change; "client" only asks what has to hold. Exit code 1 if anything would be done.`)
+	flags.Lookup("dry-run").NoOptDefVal = dryRunServer
+	flags.BoolVarP(&f.yes, "yes", "y", false, "Do what is shown without asking.")
+	flags.StringSliceVar(&f.risks, "accept-risk", nil, "Go on although this check does not hold, or is not known, by its name; repeatable: "+strings.Join(remediate.RotateRisks(), ", ")+".")
+	flags.DurationVar(&f.wait, "wait", 0, "Follow the new certificate for this long (such as 10m), until all who verify by it trust it.")
+	flags.StringVarP(&f.output, "output", "o", "", "Form of the answer: json, yaml; of --list also wide.")
+	must(cmd.RegisterFlagCompletionFunc("dry-run", cobra.FixedCompletions([]string{dryRunNone, dryRunClient, dryRunServer}, cobra.ShellCompDirectiveNoFileComp)))
+	must(cmd.RegisterFlagCompletionFunc("accept-risk", cobra.FixedCompletions(remediate.RotateRisks(), cobra.ShellCompDirectiveNoFileComp)))
+	must(cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"wide", "json", "yaml"}, cobra.ShellCompDirectiveNoFileComp)))
+	cmd.AddCommand(newRotateStatusCommand(app, config), newRotatePruneCommand(app, config))
+	return cmd
+}
+
+// addReading adds the flags that say from where facts are read.
+func (f *rotateFlags) addReading(cmd *cobra.Command) {
+	cmd.Flags().StringArrayVar(&f.seen.from, "from", nil, "Read this snapshot or must-gather instead of a cluster, - for standard input; repeatable.")
+	must(cmd.MarkFlagFilename("from"))
+	f.seen.nodes.addFlags(cmd, f.seen.config)
+}
+
+// completeRotated suggests what is rotated in some version: that asks no cluster.
+func completeRotated(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return catalog.Rotated(), cobra.ShellCompDirectiveNoFileComp
+}
+
+func (f *rotateFlags) check(args []string) error {
+	forms := []string{"", "json", "yaml"}
+	if f.list {
+		forms = append(forms, "wide")
+	}
+	switch {
+	case f.list && len(args) > 0:
+		return errors.New("--list shows all: give no NAME")
+	case !f.list && len(args) == 0:
+		return withHint(errors.New("what is to be rotated is not named"), "%s rotate --list shows what there is", f.seen.app.Called)
+	case !slices.Contains(forms, f.output):
+		return fmt.Errorf("-o %q is none of %s", f.output, strings.Join(forms[1:], ", "))
+	case !slices.Contains([]string{dryRunNone, dryRunClient, dryRunServer}, f.dryRun):
+		return fmt.Errorf("--dry-run=%s is none of %s, %s, %s", f.dryRun, dryRunNone, dryRunClient, dryRunServer)
+	case f.wait < 0:
+		return fmt.Errorf("--wait %s is no time", f.wait)
+	case len(f.seen.from) > 0 && !f.list && f.dryRun != dryRunClient:
+		return errors.New("--from changes nothing: say --list or --dry-run=client")
+	}
+	for _, risk := range f.risks {
+		if !slices.Contains(remediate.RotateRisks(), risk) {
+			return fmt.Errorf("--accept-risk=%s is none of: %s", risk, strings.Join(remediate.RotateRisks(), ", "))
+		}
+	}
+	return nil
+}
+
+func (f *rotateFlags) run(ctx context.Context, args []string) error {
+	if err := f.check(args); err != nil {
+		return err
+	}
+	if f.list {
+		return f.showList(ctx)
+	}
+	return f.rotate(ctx, args[0])
+}
+
+// rotations is what was read of everything that can be rotated.
+type rotations struct {
+	facts     *inspect.Facts
+	claims    []trust.Claim
+	machinery *inspect.Machinery // nil: no API server was asked
+	all       []remediate.Rotatable
+}
+
+// read reads the cluster, or files.
+func (f *rotateFlags) read(ctx context.Context) (rotations, error) {
+	s, err := f.seen.read(ctx)
+	if err != nil {
+		return rotations{}, err
+	}
+	if ctx.Err() != nil {
+		return rotations{}, nothingChanged(errors.New("interrupted"))
+	}
+	r := rotations{facts: inspect.NewFacts(s, s.Taken, defaultWithin)}
+	r.claims = trust.Judge(r.facts)
+	r.all = remediate.Rotatables(r.facts)
+	return r, nil
+}
+
+func (r rotations) chain(of remediate.Rotatable) remediate.Chain {
+	return remediate.Chain{Facts: r.facts, Claims: r.claims, Of: of}
+}
+
+func (r rotations) preflight(of remediate.Rotatable) remediate.RotatePreflight {
+	return remediate.RotatePreflight{Chain: r.chain(of), Machinery: r.machinery, Now: r.facts.Now}
+}
+
+// find returns what is named.
+func (r rotations) find(app App, name string) (remediate.Rotatable, error) {
+	of, err := remediate.FindRotatable(r.all, name)
+	if err == nil {
+		return of, nil
+	}
+	if r.facts.Snapshot.Cluster.Versions.Plain {
+		return of, withHint(fmt.Errorf("%w: this is no OpenShift", err), "what kubeadm made is renewed by kubeadm certs renew")
+	}
+	return of, withHint(err, "%s rotate --list shows what there is", app.Called)
+}
+
+// The document that --list prints as JSON and YAML; see docs/rotate.md.
+type (
+	rotationsDocument struct {
+		APIVersion string                   `json:"apiVersion"`
+		Kind       string                   `json:"kind"`
+		Cluster    inspect.InventoryCluster `json:"cluster"`
+		Taken      time.Time                `json:"taken"`
+		Rotations  []rotationEntry          `json:"rotations"`
+		Gaps       []inspect.InventoryGap   `json:"gaps"`
+	}
+	rotationEntry struct {
+		Name      string           `json:"name"` // as rotate takes it
+		Secret    string           `json:"secret"`
+		Role      string           `json:"role"` // signer, or signed
+		By        string           `json:"signedBy,omitempty"`
+		Subject   string           `json:"subject,omitempty"`
+		SHA256    *pki.Fingerprint `json:"sha256,omitempty"`
+		NotBefore *time.Time       `json:"notBefore,omitempty"`
+		NotAfter  *time.Time       `json:"notAfter,omitempty"`
+		Next      *time.Time       `json:"next,omitempty"` // when it is made anew by itself
+		Consumers []string         `json:"consumers"`
+		Effect    []string         `json:"effect"` // on nodes, in this version
+		Rotates   string           `json:"rotates"`
+		Why       []rotateVerdict  `json:"why"`
+		How       string           `json:"how"` // it is made anew
+	}
+	rotateVerdict struct {
+		Check   string `json:"check"`
+		Holds   string `json:"holds"` // yes, no, unknown
+		Reason  string `json:"reason,omitempty"`
+		Next    string `json:"next,omitempty"`
+		Accept  bool   `json:"mayBeAccepted"`
+		NoAPI   bool   `json:"noAPIServer,omitempty"` // only an API server could tell, and none was asked
+		stopped bool
+	}
+)
+
+// entry is a line of --list.
+func (r rotations) entry(of remediate.Rotatable) rotationEntry {
+	v := r.facts.Snapshot.Cluster.Versions
+	e := rotationEntry{
+		Name: of.Name, Secret: of.At.Namespace + "/" + of.At.Name, Role: "signer", Rotates: "yes",
+		Consumers: []string{}, Effect: []string{}, Why: []rotateVerdict{}, How: of.Trigger.Doc,
+	}
+	if !of.Signer() {
+		e.Role, e.By = "signed", of.Rotation.Signer.Namespace+"/"+of.Rotation.Signer.Name
+	}
+	if c := of.Cert(); c != nil {
+		e.Subject, e.SHA256, e.NotBefore, e.NotAfter = c.Subject, &c.Fingerprint, &c.NotBefore, &c.NotAfter
+		if next := of.Next(v); !next.IsZero() {
+			e.Next = &next
+		}
+	}
+	for _, edge := range of.Rotation.Consumers(v) {
+		if (of.Signer() || edge.Shown == of.At) && !slices.Contains(e.Consumers, edge.Verifier) {
+			e.Consumers = append(e.Consumers, edge.Verifier)
+		}
+	}
+	if of.Signer() {
+		for _, d := range of.Rotation.Brought(v) {
+			e.Effect = append(e.Effect, effectOf(d))
+		}
+	}
+	if reason, next := of.Unmanaged(); reason != "" {
+		e.Rotates, e.Why = "no", append(e.Why, rotateVerdict{Check: "managed", Holds: "no", Reason: reason, Next: next, stopped: true})
+		return e
+	}
+	for _, v := range r.preflight(of).Check() {
+		d := verdictOf(v)
+		if e.Why = append(e.Why, d); !d.stopped {
+			continue
+		}
+		if e.Rotates == "yes" || v.Holds == catalog.No {
+			e.Rotates = v.Holds.String()
+		}
+	}
+	return e
+}
+
+func effectOf(d catalog.Delivery) string {
+	return d.To.Name + ": " + cmp.Or(d.Effect, d.Doc)
+}
+
+func verdictOf(v remediate.Verdict) rotateVerdict {
+	return rotateVerdict{v.Name, v.Holds.String(), v.Reason, v.Next, v.Risk, v.Blind, v.Stops()}
+}
+
+func (f *rotateFlags) showList(ctx context.Context) error {
+	if !f.seen.nodes.given() && len(f.seen.from) == 0 {
+		f.seen.nodes.nodes = []string{noNodes}
+	}
+	r, err := f.read(ctx)
+	if err != nil {
+		return err
+	}
+	if len(f.seen.from) == 0 {
+		conn, err := connect(ctx, f.seen.app, f.seen.config, pki.NewScanner())
+		if err != nil {
+			return err
+		}
+		r.machinery = conn.cluster.Machinery(ctx)
+	}
+	d := rotationsDocument{
+		APIVersion: inspect.InventoryAPIVersion, Kind: "Rotations", Cluster: inspect.ClusterOf(r.facts.Snapshot.Cluster), Taken: r.facts.Snapshot.Taken,
+		Rotations: []rotationEntry{}, Gaps: []inspect.InventoryGap{},
+	}
+	for _, of := range r.all {
+		d.Rotations = append(d.Rotations, r.entry(of))
+	}
+	for _, g := range r.facts.Snapshot.Gaps {
+		d.Gaps = append(d.Gaps, inspect.InventoryGap{What: g.What, Where: g.Where, Reason: g.Reason, Next: g.Next})
+	}
+	out := f.seen.app.Streams.Out
+	if f.output == "json" || f.output == "yaml" {
+		err = printDocument(out, f.output, d)
+	} else {
+		err = printRotations(out, d, f.output == "wide", r.facts.Now)
+	}
+	switch {
+	case err != nil:
+		return fmt.Errorf("print: %w", err)
+	case len(d.Gaps) > 0 && slices.ContainsFunc(d.Rotations, func(e rotationEntry) bool { return e.Rotates == "unknown" }):
+		return &exitError{code: exitIncomplete}
+	}
+	return nil
+}
+
+func printDocument(out io.Writer, format string, d any) error {
+	raw, err := json.MarshalIndent(d, "", "    ")
+	if err == nil && format == "yaml" {
+		raw, err = yaml.JSONToYAML(raw)
+	}
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(out, "%s\n", bytes.TrimSpace(raw))
+	return err
+}
+
+// printRotations shows --list to people: a line each, and below the lines why something
+// would not be rotated now, each reason once.
+func printRotations(out io.Writer, d rotationsDocument, wide bool, now time.Time) error {
+	b := &strings.Builder{}
+	if len(d.Rotations) == 0 {
+		printf(b, "There is nothing here that certrot knows to rotate.\n")
+	}
+	t := printers.GetNewTabWriter(b)
+	head := "NAME\tAGE\tENDS\tANEW\tROTATES NOW"
+	if wide {
+		head += "\tSECRET\tVERIFIED BY\tON NODES"
+	}
+	if len(d.Rotations) > 0 {
+		printf(t, "%s\n", head)
+	}
+	for _, e := range d.Rotations {
+		lead := ""
+		if e.Role != "signer" {
+			lead = "  "
+		}
+		age, ends, next := "-", "-", "-"
+		if e.NotBefore != nil {
+			age, ends = duration.HumanDuration(now.Sub(*e.NotBefore)), e.NotAfter.UTC().Format(time.DateOnly)
+		}
+		if e.Next != nil {
+			next = e.Next.UTC().Format(time.DateOnly)
+		}
+		printf(t, "%s%s\t%s\t%s\t%s\t%s", lead, e.Name, age, ends, next, e.short())
+		if wide {
+			printf(t, "\t%s\t%s\t%s", e.Secret, orDash(strings.Join(e.Consumers, "; ")), orDash(strings.Join(e.Effect, "; ")))
+		}
+		printf(t, "\n")
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	type reason struct{ check, text, next string }
+	var reasons []reason
+	of := map[reason][]string{}
+	for _, e := range d.Rotations {
+		for _, v := range e.Why {
+			if !v.stopped {
+				continue
+			}
+			text := reason{v.Check, v.Reason, v.Next}
+			if of[text] == nil {
+				reasons = append(reasons, text)
+			}
+			of[text] = append(of[text], e.Name)
+		}
+	}
+	for _, why := range reasons {
+		printf(b, "\n")
+		wrap(b, "", why.check+", of "+some(of[why])+":")
+		wrap(b, "  ", why.text)
+		wrap(b, "  next: ", why.next)
+	}
+	_, err := io.WriteString(out, cleanLines(b.String()))
+	return err
+}
+
+// short says whether it would be rotated now, and the checks that stop it.
+func (e rotationEntry) short() string {
+	var names []string
+	for _, v := range e.Why {
+		if v.stopped {
+			names = append(names, v.Check)
+		}
+	}
+	if len(names) == 0 {
+		return e.Rotates
+	}
+	return e.Rotates + ": " + strings.Join(names, ", ")
+}

@@ -1,0 +1,229 @@
+package plugin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/kubectl/pkg/util/templates"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate"
+)
+
+// pruneCommand is what journals call it.
+const pruneCommand = "rotate prune"
+
+func pruneRisks() []string { return []string{remediate.AllRead, remediate.JustSigned, remediate.NoLease} }
+
+func newRotatePruneCommand(app App, config *genericclioptions.ConfigFlags) *cobra.Command {
+	f := &rotateFlags{seen: verifyFlags{app: app, config: config}}
+	cmd := &cobra.Command{
+		Use:   "prune NAME",
+		Short: "Remove old CAs of a signer that nobody needs any more",
+		Long: `Shows which CAs in the bundle of a signer could go, and removes them after a yes. A CA stays if it is the signer of now or newer, or if any certificate that was seen needs it: in a Secret, a ConfigMap, a file on a node, or shown by a server. Where anything was not read, nothing is removed: what was not seen may need it.
+
+There is no need to do this: old CAs end by themselves, and operators remove those that have ended. It is for after a key was lost. All nodes are read, unless --nodes says otherwise.
+
+The bundle as it was is kept beside the journal of the run, as a patch that puts it back.
+
+Exit codes: 0 done, or there is nothing to remove; 1 a dry run would remove something; 2 usage or no access; 4 it failed; 5 refused, or nobody said yes.`,
+		Example: templates.Examples(strings.ReplaceAll(`  # Which could go, and why the others stay
+  {} rotate prune loadbalancer-serving-signer --via ssh --dry-run=server
+
+  # Remove them
+  {} rotate prune loadbalancer-serving-signer --via ssh`, "{}", app.Called)),
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: completeRotated,
+		RunE:              func(cmd *cobra.Command, args []string) error { return f.prune(cmd.Context(), args[0]) },
+	}
+	f.addReading(cmd)
+	flags := cmd.Flags()
+	flags.StringVar(&f.dryRun, "dry-run", dryRunNone, `"server" has the API server try it; "client" only shows what could go. Exit code 1 if anything could.`)
+	flags.Lookup("dry-run").NoOptDefVal = dryRunServer
+	flags.BoolVarP(&f.yes, "yes", "y", false, "Do what is shown without asking.")
+	flags.StringSliceVar(&f.risks, "accept-risk", nil, "Go on in spite of this risk, by its name: "+strings.Join(pruneRisks(), ", ")+".")
+	must(cmd.RegisterFlagCompletionFunc("dry-run", cobra.FixedCompletions([]string{dryRunNone, dryRunClient, dryRunServer}, cobra.ShellCompDirectiveNoFileComp)))
+	must(cmd.RegisterFlagCompletionFunc("accept-risk", cobra.FixedCompletions(pruneRisks(), cobra.ShellCompDirectiveNoFileComp)))
+	return cmd
+}
+
+func (f *rotateFlags) checkPrune() error {
+	for _, risk := range f.risks {
+		if !slices.Contains(pruneRisks(), risk) {
+			return fmt.Errorf("--accept-risk=%s is none of: %s", risk, strings.Join(pruneRisks(), ", "))
+		}
+	}
+	switch {
+	case !slices.Contains([]string{dryRunNone, dryRunClient, dryRunServer}, f.dryRun):
+		return fmt.Errorf("--dry-run=%s is none of %s, %s, %s", f.dryRun, dryRunNone, dryRunClient, dryRunServer)
+	case len(f.seen.from) > 0 && f.dryRun != dryRunClient:
+		return errors.New("--from changes nothing: say --dry-run=client")
+	}
+	if !f.seen.nodes.given() && len(f.seen.from) == 0 {
+		f.seen.nodes.nodes = []string{allNodes}
+	}
+	return nil
+}
+
+func (f *rotateFlags) prune(ctx context.Context, name string) error {
+	app := f.seen.app
+	if err := f.checkPrune(); err != nil {
+		return err
+	}
+	if !slices.Contains(knownNames(), strings.TrimPrefix(name, "secret/")) {
+		return withHint(fmt.Errorf("%q: %w", name, remediate.ErrNoSuchRotation), "%s rotate --list shows what there is", app.Called)
+	}
+	r, err := f.read(ctx)
+	if err != nil {
+		return err
+	}
+	of, err := r.find(app, name)
+	if err != nil {
+		return err
+	}
+	stop := func(reason, next string) error {
+		return &exitError{code: exitRefused, err: withHint(&unchanged{"refused, nothing was changed", fmt.Errorf("%s/%s: %s", of.At.Namespace, of.At.Name, reason)}, "%s", next)}
+	}
+	if !of.Signer() {
+		return stop("it is signed by "+of.Rotation.Signer.Name+", and no signer: it has no CAs", app.Called+" rotate prune "+of.Rotation.Signer.Name)
+	}
+	if reason, next := of.Unmanaged(); reason != "" {
+		return stop(reason, next)
+	}
+	if of.Rotation.Bundle == (catalog.Ref{}) {
+		return stop("its CA stands in no bundle of its own", app.Called+" inspect --all shows where it is")
+	}
+	cas, err := remediate.OldTrust(r.facts, of.Rotation, f.risks)
+	if err != nil {
+		return refused(err)
+	}
+	p := pruning{rotations: r, of: of, cas: cas}
+	var conn *connection
+	if len(f.seen.from) == 0 {
+		if conn, err = connect(ctx, app, f.seen.config, pki.NewScanner()); err != nil {
+			return err
+		}
+		if f.dryRun != dryRunClient {
+			if p.action, err = remediate.NewPruneBundle(ctx, conn.kube, of.Rotation.Bundle, cas); errors.Is(err, remediate.ErrChanged) {
+				return &exitError{code: exitRefused, err: withHint(nothingChanged(err), "somebody writes it at this moment: look, and run it again")}
+			} else if err != nil {
+				return withHint(nothingChanged(err), "kubectl auth can-i patch configmaps -n %s", of.Rotation.Bundle.Namespace)
+			}
+		}
+	}
+	if err := p.print(app.Streams.Out); err != nil {
+		return fmt.Errorf("print: %w", err)
+	}
+	switch {
+	case p.removable() == 0:
+		return nil
+	case f.dryRun != dryRunNone:
+		return &exitError{code: exitFindings}
+	}
+	return f.remove(ctx, conn, p)
+}
+
+// pruning is the removal of old CAs that is planned.
+type pruning struct {
+	rotations
+	of     remediate.Rotatable
+	cas    []remediate.OldCA
+	action remediate.PruneBundle
+}
+
+func (p pruning) removable() (n int) {
+	for _, ca := range p.cas {
+		if ca.Keep == "" {
+			n++
+		}
+	}
+	return n
+}
+
+func (p pruning) print(out io.Writer) error {
+	w := &strings.Builder{}
+	c := p.facts.Snapshot.Cluster
+	printf(w, "Cluster  %s  %s %s\n", orDash(c.Server), product(c.Versions.Cluster), orDash(c.Versions.Cluster))
+	printf(w, "Bundle   %s\n", p.of.Rotation.Bundle)
+	for _, ca := range p.cas {
+		mark, why := " ", "stays: "+ca.Keep
+		if ca.Keep == "" {
+			mark, why = "-", "goes: nothing that was seen needs it"
+			if !ca.NotAfter.After(p.facts.Now) {
+				why = "goes: it has ended"
+			}
+		}
+		printf(w, "\n%s %s\n  %s\n", mark, ca.Subject, identity(ca.Cert))
+		wrap(w, "  ", why)
+	}
+	if p.removable() == 0 {
+		printf(w, "\nNothing to do.\n")
+	} else {
+		wrap(w, "\nNote     ", "Who has these CAs from elsewhere goes on trusting them: administrators' kubeconfigs, files on nodes to which this version brings none, programs outside of the cluster. And a certificate that exists and was not seen anywhere fails from now on.")
+	}
+	_, err := io.WriteString(out, cleanLines(w.String()))
+	return err
+}
+
+// remove asks, and does it.
+func (f *rotateFlags) remove(ctx context.Context, conn *connection, p pruning) error {
+	run := remediate.NewRun(collect.Taken())
+	a := &applying{
+		mendFlags: mendFlags{app: f.seen.app, config: f.seen.config, yes: f.yes}, command: pruneCommand, run: run,
+		workplace: &workplace{app: f.seen.app, conn: conn}, noLease: slices.Contains(f.risks, remediate.NoLease),
+	}
+	if err := a.consent(ctx); err != nil {
+		return err
+	}
+	js, err := journals()
+	if err != nil {
+		return err
+	}
+	kept := filepath.Join(js.Folder, run+"-before.yaml")
+	p.action.Keep = func(text []byte) error { return keepFile(kept, text) }
+	held, release, err := a.hold(ctx)
+	if err != nil {
+		return err
+	}
+	defer release()
+	change, err := p.action.Diff(p.facts.Snapshot, p.facts.Now)
+	if err != nil {
+		return refused(err)
+	}
+	plan := &remediate.Plan{Run: run, Basis: p.facts.Snapshot, Now: p.facts.Now, Waves: []remediate.Wave{{Parallel: 1, Nodes: []remediate.NodePlan{{Steps: []remediate.Step{{Action: p.action, Change: change}}}}}}}
+	j, err := a.begin(plan)
+	if err != nil {
+		return err
+	}
+	err = a.apply(held, plan, j)
+	_ = j.Close() // each line is on the disk already
+	back := fmt.Sprintf("kubectl -n %s patch configmap %s --type merge --patch-file %s", p.of.Rotation.Bundle.Namespace, p.of.Rotation.Bundle.Name, kept)
+	if err != nil {
+		if errors.Is(err, remediate.ErrChanged) {
+			return &exitError{code: exitStopped, err: withHint(nothingChanged(err), "somebody else writes it: look at it, and run this again")}
+		}
+		return &exitError{code: exitStopped, err: withHint(err, "oc -n %s get configmap %s -o yaml; the bundle as it was: %s", p.of.Rotation.Bundle.Namespace, p.of.Rotation.Bundle.Name, back)}
+	}
+	a.say("\nDone. To put them back:\n    %s\n", back)
+	return nil
+}
+
+// keepFile writes a new file, and has it on the disk.
+func keepFile(path string, text []byte) error {
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(text)
+	return errors.Join(err, file.Sync(), file.Close())
+}

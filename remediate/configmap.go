@@ -1,0 +1,95 @@
+package remediate
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+)
+
+// fieldManager is who the API server notes as the writer of a field.
+const fieldManager = "certrot"
+
+// configMapValue is a value in a ConfigMap that is to be changed.
+type configMapValue struct {
+	Of catalog.Ref
+	// Version is the object's when it was read: only that one is changed.
+	Version string
+	// Before and After are the value, the latter as the API server would keep it.
+	Before, After string
+}
+
+// read reads the value; After is the same.
+func (v *configMapValue) read(ctx context.Context, kube kubernetes.Interface) (*corev1.ConfigMap, error) {
+	m, err := kube.CoreV1().ConfigMaps(v.Of.Namespace).Get(ctx, v.Of.Name, metav1.GetOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", v.Of, err)
+	}
+	v.Version, v.Before, v.After = m.ResourceVersion, m.Data[v.Of.Key], m.Data[v.Of.Key]
+	return m, nil
+}
+
+// try has the API server make the change without keeping it: After becomes what it
+// would keep.
+func (v *configMapValue) try(ctx context.Context, kube kubernetes.Interface, after string) error {
+	tried, err := v.patch(ctx, kube, v.Version, after, metav1.DryRunAll)
+	if err != nil {
+		return fmt.Errorf("try to patch %s: %w", v.Of, err)
+	}
+	v.After = tried.Data[v.Of.Key]
+	return nil
+}
+
+// patch writes a value, if the object is still of that version.
+func (v configMapValue) patch(ctx context.Context, kube kubernetes.Interface, version, value string, dryRun ...string) (*corev1.ConfigMap, error) {
+	body, err := json.Marshal(map[string]any{
+		"metadata": map[string]string{"resourceVersion": version},
+		"data":     map[string]string{v.Of.Key: value},
+	})
+	if err != nil {
+		return nil, err
+	}
+	m, err := kube.CoreV1().ConfigMaps(v.Of.Namespace).Patch(ctx, v.Of.Name, types.MergePatchType, body, metav1.PatchOptions{DryRun: dryRun, FieldManager: fieldManager})
+	if apierrors.IsConflict(err) {
+		return nil, fmt.Errorf("%w: %w", ErrChanged, err)
+	}
+	return m, err
+}
+
+// apply writes After.
+func (v configMapValue) apply(ctx context.Context, env *Env) error {
+	if env.Kube == nil {
+		return fmt.Errorf("patch %s: no API server could be asked", v.Of)
+	}
+	if _, err := v.patch(ctx, env.Kube, v.Version, v.After); err != nil {
+		return fmt.Errorf("patch %s: %w", v.Of, err)
+	}
+	return nil
+}
+
+// undo puts Before back, while the value is After.
+func (v configMapValue) undo(ctx context.Context, env *Env) error {
+	if env.Kube == nil {
+		return fmt.Errorf("put back %s: no API server could be asked", v.Of)
+	}
+	m, err := env.Kube.CoreV1().ConfigMaps(v.Of.Namespace).Get(ctx, v.Of.Name, metav1.GetOptions{})
+	switch {
+	case err != nil:
+		return fmt.Errorf("read %s: %w", v.Of, err)
+	case m.Data[v.Of.Key] == v.Before:
+		return nil
+	case m.Data[v.Of.Key] != v.After:
+		return fmt.Errorf("%s: %w", v.Of, ErrChanged)
+	}
+	if _, err := v.patch(ctx, env.Kube, m.ResourceVersion, v.Before); err != nil {
+		return fmt.Errorf("put back %s: %w", v.Of, err)
+	}
+	return nil
+}

@@ -1,0 +1,195 @@
+package remediate
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
+)
+
+// rotated are facts long after the load balancer's signer was replaced: its bundle has
+// the one from before, and one that has ended.
+type rotated struct {
+	*fixture
+	ended *pkitest.Authority
+	row   catalog.Rotation
+}
+
+func newRotated() rotated {
+	f := rotated{fixture: newFixture("master-0"), ended: pkitest.NewCA("loadbalancer-serving-signer@1", noon.Add(-90*time.Hour), noon.Add(-time.Hour))}
+	for _, r := range catalog.Rotations() {
+		if r.Signer == catalog.LoadBalancerSigner() || r.Signer.Name == catalog.LoadBalancerSigner().Name {
+			f.row = r
+		}
+	}
+	f.row.Signer.Key, f.row.Bundle.Key = catalog.LoadBalancerSigner().Key, catalog.LoadBalancerCA().Key
+	f.embed("master-0", bootstrapFile, f.configMap)
+	f.embed("master-0", kubeletFile, f.configMap)
+	f.Reads = []inspect.Read{{What: "secrets"}, {What: "configmaps"}}
+	f.object(catalog.LoadBalancerCA(), f.bundle())
+	f.served(f.young.Issue(apiInt, noon.Add(-3*time.Hour), noon.Add(time.Hour), pkitest.DNS(apiInt)))
+	return f
+}
+
+func (f rotated) bundle() []byte {
+	return pkitest.Bundle(f.ended.CertPEM, f.old.CertPEM, f.young.CertPEM)
+}
+
+func (f rotated) judge(accepted ...string) ([]OldCA, error) {
+	f.Sort()
+	return OldTrust(inspect.NewFacts(f.Snapshot, noon, time.Hour), f.row, accepted)
+}
+
+func TestOldTrustThatNobodyNeeds(t *testing.T) {
+	t.Parallel()
+	f := newRotated()
+	cas, err := f.judge()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var kept []string
+	for _, ca := range cas {
+		kept = append(kept, ca.Keep)
+	}
+	if !slices.Equal(kept, []string{"", "", "the signer of now"}) {
+		t.Errorf("kept %q", kept)
+	}
+}
+
+func TestOldTrustThatIsNeeded(t *testing.T) {
+	t.Parallel()
+	leaf := func(f rotated) pkitest.Pair {
+		return f.old.Issue("still", noon.Add(-3*time.Hour), noon.Add(time.Hour), pkitest.DNS("still"))
+	}
+	for name, c := range map[string]struct {
+		change func(rotated)
+		want   string
+	}{
+		"a Secret": {func(f rotated) {
+			f.object(catalog.Ref{Kind: catalog.Secret, Namespace: "a", Name: "b", Key: "tls.crt"}, leaf(f).CertPEM)
+		}, "Secret/a/b[tls.crt] holds CN=still"},
+		"a file on a node": {func(f rotated) {
+			f.Bundles = append(f.Bundles, inspect.Bundle{At: pki.Location{Kind: pki.KindFile, Node: "master-0", Path: "/etc/x.crt"}, Content: f.sc.Scan(leaf(f).CertPEM)[0].Content})
+		}, "node/master-0:/etc/x.crt holds CN=still"},
+		"a server": {func(f rotated) {
+			f.Snapshot.Served = append(f.Snapshot.Served, inspect.Served{Node: "master-0", Address: "10.0.0.1:6443", Server: catalog.ListenerAPIServer, Chain: f.sc.Scan(leaf(f).CertPEM)[0].Content.Certs})
+		}, "10.0.0.1:6443 shows a certificate of it"},
+		"a leaf that was just signed": {func(f rotated) {
+			f.served(f.young.Issue(apiInt, noon.Add(-20*time.Minute), noon.Add(time.Hour), pkitest.DNS(apiInt)))
+		}, "only 20m0s ago"},
+	} {
+		f := newRotated()
+		c.change(f)
+		cas, err := f.judge()
+		if err != nil || !strings.Contains(cas[1].Keep, c.want) {
+			t.Errorf("%s: %q, %v", name, cas[1].Keep, err)
+		}
+		if cas, err := f.judge(JustSigned); name == "a leaf that was just signed" && (err != nil || cas[1].Keep != "") {
+			t.Errorf("%s, accepted: %q, %v", name, cas[1].Keep, err)
+		}
+		if err == nil && cas[0].Keep != "" {
+			t.Errorf("%s: one that ended stays: %s", name, cas[0].Keep)
+		}
+	}
+}
+
+func TestOldTrustThatIsNotKnown(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		change     func(*rotated)
+		want, says string
+	}{
+		"no signer": {func(f *rotated) { f.row.Signer.Name = "other" }, OldTrustRead, "other[tls.crt] was not read"},
+		"no bundle": {func(f *rotated) { f.row.Bundle.Name = "other" }, OldTrustRead, "other[ca-bundle.crt] was not read"},
+		"a bundle without it": {func(f *rotated) {
+			f.forget(catalog.LoadBalancerCA())
+			f.object(catalog.LoadBalancerCA(), f.old.CertPEM)
+		}, OldTrustRead, "the signer of now"},
+		"secrets of one place":  {func(f *rotated) { f.Reads[0].Where = "a" }, AllRead, "not all secrets"},
+		"a kind that forbidden": {func(f *rotated) { f.Gaps = []inspect.Gap{{What: "routes", Reason: "forbidden"}} }, AllRead, "routes: forbidden"},
+		"no nodes":              {func(f *rotated) { f.Nodes = nil }, AllRead, "no node was read"},
+		"a node that is away":   {func(f *rotated) { f.Nodes[0].Via = "" }, AllRead, "node master-0 was not read"},
+	} {
+		f := newRotated()
+		c.change(&f)
+		_, err := f.judge()
+		var r *Refusal
+		if _, err := f.judge(AllRead, JustSigned); (err == nil) != (c.want == AllRead) {
+			t.Errorf("%s, accepted: %v", name, err)
+		}
+		if !errors.As(err, &r) || r.Name != c.want || !strings.Contains(r.Reason, c.says) || r.Next == "" {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func (f *rotated) forget(ref catalog.Ref) {
+	f.Bundles = slices.DeleteFunc(f.Bundles, func(b inspect.Bundle) bool { return b.At.Name == ref.Name })
+}
+
+func TestPruneBundle(t *testing.T) {
+	t.Parallel()
+	f := newRotated()
+	judged, err := f.judge()
+	if err != nil {
+		t.Fatal(err)
+	}
+	of := f.row.Bundle
+	object := func(text []byte) *corev1.ConfigMap {
+		return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: of.Namespace, Name: of.Name, ResourceVersion: "7"}, Data: map[string]string{of.Key: string(text)}}
+	}
+	value := func(api *fakeAPI) string {
+		m, err := api.CoreV1().ConfigMaps(of.Namespace).Get(t.Context(), of.Name, metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m.Data[of.Key]
+	}
+
+	// Another CA came since it was judged.
+	api := newFakeAPI(object(append(f.bundle(), f.localhost.CertPEM...)))
+	if _, err := NewPruneBundle(t.Context(), api, of, judged); !errors.Is(err, ErrChanged) {
+		t.Errorf("a bundle that changed: %v", err)
+	}
+
+	api = newFakeAPI(object(f.bundle()))
+	a := PruneBundle{configMapValue: configMapValue{Of: of, Version: "7", Before: string(f.bundle()), After: string(f.young.CertPEM)}, Removes: []*pki.Cert{judged[0].Cert, judged[1].Cert}}
+	change, err := a.Diff(f.Snapshot, noon)
+	if err != nil || !strings.Contains(change.Summary, "remove from ConfigMap/openshift-kube-apiserver-operator/loadbalancer-serving-ca[ca-bundle.crt]: CN=loadbalancer-serving-signer@1 (sha256 ") {
+		t.Fatalf("%+v, %v", change, err)
+	}
+	if err := a.Apply(t.Context(), api.env, change); err == nil || value(api) != string(f.bundle()) {
+		t.Errorf("with no place to keep it: %v", err)
+	}
+	a.Keep = func([]byte) error { return errors.New("disk full") }
+	if err := a.Apply(t.Context(), api.env, change); err == nil || value(api) != string(f.bundle()) {
+		t.Errorf("with a full disk: %v", err)
+	}
+	var kept []byte
+	a.Keep = func(text []byte) error { kept = text; return nil }
+	if err := a.Apply(t.Context(), api.env, change); err != nil || value(api) != string(f.young.CertPEM) {
+		t.Fatalf("%v, %s", err, value(api))
+	}
+	if got := certs(pki.NewScanner(), kept); len(got) != 3 {
+		t.Errorf("kept %d certificates:\n%s", len(got), kept)
+	}
+	if err := a.Verify(t.Context(), api.env, change); err != nil {
+		t.Error(err)
+	}
+	if err := a.Undo(t.Context(), api.env, change); err != nil || value(api) != string(f.bundle()) {
+		t.Errorf("undo: %v", err)
+	}
+	var bad *BadEffect
+	if err := a.Verify(t.Context(), api.env, change); !errors.As(err, &bad) {
+		t.Errorf("put back by somebody: %v", err)
+	}
+}

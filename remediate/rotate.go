@@ -1,0 +1,497 @@
+package remediate
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/trust"
+)
+
+// Rotatable is a signer of the catalog, or what one signs, as far as it was read.
+type Rotatable struct {
+	At       catalog.Ref
+	Name     string // as it may be typed: shortest of "name" and "namespace/name" that means it alone
+	Rotation catalog.Rotation
+	Trigger  catalog.Trigger
+	Known    catalog.Answer // of the Trigger
+	Held     *inspect.Held  // nil: not read
+}
+
+// Signer reports whether it signs others.
+func (r Rotatable) Signer() bool { return r.At == r.Rotation.Signer }
+
+// Cert is its certificate; nil where it was not read.
+func (r Rotatable) Cert() *pki.Cert {
+	if r.Held == nil || len(r.Held.Content.Certs) == 0 {
+		return nil
+	}
+	return r.Held.Content.Certs[0]
+}
+
+// Next is when it is made anew by itself; zero where that is not known.
+func (r Rotatable) Next(v catalog.Versions) time.Time {
+	life, known := catalog.LifetimeOf(r.At, v)
+	if c := r.Cert(); c != nil && known == catalog.Yes {
+		at, _ := life.RenewedBy(c.NotBefore, c.NotAfter)
+		return at
+	}
+	return time.Time{}
+}
+
+// Rotatables are all signers that the versions which run may have, each followed by
+// what it signs.
+func Rotatables(f *inspect.Facts) []Rotatable {
+	v := f.Snapshot.Cluster.Versions
+	var out []Rotatable
+	for _, row := range rotations(v) {
+		out = append(out, rotatable(f, row, row.Signer))
+		for _, target := range row.Targets {
+			if target.Kind != catalog.Secret {
+				continue
+			}
+			for _, at := range refsOf(f, target) {
+				out = append(out, rotatable(f, row, at))
+			}
+		}
+	}
+	// csr-signer is what one signer signs, and a signer.
+	var once []Rotatable
+	for _, r := range out {
+		if !slices.ContainsFunc(once, func(o Rotatable) bool { return o.At == r.At }) {
+			once = append(once, r)
+		}
+	}
+	for i := range once {
+		once[i].Name = once[i].At.Name
+		same := func(o Rotatable) bool { return o.At.Name == once[i].At.Name && o.At != once[i].At }
+		if slices.ContainsFunc(once, same) {
+			once[i].Name = once[i].At.Namespace + "/" + once[i].At.Name
+		}
+	}
+	return once
+}
+
+// rotations are those that hold, and those of which it is not known; of several about
+// the same signer one.
+func rotations(v catalog.Versions) []catalog.Rotation {
+	var out []catalog.Rotation
+	for _, answer := range []catalog.Answer{catalog.Yes, catalog.Unknown} {
+		for _, r := range catalog.Rotations() {
+			if r.Signer.Kind == catalog.Secret && r.In.Holds(v) == answer && !slices.ContainsFunc(out, func(o catalog.Rotation) bool { return o.Signer == r.Signer }) {
+				out = append(out, r)
+			}
+		}
+	}
+	return out
+}
+
+func rotatable(f *inspect.Facts, row catalog.Rotation, at catalog.Ref) Rotatable {
+	r := Rotatable{At: at, Rotation: row}
+	r.Trigger, r.Known = catalog.TriggerOf(at, f.Snapshot.Cluster.Versions)
+	if held := heldAt(f, at); len(held) > 0 {
+		r.Held = held[0]
+	}
+	return r
+}
+
+// refsOf are the Secrets of a pattern that were read; itself, where it is none.
+func refsOf(f *inspect.Facts, pattern catalog.Ref) []catalog.Ref {
+	if !strings.Contains(pattern.Name, "*") {
+		return []catalog.Ref{pattern}
+	}
+	var out []catalog.Ref
+	for _, h := range heldAt(f, pattern) {
+		at := pattern
+		if at.Name = h.At.Name; h.Revision == 0 && !slices.Contains(out, at) {
+			out = append(out, at)
+		}
+	}
+	return out
+}
+
+// heldAt is what was read at the places of a row.
+func heldAt(f *inspect.Facts, r catalog.Ref) []*inspect.Held {
+	fits := func(pattern, name string) bool {
+		ok, err := path.Match(pattern, name)
+		return ok && err == nil
+	}
+	var out []*inspect.Held
+	for i := range f.Held {
+		h := &f.Held[i]
+		switch {
+		case string(h.At.Kind) != r.Kind, !fits(r.Namespace, h.At.Namespace), !fits(r.Name, h.At.Name):
+		case r.Key != "" && h.At.Key != r.Key && h.At.Field != r.Key && !strings.HasPrefix(h.At.Field, r.Key+"#"):
+		default:
+			out = append(out, h)
+		}
+	}
+	return out
+}
+
+// notThere reports whether a place that was not found is known not to be there.
+func notThere(f *inspect.Facts, r catalog.Ref) bool {
+	if r.Kind == catalog.ControllerConfig {
+		return f.Whole("controllerconfigs")
+	}
+	return f.Absent(r)
+}
+
+// ErrNoSuchRotation says that a name means nothing that the catalog knows.
+var ErrNoSuchRotation = errors.New("no signer of the catalog, and nothing that one signs, is called so")
+
+// FindRotatable returns what a name means: "name", "namespace/name", or either with
+// "secret/" before the name.
+func FindRotatable(all []Rotatable, name string) (Rotatable, error) {
+	wanted := strings.TrimPrefix(name, "secret/")
+	var found []Rotatable
+	for _, r := range all {
+		if wanted == r.At.Name || wanted == r.At.Namespace+"/"+r.At.Name {
+			found = append(found, r)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return Rotatable{}, fmt.Errorf("%q: %w", name, ErrNoSuchRotation)
+	case 1:
+		return found[0], nil
+	}
+	var names []string
+	for _, r := range found {
+		names = append(names, r.At.Namespace+"/"+r.At.Name)
+	}
+	return Rotatable{}, fmt.Errorf("%q may be %s", name, strings.Join(names, " or "))
+}
+
+// Stage is a step on the way of a new CA to all who verify by it.
+type Stage struct {
+	Name string
+	// Reached is Unknown where something that decides was not read.
+	Reached catalog.Answer
+	Text    string // what is so, for people
+	Next    string // why it may be late, and what to look at; empty where it is reached
+}
+
+// The stages, in their order.
+const (
+	StageSigner     = "signer"
+	StageBundle     = "bundle"
+	StageAggregates = "aggregates"
+	StageTrust      = "trust"
+	StageLeaf       = "leaf"
+)
+
+// Chain is a rotation with what was read of it.
+type Chain struct {
+	Facts  *inspect.Facts
+	Claims []trust.Claim // of all edges, by trust.Judge
+	Of     Rotatable
+}
+
+// Stages tells how far the newest certificate of a signer is, by the certificates
+// alone: whoever triggered it, and whenever.
+func (c Chain) Stages() []Stage {
+	out := []Stage{c.signerStage()}
+	ca := c.signer()
+	if ca == nil {
+		return out
+	}
+	if c.Of.Rotation.Bundle != (catalog.Ref{}) {
+		out = append(out, c.bundleStage(ca), c.aggregatesStage(ca))
+	}
+	return append(out, c.trustStage(), c.leafStage(ca))
+}
+
+// signer is the certificate that signs now; nil where it was not read.
+func (c Chain) signer() *pki.Cert {
+	for _, h := range heldAt(c.Facts, c.Of.Rotation.Signer) {
+		if len(h.Content.Certs) > 0 {
+			return h.Content.Certs[0]
+		}
+	}
+	return nil
+}
+
+func (c Chain) owner() string {
+	for _, h := range heldAt(c.Facts, c.Of.Rotation.Signer) {
+		if owner := h.Owner(); owner != "" {
+			return owner
+		}
+	}
+	return "its operator"
+}
+
+func (c Chain) signerStage() Stage {
+	at := c.Of.Rotation.Signer
+	held := heldAt(c.Facts, at)
+	s := Stage{Name: StageSigner, Next: lookAtOperator(c.owner())}
+	switch {
+	case len(held) == 0 && notThere(c.Facts, at):
+		s.Reached, s.Text = catalog.No, at.String()+" is not there: "+c.owner()+" makes it anew"
+		return s
+	case len(held) == 0:
+		s.Text, s.Next = at.String()+" was not read", "kubectl auth can-i list secrets -n "+at.Namespace
+		return s
+	}
+	ca := held[0].Content.Certs[0]
+	if problem := disagrees(held[0]); c.Of.Trigger.Annotation != "" && problem != "" {
+		s.Reached, s.Text = catalog.No, at.String()+": "+problem
+		return s
+	}
+	return Stage{Name: StageSigner, Reached: catalog.Yes, Text: fmt.Sprintf("%s, made %s", named(ca), clock(ca.NotBefore))}
+}
+
+func lookAtOperator(owner string) string {
+	name := strings.TrimSuffix(owner, "-operator")
+	return fmt.Sprintf("%s is to do it; is it there, and well? oc get clusteroperator %s; oc -n openshift-%s logs deployment/%s", owner, name, owner, owner)
+}
+
+// disagrees says how the annotations by which an owner decides differ from the
+// certificate; empty: not at all.
+func disagrees(h *inspect.Held) string {
+	if h.Object == nil || len(h.Content.Certs) == 0 {
+		return ""
+	}
+	leaf := h.Content.Certs[0]
+	for _, a := range []struct {
+		key  string
+		want time.Time
+	}{{catalog.AnnotationNotAfter, leaf.NotAfter}, {catalog.AnnotationNotBefore, leaf.NotBefore}} {
+		key, want := a.key, a.want
+		value, ok := h.Object.Annotations[key]
+		at, err := time.Parse(time.RFC3339, value)
+		switch {
+		case !ok:
+			return "the annotation " + key + " is gone: it is to be made anew, and was not yet"
+		case err != nil:
+			return fmt.Sprintf("the annotation %s is %.40q, no time: it is to be made anew, and was not yet", key, value)
+		case !at.Equal(want):
+			return fmt.Sprintf("the annotation %s says %s, the certificate %s", key, clock(at), clock(want))
+		}
+	}
+	return ""
+}
+
+func (c Chain) bundleStage(ca *pki.Cert) Stage {
+	s := c.placesStage(StageBundle, []catalog.Ref{c.Of.Rotation.Bundle}, ca)
+	if s.Reached != catalog.Yes {
+		s.Next = lookAtOperator(c.owner())
+	}
+	return s
+}
+
+func (c Chain) aggregatesStage(ca *pki.Cert) Stage {
+	var places []catalog.Ref
+	for _, a := range catalog.Carriers(c.Of.Rotation.Bundle, c.Facts.Snapshot.Cluster.Versions) {
+		if a.Carries == (catalog.Carries{}) {
+			places = append(places, a.Target)
+		}
+	}
+	if len(places) == 0 {
+		return Stage{Name: StageAggregates, Reached: catalog.Yes, Text: "no other bundle is made of it"}
+	}
+	s := c.placesStage(StageAggregates, places, ca)
+	if s.Reached == catalog.No {
+		s.Next = "its publisher is to bring it there: oc get clusteroperators kube-apiserver kube-controller-manager kube-scheduler machine-config. kube-root-ca.crt follows a new revision of kube-controller-manager, which waits for masters that are not Ready"
+	}
+	return s
+}
+
+// placesStage asks whether a CA is in all of these places. What is known not to be
+// there can't have it, and nobody verifies by it.
+func (c Chain) placesStage(name string, places []catalog.Ref, ca *pki.Cert) Stage {
+	s := Stage{Name: name, Reached: catalog.Yes}
+	has, all := 0, 0
+	var lack, unread []string
+	for _, at := range places {
+		found := false
+		for _, h := range heldAt(c.Facts, at) {
+			if h.Use != inspect.UseTrust || h.Superseded || h.Revision > 0 {
+				continue
+			}
+			found = true
+			all++
+			if slices.ContainsFunc(h.Content.Certs, func(x *pki.Cert) bool { return x.Fingerprint == ca.Fingerprint }) {
+				has++
+			} else {
+				lack = append(lack, h.At.String())
+			}
+		}
+		if !found && !notThere(c.Facts, at) {
+			unread = append(unread, at.String())
+		}
+	}
+	switch {
+	case len(lack) > 0:
+		s.Reached, s.Text = catalog.No, fmt.Sprintf("%d of %d have it; without it: %s", has, all, few(lack))
+	case len(unread) > 0:
+		s.Reached, s.Text = catalog.Unknown, fmt.Sprintf("%d of %d that were read have it; not read: %s", has, all, few(unread))
+		s.Next = "kubectl auth can-i list configmaps,secrets -A"
+	case all == 0:
+		s.Reached, s.Text = catalog.No, few(refNames(places))+": not there"
+	case all == 1:
+		s.Text = places[0].String() + " has it"
+	default:
+		s.Text = fmt.Sprintf("all %d have it", all)
+	}
+	return s
+}
+
+func refNames(refs []catalog.Ref) []string {
+	var out []string
+	for _, r := range refs {
+		out = append(out, r.String())
+	}
+	return out
+}
+
+// few names some places, as long as they are few.
+func few(names []string) string {
+	const most = 4
+	if len(names) <= most {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+}
+
+// trustStage asks whether everybody who verifies what the signer signs trusts it now,
+// and when it is signed by the newest certificate.
+func (c Chain) trustStage() Stage {
+	s := Stage{Name: StageTrust, Reached: catalog.Yes}
+	all, holds := 0, 0
+	var lack, unknown []string
+	for _, claim := range c.Claims {
+		if !slices.Contains(c.leaves(), claim.Edge.Shown) {
+			continue
+		}
+		all++
+		who := claim.Verifier
+		if claim.Node != "" {
+			who += " on " + claim.Node
+		}
+		switch claim.Status {
+		case trust.Holds:
+			holds++
+		case trust.Unknown:
+			unknown = append(unknown, who+" ("+claim.Why+")")
+		default:
+			lack = append(lack, who+" ("+claim.Why+")")
+		}
+	}
+	switch {
+	case len(lack) > 0:
+		s.Reached, s.Text = catalog.No, fmt.Sprintf("%d of %d who verify what it signs trust it, now and next; not: %s", holds, all, few(lack))
+		s.Next = c.lateOnNodes()
+	case len(unknown) > 0:
+		s.Reached, s.Text = catalog.Unknown, fmt.Sprintf("%d of %d who verify what it signs trust it; not known: %s", holds, all, few(unknown))
+		s.Next = "read the nodes too: --nodes all, with --via ssh where exec does not lead there"
+	case all == 0:
+		s.Text = "the catalog knows of nobody who verifies what it signs"
+	default:
+		s.Text = fmt.Sprintf("all %d who verify what it signs trust it, now and next", all)
+	}
+	return s
+}
+
+// lateOnNodes says why a CA may be late on nodes.
+func (c Chain) lateOnNodes() string {
+	next := "certrot verify --nodes all names each, and what mends it"
+	v := c.Facts.Snapshot.Cluster.Versions
+	for _, d := range c.Of.Rotation.Brought(v) {
+		switch {
+		case !d.Delivered:
+			next += "; this version does not bring it to " + d.To.Name + ": certrot fix-api-int does"
+		case d.Pools:
+			next += "; to " + d.To.Name + " it comes by the pools: is one paused, or a node not Ready? oc get machineconfigpools"
+		default:
+			next += "; to " + d.To.Name + " it is brought by machine-config-daemon: does it run there? oc -n openshift-machine-config-operator get pods -o wide"
+		}
+	}
+	return next
+}
+
+// leaves are what the signer signs, or the one that was named.
+func (c Chain) leaves() []catalog.Ref {
+	if !c.Of.Signer() {
+		return []catalog.Ref{c.Of.At}
+	}
+	var out []catalog.Ref
+	for _, t := range c.Of.Rotation.Targets {
+		if t.Kind == catalog.Secret {
+			out = append(out, refsOf(c.Facts, t)...)
+		}
+	}
+	return out
+}
+
+// leafStage asks whether what the signer signs is signed by its newest certificate.
+func (c Chain) leafStage(ca *pki.Cert) Stage {
+	s := Stage{Name: StageLeaf, Reached: catalog.Yes}
+	v := c.Facts.Snapshot.Cluster.Versions
+	var done, old, unread []string
+	for _, at := range c.leaves() {
+		held := heldAt(c.Facts, at)
+		if len(held) == 0 || len(held[0].Content.Certs) == 0 {
+			if !notThere(c.Facts, at) {
+				unread = append(unread, at.String())
+			}
+			continue
+		}
+		leaf := held[0].Content.Certs[0]
+		if signed(leaf, ca) {
+			done = append(done, at.Name)
+			continue
+		}
+		text := at.Name + " is signed by " + pki.CommonName(leaf.Issuer)
+		if life, known := catalog.LifetimeOf(at, v); known == catalog.Yes {
+			from := life.ResignedFrom(leaf.NotBefore, leaf.NotAfter, ca.NotBefore)
+			text += ", and is signed anew " + clock(from) + " at the earliest"
+		}
+		old = append(old, text)
+	}
+	switch {
+	case len(old) > 0:
+		s.Reached, s.Text = catalog.No, strings.Join(old, "; ")
+		s.Next = "nothing: what a signer signs follows by itself, after everybody had time to trust the new CA"
+	case len(unread) > 0:
+		s.Reached, s.Text, s.Next = catalog.Unknown, "not read: "+few(unread), "kubectl auth can-i list secrets -A"
+	case len(done) == 0:
+		s.Reached, s.Text, s.Next = catalog.Unknown, "nothing that it signs was found", "certrot inspect"
+	default:
+		s.Text = "signed by it: " + few(done)
+	}
+	return s
+}
+
+// signed verifies the signature of one certificate with the key of another.
+func signed(leaf, ca *pki.Cert) bool {
+	l, errL := leaf.X509()
+	c, errC := ca.X509()
+	return errL == nil && errC == nil && l.CheckSignatureFrom(c) == nil
+}
+
+// Settled reports whether nothing of the chain is under way; where it is, or where that
+// is not known, which stage says so.
+func (c Chain) Settled() (catalog.Answer, Stage) {
+	worst := Stage{Reached: catalog.Yes}
+	for _, s := range c.Stages() {
+		// Whether it is trusted is asked by itself; and who names what a signer signs
+		// wants that made anew.
+		if s.Name == StageTrust || s.Name == StageLeaf && !c.Of.Signer() {
+			continue
+		}
+		if s.Reached == catalog.No {
+			return catalog.No, s
+		}
+		if s.Reached == catalog.Unknown && worst.Reached == catalog.Yes {
+			worst = s
+		}
+	}
+	return worst.Reached, worst
+}

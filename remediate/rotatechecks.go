@@ -1,0 +1,354 @@
+package remediate
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+)
+
+// RotatePreflight is what is asked before something is rotated.
+type RotatePreflight struct {
+	Chain
+	Machinery *inspect.Machinery // nil: no API server could be asked
+	Now       time.Time
+}
+
+// rotateCheck is one of them.
+type rotateCheck struct {
+	name, claim string
+	risk        bool
+	api         bool // only the API tells
+	ask         func(RotatePreflight) finding
+}
+
+func rotateChecks() []rotateCheck {
+	return []rotateCheck{
+		{"control-plane-here", "the control plane runs in this cluster", false, false, RotatePreflight.here},
+		{"annotations-agree", "the annotations by which the owner decides agree with the certificate", true, false, RotatePreflight.annotations},
+		{"signer-type", "this version's operators can replace the signer in place", true, false, RotatePreflight.signerType},
+		{"chain-settled", "no rotation of the same chain is under way", true, false, RotatePreflight.chain},
+		{"reaches-verifiers", "this version brings a new CA to all who verify by it", true, false, RotatePreflight.reaches},
+		{"leaf-young", "nothing is about to be signed by the new CA before nodes can be given it", true, false, RotatePreflight.young},
+		{"signer-trusted", "everybody trusts the certificate that signs it", true, false, RotatePreflight.trusted},
+		{"topology", "kubelets may be restarted, where a new CA has them restarted", true, false, RotatePreflight.topology},
+		{"operators-settled", "the operators are well, and at rest", true, true, RotatePreflight.operators},
+		{"upgrade-running", "no upgrade is under way", true, true, RotatePreflight.upgrade},
+		{"static-pods-settled", "no rollout of static pods is under way", true, true, RotatePreflight.staticPods},
+		{"pools-ready", "no pool is paused, updating or degraded", true, true, RotatePreflight.pools},
+		{"nodes-ready", "all nodes are Ready", true, true, RotatePreflight.nodes},
+	}
+}
+
+// RotateRisks are the names that may be accepted.
+func RotateRisks() []string {
+	var names []string
+	for _, c := range rotateChecks() {
+		if c.risk {
+			names = append(names, c.name)
+		}
+	}
+	return append(names, NoLease)
+}
+
+// Check asks everything; nothing is written.
+func (p RotatePreflight) Check() []Verdict {
+	var out []Verdict
+	for _, c := range rotateChecks() {
+		f := c.ask(p)
+		out = append(out, Verdict{
+			Name: c.name, Claim: c.claim, Holds: f.holds, Reason: f.reason, Next: f.next, Risk: c.risk,
+			Blind: f.holds == catalog.Unknown && c.api && p.Machinery == nil,
+		})
+	}
+	return out
+}
+
+// Unmanaged says why something is rotated by nobody here; empty: it is.
+func (r Rotatable) Unmanaged() (reason, next string) {
+	switch {
+	case r.Known == catalog.Unknown:
+		return "how it is made anew depends on a version that was not read", "oc get clusterversion,clusteroperators"
+	case r.Known == catalog.No:
+		return "the catalog knows no supported way to have it made anew in this version", "certrot inspect says whose it is"
+	case r.Trigger.Annotation == "":
+		return "certrot does not rotate it", r.Trigger.Doc
+	}
+	return "", ""
+}
+
+func (p RotatePreflight) versions() catalog.Versions { return p.Facts.Snapshot.Cluster.Versions }
+
+// here refuses clusters whose control plane is kept in another one.
+func (p RotatePreflight) here() finding {
+	if topology := p.Facts.Snapshot.Cluster.Topology; catalog.KeptElsewhere(p.Of.At, topology) {
+		row, _ := catalog.KubeletRestartOn(topology)
+		return fails(row.Next, "the topology is %s: %s", topology, row.Doc)
+	}
+	if p.versions().Plain {
+		return fails("where kubeadm made them: kubeadm certs renew", "this is no OpenShift: nobody makes it anew")
+	}
+	return fine("")
+}
+
+func (p RotatePreflight) annotations() finding {
+	next := "oc get secret -n " + p.Of.At.Namespace + " " + p.Of.At.Name + " -o jsonpath='{.metadata.annotations}'"
+	if p.Of.Cert() == nil {
+		if notThere(p.Facts, p.Of.At) {
+			return fails(lookAtOperator(p.owner()), "%s is not there", p.Of.At)
+		}
+		return finding{reason: p.Of.At.String() + " was not read", next: "kubectl auth can-i get secrets -n " + p.Of.At.Namespace}
+	}
+	if problem := disagrees(p.Of.Held); problem != "" {
+		return fails(next, "%s: %s", p.Of.At, problem)
+	}
+	return fine("")
+}
+
+func (p RotatePreflight) signerType() finding {
+	held := heldAt(p.Facts, p.Of.Rotation.Signer)
+	if len(held) == 0 || held[0].Object == nil {
+		return finding{reason: "the type of " + p.Of.Rotation.Signer.String() + " was not read", next: "kubectl auth can-i get secrets -n " + p.Of.Rotation.Signer.Namespace}
+	}
+	row, known := catalog.SignerTypeOf(held[0].Object.Type, p.versions())
+	switch {
+	case known == catalog.Unknown:
+		return finding{reason: fmt.Sprintf("the Secret's type is %q, and what this version does with it is not known", held[0].Object.Type), next: "oc get clusteroperator kube-apiserver"}
+	case known == catalog.Yes && row.Harms:
+		return fails(row.Next, "the Secret's type is %q: %s", row.Type, row.Doc)
+	case known == catalog.Yes:
+		return fine("the Secret's type is %q: %s", row.Type, row.Doc)
+	}
+	return fine("")
+}
+
+func (p RotatePreflight) chain() finding {
+	if p.Of.Cert() == nil {
+		return finding{reason: "what signs now was not read", next: "kubectl auth can-i list secrets,configmaps -A"}
+	}
+	switch reached, s := p.Settled(); reached {
+	case catalog.No:
+		return fails("wait until it is through: certrot rotate status "+p.Of.Name, "%s: %s", s.Name, s.Text)
+	case catalog.Unknown:
+		return finding{reason: s.Name + ": " + s.Text, next: s.Next}
+	}
+	return fine("")
+}
+
+// reaches refuses the incident: a CA that nodes are not given.
+func (p RotatePreflight) reaches() finding {
+	if !p.Of.Signer() {
+		return fine("")
+	}
+	row, withheld := p.Of.Rotation.Withheld(p.versions())
+	switch withheld {
+	case catalog.Unknown:
+		return finding{reason: "whether this version brings the CA to nodes is not known: the version of machine-config was not read", next: "oc get clusteroperator machine-config"}
+	case catalog.No:
+		return fine("")
+	}
+	return fails(p.safeOrder(), "this version does not bring the new CA to %s on nodes (%s): kubelets that connect anew fail once something is signed by it", row.To.Name, row.Doc)
+}
+
+// safeOrder is how it is done where nodes must be given the CA by hand, and by when.
+func (p RotatePreflight) safeOrder() string {
+	by := ""
+	if at := p.deadline(); !at.IsZero() {
+		by = ", before " + clock(at) + ", when what it signs is signed anew at the earliest if it was rotated now"
+	}
+	return "the safe order: rotate the signer alone, in spite of this; wait until its CA is in " + catalog.APIServerCA().String() + " (certrot rotate status " + p.Of.Name + "); give it to every node with certrot fix-api-int" + by +
+		"; only then what it signs follows, by itself. Or upgrade to 4.16, which brings it to nodes"
+}
+
+// deadline is when something is signed by a signer that is made now, at the earliest.
+func (p RotatePreflight) deadline() time.Time {
+	var first time.Time
+	for _, at := range p.leaves() {
+		life, known := catalog.LifetimeOf(at, p.versions())
+		for _, h := range heldAt(p.Facts, at) {
+			if known != catalog.Yes || len(h.Content.Certs) == 0 {
+				continue
+			}
+			c := h.Content.Certs[0]
+			if due := life.ResignedFrom(c.NotBefore, c.NotAfter, p.Now); first.IsZero() || due.Before(first) {
+				first = due
+			}
+		}
+	}
+	return first
+}
+
+// youngShare is the part of a leaf's validity, in percent, after which no CA is made
+// that nodes must be given by hand: at 80 it is signed anew however young its signer.
+const youngShare = 70
+
+func (p RotatePreflight) young() finding {
+	if _, withheld := p.Of.Rotation.Withheld(p.versions()); !p.Of.Signer() || withheld == catalog.No {
+		return fine("")
+	}
+	for _, at := range p.leaves() {
+		held := heldAt(p.Facts, at)
+		if len(held) == 0 || len(held[0].Content.Certs) == 0 {
+			if notThere(p.Facts, at) {
+				continue
+			}
+			return finding{reason: at.String() + " was not read", next: "kubectl auth can-i get secrets -n " + at.Namespace}
+		}
+		c := held[0].Content.Certs[0]
+		if age, all := p.Now.Sub(c.NotBefore), c.NotAfter.Sub(c.NotBefore); age*100 > all*youngShare {
+			return fails(fmt.Sprintf("have it signed anew by the signer of today first: certrot rotate %s", at.Name),
+				"%s is past %d %% of its validity, and is signed anew at 80 %%, by whatever signs then", at, youngShare)
+		}
+	}
+	return fine("")
+}
+
+// trusted refuses to have something signed by a certificate that not everybody trusts.
+func (p RotatePreflight) trusted() finding {
+	if p.Of.Signer() {
+		return fine("")
+	}
+	ca := p.signer()
+	if ca == nil {
+		return finding{reason: p.Of.Rotation.Signer.String() + " was not read", next: "kubectl auth can-i get secrets -n " + p.Of.Rotation.Signer.Namespace}
+	}
+	if life, known := catalog.LifetimeOf(p.Of.At, p.versions()); known == catalog.Yes && p.Now.Sub(ca.NotBefore) < life.Refresh/10 {
+		return fails("wait until then: what it signs follows by itself", "its signer was made %s, and is not old enough before %s to be trusted everywhere: a tenth of the time after which this is renewed",
+			clock(ca.NotBefore), clock(ca.NotBefore.Add(life.Refresh/10)))
+	}
+	for _, s := range p.Stages() {
+		switch {
+		case s.Name != StageBundle && s.Name != StageAggregates && s.Name != StageTrust:
+		case s.Reached == catalog.No:
+			return fails(s.Next, "%s: %s", s.Name, s.Text)
+		case s.Reached == catalog.Unknown:
+			return finding{reason: s.Name + ": " + s.Text, next: s.Next}
+		}
+	}
+	return fine("")
+}
+
+// topology is about the kubelets that are restarted to give them a new CA.
+func (p RotatePreflight) topology() finding {
+	restarts := ""
+	for _, d := range p.Of.Rotation.Brought(p.versions()) {
+		if d.To == catalog.KubeletKubeconfigCA() {
+			restarts = d.Effect
+			if !d.Delivered {
+				restarts = "nodes are to be given the CA by hand, and their kubelets restarted"
+			}
+		}
+	}
+	if !p.Of.Signer() || restarts == "" {
+		return fine("")
+	}
+	name := p.Facts.Snapshot.Cluster.Topology
+	row, known := catalog.KubeletRestartOn(name)
+	switch {
+	case name == "":
+		return finding{reason: "the topology was not read, and " + restarts, next: "oc get infrastructure cluster -o jsonpath='{.status.controlPlaneTopology}'"}
+	case !known:
+		return finding{reason: fmt.Sprintf("what a restart of kubelets does on the topology %s is not known, and %s", name, restarts), next: "ask its vendor"}
+	case !row.Allowed:
+		return fails(row.Next, "the topology is %s: %s; and %s", name, row.Doc, restarts)
+	}
+	return fine("")
+}
+
+// general asks what is asked before kubelets are restarted, too.
+func (p RotatePreflight) general() Preflight {
+	all := Preflight{Facts: p.Facts.Snapshot, Machinery: p.Machinery, Now: p.Now}
+	if p.Machinery != nil {
+		for _, n := range p.Machinery.Nodes {
+			all.Nodes = append(all.Nodes, n.Name)
+		}
+	}
+	return all
+}
+
+func (p RotatePreflight) upgrade() finding { return p.general().upgrade() }
+
+func (p RotatePreflight) staticPods() finding {
+	f := p.general().staticPods()
+	if f.reason == noMaster { // there is none
+		f.reason = ""
+	}
+	return f
+}
+
+func (p RotatePreflight) operators() finding {
+	row := "clusteroperators"
+	if f, ok := p.general().unread(row); ok {
+		return f
+	}
+	var bad, silent []string
+	for _, o := range p.Machinery.Operators {
+		switch {
+		case o.Degraded == "True" || o.Available == "False" || o.Progressing == "True":
+			bad = append(bad, fmt.Sprintf("%s (Available %s, Progressing %s, Degraded %s)", o.Name, o.Available, o.Progressing, o.Degraded))
+		case o.Available != "True" || o.Progressing != "False" || o.Degraded != "False":
+			silent = append(silent, o.Name)
+		}
+	}
+	const look = "oc get clusteroperators; oc adm wait-for-stable-cluster"
+	switch {
+	case len(bad) > 0:
+		return fails(look, "%s", few(bad))
+	case len(silent) > 0:
+		return finding{reason: "how they are is not said by: " + few(silent), next: look}
+	case len(p.Machinery.Operators) == 0:
+		return finding{reason: "there is no ClusterOperator", next: look}
+	}
+	return fine("")
+}
+
+// pools goes on where other checks let be: a paused pool may hold up the new CA, or
+// hide that it can't be brought.
+func (p RotatePreflight) pools() finding {
+	if f, ok := p.general().unread(catalog.Pools); ok {
+		return f
+	}
+	var bad []string
+	for _, pool := range p.Machinery.Pools {
+		var is []string
+		if pool.Paused {
+			is = append(is, "paused")
+		}
+		if pool.Updating == "True" || pool.Current != pool.Wanted && pool.Machines > 0 {
+			is = append(is, "updating")
+		}
+		if pool.Degraded == "True" {
+			is = append(is, "degraded")
+		}
+		if len(is) > 0 {
+			bad = append(bad, pool.Name+" is "+strings.Join(is, " and "))
+		}
+	}
+	if len(bad) == 0 {
+		return fine("")
+	}
+	held := "in this version nodes get the CA all the same"
+	if slices.ContainsFunc(p.Of.Rotation.Brought(p.versions()), func(d catalog.Delivery) bool { return d.Pools }) {
+		held = "in this version its nodes get no new CA meanwhile"
+	}
+	return fails("oc get machineconfigpools; oc adm wait-for-stable-cluster", "%s; %s", few(bad), held)
+}
+
+func (p RotatePreflight) nodes() finding {
+	if f, ok := p.general().unread("nodes"); ok {
+		return f
+	}
+	var lost []string
+	for _, n := range p.Machinery.Nodes {
+		if n.Ready != "True" {
+			lost = append(lost, n.Name)
+		}
+	}
+	if len(lost) > 0 {
+		return fails("kubectl get nodes; kubectl describe node "+lost[0], "not Ready: %s. Rollouts wait for such a master, and such a node gets no new CA", few(lost))
+	}
+	return fine("")
+}
