@@ -19,6 +19,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
+	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
 	"github.com/kubectl-certrot/kubectl-certrot/nodeexec/host"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/kubeconfig"
 )
@@ -58,9 +59,18 @@ func newConsole(t *testing.T, shell string) *console {
 		}
 	}
 	c.install(t, "openssl", "/usr/bin/openssl")
-	_ = os.Remove(c.at("/dev/null"))
-	if err := syscall.Mknod(c.at("/dev/null"), syscall.S_IFCHR|0o666, 1<<8|3); err != nil {
-		t.Skipf("make a null device: %v", err)
+	for minor, device := range map[int]string{3: "/dev/null", 5: "/dev/zero"} {
+		_ = os.Remove(c.at(device))
+		if err := syscall.Mknod(c.at(device), syscall.S_IFCHR|0o666, 1<<8|minor); err != nil {
+			t.Skipf("make %s: %v", device, err)
+		}
+	}
+	// Processes of the node are those of this machine.
+	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	c.write(t, "/proc/sys/kernel/random/boot_id", boot)
+	processes, err2 := os.Readlink("/proc/self/ns/pid")
+	if err := firstOf(err, err2, os.MkdirAll(c.at("/proc/self/ns"), 0o755), os.Symlink(processes, c.at("/proc/self/ns/pid"))); err != nil {
+		t.Fatal(err)
 	}
 	p := c.old.Issue("system:node:worker-0", time.Now().Add(-time.Hour), time.Now().Add(time.Hour))
 	c.write(t, inspect.KubeletClient, pkitest.Bundle(p.KeyPEM, p.CertPEM, c.old.CertPEM))
@@ -194,6 +204,133 @@ func TestScriptDoesWhatARunDoes(t *testing.T) {
 			t.Errorf("left behind: %q", left)
 		}
 	})
+}
+
+// holds makes the node held by somebody.
+func (c *console) holds(t *testing.T, who string, since time.Duration, boot string) {
+	t.Helper()
+	c.write(t, heldFile, fmt.Appendf(nil, "%s\n%d\n%s\n", who, time.Now().Add(-since).Unix(), boot))
+}
+
+const heldFile = host.DefaultFolder + "/.held"
+
+// tool makes a program do something before it does what it does.
+func (c *console) tool(t *testing.T, at, first string) {
+	t.Helper()
+	name := "/usr/local/bin/" + filepath.Base(at)
+	c.write(t, name, []byte("#!/bin/sh\n"+first+"\nexec "+at+` "$@"`+"\n"))
+	if err := os.Chmod(c.at(name), 0o755); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestScriptHoldsTheNode while it changes something, so that certrot keeps off, and
+// lets go of it; one that was killed keeps nobody off.
+func TestScriptHoldsTheNode(t *testing.T) {
+	t.Parallel()
+	inConsoles(t, func(t *testing.T, c *console) {
+		c.quick(t)
+		c.tool(t, "/usr/bin/systemd-run", "case $* in *restart*) cp "+heldFile+" /fake/held ;; esac")
+		for _, args := range [][]string{{"--yes"}, {"undo", "--yes", "--accept-risk=breaks-trust"}} {
+			c.want(t, c.script(), 0, "Done", args...)
+			held := string(c.read(t, "/fake/held"))
+			who, rest, _ := strings.Cut(held, "\n")
+			if c.read(t, heldFile) != nil || !strings.HasSuffix(who, ", run run-1 by its script") {
+				t.Fatalf("%q: held by %q, and at the end by %q", args, held, c.read(t, heldFile))
+			}
+			_, number, _ := strings.Cut(who, " (pid ")
+			number, _, _ = strings.Cut(number, " ")
+			alive := strings.Replace(who, "(pid "+number+" ", fmt.Sprintf("(pid %d ", os.Getpid()), 1)
+			certrot := c.env(t, "run-2", nil)
+			certrot.Holder = nodeexec.ThisProcess().String() + ", run run-2"
+			c.write(t, heldFile, []byte(alive+"\n"+rest))
+			var other *host.HeldError
+			if _, err := certrot.hold(t.Context(), "worker-0"); !errors.As(err, &other) || other.By != alive {
+				t.Errorf("%q: while the script runs: %v", args, err)
+			}
+			c.write(t, heldFile, []byte(held))
+			release, err := certrot.hold(t.Context(), "worker-0")
+			if err != nil {
+				t.Errorf("%q: after the script was killed: %v", args, err)
+			} else {
+				release()
+			}
+			c.write(t, "/fake/held", nil)
+		}
+	})
+}
+
+// TestScriptKeepsOffAHeldNode as certrot does: by the same rules, and of certrot.
+func TestScriptKeepsOffAHeldNode(t *testing.T) {
+	t.Parallel()
+	c := newConsole(t, bashCore)
+	c.quick(t)
+	me := nodeexec.ThisProcess().String()
+	certrot := c.env(t, "run-2", nil)
+	certrot.Holder = me + ", run run-2"
+	release, err := certrot.hold(t.Context(), "worker-0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.want(t, c.script(), 1, "Not now: "+certrot.Holder+" changes this node", "--dry-run")
+	c.want(t, c.script(), 5, certrot.Holder+" changes this node", "--yes")
+	c.original(t)
+	release()
+
+	boot := strings.TrimSpace(string(c.read(t, "/proc/sys/kernel/random/boot_id")))
+	ended := exec.Command("true")
+	if err := ended.Run(); err != nil {
+		t.Fatal(err)
+	}
+	_, machine, _ := strings.Cut(me, " of ")
+	gone := fmt.Sprintf("a@b (pid %d of %s", ended.Process.Pid, machine)
+	type hold struct {
+		who   string
+		since time.Duration
+		boot  string
+	}
+	for name, h := range map[string]hold{
+		"another machine":           {"a@b (pid 1 of 0123), run x", time.Minute, boot},
+		"a process that is there":   {me, time.Minute, boot},
+		"a name alone":              {"somebody", 29 * time.Minute, boot},
+		"a clock that was put back": {"somebody", -29 * time.Minute, boot},
+		"what a terminal obeys":     {"\x1b]0;x\x07 (pid $(id) of `id`) '\"", 0, boot},
+		"no number":                 {"a@b (pid 0 of " + machine, 0, boot},
+	} {
+		c.holds(t, h.who, h.since, h.boot)
+		before := c.read(t, heldFile)
+		if out := c.want(t, c.script(), 5, "changes this node, since", "--yes"); strings.ContainsAny(out, "\x1b\x07") {
+			t.Errorf("%s: it is shown as it is: %q", name, out)
+		}
+		if !bytes.Equal(c.read(t, heldFile), before) {
+			t.Errorf("%s: it is held by %q now", name, c.read(t, heldFile))
+		}
+	}
+	c.original(t)
+
+	// Somebody comes between the plan and the first change.
+	c.tool(t, "/usr/bin/openssl", "printf '%s\\n' 'a@b (pid 1 of 0123), run x' $(date +%s) "+boot+" >"+heldFile)
+	_ = os.Remove(c.at(heldFile))
+	c.want(t, c.script(), 5, "a@b (pid 1 of 0123), run x changes this node", "--yes")
+	c.remove(t, "/usr/local/bin/openssl")
+	c.original(t)
+
+	for name, h := range map[string]hold{
+		"a process that ended": {gone, time.Minute, boot},
+		"another boot":         {"somebody", time.Minute, "another boot"},
+		"half an hour":         {"somebody", host.HoldTime + time.Second, boot},
+		"a file of nothing":    {"", 0, ""},
+	} {
+		c.holds(t, h.who, h.since, h.boot)
+		c.want(t, c.script(), 0, "Done", "--yes")
+		if c.read(t, heldFile) != nil {
+			t.Errorf("%s: held by %q at the end", name, c.read(t, heldFile))
+		}
+		c.want(t, c.script(), 0, "Done", "undo", "--yes", "--accept-risk=breaks-trust")
+		c.original(t)
+	}
+	c.holds(t, "somebody", 0, boot)
+	c.want(t, c.script(), 5, "somebody changes this node", "undo", "--yes")
 }
 
 // TestCertrotUndoesAScript: what it kept is what a run keeps.
@@ -512,6 +649,30 @@ func (c *console) mortal(t *testing.T) {
 	}
 }
 
+// later makes all that happened on the node ten seconds older: what the script goes by
+// are whole seconds.
+func (c *console) later(t *testing.T) {
+	t.Helper()
+	const ago, form = -10 * time.Second, "Mon 2006-01-02 15:04:05 MST"
+	for _, path := range catalog.KubeletKubeconfigs() {
+		info, err := os.Stat(c.at(path))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chtimes(c.at(path), time.Time{}, info.ModTime().Add(ago)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	shown := string(c.read(t, "/fake/shown"))
+	_, text, _ := strings.Cut(shown, "\nActiveEnterTimestamp=")
+	text, _, _ = strings.Cut(text, "\n")
+	entered, err := time.Parse(form, text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.write(t, "/fake/shown", []byte(strings.ReplaceAll(shown, text, entered.Add(ago).Format(form))))
+}
+
 // TestScriptInterruptedAnywhere: each file is before or after; then the same again
 // does the rest, and undo finds the way back.
 func TestScriptInterruptedAnywhere(t *testing.T) {
@@ -530,7 +691,7 @@ func TestScriptInterruptedAnywhere(t *testing.T) {
 				c.mortal(t)
 				if args[0] == "undo" {
 					c.want(t, c.script(), 0, "Done", "--yes")
-					time.Sleep(1100 * time.Millisecond) // of times in whole seconds
+					c.later(t)
 					c.write(t, "/fake/count", nil)
 				}
 				c.step = step
@@ -547,7 +708,7 @@ func TestScriptInterruptedAnywhere(t *testing.T) {
 				}
 				c.dressed(t)
 				c.step = 0
-				time.Sleep(1100 * time.Millisecond)
+				c.later(t)
 				c.want(t, c.script(), 0, "", args...)
 				if args[0] == "undo" {
 					c.original(t)
