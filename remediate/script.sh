@@ -106,7 +106,7 @@ bodies() {
 }
 
 # dates prints, of a certificate in one line of base64, until when it is valid
-# (YYYYMMDDHHMMSS) and the common name of its subject.
+# (YYYYMMDDHHMMSS, and as people write it) and the common name of its subject.
 dates() {
 	base64 -d 2>/dev/null | od -An -v -tx1 | tr -d ' \n' | awk '
 	function byte(p) { return (index(digits, substr(x, p, 1)) - 1) * 16 + index(digits, substr(x, p + 1, 1)) - 1 }
@@ -147,14 +147,17 @@ dates() {
 			if (substr(x, content, after - content) == "550403") { part(after); name = text(content, after) }
 			set = following
 		}
-		print substr(until, 1, 14) " " name
+		split("1 5 7 9 11 13", at); said = substr(until, 1, 4)
+		for (i = 2; i <= 6; i++) said = said substr("--T::", i - 1, 1) substr(until, at[i], 2)
+		print substr(until, 1, 14) " " said "Z " name
 	}'
 }
 
 # list shows certificates, a line of base64 each, behind a word.
 list() {
 	while read -r body; do
-		about=$(printf '%s\n' "$body" | dates) || about='? ?'
+		about=$(printf '%s\n' "$body" | dates) || about='? ? ?'
+		about=${about#* }
 		printf '%s sha256 %s until %s: %s\n' "$1" "$(printf '%s\n' "$body" | base64 -d | sha256)" "${about%% *}" "${about#* }"
 	done
 }
@@ -280,7 +283,7 @@ prepare() {
 # certificate, else by its name.
 identified() {
 	if [ -r "$client" ] && named=$(awk '/^-----BEGIN CERTIFICATE-----$/ { on = 1 } on { print } /^-----END CERTIFICATE-----$/ { exit }' "$client" | bodies | dates) && [ -n "$named" ]; then
-		named=${named#* }
+		named=${named#* * }
 		[ "$named" = "system:node:$node" ] || refuse "this machine is another node: its kubelet is $named, and this script is for $node" "take the script of this node"
 		return
 	fi
@@ -535,7 +538,7 @@ restart() {
 
 consent() {
 	[ -z "$yes" ] || return 0
-	[ -t 0 ] || refuse "nobody can be asked here" "look at what it would do, then: sh $me $1 --yes"
+	[ -t 0 ] || refuse "nobody can be asked here" "look at what it would do, then: sh $me ${1:+$1 }--yes"
 	printf 'Do this? Type yes to go on: '
 	read -r reply || reply=''
 	[ "$reply" = yes ] || refuse "the answer was not yes"
@@ -586,7 +589,7 @@ back() {
 		*" $is "*) ;;
 		*) refuse "$file was changed after this script changed it: putting back what was before would undo that, too" "what it was is in $folder/$run/before-$was" ;;
 		esac
-		echo "$file: put back what it was, sha256 $was"
+		echo "$file: becomes what it was, sha256 $was"
 		todo=1
 		known "$folder/$run/before-$was" "$scratch/old" || refuse "$folder/$run/before-$was: $why"
 		case $risks in

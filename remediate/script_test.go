@@ -17,6 +17,7 @@ import (
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/kubeconfigtest"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
 	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
@@ -176,7 +177,7 @@ func TestScriptDoesWhatARunDoes(t *testing.T) {
 	inConsoles(t, func(t *testing.T, c *console) {
 		s := c.script()
 		out := c.want(t, s, 1, "then: restart kubelet.service", "--dry-run")
-		for _, want := range []string{"--- " + bootstrapFile, "+++ " + kubeletFile, "+ sha256 " + pki.FingerprintOf(c.young.Cert.Raw).String(), ": loadbalancer-serving-signer", "  sha256 " + pki.FingerprintOf(c.old.Cert.Raw).String()} {
+		for _, want := range []string{"--- " + bootstrapFile, "+++ " + kubeletFile, "+ sha256 " + pki.FingerprintOf(c.young.Cert.Raw).String() + " until " + c.young.Cert.NotAfter.UTC().Format(time.RFC3339), ": loadbalancer-serving-signer", "  sha256 " + pki.FingerprintOf(c.old.Cert.Raw).String()} {
 			if !strings.Contains(out, want) {
 				t.Errorf("%q is not in the diff:\n%s", want, out)
 			}
@@ -193,7 +194,7 @@ func TestScriptDoesWhatARunDoes(t *testing.T) {
 		c.want(t, s, 0, "Nothing is to be done", "--dry-run")
 		c.want(t, s, 5, "does not trust what is shown", "undo", "--yes")
 		c.mended(t)
-		c.want(t, s, 1, "put back what it was", "undo", "--dry-run", "--accept-risk=breaks-trust")
+		c.want(t, s, 1, kubeletFile+": becomes what it was", "undo", "--dry-run", "--accept-risk=breaks-trust")
 		c.want(t, s, 0, "the files are what they were", "undo", "--yes", "--accept-risk=breaks-trust")
 		c.original(t)
 		if n := c.restarts(t); n != 2 {
@@ -356,85 +357,6 @@ func TestCertrotUndoesAScript(t *testing.T) {
 	c.original(t)
 }
 
-// The shapes that a script knows, beside those of newWorld.
-const (
-	remarshalledText = `clusters:
-- cluster:
-    certificate-authority-data: %s
-    server: %s
-  name: local
-contexts:
-- context:
-    cluster: local
-    user: kubelet
-  name: kubelet
-current-context: kubelet
-users:
-- name: kubelet
-  user:
-    token: %s
-`
-	remarshalledKubelet = `apiVersion: v1
-clusters:
-- cluster:
-    certificate-authority-data: %s
-    server: %s
-  name: default-cluster
-contexts:
-- context:
-    cluster: default-cluster
-    namespace: default
-    user: default-auth
-  name: default-context
-current-context: default-context
-kind: Config
-preferences: {}
-users:
-- name: default-auth
-  user:
-    client-certificate: /var/lib/kubelet/pki/kubelet-client-current.pem
-    client-key: /var/lib/kubelet/pki/kubelet-client-current.pem
-`
-	kubeadmText = `apiVersion: v1
-clusters:
-- cluster:
-    certificate-authority-data: %s
-    server: %s
-  name: kubernetes
-contexts:
-- context:
-    cluster: kubernetes
-    user: system:node:worker-0
-  name: system:node:worker-0@kubernetes
-current-context: system:node:worker-0@kubernetes
-kind: Config
-preferences: {}
-users:
-- name: system:node:worker-0
-  user:
-    client-certificate: /var/lib/kubelet/pki/kubelet-client-current.pem
-    client-key: /var/lib/kubelet/pki/kubelet-client-current.pem
-`
-	installerText = `clusters:
-- cluster:
-    certificate-authority-data: %s
-    server: %s
-  name: demo
-contexts:
-- context:
-    cluster: demo
-    user: kubelet
-  name: kubelet
-current-context: kubelet
-preferences: {}
-users:
-- name: kubelet
-  user:
-    client-certificate-data: QUJDRA==
-    client-key-data: QUJDREVG
-`
-)
-
 // asWritten is what ReplaceFile writes of a file whose CAs are these.
 func asWritten(t *testing.T, text, ca []byte, now time.Time) []byte {
 	t.Helper()
@@ -450,26 +372,42 @@ func asWritten(t *testing.T, text, ca []byte, now time.Time) []byte {
 	return edit.Apply(text)
 }
 
-// TestScriptWritesWhatTheActionWrites, for every shape, and for CAs of all kinds.
+// TestScriptWritesWhatTheActionWrites, for every shape that it knows, and for CAs of all
+// kinds.
 func TestScriptWritesWhatTheActionWrites(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
-	shells := []string{busyboxAlone, dashCore, bashCore, dashCore}
-	for i, text := range []string{remarshalledKubelet, kubeadmText, installerText, strings.TrimSuffix(remarshalledKubelet, "\n")} {
-		shape := []string{"machine-config-daemon's", "kubeadm's", "the installer's", "without a newline at its end"}[i]
+	const token = "abcdef.0123456789abcdef"
+	type files struct{ bootstrap, own string }
+	for shape, k := range map[string]struct {
+		shell string
+		files func(ca, server string) files
+	}{
+		"machine-config-server's, and the kubelet's": {busyboxAlone, func(ca, server string) files {
+			return files{kubeconfigtest.MachineConfigServer(ca, server, token), kubeconfigtest.Older(kubeconfigtest.Kubelet(ca, server))}
+		}},
+		"machine-config-daemon's": {bashCore, func(ca, server string) files {
+			pem, _ := base64.StdEncoding.DecodeString(ca)
+			ca = base64.StdEncoding.EncodeToString(bytes.TrimRight(pem, "\n"))
+			return files{kubeconfigtest.Older(kubeconfigtest.MachineConfigServer(ca, server, token)), kubeconfigtest.Kubelet(ca, server)}
+		}},
+		"the installer's, and without a newline at its end": {dashCore, func(ca, server string) files {
+			return files{kubeconfigtest.Older(kubeconfigtest.Installer(ca, server, "demo-1", "QUJDRA==", "QUJDREVG")), strings.TrimSuffix(kubeconfigtest.Kubelet(ca, server), "\n")}
+		}},
+		"kubeadm's": {bashCore, func(ca, server string) files {
+			return files{kubeconfigtest.KubeadmBootstrap(ca, server, token), kubeconfigtest.Older(kubeconfigtest.Kubeadm(ca, server, "worker-0"))}
+		}},
+	} {
 		t.Run(shape, func(t *testing.T) {
 			t.Parallel()
-			shell := shells[i]
-			c := newConsole(t, shell)
+			c := newConsole(t, k.shell)
 			c.quick(t)
 			past := pkitest.NewCA("ended", now.Add(-48*time.Hour), now.Add(-time.Hour))
 			far := pkitest.NewCA("until 2060", now.Add(-time.Hour), time.Date(2060, 1, 1, 0, 0, 0, 0, time.UTC))
 			ca := pkitest.Bundle([]byte("# "+strings.Repeat("'$`\\\"", 3)+"\n"), c.young.CertPEM, []byte("\n"), c.localhost.CertPEM, c.service.CertPEM, []byte("\n\n"))
 			held := pkitest.Bundle(past.CertPEM, c.old.CertPEM, []byte("# mine\n"), far.CertPEM, c.localhost.CertPEM, c.old.CertPEM)
-			before := map[string][]byte{
-				bootstrapFile: fmt.Appendf(nil, remarshalledText, base64.StdEncoding.EncodeToString(held), c.api.URL, c.token),
-				kubeletFile:   fmt.Appendf(nil, text, base64.StdEncoding.EncodeToString(held), c.api.URL),
-			}
+			texts := k.files(base64.StdEncoding.EncodeToString(held), c.api.URL)
+			before := map[string][]byte{bootstrapFile: []byte(texts.bootstrap), kubeletFile: []byte(texts.own)}
 			for path, text := range before {
 				c.write(t, path, text)
 			}
@@ -478,7 +416,7 @@ func TestScriptWritesWhatTheActionWrites(t *testing.T) {
 			c.want(t, s, 0, "Done", "--yes")
 			for path, text := range before {
 				if got, want := c.read(t, path), asWritten(t, text, ca, now); !bytes.Equal(got, want) {
-					t.Errorf("%s in %s: %d bytes\n%s\nwant %d\n%s", path, shell, len(got), got, len(want), want)
+					t.Errorf("%s in %s: %d bytes\n%s\nwant %d\n%s", path, k.shell, len(got), got, len(want), want)
 				}
 			}
 			c.want(t, s, 0, "the files are what they were", "undo", "--yes", "--accept-risk=breaks-trust")
@@ -546,7 +484,7 @@ func TestScriptRefuses(t *testing.T) {
 	} {
 		c.write(t, kubeletFile, []byte(change(good)))
 		out, code := c.run(t, c.script(), "--yes")
-		if code != 5 || !strings.Contains(out, "refused, nothing was changed: "+kubeletFile) {
+		if code != 5 || !strings.Contains(out, "refused, nothing was changed: "+kubeletFile) || !strings.Contains(out, "mend it with certrot itself (--local)") {
 			t.Errorf("%s: exit code %d\n%s", name, code, out)
 		}
 		if string(c.read(t, kubeletFile)) != change(good) || !bytes.Equal(c.read(t, bootstrapFile), c.files[bootstrapFile]) {
