@@ -370,7 +370,7 @@ alone() {
 
 # keep keeps others off, until the end.
 keep() {
-	holder="$(printf '%s' "${SUDO_USER:-$(id -un)}" | tr -c 'A-Za-z0-9._-' '?')@$(uname -n) (pid $$ of $(machine)), run $run by its script"
+	holder="$(printf '%s' "${SUDO_USER:-$(id -un 2>/dev/null || echo root)}" | tr -c 'A-Za-z0-9._-' '?')@$(uname -n) (pid $$ of $(machine)), run $run by its script"
 	! host keep "$folder" "$holder" '' "$hold_seconds" || return 0
 	if busy && gone "$by"; then
 		! host keep "$folder" "$holder" "$by" "$hold_seconds" || return 0
