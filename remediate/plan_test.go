@@ -13,6 +13,7 @@ import (
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/kubeconfigtest"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
 	"github.com/kubectl-certrot/kubectl-certrot/nodeexec/host"
@@ -61,18 +62,16 @@ func (f *fixture) node(name string) {
 func (f *fixture) embed(name, path string, cas ...[]byte) {
 	f.drop(name, path)
 	n, _ := f.Snapshot.Node(name)
-	form, current := kubeletText, "default-cluster"
-	args := []any{base64.StdEncoding.EncodeToString(pkitest.Bundle(cas...)), "https://" + apiInt + ":6443"}
+	ca, server := base64.StdEncoding.EncodeToString(pkitest.Bundle(cas...)), "https://"+apiInt+":6443"
+	text, current := []byte(kubeconfigtest.Kubelet(ca, server)), "default-cluster"
 	if path == bootstrapFile {
-		form, current = bootstrapText, "local"
-		args = append(args, strings.Repeat("x", 40))
+		text, current = []byte(kubeconfigtest.MachineConfigServer(ca, server, strings.Repeat("x", 40))), "local"
 	}
-	text := fmt.Appendf(nil, form, args...)
 	const field = "clusters[0].cluster.certificate-authority-data"
 	n.Files = append(n.Files, inspect.NodeFile{Path: path, Mode: 0o600, Size: int64(len(text)), Modified: noon.Add(-48 * time.Hour), Whole: true, Secret: true, SHA256: pki.FingerprintOf(append([]byte(name), text...))})
 	slices.SortFunc(n.Files, func(a, b inspect.NodeFile) int { return strings.Compare(a.Path, b.Path) })
 	n.Kubeconfigs = append(n.Kubeconfigs, inspect.Kubeconfig{Path: path, Users: 1, Current: current, Text: text, Clusters: []inspect.KubeconfigCluster{
-		{Name: current, Server: "https://" + apiInt + ":6443", CAData: true, Field: field},
+		{Name: current, Server: server, CAData: true, Field: field},
 	}})
 	for _, found := range f.sc.Scan(text) {
 		f.Bundles = append(f.Bundles, inspect.Bundle{At: pki.Location{Kind: pki.KindFile, Node: name, Path: path, Field: field}, Content: found.Content})
@@ -370,7 +369,7 @@ func TestRefusals(t *testing.T) {
 		{"a CA that is a text", "ca-usable", "no certificate", func(_ *fixture, fix *APIInt) { fix.CA = []byte("hello\n") }},
 		{"a CA that is cut off", "ca-usable", "", func(f *fixture, fix *APIInt) { fix.CA = f.configMap[:len(f.configMap)-100] }},
 		{"a CA inside of a document", "ca-usable", "PEM is wanted", func(f *fixture, fix *APIInt) {
-			fix.CA = fmt.Appendf(nil, kubeletText, base64.StdEncoding.EncodeToString(f.configMap), "https://x")
+			fix.CA = []byte(kubeconfigtest.Kubelet(base64.StdEncoding.EncodeToString(f.configMap), "https://x"))
 		}},
 		{"a kubelet with another kubeconfig", "kubelet-flags", "/etc/other", func(f *fixture, _ *APIInt) { f.first().Kubelet.Kubeconfig = "/etc/other" }},
 		{"a kubelet with another bootstrap kubeconfig", "kubelet-flags", "/etc/other", func(f *fixture, _ *APIInt) { f.first().Kubelet.BootstrapConfig = "/etc/other" }},

@@ -24,6 +24,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/kubeconfigtest"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
 	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
@@ -92,8 +93,8 @@ func (s *simulation) add(name, role string) {
 	n := &simulated{simulation: s, name: name, role: role, started: noon.Add(-24 * time.Hour), pid: 1000, memory: s.before, multus: s.before,
 		connected: s.rng.IntN(3) > 0, kept: map[string]map[string]*keptFile{},
 		files: map[string][]byte{
-			bootstrapFile: fmt.Appendf(nil, bootstrapText, ca, "https://"+apiInt+":6443", strings.Repeat("x", 40)),
-			kubeletFile:   fmt.Appendf(nil, kubeletText, ca, "https://"+apiInt+":6443"),
+			bootstrapFile: []byte(kubeconfigtest.MachineConfigServer(ca, "https://"+apiInt+":6443", strings.Repeat("x", 40))),
+			kubeletFile:   []byte(kubeconfigtest.Kubelet(ca, "https://"+apiInt+":6443")),
 		},
 		modified: map[string]time.Time{bootstrapFile: noon.Add(-48 * time.Hour), kubeletFile: noon.Add(-48 * time.Hour)},
 	}

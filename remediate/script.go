@@ -6,6 +6,7 @@ import (
 	_ "embed" // the script for a person on a node
 	"encoding/hex"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -138,7 +139,7 @@ func (s Script) Text(version string) []byte {
 		return s.SHA256[i].String()
 	}
 	return []byte(strings.NewReplacer(
-		"@NODE@", s.Node, "@RUN@", s.Run, "@NAME@", s.Name(), "@FOLDER@", host.DefaultFolder,
+		"@NODE@", s.Node, "@RUN@", s.Run, "@NAME@", s.Name(), "@FOLDER@", host.DefaultFolder, "@HOLD_SECONDS@", strconv.Itoa(int(host.HoldTime/time.Second)),
 		"@BOOTSTRAP@", s.Files[0], "@OWN@", s.Files[1], "@BOOTSTRAP_SHA256@", was(0), "@OWN_SHA256@", was(1),
 		"@CA_SHA256@", hex.EncodeToString(sum[:]), "@CA@", strings.TrimSuffix(string(ca), "\n"),
 		"@HOST@", strings.TrimSuffix(host.Script(), "\n"), "@SUBJECTS@", strings.Join(subjects, "\n"),

@@ -22,6 +22,9 @@
 # @FROM@:
 @SUBJECTS@
 # There is no key and no token in it.
+#
+# While it changes something, it says so in @FOLDER@/.held, as certrot does, and is
+# refused where somebody else says so there.
 # shellcheck shell=sh
 # Where a fails in "a && b || refuse", refuse is what is wanted.
 # shellcheck disable=SC2015
@@ -35,6 +38,7 @@ PATH=$PATH:/usr/sbin:/usr/bin:/sbin:/bin
 node='@NODE@'
 folder='@FOLDER@'
 run='@RUN@'
+hold_seconds=@HOLD_SECONDS@ # how long a node stays held by somebody who is silent
 # The file to join with, which does nothing as long as the kubelet's client
 # certificate is valid; then the one that it works with.
 bootstrap='@BOOTSTRAP@'
@@ -44,6 +48,9 @@ bootstrap_was='@BOOTSTRAP_SHA256@'
 own_was='@OWN_SHA256@'
 ca_sha256='@CA_SHA256@'
 client=/var/lib/kubelet/pki/kubelet-client-current.pem
+me=$0
+[ -f "$me" ] || me='@NAME@' # it came by stdin
+holder=''
 
 # ca prints what the kubelet is to trust.
 ca() {
@@ -62,20 +69,23 @@ CERTROT_HOST
 
 # ---- how it ends --------------------------------------------------------------
 
+# readable shows what others wrote, without what a terminal would obey.
+readable() { printf '%s\n' "$1" | tr -c '\n -~' '?'; }
+
 refuse() {
-	printf 'refused, nothing was changed: %s\n' "$1" >&2
-	[ -z "${2-}" ] || printf '  next: %s\n' "$2" >&2
+	readable "refused, nothing was changed: $1" >&2
+	[ -z "${2-}" ] || readable "  next: $2" >&2
 	exit 5
 }
 
 stop() {
-	printf 'error: %s\n' "$1" >&2
-	printf '  next: look at it, and run the same again; to go back: sh %s undo\n' "$0" >&2
+	readable "error: $1" >&2
+	readable "  next: look at it, and run the same again; to go back: sh $me undo" >&2
 	exit 4
 }
 
 usage() {
-	printf 'usage: sh %s [--dry-run] [--yes] [--accept-risk=unverified-server]\n       sh %s undo [--yes] [--accept-risk=breaks-trust]\n' "$0" "$0" >&2
+	printf 'usage: sh %s [--dry-run] [--yes] [--accept-risk=unverified-server]\n       sh %s undo [--yes] [--accept-risk=breaks-trust]\n' "$me" "$me" >&2
 	exit 2
 }
 
@@ -96,7 +106,7 @@ bodies() {
 }
 
 # dates prints, of a certificate in one line of base64, until when it is valid
-# (YYYYMMDDHHMMSS) and the common name of its subject.
+# (YYYYMMDDHHMMSS, and as people write it) and the common name of its subject.
 dates() {
 	base64 -d 2>/dev/null | od -An -v -tx1 | tr -d ' \n' | awk '
 	function byte(p) { return (index(digits, substr(x, p, 1)) - 1) * 16 + index(digits, substr(x, p + 1, 1)) - 1 }
@@ -137,14 +147,17 @@ dates() {
 			if (substr(x, content, after - content) == "550403") { part(after); name = text(content, after) }
 			set = following
 		}
-		print substr(until, 1, 14) " " name
+		split("1 5 7 9 11 13", at); said = substr(until, 1, 4)
+		for (i = 2; i <= 6; i++) said = said substr("--T::", i - 1, 1) substr(until, at[i], 2)
+		print substr(until, 1, 14) " " said "Z " name
 	}'
 }
 
 # list shows certificates, a line of base64 each, behind a word.
 list() {
 	while read -r body; do
-		about=$(printf '%s\n' "$body" | dates) || about='? ?'
+		about=$(printf '%s\n' "$body" | dates) || about='? ? ?'
+		about=${about#* }
 		printf '%s sha256 %s until %s: %s\n' "$1" "$(printf '%s\n' "$body" | base64 -d | sha256)" "${about%% *}" "${about#* }"
 	done
 }
@@ -223,7 +236,7 @@ known() {
 	# shellcheck disable=SC2086 # numbers and an address
 	set -- "$1" "$2" $found
 	offset=$4 length=$5 server=$6
-	tail -c "+$((offset + 1))" "$1" | head -c "$length" >"$scratch/was"
+	tail -c "+$((offset + 1))" "$1" | head -c "$length" >"$scratch/was" && [ "$(wc -c <"$scratch/was")" -eq "$length" ] || { why="its CA can't be copied to $scratch"; return 1; }
 	base64 -d <"$scratch/was" >"$scratch/pem" 2>/dev/null || { why="its CA is not base64"; return 1; }
 	[ "$(tr -d '\n -~' <"$scratch/pem" | wc -c)" -eq 0 ] || { why="its CA has other characters than PEM has"; return 1; }
 	bodies <"$scratch/pem" >"$2" && [ -s "$2" ] || { why="its CA can't be read as certificates in PEM"; return 1; }
@@ -232,33 +245,34 @@ known() {
 # trusted writes the CAs that a file is to have: what is wanted, verbatim, then what it
 # has beside that and has not ended: OLD TO
 trusted() {
-	ca >"$2"
-	cp "$scratch/wanted" "$scratch/held" || return 1
+	ca >"$2" && cp "$scratch/wanted" "$scratch/held" || return 1
 	now=$(date -u +%Y%m%d%H%M%S)
 	while read -r body; do
 		! grep -qxF -e "$body" "$scratch/held" || continue
 		until=$(printf '%s\n' "$body" | dates) || return 1
 		[ "${until%% *}" -gt "$now" ] || continue
-		printf '%s\n' "$body" >>"$scratch/held"
-		{
-			echo '-----BEGIN CERTIFICATE-----'
-			printf '%s\n' "$body" | fold -w 64
-			echo '-----END CERTIFICATE-----'
-		} >>"$2"
+		printf '%s\n' "$body" >>"$scratch/held" || return 1
+		{ echo '-----BEGIN CERTIFICATE-----' && printf '%s\n' "$body" | fold -w 64 && echo '-----END CERTIFICATE-----'; } >>"$2" || return 1
 	done <"$1"
 }
 
 # ---- what is checked before -------------------------------------------------------
 
+ended() {
+	[ -z "$holder" ] || host release "$folder" "$holder" || readable "warning: $folder/.held is still there: $why" >&2
+	rm -rf "$scratch"
+}
+
 # prepare makes a folder for what is unfinished; no key and no token gets there.
 prepare() {
-	[ "$(id -u)" = 0 ] || refuse "it has to run as root" "sudo sh $0"
+	[ "$(id -u)" = 0 ] || refuse "it has to run as root" "sudo sh $me"
 	for tool in awk base64 cat cp date fold grep head id mktemp od rm sha256sum sleep stat systemctl systemd-run tail tr uname wc; do
 		has "$tool" || refuse "there is no $tool on this machine"
 	done
 	scratch=$(mktemp -d) || refuse "no folder for temporary files could be made"
-	trap 'rm -rf "$scratch"' EXIT
+	trap ended EXIT
 	trap 'exit 4' HUP INT TERM
+	head -c 8388608 </dev/zero >"$scratch/room" && rm "$scratch/room" || refuse "there are no 8 MiB for temporary files in $scratch" "make room, or name a folder that has it: TMPDIR=/run sh $me"
 	ca >"$scratch/ca"
 	[ "$(sha256 <"$scratch/ca")" = "$ca_sha256" ] || refuse "the CA in this script is not what certrot wrote into it" "copy it again"
 	bodies <"$scratch/ca" >"$scratch/wanted" || refuse "the CA in this script can't be read" "copy it again"
@@ -269,7 +283,7 @@ prepare() {
 # certificate, else by its name.
 identified() {
 	if [ -r "$client" ] && named=$(awk '/^-----BEGIN CERTIFICATE-----$/ { on = 1 } on { print } /^-----END CERTIFICATE-----$/ { exit }' "$client" | bodies | dates) && [ -n "$named" ]; then
-		named=${named#* }
+		named=${named#* * }
 		[ "$named" = "system:node:$node" ] || refuse "this machine is another node: its kubelet is $named, and this script is for $node" "take the script of this node"
 		return
 	fi
@@ -293,6 +307,7 @@ host() {
 	'done '*) ;;
 	*)
 		why=${last#fail }
+		why=${why#* } # without its code
 		return 1
 		;;
 	esac
@@ -307,6 +322,62 @@ unit() {
 	stamp=${stamp#* }
 	stamp=${stamp% UTC}
 	[ -z "$stamp" ] || entered=$(date -u -d "$stamp" +%s 2>/dev/null) || entered=0
+}
+
+# machine prints what certrot calls this machine: host name, boot and PID namespace, by
+# which a process ID is of one process. It prints nothing where these are not to be had.
+machine() {
+	boot=$(cat /proc/sys/kernel/random/boot_id 2>/dev/null) && processes=$(readlink /proc/self/ns/pid 2>/dev/null) || return 0
+	of=$(printf '%s\n%s\n\n%s' "$(uname -n)" "$boot" "$processes" | sha256)
+	printf '%.32s\n' "$of"
+}
+
+# gone tells whether who said BY, "USER@HOST (pid PID of MACHINE) ...", was a process of
+# this machine, and is no more. In doubt it is there.
+gone() {
+	here=$(machine)
+	case $1 in
+	*' (pid '*' of '*')'*) ;;
+	*) return 1 ;;
+	esac
+	of=${1#*' (pid '}
+	number=${of%%' of '*}
+	of=${of#*' of '}
+	case $number in
+	'' | 0* | *[!0-9]*) return 1 ;;
+	esac
+	[ -n "$here" ] && [ "${of%%')'*}" = "$here" ] && ! kill -0 "$number" 2>/dev/null
+}
+
+# busy sets by to somebody else who holds this node, and for to since when.
+busy() {
+	by='' for=''
+	held=$(printf '%s\n' "$answer" | awk '$1 == "held" { print; exit }')
+	[ -n "$held" ] || return 1
+	held=${held#held }
+	for=${held%% *} by=${held#* }
+}
+
+taken() { refuse "$by changes this node, since ${for}s" "wait for their end; it is let go after $hold_seconds s at the latest. If they are known to be gone: rm $folder/.held"; }
+
+# alone refuses a node that somebody else holds; in a dry run it says so.
+alone() {
+	host who "$folder" "$hold_seconds" || refuse "who else changes this node is not known: $why" "look at $folder"
+	busy && ! gone "$by" || return 0
+	[ -z "$dry" ] || { readable "Not now: $by changes this node, since ${for}s."; return 0; }
+	taken
+}
+
+# keep keeps others off, until the end.
+keep() {
+	holder="$(printf '%s' "${SUDO_USER:-$(id -un 2>/dev/null || echo root)}" | tr -c 'A-Za-z0-9._-' '?')@$(uname -n) (pid $$ of $(machine)), run $run by its script"
+	! host keep "$folder" "$holder" '' "$hold_seconds" || return 0
+	if busy && gone "$by"; then
+		! host keep "$folder" "$holder" "$by" "$hold_seconds" || return 0
+	fi
+	holder=''
+	! busy || taken
+	refuse "others can't be kept off this node: $why" "look at $folder: is the disk full, or read-only?"
 }
 
 # flags refuses a kubelet that works with other files.
@@ -396,8 +467,10 @@ plan() {
 	fi
 	[ -z "$3" ] || [ "$sha" = "$3" ] || refuse "$1 is not what it was when this script was made (sha256 $3, now $sha)" "make the script anew"
 	trusted "$scratch/old" "$scratch/new" || refuse "$1: a CA in it can't be read"
-	bodies <"$scratch/new" >"$scratch/new-bodies" || refuse "$1: what would be written can't be read"
-	base64 <"$scratch/new" | tr -d '\n' >"$scratch/value-$2"
+	# What a full disk cut short is not what is written.
+	bodies <"$scratch/new" >"$scratch/new-bodies" && [ "$(sha256 <"$scratch/new-bodies")" = "$(sha256 <"$scratch/held")" ] &&
+		base64 <"$scratch/new" | tr -d '\n' >"$scratch/value-$2" &&
+		[ "$(base64 -d <"$scratch/value-$2" | sha256)" = "$(sha256 <"$scratch/new")" ] || refuse "$1: what would be written can't be made in $scratch"
 	printf '%s\n' "$sha $offset $length" >"$scratch/at-$2"
 	printf -- '--- %s\n+++ %s\n-    certificate-authority-data: (%s characters)\n+    certificate-authority-data: (%s characters)\n' "$1" "$1" "$length" "$(wc -c <"$scratch/value-$2")"
 	{
@@ -465,7 +538,7 @@ restart() {
 
 consent() {
 	[ -z "$yes" ] || return 0
-	[ -t 0 ] || refuse "nobody can be asked here" "look at what it would do, then: sh $0 $1 --yes"
+	[ -t 0 ] || refuse "nobody can be asked here" "look at what it would do, then: sh $me ${1:+$1 }--yes"
 	printf 'Do this? Type yes to go on: '
 	read -r reply || reply=''
 	[ "$reply" = yes ] || refuse "the answer was not yes"
@@ -475,6 +548,7 @@ forward() {
 	todo=''
 	unit || refuse "how the kubelet runs is not known: $why" "systemctl status kubelet"
 	flags
+	alone
 	[ -e "$bootstrap" ] || [ -e "$own" ] || refuse "neither $bootstrap nor $own is there" "is this a node of the cluster?"
 	if [ -e "$bootstrap" ]; then
 		plan "$bootstrap" bootstrap "$bootstrap_was"
@@ -493,15 +567,17 @@ forward() {
 	echo "then: restart kubelet.service, once; pods go on running"
 	[ -z "$dry" ] || exit 1
 	consent ''
+	keep
 	change "$bootstrap" bootstrap
 	change "$own" own
 	restart
-	echo "Done. Does it report again? From anywhere else: kubectl get node $node; kubectl get csr. To go back: sh $0 undo"
+	echo "Done. Does it report again? From anywhere else: kubectl get node $node; kubectl get csr. To go back: sh $me undo"
 }
 
 back() {
 	[ -d "$folder/$run" ] || { echo "This script has changed nothing here: nothing to put back."; return; }
 	todo=''
+	alone
 	for file in "$own" "$bootstrap"; do
 		entry=$folder/$run/file-$(printf '%s' "$file" | sha256)
 		[ -f "$entry" ] || continue
@@ -513,12 +589,12 @@ back() {
 		*" $is "*) ;;
 		*) refuse "$file was changed after this script changed it: putting back what was before would undo that, too" "what it was is in $folder/$run/before-$was" ;;
 		esac
-		echo "$file: put back what it was, sha256 $was"
+		echo "$file: becomes what it was, sha256 $was"
 		todo=1
 		known "$folder/$run/before-$was" "$scratch/old" || refuse "$folder/$run/before-$was: $why"
 		case $risks in
 		*' breaks-trust '*) ;;
-		*) verified "$scratch/pem" "$server" undo || refuse "what was there before does not trust what is shown at $server: the node would be lost" "leave it as it is; or: sh $0 undo --accept-risk=breaks-trust" ;;
+		*) verified "$scratch/pem" "$server" undo || refuse "what was there before does not trust what is shown at $server: the node would be lost" "leave it as it is; or: sh $me undo --accept-risk=breaks-trust" ;;
 		esac
 	done
 	if [ -z "$todo" ] && ! due; then
@@ -528,6 +604,7 @@ back() {
 	echo "then: restart kubelet.service, once; pods go on running"
 	[ -z "$dry" ] || exit 1
 	consent undo
+	keep
 	for file in "$own" "$bootstrap"; do
 		[ -f "$folder/$run/file-$(printf '%s' "$file" | sha256)" ] || continue
 		host restore "$folder" "$run" "$file" || stop "$file was not put back: $why"

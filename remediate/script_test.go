@@ -17,8 +17,10 @@ import (
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/kubeconfigtest"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
+	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
 	"github.com/kubectl-certrot/kubectl-certrot/nodeexec/host"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/kubeconfig"
 )
@@ -58,9 +60,18 @@ func newConsole(t *testing.T, shell string) *console {
 		}
 	}
 	c.install(t, "openssl", "/usr/bin/openssl")
-	_ = os.Remove(c.at("/dev/null"))
-	if err := syscall.Mknod(c.at("/dev/null"), syscall.S_IFCHR|0o666, 1<<8|3); err != nil {
-		t.Skipf("make a null device: %v", err)
+	for minor, device := range map[int]string{3: "/dev/null", 5: "/dev/zero"} {
+		_ = os.Remove(c.at(device))
+		if err := syscall.Mknod(c.at(device), syscall.S_IFCHR|0o666, 1<<8|minor); err != nil {
+			t.Skipf("make %s: %v", device, err)
+		}
+	}
+	// Processes of the node are those of this machine.
+	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	c.write(t, "/proc/sys/kernel/random/boot_id", boot)
+	processes, err2 := os.Readlink("/proc/self/ns/pid")
+	if err := firstOf(err, err2, os.MkdirAll(c.at("/proc/self/ns"), 0o755), os.Symlink(processes, c.at("/proc/self/ns/pid"))); err != nil {
+		t.Fatal(err)
 	}
 	p := c.old.Issue("system:node:worker-0", time.Now().Add(-time.Hour), time.Now().Add(time.Hour))
 	c.write(t, inspect.KubeletClient, pkitest.Bundle(p.KeyPEM, p.CertPEM, c.old.CertPEM))
@@ -166,7 +177,7 @@ func TestScriptDoesWhatARunDoes(t *testing.T) {
 	inConsoles(t, func(t *testing.T, c *console) {
 		s := c.script()
 		out := c.want(t, s, 1, "then: restart kubelet.service", "--dry-run")
-		for _, want := range []string{"--- " + bootstrapFile, "+++ " + kubeletFile, "+ sha256 " + pki.FingerprintOf(c.young.Cert.Raw).String(), ": loadbalancer-serving-signer", "  sha256 " + pki.FingerprintOf(c.old.Cert.Raw).String()} {
+		for _, want := range []string{"--- " + bootstrapFile, "+++ " + kubeletFile, "+ sha256 " + pki.FingerprintOf(c.young.Cert.Raw).String() + " until " + c.young.Cert.NotAfter.UTC().Format(time.RFC3339), ": loadbalancer-serving-signer", "  sha256 " + pki.FingerprintOf(c.old.Cert.Raw).String()} {
 			if !strings.Contains(out, want) {
 				t.Errorf("%q is not in the diff:\n%s", want, out)
 			}
@@ -183,7 +194,7 @@ func TestScriptDoesWhatARunDoes(t *testing.T) {
 		c.want(t, s, 0, "Nothing is to be done", "--dry-run")
 		c.want(t, s, 5, "does not trust what is shown", "undo", "--yes")
 		c.mended(t)
-		c.want(t, s, 1, "put back what it was", "undo", "--dry-run", "--accept-risk=breaks-trust")
+		c.want(t, s, 1, kubeletFile+": becomes what it was", "undo", "--dry-run", "--accept-risk=breaks-trust")
 		c.want(t, s, 0, "the files are what they were", "undo", "--yes", "--accept-risk=breaks-trust")
 		c.original(t)
 		if n := c.restarts(t); n != 2 {
@@ -194,6 +205,133 @@ func TestScriptDoesWhatARunDoes(t *testing.T) {
 			t.Errorf("left behind: %q", left)
 		}
 	})
+}
+
+// holds makes the node held by somebody.
+func (c *console) holds(t *testing.T, who string, since time.Duration, boot string) {
+	t.Helper()
+	c.write(t, heldFile, fmt.Appendf(nil, "%s\n%d\n%s\n", who, time.Now().Add(-since).Unix(), boot))
+}
+
+const heldFile = host.DefaultFolder + "/.held"
+
+// tool makes a program do something before it does what it does.
+func (c *console) tool(t *testing.T, at, first string) {
+	t.Helper()
+	name := "/usr/local/bin/" + filepath.Base(at)
+	c.write(t, name, []byte("#!/bin/sh\n"+first+"\nexec "+at+` "$@"`+"\n"))
+	if err := os.Chmod(c.at(name), 0o755); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestScriptHoldsTheNode while it changes something, so that certrot keeps off, and
+// lets go of it; one that was killed keeps nobody off.
+func TestScriptHoldsTheNode(t *testing.T) {
+	t.Parallel()
+	inConsoles(t, func(t *testing.T, c *console) {
+		c.quick(t)
+		c.tool(t, "/usr/bin/systemd-run", "case $* in *restart*) cp "+heldFile+" /fake/held ;; esac")
+		for _, args := range [][]string{{"--yes"}, {"undo", "--yes", "--accept-risk=breaks-trust"}} {
+			c.want(t, c.script(), 0, "Done", args...)
+			held := string(c.read(t, "/fake/held"))
+			who, rest, _ := strings.Cut(held, "\n")
+			if c.read(t, heldFile) != nil || !strings.HasSuffix(who, ", run run-1 by its script") {
+				t.Fatalf("%q: held by %q, and at the end by %q", args, held, c.read(t, heldFile))
+			}
+			_, number, _ := strings.Cut(who, " (pid ")
+			number, _, _ = strings.Cut(number, " ")
+			alive := strings.Replace(who, "(pid "+number+" ", fmt.Sprintf("(pid %d ", os.Getpid()), 1)
+			certrot := c.env(t, "run-2", nil)
+			certrot.Holder = nodeexec.ThisProcess().String() + ", run run-2"
+			c.write(t, heldFile, []byte(alive+"\n"+rest))
+			var other *host.HeldError
+			if _, err := certrot.hold(t.Context(), "worker-0"); !errors.As(err, &other) || other.By != alive {
+				t.Errorf("%q: while the script runs: %v", args, err)
+			}
+			c.write(t, heldFile, []byte(held))
+			release, err := certrot.hold(t.Context(), "worker-0")
+			if err != nil {
+				t.Errorf("%q: after the script was killed: %v", args, err)
+			} else {
+				release()
+			}
+			c.write(t, "/fake/held", nil)
+		}
+	})
+}
+
+// TestScriptKeepsOffAHeldNode as certrot does: by the same rules, and of certrot.
+func TestScriptKeepsOffAHeldNode(t *testing.T) {
+	t.Parallel()
+	c := newConsole(t, bashCore)
+	c.quick(t)
+	me := nodeexec.ThisProcess().String()
+	certrot := c.env(t, "run-2", nil)
+	certrot.Holder = me + ", run run-2"
+	release, err := certrot.hold(t.Context(), "worker-0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.want(t, c.script(), 1, "Not now: "+certrot.Holder+" changes this node", "--dry-run")
+	c.want(t, c.script(), 5, certrot.Holder+" changes this node", "--yes")
+	c.original(t)
+	release()
+
+	boot := strings.TrimSpace(string(c.read(t, "/proc/sys/kernel/random/boot_id")))
+	ended := exec.Command("true")
+	if err := ended.Run(); err != nil {
+		t.Fatal(err)
+	}
+	_, machine, _ := strings.Cut(me, " of ")
+	gone := fmt.Sprintf("a@b (pid %d of %s", ended.Process.Pid, machine)
+	type hold struct {
+		who   string
+		since time.Duration
+		boot  string
+	}
+	for name, h := range map[string]hold{
+		"another machine":           {"a@b (pid 1 of 0123), run x", time.Minute, boot},
+		"a process that is there":   {me, time.Minute, boot},
+		"a name alone":              {"somebody", 29 * time.Minute, boot},
+		"a clock that was put back": {"somebody", -29 * time.Minute, boot},
+		"what a terminal obeys":     {"\x1b]0;x\x07 (pid $(id) of `id`) '\"", 0, boot},
+		"no number":                 {"a@b (pid 0 of " + machine, 0, boot},
+	} {
+		c.holds(t, h.who, h.since, h.boot)
+		before := c.read(t, heldFile)
+		if out := c.want(t, c.script(), 5, "changes this node, since", "--yes"); strings.ContainsAny(out, "\x1b\x07") {
+			t.Errorf("%s: it is shown as it is: %q", name, out)
+		}
+		if !bytes.Equal(c.read(t, heldFile), before) {
+			t.Errorf("%s: it is held by %q now", name, c.read(t, heldFile))
+		}
+	}
+	c.original(t)
+
+	// Somebody comes between the plan and the first change.
+	c.tool(t, "/usr/bin/openssl", "printf '%s\\n' 'a@b (pid 1 of 0123), run x' $(date +%s) "+boot+" >"+heldFile)
+	_ = os.Remove(c.at(heldFile))
+	c.want(t, c.script(), 5, "a@b (pid 1 of 0123), run x changes this node", "--yes")
+	c.remove(t, "/usr/local/bin/openssl")
+	c.original(t)
+
+	for name, h := range map[string]hold{
+		"a process that ended": {gone, time.Minute, boot},
+		"another boot":         {"somebody", time.Minute, "another boot"},
+		"half an hour":         {"somebody", host.HoldTime + time.Second, boot},
+		"a file of nothing":    {"", 0, ""},
+	} {
+		c.holds(t, h.who, h.since, h.boot)
+		c.want(t, c.script(), 0, "Done", "--yes")
+		if c.read(t, heldFile) != nil {
+			t.Errorf("%s: held by %q at the end", name, c.read(t, heldFile))
+		}
+		c.want(t, c.script(), 0, "Done", "undo", "--yes", "--accept-risk=breaks-trust")
+		c.original(t)
+	}
+	c.holds(t, "somebody", 0, boot)
+	c.want(t, c.script(), 5, "somebody changes this node", "undo", "--yes")
 }
 
 // TestCertrotUndoesAScript: what it kept is what a run keeps.
@@ -219,85 +357,6 @@ func TestCertrotUndoesAScript(t *testing.T) {
 	c.original(t)
 }
 
-// The shapes that a script knows, beside those of newWorld.
-const (
-	remarshalledText = `clusters:
-- cluster:
-    certificate-authority-data: %s
-    server: %s
-  name: local
-contexts:
-- context:
-    cluster: local
-    user: kubelet
-  name: kubelet
-current-context: kubelet
-users:
-- name: kubelet
-  user:
-    token: %s
-`
-	remarshalledKubelet = `apiVersion: v1
-clusters:
-- cluster:
-    certificate-authority-data: %s
-    server: %s
-  name: default-cluster
-contexts:
-- context:
-    cluster: default-cluster
-    namespace: default
-    user: default-auth
-  name: default-context
-current-context: default-context
-kind: Config
-preferences: {}
-users:
-- name: default-auth
-  user:
-    client-certificate: /var/lib/kubelet/pki/kubelet-client-current.pem
-    client-key: /var/lib/kubelet/pki/kubelet-client-current.pem
-`
-	kubeadmText = `apiVersion: v1
-clusters:
-- cluster:
-    certificate-authority-data: %s
-    server: %s
-  name: kubernetes
-contexts:
-- context:
-    cluster: kubernetes
-    user: system:node:worker-0
-  name: system:node:worker-0@kubernetes
-current-context: system:node:worker-0@kubernetes
-kind: Config
-preferences: {}
-users:
-- name: system:node:worker-0
-  user:
-    client-certificate: /var/lib/kubelet/pki/kubelet-client-current.pem
-    client-key: /var/lib/kubelet/pki/kubelet-client-current.pem
-`
-	installerText = `clusters:
-- cluster:
-    certificate-authority-data: %s
-    server: %s
-  name: demo
-contexts:
-- context:
-    cluster: demo
-    user: kubelet
-  name: kubelet
-current-context: kubelet
-preferences: {}
-users:
-- name: kubelet
-  user:
-    client-certificate-data: QUJDRA==
-    client-key-data: QUJDREVG
-`
-)
-
 // asWritten is what ReplaceFile writes of a file whose CAs are these.
 func asWritten(t *testing.T, text, ca []byte, now time.Time) []byte {
 	t.Helper()
@@ -313,26 +372,42 @@ func asWritten(t *testing.T, text, ca []byte, now time.Time) []byte {
 	return edit.Apply(text)
 }
 
-// TestScriptWritesWhatTheActionWrites, for every shape, and for CAs of all kinds.
+// TestScriptWritesWhatTheActionWrites, for every shape that it knows, and for CAs of all
+// kinds.
 func TestScriptWritesWhatTheActionWrites(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
-	shells := []string{busyboxAlone, dashCore, bashCore, dashCore}
-	for i, text := range []string{remarshalledKubelet, kubeadmText, installerText, strings.TrimSuffix(remarshalledKubelet, "\n")} {
-		shape := []string{"machine-config-daemon's", "kubeadm's", "the installer's", "without a newline at its end"}[i]
+	const token = "abcdef.0123456789abcdef"
+	type files struct{ bootstrap, own string }
+	for shape, k := range map[string]struct {
+		shell string
+		files func(ca, server string) files
+	}{
+		"machine-config-server's, and the kubelet's": {busyboxAlone, func(ca, server string) files {
+			return files{kubeconfigtest.MachineConfigServer(ca, server, token), kubeconfigtest.Older(kubeconfigtest.Kubelet(ca, server))}
+		}},
+		"machine-config-daemon's": {bashCore, func(ca, server string) files {
+			pem, _ := base64.StdEncoding.DecodeString(ca)
+			ca = base64.StdEncoding.EncodeToString(bytes.TrimRight(pem, "\n"))
+			return files{kubeconfigtest.Older(kubeconfigtest.MachineConfigServer(ca, server, token)), kubeconfigtest.Kubelet(ca, server)}
+		}},
+		"the installer's, and without a newline at its end": {dashCore, func(ca, server string) files {
+			return files{kubeconfigtest.Older(kubeconfigtest.Installer(ca, server, "demo-1", "QUJDRA==", "QUJDREVG")), strings.TrimSuffix(kubeconfigtest.Kubelet(ca, server), "\n")}
+		}},
+		"kubeadm's": {bashCore, func(ca, server string) files {
+			return files{kubeconfigtest.KubeadmBootstrap(ca, server, token), kubeconfigtest.Older(kubeconfigtest.Kubeadm(ca, server, "worker-0"))}
+		}},
+	} {
 		t.Run(shape, func(t *testing.T) {
 			t.Parallel()
-			shell := shells[i]
-			c := newConsole(t, shell)
+			c := newConsole(t, k.shell)
 			c.quick(t)
 			past := pkitest.NewCA("ended", now.Add(-48*time.Hour), now.Add(-time.Hour))
 			far := pkitest.NewCA("until 2060", now.Add(-time.Hour), time.Date(2060, 1, 1, 0, 0, 0, 0, time.UTC))
 			ca := pkitest.Bundle([]byte("# "+strings.Repeat("'$`\\\"", 3)+"\n"), c.young.CertPEM, []byte("\n"), c.localhost.CertPEM, c.service.CertPEM, []byte("\n\n"))
 			held := pkitest.Bundle(past.CertPEM, c.old.CertPEM, []byte("# mine\n"), far.CertPEM, c.localhost.CertPEM, c.old.CertPEM)
-			before := map[string][]byte{
-				bootstrapFile: fmt.Appendf(nil, remarshalledText, base64.StdEncoding.EncodeToString(held), c.api.URL, c.token),
-				kubeletFile:   fmt.Appendf(nil, text, base64.StdEncoding.EncodeToString(held), c.api.URL),
-			}
+			texts := k.files(base64.StdEncoding.EncodeToString(held), c.api.URL)
+			before := map[string][]byte{bootstrapFile: []byte(texts.bootstrap), kubeletFile: []byte(texts.own)}
 			for path, text := range before {
 				c.write(t, path, text)
 			}
@@ -341,7 +416,7 @@ func TestScriptWritesWhatTheActionWrites(t *testing.T) {
 			c.want(t, s, 0, "Done", "--yes")
 			for path, text := range before {
 				if got, want := c.read(t, path), asWritten(t, text, ca, now); !bytes.Equal(got, want) {
-					t.Errorf("%s in %s: %d bytes\n%s\nwant %d\n%s", path, shell, len(got), got, len(want), want)
+					t.Errorf("%s in %s: %d bytes\n%s\nwant %d\n%s", path, k.shell, len(got), got, len(want), want)
 				}
 			}
 			c.want(t, s, 0, "the files are what they were", "undo", "--yes", "--accept-risk=breaks-trust")
@@ -391,6 +466,10 @@ func TestScriptRefuses(t *testing.T) {
 		"another name is checked":       in("    server: "+c.api.URL, "    server: "+c.api.URL+"\n    tls-server-name: x"),
 		"a proxy":                       in("    server:", "    proxy-url: http://x\n    server:"),
 		"no https":                      in("https://", "http://"),
+		"a server that is a command":    in(c.api.URL, "https://$(reboot):6443"),
+		"a server that is an option":    in(c.api.URL, "-config=/etc/x"),
+		"a name that is a command":      func(s string) string { return strings.ReplaceAll(s, "default-context", "`reboot`") },
+		"a name that ends a quote":      func(s string) string { return strings.ReplaceAll(s, "default-context", "a'; reboot; '") },
 		"an anchor":                     in("- cluster:", "- cluster: &a"),
 		"a flow":                        in("- cluster:\n", "- {cluster: {}}\n- cluster:\n"),
 		"another current context":       in("current-context: default-context", "current-context: other"),
@@ -409,7 +488,7 @@ func TestScriptRefuses(t *testing.T) {
 	} {
 		c.write(t, kubeletFile, []byte(change(good)))
 		out, code := c.run(t, c.script(), "--yes")
-		if code != 5 || !strings.Contains(out, "refused, nothing was changed: "+kubeletFile) {
+		if code != 5 || !strings.Contains(out, "refused, nothing was changed: "+kubeletFile) || !strings.Contains(out, "mend it with certrot itself (--local)") {
 			t.Errorf("%s: exit code %d\n%s", name, code, out)
 		}
 		if string(c.read(t, kubeletFile)) != change(good) || !bytes.Equal(c.read(t, bootstrapFile), c.files[bootstrapFile]) {
@@ -512,6 +591,30 @@ func (c *console) mortal(t *testing.T) {
 	}
 }
 
+// later makes all that happened on the node ten seconds older: what the script goes by
+// are whole seconds.
+func (c *console) later(t *testing.T) {
+	t.Helper()
+	const ago, form = -10 * time.Second, "Mon 2006-01-02 15:04:05 MST"
+	for _, path := range catalog.KubeletKubeconfigs() {
+		info, err := os.Stat(c.at(path))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chtimes(c.at(path), time.Time{}, info.ModTime().Add(ago)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	shown := string(c.read(t, "/fake/shown"))
+	_, text, _ := strings.Cut(shown, "\nActiveEnterTimestamp=")
+	text, _, _ = strings.Cut(text, "\n")
+	entered, err := time.Parse(form, text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.write(t, "/fake/shown", []byte(strings.ReplaceAll(shown, text, entered.Add(ago).Format(form))))
+}
+
 // TestScriptInterruptedAnywhere: each file is before or after; then the same again
 // does the rest, and undo finds the way back.
 func TestScriptInterruptedAnywhere(t *testing.T) {
@@ -530,7 +633,7 @@ func TestScriptInterruptedAnywhere(t *testing.T) {
 				c.mortal(t)
 				if args[0] == "undo" {
 					c.want(t, c.script(), 0, "Done", "--yes")
-					time.Sleep(1100 * time.Millisecond) // of times in whole seconds
+					c.later(t)
 					c.write(t, "/fake/count", nil)
 				}
 				c.step = step
@@ -547,7 +650,7 @@ func TestScriptInterruptedAnywhere(t *testing.T) {
 				}
 				c.dressed(t)
 				c.step = 0
-				time.Sleep(1100 * time.Millisecond)
+				c.later(t)
 				c.want(t, c.script(), 0, "", args...)
 				if args[0] == "undo" {
 					c.original(t)

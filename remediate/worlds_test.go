@@ -30,6 +30,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect/gather"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/kubeconfigtest"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
 	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
@@ -150,8 +151,8 @@ func (w *world) add(t *testing.T, name string) *machine {
 	m := &machine{world: w, name: name, root: newRoot(t)}
 	ca := base64.StdEncoding.EncodeToString(w.before)
 	m.files = map[string][]byte{
-		bootstrapFile: fmt.Appendf(nil, bootstrapText, ca, w.api.URL, w.token),
-		kubeletFile:   fmt.Appendf(nil, kubeletText, ca, w.api.URL),
+		bootstrapFile: []byte(kubeconfigtest.Older(kubeconfigtest.MachineConfigServer(ca, w.api.URL, w.token))),
+		kubeletFile:   []byte(kubeconfigtest.Kubelet(ca, w.api.URL)),
 	}
 	for path, text := range m.files {
 		m.write(t, path, text)
@@ -198,47 +199,6 @@ func (m *machine) read(t *testing.T, path string) []byte {
 	}
 	return text
 }
-
-// bootstrapText is what machine-config-server writes, kubeletText what the kubelet
-// does.
-const bootstrapText = `clusters:
-- cluster:
-    certificate-authority-data: %s
-    server: %s
-  name: local
-contexts:
-- context:
-    cluster: local
-    user: kubelet
-  name: kubelet
-current-context: kubelet
-preferences: {}
-users:
-- name: kubelet
-  user:
-    token: %s
-`
-
-const kubeletText = `apiVersion: v1
-clusters:
-- cluster:
-    certificate-authority-data: %s
-    server: %s
-  name: default-cluster
-contexts:
-- context:
-    cluster: default-cluster
-    namespace: default
-    user: default-auth
-  name: default-context
-current-context: default-context
-kind: Config
-users:
-- name: default-auth
-  user:
-    client-certificate: /var/lib/kubelet/pki/kubelet-client-current.pem
-    client-key: /var/lib/kubelet/pki/kubelet-client-current.pem
-`
 
 // The fakes know one unit, whose state is in /fake. A restart shows when somebody
 // looked twice, as the real one takes three seconds; as for its time, see remembering.
@@ -304,7 +264,7 @@ func (m *machine) fakeSystemd(t *testing.T) {
 		"/usr/bin/systemctl": fakeSystemctl, "/usr/bin/systemd-run": fakeSystemdRun, "/fake/restart": fakeRestart, "/fake/mode": "normal\n",
 		"/fake/epoch":    fmt.Sprintln(m.epoch.Unix()),
 		"/fake/loaded":   string(m.files[kubeletFile]),
-		"/fake/template": fmt.Sprintf(kubeletText, "CA-DATA", m.api.URL),
+		"/fake/template": kubeconfigtest.Kubelet("CA-DATA", m.api.URL),
 		"/fake/shown": "Id=kubelet.service\nLoadState=loaded\nActiveState=active\nSubState=running\nResult=success\nMainPID=1000\n" +
 			"ActiveEnterTimestamp=" + started + "\nExecMainStartTimestamp=" + started + "\nNRestarts=0\nNeedDaemonReload=no\n",
 		"/fake/cmdline": string(cmdline), "/proc/1000/cmdline": string(cmdline),

@@ -510,36 +510,48 @@ entries() {
 	finish same
 }
 
+# keeper sets h_by to who holds this node, and age to the seconds since they said so; h_by
+# is empty where nobody does, since a restart of the node, or for SECONDS: FOLDER SECONDS
+keeper() {
+	h_by='' h_since='' h_boot=''
+	now=$(date +%s)
+	boot=$(cat /proc/sys/kernel/random/boot_id 2>/dev/null) || boot='?'
+	facts "$1/.held"
+	[ "$kind" = regular ] || return 0
+	{
+		IFS= read -r h_by
+		IFS= read -r h_since
+		IFS= read -r h_boot
+	} <"$1/.held" || :
+	case $h_since in
+	'' | *[!0-9]*) h_since=0 ;;
+	esac
+	age=$((now - h_since))
+	[ "$h_boot" = "$boot" ] && [ "${age#-}" -lt "$2" ] || h_by=''
+}
+
+# who: FOLDER SECONDS. Who holds this node, if anybody does.
+who() {
+	own "$1" || finish same
+	keeper "$@"
+	[ -z "$h_by" ] || printf 'held %s %s\n' "$age" "$h_by"
+	finish same
+}
+
 # keep: FOLDER HOLDER OVER SECONDS. Keeps others off this node until HOLDER lets go, the
 # node is restarted, or SECONDS have gone by. OVER is a holder that is known to be gone.
 keep() {
-	folder=$1 holder=$2 over=$3 limit=$4
+	folder=$1 holder=$2 over=$3
 	make "$folder"
 	lock
-	now=$(date +%s)
-	boot=$(cat /proc/sys/kernel/random/boot_id 2>/dev/null) || boot='?'
-	facts "$folder/.held"
-	if [ "$kind" = regular ]; then
-		h_by='' h_since='' h_boot=''
-		{
-			IFS= read -r h_by
-			IFS= read -r h_since
-			IFS= read -r h_boot
-		} <"$folder/.held" || :
-		case $h_since in
-		'' | *[!0-9]*) h_since=0 ;;
-		esac
-		age=$((now - h_since))
-		case $h_by in
-		'' | "$holder" | "$over") ;;
-		*)
-			if [ "$h_boot" = "$boot" ] && [ "${age#-}" -lt "$limit" ]; then
-				printf 'held %s %s\n' "$age" "$h_by"
-				fail busy "$h_by is at work on this node"
-			fi
-			;;
-		esac
-	fi
+	keeper "$folder" "$4"
+	case $h_by in
+	'' | "$holder" | "$over") ;;
+	*)
+		printf 'held %s %s\n' "$age" "$h_by"
+		fail busy "$h_by is at work on this node"
+		;;
+	esac
 	made=$(mktemp "$folder/.held-XXXXXX" 2>&1) || fail failed "make a file in $folder: $made"
 	scrap=$made
 	try "write $folder/.held" spill "$holder$nl$now$nl$boot" "$scrap"
@@ -709,7 +721,7 @@ certrot)
 	shift
 	echo "certrot-host 1"
 	case $1 in
-	look | replace | restore | entries | keep | release | runs | remove | unit | restart) alone "$@" ;;
+	look | replace | restore | entries | who | keep | release | runs | remove | unit | restart) alone "$@" ;;
 	esac
 	echo end
 	exit 0

@@ -11,6 +11,7 @@ import (
 
 	"k8s.io/client-go/tools/clientcmd"
 
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/kubeconfigtest"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
 )
 
@@ -30,48 +31,15 @@ func text(form string, pem []byte) []byte {
 }
 
 // bootstrap is what a machine config server hands out.
-const bootstrap = `clusters:
-- cluster:
-    certificate-authority-data: <CA>
-    server: https://api-int.demo.example:6443
-  name: local
-contexts:
-- context:
-    cluster: local
-    user: kubelet
-  name: kubelet
-current-context: kubelet
-preferences: {}
-users:
-- name: kubelet
-  user:
-    token: xxxxxxxxxxxxxxxxxxxxxxxxxxx
-`
+var bootstrap = kubeconfigtest.Older(kubeconfigtest.MachineConfigServer("<CA>", demoServer, "xxxxxxxxxxxxxxxxxxxxxxxxxxx"))
+
+const demoServer = "https://api-int.demo.example:6443"
 
 // forms are files that are edited, by what is special about them.
 func forms() map[string]string {
 	return map[string]string{
 		"the bootstrap file of OpenShift, without a kind": bootstrap,
-		"the file of a kubelet": `apiVersion: v1
-clusters:
-- cluster:
-    certificate-authority-data: <CA>
-    server: https://api-int.demo.example:6443
-  name: default-cluster
-contexts:
-- context:
-    cluster: default-cluster
-    namespace: default
-    user: default-auth
-  name: default-context
-current-context: default-context
-kind: Config
-users:
-- name: default-auth
-  user:
-    client-certificate: /var/lib/kubelet/pki/kubelet-client-current.pem
-    client-key: /var/lib/kubelet/pki/kubelet-client-current.pem
-`,
+		"the file of a kubelet":                           kubeconfigtest.Kubelet("<CA>", demoServer),
 		"several clusters, of which the current one is not the first": `apiVersion: v1
 kind: Config
 current-context: two

@@ -9,6 +9,7 @@ import (
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/kubeconfigtest"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
 )
@@ -31,7 +32,7 @@ func shownAtAPIInt(ca *pkitest.Authority) pkitest.Pair {
 // night and is lost, one that still works by the connection that it has.
 func addNodes(s *inspect.Snapshot) error {
 	old, young := loadBalancer()
-	files := []*pkitest.Authority{old, pkitest.NewCA("kube-apiserver-localhost-signer", born, born.Add(years(10))), pkitest.NewCA("kube-apiserver-service-network-signer", born, born.Add(years(10)))}
+	authorities := []*pkitest.Authority{old, pkitest.NewCA("kube-apiserver-localhost-signer", born, born.Add(years(10))), pkitest.NewCA("kube-apiserver-service-network-signer", born, born.Add(years(10)))}
 	sc := pki.NewScanner()
 	served := sc.Scan(pkitest.Bundle(shownAtAPIInt(young).CertPEM, young.CertPEM))[0].Content.Certs
 	for _, n := range []struct {
@@ -46,9 +47,11 @@ func addNodes(s *inspect.Snapshot) error {
 			Clock:   inspect.Clock{Sent: taken.Add(-time.Second), Before: taken.Add(-time.Second), After: taken.Add(-time.Second), Received: taken},
 			Kubelet: inspect.Kubelet{Active: "active", Sub: "running", Started: n.started, BootstrapConfig: catalog.KubeletKubeconfigs()[0], Kubeconfig: catalog.KubeletKubeconfigs()[1]},
 		}
-		for i, text := range []string{bootstrapText(blocks(files)), kubeletText(blocks(files))} {
+		ca, server := base64.StdEncoding.EncodeToString(blocks(authorities)), "https://"+apiInt+":6443"
+		// The token is overwritten on its way from a node.
+		for i, text := range []string{kubeconfigtest.MachineConfigServer(ca, server, strings.Repeat("x", 1024)), kubeconfigtest.Kubelet(ca, server)} {
 			path := catalog.KubeletKubeconfigs()[i]
-			cluster := inspect.KubeconfigCluster{Name: []string{"local", "default-cluster"}[i], Server: "https://" + apiInt + ":6443", CAData: true, Field: "clusters[0].cluster.certificate-authority-data"}
+			cluster := inspect.KubeconfigCluster{Name: []string{"local", "default-cluster"}[i], Server: server, CAData: true, Field: "clusters[0].cluster.certificate-authority-data"}
 			node.Files = append(node.Files, inspect.NodeFile{
 				Path: path, Mode: 0o600, Size: int64(len(text)), Modified: at("2023-07-22 05:10"), Whole: true, Secret: i == 0,
 				SHA256: pki.FingerprintOf([]byte(n.name + text)), // not of this text: in the file there are no x
@@ -65,49 +68,4 @@ func addNodes(s *inspect.Snapshot) error {
 	}
 	s.Reads = append(s.Reads, inspect.Read{What: "nodes", Objects: 2, Note: "4 files; 2 via ssh"})
 	return nil
-}
-
-// bootstrapText is what machine-config-server writes, with the token overwritten
-// as on its way from a node.
-func bootstrapText(ca []byte) string {
-	return fmt.Sprintf(`clusters:
-- cluster:
-    certificate-authority-data: %s
-    server: https://%s:6443
-  name: local
-contexts:
-- context:
-    cluster: local
-    user: kubelet
-  name: kubelet
-current-context: kubelet
-users:
-- name: kubelet
-  user:
-    token: %s
-`, base64.StdEncoding.EncodeToString(ca), apiInt, strings.Repeat("x", 1024))
-}
-
-// kubeletText is what the kubelet writes.
-func kubeletText(ca []byte) string {
-	return fmt.Sprintf(`apiVersion: v1
-clusters:
-- cluster:
-    certificate-authority-data: %s
-    server: https://%s:6443
-  name: default-cluster
-contexts:
-- context:
-    cluster: default-cluster
-    namespace: default
-    user: default-auth
-  name: default-context
-current-context: default-context
-kind: Config
-users:
-- name: default-auth
-  user:
-    client-certificate: /var/lib/kubelet/pki/kubelet-client-current.pem
-    client-key: /var/lib/kubelet/pki/kubelet-client-current.pem
-`, base64.StdEncoding.EncodeToString(ca), apiInt)
 }

@@ -10,7 +10,8 @@ import (
 
 // TestRestartSafe asks which kubelets would come back, through the incident: while
 // all nodes are Ready. Then two kubelets are restarted, one of a node that was
-// repaired, and what was said of them has to come true.
+// repaired, and what was said of them has to come true. The lost one is brought back by
+// a script alone.
 func TestRestartSafe(t *testing.T) {
 	f := fixes(t)
 	nodes := f.lab.Nodes()
@@ -71,6 +72,8 @@ func TestRestartSafe(t *testing.T) {
 	if a := answers["bootstrap-token"]; a.Status != "caution" || !strings.Contains(a.Why, "401 Unauthorized") || !strings.Contains(a.Why, "only when there is no valid client certificate") {
 		t.Errorf("a token that nobody knows: %+v", a)
 	}
+
+	f.byScript(t, lost)
 }
 
 // restartAnswer is one answer of verify restart-safe.

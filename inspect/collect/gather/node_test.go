@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/kubeconfigtest"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
 )
 
@@ -38,49 +39,11 @@ func newIdentity() identity {
 	}
 }
 
-// bootstrap is the kubeconfig that the machine config server writes.
-func bootstrap(ca []byte, token string) string {
-	return fmt.Sprintf(`clusters:
-- cluster:
-    certificate-authority-data: %s
-    server: https://api-int.cluster.example.com:6443
-  name: local
-contexts:
-- context:
-    cluster: local
-    user: kubelet
-  name: kubelet
-current-context: kubelet
-users:
-- name: kubelet
-  user:
-    token: %s
-`, base64.StdEncoding.EncodeToString(ca), token)
-}
+const apiServer = "https://api-int.cluster.example.com:6443"
 
-// kubelets is the kubeconfig that the kubelet writes.
-func kubelets(ca []byte) string {
-	return fmt.Sprintf(`apiVersion: v1
-clusters:
-- cluster:
-    certificate-authority-data: %s
-    server: https://api-int.cluster.example.com:6443
-  name: default-cluster
-contexts:
-- context:
-    cluster: default-cluster
-    namespace: default
-    user: default-auth
-  name: default-context
-current-context: default-context
-kind: Config
-preferences: {}
-users:
-- name: default-auth
-  user:
-    client-certificate: /var/lib/kubelet/pki/kubelet-client-current.pem
-    client-key: /var/lib/kubelet/pki/kubelet-client-current.pem
-`, base64.StdEncoding.EncodeToString(ca))
+// bootstrap is the kubeconfig that a node joins with.
+func bootstrap(ca []byte, token string) string {
+	return kubeconfigtest.MachineConfigServer(base64.StdEncoding.EncodeToString(ca), apiServer, token)
 }
 
 const kubeletConf = `kind: KubeletConfiguration
@@ -136,7 +99,7 @@ func (id identity) openshift(token string) map[string]string {
 		"/etc/kubernetes/far -> /etc/kubernetes/../kubernetes/kubelet-ca.crt": "",
 		"/etc/kubernetes/out -> ../../../../../../../etc/elsewhere/ca.crt":    "",
 		"/etc/elsewhere/ca.crt":                                               string(id.other.CertPEM),
-		"/var/lib/kubelet/kubeconfig":                                         kubelets([]byte(both)),
+		"/var/lib/kubelet/kubeconfig":                                         kubeconfigtest.Older(kubeconfigtest.Kubelet(base64.StdEncoding.EncodeToString([]byte(both)), apiServer)),
 		"/var/lib/kubelet/pki/kubelet-client-2026-01-01-00-00-00.pem":         string(id.client.CertPEM) + string(id.client.KeyPEM),
 		"/var/lib/kubelet/pki/kubelet-client-current.pem -> /var/lib/kubelet/pki/kubelet-client-2026-01-01-00-00-00.pem": "",
 		"/var/lib/kubelet/pki/kubelet-server-2026-01-01-00-00-00.pem":                                                    string(id.server.KeyPEM) + string(id.server.CertPEM),

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/kubeconfigtest"
 	"github.com/kubectl-certrot/kubectl-certrot/test/lab/internal/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/test/lab/internal/rootfs"
 )
@@ -64,28 +65,13 @@ func Furnish(root string, n Node, all []Node, keys Keys, multus Multus) error {
 }
 
 // Bootstrap is the text of BootstrapKubeconfig, as OpenShift's machine config
-// server writes it: keys in order, neither apiVersion nor kind.
+// server writes it.
 func Bootstrap(pkiDir, token string) (string, error) {
 	ca, err := os.ReadFile(pki.BundleFile(pkiDir, "kube-apiserver-server-ca"))
 	if err != nil {
 		return "", fmt.Errorf("make the nodes' kubeconfig: %w", err)
 	}
-	return fmt.Sprintf(`clusters:
-- cluster:
-    certificate-authority-data: %s
-    server: https://%s:6443
-  name: local
-contexts:
-- context:
-    cluster: local
-    user: kubelet
-  name: kubelet
-current-context: kubelet
-users:
-- name: kubelet
-  user:
-    token: %s
-`, base64.StdEncoding.EncodeToString(ca), pki.InternalHost, token), nil
+	return kubeconfigtest.MachineConfigServer(base64.StdEncoding.EncodeToString(ca), "https://"+pki.InternalHost+":6443", token), nil
 }
 
 // kubeletConf is OpenShift's as far as certificates and access go. The rest is
