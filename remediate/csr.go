@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
 	"github.com/kubectl-certrot/kubectl-certrot/nodeexec/host"
 )
@@ -33,9 +34,10 @@ type ApproveCSRs struct {
 
 // approving is what one run of the action remembers.
 type approving struct {
-	approved    []string        // names of what was approved by this run
-	shown       map[string]bool // names
-	servingDone bool            // a serving certificate was asked for, and approved
+	approved    []string          // names of what was approved by this run
+	keys        []pki.Fingerprint // of the clients' among them
+	shown       map[string]bool   // names
+	servingDone bool              // a serving certificate was asked for, and approved
 }
 
 func newApproving() *approving { return &approving{shown: map[string]bool{}} }
@@ -180,6 +182,9 @@ func (s *approving) approve(ctx context.Context, env *Env, node string, requests
 		}
 		env.tell(node, "approved "+r.Name)
 		s.approved = append(s.approved, r.Name)
+		if !r.serving() {
+			s.keys = append(s.keys, pki.FingerprintOf(r.asks.RawSubjectPublicKeyInfo))
+		}
 		s.servingDone = s.servingDone || r.serving()
 	}
 	return nil
