@@ -268,7 +268,12 @@ func (a APIInt) repair(d *draft, n *inspect.Node) error {
 			changed = append(changed, path)
 		}
 	}
-	c, err := d.step(NewRestartUnit(n.Name, changed...))
+	approve := NewApproveCSRs(n.Name, d.facts, d.plan.Now)
+	restart := NewRestartUnit(n.Name, changed...)
+	if a.API && a.ApproveCSRs {
+		restart = restart.before(n, approve)
+	}
+	c, err := d.step(restart)
 	if err != nil {
 		return err
 	}
@@ -283,7 +288,7 @@ func (a APIInt) repair(d *draft, n *inspect.Node) error {
 		d.note("No API server could be asked: whether nodes report again will not be seen.")
 	}
 	if a.API && a.ApproveCSRs {
-		if _, err := d.step(NewApproveCSRs(n.Name, d.facts, d.plan.Now)); err != nil {
+		if _, err := d.step(approve); err != nil {
 			return err
 		}
 	}

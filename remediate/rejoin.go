@@ -67,7 +67,8 @@ func (a APIInt) rejoin(d *draft, n *inspect.Node) error {
 		}
 		changed = append(changed, own)
 	}
-	c, err := d.step(NewRestartUnit(n.Name, changed...))
+	approve := NewApproveCSRs(n.Name, d.facts, d.plan.Now)
+	c, err := d.step(NewRestartUnit(n.Name, changed...).before(n, approve))
 	if err != nil || c == nil {
 		return err
 	}
@@ -76,7 +77,6 @@ func (a APIInt) rejoin(d *draft, n *inspect.Node) error {
 		d.note("No API server could be asked: whether nodes report again will not be seen.")
 	}
 	if useless != "" {
-		approve := NewApproveCSRs(n.Name, d.facts, d.plan.Now)
 		for _, s := range []Action{approve, SeeCertificate{On: n.Name, state: approve.state}} {
 			if _, err := d.step(s); err != nil {
 				return err
