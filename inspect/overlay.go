@@ -53,6 +53,49 @@ func (d KubeconfigWritten) change(s *Snapshot) {
 	s.Bundles[i].Content = d.CA
 }
 
+// FileTaken says that a file or link on a node is not there any more.
+type FileTaken struct{ Node, Path string }
+
+func (d FileTaken) change(s *Snapshot) {
+	s.edit(d.Node, func(n *Node) {
+		n.Files = slices.DeleteFunc(slices.Clone(n.Files), func(f NodeFile) bool { return f.Path == d.Path })
+		n.Kubeconfigs = slices.DeleteFunc(slices.Clone(n.Kubeconfigs), func(k Kubeconfig) bool { return k.Path == d.Path })
+	})
+	s.Bundles = slices.DeleteFunc(slices.Clone(s.Bundles), func(b Bundle) bool { return b.At.Node == d.Node && b.At.Path == d.Path })
+}
+
+// KubeconfigCopied says that a kubeconfig on a node becomes what another one is, as far as
+// clusters and CAs go.
+type KubeconfigCopied struct {
+	Node, From, To string
+	At             time.Time
+}
+
+func (d KubeconfigCopied) change(s *Snapshot) {
+	FileTaken{d.Node, d.To}.change(s)
+	s.edit(d.Node, func(n *Node) {
+		if f := n.File(d.From); f != nil {
+			like := *f
+			like.Path, like.Modified = d.To, d.At
+			n.Files = append(n.Files, like)
+		}
+		for _, k := range n.Kubeconfigs {
+			if k.Path == d.From {
+				k.Path = d.To
+				n.Kubeconfigs = append(n.Kubeconfigs, k)
+				break
+			}
+		}
+	})
+	for _, b := range s.Bundles {
+		if b.At.Node == d.Node && b.At.Path == d.From {
+			b.At.Path = d.To
+			s.Bundles = append(s.Bundles, b)
+		}
+	}
+	s.Sort()
+}
+
 // KubeletRestarted says that a node's kubelet starts anew, and so reads its
 // files.
 type KubeletRestarted struct {

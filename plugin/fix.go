@@ -37,6 +37,8 @@ type fixFlags struct {
 	resume string // the command line that goes on
 	// approve: certificate requests of restarted kubelets
 	approve bool
+	// anew: kubelets make their kubeconfig anew
+	anew    bool
 	scripts string // the folder for scripts
 	ahead   bool   // only while nothing that is shown is of the new CA: pretrust
 }
@@ -155,6 +157,7 @@ func (f *fixFlags) addSources(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.caFrom, "api-ca-from", "", "Where your own kubeconfig fails, too. "+masterCAUsage+" The API server is trusted by them, and if it does not answer, they are what kubelets are to trust.")
 	cmd.Flags().StringArrayVar(&f.from, "from", nil, "Make the plan from this snapshot, as a dry run; repeatable.")
 	addApproveFlag(cmd, &f.approve)
+	addRebootstrapFlag(cmd, &f.anew)
 	must(cmd.MarkFlagFilename("ca-file"))
 	must(cmd.MarkFlagFilename("from"))
 }
@@ -195,7 +198,7 @@ func commandLine(cmd *cobra.Command, but ...string) string {
 }
 
 func (f *fixFlags) run(ctx context.Context) error {
-	if err := errors.Join(f.mendFlags.check(), f.preflightFlags.check(), f.pods.check(f.risks)); err != nil {
+	if err := errors.Join(f.mendFlags.check(), f.preflightFlags.check(), f.pods.check(f.risks), f.checkRebootstrap()); err != nil {
 		return err
 	}
 	if len(f.from) > 0 {
@@ -208,6 +211,7 @@ func (f *fixFlags) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	w.choice.comeback = f.anew
 	if f.scripts != "" {
 		err = f.emit(ctx, w)
 	} else {
@@ -272,7 +276,7 @@ func (f *fixFlags) give(ctx context.Context) (err error) {
 
 // repair is what is asked for of the nodes of a workplace.
 func (f *fixFlags) repair(ctx context.Context, w *workplace) (fix remediate.APIInt, err error) {
-	fix.API, fix.ApproveCSRs = w.conn != nil, f.approve
+	fix.API, fix.ApproveCSRs, fix.Rebootstrap = w.conn != nil, f.approve, f.anew
 	if fix.Order, err = f.waves.order(!w.all, f.risks); err != nil {
 		return fix, err
 	}
@@ -406,7 +410,7 @@ func (f *fixFlags) inFile(ctx context.Context) (s inspect.Snapshot, fix remediat
 	if f.caFrom != "" {
 		return s, fix, errFromAndNodes
 	}
-	fix = remediate.APIInt{API: true, ApproveCSRs: f.approve, From: catalog.APIServerCA().String() + " in the file"}
+	fix = remediate.APIInt{API: true, ApproveCSRs: f.approve, Rebootstrap: f.anew, From: catalog.APIServerCA().String() + " in the file"}
 	named := len(f.nodes.nodes) > 0 && f.nodes.nodes[0] != allNodes
 	if named {
 		fix.Nodes = f.nodes.nodes

@@ -1,10 +1,33 @@
 package plugin
 
-import "github.com/spf13/cobra"
+import (
+	"errors"
+
+	"github.com/spf13/cobra"
+)
 
 // approveFlag is what to do with certificate requests of restarted kubelets.
 const approveFlag = "approve-csrs"
 
 func addApproveFlag(cmd *cobra.Command, approve *bool) {
 	cmd.Flags().BoolVar(approve, approveFlag, false, "Approve certificate requests of kubelets that were restarted: shown, and only where requestor, subject, usages, names and key are those of the node.")
+}
+
+const rebootstrapFlag = "rebootstrap"
+
+func addRebootstrapFlag(cmd *cobra.Command, anew *bool) {
+	cmd.Flags().BoolVar(anew, rebootstrapFlag, false, "Have the kubelets of the nodes named with --nodes make their kubeconfig anew from the bootstrap file, in any shape that it has; and ask for a client certificate, with --"+approveFlag+", where theirs has ended, is gone or is not accepted.")
+}
+
+// checkRebootstrap refuses to do to all nodes what is for one that is lost.
+func (f *fixFlags) checkRebootstrap() error {
+	switch {
+	case !f.anew:
+		return nil
+	case f.scripts != "":
+		return errors.New("--rebootstrap and --emit-script: a script can't ask the API server what a kubelet will join with; by hand, see docs/fix-api-int.md")
+	case !f.nodes.local && (len(f.nodes.nodes) == 0 || f.nodes.nodes[0] == allNodes):
+		return errors.New("--rebootstrap is for nodes that are named, one after another: --nodes NAME")
+	}
+	return nil
 }

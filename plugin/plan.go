@@ -169,6 +169,10 @@ func printStep(w io.Writer, number int, s remediate.Step, now time.Time) {
 	if f == nil {
 		return
 	}
+	if f.Taken {
+		printf(w, "       what it was is kept on the node, below %s\n", host.DefaultFolder)
+		return
+	}
 	kept := 0
 	for _, c := range f.Old {
 		if !contains(f.New, c) {
@@ -367,7 +371,8 @@ type (
 	}
 	planFile struct {
 		Path    string          `json:"path"`
-		SHA256  pki.Fingerprint `json:"sha256"` // of the file now
+		SHA256  pki.Fingerprint `json:"sha256"`          // of the file now
+		Taken   bool            `json:"taken,omitempty"` // it is taken away, or put back
 		Added   []planCert      `json:"added"`
 		Removed []planCert      `json:"removed"`
 		Kept    []planCert      `json:"kept"`
@@ -451,7 +456,7 @@ func stepDocument(s remediate.Step) planStep {
 	}
 	d.Summary = s.Change.Summary
 	if f := s.Change.File; f != nil {
-		d.File = &planFile{Path: f.Path, SHA256: f.SHA256, Added: certDocuments(f.New, f.Old, false), Removed: certDocuments(f.Old, f.New, false), Kept: certDocuments(f.Old, f.New, true)}
+		d.File = &planFile{Path: f.Path, SHA256: f.SHA256, Taken: f.Taken, Added: certDocuments(f.New, f.Old, false), Removed: certDocuments(f.Old, f.New, false), Kept: certDocuments(f.Old, f.New, true)}
 	}
 	return d
 }

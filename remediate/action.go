@@ -55,6 +55,10 @@ type FileChange struct {
 	Before, After []byte
 	// Old and New are the CAs in it.
 	Old, New []*pki.Cert
+	// Taken: it is taken away from its name, or was, and is put back.
+	Taken bool
+	// Link is what a symbolic link says now; empty: it is none.
+	Link string
 }
 
 // same reports whether two changes do the same to the same file: facts may be
@@ -63,7 +67,7 @@ func (c *Change) same(d *Change) bool {
 	if c == nil || d == nil || (c.File == nil) != (d.File == nil) {
 		return c == d
 	}
-	return c.File == nil || c.File.SHA256 == d.File.SHA256 && string(c.File.After) == string(d.File.After)
+	return c.File == nil || c.File.SHA256 == d.File.SHA256 && c.File.Link == d.File.Link && string(c.File.After) == string(d.File.After)
 }
 
 // ErrChanged means that a node is no longer as it was when the plan was made,

@@ -31,6 +31,9 @@ type APIInt struct {
 	Deleting map[string]int
 	// ApproveCSRs approves what restarted kubelets ask for, where it matches them.
 	ApproveCSRs bool
+	// Rebootstrap has kubelets make their kubeconfig anew, and ask for a client
+	// certificate where theirs is of no more use.
+	Rebootstrap bool
 	After       After       // what follows the steps of kubelets, where all nodes are repaired
 	trusted     []*pki.Cert // the certificates in CA
 }
@@ -89,6 +92,9 @@ func (a APIInt) node(d *draft, name string) error {
 	}
 	if err := a.verifies(d.facts, n, a.trusted, d.plan.Now); err != nil {
 		return err
+	}
+	if a.Rebootstrap {
+		return a.rejoin(d, n)
 	}
 	return a.repair(d, n)
 }
@@ -203,8 +209,8 @@ func (a APIInt) verifies(facts inspect.Snapshot, n *inspect.Node, ca []*pki.Cert
 	asked := false
 	for _, k := range n.Kubeconfigs {
 		c, ok := k.InUse()
-		if !ok || !slices.Contains(catalog.KubeletKubeconfigs(), k.Path) {
-			continue
+		if !ok || !slices.Contains(catalog.KubeletKubeconfigs(), k.Path) || a.Rebootstrap && k.Path != catalog.KubeletKubeconfigs()[0] {
+			continue // the other one is made anew, whatever is in it
 		}
 		address, name, err := c.Dialled()
 		if err != nil {
@@ -240,13 +246,8 @@ func chain(certs []*pki.Cert) string {
 // restart. Each prefix of this leaves the node no worse than it was.
 func (a APIInt) repair(d *draft, n *inspect.Node) error {
 	files := catalog.KubeletKubeconfigs()
-	for i, used := range []string{n.Kubelet.BootstrapConfig, n.Kubelet.Kubeconfig} {
-		if used != "" && used != files[i] {
-			return &Refusal{Name: "kubelet-flags", Node: n.Name, Reason: fmt.Sprintf("its kubelet runs with %s, and OpenShift's with %s", used, files[i]), Next: "this node is not set up as OpenShift's are: mend it by hand"}
-		}
-	}
-	if n.Kubelet.BootstrapConfig == "" && n.Kubelet.Kubeconfig == "" {
-		d.note("Which kubeconfigs the kubelet on %s uses is not known, since it does not run: OpenShift's are taken.", n.Name)
+	if err := flagged(d, n); err != nil {
+		return err
 	}
 	var changed []string
 	for _, path := range files {
@@ -259,19 +260,20 @@ func (a APIInt) repair(d *draft, n *inspect.Node) error {
 			changed = append(changed, path)
 			continue
 		}
-		c, err := d.step(ReplaceFile{On: n.Name, Path: path, CA: a.CA})
+		wrote, err := a.write(d, n, path)
 		if err != nil {
 			return err
 		}
-		if c == nil {
-			continue
+		if wrote {
+			changed = append(changed, path)
 		}
-		if r := owned(d.facts.Cluster, n, path, absent(a.trusted, c.File.Old), d.plan.Now); r != nil && !slices.Contains(a.Order.Accept, OwnedFile) {
-			return r
-		}
-		changed = append(changed, path)
 	}
-	c, err := d.step(NewRestartUnit(n.Name, changed...))
+	approve := NewApproveCSRs(n.Name, d.facts, d.plan.Now)
+	restart := NewRestartUnit(n.Name, changed...)
+	if a.API && a.ApproveCSRs {
+		restart = restart.before(n, approve)
+	}
+	c, err := d.step(restart)
 	if err != nil {
 		return err
 	}
@@ -286,7 +288,7 @@ func (a APIInt) repair(d *draft, n *inspect.Node) error {
 		d.note("No API server could be asked: whether nodes report again will not be seen.")
 	}
 	if a.API && a.ApproveCSRs {
-		if _, err := d.step(NewApproveCSRs(n.Name, d.facts, d.plan.Now)); err != nil {
+		if _, err := d.step(approve); err != nil {
 			return err
 		}
 	}
@@ -294,6 +296,32 @@ func (a APIInt) repair(d *draft, n *inspect.Node) error {
 		return err
 	}
 	return a.gate(d, n)
+}
+
+// flagged refuses a kubelet that works with other files.
+func flagged(d *draft, n *inspect.Node) error {
+	files := catalog.KubeletKubeconfigs()
+	for i, used := range []string{n.Kubelet.BootstrapConfig, n.Kubelet.Kubeconfig} {
+		if used != "" && used != files[i] {
+			return &Refusal{Name: "kubelet-flags", Node: n.Name, Reason: fmt.Sprintf("its kubelet runs with %s, and OpenShift's with %s", used, files[i]), Next: "this node is not set up as OpenShift's are: mend it by hand"}
+		}
+	}
+	if n.Kubelet.BootstrapConfig == "" && n.Kubelet.Kubeconfig == "" {
+		d.note("Which kubeconfigs the kubelet on %s uses is not known, since it does not run: OpenShift's are taken.", n.Name)
+	}
+	return nil
+}
+
+// write adds the step that writes the CA into a file, and reports whether it changes.
+func (a APIInt) write(d *draft, n *inspect.Node, path string) (bool, error) {
+	c, err := d.step(ReplaceFile{On: n.Name, Path: path, CA: a.CA})
+	if err != nil || c == nil {
+		return false, err
+	}
+	if r := owned(d.facts.Cluster, n, path, absent(a.trusted, c.File.Old), d.plan.Now); r != nil && !slices.Contains(a.Order.Accept, OwnedFile) {
+		return false, r
+	}
+	return true, nil
 }
 
 // gate adds the question whether a master's kube-apiserver answers, where there is

@@ -29,7 +29,7 @@ func (a Await) Diff(facts inspect.Snapshot, now time.Time) (*Change, error) {
 		return nil, nil //nolint:nilnil // so already, as Action says
 	}
 	at := n.Time(now).Add(3 * time.Minute)
-	return &Change{Summary: "wait for a heartbeat that is newer than the restart", Deltas: []inspect.Delta{inspect.HeartbeatSeen{Node: a.On, At: at}}, versions: facts.Cluster.Versions}, nil
+	return &Change{Summary: "wait for a heartbeat that is newer than the restart", Deltas: []inspect.Delta{inspect.HeartbeatSeen{Node: a.On, At: at}}, versions: facts.Cluster.Versions, certified: certified(facts, now, a.On)}, nil
 }
 
 // Apply does nothing.
@@ -75,7 +75,7 @@ func (a Await) Verify(ctx context.Context, env *Env, c *Change) error {
 	case ctx.Err() != nil:
 		return errors.Join(context.Cause(ctx), err)
 	}
-	return &Late{fmt.Errorf("%w%s", err, waiting(ctx, env, asker{name: a.On, versions: c.versions}))}
+	return &Late{fmt.Errorf("%w%s", err, waiting(ctx, env, asker{name: a.On, versions: c.versions, certified: c.certified[a.On]}))}
 }
 
 // Undo does nothing.

@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
 	"github.com/kubectl-certrot/kubectl-certrot/nodeexec/host"
 )
@@ -33,12 +34,20 @@ type ApproveCSRs struct {
 
 // approving is what one run of the action remembers.
 type approving struct {
-	approved    []string        // names of what was approved by this run
+	approved []string          // names of what was approved by this run
+	keys     []pki.Fingerprint // of the clients' among them
+	// joined are nodes of which a request of a kubelet without a certificate was approved:
+	// there is no second one.
+	joined map[string]bool
+	// earlier are requests from before the kubelet was restarted; nil: that was not looked at.
+	earlier     map[string]bool
 	shown       map[string]bool // names
 	servingDone bool            // a serving certificate was asked for, and approved
 }
 
-func newApproving() *approving { return &approving{shown: map[string]bool{}} }
+func newApproving() *approving {
+	return &approving{shown: map[string]bool{}, joined: map[string]bool{}}
+}
 
 // NewApproveCSRs returns the action for a node. It belongs behind the restart of its
 // kubelet and before Await.
@@ -74,10 +83,12 @@ func certified(facts inspect.Snapshot, now time.Time, nodes ...string) map[strin
 			out[name] = "whether its kubelet lacks a client certificate is not known, as the node was not read"
 			continue
 		}
-		for _, b := range facts.Bundles {
-			if b.At.Node == name && b.At.Path == inspect.KubeletClient && len(b.Content.Certs) > 0 && b.Content.Certs[0].NotAfter.After(n.Time(now)) {
-				out[name] = "its kubelet has a client certificate until " + b.Content.Certs[0].NotAfter.UTC().Format(time.RFC3339)
-			}
+		cert := clientOf(facts, name)
+		switch {
+		case cert == nil && unreadClient(facts, n) != "":
+			out[name] = "whether its kubelet lacks a client certificate is not known: " + unreadClient(facts, n)
+		case cert != nil && cert.NotAfter.After(n.Time(now)):
+			out[name] = "its kubelet has a client certificate until " + cert.NotAfter.UTC().Format(time.RFC3339)
 		}
 	}
 	return out
@@ -160,7 +171,7 @@ func (a ApproveCSRs) reports(ctx context.Context, env *Env, started time.Time) b
 
 // approve approves what is pending now and matches.
 func (a ApproveCSRs) approve(ctx context.Context, env *Env, c *Change) error {
-	requests, err := pendingOf(ctx, env.Kube, asker{name: a.On, versions: c.versions, certified: c.certified[a.On]})
+	requests, err := pendingOf(ctx, env.Kube, asker{name: a.On, versions: c.versions, certified: c.certified[a.On], earlier: a.state.earlier})
 	if err != nil {
 		return err
 	}
@@ -171,6 +182,10 @@ func (a ApproveCSRs) approve(ctx context.Context, env *Env, c *Change) error {
 func (s *approving) approve(ctx context.Context, env *Env, node string, requests []*request) error {
 	s.show(env, node, requests)
 	for _, r := range current(requests) {
+		joins := r.joins(asker{name: node})
+		if joins && s.joined[node] {
+			continue // its kubelet has its answer
+		}
 		err := approve(ctx, env, r)
 		if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
 			continue // somebody else did something to it: it is looked at again
@@ -180,6 +195,10 @@ func (s *approving) approve(ctx context.Context, env *Env, node string, requests
 		}
 		env.tell(node, "approved "+r.Name)
 		s.approved = append(s.approved, r.Name)
+		if joins {
+			s.joined[node] = true
+			s.keys = append(s.keys, pki.FingerprintOf(r.asks.RawSubjectPublicKeyInfo))
+		}
 		s.servingDone = s.servingDone || r.serving()
 	}
 	return nil
@@ -227,10 +246,33 @@ func pendingOf(ctx context.Context, kube kubernetes.Interface, n asker) ([]*requ
 			return nil, fmt.Errorf("list certificate requests: %w", err)
 		}
 		for i := range page.Items {
-			if r := n.judge(&page.Items[i]); r != nil {
+			r := n.judge(&page.Items[i])
+			if r != nil && r.serving() && r.why == "" && n.peers == nil {
+				if n.peers, err = allNodes(ctx, kube); err != nil {
+					return nil, err
+				}
+				r = n.judge(&page.Items[i])
+			}
+			if r != nil {
 				out = append(out, r)
 			}
 		}
+		if opts.Continue = page.Continue; opts.Continue == "" {
+			n.single(out)
+			return out, nil
+		}
+	}
+}
+
+// allNodes reads all Nodes.
+func allNodes(ctx context.Context, kube kubernetes.Interface) (out []corev1.Node, err error) {
+	opts := metav1.ListOptions{Limit: 500}
+	for {
+		page, err := kube.CoreV1().Nodes().List(ctx, opts)
+		if err != nil {
+			return nil, fmt.Errorf("list nodes, whose addresses no other one's certificate may have: %w", err)
+		}
+		out = append(out, page.Items...)
 		if opts.Continue = page.Continue; opts.Continue == "" {
 			return out, nil
 		}
@@ -243,7 +285,7 @@ func (a ApproveCSRs) Verify(ctx context.Context, env *Env, c *Change) error {
 		return err
 	}
 	if a.serving && !a.state.servingDone {
-		return &Late{fmt.Errorf("the serving certificate of the kubelet on %s has ended, and no request for another one came that could be approved%s", a.On, waiting(ctx, env, asker{name: a.On, versions: c.versions, certified: c.certified[a.On]}))}
+		return &Late{fmt.Errorf("the serving certificate of the kubelet on %s has ended, and no request for another one came that could be approved%s", a.On, waiting(ctx, env, asker{name: a.On, versions: c.versions, certified: c.certified[a.On], earlier: a.state.earlier}))}
 	}
 	return nil
 }
@@ -340,18 +382,35 @@ func (a LeftCSRs) Apply(ctx context.Context, env *Env, c *Change) error {
 		return &Unknown{"which certificate requests are pending is not known: no API server could be asked"}
 	}
 	for _, node := range a.Nodes {
-		requests, err := pendingOf(ctx, env.Kube, asker{name: node, versions: c.versions, certified: c.certified[node]})
-		if err != nil {
-			return err
-		}
 		if !a.Approve {
 			continue // Verify shows them
+		}
+		requests, _, err := leftOf(ctx, env, asker{name: node, versions: c.versions, certified: c.certified[node]})
+		if err != nil {
+			return err
 		}
 		if err := a.state.approve(ctx, env, node, requests); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// leftOf reads the pending requests about a node. Its kubelet may have got its certificate
+// since the plan was made: where somebody asks as one without, that is looked at now.
+func leftOf(ctx context.Context, env *Env, n asker) ([]*request, asker, error) {
+	requests, err := pendingOf(ctx, env.Kube, n)
+	if err != nil || !slices.ContainsFunc(requests, func(r *request) bool { return r.joins(n) }) {
+		return requests, n, err
+	}
+	facts, err := env.Read(ctx, n.name)
+	if err != nil {
+		n.certified = "whether its kubelet lacks a client certificate is not known: " + err.Error()
+	} else {
+		n.certified = certified(facts, env.Now(), n.name)[n.name]
+	}
+	requests, err = pendingOf(ctx, env.Kube, n)
+	return requests, n, err
 }
 
 // Verify says what is still pending.
@@ -361,7 +420,11 @@ func (a LeftCSRs) Verify(ctx context.Context, env *Env, c *Change) error {
 	}
 	var left strings.Builder
 	for _, node := range a.Nodes {
-		if text := waiting(ctx, env, asker{name: node, versions: c.versions, certified: c.certified[node]}); text != "" {
+		_, n, err := leftOf(ctx, env, asker{name: node, versions: c.versions, certified: c.certified[node]})
+		if err != nil {
+			n.certified = "whether its kubelet lacks a client certificate is not known" // that they can't be read is said below
+		}
+		if text := waiting(ctx, env, n); text != "" {
 			fmt.Fprintf(&left, "node %s%s\n", node, text)
 		}
 	}

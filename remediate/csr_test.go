@@ -197,7 +197,7 @@ func TestWhichRequestsMatch(t *testing.T) {
 			if c.change != nil {
 				c.change(a)
 			}
-			r := asker{"worker-0", c.object, c.versions, ""}.judge(a.made(t))
+			r := asker{name: "worker-0", object: c.object, versions: c.versions}.judge(a.made(t))
 			switch {
 			case r == nil:
 				t.Fatal("it is not seen as the node's")
@@ -232,7 +232,7 @@ func TestWhichRequestsAreNotLookedAt(t *testing.T) {
 	} {
 		a := clientAsking(t)
 		change(a)
-		if r := (asker{"worker-0", workerZero(), catalog.Versions{Cluster: "4.15.0"}, ""}).judge(a.made(t)); r != nil {
+		if r := (asker{name: "worker-0", object: workerZero(), versions: catalog.Versions{Cluster: "4.15.0"}}).judge(a.made(t)); r != nil {
 			t.Errorf("%s: %+v", name, r)
 		}
 	}
@@ -242,7 +242,7 @@ func TestWhichRequestsAreNotLookedAt(t *testing.T) {
 // waits for the earlier ones.
 func TestTheNewestOfEachIsWaitedFor(t *testing.T) {
 	t.Parallel()
-	n := asker{"worker-0", workerZero(), catalog.Versions{Cluster: "4.15.0"}, ""}
+	n := asker{name: "worker-0", object: workerZero(), versions: catalog.Versions{Cluster: "4.15.0"}}
 	named := func(a *asking, name string, age time.Duration) *request {
 		a.csr.Name, a.csr.CreationTimestamp = name, metav1.NewTime(noon.Add(-age))
 		return n.judge(a.made(t))
@@ -301,6 +301,13 @@ func (s *requestsAPI) answer(r *http.Request) (any, *apierrors.StatusError) {
 			return n, nil
 		}
 		return nil, apierrors.NewNotFound(schema.GroupResource{Resource: "nodes"}, name)
+	}
+	if r.URL.Path == "/api/v1/nodes" {
+		var list corev1.NodeList
+		for _, n := range s.nodes {
+			list.Items = append(list.Items, *n)
+		}
+		return list, nil
 	}
 	if r.URL.Path == requests {
 		var list certificatesapi.CertificateSigningRequestList
@@ -614,7 +621,7 @@ func TestWhoLacksAServingCertificate(t *testing.T) {
 func TestBootstrappersAskForKubeletsWithoutACertificate(t *testing.T) {
 	t.Parallel()
 	ask := func(certified string) string {
-		r := asker{"worker-0", workerZero(), catalog.Versions{Cluster: "4.15.0"}, certified}.judge(clientAsking(t).made(t))
+		r := asker{name: "worker-0", object: workerZero(), versions: catalog.Versions{Cluster: "4.15.0"}, certified: certified}.judge(clientAsking(t).made(t))
 		if r == nil {
 			t.Fatal("it is not judged")
 		}

@@ -27,6 +27,10 @@ type asker struct {
 	versions catalog.Versions
 	// certified is why its kubelet would not ask by a bootstrapper's token; empty: it may.
 	certified string
+	// earlier are requests from before its kubelet was restarted, by name; nil: it was not.
+	earlier map[string]bool
+	// peers are all Nodes, with whose addresses a server's names are compared.
+	peers []corev1.Node
 }
 
 func (n asker) user() string { return "system:node:" + n.name }
@@ -102,6 +106,8 @@ func (n asker) matches(csr *certificatesapi.CertificateSigningRequest, asks *x50
 		return fmt.Errorf("%q asks, and is not in the group %s", csr.Spec.Username, row.Group)
 	case csr.Spec.Username != n.user() && n.certified != "":
 		return fmt.Errorf("who has the token of %q asks, and %s", csr.Spec.Username, n.certified)
+	case csr.Spec.Username != n.user() && n.earlier[csr.Name]:
+		return errors.New("it is from before the kubelet was restarted, which asks anew, with another key")
 	case asks.Subject.CommonName != n.user():
 		return fmt.Errorf("it asks for %q, and the node is %q", asks.Subject.CommonName, n.user())
 	case !slices.Equal(asks.Subject.Organization, []string{"system:nodes"}) || len(asks.Subject.Names) != 2:
@@ -185,7 +191,45 @@ func (n asker) owns(asks *x509.CertificateRequest) error {
 			return fmt.Errorf("it asks for the address %s, which is none of Node %s", ip, n.name)
 		}
 	}
+	return n.shared(asks)
+}
+
+// shared refuses names that another Node has, too: a kubelet writes the addresses of its
+// Node itself, and might write another one's.
+func (n asker) shared(asks *x509.CertificateRequest) error {
+	for _, peer := range n.peers {
+		if peer.Name == n.name {
+			continue
+		}
+		for _, a := range peer.Status.Addresses {
+			ip := net.ParseIP(a.Address)
+			if slices.ContainsFunc(asks.DNSNames, func(name string) bool { return strings.EqualFold(name, a.Address) }) ||
+				ip != nil && slices.ContainsFunc(asks.IPAddresses, ip.Equal) {
+				return fmt.Errorf("it asks for %s, which is an address of Node %s, too", a.Address, peer.Name)
+			}
+		}
+	}
 	return nil
+}
+
+// joins reports whether a request is by who may ask in any node's name, and matches.
+func (r *request) joins(n asker) bool { return r.why == "" && r.Spec.Username != n.user() }
+
+// single wants a restarted kubelet to make one request to join, as it does: of two,
+// somebody else made one.
+func (n asker) single(all []*request) {
+	var joining []*request
+	for _, r := range all {
+		if r.joins(n) {
+			joining = append(joining, r)
+		}
+	}
+	if n.earlier == nil || len(joining) < 2 {
+		return
+	}
+	for _, r := range joining {
+		r.why = fmt.Sprintf("%d requests in this node's name, with different keys, came since its kubelet was restarted, which makes one: somebody else asks, too", len(joining))
+	}
 }
 
 func (n asker) has(is func(corev1.NodeAddress) bool) bool {

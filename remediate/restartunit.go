@@ -25,6 +25,8 @@ type RestartUnit struct {
 	// Blind says that the trust in what is served was given up by name.
 	Blind bool
 	state *restarting
+	// asks is who approves what it asks for afterwards; nil: nobody does.
+	asks *approving
 }
 
 // restarting is what one run of the action remembers.
@@ -33,6 +35,15 @@ type restarting struct{ before host.Unit }
 // NewRestartUnit returns the action for a node and the files that the plan changes.
 func NewRestartUnit(node string, files ...string) RestartUnit {
 	return RestartUnit{On: node, Files: files, state: &restarting{}}
+}
+
+// before makes the restart take down which requests are from before it. Only kubelets
+// that renew their certificates make a new key and a new request at each start.
+func (a RestartUnit) before(n *inspect.Node, asks ApproveCSRs) RestartUnit {
+	if n.Kubelet.RotateCertificates != nil && *n.Kubelet.RotateCertificates {
+		a.asks = asks.state
+	}
+	return a
 }
 
 // ID is such as "restart worker-0:kubelet.service".
@@ -77,6 +88,16 @@ func (a RestartUnit) Apply(ctx context.Context, env *Env, _ *Change) error {
 	})
 	if err != nil {
 		return err
+	}
+	if a.asks != nil && env.Kube != nil {
+		requests, err := pendingOf(ctx, env.Kube, asker{name: a.On})
+		if err != nil {
+			return fmt.Errorf("which requests are from before the restart: %w", err)
+		}
+		a.asks.earlier = map[string]bool{}
+		for _, r := range requests {
+			a.asks.earlier[r.Name] = true
+		}
 	}
 	n, err := env.onto(ctx, a.On)
 	if err != nil {

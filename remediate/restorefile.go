@@ -31,6 +31,9 @@ func (a RestoreFile) path() string { return a.Entry.Before.Path }
 
 // Diff compares the file with what the run made of it.
 func (a RestoreFile) Diff(facts inspect.Snapshot, now time.Time) (*Change, error) {
+	if a.Entry.Taken {
+		return a.untake(facts, now)
+	}
 	text, file, err := ReplaceFile{On: a.On, Path: a.path()}.text(facts)
 	if err != nil {
 		return nil, err
@@ -49,6 +52,85 @@ func (a RestoreFile) Diff(facts inspect.Snapshot, now time.Time) (*Change, error
 	}
 	f := &FileChange{Path: a.path(), SHA256: file.SHA256, Before: text, After: before, Old: caOf(text), New: caOf(before)}
 	return &Change{Summary: "put back " + a.path(), File: f, Deltas: []inspect.Delta{written(n, f, now)}}, nil
+}
+
+// untake is Diff for what the run took away.
+func (a RestoreFile) untake(facts inspect.Snapshot, now time.Time) (*Change, error) {
+	n, ok := facts.Node(a.On)
+	if !ok || n.Via == "" {
+		return nil, &Refusal{Name: fileRead, Node: a.On, Reason: "the node was not read", Next: "see what is unknown"}
+	}
+	path := a.path()
+	file := n.File(path)
+	if file == nil && !missingFile(facts, n, path) {
+		return nil, &Refusal{Name: fileRead, Node: a.On, Reason: path + ": it could not be read", Next: "on the node: ls -l " + path}
+	}
+	since := func(what string) error {
+		return &Refusal{Name: changedSince, Node: a.On, Reason: path + " " + what + ": putting back what was before would undo that too", Next: "what was before is in the run's folder below " + host.DefaultFolder + " on the node"}
+	}
+	f := &FileChange{Path: path, Taken: true}
+	c := &Change{Summary: "put back " + path, File: f}
+	if a.Entry.Before.Kind == host.Link {
+		f.After = leading(a.Entry.Target)
+		c.Summary += ", a link to " + a.Entry.Target
+		switch {
+		case file == nil:
+		case file.Link == "":
+			return nil, since("is no link any more")
+		case file.Link == a.Entry.Target:
+			return nil, nil //nolint:nilnil // so already, as Action says
+		default:
+			f.Link, f.Before = file.Link, leading(file.Link)
+		}
+		return c, nil
+	}
+	if file != nil && file.SHA256 == pki.Fingerprint(a.Entry.Before.SHA256) {
+		return nil, nil //nolint:nilnil // so already, as Action says
+	}
+	if file != nil {
+		f.SHA256 = file.SHA256
+		for _, k := range n.Kubeconfigs {
+			if k.Path == path {
+				f.Before, f.Old = k.Text, caOf(k.Text)
+			}
+		}
+		if !slices.Contains(a.Entry.Wrote, [32]byte(file.SHA256)) && !kubeletWrote(f.Before) {
+			return nil, since("is not as a kubelet makes it, so that somebody else changed it")
+		}
+	}
+	from := ""
+	for _, k := range n.Kubeconfigs { // its text may be such that it did not leave the node
+		if kept := n.File(k.Path); kept != nil && kept.SHA256 == pki.Fingerprint(a.Entry.Before.SHA256) && strings.HasPrefix(k.Path, host.DefaultFolder+"/") {
+			from, f.After, f.New = k.Path, k.Text, caOf(k.Text)
+		}
+	}
+	if from != "" {
+		at := n.Time(now)
+		if after := n.Kubelet.Started.Add(time.Minute); at.Before(after) {
+			at = after
+		}
+		c.Deltas = []inspect.Delta{inspect.KubeconfigCopied{Node: a.On, From: from, To: path, At: at}}
+	}
+	return c, nil
+}
+
+// kubeletWrote reports whether a kubeconfig is such as a kubelet makes when it joins: of
+// this shape, with any CA and server.
+func kubeletWrote(text []byte) bool {
+	const shape = "apiVersion: v1\nclusters:\n- cluster:\n    certificate-authority-data:\n    server:\n  name: default-cluster\ncontexts:\n- context:\n    cluster: default-cluster\n    namespace: default\n    user: default-auth\n" +
+		"  name: default-context\ncurrent-context: default-context\nkind: Config\nusers:\n- name: default-auth\n  user:\n    client-certificate: " + inspect.KubeletClient + "\n    client-key: " + inspect.KubeletClient + "\n"
+	var b strings.Builder
+	for line := range strings.Lines(string(text)) {
+		for _, key := range []string{"    certificate-authority-data:", "    server:"} {
+			if strings.HasPrefix(line, key) {
+				line = key + "\n"
+			}
+		}
+		if line != "preferences: {}\n" { // up to 1.33
+			b.WriteString(line)
+		}
+	}
+	return b.String() == shape
 }
 
 // backup finds the bytes from before among what was read of the run's folder.
@@ -71,7 +153,10 @@ func caOf(text []byte) []*pki.Cert {
 }
 
 // Apply puts it back.
-func (a RestoreFile) Apply(ctx context.Context, env *Env, _ *Change) error {
+func (a RestoreFile) Apply(ctx context.Context, env *Env, c *Change) error {
+	if a.Entry.Taken {
+		return putBack(ctx, env, a.On, a.path(), a.Entry.Before.Kind == host.Link, c.File)
+	}
 	return restore(ctx, env, a.On, a.path())
 }
 
@@ -91,6 +176,12 @@ func (a RestoreFile) Verify(ctx context.Context, env *Env, _ *Change) error {
 	facts, err := env.Read(ctx, a.On)
 	if err != nil {
 		return err
+	}
+	if a.Entry.Before.Kind == host.Link {
+		if n, ok := facts.Node(a.On); !ok || n.File(a.path()) == nil || n.File(a.path()).Link != a.Entry.Target {
+			return fmt.Errorf("%s on %s does not lead to %s", a.path(), a.On, a.Entry.Target)
+		}
+		return nil
 	}
 	return trusts(facts, a.On, a.path(), env.Now())
 }

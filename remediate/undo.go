@@ -71,12 +71,32 @@ func breaks(p *Plan) string {
 			if s.Change.File == nil {
 				continue
 			}
+			if s.Change.File.Taken && s.Change.File.Path != catalog.KubeletKubeconfigs()[1] {
+				if reason := outdone(p, n.Name, s.Change.File); reason != "" {
+					return reason
+				}
+				continue
+			}
+			if s.Change.File.Taken && s.Change.File.Before == nil {
+				continue // what will be is asked of the restart, above
+			}
 			if reason := unseen(p.Basis, n.Name, s.Change.File.Path); reason != "" {
 				return reason
 			}
 		}
 	}
 	return ""
+}
+
+// outdone says which certificate an undo would take from a kubelet: the run took the one
+// before it away as it was of no more use.
+func outdone(p *Plan, node string, f *FileChange) string {
+	n, ok := p.Basis.Node(node)
+	cert := clientOf(p.Basis, node)
+	if !ok || f.Link == "" || cert == nil || cert.NotAfter.Before(n.Time(p.Now)) {
+		return ""
+	}
+	return fmt.Sprintf("afterwards the kubelet on %s has not the client certificate of sha256 %s, valid until %s, but the one that the run took away as it was of no more use", node, cert.Fingerprint.Short(), cert.NotAfter.UTC().Format(time.RFC3339))
 }
 
 // unseen says why it is not known what the server of a kubeconfig shows.

@@ -19,7 +19,9 @@ type KubeletRequester struct {
 	// letters and digits of a bootstrap token's ID.
 	User  string
 	Group string // which it has to be in
-	Doc   string
+	// ByHand: where the Node is there already, nobody approves it by itself.
+	ByHand bool
+	Doc    string
 	In    Range
 	Evidence
 }
@@ -30,7 +32,7 @@ func KubeletRequesters() []KubeletRequester {
 	kubelet := Evidence{Verified, "kubernetes/kubernetes pkg/kubelet/certificate/kubelet.go, pkg/controller/certificates/approver/sarapprove.go @ v1.35.4; " +
 		"openshift/cluster-machine-approver pkg/controller/csr_check.go @ a9edd695"}
 	return []KubeletRequester{
-		{Signer: KubeletClientSigner, User: "system:serviceaccount:openshift-machine-config-operator:node-bootstrapper", Group: "system:serviceaccounts:openshift-machine-config-operator",
+		{Signer: KubeletClientSigner, User: "system:serviceaccount:openshift-machine-config-operator:node-bootstrapper", Group: "system:serviceaccounts:openshift-machine-config-operator", ByHand: true,
 			Doc: "a kubelet without a valid client certificate, by the token in /etc/kubernetes/kubeconfig; OpenShift's own approver refuses it where the Node is there already",
 			In:  Range{Component: "machine-config"}, Evidence: Evidence{Verified, "openshift/cluster-machine-approver pkg/controller/csr_check.go @ a9edd695; openshift/machine-config-operator manifests/machineconfigserver"}},
 		{Signer: KubeletClientSigner, User: "system:bootstrap:??????", Group: "system:bootstrappers",

@@ -12,7 +12,8 @@
 #
 # A run's folder, FOLDER/RUN:
 #
-#   file-SHA256      an entry: one file that the run changed; of its path
+#   file-SHA256      an entry: one file that the run changed or took away; of its path
+#   link-SHA256      an entry: one symbolic link that the run took away; of its path
 #   before-SHA256    the bytes such a file had; of the bytes
 #   undo             this text
 #   restarted-UNIT   empty: the run had this unit restarted
@@ -295,6 +296,7 @@ load() {
 			e_sha=$1 e_size=$2 e_mode=$3 e_uid=$4 e_gid=$5
 			e_label=${line#"$1 $2 $3 $4 $5 "}
 			;;
+		# Of what the run made of it, - is that it took it away.
 		'after '*) e_after=${line#after } ;;
 		end) whole=1 ;;
 		*) odd=1 ;;
@@ -461,15 +463,172 @@ replace() {
 	swap
 }
 
+# aside: FOLDER ID PATH BEFORE. Takes a file of that sha256 away from its name; its bytes
+# are in the run's folder, on the disk, before that.
+aside() {
+	folder=$1 id=$2 path=$3 before=$4
+	run=$folder/$id
+	gone "$path" "$before"
+	plain
+	[ "$sha" = "$before" ] || changed "its content is not what was shown"
+	hold
+	w_size=$size w_mode=$mode w_uid=$uid w_gid=$gid w_label=$label
+
+	make "$folder"
+	lock
+	make "$run"
+	sweep
+	entryof "$path"
+	first="$before $w_size $w_mode $w_uid $w_gid $w_label" after=''
+	facts "$run/$entry"
+	if [ "$kind" != absent ]; then
+		load "$run/$entry"
+		first="$e_sha $e_size $e_mode $e_uid $e_gid $e_label" after=$e_after
+		[ "$e_sha" = "$before" ] || backed "$e_sha"
+	fi
+	made=$(mktemp "$run/tmp-XXXXXX" 2>&1) || fail failed "make a file in $run: $made"
+	draft=$made
+	try "copy it to $run" copy "$path" "$draft"
+	if ! sum "$draft" || [ "$sha" != "$before" ]; then
+		state "$path"
+		[ "$kind $sha" = "regular $before" ] || changed "somebody else changed it just now"
+		fail failed "copy it to $run: the copy differs"
+	fi
+	settle "$draft" "$run/before-$before"
+	draft=''
+	[ -x "$run/undo" ] || note undo "$text" 700
+	case " $after " in
+	*' - '*) ;;
+	*) note "$entry" "certrot-file 1${nl}path $path${nl}before $first${nl}after ${after:+$after }-${nl}end" ;;
+	esac
+	state "$path"
+	[ "$kind" = regular ] && [ "$kind $links $sha $size $mode $uid $gid $label" = "$held" ] ||
+		changed "somebody else changed it just now"
+	unname
+}
+
+# gone ends well if a path has nothing, and this run took it away; with BEFORE empty, the
+# path of a link. Else state is that of the path.
+gone() {
+	state "$1"
+	[ "$kind" = absent ] || return 0
+	entryof "$1"
+	[ -n "$2" ] || entry=link-${entry#file-}
+	facts "$run/$entry"
+	[ "$kind" = regular ] || {
+		kind=absent
+		changed "it is gone"
+	}
+	kind=absent
+	show
+	finish same
+}
+
+# unname takes the name away, for good.
+unname() {
+	try "take $path away" rm -f "$path"
+	message=$(sync "${path%/*}/" 2>&1) || fail unknown "it was taken away, but that may not be on the disk: $message"
+	kind=absent
+	show
+	finish changed
+}
+
+# leads sets target to what a symbolic link says.
+leads() {
+	target=$(readlink "$1") || fail failed "readlink $1 says nothing"
+	case $target in
+	'' | *"$nl"*) fail refused "what the link $1 says is not to be written in a line" ;;
+	esac
+}
+
+# unlink: FOLDER ID PATH TARGET. Takes a symbolic link away that says TARGET. What it
+# leads to stays.
+unlink() {
+	folder=$1 id=$2 path=$3
+	run=$folder/$id
+	gone "$path" ''
+	[ "$kind" = 'link' ] || changed "it is no symbolic link"
+	leads "$path"
+	[ "$target" = "$4" ] || changed "it leads to $target"
+	make "$folder"
+	lock
+	make "$run"
+	sweep
+	entryof "$path"
+	entry=link-${entry#file-}
+	[ -x "$run/undo" ] || note undo "$text" 700
+	facts "$run/$entry"
+	[ "$kind" != absent ] || note "$entry" "certrot-link 1${nl}path $path${nl}target $target${nl}end"
+	leads "$path"
+	[ "$target" = "$4" ] || changed "somebody else changed it just now"
+	unname
+}
+
+# linked reads the entry of a link: l_path and l_target.
+linked() {
+	l_path='' l_target='' head='' whole='' odd=''
+	while IFS= read -r line; do
+		case $line in
+		'certrot-link 1') head=1 ;;
+		'path /'*) l_path=${line#path } ;;
+		'target '*) l_target=${line#target } ;;
+		end) whole=1 ;;
+		*) odd=1 ;;
+		esac
+	done <"$1"
+	[ "$head$whole$odd" = 11 ] && [ -n "$l_path" ] && [ -n "$l_target" ] || fail failed "$1 can't be read as an entry: look at it"
+}
+
+# relink: FOLDER ID PATH OVER. Puts a link back where nothing is, or a link that says
+# OVER.
+relink() {
+	path=$3 over=$4
+	entered "$1" "$2"
+	lock
+	sweep
+	entryof "$path"
+	entry=link-${entry#file-}
+	facts "$run/$entry"
+	[ "$kind" != absent ] || fail norun "run $id did not take it away"
+	linked "$run/$entry"
+	[ "$l_path" = "$path" ] || fail failed "$run/$entry is about $l_path"
+	state "$path"
+	case $kind in
+	absent) ;;
+	'link')
+		leads "$path"
+		if [ "$target" = "$l_target" ]; then
+			show
+			finish same
+		fi
+		[ "$target" = "$over" ] || changed "it leads to $target now"
+		[ ! -d "$path" ] || fail refused "it leads to a directory"
+		;;
+	*) changed "something else has its name now" ;;
+	esac
+	note pending "$path"
+	pending=$run/pending
+	made=$(mktemp "${path%/*}/.certrot-$id-XXXXXX" 2>&1) || fail failed "make the new link beside it: $made"
+	temp=$made
+	try "make the new link" ln -sf "$l_target" "$temp"
+	message=$(mv -f "$temp" "$path" 2>&1) || fail failed "give the new link its name: $message"
+	temp=''
+	message=$(sync "${path%/*}/" 2>&1) || fail unknown "the new link is there, but may not be on the disk: $message"
+	kind='link'
+	show
+	finish changed
+}
+
 # entered goes to the folder of a run that is to be there: FOLDER ID
 entered() {
 	folder=$1 id=$2 run=$1/$2
 	own "$folder" && own "$run" || fail norun "there is no run $id in $folder on this node"
 }
 
-# restore: FOLDER ID PATH
+# restore: FOLDER ID PATH [OVER]. Where the run took the file away, and another one has its
+# name by now, that is OVER, of that sha256.
 restore() {
-	path=$3
+	path=$3 over=${4-}
 	entered "$1" "$2"
 	lock
 	sweep
@@ -483,8 +642,17 @@ restore() {
 		show
 		finish same
 	fi
-	plain
+	taken=''
 	case " $e_after " in
+	*' - '*) taken=1 ;;
+	esac
+	if [ "$kind" = absent ] && [ -n "$taken" ]; then
+		backed "$e_sha"
+		anew
+		return
+	fi
+	plain
+	case " $e_after ${taken:+$over} " in
 	*" $sha "*) ;;
 	*) changed "it is neither what this run made of it nor what it was before; that is kept in $run/before-$e_sha" ;;
 	esac
@@ -497,6 +665,29 @@ restore() {
 	swap
 }
 
+# anew puts a file back that is not there.
+anew() {
+	note pending "$path"
+	pending=$run/pending
+	made=$(mktemp "${path%/*}/.certrot-$id-XXXXXX" 2>&1) || fail failed "make the new file beside it: $made"
+	temp=$made
+	try "write the new file" copy "$run/before-$e_sha" "$temp"
+	dress "$e_mode" "$e_uid" "$e_gid" "$e_label"
+	[ "$sha" = "$e_sha" ] || fail failed "write the new file: it differs from $run/before-$e_sha"
+	result=$(show)
+	# A link, other than a rename, takes nobody else's place.
+	message=$(ln "$temp" "$path" 2>&1) || {
+		state "$path"
+		[ "$kind" = absent ] || changed "somebody else made it just now"
+		fail failed "give the new file its name: $message"
+	}
+	rm -f "$temp" || fail unknown "the new file is there, and has another name beside it: $temp"
+	temp=''
+	message=$(sync "${path%/*}/" 2>&1) || fail unknown "the new file is there, but may not be on the disk: $message"
+	printf '%s\n' "$result"
+	finish changed
+}
+
 # entries: FOLDER ID
 entries() {
 	entered "$@"
@@ -506,6 +697,12 @@ entries() {
 		load "$entry"
 		printf 'entry %s %s %s %s %s %s\n' "$e_sha" "$e_size" "$e_mode" "$e_uid" "$e_gid" "$e_label"
 		printf 'path %s\nafter %s\n' "$e_path" "$e_after"
+	done
+	for entry in "$run"/link-*; do
+		facts "$entry"
+		[ "$kind" = regular ] || continue
+		linked "$entry"
+		printf 'entry link\npath %s\nafter %s\n' "$l_path" "$l_target"
 	done
 	finish same
 }
@@ -582,7 +779,7 @@ runs() {
 		[ "$kind" = directory ] || continue
 		stamp=$(stat -c %Y "$run" 2>&1) || fail failed "look at $run: $stamp"
 		count=0
-		for entry in "$run"/file-*; do
+		for entry in "$run"/file-* "$run"/link-*; do
 			[ ! -f "$entry" ] || count=$((count + 1))
 		done
 		printf 'run %s %s %s\n' "${run##*/}" "$stamp" "$count"
@@ -597,6 +794,7 @@ mine() {
 	tmp-??????) return ;;
 	restarted-*.service) return ;;
 	file-*) set -- "${1#file-}" ;;
+	link-*) set -- "${1#link-}" ;;
 	before-*) set -- "${1#before-}" ;;
 	*) return 1 ;;
 	esac
@@ -621,7 +819,7 @@ remove() {
 	done
 	sweep
 	# No entry is ever without its bytes.
-	try "remove what is in $run" rm -f "$run"/file-*
+	try "remove what is in $run" rm -f "$run"/file-* "$run"/link-*
 	try "sync $run" sync "$run"
 	try "remove what is in $run" rm -f "$run"/before-* "$run"/restarted-* "$run/undo"
 	try "remove the folder" rmdir "$run"
@@ -678,9 +876,12 @@ undo() {
 		printf '%s\n' "$here is no folder of a run of certrot" >&2
 		exit 1
 	fi
-	for entry in "$here"/file-*; do
+	for entry in "$here"/link-* "$here"/file-*; do
 		[ -f "$entry" ] || continue
-		answer=$(alone back "$entry")
+		case $entry in
+		*/link-*) answer=$(alone backlink "$entry") ;;
+		*) answer=$(alone back "$entry") ;;
+		esac
 		name=$entry
 		case $answer in
 		'path /'*)
@@ -715,13 +916,19 @@ back() {
 	restore "${here%/*}" "$id" "$e_path"
 }
 
+backlink() {
+	linked "$1"
+	printf 'path %s\n' "$l_path"
+	relink "${here%/*}" "$id" "$l_path" ''
+}
+
 case $0 in
 certrot)
 	text=$1
 	shift
 	echo "certrot-host 1"
 	case $1 in
-	look | replace | restore | entries | who | keep | release | runs | remove | unit | restart) alone "$@" ;;
+	look | replace | aside | unlink | restore | relink | entries | who | keep | release | runs | remove | unit | restart) alone "$@" ;;
 	esac
 	echo end
 	exit 0

@@ -33,13 +33,18 @@ type Edit struct {
 	Insert []byte   // what comes there
 }
 
-// Entry is one file that a run changed, or was about to.
+// Entry is one file that a run changed or took away, or was about to.
 type Entry struct {
-	// Before is what it was before the run, and what Restore makes of it.
+	// Before is what it was before the run, and what Restore makes of it. Of a Link it
+	// has no more than path and kind.
 	Before File
 	// Wrote is the sha256 of each content that the run gave it, or was about to
 	// when it was interrupted. The last one is the newest.
 	Wrote [][32]byte
+	// Taken: the run took it away, or was about to. A Link that was taken away said
+	// Target.
+	Taken  bool
+	Target string
 }
 
 // Summary is a run as a node knows it.
@@ -90,6 +95,43 @@ func (r Run) Restore(ctx context.Context, n nodeexec.Node, path string) (File, e
 		return File{}, fmt.Errorf("put back %s: %w", at(n, path), err)
 	}
 	return change(ctx, n, "put back", path, request{op: "restore", args: args, changes: true})
+}
+
+// Take takes a file away from its name. Its bytes and an Entry are on the node's disk
+// before that. before is the sha256 of the file as it was shown; the errors are those of
+// Replace. What this run took away already stays so.
+func (r Run) Take(ctx context.Context, n nodeexec.Node, path string, before [32]byte) (File, error) {
+	return r.move(ctx, n, "take away", request{op: "aside", changes: true}, path, hex.EncodeToString(before[:]))
+}
+
+// TakeLink takes a symbolic link away that says target; what it leads to stays.
+func (r Run) TakeLink(ctx context.Context, n nodeexec.Node, path, target string) (File, error) {
+	return r.move(ctx, n, "take away", request{op: "unlink", changes: true}, path, target)
+}
+
+// RestoreOver is Restore of what the run took away, where another file has its name by
+// now: over is its sha256 as it was shown.
+func (r Run) RestoreOver(ctx context.Context, n nodeexec.Node, path string, over [32]byte) (File, error) {
+	return r.move(ctx, n, "put back", request{op: "restore", changes: true}, path, hex.EncodeToString(over[:]))
+}
+
+// RestoreLink puts a link back that the run took away, where nothing has its name or a
+// link that says over.
+func (r Run) RestoreLink(ctx context.Context, n nodeexec.Node, path, over string) (File, error) {
+	return r.move(ctx, n, "put back", request{op: "relink", changes: true}, path, over)
+}
+
+// move is an operation on a path as it was shown to be.
+func (r Run) move(ctx context.Context, n nodeexec.Node, what string, q request, path, shown string) (File, error) {
+	args, err := r.args(path, shown)
+	if err == nil {
+		err = checkPath(path)
+	}
+	if err != nil {
+		return File{}, fmt.Errorf("%s %s: %w", what, at(n, path), err)
+	}
+	q.args = args
+	return change(ctx, n, what, path, q)
 }
 
 // change asks for what changes a file.
@@ -199,7 +241,8 @@ func folderOr(folder string) (string, error) {
 func number(n int64) string { return strconv.FormatInt(n, 10) }
 
 // parseEntries reads groups of three lines: "entry" with the fields of
-// parseFacts, "path PATH", and "after" with hashes.
+// parseFacts, "path PATH", and "after" with hashes, and - where it was taken away.
+// Of a link they are "entry link", its path, and "after" with what it said.
 func parseEntries(lines []string) ([]Entry, error) {
 	var entries []Entry
 	for group := range slices.Chunk(lines, 3) {
@@ -214,10 +257,18 @@ func parseEntries(lines []string) ([]Entry, error) {
 		}
 		var e Entry
 		var err error
+		if facts == "link" && sums != "" {
+			entries = append(entries, Entry{Before: File{Path: path, Kind: Link}, Taken: true, Target: sums})
+			continue
+		}
 		if e.Before, err = parseFacts(path, facts); err != nil {
 			return nil, err
 		}
 		for text := range strings.SplitSeq(sums, " ") {
+			if text == "-" {
+				e.Taken = true
+				continue
+			}
 			sum, err := parseSum(text)
 			if err != nil {
 				return nil, err

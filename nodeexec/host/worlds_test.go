@@ -57,7 +57,7 @@ func busybox(t *testing.T) world {
 
 // usedTools are the tools that the script needs to change files.
 func usedTools() []string {
-	return []string{"cat", "chmod", "chown", "cp", "flock", "head", "id", "mkdir", "mktemp", "mv", "rm", "rmdir", "sha256sum", "stat", "sync", "tail", "touch", "chcon"}
+	return []string{"cat", "chmod", "chown", "cp", "flock", "head", "id", "ln", "mkdir", "mktemp", "mv", "readlink", "rm", "rmdir", "sha256sum", "stat", "sync", "tail", "touch", "chcon"}
 }
 
 // tool is where a world has it; empty if it has not.
