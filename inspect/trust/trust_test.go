@@ -29,6 +29,9 @@ func newWorld(v catalog.Versions) *world {
 	w := &world{sc: pki.NewScanner()}
 	w.s.Cluster = inspect.Cluster{Versions: v, Internal: "https://api-int.example.com:6443"}
 	w.s.Nodes = []inspect.Node{{Name: "n1", Via: "ssh"}}
+	if v.Plain {
+		w.s.Cluster.Kubeadm = catalog.Yes
+	}
 	return w
 }
 
