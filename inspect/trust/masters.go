@@ -17,13 +17,13 @@ func (j *judge) byMasters(held []identity) []identity {
 	byNode := map[string]*identity{}
 	of := func(node string) *identity {
 		if byNode[node] == nil {
-			byNode[node] = &identity{node: node}
+			byNode[node] = &identity{node: node, at: servingOn(node)}
 			names = append(names, node)
 		}
 		return byNode[node]
 	}
 	for _, node := range slices.Clone(names) {
-		byNode[node] = &identity{node: node}
+		byNode[node] = &identity{node: node, at: servingOn(node)}
 	}
 	for _, direct := range []bool{true, false} { // who was asked by a kubeconfig's address is as good
 		for _, v := range j.f.Snapshot.Served {
@@ -41,7 +41,7 @@ func (j *judge) byMasters(held []identity) []identity {
 	}
 	for _, h := range held {
 		i := of(h.node)
-		switch i.at = h.at; {
+		switch {
 		case i.chain == nil:
 			i.chain = h.chain
 		case i.chain[0].Fingerprint != h.chain[0].Fingerprint:
@@ -59,6 +59,18 @@ func (j *judge) byMasters(held []identity) []identity {
 		return nil // which is said once
 	}
 	return out
+}
+
+// servingOn is the file that holds what one of kubeadm's masters shows, read or not.
+func servingOn(node string) pki.Location {
+	return pki.Location{Kind: pki.KindFile, Node: node, Path: catalog.KubeadmServing().Name}
+}
+
+// unreadMaster reports whether a node is known to be a master, and was not read.
+func (j *judge) unreadMaster(node string) bool {
+	masters, _ := j.f.Snapshot.Masters()
+	n, asked := j.f.Snapshot.Node(node)
+	return slices.Contains(masters, node) && (!asked || n.Via == "")
 }
 
 // otherwise looks at what other servers behind the same address show, and at what they

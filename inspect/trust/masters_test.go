@@ -11,8 +11,18 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
 )
 
+// published makes kube-root-ca.crt hold these.
+func (k *kubeadm) published(ca ...[]byte) {
+	at := pki.Location{Kind: catalog.ConfigMap, Namespace: "team", Name: "kube-root-ca.crt", Key: "ca.crt"}
+	k.s.Bundles = slices.DeleteFunc(k.s.Bundles, func(b inspect.Bundle) bool { return b.At == at })
+	for _, f := range k.sc.Scan(pkitest.Bundle(ca...)) {
+		k.s.Bundles = append(k.s.Bundles, inspect.Bundle{At: at, Object: &inspect.Object{Kind: at.Kind, Namespace: at.Namespace, Name: at.Name}, Content: f.Content})
+	}
+}
+
 // roles says what the API says of kubeadm's nodes.
 func (k *kubeadm) roles() {
+	k.published(k.ca.CertPEM)
 	for i := range k.s.Nodes {
 		k.s.Nodes[i].Role = catalog.RoleMaster
 		if k.s.Nodes[i].Name == "n3" {
@@ -58,17 +68,23 @@ func TestKubeadmMasters(t *testing.T) {
 		why   string
 	}{
 		"the address of a master that was read":     {func(k *kubeadm) { k.calls("n3", n2, nil) }, map[string]string{"n3 n2": "holds"}, ""},
-		"the address of a master that nobody asked": {func(k *kubeadm) { k.unasked("n2"); k.calls("n3", n2, nil) }, map[string]string{"n3": "unknown"}, "what n2 shows was not seen"},
-		"who was asked himself":                     {func(k *kubeadm) { k.unasked("n2"); k.calls("n3", n2, nil); k.serves("n2", "10.0.0.2:6443", ofN2) }, map[string]string{"n3": "holds"}, ""},
-		"on a port of its own":                      {func(k *kubeadm) { k.unasked("n2"); k.calls("n3", n2, nil); k.serves("n2", "10.0.0.2:8443", ofN2) }, map[string]string{"n3": "holds"}, ""},
+		"the address of a master that nobody asked": {func(k *kubeadm) { k.unasked("n2"); k.calls("n3", n2, nil) }, map[string]string{"n3 n2": "unknown"}, "what n2 shows was not seen"},
+		"who was asked himself":                     {func(k *kubeadm) { k.unasked("n2"); k.calls("n3", n2, nil); k.serves("n2", "10.0.0.2:6443", ofN2) }, map[string]string{"n3 n2": "holds"}, ""},
+		"who signs with a CA of its own, perhaps": {func(k *kubeadm) {
+			k.unasked("n2")
+			k.calls("n3", n2, nil)
+			k.serves("n2", "10.0.0.2:6443", ofN2)
+			k.published(k.ca.CertPEM, pkitest.NewCA("kubernetes", from(-1), from(3640)).CertPEM)
+		}, map[string]string{"n3 n2": "unknown"}, "it holds now; who signs what is shown next is not known"},
+		"on a port of its own": {func(k *kubeadm) { k.unasked("n2"); k.calls("n3", n2, nil); k.serves("n2", "10.0.0.2:8443", ofN2) }, map[string]string{"n3 n2": "holds"}, ""},
 		"who shows what another CA has signed": {func(k *kubeadm) {
 			k.unasked("n2")
 			k.calls("n3", n2, nil)
 			k.serves("n2", "10.0.0.2:6443", leafOf(strange, "10.0.0.2"))
-		}, map[string]string{"n3": "broken"}, "unknown authority"},
+		}, map[string]string{"n3 n2": "broken"}, "unknown authority"},
 		"another master does, of whom it knows not": {func(k *kubeadm) { k.calls("n3", n2, nil); k.serves("n1", "10.0.0.1:6443", leafOf(strange, "10.0.0.1")) }, map[string]string{"n3 n2": "holds"}, ""},
 		"all behind a balancer":                     {func(*kubeadm) {}, map[string]string{"n3 n1": "holds", "n3 n2": "holds"}, ""},
-		"all, and one of them nobody asked":         {func(k *kubeadm) { k.unasked("n2") }, map[string]string{"n3 n1": "holds", "n3": "unknown"}, "what n2 shows was not seen"},
+		"all, and one of them nobody asked":         {func(k *kubeadm) { k.unasked("n2") }, map[string]string{"n3 n1": "holds", "n3 n2": "unknown"}, "what n2 shows was not seen"},
 		"all, and one shows what another CA signed": {func(k *kubeadm) {
 			k.calls("n3", "https://api.example.com:6443", ofN2)
 			k.serves("n1", "10.0.0.1:6443", leafOf(strange, "10.0.0.1"))
@@ -136,10 +152,6 @@ func TestKubeadmPods(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			k := newKubeadm()
 			k.roles()
-			at := pki.Location{Kind: catalog.ConfigMap, Namespace: "team", Name: "kube-root-ca.crt", Key: "ca.crt"}
-			for _, f := range k.sc.Scan(k.ca.CertPEM) {
-				k.s.Bundles = append(k.s.Bundles, inspect.Bundle{At: at, Object: &inspect.Object{Kind: at.Kind, Namespace: at.Namespace, Name: at.Name}, Content: f.Content})
-			}
 			c.given(k)
 			got := map[string]string{}
 			for _, claim := range k.report().Claims {

@@ -180,7 +180,10 @@ func (j *judge) succession(r catalog.Rotation, c *Claim) succession {
 	out := succession{signer: r.Signer, bundle: r.Bundle}
 	places := j.shown(r.Signer, catalog.Carries{})
 	signers := places
-	if r.Signer.Kind == catalog.File {
+	switch {
+	case r.Signer.Kind == catalog.File && j.unreadMaster(c.Shown.Node):
+		places, signers = nil, nil // it would sign that with its own
+	case r.Signer.Kind == catalog.File:
 		signers = j.withKey(places, c.Shown.Node)
 	}
 	for _, s := range signers {

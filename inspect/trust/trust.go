@@ -336,6 +336,8 @@ func (j *judge) kubeconfig(n *inspect.Node, path string, a *anchors) {
 		a.problem = "the CA in the file did not leave the node"
 	case c.CAFile != "" && !c.CAData:
 		a.problem = "the CA is in a file of its own, " + c.CAFile + ", which is not followed"
+	case !c.CAData:
+		a.problem = "the file names no CA: who reads it goes by the system's trust store, which is not compared"
 	}
 	a.cluster = &c
 	a.certs = j.f.Snapshot.Trusted(n.Name, n.Kubeconfigs[i])
@@ -370,11 +372,16 @@ func (j *judge) served(a anchors) (inspect.Served, bool) {
 	if a.cluster == nil {
 		return inspect.Served{}, false
 	}
-	address, _, err := a.cluster.Dialled()
+	address, name, err := a.cluster.Dialled()
 	if err != nil {
 		return inspect.Served{}, false
 	}
-	return j.f.Snapshot.ShownTo(a.node, address)
+	for _, v := range j.f.Snapshot.Served { // for another name, it may show another certificate
+		if v.Node == a.node && v.Address == address && v.Name == name && v.Server == catalog.ListenerBalanced && len(v.Chain) > 0 {
+			return v, true
+		}
+	}
+	return inspect.Served{}, false
 }
 
 // name is the server name for an edge; false where it is not known.
@@ -383,6 +390,9 @@ func (j *judge) name(e catalog.Edge, a anchors) (string, bool) {
 	case catalog.NameClient, catalog.NameAny:
 		return "", true
 	case catalog.NameInKubeconfig:
+		if a.cluster == nil {
+			return "", false
+		}
 		_, name, err := a.cluster.Dialled()
 		return name, err == nil
 	case catalog.NameInternal:
