@@ -30,7 +30,7 @@ func Newest(parts ...Snapshot) Snapshot {
 		n, ok := nodes[at.Node]
 		return at.Node == "" || !ok || n.read < 0 || n.read == part
 	}
-	bundles, requests := map[pki.Location]int{}, map[string]int{}
+	unasked, bundles, requests := map[string]int{}, map[pki.Location]int{}, map[string]int{}
 	served, reported := map[[4]string]int{}, map[pki.Location]int{}
 	references, exposed, logs := map[pki.Location]int{}, map[pki.Location]int{}, map[pki.Location]int{}
 	for i := range byAge {
@@ -44,6 +44,8 @@ func Newest(parts ...Snapshot) Snapshot {
 		p.Exposed = unseen(p.Exposed, exposed, i, func(e Exposed) pki.Location { return e.At })
 		p.Exposed = slices.DeleteFunc(p.Exposed, func(e Exposed) bool { return !onNode(e.At, i) })
 		p.ServerLogs = unseen(p.ServerLogs, logs, i, func(l ServerLog) pki.Location { return l.At })
+		p.Unasked = unseen(p.Unasked, unasked, i, func(n Node) string { return n.Name })
+		p.Unasked = slices.DeleteFunc(p.Unasked, func(n Node) bool { _, asked := nodes[n.Name]; return asked })
 		p.Nodes = nil
 	}
 	m := Merge(byAge...)

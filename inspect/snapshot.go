@@ -19,7 +19,10 @@ type Snapshot struct {
 	Bundles  []Bundle
 	Requests []SigningRequest
 	Nodes    []Node // by name
-	Served   []Served
+	// Unasked are the nodes that nobody asked to read, by name: what the API says of
+	// them, so that their addresses are known.
+	Unasked []Node
+	Served  []Served
 	// Reported is what a controller says of certificates; References is what one
 	// object names of others.
 	Reported   []Reported
@@ -46,6 +49,9 @@ type Cluster struct {
 	// it may on some platforms: there are apiServerInternalIPs in
 	// Infrastructure.status.platformStatus.
 	OwnAddresses catalog.Answer
+	// Kubeadm says whether kubeadm left its ConfigMap in it (kube-system/kubeadm-config);
+	// see Snapshot.MadeByKubeadm.
+	Kubeadm catalog.Answer
 	// Created is when the cluster was born (ClusterVersion's or kube-system's
 	// creation); zero when unknown.
 	Created time.Time
@@ -215,6 +221,7 @@ func Merge(parts ...Snapshot) Snapshot {
 		m.Bundles = append(m.Bundles, p.Bundles...)
 		m.Requests = append(m.Requests, p.Requests...)
 		m.Nodes = append(m.Nodes, p.Nodes...)
+		m.Unasked = append(m.Unasked, p.Unasked...)
 		m.Served = append(m.Served, p.Served...)
 		m.Reported = append(m.Reported, p.Reported...)
 		m.References = append(m.References, p.References...)
@@ -245,7 +252,7 @@ func (c Cluster) and(more Cluster) Cluster {
 	c.Topology, c.Platform, c.Internal = cmp.Or(c.Topology, more.Topology), cmp.Or(c.Platform, more.Platform), cmp.Or(c.Internal, more.Internal)
 	c.Born = cmp.Or(c.Born, more.Born)
 	c.External = cmp.Or(c.External, more.External)
-	c.OwnAddresses = cmp.Or(c.OwnAddresses, more.OwnAddresses)
+	c.OwnAddresses, c.Kubeadm = cmp.Or(c.OwnAddresses, more.OwnAddresses), cmp.Or(c.Kubeadm, more.Kubeadm)
 	if c.Created.IsZero() || !more.Created.IsZero() && more.Created.Before(c.Created) {
 		c.Created = more.Created
 	}
@@ -259,6 +266,7 @@ func (s *Snapshot) Sort() {
 	slices.SortStableFunc(s.Bundles, func(a, b Bundle) int { return pki.Compare(a.At, b.At) })
 	slices.SortStableFunc(s.Requests, func(a, b SigningRequest) int { return cmp.Compare(a.Object.Name, b.Object.Name) })
 	slices.SortStableFunc(s.Nodes, func(a, b Node) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortStableFunc(s.Unasked, func(a, b Node) int { return cmp.Compare(a.Name, b.Name) })
 	slices.SortStableFunc(s.Served, func(a, b Served) int {
 		return cmp.Or(cmp.Compare(a.Node, b.Node), cmp.Compare(a.Address, b.Address), cmp.Compare(a.Name, b.Name))
 	})

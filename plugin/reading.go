@@ -47,6 +47,9 @@ func (r reading) live(ctx context.Context) (inspect.Snapshot, error) {
 		snapshot = c.cluster.Follow(ctx, snapshot)
 	}
 	if c != nil && r.nodes.served {
+		if snapshot.Cluster.Versions.Plain {
+			from.handshakes.Listening = c.cluster.Listening(ctx)
+		}
 		snapshot.Served = append(snapshot.Served, from.handshakes.Collect(ctx, &snapshot)...)
 		for _, v := range c.shown(ctx, snapshot.Cluster) {
 			same := func(o inspect.Served) bool { return o.Server == v.Server && o.Address == v.Address && o.Name == v.Name }
@@ -127,6 +130,7 @@ func (r reading) sources(ctx context.Context, sc *pki.Scanner, p *progress) (ori
 		sources = append(sources, collect.Originals(c.cluster))
 	}
 	source, done := r.nodeSource(nodes, c, sc, p)
+	source.All = all
 	asks := collect.Handshakes{Nodes: all, Open: source.Open, Observe: p.observe}
 	return origins{conn: c, sources: append(sources, source), handshakes: asks, done: done}, nil
 }

@@ -285,7 +285,7 @@ func (f *verifyFlags) people(wide bool) func(io.Writer, *trust.Report) error {
 		header.gaps(w, &inspect.Inventory{Gaps: r.Gaps})
 		for _, part := range catalog.Parts() {
 			groups := groupClaims(r.Claims, string(part))
-			if len(groups) == 0 {
+			if len(groups) == 0 && !slices.ContainsFunc(r.Story, func(e trust.Event) bool { return e.Part == part }) {
 				continue
 			}
 			printf(w, "\n%s\n", part)

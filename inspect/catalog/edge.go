@@ -313,10 +313,12 @@ func serviceEdges() []Edge {
 			In:   Range{Component: "service-ca"}, Evidence: Evidence{Verified, "openshift/service-ca-operator pkg/controller @ 6391e070d"},
 		},
 		{
+			// Up to 4.11 the Secret holds what all IngressControllers show, one key for each
+			// domain, and which of them is the cluster's is not read.
 			ID: "published-ingress", Part: PartServices, Verifier: "console, OAuth server and pods that call routes", Claim: "the published ingress CA verifies the default certificate of routes",
 			Trust: bundle(managed, "default-ingress-cert"), Shown: Ref{Kind: Secret, Namespace: managed, Name: "router-certs"}, Name: NameAny, Reads: ReadsOnChange,
 			Lost: "log in, and the console",
-			In:   Range{Component: ingress}, Evidence: Evidence{Verified, ingressRepo + "pkg/operator/controller/certificate-publisher @ acca9642a and release-4.12"},
+			In:   since(ingress, Minor{4, 12}), Evidence: Evidence{Verified, ingressRepo + "pkg/operator/controller/certificate-publisher @ acca9642a and release-4.12"},
 		},
 	}
 }

@@ -66,7 +66,7 @@ func registryEdges() []Edge {
 		{
 			ID: "pods-routes", Part: PartServices, Verifier: "pods that call routes", Claim: "pods trust the default certificate of routes",
 			Trust: rootCA(), Shown: Ref{Kind: Secret, Namespace: managed, Name: "router-certs"}, Name: NameAny, Reads: ReadsOnChange,
-			Lost: "log in by OAuth of what runs in pods, such as monitoring", In: Range{Component: kcm},
+			Lost: "log in by OAuth of what runs in pods, such as monitoring", In: since(kcm, Minor{4, 12}),
 			Evidence: Evidence{Verified, kcmRepo + "pkg/operator/targetconfigcontroller/targetconfigcontroller.go @ 4e72164b8 and release-4.12 to 4.22 (manageServiceAccountCABundle)"},
 		},
 		{

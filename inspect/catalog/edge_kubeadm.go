@@ -60,7 +60,8 @@ func kubeadmEdges() []Edge {
 		},
 		{
 			ID: "kubeadm-new-node-api", Part: PartNodes, Verifier: "the kubelet of a node that joins", Claim: "a node that joins now trusts what the API server shows it",
-			Trust: clusterInfo(), Shown: pki("apiserver.crt"), Name: NameAny, Reads: ReadsAtNewNodes,
+			// Who joins nodes by a file, or by hand, may have deleted it.
+			Trust: clusterInfo(), Optional: true, Shown: pki("apiserver.crt"), Name: NameAny, Reads: ReadsAtNewNodes,
 			Lost: "nodes that are added: they never join", Mend: "on a control plane node: kubeadm init phase bootstrap-token, which writes the CA of admin.conf there", In: plain,
 			Evidence: Evidence{Verified, kubeadmRepo + "phases/bootstraptoken/clusterinfo/clusterinfo.go and discovery/token/token.go v1.35.4"},
 		},
@@ -82,6 +83,14 @@ func kubeadmEdges() []Edge {
 	}
 }
 
+// KubeadmServing is what kube-apiserver shows in such a cluster: each control plane node
+// has its own, whatever the name that it is asked for.
+func KubeadmServing() Ref { return pki("apiserver.crt") }
+
+// ByKubeadm reports whether a row is about what kubeadm makes. There is no Kubernetes
+// but OpenShift of which the catalog knows more.
+func ByKubeadm(in Range) bool { return in.Component == Kubernetes }
+
 // clusterInfo is what a node that joins first sees of a cluster.
 func clusterInfo() Ref {
 	return Ref{Kind: ConfigMap, Namespace: "kube-public", Name: "cluster-info", Key: "kubeconfig"}
@@ -101,7 +110,7 @@ func kubeadmServers() []Server {
 	}
 	const restart = "restart its static pod: on NODE, move its manifest out of /etc/kubernetes/manifests, and back after 20 s"
 	peers := row("kubeadm-etcd-peers-show-file", "etcd", "each etcd shows its peers what its file holds", "the quorum of etcd, at the old certificate's end", restart,
-		Listener{Name: "etcd peer", Masters: true, Port: "2380"}, Show{Name: NameAny, From: pki("etcd/peer.crt"), Reads: ReadsEachTime}, each)
+		Listener{Name: ListenerEtcdPeer, Masters: true, Port: "2380"}, Show{Name: NameAny, From: pki("etcd/peer.crt"), Reads: ReadsEachTime}, each)
 	peers.Direct = true
 	kubelets := row("kubeadm-kubelets-show-file", "kube-apiserver", "each kubelet shows what its file holds", "nothing: kube-apiserver does not verify it there; but who does, such as metrics-server, at the old certificate's end",
 		"on NODE: systemctl restart kubelet; pods keep running", Listener{Name: "kubelet", Port: "10250"},
@@ -112,7 +121,7 @@ func kubeadmServers() []Server {
 		row("kubeadm-apiservers-show-file", "clients of kube-apiserver", "each control plane node shows what its file holds", "nobody yet, while the old certificate is valid; then whoever is led to that node", restart,
 			Listener{Name: ListenerAPIServer, Masters: true, Port: "6443"}, Show{Name: nameServiceNetwork, From: pki("apiserver.crt"), Reads: ReadsOnChange, Within: 5 * time.Minute}, serving),
 		row("kubeadm-etcd-show-file", "kube-apiserver", "each etcd shows what its file holds", "the API server, at the old certificate's end", restart,
-			Listener{Name: "etcd", Masters: true, Port: "2379"}, Show{Name: NameAny, From: pki("etcd/server.crt"), Reads: ReadsEachTime}, each),
+			Listener{Name: ListenerEtcd, Masters: true, Port: "2379"}, Show{Name: NameAny, From: pki("etcd/server.crt"), Reads: ReadsEachTime}, each),
 		peers,
 		kubelets,
 	}

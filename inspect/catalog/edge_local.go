@@ -84,7 +84,7 @@ func accessEdges() []Edge {
 			// The console is a part that a cluster may be without.
 			Trust: bundle("openshift-console", "oauth-serving-cert"), Optional: true, Shown: Ref{Kind: Secret, Namespace: "openshift-authentication", Name: "v4-0-config-system-router-certs"},
 			Instead: secret("openshift-authentication", "v4-0-config-system-custom-router-certs"), Name: NameAny, Reads: ReadsByRollout,
-			Lost: "log in to the console", In: Range{Component: console},
+			Lost: "log in to the console", In: since(console, Minor{4, 12}),
 			Evidence: Evidence{Verified, authRepo + "pkg/controllers/trustdistribution/trustdistribution_controller.go @ f3df4f5b2; " + consoleRepo + "pkg/console/starter/starter.go @ 684157180"},
 		},
 	}

@@ -19,7 +19,8 @@ type Listener struct {
 	Name    string // "kubelet"; empty: the server of a kubelet's kubeconfig
 	Masters bool   // on masters only; else on every node
 	// Port on the node's address: a number, or PortInternal. Empty: it is asked at
-	// the address that a kubeconfig has.
+	// the address that a kubeconfig has. What the server's pod, the Node or a kubeconfig
+	// says of it goes before a number.
 	Port string
 }
 
@@ -32,6 +33,9 @@ const (
 	ListenerOutside  = "access" // what the user's kubeconfig has
 
 	ListenerAPIServer = "kube-apiserver" // of each master, by its own address
+
+	ListenerEtcd     = "etcd"
+	ListenerEtcdPeer = "etcd peer"
 )
 
 // Show is what a server shows to whom asks for a name.

@@ -42,18 +42,18 @@ func ServerLogOf(name string) ServerLog {
 func ServerLogs() []ServerLog {
 	format := "; net/http server.go and crypto/tls alert.go, go1.26"
 	fromFive := "; k8s.io/apiserver pkg/server/secure_serving.go tlsHandshakeErrorWriter (klog verbosity 5) v0.25.0 and v0.35.4; openshift/library-go pkg/operator/loglevel/util.go (Trace is 6)"
-	apiServer := func(id, namespace, level string, in Range, e Evidence) ServerLog {
+	apiServer := func(id, namespace, level, mend string, part Part, in Range, e Evidence) ServerLog {
 		e.Source += format + fromFive
 		return ServerLog{Server: "kube-apiserver", Namespace: namespace, Pod: "kube-apiserver-", Container: "kube-apiserver", Level: level, Edge: Edge{
-			ID: id, Part: PartAPIInt, Verifier: "whoever calls kube-apiserver", Claim: "nobody refuses what kube-apiserver shows",
+			ID: id, Part: part, Verifier: "whoever calls kube-apiserver", Claim: "nobody refuses what kube-apiserver shows",
 			Lost: "these clients: they can't reach the API",
-			Mend: "{} verify api-int --nodes NODE, to see whose trust anchors there lack what",
+			Mend: mend + " --nodes NODE, to see whose trust anchors there lack what",
 			In:   in, Evidence: e,
 		}}
 	}
 	return []ServerLog{
-		apiServer("apiserver-refused", kasTarget, "logLevel Trace", Range{Component: kas}, Evidence{Verified, "openshift/cluster-kube-apiserver-operator bindata/assets/kube-apiserver/pod.yaml @ c813e820b"}),
-		apiServer("kubeadm-apiserver-refused", "kube-system", "--v=5", Range{Component: Kubernetes}, Evidence{Field, "kubernetes/kubernetes cmd/kubeadm/app/phases/controlplane/manifests.go v1.35.4"}),
+		apiServer("apiserver-refused", kasTarget, "logLevel Trace", "{} verify api-int", PartAPIInt, Range{Component: kas}, Evidence{Verified, "openshift/cluster-kube-apiserver-operator bindata/assets/kube-apiserver/pod.yaml @ c813e820b"}),
+		apiServer("kubeadm-apiserver-refused", "kube-system", "--v=5", "{} verify nodes control-plane", PartControlPlane, Range{Component: Kubernetes}, Evidence{Field, "kubernetes/kubernetes cmd/kubeadm/app/phases/controlplane/manifests.go v1.35.4"}),
 		{Server: "machine-config-server", Namespace: mcoTarget, Pod: "machine-config-server-", Container: "machine-config-server", Quiet: true, Edge: Edge{
 			ID: "config-server-refused", Part: PartNodes, Verifier: "new machines", Claim: "nobody refuses what the machine config server shows",
 			Lost: "these machines: they never get their configuration",

@@ -1,12 +1,14 @@
 package collect
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net"
 	"net/url"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
@@ -34,6 +36,8 @@ const (
 // own address, as the catalog has them.
 type Handshakes struct {
 	Nodes []NodeObject // all of the cluster
+	// Listening says where servers listen, as far as the API tells it.
+	Listening Listening
 	// Open gets onto a node from which they are asked.
 	Open    func(ctx context.Context, node string) (OnNode, error)
 	Observe func(what string, n int)
@@ -57,7 +61,7 @@ func (h Handshakes) Collect(ctx context.Context, s *inspect.Snapshot) []inspect.
 	if len(masters)+len(others) == 0 {
 		return nil
 	}
-	pending := h.servers(s.Cluster)
+	pending := h.servers(s)
 	r := &round{Handshakes: h}
 	if len(masters) == 0 {
 		pending = h.fromThemselves(ctx, r, pending, others)
@@ -131,23 +135,23 @@ func apart(all []*server, fits func(*server) bool) (those, rest []*server) {
 }
 
 // servers are those of the catalog that hold for the versions that run.
-func (h Handshakes) servers(c inspect.Cluster) []*server {
+func (h Handshakes) servers(s *inspect.Snapshot) []*server {
 	var out []*server
 	for _, row := range catalog.Servers() {
-		if row.Listener.Port == "" || row.In.Holds(c.Versions) != catalog.Yes {
+		if row.Listener.Port == "" || row.In.Holds(s.Cluster.Versions) != catalog.Yes || catalog.ByKubeadm(row.In) && s.MadeByKubeadm() == catalog.No {
 			continue
-		}
-		port := row.Listener.Port
-		if port == catalog.PortInternal {
-			port = portOf(c.Internal)
 		}
 		for _, n := range h.Nodes {
 			if row.Listener.Masters && !n.Master {
 				continue
 			}
-			v := &server{listener: row.Listener, of: n, address: net.JoinHostPort(n.Internal, port)}
+			v := &server{listener: row.Listener, of: n}
+			var there bool
+			if v.address, there = h.address(row, n, s); !there {
+				continue
+			}
 			for _, show := range row.Shows {
-				if name, ok := inspect.ServerName(show.Name, c); ok {
+				if name, ok := inspect.ServerName(show.Name, s.Cluster); ok {
 					v.names = append(v.names, name)
 				}
 			}
@@ -157,6 +161,59 @@ func (h Handshakes) servers(c inspect.Cluster) []*server {
 		}
 	}
 	return out
+}
+
+// address is where a server listens on a node: where its own pod says, else the port
+// that the Node object, Infrastructure or a kubeconfig on the node names, else the
+// catalog's. It is empty where the node has no address, and false where the node is
+// known to have no such server.
+func (h Handshakes) address(row catalog.Server, n NodeObject, s *inspect.Snapshot) (address string, there bool) {
+	l := row.Listener
+	if at := h.Listening[n.Name]; at != nil && l.Masters {
+		if at[l.Name] != "" {
+			return at[l.Name], true
+		}
+		read, ok := s.Node(n.Name)
+		if !ok || read.File(row.Shows[0].From.Name) == nil {
+			return "", false // its pods are known, and that is none of them
+		}
+	}
+	if n.Internal == "" {
+		return "", true
+	}
+	port := l.Port
+	switch {
+	case port == catalog.PortInternal:
+		port = portOf(s.Cluster.Internal)
+	case l.Name == catalog.ListenerAPIServer:
+		port = cmp.Or(ownPort(n, s), port)
+	case !l.Masters && n.Port > 0:
+		port = strconv.Itoa(n.Port)
+	}
+	return net.JoinHostPort(n.Internal, port), true
+}
+
+// ownPort is the port of kube-apiserver on a node, as a kubeconfig says that names the
+// node's own address; empty: none does. kubeadm writes such ones for
+// kube-controller-manager and kube-scheduler.
+func ownPort(n NodeObject, s *inspect.Snapshot) string {
+	for _, read := range s.Nodes {
+		for _, k := range read.Kubeconfigs {
+			c, ok := k.InUse()
+			if !ok {
+				continue
+			}
+			address, _, err := c.Dialled()
+			if err != nil {
+				continue
+			}
+			host, port, err := net.SplitHostPort(address)
+			if err == nil && slices.Contains(n.Addresses, host) {
+				return port
+			}
+		}
+	}
+	return ""
 }
 
 // portOf is the port in a URL: 6443 where there is none, on which OpenShift's
@@ -257,7 +314,7 @@ func (r *round) names(ctx context.Context, node Dialer, from string, v *server) 
 		one := v.shown(from)
 		one.Name = name
 		err := errors.New("the node has no InternalIP")
-		if v.of.Internal != "" {
+		if v.address != "" {
 			one.Chain, err = reach(ctx, node, v.address, name)
 		}
 		if err != nil {

@@ -158,6 +158,9 @@ func (c *Cluster) Identity(server, kubeContext string) Source {
 			system.tell(&s.Cluster)
 		}
 		c.openshift(ctx, &s)
+		if s.Cluster.Versions.Plain {
+			s.Cluster.Kubeadm = c.kubeadm(ctx)
+		}
 		return s
 	})}
 }
@@ -177,6 +180,21 @@ func (c *Cluster) openshift(ctx context.Context, s *inspect.Snapshot) {
 	notIdentified(s, "clusteroperators", "rules were applied by the cluster's version, although operators may be behind it during an upgrade", l.err)
 	l = listJSON(ctx, c, configV1+"infrastructures", metav1.ListOptions{}, func(i *infrastructure) { i.tell(&s.Cluster) })
 	notIdentified(s, "infrastructures", "platform and topology are not shown", l.err)
+}
+
+// kubeadm tells whether kubeadm's ConfigMap is there, which `kubeadm init` leaves and its
+// upgrades need (kubernetes/kubernetes cmd/kubeadm/app/phases/uploadconfig v1.35.4). Who
+// may not ask is told nothing.
+func (c *Cluster) kubeadm(ctx context.Context) catalog.Answer {
+	var config namedObject
+	err := c.getJSON(ctx, "/api/v1/namespaces/"+metav1.NamespaceSystem+"/configmaps/kubeadm-config", &config)
+	switch {
+	case err == nil:
+		return catalog.Yes
+	case apierrors.IsNotFound(err):
+		return catalog.No
+	}
+	return catalog.Unknown
 }
 
 // notIdentified notes why objects that tell of the cluster were not read. That

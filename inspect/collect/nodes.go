@@ -34,6 +34,7 @@ type NodeObject struct {
 	Pods      []string  // the networks of its pods, CIDR
 	Heartbeat time.Time // see Cluster.Heartbeat; zero: not asked
 	Internal  string    // its InternalIP; empty: it has none
+	Port      int       // of its kubelet; 0: it does not say
 	Master    bool      // it runs kube-apiserver
 	Role      string    // see catalog.RoleOf; empty: the API was not asked
 }
@@ -52,6 +53,9 @@ func (c *Cluster) NodeObjects(ctx context.Context, selector labels.Selector) ([]
 		Status struct {
 			Addresses  []corev1.NodeAddress   `json:"addresses"`
 			Conditions []corev1.NodeCondition `json:"conditions"`
+			Daemons    struct {
+				Kubelet struct{ Port int } `json:"kubeletEndpoint"`
+			} `json:"daemonEndpoints"`
 		} `json:"status"`
 	}
 	var opts metav1.ListOptions
@@ -62,6 +66,7 @@ func (c *Cluster) NodeObjects(ctx context.Context, selector labels.Selector) ([]
 	l := listJSON(ctx, c, "/api/v1/nodes", opts, func(n *node) {
 		o := NodeObject{
 			Name: n.Metadata.Name, Ready: string(corev1.ConditionUnknown), Master: catalog.IsMaster(n.Metadata.Labels), Role: catalog.RoleOf(n.Metadata.Labels),
+			Port: n.Status.Daemons.Kubelet.Port,
 			Pods: podNetworks(n.Spec.PodCIDRs, n.Metadata.Annotations[ovnSubnets]),
 		}
 		for _, cond := range n.Status.Conditions {
@@ -136,6 +141,7 @@ var ErrNotAllowed = errors.New("not allowed")
 // Nodes is the source of what lies on nodes.
 type Nodes struct {
 	Objects []NodeObject
+	All     []NodeObject // of the cluster, as far as the API told; those that are not read are facts by their addresses
 	// Open gets onto a node. An error that is ErrNoWay leaves the node out.
 	Open     func(ctx context.Context, node string) (OnNode, error)
 	Parallel int           // nodes at the same time, at least 1
@@ -187,6 +193,11 @@ func (n Nodes) Collect(ctx context.Context) inspect.Snapshot {
 	}
 	_ = g.Wait() // a node that fails is a gap
 	s := summed(inspect.Merge(append(parts, n.leftOut(left))...))
+	for _, o := range n.All {
+		if !slices.ContainsFunc(n.Objects, func(asked NodeObject) bool { return asked.Name == o.Name }) {
+			s.Unasked = append(s.Unasked, o.node())
+		}
+	}
 	for _, p := range n.Options.Paths {
 		// One node may well have what another one lacks; on none, it is a mistake.
 		if read > 0 && absent[path.Clean(p)] == read {

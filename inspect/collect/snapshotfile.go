@@ -42,6 +42,7 @@ type snapshotFile struct {
 	Bundles      []fileBundle    `json:"bundles"`
 	Requests     []fileRequest   `json:"requests,omitempty"`
 	Nodes        []fileNode      `json:"nodes,omitempty"`
+	Unasked      []fileNode      `json:"unasked,omitempty"`
 	Served       []fileServed    `json:"served,omitempty"`
 	Reported     []fileReported  `json:"reported,omitempty"`
 	References   []fileReference `json:"references,omitempty"`
@@ -65,6 +66,7 @@ type fileCluster struct {
 	Internal   string            `json:"internal,omitempty"`
 	External   string            `json:"external,omitempty"`
 	Addresses  string            `json:"ownAddresses,omitempty"` // "yes", "no"
+	Kubeadm    string            `json:"kubeadm,omitempty"`      // "yes", "no"
 	Created    time.Time         `json:"created,omitzero"`
 	Born       string            `json:"born,omitempty"`
 	Clock      fileClock         `json:"clock,omitzero"`
@@ -258,6 +260,8 @@ func (f *snapshotFile) decode(dec *json.Decoder) error {
 			f.Requests, err = readJSONItems[fileRequest](dec, maxElements)
 		case "nodes":
 			f.Nodes, err = readJSONItems[fileNode](dec, maxElements)
+		case "unasked":
+			f.Unasked, err = readJSONItems[fileNode](dec, maxElements)
 		case "served":
 			f.Served, err = readJSONItems[fileServed](dec, maxElements)
 		case "reported":
@@ -298,6 +302,9 @@ func packSnapshot(s inspect.Snapshot) *snapshotFile {
 	if s.Cluster.OwnAddresses != catalog.Unknown {
 		f.Cluster.Addresses = s.Cluster.OwnAddresses.String()
 	}
+	if s.Cluster.Kubeadm != catalog.Unknown {
+		f.Cluster.Kubeadm = s.Cluster.Kubeadm.String()
+	}
 	p := packer{file: f, certs: map[pki.Fingerprint]int{}, contents: map[*pki.Content]int{}, objects: map[*inspect.Object]int{}}
 	for _, b := range s.Bundles {
 		fb := fileBundle{At: b.At.String(), Content: p.content(b.Content)}
@@ -312,6 +319,9 @@ func packSnapshot(s inspect.Snapshot) *snapshotFile {
 	}
 	for _, n := range s.Nodes {
 		f.Nodes = append(f.Nodes, packNode(n))
+	}
+	for _, n := range s.Unasked {
+		f.Unasked = append(f.Unasked, packNode(n))
 	}
 	for _, served := range s.Served {
 		fs := fileServed{Node: served.Node, Address: served.Address, Name: served.Name, Chain: []int{}, Server: served.Server, Of: served.Of, Problem: served.Problem}
@@ -413,6 +423,9 @@ func unpackSnapshot(f *snapshotFile) (inspect.Snapshot, error) {
 		if f.Cluster.Addresses == a.String() {
 			s.Cluster.OwnAddresses = a
 		}
+		if f.Cluster.Kubeadm == a.String() {
+			s.Cluster.Kubeadm = a
+		}
 	}
 	certs := make([]*pki.Cert, len(f.Certificates))
 	for i, der := range f.Certificates {
@@ -456,6 +469,9 @@ func unpackSnapshot(f *snapshotFile) (inspect.Snapshot, error) {
 	}
 	for _, n := range f.Nodes {
 		s.Nodes = append(s.Nodes, n.unpack())
+	}
+	for _, n := range f.Unasked {
+		s.Unasked = append(s.Unasked, n.unpack())
 	}
 	for i, served := range f.Served {
 		chain := inspect.Served{Node: served.Node, Address: served.Address, Name: served.Name, Server: served.Server, Of: served.Of, Problem: served.Problem}

@@ -36,8 +36,21 @@ func (j *judge) forecast(c *Claim, now time.Time) {
 // ends reports whether what is shown is near its end, and nobody renews it by himself;
 // the claim says so then.
 func (j *judge) ends(c *Claim, now time.Time) bool {
+	leaf := c.Chain[0]
+	left := leaf.NotAfter.Sub(now)
+	if left > j.f.Within {
+		return false
+	}
 	life, answer := catalog.LifetimeOf(c.Edge.Shown, j.f.Snapshot.Cluster.Versions)
-	if answer != catalog.Yes || life.SelfRotating() || c.Chain[0].NotAfter.Sub(now) > j.f.Within {
+	if answer == catalog.No {
+		life, answer = j.lifeOf(leaf)
+	}
+	switch {
+	case answer == catalog.No && left <= leaf.NotAfter.Sub(leaf.NotBefore)/5: // as check expiring has it
+		c.Status, c.Later, c.From = Unknown, true, leaf.NotAfter
+		c.Why = fmt.Sprintf("it holds now; what is shown ends %s, and who renews it is not known", moment(leaf.NotAfter))
+		return true
+	case answer != catalog.Yes || life.SelfRotating():
 		return false
 	}
 	c.Status, c.From = WillBreak, c.Chain[0].NotAfter
@@ -46,6 +59,28 @@ func (j *judge) ends(c *Claim, now time.Time) bool {
 		c.Why += ": " + life.Doc
 	}
 	return true
+}
+
+// lifeOf is the lifetime of a certificate by the places that hold it: a copy lives as long
+// as what it is a copy of. That of a place where it is renewed goes before others.
+func (j *judge) lifeOf(leaf *pki.Cert) (catalog.Lifetime, catalog.Answer) {
+	var out catalog.Lifetime
+	answer := catalog.No
+	for i := range j.f.Held {
+		h := &j.f.Held[i]
+		if h.Row == nil || h.Use != inspect.UseIdentity || len(h.Content.Certs) == 0 || h.Content.Certs[0].Fingerprint != leaf.Fingerprint {
+			continue
+		}
+		switch life, known := h.Row.Lifetime(j.f.Snapshot.Cluster.Versions); {
+		case known == catalog.Yes && life.SelfRotating():
+			return life, known
+		case known == catalog.Yes && answer != catalog.Yes:
+			out, answer = life, known
+		case known == catalog.Unknown && answer == catalog.No:
+			answer = known
+		}
+	}
+	return out, answer
 }
 
 // lacksNext says that a claim does not hold any more once this CA signs what is shown.
@@ -145,7 +180,10 @@ func (j *judge) succession(r catalog.Rotation, c *Claim) succession {
 	out := succession{signer: r.Signer, bundle: r.Bundle}
 	places := j.shown(r.Signer, catalog.Carries{})
 	signers := places
-	if r.Signer.Kind == catalog.File {
+	switch {
+	case r.Signer.Kind == catalog.File && j.unreadMaster(c.Shown.Node):
+		places, signers = nil, nil // it would sign that with its own
+	case r.Signer.Kind == catalog.File:
 		signers = j.withKey(places, c.Shown.Node)
 	}
 	for _, s := range signers {

@@ -84,3 +84,61 @@ func TestWithin(t *testing.T) {
 		t.Errorf("half of them within %s", got)
 	}
 }
+
+// TestCopiesEndWithTheirOriginal: the end of a certificate that nobody renews is told where
+// a copy of it is shown; of one that nobody is known to renew, that it is near.
+func TestCopiesEndWithTheirOriginal(t *testing.T) {
+	made := catalog.Ref{Kind: catalog.Secret, Namespace: "openshift-ingress", Name: "router-certs-default", Key: "tls.crt"}
+	for _, id := range []string{"published-ingress", "pods-routes", "console-oauth"} {
+		for name, c := range map[string]struct {
+			begin, end float64
+			given      func(w *world, leaf []byte)
+			want       Status
+			why        string
+		}{
+			"the operator's, in its last month": {-700, 20, func(w *world, leaf []byte) { w.put(made, leaf) }, WillBreak, "not even a new router-ca"},
+			"the operator's, with a year left":  {-365, 365, func(w *world, leaf []byte) { w.put(made, leaf) }, Holds, ""},
+			"an administrator's, in its last":   {-700, 20, func(*world, []byte) {}, Unknown, "what is shown ends 2024-06-21 12:00 UTC, and who renews it is not known"},
+			"one of 90 days, with 20 left":      {-70, 20, func(*world, []byte) {}, Holds, ""}, // as who renews it at two thirds may do yet
+			"one of 90 days, with 10 left":      {-80, 10, func(*world, []byte) {}, Unknown, "who renews it is not known"},
+			"cert-manager's": {-700, 20, func(w *world, leaf []byte) {
+				w.put(catalog.Ref{Kind: catalog.Secret, Namespace: "team", Name: "wildcard", Key: "tls.crt"}, leaf)
+				w.s.Bundles[len(w.s.Bundles)-1].Object.Annotations = map[string]string{catalog.AnnotationCertManager: "wildcard"}
+			}, Holds, ""},
+		} {
+			t.Run(id+"/"+name, func(t *testing.T) {
+				e := edge(t, id)
+				ca := pkitest.NewCA("ingress-operator", from(-800), from(900))
+				leaf := leafFor(e, ca, c.begin, c.end).CertPEM
+				w := newWorld(versions(e))
+				w.show(e, leaf)
+				w.trust(e, ca.CertPEM)
+				c.given(w, leaf)
+				got := one(t, w.judge(id))
+				if got.Status != c.want || !strings.Contains(got.Why, c.why) || c.want != Holds && !got.From.Equal(from(c.end)) {
+					t.Errorf("%s from %s: %s", got.Status, got.From, got.Why)
+				}
+			})
+		}
+	}
+}
+
+// TestShardsBefore412: up to 4.11 one Secret held what all IngressControllers show.
+func TestShardsBefore412(t *testing.T) {
+	for _, id := range []string{"published-ingress", "pods-routes", "console-oauth"} {
+		e := edge(t, id)
+		ca, other := pkitest.NewCA("ingress-operator", from(-800), from(900)), pkitest.NewCA("of a shard", from(-800), from(900))
+		for version, want := range map[string]int{"4.11.9": 0, "4.12.0": 2} {
+			w := newWorld(catalog.Versions{Cluster: version})
+			for key, by := range map[string]*pkitest.Authority{"apps.example.com": ca, "shard.example.com": other} {
+				r := e.Shown
+				r.Key = key
+				w.put(r, leafFor(e, by, -1, 59).CertPEM)
+			}
+			w.trust(e, ca.CertPEM)
+			if got := w.judge(id); len(got) != want {
+				t.Errorf("%s, %s: %+v", id, version, got)
+			}
+		}
+	}
+}

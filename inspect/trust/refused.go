@@ -19,12 +19,19 @@ type Seen struct {
 	Count  int            // of handshakes
 	Last   time.Time      // zero: the logs do not say
 	Logs   []pki.Location // that say so
+
+	last time.Time // the same, by our clock
 }
 
 // refusedLately is how long before the end of a log a client's last refusal counts.
 // Who does not trust a server tries again, kubelets every few seconds; who stopped was
 // repaired, or is gone.
 const refusedLately = 15 * time.Minute
+
+// silentFor is how long somebody has to be silent, since all on his node was mended, to
+// be taken for mended: kubelets try again every few seconds, and a container that fails is
+// started again within five minutes (kubernetes/kubernetes pkg/kubelet, MaxContainerBackOff).
+const silentFor = 6 * time.Minute
 
 // logStale is how long before now a log may have ended. API servers write all the time.
 const logStale = time.Hour
@@ -37,6 +44,7 @@ func (j *judge) refused(row catalog.ServerLog, edges []Claim) []Claim {
 	var seen []*Seen
 	type client struct{ address, reason string }
 	index := map[client]*Seen{}
+	heard := map[string]time.Time{}  // by node: to when
 	newest := map[string]time.Time{} // by node: the logs of containers that are gone end earlier
 	for _, l := range j.f.Snapshot.ServerLogs {
 		if l.Row == row.ID && l.At.Node != "" && l.To.After(newest[l.At.Node]) {
@@ -56,6 +64,7 @@ func (j *judge) refused(row catalog.ServerLog, edges []Claim) []Claim {
 			continue
 		}
 		logs = append(logs, l.At)
+		heard[l.At.Node] = j.byOurs(l.At.Node, end)
 		for _, r := range l.Refused {
 			if !r.Last.IsZero() && end.Sub(r.Last) > refusedLately {
 				continue
@@ -70,7 +79,7 @@ func (j *judge) refused(row catalog.ServerLog, edges []Claim) []Claim {
 			s.Count += r.Count
 			s.Logs = append(s.Logs, l.At)
 			if r.Last.After(s.Last) {
-				s.Last = r.Last
+				s.Last, s.last = r.Last, j.byOurs(l.At.Node, r.Last)
 			}
 		}
 	}
@@ -85,6 +94,7 @@ func (j *judge) refused(row catalog.ServerLog, edges []Claim) []Claim {
 		return []Claim{{Edge: row.Edge, Logs: logs}}
 	}
 	var out []Claim
+	until := j.heardUntil(heard)
 	for _, s := range seen {
 		c := Claim{Edge: row.Edge, Status: Broken, Seen: s, Logs: s.Logs, Why: fmt.Sprintf("clients break off the handshake: %q, says the log of %s", s.Reason, row.Server)}
 		var known bool
@@ -93,7 +103,11 @@ func (j *judge) refused(row catalog.ServerLog, edges []Claim) []Claim {
 			c.Status = Unknown
 			c.Why = fmt.Sprintf("somebody who is no node or pod of this cluster, as far as is known, breaks off the handshake: %q, says the log of %s", s.Reason, row.Server)
 		}
-		if mended(edges, c.Node) {
+		since, trusts := j.mended(row, edges, c.Node)
+		if trusts && !s.Last.IsZero() && s.last.Before(since) && until.Sub(since) >= silentFor {
+			continue // it was mended after the last time, and has not refused since then
+		}
+		if trusts {
 			c.Status = Unknown
 			c.Why = fmt.Sprintf("it broke off the handshake a short while ago (%q, says the log of %s), and trusts what is shown now: mended since then, or a pod on it?", s.Reason, row.Server)
 		}
@@ -108,17 +122,78 @@ func (j *judge) refused(row catalog.ServerLog, edges []Claim) []Claim {
 	return out
 }
 
-// mended reports whether a node was read, and its kubelet trusts what api-int shows.
-func mended(edges []Claim, node string) bool {
-	n := 0
-	for _, c := range edges {
-		if node != "" && c.Node == node && c.Part == catalog.PartAPIInt && c.Edge.Trust.Kind == catalog.File {
-			if n++; c.Status != Holds && !c.Later {
-				return false
-			}
+// mended reports whether a node was read, and all on it that was judged trusts what
+// kube-apiserver shows, where a log is that server's; and since when it may, by our clock:
+// the last write of what it trusts, the last start of who reads that only then, and since
+// when there is what is shown. Zero: not known.
+func (j *judge) mended(row catalog.ServerLog, edges []Claim, node string) (since time.Time, trusts bool) {
+	n, ok := j.f.Snapshot.Node(node)
+	if !ok || row.Container != catalog.ListenerAPIServer {
+		return time.Time{}, false
+	}
+	known, shown := true, time.Time{}
+	later := func(t time.Time) {
+		known = known && !t.IsZero()
+		if t.After(since) {
+			since = t
 		}
 	}
-	return n > 0
+	for _, c := range edges {
+		if c.Edge.Name != catalog.NameInKubeconfig && c.Runs.IsZero() || len(c.Trust) == 0 || c.Trust[0].Node != node {
+			continue
+		}
+		switch {
+		case c.Status == Unknown && !c.Later && !c.Runs.IsZero():
+			known = false // what is in memory
+			continue
+		case c.Status != Holds && !c.Later:
+			return time.Time{}, false
+		}
+		trusts = true
+		later(written(n, c.Trust[0]))
+		if len(c.Chain) > 0 && c.Chain[0].NotBefore.After(shown) {
+			shown = c.Chain[0].NotBefore
+		}
+	}
+	if !trusts || n.Kubelet.Started.IsZero() {
+		return time.Time{}, trusts
+	}
+	_, loaded, _ := n.Running("kubelet")
+	later(loaded)
+	for _, p := range n.Processes {
+		later(p.Started)
+	}
+	if !known {
+		return time.Time{}, trusts
+	}
+	if since = j.byOurs(node, since); shown.After(since) {
+		since = shown
+	}
+	return since, trusts
+}
+
+// heardUntil is to when the logs of all masters were read, by our clock; zero where one of
+// them was not, or may not be known: who is silent there may be led to another one.
+func (j *judge) heardUntil(heard map[string]time.Time) time.Time {
+	masters, all := j.f.Snapshot.Masters()
+	var until time.Time
+	for _, m := range masters {
+		if heard[m].IsZero() || !all {
+			return time.Time{}
+		}
+		if until.IsZero() || heard[m].Before(until) {
+			until = heard[m]
+		}
+	}
+	return until
+}
+
+// byOurs is a node's time by our clock, as far as the node's was read.
+func (j *judge) byOurs(node string, at time.Time) time.Time {
+	if n, ok := j.f.Snapshot.Node(node); ok {
+		return at.Add(j.f.Now.Sub(n.Time(j.f.Now)))
+	}
+	return at
 }
 
 // whose tells who has an address: the node, in words, and whether it is of the cluster.
@@ -130,14 +205,10 @@ func (j *judge) whose(address string) (node, words string, known bool) {
 	if a.IsLoopback() {
 		return "", "somebody on the server's own node", true
 	}
-	for i := range j.f.Snapshot.Nodes {
-		n := &j.f.Snapshot.Nodes[i]
-		if slices.ContainsFunc(n.Addresses, func(text string) bool { b, err := netip.ParseAddr(text); return err == nil && b.Unmap() == a }) {
-			return n.Name, n.Name + ", or a pod on it", true
-		}
+	if n, ok := j.f.Snapshot.NodeAt(address); ok {
+		return n.Name, n.Name + ", or a pod on it", true
 	}
-	for i := range j.f.Snapshot.Nodes {
-		n := &j.f.Snapshot.Nodes[i]
+	for _, n := range slices.Concat(j.f.Snapshot.Nodes, j.f.Snapshot.Unasked) {
 		if slices.ContainsFunc(n.PodNetworks, func(text string) bool { p, err := netip.ParsePrefix(text); return err == nil && p.Contains(a) }) {
 			return "", "a pod on " + n.Name, true
 		}

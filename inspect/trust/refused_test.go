@@ -1,12 +1,14 @@
 package trust
 
 import (
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
 )
 
 func TestRefused(t *testing.T) {
@@ -29,9 +31,9 @@ func TestRefused(t *testing.T) {
 		want []claim
 	}{
 		"no log was read": {nil, nil},
-		"nobody refuses":  {[]inspect.ServerLog{log("m1", 0), log("m2", time.Minute)}, nil},
+		"nobody refuses":  {[]inspect.ServerLog{log("m1", 0), log("z2", time.Minute)}, nil},
 		"a node, at two masters": {
-			[]inspect.ServerLog{log("m1", 0, by("10.0.0.7", 3, time.Minute)), log("m2", 0, by("10.0.0.7", 4, 2*time.Minute))},
+			[]inspect.ServerLog{log("m1", 0, by("10.0.0.7", 3, time.Minute)), log("z2", 0, by("10.0.0.7", 4, 2*time.Minute))},
 			[]claim{{Broken, "w1", "w1, or a pod on it", 7}},
 		},
 		"a pod":     {[]inspect.ServerLog{log("m1", 0, by("10.128.2.9", 1, 0))}, []claim{{Broken, "", "a pod on w1", 1}}},
@@ -82,6 +84,122 @@ func TestRefusedByQuietServers(t *testing.T) {
 		w.s.ServerLogs = []inspect.ServerLog{{Row: "config-server-refused", To: noon.Add(-c.ago), Refused: []inspect.Refused{{Client: "10.0.0.7", Reason: "bad certificate", Count: 1, Last: noon.Add(-c.ago)}}}}
 		if got := w.judge("config-server-refused"); len(got) != 1 || got[0].Status != c.want {
 			t.Errorf("refused %s ago: %+v", c.ago, got)
+		}
+	}
+}
+
+// TestMended: who refused a server and is said to trust it now is unknown, until all
+// masters' logs have been without him for a while since he was mended. What trusts another
+// server than the log's, or is still to be restarted, says nothing for him.
+func TestMended(t *testing.T) {
+	ca := pkitest.NewCA("the CA", from(-10), from(900))
+	own := "/var/lib/kubelet/kubeconfig"
+	ago := func(minutes int) time.Time { return noon.Add(-time.Duration(minutes) * time.Minute) }
+	for name, c := range map[string]struct {
+		given func(w *world)
+		want  []Status
+	}{
+		"mended ten minutes ago":        {func(*world) {}, nil},
+		"five minutes ago":              {func(w *world) { w.s.Nodes[0].Kubelet.Running = ago(5) }, []Status{Unknown}},
+		"refused again since":           {func(w *world) { w.s.ServerLogs[0].Refused[0].Last = ago(1) }, []Status{Unknown}},
+		"the kubelet was not restarted": {func(w *world) { w.s.Nodes[0].Kubelet.Started, w.s.Nodes[0].Kubelet.Running = ago(20), ago(20) }, []Status{Unknown}},
+		"nobody knows when":             {func(w *world) { w.s.Nodes[0].Kubelet = inspect.Kubelet{} }, []Status{Unknown}},
+		"nor when the file was written": {func(w *world) {
+			w.s.Nodes[0].Files[0].Changed = time.Time{}
+			w.s.Nodes[0].Files[0].Modified = time.Time{}
+		}, []Status{Unknown}},
+		"another master's log was not read": {func(w *world) { w.s.Unasked = []inspect.Node{{Name: "z2", Role: catalog.RoleMaster}} }, []Status{Unknown}},
+		"another master's log ends before": {func(w *world) {
+			w.s.Nodes = append(w.s.Nodes, inspect.Node{Name: "z2", Via: "ssh", Role: catalog.RoleMaster})
+			l := w.s.ServerLogs[0]
+			l.At.Node, l.To, l.Refused = "z2", ago(8), nil
+			w.s.ServerLogs = append(w.s.ServerLogs, l)
+		}, []Status{Unknown}},
+		"another master's log is as long": {func(w *world) {
+			w.s.Nodes = append(w.s.Nodes, inspect.Node{Name: "z2", Via: "ssh", Role: catalog.RoleMaster})
+			l := w.s.ServerLogs[0]
+			l.At.Node, l.Refused = "z2", nil
+			w.s.ServerLogs = append(w.s.ServerLogs, l)
+		}, nil},
+		"who is a master is not known": {func(w *world) { w.s.Unasked = []inspect.Node{{Name: "z2"}} }, []Status{Unknown}},
+		"its clock is an hour ahead": {func(w *world) {
+			n := &w.s.Nodes[0]
+			n.Clock = inspect.Clock{Sent: noon, Before: noon.Add(time.Hour), After: noon.Add(time.Hour), Received: noon}
+			n.Kubelet.Running = n.Kubelet.Running.Add(time.Hour)
+			n.Files[0].Changed, n.Files[1].Changed = ago(11-60), ago(11-60)
+			w.s.ServerLogs[0].To, w.s.ServerLogs[0].Refused[0].Last = ago(-60), ago(12-60)
+		}, nil},
+		"its kubelet trusts something else": {func(w *world) {
+			w.s.Bundles[1].Content = w.sc.Scan(pkitest.NewCA("the CA", from(-20), from(900)).CertPEM)[0].Content
+		}, []Status{Broken}},
+		"its kubelet has it not in memory":   {func(w *world) { w.s.Nodes[0].Kubelet.Started = from(-11) }, []Status{Broken}},
+		"a process of unknown age is beside": {func(w *world) { w.s.Nodes[0].Processes = []inspect.Process{{Command: "multus-daemon"}} }, []Status{Unknown}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(catalog.Versions{Cluster: "4.12.3"})
+			e := edge(t, "kubelet-api-int")
+			w.show(e, leafFor(e, ca, -1, 59).CertPEM)
+			for _, path := range []string{own, "/etc/kubernetes/kubeconfig"} {
+				w.kubeconfig(path, "https://api-int.example.com:6443", ca.CertPEM)
+			}
+			w.signer(e, ca)
+			n := &w.s.Nodes[0]
+			n.Role, n.Addresses, n.Kubelet = catalog.RoleMaster, []string{"10.0.0.7"}, inspect.Kubelet{Started: ago(10), Running: ago(10)}
+			n.Files[0].Changed, n.Files[1].Changed = ago(11), ago(11)
+			at := pki.Location{Kind: pki.KindFile, Node: "n1", Path: "/var/log/pods/x/0.log"}
+			w.s.ServerLogs = []inspect.ServerLog{{At: at, Row: "apiserver-refused", From: from(-1), To: noon, Refused: []inspect.Refused{{Client: "10.0.0.7", Reason: "bad certificate", Count: 9, Last: ago(12)}}}}
+			c.given(w)
+			var got []Status
+			for _, claim := range w.judge("apiserver-refused") {
+				got = append(got, claim.Status)
+			}
+			if !slices.Equal(got, c.want) {
+				t.Errorf("%v, want %v", got, c.want)
+			}
+		})
+	}
+}
+
+// TestMendedOfKubeadm: there, it is what kube-apiserver of each master shows that counts;
+// and of the machine config server, trust in api-int says nothing.
+func TestMendedOfKubeadm(t *testing.T) {
+	refuse := func(s *inspect.Snapshot, row string) {
+		at := pki.Location{Kind: pki.KindFile, Node: "n1", Path: "/var/log/pods/x/0.log"}
+		s.ServerLogs = []inspect.ServerLog{{At: at, Row: row, From: from(-1), To: noon, Refused: []inspect.Refused{{Client: "10.0.0.3", Reason: "bad certificate", Count: 9, Last: noon.Add(-time.Minute)}}}}
+	}
+	for status, given := range map[string]func(k *kubeadm){
+		"unknown": func(*kubeadm) {},
+		"broken": func(k *kubeadm) {
+			k.serves("n2", "10.0.0.2:6443", leafOf(pkitest.NewCA("kubernetes", from(-30), from(3640)), "10.0.0.2"))
+		},
+	} {
+		k := newKubeadm()
+		refuse(&k.s, "kubeadm-apiserver-refused")
+		given(k)
+		if got := are(k.report(), "kubeadm-apiserver-refused"); len(got) != 1 || got["n3"].Status != status {
+			t.Errorf("want %s, got %+v", status, got)
+		}
+	}
+	ca := pkitest.NewCA("the CA", from(-10), from(900))
+	w := newWorld(catalog.Versions{Cluster: "4.15.3"})
+	e := edge(t, "kubelet-api-int")
+	w.stage(e, ca, ca.CertPEM)
+	w.s.Nodes[0].Addresses = []string{"10.0.0.3"}
+	refuse(&w.s, "config-server-refused")
+	if got := one(t, w.judge("config-server-refused")); got.Status != Broken {
+		t.Errorf("%s: %s", got.Status, got.Why)
+	}
+}
+
+// TestWhoseUnasked: an address of a node that nobody asked to read is no stranger's.
+func TestWhoseUnasked(t *testing.T) {
+	w := newWorld(catalog.Versions{Cluster: "4.15.3"})
+	w.s.Unasked = []inspect.Node{{Name: "w9", Addresses: []string{"10.0.0.9"}, PodNetworks: []string{"10.128.9.0/24"}}}
+	at := pki.Location{Kind: pki.KindFile, Node: "n1", Path: "/var/log/pods/x/0.log"}
+	for client, want := range map[string]string{"10.0.0.9": "w9, or a pod on it", "10.128.9.3": "a pod on w9", "10.0.0.8": ""} {
+		w.s.ServerLogs = []inspect.ServerLog{{At: at, Row: "apiserver-refused", To: noon, Refused: []inspect.Refused{{Client: client, Reason: "bad certificate", Count: 1, Last: noon}}}}
+		if got := one(t, w.judge("apiserver-refused")); got.Seen.Whose != want || (got.Status == Broken) != (want != "") {
+			t.Errorf("%s: %s: %q", client, got.Status, got.Seen.Whose)
 		}
 	}
 }

@@ -593,7 +593,10 @@ func access(f *inspect.Facts) RestartAnswer {
 	(&judge{f: f}).forecast(&c, f.Now)
 	switch {
 	case c.Status == WillBreak:
-		out.Status, out.Why = RestartCaution, fmt.Sprintf("its CA verifies what %s shows now, and not what %q signs next", a.Server, pki.CommonName(c.Lacks.Subject))
+		out.Status, out.Why = RestartCaution, "its CA verifies what "+a.Server+" shows now; "+c.Why
+		if c.Lacks != nil {
+			out.Why = fmt.Sprintf("its CA verifies what %s shows now, and not what %q signs next", a.Server, pki.CommonName(c.Lacks.Subject))
+		}
 		return out
 	case c.Edge.Shown == catalog.Ref{}:
 		out.Why = "its CA verifies what " + a.Server + " shows now; where that comes from was not read, and so not who signs it next"

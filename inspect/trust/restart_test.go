@@ -222,6 +222,14 @@ func TestNewNodesAndWorst(t *testing.T) {
 	}
 }
 
+// byHand has an administrator's kubeconfig be shown a certificate that only hands renew.
+func (s *starting) byHand(file string) {
+	leaf := s.old.Issue("apps", from(-700), from(20), pkitest.DNS("api.example.com")).CertPEM
+	s.put(catalog.Ref{Kind: catalog.Secret, Namespace: "openshift-ingress", Name: "router-certs-default", Key: "tls.crt"}, leaf)
+	s.put(catalog.Ref{Kind: catalog.Secret, Namespace: "openshift-ingress-operator", Name: "router-ca", Key: "tls.crt"}, s.old.CertPEM)
+	s.s.Served[len(s.s.Served)-1].Chain = s.sc.Scan(leaf)[0].Content.Certs
+}
+
 func TestAccess(t *testing.T) {
 	t.Parallel()
 	const file = "/home/me/.kube/config"
@@ -240,6 +248,7 @@ func TestAccess(t *testing.T) {
 		{"no handshake was made", func(s *starting) { s.s.Access.Problem = "through a proxy" }, RestartUnknown, "proxy"},
 		{"the CA does not verify what is shown", func(s *starting) { s.s.Bundles[len(s.s.Bundles)-1].Content = s.sc.Scan(s.clients.CertPEM)[0].Content }, RestartNo, "does not verify"},
 		{"the signer was replaced", func(s *starting) { s.s.Bundles[len(s.s.Bundles)-1].Content = s.sc.Scan(s.old.CertPEM)[0].Content }, RestartCaution, "signs next"},
+		{"what is shown ends, and nobody renews it", func(s *starting) { s.byHand(file) }, RestartCaution, "shows now; what is shown ends, and does not renew itself"},
 		{"no kubeconfig was read", func(s *starting) { s.s.Access = nil }, RestartUnknown, "not read"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -255,7 +264,7 @@ func TestAccess(t *testing.T) {
 			s.s.Served = append(s.s.Served, inspect.Served{Address: "api.example.com:6443", Name: "api.example.com", Server: catalog.ListenerOutside, Chain: s.sc.Scan(leaf.CertPEM)[0].Content.Certs})
 			s.s.Access = &inspect.Access{Shows: inspect.CredentialCertificate, CA: inspect.CAEmbedded, Certificate: user, Trust: ca, Server: "api.example.com:6443", Name: "api.example.com"}
 			c.with(s)
-			if got := NewRestartReport(inspect.NewFacts(s.s, noon, 0)).Access; got.Status != c.want || !strings.Contains(got.Why, c.why) {
+			if got := NewRestartReport(inspect.NewFacts(s.s, noon, 25*day)).Access; got.Status != c.want || !strings.Contains(got.Why, c.why) {
 				t.Errorf("%+v, want %s", got, c.want)
 			}
 		})

@@ -17,7 +17,7 @@ func (j *judge) servers() []Claim {
 	var out []Claim
 	for _, row := range catalog.Servers() {
 		holds := row.In.Holds(j.f.Snapshot.Cluster.Versions)
-		if holds == catalog.No {
+		if holds == catalog.No || catalog.ByKubeadm(row.In) && j.f.Snapshot.MadeByKubeadm() == catalog.No {
 			continue
 		}
 		claims := j.server(row)
@@ -143,6 +143,9 @@ func (j *judge) reloaded(c *Claim, show catalog.Show, v inspect.Served) {
 	places := j.held(show.From, v.Of)
 	if len(places) == 0 {
 		c.Status, c.Why = Unknown, show.From.String()+" was not read, or is not there: what is shown can't be compared"
+		if n, ok := j.f.Snapshot.Node(v.Of); show.From.Kind == catalog.File && (!ok || n.Via == "") {
+			c.Why = v.Of + " was not read: what is shown can't be compared with " + show.From.String() + " there"
+		}
 		return
 	}
 	place := places[0]

@@ -171,6 +171,7 @@ func storyOf(f *inspect.Facts, claims []Claim, parts []catalog.Part) []Event {
 		tell(catalog.PartAPIInt, func() []Event { return j.story(claims) })
 		tell(catalog.PartServices, j.services)
 	}
+	tell(catalog.PartControlPlane, j.unknownMaker)
 	tell(catalog.PartControlPlane, j.ending)
 	return out
 }
@@ -198,10 +199,25 @@ func (j *judge) services() []Event {
 	return out
 }
 
+// unknownMaker tells what is not judged in a cluster of which the catalog does not know who
+// made it.
+func (j *judge) unknownMaker() []Event {
+	if s := &j.f.Snapshot; !s.Cluster.Versions.Plain || s.MadeByKubeadm() != catalog.No {
+		return nil
+	}
+	return []Event{{
+		What:    "this cluster is neither OpenShift nor made by kubeadm (there is no ConfigMap kube-system/kubeadm-config, or nodes lack its kubelet.conf): whom its kubelets, its API servers and etcd trust is in files of its own, of which the catalog knows nothing, and was not judged",
+		Sources: []string{"ConfigMap/kube-system/kubeadm-config", "File:" + catalog.KubeadmKubeconfigs()[1]},
+	}}
+}
+
 // ending tells when what kubeadm made on nodes ends: the first of each node's
 // certificates, and each CA. None of it renews itself.
 func (j *judge) ending() []Event {
 	var out []Event
+	if j.f.Snapshot.Cluster.Versions.Plain && j.f.Snapshot.MadeByKubeadm() == catalog.No {
+		return nil
+	}
 	first, cas := map[string]*Event{}, map[pki.Fingerprint]bool{}
 	for i := range j.f.Held {
 		h := &j.f.Held[i]

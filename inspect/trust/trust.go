@@ -121,6 +121,7 @@ type identity struct {
 	chain []*pki.Cert
 	// Of a handshake: the address, and the name that who connects to it verifies.
 	server, name string
+	next         []*pki.Cert // what the place holds, where something else was shown
 }
 
 // claims judges one row in the way that it says.
@@ -152,6 +153,9 @@ func (j *judge) claims(e catalog.Edge) []Claim {
 		}
 		return []Claim{{Edge: e, Status: Unknown, Why: why}}
 	}
+	if e.Shown == catalog.KubeadmServing() {
+		return j.edge(e, stores, j.byMasters(shown))
+	}
 	return j.edge(e, stores, j.seen(e.Shown, shown))
 }
 
@@ -161,6 +165,8 @@ func (j *judge) here(e catalog.Edge) (catalog.Answer, string) {
 	c := &j.f.Snapshot.Cluster
 	in := e.In.Holds(c.Versions)
 	switch {
+	case in == catalog.Yes && catalog.ByKubeadm(e.In) && j.f.Snapshot.MadeByKubeadm() == catalog.No:
+		return catalog.No, "" // the story says it once
 	case in == catalog.No || e.Trust.Kind != catalog.File && catalog.KeptElsewhere(e.Trust, c.Topology):
 		return catalog.No, ""
 	case len(e.Platforms) > 0 && (c.OwnAddresses == catalog.No || c.Platform != "" && !slices.Contains(e.Platforms, c.Platform)):
@@ -196,8 +202,8 @@ func (j *judge) edge(e catalog.Edge, stores []anchors, shown []identity) []Claim
 			continue
 		}
 		name, known := j.name(e, a)
+		owner := j.ownerOf(a)
 		shown := slices.DeleteFunc(slices.Clone(shown), func(s identity) bool {
-			owner := j.ownerOf(a)
 			return owner != "" && s.node != "" && s.node != owner // the kubeconfig names another node's own address
 		})
 		if served, ok := j.served(a); ok {
@@ -207,7 +213,7 @@ func (j *judge) edge(e catalog.Edge, stores []anchors, shown []identity) []Claim
 				c.Shown = shown[0].at
 			}
 			j.decide(&c)
-			j.otherwise(&c, shown)
+			j.otherwise(&c, owner, shown)
 			out = append(out, c)
 			continue
 		}
@@ -221,7 +227,14 @@ func (j *judge) edge(e catalog.Edge, stores []anchors, shown []identity) []Claim
 				out = append(out, c)
 				continue
 			}
+			if len(s.chain) == 0 {
+				c.Status, c.Why = Unknown, "what "+s.node+" shows was not seen: neither by a handshake nor in "+e.Shown.String()
+				out = append(out, c)
+				continue
+			}
 			j.decide(&c)
+			j.elsewhere(&c, owner, s)
+			j.turns(&c, owner, s)
 			out = append(out, c)
 		}
 		if n == len(out) && (a.cluster != nil || !j.absent(e.Shown) && !(e.Optional && j.nowhere(e.Shown))) { // somebody answers a kubeconfig's client
@@ -235,60 +248,6 @@ func (j *judge) edge(e catalog.Edge, stores []anchors, shown []identity) []Claim
 		out = append(out, j.nobody(e, shown[0]))
 	}
 	return out
-}
-
-// otherwise looks at what other servers behind the same address show, and at what they
-// will show when they have read it: a handshake meets one of them, the next connection
-// perhaps another. The worst counts.
-func (j *judge) otherwise(c *Claim, held []identity) {
-	met := c.Chain
-	if len(met) == 0 {
-		return
-	}
-	for _, v := range j.f.Snapshot.Served {
-		if v.Server != catalog.ListenerAPIServer || v.Name != c.Name || len(v.Chain) == 0 || v.Chain[0].Fingerprint == met[0].Fingerprint {
-			continue
-		}
-		other := *c
-		other.Chain, other.Server, other.Status, other.Why, other.Lacks, other.From = v.Chain, v.Address, Holds, "", nil, time.Time{}
-		if j.decide(&other); other.Status > c.Status {
-			other.Why = "by " + v.Of + ", one of the masters: " + other.Why
-			*c = other
-		}
-	}
-	for _, s := range held {
-		if s.server != "" || s.chain[0].Fingerprint == met[0].Fingerprint {
-			continue
-		}
-		next := *c
-		next.Chain, next.Status, next.Why, next.Lacks, next.From = s.chain, Holds, "", nil, time.Time{}
-		if j.decide(&next); next.Status != Broken || c.Status == Broken {
-			continue
-		}
-		c.Status, c.Lacks, c.From = WillBreak, next.Lacks, time.Time{}
-		place := "its Secret"
-		if s.node != "" {
-			place = s.at.String()
-		}
-		c.Why = place + " holds another one already, and a master that has read it shows that: " + next.Why
-	}
-}
-
-// ownerOf is the node whose own address a kubeconfig names; empty: no node's.
-func (j *judge) ownerOf(a anchors) string {
-	if a.cluster == nil {
-		return ""
-	}
-	address, _, err := a.cluster.Dialled()
-	if err != nil {
-		return ""
-	}
-	for _, n := range j.f.Snapshot.Nodes {
-		if slices.Contains(n.Addresses, hostOf(address)) {
-			return n.Name
-		}
-	}
-	return ""
 }
 
 // nobody is the claim where no trust anchors were found, although there is what is
@@ -377,6 +336,8 @@ func (j *judge) kubeconfig(n *inspect.Node, path string, a *anchors) {
 		a.problem = "the CA in the file did not leave the node"
 	case c.CAFile != "" && !c.CAData:
 		a.problem = "the CA is in a file of its own, " + c.CAFile + ", which is not followed"
+	case !c.CAData:
+		a.problem = "the file names no CA: who reads it goes by the system's trust store, which is not compared"
 	}
 	a.cluster = &c
 	a.certs = j.f.Snapshot.Trusted(n.Name, n.Kubeconfigs[i])
@@ -411,11 +372,16 @@ func (j *judge) served(a anchors) (inspect.Served, bool) {
 	if a.cluster == nil {
 		return inspect.Served{}, false
 	}
-	address, _, err := a.cluster.Dialled()
+	address, name, err := a.cluster.Dialled()
 	if err != nil {
 		return inspect.Served{}, false
 	}
-	return j.f.Snapshot.ShownTo(a.node, address)
+	for _, v := range j.f.Snapshot.Served { // for another name, it may show another certificate
+		if v.Node == a.node && v.Address == address && v.Name == name && v.Server == catalog.ListenerBalanced && len(v.Chain) > 0 {
+			return v, true
+		}
+	}
+	return inspect.Served{}, false
 }
 
 // name is the server name for an edge; false where it is not known.
@@ -424,6 +390,9 @@ func (j *judge) name(e catalog.Edge, a anchors) (string, bool) {
 	case catalog.NameClient, catalog.NameAny:
 		return "", true
 	case catalog.NameInKubeconfig:
+		if a.cluster == nil {
+			return "", false
+		}
 		_, name, err := a.cluster.Dialled()
 		return name, err == nil
 	case catalog.NameInternal:
@@ -445,21 +414,27 @@ func (j *judge) nowhere(r catalog.Ref) bool {
 
 // decide judges a claim whose roots and chain are known.
 func (j *judge) decide(c *Claim) {
-	now := j.f.Now
-	if n, ok := j.f.Snapshot.Node(c.Node); ok && len(c.Trust) > 0 && c.Trust[0].Node != "" {
-		now = n.Time(now)
-	}
-	verify := func(at time.Time) error {
-		if c.Edge.Name == catalog.NameClient {
-			return pki.VerifyClient(c.Chain, c.Roots, at)
-		}
-		return pki.Verify(c.Chain, c.Roots, c.Name, at)
-	}
-	if err := verify(now); err != nil {
+	now := j.timeOf(c)
+	if err := verify(c, c.Name, now); err != nil {
 		c.Status, c.Why, c.Lacks = Broken, err.Error(), j.lacks(c)
 		return
 	}
 	j.forecast(c, now)
+}
+
+// timeOf is the verifier's: a node's own, where its trust anchors are there.
+func (j *judge) timeOf(c *Claim) time.Time {
+	if n, ok := j.f.Snapshot.Node(c.Node); ok && len(c.Trust) > 0 && c.Trust[0].Node != "" {
+		return n.Time(j.f.Now)
+	}
+	return j.f.Now
+}
+
+func verify(c *Claim, name string, at time.Time) error {
+	if c.Edge.Name == catalog.NameClient {
+		return pki.VerifyClient(c.Chain, c.Roots, at)
+	}
+	return pki.Verify(c.Chain, c.Roots, name, at)
 }
 
 // lacks is the CA of what is shown, where the trust anchors lack it; if they have it,

@@ -29,6 +29,9 @@ func newWorld(v catalog.Versions) *world {
 	w := &world{sc: pki.NewScanner()}
 	w.s.Cluster = inspect.Cluster{Versions: v, Internal: "https://api-int.example.com:6443"}
 	w.s.Nodes = []inspect.Node{{Name: "n1", Via: "ssh"}}
+	if v.Plain {
+		w.s.Cluster.Kubeadm = catalog.Yes
+	}
 	return w
 }
 
@@ -280,6 +283,7 @@ func TestUnknown(t *testing.T) {
 			c := &w.s.Nodes[0].Kubeconfigs[0].Clusters[0]
 			c.CAData, c.CAFile = false, "/x"
 		}, "file of its own"},
+		"there is no CA":                {func(w *world) { w.trust(e, ca.CertPEM); w.s.Nodes[0].Kubeconfigs[0].Clusters[0].CAData = false }, "names no CA"},
 		"the CA did not leave the node": {func(w *world) { w.trust(e, ca.CertPEM); w.s.Nodes[0].Kubeconfigs[0].Clusters[0].Masked = true }, "did not leave"},
 		"no context":                    {func(w *world) { w.trust(e, ca.CertPEM); w.s.Nodes[0].Kubeconfigs[0].Current = "" }, "no current context"},
 		"no version":                    {func(w *world) { w.trust(e, ca.CertPEM); w.s.Cluster.Versions = catalog.Versions{} }, "version that decides"},
@@ -646,5 +650,24 @@ func TestHostedControlPlane(t *testing.T) {
 	}
 	if held == 0 {
 		t.Error("nothing is said of the kubelets")
+	}
+}
+
+// TestServedByName: what was shown for another name, at the same address, is not what the
+// owner of a kubeconfig is shown.
+func TestServedByName(t *testing.T) {
+	e := edge(t, "kubelet-api-int")
+	ca, other := pkitest.NewCA("the CA", from(-10), from(900)), pkitest.NewCA("another", from(-10), from(900))
+	w := newWorld(catalog.Versions{Cluster: "4.15.3"})
+	w.show(e, leafFor(e, ca, -1, 59).CertPEM)
+	w.signer(e, ca)
+	w.trust(e, ca.CertPEM)
+	w.served("", "", internalName+":6443", "api.example.com", other.Issue("api", from(-1), from(59), pkitest.DNS("api.example.com")).CertPEM)
+	if got := one(t, w.judge(e.ID)); got.Status != Holds || got.Server != "" {
+		t.Errorf("%s at %q: %s", got.Status, got.Server, got.Why)
+	}
+	w.served("", "", internalName+":6443", internalName, leafFor(e, other, -1, 59).CertPEM)
+	if got := one(t, w.judge(e.ID)); got.Status != Broken || got.Server != internalName+":6443" {
+		t.Errorf("%s at %q: %s", got.Status, got.Server, got.Why)
 	}
 }

@@ -38,7 +38,7 @@ func readNodes(inv inventory) (read []string, gaps map[string]string) {
 }
 
 // One node that can't be reached is a gap that says why, in bounded time; the
-// others are read.
+// others are read. verify knows nothing of it, and all of them.
 func TestANodeThatIsCutOff(t *testing.T) {
 	w := enter(t)
 	lab := labtest.RequireNodes(t)
@@ -68,6 +68,26 @@ func TestANodeThatIsCutOff(t *testing.T) {
 			})
 		})
 	}
+	both.Go(func() { // verify, too: of all nodes it knows, but of this one
+		t.Run("verify", func(t *testing.T) {
+			r := w.inLab(t, lab, "verify", "api-int", "nodes", "--nodes", "all", "--via", "ssh", "--node-timeout", "15s", "-o", "json")
+			if r.code != 3 {
+				t.Errorf("verify ended with %d, want 3: %.2000s", r.code, r.stderr)
+			}
+			unknown := 0
+			for _, c := range claimsIn(t, r) {
+				if want := map[bool]string{true: "unknown", false: "holds"}[c.Node == cut]; c.Status != want {
+					t.Errorf("%s on %q: %s, want %s: %s", c.ID, c.Node, c.Status, want, c.Why)
+				}
+				if c.Node == cut {
+					unknown++
+				}
+			}
+			if unknown < 3 { // both of its kubeconfigs, and what its kubelet shows
+				t.Errorf("%d claims about %s", unknown, cut)
+			}
+		})
+	})
 	both.Wait()
 	lab.Heal(t)
 	eventually(t, cut+" is Ready again", func() string {

@@ -1,0 +1,166 @@
+package trust
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+)
+
+// byMasters is what each of kubeadm's masters shows, all of which have their own: what a
+// handshake with it saw, else what its file holds. A master of which neither was read has
+// no chain.
+func (j *judge) byMasters(held []identity) []identity {
+	names, _ := j.f.Snapshot.Masters()
+	byNode := map[string]*identity{}
+	of := func(node string) *identity {
+		if byNode[node] == nil {
+			byNode[node] = &identity{node: node, at: servingOn(node)}
+			names = append(names, node)
+		}
+		return byNode[node]
+	}
+	for _, node := range slices.Clone(names) {
+		byNode[node] = &identity{node: node, at: servingOn(node)}
+	}
+	for _, direct := range []bool{true, false} { // who was asked by a kubeconfig's address is as good
+		for _, v := range j.f.Snapshot.Served {
+			node := v.Of
+			if n, ok := j.f.Snapshot.NodeAt(hostOf(v.Address)); ok && v.Server == catalog.ListenerBalanced {
+				node = n.Name
+			}
+			if len(v.Chain) == 0 || node == "" || direct != (v.Server == catalog.ListenerAPIServer) || !direct && v.Server != catalog.ListenerBalanced {
+				continue
+			}
+			if i := of(node); i.chain == nil {
+				i.chain, i.server = v.Chain, v.Address
+			}
+		}
+	}
+	for _, h := range held {
+		i := of(h.node)
+		switch {
+		case i.chain == nil:
+			i.chain = h.chain
+		case i.chain[0].Fingerprint != h.chain[0].Fingerprint:
+			i.next = h.chain
+		}
+	}
+	var out []identity
+	slices.Sort(names)
+	seen := false
+	for _, node := range names {
+		out = append(out, *byNode[node])
+		seen = seen || byNode[node].chain != nil
+	}
+	if !seen {
+		return nil // which is said once
+	}
+	return out
+}
+
+// servingOn is the file that holds what one of kubeadm's masters shows, read or not.
+func servingOn(node string) pki.Location {
+	return pki.Location{Kind: pki.KindFile, Node: node, Path: catalog.KubeadmServing().Name}
+}
+
+// unreadMaster reports whether a node is known to be a master, and was not read.
+func (j *judge) unreadMaster(node string) bool {
+	masters, _ := j.f.Snapshot.Masters()
+	n, asked := j.f.Snapshot.Node(node)
+	return slices.Contains(masters, node) && (!asked || n.Via == "")
+}
+
+// otherwise looks at what other servers behind the same address show, and at what they
+// will show when they have read it: a handshake meets one of them, the next connection
+// perhaps another. The worst counts.
+func (j *judge) otherwise(c *Claim, owner string, shown []identity) {
+	if len(c.Chain) == 0 {
+		return
+	}
+	met := c.Chain[0].Fingerprint
+	also := func(chain []*pki.Cert, server string, s identity) {
+		if len(chain) == 0 || chain[0].Fingerprint == met {
+			return
+		}
+		other := *c
+		other.Chain, other.Server, other.Status, other.Why, other.Lacks, other.From, other.Later = chain, server, Holds, "", nil, time.Time{}, false
+		j.decide(&other)
+		if j.elsewhere(&other, owner, s); other.Status > c.Status {
+			other.Why = "by " + s.node + ", one of the masters: " + other.Why
+			*c = other
+		}
+	}
+	for _, s := range shown {
+		if s.server != "" {
+			also(s.chain, s.server, s) // of kubeadm's masters each has its own
+		}
+	}
+	for _, v := range j.f.Snapshot.Served {
+		if v.Server == catalog.ListenerAPIServer && v.Name == c.Name {
+			also(v.Chain, v.Address, identity{node: v.Of})
+		}
+	}
+	for _, s := range shown {
+		j.turns(c, owner, s)
+	}
+}
+
+// turns looks at what a server's place holds, where that is not what is shown: it will
+// be, once the server has read it.
+func (j *judge) turns(c *Claim, owner string, s identity) {
+	chain := s.next
+	if s.server == "" {
+		chain = s.chain
+	}
+	if len(chain) == 0 || c.Status == Broken || len(c.Chain) > 0 && chain[0].Fingerprint == c.Chain[0].Fingerprint {
+		return
+	}
+	next := *c
+	next.Chain, next.Status, next.Why, next.Lacks, next.From, next.Later = chain, Holds, "", nil, time.Time{}, false
+	j.decide(&next)
+	j.elsewhere(&next, owner, s)
+	place := "its Secret"
+	if s.node != "" {
+		place = s.at.String()
+	}
+	switch {
+	case next.Status == Broken:
+		c.Status, c.Lacks, c.From, c.Later = WillBreak, next.Lacks, time.Time{}, false
+		c.Why = place + " holds another one already, and a master that has read it shows that: " + next.Why
+	case next.Status == Unknown && !next.Later && c.Status == Holds:
+		c.Status, c.Why, c.Later = Unknown, next.Why, true
+	}
+}
+
+// elsewhere takes back that a master shows a certificate for other names than a
+// kubeconfig asks for, where that names an address of which no node is known, and there
+// may be several masters: perhaps it is another one's alone.
+func (j *judge) elsewhere(c *Claim, owner string, s identity) {
+	if c.Status != Broken || owner != "" || s.node == "" || c.Edge.Name != catalog.NameInKubeconfig || c.Edge.Shown != catalog.KubeadmServing() {
+		return
+	}
+	if names, all := j.f.Snapshot.Masters(); all && len(names) == 1 || verify(c, "", j.timeOf(c)) != nil {
+		return
+	}
+	c.Status, c.Lacks = Unknown, nil
+	c.Why = fmt.Sprintf("what %s shows is for other names than %q, and no node is known to have that name or address: whether %s answers there was not seen", s.node, c.Name, s.node)
+}
+
+// ownerOf is the node whose own address a kubeconfig names; empty: no node's, as far as
+// is known.
+func (j *judge) ownerOf(a anchors) string {
+	if a.cluster == nil {
+		return ""
+	}
+	address, _, err := a.cluster.Dialled()
+	if err != nil {
+		return ""
+	}
+	if n, ok := j.f.Snapshot.NodeAt(hostOf(address)); ok {
+		return n.Name
+	}
+	return ""
+}
