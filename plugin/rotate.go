@@ -21,6 +21,7 @@ import (
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/trust"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate"
@@ -28,13 +29,18 @@ import (
 
 // rotateFlags are what was typed.
 type rotateFlags struct {
-	seen   verifyFlags // how facts are read
-	list   bool
-	dryRun string
-	yes    bool
-	output string
-	risks  []string
-	wait   time.Duration
+	seen  verifyFlags // how facts are read
+	shown bool        // what servers show is read, too
+	list  bool
+	// how says that only how it goes is to be told, in this version; empty: the
+	// cluster's own.
+	how     bool
+	version string
+	dryRun  string
+	yes     bool
+	output  string
+	risks   []string
+	wait    time.Duration
 }
 
 const dryRunServer = "server"
@@ -62,6 +68,9 @@ Exit codes: 0 done; 1 a dry run would change something, or --wait ended before i
   # Do it, and follow the new CA
   {} rotate kube-apiserver-to-kubelet-signer --wait 10m
 
+  # How it goes in a version, from the catalog
+  {} rotate kube-apiserver-to-kubelet-signer --explain --for-version 4.12
+
   # How far it is, at any time and for anybody
   {} rotate status kube-apiserver-to-kubelet-signer --nodes all`, "{}", app.Called)),
 		Args:              cobra.MaximumNArgs(1),
@@ -71,15 +80,17 @@ Exit codes: 0 done; 1 a dry run would change something, or --wait ended before i
 	f.addReading(cmd)
 	flags := cmd.Flags()
 	flags.BoolVar(&f.list, "list", false, "Show what can be rotated, and whether it would be now.")
+	flags.BoolVar(&f.how, "explain", false, "Only tell how a rotation of this signer goes, step by step, with where that is written.")
+	flags.StringVar(&f.version, "for-version", "", "With --explain: in this version, such as 4.12, without a cluster.")
 	flags.StringVar(&f.dryRun, "dry-run", dryRunNone, `"server" has the API server try it and shows what would change; "client" only asks what has to hold. Exit code 1 if anything would be done.`)
 	flags.Lookup("dry-run").NoOptDefVal = dryRunServer
 	flags.BoolVarP(&f.yes, "yes", "y", false, "Do what is shown without asking.")
 	flags.StringSliceVar(&f.risks, "accept-risk", nil, "Go on although this check does not hold, or is not known, by its name; repeatable: "+strings.Join(remediate.RotateRisks(), ", ")+".")
 	flags.DurationVar(&f.wait, "wait", 0, "Follow the new certificate for this long (such as 10m), until all who verify by it trust it.")
-	flags.StringVarP(&f.output, "output", "o", "", "Form of the answer: json, yaml; of --list also wide.")
+	flags.StringVarP(&f.output, "output", "o", "", "Form of the answer: json, yaml; of --list also wide, of --explain mermaid (a sequence diagram).")
 	must(cmd.RegisterFlagCompletionFunc("dry-run", cobra.FixedCompletions([]string{dryRunNone, dryRunClient, dryRunServer}, cobra.ShellCompDirectiveNoFileComp)))
 	must(cmd.RegisterFlagCompletionFunc("accept-risk", cobra.FixedCompletions(remediate.RotateRisks(), cobra.ShellCompDirectiveNoFileComp)))
-	must(cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"wide", "json", "yaml"}, cobra.ShellCompDirectiveNoFileComp)))
+	must(cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"wide", "json", "yaml", formMermaid}, cobra.ShellCompDirectiveNoFileComp)))
 	cmd.AddCommand(newRotateStatusCommand(app, config), newRotatePruneCommand(app, config))
 	return cmd
 }
@@ -104,7 +115,14 @@ func (f *rotateFlags) check(args []string) error {
 	if f.list {
 		forms = append(forms, "wide")
 	}
+	if f.how {
+		forms = append(forms, formMermaid)
+	}
 	switch {
+	case f.version != "" && !f.how:
+		return errors.New("--for-version goes with --explain")
+	case f.how && (f.list || f.dryRun != dryRunNone || f.wait != 0):
+		return errors.New("--explain changes nothing, and asks nothing: it goes with NAME, --for-version and -o")
 	case f.list && len(args) > 0:
 		return errors.New("--list shows all: give no NAME")
 	case !f.list && len(args) == 0:
@@ -115,7 +133,7 @@ func (f *rotateFlags) check(args []string) error {
 		return fmt.Errorf("--dry-run=%s is none of %s, %s, %s", f.dryRun, dryRunNone, dryRunClient, dryRunServer)
 	case f.wait < 0:
 		return fmt.Errorf("--wait %s is no time", f.wait)
-	case len(f.seen.from) > 0 && !f.list && f.dryRun != dryRunClient:
+	case len(f.seen.from) > 0 && !f.list && !f.how && f.dryRun != dryRunClient:
 		return errors.New("--from changes nothing: say --list or --dry-run=client")
 	}
 	for _, risk := range f.risks {
@@ -133,6 +151,9 @@ func (f *rotateFlags) run(ctx context.Context, args []string) error {
 	if f.list {
 		return f.showList(ctx)
 	}
+	if f.how {
+		return f.explain(ctx, args[0])
+	}
 	return f.rotate(ctx, args[0])
 }
 
@@ -144,9 +165,33 @@ type rotations struct {
 	all       []remediate.Rotatable
 }
 
+// unasked reads without handshakes: what servers show is of no interest before anything
+// is made anew.
+func (f *rotateFlags) unasked(ctx context.Context) (inspect.Snapshot, error) {
+	nodes, err := f.seen.nodes.toChoice(f.seen.app, collect.Scope{})
+	switch {
+	case err != nil:
+		return inspect.Snapshot{}, err
+	case len(f.seen.from) > 0 && f.seen.nodes.given():
+		return inspect.Snapshot{}, errFromAndNodes
+	}
+	if err := checkFrom(f.seen.from); err != nil {
+		return inspect.Snapshot{}, err
+	}
+	r := reading{app: f.seen.app, config: f.seen.config, nodes: nodes}
+	if len(f.seen.from) > 0 {
+		return r.files(ctx, f.seen.from)
+	}
+	return r.live(ctx)
+}
+
 // read reads the cluster, or files.
 func (f *rotateFlags) read(ctx context.Context) (rotations, error) {
-	s, err := f.seen.read(ctx)
+	read := f.seen.read
+	if !f.shown {
+		read = f.unasked
+	}
+	s, err := read(ctx)
 	if err != nil {
 		return rotations{}, err
 	}

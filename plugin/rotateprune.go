@@ -23,7 +23,9 @@ import (
 // pruneCommand is what journals call it.
 const pruneCommand = "rotate prune"
 
-func pruneRisks() []string { return []string{remediate.AllRead, remediate.JustSigned, remediate.NoLease} }
+func pruneRisks() []string {
+	return []string{remediate.AllRead, remediate.JustSigned, remediate.NoLease}
+}
 
 func newRotatePruneCommand(app App, config *genericclioptions.ConfigFlags) *cobra.Command {
 	f := &rotateFlags{seen: verifyFlags{app: app, config: config}}

@@ -22,7 +22,7 @@ import (
 )
 
 func newRotateStatusCommand(app App, config *genericclioptions.ConfigFlags) *cobra.Command {
-	f := &rotateFlags{seen: verifyFlags{app: app, config: config}}
+	f := &rotateFlags{seen: verifyFlags{app: app, config: config}, shown: true}
 	cmd := &cobra.Command{
 		Use:   "status NAME",
 		Short: "Tell how far a signer's newest certificate is on its way to all who verify by it",
@@ -165,6 +165,7 @@ func reachedMark(a catalog.Answer) string {
 
 // follow waits for a certificate that was just triggered, and tells how it went.
 func (f *rotateFlags) follow(ctx context.Context, triggered rotation) error {
+	f.shown = true
 	p, err := f.await(ctx, triggered.of.At.Namespace+"/"+triggered.of.At.Name, triggered.of.Cert())
 	if err != nil {
 		return err

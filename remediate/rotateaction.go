@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -95,10 +96,20 @@ func (r Rotate) explain(verb string, err error) error {
 		return &Refusal{Name: "rbac", Reason: err.Error(), Next: fmt.Sprintf("kubectl auth can-i get,patch secret/%s -n %s", r.Of.Name, r.Of.Namespace)}
 	case apierrors.IsNotFound(err):
 		return &Refusal{Name: "there", Reason: err.Error(), Next: "its owner makes it anew where it was deleted; is this an OpenShift cluster, and the right one? kubectl -n " + r.Of.Namespace + " get secrets"}
-	case apierrors.IsConflict(err):
+	case apierrors.IsConflict(err), otherUID(err):
 		return fmt.Errorf("%w: %w", ErrChanged, err)
 	}
 	return err
+}
+
+// otherUID reports whether the API server refused a patch because the object is another
+// one of that name: it says so of the field.
+func otherUID(err error) bool {
+	var status apierrors.APIStatus
+	if !apierrors.IsInvalid(err) || !errors.As(err, &status) || status.Status().Details == nil {
+		return false
+	}
+	return slices.ContainsFunc(status.Status().Details.Causes, func(c metav1.StatusCause) bool { return c.Field == "metadata.uid" })
 }
 
 // ID is such as "rotate Secret/openshift-kube-apiserver-operator/aggregator-client-signer".

@@ -1,0 +1,89 @@
+package plugin_test
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/kubectl-certrot/kubectl-certrot/plugin"
+)
+
+// certrot runs the program without a cluster.
+func certrot(args ...string) (code int, stdout, stderr string) {
+	var out, errOut bytes.Buffer
+	code = plugin.Main(context.Background(), "test", append([]string{"kubectl-certrot"}, args...), genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &errOut})
+	return code, out.String(), errOut.String()
+}
+
+// TestRotateExplained compares how rotations go in each version with what is in
+// testdata/rotate; UPDATE=1 writes it.
+func TestRotateExplained(t *testing.T) {
+	t.Parallel()
+	for _, version := range []string{"4.12", "4.13", "4.14", "4.15", "4.16", "4.17", "4.18", "4.19", "4.20", "4.21", "4.22"} {
+		var text strings.Builder
+		for _, name := range []string{"kube-apiserver-to-kubelet-signer", "loadbalancer-serving-signer"} {
+			for _, form := range []string{"", "mermaid"} {
+				code, out, errOut := certrot("rotate", name, "--explain", "--for-version", version, "-o", form)
+				if code != 0 {
+					t.Fatalf("%s %s ended with %d: %s", version, name, code, errOut)
+				}
+				text.WriteString(out + "\n")
+			}
+		}
+		path := filepath.Join("testdata", "rotate", version+".txt")
+		if os.Getenv("UPDATE") != "" {
+			if err := os.WriteFile(path, []byte(text.String()), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if string(want) != text.String() {
+			t.Errorf("%s is not what the program says: UPDATE=1 go test -run TestRotateExplained ./plugin", path)
+		}
+	}
+}
+
+// TestRotateFromAFile: what a snapshot tells is told, and nothing is done.
+func TestRotateFromAFile(t *testing.T) {
+	t.Parallel()
+	const demo = "../testdata/demo/okd-4.15-api-int.certrot"
+	for _, c := range []struct {
+		title string
+		args  []string
+		code  int
+		says  string
+	}{
+		{"the list", []string{"--list", "--from", demo}, 0, "loadbalancer-serving-signer"},
+		{"the list for a program", []string{"--list", "--from", demo, "-o", "json"}, 0, `"kind": "Rotations"`},
+		{"a file can't be rotated", []string{"loadbalancer-serving-signer", "--from", demo}, 2, "--from changes nothing"},
+		{"the incident is not begun once more", []string{"loadbalancer-serving-signer", "--from", demo, "--dry-run=client"}, 5, "reaches-verifiers"},
+		{"no name", nil, 2, "--list shows what there is"},
+		{"a name that means nothing", []string{"nobody", "--from", demo, "--dry-run=client"}, 2, `"nobody": no signer of the catalog`},
+		{"a risk that there is none of", []string{"--list", "--accept-risk=all"}, 2, "--accept-risk=all is none of: annotations-agree"},
+		{"a form that there is none of", []string{"--list", "-o", "xml"}, 2, "-o \"xml\" is none of json, yaml, wide"},
+		{"a dry run that there is none of", []string{"x", "--dry-run=maybe"}, 2, "--dry-run=maybe is none of none, client, server"},
+		{"a list of a name", []string{"x", "--list"}, 2, "give no NAME"},
+		{"a version of nothing", []string{"x", "--for-version", "4.12"}, 2, "--for-version goes with --explain"},
+		{"a version that is none", []string{"loadbalancer-serving-signer", "--explain", "--for-version", "new"}, 2, "--for-version 4.15"},
+		{"what is signed has no flow of its own", []string{"kubelet-client", "--explain", "--for-version", "4.12"}, 2, "rotate kube-apiserver-to-kubelet-signer --explain"},
+		{"what others rotate", []string{"router-ca", "--explain", "--for-version", "4.12"}, 5, "nobody renews it"},
+		{"how far it is, from a file", []string{"status", "loadbalancer-serving-signer", "--from", demo}, 1, "✓ bundle"},
+		{"nothing to wait for", []string{"status", "loadbalancer-serving-signer", "--from", demo, "--wait", "1m"}, 2, "not with --from"},
+	} {
+		t.Run(c.title, func(t *testing.T) {
+			t.Parallel()
+			code, out, errOut := certrot(append([]string{"rotate"}, c.args...)...)
+			if code != c.code || !strings.Contains(out+errOut, c.says) {
+				t.Errorf("ended with %d, want %d and %q:\n%s%s", code, c.code, c.says, out, errOut)
+			}
+		})
+	}
+}

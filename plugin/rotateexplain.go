@@ -1,0 +1,135 @@
+package plugin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate"
+)
+
+// formMermaid is a sequence diagram, as pages on GitHub and GitLab show it.
+const formMermaid = "mermaid"
+
+// The document that --explain prints as JSON and YAML; see docs/rotate.md.
+type (
+	rotationFlowDocument struct {
+		APIVersion string         `json:"apiVersion"`
+		Kind       string         `json:"kind"`
+		Version    string         `json:"version"`
+		Secret     string         `json:"secret"`
+		Steps      []rotationStep `json:"steps"`
+	}
+	rotationStep struct {
+		By     string `json:"by"`
+		To     string `json:"to"`
+		Does   string `json:"does"`
+		Seen   bool   `json:"seenInLab"`
+		Mark   string `json:"mark"` // of docs/catalog.md
+		Source string `json:"source"`
+	}
+)
+
+// explain tells how a rotation goes in a version, by the catalog alone.
+func (f *rotateFlags) explain(ctx context.Context, name string) error {
+	s := inspect.Snapshot{Cluster: inspect.Cluster{Versions: catalog.Versions{Cluster: f.version}}}
+	if f.version == "" {
+		f.seen.nodes.nodes = []string{noNodes}
+		r, err := f.read(ctx)
+		if err != nil {
+			return err
+		}
+		s.Cluster = r.facts.Snapshot.Cluster
+	}
+	version := s.Cluster.Versions.Cluster
+	if _, ok := catalog.ParseMinor(version); !ok {
+		return withHint(fmt.Errorf("version %q: which one it is about is not known", version), "name it: --for-version 4.15")
+	}
+	r := rotations{facts: inspect.NewFacts(s, s.Taken, defaultWithin)}
+	r.all = remediate.Rotatables(r.facts)
+	of, err := r.find(f.seen.app, name)
+	switch {
+	case err != nil:
+		return err
+	case !of.Signer():
+		return withHint(fmt.Errorf("%s is signed by %s", of.Name, of.Rotation.Signer), "explain that: %s rotate %s --explain", f.seen.app.Called, of.Rotation.Signer.Name)
+	}
+	if reason, next := of.Unmanaged(); reason != "" {
+		return &exitError{code: exitRefused, err: withHint(errors.New(of.Name+": "+reason), "%s", next)}
+	}
+	steps := of.Rotation.Flow(s.Cluster.Versions)
+	out := f.seen.app.Streams.Out
+	switch f.output {
+	case formMermaid:
+		_, err = io.WriteString(out, mermaid(steps))
+	case "json", "yaml":
+		d := rotationFlowDocument{APIVersion: inspect.InventoryAPIVersion, Kind: "RotationFlow", Version: version, Secret: of.At.Namespace + "/" + of.At.Name, Steps: []rotationStep{}}
+		for _, s := range steps {
+			d.Steps = append(d.Steps, rotationStep{s.By, s.To, s.Does, s.Seen, string(s.Mark), s.Source})
+		}
+		err = printDocument(out, f.output, d)
+	default:
+		err = printFlow(out, of, version, steps)
+	}
+	if err != nil {
+		return fmt.Errorf("print: %w", err)
+	}
+	return nil
+}
+
+// printFlow shows each step to people, with where it is written. Sources are named once,
+// below.
+func printFlow(out io.Writer, of remediate.Rotatable, version string, steps []catalog.FlowStep) error {
+	w := &strings.Builder{}
+	printf(w, "How a rotation of %s goes in %s\n\n", of.At, version)
+	var sources []catalog.Evidence
+	number := map[catalog.Evidence]int{}
+	for i, s := range steps {
+		if number[s.Evidence] == 0 {
+			sources = append(sources, s.Evidence)
+			number[s.Evidence] = len(sources)
+		}
+		seen := ""
+		if !s.Seen {
+			seen = "; not seen in the lab"
+		}
+		wrap(w, fmt.Sprintf("%3d  ", i+1), fmt.Sprintf("%s: %s: %s [%d%s]", s.By, s.To, s.Does, number[s.Evidence], seen))
+	}
+	printf(w, "\nSources (V read, D derived, U unverified, K from the field)\n")
+	for i, e := range sources {
+		wrap(w, fmt.Sprintf("%3d  ", i+1), string(e.Mark)+": "+e.Source)
+	}
+	_, err := io.WriteString(out, w.String())
+	return err
+}
+
+// mermaid is the same as a sequence diagram.
+func mermaid(steps []catalog.FlowStep) string {
+	w := &strings.Builder{}
+	printf(w, "sequenceDiagram\n")
+	alias := map[string]string{}
+	for _, s := range steps {
+		for _, name := range []string{s.By, s.To} {
+			if alias[name] == "" {
+				alias[name] = fmt.Sprintf("p%d", len(alias))
+				printf(w, "    participant %s as %s\n", alias[name], diagramText(name))
+			}
+		}
+	}
+	for _, s := range steps {
+		arrow := "->>"
+		if !s.Seen { // dotted
+			arrow = "-->>"
+		}
+		printf(w, "    %s%s%s: %s\n", alias[s.By], arrow, alias[s.To], diagramText(s.Does))
+	}
+	printf(w, "    Note over p0: dotted: not seen in the lab\n")
+	return w.String()
+}
+
+// diagramText is a text without what ends a statement or begins a code there.
+func diagramText(s string) string { return strings.NewReplacer(";", ",", "#", "No. ").Replace(s) }
