@@ -1,6 +1,7 @@
 package remediate
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -135,6 +136,21 @@ func TestWhatKubeadmsNodesHaveBesideIsSaidAndLeft(t *testing.T) {
 	}
 	if len(gates) != 1 || gates[0].On != "master-0" || gates[0].Port != "16443" || gates[0].Name != "kubernetes.default.svc" {
 		t.Errorf("gates %+v", gates)
+	}
+}
+
+func TestAKubeconfigWhoseCAIsAFileIsRefused(t *testing.T) {
+	t.Parallel()
+	f := kubeadmFixture("worker-0")
+	k := &f.first().Kubeconfigs[0]
+	before, _, _ := strings.Cut(string(k.Text), "certificate-authority-data:")
+	_, after, _ := strings.Cut(string(k.Text), "    server:")
+	k.Text = []byte(before + "certificate-authority: " + catalog.KubeadmCA + "\n    server:" + after)
+	f.first().File(k.Path).Size = int64(len(k.Text))
+	_, err := f.fix().Plan("run-1", f.Snapshot, noon)
+	var r *Refusal
+	if !errors.As(err, &r) || r.Name != fileShape || !strings.Contains(r.Next, "append the CAs to "+catalog.KubeadmCA+", then: systemctl restart kubelet") {
+		t.Errorf("%v: %+v", err, r)
 	}
 }
 
