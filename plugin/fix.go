@@ -106,7 +106,7 @@ func newFixAPIIntCommand(app App, config *genericclioptions.ConfigFlags) *cobra.
 	cmd := &cobra.Command{
 		Use:   "fix-api-int",
 		Short: "Make kubelets trust the API server's new CA, and restart them",
-		Long: strings.ReplaceAll(`Repairs nodes whose kubelet fails with "x509: certificate signed by unknown authority" after the CA of api-int was rotated, or will fail at its next reconnect.
+		Long: strings.ReplaceAll(`Repairs nodes whose kubelet fails with "x509: certificate signed by unknown authority" after the CA of api-int (on plain Kubernetes: of the API server) was rotated, or will fail at its next reconnect.
 
 On each node it adds the CAs of the ConfigMap openshift-config-managed/kube-apiserver-server-ca to certificate-authority-data in /etc/kubernetes/kubeconfig and /var/lib/kubelet/kubeconfig, restarts the kubelet once, and waits until the node reports again. CAs that are there and have not ended are kept; nothing else in the files changes. Pods keep running: no node is drained or cordoned.
 
@@ -239,7 +239,7 @@ func (f *fixFlags) mend(ctx context.Context, w *workplace) error {
 			return nil, err
 		}
 		p, err := f.plan(fix, a.run, facts)
-		err = f.preflight(ctx, w, facts, p, err)
+		err = f.preflight(ctx, w, facts, fix.CA, p, err)
 		if err == nil && w.noAPI != nil {
 			p.Notes = append(p.Notes, "Without the API server: "+oneLine(w.noAPI.Error()))
 		}
@@ -300,10 +300,7 @@ func (f *fixFlags) after(ctx context.Context, w *workplace, facts inspect.Snapsh
 	if !w.all {
 		return nil
 	}
-	var ca []*pki.Cert
-	for _, found := range pki.NewScanner().Scan(fix.CA) {
-		ca = append(ca, found.Content.Certs...)
-	}
+	ca := certsIn(fix.CA)
 	wants := func(wave string) bool { return len(f.waves.only) == 0 || slices.Contains(f.waves.only, wave) }
 	var network networkFacts
 	if wants(remediate.WaveControlPlane) || wants(remediate.WaveNetwork) {
@@ -327,6 +324,15 @@ func (f *fixFlags) after(ctx context.Context, w *workplace, facts inspect.Snapsh
 	return err
 }
 
+// certsIn are the certificates in PEM text.
+func certsIn(text []byte) []*pki.Cert {
+	var out []*pki.Cert
+	for _, found := range pki.NewScanner().Scan(text) {
+		out = append(out, found.Content.Certs...)
+	}
+	return out
+}
+
 // ca finds out what kubelets are to trust.
 func (f *fixFlags) ca(ctx context.Context, w *workplace, fix *remediate.APIInt) error {
 	if f.caFile != "" {
@@ -344,20 +350,32 @@ func (f *fixFlags) ca(ctx context.Context, w *workplace, fix *remediate.APIInt) 
 			return err
 		})
 		if err == nil {
-			fix.From = "this master's " + catalog.NodeKubeconfigs + ", or of its kube-apiserver's newest revision"
+			fix.From = "this master's " + catalog.NodeKubeconfigs + ", or its kube-apiserver's newest revision, or kubeadm's " + catalog.KubeadmCA
 			return nil
 		}
 	}
 	if w.conn == nil {
-		return withHint(fmt.Errorf("the CA for kubelets is in %s, and no API server can be asked: %w", catalog.APIServerCA(), w.noAPI),
-			"read it from a master with --api-ca-from ssh://core@MASTER, or give it with --ca-file FILE: on a master it is in /etc/kubernetes/static-pod-resources/kube-apiserver-pod-*/configmaps/kube-apiserver-server-ca/ca-bundle.crt; it is checked against what the API server shows")
+		var published, disk []string
+		for _, row := range catalog.KubeletSetups(catalog.Versions{}) {
+			published = append(published, fmt.Sprintf("%s (%s)", row.CA, row.Name))
+			disk = append(disk, fmt.Sprintf("%s (%s)", row.Disk, row.Name))
+		}
+		return withHint(fmt.Errorf("the CA for kubelets is in %s, and no API server can be asked: %w", strings.Join(published, " or "), w.noAPI),
+			"read it from a master with --api-ca-from ssh://core@MASTER, or give it with --ca-file FILE: on a master it is in %s; it is checked against what the API server shows", strings.Join(disk, " or "))
 	}
+	row := w.conn.setup(ctx)
 	var err error
-	fix.From, fix.Published = catalog.APIServerCA().String(), true
-	if fix.CA, err = w.conn.cluster.Value(ctx, catalog.APIServerCA()); err != nil {
-		return withHint(err, "give the CA with --ca-file FILE; kubectl auth can-i get configmaps -n %s", catalog.APIServerCA().Namespace)
+	fix.From, fix.Published = row.CA.String(), row.Operators
+	if fix.CA, err = w.conn.cluster.Value(ctx, row.CA); err != nil {
+		return withHint(err, "give the CA with --ca-file FILE; kubectl auth can-i get configmaps -n %s", row.CA.Namespace)
 	}
 	return nil
+}
+
+// setup is how the cluster's kubelets are set up, as far as its versions tell.
+func (c *connection) setup(ctx context.Context) catalog.KubeletSetup {
+	s := collect.All(ctx, c.cluster.Identity(c.server, c.context))
+	return catalog.KubeletSetups(s.Cluster.Versions)[0]
 }
 
 // maxCAFile bounds a file of CAs, in bytes: more than a ConfigMap can hold.
@@ -399,7 +417,7 @@ func (f *fixFlags) offline(ctx context.Context) error {
 	a := &applying{mendFlags: f.mendFlags, command: f.command(), run: remediate.NewRun(s.Taken)}
 	a.plan = func(ctx context.Context) (*remediate.Plan, error) {
 		p, err := f.plan(fix, a.run, s)
-		return p, f.preflight(ctx, nil, s, p, err)
+		return p, f.preflight(ctx, nil, s, fix.CA, p, err)
 	}
 	a.about = func(out io.Writer, p *remediate.Plan) { aboutCA(out, fix, p) }
 	return a.do(ctx)
@@ -410,7 +428,7 @@ func (f *fixFlags) inFile(ctx context.Context) (s inspect.Snapshot, fix remediat
 	if f.caFrom != "" {
 		return s, fix, errFromAndNodes
 	}
-	fix = remediate.APIInt{API: true, ApproveCSRs: f.approve, Rebootstrap: f.anew, From: catalog.APIServerCA().String() + " in the file"}
+	fix = remediate.APIInt{API: true, ApproveCSRs: f.approve, Rebootstrap: f.anew}
 	named := len(f.nodes.nodes) > 0 && f.nodes.nodes[0] != allNodes
 	if named {
 		fix.Nodes = f.nodes.nodes
@@ -430,14 +448,14 @@ func (f *fixFlags) inFile(ctx context.Context) (s inspect.Snapshot, fix remediat
 		}
 		return s, fix, f.ca(ctx, &workplace{}, &fix)
 	}
-	fix.CA = published(s)
+	row := catalog.KubeletSetups(s.Cluster.Versions)[0]
+	fix.From, fix.CA = row.CA.String()+" in the file", published(s, row.CA)
 	return s, fix, nil
 }
 
 // published is the ConfigMap's value as far as a file of facts has it: the
 // certificates, without what may stand between them.
-func published(s inspect.Snapshot) []byte {
-	ref := catalog.APIServerCA()
+func published(s inspect.Snapshot, ref catalog.Ref) []byte {
 	at := pki.Location{Kind: pki.Kind(ref.Kind), Namespace: ref.Namespace, Name: ref.Name, Key: ref.Key}
 	var out []byte
 	for _, b := range s.Bundles {

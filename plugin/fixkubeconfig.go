@@ -21,7 +21,6 @@ import (
 	"k8s.io/kubectl/pkg/util/templates"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
-	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate"
@@ -266,8 +265,9 @@ func (f *ownFlags) ca(ctx context.Context, own *ownConfig, served []*pki.Cert) (
 	if err != nil {
 		return fix, err
 	}
-	fix.From, fix.Published = catalog.APIServerCA().String(), true
-	fix.CA, err = conn.cluster.Value(ctx, catalog.APIServerCA())
+	row := conn.setup(ctx)
+	fix.From, fix.Published = row.CA.String(), row.Operators
+	fix.CA, err = conn.cluster.Value(ctx, row.CA)
 	if err != nil {
 		return fix, withHint(err, "give the CA with --ca-file FILE or --api-ca-from ssh://core@MASTER")
 	}

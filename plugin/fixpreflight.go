@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
@@ -42,7 +43,7 @@ func (f *preflightFlags) check() error {
 // preflight asks what has to hold of the whole cluster before a plan is carried out,
 // and notes in it what is worth knowing. planned is why there is no plan. w is nil for
 // facts from a file: then nobody can be asked.
-func (f *preflightFlags) preflight(ctx context.Context, w *workplace, facts inspect.Snapshot, p *remediate.Plan, planned error) error {
+func (f *preflightFlags) preflight(ctx context.Context, w *workplace, facts inspect.Snapshot, ca []byte, p *remediate.Plan, planned error) error {
 	var refused *remediate.Refusal
 	explains := errors.As(planned, &refused) && refused.Name == "ca-verifies-served"
 	if planned != nil && !explains {
@@ -55,7 +56,7 @@ func (f *preflightFlags) preflight(ctx context.Context, w *workplace, facts insp
 		return &exitError{code: exitRefused, err: withHint(&unchanged{"refused, nothing was changed", fmt.Errorf("%s: the API server answers, and it can't be asked whether this is safe now: %w", remediate.NoAPI, w.noAPI)},
 			"get in first: --api-ca-from ssh://core@MASTER where its CA is not trusted, a kubeconfig with a client certificate where a token is not taken. In spite of it: --accept-risk=%s", remediate.NoAPI)}
 	}
-	ask := remediate.Preflight{Facts: facts, Now: facts.Taken, Pause: f.pause}
+	ask := remediate.Preflight{Facts: facts, Now: facts.Taken, Pause: f.pause, CA: certsIn(ca)}
 	if planned == nil {
 		ask.Nodes = nodesOf(p)
 	}
@@ -70,6 +71,13 @@ func (f *preflightFlags) preflight(ctx context.Context, w *workplace, facts insp
 	}
 	if w != nil && w.conn != nil {
 		ask.Machinery = w.conn.cluster.Machinery(ctx)
+		if !ask.Operated() {
+			ask.StaticPods = &remediate.StaticPods{}
+			var gaps []inspect.Gap
+			if ask.StaticPods.Pods, gaps = w.conn.cluster.Pods(ctx, metav1.NamespaceSystem); len(gaps) > 0 {
+				ask.StaticPods.Gap = &gaps[0]
+			}
+		}
 	}
 	if ctx.Err() != nil {
 		return nothingChanged(errors.New("interrupted"))

@@ -21,7 +21,7 @@ const masterCAUsage = "Master to read the CAs from: ssh://[USER@]HOST[:PORT]."
 
 // masterCA prints the CAs that a master has for kube-apiserver: those of the emergency
 // administrator's kubeconfig, which are kept current without a rollout, else those of
-// the newest revision. Nothing but the CA of a kubeconfig is read out of it.
+// the newest revision; of kubeadm's, the file of the cluster's CA. Nothing but the CA of a kubeconfig is read out of it.
 const masterCA = `file=$1/lb-ext.kubeconfig
 if [ -r "$file" ]; then
 	awk '$1 == "certificate-authority-data:" { print $2; exit }' "$file"
@@ -37,7 +37,8 @@ for bundle in $2; do
 		highest=$revision newest=$bundle
 	fi
 done
-[ -n "$newest" ] || { echo "neither $file nor $2 is there: is this a master?" >&2; exit 1; }
+[ -n "$newest" ] || newest=$3
+[ -r "$newest" ] || { echo "neither $file nor $2 nor $3 is there: is this a master?" >&2; exit 1; }
 cat "$newest"
 `
 
@@ -76,7 +77,7 @@ func fromMaster(ctx context.Context, app App, flags sshFlags, from string) ([]by
 
 // masterCAs reads the CAs on a master.
 func masterCAs(ctx context.Context, node nodeexec.Node) ([]byte, error) {
-	out, err := node.Run(ctx, strings.NewReader(masterCA), "sh", "-s", "--", catalog.NodeKubeconfigs, catalog.MasterServerCAs)
+	out, err := node.Run(ctx, strings.NewReader(masterCA), "sh", "-s", "--", catalog.NodeKubeconfigs, catalog.MasterServerCAs, catalog.KubeadmCA)
 	if err != nil {
 		return nil, err
 	}

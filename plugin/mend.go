@@ -171,7 +171,7 @@ func (f *mendFlags) emergency(ctx context.Context, sc *pki.Scanner) (*connection
 			continue
 		}
 		flags := genericclioptions.NewConfigFlags(false)
-		flags.KubeConfig, flags.Timeout = &path, f.config.Timeout
+		flags.KubeConfig, flags.Timeout, flags.WrapConfigFn = &path, f.config.Timeout, f.config.WrapConfigFn
 		conn, err := connect(ctx, f.app, flags, sc)
 		if err == nil {
 			_, _ = fmt.Fprintf(f.app.Streams.ErrOut, "The API is asked by this master's %s.\n", path)
@@ -182,7 +182,7 @@ func (f *mendFlags) emergency(ctx context.Context, sc *pki.Scanner) (*connection
 	if len(errs) > 0 {
 		return nil, errors.Join(errs...)
 	}
-	return nil, errors.New("--local asks no API server unless --kubeconfig or KUBECONFIG names one, or the machine is a master with kubeconfigs in " + catalog.NodeKubeconfigs)
+	return nil, errors.New("--local asks no API server unless --kubeconfig or KUBECONFIG names one, or the machine is a master with kubeconfigs of its own: " + strings.Join(catalog.EmergencyKubeconfigs(), ", "))
 }
 
 // keep leaves only some of the nodes to be read.
@@ -281,7 +281,7 @@ func (w *workplace) env(run string, o gather.Options) *remediate.Env {
 			}
 		},
 		Facts: func(ctx context.Context, n nodeexec.Node) (inspect.Snapshot, error) {
-			only := gather.Options{Only: true, Paths: slices.Concat(catalog.KubeletKubeconfigs(), []string{path.Dir(inspect.KubeletClient)}, o.Paths)}
+			only := gather.Options{Only: true, Paths: slices.Concat(catalog.KubeletKubeconfigs(), catalog.KubeadmKubeconfigs(), []string{path.Dir(inspect.KubeletClient)}, o.Paths)}
 			s, _, err := w.source(only).Read(ctx, collect.NodeObject{Name: n.Name()}, onNode{n, nodeexec.Via(n)})
 			return s, err
 		},

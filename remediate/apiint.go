@@ -13,10 +13,11 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
 )
 
-// APIInt makes kubelets trust what the API server shows at api-int: the CA in both
-// of their kubeconfigs, then a restart (okd-project/okd#1881).
+// APIInt makes kubelets trust what the API server shows them: the CA in both of their
+// kubeconfigs, then a restart. On OpenShift that is at api-int (okd-project/okd#1881).
 type APIInt struct {
 	Nodes []string // these, one after another in this order; nil: all that the facts have
 	Order Order    // of all nodes
@@ -44,7 +45,7 @@ func (a APIInt) Plan(run string, facts inspect.Snapshot, now time.Time) (*Plan, 
 	if err := a.supported(facts.Cluster); err != nil {
 		return nil, err
 	}
-	ca, err := a.certificates(now)
+	ca, err := a.certificates(facts.Cluster.Versions, now)
 	if err != nil {
 		return nil, err
 	}
@@ -63,6 +64,7 @@ func (a APIInt) Plan(run string, facts inspect.Snapshot, now time.Time) (*Plan, 
 	if err != nil {
 		return nil, err
 	}
+	a.beside(d)
 	p := d.finish()
 	if err := proven(p); err != nil {
 		return nil, err
@@ -90,6 +92,9 @@ func (a APIInt) node(d *draft, name string) error {
 	if err := identified(d.facts, name); err != nil {
 		return err
 	}
+	if err := likeSetup(d.facts, n); err != nil {
+		return err
+	}
 	if err := a.verifies(d.facts, n, a.trusted, d.plan.Now); err != nil {
 		return err
 	}
@@ -110,8 +115,8 @@ func proven(p *Plan) error {
 
 // supported refuses clusters where a kubelet must not be restarted like this.
 func (a APIInt) supported(c inspect.Cluster) error {
-	if c.Versions.Plain {
-		return &Refusal{Name: "openshift", Reason: "this cluster is no OpenShift: it has no api-int and none of OpenShift's kubeconfigs", Next: "for kubeadm: compare certificate-authority-data in /etc/kubernetes/kubelet.conf with the ConfigMap kube-public/cluster-info"}
+	if row, ok := catalog.DistributionOf(c.Versions); ok {
+		return &Refusal{Name: "kubelet-setup", Reason: fmt.Sprintf("this cluster is %s (%s), whose kubelets neither OpenShift nor kubeadm set up: %s", row.Name, c.Versions.Kubernetes, row.Doc), Next: row.Next}
 	}
 	if row, ok := catalog.KubeletRestartOn(c.Topology); ok && !row.Allowed {
 		return &Refusal{Name: "topology", Reason: fmt.Sprintf("the control plane's topology is %s: %s", c.Topology, row.Doc), Next: row.Next}
@@ -123,9 +128,10 @@ func (a APIInt) supported(c inspect.Cluster) error {
 }
 
 // certificates are those to write, all of them CAs that are valid.
-func (a APIInt) certificates(now time.Time) ([]*pki.Cert, error) {
+func (a APIInt) certificates(v catalog.Versions, now time.Time) ([]*pki.Cert, error) {
 	refuse := func(format string, args ...any) error {
-		return &Refusal{Name: "ca-usable", Reason: a.From + ": " + fmt.Sprintf(format, args...), Next: "the right CAs are in ConfigMap openshift-config-managed/kube-apiserver-server-ca, and on masters in " + catalog.MasterServerCAs}
+		row := catalog.KubeletSetups(v)[0]
+		return &Refusal{Name: "ca-usable", Reason: a.From + ": " + fmt.Sprintf(format, args...), Next: fmt.Sprintf("the right CAs are in ConfigMap %s/%s, and on masters in %s", row.CA.Namespace, row.CA.Name, row.Disk)}
 	}
 	var out []*pki.Cert
 	for _, found := range pki.NewScanner().Scan(a.CA) {
@@ -178,6 +184,9 @@ func (a APIInt) owner(d *draft) {
 		}
 		d.note("In this version %s. If it has not done so, look at it too: oc get machineconfigpools; oc -n openshift-machine-config-operator logs -l k8s-app=machine-config-daemon. %s", row.Doc, then)
 	}
+	if !operated(d.facts) {
+		return
+	}
 	if d.facts.Cluster.Topology == "" {
 		d.note("The topology of the control plane is not known. Where two nodes guard each other with fencing (DualReplica), or the control plane is hosted elsewhere (External), do not go on.")
 	}
@@ -206,10 +215,10 @@ func (a APIInt) verifies(facts inspect.Snapshot, n *inspect.Node, ca []*pki.Cert
 	refuse := func(name, reason, next string) error {
 		return &Refusal{Name: name, Node: n.Name, Reason: reason, Next: next}
 	}
-	asked := false
+	asked, setup := false, setupOf(facts, n)
 	for _, k := range n.Kubeconfigs {
 		c, ok := k.InUse()
-		if !ok || !slices.Contains(catalog.KubeletKubeconfigs(), k.Path) || a.Rebootstrap && k.Path != catalog.KubeletKubeconfigs()[0] {
+		if !ok || !slices.Contains(setup.Files(), k.Path) || a.Rebootstrap && k.Path != setup.Files()[0] {
 			continue // the other one is made anew, whatever is in it
 		}
 		address, name, err := c.Dialled()
@@ -222,12 +231,11 @@ func (a APIInt) verifies(facts inspect.Snapshot, n *inspect.Node, ca []*pki.Cert
 		}
 		asked = true
 		if err := pki.Verify(served.Chain, ca, name, n.Time(now)); err != nil {
-			return refuse(verifiesServed, fmt.Sprintf("%s does not verify what is shown at %s to the node: %v\n%s", a.From, address, err, chain(served.Chain)),
-				"the server side must be right first: what is shown is to be signed by a CA in openshift-config-managed/kube-apiserver-server-ca. A user's own certificate for api-int (APIServer spec.servingCerts.namedCertificates) is not supported by OpenShift")
+			return refuse(verifiesServed, fmt.Sprintf("%s does not verify what is shown at %s to the node: %v\n%s", a.From, address, err, chain(served.Chain)), setup.Right)
 		}
 	}
 	if !asked {
-		return refuse(fileRead, "none of "+strings.Join(catalog.KubeletKubeconfigs(), ", ")+" could be read as a kubeconfig", "on the node: ls -l "+strings.Join(catalog.KubeletKubeconfigs(), " "))
+		return refuse(fileRead, "none of "+strings.Join(setup.Files(), ", ")+" could be read as a kubeconfig", "on the node: ls -l "+strings.Join(setup.Files(), " "))
 	}
 	return nil
 }
@@ -245,13 +253,17 @@ func chain(certs []*pki.Cert) string {
 // long as the kubelet's client certificate is valid, the kubelet's own, and one
 // restart. Each prefix of this leaves the node no worse than it was.
 func (a APIInt) repair(d *draft, n *inspect.Node) error {
-	files := catalog.KubeletKubeconfigs()
-	if err := flagged(d, n); err != nil {
-		return err
+	setup := setupOf(d.facts, n)
+	files := setup.Files()
+	if n.Kubelet.BootstrapConfig == "" && n.Kubelet.Kubeconfig == "" {
+		d.note("Which kubeconfigs the kubelet on %s uses is not known, since it does not run: %s's are taken.", n.Name, setup.Name)
 	}
 	var changed []string
 	for _, path := range files {
 		if missingFile(d.facts, n, path) {
+			if path == files[0] && setup.Joins {
+				continue
+			}
 			if path == files[0] {
 				d.note("%s is not on %s: should its kubelet have to join anew, it can't.", path, n.Name)
 				continue
@@ -298,20 +310,6 @@ func (a APIInt) repair(d *draft, n *inspect.Node) error {
 	return a.gate(d, n)
 }
 
-// flagged refuses a kubelet that works with other files.
-func flagged(d *draft, n *inspect.Node) error {
-	files := catalog.KubeletKubeconfigs()
-	for i, used := range []string{n.Kubelet.BootstrapConfig, n.Kubelet.Kubeconfig} {
-		if used != "" && used != files[i] {
-			return &Refusal{Name: "kubelet-flags", Node: n.Name, Reason: fmt.Sprintf("its kubelet runs with %s, and OpenShift's with %s", used, files[i]), Next: "this node is not set up as OpenShift's are: mend it by hand"}
-		}
-	}
-	if n.Kubelet.BootstrapConfig == "" && n.Kubelet.Kubeconfig == "" {
-		d.note("Which kubeconfigs the kubelet on %s uses is not known, since it does not run: OpenShift's are taken.", n.Name)
-	}
-	return nil
-}
-
 // write adds the step that writes the CA into a file, and reports whether it changes.
 func (a APIInt) write(d *draft, n *inspect.Node, path string) (bool, error) {
 	c, err := d.step(ReplaceFile{On: n.Name, Path: path, CA: a.CA})
@@ -330,9 +328,14 @@ func (a APIInt) gate(d *draft, n *inspect.Node) error {
 	if row, _ := catalog.KubeletRestartOn(d.facts.Cluster.Topology); row.Single || n.Role != catalog.RoleMaster {
 		return nil
 	}
-	for _, k := range n.Kubeconfigs {
-		c, ok := k.InUse()
-		if !ok || k.Path != catalog.KubeletKubeconfigs()[1] {
+	setup := setupOf(d.facts, n)
+	for _, path := range []string{setup.Dials, setup.Own} { // a balancer may listen on another port
+		i := slices.IndexFunc(n.Kubeconfigs, func(k inspect.Kubeconfig) bool { return k.Path == path })
+		if i < 0 {
+			continue
+		}
+		c, ok := n.Kubeconfigs[i].InUse()
+		if !ok {
 			continue
 		}
 		address, _, err := c.Dialled()
@@ -343,10 +346,113 @@ func (a APIInt) gate(d *draft, n *inspect.Node) error {
 		if err != nil {
 			return err
 		}
-		_, err = d.step(AwaitAPIServer{On: n.Name, Port: port, CA: a.CA})
+		_, err = d.step(AwaitAPIServer{On: n.Name, Name: setup.Local, Port: port, CA: a.CA})
 		return err
 	}
 	return nil
+}
+
+// beside says which other files on the plan's nodes lack CAs that kubelets are given. They
+// are left as they are: who reads them at its start would have to be restarted, too.
+func (a APIInt) beside(d *draft) {
+	type lack struct{ path, ca string } // ca is empty where it is not known
+	on := map[lack][]string{}
+	var order []lack
+	rows, clusters := map[string]catalog.Beside{}, map[string]string{}
+	for _, planned := range d.plan.Nodes() {
+		n, ok := d.facts.Node(planned.Name)
+		if !ok {
+			continue
+		}
+		for _, row := range setupOf(d.facts, n).Beside {
+			if missingFile(d.facts, n, row.Path) {
+				continue
+			}
+			l := lack{path: row.Path}
+			old, read := heldOn(d.facts, n.Name, row.Path)
+			if missing := notEnded(absent(a.trusted, old), d.plan.Now); read && len(missing) == 0 {
+				continue
+			} else if read {
+				l.ca = named(missing[0])
+			}
+			for _, k := range n.Kubeconfigs {
+				if c, ok := k.InUse(); ok && k.Path == row.Path {
+					clusters[row.Path] = c.Name
+				}
+			}
+			if rows[row.Path] = row; on[l] == nil {
+				order = append(order, l)
+			}
+			if !slices.Contains(on[l], n.Name) {
+				on[l] = append(on[l], n.Name)
+			}
+		}
+	}
+	for _, l := range order {
+		row, nodes := rows[l.path], strings.Join(on[l], ", ")
+		if l.ca == "" {
+			d.note("Whether %s on %s has the CA is not known: %s.", l.path, nodes, row.Reader)
+			continue
+		}
+		d.note("%s on %s lacks %s, and is left as it is: %s. To mend it, there: %s", l.path, nodes, l.ca, row.Reader, strings.ReplaceAll(row.Mend, "CLUSTER", nodeexec.Quote(clusters[l.path])))
+	}
+}
+
+// heldOn are the certificates in a file on a node; false where none was read.
+func heldOn(facts inspect.Snapshot, node, path string) (out []*pki.Cert, read bool) {
+	for _, b := range facts.Bundles {
+		if b.At.Node == node && b.At.Path == path {
+			out, read = append(out, b.Content.Certs...), true
+		}
+	}
+	return out, read
+}
+
+// setupOf is how the kubelet of a node is set up: by its flags, else by the files that are
+// there, of what may be in the versions that run.
+func setupOf(facts inspect.Snapshot, n *inspect.Node) catalog.KubeletSetup {
+	rows := catalog.KubeletSetups(facts.Cluster.Versions)
+	for _, row := range rows {
+		if n.Kubelet.Kubeconfig == row.Own {
+			return row
+		}
+	}
+	if n.Kubelet.Kubeconfig == "" {
+		for _, row := range rows {
+			if slices.ContainsFunc(row.Files(), func(path string) bool { return n.File(path) != nil }) {
+				return row
+			}
+		}
+	}
+	return rows[0]
+}
+
+// likeSetup refuses a node whose kubelet works with other files.
+func likeSetup(facts inspect.Snapshot, n *inspect.Node) error {
+	setup := setupOf(facts, n)
+	for i, used := range []string{n.Kubelet.BootstrapConfig, n.Kubelet.Kubeconfig} {
+		if path := setup.Files()[i]; used != "" && used != path {
+			return &Refusal{Name: "kubelet-flags", Node: n.Name, Reason: fmt.Sprintf("its kubelet runs with %s, and %s's with %s", used, setup.Name, path), Next: "this node is not set up as " + setup.Name + "'s are: mend it by hand"}
+		}
+	}
+	return nil
+}
+
+// operated reports whether operators keep the cluster, or may: it is not known to be plain,
+// nor are its nodes that were read.
+func operated(facts inspect.Snapshot) bool {
+	if !catalog.KubeletSetups(facts.Cluster.Versions)[0].Operators {
+		return false
+	}
+	read := false
+	for i := range facts.Nodes {
+		if n := &facts.Nodes[i]; n.Via != "" {
+			if read = true; setupOf(facts, n).Operators {
+				return true
+			}
+		}
+	}
+	return !read
 }
 
 // returning says what happens to pods on a node that was away for long.

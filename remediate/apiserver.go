@@ -19,14 +19,10 @@ import (
 // master itself. It changes nothing, and is asked each time: facts do not tell.
 type AwaitAPIServer struct {
 	On   string
+	Name string // for which it shows its own certificate
 	Port string // on the master's own address
 	CA   []byte // PEM: whom to trust there
 }
-
-// localName is the name for which kube-apiserver shows its own local certificate,
-// whose signer is among the CAs for kubelets (openshift/cluster-kube-apiserver-operator
-// pkg/operator/certrotationcontroller).
-const localName = "localhost"
 
 // ID is such as "await kube-apiserver on master-0".
 func (a AwaitAPIServer) ID() string { return "await kube-apiserver on " + a.On }
@@ -72,7 +68,7 @@ func (a AwaitAPIServer) ask(ctx context.Context, env *Env, n nodeexec.Node) erro
 	roots.AppendCertsFromPEM(a.CA)
 	transport := &http.Transport{
 		DialContext:       func(ctx context.Context, network, addr string) (net.Conn, error) { return n.Dial(ctx, network, addr) },
-		TLSClientConfig:   &tls.Config{RootCAs: roots, ServerName: localName, Time: env.Now, MinVersion: tls.VersionTLS12},
+		TLSClientConfig:   &tls.Config{RootCAs: roots, ServerName: a.Name, Time: env.Now, MinVersion: tls.VersionTLS12},
 		DisableKeepAlives: true,
 	}
 	url := "https://" + net.JoinHostPort("127.0.0.1", a.Port) + "/readyz"

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/kubeconfig"
 )
@@ -25,7 +26,7 @@ type OwnChange struct {
 // shows a chain for a name. CAs that are there and have not ended are kept. Errors are of
 // type *Refusal or *kubeconfig.Refusal.
 func (a APIInt) Own(text []byte, served []*pki.Cert, name string, now time.Time) (*OwnChange, error) {
-	want, err := a.certificates(now)
+	want, err := a.certificates(catalog.Versions{}, now)
 	if err != nil {
 		return nil, err
 	}

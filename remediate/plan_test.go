@@ -316,7 +316,15 @@ func TestRefusals(t *testing.T) {
 		{"two nodes and fencing", "topology", "pacemaker", func(f *fixture, _ *APIInt) { f.Cluster.Topology = "DualReplica" }},
 		{"hosted elsewhere", "topology", "hosted", func(f *fixture, _ *APIInt) { f.Cluster.Topology = "External" }},
 		{"of tomorrow", "topology", "Ring", func(f *fixture, _ *APIInt) { f.Cluster.Topology = "Ring" }},
-		{"plain Kubernetes", "openshift", "no OpenShift", func(f *fixture, _ *APIInt) { f.Cluster.Versions = catalog.Versions{Kubernetes: "v1.30.0", Plain: true} }},
+		{"k3s", "kubelet-setup", "this cluster is k3s (v1.30.4+k3s1)", func(f *fixture, _ *APIInt) {
+			f.Cluster.Versions = catalog.Versions{Kubernetes: "v1.30.4+k3s1", Plain: true}
+		}},
+		{"EKS", "kubelet-setup", "this cluster is EKS", func(f *fixture, _ *APIInt) {
+			f.Cluster.Versions = catalog.Versions{Kubernetes: "v1.29.1-eks-508b6b3", Plain: true}
+		}},
+		{"plain Kubernetes, whose kubelets are not kubeadm's", "kubelet-flags", "its kubelet runs with /etc/kubernetes/kubeconfig, and kubeadm's with /etc/kubernetes/bootstrap-kubelet.conf", func(f *fixture, _ *APIInt) {
+			f.Cluster.Versions = catalog.Versions{Kubernetes: "v1.30.0", Plain: true}
+		}},
 		{"a node that is not there", "node-read", "was not read", func(_ *fixture, fix *APIInt) { fix.Nodes = []string{"worker-9"} }},
 		{"a node that was not read", "node-read", "port 22", func(f *fixture, _ *APIInt) {
 			f.first().Via = ""

@@ -18,6 +18,16 @@ type Preflight struct {
 	Nodes     []string           // whose kubelets are to be restarted
 	Now       time.Time
 	Pause     bool // what can be paused will be
+	// CA are those that kubelets are to trust, and StaticPods those of kube-system; the
+	// latter are asked for where no operator tells of them, see Operated.
+	CA         []*pki.Cert
+	StaticPods *StaticPods
+}
+
+// StaticPods are the pods in kube-system that kubelets run by files of their own.
+type StaticPods struct {
+	Pods []inspect.Pod
+	Gap  *inspect.Gap // why they were not read; nil: they were
 }
 
 // Verdict is what a check of the preflight says.
@@ -56,7 +66,19 @@ type finding struct {
 	reason, next string
 }
 
-func preflightChecks() []preflightCheck {
+// checks are those for a cluster whose operators tell of it, or for one without any.
+func (p Preflight) checks() []preflightCheck {
+	if p.Operated() {
+		return operatedChecks()
+	}
+	return plainChecks()
+}
+
+// Operated reports whether operators keep the cluster, or may. Where none do, StaticPods
+// are to be asked for.
+func (p Preflight) Operated() bool { return operated(p.Facts) }
+
+func operatedChecks() []preflightCheck {
 	return []preflightCheck{
 		{ServerSide, "the control plane's own trust in what api-int shows is in order", true, true, Preflight.serverSide},
 		{"named-certificate", "api-int shows the load balancer's certificate, and no user's", true, true, Preflight.namedCertificate},
@@ -76,8 +98,8 @@ const NoAPI = "no-api"
 // Risks are the names that may be accepted, those that are asked elsewhere among them.
 func Risks() []string {
 	var names []string
-	for _, c := range preflightChecks() {
-		if c.risk {
+	for _, c := range append(operatedChecks(), plainChecks()...) {
+		if c.risk && !slices.Contains(names, c.name) {
 			names = append(names, c.name)
 		}
 	}
@@ -87,7 +109,7 @@ func Risks() []string {
 // Check asks everything; nothing is written.
 func (p Preflight) Check() []Verdict {
 	var out []Verdict
-	for _, c := range preflightChecks() {
+	for _, c := range p.checks() {
 		f := c.ask(p)
 		out = append(out, Verdict{
 			Name: c.name, Claim: c.claim, Holds: f.holds, Reason: f.reason, Next: f.next, Risk: c.risk,

@@ -29,6 +29,9 @@ func AheadOf(facts inspect.Snapshot, now time.Time) (Ahead, error) {
 		return Ahead{}, &Refusal{Name: name, Reason: fmt.Sprintf(format, args...), Next: next}
 	}
 	v := facts.Cluster.Versions
+	if v.Plain {
+		return refuse("openshift", "certrot fix-api-int writes a CA that kube-root-ca.crt has and kubelets lack", "this is no OpenShift: nothing replaces its CA by itself")
+	}
 	switch row, answer := catalog.DeliveryOf(catalog.KubeletKubeconfigCA(), v); {
 	case answer != catalog.Yes:
 		return refuse("version-known", "certrot fix-api-int needs no version", "whether this version (%s) brings the CA to kubelets by itself is not known", cmp.Or(v.Cluster, "none was read"))

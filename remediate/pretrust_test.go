@@ -47,6 +47,7 @@ func TestNotAhead(t *testing.T) {
 	}
 	for name, change := range map[string]func(*fixture){
 		"not-delivered": func(f *fixture) { f.Cluster.Versions.Cluster = "4.16.3" },
+		"openshift":     func(f *fixture) { f.Cluster.Versions = catalog.Versions{Plain: true} },
 		"version-known": func(f *fixture) { f.Cluster.Versions.Cluster = "" },
 		"signer-known": func(f *fixture) {
 			for i := range f.Bundles {

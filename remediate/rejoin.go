@@ -29,8 +29,8 @@ const (
 // the kubelet will join with.
 func (a APIInt) rejoin(d *draft, n *inspect.Node) error {
 	bootstrap, own := catalog.KubeletKubeconfigs()[0], catalog.KubeletKubeconfigs()[1]
-	if err := flagged(d, n); err != nil {
-		return err
+	if d.facts.Cluster.Versions.Plain {
+		return &Refusal{Name: "openshift", Node: n.Name, Reason: "a kubelet that kubeadm set up joins anew with a token that kubeadm makes", Next: "on a control plane node: kubeadm token create --print-join-command; on this node: kubeadm reset, then what that prints"}
 	}
 	if missingFile(d.facts, n, bootstrap) {
 		return &Refusal{Name: "bootstrap-file", Node: n.Name, Reason: bootstrap + " is not there: its kubelet could not join anew", Next: "copy it from another node of the same pool, mode 0600, owner root, and try again"}

@@ -37,7 +37,12 @@ func (a ReplaceFile) Diff(facts inspect.Snapshot, now time.Time) (*Change, error
 		return nil, err
 	}
 	refuse := func(err error) error {
-		return &Refusal{Name: fileShape, Node: a.On, Reason: a.Path + ": " + err.Error(), Next: "compare it with the same file on another node, and mend it by hand first"}
+		next := "compare it with the same file on another node, and mend it by hand first"
+		var shape *kubeconfig.Refusal
+		if errors.As(err, &shape) && shape.Reason == kubeconfig.CAFile {
+			next = fmt.Sprintf("on the node: append the CAs to %s, then: systemctl restart kubelet", shape.Path)
+		}
+		return &Refusal{Name: fileShape, Node: a.On, Reason: a.Path + ": " + err.Error(), Next: next}
 	}
 	ca, err := kubeconfig.Find(text)
 	if err != nil {

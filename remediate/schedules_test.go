@@ -510,6 +510,7 @@ const (
 func TestNothingIsMadeWorse(t *testing.T) {
 	t.Parallel()
 	f := newFixture()
+	const localName = "localhost"
 	p := f.localhost.Issue(localName, noon.Add(-time.Hour), noon.Add(23*time.Hour), pkitest.DNS(localName))
 	pair, err := tls.X509KeyPair(p.CertPEM, p.KeyPEM)
 	if err != nil {

@@ -43,7 +43,7 @@ func (a APIInt) Scripts(run string, facts inspect.Snapshot, now time.Time) (scri
 	if err := a.supported(facts.Cluster); err != nil {
 		return nil, nil, err
 	}
-	ca, err := a.certificates(now)
+	ca, err := a.certificates(facts.Cluster.Versions, now)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -53,14 +53,17 @@ func (a APIInt) Scripts(run string, facts inspect.Snapshot, now time.Time) (scri
 	if err := a.embeddable(); err != nil {
 		return nil, nil, err
 	}
-	files := catalog.KubeletKubeconfigs()
 	for _, name := range a.Nodes {
 		if !nodeNamed(name) {
 			return nil, nil, fmt.Errorf("node %q: a node's name has lower-case letters, digits, - and . only", name)
 		}
+		n, ok := facts.Node(name)
+		files := catalog.KubeletSetups(facts.Cluster.Versions)[0].Files()
+		if ok && n.Via != "" {
+			files = setupOf(facts, n).Files()
+		}
 		s := Script{Node: name, Run: run, Files: files, SHA256: make([]pki.Fingerprint, len(files)), CA: a.CA, From: a.From, Made: now}
 		scripts = append(scripts, s)
-		n, ok := facts.Node(name)
 		if !ok || n.Via == "" {
 			notes = append(notes, fmt.Sprintf("%s was not read (%s): its script takes its kubeconfigs as it finds them.", name, unreadNode(facts, name).Reason))
 			continue

@@ -64,7 +64,11 @@ func breaks(p *Plan) string {
 			}
 			if _, restart := s.Action.(RestartUnit); restart {
 				// Its file may be the old one already, by an undo that was interrupted.
-				if err := trusts(p.after, n.Name, catalog.KubeletKubeconfigs()[1], p.Now); err != nil {
+				own := catalog.KubeletKubeconfigs()[1]
+				if node, ok := p.after.Node(n.Name); ok {
+					own = setupOf(p.after, node).Own
+				}
+				if err := trusts(p.after, n.Name, own, p.Now); err != nil {
 					return "afterwards " + err.Error()
 				}
 			}

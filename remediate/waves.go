@@ -125,7 +125,7 @@ func (a APIInt) after(d *draft, names []string) error {
 	if !a.Order.wants(WaveRequests) || !a.After.Requests {
 		return nil
 	}
-	n, err := d.cluster(NewLeftCSRs(names, a.ApproveCSRs, !d.plan.Empty()))
+	n, err := d.cluster(NewLeftCSRs(names, a.ApproveCSRs, !d.plan.idle()))
 	d.wave(Wave{Name: WaveRequests, Why: "what kubelets asked for and nobody answered", Parallel: 1, Nodes: n})
 	return err
 }
@@ -377,6 +377,11 @@ func ungate(p *Plan) {
 			after = after || n.Changes()
 		}
 	}
+}
+
+// idle reports whether no more is to be done than to ask whether kube-apiservers answer.
+func (p *Plan) idle() bool {
+	return !slices.ContainsFunc(p.Nodes(), func(n NodePlan) bool { return n.ungated().Changes() })
 }
 
 // ungated is a node without the question at its end whether kube-apiserver answers.

@@ -163,6 +163,32 @@ func document() string {
 		line("| %s | %s | %s | %s | %s |", t.Name, may, cell(t.Doc), cell(t.Next), evidence(t.Evidence))
 	}
 	line("")
+	line("## How kubelets are set up")
+	line("")
+	line("A node is taken for set up in one of these ways by its kubelet's flags; where that does not run, by the files that are there. What is in neither is refused.")
+	line("")
+	line("| by | kubeconfigs: to join with, its own | whom to trust | on masters | holds for | source |")
+	line("|---|---|---|---|---|---|")
+	for _, s := range allKubeletSetups() {
+		line("| %s | `%s` | `%s` | `%s` | %s | %s |", s.Name, strings.Join(s.Files(), "`, `"), s.CA, s.Disk, s.In, evidence(s.Evidence))
+	}
+	line("")
+	line("Files beside them that are to trust the same CAs, and that are left as they are:")
+	line("")
+	line("| by | file | read | mended on the node by |")
+	line("|---|---|---|---|")
+	for _, s := range allKubeletSetups() {
+		for _, b := range s.Beside {
+			line("| %s | `%s` | %s | %s |", s.Name, b.Path, cell(b.Reader), cell(b.Mend))
+		}
+	}
+	line("")
+	line("| refused | by this in the API server's version | why | instead | source |")
+	line("|---|---|---|---|---|")
+	for _, d := range Distributions() {
+		line("| %s | `%s` | %s | %s | %s |", d.Name, d.Mark, cell(d.Doc), cell(d.Next), evidence(d.Evidence))
+	}
+	line("")
 	line("## Who asks for kubelets' certificates")
 	line("")
 	line("What anybody else asks for is never approved. NODE stands for the node's name, each ? for a letter or digit of a token's ID.")

@@ -29,6 +29,8 @@ func kubeadmEdges() []Edge {
 			Shown: pki("apiserver.crt"), Name: NameInKubeconfig, Reads: reads, Lost: lost, In: plain, Evidence: components,
 		}
 	}
+	kubelets := api("kubeadm-kubelet-api", "kubelet.conf", "kubelet", "kubelets trust what the API server shows them", "the node", PartNodes, ReadsAtStart)
+	kubelets.Mend = "{} fix-api-int --nodes NODE"
 	// Whom kube-apiserver recognises, by what it has loaded itself.
 	client := func(id, claim, lost string, part Part, shown Ref) Edge {
 		return Edge{
@@ -43,7 +45,7 @@ func kubeadmEdges() []Edge {
 		}
 	}
 	return []Edge{
-		api("kubeadm-kubelet-api", "kubelet.conf", "kubelet", "kubelets trust what the API server shows them", "the node", PartNodes, ReadsAtStart),
+		kubelets,
 		api("kubeadm-controller-manager-api", "controller-manager.conf", "kube-controller-manager", "kube-controller-manager trusts what the API server shows it", "controllers", PartControlPlane, ReadsAtStart),
 		api("kubeadm-scheduler-api", "scheduler.conf", "kube-scheduler", "kube-scheduler trusts what the API server shows it", "new pods are not placed", PartControlPlane, ReadsAtStart),
 		api("kubeadm-admin-api", "admin.conf", "the administrator", "the administrator's kubeconfig trusts what the API server shows it", "kubectl, kubeadm", PartAccess, ReadsEachTime),

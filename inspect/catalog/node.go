@@ -128,9 +128,11 @@ const (
 )
 
 // EmergencyKubeconfigs are the administrator's kubeconfigs on a master, the one that
-// survives most first: its server is the master's own kube-apiserver, by a certificate
-// whose signer nobody else's depends on (openshift/cluster-kube-apiserver-operator
-// bindata/assets/kube-apiserver/node-kubeconfigs.yaml).
+// survives most first. On OpenShift, its server is the master's own kube-apiserver, by a
+// certificate whose signer nobody else's depends on (openshift/cluster-kube-apiserver-operator
+// bindata/assets/kube-apiserver/node-kubeconfigs.yaml). kubeadm's are those of the
+// cluster's administrators (kubernetes/kubernetes cmd/kubeadm/app/constants/constants.go).
 func EmergencyKubeconfigs() []string {
-	return []string{NodeKubeconfigs + "/localhost-recovery.kubeconfig", NodeKubeconfigs + "/localhost.kubeconfig", NodeKubeconfigs + "/lb-int.kubeconfig"}
+	return []string{NodeKubeconfigs + "/localhost-recovery.kubeconfig", NodeKubeconfigs + "/localhost.kubeconfig", NodeKubeconfigs + "/lb-int.kubeconfig",
+		"/etc/kubernetes/super-admin.conf", "/etc/kubernetes/admin.conf"}
 }

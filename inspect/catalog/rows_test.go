@@ -171,3 +171,44 @@ func TestWriterIsAnother(t *testing.T) {
 		}
 	}
 }
+
+func TestKubeletSetupsByVersion(t *testing.T) {
+	for name, c := range map[string]struct {
+		v    Versions
+		want []string
+	}{
+		"OpenShift":                       {Versions{Cluster: "4.15.0", Kubernetes: "v1.28.7+6e2789b"}, []string{"OpenShift"}},
+		"plain":                           {Versions{Plain: true, Kubernetes: "v1.35.4"}, []string{"kubeadm"}},
+		"plain, of a version of its own":  {Versions{Plain: true, Kubernetes: "x"}, []string{"kubeadm"}},
+		"not known":                       {Versions{}, []string{"OpenShift", "kubeadm"}},
+		"who may not read ClusterVersion": {Versions{Kubernetes: "v1.28.7+6e2789b"}, []string{"OpenShift", "kubeadm"}},
+	} {
+		var got []string
+		for _, s := range KubeletSetups(c.v) {
+			got = append(got, s.Name)
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+	for _, s := range allKubeletSetups() {
+		if s.Bootstrap == "" || s.Own == "" || s.CA.Key == "" || s.Disk == "" || s.Right == "" || s.Local == "" || s.Source == "" {
+			t.Errorf("%s: %+v", s.Name, s)
+		}
+	}
+}
+
+func TestDistributionsByVersion(t *testing.T) {
+	for version, want := range map[string]string{
+		"v1.30.4+k3s1": "k3s", "v1.30.4+rke2r1": "RKE2", "v1.30.4+k0s": "k0s", "v1.29.1-eks-508b6b3": "EKS", "v1.29.4-gke.1043002": "GKE",
+		"v1.35.4": "", "v1.28.7+6e2789b": "", "": "",
+	} {
+		d, ok := DistributionOf(Versions{Plain: true, Kubernetes: version})
+		if d.Name != want || ok != (want != "") {
+			t.Errorf("%q is %q, %v", version, d.Name, ok)
+		}
+	}
+	if d, ok := DistributionOf(Versions{Cluster: "4.15.0", Kubernetes: "v1.28.7+k3s1"}); ok {
+		t.Errorf("OpenShift is %s", d.Name)
+	}
+}

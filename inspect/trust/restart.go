@@ -315,9 +315,9 @@ func (j *restart) trustsNow(id string, f *inspect.ComebackFile) {
 		return
 	}
 	a := f.Answers[0]
-	next := "write the cluster's CA into " + f.Path
-	if !j.f.Snapshot.Cluster.Versions.Plain {
-		next = "{} fix-api-int --nodes NODE"
+	next := "{} fix-api-int --nodes NODE"
+	if !slices.ContainsFunc(catalog.KubeletSetups(j.f.Snapshot.Cluster.Versions), func(s catalog.KubeletSetup) bool { return slices.Contains(s.Files(), f.Path) }) {
+		next = "write the cluster's CA into " + f.Path
 	}
 	served, seen := j.f.Snapshot.ShownTo(j.n.Name, a.Server)
 	i := slices.IndexFunc(j.n.Kubeconfigs, func(k inspect.Kubeconfig) bool { return k.Path == f.Path })

@@ -1,0 +1,126 @@
+package catalog
+
+import "strings"
+
+// KubeletSetup is a row: how the kubelets of clusters of one make are set up, and whom
+// they are to trust as the API server.
+type KubeletSetup struct {
+	Name string // for people
+	// Bootstrap is the kubeconfig with which a kubelet joins, and Own that with which it
+	// works: paths on a node, as in the flags of its unit.
+	Bootstrap, Own string
+	// Joins: Bootstrap is deleted once the node has joined.
+	Joins bool
+	CA    Ref    // the CAs of the API server, as published
+	Disk  string // a file with the same on masters; one '*' in it stands for anything
+	Right string // what makes CA right where it does not verify what is shown
+	// Local is a name for which each kube-apiserver shows a certificate of a signer in
+	// CA, and Dials a kubeconfig on masters whose server is the master's own
+	// kube-apiserver; empty: it listens on the port in Own.
+	Local, Dials string
+	// Operators keep the control plane, and say how it is.
+	Operators bool
+	Beside    []Beside
+	In        Range
+	Evidence
+}
+
+// Files are its kubeconfigs, in the order in which they are to be written: that to join
+// with does nothing as long as the kubelet's client certificate is valid.
+func (s KubeletSetup) Files() []string { return []string{s.Bootstrap, s.Own} }
+
+// Beside is a file on nodes that is to trust the same CAs, and is no kubelet's way to the
+// API server.
+type Beside struct {
+	Path   string
+	Reader string // and when it reads the file
+	// Mend is what a person does on the node; CLUSTER stands for the cluster in a
+	// kubeconfig.
+	Mend string
+}
+
+// KubeletSetups returns the rows that hold for v, or may: OpenShift's first.
+func KubeletSetups(v Versions) []KubeletSetup {
+	var out []KubeletSetup
+	for _, s := range allKubeletSetups() {
+		if s.In.Holds(v) != No {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+func allKubeletSetups() []KubeletSetup {
+	const static = "; then restart its static pod: move its manifest out of /etc/kubernetes/manifests, and back after 20 s"
+	openShift, kubeadm := KubeletKubeconfigs(), KubeadmKubeconfigs()
+	conf := func(name, reader, then string) Beside {
+		path := "/etc/kubernetes/" + name + ".conf"
+		return Beside{Path: path, Reader: reader, Mend: "kubectl --kubeconfig=" + path + " config set-cluster CLUSTER --certificate-authority=" + KubeadmCA + " --embed-certs=true" + then}
+	}
+	return []KubeletSetup{
+		{
+			Name: "OpenShift", Bootstrap: openShift[0], Own: openShift[1], CA: APIServerCA(), Disk: MasterServerCAs,
+			Right: "the server side must be right first: what is shown is to be signed by a CA in openshift-config-managed/kube-apiserver-server-ca. A user's own certificate for api-int (APIServer spec.servingCerts.namedCertificates) is not supported by OpenShift",
+			Local: "localhost", Operators: true, In: Range{Component: mco},
+			Evidence: Evidence{Verified, mcoRepo + "templates/{master,worker}/01-*-kubelet/_base/units/kubelet.service.yaml; openshift/cluster-kube-apiserver-operator pkg/operator/certrotationcontroller (localhost's certificate, whose signer is among the CAs for kubelets)"},
+		},
+		{
+			Name: "kubeadm", Bootstrap: kubeadm[0], Own: kubeadm[1], Joins: true, CA: RootCAOf("kube-system"), Disk: KubeadmCA,
+			Right: "the server side must be right first: while a CA is replaced, the old and the new one are both to be in the file of kube-controller-manager's --root-ca-file (" + KubeadmCA + "), which publishes it to kube-root-ca.crt when it is restarted. Or give the CAs with --ca-file",
+			Local: string(nameServiceNetwork), Dials: "/etc/kubernetes/controller-manager.conf", In: Range{Component: Kubernetes},
+			Beside: []Beside{
+				{
+					Path: KubeadmCA, Reader: "the kubelet recognises kube-apiserver by it (logs, exec), at once when it changes; on control plane nodes kube-apiserver and kube-controller-manager read it when they start",
+					Mend: "append the CA; on control plane nodes, then restart the static pods: move their manifests out of /etc/kubernetes/manifests, and back after 20 s",
+				},
+				conf("controller-manager", "kube-controller-manager reads it when it starts", static),
+				conf("scheduler", "kube-scheduler reads it when it starts", static),
+				conf("admin", "administrators and kubeadm use it", ""),
+				conf("super-admin", "administrators use it where nothing else lets them in", ""),
+			},
+			Evidence: Evidence{Verified, kubeadmRepo + "constants/constants.go, phases/kubeconfig/kubeconfig.go, phases/controlplane/manifests.go, cmd/phases/join/kubelet.go, util/pkiutil/pki_helpers.go (names in apiserver.crt) v1.35.4; kubernetes/release cmd/krel/templates/latest/kubeadm/10-kubeadm.conf; " +
+				"kubernetes/kubernetes pkg/controller/certificates/rootcacertpublisher/publisher.go"},
+		},
+	}
+}
+
+// KubeadmCA is on all nodes of kubeadm's: the cluster's CA, and while that is replaced, the
+// old and the new one.
+const KubeadmCA = "/etc/kubernetes/pki/ca.crt"
+
+// Distribution is a row: a make of Kubernetes whose kubelets neither OpenShift nor kubeadm
+// set up.
+type Distribution struct {
+	Name string
+	Mark string // in the version that the API server says
+	Doc  string // what keeps the kubelets' trust there
+	Next string // what to do
+	Evidence
+}
+
+// DistributionOf returns the row of a cluster; false where none is known to fit.
+func DistributionOf(v Versions) (Distribution, bool) {
+	if v.openShift() {
+		return Distribution{}, false
+	}
+	for _, d := range Distributions() {
+		if strings.Contains(v.Kubernetes, d.Mark) {
+			return d, true
+		}
+	}
+	return Distribution{}, false
+}
+
+// Distributions returns every row.
+func Distributions() []Distribution {
+	managed := func(name, mark, next, source string) Distribution {
+		return Distribution{Name: name, Mark: mark, Doc: "its control plane and its CA are the provider's, and nodes get the CA when they are made", Next: next, Evidence: Evidence{Field, source}}
+	}
+	return []Distribution{
+		{Name: "k3s", Mark: "+k3s", Doc: "its agent writes the kubelet's kubeconfig anew, from its server's CA, whenever it starts", Next: "k3s certificate rotate-ca on a server, then restart the agents: docs.k3s.io/cli/certificate", Evidence: Evidence{Field, "docs.k3s.io/cli/certificate"}},
+		{Name: "RKE2", Mark: "+rke2", Doc: "its agent writes the kubelet's kubeconfig anew, from its server's CA, whenever it starts", Next: "rke2 certificate rotate-ca on a server, then restart the agents: docs.rke2.io/security/certificates", Evidence: Evidence{Field, "docs.rke2.io/security/certificates"}},
+		{Name: "k0s", Mark: "+k0s", Doc: "its worker runs the kubelet, with files of its own", Next: "see docs.k0sproject.io about its CA", Evidence: Evidence{Field, "docs.k0sproject.io/stable/custom-ca"}},
+		managed("EKS", "-eks-", "replace the nodes: a new one gets the cluster's CA", "docs.aws.amazon.com/eks/latest/userguide/kubernetes-versions.html"),
+		managed("GKE", "-gke.", "gcloud container clusters update CLUSTER --start-credential-rotation; nodes are made anew by it", "docs.cloud.google.com/kubernetes-engine/docs/how-to/credential-rotation"),
+	}
+}
