@@ -315,10 +315,25 @@ func (a APIInt) gate(d *draft, n *inspect.Node) error {
 		if err != nil {
 			return err
 		}
-		_, err = d.step(AwaitAPIServer{On: n.Name, Port: port, CA: a.CA})
+		_, err = d.step(AwaitAPIServer{On: n.Name, Port: port, CA: slices.Concat(a.CA, []byte("\n"), localCAs(d.facts, n.Name))})
 		return err
 	}
 	return nil
+}
+
+// localCAs are CAs, PEM, of which one signed what kube-apiserver shows on the master
+// itself: it need not be among those that were given with --ca-file, which are for
+// api-int. They are those that are published, and those in the master's own kubeconfigs.
+func localCAs(facts inspect.Snapshot, master string) []byte {
+	ref := catalog.APIServerCA()
+	published := pki.Location{Kind: pki.Kind(ref.Kind), Namespace: ref.Namespace, Name: ref.Name, Key: ref.Key}
+	var found []*pki.Cert
+	for _, b := range facts.Bundles {
+		if b.At == published || b.At.Kind == pki.KindFile && b.At.Node == master && slices.Contains(catalog.KubeletKubeconfigs(), b.At.Path) {
+			found = append(found, absent(b.Content.Certs, found)...)
+		}
+	}
+	return encoded(found)
 }
 
 // returning says what happens to pods on a node that was away for long.
