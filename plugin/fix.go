@@ -297,6 +297,9 @@ func (f *fixFlags) after(ctx context.Context, w *workplace, facts inspect.Snapsh
 
 // ca finds out what kubelets are to trust.
 func (f *fixFlags) ca(ctx context.Context, w *workplace, fix *remediate.APIInt) error {
+	if w.conn != nil { // else it is not known, as where it can't be read
+		fix.Since, _ = w.conn.cluster.Changed(ctx, catalog.APIServerCA())
+	}
 	if f.caFile != "" {
 		fix.From, fix.CA = "--ca-file "+f.caFile, f.given
 		return nil

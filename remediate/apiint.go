@@ -26,7 +26,9 @@ type APIInt struct {
 	// machine-config-daemon compares. Of any other text, only the certificates are
 	// written.
 	Published bool
-	API       bool // an API server can be asked whether nodes come back
+	// Since is when the ConfigMap got the value that it has; zero: not known.
+	Since time.Time
+	API   bool // an API server can be asked whether nodes come back
 	// Deleting are how many pods of a node are marked for deletion; nil: not known.
 	Deleting map[string]int
 	// ApproveCSRs approves what restarted kubelets ask for, where it matches them.
@@ -266,7 +268,7 @@ func (a APIInt) repair(d *draft, n *inspect.Node) error {
 		if c == nil {
 			continue
 		}
-		if r := owned(d.facts.Cluster, n, path, absent(a.trusted, c.File.Old), d.plan.Now); r != nil && !slices.Contains(a.Order.Accept, OwnedFile) {
+		if r := owned(d.facts, n, path, absent(a.trusted, c.File.Old), a.Since, d.plan.Now); r != nil && !slices.Contains(a.Order.Accept, OwnedFile) {
 			return r
 		}
 		changed = append(changed, path)
