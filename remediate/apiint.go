@@ -285,7 +285,7 @@ func (a APIInt) repair(d *draft, n *inspect.Node) error {
 		a.returning(d, n)
 	}
 	if !a.API {
-		d.note("No API server could be asked: whether nodes report again will not be seen.")
+		d.note("No API server could be asked: whether nodes report again will not be seen. Before the next node is begun, each is asked itself whether the API server takes its kubelet's own credentials.")
 	}
 	if a.API && a.ApproveCSRs {
 		if _, err := d.step(NewApproveCSRs(n.Name, d.facts, d.plan.Now)); err != nil {
@@ -295,12 +295,12 @@ func (a APIInt) repair(d *draft, n *inspect.Node) error {
 	if _, err = d.step(Await{On: n.Name}); err != nil || !inOrder {
 		return err
 	}
-	return a.gate(d, n)
+	return gate(d, n, a.CA)
 }
 
 // gate adds the question whether a master's kube-apiserver answers, where there is
-// another one to wait for.
-func (a APIInt) gate(d *draft, n *inspect.Node) error {
+// another one to wait for. ca is PEM that it may be trusted by, beside what is known.
+func gate(d *draft, n *inspect.Node, ca []byte) error {
 	if row, _ := catalog.KubeletRestartOn(d.facts.Cluster.Topology); row.Single || n.Role != catalog.RoleMaster {
 		return nil
 	}
@@ -317,7 +317,7 @@ func (a APIInt) gate(d *draft, n *inspect.Node) error {
 		if err != nil {
 			return err
 		}
-		_, err = d.step(AwaitAPIServer{On: n.Name, Port: port, CA: slices.Concat(a.CA, []byte("\n"), localCAs(d.facts, n.Name))})
+		_, err = d.step(AwaitAPIServer{On: n.Name, Port: port, CA: slices.Concat(ca, []byte("\n"), localCAs(d.facts, n.Name))})
 		return err
 	}
 	return nil
