@@ -28,6 +28,12 @@ type applying struct {
 	saying    sync.Mutex
 	noLease   bool // go on where the Lease can't be written
 	read      gather.Options
+	past      string // the line that leaves out masters; empty: there is none
+	risks     []string
+	pause     bool     // what can be paused was
+	again     []string // checks that are asked again meanwhile; none: all of those
+	// verified judges the whole cluster after all was done; nil: it is not asked.
+	verified func(context.Context, *applying) error
 	// plan makes the plan from facts that are read now.
 	plan func(context.Context) (*remediate.Plan, error)
 	// about says what the plan is built on, for people.
@@ -72,8 +78,11 @@ func (a *applying) do(ctx context.Context) error {
 		release()
 		_ = j.Close() // each line is on the disk already
 		if err == nil || !changedMeanwhile(err) || attempt == attempts || ctx.Err() != nil {
-			if err = a.ended(err); err == nil {
-				return a.open(p)
+			if err = a.ended(p, err); err == nil {
+				err = a.open(p)
+			}
+			if err == nil && a.verified != nil {
+				err = a.verified(ctx, a)
 			}
 			return err
 		}
@@ -293,6 +302,9 @@ func (a *applying) apply(ctx context.Context, p *remediate.Plan, j *remediate.Jo
 			a.say("  ✗ %s\n", clean(what))
 		}
 	}}
+	if conn := a.workplace.conn; conn != nil {
+		r.Again = &remediate.Again{Machinery: conn.cluster.Machinery, Accept: a.risks, Only: a.again, Pause: a.pause, Say: func(text string) { a.say("    %s\n", clean(text)) }}
+	}
 	return r.Run(ctx, p)
 }
 
@@ -313,7 +325,11 @@ func wavesOf(p *remediate.Plan) map[string]string {
 }
 
 // ended turns how a run ended into what the user is told, and the exit code.
-func (a *applying) ended(err error) error {
+func (a *applying) ended(p *remediate.Plan, err error) error {
+	var r *remediate.Refusal
+	if errors.As(err, &r) && len(a.changed) == 0 && r.Risk { // asked again, before anything was begun
+		return refused(&remediate.Refusal{Name: r.Name, Reason: r.Reason, Next: r.Next + "; or, in spite of it: --accept-risk=" + r.Name})
+	}
 	if err == nil && a.undoes != "" {
 		a.say("\nDone: the files are what they were before run %s.\n", a.undoes)
 		return nil
@@ -329,25 +345,32 @@ func (a *applying) ended(err error) error {
 	var unknown *remediate.Unknown
 	var late *remediate.Late
 	var stopped *remediate.Stopped
-	if errors.As(err, &stopped) && len(stopped.Left)+len(stopped.Half)+len(stopped.Others) > 0 {
+	back := a.back()
+	if errors.As(err, &r) && r.Risk {
+		back = r.Next + "; or, in spite of it: --accept-risk=" + r.Name + "\n" + back
+	}
+	if errors.As(err, &stopped) && a.past != "" && p != nil && r == nil && ofMaster(p, stopped) {
+		back += fmt.Sprintf("\nwhere this master is lost for good: %s\n  (%s)", a.past, pastMastersMeans)
+	}
+	if stopped != nil && len(stopped.Left)+len(stopped.Half)+len(stopped.Others) > 0 {
 		if len(stopped.Half) > 0 {
 			err = fmt.Errorf("%w. Begun, and not at the end: %s", err, strings.Join(stopped.Half, ", "))
 		}
 		if len(stopped.Left) > 0 {
 			err = fmt.Errorf("%w. Not begun: %s", err, strings.Join(stopped.Left, ", "))
 		}
-		return &exitError{code: exitStopped, err: withHint(err, "%s", a.back())}
+		return &exitError{code: exitStopped, err: withHint(err, "%s", back)}
 	}
 	switch {
 	case errors.As(err, &unknown):
-		return &exitError{code: exitIncomplete, err: withHint(fmt.Errorf("everything was done, and %w", err), "kubectl get nodes; %s", a.back())}
+		return &exitError{code: exitIncomplete, err: withHint(fmt.Errorf("everything was done, and %w", err), "kubectl get nodes; %s", back)}
 	case errors.As(err, &late) && stopped != nil && stopped.Action.Node() == "":
-		return &exitError{code: exitStopped, err: withHint(fmt.Errorf("%w. What was done before stays", err), "%s", a.back())}
+		return &exitError{code: exitStopped, err: withHint(fmt.Errorf("%w. What was done before stays", err), "%s", back)}
 	case errors.As(err, &late):
 		return &exitError{code: exitStopped, err: withHint(fmt.Errorf("the files are right and the kubelet was restarted, but %w. Nothing was put back", err),
-			"look at its pending requests and its kubelet: kubectl get csr; journalctl -u kubelet; %s", a.back())}
+			"look at its pending requests and its kubelet: kubectl get csr; journalctl -u kubelet; %s", back)}
 	}
-	return &exitError{code: exitStopped, err: withHint(err, "%s", a.back())}
+	return &exitError{code: exitStopped, err: withHint(err, "%s", back)}
 }
 
 // refused gives refusals their exit code.

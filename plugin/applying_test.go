@@ -8,6 +8,8 @@ import (
 
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate"
 )
 
@@ -21,6 +23,8 @@ func TestHowRunsEnd(t *testing.T) {
 		return &remediate.Stopped{Action: await, Inner: inner, Left: left}
 	}
 	unknown, late := &remediate.Unknown{Reason: "nobody to ask"}, &remediate.Late{Inner: errors.New("not yet")}
+	upgrade := &remediate.Refusal{Name: "upgrade-running", Reason: "the cluster goes to 4.15.1", Next: "wait for its end", Risk: true}
+	masters := &remediate.Plan{Basis: inspect.Snapshot{Nodes: []inspect.Node{{Name: "worker-0", Role: catalog.RoleMaster}}}}
 	noConsent := &exitError{code: exitRefused, err: nothingChanged(errors.New("nobody can be asked"))}
 	for _, c := range []struct {
 		name    string
@@ -34,16 +38,20 @@ func TestHowRunsEnd(t *testing.T) {
 		{"refused after a first run", []string{"run-1"}, func(a *applying) error { return a.left(refused(refusal)) }, exitStopped, []string{"stopped half-way", "undo run-1"}, "nothing was changed"},
 		{"no consent after a first run", []string{"run-1"}, func(a *applying) error { return a.left(noConsent) }, exitStopped, []string{"nobody can be asked", "undo run-1"}, "nothing was changed"},
 		{"a plain error after a first run", []string{"run-1", "run-2"}, func(a *applying) error { return a.left(io.ErrUnexpectedEOF) }, exitStopped, []string{"undo run-2", "undo run-1"}, ""},
-		{"all is well", []string{"run-1"}, func(a *applying) error { return a.ended(nil) }, exitFine, nil, ""},
-		{"stopped", []string{"run-1"}, func(a *applying) error { return a.ended(stopped(io.ErrUnexpectedEOF)) }, exitStopped, []string{"undo run-1", "run the same command again"}, ""},
-		{"stopped before anything was changed", nil, func(a *applying) error { return a.ended(stopped(io.ErrUnexpectedEOF)) }, exitStopped, []string{"run the same command again"}, "undo"},
-		{"not seen at the last node", []string{"run-1"}, func(a *applying) error { return a.ended(stopped(unknown)) }, exitIncomplete, []string{"everything was done", "nobody to ask"}, ""},
-		{"not seen, and others are left", []string{"run-1"}, func(a *applying) error { return a.ended(stopped(unknown, "worker-1", "worker-2")) }, exitStopped, []string{"Not begun: worker-1, worker-2"}, "everything"},
-		{"late", []string{"run-1"}, func(a *applying) error { return a.ended(stopped(late)) }, exitStopped, []string{"the files are right", "Nothing was put back"}, ""},
-		{"late, and others are left", []string{"run-1"}, func(a *applying) error { return a.ended(stopped(late, "worker-1")) }, exitStopped, []string{"Not begun: worker-1"}, ""},
+		{"all is well", []string{"run-1"}, func(a *applying) error { return a.ended(nil, nil) }, exitFine, nil, ""},
+		{"stopped", []string{"run-1"}, func(a *applying) error { return a.ended(nil, stopped(io.ErrUnexpectedEOF)) }, exitStopped, []string{"undo run-1", "run the same command again"}, ""},
+		{"stopped before anything was changed", nil, func(a *applying) error { return a.ended(nil, stopped(io.ErrUnexpectedEOF)) }, exitStopped, []string{"run the same command again"}, "undo"},
+		{"not seen at the last node", []string{"run-1"}, func(a *applying) error { return a.ended(nil, stopped(unknown)) }, exitIncomplete, []string{"everything was done", "nobody to ask"}, ""},
+		{"not seen, and others are left", []string{"run-1"}, func(a *applying) error { return a.ended(nil, stopped(unknown, "worker-1", "worker-2")) }, exitStopped, []string{"Not begun: worker-1, worker-2"}, "everything"},
+		{"late", []string{"run-1"}, func(a *applying) error { return a.ended(nil, stopped(late)) }, exitStopped, []string{"the files are right", "Nothing was put back"}, ""},
+		{"late, and others are left", []string{"run-1"}, func(a *applying) error { return a.ended(nil, stopped(late, "worker-1")) }, exitStopped, []string{"Not begun: worker-1"}, ""},
+		{"asked again, before anything was begun", nil, func(a *applying) error { return a.ended(nil, stopped(upgrade, "worker-1")) }, exitRefused, []string{"nothing was changed", "upgrade-running", "--accept-risk=upgrade-running"}, "half-way"},
+		{"asked again, in between", []string{"run-1"}, func(a *applying) error { return a.ended(nil, stopped(upgrade, "worker-1")) }, exitStopped, []string{"wait for its end", "--accept-risk=upgrade-running", "undo run-1", "Not begun: worker-1"}, "nothing was changed"},
+		{"a master that does not come back", []string{"run-1"}, func(a *applying) error { return a.ended(masters, stopped(late, "worker-1")) }, exitStopped, []string{"certrot fix-api-int --only workers --accept-risk=masters-first", "kube-root-ca.crt may stay old"}, ""},
+		{"a worker that does not", []string{"run-1"}, func(a *applying) error { return a.ended(&remediate.Plan{}, stopped(late, "worker-1")) }, exitStopped, []string{"Not begun"}, "masters-first"},
 	} {
 		var out strings.Builder
-		a := &applying{mendFlags: mendFlags{app: App{Called: "certrot", Streams: genericiooptions.IOStreams{Out: &out, ErrOut: &out}}}, run: "run-9", changed: c.changed}
+		a := &applying{past: pastMasters("certrot fix-api-int", nil), mendFlags: mendFlags{app: App{Called: "certrot", Streams: genericiooptions.IOStreams{Out: &out, ErrOut: &out}}}, run: "run-9", changed: c.changed}
 		err := c.end(a)
 		if code := codeOf(err); code != c.code {
 			t.Errorf("%s: exit code %d, want %d: %v", c.name, code, c.code, err)

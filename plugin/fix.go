@@ -35,6 +35,7 @@ type fixFlags struct {
 	waves  waveFlags
 	pods   networkFlags
 	resume string // the command line that goes on
+	line   string // the same, but for --only and --accept-risk
 	// approve: certificate requests of restarted kubelets
 	approve bool
 	// anew: kubelets make their kubeconfig anew
@@ -138,7 +139,7 @@ Exit codes: 0 done, or so already; 1 a dry run would change something; 2 usage o
   {} fix-api-int --local --ca-file kube-apiserver-server-ca.crt`, "{}", app.Called)),
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			f.resume = commandLine(cmd)
+			f.resume, f.line = commandLine(cmd), commandLine(cmd, "only", "accept-risk")
 			return f.run(cmd.Context())
 		},
 	}
@@ -228,7 +229,16 @@ func (f *fixFlags) mend(ctx context.Context, w *workplace) error {
 	if err != nil {
 		return err
 	}
-	a := &applying{mendFlags: f.mendFlags, workplace: w, command: f.command(), run: remediate.NewRun(collect.Taken()), resume: f.resume, noLease: slices.Contains(f.risks, remediate.NoLease)}
+	a := &applying{mendFlags: f.mendFlags, workplace: w, command: f.command(), run: remediate.NewRun(collect.Taken()), resume: f.resume, noLease: slices.Contains(f.risks, remediate.NoLease), risks: f.risks, pause: f.pause}
+	if f.caFile == "-" {
+		a.resume += " # with the same CAs on its standard input once more"
+	}
+	if w.all {
+		a.past = pastMasters(f.line, f.risks)
+	}
+	if w.all && w.conn != nil && len(f.waves.only) == 0 {
+		a.verified = f.verified
+	}
 	a.plan = func(ctx context.Context) (*remediate.Plan, error) {
 		facts := w.facts(ctx, gather.Options{})
 		if ctx.Err() != nil {
@@ -239,7 +249,7 @@ func (f *fixFlags) mend(ctx context.Context, w *workplace) error {
 			return nil, err
 		}
 		p, err := f.plan(fix, a.run, facts)
-		err = f.preflight(ctx, w, facts, fix.CA, p, err)
+		err = f.preflight(ctx, w, facts, fix.CA, p, withPast(err, a.past))
 		if err == nil && w.noAPI != nil {
 			p.Notes = append(p.Notes, "Without the API server: "+oneLine(w.noAPI.Error()))
 		}
@@ -270,6 +280,7 @@ func (f *fixFlags) give(ctx context.Context) (err error) {
 	}
 	if err == nil && f.given != nil && f.config != nil {
 		trusting(f.config, f.given)
+		f.trusted = f.given
 	}
 	return err
 }
@@ -335,6 +346,9 @@ func certsIn(text []byte) []*pki.Cert {
 
 // ca finds out what kubelets are to trust.
 func (f *fixFlags) ca(ctx context.Context, w *workplace, fix *remediate.APIInt) error {
+	if w.conn != nil { // else it is not known, as where it can't be read
+		fix.Since, _ = w.conn.cluster.Changed(ctx, catalog.APIServerCA())
+	}
 	if f.caFile != "" {
 		fix.From, fix.CA = "--ca-file "+f.caFile, f.given
 		return nil

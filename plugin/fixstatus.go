@@ -48,6 +48,7 @@ Exit codes: 0 all is done; 1 something is to be done; 2 usage or no access; 3 no
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			f.resume = strings.Replace(commandLine(cmd, "from", "output"), " status", "", 1)
+			f.line = strings.Replace(commandLine(cmd, "from", "output", "only", "accept-risk"), " status", "", 1)
 			return f.status(cmd.Context())
 		},
 	}
@@ -140,6 +141,8 @@ type (
 		State      string       `json:"state"`
 		Waves      []repairWave `json:"waves"`
 		Next       string       `json:"next,omitempty"` // the next safe step
+		// PastMasters is the line that leaves out a master that is lost for good.
+		PastMasters string `json:"pastMasters,omitempty"`
 	}
 	repairWave struct {
 		Name  string       `json:"name"`
@@ -194,6 +197,9 @@ func (f *fixStatusFlags) judge(p *remediate.Plan) repairDocument {
 		}
 		if d.Next == "" && w.State != standsDone {
 			d.Next = f.next(*w)
+			if w.Name == remediate.WaveMasters && d.Next != f.resume { // it is about a master
+				d.PastMasters = pastMasters(f.line, nil)
+			}
 		}
 		d.State = worse(d.State, w.State)
 	}
@@ -290,6 +296,10 @@ func (f *fixStatusFlags) print(d repairDocument) error {
 		printf(w, "\nDone: nothing is left to be repaired.\n")
 	} else {
 		printf(w, "\nNext     %s\n", d.Next)
+	}
+	if d.PastMasters != "" {
+		printf(w, "Or       %s\n", d.PastMasters)
+		wrap(w, "         ", "where this master is lost for good: "+pastMastersMeans)
 	}
 	_, err := io.WriteString(out, cleanLines(w.String()))
 	return err

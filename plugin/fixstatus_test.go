@@ -74,11 +74,14 @@ func TestHowFarARepairIs(t *testing.T) {
 		{"a worker was not read", lost, []string{standsUnknown, standsDone, standsUnknown}, "w9: open it"},
 		{"a master was not read", master, []string{standsPending, standsPending, standsDone}, "m: open it"},
 	} {
-		f := &fixStatusFlags{fixFlags: fixFlags{resume: "certrot fix-api-int"}}
+		f := &fixStatusFlags{fixFlags: fixFlags{resume: "certrot fix-api-int", line: "certrot fix-api-int"}}
 		d := f.judge(c.plan)
 		got := []string{d.State}
 		for _, w := range d.Waves {
 			got = append(got, w.State)
+		}
+		if of := strings.HasPrefix(d.Next, "m: "); of != (d.PastMasters == "certrot fix-api-int --only workers --accept-risk=masters-first") || !of && d.PastMasters != "" {
+			t.Errorf("%s: past masters by %q", c.name, d.PastMasters)
 		}
 		if !slices.Equal(got, c.states) || !strings.HasPrefix(d.Next, c.next) || (c.next == "") != (d.Next == "") {
 			t.Errorf("%s: %q, next %q", c.name, got, d.Next)

@@ -88,7 +88,7 @@ func masterCAs(ctx context.Context, node nodeexec.Node) ([]byte, error) {
 }
 
 // trusting makes clients of these flags trust CAs beside those of the kubeconfig, where
-// that has its own: what the server shows is verified as ever.
+// that has its own (else see mendFlags.connect): what the server shows is verified as ever.
 func trusting(config *genericclioptions.ConfigFlags, pem []byte) {
 	inner := config.WrapConfigFn
 	config.WrapConfigFn = func(c *rest.Config) *rest.Config {
@@ -102,4 +102,22 @@ func trusting(config *genericclioptions.ConfigFlags, pem []byte) {
 		c.CAData, c.CAFile = slices.Concat(c.CAData, []byte("\n"), pem), ""
 		return c
 	}
+}
+
+// trustingAlone makes clients of these flags trust CAs, and no others, if the kubeconfig
+// names none; false: it does, and nothing was changed.
+func trustingAlone(config *genericclioptions.ConfigFlags, pem []byte) bool {
+	if now, err := config.ToRESTConfig(); err != nil || now.Insecure || now.CAFile != "" || len(now.CAData) > 0 {
+		return false
+	}
+	inner := config.WrapConfigFn
+	config.WrapConfigFn = func(c *rest.Config) *rest.Config {
+		if inner != nil {
+			c = inner(c)
+		}
+		c = rest.CopyConfig(c)
+		c.CAData = pem
+		return c
+	}
+	return true
 }

@@ -2,6 +2,7 @@ package plugin
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"os"
@@ -32,6 +33,9 @@ type mendFlags struct {
 	output string
 	// everyone: where no node is named, all are meant.
 	everyone bool
+	// trusted are CAs, PEM, by which the API server is trusted where its kubeconfig names
+	// none, and this machine's own do not verify it; nil: there are none.
+	trusted []byte
 }
 
 const (
@@ -133,12 +137,12 @@ func (f *mendFlags) workplace(ctx context.Context, names []string) (*workplace, 
 	}
 	if c.local && !f.named() {
 		w.conn, w.noAPI = f.emergency(ctx, w.scanner)
-	} else if w.conn, w.noAPI = connect(ctx, f.app, f.config, w.scanner); w.noAPI != nil {
+	} else if w.conn, w.noAPI = f.connect(ctx, w.scanner); w.noAPI != nil {
 		w.conn = nil
 	}
 	if w.all && w.conn == nil {
 		return nil, withHint(fmt.Errorf("which nodes there are is not known without the API server: %w", w.noAPI),
-			"where your kubeconfig lacks the new CA (x509): --api-ca-from ssh://core@MASTER. With no API server at all, name one with --nodes, masters first: without the API it ends after each, since whether it reports is not seen; the CA comes from --ca-file then")
+			"where your kubeconfig lacks the new CA (x509): --api-ca-from ssh://core@MASTER. With no API server at all, name them with --nodes, masters first: each is asked itself whether the API server takes its kubelet again, before the next one; the CA comes from --ca-file then")
 	}
 	if w.conn != nil && !c.local {
 		if w.objects, _, err = c.objects(ctx, w.conn); err != nil {
@@ -160,6 +164,18 @@ func (f *mendFlags) workplace(ctx context.Context, names []string) (*workplace, 
 	}
 	w.open = nodeexec.Try(ways...).Dial
 	return w, nil
+}
+
+// connect asks the API server as the user's kubeconfig says. One without a CA means this
+// machine's own CAs: only where they do not verify what is shown are those that were given
+// tried in their place.
+func (f *mendFlags) connect(ctx context.Context, sc *pki.Scanner) (*connection, error) {
+	conn, err := connect(ctx, f.app, f.config, sc)
+	var unknown x509.UnknownAuthorityError
+	if f.trusted == nil || !errors.As(err, &unknown) || !trustingAlone(f.config, f.trusted) {
+		return conn, err
+	}
+	return connect(ctx, f.app, f.config, sc)
 }
 
 // emergency asks the API server by a kubeconfig that masters have for times when others
@@ -285,6 +301,17 @@ func (w *workplace) env(run string, o gather.Options) *remediate.Env {
 			s, _, err := w.source(only).Read(ctx, collect.NodeObject{Name: n.Name()}, onNode{n, nodeexec.Via(n)})
 			return s, err
 		},
+	}
+	if w.conn == nil {
+		env.Comeback = func(ctx context.Context, n nodeexec.Node) (*inspect.Comeback, error) {
+			only := w.source(gather.Options{Only: true, Paths: catalog.KubeletKubeconfigs()})
+			only.Served, only.Comeback = false, true
+			s, _, err := only.Read(ctx, collect.NodeObject{Name: n.Name()}, onNode{n, nodeexec.Via(n)})
+			if err != nil || len(s.Nodes) == 0 {
+				return nil, err
+			}
+			return s.Nodes[0].Comeback, nil
+		}
 	}
 	if w.conn != nil {
 		env.Heartbeat = w.conn.cluster.Heartbeat

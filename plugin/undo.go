@@ -13,6 +13,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/kubectl/pkg/util/templates"
 
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect/gather"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
@@ -57,7 +58,9 @@ It refuses to put back a file with which the kubelet would not trust what the AP
 	return cmd
 }
 
-func undoRisks() []string { return []string{remediate.BreaksTrust, remediate.NoLease} }
+func undoRisks() []string {
+	return []string{remediate.BreaksTrust, remediate.NoLease, remediate.StaticPodsSettled}
+}
 
 func (f *undoFlags) run(ctx context.Context, run string) error {
 	if err := f.check(); err != nil {
@@ -131,7 +134,7 @@ func (f *undoFlags) nodesOf(run string) (names []string, story remediate.Story, 
 
 func (f *undoFlags) undo(ctx context.Context, w *workplace, run string, story remediate.Story) error {
 	read := gather.Options{Paths: []string{host.DefaultFolder + "/" + run}}
-	a := &applying{mendFlags: f.mendFlags, workplace: w, command: "undo", run: remediate.NewRun(collect.Taken()), undoes: run, read: read, noLease: slices.Contains(f.risks, remediate.NoLease)}
+	a := &applying{mendFlags: f.mendFlags, workplace: w, command: "undo", run: remediate.NewRun(collect.Taken()), undoes: run, read: read, noLease: slices.Contains(f.risks, remediate.NoLease), risks: f.risks, again: []string{remediate.StaticPodsSettled}}
 	a.plan = func(ctx context.Context) (*remediate.Plan, error) {
 		u := remediate.Undo{API: w.conn != nil, AcceptBreaksTrust: slices.Contains(f.risks, remediate.BreaksTrust)}
 		for _, name := range w.names() {
@@ -150,6 +153,9 @@ func (f *undoFlags) undo(ctx context.Context, w *workplace, run string, story re
 		}
 		p, err := u.Plan(run, facts, facts.Taken)
 		if err == nil {
+			err = f.settled(ctx, w, facts, p)
+		}
+		if err == nil {
 			err = w.resume(ctx, run, story, p)
 		}
 		if err == nil && w.noAPI != nil {
@@ -159,6 +165,24 @@ func (f *undoFlags) undo(ctx context.Context, w *workplace, run string, story re
 	}
 	a.about = func(out io.Writer, _ *remediate.Plan) { printf(out, "Undo     of run %s\n", run) }
 	return a.do(ctx)
+}
+
+// settled refuses to restart kubelets of masters while static pods are rolled out to them.
+func (f *undoFlags) settled(ctx context.Context, w *workplace, facts inspect.Snapshot, p *remediate.Plan) error {
+	if w.conn == nil || p.Empty() {
+		return nil
+	}
+	ask := remediate.Preflight{Facts: facts, Machinery: w.conn.cluster.Machinery(ctx), Nodes: nodesOf(p), Now: facts.Taken}
+	for _, v := range ask.Check() {
+		switch {
+		case v.Name != remediate.StaticPodsSettled || !v.Stops():
+		case slices.Contains(f.risks, v.Name):
+			p.Notes = append(p.Notes, "Accepted by name: "+v.Name+": "+v.Reason)
+		default:
+			return stopped([]remediate.Verdict{v})
+		}
+	}
+	return nil
 }
 
 // undoPauses undoes a run that paused health checks, and changed no node.

@@ -27,7 +27,9 @@ type APIInt struct {
 	// machine-config-daemon compares. Of any other text, only the certificates are
 	// written.
 	Published bool
-	API       bool // an API server can be asked whether nodes come back
+	// Since is when the ConfigMap got the value that it has; zero: not known.
+	Since time.Time
+	API   bool // an API server can be asked whether nodes come back
 	// Deleting are how many pods of a node are marked for deletion; nil: not known.
 	Deleting map[string]int
 	// ApproveCSRs approves what restarted kubelets ask for, where it matches them.
@@ -297,7 +299,7 @@ func (a APIInt) repair(d *draft, n *inspect.Node) error {
 		a.returning(d, n)
 	}
 	if !a.API {
-		d.note("No API server could be asked: whether nodes report again will not be seen.")
+		d.note("No API server could be asked: whether nodes report again will not be seen. Before the next node is begun, each is asked itself whether the API server takes its kubelet's own credentials.")
 	}
 	if a.API && a.ApproveCSRs {
 		if _, err := d.step(approve); err != nil {
@@ -307,7 +309,7 @@ func (a APIInt) repair(d *draft, n *inspect.Node) error {
 	if _, err = d.step(Await{On: n.Name}); err != nil || !inOrder {
 		return err
 	}
-	return a.gate(d, n)
+	return gate(d, n, a.CA)
 }
 
 // write adds the step that writes the CA into a file, and reports whether it changes.
@@ -316,15 +318,15 @@ func (a APIInt) write(d *draft, n *inspect.Node, path string) (bool, error) {
 	if err != nil || c == nil {
 		return false, err
 	}
-	if r := owned(d.facts.Cluster, n, path, absent(a.trusted, c.File.Old), d.plan.Now); r != nil && !slices.Contains(a.Order.Accept, OwnedFile) {
+	if r := owned(d.facts, n, path, absent(a.trusted, c.File.Old), a.Since, d.plan.Now); r != nil && !slices.Contains(a.Order.Accept, OwnedFile) {
 		return false, r
 	}
 	return true, nil
 }
 
 // gate adds the question whether a master's kube-apiserver answers, where there is
-// another one to wait for.
-func (a APIInt) gate(d *draft, n *inspect.Node) error {
+// another one to wait for. ca is PEM that it may be trusted by, beside what is known.
+func gate(d *draft, n *inspect.Node, ca []byte) error {
 	if row, _ := catalog.KubeletRestartOn(d.facts.Cluster.Topology); row.Single || n.Role != catalog.RoleMaster {
 		return nil
 	}
@@ -346,7 +348,7 @@ func (a APIInt) gate(d *draft, n *inspect.Node) error {
 		if err != nil {
 			return err
 		}
-		_, err = d.step(AwaitAPIServer{On: n.Name, Name: setup.Local, Port: port, CA: a.CA})
+		_, err = d.step(AwaitAPIServer{On: n.Name, Name: setup.Local, Port: port, CA: slices.Concat(ca, []byte("\n"), localCAs(d.facts, n))})
 		return err
 	}
 	return nil
@@ -453,6 +455,22 @@ func operated(facts inspect.Snapshot) bool {
 		}
 	}
 	return !read
+}
+
+// localCAs are CAs, PEM, of which one signed what kube-apiserver shows on the master
+// itself: it need not be among those that were given with --ca-file, which are for
+// api-int. They are those that are published, and those in the master's own kubeconfigs.
+func localCAs(facts inspect.Snapshot, master *inspect.Node) []byte {
+	ref := catalog.APIServerCA()
+	published := pki.Location{Kind: pki.Kind(ref.Kind), Namespace: ref.Namespace, Name: ref.Name, Key: ref.Key}
+	own := setupOf(facts, master).Files()
+	var found []*pki.Cert
+	for _, b := range facts.Bundles {
+		if b.At == published || b.At.Kind == pki.KindFile && b.At.Node == master.Name && slices.Contains(own, b.At.Path) {
+			found = append(found, absent(b.Content.Certs, found)...)
+		}
+	}
+	return encoded(found)
 }
 
 // returning says what happens to pods on a node that was away for long.

@@ -1,9 +1,11 @@
 package remediate
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"time"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
@@ -44,7 +46,7 @@ const heartbeatTime = 3 * time.Minute
 // left from before.
 func (a Await) Verify(ctx context.Context, env *Env, c *Change) error {
 	if env.Heartbeat == nil {
-		return &Unknown{fmt.Sprintf("whether node %s reports to the API server is not known: no API server could be asked", a.On)}
+		return a.onTheNode(ctx, env)
 	}
 	var unit host.Unit
 	if err := env.twice(ctx, a.On, func(ctx context.Context, n nodeexec.Node) (err error) {
@@ -77,6 +79,67 @@ func (a Await) Verify(ctx context.Context, env *Env, c *Change) error {
 	}
 	return &Late{fmt.Errorf("%w%s", err, waiting(ctx, env, asker{name: a.On, versions: c.versions, certified: c.certified[a.On]}))}
 }
+
+// acceptedTime is how long a kubelet's credentials may be refused after its restart.
+const acceptedTime = time.Minute
+
+// onTheNode asks the node itself, where no API server can be asked from here: by the file
+// that its kubelet has read, the API server is to be reached and trusted, and to take the
+// kubelet for that node. That is enough to go on to another node, and is no heartbeat.
+func (a Await) onTheNode(ctx context.Context, env *Env) error {
+	unknown := &Unknown{fmt.Sprintf("whether node %s reports to the API server is not known: no API server could be asked", a.On)}
+	if env.Comeback == nil {
+		return unknown
+	}
+	err := env.until(ctx, acceptedTime, func(ctx context.Context) (bool, error) {
+		var c *inspect.Comeback
+		err := env.twice(ctx, a.On, func(ctx context.Context, n nodeexec.Node) (err error) {
+			c, err = env.Comeback(ctx, n)
+			return err
+		})
+		if err == nil {
+			err = accepted(c)
+		}
+		return err == nil, err
+	})
+	switch {
+	case ctx.Err() != nil:
+		return errors.Join(context.Cause(ctx), unknown)
+	case err != nil:
+		unknown.Reason += fmt.Sprintf("; asked on the node, with its kubelet's own credentials: %v", err)
+		return unknown
+	}
+	unknown.Reason += " from here; the API server answers its kubelet's own credentials, asked on the node"
+	return &answered{unknown}
+}
+
+// accepted says why the API server does not take a kubelet's own credentials, or why that
+// is not known; nil: it does.
+func accepted(c *inspect.Comeback) error {
+	if c == nil {
+		return errors.New("nobody asked")
+	}
+	if problem := cmp.Or(c.Problem, c.Own.Refused, c.Own.Unread); problem != "" {
+		return errors.New(problem)
+	}
+	for _, answer := range c.Own.Answers {
+		switch {
+		case answer.Question != inspect.AskNode:
+		case answer.Code == http.StatusOK:
+			return nil
+		case answer.Code != 0:
+			return fmt.Errorf("%s says %d %s", answer.Server, answer.Code, answer.Reason)
+		default:
+			return errors.New(answer.Detail)
+		}
+	}
+	return fmt.Errorf("%s has no credentials to ask with", c.Own.Path)
+}
+
+// answered is an *Unknown with which other nodes need not wait.
+type answered struct{ *Unknown }
+
+func (e *answered) Unwrap() error { return e.Unknown }
 
 // Undo does nothing.
 func (a Await) Undo(context.Context, *Env, *Change) error { return nil }

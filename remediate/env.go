@@ -29,6 +29,9 @@ type Env struct {
 	Facts func(ctx context.Context, n nodeexec.Node) (inspect.Snapshot, error)
 	// Heartbeat asks the API for a node's sign of life; nil: there is no API to ask.
 	Heartbeat func(ctx context.Context, node string) (collect.Heartbeat, error)
+	// Comeback asks on a node that is open what the API server says to its kubelet's own
+	// credentials, which do not leave it; nil: it is not asked.
+	Comeback func(ctx context.Context, n nodeexec.Node) (*inspect.Comeback, error)
 	// Kube and Dynamic are the API for actions that change objects; nil: there is none.
 	Kube    kubernetes.Interface
 	Dynamic dynamic.Interface

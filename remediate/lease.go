@@ -20,9 +20,15 @@ const (
 	LeaseName      = "certrot"
 
 	leaseTime  = time.Minute
-	renewAfter = 20 * time.Second
-	retryAfter = 5 * time.Second // a renewal that failed
+	renewAfter = 10 * time.Second
+	retryAfter = 3 * time.Second // a renewal that failed
 	leaseAsk   = 10 * time.Second
+	// giveUp is how long after its last renewal a holder takes the Lease for lost: a third
+	// of its time before others may take it.
+	giveUp = 40 * time.Second
+	// leaseTick is how often a holder looks at the clock: a machine that slept wakes up
+	// in the middle of something.
+	leaseTick = time.Second
 )
 
 // NoLease is the risk that somebody else changes the same cluster at the same time,
@@ -108,8 +114,8 @@ func (l Lease) fill(held *coordinationv1.Lease) {
 }
 
 // Keep renews the Lease until ctx ends. The context that it returns ends with it, and
-// with ErrLeaseLost as soon as somebody else has it, or it could not be renewed for as
-// long as it lasts: nothing more is to be begun then.
+// with ErrLeaseLost as soon as somebody else has it, or it could not be renewed for
+// giveUp: nothing more is to be begun then, and what only waits is given up.
 func (l Lease) Keep(ctx context.Context) (kept context.Context, release func() error) {
 	kept, lost := context.WithCancelCause(ctx)
 	renewing, stop := context.WithCancel(context.WithoutCancel(ctx))
@@ -127,24 +133,35 @@ func (l Lease) Keep(ctx context.Context) (kept context.Context, release func() e
 
 // renew returns why it ended.
 func (l Lease) renew(ctx context.Context) error {
-	last, pause := l.Now(), renewAfter
-	for {
-		if err := l.Sleep(ctx, pause); err != nil {
+	last, pause := l.Now(), renewAfter // last: when it was renewed, or before
+	var waited time.Duration           // since then, by the ticks: a clock may be set back
+	reason := errors.New("this machine slept, or was busy")
+	for next := last.Add(pause); ; {
+		if err := l.Sleep(ctx, leaseTick); err != nil {
 			return err
 		}
-		one, cancel := context.WithTimeoutCause(ctx, leaseAsk, fmt.Errorf("no answer within %s", leaseAsk))
+		waited += leaseTick
+		now := l.Now()
+		left := giveUp - max(now.Sub(last), waited)
+		if left <= 0 {
+			return fmt.Errorf("%w: it could not be renewed for %s: %w", ErrLeaseLost, giveUp, reason)
+		}
+		if now.Before(next) && waited < pause {
+			continue
+		}
+		limit := min(leaseAsk, left)
+		one, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("no answer within %s", limit))
 		_, err := l.again(one)
 		cancel()
 		var refused *Refusal
 		switch {
 		case err == nil:
-			last, pause = l.Now(), renewAfter
+			last, waited, pause = now, 0, renewAfter
+			next = now.Add(pause)
 		case errors.As(err, &refused):
 			return fmt.Errorf("%w: %w", ErrLeaseLost, err)
-		case l.Now().Sub(last) >= leaseTime:
-			return fmt.Errorf("%w: it could not be renewed for %s: %w", ErrLeaseLost, leaseTime, err)
 		default:
-			pause = retryAfter
+			reason, next, pause = err, l.Now().Add(retryAfter), waited+retryAfter
 		}
 	}
 }

@@ -75,38 +75,53 @@ func TestLeaseThatMayNotBeWritten(t *testing.T) {
 	}
 }
 
+// What is lost is noticed before anybody else may take it.
 func TestLeaseThatIsLost(t *testing.T) {
-	for title, lose := range map[string]func(*fake.Clientset){
-		"the API is away": func(kube *fake.Clientset) {
-			kube.PrependReactor("get", "leases", func(ktesting.Action) (bool, runtime.Object, error) {
-				return true, nil, errors.New("connection refused")
-			})
-		},
-		"somebody else has it": func(kube *fake.Clientset) {
+	hangs := func(kube *fake.Clientset, how func() error) {
+		kube.PrependReactor("get", "leases", func(ktesting.Action) (bool, runtime.Object, error) { return true, nil, how() })
+	}
+	for title, c := range map[string]struct {
+		lose   func(kube *fake.Clientset, clock *time.Duration)
+		within time.Duration // since the last renewal
+	}{
+		"the API is away": {func(kube *fake.Clientset, _ *time.Duration) {
+			hangs(kube, func() error { return errors.New("connection refused") })
+		}, giveUp + leaseTick},
+		"the API is slow to fail": {func(kube *fake.Clientset, _ *time.Duration) {
+			hangs(kube, func() error { time.Sleep(4 * time.Second); return errors.New("no answer") })
+		}, giveUp + 4*time.Second},
+		"this machine sleeps": {func(_ *fake.Clientset, clock *time.Duration) { *clock = 10 * time.Minute }, renewAfter/2 + leaseTick},
+		"the API is away, and the clock is set back": {func(kube *fake.Clientset, clock *time.Duration) {
+			*clock = -time.Hour
+			hangs(kube, func() error { return errors.New("connection refused") })
+		}, giveUp + leaseTick},
+		"somebody else has it": {func(kube *fake.Clientset, _ *time.Duration) {
 			bob := leaseOf(kube, "bob")
 			held, _ := kube.CoordinationV1().Leases(LeaseNamespace).Get(context.Background(), LeaseName, metav1.GetOptions{})
 			bob.fill(held)
 			_, _ = kube.CoordinationV1().Leases(LeaseNamespace).Update(context.Background(), held, metav1.UpdateOptions{})
-		},
+		}, renewAfter + leaseTick},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			kube := fake.NewClientset()
 			alice := leaseOf(kube, "alice")
+			var slept time.Duration
+			alice.Now = func() time.Time { return time.Now().Add(slept) }
 			if _, err := alice.Take(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			kept, release := alice.Keep(t.Context())
 			time.Sleep(renewAfter / 2)
-			lose(kube)
-			time.Sleep(renewAfter + time.Second)
-			if title == "the API is away" {
-				if kept.Err() != nil {
-					t.Errorf("%s: lost at the first failure: %v", title, context.Cause(kept))
-				}
-				time.Sleep(leaseTime)
+			synctest.Wait()
+			begin := time.Now().Add(-renewAfter / 2)
+			c.lose(kube, &slept)
+			<-kept.Done()
+			took := time.Since(begin)
+			if !errors.Is(context.Cause(kept), ErrLeaseLost) || took > c.within || took > leaseTime-5*time.Second {
+				t.Errorf("%s: after %s: %v", title, took, context.Cause(kept))
 			}
-			if !errors.Is(context.Cause(kept), ErrLeaseLost) {
-				t.Errorf("%s: %v", title, context.Cause(kept))
+			if giveUp <= c.within && took < giveUp {
+				t.Errorf("%s: given up after %s: it may come back", title, took)
 			}
 			_ = release()
 		})

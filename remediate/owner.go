@@ -21,10 +21,12 @@ const OwnedFile = "owned-file"
 
 // owned refuses to change a kubeconfig into which, in this version, somebody else brings
 // the CA, and may be about to: two who write it and restart the kubelet are one too many.
-// nil where nobody does, or where he had his time.
-func owned(c inspect.Cluster, n *inspect.Node, path string, missing []*pki.Cert, now time.Time) *Refusal {
-	row, answer := catalog.DeliveryOf(catalog.KubeletKubeconfigCA(), c.Versions)
-	if answer != catalog.Yes || !row.Delivered || len(missing) == 0 {
+// published is when the CAs became what they are in the ConfigMap from which he takes
+// them; zero: not known. nil where nobody does, where he does not run on the node, or
+// where he had his time.
+func owned(facts inspect.Snapshot, n *inspect.Node, path string, missing []*pki.Cert, published, now time.Time) *Refusal {
+	row, answer := catalog.DeliveryOf(catalog.KubeletKubeconfigCA(), facts.Cluster.Versions)
+	if answer != catalog.Yes || !row.Delivered || len(missing) == 0 || absentProcess(facts, n, row.Command) {
 		return nil
 	}
 	var since time.Time // when he could have begun, at the latest
@@ -33,6 +35,9 @@ func owned(c inspect.Cluster, n *inspect.Node, path string, missing []*pki.Cert,
 		if m.NotBefore.After(since) {
 			since, what = m.NotBefore, fmt.Sprintf("the CA %q was made", m.Subject)
 		}
+	}
+	if published.After(since) { // by the API server's clock
+		since, what = published, catalog.APIServerCA().String()+" was written"
 	}
 	if f := n.File(path); f != nil && f.Modified.After(since) {
 		since, what = f.Modified, "the file was written"
@@ -44,9 +49,21 @@ func owned(c inspect.Cluster, n *inspect.Node, path string, missing []*pki.Cert,
 	return &Refusal{
 		Name: OwnedFile, Node: n.Name, Risk: true,
 		Reason: fmt.Sprintf("%s: in this version %s, and %s only %s ago: it may be about to", path, row.Doc, what, max(ago, 0).Round(time.Second)),
-		Next: fmt.Sprintf("wait until %s and look again; does it run on the node? oc -n openshift-machine-config-operator get pods -o wide -l k8s-app=machine-config-daemon. If it does not: --accept-risk="+OwnedFile,
+		Next: fmt.Sprintf("wait until %s and look again; what holds it up? oc -n openshift-machine-config-operator logs -l k8s-app=machine-config-daemon. Without waiting: --accept-risk="+OwnedFile,
 			since.Add(ownerTime).UTC().Format("15:04 UTC")),
 	}
+}
+
+// absentProcess reports whether a process is known not to run on a node. What the API says
+// of its pod is not asked: that is old where the kubelet is lost, and containers live on
+// without it.
+func absentProcess(facts inspect.Snapshot, n *inspect.Node, command string) bool {
+	if _, _, runs := n.Running(command); runs || command == "" || n.Kubelet.Active == "" { // the latter: nothing that runs was read
+		return false
+	}
+	return !slices.ContainsFunc(facts.Gaps, func(g inspect.Gap) bool {
+		return g.What == "node/"+n.Name && g.Where == ""
+	})
 }
 
 // absent are those of certs that are not among others.

@@ -18,15 +18,22 @@ func TestOwnedFiles(t *testing.T) {
 		name    string
 		version string
 		now     time.Time
-		written time.Time // the file
-		accept  []string
+		written time.Time                     // the file
+		change  func(f *fixture, fix *APIInt) // nil: nothing
 		refused string
 	}{
 		{"nobody brings it up to 4.15", "4.15.9", hour.Add(time.Minute), hour.Add(-time.Hour), nil, ""},
 		{"it was made a minute ago", "4.16.3", hour.Add(time.Minute), hour.Add(-time.Hour), nil, "was made only 1m"},
 		{"a quarter of an hour ago", "4.16.3", hour.Add(15 * time.Minute), hour.Add(-time.Hour), nil, ""},
 		{"the file was written since then", "4.16.3", hour.Add(15 * time.Minute), hour.Add(14 * time.Minute), nil, "the file was written only 1m"},
-		{"the risk is accepted", "4.16.3", hour.Add(time.Minute), hour.Add(-time.Hour), []string{OwnedFile}, ""},
+		{"it was published since then", "4.16.3", hour.Add(15 * time.Minute), hour.Add(-time.Hour), func(_ *fixture, fix *APIInt) { fix.Since = hour.Add(12 * time.Minute) }, "kube-apiserver-server-ca[ca-bundle.crt] was written only 3m"},
+		{"it was published long before it was made", "4.16.3", hour.Add(15 * time.Minute), hour.Add(-time.Hour), func(_ *fixture, fix *APIInt) { fix.Since = hour.Add(-time.Hour) }, ""},
+		{"the risk is accepted", "4.16.3", hour.Add(time.Minute), hour.Add(-time.Hour), func(_ *fixture, fix *APIInt) { fix.Order.Accept = []string{OwnedFile} }, ""},
+		{"he does not run there", "4.16.3", hour.Add(time.Minute), hour.Add(-time.Hour), func(f *fixture, _ *APIInt) { f.first().Processes = nil }, ""},
+		{"whether he runs there was not read", "4.16.3", hour.Add(time.Minute), hour.Add(-time.Hour), func(f *fixture, _ *APIInt) {
+			f.first().Processes = nil
+			f.Gaps = append(f.Gaps, inspect.Gap{What: "node/worker-0", Reason: "processes of services: /proc does not tell when the system was started"})
+		}, "was made only 1m"},
 	} {
 		f := newFixture()
 		f.Cluster.Versions.Cluster = c.version
@@ -36,8 +43,11 @@ func TestOwnedFiles(t *testing.T) {
 		for i := range n.Files {
 			n.Files[i].Modified = c.written
 		}
+		n.Processes = []inspect.Process{{Command: "machine-config-daemon", Started: noon.Add(-20 * time.Hour)}}
 		fix := f.fix()
-		fix.Order.Accept = c.accept
+		if c.change != nil {
+			c.change(f, &fix)
+		}
 		_, err := fix.Plan("run-1", f.Snapshot, c.now)
 		var r *Refusal
 		switch {

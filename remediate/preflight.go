@@ -52,6 +52,14 @@ func (v Verdict) Stops() bool { return v.Holds != catalog.Yes && !v.Blind }
 // is somebody else's to mend.
 const ServerSide = "server-side-consistent"
 
+// The checks that are asked again while a plan is carried out.
+const (
+	StaticPodsSettled = "static-pods-settled"
+	upgradeRunning    = "upgrade-running"
+	poolsSettled      = "pools-settled"
+	remediationActive = "remediation-active"
+)
+
 // preflightCheck is one of them.
 type preflightCheck struct {
 	name, claim string
@@ -83,11 +91,11 @@ func operatedChecks() []preflightCheck {
 		{ServerSide, "the control plane's own trust in what api-int shows is in order", true, true, Preflight.serverSide},
 		{"named-certificate", "api-int shows the load balancer's certificate, and no user's", true, true, Preflight.namedCertificate},
 		{"etcd-healthy", "etcd's members are healthy", true, true, Preflight.etcd},
-		{"static-pods-settled", "no rollout of static pods is under way", true, true, Preflight.staticPods},
-		{"upgrade-running", "no upgrade is under way", true, true, Preflight.upgrade},
-		{"pools-settled", "no pool reboots nodes", true, true, Preflight.pools},
+		{StaticPodsSettled, "no rollout of static pods is under way", true, true, Preflight.staticPods},
+		{upgradeRunning, "no upgrade is under way", true, true, Preflight.upgrade},
+		{poolsSettled, "no pool reboots nodes", true, true, Preflight.pools},
 		{"clocks", "the clocks agree", true, false, Preflight.clocks},
-		{"remediation-active", "nothing deletes or reboots nodes meanwhile", true, true, Preflight.remediation},
+		{remediationActive, "nothing deletes or reboots nodes meanwhile", true, true, Preflight.remediation},
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 type Runner struct {
 	Env     *Env
 	Journal *Journal
+	Again   *Again // nil: there is no API server to ask
 	// Observe is told what is about to be done, and how it went.
 	// One call at a time, though several nodes may be worked on.
 	Observe func(a Action, e Event, c *Change, err error)
@@ -72,7 +73,7 @@ func (r Runner) Run(ctx context.Context, p *Plan) error {
 		if err := r.wave(ctx, p, w.Parallel, c); err != nil {
 			return err
 		}
-		unknown = cmp.Or(unknown, c.unknown)
+		unknown = bothUnknown(unknown, c.unknown)
 	}
 	if unknown != nil {
 		return unknown
@@ -88,7 +89,27 @@ type crew struct {
 	half    []string
 	failed  []*Stopped // in the order in which it happened
 	broken  error      // the journal can't be kept
-	unknown error      // an effect of the very last steps is not known
+	unknown error      // an effect is not known, and need not be to go on
+	begun   bool       // with the first node
+}
+
+// first reports whether nobody asked so before.
+func (c *crew) first() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	was := c.begun
+	c.begun = true
+	return !was
+}
+
+// bothUnknown are two effects that are not known, as one; either may be nil.
+func bothUnknown(a, b error) error {
+	var first *Stopped
+	var one, other *Unknown
+	if !errors.As(a, &first) || !errors.As(a, &one) || !errors.As(b, &other) {
+		return cmp.Or(a, b)
+	}
+	return &Stopped{Action: first.Action, Inner: &Unknown{one.Reason + "; " + other.Reason}}
 }
 
 // next takes a node from the queue; none where something failed.
@@ -117,13 +138,14 @@ func (c *crew) ended(n NodePlan, done int, err error) {
 	defer c.mu.Unlock()
 	var stopped *Stopped
 	var unknown *Unknown
+	var on *answered
 	steps := n.due()
 	switch {
 	case err == nil && done == len(steps):
 	case err != nil && !errors.As(err, &stopped):
 		c.broken = err
-	case errors.As(err, &unknown) && done == len(steps)-1 && len(c.queue)+len(c.later) == 0 && !c.halted():
-		c.unknown = cmp.Or(c.unknown, err)
+	case errors.As(err, &unknown) && done == len(steps)-1 && (len(c.queue)+len(c.later) == 0 || errors.As(err, &on)) && !c.halted():
+		c.unknown = bothUnknown(c.unknown, err)
 	case err != nil && !(stopped.idle && c.halted()):
 		c.failed = append(c.failed, stopped)
 	case done > 0:
@@ -135,11 +157,21 @@ func (c *crew) ended(n NodePlan, done int, err error) {
 
 // wave does a wave, on several nodes at once.
 func (r Runner) wave(ctx context.Context, p *Plan, parallel int, c *crew) error {
+	if err := r.again(ctx, c.queue...); err != nil {
+		var stopped *Stopped
+		if errors.As(err, &stopped) {
+			stopped.Left = append(titles(c.queue), c.later...)
+		}
+		return err
+	}
 	var hands sync.WaitGroup
 	for range min(max(parallel, 1), len(c.queue)) {
 		hands.Go(func() {
 			for n, ok := c.next(); ok; n, ok = c.next() {
-				done, err := r.node(ctx, p, n, c.stop)
+				done, err := 0, r.before(ctx, p, n, c)
+				if err == nil {
+					done, err = r.node(ctx, p, n, c.stop)
+				}
 				c.ended(n, done, err)
 			}
 		})

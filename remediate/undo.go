@@ -2,6 +2,7 @@ package remediate
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -128,7 +129,7 @@ func unseen(facts inspect.Snapshot, node, path string) string {
 
 func (u Undo) plan(run string, facts inspect.Snapshot, now time.Time, blind bool) (*Plan, error) {
 	d := newDraft(run, facts, now)
-	for _, kept := range u.Nodes {
+	for i, kept := range u.Nodes {
 		if n, ok := facts.Node(kept.Node); !ok || n.Via == "" {
 			return nil, unreadNode(facts, kept.Node)
 		}
@@ -142,13 +143,13 @@ func (u Undo) plan(run string, facts inspect.Snapshot, now time.Time, blind bool
 		var changed []string
 		// kept.Entries are by path; the kubelet's own file goes back first, as it was
 		// written last.
-		for i := len(kept.Entries) - 1; i >= 0; i-- {
-			c, err := d.step(RestoreFile{On: kept.Node, Entry: kept.Entries[i], Blind: blind})
+		for _, entry := range slices.Backward(kept.Entries) {
+			c, err := d.step(RestoreFile{On: kept.Node, Entry: entry, Blind: blind})
 			if err != nil {
 				return nil, err
 			}
 			if c != nil {
-				changed = append(changed, kept.Entries[i].Before.Path)
+				changed = append(changed, entry.Before.Path)
 			}
 		}
 		// With nothing left to put back it may still be due: an undo may have been
@@ -174,6 +175,11 @@ func (u Undo) plan(run string, facts inspect.Snapshot, now time.Time, blind bool
 		}
 		if _, err := d.step(Await{On: kept.Node}); err != nil {
 			return nil, err
+		}
+		if n, ok := d.facts.Node(kept.Node); ok && u.API && i < len(u.Nodes)-1 {
+			if err := gate(d, n, nil); err != nil {
+				return nil, err
+			}
 		}
 	}
 	p := d.finish()

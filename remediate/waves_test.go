@@ -182,7 +182,9 @@ func TestRefusalsOfWaves(t *testing.T) {
 func TestMastersAreAskedBeforeOthersAreTouched(t *testing.T) {
 	t.Parallel()
 	gates := func(f *fixture) (names []string) {
-		p, err := f.whole().Plan("run-1", f.Snapshot, noon)
+		fix := f.whole()
+		fix.CA = f.young.CertPEM // with --ca-file: of api-int's signer alone
+		p, err := fix.Plan("run-1", f.Snapshot, noon)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -193,6 +195,11 @@ func TestMastersAreAskedBeforeOthersAreTouched(t *testing.T) {
 					continue
 				}
 				names = append(names, g.On)
+				for _, ca := range [][]byte{f.localhost.CertPEM, f.young.CertPEM} {
+					if !strings.Contains(string(g.CA), string(ca)) {
+						t.Errorf("%s: the answer is trusted by %s", g.On, g.CA)
+					}
+				}
 				if i != len(n.Steps)-1 || g.Port != "6443" || s.Change == nil {
 					t.Errorf("%s: step %d of %d, %+v", g.On, i, len(n.Steps), g)
 				}

@@ -5,6 +5,9 @@ package catalog
 type Delivery struct {
 	To        Ref
 	Delivered bool
+	// Command is who brings them, a process on the node (see Process); empty: nobody.
+	// Argument is one of its arguments.
+	Command, Argument string
 	// Doc says how, or why not.
 	Doc string
 	// Effect is what it does to each node beside the file, and Pools whether a
@@ -53,7 +56,7 @@ func Deliveries() []Delivery {
 				"openshift/cincinnati-graph-data blocked-edges/4.15.*-EarlyAPICertRotation.yaml; okd-project/okd#1881"},
 		},
 		{
-			To: KubeletKubeconfigCA(), Delivered: true,
+			To: KubeletKubeconfigCA(), Delivered: true, Command: "machine-config-daemon", Argument: "start",
 			Doc:    "machine-config-daemon writes the CA into both kubeconfigs and restarts the kubelet",
 			Effect: "the kubelet is restarted, on every node at once; not where the names of all new CAs are on machine-config-daemon's list of those that need no restart: kube-apiserver-localhost-signer, openshift-kube-apiserver-operator_localhost-recovery-serving-signer, kube-apiserver-lb-signer",
 			Hops: []Hop{
@@ -63,7 +66,7 @@ func Deliveries() []Delivery {
 				{"kubelet", "connects anew, and trusts the new CA"},
 			},
 			In:       Range{Component: "machine-config", From: Minor{4, 16}},
-			Evidence: Evidence{Verified, "openshift/machine-config-operator#4106: pkg/operator/sync.go, pkg/daemon/certificate_writer.go of release-4.16 (7327bb235)"},
+			Evidence: Evidence{Verified, "openshift/machine-config-operator#4106: pkg/operator/sync.go, pkg/daemon/certificate_writer.go, manifests/machineconfigdaemon/daemonset.yaml of release-4.16 (7327bb235)"},
 		},
 		{
 			To: KubeletClientCA(), Delivered: true, Pools: true,

@@ -245,6 +245,15 @@ func (c *Cluster) certificates(ctx context.Context, of catalog.Ref) (found []*pk
 	return found, object.Metadata.Created.UTC(), changed(object.Metadata.ManagedFields, of.Key), nil
 }
 
+// Changed is when a key of a ConfigMap got the value that it has; zero: nobody noted it.
+func (c *Cluster) Changed(ctx context.Context, of catalog.Ref) (time.Time, error) {
+	_, created, written, err := c.certificates(ctx, of)
+	if written.After(created) {
+		created = written
+	}
+	return created, err
+}
+
 // changed is when somebody last changed a key of a ConfigMap: the API server notes the
 // time when what a manager set becomes another (KEP 555).
 func changed(managers []metav1.ManagedFieldsEntry, key string) (at time.Time) {

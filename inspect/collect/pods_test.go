@@ -160,6 +160,9 @@ func TestRollout(t *testing.T) {
 		multus + "/configmaps/kube-root-ca.crt": bundle("ca.crt", ca),
 		"/api/v1/namespaces/empty":              {},
 	}}
+	if at, err := api.cluster(t).Changed(t.Context(), catalog.ServiceAccountCA()); err != nil || at.Format(time.RFC3339) != "2026-03-01T12:00:00Z" {
+		t.Errorf("its value is from %s: %v", at, err)
+	}
 	got, err := api.cluster(t).Rollout(t.Context(), "openshift-multus", "not-there", "empty")
 	if err != nil {
 		t.Fatal(err)

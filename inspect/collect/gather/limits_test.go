@@ -440,6 +440,9 @@ func TestProcesses(t *testing.T) {
 	add(15, "ovnkube", "/usr/bin/ovnkube --init-node=w1", 300)
 	add(16, "a) b (c", "/x", 1)
 	add(17, "ovnkube", "/usr/bin/ovnkube --init-node", 1)
+	add(18, "machine-config-", "/usr/bin/machine-config-daemon start --payload-version=x", 400)
+	add(19, "machine-config-", "/usr/bin/machine-config-daemon firstboot-complete-machineconfig", 400)
+	add(20, "machine-config-", "/usr/bin/machine-config-server start", 400)
 	files["/proc/17/stat"] = "17 (ovnkube) S 1 2\n"
 	root := newRoot(t)
 	tree(t, root, files)
@@ -453,7 +456,7 @@ func TestProcesses(t *testing.T) {
 			got = append(got, fmt.Sprint(p.Command, " ", p.Started.Unix()))
 		}
 		slices.Sort(got)
-		want := []string{"multus-daemon 1700000001", "multus-daemon 1700000072", "ovnkube 1700000002", "ovnkube 1700000003"}
+		want := []string{"machine-config-daemon 1700000004", "multus-daemon 1700000001", "multus-daemon 1700000072", "ovnkube 1700000002", "ovnkube 1700000003"}
 		if !slices.Equal(got, want) {
 			t.Errorf("got %q, want %q", got, want)
 		}

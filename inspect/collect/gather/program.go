@@ -132,6 +132,11 @@ func Program(root string, o Options) (stdin string, argv []string, err error) {
 				argv = append(argv, strings.TrimSpace("p"+p.Command+" "+p.Argument))
 			}
 		}
+		for _, d := range catalog.Deliveries() {
+			if d.Command != "" {
+				argv = append(argv, "p"+d.Command+" "+d.Argument)
+			}
+		}
 	}
 	for _, p := range paths {
 		if !path.IsAbs(p) || strings.ContainsRune(p, 0) {

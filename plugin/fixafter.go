@@ -1,0 +1,84 @@
+package plugin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/trust"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate"
+)
+
+// pastMasters is the line that repairs workers although a master is lost for good. line
+// is how the command was called, but for --only and --accept-risk.
+func pastMasters(line string, risks []string) string {
+	if !slices.Contains(risks, remediate.MastersFirst) {
+		risks = append(slices.Clone(risks), remediate.MastersFirst)
+	}
+	return line + " --only " + remediate.WaveWorkers + " --accept-risk=" + strings.Join(risks, ",")
+}
+
+// pastMastersMeans is what is left open by it.
+const pastMastersMeans = "while it is not Ready, kube-controller-manager gets no new revision: kube-root-ca.crt may stay old, requests of kubelets may wait, and the waves control-plane and network are left for when it is replaced or removed"
+
+// withPast adds the line to a refusal to go past masters.
+func withPast(err error, line string) error {
+	var r *remediate.Refusal
+	if line == "" || !errors.As(err, &r) || r.Name != remediate.MastersFirst {
+		return err
+	}
+	more := *r
+	more.Next += fmt.Sprintf("\nwhere such a master is lost for good: %s\n  (%s)", line, pastMastersMeans)
+	return &more
+}
+
+// ofMaster reports whether a run stopped at a master.
+func ofMaster(p *remediate.Plan, s *remediate.Stopped) bool {
+	n, ok := p.Basis.Node(s.Action.Node())
+	return ok && (n.Role == catalog.RoleMaster || n.Role == catalog.RoleArbiter)
+}
+
+// verified asks, after a run of the whole cluster, what verify api-int asks, of facts that
+// are read anew. That something is not known is said and is no failure of the run, of
+// which each step was seen to work: a server's log tells of refusals for a while after.
+func (f *fixFlags) verified(ctx context.Context, a *applying) error {
+	v := verifyFlags{app: f.app, config: f.config, nodes: f.nodes}
+	v.nodes.nodes = []string{allNodes}
+	called := f.app.Called + " verify " + partWords()[slices.Index(catalog.Parts(), catalog.PartAPIInt)] + " --nodes all"
+	if f.nodes.via != viaAuto {
+		called += " --via " + f.nodes.via
+	}
+	s, err := v.read(ctx)
+	if err == nil && ctx.Err() != nil {
+		err = errors.New("interrupted")
+	}
+	if err != nil {
+		return &exitError{code: exitIncomplete, err: withHint(fmt.Errorf("everything was done, and whether everybody trusts api-int could not be asked: %w", err), "%s", called)}
+	}
+	return judged(a, trust.NewReport(inspect.NewFacts(s, s.Taken, defaultWithin), catalog.PartAPIInt), called)
+}
+
+// judged tells what a report says, in a line. called is the command that shows all of it.
+func judged(a *applying, r trust.Report, called string) error {
+	code := exitFine
+	var e *exitError
+	if errors.As((&verifyFlags{}).verdict(&r), &e) {
+		code = e.code
+	}
+	a.say("\nVerified  %s (%s: exit code %d)\n", claimTally(r.Claims), called, code)
+	if r.Worst() < trust.WillBreak {
+		return nil
+	}
+	var first string
+	for _, c := range r.Claims {
+		if c.Status == trust.Broken.String() || c.Status == trust.WillBreak.String() {
+			first = fmt.Sprintf("%s: %s: %s %s", c.Claim, c.Status, where(c), c.Why)
+			break
+		}
+	}
+	return &exitError{code: exitIncomplete, err: withHint(fmt.Errorf("everything was done, and not everybody trusts api-int: %s", strings.TrimSpace(first)), "%s", called)}
+}

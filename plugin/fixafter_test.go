@@ -1,0 +1,117 @@
+package plugin
+
+import (
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/trust"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate"
+)
+
+// TestKubeconfigWithoutACA means this machine's CAs, which do not know the server here:
+// the CAs that were given are tried then, and only where the kubeconfig names none.
+func TestKubeconfigWithoutACA(t *testing.T) {
+	version := func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, `{"gitVersion": "v1.28.0"}`) }
+	server := httptest.NewUnstartedServer(http.HandlerFunc(version))
+	server.Config.ErrorLog = log.New(io.Discard, "", 0) // of handshakes that clients end
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	right := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
+	wrong := pkitest.NewCA("another", time.Now().Add(-time.Hour), time.Now().Add(time.Hour)).CertPEM
+	other := filepath.Join(t.TempDir(), "other.crt")
+	if err := os.WriteFile(other, wrong, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name, ca string
+		given    []byte
+		in       bool
+	}{
+		{"nothing is given", "", nil, false},
+		{"the right CA is given", "", right, true},
+		{"another one is given", "", wrong, false},
+		{"the kubeconfig names another one, and the right one is given beside it", other, right, true},
+	} {
+		file := filepath.Join(t.TempDir(), "kubeconfig")
+		text := fmt.Sprintf("apiVersion: v1\nkind: Config\nclusters: [{name: a, cluster: {server: %q, certificate-authority: %q}}]\ncontexts: [{name: a, context: {cluster: a}}]\ncurrent-context: a\n", server.URL, c.ca)
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		flags := genericclioptions.NewConfigFlags(false)
+		flags.KubeConfig = &file
+		f := &fixFlags{mendFlags: mendFlags{app: App{Streams: genericiooptions.NewTestIOStreamsDiscard()}, config: flags}}
+		if c.given != nil {
+			f.caFile = filepath.Join(t.TempDir(), "given.crt")
+			if err := os.WriteFile(f.caFile, c.given, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := f.give(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := f.connect(t.Context(), pki.NewScanner()); (err == nil) != c.in {
+			t.Errorf("%s: %v", c.name, err)
+		}
+	}
+}
+
+// TestWhatIsSaidAtTheEnd is about the whole cluster after a run of it.
+func TestWhatIsSaidAtTheEnd(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		statuses []trust.Status
+		says     string
+		code     int
+	}{
+		{[]trust.Status{trust.Holds, trust.Holds}, "exit code 0", exitFine},
+		{[]trust.Status{trust.Holds, trust.Unknown}, "exit code 3", exitFine},
+		{[]trust.Status{trust.Unknown, trust.Broken}, "exit code 1", exitIncomplete},
+		{[]trust.Status{trust.Holds, trust.WillBreak}, "exit code 1", exitIncomplete},
+	} {
+		var out strings.Builder
+		a := &applying{mendFlags: mendFlags{app: App{Streams: genericiooptions.IOStreams{Out: &out, ErrOut: &out}}}}
+		var r trust.Report
+		for i, s := range c.statuses {
+			r.Claims = append(r.Claims, trust.ReportClaim{Claim: "kubelets trust it", Status: s.String(), Node: fmt.Sprintf("worker-%d", i)})
+		}
+		err := judged(a, r, "certrot verify api-int --nodes all")
+		if codeOf(err) != c.code || !strings.Contains(out.String(), c.says) || !strings.Contains(out.String(), claimTally(r.Claims)) {
+			t.Errorf("%v: %v\n%s", c.statuses, err, out.String())
+		}
+		if err != nil && !strings.Contains(err.Error(), "kubelets trust it: "+c.statuses[1].String()+": on worker-1") {
+			t.Errorf("%v", err)
+		}
+	}
+}
+
+func TestLinePastMasters(t *testing.T) {
+	t.Parallel()
+	if got, want := pastMasters("certrot fix-api-int --via ssh", []string{"clocks"}), "certrot fix-api-int --via ssh --only workers --accept-risk=clocks,masters-first"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if got, want := pastMasters("x", []string{remediate.MastersFirst}), "x --only workers --accept-risk=masters-first"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	var r *remediate.Refusal
+	if err := withPast(&remediate.Refusal{Name: remediate.MastersFirst, Next: "open port 22"}, "the line"); !errors.As(err, &r) || !strings.HasPrefix(r.Next, "open port 22\n") || !strings.Contains(r.Next, "the line") {
+		t.Errorf("%+v", err)
+	}
+	if err := withPast(&remediate.Refusal{Name: "clocks", Next: "look"}, "the line"); !errors.As(err, &r) || r.Next != "look" {
+		t.Errorf("%+v", err)
+	}
+}

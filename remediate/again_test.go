@@ -1,0 +1,232 @@
+package remediate
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
+	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
+)
+
+// TestAskedAgain has something begin after the plan was made, which ends or does not.
+func TestAskedAgain(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name    string
+		begins  func(m *inspect.Machinery)
+		times   int // how often it is found
+		again   *Again
+		stopped string // the name of the check; empty: it goes on
+		waits   time.Duration
+	}{
+		{"nothing", nil, 0, &Again{}, "", 0},
+		{"an upgrade", begunUpgrade, 1, &Again{}, upgradeRunning, 0},
+		{"an upgrade, which was accepted", begunUpgrade, 1000, &Again{Accept: []string{upgradeRunning}}, "", 0},
+		{"an upgrade, which is not asked for", begunUpgrade, 1000, &Again{Only: []string{StaticPodsSettled}}, "", 0},
+		{"a rollout that ends", begunRollout, 12, &Again{}, "", 2 * time.Minute},
+		{"a rollout that does not", begunRollout, 1000, &Again{}, StaticPodsSettled, rolloutTime},
+		{"an API server that restarts", silent, 5, &Again{}, "", 50 * time.Second},
+		{"an API server that is silent", silent, 1000, &Again{}, upgradeRunning, unreadTime},
+	} {
+		found := 0
+		var said []string
+		now := noon
+		env := &Env{Now: func() time.Time { return now }, Sleep: func(_ context.Context, d time.Duration) error {
+			now = now.Add(d)
+			return nil
+		}}
+		c.again.Say = func(text string) { said = append(said, text) }
+		c.again.Machinery = func(context.Context) *inspect.Machinery {
+			m := settled()
+			if c.begins != nil && found < c.times {
+				found++
+				c.begins(m)
+			}
+			return m
+		}
+		err := c.again.ask(t.Context(), env, []string{"master-1"})
+		var r *Refusal
+		switch {
+		case c.stopped == "" && err != nil:
+			t.Errorf("%s: %v", c.name, err)
+		case c.stopped != "" && (!errors.As(err, &r) || r.Name != c.stopped || !r.Risk || r.Next == ""):
+			t.Errorf("%s: %v", c.name, err)
+		}
+		if now.Sub(noon) != c.waits || len(said) != min(1, int(c.waits)) {
+			t.Errorf("%s: waited %s, said %q", c.name, now.Sub(noon), said)
+		}
+	}
+}
+
+// settled is a cluster that is left alone.
+func settled() *inspect.Machinery {
+	m := quiet("worker-0").Machinery
+	for i := range m.Nodes {
+		m.Nodes[i].Ready = "True"
+	}
+	return m
+}
+
+func begunUpgrade(m *inspect.Machinery) {
+	m.Update = inspect.Update{Progressing: "True", Desired: "4.15.1"}
+}
+func begunRollout(m *inspect.Machinery) { m.StaticPods[1].Masters[0].Target = 8 }
+func silent(m *inspect.Machinery) {
+	m.Gaps = append(m.Gaps, inspect.Gap{What: catalog.ClusterVersions, Reason: "connection refused", Next: "look"})
+}
+
+// TestWhatBeginsMeanwhile stops a run before the next master, and before a wave.
+func TestWhatBeginsMeanwhile(t *testing.T) {
+	t.Parallel()
+	base := newWorld(t, "master-0", "master-1", "worker-0")
+	p := base.repair(t, "run-1")
+	for i := range p.Basis.Nodes {
+		p.Basis.Nodes[i].Role = catalog.RoleMaster
+		if p.Basis.Nodes[i].Name == "worker-0" {
+			p.Basis.Nodes[i].Role = catalog.RoleWorker
+		}
+	}
+	for name, c := range map[string]struct {
+		after  int // questions
+		done   []string
+		before string
+		left   []string
+	}{
+		"nothing begins":            {3, base.names, "", nil},
+		"after the first master":    {1, base.names[:1], "master-1", []string{"worker-0"}},
+		"before anything was begun": {0, nil, "master-0", base.names},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := base.clone(t)
+			asked := 0
+			again := &Again{Machinery: func(context.Context) *inspect.Machinery {
+				m := settled()
+				if asked++; asked > c.after {
+					begunUpgrade(m)
+				}
+				return m
+			}}
+			j, err := Journals{Folder: t.TempDir()}.Begin(Header{Run: "run-1"}, w.now)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer j.Close()
+			err = Runner{Env: w.env(t, "run-1", nil), Journal: j, Again: again}.Run(t.Context(), p)
+			var s *Stopped
+			switch {
+			case c.before == "" && (err != nil || asked != 2):
+				t.Errorf("asked %d times, and not for the wave and before the other master: %v", asked, err)
+			case c.before != "" && (!errors.As(err, &s) || !strings.Contains(err.Error(), upgradeRunning) || s.Action.Node() != c.before || !slices.Equal(s.Left, c.left)):
+				t.Errorf("%v: %+v", err, s)
+			}
+			for _, n := range w.names {
+				if slices.Contains(c.done, n) {
+					w.machines[n].mended(t)
+				} else {
+					w.machines[n].original(t)
+				}
+			}
+		})
+	}
+}
+
+// TestSeveralNodesWithoutAnAPI goes on where the node itself is answered, and no further.
+func TestSeveralNodesWithoutAnAPI(t *testing.T) {
+	t.Parallel()
+	base := newWorld(t, "worker-0", "worker-1")
+	p := base.repair(t, "run-1")
+	own := func(answer inspect.Answer) *inspect.Comeback {
+		answer.Question, answer.Server = inspect.AskNode, "api-int:6443"
+		return &inspect.Comeback{Own: inspect.ComebackFile{Path: kubeletFile, Answers: []inspect.Answer{answer}}}
+	}
+	for _, c := range []struct {
+		name   string
+		answer *inspect.Comeback
+		err    error
+		says   []string
+		goesOn bool
+	}{
+		{"it is accepted", own(inspect.Answer{Code: 200}), nil, []string{"worker-0", "worker-1", "not known", "answers its kubelet's own credentials"}, true},
+		{"it is refused", own(inspect.Answer{Code: 401, Reason: "Unauthorized"}), nil, []string{"worker-0", "401 Unauthorized"}, false},
+		{"it can't be asked", nil, errFault, []string{errFault.Error()}, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			w := base.clone(t)
+			env := w.env(t, "run-1", nil)
+			env.Heartbeat = nil
+			env.Comeback = func(context.Context, nodeexec.Node) (*inspect.Comeback, error) { return c.answer, c.err }
+			_, err := w.run(t.Context(), t, env, p)
+			var s *Stopped
+			if !errors.As(err, &s) || !isUnknown(err) || len(s.Others) > 0 || slices.Equal(s.Left, []string{"worker-1"}) == c.goesOn {
+				t.Fatalf("%v: %+v", err, s)
+			}
+			for _, word := range c.says {
+				if !strings.Contains(err.Error(), word) {
+					t.Errorf("does not say %q: %v", word, err)
+				}
+			}
+			w.machines["worker-0"].mended(t)
+			if c.goesOn {
+				w.machines["worker-1"].mended(t)
+			} else {
+				w.machines["worker-1"].original(t)
+			}
+		})
+	}
+}
+
+func TestWhatIsNotAccepted(t *testing.T) {
+	t.Parallel()
+	file := inspect.ComebackFile{Path: kubeletFile}
+	unasked, refused, distrusted := file, file, file
+	refused.Refused = "it is empty"
+	unasked.Answers = []inspect.Answer{{Question: inspect.AskLease, Code: 200}}
+	distrusted.Answers = []inspect.Answer{{Question: inspect.AskNode, Failure: inspect.FailedTrust, Detail: "the CA does not verify it"}}
+	for want, c := range map[string]*inspect.Comeback{
+		"neither curl nor openssl":  {Problem: "neither curl nor openssl"},
+		"no credentials":            {Own: unasked},
+		"it is empty":               {Own: refused},
+		"the CA does not verify it": {Own: distrusted},
+		"nobody asked":              nil,
+	} {
+		if err := accepted(c); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", want, err)
+		}
+	}
+}
+
+// A master that gets its files back is asked before the next one does.
+func TestUndoOfMasters(t *testing.T) {
+	t.Parallel()
+	f, u := undone(t)
+	f.node("worker-1")
+	f.served(f.old.Issue(apiInt, noon.Add(-time.Hour), noon.Add(time.Hour), pkitest.DNS(apiInt)))
+	f.first().Role = catalog.RoleMaster
+	gates := func() (n int) {
+		p, err := u.Plan("run-1", f.Snapshot, noon)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, id := range stepsOf(p) {
+			if id == "await kube-apiserver on worker-0" {
+				n++
+			}
+		}
+		return n
+	}
+	if n := gates(); n != 0 {
+		t.Errorf("the last one: %d", n)
+	}
+	u.Nodes = append(u.Nodes, Kept{Node: "worker-1"})
+	if n := gates(); n != 1 {
+		t.Errorf("asked %d times", n)
+	}
+}
