@@ -216,7 +216,7 @@ Judged only where all Secrets and ConfigMaps were read; info, since nothing here
 		{
 			ID:    "reference-resolves",
 			Title: "the certificates that the cluster's configuration names are there",
-			Doc: `Proxy (trustedCA), APIServer (namedCertificates, clientCA), Image (additionalTrustedCA) and IngressController (defaultCertificate, clientTLS) name Secrets in openshift-config or openshift-ingress and ConfigMaps in openshift-config. One that is not there, or holds no certificate under the key that is read, has no effect: a server goes on with what it has or does not start (critical), and whom to trust stays as it was (warning).
+			Doc: `Proxy (trustedCA), APIServer (namedCertificates, clientCA), Image (additionalTrustedCA), OAuth (the CAs of identity providers, and client certificates for them), Ingress (componentRoutes) and IngressController (defaultCertificate, clientTLS) name Secrets in openshift-config or openshift-ingress and ConfigMaps in openshift-config; a Route names a Secret beside it (externalCertificate). One that is not there, or holds no certificate under the key that is read, has no effect: a server goes on with what it has or does not start (critical), and whom to trust stays as it was (warning); an identity provider whose CA is not there is not used.
 Make the object, or correct the name. Where it may not be read, or a must-gather does not hold that namespace, nothing is said.`,
 			Run: referenceResolves,
 		},

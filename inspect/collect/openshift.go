@@ -52,6 +52,8 @@ func readOpenShift(sc *pki.Scanner, apiVersion string, obj *inspect.Object, raw 
 		configAPI + " Proxy":              r.proxy,
 		configAPI + " APIServer":          r.apiServer,
 		configAPI + " Image":              r.image,
+		configAPI + " OAuth":              r.oauth,
+		configAPI + " Ingress":            r.ingress,
 		operatorV1 + " IngressController": r.ingressController,
 	}[apiVersion+" "+string(obj.Kind)]
 	if read == nil {
@@ -135,6 +137,8 @@ func (r *objectReader) route(raw []byte) error {
 				Key                      string `json:"key"`
 				CACertificate            string `json:"caCertificate"`
 				DestinationCACertificate string `json:"destinationCACertificate"`
+				// A Secret beside the Route (openshift/api route/v1/types.go @ 71270106f276).
+				ExternalCertificate objectName `json:"externalCertificate"`
 			} `json:"tls"`
 		} `json:"spec"`
 	}
@@ -146,6 +150,7 @@ func (r *objectReader) route(raw []byte) error {
 	r.scan("spec.tls.key", tls.Key)
 	r.certificates("spec.tls.caCertificate", []byte(tls.CACertificate))
 	r.certificates("spec.tls.destinationCACertificate", []byte(tls.DestinationCACertificate))
+	r.refers("spec.tls.externalCertificate.name", secretAt(r.obj.Namespace, tls.ExternalCertificate))
 	return nil
 }
 
@@ -274,6 +279,59 @@ func (r *objectReader) image(raw []byte) error {
 	to := bundleAt(o.Spec.AdditionalTrustedCA)
 	to.Key = ""
 	r.refers("spec.additionalTrustedCA.name", to)
+	return nil
+}
+
+// oauth reads by whom identity providers are recognised, and what is shown to them: each
+// provider has its settings under a name of its own kind. One whose CA is not there is
+// not used (openshift/api config/v1/types_oauth.go @ 71270106f276).
+func (r *objectReader) oauth(raw []byte) error {
+	var o struct {
+		Spec struct {
+			IdentityProviders []map[string]json.RawMessage `json:"identityProviders"`
+		} `json:"spec"`
+	}
+	if err := json.Unmarshal(raw, &o); err != nil {
+		return err
+	}
+	for i, provider := range o.Spec.IdentityProviders {
+		for _, kind := range []string{"basicAuth", "github", "gitlab", "keystone", "ldap", "openID", "requestHeader"} {
+			if len(provider[kind]) == 0 {
+				continue
+			}
+			var settings struct {
+				CA            objectName `json:"ca"`
+				TLSClientCert objectName `json:"tlsClientCert"`
+			}
+			if err := json.Unmarshal(provider[kind], &settings); err != nil {
+				return err
+			}
+			field := fmt.Sprintf("spec.identityProviders[%d].%s.", i, kind)
+			ca := bundleAt(settings.CA)
+			ca.Key = "ca.crt"
+			r.refers(field+"ca.name", ca)
+			r.refers(field+"tlsClientCert.name", secretAt(userConfig, settings.TLSClientCert))
+		}
+	}
+	return nil
+}
+
+// ingress reads what an administrator has the console's, the OAuth server's and others'
+// own host names served with (openshift/api config/v1/types_ingress.go @ 71270106f276).
+func (r *objectReader) ingress(raw []byte) error {
+	var o struct {
+		Spec struct {
+			ComponentRoutes []struct {
+				ServingCertKeyPairSecret objectName `json:"servingCertKeyPairSecret"`
+			} `json:"componentRoutes"`
+		} `json:"spec"`
+	}
+	if err := json.Unmarshal(raw, &o); err != nil {
+		return err
+	}
+	for i, route := range o.Spec.ComponentRoutes {
+		r.refers(fmt.Sprintf("spec.componentRoutes[%d].servingCertKeyPairSecret.name", i), secretAt(userConfig, route.ServingCertKeyPairSecret))
+	}
 	return nil
 }
 

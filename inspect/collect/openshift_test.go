@@ -74,7 +74,7 @@ func ofEveryKind() []made {
 	return []made{
 		kindOfMade("route.openshift.io/v1", "routes", "Route", "shop", "front", object{"spec": object{"host": "shop.example.com", "tls": object{
 			"termination": "reencrypt", "certificate": string(route.CertPEM), "key": string(key), "caCertificate": string(ca.CertPEM), "destinationCACertificate": string(ca.CertPEM)}}}),
-		kindOfMade("route.openshift.io/v1", "routes", "Route", "shop", "plain", object{"spec": object{"host": "plain.example.com"}}),
+		kindOfMade("route.openshift.io/v1", "routes", "Route", "shop", "plain", object{"spec": object{"host": "plain.example.com", "tls": object{"externalCertificate": object{"name": "plain-cert"}}}}),
 		kindOfMade(machineV1, "controllerconfigs", "ControllerConfig", "", "machine-config-controller", object{
 			"spec": object{
 				"kubeAPIServerServingCAData": b64(string(ca.CertPEM)), "rootCAData": b64(string(ca.CertPEM)), "cloudProviderCAData": nil, "additionalTrustBundle": b64(string(ca.CertPEM)),
@@ -105,6 +105,14 @@ func ofEveryKind() []made {
 		kindOfMade(configAPI, "apiservers", "APIServer", "", "cluster", object{"spec": object{"clientCA": object{"name": ""},
 			"servingCerts": object{"namedCertificates": []object{{"names": []string{"api.example.com"}, "servingCertificate": object{"name": "api-cert"}}}}}}),
 		kindOfMade(configAPI, "images", "Image", "", "cluster", object{"spec": object{"additionalTrustedCA": object{"name": "registries"}}}),
+		kindOfMade(configAPI, "oauths", "OAuth", "", "cluster", object{"spec": object{"identityProviders": []object{
+			{"name": "local", "type": "HTPasswd", "htpasswd": object{"fileData": object{"name": "users"}}},
+			{"name": "ours", "type": "LDAP", "ldap": object{"ca": object{"name": "ldap-ca"}, "url": "ldaps://ldap.example.com"}},
+			{"name": "old", "type": "BasicAuth", "basicAuth": object{"ca": object{"name": ""}, "tlsClientCert": object{"name": "to-basic"}, "tlsClientKey": object{"name": "to-basic"}}},
+			{"name": "proxy", "type": "RequestHeader", "requestHeader": object{"ca": object{"name": "proxies"}}}}}}),
+		kindOfMade(configAPI, "ingresses", "Ingress", "", "cluster", object{"spec": object{"domain": "apps.example.com", "componentRoutes": []object{
+			{"name": "console", "namespace": "openshift-console", "hostname": "c.example.com", "servingCertKeyPairSecret": object{"name": "console-cert"}},
+			{"name": "downloads", "namespace": "openshift-console", "hostname": "d.example.com"}}}}),
 		kindOfMade(operatorV1, "ingresscontrollers", "IngressController", "openshift-ingress-operator", "default", object{"spec": object{
 			"defaultCertificate": object{"name": "apps-cert"}, "clientTLS": object{"clientCA": object{"name": "clients"}}}}),
 	}
@@ -132,11 +140,16 @@ reported at ControllerConfig/machine-config-controller#status.controllerCertific
 reported at MachineConfigPool/worker#status.certExpirys[0]: KubeAPIServerServingCAData CN=openshift CA by "" 0001-01-01T00:00:00Z 2027-01-15T08:00:00Z
 APIServer/cluster#spec.servingCerts.namedCertificates[0].servingCertificate.name -> Secret/openshift-config/api-cert[tls.crt]
 Image/cluster#spec.additionalTrustedCA.name -> ConfigMap/openshift-config/registries
+Ingress/cluster#spec.componentRoutes[0].servingCertKeyPairSecret.name -> Secret/openshift-config/console-cert[tls.crt]
 IngressController/openshift-ingress-operator/default#spec.clientTLS.clientCA.name -> ConfigMap/openshift-config/clients[ca-bundle.crt]
 IngressController/openshift-ingress-operator/default#spec.defaultCertificate.name -> Secret/openshift-ingress/apps-cert[tls.crt]
 MachineConfigPool/worker#spec.configuration.name -> MachineConfig/rendered-worker-b
 MachineConfigPool/worker#status.configuration.name -> MachineConfig/rendered-worker-a
+OAuth/cluster#spec.identityProviders[1].ldap.ca.name -> ConfigMap/openshift-config/ldap-ca[ca.crt]
+OAuth/cluster#spec.identityProviders[2].basicAuth.tlsClientCert.name -> Secret/openshift-config/to-basic[tls.crt]
+OAuth/cluster#spec.identityProviders[3].requestHeader.ca.name -> ConfigMap/openshift-config/proxies[ca.crt]
 Proxy/cluster#spec.trustedCA.name -> ConfigMap/openshift-config/custom-ca[ca-bundle.crt]
+Route/shop/plain#spec.tls.externalCertificate.name -> Secret/shop/plain-cert[tls.crt]
 `
 
 // written is what a snapshot holds of OpenShift's kinds, a line for each fact.
@@ -354,7 +367,7 @@ func TestMachineConfigsComeInSmallPages(t *testing.T) {
 	if first, second := <-api.limits, <-api.limits; first != "10" || second != "10" {
 		t.Errorf("asks for %s, %s", first, second)
 	}
-	if got := notes(s.Reads); !strings.Contains(got, "machineconfigs 2: ") || !strings.Contains(got, "ingresscontrollers 1: ") || len(s.Reads) != 8 {
+	if got := notes(s.Reads); !strings.Contains(got, "machineconfigs 2: ") || !strings.Contains(got, "ingresscontrollers 1: ") || len(s.Reads) != 10 {
 		t.Errorf("reads\n%s", got)
 	}
 }
@@ -372,7 +385,7 @@ func TestPlainKubernetesIsOneLine(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := readLive(t, api, Scope{})
-			if want := "routes, controllerconfigs, machineconfigs, machineconfigpools, proxies, apiservers, images, ingresscontrollers 0: not served by this cluster"; notes(s.Reads) != want || !s.Reads[0].Skipped || len(s.Gaps) > 0 {
+			if want := "routes, controllerconfigs, machineconfigs, machineconfigpools, proxies, apiservers, images, oauths, ingresses, ingresscontrollers 0: not served by this cluster"; notes(s.Reads) != want || !s.Reads[0].Skipped || len(s.Gaps) > 0 {
 				t.Errorf("reads %s, gaps %s", notes(s.Reads), reasons(s.Gaps))
 			}
 		})
@@ -478,6 +491,8 @@ func TestWhatTheConfigurationNamesIsFollowed(t *testing.T) {
 		"ConfigMap/openshift-config/custom-ca[ca-bundle.crt]": inspect.TargetThere, "ConfigMap/openshift-config/clients[ca-bundle.crt]": inspect.TargetThere,
 		"ConfigMap/openshift-config/registries": inspect.TargetAbsent, "Secret/openshift-config/api-cert[tls.crt]": inspect.TargetAbsent,
 		"Secret/openshift-ingress/apps-cert[tls.crt]": inspect.TargetAbsent, "MachineConfig/rendered-worker-a": "", "MachineConfig/rendered-worker-b": "",
+		"ConfigMap/openshift-config/ldap-ca[ca.crt]": inspect.TargetAbsent, "ConfigMap/openshift-config/proxies[ca.crt]": inspect.TargetAbsent,
+		"Secret/openshift-config/console-cert[tls.crt]": inspect.TargetAbsent, "Secret/openshift-config/to-basic[tls.crt]": inspect.TargetAbsent, "Secret/shop/plain-cert[tls.crt]": inspect.TargetAbsent,
 	}
 	if diff := cmp.Diff(want, targets); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -498,7 +513,7 @@ func TestWhatMayNotBeFollowedIsUnknown(t *testing.T) {
 	}}
 	c := liveCluster(t, api, Scope{})
 	s := c.Follow(t.Context(), All(t.Context(), c.Sources()...))
-	if len(s.Gaps) != 5 || !strings.Contains(reasons(s.Gaps), "look for Secret/openshift-ingress/apps-cert") {
+	if len(s.Gaps) != 10 || !strings.Contains(reasons(s.Gaps), "look for Secret/openshift-ingress/apps-cert") {
 		t.Errorf("gaps %s", reasons(s.Gaps))
 	}
 	for _, r := range s.References {

@@ -106,6 +106,8 @@ func Resources() []Resource {
 		{"Proxy", "proxies", "", configAPI, false},
 		{"APIServer", "apiservers", "", configAPI, false},
 		{"Image", "images", "", configAPI, false},
+		{"OAuth", "oauths", "", configAPI, false},
+		{"Ingress", "ingresses", "", configAPI, false},
 		{"IngressController", "ingresscontrollers", "", operatorV1, true},
 	}
 }

@@ -19,7 +19,7 @@ const (
 // clusterScoped are the kinds of which something is planted outside of the
 // planted namespaces, apart from the namespaces themselves.
 const clusterScoped = "apiservices,validatingwebhookconfigurations,mutatingwebhookconfigurations,customresourcedefinitions,certificatesigningrequests,clusterroles,clusterrolebindings," +
-	"controllerconfigs,machineconfigs,machineconfigpools,proxies,apiservers,images"
+	"controllerconfigs,machineconfigs,machineconfigpools,proxies,apiservers,images,oauths,ingresses.config.openshift.io"
 
 // plant sends the plan to the lab and waits until the lab's controllers have
 // done their part.

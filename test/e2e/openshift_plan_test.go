@@ -87,7 +87,7 @@ func (p *plan) configuration() {
 
 	in := func(kind, namespace, key string) string { return kind + "/" + namespace + "/" + p.id + "[" + key + "]" }
 	p.configMap("openshift-config", p.id, map[string][]byte{
-		"ca-bundle.crt": p.authority(in("ConfigMap", "openshift-config", "ca-bundle.crt")), "registry.example.com..5000": p.authority(in("ConfigMap", "openshift-config", "registry.example.com..5000"))})
+		"ca-bundle.crt": p.authority(in("ConfigMap", "openshift-config", "ca-bundle.crt")), "ca.crt": p.authority(in("ConfigMap", "openshift-config", "ca.crt")), "registry.example.com..5000": p.authority(in("ConfigMap", "openshift-config", "registry.example.com..5000"))})
 	for _, namespace := range []string{"openshift-config", "openshift-ingress"} {
 		leaf := p.at(in("Secret", namespace, "tls.crt"))()
 		p.secret(namespace, p.id, "kubernetes.io/tls", map[string][]byte{"tls.crt": leaf.CertPEM, "tls.key": leaf.KeyPEM})
@@ -96,6 +96,9 @@ func (p *plan) configuration() {
 	p.add(configAPI, "Proxy", "", p.id, object{"spec": object{"trustedCA": name}})
 	p.add(configAPI, "APIServer", "", p.id, object{"spec": object{"clientCA": name, "servingCerts": object{"namedCertificates": []object{{"names": []string{"api.example.com"}, "servingCertificate": name}}}}})
 	p.add(configAPI, "Image", "", p.id, object{"spec": object{"additionalTrustedCA": name}})
+	p.add(configAPI, "OAuth", "", p.id, object{"spec": object{"identityProviders": []object{{"name": "ldap", "mappingMethod": "claim", "type": "LDAP",
+		"ldap": object{"url": "ldaps://ldap.example.com/dc=example", "insecure": false, "bindDN": "", "bindPassword": object{"name": ""}, "ca": name, "attributes": object{"id": []string{"dn"}}}}}}})
+	p.add(configAPI, "Ingress", "", p.id, object{"spec": object{"domain": p.id + ".example", "componentRoutes": []object{{"name": "console", "namespace": "openshift-console", "hostname": "console.example.com", "servingCertKeyPairSecret": name}}}})
 	p.add("operator.openshift.io/v1", "IngressController", "openshift-ingress-operator", p.id, object{"spec": object{"domain": p.id + ".example", "defaultCertificate": name,
 		"clientTLS": object{"clientCertificatePolicy": "Optional", "clientCA": name}}})
 }

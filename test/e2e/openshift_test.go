@@ -11,7 +11,7 @@ import (
 )
 
 // openShiftKinds are OpenShift's own kinds, as kubectl get names them.
-const openShiftKinds = "routes,controllerconfigs,machineconfigs,machineconfigpools,proxies,apiservers,images,ingresscontrollers"
+const openShiftKinds = "routes,controllerconfigs,machineconfigs,machineconfigpools,proxies,apiservers,images,oauths,ingresses.config.openshift.io,ingresscontrollers"
 
 func TestEachOfOpenShiftsKindsAlone(t *testing.T) {
 	t.Parallel()
@@ -22,17 +22,16 @@ func TestEachOfOpenShiftsKindsAlone(t *testing.T) {
 	ingress := []string{"Secret/openshift-ingress/" + p.id + "["}
 	for kind, follows := range map[string][]string{
 		"routes": nil, "controllerconfigs": nil, "machineconfigs": nil, "machineconfigpools": nil,
-		"proxies": config, "apiservers": slices.Concat(config, named), "images": config, "ingresscontrollers": slices.Concat(config, ingress),
+		"proxies": config, "apiservers": slices.Concat(config, named), "images": config, "oauths": config, "ingresses.config.openshift.io": named, "ingresscontrollers": slices.Concat(config, ingress),
 	} {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			w.agree(t, func(o *oracle) string {
 				inv, r := w.inventory(t, kind)
-				singular := strings.TrimSuffix(strings.Replace(kind, "proxies", "proxys", 1), "s")
 				want := sightings{}
 				for place, shas := range o.seen {
 					own, _, _ := strings.Cut(place, "/")
-					if strings.EqualFold(own, singular) {
+					if strings.HasPrefix(kind+".", pluralOf(own)+".") {
 						want[place] = shas
 					}
 				}
@@ -69,6 +68,8 @@ func TestWhatTheConfigurationNamesAndReports(t *testing.T) {
 		"Proxy/" + p.id + "#spec.trustedCA.name":                                                 bundle + "[ca-bundle.crt] there",
 		"APIServer/" + p.id + "#spec.clientCA.name":                                              bundle + "[ca-bundle.crt] there",
 		"Image/" + p.id + "#spec.additionalTrustedCA.name":                                       bundle + " there",
+		"OAuth/" + p.id + "#spec.identityProviders[0].ldap.ca.name":                              bundle + "[ca.crt] there",
+		"Ingress/" + p.id + "#spec.componentRoutes[0].servingCertKeyPairSecret.name":             "Secret/openshift-config/" + p.id + "[tls.crt] there",
 		"APIServer/" + p.id + "#spec.servingCerts.namedCertificates[0].servingCertificate.name":  "Secret/openshift-config/" + p.id + "[tls.crt] there",
 		"IngressController/openshift-ingress-operator/" + p.id + "#spec.defaultCertificate.name": "Secret/openshift-ingress/" + p.id + "[tls.crt] there",
 		"IngressController/openshift-ingress-operator/" + p.id + "#spec.clientTLS.clientCA.name": bundle + "[ca-bundle.crt] there",
