@@ -334,7 +334,7 @@ func (f *rotateFlags) showList(ctx context.Context) error {
 		d.Rotations = append(d.Rotations, r.entry(of))
 	}
 	for _, g := range r.facts.Snapshot.Gaps {
-		d.Gaps = append(d.Gaps, inspect.InventoryGap{What: g.What, Where: g.Where, Reason: g.Reason, Next: g.Next})
+		d.Gaps = append(d.Gaps, inspect.InventoryGap(g))
 	}
 	out := f.seen.app.Streams.Out
 	if f.output == "json" || f.output == "yaml" {

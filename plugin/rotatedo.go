@@ -257,7 +257,7 @@ func (p rotation) resigned(target catalog.Ref) string {
 func (f *rotateFlags) showPlan(p rotation) error {
 	out := f.seen.app.Streams.Out
 	if f.output == "" {
-		return printRotation(out, p, f.dryRun)
+		return printRotation(out, p)
 	}
 	c := p.facts.Snapshot.Cluster
 	d := rotationPlanDocument{
@@ -271,7 +271,7 @@ func (f *rotateFlags) showPlan(p rotation) error {
 	return printDocument(out, f.output, d)
 }
 
-func printRotation(out io.Writer, p rotation, dryRun string) error {
+func printRotation(out io.Writer, p rotation) error {
 	w := &strings.Builder{}
 	c := p.facts.Snapshot.Cluster
 	printf(w, "Cluster  %s  %s %s\n", orDash(c.Server), product(c.Versions.Cluster), orDash(c.Versions.Cluster))
