@@ -22,7 +22,7 @@ type KubeletRequester struct {
 	// ByHand: where the Node is there already, nobody approves it by itself.
 	ByHand bool
 	Doc    string
-	In    Range
+	In     Range
 	Evidence
 }
 
