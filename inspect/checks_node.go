@@ -116,7 +116,7 @@ func currentLinks(f *Facts) []Finding {
 			if message != "" {
 				out = append(out, Finding{Severity: Critical, At: []pki.Location{onNode(n, l.Path)},
 					Message: fmt.Sprintf("%s on %s %s: whoever starts with it has no certificate", path.Base(l.Path), n.Name, message),
-					Next:    "a kubelet makes a new one when it is restarted with a bootstrap kubeconfig that works; approve its request: kubectl get csr"})
+					Next:    "a kubelet asks for a new one when it is restarted with a bootstrap kubeconfig that works: approve its request (kubectl get csr), or on OpenShift certrot fix-api-int --nodes " + n.Name + " --rebootstrap --approve-csrs, which asks first whether it works"})
 			}
 		}
 	}

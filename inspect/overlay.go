@@ -65,7 +65,7 @@ func (d FileTaken) change(s *Snapshot) {
 }
 
 // KubeconfigCopied says that a kubeconfig on a node becomes what another one is, as far as
-// clusters and CAs go.
+// clusters and CAs go: one that root alone may read, as a kubelet makes it.
 type KubeconfigCopied struct {
 	Node, From, To string
 	At             time.Time
@@ -77,6 +77,7 @@ func (d KubeconfigCopied) change(s *Snapshot) {
 		if f := n.File(d.From); f != nil {
 			like := *f
 			like.Path, like.Modified = d.To, d.At
+			like.Mode, like.UID, like.GID, like.Secret = 0o600, 0, 0, false
 			n.Files = append(n.Files, like)
 		}
 		for _, k := range n.Kubeconfigs {

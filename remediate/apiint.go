@@ -291,6 +291,7 @@ func (a APIInt) repair(d *draft, n *inspect.Node) error {
 	if err != nil {
 		return err
 	}
+	a.suggest(d, n, c == nil)
 	inOrder := a.Nodes == nil && n.Role != catalog.RoleWorker // others wait for it
 	if c == nil && !inOrder {
 		return nil
@@ -310,6 +311,22 @@ func (a APIInt) repair(d *draft, n *inspect.Node) error {
 		return err
 	}
 	return gate(d, n, a.CA)
+}
+
+// suggest names the command for a kubelet that has to join anew, or may have to: its files
+// are right, right: and there is nothing to do.
+func (a APIInt) suggest(d *draft, n *inspect.Node, right bool) {
+	if d.facts.Cluster.Versions.Plain {
+		return // kubeadm joins nodes in another way
+	}
+	line := fmt.Sprintf("certrot fix-api-int --nodes %s --rebootstrap --approve-csrs", n.Name)
+	useless, err := uselessCertificate(d.plan.Basis, n, d.plan.Now)
+	switch {
+	case err == nil && useless != "" && clientOf(d.plan.Basis, n.Name) != nil && !a.ApproveCSRs:
+		d.note("The kubelet on %s has no client certificate that is of use: %s. It will ask for one, which nobody approves by itself: %s", n.Name, useless, line)
+	case right && n.Ready != "" && n.Ready != "True" && !missingFile(d.plan.Basis, n, catalog.KubeletKubeconfigs()[0]):
+		d.note("The files of %s are right, and it is not Ready. What its kubelet is told: certrot verify restart-safe --nodes %s. Where its client certificate is not accepted, it joins anew by: %s", n.Name, n.Name, line)
+	}
 }
 
 // write adds the step that writes the CA into a file, and reports whether it changes.

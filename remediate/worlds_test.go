@@ -118,9 +118,10 @@ type world struct {
 	names    []string
 	token    string // in the bootstrap kubeconfigs
 	scanner  *pki.Scanner
-	answers  *sync.Map    // see remembering
-	epoch    time.Time    // see remembering
-	skipped  atomic.Int64 // how far time was moved on in place of waiting
+	answers  *sync.Map             // see remembering
+	epoch    time.Time             // see remembering
+	comeback func(n *inspect.Node) // what a node's kubelet would be told; nil: that is not asked
+	skipped  atomic.Int64          // how far time was moved on in place of waiting
 }
 
 // machine is a node.
@@ -372,6 +373,9 @@ func (w *world) read(ctx context.Context, n nodeexec.Node, paths ...string) (ins
 		c := &facts.Nodes[i].Clock         // both clocks are this machine's, however old the answer
 		c.Before = c.Sent.Truncate(time.Second)
 		c.After = c.Before
+		if w.comeback != nil {
+			w.comeback(&facts.Nodes[i])
+		}
 	}
 	return facts, err
 }
@@ -575,7 +579,7 @@ func newRoot(t *testing.T) string {
 
 // applets are what the scripts use of a node; chcon and lsattr are not there.
 func applets() []string {
-	return []string{"sh", "awk", "cat", "chmod", "chown", "chroot", "cp", "cut", "date", "dd", "find", "head", "id", "kill", "ls", "mkdir", "mktemp", "mv", "nc",
+	return []string{"sh", "awk", "cat", "chmod", "chown", "chroot", "cp", "cut", "date", "dd", "find", "head", "id", "kill", "ln", "ls", "mkdir", "mktemp", "mv", "nc",
 		"od", "printf", "readlink", "rm", "rmdir", "sed", "sha256sum", "sleep", "stat", "sync", "tail", "timeout", "touch", "tr", "true", "uname", "wc"}
 }
 

@@ -207,6 +207,9 @@ func (j *restart) own() {
 			continue
 		}
 		status, why, next := judged(a)
+		if a.Code == 401 && !j.f.Snapshot.Cluster.Versions.Plain {
+			next += "; if it is to have another one: {} fix-api-int --nodes NODE --rebootstrap --approve-csrs"
+		}
 		if a.Code == 404 {
 			status, why, next = RestartYes, "there is none; a kubelet makes it at its start", ""
 		}
@@ -344,7 +347,10 @@ func (j *restart) trustsNow(id string, f *inspect.ComebackFile) {
 // certificate judges the client certificate of the kubelet's own kubeconfig.
 func (j *restart) certificate() {
 	f := &j.c.Own
-	const next = "with a bootstrap token that is accepted, a restart makes the kubelet ask for another one: kubectl get csr, and approve what is its own"
+	next := "with a bootstrap token that is accepted: {} fix-api-int --nodes NODE --rebootstrap --approve-csrs"
+	if j.f.Snapshot.Cluster.Versions.Plain {
+		next = "with a bootstrap token that is accepted, a restart makes the kubelet ask for another one: kubectl get csr, and approve what is its own"
+	}
 	switch {
 	case f.Shows == inspect.CredentialToken:
 		j.lapsed = !j.c.Bootstrap.Absent
@@ -478,6 +484,9 @@ func (j *restart) verdict() RestartAnswer {
 		case j.joins():
 			a = RestartAnswer{Status: RestartCaution, Why: "it has to join anew (" + cmp.Or(j.said[clientCert].Why, j.said[ownLoads].Why) + "): somebody has to approve its request, and nothing starts on it until then",
 				Next: "kubectl get csr, and approve what is its own: kubectl certificate approve NAME"}
+			if !j.f.Snapshot.Cluster.Versions.Plain {
+				a.Next = "{} fix-api-int --nodes NODE --rebootstrap --approve-csrs"
+			}
 		}
 	}
 	for _, id := range all {

@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+
+	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
 )
 
 // TestRestartSafe asks which kubelets would come back, through the incident: while
@@ -73,7 +75,69 @@ func TestRestartSafe(t *testing.T) {
 		t.Errorf("a token that nobody knows: %+v", a)
 	}
 
-	f.byScript(t, lost)
+	t.Run("a script alone brings it back", func(t *testing.T) { f.byScript(t, lost) })
+	t.Run("a kubelet with a valid certificate makes its kubeconfig anew", func(t *testing.T) { f.remakes(t, lost) })
+	t.Run("a kubelet whose certificate is not accepted joins anew", func(t *testing.T) { f.joinsAnew(t, repaired) })
+	want[lost] = "yes"
+	f.comeBack(t, "ssh", 1, want)
+}
+
+const currentCert = "/var/lib/kubelet/pki/kubelet-client-current.pem"
+
+// remakes is of a kubelet in the incident: it asks for no other certificate.
+func (f *fixing) remakes(t *testing.T, node string) {
+	certificate, requests := f.linked(t, node), mustDo(t, f.lab, "get", "csr", "-o", "name")
+	r := f.inLab(t, "fix-api-int", "--nodes", node, "--via", "ssh", "--rebootstrap", "--yes")
+	ends(t, r, 0, "take "+ownConfig+" away", "it asks for no other one", "Done.")
+	if now := f.linked(t, node); now != certificate {
+		t.Errorf("its certificate was %s, and is %s", certificate, now)
+	}
+	if now := mustDo(t, f.lab, "get", "csr", "-o", "name"); now != requests {
+		t.Errorf("there are requests\n%s\nand there were\n%s", now, requests)
+	}
+	if ready := f.ready(t, node); ready != "True" {
+		t.Errorf("%s: Ready is %s", node, ready)
+	}
+	ends(t, f.inLab(t, "fix-api-int", "--nodes", node, "--via", "ssh", "--rebootstrap", "--yes"), 0, "so already")
+	ends(t, f.inLab(t, "undo", runOf(t, r), "--via", "ssh", "--yes"), 5, "breaks-trust")
+}
+
+// joinsAnew is of a kubelet that has a certificate of who knows whom, and a bootstrap
+// file with a token that nobody knows.
+func (f *fixing) joinsAnew(t *testing.T, node string) {
+	mustDo(t, f.lab, "ssh", node, "sudo sh -ec "+nodeexec.Quote(`cd /var/lib/kubelet/pki; umask 077
+openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 30 -subj /O=system:nodes/CN=system:node:`+node+` -keyout key.tmp -out cert.tmp 2>/dev/null
+cat cert.tmp key.tmp >kubelet-client-2020-01-01-00-00-00.pem; rm cert.tmp key.tmp
+ln -sfn /var/lib/kubelet/pki/kubelet-client-2020-01-01-00-00-00.pem kubelet-client-current.pem; systemctl restart kubelet`))
+	certificate, was := f.linked(t, node), f.stands(t, node)
+	anew := []string{"fix-api-int", "--nodes", node, "--via", "ssh", "--rebootstrap", "--yes"}
+	ends(t, f.inLab(t, append(anew, "--approve-csrs")...), 5, "bootstrap-credential", "401 Unauthorized", "create token node-bootstrapper")
+	token := mustDo(t, f.lab, "-n", "openshift-machine-config-operator", "create", "token", "node-bootstrapper", "--duration=2h")
+	f.secret.addToken("the token that was made", strings.TrimSpace(token))
+	f.give(t, node, "token", []byte(token))
+	mustDo(t, f.lab, "ssh", node, "sudo sh -c "+nodeexec.Quote(`sed -i "s/^\( *token: \).*/\1$(cat `+savedOn+`/token)/" `+joinConfig))
+	ends(t, f.inLab(t, anew...), 5, "approver", "--approve-csrs")
+	if now := f.stands(t, node); now.pid != was.pid || f.linked(t, node) != certificate {
+		t.Errorf("refused, and its kubelet was %s and is %s", was.pid, now.pid)
+	}
+
+	r := f.inLab(t, append(anew, "--approve-csrs")...)
+	ends(t, r, 0, "(401)", "a link: "+certificate+" stays", "approved csr-", "client certificate CN=system:node:"+node, "Done.")
+	if now := f.linked(t, node); now == certificate {
+		t.Error("it has no other certificate")
+	}
+	if ready := f.ready(t, node); ready != "True" {
+		t.Errorf("%s: Ready is %s", node, ready)
+	}
+	ends(t, f.inLab(t, append(anew, "--approve-csrs")...), 0, "so already")
+	ends(t, f.inLab(t, "undo", runOf(t, r), "--via", "ssh", "--yes"), 5, "breaks-trust", "of no more use")
+	mustDo(t, f.lab, "ssh", node, "sudo rm "+certificate)
+}
+
+// linked is the file of a kubelet's client certificate.
+func (f *fixing) linked(t *testing.T, node string) string {
+	t.Helper()
+	return strings.TrimSpace(mustDo(t, f.lab, "ssh", node, "sudo readlink "+currentCert))
 }
 
 // restartAnswer is one answer of verify restart-safe.
