@@ -28,7 +28,7 @@ func pruneRisks() []string {
 }
 
 func newRotatePruneCommand(app App, config *genericclioptions.ConfigFlags) *cobra.Command {
-	f := &rotateFlags{seen: verifyFlags{app: app, config: config}}
+	f := &rotateFlags{seen: verifyFlags{app: app, config: config}, shown: true}
 	cmd := &cobra.Command{
 		Use:   "prune NAME",
 		Short: "Remove old CAs of a signer that nobody needs any more",

@@ -27,13 +27,13 @@ type configMapValue struct {
 }
 
 // read reads the value; After is the same.
-func (v *configMapValue) read(ctx context.Context, kube kubernetes.Interface) (*corev1.ConfigMap, error) {
+func (v *configMapValue) read(ctx context.Context, kube kubernetes.Interface) error {
 	m, err := kube.CoreV1().ConfigMaps(v.Of.Namespace).Get(ctx, v.Of.Name, metav1.GetOptions{})
 	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", v.Of, err)
+		return fmt.Errorf("read %s: %w", v.Of, err)
 	}
 	v.Version, v.Before, v.After = m.ResourceVersion, m.Data[v.Of.Key], m.Data[v.Of.Key]
-	return m, nil
+	return nil
 }
 
 // try has the API server make the change without keeping it: After becomes what it

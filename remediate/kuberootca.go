@@ -32,7 +32,7 @@ type PatchKubeRootCA struct {
 // making it.
 func NewPatchKubeRootCA(ctx context.Context, kube kubernetes.Interface, namespace string, ca []*pki.Cert) (PatchKubeRootCA, error) {
 	a := PatchKubeRootCA{configMapValue: configMapValue{Of: catalog.RootCAOf(namespace)}}
-	if _, err := a.read(ctx, kube); err != nil {
+	if err := a.read(ctx, kube); err != nil {
 		return a, err
 	}
 	a.Adds = inspect.Lacking(certs(pki.NewScanner(), []byte(a.Before)), ca)

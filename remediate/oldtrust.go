@@ -160,7 +160,7 @@ type PruneBundle struct {
 // it. It is ErrChanged where the bundle is not what was judged.
 func NewPruneBundle(ctx context.Context, kube kubernetes.Interface, of catalog.Ref, judged []OldCA) (PruneBundle, error) {
 	a := PruneBundle{configMapValue: configMapValue{Of: of}}
-	if _, err := a.read(ctx, kube); err != nil {
+	if err := a.read(ctx, kube); err != nil {
 		return a, err
 	}
 	now := certs(pki.NewScanner(), []byte(a.Before))

@@ -90,7 +90,7 @@ func (a APIInt) rejoin(d *draft, n *inspect.Node) error {
 // mayJoin refuses what would leave a kubelet without an answer, and says what will happen.
 // wrote: the plan writes the CA into the bootstrap file first.
 func (a APIInt) mayJoin(d *draft, n *inspect.Node, useless string, wrote bool) error {
-	if err := bootstraps(n, d.facts.Cluster.Versions, wrote); err != nil {
+	if err := bootstraps(n, wrote); err != nil {
 		return err
 	}
 	if useless == "" {
@@ -130,15 +130,12 @@ func asked(f inspect.ComebackFile) bool {
 
 // bootstraps refuses a node whose bootstrap file does not get a certificate. untrusted:
 // that its CA does not verify the server is about to be mended, and it is asked again.
-func bootstraps(n *inspect.Node, v catalog.Versions, untrusted bool) error {
+func bootstraps(n *inspect.Node, untrusted bool) error {
 	path := catalog.KubeletKubeconfigs()[0]
 	refuse := func(reason, next string) error {
 		return &Refusal{Name: bootstrapCredential, Node: n.Name, Reason: reason, Next: next}
 	}
-	again := "put another token into it, on the node: oc -n openshift-machine-config-operator create token node-bootstrapper --duration=2h makes one that ends by itself; that of new nodes is in Secret openshift-machine-config-operator/node-bootstrapper-token"
-	if v.Plain {
-		again = "make another one on a control plane node, and put it into the file: kubeadm token create --ttl 2h"
-	}
+	const again = "put another token into it, on the node: oc -n openshift-machine-config-operator create token node-bootstrapper --duration=2h makes one that ends by itself; that of new nodes is in Secret openshift-machine-config-operator/node-bootstrapper-token"
 	const ask = "whether %s works is not known: %s"
 	c := n.Comeback
 	switch {
@@ -155,7 +152,8 @@ func bootstraps(n *inspect.Node, v catalog.Versions, untrusted bool) error {
 	case c.Bootstrap.Shows == inspect.CredentialNone:
 		return refuse("there is neither a token nor a certificate in "+path, again)
 	}
-	for _, a := range c.Bootstrap.Answers {
+	if len(c.Bootstrap.Answers) > 0 {
+		a := c.Bootstrap.Answers[0]
 		switch {
 		case a.Code == 401:
 			return refuse("the API server does not accept what is in "+path+" (401 "+a.Reason+"): it has expired, or was deleted", again)
@@ -164,7 +162,7 @@ func bootstraps(n *inspect.Node, v catalog.Versions, untrusted bool) error {
 		case a.Failure == inspect.FailedTrust && untrusted:
 			return nil
 		case a.Code > 0:
-			return refuse(fmt.Sprintf("the API server answers %d %s to what is in %s", a.Code, a.Reason, path), "is the API server well? On a master: curl -k https://localhost:6443/readyz")
+			return refuse(fmt.Sprintf("the API server answers %d %s to what is in %s", a.Code, a.Reason, path), "is the API server well? kubectl get --raw '/readyz?verbose'")
 		}
 		return refuse(fmt.Sprintf(ask, path, a.Detail), "certrot verify restart-safe --nodes "+n.Name)
 	}
@@ -238,7 +236,7 @@ func (a AskBootstrap) Verify(ctx context.Context, env *Env, c *Change) error {
 	if !ok {
 		return fmt.Errorf("node %s was not read", a.On)
 	}
-	return bootstraps(n, c.versions, false)
+	return bootstraps(n, false)
 }
 
 // Undo does nothing.

@@ -311,3 +311,40 @@ func TestFindRotatable(t *testing.T) {
 		}
 	}
 }
+
+// TestRotateShutsNobodyOut: what the API shows to the caller is not signed by what the
+// caller's own kubeconfig does not trust.
+func TestRotateShutsNobodyOut(t *testing.T) {
+	t.Parallel()
+	const shown = "external-loadbalancer-serving-certkey"
+	for title, c := range map[string]struct {
+		but  func(*rotating)
+		want string
+	}{
+		"it lacks the CA":                 {func(*rotating) {}, "no: your kubeconfig does not trust CN=loadbalancer-serving-signer"},
+		"it has the CA":                   {func(r *rotating) { r.kubeconfig(r.old.CertPEM) }, "yes: "},
+		"it has another CA":               {func(r *rotating) { r.kubeconfig(r.new.CertPEM) }, "no: "},
+		"it names none":                   {func(r *rotating) { r.take(catalog.Ref{Kind: string(pki.KindFile)}) }, "unknown: your kubeconfig names no CA for api.example.com"},
+		"another server":                  {func(r *rotating) { r.s.Cluster.Server = "https://elsewhere:6443" }, "yes: "},
+		"facts from somebody else's file": {func(r *rotating) { r.s.Reads = nil }, "yes: "},
+	} {
+		r := newRotating(loadBalancer, "4.16.3")
+		r.s.Cluster.Server = "https://api.example.com:6443"
+		r.s.Reads = append(r.s.Reads, inspect.Read{What: "kubeconfig"})
+		r.put(catalog.Ref{Kind: catalog.Secret, Namespace: "openshift-kube-apiserver", Name: shown, Key: "tls.crt"}, "kubernetes.io/tls",
+			r.old.Issue("api", r.at.AddDate(0, 0, -5), r.at.AddDate(0, 0, 25), pkitest.DNS("api.example.com")).CertPEM)
+		r.kubeconfig(pkitest.NewCA("before", r.at.AddDate(-1, 0, 0), r.at.AddDate(1, 0, 0)).CertPEM)
+		c.but(r)
+		f := r.preflight(t, shown).own()
+		if got := f.holds.String() + ": " + f.reason; !strings.HasPrefix(got, c.want) || f.holds != catalog.Yes && f.next == "" {
+			t.Errorf("%s: %s", title, got)
+		}
+	}
+}
+
+// kubeconfig puts this CA into the caller's own, in place of the one that it had.
+func (r *rotating) kubeconfig(ca []byte) {
+	r.take(catalog.Ref{Kind: string(pki.KindFile)})
+	at := pki.Location{Kind: pki.KindFile, Path: "/home/admin/kubeconfig", Field: `clusters["c"].cluster.certificate-authority-data`}
+	r.s.Bundles = append(r.s.Bundles, inspect.Bundle{At: at, Content: r.sc.Scan(ca)[0].Content})
+}

@@ -2,12 +2,14 @@ package remediate
 
 import (
 	"fmt"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 )
 
 // RotatePreflight is what is asked before something is rotated.
@@ -34,6 +36,7 @@ func rotateChecks() []rotateCheck {
 		{"reaches-verifiers", "this version brings a new CA to all who verify by it", true, false, RotatePreflight.reaches},
 		{"leaf-young", "nothing is about to be signed by the new CA before nodes can be given it", true, false, RotatePreflight.young},
 		{"signer-trusted", "everybody trusts the certificate that signs it", true, false, RotatePreflight.trusted},
+		{"own-kubeconfig", "your own kubeconfig trusts what signs what the API shows you", true, false, RotatePreflight.own},
 		{"topology", "kubelets may be restarted, where a new CA has them restarted", true, false, RotatePreflight.topology},
 		{"operators-settled", "the operators are well, and at rest", true, true, RotatePreflight.operators},
 		{"upgrade-running", "no upgrade is under way", true, true, RotatePreflight.upgrade},
@@ -159,7 +162,7 @@ func (p RotatePreflight) safeOrder() string {
 	if at := p.deadline(); !at.IsZero() {
 		by = ", before " + clock(at) + ", when what it signs is signed anew at the earliest if it was rotated now"
 	}
-	return "the safe order: rotate the signer alone, in spite of this; wait until its CA is in " + catalog.APIServerCA().String() + " (certrot rotate status " + p.Of.Name + "); give it to every node with certrot fix-api-int" + by +
+	return "the safe order: rotate the signer alone, in spite of this; wait until its CA is in " + catalog.APIServerCA().String() + " (certrot rotate status " + p.Of.Name + "); give it to every node with certrot pretrust, and to kubeconfigs of people with certrot fix-kubeconfig" + by +
 		"; only then what it signs follows, by itself. Or upgrade to 4.16, which brings it to nodes"
 }
 
@@ -227,6 +230,34 @@ func (p RotatePreflight) trusted() finding {
 		case s.Reached == catalog.Unknown:
 			return finding{reason: s.Name + ": " + s.Text, next: s.Next}
 		}
+	}
+	return fine("")
+}
+
+// own refuses to have the API server show what the caller's own kubeconfig does not trust:
+// who rotates would be the first to be shut out.
+func (p RotatePreflight) own() finding {
+	cert, ca := p.Of.Cert(), p.signer()
+	server, err := url.Parse(p.Facts.Snapshot.Cluster.Server)
+	read := slices.ContainsFunc(p.Facts.Snapshot.Reads, func(r inspect.Read) bool { return r.What == "kubeconfig" })
+	if p.Of.Signer() || cert == nil || ca == nil || err != nil || !read {
+		return fine("")
+	}
+	x, err := cert.X509()
+	if err != nil || x.VerifyHostname(server.Hostname()) != nil { // it is shown to others
+		return fine("")
+	}
+	var roots []*pki.Cert
+	for i := range p.Facts.Held {
+		if h := &p.Facts.Held[i]; h.At.Node == "" && h.At.Kind == pki.KindFile && !strings.HasPrefix(h.At.Field, "users[") {
+			roots = append(roots, h.Content.Certs...)
+		}
+	}
+	switch {
+	case len(roots) == 0:
+		return finding{reason: "your kubeconfig names no CA for " + server.Hostname() + ", so this machine's trust store decides", next: "certrot verify access says whether it trusts what is shown"}
+	case pki.VerifyCA(ca, roots, p.Now) != nil:
+		return fails("certrot fix-kubeconfig gives it the CA, as long as the API still answers; so do all others who have such a kubeconfig", "your kubeconfig does not trust %s, which signs what %s shows from then on", named(ca), server.Hostname())
 	}
 	return fine("")
 }
