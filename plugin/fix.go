@@ -68,7 +68,7 @@ func (f *fixFlags) plan(fix remediate.APIInt, run string, facts inspect.Snapshot
 	if err != nil {
 		return nil, err
 	}
-	return p, ahead.Onto(p)
+	return p, ahead.Onto(p, fix.CA)
 }
 
 // waveFlags say what is done when, where all nodes are repaired.

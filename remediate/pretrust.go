@@ -90,13 +90,18 @@ func (p Preflight) shownAtAPIInt() (chains [][]*pki.Cert) {
 }
 
 // Onto says in a plan what it is ahead of, and refuses one for which it is too late: then
-// nodes lack a CA that signs already, and that is fix-api-int's to mend.
-func (a Ahead) Onto(p *Plan) error {
+// nodes lack a CA that signs already, and that is fix-api-int's to mend. written is what
+// kubelets are given, PEM: where a new CA is not among that, nothing would be ahead of it.
+func (a Ahead) Onto(p *Plan, written []byte) error {
 	if len(a.CAs) == 0 {
 		if p.Empty() {
 			return nil
 		}
 		return &Refusal{Name: "not-too-late", Reason: fmt.Sprintf("%s holds no CA that is newer than the one which signs what api-int shows, and kubelets lack that one: this is the incident, or the rest of it", catalog.LoadBalancerCA()), Next: "certrot fix-api-int makes the same change, in the order that helps then"}
+	}
+	if missing := absent(a.CAs, certs(pki.NewScanner(), written)); len(missing) > 0 {
+		return &Refusal{Name: ServerSide, Reason: fmt.Sprintf("%s holds %s, and %s does not yet: kubelets can't be given it", catalog.LoadBalancerCA(), named(missing[0]), catalog.APIServerCA()),
+			Next: "kube-apiserver-operator brings it there, within minutes: oc get clusteroperator kube-apiserver; oc -n openshift-kube-apiserver-operator logs deployment/kube-apiserver-operator"}
 	}
 	var names []string
 	for _, ca := range a.CAs {

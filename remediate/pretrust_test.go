@@ -31,7 +31,7 @@ func TestAheadOfTheFirstCertificate(t *testing.T) {
 		t.Errorf("from %s until %s", a.From, a.Until)
 	}
 	p := f.plan(t)
-	if err := a.Onto(p); err != nil || p.Empty() || !strings.Contains(p.Notes[0], "is signed anew from ") {
+	if err := a.Onto(p, f.configMap); err != nil || p.Empty() || !strings.Contains(p.Notes[0], "is signed anew from ") {
 		t.Errorf("%v, notes %q", err, p.Notes)
 	}
 }
@@ -82,10 +82,17 @@ func TestNotAhead(t *testing.T) {
 	if err != nil || len(a.CAs) != 0 {
 		t.Fatalf("%+v, %v", a, err)
 	}
-	refused(t, a.Onto(f.plan(t)), "not-too-late")
-	if err := a.Onto(&Plan{}); err != nil {
+	refused(t, a.Onto(f.plan(t), f.configMap), "not-too-late")
+	if err := a.Onto(&Plan{}, nil); err != nil {
 		t.Error(err)
 	}
+
+	// The new CA is not yet in what kubelets are given: not even a plan with nothing to do is so already.
+	f = early()
+	if a, err = AheadOf(f.Snapshot, noon); err != nil {
+		t.Fatal(err)
+	}
+	refused(t, a.Onto(&Plan{}, f.before), ServerSide)
 
 	// One master shows it, another one not yet.
 	f = early()
