@@ -94,7 +94,7 @@ test: ## everything: lint, verify, floors, unit, completions, krew, fuzz, lab, d
 
 unit: ## unit tests of every module
 	@set -u; failed=0; \
-	go test $(TESTFLAGS) $(UNIT_PACKAGES) ./test/summary || failed=1; \
+	go test -timeout 30m $(TESTFLAGS) $(UNIT_PACKAGES) ./test/summary || failed=1; \
 	for m in $(filter-out .,$(MODULES)); do \
 		if (cd "$$m" && go list -f '{{if or .TestGoFiles .XTestGoFiles}}x{{end}}' ./... 2>/dev/null | grep -q x); then \
 			(cd "$$m" && go test $(TESTFLAGS) ./...) || failed=1; \

@@ -95,6 +95,9 @@ func (f *rotateFlags) rotate(ctx context.Context, name string) error {
 		if p.action, err = remediate.PlanRotation(ctx, client, p.of.At, p.of.Trigger.Annotation); err != nil {
 			return refused(err)
 		}
+		if h := p.of.Held; h != nil && h.Object != nil && h.Object.Annotations[p.of.Trigger.Annotation] != p.action.Was {
+			return p.untried(fmt.Errorf("%s: %w", p.of.At, remediate.ErrChanged)) // it was made anew since it was judged
+		}
 		if f.dryRun != dryRunClient {
 			if p.after, err = p.action.Try(ctx); err != nil {
 				return p.untried(err)
@@ -337,6 +340,10 @@ func (f *rotateFlags) trigger(ctx context.Context, conn *connection, p rotation)
 	if err != nil {
 		return err
 	}
+	if err := f.stillSo(ctx, conn, p); err != nil {
+		release()
+		return err
+	}
 	plan := &remediate.Plan{Run: run, Basis: p.facts.Snapshot, Now: p.facts.Now, Waves: []remediate.Wave{{Nodes: []remediate.NodePlan{{Steps: []remediate.Step{{Action: p.action, Change: &remediate.Change{}}}}}}}}
 	if plan.Waves[0].Nodes[0].Steps[0].Change, err = p.action.Diff(p.facts.Snapshot, p.facts.Now); err != nil {
 		release()
@@ -359,6 +366,37 @@ func (f *rotateFlags) trigger(ctx context.Context, conn *connection, p rotation)
 		return nil
 	}
 	return f.follow(ctx, p)
+}
+
+// stillSo asks everything again, now that nobody else with certrot changes anything: a
+// question may have been on the screen for an hour, and somebody else rotated what signs.
+func (f *rotateFlags) stillSo(ctx context.Context, conn *connection, shown rotation) error {
+	fresh, err := f.read(ctx)
+	if err != nil {
+		return nothingChanged(err)
+	}
+	now := rotation{rotations: fresh}
+	if now.of, err = fresh.find(f.seen.app, shown.of.At.Namespace+"/"+shown.of.At.Name); err != nil {
+		return nothingChanged(err)
+	}
+	now.machinery = conn.cluster.Machinery(ctx)
+	if err := now.judge(f.risks); err != nil {
+		return err
+	}
+	if !sameCert(now.of.Cert(), shown.of.Cert()) || !sameCert(now.signs(), shown.signs()) {
+		return &exitError{code: exitRefused, err: withHint(nothingChanged(fmt.Errorf("%s, or what signs it: %w", shown.of.At, remediate.ErrChanged)), "look again, and run it again")}
+	}
+	return nil
+}
+
+// signs is the certificate that signs what is rotated now; nil: it was not read.
+func (p rotation) signs() *pki.Cert {
+	for _, of := range p.all {
+		if of.At == p.of.Rotation.Signer {
+			return of.Cert()
+		}
+	}
+	return nil
 }
 
 // rotateCommand is what journals call it.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -105,22 +104,23 @@ func (f *rotateFlags) prune(ctx context.Context, name string) error {
 	if of.Rotation.Bundle == (catalog.Ref{}) {
 		return stop("its CA stands in no bundle of its own", app.Called+" inspect --all shows where it is")
 	}
-	cas, err := remediate.OldTrust(r.facts, of.Rotation, f.risks)
-	if err != nil {
-		return refused(err)
-	}
-	p := pruning{rotations: r, of: of, cas: cas}
 	var conn *connection
 	if len(f.seen.from) == 0 {
 		if conn, err = connect(ctx, app, f.seen.config, pki.NewScanner()); err != nil {
 			return err
 		}
-		if f.dryRun != dryRunClient {
-			if p.action, err = remediate.NewPruneBundle(ctx, conn.kube, of.Rotation.Bundle, cas); errors.Is(err, remediate.ErrChanged) {
-				return &exitError{code: exitRefused, err: withHint(nothingChanged(err), "somebody writes it at this moment: look, and run it again")}
-			} else if err != nil {
-				return withHint(nothingChanged(err), "kubectl auth can-i patch configmaps -n %s", of.Rotation.Bundle.Namespace)
-			}
+		r.facts.Snapshot.Cluster.Clock = conn.clock.reading()
+	}
+	cas, err := remediate.OldTrust(r.facts, of.Rotation, f.risks)
+	if err != nil {
+		return refused(err)
+	}
+	p := pruning{rotations: r, of: of, cas: cas}
+	if conn != nil && f.dryRun != dryRunClient {
+		if p.action, err = remediate.NewPruneBundle(ctx, conn.kube, of.Rotation.Bundle, cas); errors.Is(err, remediate.ErrChanged) {
+			return &exitError{code: exitRefused, err: withHint(nothingChanged(err), "somebody writes it at this moment: look, and run it again")}
+		} else if err != nil {
+			return withHint(nothingChanged(err), "kubectl auth can-i patch configmaps -n %s", of.Rotation.Bundle.Namespace)
 		}
 	}
 	if err := p.print(app.Streams.Out); err != nil {
@@ -191,7 +191,7 @@ func (f *rotateFlags) remove(ctx context.Context, conn *connection, p pruning) e
 	if err != nil {
 		return err
 	}
-	kept := filepath.Join(js.Folder, run+"-before.yaml")
+	kept := js.Kept(run)
 	p.action.Keep = func(text []byte) error { return keepFile(kept, text) }
 	held, release, err := a.hold(ctx)
 	if err != nil {

@@ -112,6 +112,16 @@ func (f *rotateFlags) await(ctx context.Context, name string, was *pki.Cert) (ro
 	said := map[string]string{}
 	for {
 		r, err := f.read(ctx)
+		if err != nil && was != nil && ctx.Err() == nil { // it goes on by itself, and the API server may be rolled out
+			if collect.Taken().Sub(began) >= f.wait {
+				return rotation{}, &exitError{code: exitIncomplete, err: withHint(fmt.Errorf("it is done, and how far it is could not be read: %w", err), "%s rotate status %s", f.seen.app.Called, name)}
+			}
+			select {
+			case <-ctx.Done():
+			case <-time.After(min(askAgain, f.wait)):
+			}
+			continue
+		}
 		if err != nil {
 			return rotation{}, err
 		}

@@ -115,6 +115,9 @@ func (f *undoFlags) nodesOf(run string) (names []string, story remediate.Story, 
 		return nil, story, withHint(fmt.Errorf("run %s was a rotation, which can't be taken back: the old key is gone", run),
 			"what trusted the old CA still does. How far the new one is: %s rotate --list, then rotate status NAME", f.app.Called)
 	}
+	if story.Command == pruneCommand {
+		return nil, story, withHint(fmt.Errorf("run %s removed CAs from a bundle, which is put back by hand", run), "how, is said in %s", js.Kept(run))
+	}
 	if story.Undoes != "" {
 		return nil, story, withHint(fmt.Errorf("run %s is itself an undo, of %s", run, story.Undoes), "do what that run did once more: %s fix-api-int", f.app.Called)
 	}

@@ -220,11 +220,16 @@ func (j Journals) Remove(run string) error {
 	if !ValidRun(run) {
 		return fmt.Errorf("run %q is no ID of a run", run)
 	}
-	if err := os.Remove(j.path(run)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("journal: %w", err)
+	for _, path := range []string{j.Kept(run), j.path(run)} {
+		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("journal: %w", err)
+		}
 	}
 	return nil
 }
+
+// Kept is the file beside the journal of a run in which an object is kept as it was.
+func (j Journals) Kept(run string) string { return filepath.Join(j.Folder, run+"-before.yaml") }
 
 // ValidRun reports whether this can be the ID of a run.
 func ValidRun(id string) bool {

@@ -22,6 +22,8 @@ const (
 	AllRead = "all-read"
 	// OldTrustRead: the signer and its bundle must have been.
 	OldTrustRead = "old-trust-read"
+	// Clocks: what has ended is judged by this machine's.
+	Clocks = "clocks"
 	// JustSigned: what was signed anew a moment ago may not be in use yet.
 	JustSigned = "just-signed"
 )
@@ -60,9 +62,17 @@ func OldTrust(f *inspect.Facts, r catalog.Rotation, accepted []string) ([]OldCA,
 	if missing := unreadFor(f); len(missing) > 0 && !slices.Contains(accepted, AllRead) {
 		return refuse(AllRead, "read it too, with --nodes all and a way that leads to each node", "%s: what was not read may need a CA", strings.Join(missing, "; "))
 	}
+	if from, to, told := f.Snapshot.Cluster.Clock.Ahead(); told && (from > maxSkew || to < -maxSkew) {
+		return refuse(Clocks, "set this machine's clock: chronyc tracking; timedatectl", "the API server's clock is %s this machine's, by which it would be judged what has ended", skew(from, to))
+	}
 	var out []OldCA
+	stay := slices.Clone(bundle) // without those that go: two must not vouch for each other
 	for _, ca := range bundle {
-		out = append(out, OldCA{ca, whyKept(f, ca, signers[0], bundle, slices.Contains(accepted, JustSigned))})
+		why := whyKept(f, ca, signers[0], stay, slices.Contains(accepted, JustSigned))
+		if why == "" {
+			stay = slices.DeleteFunc(stay, func(c *pki.Cert) bool { return c.Fingerprint == ca.Fingerprint })
+		}
+		out = append(out, OldCA{ca, why})
 	}
 	return out, nil
 }
@@ -90,6 +100,9 @@ func unreadFor(f *inspect.Facts) []string {
 		if n.Via == "" {
 			out = append(out, "node "+n.Name+" was not read")
 		}
+	}
+	for _, n := range f.Snapshot.Unasked {
+		out = append(out, "node "+n.Name+" was left out")
 	}
 	for _, g := range f.Snapshot.Gaps {
 		if g.What != "secrets" && g.What != "configmaps" { // those are said

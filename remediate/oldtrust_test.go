@@ -114,10 +114,14 @@ func TestOldTrustThatIsNotKnown(t *testing.T) {
 			f.forget(catalog.LoadBalancerCA())
 			f.object(catalog.LoadBalancerCA(), f.old.CertPEM)
 		}, OldTrustRead, "the signer of now"},
-		"secrets of one place":  {func(f *rotated) { f.Reads[0].Where = "a" }, AllRead, "not all secrets"},
-		"a kind that forbidden": {func(f *rotated) { f.Gaps = []inspect.Gap{{What: "routes", Reason: "forbidden"}} }, AllRead, "routes: forbidden"},
-		"no nodes":              {func(f *rotated) { f.Nodes = nil }, AllRead, "no node was read"},
-		"a node that is away":   {func(f *rotated) { f.Nodes[0].Via = "" }, AllRead, "node master-0 was not read"},
+		"secrets of one place":     {func(f *rotated) { f.Reads[0].Where = "a" }, AllRead, "not all secrets"},
+		"a kind that forbidden":    {func(f *rotated) { f.Gaps = []inspect.Gap{{What: "routes", Reason: "forbidden"}} }, AllRead, "routes: forbidden"},
+		"no nodes":                 {func(f *rotated) { f.Nodes = nil }, AllRead, "no node was read"},
+		"a node that was left out": {func(f *rotated) { f.Unasked = []inspect.Node{{Name: "worker-1"}} }, AllRead, "node worker-1 was left out"},
+		"a clock that is wrong": {func(f *rotated) {
+			f.Cluster.Clock = inspect.Clock{Sent: noon, Before: noon.Add(-2 * time.Hour), After: noon.Add(-2 * time.Hour), Received: noon}
+		}, Clocks, "behind this machine's"},
+		"a node that is away": {func(f *rotated) { f.Nodes[0].Via = "" }, AllRead, "node master-0 was not read"},
 	} {
 		f := newRotated()
 		c.change(&f)
@@ -129,6 +133,24 @@ func TestOldTrustThatIsNotKnown(t *testing.T) {
 		if !errors.As(err, &r) || r.Name != c.want || !strings.Contains(r.Reason, c.says) || r.Next == "" {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// TestOldTrustOfTwins: of two CAs with one name and one key, one stays as long as there is
+// a certificate of it.
+func TestOldTrustOfTwins(t *testing.T) {
+	t.Parallel()
+	f := newRotated()
+	twin := pkitest.NewCA("kube-apiserver-lb-signer", noon.Add(-25*time.Hour), noon.Add(24*time.Hour), pkitest.KeyName("kube-apiserver-lb-signer from "+noon.Add(-24*time.Hour).Format(time.RFC3339Nano)))
+	if certs(f.sc, twin.CertPEM)[0].SPKI != certs(f.sc, f.old.CertPEM)[0].SPKI {
+		t.Fatal("they have two keys")
+	}
+	f.forget(catalog.LoadBalancerCA())
+	f.object(catalog.LoadBalancerCA(), pkitest.Bundle(f.old.CertPEM, twin.CertPEM, f.young.CertPEM))
+	f.object(catalog.Ref{Kind: catalog.Secret, Namespace: "a", Name: "b", Key: "tls.crt"}, f.old.Issue("still", noon.Add(-3*time.Hour), noon.Add(time.Hour), pkitest.DNS("still")).CertPEM)
+	cas, err := f.judge()
+	if err != nil || cas[0].Keep != "" || !strings.Contains(cas[1].Keep, "Secret/a/b[tls.crt] holds CN=still") {
+		t.Errorf("%+v, %v", cas, err)
 	}
 }
 

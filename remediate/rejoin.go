@@ -54,13 +54,14 @@ func (a APIInt) rejoin(d *draft, n *inspect.Node) error {
 		if err := a.mayJoin(d, n, useless, wrote); err != nil {
 			return err
 		}
-		steps := []Action{AskBootstrap{On: n.Name}, TakeAway{On: n.Name, Path: own}}
-		// One that has ended is left alone by the kubelet, too.
+		steps := []Action{AskBootstrap{On: n.Name}}
+		// One that has ended is left alone by the kubelet, too. The link goes first: that
+		// the certificate is of no use is only told as long as the kubeconfig is there.
 		cert, there := clientOf(before, n.Name), n.File(inspect.KubeletClient) != nil
 		if useless != "" && there && (cert == nil || cert.NotAfter.After(n.Time(d.plan.Now))) {
 			steps = append(steps, TakeAway{On: n.Name, Path: inspect.KubeletClient})
 		}
-		for _, s := range steps {
+		for _, s := range append(steps, TakeAway{On: n.Name, Path: own}) {
 			if _, err := d.step(s); err != nil {
 				return err
 			}

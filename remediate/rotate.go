@@ -224,8 +224,14 @@ func (c Chain) owner() string {
 			return owner
 		}
 	}
-	return "its operator"
+	if at := c.Of.Rotation.Signer; strings.HasSuffix(at.Namespace, "-operator") {
+		return strings.TrimPrefix(at.Namespace, "openshift-")
+	}
+	return noOwner
 }
+
+// noOwner is who keeps what nobody is known to keep.
+const noOwner = "its operator"
 
 func (c Chain) signerStage() Stage {
 	at := c.Of.Rotation.Signer
@@ -235,8 +241,8 @@ func (c Chain) signerStage() Stage {
 	case len(held) == 0 && notThere(c.Facts, at):
 		s.Reached, s.Text = catalog.No, at.String()+" is not there: "+c.owner()+" makes it anew"
 		return s
-	case len(held) == 0:
-		s.Text, s.Next = at.String()+" was not read", "kubectl auth can-i list secrets -n "+at.Namespace
+	case len(held) == 0 || len(held[0].Content.Certs) == 0:
+		s.Text, s.Next = at.String()+" was not read, or holds no certificate", "kubectl auth can-i list secrets -n "+at.Namespace
 		return s
 	}
 	ca := held[0].Content.Certs[0]
@@ -248,6 +254,9 @@ func (c Chain) signerStage() Stage {
 }
 
 func lookAtOperator(owner string) string {
+	if owner == noOwner {
+		return owner + " is to do it; is it there, and well? oc get clusteroperators"
+	}
 	name := strings.TrimSuffix(owner, "-operator")
 	return fmt.Sprintf("%s is to do it; is it there, and well? oc get clusteroperator %s; oc -n openshift-%s logs deployment/%s", owner, name, owner, owner)
 }
@@ -367,7 +376,8 @@ func (c Chain) trustStage() Stage {
 	all, holds := 0, 0
 	var lack, unknown []string
 	for _, claim := range c.Claims {
-		if !slices.Contains(c.leaves(), claim.Edge.Shown) {
+		carried := c.Of.Signer() && c.Of.Rotation.Carries != (catalog.Carries{}) && claim.Edge.Carries == c.Of.Rotation.Carries
+		if !carried && !slices.Contains(c.leaves(), claim.Edge.Shown) {
 			continue
 		}
 		all++
@@ -392,7 +402,8 @@ func (c Chain) trustStage() Stage {
 		s.Reached, s.Text = catalog.Unknown, fmt.Sprintf("%d of %d who verify what it signs trust it; not known: %s", holds, all, few(unknown))
 		s.Next = "read the nodes too: --nodes all, with --via ssh where exec does not lead there"
 	case all == 0:
-		s.Text = "the catalog knows of nobody who verifies what it signs"
+		s.Reached, s.Text = catalog.Unknown, "who verifies what it signs was not asked, or is not known"
+		s.Next = "certrot verify --nodes all tells what is known"
 	default:
 		s.Text = fmt.Sprintf("all %d who verify what it signs trust it, now and next", all)
 	}

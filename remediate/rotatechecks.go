@@ -116,14 +116,21 @@ func (p RotatePreflight) signerType() finding {
 	if len(held) == 0 || held[0].Object == nil {
 		return finding{reason: "the type of " + p.Of.Rotation.Signer.String() + " was not read", next: "kubectl auth can-i get secrets -n " + p.Of.Rotation.Signer.Namespace}
 	}
+	const right = "kubernetes.io/tls"
+	if held[0].Object.Type == "" {
+		return finding{reason: "the type of " + p.Of.Rotation.Signer.String() + " is not told", next: "oc get secret -n " + p.Of.Rotation.Signer.Namespace + " " + p.Of.Rotation.Signer.Name + " -o jsonpath='{.type}'"}
+	}
 	row, known := catalog.SignerTypeOf(held[0].Object.Type, p.versions())
+	if known == catalog.No && held[0].Object.Type != right { // operators ask for nothing else than whether it is the right one
+		row, known = catalog.SignerTypeOf("SecretTypeTLS", p.versions())
+	}
 	switch {
 	case known == catalog.Unknown:
 		return finding{reason: fmt.Sprintf("the Secret's type is %q, and what this version does with it is not known", held[0].Object.Type), next: "oc get clusteroperator kube-apiserver"}
 	case known == catalog.Yes && row.Harms:
-		return fails(row.Next, "the Secret's type is %q: %s", row.Type, row.Doc)
+		return fails(row.Next, "the Secret's type is %q: %s", held[0].Object.Type, row.Doc)
 	case known == catalog.Yes:
-		return fine("the Secret's type is %q: %s", row.Type, row.Doc)
+		return fine("the Secret's type is %q: %s", held[0].Object.Type, row.Doc)
 	}
 	return fine("")
 }

@@ -27,7 +27,7 @@ func SignerTypes() []SignerType {
 		{
 			Type: literal, Harms: true,
 			Doc:      "when its annotations change, as by a rotation, operators before OpenShift 4.15.10, and of OKD 4.15, delete it and make it anew, and another process may meanwhile make a second signer: the incident of okd#1881",
-			Next:     "don't rotate this signer; upgrade to OpenShift 4.15.10 or to 4.16, which no longer do this",
+			Next:     "don't rotate this signer, unless OpenShift 4.15.10 or later runs: that, and 4.16, no longer do this",
 			In:       between(kas, Minor{4, 15}, Minor{4, 15}),
 			Evidence: incident,
 		},

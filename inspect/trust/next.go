@@ -42,11 +42,11 @@ func (j *judge) ends(c *Claim, now time.Time) bool {
 		return false
 	}
 	life, answer := catalog.LifetimeOf(c.Edge.Shown, j.f.Snapshot.Cluster.Versions)
-	if answer == catalog.No {
+	if answer != catalog.Yes {
 		life, answer = j.lifeOf(leaf)
 	}
 	switch {
-	case answer == catalog.No && left <= leaf.NotAfter.Sub(leaf.NotBefore)/5: // as check expiring has it
+	case answer != catalog.Yes && left <= leaf.NotAfter.Sub(leaf.NotBefore)/5: // as check expiring has it
 		c.Status, c.Later, c.From = Unknown, true, leaf.NotAfter
 		c.Why = fmt.Sprintf("it holds now; what is shown ends %s, and who renews it is not known", moment(leaf.NotAfter))
 		return true
