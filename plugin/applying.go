@@ -22,6 +22,7 @@ type applying struct {
 	workplace *workplace // nil: the plan is only to be shown
 	command   string
 	run       string   // ID of the journal
+	lapsed    string   // from whom the Lease was taken over; empty: nobody
 	changed   []string // runs that began to change something
 	undoes    string   // the run that is put back, if one is
 	resume    string   // the command line that goes on; empty: the same as before
@@ -259,7 +260,7 @@ func (a *applying) apply(ctx context.Context, p *remediate.Plan, j *remediate.Jo
 		run = a.undoes // whose folder on nodes it is
 	}
 	env := a.workplace.env(run, a.read)
-	env.Holder = a.holder()
+	env.Holder, env.Lapsed = a.holder(), a.lapsed
 	defer func() {
 		if closed := env.Close(); closed != nil {
 			_, _ = fmt.Fprintf(a.app.Streams.ErrOut, "warning: clean up: %v\n", closed)

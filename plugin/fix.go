@@ -426,7 +426,7 @@ func (f *fixFlags) offline(ctx context.Context) error {
 		if err := f.checkEmit(); err != nil {
 			return err
 		}
-		return f.emitFor(fix, s)
+		return f.emitFor(ctx, nil, fix, s)
 	}
 	a := &applying{mendFlags: f.mendFlags, command: f.command(), run: remediate.NewRun(s.Taken)}
 	a.plan = func(ctx context.Context) (*remediate.Plan, error) {

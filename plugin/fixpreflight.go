@@ -44,22 +44,28 @@ func (f *preflightFlags) check() error {
 // and notes in it what is worth knowing. planned is why there is no plan. w is nil for
 // facts from a file: then nobody can be asked.
 func (f *preflightFlags) preflight(ctx context.Context, w *workplace, facts inspect.Snapshot, ca []byte, p *remediate.Plan, planned error) error {
+	if planned == nil && p.Empty() {
+		return f.leftPaused(ctx, w, p)
+	}
+	var nodes []string
+	if planned == nil {
+		nodes = nodesOf(p)
+	}
+	return f.ask(ctx, w, facts, ca, nodes, p, planned)
+}
+
+// ask is preflight for what is done to these nodes, be it by the plan or not.
+func (f *preflightFlags) ask(ctx context.Context, w *workplace, facts inspect.Snapshot, ca []byte, nodes []string, p *remediate.Plan, planned error) error {
 	var refused *remediate.Refusal
 	explains := errors.As(planned, &refused) && refused.Name == "ca-verifies-served"
 	if planned != nil && !explains {
 		return planned
 	}
-	if planned == nil && p.Empty() {
-		return f.leftPaused(ctx, w, p)
-	}
 	if w != nil && w.conn == nil && answered(w.noAPI) && !slices.Contains(f.risks, remediate.NoAPI) {
 		return &exitError{code: exitRefused, err: withHint(&unchanged{"refused, nothing was changed", fmt.Errorf("%s: the API server answers, and it can't be asked whether this is safe now: %w", remediate.NoAPI, w.noAPI)},
 			"get in first: --api-ca-from ssh://core@MASTER where its CA is not trusted, a kubeconfig with a client certificate where a token is not taken. In spite of it: --accept-risk=%s", remediate.NoAPI)}
 	}
-	ask := remediate.Preflight{Facts: facts, Now: facts.Taken, Pause: f.pause, CA: certsIn(ca)}
-	if planned == nil {
-		ask.Nodes = nodesOf(p)
-	}
+	ask := remediate.Preflight{Facts: facts, Now: facts.Taken, Pause: f.pause, CA: certsIn(ca), Nodes: nodes}
 	if w != nil && w.conn != nil {
 		ask.Facts.Served = append(slices.Clone(facts.Served), w.mastersShow(ctx, facts)...)
 	}

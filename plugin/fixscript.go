@@ -33,13 +33,20 @@ func (f *fixFlags) emit(ctx context.Context, w *workplace) error {
 	if ctx.Err() != nil {
 		return nothingChanged(errors.New("interrupted"))
 	}
-	return f.emitFor(fix, facts)
+	if err := f.emitFor(ctx, w, fix, facts); err != nil || w.noAPI == nil {
+		return err
+	}
+	printf(f.app.Streams.ErrOut, "Without the API server: %s\n", clean(oneLine(w.noAPI.Error())))
+	return nil
 }
 
-// checkEmit refuses a folder in which something is already.
+// checkEmit refuses a folder in which something is already, and what no script does.
 func (f *fixFlags) checkEmit() error {
 	if f.output != "" {
 		return errors.New("-o is the form of a plan: --emit-script writes scripts")
+	}
+	if f.pause {
+		return errors.New("--pause-remediation and --emit-script: a script does not reach the API, where health checks are paused; without it they are named, if there are any")
 	}
 	there, err := os.ReadDir(f.scripts)
 	switch {
@@ -53,13 +60,27 @@ func (f *fixFlags) checkEmit() error {
 	return nil
 }
 
-func (f *fixFlags) emitFor(fix remediate.APIInt, facts inspect.Snapshot) error {
+// emitFor writes the scripts if the cluster's state allows what they do. w is nil for
+// facts from a file.
+func (f *fixFlags) emitFor(ctx context.Context, w *workplace, fix remediate.APIInt, facts inspect.Snapshot) error {
 	if len(fix.Nodes) == 0 {
 		for _, n := range facts.Nodes {
 			fix.Nodes = append(fix.Nodes, n.Name)
 		}
 	}
 	scripts, notes, err := fix.Scripts(remediate.NewRun(collect.Taken()), facts, facts.Taken)
+	p := &remediate.Plan{Notes: notes}
+	var nodes []string // to which something is done, as far as is known
+	for i := range scripts {
+		n, ok := facts.Node(scripts[i].Node)
+		// Of a node that is not in a file of facts, nobody can be asked.
+		if read := ok && n.Via != ""; !scripts[i].Idle && (read || w != nil && w.conn != nil) {
+			nodes = append(nodes, scripts[i].Node)
+		}
+	}
+	if err != nil || len(nodes) > 0 {
+		err = f.ask(ctx, w, facts, fix.CA, nodes, p, err)
+	}
 	if err != nil {
 		return refused(err)
 	}
@@ -68,13 +89,14 @@ func (f *fixFlags) emitFor(fix remediate.APIInt, facts inspect.Snapshot) error {
 	}
 	out := f.app.Streams.Out
 	for _, s := range scripts {
+		s.Notes = append(s.Notes, p.Notes[len(notes):]...) // of the whole cluster
 		name := filepath.Join(f.scripts, s.Name())
 		if err := writeNew(name, s.Text(f.app.Version)); err != nil {
 			return fmt.Errorf("--emit-script: %w", err)
 		}
 		printf(out, "%s\n", clean(name))
 	}
-	for _, n := range notes {
+	for _, n := range p.Notes {
 		printf(f.app.Streams.ErrOut, "%s\n", clean(n))
 	}
 	printf(f.app.Streams.ErrOut, "Read it, copy it to its node, and there, as root: sh FILE --dry-run; sh FILE; back: sh FILE undo. One node after another, masters first; each is to be Ready before the next.\n")

@@ -24,7 +24,11 @@ func (a *applying) hold(ctx context.Context) (held context.Context, release func
 	}
 	env := w.env(a.run, a.read)
 	lease := remediate.Lease{Kube: w.conn.kube, Holder: a.holder(), Sleep: env.Sleep, Now: w.conn.clock.now}
-	if _, err := lease.Take(ctx); err != nil {
+	lapsed, err := lease.Take(ctx)
+	if lapsed != "" {
+		a.lapsed = lapsed
+	}
+	if err != nil {
 		var r *remediate.Refusal
 		if errors.As(err, &r) && r.Risk && a.noLease {
 			a.say("\nAccepted by name: %s: %s\n", r.Name, clean(r.Reason))

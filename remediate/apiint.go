@@ -335,10 +335,18 @@ func (a APIInt) write(d *draft, n *inspect.Node, path string) (bool, error) {
 	if err != nil || c == nil {
 		return false, err
 	}
-	if r := owned(d.facts, n, path, absent(a.trusted, c.File.Old), a.Since, d.plan.Now); r != nil && !slices.Contains(a.Order.Accept, OwnedFile) {
-		return false, r
+	if err := a.ownerFirst(d, n, path, c.File.Old); err != nil {
+		return false, err
 	}
 	return true, nil
+}
+
+// ownerFirst is owned, unless that risk was accepted. old are the CAs in the file.
+func (a APIInt) ownerFirst(d *draft, n *inspect.Node, path string, old []*pki.Cert) error {
+	if r := owned(d.facts, n, path, absent(a.trusted, old), a.Since, d.plan.Now); r != nil && !slices.Contains(a.Order.Accept, OwnedFile) {
+		return r
+	}
+	return nil
 }
 
 // gate adds the question whether a master's kube-apiserver answers, where there is

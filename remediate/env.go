@@ -22,6 +22,9 @@ type Env struct {
 	Run string // ID of the run to which changes belong
 	// Holder says on nodes who is at work there; empty: nobody is kept off.
 	Holder string
+	// Lapsed is the holder from whom the Lease was just taken over, since they were silent
+	// for too long: what they hold on nodes is taken over, too. Empty: there is none.
+	Lapsed string
 	// Open gets onto a node.
 	Open func(ctx context.Context, node string) (nodeexec.Node, error)
 	// Facts reads what a plan is made of from a node that is open: its files, its
@@ -213,7 +216,7 @@ func (e *Env) hold(ctx context.Context, node string) (release func(), err error)
 	}
 	err = take("")
 	var other *host.HeldError
-	if errors.As(err, &other) && nodeexec.Gone(other.By) { // killed, here
+	if errors.As(err, &other) && (nodeexec.Gone(other.By) || other.By == e.Lapsed) { // killed, here or elsewhere
 		err = take(other.By)
 	}
 	if err != nil {

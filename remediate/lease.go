@@ -46,45 +46,52 @@ type Lease struct {
 // ErrLeaseLost means that others may change the cluster now.
 var ErrLeaseLost = errors.New("the Lease " + LeaseNamespace + "/" + LeaseName + " is lost")
 
-// Take takes the Lease. The error is a *Refusal where somebody else holds it, or
-// where it can't be written (NoLease).
-func (l Lease) Take(ctx context.Context) (*coordinationv1.Lease, error) {
+// Take takes the Lease. lapsed is the holder who was silent for so long that it was taken
+// over; empty: nobody. The error is a *Refusal where somebody else holds it, or where it
+// can't be written (NoLease).
+func (l Lease) Take(ctx context.Context) (lapsed string, err error) {
 	const next = "kubectl auth can-i create,get,update,delete leases.coordination.k8s.io -n " + LeaseNamespace
 	for range 5 {
 		ctx, cancel := context.WithTimeoutCause(ctx, leaseAsk, fmt.Errorf("no answer within %s", leaseAsk))
-		held, err := l.take(ctx)
+		lapsed, err := l.take(ctx)
 		cancel()
 		var refused *Refusal
 		switch {
 		case err == nil, errors.As(err, &refused):
-			return held, err
+			return lapsed, err
 		case apierrors.IsConflict(err), apierrors.IsAlreadyExists(err), apierrors.IsNotFound(err): // another one was faster
 			continue
 		}
-		return nil, &Refusal{Name: NoLease, Risk: true, Reason: fmt.Sprintf("the Lease %s/%s, which keeps others from changing the cluster meanwhile, can't be written: %v", LeaseNamespace, LeaseName, err), Next: next}
+		return "", &Refusal{Name: NoLease, Risk: true, Reason: fmt.Sprintf("the Lease %s/%s, which keeps others from changing the cluster meanwhile, can't be written: %v", LeaseNamespace, LeaseName, err), Next: next}
 	}
-	return nil, &Refusal{Name: NoLease, Risk: true, Reason: fmt.Sprintf("the Lease %s/%s changes all the time", LeaseNamespace, LeaseName), Next: "kubectl -n " + LeaseNamespace + " get lease " + LeaseName + " -o yaml -w"}
+	return "", &Refusal{Name: NoLease, Risk: true, Reason: fmt.Sprintf("the Lease %s/%s changes all the time", LeaseNamespace, LeaseName), Next: "kubectl -n " + LeaseNamespace + " get lease " + LeaseName + " -o yaml -w"}
 }
 
-func (l Lease) take(ctx context.Context) (*coordinationv1.Lease, error) {
+func (l Lease) take(ctx context.Context) (lapsed string, err error) {
 	leases := l.Kube.CoordinationV1().Leases(LeaseNamespace)
 	held, err := leases.Get(ctx, LeaseName, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		held = &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: LeaseNamespace, Name: LeaseName}}
 		l.fill(held)
-		return leases.Create(ctx, held, metav1.CreateOptions{})
+		_, err = leases.Create(ctx, held, metav1.CreateOptions{})
+		return "", err
 	}
 	if err != nil {
-		return nil, err
+		return "", err
 	}
-	if by, age, live := l.other(held); live {
-		return nil, &Refusal{
+	by, age, live := l.other(held)
+	if live {
+		return "", &Refusal{
 			Name: "lease-held", Reason: fmt.Sprintf("%s changes this cluster, and said so %s ago (Lease %s/%s)", by, age.Round(time.Second), LeaseNamespace, LeaseName),
 			Next: fmt.Sprintf("wait for its end, and talk to them; a holder that is silent for %s is taken for gone", leaseTime),
 		}
 	}
+	if held.Spec.RenewTime == nil { // nothing tells that they were silent
+		by = ""
+	}
 	l.fill(held)
-	return leases.Update(ctx, held, metav1.UpdateOptions{})
+	_, err = leases.Update(ctx, held, metav1.UpdateOptions{})
+	return by, err
 }
 
 // other is who else holds a Lease, and when they said so last; live is false where
@@ -168,10 +175,10 @@ func (l Lease) renew(ctx context.Context) error {
 
 // again renews what is still ours. What somebody deleted is made anew; what somebody
 // else has is theirs, even if it is old by now.
-func (l Lease) again(ctx context.Context) (*coordinationv1.Lease, error) {
+func (l Lease) again(ctx context.Context) (lapsed string, err error) {
 	held, err := l.Kube.CoordinationV1().Leases(LeaseNamespace).Get(ctx, LeaseName, metav1.GetOptions{})
 	if err == nil && held.Spec.HolderIdentity != nil && *held.Spec.HolderIdentity != "" && *held.Spec.HolderIdentity != l.Holder {
-		return nil, &Refusal{Name: "lease-held", Reason: *held.Spec.HolderIdentity + " has it"}
+		return "", &Refusal{Name: "lease-held", Reason: *held.Spec.HolderIdentity + " has it"}
 	}
 	return l.take(ctx)
 }

@@ -52,8 +52,11 @@ func TestLease(t *testing.T) {
 			t.Errorf("after alice released it: %v", err)
 		}
 		time.Sleep(leaseTime) // bob does not renew it
-		if _, err := alice.Take(t.Context()); err != nil {
-			t.Errorf("after bob was silent: %v", err)
+		if lapsed, err := alice.Take(t.Context()); err != nil || lapsed != bob.Holder {
+			t.Errorf("after bob was silent: %v, taken over from %q", err, lapsed)
+		}
+		if lapsed, err := alice.Take(t.Context()); err != nil || lapsed != "" {
+			t.Errorf("once more: %v, taken over from %q", err, lapsed)
 		}
 		if err := bob.release(t.Context()); err != nil {
 			t.Error(err)

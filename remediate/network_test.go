@@ -364,6 +364,8 @@ func TestAwaitRootCA(t *testing.T) {
 		err := a.Verify(t.Context(), api.env, nil)
 		return strings.Join(said, "\n"), err
 	}
+	waits := behind(7, "True")
+	waits.Masters[0].Installer = "Pending"
 	looks := 0
 	said, err := verify(AwaitRootCA{Read: func(context.Context) (inspect.Rollout, error) {
 		looks++
@@ -386,6 +388,8 @@ func TestAwaitRootCA(t *testing.T) {
 	}{
 		"a master that is away":             {behind(7, "Unknown"), "Installer pods can't run on master-0, which holds up all masters: mend that first: oc describe node master-0"},
 		"nobody knows why":                  {behind(7, "True"), "forceRedeploymentReason"},
+		"an installer pod waits":            {waits, "multus (network 4.14+) may still have the old CA in memory"},
+		"and how multus is restarted":       {waits, "oc -n openshift-multus delete pod -l app=multus --field-selector spec.nodeName=master-0. What the operator says"},
 		"the operator does nothing":         {inspect.Rollout{Operator: true, Source: old, RootCAs: done.RootCAs}, "logs deployment/kube-controller-manager-operator"},
 		"a plain kube-controller-manager":   {inspect.Rollout{RootCAs: behind(7, "").RootCAs}, "reads it when it starts"},
 		"no namespace has kube-root-ca.crt": {inspect.Rollout{}, "there is no kube-root-ca.crt in any of the namespaces"},

@@ -58,3 +58,33 @@ func TestOwnedFiles(t *testing.T) {
 		}
 	}
 }
+
+// The kubelet's own file is its owner's too where it is to be taken away.
+func TestOwnedFileIsNotTakenAway(t *testing.T) {
+	t.Parallel()
+	hour := newFixture().young.Cert.NotBefore
+	for _, accepted := range []bool{false, true} {
+		f := newFixture()
+		f.Cluster.Versions.Cluster = "4.16.3"
+		f.served(f.young.Issue(apiInt, hour, noon.Add(time.Hour), pkitest.DNS(apiInt)))
+		f.embed("worker-0", bootstrapFile, f.configMap) // only the own file lacks it
+		now := hour.Add(time.Minute)
+		n := f.first()
+		n.Clock = inspect.Clock{Sent: now, Before: now, After: now, Received: now}
+		for i := range n.Files {
+			n.Files[i].Modified = hour.Add(-time.Hour)
+		}
+		n.Processes = []inspect.Process{{Command: "machine-config-daemon", Started: noon.Add(-20 * time.Hour)}}
+		fix := f.fix()
+		fix.Rebootstrap = true
+		want := OwnedFile
+		if accepted {
+			fix.Order.Accept, want = []string{OwnedFile}, bootstrapCredential // which is asked next
+		}
+		_, err := fix.Plan("run-1", f.Snapshot, now)
+		var r *Refusal
+		if !errors.As(err, &r) || r.Name != want {
+			t.Errorf("accepted %t: %v, not %s", accepted, err, want)
+		}
+	}
+}

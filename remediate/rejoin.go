@@ -50,6 +50,15 @@ func (a APIInt) rejoin(d *draft, n *inspect.Node) error {
 	}
 	ca, unfit := ReplaceFile{On: n.Name, Path: own, CA: a.CA}.Diff(d.facts, d.plan.Now)
 	lost := useless != "" || unfit != nil || ca != nil
+	if (unfit != nil || ca != nil) && !missingFile(d.facts, n, own) {
+		var old []*pki.Cert // what can't be changed may lack all
+		if ca != nil {
+			old = ca.File.Old
+		}
+		if err := a.ownerFirst(d, n, own, old); err != nil {
+			return err
+		}
+	}
 	if lost {
 		if err := a.mayJoin(d, n, useless, wrote); err != nil {
 			return err

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 )
 
@@ -128,8 +129,26 @@ func lever(r inspect.Rollout, ca []*pki.Cert) string {
 	if len(away) > 0 {
 		return fmt.Sprintf("Installer pods can't run on %s, which holds up all masters: mend that first: oc describe node %s", strings.Join(away, ", "), strings.Join(away, " "))
 	}
-	return "What the operator says: oc get kubecontrollermanager cluster -o yaml; oc -n openshift-kube-controller-manager get pods. A new revision on all masters is made by: " +
+	return networkless(r) + "What the operator says: oc get kubecontrollermanager cluster -o yaml; oc -n openshift-kube-controller-manager get pods. A new revision on all masters is made by: " +
 		`oc patch kubecontrollermanager cluster --type=merge -p '{"spec":{"forceRedeploymentReason":"certrot-'"$(date +%s)"'"}}'`
+}
+
+// networkless says what may keep an installer pod waiting on a master that is Ready: a
+// multus that still has the old CA in memory gives it no network.
+func networkless(r inspect.Rollout) string {
+	text := ""
+	for _, m := range r.Masters {
+		if m.Ready != "True" || m.Installer != "Pending" {
+			continue
+		}
+		for _, row := range catalog.NetworkPods() {
+			if row.ID == "multus" {
+				text += fmt.Sprintf("The installer pod waits on %s, which is Ready: its %s (%s) may still have the old CA in memory, so that new pods there get no network. Where its events say so (oc -n %s get events), restart that: oc -n %s delete pod -l %s --field-selector spec.nodeName=%s. ",
+					m.Node, row.DaemonSet, row.In, catalog.ServiceAccountCA().Namespace, row.Namespace, row.Label, m.Node)
+			}
+		}
+	}
+	return text
 }
 
 // Undo does nothing.

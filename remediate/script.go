@@ -27,9 +27,12 @@ type Script struct {
 	Files     []string // kubeconfigs: the one to join with, then the kubelet's own
 	// SHA256 are those of Files when the node was read; zero: it was not.
 	SHA256 []pki.Fingerprint
-	CA     []byte // PEM, verbatim
-	From   string // where the CA is from, for people
+	CA     []byte   // PEM, verbatim
+	From   string   // where the CA is from, for people
+	Notes  []string // what people are to know of the cluster and of the node
 	Made   time.Time
+	// Idle: the node was read, and needs nothing.
+	Idle bool
 }
 
 // Name is the script's file name, such as "fix-api-int-worker-1.sh".
@@ -47,8 +50,11 @@ func (a APIInt) Scripts(run string, facts inspect.Snapshot, now time.Time) (scri
 	if err != nil {
 		return nil, nil, err
 	}
+	d := newDraft(run, facts, now)
+	a.owner(d)
 	if plain := encoded(ca); !a.Published && !bytes.Equal(dense(a.CA), dense(plain)) {
 		a.CA = plain
+		d.note("%s holds more than certificates in plain PEM; only those are written.", a.From)
 	}
 	if err := a.embeddable(); err != nil {
 		return nil, nil, err
@@ -63,27 +69,35 @@ func (a APIInt) Scripts(run string, facts inspect.Snapshot, now time.Time) (scri
 			files = setupOf(facts, n).Files()
 		}
 		s := Script{Node: name, Run: run, Files: files, SHA256: make([]pki.Fingerprint, len(files)), CA: a.CA, From: a.From, Made: now}
-		scripts = append(scripts, s)
+		of := newDraft(run, facts, now)
+		a.owner(of)
 		if !ok || n.Via == "" {
-			notes = append(notes, fmt.Sprintf("%s was not read (%s): its script takes its kubeconfigs as it finds them.", name, unreadNode(facts, name).Reason))
-			continue
-		}
-		one := a
-		one.Nodes = []string{name}
-		p, err := one.Plan(run, facts, now)
-		if err != nil {
-			return nil, nil, err
-		}
-		if p.Empty() {
-			notes = append(notes, name+" needs nothing now: its script says so.")
-		}
-		for i, path := range files {
-			if f := n.File(path); f != nil {
-				s.SHA256[i] = f.SHA256
+			of.note("%s was not read (%s): its script takes its kubeconfigs as it finds them.", name, unreadNode(facts, name).Reason)
+		} else {
+			one := a
+			// A script asks no API, approves nothing, and does not look at the other nodes.
+			one.Nodes, one.API, one.ApproveCSRs = []string{name}, true, false
+			p, err := one.Plan(run, facts, now)
+			if err != nil {
+				return nil, nil, err
+			}
+			of.plan.Notes = p.Notes
+			if s.Idle = p.Empty(); s.Idle {
+				of.note("%s needs nothing now: its script says so.", name)
+			}
+			for i, path := range files {
+				if f := n.File(path); f != nil {
+					s.SHA256[i] = f.SHA256
+				}
 			}
 		}
+		for _, text := range of.plan.Notes {
+			d.note("%s", text)
+		}
+		s.Notes = of.plan.Notes
+		scripts = append(scripts, s)
 	}
-	return scripts, notes, nil
+	return scripts, d.plan.Notes, nil
 }
 
 // nodeNamed reports whether this may be a node's name (kubernetes: DNS subdomains).
@@ -135,6 +149,10 @@ func (s Script) Text(version string) []byte {
 	for _, c := range certs(pki.NewScanner(), ca) {
 		subjects = append(subjects, fmt.Sprintf("#   %s, until %s, sha256 %s", comment(c.Subject), c.NotAfter.UTC().Format(time.RFC3339), c.Fingerprint))
 	}
+	notes := []string{""}
+	for _, n := range s.Notes {
+		notes = append(notes, "#   "+comment(n))
+	}
 	was := func(i int) string {
 		if s.SHA256[i] == (pki.Fingerprint{}) {
 			return ""
@@ -145,7 +163,7 @@ func (s Script) Text(version string) []byte {
 		"@NODE@", s.Node, "@RUN@", s.Run, "@NAME@", s.Name(), "@FOLDER@", host.DefaultFolder, "@HOLD_SECONDS@", strconv.Itoa(int(host.HoldTime/time.Second)),
 		"@BOOTSTRAP@", s.Files[0], "@OWN@", s.Files[1], "@BOOTSTRAP_SHA256@", was(0), "@OWN_SHA256@", was(1),
 		"@CA_SHA256@", hex.EncodeToString(sum[:]), "@CA@", strings.TrimSuffix(string(ca), "\n"),
-		"@HOST@", strings.TrimSuffix(host.Script(), "\n"), "@SUBJECTS@", strings.Join(subjects, "\n"),
+		"@HOST@", strings.TrimSuffix(host.Script(), "\n"), "@SUBJECTS@", strings.Join(subjects, "\n"), "@NOTES@", strings.Join(notes, "\n"),
 		"@MADE@", s.Made.UTC().Format(time.RFC3339), "@VERSION@", comment(version), "@FROM@", comment(s.From),
 	).Replace(scriptText))
 }

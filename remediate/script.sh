@@ -21,7 +21,7 @@
 # Made @MADE@ by certrot @VERSION@. The CAs in it are from
 # @FROM@:
 @SUBJECTS@
-# There is no key and no token in it.
+# There is no key and no token in it. Known when it was made:@NOTES@
 #
 # While it changes something, it says so in @FOLDER@/.held, as certrot does, and is
 # refused where somebody else says so there.

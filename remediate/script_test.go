@@ -249,8 +249,18 @@ func TestScriptHoldsTheNode(t *testing.T) {
 			if _, err := certrot.hold(t.Context(), "worker-0"); !errors.As(err, &other) || other.By != alive {
 				t.Errorf("%q: while the script runs: %v", args, err)
 			}
-			c.write(t, heldFile, []byte(held))
+			certrot.Lapsed = "somebody else"
+			if _, err := certrot.hold(t.Context(), "worker-0"); !errors.As(err, &other) {
+				t.Errorf("%q: another one's Lease lapsed: %v", args, err)
+			}
+			certrot.Lapsed = alive
 			release, err := certrot.hold(t.Context(), "worker-0")
+			if err != nil {
+				t.Fatalf("%q: the Lease of who holds it lapsed: %v", args, err)
+			}
+			release()
+			c.write(t, heldFile, []byte(held))
+			release, err = certrot.hold(t.Context(), "worker-0")
 			if err != nil {
 				t.Errorf("%q: after the script was killed: %v", args, err)
 			} else {
@@ -698,7 +708,7 @@ func TestScriptsOfAPlan(t *testing.T) {
 	f := newFixture("worker-0", "worker-1")
 	fix := APIInt{Nodes: []string{"worker-0", "worker-1", "worker-2"}, CA: f.configMap, Published: true, From: "evil\n$(reboot)", API: true}
 	scripts, notes, err := fix.Scripts("run-1", f.Snapshot, noon)
-	if err != nil || len(scripts) != 3 || len(notes) != 1 || !strings.Contains(notes[0], "worker-2 was not read") {
+	if err != nil || len(scripts) != 3 || !strings.Contains(strings.Join(notes, "\n"), "worker-2 was not read") {
 		t.Fatalf("%v, %q, %d scripts", err, notes, len(scripts))
 	}
 	for i, s := range scripts {
@@ -711,6 +721,18 @@ func TestScriptsOfAPlan(t *testing.T) {
 		}
 		if !bytes.Contains([]byte(text), bytes.TrimSpace(f.configMap)) {
 			t.Errorf("%s: the CA is not in it as it is", s.Name())
+		}
+	}
+	f.Cluster.Topology = ""
+	scripts, notes, err = fix.Scripts("run-1", f.Snapshot, noon)
+	const untold = "The topology of the control plane is not known."
+	if err != nil || len(scripts) != 3 || !strings.Contains(strings.Join(notes, "\n"), untold) {
+		t.Fatalf("%v, %q, %d scripts", err, notes, len(scripts))
+	}
+	for _, s := range scripts {
+		s.Notes = append(s.Notes, "two\nreboot\x1b[m")
+		if text := string(s.Text("v1")); !strings.Contains(text, "\n#   "+untold) || !strings.Contains(text, "\n#   two?reboot?[m\n") {
+			t.Errorf("%s: what is known is not in it: %.3000s", s.Name(), text)
 		}
 	}
 	var r *Refusal

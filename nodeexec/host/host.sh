@@ -876,6 +876,19 @@ undo() {
 		printf '%s\n' "$here is no folder of a run of certrot" >&2
 		exit 1
 	fi
+	for entry in "$here"/file-*; do
+		[ -f "$entry" ] || continue
+		answer=$(alone follows "$entry")
+		case $answer in
+		*"done same") ;;
+		*)
+			answer=${answer##*"$nl"}
+			answer=${answer#fail }
+			printf '%s\n' "NOTHING was put back: ${answer#* }" "What knows how: certrot undo $id --from-nodes --nodes NODE" >&2
+			exit 1
+			;;
+		esac
+	done
 	for entry in "$here"/link-* "$here"/file-*; do
 		[ -f "$entry" ] || continue
 		case $entry in
@@ -908,6 +921,22 @@ undo() {
 	done
 	[ -n "$told" ] || printf '%s\n' "Nothing was restarted. What read these files may need: systemctl restart UNIT"
 	exit "$bad"
+}
+
+# follows fails where the run took a file away and somebody made another one since, as a
+# kubelet does that joined anew: the others belong to that one by now.
+follows() {
+	load "$1"
+	case " $e_after " in
+	*' - '*) ;;
+	*) finish same ;;
+	esac
+	state "$e_path"
+	case "$kind $e_sha $e_after " in
+	absent*) finish same ;;
+	"regular "*" $sha "*) finish same ;;
+	esac
+	fail changed "$e_path was made anew after this run took it away; what it was is in $here/before-$e_sha"
 }
 
 back() {
