@@ -72,11 +72,7 @@ func (f *preflightFlags) preflight(ctx context.Context, w *workplace, facts insp
 	if w != nil && w.conn != nil {
 		ask.Machinery = w.conn.cluster.Machinery(ctx)
 		if !ask.Operated() {
-			ask.StaticPods = &remediate.StaticPods{}
-			var gaps []inspect.Gap
-			if ask.StaticPods.Pods, gaps = w.conn.cluster.Pods(ctx, metav1.NamespaceSystem); len(gaps) > 0 {
-				ask.StaticPods.Gap = &gaps[0]
-			}
+			ask.StaticPods = w.staticPods(ctx)
 		}
 	}
 	if ctx.Err() != nil {
@@ -97,6 +93,15 @@ func (f *preflightFlags) preflight(ctx context.Context, w *workplace, facts insp
 		p.Notes = append(p.Notes, "Health checks are paused first, and resumed at the end. If this stops half-way they stay paused: undo resumes them, and so does the same command when it comes to its end.")
 	}
 	return nil
+}
+
+// staticPods asks the API server for those of the control plane.
+func (w *workplace) staticPods(ctx context.Context) *remediate.StaticPods {
+	pods, gaps := w.conn.cluster.Pods(ctx, metav1.NamespaceSystem)
+	if len(gaps) > 0 {
+		return &remediate.StaticPods{Pods: pods, Gap: &gaps[0]}
+	}
+	return &remediate.StaticPods{Pods: pods}
 }
 
 // leftPaused adds to a plan with nothing to do what earlier runs left paused, if it is to
