@@ -21,8 +21,9 @@ import (
 
 // preflightFlags say what to go on in spite of.
 type preflightFlags struct {
-	risks []string
-	pause bool
+	risks  []string
+	pause  bool
+	script bool // what is planned is for scripts
 }
 
 func (f *preflightFlags) addFlags(cmd *cobra.Command) {
@@ -65,7 +66,7 @@ func (f *preflightFlags) ask(ctx context.Context, w *workplace, facts inspect.Sn
 		return &exitError{code: exitRefused, err: withHint(&unchanged{"refused, nothing was changed", fmt.Errorf("%s: the API server answers, and it can't be asked whether this is safe now: %w", remediate.NoAPI, w.noAPI)},
 			"get in first: --api-ca-from ssh://core@MASTER where its CA is not trusted, a kubeconfig with a client certificate where a token is not taken. In spite of it: --accept-risk=%s", remediate.NoAPI)}
 	}
-	ask := remediate.Preflight{Facts: facts, Now: facts.Taken, Pause: f.pause, CA: certsIn(ca), Nodes: nodes}
+	ask := remediate.Preflight{Facts: facts, Now: facts.Taken, Pause: f.pause, CA: certsIn(ca), Nodes: nodes, Script: f.script}
 	if w != nil && w.conn != nil {
 		ask.Facts.Served = append(slices.Clone(facts.Served), w.mastersShow(ctx, facts)...)
 	}
@@ -78,11 +79,7 @@ func (f *preflightFlags) ask(ctx context.Context, w *workplace, facts inspect.Sn
 	if w != nil && w.conn != nil {
 		ask.Machinery = w.conn.cluster.Machinery(ctx)
 		if !ask.Operated() {
-			ask.StaticPods = &remediate.StaticPods{}
-			var gaps []inspect.Gap
-			if ask.StaticPods.Pods, gaps = w.conn.cluster.Pods(ctx, metav1.NamespaceSystem); len(gaps) > 0 {
-				ask.StaticPods.Gap = &gaps[0]
-			}
+			ask.StaticPods = w.staticPods(ctx)
 		}
 	}
 	if ctx.Err() != nil {
@@ -103,6 +100,15 @@ func (f *preflightFlags) ask(ctx context.Context, w *workplace, facts inspect.Sn
 		p.Notes = append(p.Notes, "Health checks are paused first, and resumed at the end. If this stops half-way they stay paused: undo resumes them, and so does the same command when it comes to its end.")
 	}
 	return nil
+}
+
+// staticPods asks the API server for those of the control plane.
+func (w *workplace) staticPods(ctx context.Context) *remediate.StaticPods {
+	pods, gaps := w.conn.cluster.Pods(ctx, metav1.NamespaceSystem)
+	if len(gaps) > 0 {
+		return &remediate.StaticPods{Pods: pods, Gap: &gaps[0]}
+	}
+	return &remediate.StaticPods{Pods: pods}
 }
 
 // leftPaused adds to a plan with nothing to do what earlier runs left paused, if it is to

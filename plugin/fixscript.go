@@ -79,6 +79,7 @@ func (f *fixFlags) emitFor(ctx context.Context, w *workplace, fix remediate.APII
 		}
 	}
 	if err != nil || len(nodes) > 0 {
+		f.script = true
 		err = f.ask(ctx, w, facts, fix.CA, nodes, p, err)
 	}
 	if err != nil {

@@ -304,7 +304,7 @@ func (w *workplace) env(run string, o gather.Options) *remediate.Env {
 	}
 	if w.conn == nil {
 		env.Comeback = func(ctx context.Context, n nodeexec.Node) (*inspect.Comeback, error) {
-			only := w.source(gather.Options{Only: true, Paths: catalog.KubeletKubeconfigs()})
+			only := w.source(gather.Options{Only: true, Paths: slices.Concat(catalog.KubeletKubeconfigs(), catalog.KubeadmKubeconfigs())})
 			only.Served, only.Comeback = false, true
 			s, _, err := only.Read(ctx, collect.NodeObject{Name: n.Name()}, onNode{n, nodeexec.Via(n)})
 			if err != nil || len(s.Nodes) == 0 {

@@ -176,6 +176,9 @@ func (f *undoFlags) settled(ctx context.Context, w *workplace, facts inspect.Sna
 		return nil
 	}
 	ask := remediate.Preflight{Facts: facts, Machinery: w.conn.cluster.Machinery(ctx), Nodes: nodesOf(p), Now: facts.Taken}
+	if !ask.Operated() {
+		ask.StaticPods = w.staticPods(ctx)
+	}
 	for _, v := range ask.Check() {
 		switch {
 		case v.Name != remediate.StaticPodsSettled || !v.Stops():

@@ -15,11 +15,14 @@ import (
 // made: upgrades, pools, what reboots nodes, rollouts of static pods. It asks before each
 // wave in which kubelets are restarted, before each master, and where it is long ago.
 type Again struct {
+	Facts     inspect.Snapshot // of the plan: they tell which checks its cluster has
 	Machinery func(context.Context) *inspect.Machinery
-	Accept    []string          // names of checks in spite of which to go on
-	Only      []string          // names of checks; none: all that may change meanwhile
-	Pause     bool              // what can be paused was
-	Say       func(text string) // is told what is waited for; nil: nobody
+	// StaticPods reads those of kube-system, where no operator tells of them.
+	StaticPods func(context.Context) *StaticPods
+	Accept     []string          // names of checks in spite of which to go on
+	Only       []string          // names of checks; none: all that may change meanwhile
+	Pause      bool              // what can be paused was
+	Say        func(text string) // is told what is waited for; nil: nobody
 
 	mu   sync.Mutex
 	last time.Time
@@ -85,7 +88,10 @@ func (a *Again) ask(ctx context.Context, env *Env, nodes []string) error {
 
 // verdict is the first one that stops; holds: there is none.
 func (a *Again) verdict(ctx context.Context, env *Env, nodes []string) (v Verdict, holds bool) {
-	p := Preflight{Machinery: a.Machinery(ctx), Nodes: nodes, Now: env.Now(), Pause: a.Pause}
+	p := Preflight{Facts: a.Facts, Machinery: a.Machinery(ctx), Nodes: nodes, Now: env.Now(), Pause: a.Pause}
+	if !p.Operated() && a.StaticPods != nil {
+		p.StaticPods = a.StaticPods(ctx)
+	}
 	for _, v := range p.Check() {
 		_, asked := settles(v.Name)
 		if asked && v.Stops() && !slices.Contains(a.Accept, v.Name) && (len(a.Only) == 0 || slices.Contains(a.Only, v.Name)) {

@@ -17,6 +17,7 @@ import (
 // TestAskedAgain has something begin after the plan was made, which ends or does not.
 func TestAskedAgain(t *testing.T) {
 	t.Parallel()
+	plain := kubeadmFixture("master-1").Snapshot
 	for _, c := range []struct {
 		name    string
 		begins  func(m *inspect.Machinery)
@@ -33,6 +34,12 @@ func TestAskedAgain(t *testing.T) {
 		{"a rollout that does not", begunRollout, 1000, &Again{}, StaticPodsSettled, rolloutTime},
 		{"an API server that restarts", silent, 5, &Again{}, "", 50 * time.Second},
 		{"an API server that is silent", silent, 1000, &Again{}, upgradeRunning, unreadTime},
+		{"a plain cluster has no ClusterVersion", withoutOperators, 1000, &Again{Facts: plain, StaticPods: unready(0)}, "", 0},
+		{"a plain cluster's static pod that becomes ready", withoutOperators, 1000, &Again{Facts: plain, StaticPods: unready(12)}, "", 2 * time.Minute},
+		{"one that does not", withoutOperators, 1000, &Again{Facts: plain, StaticPods: unready(1000)}, StaticPodsSettled, rolloutTime},
+		{"one that does not, which was accepted", withoutOperators, 1000, &Again{Facts: plain, StaticPods: unready(1000), Accept: []string{StaticPodsSettled}}, "", 0},
+		{"an undo there", withoutOperators, 1000, &Again{Facts: plain, StaticPods: unready(1000), Only: []string{StaticPodsSettled}}, StaticPodsSettled, rolloutTime},
+		{"static pods that were not asked for", withoutOperators, 1000, &Again{Facts: plain}, StaticPodsSettled, rolloutTime},
 	} {
 		found := 0
 		var said []string
@@ -79,6 +86,22 @@ func begunUpgrade(m *inspect.Machinery) {
 func begunRollout(m *inspect.Machinery) { m.StaticPods[1].Masters[0].Target = 8 }
 func silent(m *inspect.Machinery) {
 	m.Gaps = append(m.Gaps, inspect.Gap{What: catalog.ClusterVersions, Reason: "connection refused", Next: "look"})
+}
+
+// withoutOperators is what is read of a cluster that kubeadm made.
+func withoutOperators(m *inspect.Machinery) {
+	silent(m)
+	m.StaticPods, m.Pools, m.Update = nil, nil, inspect.Update{}
+}
+
+// unready reads a static pod of master-1 that is not ready when it is first asked for, so
+// many times.
+func unready(times int) func(context.Context) *StaticPods {
+	asked := 0
+	return func(context.Context) *StaticPods {
+		asked++
+		return &StaticPods{Pods: []inspect.Pod{{Namespace: "kube-system", Name: "kube-apiserver-master-1", Node: "master-1", OwnerKind: "Node", OwnerName: "master-1", Phase: "Running", Ready: asked > times}}}
+	}
 }
 
 // TestWhatBeginsMeanwhile stops a run before the next master, and before a wave.

@@ -514,9 +514,19 @@ func (a APIInt) returning(d *draft, n *inspect.Node) {
 
 // missingFile reports whether a file is known not to be there.
 func missingFile(facts inspect.Snapshot, n *inspect.Node, path string) bool {
-	return n.File(path) == nil && !slices.ContainsFunc(facts.Gaps, func(g inspect.Gap) bool {
-		return g.What == "node/"+n.Name && (g.Where == "" || g.Where == path)
-	})
+	_, unread := unreadAt(facts, n, path)
+	return n.File(path) == nil && !unread
+}
+
+// unreadAt is why it is not known what is at a path of a node: of the node, of the path, or
+// of a directory above it.
+func unreadAt(facts inspect.Snapshot, n *inspect.Node, path string) (inspect.Gap, bool) {
+	for _, g := range facts.Gaps {
+		if g.What == "node/"+n.Name && (g.Where == "" || g.Where == path || strings.HasPrefix(path, strings.TrimSuffix(g.Where, "/")+"/")) {
+			return g, true
+		}
+	}
+	return inspect.Gap{}, false
 }
 
 func places(f inspect.Finding) string {

@@ -181,6 +181,47 @@ func TestUndoOfKubeadmsFilesMindsTheirTrust(t *testing.T) {
 	}
 }
 
+// TestWhatADirectoryHidesIsNotMissing: of a directory that can't be read, nobody says that a
+// file is not in it.
+func TestWhatADirectoryHidesIsNotMissing(t *testing.T) {
+	t.Parallel()
+	f := kubeadmFixture("worker-0")
+	path := catalog.KubeadmKubeconfigs()[0]
+	for where, missing := range map[string]bool{"/etc/kubernetes": false, "/etc": false, "/": false, path: false, "": false, "/etc/kube": true, "/etc/kubernetes/pki": true} {
+		f.Gaps = []inspect.Gap{{What: "node/worker-0", Where: where, Reason: "permission denied"}}
+		if got := missingFile(f.Snapshot, f.first(), path); got != missing {
+			t.Errorf("%q: missing %t", where, got)
+		}
+	}
+}
+
+// TestScriptsOfKubeadmsNodes names whose paths it takes, of nodes that were not read too.
+func TestScriptsOfKubeadmsNodes(t *testing.T) {
+	t.Parallel()
+	f := kubeadmFixture("worker-0")
+	f.Cluster.Versions = catalog.Versions{} // no API server that says what it is
+	fix := f.fix()
+	fix.Nodes = []string{"worker-0", "worker-1"}
+	scripts, notes, err := fix.Scripts("run-1", f.Snapshot, noon)
+	if err != nil || len(scripts) != 2 {
+		t.Fatalf("%v, %d scripts", err, len(scripts))
+	}
+	for _, s := range scripts {
+		text := string(s.Text("v1"))
+		for _, want := range []string{"setup='kubeadm'", "joins='1'", "bootstrap='/etc/kubernetes/bootstrap-kubelet.conf'", "own='/etc/kubernetes/kubelet.conf'"} {
+			if !strings.Contains(text, want) {
+				t.Errorf("%s has no %s", s.Name(), want)
+			}
+		}
+		if strings.Contains(text, "OpenShift's are taken") {
+			t.Errorf("%s speaks of OpenShift", s.Name())
+		}
+	}
+	if !strings.Contains(strings.Join(notes, "\n"), "where kubeadm has them, /etc/kubernetes/bootstrap-kubelet.conf and /etc/kubernetes/kubelet.conf") {
+		t.Errorf("notes %q", notes)
+	}
+}
+
 func TestPreflightOfPlainClusters(t *testing.T) {
 	t.Parallel()
 	pod := func(name, node string, ready bool) inspect.Pod {

@@ -18,6 +18,8 @@ type Preflight struct {
 	Nodes     []string           // whose kubelets are to be restarted
 	Now       time.Time
 	Pause     bool // what can be paused will be
+	// Script: it is done by a script, on nodes that nobody may get onto from here.
+	Script bool
 	// CA are those that kubelets are to trust, and StaticPods those of kube-system; the
 	// latter are asked for where no operator tells of them, see Operated.
 	CA         []*pki.Cert
@@ -461,6 +463,9 @@ func (p Preflight) clocks() finding {
 	from, to, told := p.Facts.Cluster.Clock.Ahead()
 	for _, name := range p.Nodes {
 		n, ok := p.Facts.Node(name)
+		if p.Script && (!ok || n.Via == "") {
+			continue // whoever runs it there sees what it says of what is shown, by that clock
+		}
 		if !ok {
 			return finding{reason: "the clock of " + name + " was not read", next: next(name)}
 		}

@@ -175,6 +175,7 @@ func TestPreflight(t *testing.T) {
 		{"a clock that is ahead", "clocks", workers, ahead(5 * time.Minute), catalog.No, "ahead of the API server's"},
 		{"a clock that is behind", "clocks", workers, ahead(-5 * time.Minute), catalog.No, "behind the API server's"},
 		{"a little apart", "clocks", workers, ahead(30 * time.Second), catalog.Yes, ""},
+		{"a node that a script is for was not read", "clocks", workers, func(p *Preflight) { p.Script, p.Facts.Nodes[0].Via, p.Facts.Nodes[0].Clock = true, "", inspect.Clock{} }, catalog.Yes, ""},
 		{"a clock that was not read", "clocks", workers, func(p *Preflight) { p.Facts.Nodes[0].Clock = inspect.Clock{} }, catalog.Unknown, "was not read"},
 
 		{"a health check", "remediation-active", workers, actor("machinehealthchecks", catalog.Yes), catalog.No, "MachineHealthCheck openshift-machine-api/x deletes machines"},

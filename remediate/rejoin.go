@@ -210,10 +210,8 @@ func clientOf(facts inspect.Snapshot, node string) *pki.Cert {
 // unreadClient says why it is not known whether a kubelet whose client certificate was not
 // read has one; empty where there is none.
 func unreadClient(facts inspect.Snapshot, n *inspect.Node) string {
-	for _, g := range facts.Gaps {
-		if g.What == "node/"+n.Name && (g.Where == "" || g.Where == inspect.KubeletClient || len(g.Where) > 1 && len(inspect.KubeletClient) > len(g.Where) && inspect.KubeletClient[:len(g.Where)+1] == g.Where+"/") {
-			return cmp.Or(g.Reason, "it was not read")
-		}
+	if g, unread := unreadAt(facts, n, inspect.KubeletClient); unread {
+		return cmp.Or(g.Reason, "it was not read")
 	}
 	return ""
 }

@@ -71,7 +71,7 @@ func (r Runner) Run(ctx context.Context, p *Plan) error {
 		}
 		c := &crew{queue: w.due(), later: later}
 		if err := r.wave(ctx, p, w.Parallel, c); err != nil {
-			return err
+			return withUnknown(err, unknown)
 		}
 		unknown = bothUnknown(unknown, c.unknown)
 	}
@@ -110,6 +110,19 @@ func bothUnknown(a, b error) error {
 		return cmp.Or(a, b)
 	}
 	return &Stopped{Action: first.Action, Inner: &Unknown{one.Reason + "; " + other.Reason}}
+}
+
+// withUnknown adds to why a wave stopped what is not known of earlier ones; nil: all is.
+func withUnknown(err, unknown error) error {
+	var stopped, earlier *Stopped
+	switch {
+	case unknown == nil:
+		return err
+	case errors.As(err, &stopped) && errors.As(unknown, &earlier):
+		stopped.Others = append(stopped.Others, earlier)
+		return err
+	}
+	return fmt.Errorf("%w; and %s", err, unknown.Error()) // it is no effect that stopped it
 }
 
 // next takes a node from the queue; none where something failed.

@@ -24,8 +24,8 @@ var scriptText string
 // keys nor tokens.
 type Script struct {
 	Node, Run string
-	Files     []string // kubeconfigs: the one to join with, then the kubelet's own
-	// SHA256 are those of Files when the node was read; zero: it was not.
+	Setup     catalog.KubeletSetup // of the kubelet, with its kubeconfigs
+	// SHA256 are those of Setup.Files when the node was read; zero: it was not.
 	SHA256 []pki.Fingerprint
 	CA     []byte   // PEM, verbatim
 	From   string   // where the CA is from, for people
@@ -64,15 +64,16 @@ func (a APIInt) Scripts(run string, facts inspect.Snapshot, now time.Time) (scri
 			return nil, nil, fmt.Errorf("node %q: a node's name has lower-case letters, digits, - and . only", name)
 		}
 		n, ok := facts.Node(name)
-		files := catalog.KubeletSetups(facts.Cluster.Versions)[0].Files()
+		setup := unreadSetup(facts)
 		if ok && n.Via != "" {
-			files = setupOf(facts, n).Files()
+			setup = setupOf(facts, n)
 		}
-		s := Script{Node: name, Run: run, Files: files, SHA256: make([]pki.Fingerprint, len(files)), CA: a.CA, From: a.From, Made: now}
+		files := setup.Files()
+		s := Script{Node: name, Run: run, Setup: setup, SHA256: make([]pki.Fingerprint, len(files)), CA: a.CA, From: a.From, Made: now}
 		of := newDraft(run, facts, now)
 		a.owner(of)
 		if !ok || n.Via == "" {
-			of.note("%s was not read (%s): its script takes its kubeconfigs as it finds them.", name, unreadNode(facts, name).Reason)
+			of.note("%s was not read (%s): its script is for kubeconfigs where %s has them, %s, whatever they hold.", name, unreadNode(facts, name).Reason, setup.Name, strings.Join(files, " and "))
 		} else {
 			one := a
 			// A script asks no API, approves nothing, and does not look at the other nodes.
@@ -98,6 +99,16 @@ func (a APIInt) Scripts(run string, facts inspect.Snapshot, now time.Time) (scri
 		scripts = append(scripts, s)
 	}
 	return scripts, d.plan.Notes, nil
+}
+
+// unreadSetup is how the kubelet of a node that was not read is set up, as far as the
+// others tell: as kubeadm does it where all of those are, else as OpenShift does.
+func unreadSetup(facts inspect.Snapshot) catalog.KubeletSetup {
+	rows := catalog.KubeletSetups(facts.Cluster.Versions)
+	if operated(facts) {
+		return rows[0]
+	}
+	return rows[len(rows)-1] // OpenShift's come first
 }
 
 // nodeNamed reports whether this may be a node's name (kubernetes: DNS subdomains).
@@ -159,9 +170,13 @@ func (s Script) Text(version string) []byte {
 		}
 		return s.SHA256[i].String()
 	}
+	joins := ""
+	if s.Setup.Joins {
+		joins = "1"
+	}
 	return []byte(strings.NewReplacer(
 		"@NODE@", s.Node, "@RUN@", s.Run, "@NAME@", s.Name(), "@FOLDER@", host.DefaultFolder, "@HOLD_SECONDS@", strconv.Itoa(int(host.HoldTime/time.Second)),
-		"@BOOTSTRAP@", s.Files[0], "@OWN@", s.Files[1], "@BOOTSTRAP_SHA256@", was(0), "@OWN_SHA256@", was(1),
+		"@SETUP@", s.Setup.Name, "@JOINS@", joins, "@BOOTSTRAP@", s.Setup.Bootstrap, "@OWN@", s.Setup.Own, "@BOOTSTRAP_SHA256@", was(0), "@OWN_SHA256@", was(1),
 		"@CA_SHA256@", hex.EncodeToString(sum[:]), "@CA@", strings.TrimSuffix(string(ca), "\n"),
 		"@HOST@", strings.TrimSuffix(host.Script(), "\n"), "@SUBJECTS@", strings.Join(subjects, "\n"), "@NOTES@", strings.Join(notes, "\n"),
 		"@MADE@", s.Made.UTC().Format(time.RFC3339), "@VERSION@", comment(version), "@FROM@", comment(s.From),

@@ -43,6 +43,8 @@ hold_seconds=@HOLD_SECONDS@ # how long a node stays held by somebody who is sile
 # certificate is valid; then the one that it works with.
 bootstrap='@BOOTSTRAP@'
 own='@OWN@'
+setup='@SETUP@' # who has them there
+joins='@JOINS@' # not empty: who sets nodes up deletes the first one when they have joined
 # The sha256 of these files when the node was read; empty: it was not.
 bootstrap_was='@BOOTSTRAP_SHA256@'
 own_was='@OWN_SHA256@'
@@ -382,7 +384,7 @@ keep() {
 
 # flags refuses a kubelet that works with other files.
 flags() {
-	[ "${pid:-0}" != 0 ] && [ -r "/proc/$pid/cmdline" ] || { echo "Which kubeconfigs the kubelet uses is not known, since it does not run: OpenShift's are taken."; return; }
+	[ "${pid:-0}" != 0 ] && [ -r "/proc/$pid/cmdline" ] || { echo "Which kubeconfigs the kubelet uses is not known, since it does not run: $setup's are taken."; return; }
 	tr '\0' '\n' <"/proc/$pid/cmdline" >"$scratch/cmdline"
 	for flag in "bootstrap-kubeconfig $bootstrap" "kubeconfig $own"; do
 		used=$(awk -v flag="--${flag%% *}" 'before == flag { print; exit } index($0, flag "=") == 1 { print substr($0, length(flag) + 2); exit } { before = $0 }' "$scratch/cmdline")
@@ -552,6 +554,8 @@ forward() {
 	[ -e "$bootstrap" ] || [ -e "$own" ] || refuse "neither $bootstrap nor $own is there" "is this a node of the cluster?"
 	if [ -e "$bootstrap" ]; then
 		plan "$bootstrap" bootstrap "$bootstrap_was"
+	elif [ -n "$joins" ]; then
+		echo "$bootstrap is not there: $setup deletes it when a node has joined."
 	else
 		echo "$bootstrap is not there: should the kubelet have to join anew, it can't."
 	fi

@@ -123,7 +123,7 @@ func (c *console) quick(t *testing.T) {
 
 // script is the one for the node, as it is written when nobody could read it.
 func (c *console) script() Script {
-	return Script{Node: "worker-0", Run: "run-1", Files: catalog.KubeletKubeconfigs(), SHA256: make([]pki.Fingerprint, 2), CA: c.configMap, From: "a test", Made: time.Now()}
+	return Script{Node: "worker-0", Run: "run-1", Setup: catalog.KubeletSetups(catalog.Versions{})[0], SHA256: make([]pki.Fingerprint, 2), CA: c.configMap, From: "a test", Made: time.Now()}
 }
 
 // run runs the script; code is -1 where it was killed.
@@ -763,7 +763,7 @@ func TestScriptShellcheck(t *testing.T) {
 		t.Skip("shellcheck is not installed")
 	}
 	in := newIncident(time.Now())
-	s := Script{Node: "worker-0", Run: "run-1", Files: catalog.KubeletKubeconfigs(), SHA256: make([]pki.Fingerprint, 2), CA: in.configMap, From: "a test", Made: noon}
+	s := Script{Node: "worker-0", Run: "run-1", Setup: catalog.KubeletSetups(catalog.Versions{})[0], SHA256: make([]pki.Fingerprint, 2), CA: in.configMap, From: "a test", Made: noon}
 	name := filepath.Join(t.TempDir(), s.Name())
 	if err := os.WriteFile(name, s.Text("v0"), 0o700); err != nil {
 		t.Fatal(err)

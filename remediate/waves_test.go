@@ -452,6 +452,26 @@ func TestEffectThatIsNotKnown(t *testing.T) {
 	}
 }
 
+// TestWhatIsNotKnownStaysSaid: a node that answers for itself lets the next wave begin, and
+// what is not known of it is not forgotten when that fails.
+func TestWhatIsNotKnownStaysSaid(t *testing.T) {
+	t.Parallel()
+	s := &stage{apply: func(id string) error {
+		switch id {
+		case "n1b":
+			return &answered{&Unknown{"n1 was not seen"}}
+		case "n2a":
+			return errors.New("n2a is broken")
+		}
+		return nil
+	}}
+	_, err := s.run(t.Context(), t, s.plan(s.wave(1, "n1"), s.wave(1, "n2")))
+	var stopped *Stopped
+	if !errors.As(err, &stopped) || stopped.Action.ID() != "n2a" || len(stopped.Others) != 1 || !strings.Contains(err.Error(), "n1 was not seen") {
+		t.Errorf("%v: %+v", err, stopped)
+	}
+}
+
 func TestWavesInterrupted(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

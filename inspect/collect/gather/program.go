@@ -118,9 +118,7 @@ func Program(root string, o Options) (stdin string, argv []string, err error) {
 			argv = append(argv, "h"+dir)
 		}
 	}
-	paths := o.Paths
 	if !o.Only {
-		paths = slices.Concat(Paths(), paths)
 		for _, p := range logs() {
 			argv = append(argv, "l"+p)
 		}
@@ -138,7 +136,7 @@ func Program(root string, o Options) (stdin string, argv []string, err error) {
 			}
 		}
 	}
-	for _, p := range paths {
+	for _, p := range o.paths() {
 		if !path.IsAbs(p) || strings.ContainsRune(p, 0) {
 			return "", nil, fmt.Errorf("path %q: a path on a node starts with /", p)
 		}
@@ -148,6 +146,14 @@ func Program(root string, o Options) (stdin string, argv []string, err error) {
 		argv = append(argv, "r"+p)
 	}
 	return "AWK='" + gatherText + redactText + nodeText + "'\n" + shellText, argv, nil
+}
+
+// paths are all those asked for.
+func (o Options) paths() []string {
+	if o.Only {
+		return o.Paths
+	}
+	return slices.Concat(Paths(), o.Paths)
 }
 
 func number(n int64) string { return strconv.FormatInt(n, 10) }

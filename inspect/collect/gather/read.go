@@ -48,7 +48,7 @@ func Read(ctx context.Context, node Runner, sc *pki.Scanner, o Options) (Result,
 	if parseErr != nil { // a broken connection explains half an answer
 		return Result{}, fmt.Errorf("gather program: %w", errors.Join(parseErr, err))
 	}
-	r.Texts = o.Texts
+	r.Texts, r.Asked = o.Texts, o.paths()
 	return r, nil
 }
 

@@ -13,6 +13,8 @@ import (
 type Result struct {
 	Node  Node
 	Files []File // by path, each once; links and directories too
+	// Asked are the paths and patterns that were asked for.
+	Asked []string
 	// Missing are the paths and patterns asked for at which there is nothing.
 	Missing []string
 	// Aliases are the paths asked for that lead through a linked directory, and

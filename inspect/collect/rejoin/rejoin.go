@@ -126,9 +126,9 @@ func (q *questions) file(f *inspect.ComebackFile, asked ...question) {
 // read reports whether a path was to be read, so that a file that is not there was
 // seen to be missing.
 func (q *questions) read(at string) bool {
-	return slices.ContainsFunc(gather.Paths(), func(p string) bool {
-		return p == at || strings.HasPrefix(at, p+"/")
-	}) && !slices.ContainsFunc(q.r.Gaps, func(g inspect.Gap) bool { return g.Where == path.Dir(at) })
+	above := func(p string) bool { return p != "" && strings.HasPrefix(at, strings.TrimSuffix(p, "/")+"/") }
+	return slices.ContainsFunc(q.r.Asked, func(p string) bool { return path.Clean(p) == at || above(p) }) &&
+		!slices.ContainsFunc(q.r.Gaps, func(g inspect.Gap) bool { return g.Where == at || above(g.Where) })
 }
 
 // run asks, and puts each answer where it belongs.

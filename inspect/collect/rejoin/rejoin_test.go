@@ -362,6 +362,20 @@ func TestAServerThatHangsIsNotWaitedForTwice(t *testing.T) {
 	}
 }
 
+// TestAbsentIsWhatWasAskedFor: a file that is usually read, and was not asked for, may well
+// be there.
+func TestAbsentIsWhatWasAskedFor(t *testing.T) {
+	t.Parallel()
+	w := world{name: "sh", sh: []string{"sh"}, tmp: t.TempDir()}
+	k := newKubelet(t, newAPI(t), "n1") // its files are not written
+	r := k.read(t, w)
+	k.paths.Kubeconfig = "/etc/kubernetes/kubelet.conf"
+	got := Ask(t.Context(), w, r, k.paths, k.name)
+	if got.Own.Absent || !strings.Contains(got.Own.Unread, "not among the files that were read") || !got.Bootstrap.Absent {
+		t.Errorf("%+v", got)
+	}
+}
+
 func TestFilesThatAKubeletCantUse(t *testing.T) {
 	t.Parallel()
 	a := newAPI(t)
