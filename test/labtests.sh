@@ -19,7 +19,7 @@ flags=$1
 shift
 
 # shellcheck disable=SC2086 # one argument a flag is what is wanted
-tests() { go test -count=1 -p 1 -timeout 45m $flags "$@"; }
+tests() { go test -count=1 -p 1 -timeout 75m $flags "$@"; }
 
 case " $flags" in
 *' -run'* | *' --run'*)
