@@ -232,7 +232,7 @@ func TestSafeOrder(t *testing.T) {
 		}
 		return ""
 	}
-	if got := next(); !strings.Contains(got, "certrot fix-api-int, before 2026-03-11 12:00:00 UTC") {
+	if got := next(); !strings.Contains(got, "certrot pretrust, and to kubeconfigs of people with certrot fix-kubeconfig, before 2026-03-11 12:00:00 UTC") {
 		t.Errorf("10 days are left: %s", got)
 	}
 	r.put(catalog.InternalLoadBalancerServing(), "kubernetes.io/tls", r.old.Issue("leaf", r.at.AddDate(0, 0, -16), r.at.AddDate(0, 0, 14)).CertPEM)
