@@ -50,7 +50,7 @@ func TestANodeThatIsCutOff(t *testing.T) {
 	for _, way := range []string{"ssh", "exec"} {
 		both.Go(func() {
 			t.Run(way, func(t *testing.T) {
-				r := w.inLab(t, lab, "inspect", "nodes", "--via", way, "--node-timeout", "15s", "-o", "json", "--fail-on", "none")
+				r := w.inLab(t, lab, "inspect", "nodes", "--via", way, "--node-timeout", "40s", "-o", "json", "--fail-on", "none")
 				if r.code != 3 {
 					t.Errorf("by %s: ended with %d, want 3: %.2000s", way, r.code, r.stderr)
 				}
@@ -61,7 +61,7 @@ func TestANodeThatIsCutOff(t *testing.T) {
 				if why := gaps["node/"+cut]; !strings.Contains(why, way+":") || !strings.Contains(why, "inspect --local on the node itself") {
 					t.Errorf("by %s: the gap says %q", way, why)
 				}
-				if r.took > 25*time.Second {
+				if r.took > 60*time.Second {
 					t.Errorf("by %s: took %s", way, r.took)
 				}
 				t.Logf("by %s in %s: %s", way, r.took.Round(100*time.Millisecond), gaps["node/"+cut])
@@ -70,7 +70,7 @@ func TestANodeThatIsCutOff(t *testing.T) {
 	}
 	both.Go(func() { // verify, too: of all nodes it knows, but of this one
 		t.Run("verify", func(t *testing.T) {
-			r := w.inLab(t, lab, "verify", "api-int", "--nodes", "all", "--via", "ssh", "--node-timeout", "15s", "-o", "json")
+			r := w.inLab(t, lab, "verify", "api-int", "--nodes", "all", "--via", "ssh", "--node-timeout", "40s", "-o", "json")
 			if r.code != 3 {
 				t.Errorf("verify ended with %d, want 3: %.2000s", r.code, r.stderr)
 			}

@@ -113,7 +113,7 @@ func TestRotate(t *testing.T) {
 	ends(t, rotate("configmap/loadbalancer-serving-ca", "--yes"), 2, "no signer of the catalog")
 	ends(t, rotate("etcd-signer", "--yes"), 5, "nothing was changed", "cluster-etcd-operator")
 	ends(t, rotate("csr-signer", "--yes"), 2, "openshift-kube-controller-manager/csr-signer")
-	ends(t, rotate("loadbalancer-serving-signer", "--yes"), 5, "reaches-verifiers", "safe order", "fix-api-int", "--accept-risk=reaches-verifiers")
+	ends(t, rotate("loadbalancer-serving-signer", "--yes"), 5, "reaches-verifiers", "safe order", "pretrust", "--accept-risk=reaches-verifiers")
 	ends(t, rotate("kubelet-client", "--yes"), 5, "signer-trusted", "not old enough before")
 
 	// A dry run, and nobody who could say yes.
