@@ -1,10 +1,8 @@
 package plugin
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -15,7 +13,6 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/kubectl/pkg/util/templates"
-	"sigs.k8s.io/yaml"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
@@ -259,14 +256,7 @@ func (f *fixStatusFlags) next(w repairWave) string {
 func (f *fixStatusFlags) print(d repairDocument) error {
 	out := f.app.Streams.Out
 	if f.format != "" {
-		raw, err := json.MarshalIndent(d, "", "    ")
-		if err == nil && f.format == "yaml" {
-			raw, err = yaml.JSONToYAML(raw)
-		}
-		if err == nil {
-			_, err = fmt.Fprintf(out, "%s\n", bytes.TrimSpace(raw))
-		}
-		return err
+		return printDocument(out, f.format, d)
 	}
 	w := &strings.Builder{}
 	printf(w, "Cluster  %s  %s\n", orDash(d.Server), orDash(d.Version))

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -16,7 +15,6 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/diff"
-	"sigs.k8s.io/yaml"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
@@ -419,15 +417,7 @@ func printPlanDocument(out io.Writer, format, command string, p *remediate.Plan)
 			d.Shown = append(d.Shown, planServed{v.Node, v.Address, certDocuments(v.Chain, nil, false)})
 		}
 	}
-	raw, err := json.MarshalIndent(d, "", "    ")
-	if err == nil && format == "yaml" {
-		raw, err = yaml.JSONToYAML(raw)
-	}
-	if err != nil {
-		return err
-	}
-	_, err = fmt.Fprintf(out, "%s\n", bytes.TrimSpace(raw))
-	return err
+	return printDocument(out, format, d)
 }
 
 func nodeDocument(p *remediate.Plan, w remediate.Wave, n remediate.NodePlan) planNode {

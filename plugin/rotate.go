@@ -1,10 +1,8 @@
 package plugin
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -17,7 +15,6 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/printers"
 	"k8s.io/kubectl/pkg/util/templates"
-	"sigs.k8s.io/yaml"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
@@ -349,18 +346,6 @@ func (f *rotateFlags) showList(ctx context.Context) error {
 		return &exitError{code: exitIncomplete}
 	}
 	return nil
-}
-
-func printDocument(out io.Writer, format string, d any) error {
-	raw, err := json.MarshalIndent(d, "", "    ")
-	if err == nil && format == "yaml" {
-		raw, err = yaml.JSONToYAML(raw)
-	}
-	if err != nil {
-		return err
-	}
-	_, err = fmt.Fprintf(out, "%s\n", bytes.TrimSpace(raw))
-	return err
 }
 
 // printRotations shows --list to people: a line each, and below the lines why something

@@ -2,7 +2,6 @@ package plugin
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -12,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/printers"
-	"sigs.k8s.io/yaml"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
@@ -173,14 +171,7 @@ func (f *runsFlags) print(runs []runEntry) error {
 		}
 		return nil
 	case "json", "yaml":
-		raw, err := json.MarshalIndent(runsDocument{APIVersion: inspect.InventoryAPIVersion, Kind: "RunList", Runs: append([]runEntry{}, runs...)}, "", "    ")
-		if err == nil && f.output == "yaml" {
-			raw, err = yaml.JSONToYAML(raw)
-		}
-		if err == nil {
-			_, err = fmt.Fprintf(out, "%s\n", strings.TrimSpace(string(raw)))
-		}
-		return err
+		return printDocument(out, f.output, runsDocument{APIVersion: inspect.InventoryAPIVersion, Kind: "RunList", Runs: append([]runEntry{}, runs...)})
 	}
 	if len(runs) == 0 {
 		printf(f.app.Streams.ErrOut, "No runs.\n")
