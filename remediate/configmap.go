@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -72,6 +73,30 @@ func (v configMapValue) apply(ctx context.Context, env *Env) error {
 		return fmt.Errorf("patch %s: %w", v.Of, err)
 	}
 	return nil
+}
+
+// watch looks for as long as a change may take to be put back. wrong says what is wrong
+// with the value, read again after that many seconds; empty: nothing.
+func (v configMapValue) watch(ctx context.Context, env *Env, wrong func(m *corev1.ConfigMap, after float64) string) error {
+	if env.Kube == nil {
+		return &Unknown{fmt.Sprintf("whether %s stays so is not known: no API server could be asked", v.Of)}
+	}
+	for began := env.Now(); ; {
+		m, err := env.Kube.CoreV1().ConfigMaps(v.Of.Namespace).Get(ctx, v.Of.Name, metav1.GetOptions{})
+		if err != nil {
+			return fmt.Errorf("read %s again: %w", v.Of, err)
+		}
+		after := env.Now().Sub(began)
+		if why := wrong(m, after.Seconds()); why != "" {
+			return &BadEffect{why}
+		}
+		if after > putBackTime {
+			return nil
+		}
+		if ended := env.Sleep(ctx, 200*time.Millisecond); ended != nil {
+			return fmt.Errorf("whether %s is put back was watched for %.0f s only: %w", v.Of, after.Seconds(), ended)
+		}
+	}
 }
 
 // undo puts Before back, while the value is After.

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
@@ -73,27 +72,13 @@ const putBackTime = 20 * time.Second
 // Verify watches whether it stays. A *BadEffect says that it was put back, by whom, and
 // what would last.
 func (a PatchKubeRootCA) Verify(ctx context.Context, env *Env, _ *Change) error {
-	if env.Kube == nil {
-		return &Unknown{fmt.Sprintf("whether %s was put back is not known: no API server could be asked", a.Of)}
-	}
-	of := a.Of
-	for began := env.Now(); ; {
-		m, err := env.Kube.CoreV1().ConfigMaps(of.Namespace).Get(ctx, of.Name, metav1.GetOptions{})
-		if err != nil {
-			return fmt.Errorf("read %s again: %w", of, err)
+	return a.watch(ctx, env, func(m *corev1.ConfigMap, after float64) string {
+		if len(inspect.Lacking(certs(pki.NewScanner(), []byte(m.Data[a.Of.Key])), a.Adds)) == 0 {
+			return ""
 		}
-		after := env.Now().Sub(began)
-		if len(inspect.Lacking(certs(pki.NewScanner(), []byte(m.Data[of.Key])), a.Adds)) > 0 {
-			return &BadEffect{fmt.Sprintf("%s was put back within %.1f s by %s, which publishes what it read when it started. What lasts is serviceaccount-ca, and a kube-controller-manager that has read it: "+
-				"oc -n openshift-kube-controller-manager get configmap serviceaccount-ca; oc get kubecontrollermanager cluster -o yaml", of, after.Seconds(), writer(m, of.Key))}
-		}
-		if after > putBackTime {
-			return nil
-		}
-		if ended := env.Sleep(ctx, 200*time.Millisecond); ended != nil {
-			return fmt.Errorf("whether %s is put back was watched for %.0f s only: %w", of, after.Seconds(), ended)
-		}
-	}
+		return fmt.Sprintf("%s was put back within %.1f s by %s, which publishes what it read when it started. What lasts is serviceaccount-ca, and a kube-controller-manager that has read it: "+
+			"oc -n openshift-kube-controller-manager get configmap serviceaccount-ca; oc get kubecontrollermanager cluster -o yaml", a.Of, after, writer(m, a.Of.Key))
+	})
 }
 
 // writer is who wrote a key of a ConfigMap last, by the name that it gave itself.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
@@ -239,27 +239,14 @@ func (a PruneBundle) manifest() []byte {
 // Verify watches whether its operator leaves it so. Where it is put back, that is a
 // *BadEffect.
 func (a PruneBundle) Verify(ctx context.Context, env *Env, _ *Change) error {
-	if env.Kube == nil {
-		return &Unknown{fmt.Sprintf("whether %s stays so is not known: no API server could be asked", a.Of)}
-	}
-	for began := env.Now(); ; {
-		m, err := env.Kube.CoreV1().ConfigMaps(a.Of.Namespace).Get(ctx, a.Of.Name, metav1.GetOptions{})
-		if err != nil {
-			return fmt.Errorf("read %s again: %w", a.Of, err)
-		}
-		after := env.Now().Sub(began)
+	return a.watch(ctx, env, func(m *corev1.ConfigMap, after float64) string {
 		for _, c := range certs(pki.NewScanner(), []byte(m.Data[a.Of.Key])) {
 			if holds(a.Removes, c) {
-				return &BadEffect{fmt.Sprintf("%s was put back into %s within %.1f s by %s", named(c), a.Of, after.Seconds(), writer(m, a.Of.Key))}
+				return fmt.Sprintf("%s was put back into %s within %.1f s by %s", named(c), a.Of, after, writer(m, a.Of.Key))
 			}
 		}
-		if after > putBackTime {
-			return nil
-		}
-		if ended := env.Sleep(ctx, time.Second); ended != nil {
-			return fmt.Errorf("whether %s is put back was watched for %.0f s only: %w", a.Of, after.Seconds(), ended)
-		}
-	}
+		return ""
+	})
 }
 
 // Undo puts the value from before back, while it is as Apply left it.
