@@ -316,7 +316,7 @@ func (a APIInt) repair(d *draft, n *inspect.Node) error {
 // suggest names the command for a kubelet that has to join anew, or may have to: its files
 // are right, right: and there is nothing to do.
 func (a APIInt) suggest(d *draft, n *inspect.Node, right bool) {
-	if d.facts.Cluster.Versions.Plain {
+	if !setupOf(d.facts, n).Operators {
 		return // kubeadm joins nodes in another way
 	}
 	line := fmt.Sprintf("certrot fix-api-int --nodes %s --rebootstrap --approve-csrs", n.Name)

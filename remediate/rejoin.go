@@ -29,7 +29,7 @@ const (
 // the kubelet will join with.
 func (a APIInt) rejoin(d *draft, n *inspect.Node) error {
 	bootstrap, own := catalog.KubeletKubeconfigs()[0], catalog.KubeletKubeconfigs()[1]
-	if d.facts.Cluster.Versions.Plain {
+	if !setupOf(d.facts, n).Operators {
 		return &Refusal{Name: "openshift", Node: n.Name, Reason: "a kubelet that kubeadm set up joins anew with a token that kubeadm makes", Next: "on a control plane node: kubeadm token create --print-join-command; on this node: kubeadm reset, then what that prints"}
 	}
 	if missingFile(d.facts, n, bootstrap) {
