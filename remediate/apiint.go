@@ -293,7 +293,9 @@ func (a APIInt) repair(d *draft, n *inspect.Node) error {
 	}
 	a.suggest(d, n, c == nil)
 	inOrder := a.Nodes == nil && n.Role != catalog.RoleWorker // others wait for it
-	if c == nil && !inOrder {
+	// Its kubelet may have been restarted by a run that was interrupted before it answered.
+	asks := a.Nodes != nil && a.API && a.ApproveCSRs && len(PendingRequests(d.plan.Basis, n.Name)) > 0
+	if c == nil && !inOrder && !asks {
 		return nil
 	}
 	if c != nil {

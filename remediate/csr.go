@@ -15,7 +15,6 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
-	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
 	"github.com/kubectl-certrot/kubectl-certrot/nodeexec/host"
 )
@@ -34,11 +33,10 @@ type ApproveCSRs struct {
 
 // approving is what one run of the action remembers.
 type approving struct {
-	approved []string          // names of what was approved by this run
-	keys     []pki.Fingerprint // of the clients' among them
-	// joined are nodes of which a request of a kubelet without a certificate was approved:
-	// there is no second one.
-	joined map[string]bool
+	approved []string // names of what was approved by this run
+	// joined are the approved requests of kubelets without a certificate, by node: there
+	// is no second one.
+	joined map[string]*request
 	// earlier are requests from before the kubelet was restarted; nil: that was not looked at.
 	earlier     map[string]bool
 	shown       map[string]bool // names
@@ -46,7 +44,7 @@ type approving struct {
 }
 
 func newApproving() *approving {
-	return &approving{shown: map[string]bool{}, joined: map[string]bool{}}
+	return &approving{shown: map[string]bool{}, joined: map[string]*request{}}
 }
 
 // NewApproveCSRs returns the action for a node. It belongs behind the restart of its
@@ -183,7 +181,7 @@ func (s *approving) approve(ctx context.Context, env *Env, node string, requests
 	s.show(env, node, requests)
 	for _, r := range current(requests) {
 		joins := r.joins(asker{name: node})
-		if joins && s.joined[node] {
+		if joins && s.joined[node] != nil {
 			continue // its kubelet has its answer
 		}
 		err := approve(ctx, env, r)
@@ -196,8 +194,7 @@ func (s *approving) approve(ctx context.Context, env *Env, node string, requests
 		env.tell(node, "approved "+r.Name)
 		s.approved = append(s.approved, r.Name)
 		if joins {
-			s.joined[node] = true
-			s.keys = append(s.keys, pki.FingerprintOf(r.asks.RawSubjectPublicKeyInfo))
+			s.joined[node] = r
 		}
 		s.servingDone = s.servingDone || r.serving()
 	}
@@ -283,6 +280,11 @@ func allNodes(ctx context.Context, kube kubernetes.Interface) (out []corev1.Node
 func (a ApproveCSRs) Verify(ctx context.Context, env *Env, c *Change) error {
 	if err := a.state.issued(ctx, env); err != nil {
 		return err
+	}
+	if a.state.joined[a.On] != nil {
+		if _, err := a.state.arrived(ctx, env, a.On); err != nil {
+			return err
+		}
 	}
 	if a.serving && !a.state.servingDone {
 		return &Late{fmt.Errorf("the serving certificate of the kubelet on %s has ended, and no request for another one came that could be approved%s", a.On, waiting(ctx, env, asker{name: a.On, versions: c.versions, certified: c.certified[a.On], earlier: a.state.earlier}))}
@@ -418,6 +420,14 @@ func (a LeftCSRs) Verify(ctx context.Context, env *Env, c *Change) error {
 	if err := a.state.issued(ctx, env); err != nil {
 		return err
 	}
+	for _, node := range a.Nodes {
+		if a.state.joined[node] == nil {
+			continue
+		}
+		if _, err := a.state.arrived(ctx, env, node); err != nil {
+			return err
+		}
+	}
 	var left strings.Builder
 	for _, node := range a.Nodes {
 		_, n, err := leftOf(ctx, env, asker{name: node, versions: c.versions, certified: c.certified[node]})
@@ -440,7 +450,11 @@ func (a LeftCSRs) Undo(context.Context, *Env, *Change) error { return nil }
 // unanswered refuses to put files of a node back while its kubelet waits for a
 // certificate: with another CA it could not fetch it.
 func unanswered(facts inspect.Snapshot, node string) error {
-	names := PendingRequests(facts, node)
+	return waits(node, PendingRequests(facts, node))
+}
+
+// waits refuses where a kubelet waits for an answer to these requests.
+func waits(node string, names []string) error {
 	if len(names) == 0 {
 		return nil
 	}

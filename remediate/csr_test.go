@@ -362,7 +362,7 @@ func (s *requestsAPI) client(t *testing.T) kubernetes.Interface {
 func approvals(t *testing.T, w *world, api *requestsAPI) (*Env, *strings.Builder) {
 	t.Helper()
 	api.nodes = map[string]*corev1.Node{"worker-0": workerZero()}
-	env, told := w.env(t, "run-1", nil), &strings.Builder{}
+	env, told := w.env(t, "run-1", nil, pkiFolder), &strings.Builder{}
 	env.Kube, env.Tell = api.client(t), func(node, text string) { fmt.Fprintf(told, "%s: %s\n", node, text) }
 	return env, told
 }
@@ -371,7 +371,9 @@ func approvals(t *testing.T, w *world, api *requestsAPI) (*Env, *strings.Builder
 // it reports, and asks for its serving one.
 func TestApprovalInANodesStep(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	j := newJoining(t)
+	w, kubelet := j.world, clientAsking(t)
+	j.certificate(t, firstCert, time.Now().Add(-time.Hour), j.newKey(t)) // ended
 	api := &requestsAPI{signs: true}
 	env, told := approvals(t, w, api)
 	stranger := clientAsking(t)
@@ -379,12 +381,15 @@ func TestApprovalInANodesStep(t *testing.T) {
 	api.add(stranger.made(t))
 	looks := 0
 	api.before = func(method, path string) *apierrors.StatusError {
+		if slices.Contains(api.log, "csr-client") && j.link() != nextCert {
+			j.certificate(t, nextCert, time.Now().Add(24*time.Hour), kubelet.key.(*ecdsa.PrivateKey))
+		}
 		if method != http.MethodGet || !strings.HasSuffix(path, "/certificatesigningrequests") {
 			return nil
 		}
 		switch looks++; looks {
 		case 3:
-			api.add(clientAsking(t).made(t))
+			api.add(kubelet.made(t))
 		case 5:
 			api.add(servingAsking(t).made(t))
 		}
@@ -584,8 +589,22 @@ func TestUndoWaitsForAnAnswer(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	facts.Requests[0].Condition = inspect.Issued
-	if _, err := w.undoing(t, "run-1").Plan("run-1", facts, w.now()); err != nil {
-		t.Error(err)
+	p, err := w.undoing(t, "run-1").Plan("run-1", facts, w.now())
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	// One that comes while the plan is on the screen.
+	api := &requestsAPI{}
+	env, _ := approvals(t, w, api)
+	env.Facts = w.env(t, "run-1", nil, "/var/lib/certrot/run-1").Facts
+	api.add(clientAsking(t).made(t))
+	before := w.machines["worker-0"].disk(t)
+	if _, err := w.run(t.Context(), t, env, p); !errors.As(err, &r) || r.Name != "requests-pending" {
+		t.Errorf("it came after the plan: %v", err)
+	}
+	if after := w.machines["worker-0"].disk(t); after != before {
+		t.Error("and something was put back")
 	}
 }
 

@@ -41,6 +41,9 @@ type request struct {
 	asks *x509.CertificateRequest // nil: it can't be read
 	// why says what is not as a kubelet of that node asks; empty: it matches.
 	why string
+	// restart is the command after which the kubelet's own request is known; empty where
+	// that is of no help.
+	restart string
 }
 
 // judge returns a pending request that is, by its requestor or its subject, about
@@ -215,20 +218,28 @@ func (n asker) shared(asks *x509.CertificateRequest) error {
 // joins reports whether a request is by who may ask in any node's name, and matches.
 func (r *request) joins(n asker) bool { return r.why == "" && r.Spec.Username != n.user() }
 
-// single wants a restarted kubelet to make one request to join, as it does: of two,
-// somebody else made one.
+// single wants one key among the requests to join. A kubelet that was restarted makes one
+// request; one that runs for long has made several, each with another key, and which of
+// them is the one that it waits for can't be told from outside.
 func (n asker) single(all []*request) {
 	var joining []*request
+	keys := map[pki.Fingerprint]bool{}
 	for _, r := range all {
 		if r.joins(n) {
 			joining = append(joining, r)
+			keys[pki.FingerprintOf(r.asks.RawSubjectPublicKeyInfo)] = true
 		}
 	}
-	if n.earlier == nil || len(joining) < 2 {
+	if len(keys) < 2 {
 		return
 	}
 	for _, r := range joining {
-		r.why = fmt.Sprintf("%d requests in this node's name, with different keys, came since its kubelet was restarted, which makes one: somebody else asks, too", len(joining))
+		if n.earlier != nil {
+			r.why = fmt.Sprintf("%d requests in this node's name, with different keys, came since its kubelet was restarted, which makes one: somebody else asks, too", len(joining))
+			continue
+		}
+		r.why = fmt.Sprintf("%d requests in this node's name, with different keys, are pending: earlier tries of its kubelet, or somebody else's", len(joining))
+		r.restart = fmt.Sprintf("certrot fix-api-int --nodes %s --rebootstrap --approve-csrs", n.name)
 	}
 }
 
@@ -280,6 +291,9 @@ func (r *request) describe() string {
 
 // next is the command for a person.
 func (r *request) next() string {
+	if r.restart != "" {
+		return "which one is the kubelet's, only a restart tells, after which it makes one: " + r.restart
+	}
 	if r.why != "" {
 		return fmt.Sprintf("certrot never approves it, as %s; look who asks for what: kubectl describe csr %s", r.why, r.Name)
 	}

@@ -384,7 +384,7 @@ func (a SeeCertificate) Diff(facts inspect.Snapshot, now time.Time) (*Change, er
 	if !ok {
 		return nil, &Refusal{Name: fileRead, Node: a.On, Reason: "the node was not read", Next: "see what is unknown"}
 	}
-	if cert := clientOf(facts, a.On); cert != nil && cert.NotAfter.After(n.Time(now)) && len(a.state.keys) == 0 {
+	if cert := clientOf(facts, a.On); cert != nil && cert.NotAfter.After(n.Time(now)) && a.state.joined[a.On] == nil {
 		return nil, nil //nolint:nilnil // so already, as Action says
 	}
 	return &Change{Summary: "wait for the kubelet's new client certificate"}, nil
@@ -395,29 +395,42 @@ func (a SeeCertificate) Apply(context.Context, *Env, *Change) error { return nil
 
 // Verify looks for it on the node.
 func (a SeeCertificate) Verify(ctx context.Context, env *Env, _ *Change) error {
+	cert, err := a.state.arrived(ctx, env, a.On)
+	if err != nil {
+		return err
+	}
+	env.tell(a.On, fmt.Sprintf("client certificate %s until %s, sha256 %s", cert.Subject, cert.NotAfter.UTC().Format(time.RFC3339), cert.Fingerprint))
+	return nil
+}
+
+// arrived waits for the client certificate of a kubelet that joins, and wants it to be for
+// the key that was approved: by that alone it is known who had asked.
+func (s *approving) arrived(ctx context.Context, env *Env, node string) (*pki.Cert, error) {
 	var cert *pki.Cert
 	err := env.until(ctx, issuing, func(ctx context.Context) (bool, error) {
-		facts, err := env.Read(ctx, a.On)
+		facts, err := env.Read(ctx, node)
 		if err != nil {
 			return false, err
 		}
-		n, _ := facts.Node(a.On)
-		if cert = clientOf(facts, a.On); cert == nil || cert.NotAfter.Before(n.Time(env.Now())) {
-			return false, fmt.Errorf("the kubelet on %s has no new client certificate in %s yet: kubectl get csr; on the node: journalctl -u kubelet -n 50", a.On, inspect.KubeletClient)
+		n, _ := facts.Node(node)
+		if cert = clientOf(facts, node); cert == nil || cert.NotAfter.Before(n.Time(env.Now())) {
+			return false, fmt.Errorf("the kubelet on %s has no new client certificate in %s yet: kubectl get csr; on the node: journalctl -u kubelet -n 50", node, inspect.KubeletClient)
 		}
 		return true, nil
 	})
 	switch {
 	case err != nil && ctx.Err() == nil:
-		return &Late{err}
+		return nil, &Late{err}
 	case err != nil:
-		return err
-	case len(a.state.keys) > 0 && !slices.Contains(a.state.keys, cert.SPKI):
-		return fmt.Errorf("the kubelet on %s has a certificate for key %s, and what was approved was for another key (%s): somebody else asked in its name, and may have a certificate for system:node:%s. Look who: kubectl describe csr %s; the bootstrap token is to be replaced (certrot explain token-in-logs)",
-			a.On, cert.SPKI.Short(), a.state.keys[0].Short(), a.On, a.state.approved[0])
+		return nil, err
 	}
-	env.tell(a.On, fmt.Sprintf("client certificate %s until %s, sha256 %s", cert.Subject, cert.NotAfter.UTC().Format(time.RFC3339), cert.Fingerprint))
-	return nil
+	if r := s.joined[node]; r != nil {
+		if key := pki.FingerprintOf(r.asks.RawSubjectPublicKeyInfo); key != cert.SPKI {
+			return nil, fmt.Errorf("the kubelet on %s has a certificate for key %s, and what was approved was for another key (%s): somebody else asked in its name, and may have a certificate for system:node:%s. Look who: kubectl describe csr %s; the bootstrap token is to be replaced (certrot explain token-in-logs)",
+				node, cert.SPKI.Short(), key.Short(), node, r.Name)
+		}
+	}
+	return cert, nil
 }
 
 // Undo does nothing: a certificate that was issued can't be called back.

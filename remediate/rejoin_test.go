@@ -419,13 +419,28 @@ func TestSomebodyElseAsksInANodesName(t *testing.T) {
 	if got := names(); len(got) > 0 {
 		t.Errorf("two after it: %q", got)
 	}
-	n.earlier = nil // nothing was restarted: kubelets try again and again
-	if got := names(); len(got) != 1 {
+	n.earlier = nil // nothing was restarted: a kubelet that waits for long has made several
+	if got := names(); len(got) > 0 {
 		t.Errorf("without a restart: %q", got)
+	}
+	j := newJoining(t)
+	j.certificate(t, firstCert, time.Now().Add(-time.Hour), j.newKey(t)) // ended: it has to join
+	env, _ := approvals(t, j.world, api)
+	if text := waiting(t.Context(), env, n); !strings.Contains(text, "--nodes worker-0 --rebootstrap") || strings.Contains(text, "certificate approve") {
+		t.Errorf("what to do is not said: %s", text)
+	}
+	// Those who were refused in a node's step are not approved among what is left over.
+	api.signs = true
+	left := NewLeftCSRs([]string{"worker-0"}, true, true)
+	if err := left.Apply(t.Context(), env, &Change{versions: n.versions}); err != nil {
+		t.Fatal(err)
+	}
+	if len(api.log) > 0 {
+		t.Errorf("approved among what is left over: %q", api.log)
 	}
 
 	// One more, later, when the kubelet has its answer.
-	s, env := newApproving(), &Env{Run: "run-1", Now: time.Now, Kube: api.client(t)}
+	s := newApproving()
 	for _, name := range []string{"csr-a", "csr-b"} {
 		api.mu.Lock()
 		api.requests = slices.DeleteFunc(api.requests, func(*certificatesapi.CertificateSigningRequest) bool { return true })
@@ -441,6 +456,66 @@ func TestSomebodyElseAsksInANodesName(t *testing.T) {
 	}
 	if !slices.Equal(api.log, []string{"csr-a"}) {
 		t.Errorf("approved %q", api.log)
+	}
+}
+
+// TestAnApprovalOfAnotherKeyIsSeen: who asked is known when the kubelet has a certificate,
+// also where the approval was among what is left over.
+func TestAnApprovalOfAnotherKeyIsSeen(t *testing.T) {
+	t.Parallel()
+	j := newJoining(t)
+	j.certificate(t, firstCert, time.Now().Add(-time.Hour), j.newKey(t)) // ended
+	api := &requestsAPI{signs: true}
+	env, told := approvals(t, j.world, api)
+	api.add(clientAsking(t).made(t)) // with a key that is not the kubelet's
+	left := NewLeftCSRs([]string{"worker-0"}, true, true)
+	change, err := left.Diff(j.facts(t), j.now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	change.versions = catalog.Versions{Cluster: "4.15.0"}
+	if err := left.Apply(t.Context(), env, change); err != nil {
+		t.Fatal(err)
+	}
+	if len(api.log) != 1 {
+		t.Fatalf("approved %q\n%s", api.log, told)
+	}
+	j.certificate(t, nextCert, time.Now().Add(24*time.Hour), j.newKey(t))
+	if err := left.Verify(t.Context(), env, change); err == nil || !strings.Contains(err.Error(), "somebody else asked in its name") {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestAnInterruptedApprovalGoesOn: a run was killed between the restart and the kubelet's
+// request; the same line again plans the answer.
+func TestAnInterruptedApprovalGoesOn(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	if _, err := w.run(t.Context(), t, w.env(t, "run-1", nil), w.repair(t, "run-1")); err != nil {
+		t.Fatal(err)
+	}
+	fix := w.fix()
+	fix.ApproveCSRs, fix.Nodes = true, []string{"worker-0"}
+	facts := w.facts(t)
+	pending := inspect.SigningRequest{
+		Object: &inspect.Object{Kind: "CertificateSigningRequest", Name: "csr-1"}, Signer: catalog.KubeletClientSigner, Requester: bootstrapper, Condition: inspect.Pending,
+		Request: &pki.Request{Subject: "CN=system:node:worker-0,O=system:nodes"},
+	}
+	for name, c := range map[string]struct {
+		requests []inspect.SigningRequest
+		want     []string
+	}{
+		"pending": {[]inspect.SigningRequest{pending}, []string{"approve-requests worker-0"}},
+		"none":    {nil, nil},
+	} {
+		facts.Requests = c.requests
+		p, err := fix.Plan("run-2", facts, w.now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := stepsOf(p); !slices.Equal(got, c.want) {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
 	}
 }
 

@@ -19,6 +19,8 @@ type RestoreFile struct {
 	Entry host.Entry // of the run's folder on the node
 	// Blind says that the trust in what is served was given up by name.
 	Blind bool
+	// Asks: whether its kubelet waits for a certificate is asked once more before.
+	Asks bool
 }
 
 // ID is such as "restore worker-0:/etc/kubernetes/kubeconfig".
@@ -154,6 +156,19 @@ func caOf(text []byte) []*pki.Cert {
 
 // Apply puts it back.
 func (a RestoreFile) Apply(ctx context.Context, env *Env, c *Change) error {
+	if a.Asks && env.Kube != nil {
+		requests, err := pendingOf(ctx, env.Kube, asker{name: a.On})
+		if err != nil {
+			return fmt.Errorf("whether the kubelet on %s waits for a certificate, which this would take from it, is not known: %w", a.On, err)
+		}
+		var names []string
+		for _, r := range requests {
+			names = append(names, r.Name)
+		}
+		if err := waits(a.On, names); err != nil {
+			return err
+		}
+	}
 	if a.Entry.Taken {
 		return putBack(ctx, env, a.On, a.path(), a.Entry.Before.Kind == host.Link, c.File)
 	}

@@ -144,7 +144,7 @@ func (u Undo) plan(run string, facts inspect.Snapshot, now time.Time, blind bool
 		// kept.Entries are by path; the kubelet's own file goes back first, as it was
 		// written last.
 		for _, entry := range slices.Backward(kept.Entries) {
-			c, err := d.step(RestoreFile{On: kept.Node, Entry: entry, Blind: blind})
+			c, err := d.step(RestoreFile{On: kept.Node, Entry: entry, Blind: blind, Asks: u.API && !blind && len(changed) == 0 && unreadRequests(facts) == ""})
 			if err != nil {
 				return nil, err
 			}
