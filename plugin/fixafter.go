@@ -62,7 +62,8 @@ func (f *fixFlags) verified(ctx context.Context, a *applying) error {
 	return judged(a, trust.NewReport(inspect.NewFacts(s, s.Taken, defaultWithin), catalog.PartAPIInt), called)
 }
 
-// judged tells what a report says, in a line. called is the command that shows all of it.
+// judged tells what a report says: a line, and one more for each claim that does not hold.
+// called is the command that shows all of it.
 func judged(a *applying, r trust.Report, called string) error {
 	code := exitFine
 	var e *exitError
@@ -70,6 +71,13 @@ func judged(a *applying, r trust.Report, called string) error {
 		code = e.code
 	}
 	a.say("\nVerified  %s (%s: exit code %d)\n", claimTally(r.Claims), called, code)
+	left := &strings.Builder{}
+	for _, g := range groupClaims(r.Claims, string(catalog.PartAPIInt)) {
+		if c := g[0]; c.Status != trust.Holds.String() {
+			wrap(left, "  "+statusMark(c.Status)+" ", c.Claim+": "+clean(oneLine(c.Why)))
+		}
+	}
+	a.say("%s", left)
 	if r.Worst() < trust.WillBreak {
 		return nil
 	}

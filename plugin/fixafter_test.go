@@ -17,6 +17,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/trust"
@@ -87,11 +88,16 @@ func TestWhatIsSaidAtTheEnd(t *testing.T) {
 		a := &applying{mendFlags: mendFlags{app: App{Streams: genericiooptions.IOStreams{Out: &out, ErrOut: &out}}}}
 		var r trust.Report
 		for i, s := range c.statuses {
-			r.Claims = append(r.Claims, trust.ReportClaim{Claim: "kubelets trust it", Status: s.String(), Node: fmt.Sprintf("worker-%d", i)})
+			r.Claims = append(r.Claims, trust.ReportClaim{Part: string(catalog.PartAPIInt), Claim: "kubelets trust it", Why: "because of " + s.String(), Status: s.String(), Node: fmt.Sprintf("worker-%d", i)})
 		}
 		err := judged(a, r, "certrot verify api-int --nodes all")
 		if codeOf(err) != c.code || !strings.Contains(out.String(), c.says) || !strings.Contains(out.String(), claimTally(r.Claims)) {
 			t.Errorf("%v: %v\n%s", c.statuses, err, out.String())
+		}
+		for _, s := range c.statuses { // what does not hold is named
+			if strings.Contains(out.String(), "kubelets trust it: because of "+s.String()) != (s != trust.Holds) {
+				t.Errorf("%v:\n%s", c.statuses, out.String())
+			}
 		}
 		if err != nil && !strings.Contains(err.Error(), "kubelets trust it: "+c.statuses[1].String()+": on worker-1") {
 			t.Errorf("%v", err)
