@@ -1,10 +1,13 @@
 package plugin
 
 import (
+	"fmt"
 	"slices"
+	"strings"
+	"time"
 
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
-	"github.com/kubectl-certrot/kubectl-certrot/remediate"
 )
 
 // rotateConsequences is one thing that follows a rotation.
@@ -12,74 +15,91 @@ type rotateConsequences struct {
 	Stage string `json:"stage"`
 	At    string `json:"at"` // a place, or whose it is
 	Text  string `json:"text"`
+	By    string `json:"by"`
+	// Node is what it does to each node: none, reload, kubelet restart, crio restart,
+	// reboot. Absent: nothing is done to nodes.
+	Node string `json:"onEachNode,omitempty"`
+	// HeldUpBy are those who hold it up now, such as "MachineConfigPool/worker is paused".
+	HeldUpBy []string   `json:"heldUpBy,omitempty"`
+	From     *time.Time `json:"from,omitempty"` // at the earliest; absent: at once, or not known
+	Mark     string     `json:"mark"`           // of docs/catalog.md
+	Source   string     `json:"source"`
 }
 
-// consequences are what follows, in the order in which it does.
+// consequences are what follows, in the order in which it does: what the catalog says of
+// this version, with what is so in this cluster.
 func (p rotation) consequences() []rotateConsequences {
-	v, row := p.facts.Snapshot.Cluster.Versions, p.of.Rotation
-	out := []rotateConsequences{{"now", p.of.At.String(), p.of.Trigger.Doc}}
-	if !p.of.Signer() {
-		out[0].Text += "; it is signed by the signer of today"
-		return append(out, p.reads()...)
+	out := []rotateConsequences{}
+	for _, s := range p.of.Rotation.Flow(p.of.At, p.facts.Snapshot.Cluster.Versions) {
+		c := rotateConsequences{Stage: s.Stage, At: s.To, Text: s.By + " " + s.Does, By: s.By, Node: string(s.Node), Mark: string(s.Mark), Source: s.Source}
+		if s.Node != "" {
+			c.Text = s.Does
+		}
+		switch {
+		case s.Pools:
+			c.HeldUpBy = p.pausedPools()
+		case s.Stage == catalog.FlowMasters:
+			c.HeldUpBy = p.lostNodes(func(n inspect.NodeState) bool { return n.Master })
+		case s.Node != "":
+			c.HeldUpBy = p.lostNodes(func(inspect.NodeState) bool { return true })
+		case s.Stage == catalog.FlowLeaf && p.of.Signer() && slices.Contains(p.of.Rotation.Targets, s.Of):
+			if at, ok := p.resigned(s.Of); ok {
+				c.From = &at
+				c.Text += ": " + at.UTC().Format("2006-01-02 15:04 MST") + " at the earliest"
+			}
+		}
+		if len(c.HeldUpBy) > 0 {
+			c.Text += "; held up now: " + strings.Join(c.HeldUpBy, "; ")
+		}
+		out = append(out, c)
 	}
-	if row.Bundle != (catalog.Ref{}) {
-		out = append(out, rotateConsequences{remediate.StageBundle, row.Bundle.String(), "gets the new CA; the old one stays until it ends"})
+	return out
+}
+
+// pausedPools are the pools whose nodes get nothing for now, and what waits in them.
+func (p rotation) pausedPools() []string {
+	if p.machinery == nil {
+		return []string{"which pools are paused was not asked"}
 	}
-	way := []catalog.Ref{row.Bundle}
-	for _, a := range catalog.Carriers(row.Bundle, v) {
-		if a.Carries != (catalog.Carries{}) {
+	if gap, ok := p.machinery.Gap(catalog.Pools); ok {
+		return []string{"which pools are paused could not be read: " + gap.Reason}
+	}
+	var out []string
+	for _, pool := range p.machinery.Pools {
+		if !pool.Paused {
 			continue
 		}
-		text := "gets it from " + refNames(slices.DeleteFunc(slices.Clone(a.Parts), func(r catalog.Ref) bool { return !slices.Contains(way, r) }))
-		way = append(way, a.Target)
-		if a.In.Holds(v) == catalog.Unknown {
-			text += ", in some versions: the one that runs was not read"
+		text := fmt.Sprintf("MachineConfigPool/%s is paused: %d nodes", pool.Name, pool.Machines)
+		if pool.Current != pool.Wanted {
+			text += fmt.Sprintf(", which wait for %s already: what else is in that comes to them, too", pool.Wanted)
 		}
-		out = append(out, rotateConsequences{remediate.StageAggregates, a.Target.String(), text})
-	}
-	for _, d := range row.Brought(v) {
-		out = append(out, rotateConsequences{"nodes", d.To.Name, d.Doc})
-		if d.Effect != "" {
-			out = append(out, rotateConsequences{"nodes", "each node", d.Effect})
-		}
-	}
-	out = append(out, p.reads()...)
-	for _, target := range row.Targets {
-		text := "goes on as it is, and is signed by the new CA when it is made anew itself"
-		if due := p.resigned(target); due != "" {
-			text += ": " + due
-		}
-		out = append(out, rotateConsequences{remediate.StageLeaf, target.String(), text})
+		out = append(out, text)
 	}
 	return out
 }
 
-// reads tells when those who verify read what they trust.
-func (p rotation) reads() []rotateConsequences {
-	var out []rotateConsequences
-	for _, e := range p.of.Rotation.Consumers(p.facts.Snapshot.Cluster.Versions) {
-		if p.of.Signer() || e.Shown == p.of.At {
-			out = append(out, rotateConsequences{remediate.StageTrust, e.Verifier, "reads " + e.Trust.String() + " " + string(e.Reads)})
-		}
+// lostNodes are the nodes that get nothing as long as they are not Ready.
+func (p rotation) lostNodes(which func(inspect.NodeState) bool) []string {
+	if p.machinery == nil {
+		return nil
 	}
-	return out
-}
-
-func refNames(refs []catalog.Ref) string {
 	var out []string
-	for _, r := range refs {
-		out = append(out, r.String())
+	for _, n := range p.machinery.Nodes {
+		if n.Ready != "True" && which(n) {
+			out = append(out, "Node/"+n.Name+" is not Ready")
+		}
 	}
-	return some(out)
+	return out
 }
 
-// resigned says when what is signed is signed by a signer that is made now.
-func (p rotation) resigned(target catalog.Ref) string {
+// resigned says when what is signed is signed by a signer that is made now, at the
+// earliest; false where that is not known.
+func (p rotation) resigned(target catalog.Ref) (time.Time, bool) {
 	life, known := catalog.LifetimeOf(target, p.facts.Snapshot.Cluster.Versions)
 	for _, of := range p.all {
-		if c := of.Cert(); of.At == target && c != nil && known == catalog.Yes {
-			return life.ResignedFrom(c.NotBefore, c.NotAfter, p.facts.Now).UTC().Format("2006-01-02 15:04 MST") + " at the earliest"
+		if c := of.Cert(); of.At == target && c != nil && known == catalog.Yes && life.SelfRotating() {
+			return life.ResignedFrom(c.NotBefore, c.NotAfter, p.facts.Now), true
 		}
 	}
-	return ""
+	return time.Time{}, false
 }

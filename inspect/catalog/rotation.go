@@ -163,14 +163,27 @@ func (r Rotation) Withheld(v Versions) (Delivery, Answer) {
 	return Delivery{}, answer
 }
 
-// Brought are the rows about how the signer's certificate comes to the files of its
-// verifiers on nodes.
+// Brought are the rows about how the signer's certificate comes to files on nodes: to
+// those of its verifiers, and with what else is in a bundle to others.
 func (r Rotation) Brought(v Versions) []Delivery {
 	var out []Delivery
+	add := func(d Delivery) {
+		if !slices.ContainsFunc(out, func(o Delivery) bool { return o.To == d.To }) {
+			out = append(out, d.of(r.Signer))
+		}
+	}
 	for _, e := range r.Consumers(v) {
-		d, known := DeliveryOf(e.Trust, v)
-		if known == Yes && !slices.ContainsFunc(out, func(o Delivery) bool { return o.To == d.To }) {
-			out = append(out, d)
+		if d, known := DeliveryOf(e.Trust, v); known == Yes {
+			add(d)
+		}
+	}
+	with := []Ref{r.Bundle}
+	for _, a := range Carriers(r.Bundle, v) {
+		with = append(with, a.Target)
+	}
+	for _, d := range Deliveries() {
+		if c, ok := NodeCopyOf(d.To.Name, v); ok && d.Delivered && d.In.Holds(v) == Yes && c.In.Holds(v) == Yes && slices.Contains(with, c.Of) {
+			add(d)
 		}
 	}
 	slices.SortStableFunc(out, func(a, b Delivery) int { return cmp.Compare(a.To.Name, b.To.Name) })

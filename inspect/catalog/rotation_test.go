@@ -71,6 +71,11 @@ func TestWhereARotationGoes(t *testing.T) {
 		{"loadbalancer-serving-signer", "4.16.3", "kubeconfig-data", No, "/var/lib/kubelet/kubeconfig"},
 		{"aggregator-client-signer", "4.15.3", "aggregator-client-ca", No, ""},
 		{"loadbalancer-serving-signer", "", "kube-apiserver-server-ca", Unknown, ""},
+		// What else is in a bundle comes to nodes with it, whoever verifies by it there.
+		{"kube-control-plane-signer", "4.12.3", "client-ca", No, ""},
+		{"kube-control-plane-signer", "4.13.3", "client-ca", No, "/etc/kubernetes/kubelet-ca.crt"},
+		{"localhost-serving-signer", "4.15.3", "kube-apiserver-server-ca", No, ""},
+		{"localhost-serving-signer", "4.16.3", "kubeconfig-data", No, "/var/lib/kubelet/kubeconfig"},
 	} {
 		v := in(c.version)
 		r := rotation(c.signer)
