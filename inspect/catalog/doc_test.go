@@ -399,7 +399,14 @@ func document() string {
 		if st.Harms {
 			harms = "yes"
 		}
-		line("| %s | %s | %s | %s | %s | %s |", st.Type, harms, cell(st.Doc), cell(st.Next), st.In, evidence(st.Evidence))
+		holds := st.In.String()
+		switch {
+		case st.Before > 0:
+			holds += fmt.Sprintf(", before %s.%d", st.In.To, st.Before)
+		case st.Since > 0:
+			holds += fmt.Sprintf(", from %s.%d on", st.In.From, st.Since)
+		}
+		line("| %s | %s | %s | %s | %s | %s |", st.Type, harms, cell(st.Doc), cell(st.Next), holds, evidence(st.Evidence))
 	}
 	return out.String()
 }
