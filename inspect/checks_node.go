@@ -427,7 +427,11 @@ func (f *Facts) distrusts(finding *Finding, missing []*pki.Cert) {
 	}
 	delivery, answer := catalog.DeliveryOf(catalog.KubeletKubeconfigCA(), f.Snapshot.Cluster.Versions)
 	if answer == catalog.Yes && !delivery.Delivered {
-		finding.Next = "nothing brings it there in this version. certrot fix-api-int puts the CAs of the ConfigMap into both kubeconfigs of each kubelet, keeps the old ones, and restarts it: masters first, one at a time"
+		command := "certrot fix-api-int"
+		if shown != nil && shown.leaf() != nil && !slices.ContainsFunc(missing, func(ca *pki.Cert) bool { return signedBy(shown.leaf(), ca) }) {
+			command = "certrot pretrust, ahead of the first certificate that it signs,"
+		}
+		finding.Next = "nothing brings it there in this version. " + command + " puts the CAs of the ConfigMap into both kubeconfigs of each kubelet, keeps the old ones, and restarts it: masters first, one at a time"
 	}
 	if shown == nil || shown.leaf() == nil {
 		return

@@ -113,8 +113,8 @@ func apiCADelivered(f *Facts) []Finding {
 	finding := Finding{
 		Severity: Warning, At: []pki.Location{signer.At}, Certs: []pki.Fingerprint{ca.Fingerprint}, Due: rotated,
 		Message: fmt.Sprintf("the CA of api and api-int was replaced %s by %s, and %s does not bring it into the kubelets' kubeconfigs", ago(f.Now, rotated), name(ca), version(v)),
-		Next: "before the API's certificate is signed by it (up to 15 days later), put the CAs of ConfigMap openshift-config-managed/kube-apiserver-server-ca into certificate-authority-data of " +
-			"/etc/kubernetes/kubeconfig and /var/lib/kubelet/kubeconfig on every node",
+		Next: "before the API's certificate is signed by it (up to 15 days later): certrot pretrust puts the CAs of ConfigMap openshift-config-managed/kube-apiserver-server-ca into both kubeconfigs of " +
+			"each kubelet, while every way onto nodes still works",
 	}
 	leaf := f.at(catalog.InternalLoadBalancerServing())
 	if leaf == nil && f.Now.Sub(rotated) > firstLeaf {

@@ -25,11 +25,15 @@ type (
 		Steps      []rotationStep `json:"steps"`
 	}
 	rotationStep struct {
+		Stage  string `json:"stage"`
 		By     string `json:"by"`
 		To     string `json:"to"`
 		Does   string `json:"does"`
+		Node   string `json:"onEachNode,omitempty"` // none, reload, kubelet restart, crio restart, reboot
+		Pools  bool   `json:"byPool,omitempty"`     // a paused pool holds it up
 		Seen   bool   `json:"seenInLab"`
-		Mark   string `json:"mark"` // of docs/catalog.md
+		SeenBy string `json:"seenBy,omitempty"` // the test
+		Mark   string `json:"mark"`             // of docs/catalog.md
 		Source string `json:"source"`
 	}
 )
@@ -61,7 +65,7 @@ func (f *rotateFlags) explain(ctx context.Context, name string) error {
 	if reason, next := of.Unmanaged(); reason != "" {
 		return &exitError{code: exitRefused, err: withHint(errors.New(of.Name+": "+reason), "%s", next)}
 	}
-	steps := of.Rotation.Flow(s.Cluster.Versions)
+	steps := of.Rotation.Flow(of.At, s.Cluster.Versions)
 	out := f.seen.app.Streams.Out
 	switch f.output {
 	case formMermaid:
@@ -69,7 +73,7 @@ func (f *rotateFlags) explain(ctx context.Context, name string) error {
 	case "json", "yaml":
 		d := rotationFlowDocument{APIVersion: inspect.InventoryAPIVersion, Kind: "RotationFlow", Version: version, Secret: of.At.Namespace + "/" + of.At.Name, Steps: []rotationStep{}}
 		for _, s := range steps {
-			d.Steps = append(d.Steps, rotationStep{s.By, s.To, s.Does, s.Seen, string(s.Mark), s.Source})
+			d.Steps = append(d.Steps, rotationStep{s.Stage, s.By, s.To, s.Does, string(s.Node), s.Pools, s.Seen != "", s.Seen, string(s.Mark), s.Source})
 		}
 		err = printDocument(out, f.output, d)
 	default:
@@ -94,7 +98,7 @@ func printFlow(out io.Writer, of remediate.Rotatable, version string, steps []ca
 			number[s.Evidence] = len(sources)
 		}
 		seen := ""
-		if !s.Seen {
+		if s.Seen == "" {
 			seen = "; not seen in the lab"
 		}
 		wrap(w, fmt.Sprintf("%3d  ", i+1), fmt.Sprintf("%s: %s: %s [%d%s]", s.By, s.To, s.Does, number[s.Evidence], seen))
@@ -122,7 +126,7 @@ func mermaid(steps []catalog.FlowStep) string {
 	}
 	for _, s := range steps {
 		arrow := "->>"
-		if !s.Seen { // dotted
+		if s.Seen == "" { // dotted
 			arrow = "-->>"
 		}
 		printf(w, "    %s%s%s: %s\n", alias[s.By], arrow, alias[s.To], diagramText(s.Does))

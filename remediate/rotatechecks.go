@@ -274,7 +274,9 @@ func (p RotatePreflight) topology() finding {
 	restarts := ""
 	for _, d := range p.Of.Rotation.Brought(p.versions()) {
 		if d.To == catalog.KubeletKubeconfigCA() {
-			restarts = d.Effect
+			if d.Node == catalog.NodeKubelet {
+				restarts = d.Effect
+			}
 			if !d.Delivered {
 				restarts = "nodes are to be given the CA by hand, and their kubelets restarted"
 			}

@@ -1,5 +1,10 @@
 package catalog
 
+import (
+	"slices"
+	"strings"
+)
+
 // Delivery is a row: whether a version brings certificates to a place by
 // itself, and what that does to a node.
 type Delivery struct {
@@ -10,18 +15,26 @@ type Delivery struct {
 	Command, Argument string
 	// Doc says how, or why not.
 	Doc string
-	// Effect is what it does to each node beside the file, and Pools whether a
-	// MachineConfigPool that is paused holds it up.
+	// Node is what it does to each node beside the file, Effect says it for people, and
+	// Pools whether a MachineConfigPool that is paused holds it up.
+	Node   NodeEffect
 	Effect string
 	Pools  bool
+	// NoRestart are parts of names of CAs. Where each CA that is new has one of them in
+	// its name, the kubelet is not restarted for it.
+	NoRestart []string
 	// Hops are who does what on the way, in order, from the bundle that is published.
 	Hops []Hop
 	In   Range
 	Evidence
 }
 
-// Hop is one step of a Delivery.
-type Hop struct{ By, Does string }
+// Hop is one step of a Delivery. To is the place that it is done to; zero: To of the
+// Delivery.
+type Hop struct {
+	By, Does string
+	To       Ref
+}
 
 // KubeletKubeconfigCA is the CA with which a kubelet verifies api-int.
 func KubeletKubeconfigCA() Ref { return Ref{Kind: File, Name: "/var/lib/kubelet/kubeconfig"} }
@@ -57,45 +70,74 @@ func Deliveries() []Delivery {
 		},
 		{
 			To: KubeletKubeconfigCA(), Delivered: true, Command: "machine-config-daemon", Argument: "start",
-			Doc:    "machine-config-daemon writes the CA into both kubeconfigs and restarts the kubelet",
-			Effect: "the kubelet is restarted, on every node at once; not where the names of all new CAs are on machine-config-daemon's list of those that need no restart: kube-apiserver-localhost-signer, openshift-kube-apiserver-operator_localhost-recovery-serving-signer, kube-apiserver-lb-signer",
+			Doc:  "machine-config-daemon writes the CA into both kubeconfigs and restarts the kubelet",
+			Node: NodeKubelet, NoRestart: noRestart(),
+			Effect: "the kubelet is restarted, on every node at once; not where the names of all new CAs are on machine-config-daemon's list of those that need no restart: " + strings.Join(noRestart(), ", "),
 			Hops: []Hop{
-				{"machine-config-operator", "copies ConfigMap openshift-config-managed/kube-apiserver-server-ca to openshift-machine-config-operator/kubeconfig-data, once it has not changed for a minute, and says so by an annotation of the ControllerConfig"},
-				{"machine-config-daemon", "looks on its node for each certificate of it in /etc/kubernetes/kubeconfig, and where one is missing writes them all there"},
-				{"machine-config-daemon", "stops the kubelet, writes the CA into /var/lib/kubelet/kubeconfig and starts it; where the new CA is on the list of those that need no restart, it waits until it sees an x509 error itself"},
-				{"kubelet", "connects anew, and trusts the new CA"},
+				{"machine-config-operator", "copies ConfigMap openshift-config-managed/kube-apiserver-server-ca there, once that has not changed for a minute", bundle(mcoTarget, "kubeconfig-data")},
+				{"machine-config-operator", "tells machine-config-daemon of it by an annotation (machineconfiguration.openshift.io/service-ca-rotate), which it takes back at its next turn", controllerConfig("")},
+				{"machine-config-daemon", "looks on its node for each certificate of kubeconfig-data, and where one is missing writes them all there", file("/etc/kubernetes/kubeconfig")},
+				{"machine-config-daemon", "stops the kubelet, writes the CA there, and starts the kubelet", Ref{}},
+				{"kubelet", "connects anew, and trusts the new CA", Ref{}},
 			},
 			In:       Range{Component: "machine-config", From: Minor{4, 16}},
-			Evidence: Evidence{Verified, "openshift/machine-config-operator#4106: pkg/operator/sync.go, pkg/daemon/certificate_writer.go, manifests/machineconfigdaemon/daemonset.yaml of release-4.16 (7327bb235)"},
+			Evidence: Evidence{Verified, "openshift/machine-config-operator#4106: pkg/operator/sync.go, pkg/daemon/certificate_writer.go, manifests/machineconfigdaemon/daemonset.yaml of release-4.16 (7327bb235) to release-4.22 (9027c94cd)"},
 		},
 		{
-			To: KubeletClientCA(), Delivered: true, Pools: true,
+			To: KubeletClientCA(), Delivered: true, Pools: true, Node: NodeReload,
 			Doc:    "it is a file of the rendered MachineConfig of each pool: a new one is made, and put on the pool's nodes one after another; a paused pool gets none",
-			Effect: "none: machine-config-daemon writes all files and acts on those that differ, and this one asks for neither drain nor reboot; the kubelet reloads it",
+			Effect: "reload: machine-config-daemon writes all files and acts on those that differ, and this one asks for neither drain nor reboot; the kubelet reads it anew",
 			Hops: []Hop{
-				{"machine-config-operator", "puts ConfigMap openshift-kube-apiserver-operator/kube-apiserver-to-kubelet-client-ca into the ControllerConfig (spec.kubeAPIServerServingCAData)"},
-				{"machine-config-controller", "renders a new MachineConfig for each pool"},
-				{"machine-config-controller", "names it to the pool's nodes (desiredConfig), maxUnavailable at once; to none of a paused pool"},
-				{"machine-config-daemon", "writes all files of it; only kubelet-ca.crt differs, so it neither drains nor reboots"},
-				{"kubelet", "reloads /etc/kubernetes/kubelet-ca.crt"},
+				{"machine-config-operator", "puts ConfigMap openshift-kube-apiserver-operator/kube-apiserver-to-kubelet-client-ca there", controllerConfig("spec.kubeAPIServerServingCAData")},
+				{"machine-config-controller", "renders a new MachineConfig for each pool", Ref{Kind: MachineConfig, Name: "rendered-POOL-*"}},
+				{"machine-config-controller", "names it to the pool's nodes (annotation desiredConfig), maxUnavailable at once; to none of a paused pool", Ref{Kind: "MachineConfigPool", Name: "*"}},
+				{"machine-config-daemon", "compares it with the one that the node has, and decides by what differs: kubelet-ca.crt asks for nothing; whatever else has waited in the pool, another file or a unit, comes with it and mostly asks for a drain and a reboot", Ref{Kind: MachineConfig, Name: "rendered-POOL-*"}},
+				{"machine-config-daemon", "writes all files of it, those that do not differ too", Ref{}},
 			},
 			In:       Range{Component: "machine-config", To: Minor{4, 12}},
 			Evidence: Evidence{Verified, "openshift/machine-config-operator templates/common/_base/files/kubelet-ca.yaml, pkg/operator/sync.go and pkg/daemon/update.go (calculatePostConfigChangeAction) of release-4.12 (1d4cfffaa)"},
 		},
 		{
-			To: KubeletClientCA(), Delivered: true,
+			To: KubeletClientCA(), Delivered: true, Node: NodeReload,
 			Doc:    "machine-config-daemon writes it on every node from the ControllerConfig, without a new MachineConfig; a paused pool does not hold it up",
-			Effect: "none: the kubelet reloads it",
+			Effect: "reload: the kubelet reads it anew",
 			Hops: []Hop{
-				{"machine-config-operator", "copies ConfigMap openshift-config-managed/kube-apiserver-client-ca into the ControllerConfig (spec.kubeAPIServerServingCAData)"},
-				{"machine-config-daemon", "writes /etc/kubernetes/kubelet-ca.crt on its node"},
-				{"kubelet", "reloads /etc/kubernetes/kubelet-ca.crt"},
+				{"machine-config-operator", "copies ConfigMap openshift-config-managed/kube-apiserver-client-ca there", controllerConfig("spec.kubeAPIServerServingCAData")},
+				{"machine-config-daemon", "writes what the ControllerConfig says on its node, in paused pools too; no MachineConfig is made", Ref{}},
 			},
 			In:       Range{Component: "machine-config", From: Minor{4, 13}},
 			Evidence: Evidence{Verified, "openshift/machine-config-operator#3575: pkg/daemon/certificate_writer.go of release-4.13 (a57ca2912) to release-4.22 (9027c94cd)"},
 		},
 	}
 }
+
+// noRestart are the parts of CAs' names for which machine-config-daemon does not restart
+// the kubelet (openshift/machine-config-operator pkg/daemon/certificate_writer.go @
+// release-4.16 7327bb235 to release-4.22 9027c94cd).
+func noRestart() []string {
+	return []string{"kube-apiserver-localhost-signer", "openshift-kube-apiserver-operator_localhost-recovery-serving-signer", "kube-apiserver-lb-signer"}
+}
+
+// of is the same for a CA that the owner of a signer makes: its name decides whether the
+// kubelet is restarted.
+func (d Delivery) of(signer Ref) Delivery {
+	if len(d.NoRestart) == 0 {
+		return d
+	}
+	name, list := "its name ("+signerName(signer)+"TIME)", "machine-config-daemon's list of those that need no restart ("+strings.Join(d.NoRestart, ", ")+")"
+	if !slices.ContainsFunc(d.NoRestart, func(part string) bool { return strings.Contains(signerName(signer), part) }) {
+		d.Effect = "the kubelet is restarted, on every node at once: " + name + " is not on " + list
+		return d
+	}
+	d.Node, d.Effect = NodeNone, "none: "+name+" is on "+list+"; when machine-config-daemon next sees an x509 error itself, it has the kubelet join anew"
+	d.Hops = slices.Clone(d.Hops[:len(d.Hops)-2]) // without the restart, and what follows it
+	return d
+}
+
+// signerName is how library-go names the CAs of a signer; the time follows
+// (openshift/library-go pkg/operator/certrotation/signer.go, setSigningCertKeyPairSecret @
+// 93ac9206a).
+func signerName(signer Ref) string { return signer.Namespace + "_" + signer.Name + "@" }
 
 // DeliveryOf returns the row about a place that holds for v.
 func DeliveryOf(to Ref, v Versions) (Delivery, Answer) {

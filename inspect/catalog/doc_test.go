@@ -125,6 +125,36 @@ func document() string {
 		line("| `%s` | %s | %s | %s | %s |", d.To, does, cell(d.Doc), d.In, evidence(d.Evidence))
 	}
 	line("")
+	line("## How static pods get what they read")
+	line("")
+	line("A revision is put on one master after another, and the process starts anew with it. Without one the cert-syncer writes a change into the same files on all masters, and the process reads that anew.")
+	line("")
+	line("| static pods of | a change is | ConfigMaps | Secrets | holds for | source |")
+	line("|---|---|---|---|---|---|")
+	for _, i := range StaticPodInputs() {
+		change := "read anew"
+		if i.Rollout {
+			change = "a new revision"
+		}
+		names := func(all []string) string {
+			if len(all) == 0 {
+				return ""
+			}
+			return "`" + strings.Join(all, "`, `") + "`"
+		}
+		line("| %s | %s | %s | %s | %s | %s |", i.Component, change, names(i.ConfigMaps), names(i.Secrets), i.In, evidence(i.Evidence))
+	}
+	line("")
+	line("## What certificates in a MachineConfig do to nodes")
+	line("")
+	line("machine-config-daemon writes all files of a new MachineConfig, and acts on those that differ from the one before: it does the greatest of what they ask for.")
+	line("")
+	line("| file that differs | the node's | holds for | source |")
+	line("|---|---|---|---|")
+	for _, f := range ConfigFileEffects() {
+		line("| `%s` | %s | %s | %s |", f.Path, f.Effect, f.In, evidence(f.Evidence))
+	}
+	line("")
 	line("## What is made anew before its time, and how")
 	line("")
 	line("Where there is an annotation, `certrot rotate` removes it, and the owner makes the certificate anew. Elsewhere certrot triggers nothing.")
@@ -369,7 +399,14 @@ func document() string {
 		if st.Harms {
 			harms = "yes"
 		}
-		line("| %s | %s | %s | %s | %s | %s |", st.Type, harms, cell(st.Doc), cell(st.Next), st.In, evidence(st.Evidence))
+		holds := st.In.String()
+		switch {
+		case st.Before > 0:
+			holds += fmt.Sprintf(", before %s.%d", st.In.To, st.Before)
+		case st.Since > 0:
+			holds += fmt.Sprintf(", from %s.%d on", st.In.From, st.Since)
+		}
+		line("| %s | %s | %s | %s | %s | %s |", st.Type, harms, cell(st.Doc), cell(st.Next), holds, evidence(st.Evidence))
 	}
 	return out.String()
 }

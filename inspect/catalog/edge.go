@@ -240,7 +240,7 @@ func controlPlaneEdges() []Edge {
 		},
 		{
 			ID: "apiserver-kubelet-serving", Part: PartControlPlane, Verifier: "kube-apiserver", Claim: "kube-apiserver trusts what kubelets serve",
-			Trust: bundle(kasTarget, "kubelet-serving-ca"), Shown: file("/var/lib/kubelet/pki/kubelet-server-current.pem"), Name: NameAny, Reads: ReadsOnChange,
+			Trust: bundle(kasTarget, "kubelet-serving-ca"), Shown: file("/var/lib/kubelet/pki/kubelet-server-current.pem"), Name: NameAny, Reads: ReadsByRollout,
 			Lost: "logs, exec and port-forward of the node",
 			In:   Range{Component: kas}, Evidence: flags,
 		},

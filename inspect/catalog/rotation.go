@@ -62,15 +62,30 @@ func otherTriggers() []Trigger {
 			}
 		}
 	}
-	add(etcdRotations(), "cluster-etcd-operator makes it anew by itself; certrot does not trigger it: who sees to it that etcd's members trust a new CA before anything is signed by it is the operator alone, by its version's own procedure",
-		Evidence{Derived, etcdTLS().Source})
-	add(serviceCARotations(), "service-ca-operator makes it anew by itself when half of its life is left; to force it, which is not supported: "+
-		`oc patch serviceca cluster --type merge -p '{"spec":{"unsupportedConfigOverrides":{"forceRotation":{"reason":"WHY"}}}}'`,
-		Evidence{Verified, serviceCARepo + "pkg/operator/rotate.go @ 6391e070d"})
-	add(ingressRotations(), "nobody renews it: give the IngressController a certificate of your own (spec.defaultCertificate), or delete the Secret router-ca, whereupon ingress-operator makes a new CA at its next start",
-		Evidence{Field, ingressRepo + "pkg/operator/controller/certificate @ acca9642a"})
-	add(machineConfigRotations(), "machine-config-operator makes it anew by itself, where there is a working Machine API or Cluster API; by hand: oc adm ocp-certificates regenerate-machine-config-server-serving-cert",
-		mcoRotation())
+	for _, r := range etcdRotations() {
+		signer, doc, source := r, "nobody renews it: in this version cluster-etcd-operator signs by what the installer made. From OpenShift 4.16 on there is a documented way to replace it", etcdTLS().Source
+		signer.Targets = nil
+		switch {
+		case r.In.From == (Minor{4, 16}):
+			doc, source = "nobody renews it; certrot does not trigger it. By hand, as it is documented for 4.16: delete the Secret openshift-etcd/"+r.Signer.Name+
+				", wait until etcd's new revision is on all masters, and only then copy the new one over this", source+"; docs.okd.io/4.16/security/certificate_types_descriptions/etcd-certificates.html"
+		case r.In.From == (Minor{4, 17}):
+			doc, source = "cluster-etcd-operator makes it anew by itself, and signs nothing by it before its CA is in the revision of etcd that runs; certrot does not trigger it: the documented way is to delete it, and then the old key is gone before any member of etcd trusts the new one. "+
+				"By hand: oc delete secret -n openshift-etcd "+r.Signer.Name+"; oc wait --for=condition=Progressing=False --timeout=15m clusteroperator/etcd",
+				source+" (ensureBundles, getCertRotationRevision); docs.okd.io/4.17/security/certificate_types_descriptions/etcd-certificates.html"
+		}
+		add([]Rotation{signer}, doc, Evidence{Verified, source})
+		add([]Rotation{r}, "cluster-etcd-operator makes it anew by itself; certrot does not trigger it: who sees to it that etcd's members trust what is shown is the operator alone, by its version's own procedure", etcdTLS())
+	}
+	add(serviceCARotations(), "service-ca-operator makes it anew by itself when half of its life is left, with a bridge for who trusts only the one before. certrot does not force it: the documented way (oc delete secret -n openshift-service-ca signing-key, "+
+		"then restart all pods of the cluster) makes a CA without that bridge, and until they are restarted Services and who calls them do not trust each other; the way with it (spec.unsupportedConfigOverrides.forceRotation.reason of ServiceCA cluster) is not supported",
+		Evidence{Verified, serviceCARepo + "pkg/operator/sync_common.go (manageSignerCA) and rotate.go @ 6391e070d; openshift/openshift-docs modules/customize-certificates-manually-rotate-service-ca.adoc @ enterprise-4.21"})
+	add(ingressRotations(), "nobody renews it: give the IngressController a certificate of your own (spec.defaultCertificate), or delete the Secret, whereupon ingress-operator makes it anew when it next looks at an IngressController: when one changes, or at its own start. "+
+		"What the old router-ca signed stays as it is until its Secret (openshift-ingress/router-certs-NAME) is deleted, too. certrot triggers nothing here: whoever was given the old CA by hand does not trust the new one",
+		Evidence{Verified, ingressRepo + "pkg/operator/controller/certificate/ca.go (ensureRouterCASecret), default_cert.go and controller.go @ acca9642a"})
+	add(machineConfigRotations(), "machine-config-operator makes it anew by itself, where there is a working Machine API or Cluster API. certrot does not trigger it: whether that controller runs here only its log says, the machine config server goes on with the old certificate until its pods are restarted, "+
+		"and Ignition stubs that name another CA, or lie outside of the cluster, are not followed. By hand: oc adm ocp-certificates regenerate-machine-config-server-serving-cert",
+		Evidence{Verified, mcoRotation().Source + " (New, hasFunctionalMachineAPI); openshift/oc pkg/cli/admin/ocpcertificates/regeneratemco @ 6b8e30c5b"})
 	add(networkRotations(), "cluster-network-operator makes it anew by itself; certrot triggers nothing here: the network of every node hangs on it",
 		networkPKI())
 	return rows
@@ -163,14 +178,27 @@ func (r Rotation) Withheld(v Versions) (Delivery, Answer) {
 	return Delivery{}, answer
 }
 
-// Brought are the rows about how the signer's certificate comes to the files of its
-// verifiers on nodes.
+// Brought are the rows about how the signer's certificate comes to files on nodes: to
+// those of its verifiers, and with what else is in a bundle to others.
 func (r Rotation) Brought(v Versions) []Delivery {
 	var out []Delivery
+	add := func(d Delivery) {
+		if !slices.ContainsFunc(out, func(o Delivery) bool { return o.To == d.To }) {
+			out = append(out, d.of(r.Signer))
+		}
+	}
 	for _, e := range r.Consumers(v) {
-		d, known := DeliveryOf(e.Trust, v)
-		if known == Yes && !slices.ContainsFunc(out, func(o Delivery) bool { return o.To == d.To }) {
-			out = append(out, d)
+		if d, known := DeliveryOf(e.Trust, v); known == Yes {
+			add(d)
+		}
+	}
+	with := []Ref{r.Bundle}
+	for _, a := range Carriers(r.Bundle, v) {
+		with = append(with, a.Target)
+	}
+	for _, d := range Deliveries() {
+		if c, ok := NodeCopyOf(d.To.Name, v); ok && d.Delivered && d.In.Holds(v) == Yes && c.In.Holds(v) == Yes && slices.Contains(with, c.Of) {
+			add(d)
 		}
 	}
 	slices.SortStableFunc(out, func(a, b Delivery) int { return cmp.Compare(a.To.Name, b.To.Name) })

@@ -10,63 +10,152 @@ import (
 // FlowStep is one step of how a new CA comes to all who verify by it: somebody does
 // something, and where that is written.
 type FlowStep struct {
-	By   string // who does it
-	To   string // the place that it is done to, or who is told; By itself where it is neither
-	Does string
-	// Seen says that it was seen in the lab, with OpenShift's own code.
-	Seen bool
+	Stage string // one of the constants
+	By    string // who does it
+	To    string // the place that it is done to, or who is told
+	Does  string
+	// Node is what it does to each node, beside what is written there; empty: nothing is
+	// done to nodes. Pools says that a pool which is paused holds it up.
+	Node  NodeEffect
+	Pools bool
+	// Of is what is made anew or written, where an object is.
+	Of Ref
+	// Seen is the test that saw it in the lab, with OpenShift's own code; empty: none did.
+	Seen string
 	Evidence
 }
 
-// Flow is how a rotation goes in the versions that run, in order, from the removal of
-// the annotation to what the signer signs.
-func (r Rotation) Flow(v Versions) []FlowStep {
-	trigger, _ := TriggerOf(r.Signer, v)
-	owner := writerOf(r.Signer, v)
-	seen := seenInLab()
-	// What one step after the trigger does was seen where its place was.
-	step := func(by string, to Ref, does string, e Evidence) FlowStep {
-		return FlowStep{by, to.String(), does, slices.Contains(seen, to.Namespace+"/"+to.Name), e}
+// The stages of a flow, in their order.
+const (
+	FlowNow        = "now"        // what is made anew at once
+	FlowBundle     = "bundle"     // where the signer's certificate is published
+	FlowAggregates = "aggregates" // what is made of that
+	FlowMasters    = "masters"    // static pods
+	FlowNodes      = "nodes"      // files on nodes
+	FlowTrust      = "trust"      // who verifies
+	FlowLeaf       = "leaf"       // what the signer signs
+)
+
+// Flow is how a rotation of a signer, or of what one signs, goes in the versions that
+// run, in order: from the removal of the annotation to what the signer signs.
+func (r Rotation) Flow(of Ref, v Versions) []FlowStep {
+	trigger, _ := TriggerOf(of, v)
+	owner := writerOf(of, v)
+	f := flow{v: v}
+	f.add(FlowNow, "certrot", of, "removes the annotation "+trigger.Annotation, trigger.Evidence)
+	if of != r.Signer {
+		f.add(FlowNow, owner, of, "has it made anew, signed by what "+r.Signer.Name+" is today", trigger.Evidence)
+		f.spread(of)
+		f.reads(r, of)
+		return f.steps
 	}
-	out := []FlowStep{
-		step("certrot", r.Signer, "removes the annotation "+trigger.Annotation, trigger.Evidence),
-		step(owner, r.Signer, "makes a new CA: the name is NAMESPACE_NAME@TIME", trigger.Evidence),
+	f.add(FlowNow, owner, of, "makes a new CA, called "+signerName(of)+"TIME", trigger.Evidence)
+	brought := r.Brought(v)
+	for _, d := range brought {
+		for _, h := range d.Hops {
+			f.later = append(f.later, h.To)
+		}
 	}
 	if r.Bundle != (Ref{}) {
-		out = append(out, step(owner, r.Bundle, "adds the new CA; the old one stays until it ends", r.Evidence))
+		f.add(FlowBundle, owner, r.Bundle, "adds the new CA; the old one stays until it ends", r.Evidence)
+		f.spread(r.Bundle)
 	}
-	way := []Ref{r.Bundle}
-	for _, a := range Carriers(r.Bundle, v) {
-		if a.Carries != (Carries{}) {
+	for _, d := range brought {
+		f.bring(d)
+	}
+	f.reads(r, of)
+	for _, target := range r.Targets {
+		f.add(FlowLeaf, owner, target, "signs it anew with the new CA when it is due itself"+due(target, v), trigger.Evidence)
+		f.spread(target)
+	}
+	return f.steps
+}
+
+// flow is one that is being told.
+type flow struct {
+	v     Versions
+	steps []FlowStep
+	way   []Ref // what has it so far
+	later []Ref // places that are told of with the files to which they lead
+}
+
+func (f *flow) add(stage, by string, to Ref, does string, e Evidence) {
+	f.steps = append(f.steps, FlowStep{Stage: stage, By: by, To: to.String(), Does: does, Of: to, Seen: seenInLab(by, to), Evidence: e})
+}
+
+// spread tells where else what is in a place comes to, and which static pods read it.
+func (f *flow) spread(from Ref) {
+	stage, whole := FlowAggregates, len(f.way) == 0
+	if from.Kind == Secret {
+		stage = FlowLeaf
+	}
+	f.way = append(f.way, from)
+	f.masters(from)
+	for _, a := range Carriers(from, f.v) {
+		if a.Carries != (Carries{}) || slices.Contains(f.later, a.Target) || slices.Contains(f.way, a.Target) {
 			continue
 		}
-		var from []string
+		var parts []string
 		for _, p := range a.Parts {
-			if slices.Contains(way, p) {
-				from = append(from, p.String())
+			if slices.Contains(f.way, p) {
+				parts = append(parts, p.String())
 			}
 		}
-		way = append(way, a.Target)
-		out = append(out, step(writerOf(a.Target, v), a.Target, "takes it over from "+strings.Join(from, " and "), a.Evidence))
-	}
-	for _, d := range r.Brought(v) {
-		if !d.Delivered {
-			out = append(out, FlowStep{"nobody", d.To.String(), "brings it there: " + d.Doc, false, d.Evidence})
+		f.way = append(f.way, a.Target)
+		does := "takes it over from " + strings.Join(parts, " and ")
+		if whole && a.In.Holds(f.v) == Unknown {
+			does += ", in some versions: the one that runs was not read"
 		}
-		for _, h := range d.Hops {
-			out = append(out, FlowStep{h.By, d.To.String(), h.Does, false, d.Evidence})
+		f.add(stage, writerOf(a.Target, f.v), a.Target, does, a.Evidence)
+		f.masters(a.Target)
+	}
+}
+
+// masters tells how static pods get what is in an object of theirs.
+func (f *flow) masters(of Ref) {
+	row, known := StaticPodInputOf(of, f.v)
+	switch {
+	case known != Yes:
+	case row.Rollout:
+		f.steps = append(f.steps, FlowStep{
+			Stage: FlowMasters, By: row.Component + "-operator", To: "static pods of " + row.Component, Evidence: row.Evidence,
+			Does: "makes a new revision, since " + of.Name + " is part of one, and puts it on one master after another: " + row.Component + " starts anew there; a master that is not Ready holds it up",
+		})
+	default:
+		f.steps = append(f.steps, FlowStep{
+			Stage: FlowMasters, By: "the cert-syncer on each master", To: "static pods of " + row.Component, Evidence: row.Evidence,
+			Does: "writes " + of.Name + " into their files, which are read anew without a restart: there is no new revision",
+		})
+	}
+}
+
+// bring tells how it comes to a file on nodes.
+func (f *flow) bring(d Delivery) {
+	if !d.Delivered {
+		f.add(FlowNodes, "nobody", d.To, "brings it there: "+d.Doc, d.Evidence)
+	}
+	for _, h := range d.Hops {
+		to := h.To
+		if to == (Ref{}) {
+			to = d.To
 		}
-		if d.Effect != "" {
-			out = append(out, FlowStep{"each node", d.To.String(), "effect: " + d.Effect, false, d.Evidence})
+		f.add(FlowNodes, h.By, to, h.Does, d.Evidence)
+	}
+	if d.Effect != "" {
+		f.steps = append(f.steps, FlowStep{Stage: FlowNodes, By: "each node", To: d.To.String(), Does: "effect: " + d.Effect, Node: d.Node, Pools: d.Pools, Of: d.To, Evidence: d.Evidence})
+	}
+}
+
+// reads tells when those who verify read what they trust.
+func (f *flow) reads(r Rotation, of Ref) {
+	for _, e := range r.Consumers(f.v) {
+		if of == r.Signer || e.Shown == of {
+			f.add(FlowTrust, e.Verifier, e.Trust, "reads it "+string(e.Reads), e.Evidence)
+			if s := &f.steps[len(f.steps)-1]; !sawBy(e.Verifier, e.Trust) { // that it was written there says nothing of who reads it
+				s.Seen = ""
+			}
 		}
 	}
-	for _, e := range r.Consumers(v) {
-		out = append(out, FlowStep{e.Verifier, e.Trust.String(), "reads it " + string(e.Reads), false, e.Evidence})
-	}
-	for _, t := range r.Targets {
-		out = append(out, FlowStep{owner, t.String(), "signs it anew with the new CA when it is due itself" + due(t, v), false, trigger.Evidence})
-	}
-	return out
 }
 
 // due says when what is signed is signed anew, as a rule.
@@ -97,15 +186,51 @@ func writerOf(at Ref, v Versions) string {
 	return "its owner"
 }
 
-// seenInLab are the places at which a rotation was seen in the lab, with library-go's
-// controllers (docs/lab.md).
-func seenInLab() []string {
-	const operator, target = kasOperator + "/", kasTarget + "/"
-	return []string{
-		operator + "kube-apiserver-to-kubelet-signer", operator + "kube-apiserver-to-kubelet-client-ca", target + "client-ca", managed + "/kube-apiserver-client-ca",
-		operator + "loadbalancer-serving-signer", operator + "loadbalancer-serving-ca", target + "kube-apiserver-server-ca", managed + "/kube-apiserver-server-ca",
-		kcmTarget + "/serviceaccount-ca", "*/kube-root-ca.crt",
-		operator + "aggregator-client-signer", managed + "/kube-apiserver-aggregator-client-ca", target + "aggregator-client-ca",
-		operator + "kube-control-plane-signer", operator + "kube-control-plane-signer-ca", operator + "node-system-admin-signer", operator + "node-system-admin-ca",
+// Sight is a row: a test in which a step of a rotation was seen in the lab, with
+// library-go's controllers, Kubernetes' kube-controller-manager or a kubelet.
+type Sight struct {
+	By   string // who was seen at it; empty: whoever does it
+	At   Ref    // without Key
+	Test string // file and function
+}
+
+// Sights returns every row about what was seen.
+func Sights() []Sight {
+	const rotate, incident, pretrust = "test/e2e/rotate_test.go TestRotate", "test/lab/incident_test.go TestIncident", "test/e2e/pretrust_test.go TestPretrust"
+	s := func(namespace, name, test string) Sight {
+		return Sight{At: Ref{Kind: Secret, Namespace: namespace, Name: name}, Test: test}
 	}
+	m := func(namespace, name, test string) Sight {
+		return Sight{At: Ref{Kind: ConfigMap, Namespace: namespace, Name: name}, Test: test}
+	}
+	return []Sight{
+		s(kasOperator, "kube-apiserver-to-kubelet-signer", rotate),
+		m(kasOperator, "kube-apiserver-to-kubelet-client-ca", rotate),
+		m(kasTarget, "client-ca", rotate),
+		m(managed, "kube-apiserver-client-ca", rotate),
+		s(kasOperator, "loadbalancer-serving-signer", incident),
+		m(kasOperator, "loadbalancer-serving-ca", incident),
+		m(kasTarget, "kube-apiserver-server-ca", incident),
+		m(managed, "kube-apiserver-server-ca", incident),
+		m(kcmTarget, "serviceaccount-ca", incident),
+		m("*", "kube-root-ca.crt", incident),
+		s(kasTarget, "internal-loadbalancer-serving-certkey", incident),
+		{By: "kubelet", At: KubeletKubeconfigCA(), Test: pretrust},
+	}
+}
+
+// sawBy reports whether it was just this one who was seen at a place.
+func sawBy(by string, at Ref) bool {
+	at.Key = ""
+	return slices.ContainsFunc(Sights(), func(s Sight) bool { return s.At == at && s.By == by })
+}
+
+// seenInLab is the test that saw it; empty: none did.
+func seenInLab(by string, at Ref) string {
+	for _, s := range Sights() {
+		if at.Key = ""; s.At == at && (s.By == "" || s.By == by) {
+			return s.Test
+		}
+	}
+	return ""
 }

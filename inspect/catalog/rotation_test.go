@@ -39,6 +39,44 @@ func TestEveryRotationHasOneTrigger(t *testing.T) {
 	}
 }
 
+// TestWhatIsNotTriggeredSaysWhatPeopleDo: by the version, and who does it.
+func TestWhatIsNotTriggeredSaysWhatPeopleDo(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		of            Ref
+		version, says string
+	}{
+		{secret(userConfig, "etcd-signer"), "4.15.1", "nobody renews it"},
+		{secret(userConfig, "etcd-signer"), "4.16.1", "copy the new one over this"},
+		{secret(etcdTarget, "etcd-signer"), "4.17.1", "oc delete secret -n openshift-etcd etcd-signer"},
+		{secret(etcdTarget, "etcd-metric-signer"), "4.22.1", "oc delete secret -n openshift-etcd etcd-metric-signer"},
+		{secret(etcdTarget, "etcd-peer-master-0"), "4.22.1", "makes it anew by itself"},
+		{secret(serviceCATarget, "signing-key"), "4.12.1", "without that bridge"},
+		{secret("openshift-ingress-operator", "router-ca"), "4.12.1", "when it next looks at an IngressController"},
+		{secret(mcoTarget, "machine-config-server-ca"), "4.19.1", "regenerate-machine-config-server-serving-cert"},
+	} {
+		row, known := TriggerOf(c.of, Versions{Cluster: c.version})
+		if known != Yes || row.Annotation != "" || row.Mark != Verified || !strings.Contains(row.Doc, c.says) {
+			t.Errorf("%s in %s: %s, %q, %s: %s", c.of, c.version, known, row.Annotation, row.Mark, row.Doc)
+		}
+	}
+}
+
+// TestSignerTypesByPatch: a fix came with a patch, of OpenShift alone.
+func TestSignerTypesByPatch(t *testing.T) {
+	t.Parallel()
+	for version, want := range map[string]Answer{"4.15.0": Yes, "4.15.9": Yes, "4.15.10-rc.1": No, "4.15.33": No, "4.15.0-0.okd-2024-03-10-010116": Yes, "4.16.1": No, "4.14.33": No, "4.15": Unknown, "4.15.x": Unknown} {
+		row, known := SignerTypeOf("SecretTypeTLS", Versions{Cluster: version})
+		got := known
+		if known == Yes && !row.Harms {
+			got = No
+		}
+		if got != want {
+			t.Errorf("%s: it harms: %s, want %s", version, got, want)
+		}
+	}
+}
+
 func TestRotatedNames(t *testing.T) {
 	t.Parallel()
 	names := Rotated()
@@ -71,6 +109,11 @@ func TestWhereARotationGoes(t *testing.T) {
 		{"loadbalancer-serving-signer", "4.16.3", "kubeconfig-data", No, "/var/lib/kubelet/kubeconfig"},
 		{"aggregator-client-signer", "4.15.3", "aggregator-client-ca", No, ""},
 		{"loadbalancer-serving-signer", "", "kube-apiserver-server-ca", Unknown, ""},
+		// What else is in a bundle comes to nodes with it, whoever verifies by it there.
+		{"kube-control-plane-signer", "4.12.3", "client-ca", No, ""},
+		{"kube-control-plane-signer", "4.13.3", "client-ca", No, "/etc/kubernetes/kubelet-ca.crt"},
+		{"localhost-serving-signer", "4.15.3", "kube-apiserver-server-ca", No, ""},
+		{"localhost-serving-signer", "4.16.3", "kubeconfig-data", No, "/var/lib/kubelet/kubeconfig"},
 	} {
 		v := in(c.version)
 		r := rotation(c.signer)

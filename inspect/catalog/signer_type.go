@@ -8,7 +8,27 @@ type SignerType struct {
 	Doc   string
 	Next  string
 	In    Range
+	// Before and Since are patches of the one minor of In: it holds for those before, or
+	// since then; 0: for all. All builds of OKD are patch 0.
+	Before, Since int
 	Evidence
+}
+
+// Holds reports whether the row holds where v runs. Unknown where the patch decides and is
+// not known.
+func (t SignerType) Holds(v Versions) Answer {
+	in := t.In.Holds(v)
+	if in != Yes || t.Before == 0 && t.Since == 0 {
+		return in
+	}
+	patch, ok := patchOf(v.of(t.In.Component))
+	switch {
+	case !ok:
+		return Unknown
+	case t.Before > 0 && patch >= t.Before, patch < t.Since:
+		return No
+	}
+	return Yes
 }
 
 // SignerTypes returns every row about types of signers' Secrets.
@@ -26,10 +46,16 @@ func SignerTypes() []SignerType {
 		},
 		{
 			Type: literal, Harms: true,
-			Doc:      "when its annotations change, as by a rotation, operators before OpenShift 4.15.10, and of OKD 4.15, delete it and make it anew, and another process may meanwhile make a second signer: the incident of okd#1881",
-			Next:     "don't rotate this signer, unless OpenShift 4.15.10 or later runs: that, and 4.16, no longer do this",
-			In:       between(kas, Minor{4, 15}, Minor{4, 15}),
+			Doc:  "when its annotations change, as by a rotation, operators before OpenShift 4.15.10, and of OKD 4.15, delete it and make it anew, and another process may meanwhile make a second signer: the incident of okd#1881",
+			Next: "don't rotate this signer; first upgrade: OpenShift 4.15.10 and 4.16 no longer do this",
+			In:   between(kas, Minor{4, 15}, Minor{4, 15}), Before: 10,
 			Evidence: incident,
+		},
+		{
+			Type: literal,
+			Doc:  "operators of OpenShift 4.15.10 and later keep the signer when they give its Secret the right type",
+			In:   between(kas, Minor{4, 15}, Minor{4, 15}), Since: 10,
+			Evidence: Evidence{Verified, "openshift/cluster-kube-apiserver-operator#1662 (release-4.15 f5c5a609f, 2024-04-09); openshift/cincinnati-graph-data blocked-edges/4.15.*-EarlyAPICertRotation.yaml @ 13a38877a (fixed in 4.15.10)"},
 		},
 		{
 			Type:     literal,
@@ -48,7 +74,7 @@ func SignerTypeOf(secretType string, v Versions) (SignerType, Answer) {
 		if row.Type != secretType {
 			continue
 		}
-		switch row.In.Holds(v) {
+		switch row.Holds(v) {
 		case Yes:
 			return row, Yes
 		case Unknown:

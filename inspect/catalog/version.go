@@ -37,6 +37,21 @@ func ParseMinor(version string) (Minor, bool) {
 	return Minor{int(a), int(b)}, true
 }
 
+// patchOf reads the third number of a version string: 10 of "4.15.10", 0 of
+// "4.15.0-0.okd-2024-03-10-010116".
+func patchOf(version string) (int, bool) {
+	parts := strings.SplitN(strings.TrimPrefix(version, "v"), ".", 3)
+	if len(parts) < 3 {
+		return 0, false
+	}
+	digits := parts[2]
+	if end := strings.IndexAny(digits, "-+."); end >= 0 {
+		digits = digits[:end]
+	}
+	n, err := strconv.ParseUint(digits, 10, 16)
+	return int(n), err == nil
+}
+
 // Compare orders minors: 4.9 < 4.10 < 5.0.
 func (m Minor) Compare(o Minor) int {
 	return cmp.Or(cmp.Compare(m.Major, o.Major), cmp.Compare(m.Minor, o.Minor))

@@ -81,11 +81,7 @@ func (j *judge) turn(claims []Claim, ca *pki.Cert) []Event {
 	if leaf == nil {
 		return []Event{{What: "what api-int shows was not read", Sources: []string{catalog.InternalLoadBalancerServing().String()}}}
 	}
-	at := leaf.NotBefore
-	if ca.NotBefore.After(at) {
-		at = ca.NotBefore
-	}
-	if pki.VerifyCA(leaf, []*pki.Cert{ca}, at) == nil {
+	if certifiedBy(leaf, ca) {
 		return []Event{{What: "what api-int shows is a certificate of it, since", When: leaf.NotBefore, Sources: []string{from}}}
 	}
 	e := Event{What: "what api-int shows is still a certificate of the one before", Sources: []string{from}}
@@ -99,6 +95,15 @@ func (j *judge) turn(claims []Claim, ca *pki.Cert) []Event {
 	e.What += ", which is signed anew"
 	e.Sources = append(e.Sources, life.Source)
 	return []Event{e}
+}
+
+// certifiedBy reports whether a certificate is one of a signer.
+func certifiedBy(leaf, ca *pki.Cert) bool {
+	at := leaf.NotBefore
+	if ca.NotBefore.After(at) {
+		at = ca.NotBefore
+	}
+	return pki.VerifyCA(leaf, []*pki.Cert{ca}, at) == nil
 }
 
 // leaf is what api-int shows: what a handshake saw, else what is in the Secret.
@@ -151,6 +156,9 @@ func (j *judge) delivery(claims []Claim, ca *pki.Cert) []Event {
 	if len(lack) > 0 {
 		e.What += ": a node that lacks it is lost when its kubelet connects anew and api-int shows a certificate of the new signer"
 		e.Next = "{} fix-api-int"
+		if leaf, _ := j.leaf(claims); leaf != nil && !certifiedBy(leaf, ca) && answer == catalog.Yes && !d.Delivered {
+			e.Next = "{} pretrust" // ahead of its first certificate nobody has to be lost
+		}
 	}
 	return append(out, e)
 }

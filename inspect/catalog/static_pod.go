@@ -1,0 +1,85 @@
+package catalog
+
+import "slices"
+
+// StaticPodInput is a row: how the static pods of a component get the certificates in
+// objects of its namespace.
+type StaticPodInput struct {
+	Component string // the ClusterOperator of the static pods, whose namespace is openshift-COMPONENT
+	// Rollout: a copy is made for each revision, so that a change of the object is a new
+	// revision, which is put on one master after another. Without it the cert-syncer
+	// writes a change into the same file on all masters, and the process reads that anew.
+	Rollout    bool
+	ConfigMaps []string
+	Secrets    []string
+	In         Range
+	Evidence
+}
+
+// StaticPodInputs returns every row about what static pods read. What is in none is read
+// by none. What is read in both ways is in the rows of revisions.
+func StaticPodInputs() []StaticPodInput {
+	read := func(of, lists, commits string) Evidence {
+		return Evidence{Verified, of + "pkg/operator/starter.go (" + lists + ") @ " + commits}
+	}
+	const repo = "openshift/cluster-kube-apiserver-operator "
+	const kasCommits = "c813e820b, release-4.12 0217c88fb to release-4.23 440392249, the same in all of them"
+	const kcmCommits = "4e72164b8, release-4.12 c3c07bebb to release-4.23 209d5915d, the same in all of them"
+	const schedulerCommits = "56fa32546, release-4.12 a0e7f248a to release-4.23, the same in all of them"
+	return []StaticPodInput{
+		{
+			Component: kas, Rollout: true, In: since(kas, Minor{4, 12}), Evidence: read(repo, "RevisionConfigMaps, RevisionSecrets", kasCommits),
+			ConfigMaps: []string{"etcd-serving-ca", "kube-apiserver-server-ca", "kubelet-serving-ca"},
+			Secrets:    []string{"etcd-client", "localhost-recovery-serving-certkey", "localhost-recovery-client-token", "webhook-authenticator"},
+		},
+		{
+			Component: kas, In: since(kas, Minor{4, 12}), Evidence: read(repo, "CertConfigMaps, CertSecrets", kasCommits),
+			ConfigMaps: []string{"aggregator-client-ca", "client-ca"},
+			Secrets: []string{
+				"aggregator-client", "localhost-serving-cert-certkey", "service-network-serving-certkey", "external-loadbalancer-serving-certkey", "internal-loadbalancer-serving-certkey",
+				"control-plane-node-admin-client-cert-key", "check-endpoints-client-cert-key", "kubelet-client", "node-kubeconfigs", "user-serving-cert", "user-serving-cert-*",
+			},
+		},
+		{
+			Component: kcm, Rollout: true, In: since(kcm, Minor{4, 12}), Evidence: read(kcmRepo, "deploymentConfigMaps, deploymentSecrets", kcmCommits),
+			ConfigMaps: []string{"serviceaccount-ca", "service-ca"}, Secrets: []string{"localhost-recovery-client-token"},
+		},
+		{
+			Component: kcm, In: since(kcm, Minor{4, 12}), Evidence: read(kcmRepo, "CertConfigMaps, CertSecrets", kcmCommits),
+			ConfigMaps: []string{"aggregator-client-ca", "client-ca"}, Secrets: []string{"kube-controller-manager-client-cert-key", "csr-signer"},
+		},
+		{
+			Component: scheduler, Rollout: true, In: since(scheduler, Minor{4, 12}), Evidence: read(schedulerRepo, "deploymentConfigMaps, deploymentSecrets", schedulerCommits),
+			ConfigMaps: []string{"serviceaccount-ca"}, Secrets: []string{"localhost-recovery-client-token"},
+		},
+		{
+			Component: scheduler, In: since(scheduler, Minor{4, 12}), Evidence: read(schedulerRepo, "CertSecrets", schedulerCommits),
+			Secrets: []string{"kube-scheduler-client-cert-key"},
+		},
+	}
+}
+
+// StaticPodInputOf returns the row about an object that holds for v; No: no static pod
+// reads it.
+func StaticPodInputOf(of Ref, v Versions) (StaticPodInput, Answer) {
+	answer := No
+	for _, row := range StaticPodInputs() {
+		names := row.Secrets
+		if of.Kind == ConfigMap {
+			names = row.ConfigMaps
+		}
+		if of.Kind != Secret && of.Kind != ConfigMap || of.Namespace != row.Namespace() || !slices.ContainsFunc(names, func(name string) bool { return glob(name, of.Name, false) }) {
+			continue
+		}
+		switch row.In.Holds(v) {
+		case Yes:
+			return row, Yes
+		case Unknown:
+			answer = Unknown
+		}
+	}
+	return StaticPodInput{}, answer
+}
+
+// Namespace is where the objects are.
+func (i StaticPodInput) Namespace() string { return "openshift-" + i.Component }
