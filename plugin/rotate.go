@@ -38,6 +38,8 @@ type rotateFlags struct {
 	output  string
 	risks   []string
 	wait    time.Duration
+	leaf    bool   // what the signer signs is signed anew, too
+	line    string // how it was called, without NAMEs
 }
 
 const dryRunServer = "server"
@@ -45,13 +47,17 @@ const dryRunServer = "server"
 func newRotateCommand(app App, config *genericclioptions.ConfigFlags) *cobra.Command {
 	f := &rotateFlags{seen: verifyFlags{app: app, config: config}}
 	cmd := &cobra.Command{
-		Use:   "rotate NAME | --list",
+		Use:   "rotate NAME... | --list",
 		Short: "Have a signer made anew by its owner, and follow its CA to all who verify by it",
 		Long: strings.ReplaceAll(`Has a certificate made anew before its time: it removes the annotation by which the owner, an operator of OpenShift, decides. The owner makes the new one; certrot makes no key.
 
 NAME is a signer, such as kube-apiserver-to-kubelet-signer, or what one signs; with the namespace before it (NAMESPACE/NAME) where that is not enough. --list shows all of them, when each is made anew by itself, and whether it would be rotated now. Some are made anew in another way: that is said.
 
 Before anything is changed, the whole cluster is asked whether it is safe now. Each check has a name; --accept-risk=NAME goes on in spite of it. The annotation is removed only from the very Secret that was shown, and only if nobody has changed it since.
+
+With --leaf, what the signer signs is signed anew too: one after the other, and each only when everybody who verifies it is seen to trust the new CA. That is asked again just before each; what could not be read is not trust. Interrupted or stopped, the same line goes on from there, and makes no second signer: one that is less than 36 hours old stands.
+
+Several NAMEs are shown together, and done one after the other: the next when the one before is in all bundles.
 
 A rotation can't be taken back: the old key is gone. What trusted the old CA goes on trusting it, until it ends.
 
@@ -65,14 +71,22 @@ Exit codes: 0 done; 1 a dry run would change something, or --wait ended before i
   # Do it, and follow the new CA
   {} rotate kube-apiserver-to-kubelet-signer --wait 10m
 
+  # Do it, and have what it signs signed anew once everybody trusts the new CA
+  {} rotate kube-apiserver-to-kubelet-signer --leaf --nodes all --wait 30m
+
   # How it goes in a version, from the catalog
   {} rotate kube-apiserver-to-kubelet-signer --explain --for-version 4.12
 
   # How far it is, at any time and for anybody
   {} rotate status kube-apiserver-to-kubelet-signer --nodes all`, "{}", app.Called)),
-		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: completeRotated,
-		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), args) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			f.line = commandLine(cmd)
+			if !cmd.Flags().Changed("wait") {
+				f.wait = f.usualWait(len(args))
+			}
+			return f.run(cmd.Context(), args)
+		},
 	}
 	f.addReading(cmd)
 	flags := cmd.Flags()
@@ -83,7 +97,8 @@ Exit codes: 0 done; 1 a dry run would change something, or --wait ended before i
 	flags.Lookup("dry-run").NoOptDefVal = dryRunServer
 	flags.BoolVarP(&f.yes, "yes", "y", false, "Do what is shown without asking.")
 	flags.StringSliceVar(&f.risks, "accept-risk", nil, "Go on although this check does not hold, or is not known, by its name; repeatable: "+strings.Join(remediate.RotateRisks(), ", ")+".")
-	flags.DurationVar(&f.wait, "wait", 0, "Follow the new certificate for this long (such as 10m), until all who verify by it trust it.")
+	flags.BoolVar(&f.leaf, "leaf", false, "Have what the signer signs signed anew too, once everybody who verifies it trusts the new CA.")
+	flags.DurationVar(&f.wait, "wait", 0, "Follow the new certificate for this long (such as 10m), until all who verify by it trust it; with --leaf and several NAMEs, each one. 0 does not wait. Without it: 30m on a terminal, with --leaf and with several NAMEs, else 0.")
 	flags.StringVarP(&f.output, "output", "o", "", "Form of the answer: json, yaml; of --list also wide, of --explain mermaid (a sequence diagram).")
 	must(cmd.RegisterFlagCompletionFunc("dry-run", cobra.FixedCompletions([]string{dryRunNone, dryRunClient, dryRunServer}, cobra.ShellCompDirectiveNoFileComp)))
 	must(cmd.RegisterFlagCompletionFunc("accept-risk", cobra.FixedCompletions(remediate.RotateRisks(), cobra.ShellCompDirectiveNoFileComp)))
@@ -101,10 +116,7 @@ func (f *rotateFlags) addReading(cmd *cobra.Command) {
 
 // completeRotated suggests what is rotated in some version: that asks no cluster.
 func completeRotated(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	if len(args) > 0 {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	return catalog.Rotated(), cobra.ShellCompDirectiveNoFileComp
+	return without(catalog.Rotated(), args), cobra.ShellCompDirectiveNoFileComp
 }
 
 func (f *rotateFlags) check(args []string) error {
@@ -118,7 +130,7 @@ func (f *rotateFlags) check(args []string) error {
 	switch {
 	case f.version != "" && !f.how:
 		return errors.New("--for-version goes with --explain")
-	case f.how && (f.list || f.dryRun != dryRunNone || f.wait != 0):
+	case f.how && (f.list || f.dryRun != dryRunNone):
 		return errors.New("--explain changes nothing, and asks nothing: it goes with NAME, --for-version and -o")
 	case f.list && len(args) > 0:
 		return errors.New("--list shows all: give no NAME")
@@ -130,6 +142,12 @@ func (f *rotateFlags) check(args []string) error {
 		return fmt.Errorf("--dry-run=%s is none of %s, %s, %s", f.dryRun, dryRunNone, dryRunClient, dryRunServer)
 	case f.wait < 0:
 		return fmt.Errorf("--wait %s is no time", f.wait)
+	case f.leaf && (f.list || f.how):
+		return errors.New("--leaf goes with NAME")
+	case f.how && len(args) > 1:
+		return errors.New("--explain tells of one NAME")
+	case f.wait == 0 && f.dryRun == dryRunNone && len(f.seen.from) == 0 && (f.leaf || len(args) > 1):
+		return errors.New("--leaf and several NAMEs go on when something is seen to be so: give --wait a time such as 30m")
 	case len(f.seen.from) > 0 && !f.list && !f.how && f.dryRun != dryRunClient:
 		return errors.New("--from changes nothing: say --list or --dry-run=client")
 	}
@@ -139,6 +157,17 @@ func (f *rotateFlags) check(args []string) error {
 		}
 	}
 	return nil
+}
+
+// usualWait is how long it is waited where nothing is said: somebody looks on, or it has
+// to be waited.
+func (f *rotateFlags) usualWait(names int) time.Duration {
+	const usual = 30 * time.Minute
+	_, onTerminal := (&questions{app: f.seen.app}).terminal()
+	if f.list || f.how || f.dryRun != dryRunNone || !onTerminal && !f.leaf && names < 2 {
+		return 0
+	}
+	return usual
 }
 
 func (f *rotateFlags) run(ctx context.Context, args []string) error {
@@ -151,7 +180,7 @@ func (f *rotateFlags) run(ctx context.Context, args []string) error {
 	if f.how {
 		return f.explain(ctx, args[0])
 	}
-	return f.rotate(ctx, args[0])
+	return f.rotate(ctx, args)
 }
 
 // rotations is what was read of everything that can be rotated.
@@ -160,6 +189,7 @@ type rotations struct {
 	claims    []trust.Claim
 	machinery *inspect.Machinery // nil: no API server was asked
 	all       []remediate.Rotatable
+	since     *pki.Cert // the signer's, that was to be replaced; nil: it is not known
 }
 
 // unasked reads without handshakes: what servers show is of no interest before anything
@@ -202,11 +232,11 @@ func (f *rotateFlags) read(ctx context.Context) (rotations, error) {
 }
 
 func (r rotations) chain(of remediate.Rotatable) remediate.Chain {
-	return remediate.Chain{Facts: r.facts, Claims: r.claims, Of: of}
+	return remediate.Chain{Facts: r.facts, Claims: r.claims, Of: of, Since: r.since, Machinery: r.machinery}
 }
 
 func (r rotations) preflight(of remediate.Rotatable) remediate.RotatePreflight {
-	return remediate.RotatePreflight{Chain: r.chain(of), Machinery: r.machinery, Now: r.facts.Now}
+	return remediate.RotatePreflight{Chain: r.chain(of), Now: r.facts.Now}
 }
 
 // find returns what is named.

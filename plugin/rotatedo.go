@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"path"
 	"slices"
 	"strings"
 
@@ -16,6 +17,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate"
 )
 
@@ -36,6 +38,14 @@ type (
 		Accepted     []string             `json:"accepted"`
 		Consequences []rotateConsequences `json:"consequences"`
 		Undo         string               `json:"undo"`
+		// With --leaf: why the signer is not made anew, and what it signs that is.
+		Stands string         `json:"stands,omitempty"`
+		Leaves []rotationLeaf `json:"leaves,omitempty"`
+	}
+	rotationLeaf struct {
+		Secret      string           `json:"secret"`
+		Annotation  string           `json:"annotation"`
+		Annotations []annotationDiff `json:"annotations"`
 	}
 	annotationDiff struct {
 		Name   string  `json:"name"`
@@ -54,58 +64,140 @@ type rotation struct {
 	verdicts []rotateVerdict
 	accepted []string
 	after    map[string]string // annotations, as the API server would have them; nil: it was not asked
+	// left is what is to be done with --leaf; nil: what was named is made anew, and no more.
+	left *remediate.Left
+	// leaves are what the signer signs, as it is planned that they follow.
+	leaves []rotation
 }
 
-func (f *rotateFlags) rotate(ctx context.Context, name string) error {
+// itself reports whether what was named is to be made anew.
+func (p rotation) itself() bool { return p.left == nil || p.left.Signer }
+
+// idle reports whether there is nothing to do.
+func (p rotation) idle() bool { return !p.itself() && len(p.leaves) == 0 }
+
+func (f *rotateFlags) rotate(ctx context.Context, names []string) error {
 	app := f.seen.app
-	if !slices.Contains(knownNames(), strings.TrimPrefix(name, "secret/")) {
-		return withHint(fmt.Errorf("%q: %w", name, remediate.ErrNoSuchRotation), "%s rotate --list shows what there is", app.Called)
+	for _, name := range names {
+		if !slices.Contains(knownNames(), strings.TrimPrefix(name, "secret/")) {
+			return withHint(fmt.Errorf("%q: %w", name, remediate.ErrNoSuchRotation), "%s rotate --list shows what there is", app.Called)
+		}
 	}
 	r, err := f.read(ctx)
 	if err != nil {
 		return err
 	}
-	p := rotation{rotations: r}
-	if p.of, err = r.find(app, name); err != nil {
+	plans, err := f.named(r, names)
+	if err != nil {
 		return err
-	}
-	if reason, next := p.of.Unmanaged(); reason != "" {
-		return &exitError{code: exitRefused, err: withHint(&unchanged{"refused, nothing was changed", fmt.Errorf("%s/%s: %s", p.of.At.Namespace, p.of.At.Name, reason)}, "%s", next)}
 	}
 	var conn *connection
 	if len(f.seen.from) == 0 {
 		if conn, err = connect(ctx, app, f.seen.config, pki.NewScanner()); err != nil {
 			return err
 		}
-		p.machinery = conn.cluster.Machinery(ctx)
+		r.machinery = conn.cluster.Machinery(ctx)
 	}
-	if err := p.judge(f.risks); err != nil {
-		return err
+	idle := true
+	for i := range plans {
+		plans[i].machinery = r.machinery
+		if err := f.plan(ctx, conn, &plans[i]); err != nil {
+			return err
+		}
+		idle = idle && plans[i].idle()
 	}
-	if conn != nil {
-		client, err := metadata.NewForConfig(conn.rest)
-		if err != nil {
-			return fmt.Errorf("client for %s: %w", conn.server, err)
-		}
-		if p.action, err = remediate.PlanRotation(ctx, client, p.of.At, p.of.Trigger.Annotation); err != nil {
-			return refused(err)
-		}
-		if h := p.of.Held; h != nil && h.Object != nil && h.Object.Annotations[p.of.Trigger.Annotation] != p.action.Was {
-			return p.untried(fmt.Errorf("%s: %w", p.of.At, remediate.ErrChanged)) // it was made anew since it was judged
-		}
-		if f.dryRun != dryRunClient {
-			if p.after, err = p.action.Try(ctx); err != nil {
-				return p.untried(err)
-			}
-		}
-	}
-	if err := f.showPlan(p); err != nil {
+	if err := f.showPlans(plans); err != nil {
 		return fmt.Errorf("print: %w", err)
 	}
-	if f.dryRun != dryRunNone {
+	switch {
+	case idle:
+		return nil
+	case f.dryRun != dryRunNone:
 		return &exitError{code: exitFindings}
 	}
-	return f.trigger(ctx, conn, p)
+	return f.trigger(ctx, conn, plans)
+}
+
+// named finds what is meant, and refuses what can't be rotated at all, or not together.
+func (f *rotateFlags) named(r rotations, names []string) ([]rotation, error) {
+	var plans []rotation
+	refuse := func(next, format string, args ...any) error {
+		return &exitError{code: exitRefused, err: withHint(&unchanged{"refused, nothing was changed", fmt.Errorf(format, args...)}, "%s", next)}
+	}
+	for _, name := range names {
+		of, err := r.find(f.seen.app, name)
+		if err != nil {
+			return nil, err
+		}
+		if reason, next := of.Unmanaged(); reason != "" {
+			return nil, refuse(next, "%s/%s: %s", of.At.Namespace, of.At.Name, reason)
+		}
+		if f.leaf && !of.Signer() {
+			return nil, refuse(f.seen.app.Called+" rotate "+of.Rotation.Signer.Name+" --leaf", "--leaf: %s/%s signs nothing; it is signed by %s", of.At.Namespace, of.At.Name, of.Rotation.Signer.Name)
+		}
+		for _, p := range plans {
+			if p.of.Rotation.Signer == of.Rotation.Signer {
+				return nil, refuse(f.seen.app.Called+" rotate "+of.Rotation.Signer.Name+" --leaf does it in the safe order",
+					"%s and %s are of one chain: what a signer signs is made anew only after everybody trusts the signer's new CA", p.of.Name, of.Name)
+			}
+		}
+		plans = append(plans, rotation{rotations: r, of: of})
+	}
+	return plans, nil
+}
+
+// plan judges one, and has the API server try it.
+func (f *rotateFlags) plan(ctx context.Context, conn *connection, p *rotation) error {
+	if f.leaf {
+		left := p.preflight(p.of).Left(p.all)
+		p.left = &left
+		for _, of := range left.Leaves {
+			leaf := rotation{rotations: p.rotations, of: of}
+			if err := leaf.judgeLeaf(f.risks, true); err != nil {
+				return err
+			}
+			p.leaves = append(p.leaves, leaf)
+		}
+	}
+	if p.itself() {
+		if err := p.judge(f.risks); err != nil {
+			return err
+		}
+	}
+	if conn == nil {
+		return nil
+	}
+	if p.itself() {
+		if err := f.try(ctx, conn, p); err != nil {
+			return err
+		}
+	}
+	for i := range p.leaves {
+		if err := f.try(ctx, conn, &p.leaves[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// try reads what is to be patched, and has the API server try that.
+func (f *rotateFlags) try(ctx context.Context, conn *connection, p *rotation) error {
+	client, err := metadata.NewForConfig(conn.rest)
+	if err != nil {
+		return fmt.Errorf("client for %s: %w", conn.server, err)
+	}
+	if p.action, err = remediate.PlanRotation(ctx, client, p.of.At, p.of.Trigger.Annotation); err != nil {
+		return refused(err)
+	}
+	if h := p.of.Held; h != nil && h.Object != nil && h.Object.Annotations[p.of.Trigger.Annotation] != p.action.Was {
+		return p.untried(fmt.Errorf("%s: %w", p.of.At, remediate.ErrChanged)) // it was made anew since it was judged
+	}
+	if f.dryRun != dryRunClient {
+		if p.after, err = p.action.Try(ctx); err != nil {
+			return p.untried(err)
+		}
+	}
+	return nil
 }
 
 // knownNames are what may be typed, of any version.
@@ -131,8 +223,30 @@ func (p rotation) untried(err error) error {
 
 // judge asks all checks. The error says all that stops it.
 func (p *rotation) judge(accepted []string) error {
+	return p.weigh(p.preflight(p.of).Check(), accepted)
+}
+
+// judgeLeaf asks all checks of what is signed anew because its signer was. ahead: what the
+// new signer brings by itself, or people do meanwhile, is waited for, and stops nothing yet.
+func (p *rotation) judgeLeaf(accepted []string, ahead bool) error {
+	pre := p.preflight(p.of)
+	pre.Follows = true
+	verdicts := pre.Check()
+	if ahead {
+		verdicts = slices.DeleteFunc(verdicts, func(v remediate.Verdict) bool { return v.Stops() && slices.Contains(awaited(), v.Name) })
+	}
+	return p.weigh(verdicts, accepted)
+}
+
+// awaited are the checks for which it is waited before something is signed anew.
+func awaited() []string {
+	return []string{remediate.SignerTrusted, remediate.OwnKubeconfig, "chain-settled"}
+}
+
+func (p *rotation) weigh(verdicts []remediate.Verdict, accepted []string) error {
+	p.verdicts, p.accepted = nil, nil
 	var stops []remediate.Verdict
-	for _, v := range p.preflight(p.of).Check() {
+	for _, v := range verdicts {
 		p.verdicts = append(p.verdicts, verdictOf(v))
 		switch {
 		case !v.Stops():
@@ -182,21 +296,68 @@ func (p rotation) differing() []annotationDiff {
 	return out
 }
 
-func (f *rotateFlags) showPlan(p rotation) error {
+func (f *rotateFlags) showPlans(plans []rotation) error {
 	out := f.seen.app.Streams.Out
 	if f.output == "" {
-		return printRotation(out, p)
+		for i, p := range plans {
+			if i > 0 {
+				printf(out, "\n")
+			}
+			if err := printRotation(out, p); err != nil {
+				return err
+			}
+		}
+		return nil
 	}
+	for i, p := range plans {
+		if i > 0 && f.output == "yaml" {
+			printf(out, "---\n")
+		}
+		if err := printDocument(out, f.output, f.planDocument(p)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (f *rotateFlags) planDocument(p rotation) rotationPlanDocument {
 	c := p.facts.Snapshot.Cluster
 	d := rotationPlanDocument{
 		APIVersion: inspect.InventoryAPIVersion, Kind: "RotationPlan", Server: c.Server, Version: c.Versions.Cluster, Secret: p.of.At.Namespace + "/" + p.of.At.Name,
-		Owner: p.owner(), Annotation: p.of.Trigger.Annotation, DryRun: f.dryRun, Annotations: p.differing(), Checks: p.verdicts,
-		Accepted: append([]string{}, p.accepted...), Consequences: p.consequences(), Undo: noWayBack,
+		Owner: p.owner(), Annotation: p.of.Trigger.Annotation, DryRun: f.dryRun, Annotations: p.differing(), Checks: append([]rotateVerdict{}, p.verdicts...),
+		Accepted: append([]string{}, p.accepted...), Consequences: p.follows(), Undo: noWayBack,
+	}
+	if !p.itself() {
+		d.Stands, d.Annotation = p.left.Why, ""
+	}
+	for _, leaf := range p.leaves {
+		d.Leaves = append(d.Leaves, rotationLeaf{leaf.of.At.Namespace + "/" + leaf.of.At.Name, leaf.of.Trigger.Annotation, leaf.differing()})
 	}
 	if cert := p.of.Cert(); cert != nil {
 		d.Certificate = &planCert{cert.Fingerprint, cert.Subject, cert.NotBefore, cert.NotAfter}
 	}
-	return printDocument(out, f.output, d)
+	return d
+}
+
+// follows are the consequences of all that is planned: what is signed anew by --leaf does
+// not wait until it is due.
+func (p rotation) follows() []rotateConsequences {
+	if !p.itself() {
+		var out []rotateConsequences
+		for _, leaf := range p.leaves {
+			out = append(out, leaf.consequences()...)
+		}
+		return out
+	}
+	out := p.consequences()
+	for _, leaf := range p.leaves {
+		for i, c := range out {
+			if ok, err := path.Match(c.At, leaf.of.At.String()); c.Stage == remediate.StageLeaf && ok && err == nil {
+				out[i].Text, out[i].From = c.By+" signs it anew with the new CA, once all who verify it are seen to trust that", nil
+			}
+		}
+	}
+	return out
 }
 
 func printRotation(out io.Writer, p rotation) error {
@@ -206,9 +367,66 @@ func printRotation(out io.Writer, p rotation) error {
 	if c.Synthetic != "" {
 		wrap(w, "         ", "SYNTHETIC DATA: "+c.Synthetic)
 	}
-	printf(w, "Rotates  %s, of %s\n", p.of.At, p.owner())
+	switch {
+	case p.itself():
+		printf(w, "Rotates  %s, of %s\n", p.of.At, p.owner())
+	default:
+		printf(w, "Signer   %s, of %s\n", p.of.At, p.owner())
+	}
 	if cert := p.of.Cert(); cert != nil {
 		printf(w, "Now      %s\n         %s\n", cert.Subject, identity(cert))
+	}
+	if !p.itself() {
+		wrap(w, "Stands   ", "It is not made anew: "+p.left.Why+". Without --leaf another one is made.")
+	}
+	if p.idle() {
+		printf(w, "\nNothing to do.\n")
+		_, err := io.WriteString(out, cleanLines(w.String()))
+		return err
+	}
+	p.printChecks(w)
+	printf(w, "\nWhat changes%s\n", map[bool]string{true: ", as the API server sees it", false: ""}[p.tried()])
+	if p.itself() {
+		p.printDiff(w)
+	}
+	for _, leaf := range p.leaves {
+		wrap(w, "  ", fmt.Sprintf("then %s, one after the other, each once all who verify it are seen to trust the new CA, now and next", leaf.of.At))
+		leaf.printDiff(w)
+	}
+	printf(w, "\nWhat follows\n")
+	for _, c := range p.follows() {
+		wrap(w, fmt.Sprintf("  %-11s", c.Stage), c.At+": "+c.Text)
+	}
+	wrap(w, "\nBack     ", noWayBack)
+	_, err := io.WriteString(out, cleanLines(w.String()))
+	return err
+}
+
+// tried reports whether the API server was asked what would change.
+func (p rotation) tried() bool {
+	return p.after != nil || len(p.leaves) > 0 && p.leaves[0].after != nil
+}
+
+// printDiff shows the annotations that change.
+func (p rotation) printDiff(w io.Writer) {
+	if p.after == nil {
+		printf(w, "  - %s\n", p.of.Trigger.Annotation)
+		return
+	}
+	for _, d := range p.differing() {
+		if d.Before != nil {
+			printf(w, "  - %s: %s\n", d.Name, *d.Before)
+		}
+		if d.After != nil {
+			printf(w, "  + %s: %s\n", d.Name, *d.After)
+		}
+	}
+}
+
+// printChecks tells what was asked, of what is made anew first.
+func (p rotation) printChecks(w io.Writer) {
+	if !p.itself() {
+		p = p.leaves[0]
 	}
 	var good, blind []string
 	for _, v := range p.verdicts {
@@ -227,70 +445,128 @@ func printRotation(out io.Writer, p rotation) error {
 	if len(blind) > 0 {
 		wrap(w, "Unknown  ", "since no API server was asked: "+strings.Join(blind, ", "))
 	}
-	switch {
-	case p.after != nil:
-		printf(w, "\nWhat changes, as the API server sees it\n")
-		for _, d := range p.differing() {
-			if d.Before != nil {
-				printf(w, "  - %s: %s\n", d.Name, *d.Before)
-			}
-			if d.After != nil {
-				printf(w, "  + %s: %s\n", d.Name, *d.After)
-			}
-		}
-	default:
-		printf(w, "\nWhat changes\n  - %s\n", p.of.Trigger.Annotation)
-	}
-	printf(w, "\nWhat follows\n")
-	for _, c := range p.consequences() {
-		wrap(w, fmt.Sprintf("  %-11s", c.Stage), c.At+": "+c.Text)
-	}
-	wrap(w, "\nBack     ", noWayBack)
-	_, err := io.WriteString(out, cleanLines(w.String()))
-	return err
 }
 
-// trigger asks, and does it.
-func (f *rotateFlags) trigger(ctx context.Context, conn *connection, p rotation) error {
-	app := f.seen.app
-	run := remediate.NewRun(collect.Taken())
-	a := &applying{
-		mendFlags: mendFlags{app: app, config: f.seen.config, yes: f.yes, output: f.output}, command: rotateCommand, run: run,
-		workplace: &workplace{app: app, conn: conn}, noLease: slices.Contains(f.risks, remediate.NoLease),
-	}
-	if err := a.consent(ctx); err != nil {
+// trigger asks once, and does one after the other.
+func (f *rotateFlags) trigger(ctx context.Context, conn *connection, plans []rotation) error {
+	if err := f.applying(conn).consent(ctx); err != nil {
 		return err
 	}
+	if f.wait > 0 {
+		printf(f.seen.app.Streams.ErrOut, "It is followed for at most %s (--wait).\n", f.wait)
+	}
+	var unknown error // done, as far as it is known
+	for i, p := range plans {
+		if p.idle() {
+			continue
+		}
+		changed, err := f.one(ctx, conn, p, i > 0, i == len(plans)-1)
+		var e *exitError
+		switch {
+		case err == nil:
+			continue
+		case errors.As(err, &e) && e.err == nil && e.code == exitIncomplete:
+			unknown = err
+			continue
+		}
+		rest := plans[i:]
+		if changed && !f.leaf {
+			rest = plans[i+1:] // it is on its way by itself
+		}
+		if len(plans) == 1 && !f.leaf {
+			rest = nil
+		}
+		return f.rest(err, rest)
+	}
+	return unknown
+}
+
+// rest says which line goes on with those that were not begun.
+func (f *rotateFlags) rest(err error, plans []rotation) error {
+	if len(plans) == 0 {
+		return err
+	}
+	var names []string
+	for _, p := range plans {
+		names = append(names, p.of.Name)
+	}
+	hint := "to go on from there:\n    " + f.line + " " + nodeexec.Quote(names...)
+	var e *exitError
+	code := codeOf(err)
+	if errors.As(err, &e) && e.err == nil {
+		return &exitError{code: code, err: withHint(fmt.Errorf("not through: %s", strings.Join(names, ", ")), "%s", hint)}
+	}
+	var h *hintError
+	if errors.As(err, &h) {
+		hint = h.hint + "\n" + hint
+	}
+	return &exitError{code: code, err: withHint(err, "%s", hint)}
+}
+
+// applying writes one thing, as a run of its own.
+func (f *rotateFlags) applying(conn *connection) *applying {
+	return &applying{
+		mendFlags: mendFlags{app: f.seen.app, config: f.seen.config, yes: f.yes, output: f.output}, command: rotateCommand, run: remediate.NewRun(collect.Taken()),
+		workplace: &workplace{app: f.seen.app, conn: conn}, noLease: slices.Contains(f.risks, remediate.NoLease),
+	}
+}
+
+// one has one made anew, and follows it. later: it is not the first, last: nor are there
+// others after it. changed: it was begun.
+func (f *rotateFlags) one(ctx context.Context, conn *connection, p rotation, later, last bool) (changed bool, err error) {
+	app := f.seen.app
+	w := f.following(conn, p.of, nil)
+	if p.itself() {
+		if later {
+			if err := f.awaitChecks(ctx, w, &p); err != nil {
+				return false, err
+			}
+		}
+		a := f.applying(conn)
+		if err := f.write(ctx, a, func() (rotation, error) { return p, f.stillSo(ctx, conn, p) }); err != nil {
+			return len(a.changed) > 0, err
+		}
+		a.say("\nDone: %s has made it anew. %s\n", clean(p.owner()), "A rotation can't be taken back.")
+		if f.wait == 0 {
+			a.say("How far its CA is, at any time: %s rotate status %s\n", app.Called, p.of.Name)
+			return true, nil
+		}
+		w = f.following(conn, p.of, p.of.Cert())
+	}
+	switch {
+	case p.left != nil:
+		return p.itself(), f.signLeaves(ctx, conn, w, p.itself())
+	case last:
+		return true, f.follow(ctx, w)
+	}
+	return true, f.settle(ctx, w)
+}
+
+// write does one thing under the Lease, after what is to be done was looked at once more.
+func (f *rotateFlags) write(ctx context.Context, a *applying, look func() (rotation, error)) error {
 	held, release, err := a.hold(ctx)
 	if err != nil {
 		return err
 	}
-	if err := f.stillSo(ctx, conn, p); err != nil {
-		release()
+	defer release()
+	p, err := look()
+	if err != nil {
 		return err
 	}
-	plan := &remediate.Plan{Run: run, Basis: p.facts.Snapshot, Now: p.facts.Now, Waves: []remediate.Wave{{Nodes: []remediate.NodePlan{{Steps: []remediate.Step{{Action: p.action, Change: &remediate.Change{}}}}}}}}
+	plan := &remediate.Plan{Run: a.run, Basis: p.facts.Snapshot, Now: p.facts.Now, Waves: []remediate.Wave{{Nodes: []remediate.NodePlan{{Steps: []remediate.Step{{Action: p.action, Change: &remediate.Change{}}}}}}}}
 	if plan.Waves[0].Nodes[0].Steps[0].Change, err = p.action.Diff(p.facts.Snapshot, p.facts.Now); err != nil {
-		release()
 		return refused(err)
 	}
 	j, err := a.begin(plan)
 	if err != nil {
-		release()
 		return err
 	}
 	err = a.apply(held, plan, j)
-	release()
 	_ = j.Close() // each line is on the disk already
 	if err != nil {
 		return f.untriggered(p, err)
 	}
-	a.say("\nDone: %s has made it anew. %s\n", clean(p.owner()), "A rotation can't be taken back.")
-	if f.wait == 0 {
-		a.say("How far its CA is, at any time: %s rotate status %s\n", app.Called, p.of.Name)
-		return nil
-	}
-	return f.follow(ctx, p)
+	return nil
 }
 
 // stillSo asks everything again, now that nobody else with certrot changes anything: a
@@ -300,11 +576,11 @@ func (f *rotateFlags) stillSo(ctx context.Context, conn *connection, shown rotat
 	if err != nil {
 		return nothingChanged(err)
 	}
+	fresh.machinery = conn.cluster.Machinery(ctx)
 	now := rotation{rotations: fresh}
 	if now.of, err = fresh.find(f.seen.app, shown.of.At.Namespace+"/"+shown.of.At.Name); err != nil {
 		return nothingChanged(err)
 	}
-	now.machinery = conn.cluster.Machinery(ctx)
 	if err := now.judge(f.risks); err != nil {
 		return err
 	}

@@ -185,6 +185,8 @@ const (
 	StageAggregates = "aggregates"
 	StageTrust      = "trust"
 	StageLeaf       = "leaf"
+	StageServed     = "served"
+	StageEdges      = "edges"
 )
 
 // Chain is a rotation with what was read of it.
@@ -192,6 +194,12 @@ type Chain struct {
 	Facts  *inspect.Facts
 	Claims []trust.Claim // of all edges, by trust.Judge
 	Of     Rotatable
+	// Since is the signer's certificate that was to be replaced: each CA that is newer is
+	// followed. nil: it is not known, and those count that are newer than who has signed
+	// what is in use.
+	Since *pki.Cert
+	// Machinery says why a stage may be late; nil: no API server was asked.
+	Machinery *inspect.Machinery
 }
 
 // Stages tells how far the newest certificate of a signer is, by the certificates
@@ -202,10 +210,51 @@ func (c Chain) Stages() []Stage {
 	if ca == nil {
 		return out
 	}
+	young := c.young(ca)
 	if c.Of.Rotation.Bundle != (catalog.Ref{}) {
-		out = append(out, c.bundleStage(ca), c.aggregatesStage(ca))
+		out = append(out, c.bundleStage(young), c.aggregatesStage(young))
 	}
-	return append(out, c.trustStage(), c.leafStage(ca))
+	leaf := c.leafStage(ca)
+	return append(out, c.trustStage(young), leaf, c.servedStage(ca, leaf), c.edgesStage(leaf))
+}
+
+// young are the signer's certificate, and those CAs of its bundle that were made in the
+// same rotation: more than one may have been, and any of them may have signed something.
+func (c Chain) young(ca *pki.Cert) []*pki.Cert {
+	out, since := []*pki.Cert{ca}, c.Since
+	var bundle []*pki.Cert
+	for _, h := range heldAt(c.Facts, c.Of.Rotation.Bundle) {
+		bundle = append(bundle, h.Content.Certs...)
+	}
+	if since == nil {
+		since = c.oldest(append(bundle, ca))
+	}
+	for _, x := range bundle {
+		if since != nil && x.IsCA && x.NotBefore.After(since.NotBefore) && x.NotAfter.After(c.Facts.Now) && !hasCert(out, x) {
+			out = append(out, x)
+		}
+	}
+	return out
+}
+
+// oldest is the first made of those CAs that have signed what is in use; nil: none of
+// them has.
+func (c Chain) oldest(cas []*pki.Cert) *pki.Cert {
+	var first *pki.Cert
+	for _, at := range c.leaves() {
+		for _, h := range heldAt(c.Facts, at) {
+			for _, ca := range cas {
+				if len(h.Content.Certs) > 0 && signed(h.Content.Certs[0], ca) && (first == nil || ca.NotBefore.Before(first.NotBefore)) {
+					first = ca
+				}
+			}
+		}
+	}
+	return first
+}
+
+func hasCert(in []*pki.Cert, c *pki.Cert) bool {
+	return slices.ContainsFunc(in, func(x *pki.Cert) bool { return x.Fingerprint == c.Fingerprint })
 }
 
 // signer is the certificate that signs now; nil where it was not read.
@@ -250,7 +299,37 @@ func (c Chain) signerStage() Stage {
 		s.Reached, s.Text = catalog.No, at.String()+": "+problem
 		return s
 	}
-	return Stage{Name: StageSigner, Reached: catalog.Yes, Text: fmt.Sprintf("%s, made %s", named(ca), clock(ca.NotBefore))}
+	s.Text = fmt.Sprintf("%s, made %s", named(ca), clock(ca.NotBefore))
+	if until := ca.NotBefore.Add(c.quiet()); c.now().Before(until) {
+		s.Reached, s.Next = catalog.No, "nothing: each of its owners looks at it every minute"
+		s.Text += "; more than one owner may make one, and the last one stays: it counts if it is still there " + clock(until)
+		return s
+	}
+	return Stage{Name: StageSigner, Reached: catalog.Yes, Text: s.Text}
+}
+
+// quiet is how old the signer's certificate has to be to count; where the version that
+// decides was not read, as long as any row says.
+func (c Chain) quiet() time.Duration {
+	t, known := catalog.TriggerOf(c.Of.Rotation.Signer, c.Facts.Snapshot.Cluster.Versions)
+	if known == catalog.Yes {
+		return t.Quiet
+	}
+	var most time.Duration
+	for _, t := range catalog.Triggers() {
+		if t.Of == c.Of.Rotation.Signer {
+			most = max(most, t.Quiet)
+		}
+	}
+	return most
+}
+
+// now is what time it is at the API server, at the earliest: certificates are dated there.
+func (c Chain) now() time.Time {
+	if least, _, ok := c.Facts.Snapshot.Cluster.Clock.Ahead(); ok {
+		return c.Facts.Now.Add(least)
+	}
+	return c.Facts.Now
 }
 
 func lookAtOperator(owner string) string {
@@ -287,15 +366,15 @@ func disagrees(h *inspect.Held) string {
 	return ""
 }
 
-func (c Chain) bundleStage(ca *pki.Cert) Stage {
-	s := c.placesStage(StageBundle, []catalog.Ref{c.Of.Rotation.Bundle}, ca)
+func (c Chain) bundleStage(cas []*pki.Cert) Stage {
+	s := c.placesStage(StageBundle, []catalog.Ref{c.Of.Rotation.Bundle}, cas)
 	if s.Reached != catalog.Yes {
 		s.Next = lookAtOperator(c.owner())
 	}
 	return s
 }
 
-func (c Chain) aggregatesStage(ca *pki.Cert) Stage {
+func (c Chain) aggregatesStage(cas []*pki.Cert) Stage {
 	var places []catalog.Ref
 	for _, a := range catalog.Carriers(c.Of.Rotation.Bundle, c.Facts.Snapshot.Cluster.Versions) {
 		if a.Carries == (catalog.Carries{}) {
@@ -305,16 +384,16 @@ func (c Chain) aggregatesStage(ca *pki.Cert) Stage {
 	if len(places) == 0 {
 		return Stage{Name: StageAggregates, Reached: catalog.Yes, Text: "no other bundle is made of it"}
 	}
-	s := c.placesStage(StageAggregates, places, ca)
+	s := c.placesStage(StageAggregates, places, cas)
 	if s.Reached == catalog.No {
 		s.Next = "its publisher is to bring it there: oc get clusteroperators kube-apiserver kube-controller-manager kube-scheduler machine-config. kube-root-ca.crt follows a new revision of kube-controller-manager, which waits for masters that are not Ready"
 	}
 	return s
 }
 
-// placesStage asks whether a CA is in all of these places. What is known not to be
-// there can't have it, and nobody verifies by it.
-func (c Chain) placesStage(name string, places []catalog.Ref, ca *pki.Cert) Stage {
+// placesStage asks whether CAs are in all of these places. What is known not to be
+// there can't have them, and nobody verifies by it.
+func (c Chain) placesStage(name string, places []catalog.Ref, cas []*pki.Cert) Stage {
 	s := Stage{Name: name, Reached: catalog.Yes}
 	has, all := 0, 0
 	var lack, unread []string
@@ -326,7 +405,7 @@ func (c Chain) placesStage(name string, places []catalog.Ref, ca *pki.Cert) Stag
 			}
 			found = true
 			all++
-			if slices.ContainsFunc(h.Content.Certs, func(x *pki.Cert) bool { return x.Fingerprint == ca.Fingerprint }) {
+			if !slices.ContainsFunc(cas, func(ca *pki.Cert) bool { return !hasCert(h.Content.Certs, ca) }) {
 				has++
 			} else {
 				lack = append(lack, h.At.String())
@@ -370,28 +449,27 @@ func few(names []string) string {
 }
 
 // trustStage asks whether everybody who verifies what the signer signs trusts it now,
-// and when it is signed by the newest certificate.
-func (c Chain) trustStage() Stage {
+// and when it is signed by the newest certificate, or by another one that was made in the
+// same rotation.
+func (c Chain) trustStage(young []*pki.Cert) Stage {
 	s := Stage{Name: StageTrust, Reached: catalog.Yes}
 	all, holds := 0, 0
 	var lack, unknown []string
-	for _, claim := range c.Claims {
-		carried := c.Of.Signer() && c.Of.Rotation.Carries != (catalog.Carries{}) && claim.Edge.Carries == c.Of.Rotation.Carries
-		if !carried && !slices.Contains(c.leaves(), claim.Edge.Shown) {
+	for _, claim := range c.claims() {
+		if aboutServer(claim) {
 			continue
 		}
 		all++
-		who := claim.Verifier
-		if claim.Node != "" {
-			who += " on " + claim.Node
-		}
-		switch claim.Status {
-		case trust.Holds:
+		ca := untrusted(claim, young, c.Facts.Now)
+		switch {
+		case claim.Status == trust.Holds && ca != nil:
+			lack = append(lack, whoOf(claim)+" (it lacks "+named(ca)+", which was made in the same rotation)")
+		case claim.Status == trust.Holds:
 			holds++
-		case trust.Unknown:
-			unknown = append(unknown, who+" ("+claim.Why+")")
+		case claim.Status == trust.Unknown:
+			unknown = append(unknown, whoOf(claim)+" ("+claim.Why+")")
 		default:
-			lack = append(lack, who+" ("+claim.Why+")")
+			lack = append(lack, whoOf(claim)+" ("+claim.Why+")")
 		}
 	}
 	switch {
@@ -408,6 +486,36 @@ func (c Chain) trustStage() Stage {
 		s.Text = fmt.Sprintf("all %d who verify what it signs trust it, now and next", all)
 	}
 	return s
+}
+
+// claims are those about what the signer signs.
+func (c Chain) claims() []trust.Claim {
+	var out []trust.Claim
+	for _, claim := range c.Claims {
+		carried := c.Of.Signer() && c.Of.Rotation.Carries != (catalog.Carries{}) && claim.Edge.Carries == c.Of.Rotation.Carries
+		if carried || slices.Contains(c.leaves(), claim.Edge.Shown) {
+			out = append(out, claim)
+		}
+	}
+	return out
+}
+
+func whoOf(claim trust.Claim) string {
+	if claim.Node == "" {
+		return claim.Verifier
+	}
+	return claim.Verifier + " on " + claim.Node
+}
+
+// untrusted is the first of some CAs that who verifies does not trust; nil: all are
+// trusted, or it is not known by what is verified.
+func untrusted(claim trust.Claim, cas []*pki.Cert, now time.Time) *pki.Cert {
+	for _, ca := range cas {
+		if len(claim.Roots) > 0 && pki.VerifyCA(ca, claim.Roots, now) != nil {
+			return ca
+		}
+	}
+	return nil
 }
 
 // lateOnNodes says why a CA may be late on nodes.
@@ -492,9 +600,9 @@ func signed(leaf, ca *pki.Cert) bool {
 func (c Chain) Settled() (catalog.Answer, Stage) {
 	worst := Stage{Reached: catalog.Yes}
 	for _, s := range c.Stages() {
-		// Whether it is trusted is asked by itself; and who names what a signer signs
-		// wants that made anew.
-		if s.Name == StageTrust || s.Name == StageLeaf && !c.Of.Signer() {
+		// Whether it is trusted is asked by itself, what is shown follows by itself, and
+		// who names what a signer signs wants that made anew.
+		if s.Name == StageTrust || s.Name == StageServed || s.Name == StageEdges || s.Name == StageLeaf && !c.Of.Signer() {
 			continue
 		}
 		if s.Reached == catalog.No {

@@ -78,7 +78,7 @@ func newRotating(signer, version string) *rotating {
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	r := &rotating{sc: pki.NewScanner(), signer: signer, at: at}
 	r.old = pkitest.NewCA(signer, at.AddDate(0, -2, 0), at.AddDate(5, 0, 0))
-	r.new = pkitest.NewCA("openshift-kube-apiserver-operator_"+signer+"@1", at, at.AddDate(5, 0, 0), pkitest.KeyName("new"))
+	r.new = pkitest.NewCA("openshift-kube-apiserver-operator_"+signer+"@1", at.Add(-time.Hour), at.AddDate(5, 0, 0), pkitest.KeyName("new"))
 	r.s.Cluster = inspect.Cluster{Server: "https://api", Topology: "HighlyAvailable", Versions: catalog.Versions{Cluster: version}}
 	for _, what := range []string{"secrets", "configmaps", "controllerconfigs"} {
 		r.s.Reads = append(r.s.Reads, inspect.Read{What: what})
@@ -109,7 +109,7 @@ func (r *rotating) preflight(t *testing.T, name string) RotatePreflight {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return RotatePreflight{Chain: Chain{Facts: f, Claims: trust.Judge(f), Of: of}, Machinery: r.m, Now: r.at}
+	return RotatePreflight{Chain: Chain{Facts: f, Claims: trust.Judge(f), Of: of, Machinery: r.m}, Now: r.at}
 }
 
 const (
@@ -250,26 +250,28 @@ func TestRotationStages(t *testing.T) {
 	extension := catalog.Ref{Kind: catalog.ConfigMap, Namespace: "kube-system", Name: "extension-apiserver-authentication", Key: "requestheader-client-ca-file"}
 	r.put(extension, "", r.old.CertPEM)
 	both := [][]byte{r.old.CertPEM, r.new.CertPEM}
+	fresh := pkitest.NewCA("fresh", r.at.Add(59*time.Minute), r.at.AddDate(1, 0, 0), pkitest.KeyName("fresh"))
 	r.at = r.at.Add(time.Hour)
 	for _, step := range []struct {
 		title string
 		do    func()
-		want  string // of signer, bundle, aggregates, trust, leaf: y, n, ?
+		want  string // of signer, bundle, aggregates, trust, leaf, served, edges: y, n, ?
 	}{
-		{"before", func() {}, "yyyyy"},
-		{"the annotation is removed", func() { r.annotate(aggregator, catalog.AnnotationNotAfter, "") }, "nyyyy"},
-		{"the signer is made", func() { r.put(row.Signer, "kubernetes.io/tls", r.new.CertPEM) }, "ynnnn"},
-		{"it is in its bundle", func() { r.put(row.Bundle, "", both...) }, "yynnn"},
+		{"before", func() {}, "yyyyy?y"},
+		{"the annotation is removed", func() { r.annotate(aggregator, catalog.AnnotationNotAfter, "") }, "nyyyy?y"},
+		{"a signer is made that may be made once more", func() { r.put(row.Signer, "kubernetes.io/tls", fresh.CertPEM) }, "nnnnnnn"},
+		{"the signer is made", func() { r.put(row.Signer, "kubernetes.io/tls", r.new.CertPEM) }, "ynnnnnn"},
+		{"it is in its bundle", func() { r.put(row.Bundle, "", both...) }, "yynnnnn"},
 		{"and in all bundles that are made of it", func() {
 			for _, at := range r.carried() {
 				r.put(at, "", both...)
 			}
-		}, "yyynn"},
-		{"and with everybody", func() { r.put(extension, "", both...) }, "yyyyn"},
+		}, "yyynnnn"},
+		{"and with everybody", func() { r.put(extension, "", both...) }, "yyyynnn"},
 		{"and signs", func() {
 			r.put(row.Targets[0], "kubernetes.io/tls", r.new.Issue("leaf", r.at, r.at.AddDate(0, 0, 30)).CertPEM)
-		}, "yyyyy"},
-		{"a bundle can't be read any more", func() { r.take(row.Bundle); r.s.Reads = nil }, "y???y"},
+		}, "yyyyy?y"},
+		{"a bundle can't be read any more", func() { r.take(row.Bundle); r.s.Reads = nil }, "y???y??"},
 	} {
 		step.do()
 		var got strings.Builder

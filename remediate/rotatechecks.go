@@ -15,8 +15,10 @@ import (
 // RotatePreflight is what is asked before something is rotated.
 type RotatePreflight struct {
 	Chain
-	Machinery *inspect.Machinery // nil: no API server could be asked
-	Now       time.Time
+	Now time.Time
+	// Follows: it is signed anew because its signer was. Then trust that is seen counts,
+	// however young the signer is, and nothing else does.
+	Follows bool
 }
 
 // rotateCheck is one of them.
@@ -34,9 +36,9 @@ func rotateChecks() []rotateCheck {
 		{"signer-type", "this version's operators can replace the signer in place", true, false, RotatePreflight.signerType},
 		{"chain-settled", "no rotation of the same chain is under way", true, false, RotatePreflight.chain},
 		{"reaches-verifiers", "this version brings a new CA to all who verify by it", true, false, RotatePreflight.reaches},
-		{"leaf-young", "nothing is about to be signed by the new CA before nodes can be given it", true, false, RotatePreflight.young},
-		{"signer-trusted", "everybody trusts the certificate that signs it", true, false, RotatePreflight.trusted},
-		{"own-kubeconfig", "your own kubeconfig trusts what signs what the API shows you", true, false, RotatePreflight.own},
+		{"leaf-young", "nothing is about to be signed by the new CA before nodes can be given it", true, false, RotatePreflight.leafYoung},
+		{SignerTrusted, "everybody trusts the certificate that signs it", true, false, RotatePreflight.trusted},
+		{OwnKubeconfig, "your own kubeconfig trusts what signs what the API shows you", true, false, RotatePreflight.own},
 		{"topology", "kubelets may be restarted, where a new CA has them restarted", true, false, RotatePreflight.topology},
 		{"operators-settled", "the operators are well, and at rest", true, true, RotatePreflight.operators},
 		{"upgrade-running", "no upgrade is under way", true, true, RotatePreflight.upgrade},
@@ -45,6 +47,12 @@ func rotateChecks() []rotateCheck {
 		{"nodes-ready", "all nodes are Ready", true, true, RotatePreflight.nodes},
 	}
 }
+
+// SignerTrusted is the check that everybody trusts the certificate that signs.
+const SignerTrusted = "signer-trusted"
+
+// OwnKubeconfig is the check that the caller is not shut out.
+const OwnKubeconfig = "own-kubeconfig"
 
 // RotateRisks are the names that may be accepted.
 func RotateRisks() []string {
@@ -63,7 +71,7 @@ func (p RotatePreflight) Check() []Verdict {
 	for _, c := range rotateChecks() {
 		f := c.ask(p)
 		out = append(out, Verdict{
-			Name: c.name, Claim: c.claim, Holds: f.holds, Reason: f.reason, Next: f.next, Risk: c.risk,
+			Name: c.name, Claim: c.claim, Holds: f.holds, Reason: f.reason, Next: f.next, Risk: c.risk && !(p.Follows && c.name == SignerTrusted),
 			Blind: f.holds == catalog.Unknown && c.api && p.Machinery == nil,
 		})
 	}
@@ -195,7 +203,7 @@ func (p RotatePreflight) deadline() time.Time {
 // that nodes must be given by hand: at 80 it is signed anew however young its signer.
 const youngShare = 70
 
-func (p RotatePreflight) young() finding {
+func (p RotatePreflight) leafYoung() finding {
 	if _, withheld := p.Of.Rotation.Withheld(p.versions()); !p.Of.Signer() || withheld == catalog.No {
 		return fine("")
 	}
@@ -225,7 +233,7 @@ func (p RotatePreflight) trusted() finding {
 	if ca == nil {
 		return finding{reason: p.Of.Rotation.Signer.String() + " was not read", next: "kubectl auth can-i get secrets -n " + p.Of.Rotation.Signer.Namespace}
 	}
-	if life, known := catalog.LifetimeOf(p.Of.At, p.versions()); known == catalog.Yes && p.Now.Sub(ca.NotBefore) < life.Refresh/10 {
+	if life, known := catalog.LifetimeOf(p.Of.At, p.versions()); !p.Follows && known == catalog.Yes && p.Now.Sub(ca.NotBefore) < life.Refresh/10 {
 		return fails("wait until then: what it signs follows by itself", "its signer was made %s, and is not old enough before %s to be trusted everywhere: a tenth of the time after which this is renewed",
 			clock(ca.NotBefore), clock(ca.NotBefore.Add(life.Refresh/10)))
 	}

@@ -166,7 +166,11 @@ func document() string {
 		if t.Annotation != "" {
 			annotation = "`" + t.Annotation + "`"
 		}
-		line("| `%s` | %s | %s | %s | %s |", t.Of, annotation, cell(t.Doc), t.In, evidence(t.Evidence))
+		doc := cell(t.Doc)
+		if t.Quiet > 0 {
+			doc += fmt.Sprintf("; each may make one, and the one counts that is still there after %.0f minutes", t.Quiet.Minutes())
+		}
+		line("| `%s` | %s | %s | %s | %s |", t.Of, annotation, doc, t.In, evidence(t.Evidence))
 	}
 	line("")
 	line("## Which files on nodes are copies of objects")

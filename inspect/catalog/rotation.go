@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"path"
 	"slices"
+	"time"
 )
 
 // Trigger is a row: how a signer, or what a signer signs, is made anew before its
@@ -14,6 +15,10 @@ type Trigger struct {
 	// Annotation is the one whose removal has the owner make it anew; empty: certrot
 	// triggers nothing here, and Doc says what people do.
 	Annotation string
+	// Quiet is how long after it was made another one may still take its place: two who
+	// see that the annotation is gone each make one, and look again once in a resync.
+	// Zero: there is one who makes it, or it does not matter which one stays.
+	Quiet time.Duration
 	// Doc says who makes it anew, and how.
 	Doc string
 	In  Range
@@ -28,24 +33,30 @@ func Triggers() []Trigger {
 
 func kubeAPIServerTriggers() []Trigger {
 	src := Evidence{Verified, "openshift/library-go pkg/operator/certrotation/signer.go (needNewSigningCertKeyPair) and target.go (needNewTargetCertKeyPair) @ 93ac9206a; " + kasRotation().Source}
-	return annotated(kubeAPIServerRotations(), "kube-apiserver-operator and the cert-regeneration-controller beside kube-apiserver make it anew as soon as the annotation is gone", src)
+	// Two resyncs of a minute each: the one who lost looks again, and makes none.
+	return annotated(kubeAPIServerRotations(), "kube-apiserver-operator and the cert-regeneration-controller beside kube-apiserver make it anew as soon as the annotation is gone", 2*time.Minute, src)
 }
 
 func kubeControllerManagerTriggers() []Trigger {
 	src := Evidence{Verified, "openshift/library-go pkg/operator/certrotation @ 93ac9206a; " + kcmRepo + "pkg/operator/certrotationcontroller/certrotationcontroller.go @ 4e72164b8 and release-4.12 to 4.23"}
 	own := kubeControllerManagerRotations()[:1]
-	return append(annotated(own, "kube-controller-manager-operator makes it anew as soon as the annotation is gone", src),
+	return append(annotated(own, "kube-controller-manager-operator makes it anew as soon as the annotation is gone", 0, src),
 		Trigger{Of: secret(kcmTarget, "csr-signer"), Doc: "it is a copy: kube-controller-manager-operator brings it " + kcmOperator + "/csr-signer some minutes after that was made anew; rotate that one",
 			In: Range{Component: kcm}, Evidence: src})
 }
 
 // annotated are the triggers of what library-go's rotation keeps: signers and targets
 // alike lose the annotation that says when they end.
-func annotated(rotations []Rotation, doc string, src Evidence) []Trigger {
+// Of a target it does not matter which one stays: the same signer has signed each.
+func annotated(rotations []Rotation, doc string, quiet time.Duration, src Evidence) []Trigger {
 	var out []Trigger
 	for _, r := range rotations {
 		for _, of := range append([]Ref{r.Signer}, r.Targets...) {
-			out = append(out, Trigger{Of: of, Annotation: AnnotationNotAfter, Doc: doc, In: r.In, Evidence: src})
+			t := Trigger{Of: of, Annotation: AnnotationNotAfter, Doc: doc, In: r.In, Evidence: src}
+			if of == r.Signer {
+				t.Quiet = quiet
+			}
+			out = append(out, t)
 		}
 	}
 	return out

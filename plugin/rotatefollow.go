@@ -1,0 +1,244 @@
+package plugin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/duration"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate"
+)
+
+// following is what is seen of a rotation while it is waited for.
+type following struct {
+	read func(context.Context) (rotations, error)
+	find func(rotations, string) (remediate.Rotatable, error)
+	say  func(format string, args ...any)
+	name string // as find takes it
+	next string // the line that tells more, or goes on, once it is no longer followed
+	// since is the certificate that was to be replaced; nil: whichever stands counts.
+	since *pki.Cert
+	// signer is the one of the signer that was to be replaced; nil: it is not known.
+	signer *pki.Cert
+	// begun: something was changed, which goes on by itself. That something can't be read
+	// for a while is no reason to give up: the API server may be rolled out.
+	begun bool
+	quiet bool // nothing is waited for, so nothing is said meanwhile
+	began time.Time
+	said  map[string]string
+	took  map[string]time.Duration // from the begin to when a stage was first seen reached, by its name
+}
+
+// following begins to follow what was just written, or stands there. conn is nil where the
+// machinery is not asked.
+func (f *rotateFlags) following(conn *connection, of remediate.Rotatable, since *pki.Cert) *following {
+	errOut := f.seen.app.Streams.ErrOut
+	w := &following{
+		read: func(ctx context.Context) (rotations, error) {
+			f.shown = true
+			r, err := f.read(ctx)
+			if err == nil && conn != nil {
+				r.machinery = conn.cluster.Machinery(ctx)
+			}
+			return r, err
+		},
+		find: func(r rotations, name string) (remediate.Rotatable, error) { return r.find(f.seen.app, name) },
+		say:  func(format string, args ...any) { printf(errOut, format, args...) },
+		name: of.At.Namespace + "/" + of.At.Name, since: since, begun: since != nil, quiet: f.wait == 0,
+		next:  f.seen.app.Called + " rotate status " + of.Name,
+		began: collect.Taken(), said: map[string]string{}, took: map[string]time.Duration{},
+	}
+	if of.Signer() {
+		w.signer = since
+	}
+	return w
+}
+
+// stages are those of what was named.
+func (p rotation) stages() []remediate.Stage {
+	return p.preflight(p.of).Stages()
+}
+
+// until reads again and again until it is done, and for no longer than limit from now on.
+func (w *following) until(ctx context.Context, limit time.Duration, done func(rotation, []remediate.Stage) bool) (rotation, bool, error) {
+	began := collect.Taken()
+	for {
+		asked := collect.Taken()
+		p, stages, err := w.look(ctx)
+		now := collect.Taken()
+		over := now.Sub(began) >= limit
+		switch {
+		case ctx.Err() != nil:
+		case err != nil && (over || !w.begun):
+			return p, false, w.unread(err)
+		case err == nil:
+			w.begun = w.begun || limit > 0 // it could be read once
+			w.progress(stages, now.Sub(w.began))
+			if ok := done(p, stages); ok || over {
+				return p, ok, nil
+			}
+		}
+		pause := max(askAgain, now.Sub(asked)) // asking is work for a cluster that may have enough to do
+		select {
+		case <-ctx.Done():
+			return p, false, &exitError{code: exitIncomplete, err: withHint(errors.New("interrupted while following it; what was begun goes on by itself"), "%s", w.next)}
+		case <-time.After(min(pause, max(0, limit-now.Sub(began)))):
+		}
+	}
+}
+
+// unread says that nothing is known of how far it is.
+func (w *following) unread(err error) error {
+	if w.since == nil {
+		return err
+	}
+	return &exitError{code: exitIncomplete, err: withHint(fmt.Errorf("it is done, and how far it is could not be read: %w", err), "%s", w.next)}
+}
+
+// look reads, and judges what was named.
+func (w *following) look(ctx context.Context) (rotation, []remediate.Stage, error) {
+	r, err := w.read(ctx)
+	if err != nil {
+		return rotation{}, nil, err
+	}
+	r.since = w.signer
+	p := rotation{rotations: r}
+	if p.of, err = w.find(r, w.name); err != nil {
+		return p, nil, err
+	}
+	stages := p.stages()
+	itself := remediate.StageLeaf
+	if p.of.Signer() {
+		itself = remediate.StageSigner
+	}
+	for i, s := range stages {
+		if s.Name == itself && sameCert(p.of.Cert(), w.since) { // it was told, and did nothing yet
+			stages[i].Reached, stages[i].Text = catalog.No, p.of.At.String()+" is still the certificate of before"
+		}
+	}
+	return p, stages, nil
+}
+
+// progress says which stages are new, and keeps when they were reached.
+func (w *following) progress(stages []remediate.Stage, after time.Duration) {
+	for _, s := range stages {
+		is := s.Reached.String()
+		if w.said[s.Name] == is {
+			continue
+		}
+		switch _, seen := w.said[s.Name]; {
+		case s.Reached != catalog.Yes:
+			delete(w.took, s.Name)
+		case seen || w.since != nil: // else it was so before it was followed
+			w.took[s.Name] = after
+		}
+		w.said[s.Name] = is
+		if !w.quiet {
+			w.say("after %s: %s %s: %s\n", duration.HumanDuration(after), reachedMark(s.Reached), s.Name, clean(s.Text))
+		}
+	}
+}
+
+// times are how long each stage took since the begin; empty: none was seen to be reached.
+func (w *following) times(stages []remediate.Stage) string {
+	var out []string
+	for _, s := range stages {
+		if took, ok := w.took[s.Name]; ok && s.Reached == catalog.Yes {
+			out = append(out, fmt.Sprintf("%s %s", s.Name, took))
+		}
+	}
+	return strings.Join(out, ", ")
+}
+
+func reachedMark(a catalog.Answer) string {
+	return map[catalog.Answer]string{catalog.Yes: "✓", catalog.No: "…", catalog.Unknown: "?"}[a]
+}
+
+// through reports whether there is nothing more to wait for. What a signer signs may
+// follow days later, and what servers show with it.
+func through(p rotation, stages []remediate.Stage) bool {
+	return !slices.ContainsFunc(p.counting(stages), func(s remediate.Stage) bool { return s.Reached == catalog.No })
+}
+
+// counting are the stages without those that follow by themselves, days later.
+func (p rotation) counting(stages []remediate.Stage) []remediate.Stage {
+	i := slices.IndexFunc(stages, func(s remediate.Stage) bool { return s.Name == remediate.StageLeaf })
+	if i < 0 || !p.of.Signer() || stages[i].Reached != catalog.No {
+		return stages
+	}
+	return stages[:i]
+}
+
+// inBundles reports whether a signer is made, and in all bundles.
+func inBundles(stages []remediate.Stage) bool {
+	for _, s := range stages {
+		switch s.Name {
+		case remediate.StageSigner, remediate.StageBundle, remediate.StageAggregates:
+			if s.Reached != catalog.Yes {
+				return false
+			}
+		}
+	}
+	return len(stages) > 1
+}
+
+// follow waits for a certificate that was just triggered, and tells how it went.
+func (f *rotateFlags) follow(ctx context.Context, w *following) error {
+	p, _, err := w.until(ctx, f.wait, through)
+	if err != nil {
+		return err
+	}
+	return f.ending(p, w)
+}
+
+// ending tells how far it is at the end, and when each stage was reached.
+func (f *rotateFlags) ending(p rotation, w *following) error {
+	stages := p.stages()
+	switch f.output {
+	case "":
+		printf(f.seen.app.Streams.Out, "\n")
+	case "yaml":
+		printf(f.seen.app.Streams.Out, "---\n")
+	}
+	if err := f.showStages(p, stages, w); err != nil {
+		return fmt.Errorf("print: %w", err)
+	}
+	if sameCert(p.of.Cert(), w.since) {
+		return &exitError{code: exitFindings, err: fmt.Errorf("%s is still the certificate of before", p.of.At)}
+	}
+	return verdictOn(p.counting(stages))
+}
+
+// settle waits until the next one may be begun.
+func (f *rotateFlags) settle(ctx context.Context, w *following) error {
+	p, ok, err := w.until(ctx, f.wait, func(_ rotation, stages []remediate.Stage) bool { return inBundles(stages) })
+	if err != nil || ok {
+		return err
+	}
+	return f.ending(p, w)
+}
+
+// awaitChecks waits until what is asked before a rotation holds: one that was begun just
+// before may keep operators busy.
+func (f *rotateFlags) awaitChecks(ctx context.Context, w *following, p *rotation) error {
+	var why error
+	now, ok, err := w.until(ctx, f.wait, func(now rotation, _ []remediate.Stage) bool {
+		why = now.judge(f.risks)
+		return why == nil
+	})
+	switch {
+	case err != nil:
+		return err
+	case !ok:
+		return why
+	}
+	p.rotations, p.of = now.rotations, now.of
+	return nil
+}

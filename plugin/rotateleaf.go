@@ -1,0 +1,220 @@
+package plugin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate"
+)
+
+// signLeaves has what a signer signs signed anew, one after the other, each when all who
+// verify it are seen to trust the signer. changed: the signer was made anew before.
+func (f *rotateFlags) signLeaves(ctx context.Context, conn *connection, w *following, changed bool) error {
+	done := map[catalog.Ref]bool{}
+	_, name, _ := strings.Cut(w.name, "/")
+	w.next = f.line + " " + name
+	for {
+		leaf, err := f.nextLeaf(ctx, w)
+		if err != nil {
+			return partly(err, changed)
+		}
+		if leaf == nil {
+			break
+		}
+		if done[leaf.of.At] {
+			return &exitError{code: exitStopped, err: withHint(fmt.Errorf("%s was made anew, and not by the newest signer", leaf.of.At), "%s rotate status %s", f.seen.app.Called, leaf.of.Name)}
+		}
+		done[leaf.of.At] = true
+		if err := f.signLeaf(ctx, conn, *leaf); err != nil {
+			return partly(err, changed)
+		}
+		changed = true
+	}
+	p, _, err := w.until(ctx, f.wait, through)
+	if err != nil {
+		return err
+	}
+	return f.ending(p, w)
+}
+
+// partly is a refusal of one step, where others were done before.
+func partly(err error, changed bool) error {
+	var u *unchanged
+	if !changed || codeOf(err) != exitRefused || !errors.As(err, &u) {
+		return err
+	}
+	err = fmt.Errorf("stopped half-way: %w", u.inner)
+	var h *hintError
+	if errors.As(u, &h) {
+		return &exitError{code: exitStopped, err: withHint(err, "%s", h.hint)}
+	}
+	return &exitError{code: exitStopped, err: err}
+}
+
+// patience is how often nothing but what can't be read may be in the way: once may be
+// chance, and what could not be read three times does not get better by asking again.
+const patience = 3
+
+// nextLeaf waits until the next one may be signed; nil: there is none.
+func (f *rotateFlags) nextLeaf(ctx context.Context, w *following) (*rotation, error) {
+	var next *rotation
+	var why error
+	blind, said := 0, ""
+	p, ok, err := w.until(ctx, f.wait, func(now rotation, stages []remediate.Stage) bool {
+		leaf, none := now.leafNow(stages)
+		next, why = nil, nil
+		switch {
+		case none == catalog.Yes:
+			return true
+		case leaf == nil && none == catalog.Unknown:
+			why, blind = errors.New("the signer was not read, or what it signs"), blind+1
+			return blind >= patience
+		case leaf == nil:
+			blind = 0
+			return false
+		}
+		if why = leaf.judgeLeaf(f.risks, false); why == nil && inBundles(stages) {
+			next = leaf
+			return true
+		}
+		if blind++; why == nil || anyNo(leaf.verdicts) {
+			blind = 0
+		}
+		if text := stopsOf(leaf.verdicts); text != said && text != "" {
+			said = text
+			w.say("waiting, before %s is signed anew: %s\n", leaf.of.Name, clean(text))
+		}
+		return blind >= patience
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case next != nil:
+		return next, nil
+	case ok && blind < patience:
+		return nil, nil
+	}
+	code := exitFindings
+	if blind >= patience {
+		code = exitIncomplete
+	}
+	if err := f.ending(p, w); err != nil && codeOf(err) == exitUsage {
+		return nil, err
+	}
+	return nil, stillWaiting(why, code)
+}
+
+// leafNow is the first of those that are to be signed anew; nil: there is none, for good
+// (Yes), not yet (No), or as far as it was read (Unknown).
+func (p rotation) leafNow(stages []remediate.Stage) (leaf *rotation, none catalog.Answer) {
+	left := p.preflight(p.of).Left(p.all)
+	if !left.Signer && len(left.Leaves) > 0 {
+		return &rotation{rotations: p.rotations, of: left.Leaves[0]}, catalog.No
+	}
+	none = catalog.Yes
+	for _, s := range stages {
+		switch {
+		case s.Name != remediate.StageSigner && s.Name != remediate.StageLeaf:
+		case s.Reached == catalog.No:
+			return nil, catalog.No
+		case s.Reached == catalog.Unknown:
+			none = catalog.Unknown
+		}
+	}
+	return nil, none
+}
+
+// stillWaiting says for what it was waited, when the time is over.
+func stillWaiting(why error, code int) error {
+	var u *unchanged
+	var h *hintError
+	inner := why
+	if errors.As(why, &u) {
+		inner = u.inner
+	}
+	if inner == nil {
+		inner = errors.New("the signer is not in all bundles yet")
+	}
+	err := fmt.Errorf("what the signer signs is not signed anew yet: %w", inner)
+	if errors.As(why, &h) {
+		err = withHint(err, "%s", h.hint)
+	}
+	return &exitError{code: code, err: err}
+}
+
+func anyNo(verdicts []rotateVerdict) bool {
+	for _, v := range verdicts {
+		if v.stopped && v.Holds == catalog.No.String() {
+			return true
+		}
+	}
+	return false
+}
+
+// stopsOf are the checks that are in the way, for people.
+func stopsOf(verdicts []rotateVerdict) string {
+	var out []string
+	for _, v := range verdicts {
+		if v.stopped {
+			out = append(out, v.Check+": "+v.Reason)
+		}
+	}
+	return strings.Join(out, "; ")
+}
+
+// signLeaf has one signed anew, and waits until it is signed and shown.
+func (f *rotateFlags) signLeaf(ctx context.Context, conn *connection, leaf rotation) error {
+	a := f.applying(conn)
+	w := f.following(conn, leaf.of, leaf.of.Cert())
+	w.signer, w.next = leaf.since, f.line+" "+leaf.of.Rotation.Signer.Name
+	already := false
+	err := f.write(ctx, a, func() (rotation, error) {
+		now, _, err := w.look(ctx)
+		if err != nil {
+			return now, nothingChanged(err)
+		}
+		// Its owner may have been quicker, and who trusted the signer a minute ago may not.
+		if len(now.preflight(now.of).Left(now.all).Leaves) == 0 {
+			already = true
+			return now, errAlready
+		}
+		if err := now.judgeLeaf(f.risks, false); err != nil {
+			return now, err
+		}
+		if !sameCert(now.of.Cert(), leaf.of.Cert()) || !sameCert(now.signs(), leaf.signs()) {
+			return now, &exitError{code: exitRefused, err: withHint(nothingChanged(fmt.Errorf("%s, or what signs it: %w", leaf.of.At, remediate.ErrChanged)), "look again, and run it again")}
+		}
+		if err := f.try(ctx, conn, &now); err != nil {
+			return now, err
+		}
+		b := &strings.Builder{}
+		printf(b, "\n%s, of %s\n", now.of.At, now.owner())
+		now.printDiff(b)
+		a.say("%s", cleanLines(b.String()))
+		return now, nil
+	})
+	switch {
+	case already:
+		return nil
+	case err != nil:
+		return err
+	}
+	p, ok, err := w.until(ctx, f.wait, func(p rotation, stages []remediate.Stage) bool {
+		for _, s := range stages {
+			if s.Reached == catalog.No && (s.Name == remediate.StageLeaf || s.Name == remediate.StageServed || s.Name == remediate.StageSigner) {
+				return false
+			}
+		}
+		return true
+	})
+	if err != nil || ok {
+		return err
+	}
+	return f.ending(p, w)
+}
+
+// errAlready ends a step in which nothing is left to do.
+var errAlready = errors.New("it is signed by the newest signer already")

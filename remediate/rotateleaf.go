@@ -1,0 +1,74 @@
+package remediate
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+)
+
+// Left is what is still to be done of a rotation that goes on to what the signer signs.
+type Left struct {
+	// Signer: it is to be made anew. Why says why it is not, where it is not.
+	Signer bool
+	Why    string
+	// Leaves are those that the signer's newest certificate has not signed; all of them
+	// where it is to come.
+	Leaves []Rotatable
+}
+
+// justMade is how young a signer is that the same command may have had made, before it
+// was interrupted: a day and a half, a tenth of the time after which most of what it signs
+// is renewed, for which its owner has new CAs come to everybody (library-go
+// pkg/operator/certrotation/target.go, needNewTargetCertKeyPair).
+const justMade = 36 * time.Hour
+
+// Left tells what is left to do, by the certificates alone: so it goes on wherever it was
+// interrupted, and makes no second signer.
+func (c Chain) Left(all []Rotatable) Left {
+	var l Left
+	ca := c.signer()
+	// What the signer signs: a leaf that was named is none of these.
+	for _, at := range c.leaves() {
+		held := heldAt(c.Facts, at)
+		if len(held) == 0 && notThere(c.Facts, at) || ca != nil && len(held) > 0 && len(held[0].Content.Certs) > 0 && signed(held[0].Content.Certs[0], ca) {
+			continue
+		}
+		l.Leaves = append(l.Leaves, among(all, at)...)
+	}
+	held := heldAt(c.Facts, c.Of.Rotation.Signer)
+	switch {
+	case ca == nil:
+		l.Signer = true // the checks say what was not read
+	case held[0].Object != nil && !timeIn(held[0].Object.Annotations, catalog.AnnotationNotAfter):
+		l.Why = "its annotation is gone, so that it is made anew in any case"
+		l.Leaves = nil
+		for _, at := range c.leaves() {
+			l.Leaves = append(l.Leaves, among(all, at)...)
+		}
+	case len(l.Leaves) > 0:
+		l.Why = fmt.Sprintf("it was made %s, and has not signed all that it signs yet", clock(ca.NotBefore))
+	case c.now().Sub(ca.NotBefore) < justMade:
+		l.Why = fmt.Sprintf("it was made %s, less than %d hours ago, and has signed all that it signs", clock(ca.NotBefore), int(justMade.Hours()))
+	default:
+		l.Signer = true
+		for _, at := range c.leaves() {
+			l.Leaves = append(l.Leaves, among(all, at)...)
+		}
+	}
+	return l
+}
+
+func among(all []Rotatable, at catalog.Ref) []Rotatable {
+	i := slices.IndexFunc(all, func(r Rotatable) bool { return r.At == at })
+	if i < 0 {
+		return nil
+	}
+	return all[i : i+1]
+}
+
+func timeIn(annotations map[string]string, key string) bool {
+	_, err := time.Parse(time.RFC3339, annotations[key])
+	return err == nil
+}

@@ -1,0 +1,185 @@
+package remediate
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
+)
+
+// trusted has the new CA with everybody who verifies what aggregator-client-signer signs.
+func (r *rotating) trusted(pem ...[]byte) {
+	extension := catalog.Ref{Kind: catalog.ConfigMap, Namespace: "kube-system", Name: "extension-apiserver-authentication", Key: "requestheader-client-ca-file"}
+	for _, at := range append([]catalog.Ref{r.rotation().Bundle, extension}, r.carried()...) {
+		r.put(at, "", pem...)
+	}
+}
+
+// TestLeft: the same line goes on wherever it was interrupted, and makes no second signer.
+func TestLeft(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		title string
+		but   func(*rotating)
+		want  string // "signer", then the leaves; "-": nothing
+		says  string
+	}{
+		{"nothing was done yet", func(*rotating) {}, "signer aggregator-client", ""},
+		{"the annotation is gone", func(r *rotating) { r.annotate(aggregator, catalog.AnnotationNotAfter, "") }, "aggregator-client", "its annotation is gone"},
+		{"the annotation is no time", func(r *rotating) {
+			r.annotate(aggregator, catalog.AnnotationNotAfter, "force-regeneration")
+		}, "aggregator-client", "its annotation is gone"},
+		{"the signer was made anew", func(r *rotating) { r.put(r.rotation().Signer, "kubernetes.io/tls", r.new.CertPEM) }, "aggregator-client", "has not signed all"},
+		{"a signer of long ago has not signed yet", func(r *rotating) {
+			r.put(r.rotation().Signer, "kubernetes.io/tls", r.new.CertPEM)
+			r.at = r.at.AddDate(0, 0, 9)
+		}, "aggregator-client", "has not signed all"},
+		{"all was done just now", func(r *rotating) { r.turned() }, "-", "less than 36 hours ago"},
+		{"all was done two days ago", func(r *rotating) { r.turned(); r.at = r.at.AddDate(0, 0, 2) }, "signer aggregator-client", ""},
+		{"the signer was not read", func(r *rotating) { r.take(r.rotation().Signer); r.s.Reads = nil }, "signer aggregator-client", ""},
+		{"what it signs was not read", func(r *rotating) { r.take(r.rotation().Targets[0]); r.s.Reads = nil }, "aggregator-client", "has not signed all"},
+	} {
+		r := newRotating(aggregator, "4.15.3")
+		c.but(r)
+		p := r.preflight(t, aggregator)
+		l := p.Left(Rotatables(p.Facts))
+		var got []string
+		if l.Signer {
+			got = append(got, "signer")
+		}
+		for _, leaf := range l.Leaves {
+			got = append(got, leaf.Name)
+		}
+		if text := strings.Join(got, " "); text != strings.TrimPrefix(c.want, "-") || !strings.Contains(l.Why, c.says) || l.Signer != (l.Why == "") {
+			t.Errorf("%s: %q because %q, want %q because %q", c.title, text, l.Why, c.want, c.says)
+		}
+	}
+}
+
+// turned is at the end of a rotation, an hour after its begin.
+func (r *rotating) turned() {
+	r.put(r.rotation().Signer, "kubernetes.io/tls", r.new.CertPEM)
+	r.trusted(r.old.CertPEM, r.new.CertPEM)
+	r.put(r.rotation().Targets[0], "kubernetes.io/tls", r.new.Issue("leaf", r.at, r.at.AddDate(0, 0, 30)).CertPEM)
+}
+
+// TestLeafFollows: after a rotation, what is signed anew waits for trust that is seen, and
+// not for the signer's age; and nobody may accept that it is not.
+func TestLeafFollows(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		title string
+		but   func(*rotating)
+		want  string
+	}{
+		{"everybody trusts the new CA", func(r *rotating) { r.trusted(r.old.CertPEM, r.new.CertPEM) }, ""},
+		{"nobody does", func(*rotating) {}, "chain-settled no, signer-trusted no"},
+		{"one does not", func(r *rotating) {
+			r.trusted(r.old.CertPEM, r.new.CertPEM)
+			r.put(catalog.Ref{Kind: catalog.ConfigMap, Namespace: "kube-system", Name: "extension-apiserver-authentication", Key: "requestheader-client-ca-file"}, "", r.old.CertPEM)
+		}, "signer-trusted no"},
+		{"of one it is not known", func(r *rotating) {
+			r.trusted(r.old.CertPEM, r.new.CertPEM)
+			r.take(catalog.Ref{Kind: catalog.ConfigMap, Name: "extension-apiserver-authentication"})
+			r.s.Reads = nil
+		}, "chain-settled unknown, signer-trusted unknown"},
+		{"it may still be made once more", func(r *rotating) {
+			fresh := pkitest.NewCA("fresh", r.at.Add(-time.Minute), r.at.AddDate(1, 0, 0), pkitest.KeyName("fresh"))
+			r.put(r.rotation().Signer, "kubernetes.io/tls", fresh.CertPEM)
+			r.trusted(r.old.CertPEM, fresh.CertPEM)
+		}, "chain-settled no"},
+		{"two were made, and one does not trust the first of them", func(r *rotating) {
+			other := pkitest.NewCA("other", r.at.Add(-2*time.Hour), r.at.AddDate(1, 0, 0), pkitest.KeyName("other"))
+			r.trusted(r.old.CertPEM, other.CertPEM, r.new.CertPEM)
+			r.put(catalog.Ref{Kind: catalog.ConfigMap, Namespace: "kube-system", Name: "extension-apiserver-authentication", Key: "requestheader-client-ca-file"}, "", r.old.CertPEM, r.new.CertPEM)
+		}, "signer-trusted no"},
+		{"two were made, and one of the bundles lacks the first of them", func(r *rotating) {
+			other := pkitest.NewCA("other", r.at.Add(-2*time.Hour), r.at.AddDate(1, 0, 0), pkitest.KeyName("other"))
+			r.trusted(r.old.CertPEM, r.new.CertPEM)
+			r.put(r.rotation().Bundle, "", r.old.CertPEM, other.CertPEM, r.new.CertPEM)
+		}, "chain-settled no, signer-trusted no"},
+	} {
+		r := newRotating(aggregator, "4.15.3")
+		r.put(r.rotation().Signer, "kubernetes.io/tls", r.new.CertPEM)
+		c.but(r)
+		p := r.preflight(t, "aggregator-client")
+		p.Follows = true
+		var stops []string
+		for _, v := range p.Check() {
+			if v.Name == SignerTrusted && v.Risk {
+				t.Errorf("%s: %s may be accepted", c.title, v.Name)
+			}
+			if v.Stops() {
+				stops = append(stops, v.Name+" "+v.Holds.String())
+			}
+		}
+		if got := strings.Join(stops, ", "); got != c.want {
+			t.Errorf("%s: stopped by %q, want %q", c.title, got, c.want)
+		}
+	}
+}
+
+// TestServedByTheNewSigner: what servers show counts, and what no handshake told is unknown.
+func TestServedByTheNewSigner(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		title string
+		shows func(old, now []byte) [][]byte // of two masters; nil: the handshake failed
+		want  string
+	}{
+		{"no handshake", func(_, _ []byte) [][]byte { return nil }, "unknown: not known: service-network-serving-certkey (no handshake was made)"},
+		{"both show the new one", func(_, now []byte) [][]byte { return [][]byte{now, now} }, "yes: all 2 handshakes"},
+		{"one shows the old one", func(old, now []byte) [][]byte { return [][]byte{now, old} }, "no: 1 of 2 handshakes"},
+		{"one does not answer", func(_, now []byte) [][]byte { return [][]byte{now, nil} }, "unknown: 1 of 2 handshakes"},
+	} {
+		r := newRotating("service-network-serving-signer", "4.16.3")
+		row := r.rotation()
+		old := r.old.Issue("api", r.at.AddDate(0, 0, -5), r.at.AddDate(0, 0, 25), pkitest.DNS("kubernetes.default.svc"))
+		now := r.new.Issue("api", r.at.Add(-10*time.Minute), r.at.AddDate(0, 0, 30), pkitest.DNS("kubernetes.default.svc"), pkitest.KeyName("now"))
+		r.put(row.Signer, "kubernetes.io/tls", r.new.CertPEM)
+		for _, at := range append([]catalog.Ref{row.Bundle}, r.carried()...) {
+			r.put(at, "", r.old.CertPEM, r.new.CertPEM)
+		}
+		r.put(row.Targets[0], "kubernetes.io/tls", now.CertPEM)
+		for i, id := range c.shows(old.CertPEM, now.CertPEM) {
+			node := []string{"master-0", "master-1"}[i]
+			v := inspect.Served{Node: node, Of: node, Server: catalog.ListenerAPIServer, Address: node + ":6443", Name: "kubernetes.default.svc"}
+			if id == nil {
+				v.Problem = "connection refused"
+			} else {
+				v.Chain = r.sc.Scan(id)[0].Content.Certs
+			}
+			r.s.Served = append(r.s.Served, v)
+		}
+		for _, s := range r.preflight(t, r.signer).Stages() {
+			if s.Name != StageServed {
+				continue
+			}
+			if got := s.Reached.String() + ": " + s.Text; !strings.HasPrefix(got, c.want) || (s.Next == "") != (s.Reached == catalog.Yes) {
+				t.Errorf("%s: %s (next: %s), want %s", c.title, got, s.Next, c.want)
+			}
+		}
+	}
+}
+
+// TestQuietByTheClusterClock: how old a signer is, is told by the clock that dated it.
+func TestQuietByTheClusterClock(t *testing.T) {
+	t.Parallel()
+	r := newRotating(aggregator, "4.15.3")
+	fresh := pkitest.NewCA("fresh", r.at.Add(-time.Minute), r.at.AddDate(1, 0, 0), pkitest.KeyName("fresh"))
+	r.put(r.rotation().Signer, "kubernetes.io/tls", fresh.CertPEM)
+	for off, want := range map[time.Duration]catalog.Answer{0: catalog.No, 5 * time.Minute: catalog.Yes, -5 * time.Minute: catalog.No} {
+		r.s.Cluster.Clock = inspect.Clock{Sent: r.at, Received: r.at, Before: r.at.Add(off), After: r.at.Add(off)}
+		if s := r.preflight(t, aggregator).Stages()[0]; s.Reached != want {
+			t.Errorf("its clock is %s ahead: %s: %s", off, s.Reached, s.Text)
+		}
+	}
+	r = newRotating("csr-signer-signer", "4.15.3") // it has one owner
+	r.put(r.rotation().Signer, "kubernetes.io/tls", pkitest.NewCA("fresh", r.at.Add(-time.Second), r.at.AddDate(1, 0, 0), pkitest.KeyName("fresh")).CertPEM)
+	if s := r.preflight(t, "csr-signer-signer").Stages()[0]; s.Reached != catalog.Yes {
+		t.Errorf("of one owner: %+v", s)
+	}
+}
