@@ -1,0 +1,84 @@
+package plugin
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
+	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
+	"github.com/kubectl-certrot/kubectl-certrot/nodeexec/host"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate"
+)
+
+// TestUndoOnMasters plans to put back what a run changed: not while static pods are rolled
+// out to a master, and each master's kube-apiserver is waited for before the next node.
+func TestUndoOnMasters(t *testing.T) {
+	t.Parallel()
+	from, to := time.Now().Add(-time.Hour), time.Now().Add(time.Hour)
+	ca, more := pkitest.NewCA("lb", from, to), pkitest.NewCA("another", from, to)
+	server := liveServer(t, ca, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) })
+	const run = "20261122-060000-0a0b0c"
+	var master, worker liveNode
+	for name, n := range map[string]*liveNode{"master-0": &master, "worker-0": &worker} {
+		*n = newLiveNode(t, name)
+		n.kubelet(t, ca.CertPEM, server, ca)
+		n.edited(t, run, ca.CertPEM, pkitest.Bundle(ca.CertPEM, more.CertPEM))
+	}
+	const gate = "wait until its kube-apiserver answers"
+	for _, c := range []struct {
+		name  string
+		api   liveAPI // nil: there is none
+		nodes []liveNode
+		risks []string
+		code  int
+		says  string
+		gates int
+	}{
+		{"a master, and another node after it", settledAPI(), []liveNode{master, worker}, nil, exitFindings, gate, 1},
+		{"a master alone", settledAPI(), []liveNode{master}, nil, exitFindings, "wait for a heartbeat", 0},
+		{"while an installer pod runs there", settledAPI().with(installerPods, anInstaller()), []liveNode{master, worker}, nil, exitRefused, "static-pods-settled: pod openshift-kube-controller-manager/installer-8-master-0", 0},
+		{"which was accepted", settledAPI().with(installerPods, anInstaller()), []liveNode{master, worker}, []string{remediate.StaticPodsSettled}, exitFindings, "Accepted by name: static-pods-settled", 1},
+		{"a worker, while an installer pod runs on a master", settledAPI().with(installerPods, anInstaller()), []liveNode{worker}, nil, exitFindings, "wait for a heartbeat", 0},
+		{"without an API", nil, []liveNode{master, worker}, nil, exitFindings, "whether nodes report again will not be seen", 0},
+	} {
+		var conn *connection
+		if c.api != nil {
+			conn = c.api.connect(t)
+		}
+		var out transcript
+		w := onNodes(conn, &out, c.nodes...)
+		f := &undoFlags{mendFlags: mendFlags{app: w.app, dryRun: dryRunClient}, fromNodes: true, risks: c.risks}
+		err := f.undo(t.Context(), w, run, remediate.Story{})
+		if err != nil {
+			report(w.app.Streams, err)
+		}
+		if said := out.String(); codeOf(err) != c.code || !strings.Contains(strings.Join(strings.Fields(said), " "), c.says) || strings.Count(said, gate) != c.gates {
+			t.Errorf("%s: ends with %d, want %d and %q, %d times waiting for kube-apiserver:\n%s", c.name, codeOf(err), c.code, c.says, c.gates, said)
+		}
+	}
+}
+
+// edited has a run put another CA into the kubelet's kubeconfig.
+func (n liveNode) edited(t *testing.T, run string, before, after []byte) {
+	t.Helper()
+	path := catalog.KubeletKubeconfigs()[1]
+	text := []byte(n.read(t, path))
+	was := []byte(base64.StdEncoding.EncodeToString(before))
+	node, err := nodeexec.Local{Node: n.name, Root: n.root, Chroot: true}.Dial(t.Context(), n.name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = node.Close() }()
+	_, err = host.Run{ID: run}.Replace(t.Context(), node, host.Edit{
+		Path: path, Before: sha256.Sum256(text), Offset: int64(bytes.Index(text, was)), Length: int64(len(was)), Insert: []byte(base64.StdEncoding.EncodeToString(after)),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
