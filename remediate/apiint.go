@@ -39,6 +39,7 @@ type APIInt struct {
 	Rebootstrap bool
 	After       After       // what follows the steps of kubelets, where all nodes are repaired
 	trusted     []*pki.Cert // the certificates in CA
+	known       *known      // nil: nothing yet
 }
 
 // Plan makes the plan for these facts. The error is a *Refusal where it must not
@@ -46,6 +47,9 @@ type APIInt struct {
 func (a APIInt) Plan(run string, facts inspect.Snapshot, now time.Time) (*Plan, error) {
 	if err := a.supported(facts.Cluster); err != nil {
 		return nil, err
+	}
+	if a.known == nil {
+		a.known = newKnown()
 	}
 	ca, err := a.certificates(facts.Cluster.Versions, now)
 	if err != nil {
@@ -136,7 +140,7 @@ func (a APIInt) certificates(v catalog.Versions, now time.Time) ([]*pki.Cert, er
 		return &Refusal{Name: "ca-usable", Reason: a.From + ": " + fmt.Sprintf(format, args...), Next: fmt.Sprintf("the right CAs are in ConfigMap %s/%s, and on masters in %s", row.CA.Namespace, row.CA.Name, row.Disk)}
 	}
 	var out []*pki.Cert
-	for _, found := range pki.NewScanner().Scan(a.CA) {
+	for _, found := range a.known.scanner().Scan(a.CA) {
 		c := found.Content
 		switch {
 		case len(c.Keys) > 0:
@@ -333,7 +337,7 @@ func (a APIInt) suggest(d *draft, n *inspect.Node, right bool) {
 
 // write adds the step that writes the CA into a file, and reports whether it changes.
 func (a APIInt) write(d *draft, n *inspect.Node, path string) (bool, error) {
-	c, err := d.step(ReplaceFile{On: n.Name, Path: path, CA: a.CA})
+	c, err := d.step(ReplaceFile{On: n.Name, Path: path, CA: a.CA, known: a.known})
 	if err != nil || c == nil {
 		return false, err
 	}

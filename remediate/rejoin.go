@@ -48,7 +48,7 @@ func (a APIInt) rejoin(d *draft, n *inspect.Node) error {
 	if wrote {
 		changed = append(changed, bootstrap)
 	}
-	ca, unfit := ReplaceFile{On: n.Name, Path: own, CA: a.CA}.Diff(d.facts, d.plan.Now)
+	ca, unfit := ReplaceFile{On: n.Name, Path: own, CA: a.CA, known: a.known}.Diff(d.facts, d.plan.Now)
 	lost := useless != "" || unfit != nil || ca != nil
 	if (unfit != nil || ca != nil) && !missingFile(d.facts, n, own) {
 		var old []*pki.Cert // what can't be changed may lack all

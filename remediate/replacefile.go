@@ -22,6 +22,7 @@ import (
 type ReplaceFile struct {
 	On, Path string
 	CA       []byte // PEM, in the order and the bytes that are wanted
+	known    *known // nil: all is read anew
 }
 
 // ID is such as "replace worker-0:/etc/kubernetes/kubeconfig".
@@ -44,11 +45,11 @@ func (a ReplaceFile) Diff(facts inspect.Snapshot, now time.Time) (*Change, error
 		}
 		return &Refusal{Name: fileShape, Node: a.On, Reason: a.Path + ": " + err.Error(), Next: next}
 	}
-	ca, err := kubeconfig.Find(text)
+	ca, err := a.known.find(text)
 	if err != nil {
 		return nil, refuse(err)
 	}
-	sc := pki.NewScanner()
+	sc := a.known.scanner()
 	old, want := certs(sc, ca.PEM), certs(sc, a.CA)
 	if len(want) == 0 {
 		return nil, fmt.Errorf("%s: no CA to write", a.ID())
@@ -58,7 +59,7 @@ func (a ReplaceFile) Diff(facts inspect.Snapshot, now time.Time) (*Change, error
 	}
 	n, _ := facts.Node(a.On)
 	value := union(a.CA, want, old, n.Time(now))
-	edit, err := kubeconfig.SetCA(text, value)
+	edit, err := a.known.setCA(text, value)
 	if err != nil {
 		return nil, refuse(err)
 	}
@@ -227,11 +228,11 @@ func (a ReplaceFile) Verify(ctx context.Context, env *Env, c *Change) error {
 	if file.SHA256 != now.SHA256 { // by somebody else, a moment ago: it is theirs to judge
 		return fmt.Errorf("%s on %s: %w", a.Path, a.On, ErrChanged)
 	}
-	ca, err := kubeconfig.Find(text)
+	ca, err := a.known.find(text)
 	if err != nil {
 		return &BadEffect{a.Path + ": " + err.Error()}
 	}
-	if held := certs(pki.NewScanner(), ca.PEM); !slices.EqualFunc(held, c.File.New, func(x, y *pki.Cert) bool { return x.Fingerprint == y.Fingerprint }) {
+	if held := certs(a.known.scanner(), ca.PEM); !slices.EqualFunc(held, c.File.New, func(x, y *pki.Cert) bool { return x.Fingerprint == y.Fingerprint }) {
 		return &BadEffect{fmt.Sprintf("%s on %s holds %d certificates, not the %d that were written", a.Path, a.On, len(held), len(c.File.New))}
 	}
 	err = trusts(facts, a.On, a.Path, env.Now())

@@ -14,6 +14,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -28,7 +29,6 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
 	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
-	"github.com/kubectl-certrot/kubectl-certrot/remediate/kubeconfig"
 )
 
 // simulation is a simulated cluster: no file, no process and no server in it is real.
@@ -49,7 +49,7 @@ type simulation struct {
 	broken  []string
 	shows   []*pki.Cert
 	trusted map[string]bool // by the PEM text
-	cas     *sync.Map       // the CA in a kubeconfig, by its text: finding it takes the most time
+	known   *known          // of all schedules: their files are mostly the same
 	pair    tls.Certificate
 }
 
@@ -62,6 +62,7 @@ type simulated struct {
 	cut        int // questions that do not arrive from now on
 	late       int // heartbeats that do not show from now on
 	files      map[string][]byte
+	cas        map[string][]byte // in files
 	modified   map[string]time.Time
 	kept       map[string]map[string]*keptFile // by run and path
 	started    time.Time
@@ -77,12 +78,12 @@ type keptFile struct {
 	wrote  [][32]byte
 }
 
-func newSimulation(t *testing.T, f *fixture, pair tls.Certificate, seed uint64, cas *sync.Map) *simulation {
-	s := &simulation{fixture: f, t: t, rng: rand.New(rand.NewPCG(seed, 1881)), seed: seed, clock: noon, shows: f.Served[0].Chain, trusted: map[string]bool{}, pair: pair, cas: cas}
+func newSimulation(t *testing.T, f *fixture, pair tls.Certificate, seed uint64, k *known) *simulation {
+	s := &simulation{fixture: f, t: t, rng: rand.New(rand.NewPCG(seed, 1881)), seed: seed, clock: noon, shows: f.Served[0].Chain, trusted: map[string]bool{}, pair: pair, known: k}
 	for i := range 2 + s.rng.IntN(2) {
 		s.add(fmt.Sprintf("master-%d", i), catalog.RoleMaster)
 	}
-	for i := range 2 + s.rng.IntN(4) {
+	for i := range 1 + s.rng.IntN(4) {
 		s.add(fmt.Sprintf("worker-%d", i), catalog.RoleWorker)
 	}
 	return s
@@ -92,11 +93,12 @@ func (s *simulation) add(name, role string) {
 	ca := base64.StdEncoding.EncodeToString(s.before)
 	n := &simulated{simulation: s, name: name, role: role, started: noon.Add(-24 * time.Hour), pid: 1000, memory: s.before, multus: s.before,
 		connected: s.rng.IntN(3) > 0, kept: map[string]map[string]*keptFile{},
-		files: map[string][]byte{
-			bootstrapFile: []byte(kubeconfigtest.MachineConfigServer(ca, "https://"+apiInt+":6443", strings.Repeat("x", 40))),
-			kubeletFile:   []byte(kubeconfigtest.Kubelet(ca, "https://"+apiInt+":6443")),
-		},
-		modified: map[string]time.Time{bootstrapFile: noon.Add(-48 * time.Hour), kubeletFile: noon.Add(-48 * time.Hour)},
+		files: map[string][]byte{}, cas: map[string][]byte{}, modified: map[string]time.Time{},
+	}
+	n.write(bootstrapFile, []byte(kubeconfigtest.MachineConfigServer(ca, "https://"+apiInt+":6443", strings.Repeat("x", 40))))
+	n.write(kubeletFile, []byte(kubeconfigtest.Kubelet(ca, "https://"+apiInt+":6443")))
+	for path := range n.files {
+		n.modified[path] = noon.Add(-48 * time.Hour)
 	}
 	s.nodes = append(s.nodes, n)
 }
@@ -105,51 +107,39 @@ func (s *simulation) add(name, role string) {
 func (s *simulation) trusts(pem []byte) bool {
 	ok, known := s.trusted[string(pem)]
 	if !known {
-		ok = pki.Verify(s.shows, certs(pki.NewScanner(), pem), apiInt, noon) == nil
+		ok = pki.Verify(s.shows, certs(s.known.certs, pem), apiInt, noon) == nil
 		s.trusted[string(pem)] = ok
 	}
 	return ok
 }
 
-func (s *simulation) caIn(text []byte) []byte {
-	if known, ok := s.cas.Load(string(text)); ok {
-		return known.([]byte)
-	}
-	var found []byte
-	if ca, err := kubeconfig.Find(text); err == nil {
-		found = ca.PEM
-	}
-	s.cas.Store(string(text), found)
-	return found
-}
-
 // edges are the connections that work, or would after a restart.
-func (s *simulation) edges() map[string]bool {
-	out := map[string]bool{}
+func (s *simulation) edges() map[edge]bool {
+	out := map[edge]bool{}
 	for _, n := range s.nodes {
 		if n.gone {
 			continue
 		}
-		for edge, works := range map[string]bool{
-			"kubelet -> api-int": n.connected, "kubelet -> api-int after a restart": s.trusts(s.caIn(n.files[kubeletFile])),
-			"joining -> api-int": s.trusts(s.caIn(n.files[bootstrapFile])), "multus -> api-int": s.trusts(n.multus),
-		} {
-			if works {
-				out[n.name+": "+edge] = true
-			}
-		}
+		out[edge{n.name, "kubelet -> api-int"}] = n.connected
+		out[edge{n.name, "kubelet -> api-int after a restart"}] = s.trusts(n.cas[kubeletFile])
+		out[edge{n.name, "joining -> api-int"}] = s.trusts(n.cas[bootstrapFile])
+		out[edge{n.name, "multus -> api-int"}] = s.trusts(n.multus)
 	}
 	return out
 }
+
+type edge struct{ node, what string }
+
+func (e edge) String() string { return e.node + ": " + e.what }
 
 // ours does what the runner asked for, and takes down which edges that broke.
 func (s *simulation) ours(what string, do func()) {
 	before := s.edges()
 	do()
 	after := s.edges()
-	for edge := range before {
-		if !after[edge] {
-			s.broken = append(s.broken, what+" broke "+edge)
+	for e, worked := range before {
+		if worked && !after[e] {
+			s.broken = append(s.broken, what+" broke "+e.String())
 		}
 	}
 }
@@ -178,7 +168,7 @@ func (s *simulation) happens() {
 		n.gone = n.role == catalog.RoleWorker && s.rng.IntN(3) == 0
 	case 4: // as machine-config-daemon does from 4.16 on: the ConfigMap's text, and a restart
 		for _, path := range catalog.KubeletKubeconfigs() {
-			n.write(path, bytes.Replace(n.files[path], []byte(base64.StdEncoding.EncodeToString(s.caIn(n.files[path]))), []byte(base64.StdEncoding.EncodeToString(s.configMap)), 1))
+			n.write(path, bytes.Replace(n.files[path], []byte(base64.StdEncoding.EncodeToString(n.cas[path])), []byte(base64.StdEncoding.EncodeToString(s.configMap)), 1))
 		}
 		n.restart()
 	case 5: // an administrator with an editor
@@ -192,13 +182,14 @@ func (s *simulation) happens() {
 }
 
 func (n *simulated) write(path string, text []byte) {
-	n.files[path], n.modified[path] = text, n.clock
+	ca, _ := n.known.find(text) // without one, nothing is trusted
+	n.files[path], n.cas[path], n.modified[path] = text, ca.PEM, n.clock
 }
 
 func (n *simulated) restart() {
 	n.clock = n.clock.Add(3 * time.Second)
 	n.started, n.pid, n.pending = n.clock.Truncate(time.Second), n.pid+1, false
-	n.memory = n.caIn(n.files[kubeletFile])
+	n.memory = n.cas[kubeletFile]
 	n.connected = n.trusts(n.memory)
 }
 
@@ -327,7 +318,7 @@ func (n *simulated) Dial(context.Context, string, string) (net.Conn, error) {
 	}
 	here, there := net.Pipe()
 	go func() {
-		server := tls.Server(there, &tls.Config{Certificates: []tls.Certificate{n.pair}, MinVersion: tls.VersionTLS12})
+		server := tls.Server(there, &tls.Config{Certificates: []tls.Certificate{n.pair}, MinVersion: tls.VersionTLS12, CurvePreferences: []tls.CurveID{tls.X25519}})
 		defer func() { _ = server.Close() }()
 		if _, err := http.ReadRequest(bufio.NewReader(server)); err == nil {
 			_, _ = io.WriteString(server, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok")
@@ -350,7 +341,7 @@ func (n *simulated) facts() inspect.Snapshot {
 		node.Files = append(node.Files, inspect.NodeFile{Path: path, Mode: 0o600, Size: int64(len(text)), Modified: n.modified[path], Whole: true, SHA256: pki.FingerprintOf(text)})
 		node.Kubeconfigs = append(node.Kubeconfigs, inspect.Kubeconfig{Path: path, Users: 1, Current: current, Text: text,
 			Clusters: []inspect.KubeconfigCluster{{Name: current, Server: "https://" + apiInt + ":6443", CAData: true, Field: field}}})
-		s.Bundles = append(s.Bundles, inspect.Bundle{At: pki.Location{Kind: pki.KindFile, Node: n.name, Path: path, Field: field}, Content: &pki.Content{Certs: certs(pki.NewScanner(), n.caIn(text))}})
+		s.Bundles = append(s.Bundles, inspect.Bundle{At: pki.Location{Kind: pki.KindFile, Node: n.name, Path: path, Field: field}, Content: &pki.Content{Certs: certs(n.known.certs, n.cas[path])}})
 	}
 	s.Nodes = []inspect.Node{node}
 	return s
@@ -454,7 +445,7 @@ func (s *simulation) attempt(folder string, number int) (done bool) {
 	s.t.Helper()
 	s.dead = false // whoever comes next
 	run := fmt.Sprintf("run-%d-%d", s.seed, number)
-	fix := APIInt{CA: s.configMap, From: "ConfigMap/x", API: true, Deleting: map[string]int{}, Order: Order{MaxUnavailable: Share{N: 1 + s.rng.IntN(3)}}}
+	fix := APIInt{CA: s.configMap, From: "ConfigMap/x", API: true, Deleting: map[string]int{}, known: s.known, Order: Order{MaxUnavailable: Share{N: 1 + s.rng.IntN(3)}}}
 	if s.rng.IntN(4) == 0 {
 		fix.Order.Accept = []string{MastersFirst}
 	}
@@ -486,20 +477,17 @@ func (s *simulation) attempt(folder string, number int) (done bool) {
 func (s *simulation) right() (wrong []string) {
 	edges := s.edges()
 	for _, n := range s.nodes {
-		for _, edge := range []string{"kubelet -> api-int", "kubelet -> api-int after a restart", "joining -> api-int"} {
-			if !n.gone && !edges[n.name+": "+edge] {
-				wrong = append(wrong, n.name+": "+edge)
+		for _, what := range []string{"kubelet -> api-int", "kubelet -> api-int after a restart", "joining -> api-int"} {
+			if e := (edge{n.name, what}); !n.gone && !edges[e] {
+				wrong = append(wrong, e.String())
 			}
 		}
 	}
 	return wrong
 }
 
-// schedules is how many there are with CERTROT_EVERY_STEP=1, and else.
-const (
-	schedules    = 1000
-	fewSchedules = 50
-)
+// schedules is how many there are.
+const schedules = 1000
 
 // TestNothingIsMadeWorse lets runs go through schedules of faults, each of which is the
 // same for the same seed but for the order in which nodes of a wave have their turns:
@@ -521,14 +509,11 @@ func TestNothingIsMadeWorse(t *testing.T) {
 		folder = made
 		t.Cleanup(func() { _ = os.RemoveAll(made) })
 	}
-	many := uint64(schedules)
-	if !everything() {
-		many = fewSchedules
-	}
-	var cas sync.Map
+	defer debug.SetGCPercent(debug.SetGCPercent(400)) // all of it is short-lived, and little
+	k := newKnown()
 	began, attempts, edited := time.Now(), uint64(0), uint64(0)
-	for seed := range many {
-		s := newSimulation(t, f, pair, seed, &cas)
+	for seed := range uint64(schedules) {
+		s := newSimulation(t, f, pair, seed, k)
 		s.faulty = true
 		done := false
 		for i := 0; i < 14 && !done; i++ {
@@ -551,17 +536,17 @@ func TestNothingIsMadeWorse(t *testing.T) {
 			t.Logf("seed %d, after %s", seed, time.Since(began).Round(time.Second))
 		}
 	}
-	if edited < many {
-		t.Errorf("%d nodes were changed in %d schedules: the faults leave nothing to be seen", edited, many)
+	if edited < schedules {
+		t.Errorf("%d nodes were changed in %d schedules: the faults leave nothing to be seen", edited, schedules)
 	}
-	t.Logf("%d schedules, %d runs, %d nodes changed, %s", many, attempts, edited, time.Since(began).Round(time.Second))
+	t.Logf("%d schedules, %d runs, %d nodes changed, %s", schedules, attempts, edited, time.Since(began).Round(time.Second))
 }
 
 // TestBrokenEdgesAreSeen is what TestNothingIsMadeWorse relies on: a kubelet that works
 // by its old connection and is restarted with its old files.
 func TestBrokenEdgesAreSeen(t *testing.T) {
 	t.Parallel()
-	s := newSimulation(t, newFixture(), tls.Certificate{}, 1, &sync.Map{})
+	s := newSimulation(t, newFixture(), tls.Certificate{}, 1, newKnown())
 	n := s.nodes[0]
 	n.connected = true
 	s.ours("restart on "+n.name, n.restart)

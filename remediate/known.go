@@ -1,0 +1,58 @@
+package remediate
+
+import (
+	"sync"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/kubeconfig"
+)
+
+// known is what was read for a plan already. The nodes of a cluster have the same
+// CAs and mostly the same files, and proving an edit of one takes longer than all
+// the rest of a node's plan; each distinct text is read once. What it returns is
+// shared and must not be changed. It is safe for concurrent use; nil remembers
+// nothing.
+type known struct {
+	certs *pki.Scanner
+	cas   sync.Map // by the text of a kubeconfig: answer[kubeconfig.CA]
+	edits sync.Map // by the text and the CA that is wanted: answer[kubeconfig.Edit]
+}
+
+type answer[T any] struct {
+	value T
+	err   error
+}
+
+func newKnown() *known { return &known{certs: pki.NewScanner()} }
+
+func (k *known) scanner() *pki.Scanner {
+	if k == nil {
+		return pki.NewScanner()
+	}
+	return k.certs
+}
+
+// find is kubeconfig.Find.
+func (k *known) find(text []byte) (kubeconfig.CA, error) {
+	if k == nil {
+		return kubeconfig.Find(text)
+	}
+	return once(&k.cas, string(text), func() (kubeconfig.CA, error) { return kubeconfig.Find(text) })
+}
+
+// setCA is kubeconfig.SetCA.
+func (k *known) setCA(text, pem []byte) (kubeconfig.Edit, error) {
+	if k == nil {
+		return kubeconfig.SetCA(text, pem)
+	}
+	return once(&k.edits, [2]string{string(text), string(pem)}, func() (kubeconfig.Edit, error) { return kubeconfig.SetCA(text, pem) })
+}
+
+func once[T any](answers *sync.Map, key any, ask func() (T, error)) (T, error) {
+	if a, ok := answers.Load(key); ok {
+		return a.(answer[T]).value, a.(answer[T]).err
+	}
+	value, err := ask()
+	answers.Store(key, answer[T]{value, err})
+	return value, err
+}
