@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -102,5 +103,26 @@ func TestMachineryThatMayNotBeListed(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"nodehealthchecks", "nodes"}, gaps); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// A group that is not served is answered without an API's words, and asked for once.
+func TestWhatIsNotServedIsAskedForOnce(t *testing.T) {
+	t.Parallel()
+	var asked sync.Map
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if _, again := asked.LoadOrStore(r.URL.Path, true); again {
+			t.Errorf("%s is asked for again", r.URL.Path)
+		}
+		http.NotFound(w, r)
+	}))
+	t.Cleanup(server.Close)
+	client, err := NewREST(&rest.Config{Host: server.URL, QPS: -1, Timeout: 5 * time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	(&Cluster{REST: client, Scanner: pki.NewScanner()}).Machinery(t.Context())
+	if _, ok := asked.Load("/apis/machine.openshift.io/v1beta1/machinehealthchecks"); !ok {
+		t.Error("nobody asked for what may delete machines")
 	}
 }

@@ -82,8 +82,12 @@ func newerToken(err error) string {
 	return ""
 }
 
-// transient reports whether the same call may go through a moment later.
+// transient reports whether the same call may go through a moment later. Of a group that
+// is not served, client-go says both: not found, and that no answer of an API was expected.
 func transient(err error) bool {
+	if apierrors.IsNotFound(err) {
+		return false
+	}
 	return apierrors.IsTooManyRequests(err) || apierrors.IsInternalError(err) || apierrors.IsServiceUnavailable(err) ||
 		apierrors.IsUnexpectedServerError(err) || timedOut(err) || utilnet.IsConnectionRefused(err) || utilnet.IsConnectionReset(err) || errors.Is(err, io.ErrUnexpectedEOF) || utilnet.IsProbableEOF(err) || utilnet.IsHTTP2ConnectionLost(err)
 }

@@ -5,15 +5,12 @@ package e2e
 import (
 	"strings"
 	"testing"
-
-	"github.com/kubectl-certrot/kubectl-certrot/test/lab/labtest"
 )
 
-// TestFixTheWholeCluster is the incident at its worst: every kubelet is lost, a node was
+// wholeCluster is the incident at its worst: every kubelet is lost, a node was
 // rebooted meanwhile, pods get their network from a multus with the old CA in memory, and
 // the administrator's own kubeconfig fails, too. Nobody is there to be asked.
-func TestFixTheWholeCluster(t *testing.T) {
-	f := fixesIn(t, labtest.TemporaryMultus(t, "thick", "master-0", "worker-0", "worker-1"))
+func (f *fixing) wholeCluster(t *testing.T) {
 	nodes := f.lab.Nodes()
 	master, booted := nodes[0], nodes[2]
 	fix := []string{"fix-api-int", "--via", "ssh"}

@@ -67,12 +67,26 @@ func TestFixAPIInt(t *testing.T) {
 		}
 	})
 
-	f.stories(t, "each goes its own way", first, map[string][]step{
+	f.stories(t, "and back", first, map[string][]step{
 		first: {
 			{"undo wants the risk accepted", func(t *testing.T, f *fixing) { f.undoRefused(t, first) }},
 			{"undone, it is as it was", func(t *testing.T, f *fixing) { f.undone(t, first, before[first]) }},
+		},
+	})
+	// A kubelet that does not come up is waited for, for a minute. Who works on a node
+	// itself, without an API, asks for no Lease.
+	f.beside(t, "at once, on two nodes", first, map[string][]step{
+		connected: {
+			{"a kubelet that does not come up", func(t *testing.T, f *fixing) { f.brokenUnit(t, connected, before[connected]) }},
+		},
+		first: {
+			{"the API has lost it again", func(t *testing.T, f *fixing) { f.lab.WaitNotReady(t, first) }},
 			{"repaired on the node itself, without an API", func(t *testing.T, f *fixing) { f.repairWithoutAPI(t, first, before[first]) }},
 			{"a reboot changes nothing", func(t *testing.T, f *fixing) { f.reboot(t, first) }},
+		},
+	})
+	f.stories(t, "each goes its own way", first, map[string][]step{
+		first: {
 			{"interrupted and killed, again and again", func(t *testing.T, f *fixing) { f.killed(t, first, before[first]) }},
 		},
 		second: {
@@ -83,7 +97,6 @@ func TestFixAPIInt(t *testing.T) {
 			{"by a debug pod", func(t *testing.T, f *fixing) { f.repairBy(t, second, "debug") }},
 		},
 		connected: {
-			{"a kubelet that does not come up", func(t *testing.T, f *fixing) { f.brokenUnit(t, connected, before[connected]) }},
 			{"by somebody without the journal, and what is kept is removed", func(t *testing.T, f *fixing) { f.kept(t, connected) }},
 		},
 	})
@@ -132,9 +145,19 @@ func (f *fixing) heard(t *testing.T, lost ...string) {
 // stories are told one after another: the Lease lets nobody in beside who is at work.
 // The journals of mine are needed further on; the others are of somebody else.
 func (f *fixing) stories(t *testing.T, name, mine string, all map[string][]step) {
+	f.tell(t, name, mine, all, func(*testing.T) {})
+}
+
+// beside are stories that are told at the same time: only one of them may take the Lease.
+func (f *fixing) beside(t *testing.T, name, mine string, all map[string][]step) {
+	f.tell(t, name, mine, all, (*testing.T).Parallel)
+}
+
+func (f *fixing) tell(t *testing.T, name, mine string, all map[string][]step, begin func(*testing.T)) {
 	t.Run(name, func(t *testing.T) {
 		for _, node := range slices.Sorted(maps.Keys(all)) {
 			t.Run(node, func(t *testing.T) {
+				begin(t)
 				began := time.Now()
 				who := f
 				if node != mine {
@@ -312,7 +335,6 @@ func (f *fixing) undone(t *testing.T, node string, before standing) {
 	if after.pid == was.pid {
 		t.Error("the kubelet was not restarted")
 	}
-	f.lab.WaitNotReady(t, node)
 }
 
 // admin are flags by which certrot on a node reaches the API, from a file that

@@ -11,13 +11,24 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/test/lab/labtest"
 )
 
-// TestMultus is the incident where pods get their network from multus, the real one.
-// With the nodes repaired all looks well, and no new pod gets a network: multus still
-// has the CA that it read at its start. verify has to say so, of those nodes and no
-// others, until multus is restarted.
+// TestMultus is the incident where pods get their network from multus, the real one: by
+// hand on two nodes, and after all is put back, at its worst and by itself on all three.
 func TestMultus(t *testing.T) {
-	f := fixesIn(t, labtest.TemporaryMultus(t, "thick", "master-0", "worker-0"))
-	nodes := f.lab.Nodes()
+	f := fixesIn(t, labtest.TemporaryMultus(t, "thick", "master-0", "worker-0", "worker-1"))
+	if !t.Run("nodes that were repaired", f.oldMultus) {
+		return
+	}
+	// Or a machine that goes down waits for what does not heed its end.
+	mustDo(t, f.lab, "-n", "default", "delete", "pod", "--all", "--now", "--wait")
+	f.lab.Heal(t)
+	t.Run("the whole cluster", f.wholeCluster)
+}
+
+// oldMultus is of nodes that were repaired: all looks well, and no new pod gets a network.
+// multus still has the CA that it read at its start. verify has to say so, of those nodes
+// and no others, until multus is restarted.
+func (f *fixing) oldMultus(t *testing.T) {
+	nodes := f.lab.Nodes()[:2]
 	master, worker := nodes[0], nodes[1]
 	const file, memory = "multus-api-int", "multus-memory-api-int"
 	for _, n := range nodes {
@@ -26,7 +37,7 @@ func TestMultus(t *testing.T) {
 	claims := f.claims(t, 0, nodes...)
 	claims.are(t, "holds", nodes, file, memory, "kubelet-api-int", "kubelet-memory-api-int")
 
-	f.lab.Incident(t, "reconnect")
+	f.lab.Incident(t, "reconnect", nodes...)
 	f.claims(t, 1, nodes...).are(t, "broken", nodes, file, "kubelet-api-int")
 	daemons := f.daemons(t)
 	ends(t, f.inLab(t, "fix-api-int", "--nodes", strings.Join(nodes, ","), "--via", "ssh", "--restart-network=never", "--yes"), 0, "done, and checked")
@@ -37,7 +48,7 @@ func TestMultus(t *testing.T) {
 	// by the same processes as before.
 	eventually(t, "the DaemonSet is ready", func() string {
 		ready := mustDo(t, f.lab, "-n", "openshift-multus", "get", "daemonset", "multus", "-o", "jsonpath={.status.desiredNumberScheduled} {.status.numberReady}")
-		if ready != "2 2" {
+		if ready != "3 3" {
 			return ready
 		}
 		return ""
