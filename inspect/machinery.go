@@ -16,6 +16,7 @@ type Machinery struct {
 	Installers []Installer
 	Pools      []Pool
 	Actors     []Actor
+	Workloads  []Workload
 	Nodes      []NodeState // all of the cluster
 	Silent     []string    // APIs that others serve, and that do not answer
 	// Gaps are kinds that could not be read. A kind that is not served is no gap:
@@ -64,6 +65,19 @@ type Pool struct {
 	Updating, Degraded string // conditions
 	Current, Wanted    string // MachineConfigs: that of all its nodes, and that to come
 	Machines, Updated  int
+}
+
+// The kinds of Workload.
+const (
+	Deployment = "Deployment" // of an operator
+	DaemonPod  = "Pod"        // of a DaemonSet, on one node
+)
+
+// Workload is by what an operator or a daemon runs that brings certificates to others.
+type Workload struct {
+	Kind, Namespace, Name string
+	Node                  string // of a pod
+	Wanted, Ready         int    // pods; of a pod, 1 where it is so
 }
 
 // Actor is an object that acts on nodes that are not Ready, or replaces machines.

@@ -43,15 +43,15 @@ func (f *rotateFlags) signLeaves(ctx context.Context, conn *connection, w *follo
 // partly is a refusal of one step, where others were done before.
 func partly(err error, changed bool) error {
 	var u *unchanged
+	var h *hintError
 	if !changed || codeOf(err) != exitRefused || !errors.As(err, &u) {
 		return err
 	}
-	err = fmt.Errorf("stopped half-way: %w", u.inner)
-	var h *hintError
-	if errors.As(u, &h) {
-		return &exitError{code: exitStopped, err: withHint(err, "%s", h.hint)}
+	half := fmt.Errorf("stopped half-way: %w", u.inner)
+	if errors.As(err, &h) {
+		half = withHint(half, "%s", h.hint)
 	}
-	return &exitError{code: exitStopped, err: err}
+	return &exitError{code: exitStopped, err: half}
 }
 
 // patience is how often nothing but what can't be read may be in the way: once may be

@@ -76,7 +76,14 @@ func (f *rotateFlags) status(ctx context.Context, name string) error {
 	case !slices.Contains(knownNames(), strings.TrimPrefix(name, "secret/")):
 		return withHint(fmt.Errorf("%q: %w", name, remediate.ErrNoSuchRotation), "%s rotate --list shows what there is", f.seen.app.Called)
 	}
-	w := f.following(nil, remediate.Rotatable{}, nil)
+	var conn *connection
+	if len(f.seen.from) == 0 {
+		var err error
+		if conn, err = connect(ctx, f.seen.app, f.seen.config, pki.NewScanner()); err != nil {
+			return err
+		}
+	}
+	w := f.following(conn, remediate.Rotatable{}, nil)
 	w.name, w.next = name, f.seen.app.Called+" rotate status "+name
 	p, _, err := w.until(ctx, f.wait, through)
 	if err != nil {

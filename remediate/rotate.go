@@ -285,7 +285,7 @@ const noOwner = "its operator"
 func (c Chain) signerStage() Stage {
 	at := c.Of.Rotation.Signer
 	held := heldAt(c.Facts, at)
-	s := Stage{Name: StageSigner, Next: lookAtOperator(c.owner())}
+	s := Stage{Name: StageSigner, Next: causes(c.ownerDown(c.owner()), lookAtOperator(c.owner()))}
 	switch {
 	case len(held) == 0 && notThere(c.Facts, at):
 		s.Reached, s.Text = catalog.No, at.String()+" is not there: "+c.owner()+" makes it anew"
@@ -368,8 +368,8 @@ func disagrees(h *inspect.Held) string {
 
 func (c Chain) bundleStage(cas []*pki.Cert) Stage {
 	s := c.placesStage(StageBundle, []catalog.Ref{c.Of.Rotation.Bundle}, cas)
-	if s.Reached != catalog.Yes {
-		s.Next = lookAtOperator(c.owner())
+	if s.Reached == catalog.No {
+		s.Next = causes(c.ownerDown(c.owner()), lookAtOperator(c.owner()))
 	}
 	return s
 }
@@ -386,7 +386,7 @@ func (c Chain) aggregatesStage(cas []*pki.Cert) Stage {
 	}
 	s := c.placesStage(StageAggregates, places, cas)
 	if s.Reached == catalog.No {
-		s.Next = "its publisher is to bring it there: oc get clusteroperators kube-apiserver kube-controller-manager kube-scheduler machine-config. kube-root-ca.crt follows a new revision of kube-controller-manager, which waits for masters that are not Ready"
+		s.Next = causes(c.publishersDown(), "its publisher is to bring it there: oc get clusteroperators kube-apiserver kube-controller-manager kube-scheduler machine-config. kube-root-ca.crt follows a new revision of kube-controller-manager, which waits for masters that are not Ready")
 	}
 	return s
 }
@@ -521,18 +521,19 @@ func untrusted(claim trust.Claim, cas []*pki.Cert, now time.Time) *pki.Cert {
 // lateOnNodes says why a CA may be late on nodes.
 func (c Chain) lateOnNodes() string {
 	next := "certrot verify --nodes all names each, and what mends it"
-	v := c.Facts.Snapshot.Cluster.Versions
-	for _, d := range c.Of.Rotation.Brought(v) {
+	seen := c.nodesLate()
+	for _, d := range c.Of.Rotation.Brought(c.Facts.Snapshot.Cluster.Versions) {
 		switch {
 		case !d.Delivered:
-			next += "; this version does not bring it to " + d.To.Name + ": certrot fix-api-int does"
+			next += "; this version does not bring it to " + d.To.Name + ": certrot pretrust does, before anything is signed by it, and certrot fix-api-int after"
+		case len(seen) > 0: // then it is known what holds it up
 		case d.Pools:
 			next += "; to " + d.To.Name + " it comes by the pools: is one paused, or a node not Ready? oc get machineconfigpools"
 		default:
 			next += "; to " + d.To.Name + " it is brought by machine-config-daemon: does it run there? oc -n openshift-machine-config-operator get pods -o wide"
 		}
 	}
-	return next
+	return strings.Join(append(seen, next), "; ")
 }
 
 // leaves are what the signer signs, or the one that was named.

@@ -178,7 +178,7 @@ func (p RotatePreflight) safeOrder() string {
 		by = ", before " + clock(at) + ", when what it signs is signed anew at the earliest if it was rotated now"
 	}
 	return "the safe order: rotate the signer alone, in spite of this; wait until its CA is in " + catalog.APIServerCA().String() + " (certrot rotate status " + p.Of.Name + "); give it to every node with certrot pretrust, and to kubeconfigs of people with certrot fix-kubeconfig" + by +
-		"; only then what it signs follows, by itself. Or upgrade to 4.16, which brings it to nodes"
+		"; only then what it signs follows, by itself, or at once with certrot rotate " + p.Of.Name + " --leaf. Or upgrade to 4.16, which brings it to nodes"
 }
 
 // deadline is when something is signed by a signer that is made now, at the earliest.

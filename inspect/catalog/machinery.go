@@ -15,6 +15,8 @@ const (
 	MovesLost       Moving = "lost nodes"  // machines that are not Ready are deleted or rebooted
 	MovesScale      Moving = "scale"       // machines that are not needed, or not Ready, are deleted
 	MovesMasters    Moving = "masters"     // machines of masters are replaced
+	MovesBundles    Moving = "bundles"     // an operator runs by it, and brings CAs to others
+	MovesFiles      Moving = "files"       // a daemon's pod, which brings CAs to its node
 	MovesNothing    Moving = "nothing"     // an API that others serve
 )
 
@@ -96,6 +98,17 @@ func (s PoolState) MovesNode() bool {
 	return s.State == "Working" || s.State == "Rebooting" || s.Current != s.Desired
 }
 
+// Publishers are the operators that put bundles together, as their Deployments are called.
+func Publishers() []string {
+	return []string{kasOwner, "kube-controller-manager-operator", "machine-config-operator"}
+}
+
+// ConfigDaemon is machine-config-daemon, which writes files on nodes; Name is how its pods'
+// names begin.
+func ConfigDaemon() Ref {
+	return Ref{Kind: "DaemonSet", Namespace: mcoTarget, Name: "machine-config-daemon-"}
+}
+
 // Machineries returns every row, in the order in which they are asked for.
 func Machineries() []Machinery {
 	static := Evidence{Verified, "openshift/api operator/v1/types.go (StaticPodOperatorStatus); openshift/library-go pkg/operator/staticpod/controller/installer/installer_controller.go @ 93ac9206a"}
@@ -104,6 +117,10 @@ func Machineries() []Machinery {
 	}
 	installers := func(namespace string) Machinery {
 		return Machinery{Kind: "Pod", Path: "/api/v1/namespaces/" + namespace + "/pods", Moves: MovesInstaller, Only: "installer-", Does: "puts a revision of static pods on a master", Evidence: static}
+	}
+	deployments := func(namespace string) Machinery {
+		return Machinery{Kind: "Deployment", Path: "/apis/apps/v1/namespaces/" + namespace + "/deployments", Moves: MovesBundles, Does: "makes certificates anew, and puts bundles together",
+			Evidence: Evidence{Verified, kasRotation().Source + "; openshift/cluster-kube-apiserver-operator manifests/0000_20_kube-apiserver-operator_06_deployment.yaml @ c813e820b"}}
 	}
 	autoscaler := Evidence{Derived, "openshift/cluster-autoscaler-operator pkg/apis/autoscaling @ 5673ba0d (the fields)"}
 	selfNode := Evidence{Verified, "medik8s/self-node-remediation config/crd/bases @ 640aac50"}
@@ -120,6 +137,11 @@ func Machineries() []Machinery {
 		operators("kubeapiservers", "KubeAPIServer", static),
 		operators("kubecontrollermanagers", "KubeControllerManager", static),
 		operators("kubeschedulers", "KubeScheduler", static),
+		deployments(kasOperator), deployments(kcmOperator), deployments(mcoTarget),
+		{
+			Kind: "Pod", Path: "/api/v1/namespaces/" + mcoTarget + "/pods", Moves: MovesFiles, Only: ConfigDaemon().Name, Does: "writes CAs into files on its node",
+			Evidence: Evidence{Verified, mcoRepo + "manifests/machineconfigdaemon/daemonset.yaml @ release-4.12 to 4.22"},
+		},
 		installers("openshift-etcd"), installers(kasTarget), installers("openshift-kube-controller-manager"), installers("openshift-kube-scheduler"),
 		{
 			Kind: "MachineConfigPool", Path: "/apis/machineconfiguration.openshift.io/v1/" + Pools, Moves: MovesPool, Does: "drains and reboots its nodes, one after another, while an update is under way",

@@ -32,7 +32,7 @@ type movingObject struct {
 		PauseRequests       []string               `json:"pauseRequests"`       // of a NodeHealthCheck
 		ScaleDown           struct{ Enabled bool } `json:"scaleDown"`           // of a ClusterAutoscaler
 		State               string                 `json:"state"`               // of a ControlPlaneMachineSet
-		Replicas            int                    `json:"replicas"`            // of a ControlPlaneMachineSet
+		Replicas            int                    `json:"replicas"`            // of a ControlPlaneMachineSet, of a Deployment
 	} `json:"spec"`
 	Status struct {
 		Conditions    []conditionStatus        `json:"conditions"`
@@ -45,6 +45,7 @@ type movingObject struct {
 		Phase         string                   `json:"phase"` // of a Pod
 		Replicas      int                      `json:"replicas"`
 		UpToDate      int                      `json:"updatedReplicas"`
+		Ready         int                      `json:"readyReplicas"` // of a Deployment
 	} `json:"status"`
 }
 
@@ -169,6 +170,14 @@ func tell(m *inspect.Machinery, row catalog.Machinery, o *movingObject) {
 			Name: o.Metadata.Name, Paused: o.Spec.Paused, Updating: o.condition("Updating").Status, Degraded: o.condition("Degraded").Status,
 			Current: o.Status.Configuration.Name, Wanted: o.Spec.Configuration.Name, Machines: o.Status.Machines, Updated: o.Status.Updated,
 		})
+	case catalog.MovesBundles:
+		m.Workloads = append(m.Workloads, inspect.Workload{Kind: inspect.Deployment, Namespace: o.Metadata.Namespace, Name: o.Metadata.Name, Wanted: o.Spec.Replicas, Ready: o.Status.Ready})
+	case catalog.MovesFiles:
+		w := inspect.Workload{Kind: inspect.DaemonPod, Namespace: o.Metadata.Namespace, Name: o.Metadata.Name, Node: o.Spec.NodeName, Wanted: 1}
+		if o.condition("Ready").Status == "True" {
+			w.Ready = 1
+		}
+		m.Workloads = append(m.Workloads, w)
 	case catalog.MovesNothing:
 		if o.condition("Available").Status == "False" {
 			m.Silent = append(m.Silent, o.Metadata.Name)
@@ -245,6 +254,9 @@ func sortMachinery(m *inspect.Machinery) {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 	})
 	slices.SortFunc(m.Pools, func(a, b inspect.Pool) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortFunc(m.Workloads, func(a, b inspect.Workload) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	})
 	slices.SortFunc(m.Actors, func(a, b inspect.Actor) int {
 		return cmp.Or(cmp.Compare(a.Resource, b.Resource), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 	})

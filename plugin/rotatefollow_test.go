@@ -1,0 +1,231 @@
+package plugin
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/trust"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate"
+)
+
+const followed = "aggregator-client-signer"
+
+// turning is a cluster in which a signer is made anew; what happens in it has a time, in
+// seconds after the begin.
+type turning struct {
+	sc       *pki.Scanner
+	began    time.Time
+	old      *pkitest.Authority
+	signers  map[int]*pkitest.Authority // by when each comes
+	bundles  int                        // when the last signer is in all bundles, and with all who verify
+	leaf     int                        // when it has signed
+	unread   func(after int) bool       // whether who verifies can't be read
+	down     func(after int) bool       // whether nothing can be read
+	hold     time.Duration              // how long reading takes
+	reads    int
+	followed *following
+	leaves   map[*pkitest.Authority][]byte
+}
+
+// read is what is read now.
+func (c *turning) read(context.Context) (rotations, error) {
+	time.Sleep(c.hold)
+	c.reads++
+	now := collect.Taken()
+	after := int(now.Sub(c.began).Seconds())
+	if c.down != nil && c.down(after) {
+		return rotations{}, errors.New("the API server is not there")
+	}
+	i := slices.IndexFunc(catalog.Rotations(), func(r catalog.Rotation) bool { return r.Signer.Name == followed })
+	row := catalog.Rotations()[i]
+	s := inspect.Snapshot{Taken: now, Cluster: inspect.Cluster{Versions: catalog.Versions{Cluster: "4.16.3"}}}
+	put := func(at catalog.Ref, pem ...[]byte) {
+		for _, f := range c.sc.Scan(pkitest.Bundle(pem...)) {
+			first := f.Content.Certs[0]
+			s.Bundles = append(s.Bundles, inspect.Bundle{At: pki.Location{Kind: pki.Kind(at.Kind), Namespace: at.Namespace, Name: at.Name, Key: at.Key}, Content: f.Content,
+				Object: &inspect.Object{Kind: pki.Kind(at.Kind), Namespace: at.Namespace, Name: at.Name, Type: "kubernetes.io/tls", Annotations: map[string]string{
+					catalog.AnnotationNotBefore: first.NotBefore.Format(time.RFC3339), catalog.AnnotationNotAfter: first.NotAfter.Format(time.RFC3339)}}})
+		}
+	}
+	signer, bundle := c.old, [][]byte{c.old.CertPEM}
+	for _, at := range slices.Sorted(maps.Keys(c.signers)) {
+		if at > after {
+			break
+		}
+		if signer = c.signers[at]; after >= c.bundles {
+			bundle = append(bundle, signer.CertPEM)
+		}
+	}
+	put(row.Signer, signer.CertPEM)
+	places := []catalog.Ref{row.Bundle}
+	for _, a := range catalog.Carriers(row.Bundle, s.Cluster.Versions) {
+		if a.Carries == (catalog.Carries{}) {
+			places = append(places, a.Target)
+		}
+	}
+	if c.unread == nil || !c.unread(after) {
+		places = append(places, catalog.Ref{Kind: catalog.ConfigMap, Namespace: "kube-system", Name: "extension-apiserver-authentication", Key: "requestheader-client-ca-file"})
+	}
+	for _, at := range places {
+		put(at, bundle...)
+	}
+	by, made := c.old, c.began.AddDate(0, 0, -5)
+	if after >= c.leaf {
+		by, made = signer, c.began
+	}
+	if c.leaves[by] == nil {
+		c.leaves[by] = by.Issue("leaf", made, made.AddDate(0, 0, 30)).CertPEM
+	}
+	put(row.Targets[0], c.leaves[by])
+	s.Sort()
+	r := rotations{facts: inspect.NewFacts(s, now, 0), since: c.followed.signer}
+	r.claims, r.all = trust.Judge(r.facts), remediate.Rotatables(r.facts)
+	return r, nil
+}
+
+// turn begins: one signer after 5 s, in all bundles after 30 s, which signs nothing.
+func turn(f *rotateFlags) *turning {
+	began := collect.Taken()
+	c := &turning{sc: pki.NewScanner(), began: began, bundles: 30, leaf: 1 << 30, hold: time.Second, leaves: map[*pkitest.Authority][]byte{}}
+	c.old = pkitest.NewCA("old", began.AddDate(0, -1, 0), began.AddDate(1, 0, 0))
+	c.signers = map[int]*pkitest.Authority{5: c.signer("new", 5)}
+	at := catalog.Ref{Kind: catalog.Secret, Namespace: "openshift-kube-apiserver-operator", Name: followed, Key: "tls.crt"}
+	i := slices.IndexFunc(catalog.Rotations(), func(r catalog.Rotation) bool { return r.Signer == at })
+	of := remediate.Rotatable{At: at, Name: followed, Rotation: catalog.Rotations()[i]}
+	c.followed = f.following(nil, of, c.sc.Scan(c.old.CertPEM)[0].Content.Certs[0])
+	c.followed.read = c.read
+	return c
+}
+
+func (c *turning) signer(name string, after int) *pkitest.Authority {
+	return pkitest.NewCA(name, c.began.Add(time.Duration(after)*time.Second), c.began.AddDate(1, 0, 0), pkitest.KeyName(name))
+}
+
+func flagsForTest() (*rotateFlags, *bytes.Buffer) {
+	var out bytes.Buffer
+	f := &rotateFlags{seen: verifyFlags{app: App{Called: "certrot", Streams: genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &out}}}, wait: 4 * time.Minute, line: "certrot rotate --leaf"}
+	return f, &out
+}
+
+// TestFollowing waits for the signer that stays, by a clock of its own.
+func TestFollowing(t *testing.T) {
+	for _, c := range []struct {
+		title string
+		but   func(*turning)
+		wait  time.Duration
+		ok    bool
+		took  time.Duration // at least, and a minute more at most
+	}{
+		{"it stays for two minutes", func(*turning) {}, 10 * time.Minute, true, 125 * time.Second},
+		{"a second one takes its place", func(c *turning) { c.signers[100] = c.signer("newer", 100) }, 10 * time.Minute, true, 220 * time.Second},
+		{"bundles are late", func(c *turning) { c.bundles = 200 }, 10 * time.Minute, true, 200 * time.Second},
+		{"the API server is away for a while", func(c *turning) { c.down = func(after int) bool { return after > 20 && after < 240 } }, 10 * time.Minute, true, 240 * time.Second},
+		{"nobody makes it", func(c *turning) { c.signers = nil }, 2 * time.Minute, false, 2 * time.Minute},
+		{"the time is over", func(*turning) {}, time.Minute, false, time.Minute},
+	} {
+		t.Run(c.title, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f, out := flagsForTest()
+				world := turn(f)
+				c.but(world)
+				_, ok, err := world.followed.until(t.Context(), c.wait, func(p rotation, stages []remediate.Stage) bool { return through(p, stages) })
+				took := time.Since(world.began)
+				if err != nil || ok != c.ok || took < c.took || took > c.took+time.Minute {
+					t.Errorf("through %t after %s, %v; want %t after %s:\n%s", ok, took, err, c.ok, c.took, out)
+				}
+				if limit := int(took/askAgain) + 2; world.reads > limit {
+					t.Errorf("it was read %d times in %s", world.reads, took)
+				}
+			})
+		})
+	}
+}
+
+// TestFollowingTellsTimes: each stage has the time at which it was first seen reached, and
+// one that is not reached any more has none.
+func TestFollowingTellsTimes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, _ := flagsForTest()
+		world := turn(f)
+		p, _, err := world.followed.until(t.Context(), f.wait, through)
+		if err != nil {
+			t.Fatal(err)
+		}
+		seconds := map[string]int{}
+		for name, took := range world.followed.took {
+			seconds[name] = int(took.Seconds())
+		}
+		for name, from := range map[string]int{remediate.StageSigner: 125, remediate.StageAggregates: 30, remediate.StageTrust: 30} {
+			if got := seconds[name]; got < from || got > from+20 {
+				t.Errorf("%s after %d s, want from %d on", name, got, from)
+			}
+		}
+		if times := world.followed.times(p.stages()); !strings.Contains(times, "signer 2m") || strings.Contains(times, "leaf") {
+			t.Errorf("said as %q", times)
+		}
+	})
+}
+
+// TestNextLeaf: nothing is signed anew before everybody is seen to trust the signer.
+func TestNextLeaf(t *testing.T) {
+	for _, c := range []struct {
+		title string
+		but   func(*turning)
+		leaf  bool
+		took  time.Duration // at least, and a minute more at most
+		code  int
+		says  string
+	}{
+		{"everybody trusts it in time", func(*turning) {}, true, 125 * time.Second, exitFine, "waiting, before aggregator-client is signed anew"},
+		{"it was signed by itself meanwhile", func(c *turning) { c.leaf = 60 }, false, 125 * time.Second, exitFine, ""},
+		{"bundles never get it", func(c *turning) { c.bundles = 1 << 30 }, false, 4 * time.Minute, exitFindings, "not signed anew yet"},
+		{"who verifies can't be read at all", func(c *turning) { c.unread = func(int) bool { return true } }, false, 125 * time.Second, exitIncomplete, "trust anchors were not read"},
+		{"who verifies can't be read once", func(c *turning) {
+			c.unread = func(after int) bool { return after > 120 && after < 135 }
+		}, true, 135 * time.Second, exitFine, ""},
+	} {
+		t.Run(c.title, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f, out := flagsForTest()
+				world := turn(f)
+				c.but(world)
+				leaf, err := f.nextLeaf(t.Context(), world.followed)
+				took := time.Since(world.began)
+				if err != nil {
+					out.WriteString(err.Error())
+				}
+				if (leaf != nil) != c.leaf || codeOf(err) != c.code || took < c.took || took > c.took+time.Minute || !strings.Contains(out.String(), c.says) {
+					t.Errorf("leaf %t after %s, code %d: want %t after %s, %d and %q:\n%s", leaf != nil, took, codeOf(err), c.leaf, c.took, c.code, c.says, out)
+				}
+			})
+		})
+	}
+}
+
+// TestRefusedHalfWay: once something was done, nothing may say that nothing was.
+func TestRefusedHalfWay(t *testing.T) {
+	t.Parallel()
+	refusal := stopped([]remediate.Verdict{{Name: "nodes-ready", Reason: "not Ready: worker-0", Next: "look at worker-0"}})
+	if err := partly(refusal, false); codeOf(err) != exitRefused {
+		t.Errorf("nothing was done: %d: %v", codeOf(err), err)
+	}
+	err := partly(refusal, true)
+	var h *hintError
+	if codeOf(err) != exitStopped || strings.Contains(err.Error(), "nothing was changed") || !strings.Contains(err.Error(), "worker-0") || !errors.As(err, &h) || h.hint != "look at worker-0" {
+		t.Errorf("something was done: %d: %v", codeOf(err), err)
+	}
+}
