@@ -525,7 +525,7 @@ func (c Chain) lateOnNodes() string {
 	for _, d := range c.Of.Rotation.Brought(v) {
 		switch {
 		case !d.Delivered:
-			next += "; this version does not bring it to " + d.To.Name + ": certrot fix-api-int does"
+			next += "; this version does not bring it to " + d.To.Name + ": certrot pretrust does, or once something is signed by the new one, certrot fix-api-int"
 		case d.Pools:
 			next += "; to " + d.To.Name + " it comes by the pools: is one paused, or a node not Ready? oc get machineconfigpools"
 		default:
