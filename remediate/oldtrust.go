@@ -49,6 +49,9 @@ func OldTrust(f *inspect.Facts, r catalog.Rotation, accepted []string) ([]OldCA,
 	}
 	const again = "certrot inspect --all says what was read of it"
 	signers, _ := published(f, r.Signer)
+	if len(signers) == 0 && notThere(f, r.Signer) {
+		return refuse(OldTrustRead, "its operator makes it anew; certrot rotate status tells how far it is", "%s is not there", r.Signer)
+	}
 	if len(signers) == 0 {
 		return refuse(OldTrustRead, again, "%s was not read: which CA is the one of now is not known", r.Signer)
 	}

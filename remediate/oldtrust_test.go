@@ -108,7 +108,7 @@ func TestOldTrustThatIsNotKnown(t *testing.T) {
 		change     func(*rotated)
 		want, says string
 	}{
-		"no signer": {func(f *rotated) { f.row.Signer.Name = "other" }, OldTrustRead, "other[tls.crt] was not read"},
+		"no signer": {func(f *rotated) { f.row.Signer.Name = "other" }, OldTrustRead, "other[tls.crt] is not there"},
 		"no bundle": {func(f *rotated) { f.row.Bundle.Name = "other" }, OldTrustRead, "other[ca-bundle.crt] was not read"},
 		"a bundle without it": {func(f *rotated) {
 			f.forget(catalog.LoadBalancerCA())

@@ -150,6 +150,7 @@ func TestRotateChecks(t *testing.T) {
 			r.take(r.rotation().Bundle)
 			r.s.Reads = nil
 		}, "chain-settled unknown", "not read: ConfigMap/openshift-kube-apiserver-operator/kube-apiserver-to-kubelet-client-ca"},
+		{"a signer that is gone", toKubelet, "4.15.3", func(r *rotating) { r.take(r.rotation().Signer) }, "annotations-agree no, signer-type no, chain-settled no", "is not there"},
 		{"the load balancer's signer before 4.16", loadBalancer, "4.15.3", func(*rotating) {}, "reaches-verifiers no", "/var/lib/kubelet/kubeconfig"},
 		{"the load balancer's signer from 4.16", loadBalancer, "4.16.3", func(*rotating) {}, "", ""},
 		{"the load balancer's signer of nobody knows which version", loadBalancer, "", func(*rotating) {}, "reaches-verifiers unknown", "the version of machine-config was not read"},

@@ -119,7 +119,16 @@ func (p RotatePreflight) annotations() finding {
 	return fine("")
 }
 
+// gone is that a signer is known not to be there, which is more than that it was not read.
+func (p RotatePreflight) gone() (finding, bool) {
+	at := p.Of.Rotation.Signer
+	return fails(lookAtOperator(p.owner()), "%s is not there", at), len(heldAt(p.Facts, at)) == 0 && notThere(p.Facts, at)
+}
+
 func (p RotatePreflight) signerType() finding {
+	if f, gone := p.gone(); gone {
+		return f
+	}
 	held := heldAt(p.Facts, p.Of.Rotation.Signer)
 	if len(held) == 0 || held[0].Object == nil {
 		return finding{reason: "the type of " + p.Of.Rotation.Signer.String() + " was not read", next: "kubectl auth can-i get secrets -n " + p.Of.Rotation.Signer.Namespace}
@@ -144,6 +153,9 @@ func (p RotatePreflight) signerType() finding {
 }
 
 func (p RotatePreflight) chain() finding {
+	if f, gone := p.gone(); gone {
+		return f
+	}
 	if p.Of.Cert() == nil {
 		return finding{reason: "what signs now was not read", next: "kubectl auth can-i list secrets,configmaps -A"}
 	}
@@ -228,6 +240,9 @@ func (p RotatePreflight) leafYoung() finding {
 func (p RotatePreflight) trusted() finding {
 	if p.Of.Signer() {
 		return fine("")
+	}
+	if f, gone := p.gone(); gone {
+		return f
 	}
 	ca := p.signer()
 	if ca == nil {

@@ -2,10 +2,14 @@ package labtest
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/kubectl-certrot/kubectl-certrot/test/lab/internal/labdir"
 )
 
 // incidentLimit is for one call; a node takes 12 s to become NotReady.
@@ -40,6 +44,27 @@ func (l *Lab) Incident(t testing.TB, stage string, nodes ...string) {
 		t.Fatalf("incident %s: %v\n%s", stage, err, out)
 	}
 	t.Logf("incident %s:\n%s", stage, out)
+}
+
+// Hold has the lab end one of its components, such as cert-rotation or cert-syncer, and
+// not start it again before release is called, or the test ends. It returns when that
+// has ended.
+func (l *Lab) Hold(t testing.TB, component string) (release func()) {
+	t.Helper()
+	file := labdir.Dir(l.Dir).Inner("hold-" + component) // supervisor.Hold does so too, which is for Linux alone
+	if err := os.WriteFile(file, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	release = func() { _ = os.Remove(file) } // no file is what is wanted
+	t.Cleanup(release)
+	wait(t, component+" has ended", func() error {
+		said, err := os.ReadFile(file)
+		if err == nil && string(said) != "held" {
+			err = errors.New("it runs")
+		}
+		return err
+	})
+	return release
 }
 
 // WaitNotReady waits until the API says that a node is not Ready.
