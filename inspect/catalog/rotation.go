@@ -76,11 +76,11 @@ func otherTriggers() []Trigger {
 	for _, r := range etcdRotations() {
 		signer, doc, source := r, "nobody renews it: in this version cluster-etcd-operator signs by what the installer made. From OpenShift 4.16 on there is a documented way to replace it", etcdTLS().Source
 		signer.Targets = nil
-		switch {
-		case r.In.From == (Minor{4, 16}):
+		switch r.In.From {
+		case Minor{4, 16}:
 			doc, source = "nobody renews it; certrot does not trigger it. By hand, as it is documented for 4.16: delete the Secret openshift-etcd/"+r.Signer.Name+
 				", wait until etcd's new revision is on all masters, and only then copy the new one over this", source+"; docs.okd.io/4.16/security/certificate_types_descriptions/etcd-certificates.html"
-		case r.In.From == (Minor{4, 17}):
+		case Minor{4, 17}:
 			doc, source = "cluster-etcd-operator makes it anew by itself, and signs nothing by it before its CA is in the revision of etcd that runs; certrot does not trigger it: the documented way is to delete it, and then the old key is gone before any member of etcd trusts the new one. "+
 				"By hand: oc delete secret -n openshift-etcd "+r.Signer.Name+"; oc wait --for=condition=Progressing=False --timeout=15m clusteroperator/etcd",
 				source+" (ensureBundles, getCertRotationRevision); docs.okd.io/4.17/security/certificate_types_descriptions/etcd-certificates.html"
