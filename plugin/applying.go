@@ -13,6 +13,7 @@ import (
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect/gather"
+	"github.com/kubectl-certrot/kubectl-certrot/nodeexec/host"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate"
 )
 
@@ -31,7 +32,6 @@ type applying struct {
 	read      gather.Options
 	past      string // the line that leaves out masters; empty: there is none
 	risks     []string
-	pause     bool     // what can be paused was
 	again     []string // checks that are asked again meanwhile; none: all of those
 	// verified judges the whole cluster after all was done; nil: it is not asked.
 	verified func(context.Context, *applying) error
@@ -245,7 +245,7 @@ func (a *applying) begin(p *remediate.Plan) (*remediate.Journal, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := remediate.Header{Run: a.run, Command: a.command, Undoes: a.undoes, Server: p.Basis.Cluster.Server, Started: collect.Taken(), Certrot: a.app.Version, Nodes: []string{}}
+	h := remediate.Header{Run: a.run, Command: a.command, Undoes: a.undoes, Server: p.Basis.Cluster.Server, Started: collect.Taken(), Certrot: a.app.Version, Lapsed: a.lapsed, Nodes: []string{}}
 	h.Nodes = append(h.Nodes, nodesOf(p)...)
 	j, err := js.Begin(h, collect.Taken)
 	if err != nil {
@@ -261,6 +261,9 @@ func (a *applying) apply(ctx context.Context, p *remediate.Plan, j *remediate.Jo
 	}
 	env := a.workplace.env(run, a.read)
 	env.Holder, env.Lapsed = a.holder(), a.lapsed
+	if js, err := journals(); err == nil {
+		env.Earlier = js.Lapsed(collect.Taken().Add(-host.HoldTime))
+	}
 	defer func() {
 		if closed := env.Close(); closed != nil {
 			_, _ = fmt.Fprintf(a.app.Streams.ErrOut, "warning: clean up: %v\n", closed)
@@ -304,7 +307,7 @@ func (a *applying) apply(ctx context.Context, p *remediate.Plan, j *remediate.Jo
 		}
 	}}
 	if conn := a.workplace.conn; conn != nil {
-		r.Again = &remediate.Again{Facts: p.Basis, Machinery: conn.cluster.Machinery, StaticPods: a.workplace.staticPods, Accept: a.risks, Only: a.again, Pause: a.pause, Say: func(text string) { a.say("    %s\n", clean(text)) }}
+		r.Again = &remediate.Again{Facts: p.Basis, Machinery: conn.cluster.Machinery, StaticPods: a.workplace.staticPods, Accept: a.risks, Only: a.again, Say: func(text string) { a.say("    %s\n", clean(text)) }}
 	}
 	return r.Run(ctx, p)
 }

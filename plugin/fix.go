@@ -229,7 +229,7 @@ func (f *fixFlags) mend(ctx context.Context, w *workplace) error {
 	if err != nil {
 		return err
 	}
-	a := &applying{mendFlags: f.mendFlags, workplace: w, command: f.command(), run: remediate.NewRun(collect.Taken()), resume: f.resume, noLease: slices.Contains(f.risks, remediate.NoLease), risks: f.risks, pause: f.pause}
+	a := &applying{mendFlags: f.mendFlags, workplace: w, command: f.command(), run: remediate.NewRun(collect.Taken()), resume: f.resume, noLease: slices.Contains(f.risks, remediate.NoLease), risks: f.risks}
 	if f.caFile == "-" {
 		a.resume += " # with the same CAs on its standard input once more"
 	}
@@ -247,6 +247,14 @@ func (f *fixFlags) mend(ctx context.Context, w *workplace) error {
 		fix := fix
 		if err := f.after(ctx, w, facts, &fix, func(text string) { a.say("    %s\n", clean(text)) }); err != nil {
 			return nil, err
+		}
+		if patch := fix.After.Patch; patch != nil {
+			js, err := journals()
+			if err != nil {
+				return nil, err
+			}
+			kept := js.Kept(a.run)
+			patch.Keep = func(text []byte) error { return keepFile(kept, text) }
 		}
 		p, err := f.plan(fix, a.run, facts)
 		err = f.preflight(ctx, w, facts, fix.CA, p, withPast(err, a.past))
@@ -314,7 +322,7 @@ func (f *fixFlags) after(ctx context.Context, w *workplace, facts inspect.Snapsh
 	ca := certsIn(fix.CA)
 	wants := func(wave string) bool { return len(f.waves.only) == 0 || slices.Contains(f.waves.only, wave) }
 	var network networkFacts
-	if wants(remediate.WaveControlPlane) || wants(remediate.WaveNetwork) {
+	if wants(remediate.WaveMasters) || wants(remediate.WaveControlPlane) || wants(remediate.WaveNetwork) {
 		var err error
 		if network, err = networkOf(ctx, w, facts.Cluster.Versions); err != nil && f.pods.restart != restartNever {
 			return err

@@ -48,6 +48,18 @@ func (f *fixFlags) checkEmit() error {
 	if f.pause {
 		return errors.New("--pause-remediation and --emit-script: a script does not reach the API, where health checks are paused; without it they are named, if there are any")
 	}
+	if f.dryRun == dryRunClient {
+		return errors.New("--dry-run=client and --emit-script: scripts are what is written, and nothing else is done; each has a --dry-run of its own")
+	}
+	if len(f.waves.only) > 0 || f.waves.maxUnavailable != "1" {
+		return errors.New("--only and --max-unavailable are for a run: a script is for one node. Name the nodes with --nodes")
+	}
+	if f.approve {
+		return errors.New("--approve-csrs and --emit-script: a script does not reach the API, where requests are approved; they are looked at with kubectl get csr")
+	}
+	if f.pods.patch || f.pods.probe || f.pods.restart != restartNeeded {
+		return errors.New("--restart-network, --probe-network and --patch-kube-root-ca are done over the API, which a script does not reach")
+	}
 	there, err := os.ReadDir(f.scripts)
 	switch {
 	case errors.Is(err, os.ErrNotExist):

@@ -1,11 +1,14 @@
 package plugin
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate"
@@ -40,7 +43,7 @@ func TestScriptsWhereAnAPIAnswers(t *testing.T) {
 		var out transcript
 		w := onNodes(c.api.connect(t), &out, liveNode{name: c.node})
 		folder := filepath.Join(t.TempDir(), "scripts")
-		f := &fixFlags{mendFlags: mendFlags{app: w.app}, preflightFlags: preflightFlags{risks: c.risks}, scripts: folder, caFile: "ca.crt", given: given, waves: waveFlags{maxUnavailable: "1"}}
+		f := &fixFlags{mendFlags: mendFlags{app: w.app}, preflightFlags: preflightFlags{risks: c.risks}, scripts: folder, caFile: "ca.crt", given: given, waves: waveFlags{maxUnavailable: "1"}, pods: networkFlags{restart: restartNeeded}}
 		err := f.emit(t.Context(), w)
 		if err != nil {
 			report(w.app.Streams, err)
@@ -54,6 +57,19 @@ func TestScriptsWhereAnAPIAnswers(t *testing.T) {
 		}
 		if c.note != "" && !strings.Contains(string(script), c.note) {
 			t.Errorf("%s: the script does not say %q", c.name, c.note)
+		}
+	}
+}
+
+// TestWhatNoScriptDoes is refused beside --emit-script, and not left out in silence.
+func TestWhatNoScriptDoes(t *testing.T) {
+	t.Parallel()
+	for _, args := range []string{"--only masters", "--max-unavailable 2", "--approve-csrs", "--dry-run=client", "--restart-network=always", "--probe-network", "--patch-kube-root-ca --accept-risk=owned-object", "--pause-remediation", "-o json"} {
+		folder := filepath.Join(t.TempDir(), "scripts")
+		var out bytes.Buffer
+		code := Main(t.Context(), "test", append([]string{"kubectl-certrot", "fix-api-int", "--from", "../testdata/demo/okd-4.15-api-int.certrot", "--emit-script", folder}, strings.Fields(args)...), genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &out})
+		if _, err := os.Stat(folder); code != exitUsage || !os.IsNotExist(err) || !strings.Contains(out.String(), strings.FieldsFunc(args, func(r rune) bool { return r == ' ' || r == '=' })[0]) {
+			t.Errorf("%s: ends with %d: %s", args, code, out.String())
 		}
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"encoding/base64"
 	"io"
 	"log"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -257,7 +256,7 @@ func liveServer(t *testing.T, ca *pkitest.Authority, answer http.HandlerFunc) st
 	server.Config.ErrorLog = log.New(io.Discard, "", 0) // of handshakes that clients end
 	server.StartTLS()
 	t.Cleanup(server.Close)
-	return "https://" + server.Listener.(net.Listener).Addr().String()
+	return "https://" + server.Listener.Addr().String()
 }
 
 // onNodes is a workplace on these nodes; conn is nil where there is no API.

@@ -240,7 +240,7 @@ func (p *rotation) judgeLeaf(accepted []string, ahead bool) error {
 
 // awaited are the checks for which it is waited before something is signed anew.
 func awaited() []string {
-	return []string{remediate.SignerTrusted, remediate.OwnKubeconfig, "chain-settled"}
+	return []string{remediate.SignerTrusted, remediate.OutsideVerifiers, remediate.OwnKubeconfig, "chain-settled"}
 }
 
 func (p *rotation) weigh(verdicts []remediate.Verdict, accepted []string) error {

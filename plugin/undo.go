@@ -132,6 +132,9 @@ func (f *undoFlags) nodesOf(run string) (names []string, story remediate.Story, 
 			names = append(names, n)
 		}
 	}
+	if patched := story.Patched(); len(patched) > 0 && len(names) == 0 && !story.Paused() {
+		return nil, story, withHint(fmt.Errorf("run %s changed no file on nodes, but ConfigMap %s, which is put back by hand", run, strings.Join(patched, ", ")), "how, is said in %s", js.Kept(run))
+	}
 	return names, story, nil
 }
 
@@ -139,6 +142,10 @@ func (f *undoFlags) undo(ctx context.Context, w *workplace, run string, story re
 	read := gather.Options{Paths: []string{host.DefaultFolder + "/" + run}}
 	a := &applying{mendFlags: f.mendFlags, workplace: w, command: "undo", run: remediate.NewRun(collect.Taken()), undoes: run, read: read, noLease: slices.Contains(f.risks, remediate.NoLease), risks: f.risks, again: []string{remediate.StaticPodsSettled}}
 	a.plan = func(ctx context.Context) (*remediate.Plan, error) {
+		byHand, err := byHand(run, story)
+		if err != nil {
+			return nil, err
+		}
 		u := remediate.Undo{API: w.conn != nil, AcceptBreaksTrust: slices.Contains(f.risks, remediate.BreaksTrust)}
 		for _, name := range w.names() {
 			entries, err := w.kept(ctx, name, run)
@@ -161,6 +168,9 @@ func (f *undoFlags) undo(ctx context.Context, w *workplace, run string, story re
 		if err == nil {
 			err = w.resume(ctx, run, story, p)
 		}
+		if err == nil {
+			p.Notes = append(p.Notes, byHand...)
+		}
 		if err == nil && w.noAPI != nil {
 			p.Notes = append(p.Notes, "Without the API server: "+oneLine(w.noAPI.Error()))
 		}
@@ -168,6 +178,18 @@ func (f *undoFlags) undo(ctx context.Context, w *workplace, run string, story re
 	}
 	a.about = func(out io.Writer, _ *remediate.Plan) { printf(out, "Undo     of run %s\n", run) }
 	return a.do(ctx)
+}
+
+// byHand says what of a run is not put back on nodes.
+func byHand(run string, story remediate.Story) (notes []string, err error) {
+	for _, of := range story.Patched() {
+		js, err := journals()
+		if err != nil {
+			return nil, err
+		}
+		notes = append(notes, fmt.Sprintf("The run patched ConfigMap %s, too. A kube-controller-manager that works puts it back by itself; by hand, how is said in %s.", of, js.Kept(run)))
+	}
+	return notes, nil
 }
 
 // settled refuses to restart kubelets of masters while static pods are rolled out to them.
@@ -200,7 +222,11 @@ func (f *undoFlags) undoPauses(ctx context.Context, run string, story remediate.
 	w := &workplace{app: f.app, conn: conn}
 	a := &applying{mendFlags: f.mendFlags, workplace: w, command: "undo", run: remediate.NewRun(collect.Taken()), undoes: run, noLease: slices.Contains(f.risks, remediate.NoLease)}
 	a.plan = func(ctx context.Context) (*remediate.Plan, error) {
-		p := &remediate.Plan{Run: run, Now: collect.Taken()}
+		notes, err := byHand(run, story)
+		if err != nil {
+			return nil, err
+		}
+		p := &remediate.Plan{Run: run, Now: collect.Taken(), Notes: notes}
 		p.Basis.Cluster.Server = conn.server
 		return p, w.resume(ctx, run, story, p)
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/base64"
+	"errors"
 	"net/http"
 	"strings"
 	"testing"
@@ -80,5 +81,31 @@ func (n liveNode) edited(t *testing.T, run string, before, after []byte) {
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestUndoOfAPatch does not say that nothing was changed.
+func TestUndoOfAPatch(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	js, err := journals()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const run = "20261122-060000-0a0b0c"
+	j, err := js.Begin(remediate.Header{Run: run, Command: "fix-api-int"}, time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(j.Add(remediate.Record{Event: remediate.Begun, Action: "patch openshift-multus/kube-root-ca.crt"}), j.Close()); err != nil {
+		t.Fatal(err)
+	}
+	var out transcript
+	app := onNodes(nil, &out).app
+	err = (&undoFlags{mendFlags: mendFlags{app: app, dryRun: dryRunNone}}).run(t.Context(), run)
+	if err != nil {
+		report(app.Streams, err)
+	}
+	if said := out.String(); err == nil || !strings.Contains(said, "openshift-multus/kube-root-ca.crt, which is put back by hand") || !strings.Contains(said, js.Kept(run)) {
+		t.Errorf("%v\n%s", err, said)
 	}
 }

@@ -21,7 +21,6 @@ type Again struct {
 	StaticPods func(context.Context) *StaticPods
 	Accept     []string          // names of checks in spite of which to go on
 	Only       []string          // names of checks; none: all that may change meanwhile
-	Pause      bool              // what can be paused was
 	Say        func(text string) // is told what is waited for; nil: nobody
 
 	mu   sync.Mutex
@@ -88,7 +87,7 @@ func (a *Again) ask(ctx context.Context, env *Env, nodes []string) error {
 
 // verdict is the first one that stops; holds: there is none.
 func (a *Again) verdict(ctx context.Context, env *Env, nodes []string) (v Verdict, holds bool) {
-	p := Preflight{Facts: a.Facts, Machinery: a.Machinery(ctx), Nodes: nodes, Now: env.Now(), Pause: a.Pause}
+	p := Preflight{Facts: a.Facts, Machinery: a.Machinery(ctx), Nodes: nodes, Now: env.Now()}
 	if !p.Operated() && a.StaticPods != nil {
 		p.StaticPods = a.StaticPods(ctx)
 	}

@@ -86,6 +86,7 @@ func (a APIInt) named(d *draft) error {
 			return err
 		}
 	}
+	ungate(d.plan)
 	return nil
 }
 
@@ -296,7 +297,7 @@ func (a APIInt) repair(d *draft, n *inspect.Node) error {
 		return err
 	}
 	a.suggest(d, n, c == nil)
-	inOrder := a.Nodes == nil && n.Role != catalog.RoleWorker // others wait for it
+	inOrder := a.waitedFor(d.facts, n)
 	// Its kubelet may have been restarted by a run that was interrupted before it answered.
 	asks := a.Nodes != nil && a.API && a.ApproveCSRs && len(PendingRequests(d.plan.Basis, n.Name)) > 0
 	if c == nil && !inOrder && !asks {
@@ -306,6 +307,12 @@ func (a APIInt) repair(d *draft, n *inspect.Node) error {
 		a.returning(d, n)
 	}
 	if !a.API {
+		// What is not known of it from here ends its steps, so this comes before.
+		if inOrder {
+			if err := gate(d, n, a.CA); err != nil || c == nil {
+				return err
+			}
+		}
 		d.note("No API server could be asked: whether nodes report again will not be seen. Before the next node is begun, each is asked itself whether the API server takes its kubelet's own credentials.")
 	}
 	if a.API && a.ApproveCSRs {
@@ -313,10 +320,22 @@ func (a APIInt) repair(d *draft, n *inspect.Node) error {
 			return err
 		}
 	}
-	if _, err = d.step(Await{On: n.Name}); err != nil || !inOrder {
+	if _, err = d.step(Await{On: n.Name}); err != nil || !inOrder || !a.API {
+		return err
+	}
+	if err := a.early(d, n); err != nil {
 		return err
 	}
 	return gate(d, n, a.CA)
+}
+
+// waitedFor reports whether others are begun only when this node is back: masters and
+// arbiters of all nodes, and of nodes that were named, masters but for the last.
+func (a APIInt) waitedFor(facts inspect.Snapshot, n *inspect.Node) bool {
+	if a.Nodes == nil {
+		return n.Role != catalog.RoleWorker
+	}
+	return runsAPIServer(facts, n) && n.Name != a.Nodes[len(a.Nodes)-1]
 }
 
 // suggest names the command for a kubelet that has to join anew, or may have to: its files
@@ -358,7 +377,7 @@ func (a APIInt) ownerFirst(d *draft, n *inspect.Node, path string, old []*pki.Ce
 // gate adds the question whether a master's kube-apiserver answers, where there is
 // another one to wait for. ca is PEM that it may be trusted by, beside what is known.
 func gate(d *draft, n *inspect.Node, ca []byte) error {
-	if row, _ := catalog.KubeletRestartOn(d.facts.Cluster.Topology); row.Single || n.Role != catalog.RoleMaster {
+	if row, _ := catalog.KubeletRestartOn(d.facts.Cluster.Topology); row.Single || !runsAPIServer(d.facts, n) {
 		return nil
 	}
 	setup := setupOf(d.facts, n)

@@ -3,7 +3,9 @@ package remediate
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -62,6 +64,23 @@ func (v configMapValue) patch(ctx context.Context, kube kubernetes.Interface, ve
 		return nil, fmt.Errorf("%w: %w", ErrChanged, err)
 	}
 	return m, err
+}
+
+// keep has the value from before kept, as a patch that puts it back. to is told it; nil:
+// there is no place.
+func (v configMapValue) keep(to func(manifest []byte) error) error {
+	if to == nil {
+		return errors.New("there is no place to keep what was before")
+	}
+	var out strings.Builder
+	fmt.Fprintf(&out, "# %s as it was. To put it back:\n# kubectl -n %s patch configmap %s --type merge --patch-file FILE\ndata:\n  %s: |\n", v.Of, v.Of.Namespace, v.Of.Name, v.Of.Key)
+	for line := range strings.Lines(v.Before) {
+		out.WriteString("    " + strings.TrimRight(line, "\r\n") + "\n")
+	}
+	if err := to([]byte(out.String())); err != nil {
+		return fmt.Errorf("keep %s as it was: %w", v.Of, err)
+	}
+	return nil
 }
 
 // apply writes After.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -25,6 +26,8 @@ type Env struct {
 	// Lapsed is the holder from whom the Lease was just taken over, since they were silent
 	// for too long: what they hold on nodes is taken over, too. Empty: there is none.
 	Lapsed string
+	// Earlier are those from whom earlier runs of this user took it over; their holds on nodes are nobody's.
+	Earlier []string
 	// Open gets onto a node.
 	Open func(ctx context.Context, node string) (nodeexec.Node, error)
 	// Facts reads what a plan is made of from a node that is open: its files, its
@@ -216,7 +219,7 @@ func (e *Env) hold(ctx context.Context, node string) (release func(), err error)
 	}
 	err = take("")
 	var other *host.HeldError
-	if errors.As(err, &other) && (nodeexec.Gone(other.By) || other.By == e.Lapsed) { // killed, here or elsewhere
+	if errors.As(err, &other) && (nodeexec.Gone(other.By) || other.By == e.Lapsed || slices.Contains(e.Earlier, other.By)) { // killed, here or elsewhere
 		err = take(other.By)
 	}
 	if err != nil {

@@ -35,6 +35,7 @@ type Header struct {
 	Command    string    `json:"command"` // "fix-api-int", "undo"
 	Undoes     string    `json:"undoes,omitempty"`
 	Server     string    `json:"server,omitempty"` // the API's URL; empty: there was none
+	Lapsed     string    `json:"lapsed,omitempty"` // from whom the Lease was taken over; empty: nobody
 	Nodes      []string  `json:"nodes"`
 	Started    time.Time `json:"started"`
 	Certrot    string    `json:"certrot"` // its version
@@ -213,6 +214,18 @@ func (j Journals) List() ([]Story, error) {
 	}
 	slices.SortFunc(out, func(a, b Story) int { return cmp.Or(a.Started.Compare(b.Started), cmp.Compare(a.Run, b.Run)) })
 	return out, errors.Join(errs...)
+}
+
+// Lapsed are those from whom runs took the Lease over since then. What they hold on nodes
+// is nobody's, also for a later run.
+func (j Journals) Lapsed(since time.Time) (holders []string) {
+	all, _ := j.List() // what can't be read tells nothing
+	for _, s := range all {
+		if s.Lapsed != "" && s.Started.After(since) {
+			holders = append(holders, s.Lapsed)
+		}
+	}
+	return holders
 }
 
 // Remove deletes the journal of a run.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -25,6 +26,8 @@ const OwnedObject = "owned-object"
 type PatchKubeRootCA struct {
 	configMapValue
 	Adds []*pki.Cert
+	// Keep is told the ConfigMap as it was before anything is written: the way back.
+	Keep func(manifest []byte) error
 }
 
 // NewPatchKubeRootCA reads the ConfigMap, and has the API server try the change without
@@ -45,6 +48,17 @@ func NewPatchKubeRootCA(ctx context.Context, kube kubernetes.Interface, namespac
 // ID is such as "patch openshift-multus/kube-root-ca.crt".
 func (a PatchKubeRootCA) ID() string { return "patch " + a.Of.Namespace + "/" + a.Of.Name }
 
+// Patched are the ConfigMaps that a run patched or was about to: NAMESPACE/NAME. They are put
+// back by hand, by what Journals.Kept names.
+func (s Story) Patched() (out []string) {
+	for _, r := range s.Records {
+		if of, ok := strings.CutPrefix(r.Action, "patch "); ok && r.Event == Begun && !slices.Contains(out, of) {
+			out = append(out, of)
+		}
+	}
+	return out
+}
+
 // Node is the cluster.
 func (a PatchKubeRootCA) Node() string { return "" }
 
@@ -60,8 +74,14 @@ func (a PatchKubeRootCA) Diff(inspect.Snapshot, time.Time) (*Change, error) {
 	return &Change{Summary: fmt.Sprintf("add to %s: %s", a.Of, strings.Join(names, ", "))}, nil
 }
 
-// Apply patches the ConfigMap.
+// Apply keeps the ConfigMap as it was, and patches it.
 func (a PatchKubeRootCA) Apply(ctx context.Context, env *Env, _ *Change) error {
+	if env.Kube == nil {
+		return fmt.Errorf("%s: no API server could be asked", a.ID())
+	}
+	if err := a.keep(a.Keep); err != nil {
+		return err
+	}
 	return a.apply(ctx, env)
 }
 

@@ -80,6 +80,13 @@ func (l Lease) take(ctx context.Context) (lapsed string, err error) {
 		return "", err
 	}
 	by, age, live := l.other(held)
+	if live && -age > leaseTime {
+		return "", &Refusal{
+			Name:   "lease-held",
+			Reason: fmt.Sprintf("%s changes this cluster, by the Lease %s/%s, whose time is %s ahead of the API server's: it would not end by itself before", by, LeaseNamespace, LeaseName, (-age).Round(time.Second)),
+			Next:   fmt.Sprintf("a clock is wrong, or was. Talk to them; if they are known to be gone: kubectl -n %s delete lease %s", LeaseNamespace, LeaseName),
+		}
+	}
 	if live {
 		return "", &Refusal{
 			Name: "lease-held", Reason: fmt.Sprintf("%s changes this cluster, and said so %s ago (Lease %s/%s)", by, age.Round(time.Second), LeaseNamespace, LeaseName),

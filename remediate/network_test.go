@@ -550,6 +550,8 @@ func TestPatchKubeRootCA(t *testing.T) {
 		return true, tried, nil
 	})
 	a, err := NewPatchKubeRootCA(t.Context(), api, "openshift-multus", f.caOf())
+	kept := ""
+	a.Keep = func(manifest []byte) error { kept = string(manifest); return nil }
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -559,6 +561,9 @@ func TestPatchKubeRootCA(t *testing.T) {
 	}
 	if err := a.Apply(t.Context(), api.env, c); err != nil {
 		t.Fatal(err)
+	}
+	if !strings.Contains(kept, "patch configmap kube-root-ca.crt --type merge --patch-file FILE\ndata:\n  ca.crt: |\n    -----BEGIN") || strings.Contains(kept, string(f.young.CertPEM)) {
+		t.Errorf("what is kept is %q", kept)
 	}
 	if want := []string{"[All] certrot true", "[] certrot true"}; !slices.Equal(patches, want) {
 		t.Errorf("patches %v", patches)

@@ -2,7 +2,6 @@ package remediate
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -220,23 +219,10 @@ func (a PruneBundle) Apply(ctx context.Context, env *Env, _ *Change) error {
 	if env.Kube == nil {
 		return fmt.Errorf("%s: no API server could be asked", a.ID())
 	}
-	if a.Keep == nil {
-		return errors.New("there is no place to keep what was before")
-	}
-	if err := a.Keep(a.manifest()); err != nil {
-		return fmt.Errorf("keep %s as it was: %w", a.Of, err)
+	if err := a.keep(a.Keep); err != nil {
+		return err
 	}
 	return a.apply(ctx, env)
-}
-
-// manifest puts the value from before back, as a patch.
-func (a PruneBundle) manifest() []byte {
-	var out strings.Builder
-	fmt.Fprintf(&out, "# %s as it was. To put it back:\n# kubectl -n %s patch configmap %s --type merge --patch-file FILE\ndata:\n  %s: |\n", a.Of, a.Of.Namespace, a.Of.Name, a.Of.Key)
-	for line := range strings.Lines(a.Before) {
-		out.WriteString("    " + strings.TrimRight(line, "\r\n") + "\n")
-	}
-	return []byte(out.String())
 }
 
 // Verify watches whether its operator leaves it so. Where it is put back, that is a

@@ -274,8 +274,8 @@ func (p Preflight) namedCertificate() finding {
 	return fine("")
 }
 
-// masters are those among the nodes that are to be changed; false where it is not
-// known which are.
+// masters are those among the nodes that are to be changed, by their label or by what
+// operators say of static pods; false where it is not known which are.
 func (p Preflight) masters() ([]string, bool) {
 	if p.Machinery == nil {
 		return nil, false
@@ -285,7 +285,11 @@ func (p Preflight) masters() ([]string, bool) {
 	}
 	var out []string
 	for _, name := range p.Nodes {
-		if n, ok := p.Machinery.Node(name); ok && n.Master {
+		n, ok := p.Machinery.Node(name)
+		runs := slices.ContainsFunc(p.Machinery.StaticPods, func(s inspect.StaticPods) bool {
+			return slices.ContainsFunc(s.Masters, func(m inspect.StaticPodState) bool { return m.Node == name })
+		})
+		if ok && n.Master || runs {
 			out = append(out, name)
 		}
 	}

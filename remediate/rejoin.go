@@ -93,8 +93,10 @@ func (a APIInt) rejoin(d *draft, n *inspect.Node) error {
 			}
 		}
 	}
-	_, err = d.step(Await{On: n.Name})
-	return err
+	if _, err = d.step(Await{On: n.Name}); err != nil || !a.API || !a.waitedFor(d.facts, n) {
+		return err
+	}
+	return gate(d, n, a.CA)
 }
 
 // mayJoin refuses what would leave a kubelet without an answer, and says what will happen.

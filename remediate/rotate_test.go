@@ -166,8 +166,9 @@ func TestRotateChecks(t *testing.T) {
 			for _, at := range append([]catalog.Ref{r.rotation().Bundle}, r.carried()...) {
 				r.put(at, "", r.old.CertPEM, ca.CertPEM)
 			}
-		}, "signer-trusted no", "not old enough before 2026-03-01 13:00:00 UTC"},
+		}, "signer-age no, signer-trusted unknown", "not old enough before 2026-03-01 13:00:00 UTC"},
 		{"a leaf whose verifiers were not read", "kubelet-client", "4.15.3", func(*rotating) {}, "signer-trusted unknown", "trust: 0 of 1"},
+		{"a leaf that is shown to people outside", "external-loadbalancer-serving-certkey", "4.15.3", func(*rotating) {}, "outside-verifiers unknown", "can't be seen from here"},
 		{"a leaf whose verifiers all trust the signer", "aggregator-client", "4.15.3", func(r *rotating) {
 			r.put(catalog.Ref{Kind: catalog.ConfigMap, Namespace: "kube-system", Name: "extension-apiserver-authentication", Key: "requestheader-client-ca-file"}, "", r.old.CertPEM)
 		}, "", ""},
@@ -187,7 +188,7 @@ func TestRotateChecks(t *testing.T) {
 	} {
 		t.Run(c.title, func(t *testing.T) {
 			t.Parallel()
-			signer := map[string]string{"kubelet-client": toKubelet, "aggregator-client": aggregator}[c.name]
+			signer := map[string]string{"kubelet-client": toKubelet, "external-loadbalancer-serving-certkey": loadBalancer, "aggregator-client": aggregator}[c.name]
 			if signer == "" {
 				signer = c.name
 			}

@@ -37,7 +37,9 @@ func rotateChecks() []rotateCheck {
 		{"chain-settled", "no rotation of the same chain is under way", true, false, RotatePreflight.chain},
 		{"reaches-verifiers", "this version brings a new CA to all who verify by it", true, false, RotatePreflight.reaches},
 		{"leaf-young", "nothing is about to be signed by the new CA before nodes can be given it", true, false, RotatePreflight.leafYoung},
+		{"signer-age", "the certificate that signs it is old enough to have come to everybody", true, false, RotatePreflight.age},
 		{SignerTrusted, "everybody trusts the certificate that signs it", true, false, RotatePreflight.trusted},
+		{OutsideVerifiers, "nobody but the cluster verifies it", true, false, RotatePreflight.outside},
 		{OwnKubeconfig, "your own kubeconfig trusts what signs what the API shows you", true, false, RotatePreflight.own},
 		{"topology", "kubelets may be restarted, where a new CA has them restarted", true, false, RotatePreflight.topology},
 		{"operators-settled", "the operators are well, and at rest", true, true, RotatePreflight.operators},
@@ -50,6 +52,9 @@ func rotateChecks() []rotateCheck {
 
 // SignerTrusted is the check that everybody trusts the certificate that signs.
 const SignerTrusted = "signer-trusted"
+
+// OutsideVerifiers is the check that nobody verifies it who can't be seen.
+const OutsideVerifiers = "outside-verifiers"
 
 // OwnKubeconfig is the check that the caller is not shut out.
 const OwnKubeconfig = "own-kubeconfig"
@@ -236,6 +241,30 @@ func (p RotatePreflight) leafYoung() finding {
 	return fine("")
 }
 
+// age refuses what is signed by a signer that may still be on its way to some.
+func (p RotatePreflight) age() finding {
+	ca := p.signer()
+	if p.Of.Signer() || p.Follows || ca == nil { // that it was not read is said by others
+		return fine("")
+	}
+	if life, known := catalog.LifetimeOf(p.Of.At, p.versions()); known == catalog.Yes && p.Now.Sub(ca.NotBefore) < life.Refresh/10 {
+		return fails("wait until then: what it signs follows by itself", "its signer was made %s, and is not old enough before %s to be trusted everywhere: a tenth of the time after which this is renewed",
+			clock(ca.NotBefore), clock(ca.NotBefore.Add(life.Refresh/10)))
+	}
+	return fine("")
+}
+
+// outside says of what only people's kubeconfigs verify that these can't be seen.
+func (p RotatePreflight) outside() finding {
+	if p.Of.Signer() || !catalog.ShownOutside(p.Of.At) {
+		return fine("")
+	}
+	return finding{
+		reason: "it is shown to who reaches the API from outside: people's kubeconfigs, which can't be seen from here, verify it, and those that lack the CA are shut out",
+		next:   "give them the CA before: certrot fix-kubeconfig on each machine. By itself it is signed anew later",
+	}
+}
+
 // trusted refuses to have something signed by a certificate that not everybody trusts.
 func (p RotatePreflight) trusted() finding {
 	if p.Of.Signer() {
@@ -248,12 +277,9 @@ func (p RotatePreflight) trusted() finding {
 	if ca == nil {
 		return finding{reason: p.Of.Rotation.Signer.String() + " was not read", next: "kubectl auth can-i get secrets -n " + p.Of.Rotation.Signer.Namespace}
 	}
-	if life, known := catalog.LifetimeOf(p.Of.At, p.versions()); !p.Follows && known == catalog.Yes && p.Now.Sub(ca.NotBefore) < life.Refresh/10 {
-		return fails("wait until then: what it signs follows by itself", "its signer was made %s, and is not old enough before %s to be trusted everywhere: a tenth of the time after which this is renewed",
-			clock(ca.NotBefore), clock(ca.NotBefore.Add(life.Refresh/10)))
-	}
 	for _, s := range p.Stages() {
 		switch {
+		case s.Name == StageTrust && s.Reached == catalog.Unknown && catalog.ShownOutside(p.Of.At): // asked by itself
 		case s.Name != StageBundle && s.Name != StageAggregates && s.Name != StageTrust:
 		case s.Reached == catalog.No:
 			return fails(s.Next, "%s: %s", s.Name, s.Text)

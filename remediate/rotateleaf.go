@@ -26,8 +26,7 @@ const justMade = 36 * time.Hour
 
 // Left tells what is left to do, by the certificates alone: so it goes on wherever it was
 // interrupted, and makes no second signer.
-func (c Chain) Left(all []Rotatable) Left {
-	var l Left
+func (c Chain) Left(all []Rotatable) (l Left) {
 	ca := c.signer()
 	// What the signer signs: a leaf that was named is none of these.
 	for _, at := range c.leaves() {
@@ -37,6 +36,7 @@ func (c Chain) Left(all []Rotatable) Left {
 		}
 		l.Leaves = append(l.Leaves, among(all, at)...)
 	}
+	defer func() { l.Leaves = outsideLast(l.Leaves) }()
 	held := heldAt(c.Facts, c.Of.Rotation.Signer)
 	switch {
 	case ca == nil:
@@ -58,6 +58,22 @@ func (c Chain) Left(all []Rotatable) Left {
 		}
 	}
 	return l
+}
+
+// outsideLast puts what only people from outside verify behind what the cluster does:
+// whether they trust the signer can't be seen, and nobody else is to wait for it.
+func outsideLast(leaves []Rotatable) []Rotatable {
+	out := slices.Clone(leaves)
+	slices.SortStableFunc(out, func(a, b Rotatable) int {
+		switch outsideA, outsideB := catalog.ShownOutside(a.At), catalog.ShownOutside(b.At); {
+		case outsideA == outsideB:
+			return 0
+		case outsideB:
+			return -1
+		}
+		return 1
+	})
+	return out
 }
 
 func among(all []Rotatable, at catalog.Ref) []Rotatable {

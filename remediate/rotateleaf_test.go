@@ -59,6 +59,21 @@ func TestLeft(t *testing.T) {
 	}
 }
 
+// TestOutsideLast: what only people outside verify holds up nothing that the cluster does.
+func TestOutsideLast(t *testing.T) {
+	t.Parallel()
+	r := newRotating(loadBalancer, "4.15.3")
+	r.put(r.rotation().Signer, "kubernetes.io/tls", r.new.CertPEM)
+	p := r.preflight(t, loadBalancer)
+	var got []string
+	for _, leaf := range p.Left(Rotatables(p.Facts)).Leaves {
+		got = append(got, leaf.Name)
+	}
+	if want := "internal-loadbalancer-serving-certkey external-loadbalancer-serving-certkey"; strings.Join(got, " ") != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
 // turned is at the end of a rotation, an hour after its begin.
 func (r *rotating) turned() {
 	r.put(r.rotation().Signer, "kubernetes.io/tls", r.new.CertPEM)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 )
 
 // The waves of a repair of all nodes, in this order; those of workers are three.
@@ -69,7 +70,11 @@ func (o Order) wants(wave string) bool { return len(o.Only) == 0 || slices.Conta
 // all plans the repair of all nodes that the facts have.
 func (a APIInt) all(d *draft) error {
 	var masters, workers []string
-	for _, n := range d.facts.Nodes {
+	for i := range d.facts.Nodes {
+		n := &d.facts.Nodes[i]
+		if why := a.unlabelled(d.facts, n); why != "" {
+			return &Refusal{Name: "node-role", Node: n.Name, Reason: "it has no master's label, and " + why, Next: fmt.Sprintf("a master: kubectl label node %s node-role.kubernetes.io/master= ; or name the nodes with --nodes, in the order in which they are to be repaired: masters first", n.Name)}
+		}
 		switch n.Role {
 		case catalog.RoleMaster, catalog.RoleArbiter:
 			masters = append(masters, n.Name)
@@ -78,6 +83,9 @@ func (a APIInt) all(d *draft) error {
 		default:
 			return &Refusal{Name: "node-role", Node: n.Name, Reason: "whether it runs kube-apiserver is not known: the API did not say", Next: "name the nodes with --nodes, in the order in which they are to be repaired: masters first"}
 		}
+	}
+	if len(masters) == 0 && a.After.RootCA != nil && a.After.RootCA.Known.Operator { // else there may be none in a file
+		return &Refusal{Name: "node-role", Reason: "no node has a master's label: which of them run kube-apiserver is not known", Next: "name the nodes with --nodes, in the order in which they are to be repaired: masters first"}
 	}
 	lostFirst(d.facts, masters)
 	if err := a.masters(d, masters); err != nil {
@@ -99,6 +107,38 @@ func (a APIInt) all(d *draft) error {
 		return d.plan.Unknown[0]
 	}
 	return nil
+}
+
+// unlabelled says what tells of a master that its labels make it a worker; empty: nothing
+// does.
+func (a APIInt) unlabelled(facts inspect.Snapshot, n *inspect.Node) string {
+	if n.Role != catalog.RoleWorker {
+		return ""
+	}
+	if path := ofAPIServer(facts, n.Name); path != "" {
+		return "files of a kube-apiserver are on it: " + path
+	}
+	if a.After.RootCA != nil && slices.ContainsFunc(a.After.RootCA.Known.Masters, func(m inspect.Revision) bool { return m.Node == n.Name }) {
+		return "kube-controller-manager's operator rolls out static pods to it"
+	}
+	return ""
+}
+
+// ofAPIServer is a file on a node that only nodes with a kube-apiserver have; empty: none
+// was read.
+func ofAPIServer(facts inspect.Snapshot, node string) string {
+	for _, b := range facts.Bundles {
+		if b.At.Kind == pki.KindFile && b.At.Node == node && catalog.OfAPIServer(b.At.Path) {
+			return b.At.Path
+		}
+	}
+	return ""
+}
+
+// runsAPIServer reports whether a node is a master: by its labels, else, where no API tells
+// them, by its files.
+func runsAPIServer(facts inspect.Snapshot, n *inspect.Node) bool {
+	return n.Role == catalog.RoleMaster || n.Role == "" && ofAPIServer(facts, n.Name) != ""
 }
 
 // After is what follows the steps of kubelets.
@@ -224,6 +264,7 @@ func (a APIInt) network(d *draft, names []string) error {
 			continue
 		}
 		actions, more, err := a.After.Network.OnNode(known, d.plan.Now, name)
+		actions = slices.DeleteFunc(actions, d.plan.restarted) // the proof of it stays
 		if err == nil {
 			err = add(name, actions)
 		}
@@ -268,6 +309,7 @@ func (a APIInt) masters(d *draft, names []string) error {
 	of := d
 	if !chosen {
 		of = &draft{plan: &Plan{Run: d.plan.Run, Now: d.plan.Now}, facts: d.facts}
+		a.After.Network = nil // their kubelets are what is asked
 	}
 	nodes, unknown, err := a.each(of, names)
 	if err != nil {
@@ -384,12 +426,8 @@ func (p *Plan) idle() bool {
 	return !slices.ContainsFunc(p.Nodes(), func(n NodePlan) bool { return n.ungated().Changes() })
 }
 
-// ungated is a node without the question at its end whether kube-apiserver answers.
+// ungated is a node without the question whether kube-apiserver answers.
 func (n NodePlan) ungated() NodePlan {
-	if last := len(n.Steps) - 1; last >= 0 {
-		if _, gate := n.Steps[last].Action.(AwaitAPIServer); gate {
-			n.Steps = n.Steps[:last]
-		}
-	}
+	n.Steps = slices.DeleteFunc(slices.Clone(n.Steps), func(s Step) bool { _, gate := s.Action.(AwaitAPIServer); return gate })
 	return n
 }

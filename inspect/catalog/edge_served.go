@@ -1,6 +1,9 @@
 package catalog
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Server is a row: somebody listens on an address, and is asked by a TLS handshake
 // what it shows. The Edge is the claim that it shows what the places hold; its
@@ -127,6 +130,13 @@ func apiServerShows() []Show {
 		{Name: nameRecovery, From: secret(kasTarget, "localhost-recovery-serving-certkey"), Reads: ReadsByRollout, Within: time.Hour,
 			Mend: "it comes with a new revision of kube-apiserver; how far that is: oc get kubeapiserver cluster -o jsonpath='{.status.nodeStatuses}'"},
 	}
+}
+
+// ShownOutside reports whether a Secret's certificate is shown for the name by which people
+// reach the API from outside of the cluster, by kubeconfigs of their own. Nobody in the
+// cluster verifies it.
+func ShownOutside(at Ref) bool {
+	return slices.ContainsFunc(apiServerShows(), func(s Show) bool { return s.Name == NameExternal && s.From == at })
 }
 
 // NamedCertificates are where kube-apiserver has the certificates that an

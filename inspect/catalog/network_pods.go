@@ -16,6 +16,8 @@ type NetworkPod struct {
 	// Command is the program on the node, as Process has it; empty: what the API says
 	// of the pod's containers tells when it started.
 	Command string
+	// Client is its own client certificate on the node; empty: it has none there.
+	Client string
 	// ByInit: an init container reads it, so that only a new pod reads it again.
 	ByInit bool
 	// Heals: it reads again by itself, and a restart is of no use; Doc says when.
@@ -44,7 +46,7 @@ func NetworkPods() []NetworkPod {
 			In:  Range{Component: network, To: Minor{4, 13}}, Evidence: Evidence{Verified, manifest + " (entrypoint.sh, or thin_entrypoint, compares CA and token)"},
 		},
 		{
-			ID: "multus", Namespace: multus, DaemonSet: "multus", Label: "app=multus", Trust: kubelets, Command: "multus-daemon",
+			ID: "multus", Namespace: multus, DaemonSet: "multus", Label: "app=multus", Trust: kubelets, Command: "multus-daemon", Client: "/etc/cni/multus/certs/multus-client-current.pem",
 			Doc: "networks of new pods; restarted before the kubeconfig is right, it takes the node's network configuration away",
 			In:  since(network, Minor{4, 14}), Evidence: Evidence{Verified, manifest + "; k8snetworkplumbingwg/multus-cni pkg/k8sclient/kubeconfig.go v4.2.2 (PerNodeK8sClient copies CAData once)"},
 		},
@@ -59,7 +61,7 @@ func NetworkPods() []NetworkPod {
 			In:  Range{Component: network, To: Minor{4, 13}}, Evidence: Evidence{Derived, onOVN + " (no bootstrap kubeconfig); k8s.io/client-go transport reads the CA once"},
 		},
 		{
-			ID: "ovnkube-node", Namespace: ovnTarget, DaemonSet: ovnNode, Label: "app=" + ovnNode, Trust: kubelets, Command: "ovnkube",
+			ID: "ovnkube-node", Namespace: ovnTarget, DaemonSet: ovnNode, Label: "app=" + ovnNode, Trust: kubelets, Command: "ovnkube", Client: "/var/lib/ovn-ic/etc/ovnkube-node-certs/ovnkube-client-current.pem",
 			Doc: "networks of new pods, where the network is OVN-Kubernetes",
 			In:  since(network, Minor{4, 14}), Evidence: Evidence{Verified, onOVN + " and common/008-script-lib.yaml (bootstrap-kubeconfig); k8s.io/client-go transport reads CAData once"},
 		},

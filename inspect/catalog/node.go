@@ -127,6 +127,12 @@ const (
 	MasterServerCAs = "/etc/kubernetes/static-pod-resources/kube-apiserver-pod-*/configmaps/kube-apiserver-server-ca/ca-bundle.crt"
 )
 
+// OfAPIServer reports whether a file is one that only nodes with a kube-apiserver have:
+// what OpenShift's cert-syncer keeps there, or kubeadm's serving certificate.
+func OfAPIServer(path string) bool {
+	return strings.HasPrefix(path, "/etc/kubernetes/static-pod-resources/kube-apiserver-certs/") || path == "/etc/kubernetes/pki/apiserver.crt"
+}
+
 // EmergencyKubeconfigs are the administrator's kubeconfigs on a master, the one that
 // survives most first. On OpenShift, its server is the master's own kube-apiserver, by a
 // certificate whose signer nobody else's depends on (openshift/cluster-kube-apiserver-operator

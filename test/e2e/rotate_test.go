@@ -114,7 +114,7 @@ func TestRotate(t *testing.T) {
 	ends(t, rotate("etcd-signer", "--yes"), 5, "nothing was changed", "cluster-etcd-operator")
 	ends(t, rotate("csr-signer", "--yes"), 2, "openshift-kube-controller-manager/csr-signer")
 	ends(t, rotate("loadbalancer-serving-signer", "--yes"), 5, "reaches-verifiers", "safe order", "pretrust", "--accept-risk=reaches-verifiers")
-	ends(t, rotate("kubelet-client", "--yes"), 5, "signer-trusted", "not old enough before")
+	ends(t, rotate("kubelet-client", "--yes"), 5, "signer-age", "not old enough before")
 
 	// A dry run, and nobody who could say yes.
 	ends(t, rotate(kubeletSigner, "--dry-run=server"), 1, "- auth.openshift.io/certificate-not-after: "+old.NotAfter.UTC().Format("2006-01-02T15:04:05Z"), "kube-apiserver-client-ca", "/etc/kubernetes/kubelet-ca.crt")

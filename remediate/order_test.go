@@ -1,0 +1,240 @@
+package remediate
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes/fake"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
+)
+
+// TestNamedMasters asks each master's kube-apiserver before the next node, also where
+// nodes are named, and where no API tells which of them are masters.
+func TestNamedMasters(t *testing.T) {
+	t.Parallel()
+	const gate = "await kube-apiserver on "
+	for _, c := range []struct {
+		name   string
+		nodes  []string
+		change func(f *fixture, fix *APIInt)
+		want   []string // of the steps, those that wait
+	}{
+		{"two masters", []string{"master-0", "master-1"}, nil, []string{"await master-0", gate + "master-0", "await master-1"}},
+		{"a worker after a master", []string{"master-0", "worker-0"}, nil, []string{"await master-0", gate + "master-0", "await worker-0"}},
+		{"a worker before a master", []string{"worker-0", "master-0"}, nil, []string{"await worker-0", "await master-0"}},
+		{"one that is right, and another one", []string{"master-0", "master-1"}, func(f *fixture, _ *APIInt) { f.right("master-0") }, []string{gate + "master-0", "await master-1"}},
+		{"all are right", []string{"master-0", "master-1"}, func(f *fixture, _ *APIInt) {
+			f.right("master-0", "master-1")
+			for i := range f.Nodes {
+				f.Nodes[i].Heartbeat = noon
+			}
+		}, nil},
+		{"without an API", []string{"master-0", "master-1"}, func(f *fixture, fix *APIInt) {
+			fix.API = false
+			for i := range f.Nodes {
+				f.Nodes[i].Role = ""
+			}
+			f.pem("master-0", "/etc/kubernetes/static-pod-resources/kube-apiserver-certs/secrets/internal-loadbalancer-serving-certkey/tls.crt", f.young.CertPEM)
+		}, []string{gate + "master-0", "await master-0", "await master-1"}},
+	} {
+		f := newCluster("master-0 master-1 worker-0")
+		fix := f.fix()
+		fix.Nodes = c.nodes
+		if c.change != nil {
+			c.change(f, &fix)
+		}
+		p, err := fix.Plan("run-1", f.Snapshot, noon)
+		if err != nil {
+			t.Errorf("%s: %v", c.name, err)
+			continue
+		}
+		got := slices.DeleteFunc(stepsOf(p), func(id string) bool { return !strings.HasPrefix(id, "await ") })
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
+// TestMastersWithoutTheirLabel takes nobody for a worker who may run kube-apiserver.
+func TestMastersWithoutTheirLabel(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name   string
+		change func(f *fixture, fix *APIInt)
+		node   string
+		says   string
+	}{
+		{"its files tell", func(f *fixture, _ *APIInt) {
+			f.pem("worker-0", "/etc/kubernetes/static-pod-resources/kube-apiserver-certs/secrets/node-kubeconfigs/lb-int.kubeconfig", f.young.CertPEM)
+		}, "worker-0", "files of a kube-apiserver"},
+		{"an operator does", func(_ *fixture, fix *APIInt) {
+			fix.After.RootCA = &AwaitRootCA{Known: inspect.Rollout{Operator: true, Masters: []inspect.Revision{{Node: "worker-0"}}}}
+		}, "worker-0", "rolls out static pods to it"},
+		{"no node has one", func(f *fixture, fix *APIInt) {
+			f.first().Role = catalog.RoleWorker
+			fix.After.RootCA = &AwaitRootCA{Known: inspect.Rollout{Operator: true}}
+		}, "", "no node has a master's label"},
+	} {
+		f := newCluster("master-0 worker-0")
+		fix := f.whole()
+		c.change(f, &fix)
+		_, err := fix.Plan("run-1", f.Snapshot, noon)
+		var r *Refusal
+		if !errors.As(err, &r) || r.Name != "node-role" || r.Node != c.node || !strings.Contains(r.Reason, c.says) || r.Next == "" {
+			t.Errorf("%s: %v", c.name, err)
+		}
+	}
+	m := settled()
+	m.Nodes = append(m.Nodes, inspect.NodeState{Name: "relabelled", Ready: "True"})
+	m.StaticPods[1].Masters = append(m.StaticPods[1].Masters, inspect.StaticPodState{Node: "relabelled"})
+	if got, ok := (Preflight{Machinery: m, Nodes: []string{"relabelled", "worker-0"}}).masters(); !ok || !slices.Equal(got, []string{"relabelled"}) {
+		t.Errorf("by what operators say: %q, %t", got, ok)
+	}
+}
+
+// TestAPauseThatSomebodyLifts has a health check act again in the middle of a run.
+func TestAPauseThatSomebodyLifts(t *testing.T) {
+	t.Parallel()
+	check := inspect.Actor{Resource: catalog.MachineHealthChecks, Namespace: "openshift-machine-api", Name: "all", Acts: catalog.Yes, Paused: []string{"certrot run-1"}}
+	again := &Again{Machinery: func(context.Context) *inspect.Machinery {
+		m := settled()
+		m.Actors = append(m.Actors, check)
+		return m
+	}}
+	env := &Env{Now: func() time.Time { return noon }}
+	if err := again.ask(t.Context(), env, []string{"worker-0"}); err != nil {
+		t.Errorf("while it is paused: %v", err)
+	}
+	check.Paused = nil
+	var r *Refusal
+	if err := again.ask(t.Context(), env, []string{"worker-0"}); !errors.As(err, &r) || r.Name != remediationActive {
+		t.Errorf("when it is not: %v", err)
+	}
+}
+
+// TestALeaseOfTheFuture would live on and on.
+func TestALeaseOfTheFuture(t *testing.T) {
+	t.Parallel()
+	holder, lasts := "bob@b (pid 2 of y), run 2", int32(60)
+	for _, c := range []struct {
+		ahead time.Duration
+		says  string
+	}{
+		{24 * time.Hour, "24h0m0s ahead"},
+		{20 * time.Second, "changes this cluster"},
+	} {
+		renewed := metav1.NewMicroTime(noon.Add(c.ahead))
+		l := leaseOf(fake.NewClientset(&coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: LeaseNamespace, Name: LeaseName}, Spec: coordinationv1.LeaseSpec{HolderIdentity: &holder, RenewTime: &renewed, LeaseDurationSeconds: &lasts}}), "alice")
+		l.Now = func() time.Time { return noon }
+		_, err := l.Take(t.Context())
+		var r *Refusal
+		if !errors.As(err, &r) || r.Risk || !strings.Contains(r.Reason, c.says) || strings.Contains(r.Next, "delete lease certrot") != (c.ahead > leaseTime) {
+			t.Errorf("%s: %+v", c.ahead, err)
+		}
+	}
+}
+
+// TestNetworkOfMastersEarly: what an installer pod gets its network from is restarted with
+// its master, and not once more.
+func TestNetworkOfMastersEarly(t *testing.T) {
+	t.Parallel()
+	const multus = "restart master-0:openshift-multus/multus"
+	for _, c := range []struct {
+		name   string
+		change func(f *fixture, fix *APIInt)
+		early  bool
+		note   string
+		never  bool // nor in the wave of the network
+	}{
+		{"a revision is to be installed", nil, true, "restarted before the next master is begun", false},
+		{"kube-controller-manager has the CA", func(f *fixture, fix *APIInt) { fix.After.RootCA.Known.Masters[0].CA = f.caOf() }, false, "", false},
+		{"no operator rolls it out", func(_ *fixture, fix *APIInt) { fix.After.RootCA.Known.Operator = false }, false, "", false},
+		{"its certificate ends soon", func(f *fixture, _ *APIInt) { f.multusCert("master-0", noon.Add(earlyMargin-time.Minute)) }, false, "its own certificate ends at", false},
+		{"its certificate was not read", func(f *fixture, _ *APIInt) { f.Bundles = f.Bundles[:len(f.Bundles)-1] }, false, "it is not known until when", false},
+		{"nothing shown is of the new CA yet", func(f *fixture, fix *APIInt) { fix.After.Network.Next = f.caOf()[:1] }, false, "", false},
+		{"it has the CA in memory", func(_ *fixture, fix *APIInt) { fix.After.Network.Pods[0].Started = noon.Add(time.Hour) }, false, "", true},
+		{"masters are not restarted", func(f *fixture, fix *APIInt) {
+			f.right("master-0")
+			fix.Order.Only = []string{WaveNetwork}
+		}, false, "", false},
+	} {
+		f := newCluster("master-0 worker-0")
+		f.Cluster.Versions = catalog.Versions{Cluster: "4.15.0"}
+		f.multusCert("master-0", noon.Add(20*time.Hour))
+		old := []*pki.Cert{certs(f.sc, f.old.CertPEM)[0]}
+		fix := f.whole()
+		fix.After = After{
+			RootCA:  &AwaitRootCA{CA: f.caOf(), Known: inspect.Rollout{Operator: true, Masters: []inspect.Revision{{Node: "master-0", Current: 7, CA: old}}}},
+			Network: &NetworkRestarts{CA: f.caOf(), Pods: []inspect.Pod{podOf(rowOf("multus"), "master-0", noon.Add(-25*time.Hour))}},
+		}
+		if c.change != nil {
+			c.change(f, &fix)
+		}
+		p, err := fix.Plan("run-1", f.Snapshot, noon)
+		if err != nil {
+			t.Errorf("%s: %v", c.name, err)
+			continue
+		}
+		where := map[string][]string{}
+		for _, w := range p.Waves {
+			for _, n := range w.due() {
+				for _, s := range n.due() {
+					where[w.Name] = append(where[w.Name], s.Action.ID())
+				}
+			}
+		}
+		early, late := slices.Index(where[WaveMasters], multus), slices.Contains(where[WaveNetwork], multus)
+		if (early >= 0) != c.early || late != (!c.early && !c.never) || !strings.Contains(strings.Join(p.Notes, "\n"), c.note) {
+			t.Errorf("%s: %q, %q", c.name, where, p.Notes)
+		}
+		if !c.early {
+			continue
+		}
+		if gate := slices.Index(where[WaveMasters], "await kube-apiserver on master-0"); gate < early || slices.Index(where[WaveMasters], "await master-0") > early {
+			t.Errorf("%s: %q", c.name, where[WaveMasters])
+		}
+		if !slices.Contains(where[WaveNetwork], "probe master-0:network") {
+			t.Errorf("%s: nobody asks for a network there: %q", c.name, where[WaveNetwork])
+		}
+	}
+}
+
+// multusCert is the client certificate that multus shows.
+func (f *fixture) multusCert(node string, until time.Time) {
+	path := rowOf("multus").Client
+	f.Bundles = slices.DeleteFunc(f.Bundles, func(b inspect.Bundle) bool { return b.At.Path == path })
+	pair := f.old.Issue("system:multus:"+node, until.Add(-24*time.Hour), until, pkitest.Ed25519())
+	f.Bundles = append(f.Bundles, inspect.Bundle{At: pki.Location{Kind: pki.KindFile, Node: node, Path: path}, Content: f.sc.Scan(pair.CertPEM)[0].Content})
+}
+
+// TestWhatJournalsTell: what a run patched, and from whom the Lease was taken.
+func TestWhatJournalsTell(t *testing.T) {
+	t.Parallel()
+	js := Journals{Folder: t.TempDir()}
+	now := func() time.Time { return noon }
+	for run, begun := range map[string]time.Time{"old": noon.Add(-time.Hour), "new": noon} {
+		j, err := js.Begin(Header{Run: run, Lapsed: run + " holder", Started: begun}, now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(j.Add(Record{Event: Begun, Action: "patch openshift-multus/kube-root-ca.crt"}), j.Add(Record{Event: Failed, Action: "patch openshift-multus/kube-root-ca.crt"}), j.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := js.Lapsed(noon.Add(-time.Minute)); !slices.Equal(got, []string{"new holder"}) {
+		t.Errorf("%q", got)
+	}
+	if s, err := js.Read("new"); err != nil || !slices.Equal(s.Patched(), []string{"openshift-multus/kube-root-ca.crt"}) {
+		t.Errorf("%q, %v", s.Patched(), err)
+	}
+}
