@@ -49,8 +49,9 @@ func (k *known) setCA(text, pem []byte) (kubeconfig.Edit, error) {
 }
 
 func once[T any](answers *sync.Map, key any, ask func() (T, error)) (T, error) {
-	if a, ok := answers.Load(key); ok {
-		return a.(answer[T]).value, a.(answer[T]).err
+	known, _ := answers.Load(key)
+	if a, ok := known.(answer[T]); ok {
+		return a.value, a.err
 	}
 	value, err := ask()
 	answers.Store(key, answer[T]{value, err})

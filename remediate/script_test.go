@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -82,34 +83,53 @@ func newConsole(t *testing.T, shell string) *console {
 }
 
 // install puts a program of this machine into the node, with the libraries that it
-// loads.
+// loads. Nodes share copies, by links.
 func (c *console) install(t *testing.T, name, at string) {
 	t.Helper()
 	bin, err := exec.LookPath(name)
 	if err != nil {
 		t.Skip(name + " is not installed")
 	}
-	files := map[string]string{at: bin}
-	libraries, _ := exec.Command("ldd", bin).Output() // none where it is static
-	for word := range strings.FieldsSeq(string(libraries)) {
-		if strings.HasPrefix(word, "/") {
-			files[word] = word
+	installed.Lock()
+	defer installed.Unlock()
+	libraries, known := installed.libraries[bin]
+	if !known {
+		out, _ := exec.Command("ldd", bin).Output() // none where it is static
+		for word := range strings.FieldsSeq(string(out)) {
+			if strings.HasPrefix(word, "/") {
+				libraries = append(libraries, word)
+			}
 		}
+		installed.libraries[bin] = libraries
+	}
+	files := map[string]string{at: bin}
+	for _, path := range libraries {
+		files[path] = path
 	}
 	for to, from := range files {
-		data, err := os.ReadFile(from)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if old, err := os.ReadFile(c.at(to)); err == nil && bytes.Equal(old, data) {
-			continue
+		shared := installed.copies[from]
+		if shared == "" {
+			shared = fmt.Sprintf("%s/installed-%d", template().dir, len(installed.copies))
+			data, err := os.ReadFile(from)
+			if err := firstOf(err, os.WriteFile(shared, data, 0o755)); err != nil {
+				t.Fatal(err)
+			}
+			installed.copies[from] = shared
 		}
 		_ = os.Remove(c.at(to))
-		if err := firstOf(os.MkdirAll(filepath.Dir(c.at(to)), 0o755), os.WriteFile(c.at(to), data, 0o755)); err != nil {
+		if err := firstOf(os.MkdirAll(filepath.Dir(c.at(to)), 0o755), os.Link(shared, c.at(to))); err != nil {
 			t.Fatal(err)
 		}
 	}
 }
+
+// installed are the programs that consoles have: asking for a program's libraries, and
+// copying them, would take longer than the scripts do.
+var installed = struct {
+	sync.Mutex
+	libraries map[string][]string // by the program's path: of files
+	copies    map[string]string   // by a file's path: where nodes link to
+}{libraries: map[string][]string{}, copies: map[string]string{}}
 
 // quick takes the pauses out of scripts, in shells that have no tools of their own.
 func (c *console) quick(t *testing.T) {
