@@ -28,7 +28,7 @@ case " $flags" in
 	;;
 esac
 
-repairs='^Test(FixAPIInt|Pretrust|RestartSafe)$' multus='^Test(Multus|FixKubeadm)$'
+repairs='^Test(FixAPIInt|RestartSafe|Rotate)$' multus='^Test(Multus|FixKubeadm)$'
 e2e='' lab='' others=''
 for package; do
 	case $package in

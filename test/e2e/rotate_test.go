@@ -1,3 +1,5 @@
+//go:build linux
+
 package e2e
 
 import (
@@ -6,7 +8,6 @@ import (
 	"encoding/json"
 	"encoding/pem"
 	"errors"
-	"path/filepath"
 	"slices"
 	"testing"
 
@@ -58,33 +59,9 @@ func holds(t *testing.T, lab *labtest.Lab, namespace, name string, ca *x509.Cert
 	return slices.ContainsFunc(certificatesOf(t, text), ca.Equal)
 }
 
-// TestRotate rotates a signer that library-go's controllers keep, from the list to the
-// bundles, and is refused where it must be.
-func TestRotate(t *testing.T) {
-	t.Parallel()
-	lab := labtest.Temporary(t)
-	w, err := bare(lab, t.TempDir())
-	if err == nil {
-		err = w.build()
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	all := t.TempDir()
-	f := &fixing{w: w, lab: lab, all: all, state: filepath.Join(all, "first"), secret: &confidential{}}
-	t.Cleanup(func() { f.journalsHide(t) })
-	rotate := func(args ...string) result {
-		t.Helper()
-		return f.exec(t, f.here(t, append([]string{"rotate"}, args...)...))
-	}
-	secret := func() { // the signer's key of this moment
-		key, err := base64.StdEncoding.DecodeString(lab.KubectlOutput(t, "get", "secret", "-n", operatorNamespace, kubeletSigner, "-o", `jsonpath={.data.tls\.key}`))
-		if err != nil {
-			t.Fatal(err)
-		}
-		f.secret.key("the key of "+kubeletSigner, key)
-	}
-	secret()
+// refusals is all that is refused before anything is rotated, and changes nothing.
+func (s *rotating) refusals(t *testing.T) {
+	lab, rotate := s.lab, func(args ...string) result { t.Helper(); return s.rotate(t, args...) }
 	old, before := signerIn(t, lab, kubeletSigner), versionsIn(t, lab)
 
 	var list struct {
@@ -160,31 +137,4 @@ func TestRotate(t *testing.T) {
 	if _, err := remediate.PlanRotation(t.Context(), client, of, catalog.AnnotationNotAfter); !errors.As(err, &refused) || refused.Name != "there" {
 		t.Errorf("it is not there: %v", err)
 	}
-
-	// Through, but for the time in which another owner may make one more. Without nodes it
-	// is not known whether kubelets trust it.
-	done := rotate(kubeletSigner, "--yes", "--wait", "30s")
-	ends(t, done, 1, "done, and checked", "kube-apiserver-operator has made it anew", "… signer", "it counts if it is still there", "✓ bundle", "✓ aggregates", "? trust", "… leaf")
-	secret()
-	f.secret.leak(t, "rotate", done.said())
-	young := signerIn(t, lab, kubeletSigner)
-	if young.Equal(old) || !young.NotBefore.After(old.NotBefore) {
-		t.Fatalf("%s is still %s", kubeletSigner, old.Subject)
-	}
-	for _, at := range [][2]string{{operatorNamespace, "kube-apiserver-to-kubelet-client-ca"}, {"openshift-kube-apiserver", "client-ca"}, {"openshift-config-managed", "kube-apiserver-client-ca"}} {
-		for _, ca := range []*x509.Certificate{old, young} {
-			if !holds(t, lab, at[0], at[1], ca) {
-				t.Errorf("%s/%s lacks %s", at[0], at[1], ca.Subject)
-			}
-		}
-	}
-	leaf := certificatesOf(t, lab.KubectlOutput(t, "get", "secret", "-n", "openshift-kube-apiserver", "kubelet-client", "-o", `jsonpath={.data.tls\.crt}`))[0]
-	if err := leaf.CheckSignatureFrom(old); err != nil {
-		t.Errorf("what it signs was not to follow yet: %v", err)
-	}
-
-	ends(t, rotate("status", kubeletSigner), 1, "… leaf", "signed anew "+leaf.NotBefore.UTC().AddDate(0, 0, 15).Format("2006-01-02 15:04:05 MST"))
-	ends(t, rotate("status", kubeletSigner, "-o", "json"), 1, `"kind": "RotationStatus"`)
-	ends(t, rotate(kubeletSigner, "--yes"), 5, "chain-settled", "rotate status "+kubeletSigner)
-	ends(t, f.exec(t, f.here(t, "undo", runOf(t, done))), 2, "can't be taken back")
 }
