@@ -472,6 +472,7 @@ func (c Chain) trustStage(young []*pki.Cert) Stage {
 			lack = append(lack, whoOf(claim)+" ("+claim.Why+")")
 		}
 	}
+	unknown = append(unknown, c.leftOut()...)
 	switch {
 	case len(lack) > 0:
 		s.Reached, s.Text = catalog.No, fmt.Sprintf("%d of %d who verify what it signs trust it, now and next; not: %s", holds, all, few(lack))
@@ -486,6 +487,27 @@ func (c Chain) trustStage(young []*pki.Cert) Stage {
 		s.Text = fmt.Sprintf("all %d who verify what it signs trust it, now and next", all)
 	}
 	return s
+}
+
+// leftOut are the nodes that nobody asked to read, where who verifies what it signs does
+// so by a file on nodes: of these there is no claim.
+func (c Chain) leftOut() []string {
+	byFile := func(e catalog.Edge) bool {
+		return e.Trust.Kind == catalog.File && (c.Of.Signer() || e.Shown == c.Of.At)
+	}
+	if !slices.ContainsFunc(c.Of.Rotation.Consumers(c.Facts.Snapshot.Cluster.Versions), byFile) {
+		return nil
+	}
+	var out []string
+	for _, n := range c.Facts.Snapshot.Unasked {
+		out = append(out, "who verifies it on "+n.Name+" (the node was left out)")
+	}
+	for _, g := range c.Facts.Snapshot.Gaps {
+		if g.What == "nodes" && g.Where == "" {
+			out = append(out, "who verifies it on nodes that are not known ("+g.Reason+")")
+		}
+	}
+	return out
 }
 
 // claims are those about what the signer signs.

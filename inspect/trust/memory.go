@@ -29,7 +29,7 @@ func (j *judge) memory(row catalog.Process, files []Claim) []Claim {
 		}
 		c := file
 		c.Edge, c.Status, c.Why, c.Lacks, c.From, c.Runs = row.Edge, Holds, "", nil, time.Time{}, started
-		c.Later = false
+		c.Edge.Shown, c.Edge.Carries, c.Later = file.Edge.Shown, file.Edge.Carries, false
 		ca := j.issuer(file.Chain)
 		written := written(n, file.Trust[0])
 		// CAs are dated by the cluster's clock, processes by the node's.
@@ -63,7 +63,6 @@ func (j *judge) nextInMemory(c, file *Claim, since time.Time) {
 	if i < 0 {
 		return
 	}
-	c.Edge.Shown = file.Edge.Shown
 	j.lacksNext(c, next, next.cas[i])
 	c.Why += ", a CA that was made after it started"
 }

@@ -82,6 +82,9 @@ func TestMemory(t *testing.T) {
 				t.Fatalf("want %v, got %+v", c.want, got)
 			}
 			for i, want := range c.want {
+				if got[i].Edge.Shown != e.Shown { // who asks about that certificate asks about memory, too
+					t.Errorf("it is about %s", got[i].Edge.Shown)
+				}
 				if got[i].Status != want || got[i].Later != c.unread || (got[i].Lacks != nil) != c.lacking || (want == Holds) != (got[i].Why == "") {
 					t.Errorf("want %s, got %s: %s (lacks %v)", want, got[i].Status, got[i].Why, got[i].Lacks)
 				}
