@@ -196,7 +196,7 @@ type Sight struct {
 
 // Sights returns every row about what was seen.
 func Sights() []Sight {
-	const rotate, incident, pretrust = "test/e2e/rotate_test.go TestRotate", "test/lab/incident_test.go TestIncident", "test/e2e/pretrust_test.go TestPretrust"
+	const rotate, incident = "test/e2e/rotatestory_test.go TestRotate", "test/lab/incident_test.go TestIncident"
 	s := func(namespace, name, test string) Sight {
 		return Sight{At: Ref{Kind: Secret, Namespace: namespace, Name: name}, Test: test}
 	}
@@ -215,7 +215,7 @@ func Sights() []Sight {
 		m(kcmTarget, "serviceaccount-ca", incident),
 		m("*", "kube-root-ca.crt", incident),
 		s(kasTarget, "internal-loadbalancer-serving-certkey", incident),
-		{By: "kubelet", At: KubeletKubeconfigCA(), Test: pretrust},
+		{By: "kubelet", At: KubeletKubeconfigCA(), Test: rotate},
 	}
 }
 

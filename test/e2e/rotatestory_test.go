@@ -280,6 +280,7 @@ func (s *rotating) kubeletClient(t *testing.T, nodes []string, old *x509.Certifi
 
 	// Its owner does not answer, and nobody waits for it; then the same line goes on.
 	release := s.lab.Hold(t, "cert-rotation")
+	time.Sleep(time.Until(young.NotBefore.Add(2*time.Minute))) // before that another owner may make one more
 	r = s.stopped(t, syscall.SIGINT, "the owner is told of the leaf", s.told(t, served, leaf), line...)
 	ends(t, r, 4, "rotate status")
 	signedBy(t, s.leaf(t, leaf), old)
@@ -316,6 +317,12 @@ func (s *rotating) apiInt(t *testing.T, nodes []string, old *x509.Certificate) {
 	ends(t, s.inLab(t, append(pretrust, "--dry-run=client")...), 1, "Ahead of its first certificate: ", "What api-int shows is signed anew from ")
 	ends(t, s.inLab(t, append(pretrust, "--yes")...), 0, "restart pod openshift-machine-config-operator/machine-config-daemon-", "done, and checked")
 	ends(t, s.inLab(t, append(pretrust, "--yes")...), 0, "so already on "+strings.Join(nodes, ", "))
+	for _, n := range nodes {
+		held, err := labDo(s.lab, "ssh", n, "sudo sed -n 's/^ *certificate-authority-data: *//p' "+ownConfig)
+		if err != nil || !slices.ContainsFunc(certificatesOf(t, strings.TrimSpace(held)), young.Equal) {
+			t.Errorf("%s lacks %s: %v", n, young.Subject, err)
+		}
+	}
 	ends(t, s.inLab(t, status...), 1, "✓ trust", "… leaf")
 
 	// What the cluster verifies goes first. Whoever rotates is not shut out, and others who
