@@ -173,6 +173,9 @@ func (f *rotateFlags) plan(ctx context.Context, conn *connection, p *rotation) e
 		}
 	}
 	for i := range p.leaves {
+		if p.leaves[i].of.Told() {
+			continue
+		}
 		if err := f.try(ctx, conn, &p.leaves[i]); err != nil {
 			return err
 		}
@@ -232,6 +235,9 @@ func (p *rotation) judgeLeaf(accepted []string, ahead bool) error {
 	pre := p.preflight(p.of)
 	pre.Follows = true
 	verdicts := pre.Check()
+	if p.of.Told() { // it is signed anew in any case, and all that is left is to wait for it
+		verdicts = nil
+	}
 	if ahead {
 		verdicts = slices.DeleteFunc(verdicts, func(v remediate.Verdict) bool { return v.Stops() && slices.Contains(awaited(), v.Name) })
 	}
@@ -409,6 +415,10 @@ func (p rotation) tried() bool {
 
 // printDiff shows the annotations that change.
 func (p rotation) printDiff(w io.Writer) {
+	if p.of.Told() {
+		printf(w, "  %s is gone already: it is waited for\n", p.of.Trigger.Annotation)
+		return
+	}
 	if p.after == nil {
 		printf(w, "  - %s\n", p.of.Trigger.Annotation)
 		return
@@ -497,7 +507,11 @@ func (f *rotateFlags) rest(err error, plans []rotation) error {
 		return &exitError{code: code, err: withHint(fmt.Errorf("not through: %s", strings.Join(names, ", ")), "%s", hint)}
 	}
 	var h *hintError
-	if errors.As(err, &h) {
+	switch {
+	case !errors.As(err, &h):
+	case strings.Contains(h.hint, f.line+" "): // it says so itself
+		return err
+	default:
 		hint = h.hint + "\n" + hint
 	}
 	return &exitError{code: code, err: withHint(err, "%s", hint)}

@@ -76,7 +76,7 @@ func (f *rotateFlags) nextLeaf(ctx context.Context, w *following) (*rotation, er
 			blind = 0
 			return false
 		}
-		if why = leaf.judgeLeaf(f.risks, false); why == nil && inBundles(stages) {
+		if why = leaf.judgeLeaf(f.risks, false); why == nil && (leaf.of.Told() || inBundles(stages)) {
 			next = leaf
 			return true
 		}
@@ -167,11 +167,32 @@ func stopsOf(verdicts []rotateVerdict) string {
 
 // signLeaf has one signed anew, and waits until it is signed and shown.
 func (f *rotateFlags) signLeaf(ctx context.Context, conn *connection, leaf rotation) error {
-	a := f.applying(conn)
 	w := f.following(conn, leaf.of, leaf.of.Cert())
 	w.signer, w.next = leaf.since, f.line+" "+leaf.of.Rotation.Signer.Name
-	already := false
-	err := f.write(ctx, a, func() (rotation, error) {
+	if !leaf.of.Told() {
+		if done, err := f.tellLeaf(ctx, conn, w, leaf); done || err != nil {
+			return err
+		}
+	}
+	p, ok, err := w.until(ctx, f.wait, func(p rotation, stages []remediate.Stage) bool {
+		for _, s := range stages {
+			if s.Reached == catalog.No && (s.Name == remediate.StageLeaf || s.Name == remediate.StageServed || s.Name == remediate.StageSigner) {
+				return false
+			}
+		}
+		return true
+	})
+	if err != nil || ok {
+		return err
+	}
+	return f.ending(p, w)
+}
+
+// tellLeaf has its owner sign it anew, when all that was asked still holds. already: its
+// owner has done so by itself.
+func (f *rotateFlags) tellLeaf(ctx context.Context, conn *connection, w *following, leaf rotation) (already bool, err error) {
+	a := f.applying(conn)
+	err = f.write(ctx, a, func() (rotation, error) {
 		now, _, err := w.look(ctx)
 		if err != nil {
 			return now, nothingChanged(err)
@@ -179,6 +200,9 @@ func (f *rotateFlags) signLeaf(ctx context.Context, conn *connection, leaf rotat
 		// Its owner may have been quicker, and who trusted the signer a minute ago may not.
 		if len(now.preflight(now.of).Left(now.all).Leaves) == 0 {
 			already = true
+			return now, errAlready
+		}
+		if now.of.Told() { // by somebody else, a moment ago
 			return now, errAlready
 		}
 		if err := now.judgeLeaf(f.risks, false); err != nil {
@@ -196,25 +220,11 @@ func (f *rotateFlags) signLeaf(ctx context.Context, conn *connection, leaf rotat
 		a.say("%s", cleanLines(b.String()))
 		return now, nil
 	})
-	switch {
-	case already:
-		return nil
-	case err != nil:
-		return err
+	if errors.Is(err, errAlready) {
+		return already, nil
 	}
-	p, ok, err := w.until(ctx, f.wait, func(p rotation, stages []remediate.Stage) bool {
-		for _, s := range stages {
-			if s.Reached == catalog.No && (s.Name == remediate.StageLeaf || s.Name == remediate.StageServed || s.Name == remediate.StageSigner) {
-				return false
-			}
-		}
-		return true
-	})
-	if err != nil || ok {
-		return err
-	}
-	return f.ending(p, w)
+	return false, err
 }
 
 // errAlready ends a step in which nothing is left to do.
-var errAlready = errors.New("it is signed by the newest signer already")
+var errAlready = errors.New("it is signed by the newest signer already, or its owner is told to")

@@ -76,6 +76,12 @@ func outsideLast(leaves []Rotatable) []Rotatable {
 	return out
 }
 
+// Told reports whether its owner is to make it anew already, as its annotation is gone,
+// and has not done so yet.
+func (r Rotatable) Told() bool {
+	return r.Trigger.Annotation != "" && r.Held != nil && r.Held.Object != nil && !timeIn(r.Held.Object.Annotations, r.Trigger.Annotation)
+}
+
 func among(all []Rotatable, at catalog.Ref) []Rotatable {
 	i := slices.IndexFunc(all, func(r Rotatable) bool { return r.At == at })
 	if i < 0 {

@@ -59,6 +59,23 @@ func TestLeft(t *testing.T) {
 	}
 }
 
+// TestTold: whose annotation is gone is made anew in any case, and not told once more.
+func TestTold(t *testing.T) {
+	t.Parallel()
+	r := newRotating(aggregator, "4.15.3")
+	for value, want := range map[string]bool{"": true, "soon": true, "2026-04-01T00:00:00Z": false} {
+		r.put(r.rotation().Targets[0], "kubernetes.io/tls", r.old.Issue("leaf", r.at, r.at.AddDate(0, 0, 30)).CertPEM)
+		r.annotate("aggregator-client", catalog.AnnotationNotAfter, value)
+		if got := r.preflight(t, "aggregator-client").Of.Told(); got != want {
+			t.Errorf("%q: told: %t", value, got)
+		}
+	}
+	r.take(r.rotation().Targets[0])
+	if r.preflight(t, "aggregator-client").Of.Told() {
+		t.Error("what was not read is not known to be told")
+	}
+}
+
 // TestOutsideLast: what only people outside verify holds up nothing that the cluster does.
 func TestOutsideLast(t *testing.T) {
 	t.Parallel()
