@@ -455,12 +455,20 @@ func (f *rotateFlags) trigger(ctx context.Context, conn *connection, plans []rot
 	if f.wait > 0 {
 		printf(f.seen.app.Streams.ErrOut, "It is followed for at most %s (--wait).\n", f.wait)
 	}
+	return f.inTurn(plans, func(p rotation, later, last bool) (bool, error) { return f.one(ctx, conn, p, later, last) })
+}
+
+// inTurn has one done after the other, until one fails.
+func (f *rotateFlags) inTurn(plans []rotation, one func(p rotation, later, last bool) (changed bool, err error)) error {
 	var unknown error // done, as far as it is known
+	begun := false    // one of those before
 	for i, p := range plans {
 		if p.idle() {
 			continue
 		}
-		changed, err := f.one(ctx, conn, p, i > 0, i == len(plans)-1)
+		changed, err := one(p, i > 0, i == len(plans)-1)
+		err = partly(err, begun)
+		begun = begun || changed
 		var e *exitError
 		switch {
 		case err == nil:
@@ -517,14 +525,20 @@ func (f *rotateFlags) one(ctx context.Context, conn *connection, p rotation, lat
 	app := f.seen.app
 	w := f.following(conn, p.of, nil)
 	if p.itself() {
-		if later {
-			if err := f.awaitChecks(ctx, w, &p); err != nil {
-				return false, err
-			}
-		}
 		a := f.applying(conn)
-		if err := f.write(ctx, a, func() (rotation, error) { return p, f.stillSo(ctx, conn, p) }); err != nil {
-			return len(a.changed) > 0, err
+		for tries := 1; ; tries++ {
+			if later {
+				if err := f.awaitChecks(ctx, w, &p); err != nil {
+					return false, err
+				}
+			}
+			err := f.write(ctx, a, func() (rotation, error) { return p, f.stillSo(ctx, conn, p) })
+			if err == nil {
+				break
+			}
+			if !later || tries == patience || !passing(ctx, err) {
+				return len(a.changed) > 0, err
+			}
 		}
 		a.say("\nDone: %s has made it anew. %s\n", clean(p.owner()), "A rotation can't be taken back.")
 		if f.wait == 0 {
