@@ -30,6 +30,7 @@ type following struct {
 	// begun: something was changed, which goes on by itself. That something can't be read
 	// for a while is no reason to give up: the API server may be rolled out.
 	begun bool
+	did   bool // something else was changed before, by the same run
 	quiet bool // nothing is waited for, so nothing is said meanwhile
 	began time.Time
 	said  map[string]string
@@ -96,7 +97,7 @@ func (w *following) until(ctx context.Context, limit time.Duration, done func(ro
 
 // unread says that nothing is known of how far it is.
 func (w *following) unread(err error) error {
-	if w.since == nil {
+	if w.since == nil && !w.did {
 		return err
 	}
 	return &exitError{code: exitIncomplete, err: withHint(fmt.Errorf("it is done, and how far it is could not be read: %w", err), "%s", w.next)}
@@ -216,21 +217,26 @@ func (f *rotateFlags) ending(p rotation, w *following) error {
 	return verdictOn(p.counting(stages))
 }
 
-// settle waits until the next one may be begun.
+// settle waits until the next one may be begun: that all bundles have it must be seen.
 func (f *rotateFlags) settle(ctx context.Context, w *following) error {
 	p, ok, err := w.until(ctx, f.wait, func(_ rotation, stages []remediate.Stage) bool { return inBundles(stages) })
 	if err != nil || ok {
 		return err
 	}
-	return f.ending(p, w)
+	var e *exitError
+	if err := f.ending(p, w); !errors.As(err, &e) || e.err != nil || e.code != exitIncomplete {
+		return err
+	}
+	return &exitError{code: exitIncomplete, err: withHint(fmt.Errorf("%s is made anew, and whether it is in all bundles could not be read", p.of.At), "%s", w.next)}
 }
 
 // awaitChecks waits until what is asked before a rotation holds: one that was begun just
-// before may keep operators busy.
+// before may keep operators busy, and roll out the API server.
 func (f *rotateFlags) awaitChecks(ctx context.Context, w *following, p *rotation) error {
+	w.begun = true
 	var why error
 	now, ok, err := w.until(ctx, f.wait, func(now rotation, _ []remediate.Stage) bool {
-		why = now.judge(f.risks)
+		why = now.judge(f.risks, nil)
 		return why == nil
 	})
 	switch {

@@ -35,6 +35,7 @@ type turning struct {
 	leaf     int                        // when it has signed
 	unread   func(after int) bool       // whether who verifies can't be read
 	down     func(after int) bool       // whether nothing can be read
+	blind    bool                       // bundles can't be read
 	hold     time.Duration              // how long reading takes
 	reads    int
 	followed *following
@@ -81,7 +82,9 @@ func (c *turning) read(context.Context) (rotations, error) {
 		places = append(places, catalog.Ref{Kind: catalog.ConfigMap, Namespace: "kube-system", Name: "extension-apiserver-authentication", Key: "requestheader-client-ca-file"})
 	}
 	for _, at := range places {
-		put(at, bundle...)
+		if !c.blind {
+			put(at, bundle...)
+		}
 	}
 	by, made := c.old, c.began.AddDate(0, 0, -5)
 	if after >= c.leaf {
@@ -220,12 +223,225 @@ func TestNextLeaf(t *testing.T) {
 func TestRefusedHalfWay(t *testing.T) {
 	t.Parallel()
 	refusal := stopped([]remediate.Verdict{{Name: "nodes-ready", Reason: "not Ready: worker-0", Next: "look at worker-0"}})
-	if err := partly(refusal, false); codeOf(err) != exitRefused {
-		t.Errorf("nothing was done: %d: %v", codeOf(err), err)
+	gone := errors.New("connection refused")
+	for _, c := range []struct {
+		title    string
+		err      error
+		code     int // nothing was done before
+		halfWay  int // something was
+		says     string
+		nextStep string
+	}{
+		{"a check that does not hold", refusal, exitRefused, exitStopped, "worker-0", "look at worker-0"},
+		{"a read that failed", nothingChanged(gone), exitUsage, exitStopped, "connection refused", ""},
+		{"an API that did not answer", withHint(gone, "is it there?"), exitUsage, exitStopped, "connection refused", "is it there?"},
+		{"somebody else wrote it", &exitError{code: exitStopped, err: withHint(nothingChanged(remediate.ErrChanged), "look at it")}, exitStopped, exitStopped, "", "look at it"},
+		{"something that is not read", &exitError{code: exitIncomplete}, exitIncomplete, exitIncomplete, "", ""},
+		{"nothing", nil, exitFine, exitFine, "", ""},
+	} {
+		if err := partly(c.err, false); !errors.Is(err, c.err) || codeOf(err) != c.code {
+			t.Errorf("%s, and nothing was done: %d: %v", c.title, codeOf(err), err)
+		}
+		err := partly(c.err, true)
+		text, next := "", ""
+		if err != nil {
+			text = err.Error()
+		}
+		var h *hintError
+		if errors.As(err, &h) {
+			next = h.hint
+		}
+		if codeOf(err) != c.halfWay || strings.Contains(text, "nothing was changed") || !strings.Contains(text, c.says) || next != c.nextStep {
+			t.Errorf("%s, and something was done: %d, want %d: %v; next: %q", c.title, codeOf(err), c.halfWay, err, next)
+		}
 	}
-	err := partly(refusal, true)
-	var h *hintError
-	if codeOf(err) != exitStopped || strings.Contains(err.Error(), "nothing was changed") || !strings.Contains(err.Error(), "worker-0") || !errors.As(err, &h) || h.hint != "look at worker-0" {
-		t.Errorf("something was done: %d: %v", codeOf(err), err)
+}
+
+// TestInTurn: the first failure stops, what was done before it is not denied, and the line
+// that goes on names those that were not begun.
+func TestInTurn(t *testing.T) {
+	t.Parallel()
+	a, b := rotation{of: remediate.Rotatable{Name: "a"}}, rotation{of: remediate.Rotatable{Name: "b"}}
+	refusal := stopped([]remediate.Verdict{{Name: "nodes-ready", Reason: "not Ready: worker-0", Next: "look at worker-0"}})
+	for _, c := range []struct {
+		title string
+		ends  map[string]error
+		asked string
+		code  int
+		says  string
+	}{
+		{"all is well", nil, "a b", exitFine, ""},
+		{"the first is refused", map[string]error{"a": refusal}, "a", exitRefused, "nothing was changed"},
+		{"the second is refused", map[string]error{"b": refusal}, "a b", exitStopped, "stopped half-way: "},
+		{"the second can't be read", map[string]error{"b": errors.New("connection refused")}, "a b", exitStopped, "stopped half-way: connection refused"},
+		{"the first is not known to be in all bundles", map[string]error{"a": &exitError{code: exitIncomplete, err: errors.New("not read")}}, "a", exitIncomplete, "not read"},
+		{"the first is done as far as it is known", map[string]error{"a": &exitError{code: exitIncomplete}}, "a b", exitIncomplete, ""},
+	} {
+		f, _ := flagsForTest()
+		asked := ""
+		err := f.inTurn([]rotation{a, b}, func(p rotation, later, last bool) (bool, error) {
+			asked += " " + p.of.Name
+			if later != (p.of.Name == "b") || last != (p.of.Name == "b") {
+				t.Errorf("%s: %s is later %t and last %t", c.title, p.of.Name, later, last)
+			}
+			err := c.ends[p.of.Name]
+			return err == nil, err
+		})
+		text := ""
+		if err != nil {
+			text = err.Error()
+		}
+		var h *hintError
+		if strings.TrimSpace(asked) != c.asked || codeOf(err) != c.code || !strings.Contains(text, c.says) || c.says != "" && (!errors.As(err, &h) || !strings.HasSuffix(h.hint, " b")) {
+			t.Errorf("%s: asked %q, code %d, want %q, %d and %q: %v", c.title, asked, codeOf(err), c.asked, c.code, c.says, err)
+		}
+	}
+}
+
+// TestSettle: the next one is begun only when the one before is seen to be in all bundles.
+func TestSettle(t *testing.T) {
+	for _, c := range []struct {
+		title string
+		but   func(*turning)
+		code  int
+		says  string
+	}{
+		{"it comes", func(*turning) {}, exitFine, ""},
+		{"it does not", func(c *turning) { c.bundles = 1 << 30 }, exitFindings, "exit code 1"},
+		{"its bundle can't be read", func(c *turning) { c.blind = true }, exitIncomplete, "whether it is in all bundles could not be read"},
+	} {
+		t.Run(c.title, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f, out := flagsForTest()
+				world := turn(f)
+				c.but(world)
+				err := f.settle(t.Context(), world.followed)
+				if codeOf(err) != c.code || err != nil && !strings.Contains(err.Error(), c.says) {
+					t.Errorf("code %d, want %d and %q: %v\n%s", codeOf(err), c.code, c.says, err, out)
+				}
+			})
+		})
+	}
+}
+
+// TestEachLeaf: an API server that is rolled out by what was done before ends nothing, and
+// one that stays away is no refusal.
+func TestEachLeaf(t *testing.T) {
+	gone := errors.New("connection refused")
+	for _, c := range []struct {
+		title string
+		fails int // attempts
+		with  error
+		tries int
+		code  int
+	}{
+		{"it is there", 0, nil, 1, exitFine},
+		{"it is away for a moment", 2, nothingChanged(gone), 3, exitFine},
+		{"it stays away", 99, nothingChanged(gone), 3, exitStopped},
+		{"it refuses", 99, refused(&remediate.Refusal{Name: "rbac", Reason: "forbidden"}), 1, exitStopped},
+	} {
+		t.Run(c.title, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f, out := flagsForTest()
+				world := turn(f)
+				tries := 0
+				err := f.eachLeaf(t.Context(), world.followed, true, func(leaf rotation) error {
+					if tries++; tries <= c.fails {
+						return c.with
+					}
+					world.leaf = 0 // it is signed
+					return nil
+				})
+				if unserved := codeOf(err) == exitIncomplete && strings.Contains(out.String(), "✓ leaf"); unserved { // nobody asked servers
+					err = nil
+				}
+				if tries != c.tries || codeOf(err) != c.code || err != nil && strings.Contains(err.Error(), "nothing was changed") {
+					t.Errorf("tried %d times, code %d, want %d and %d: %v\n%s", tries, codeOf(err), c.tries, c.code, err, out)
+				}
+			})
+		})
+	}
+}
+
+// TestAwaitChecks: that the API server is away for a moment, since what was done before has
+// it rolled out, ends nothing.
+func TestAwaitChecks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, out := flagsForTest()
+		world := turn(f)
+		world.signers = nil
+		world.down = func(after int) bool { return after < 60 }
+		world.followed.since, world.followed.signer, world.followed.begun = nil, nil, false
+		var p rotation
+		if err := f.awaitChecks(t.Context(), world.followed, &p); err != nil || p.facts == nil || time.Since(world.began) < time.Minute {
+			t.Errorf("after %s: %v\n%s", time.Since(world.began), err, out)
+		}
+	})
+}
+
+// TestResumedInTheRollout: the same line goes on while the cluster is still busy with what
+// it did before it was interrupted, and is refused where nothing was done yet.
+func TestResumedInTheRollout(t *testing.T) {
+	progressing := func(m *inspect.Machinery) { m.Operators[0].Progressing = "True" }
+	for _, c := range []struct {
+		title   string
+		made    bool // the signer
+		resumed bool // one before it was
+		but     func(*inspect.Machinery)
+		awaited string // of what comes first; empty: refused
+	}{
+		{"operators at work", true, false, progressing, "operators-settled"},
+		{"a rollout", true, false, func(m *inspect.Machinery) { m.StaticPods[0].Masters[0].Target = 8 }, "static-pods-settled"},
+		{"a pool at work", true, false, func(m *inspect.Machinery) { m.Pools[0].Wanted = "rendered-2" }, "pools-ready"},
+		{"a kubelet that starts", true, false, func(m *inspect.Machinery) { m.Nodes[1].Ready = "False" }, "nodes-ready"},
+		{"an operator that says nothing", true, false, func(m *inspect.Machinery) { m.Operators[0].Progressing = "" }, ""},
+		{"an upgrade", true, false, func(m *inspect.Machinery) { m.Update.Progressing = "True" }, ""},
+		{"nothing was done yet", false, false, progressing, ""},
+		{"one before it was", false, true, progressing, "operators-settled"},
+	} {
+		t.Run(c.title, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f, _ := flagsForTest()
+				f.leaf = true
+				world := turn(f)
+				if !c.made {
+					world.signers = nil
+				}
+				time.Sleep(200 * time.Second)
+				r, err := world.read(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				r.machinery = &inspect.Machinery{
+					Update:     inspect.Update{Progressing: "False"},
+					Operators:  []inspect.OperatorState{{Name: "kube-apiserver", Available: "True", Progressing: "False", Degraded: "False"}},
+					StaticPods: []inspect.StaticPods{{Resource: "kubeapiservers", Latest: 7, Masters: []inspect.StaticPodState{{Node: "master-0", Current: 7}}}},
+					Pools:      []inspect.Pool{{Name: "worker", Current: "rendered-1", Wanted: "rendered-1", Machines: 1, Updated: 1, Updating: "False", Degraded: "False"}},
+					Nodes:      []inspect.NodeState{{Name: "master-0", Ready: "True", Master: true}, {Name: "worker-0", Ready: "True"}},
+				}
+				c.but(r.machinery)
+				p := rotation{rotations: r}
+				if p.of, err = r.find(f.seen.app, followed); err != nil {
+					t.Fatal(err)
+				}
+				err = f.judgeAll(&p, c.resumed)
+				if c.awaited == "" {
+					if codeOf(err) != exitRefused {
+						t.Errorf("not refused: %v", err)
+					}
+					return
+				}
+				first := p
+				if c.made {
+					first = p.leaves[0]
+				}
+				note := func(text string) bool {
+					return strings.HasPrefix(text, "Waited for, before "+first.of.Name) && strings.Contains(text, ": "+c.awaited+": ")
+				}
+				if err != nil || p.itself() == c.made || strings.Join(first.awaited, " ") != c.awaited || !slices.ContainsFunc(p.notes(), note) {
+					t.Errorf("itself %t, waits for %q, want %q: %v\n%q", p.itself(), first.awaited, c.awaited, err, p.notes())
+				}
+			})
+		})
 	}
 }

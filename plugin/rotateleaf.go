@@ -13,9 +13,15 @@ import (
 // signLeaves has what a signer signs signed anew, one after the other, each when all who
 // verify it are seen to trust the signer. changed: the signer was made anew before.
 func (f *rotateFlags) signLeaves(ctx context.Context, conn *connection, w *following, changed bool) error {
-	done := map[catalog.Ref]bool{}
 	_, name, _ := strings.Cut(w.name, "/")
 	w.next = f.line + " " + name
+	return f.eachLeaf(ctx, w, changed, func(leaf rotation) error { return f.signLeaf(ctx, conn, leaf) })
+}
+
+// eachLeaf has them signed, by sign, until there is none left or one fails.
+func (f *rotateFlags) eachLeaf(ctx context.Context, w *following, changed bool, sign func(rotation) error) error {
+	done := map[catalog.Ref]bool{}
+	tries := 0
 	for {
 		leaf, err := f.nextLeaf(ctx, w)
 		if err != nil {
@@ -27,11 +33,13 @@ func (f *rotateFlags) signLeaves(ctx context.Context, conn *connection, w *follo
 		if done[leaf.of.At] {
 			return &exitError{code: exitStopped, err: withHint(fmt.Errorf("%s was made anew, and not by the newest signer", leaf.of.At), "%s rotate status %s", f.seen.app.Called, leaf.of.Name)}
 		}
-		done[leaf.of.At] = true
-		if err := f.signLeaf(ctx, conn, *leaf); err != nil {
+		err = sign(*leaf)
+		if tries++; err != nil && (tries == patience || !passing(ctx, err)) {
 			return partly(err, changed)
+		} else if err != nil {
+			continue
 		}
-		changed = true
+		done[leaf.of.At], changed, w.did, tries = true, true, true, 0
 	}
 	p, _, err := w.until(ctx, f.wait, through)
 	if err != nil {
@@ -40,14 +48,26 @@ func (f *rotateFlags) signLeaves(ctx context.Context, conn *connection, w *follo
 	return f.ending(p, w)
 }
 
-// partly is a refusal of one step, where others were done before.
+// passing reports whether a step failed only because something could not be read, before
+// it changed anything: what was done before it may have the API server rolled out.
+func passing(ctx context.Context, err error) bool {
+	return codeOf(err) == exitUsage && ctx.Err() == nil
+}
+
+// partly is the failure of one step, where others were done before: nothing may say then
+// that nothing was changed, neither the error nor its exit code.
 func partly(err error, changed bool) error {
 	var u *unchanged
 	var h *hintError
-	if !changed || codeOf(err) != exitRefused || !errors.As(err, &u) {
+	told := errors.As(err, &u)
+	if !changed || !told && codeOf(err) != exitUsage {
 		return err
 	}
-	half := fmt.Errorf("stopped half-way: %w", u.inner)
+	inner := err
+	if told {
+		inner = u.inner
+	}
+	half := fmt.Errorf("stopped half-way: %w", inner)
 	if errors.As(err, &h) {
 		half = withHint(half, "%s", h.hint)
 	}
@@ -76,7 +96,7 @@ func (f *rotateFlags) nextLeaf(ctx context.Context, w *following) (*rotation, er
 			blind = 0
 			return false
 		}
-		if why = leaf.judgeLeaf(f.risks, false); why == nil && (leaf.of.Told() || inBundles(stages)) {
+		if why = leaf.judgeLeaf(f.risks, nil); why == nil && (leaf.of.Told() || inBundles(stages)) {
 			next = leaf
 			return true
 		}
@@ -205,7 +225,7 @@ func (f *rotateFlags) tellLeaf(ctx context.Context, conn *connection, w *followi
 		if now.of.Told() { // by somebody else, a moment ago
 			return now, errAlready
 		}
-		if err := now.judgeLeaf(f.risks, false); err != nil {
+		if err := now.judgeLeaf(f.risks, nil); err != nil {
 			return now, err
 		}
 		if !sameCert(now.of.Cert(), leaf.of.Cert()) || !sameCert(now.signs(), leaf.signs()) {

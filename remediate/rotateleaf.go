@@ -13,8 +13,8 @@ type Left struct {
 	// Signer: it is to be made anew. Why says why it is not, where it is not.
 	Signer bool
 	Why    string
-	// Leaves are those that the signer's newest certificate has not signed; all of them
-	// where it is to come.
+	// Leaves are those that the signer's newest certificate has not signed, or of which
+	// that was not read; all that are there where it is to come.
 	Leaves []Rotatable
 }
 
@@ -28,11 +28,23 @@ const justMade = 36 * time.Hour
 // interrupted, and makes no second signer.
 func (c Chain) Left(all []Rotatable) (l Left) {
 	ca := c.signer()
-	// What the signer signs: a leaf that was named is none of these.
+	// What the signer signs, as far as it is there: a leaf that was named is none of these.
+	var there []Rotatable
+	var old, unread []string
 	for _, at := range c.leaves() {
 		held := heldAt(c.Facts, at)
-		if len(held) == 0 && notThere(c.Facts, at) || ca != nil && len(held) > 0 && len(held[0].Content.Certs) > 0 && signed(held[0].Content.Certs[0], ca) {
+		read := len(held) > 0 && len(held[0].Content.Certs) > 0
+		if !read && notThere(c.Facts, at) {
+			continue // its owner makes it when it needs it, by the signer of then
+		}
+		there = append(there, among(all, at)...)
+		switch {
+		case !read:
+			unread = append(unread, at.String())
+		case ca != nil && signed(held[0].Content.Certs[0], ca):
 			continue
+		default:
+			old = append(old, at.Name)
 		}
 		l.Leaves = append(l.Leaves, among(all, at)...)
 	}
@@ -43,19 +55,15 @@ func (c Chain) Left(all []Rotatable) (l Left) {
 		l.Signer = true // the checks say what was not read
 	case held[0].Object != nil && !timeIn(held[0].Object.Annotations, catalog.AnnotationNotAfter):
 		l.Why = "its annotation is gone, so that it is made anew in any case"
-		l.Leaves = nil
-		for _, at := range c.leaves() {
-			l.Leaves = append(l.Leaves, among(all, at)...)
-		}
-	case len(l.Leaves) > 0:
+		l.Leaves = there
+	case len(old) > 0:
 		l.Why = fmt.Sprintf("it was made %s, and has not signed all that it signs yet", clock(ca.NotBefore))
+	case len(unread) > 0:
+		l.Why = fmt.Sprintf("it was made %s, and whether it has signed all that it signs is not known: %s was not read", clock(ca.NotBefore), few(unread))
 	case c.now().Sub(ca.NotBefore) < justMade:
 		l.Why = fmt.Sprintf("it was made %s, less than %d hours ago, and has signed all that it signs", clock(ca.NotBefore), int(justMade.Hours()))
 	default:
-		l.Signer = true
-		for _, at := range c.leaves() {
-			l.Leaves = append(l.Leaves, among(all, at)...)
-		}
+		l.Signer, l.Leaves = true, there
 	}
 	return l
 }

@@ -1,6 +1,7 @@
 package remediate
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -40,7 +41,7 @@ func TestLeft(t *testing.T) {
 		{"all was done just now", func(r *rotating) { r.turned() }, "-", "less than 36 hours ago"},
 		{"all was done two days ago", func(r *rotating) { r.turned(); r.at = r.at.AddDate(0, 0, 2) }, "signer aggregator-client", ""},
 		{"the signer was not read", func(r *rotating) { r.take(r.rotation().Signer); r.s.Reads = nil }, "signer aggregator-client", ""},
-		{"what it signs was not read", func(r *rotating) { r.take(r.rotation().Targets[0]); r.s.Reads = nil }, "aggregator-client", "has not signed all"},
+		{"what it signs was not read", func(r *rotating) { r.take(r.rotation().Targets[0]); r.s.Reads = nil }, "aggregator-client", "is not known: Secret/openshift-kube-apiserver/aggregator-client[tls.crt] was not read"},
 	} {
 		r := newRotating(aggregator, "4.15.3")
 		c.but(r)
@@ -73,6 +74,31 @@ func TestTold(t *testing.T) {
 	r.take(r.rotation().Targets[0])
 	if r.preflight(t, "aggregator-client").Of.Told() {
 		t.Error("what was not read is not known to be told")
+	}
+}
+
+// TestLeftOfWhatIsThere: nobody is asked to have made anew what is known not to be there.
+func TestLeftOfWhatIsThere(t *testing.T) {
+	t.Parallel()
+	const absent = "control-plane-node-admin-client-cert-key"
+	for title, but := range map[string]func(*rotating){
+		"nothing was done yet":      func(*rotating) {},
+		"the annotation is gone":    func(r *rotating) { r.annotate(r.signer, catalog.AnnotationNotAfter, "") },
+		"the signer was made anew":  func(r *rotating) { r.put(r.rotation().Signer, "kubernetes.io/tls", r.new.CertPEM) },
+		"the signer is not there":   func(r *rotating) { r.take(r.rotation().Signer) },
+		"the signer was not read":   func(r *rotating) { r.take(r.rotation().Signer); r.s.Reads = nil },
+		"what it signs is unread":   func(r *rotating) { r.s.Reads = nil },
+		"all was done two days ago": func(r *rotating) { r.at = r.at.AddDate(0, 0, 2) },
+	} {
+		r := newRotating("kube-control-plane-signer", "4.20.3")
+		but(r)
+		r.take(catalog.Ref{Kind: catalog.Secret, Name: absent})
+		p := r.preflight(t, r.signer)
+		l := p.Left(Rotatables(p.Facts))
+		named := slices.ContainsFunc(l.Leaves, func(leaf Rotatable) bool { return leaf.At.Name == absent })
+		if unread := r.s.Reads == nil; named != unread || len(l.Leaves) < 1 {
+			t.Errorf("%s: %d are left, with %s: %v (it was not read: %v)", title, len(l.Leaves), absent, named, unread)
+		}
 	}
 }
 
