@@ -70,7 +70,7 @@ func (f *rotateFlags) checkPrune() error {
 	case len(f.seen.from) > 0 && f.dryRun != dryRunClient:
 		return errors.New("--from changes nothing: say --dry-run=client")
 	}
-	if !f.seen.nodes.given() && len(f.seen.from) == 0 {
+	if !f.seen.nodes.given() && len(f.seen.nodes.nodes) == 0 && len(f.seen.from) == 0 { // "none" is not given, and meant
 		f.seen.nodes.nodes = []string{allNodes}
 	}
 	return nil
