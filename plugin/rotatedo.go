@@ -133,10 +133,17 @@ func (f *rotateFlags) named(r rotations, names []string) ([]rotation, error) {
 			return nil, refuse(next, "%s/%s: %s", of.At.Namespace, of.At.Name, reason)
 		}
 		if f.leaf && !of.Signer() {
-			return nil, refuse(f.seen.app.Called+" rotate "+of.Rotation.Signer.Name+" --leaf", "--leaf: %s/%s signs nothing; it is signed by %s", of.At.Namespace, of.At.Name, of.Rotation.Signer.Name)
+			return nil, refuse(f.seen.app.Called+" rotate "+of.Name, "--leaf: %s/%s signs nothing; it is signed by %s", of.At.Namespace, of.At.Name, of.Rotation.Signer.Name)
 		}
 		for _, p := range plans {
-			if p.of.Rotation.Signer == of.Rotation.Signer {
+			same := p.of.Rotation.Signer == of.Rotation.Signer
+			switch {
+			case same && p.of.At == of.At:
+				return nil, refuse(f.seen.app.Called+" rotate "+of.Name, "%s is named twice", of.Name)
+			case same && !p.of.Signer() && !of.Signer(): // with --leaf their signer might be made anew
+				return nil, refuse(fmt.Sprintf("one after the other: %[1]s rotate %[2]s; then %[1]s rotate %[3]s", f.seen.app.Called, p.of.Name, of.Name),
+					"%s and %s are of one chain, that of %s: one run has one of them made anew", p.of.Name, of.Name, of.Rotation.Signer.Name)
+			case same:
 				return nil, refuse(f.seen.app.Called+" rotate "+of.Rotation.Signer.Name+" --leaf does it in the safe order",
 					"%s and %s are of one chain: what a signer signs is made anew only after everybody trusts the signer's new CA", p.of.Name, of.Name)
 			}
