@@ -79,6 +79,10 @@ func TestRotateFromAFile(t *testing.T) {
 		{"two that nobody waits for", []string{"loadbalancer-serving-signer", "aggregator-client-signer", "--wait=0"}, 2, "give --wait a time"},
 		{"leaves of a list", []string{"--list", "--leaf"}, 2, "--leaf goes with NAME"},
 		{"the incident is not begun with its leaves", []string{"loadbalancer-serving-signer", "--leaf", "--from", demo, "--dry-run=client"}, 5, "reaches-verifiers"},
+		{"where it will end is said before", []string{"loadbalancer-serving-signer", "--leaf", "--from", demo, "--dry-run=client", "--accept-risk=reaches-verifiers"}, 1,
+			"It ends with exit code 3 before external-loadbalancer-serving-certkey, unless this is known by then"},
+		{"what is accepted for a leaf is said before", []string{"loadbalancer-serving-signer", "--leaf", "--from", demo, "--dry-run=client", "--accept-risk=reaches-verifiers,outside-verifiers"}, 1,
+			"Accepted by name, of external-loadbalancer-serving-certkey: outside-verifiers"},
 		{"no name", nil, 2, "--list shows what there is"},
 		{"a name that means nothing", []string{"nobody", "--from", demo, "--dry-run=client"}, 2, `"nobody": no signer of the catalog`},
 		{"a risk that there is none of", []string{"--list", "--accept-risk=all"}, 2, "--accept-risk=all is none of: annotations-agree"},
@@ -99,5 +103,33 @@ func TestRotateFromAFile(t *testing.T) {
 				t.Errorf("ended with %d, want %d and %q:\n%s%s", code, c.code, c.says, out, errOut)
 			}
 		})
+	}
+}
+
+// TestRotatesLeavesAreJudged: a program is told of each leaf what was asked, what of that
+// was accepted, and for what it is waited.
+func TestRotatesLeavesAreJudged(t *testing.T) {
+	t.Parallel()
+	code, out, errOut := certrot("rotate", "loadbalancer-serving-signer", "--leaf", "--from", "../testdata/demo/okd-4.15-api-int.certrot", "--dry-run=client", "--accept-risk=reaches-verifiers,outside-verifiers", "-o", "json")
+	type judged struct {
+		Secret            string
+		Checks            []struct{ Check, Holds string }
+		Accepted, Awaited []string
+	}
+	var plan struct {
+		judged
+		Leaves []judged
+	}
+	if err := json.Unmarshal([]byte(out), &plan); err != nil || code != 1 || len(plan.Leaves) != 2 {
+		t.Fatalf("ended with %d, %d leaves: %v %s", code, len(plan.Leaves), err, errOut)
+	}
+	for _, c := range []struct {
+		judged
+		accepted, awaited string
+	}{{plan.judged, "reaches-verifiers", ""}, {plan.Leaves[0], "", "signer-trusted"}, {plan.Leaves[1], "outside-verifiers", ""}} {
+		accepted, awaited := strings.Join(c.Accepted, " "), strings.Join(c.Awaited, " ")
+		if len(c.Checks) == 0 || accepted != c.accepted || awaited != c.awaited {
+			t.Errorf("%s: %d checks, accepted %q, want %q; awaited %q, want %q", c.Secret, len(c.Checks), accepted, c.accepted, awaited, c.awaited)
+		}
 	}
 }

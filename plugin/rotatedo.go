@@ -36,6 +36,7 @@ type (
 		Annotations  []annotationDiff     `json:"annotations"` // that differ, as the API server sees it
 		Checks       []rotateVerdict      `json:"checks"`
 		Accepted     []string             `json:"accepted"`
+		Awaited      []string             `json:"awaited,omitempty"`
 		Consequences []rotateConsequences `json:"consequences"`
 		Undo         string               `json:"undo"`
 		// With --leaf: why the signer is not made anew, and what it signs that is.
@@ -46,6 +47,9 @@ type (
 		Secret      string           `json:"secret"`
 		Annotation  string           `json:"annotation"`
 		Annotations []annotationDiff `json:"annotations"`
+		Checks      []rotateVerdict  `json:"checks"`
+		Accepted    []string         `json:"accepted"`
+		Awaited     []string         `json:"awaited"`
 	}
 	annotationDiff struct {
 		Name   string  `json:"name"`
@@ -63,6 +67,7 @@ type rotation struct {
 	action   remediate.Rotate
 	verdicts []rotateVerdict
 	accepted []string
+	awaited  []string          // checks that do not hold yet, for which it is waited
 	after    map[string]string // annotations, as the API server would have them; nil: it was not asked
 	// left is what is to be done with --leaf; nil: what was named is made anew, and no more.
 	left *remediate.Left
@@ -98,13 +103,14 @@ func (f *rotateFlags) rotate(ctx context.Context, names []string) error {
 		}
 		r.machinery = conn.cluster.Machinery(ctx)
 	}
-	idle := true
+	idle, resumed := true, false
 	for i := range plans {
 		plans[i].machinery = r.machinery
-		if err := f.plan(ctx, conn, &plans[i]); err != nil {
+		if err := f.plan(ctx, conn, &plans[i], resumed); err != nil {
 			return err
 		}
 		idle = idle && plans[i].idle()
+		resumed = resumed || !plans[i].itself() && !plans[i].idle()
 	}
 	if err := f.showPlans(plans); err != nil {
 		return fmt.Errorf("print: %w", err)
@@ -153,23 +159,11 @@ func (f *rotateFlags) named(r rotations, names []string) ([]rotation, error) {
 	return plans, nil
 }
 
-// plan judges one, and has the API server try it.
-func (f *rotateFlags) plan(ctx context.Context, conn *connection, p *rotation) error {
-	if f.leaf {
-		left := p.preflight(p.of).Left(p.all)
-		p.left = &left
-		for _, of := range left.Leaves {
-			leaf := rotation{rotations: p.rotations, of: of}
-			if err := leaf.judgeLeaf(f.risks, true); err != nil {
-				return err
-			}
-			p.leaves = append(p.leaves, leaf)
-		}
-	}
-	if p.itself() {
-		if err := p.judge(f.risks); err != nil {
-			return err
-		}
+// plan judges one, and has the API server try it. resumed: it comes after one that was
+// begun before.
+func (f *rotateFlags) plan(ctx context.Context, conn *connection, p *rotation, resumed bool) error {
+	if err := f.judgeAll(p, resumed); err != nil {
+		return err
 	}
 	if conn == nil {
 		return nil
@@ -185,6 +179,27 @@ func (f *rotateFlags) plan(ctx context.Context, conn *connection, p *rotation) e
 		}
 	}
 	return nil
+}
+
+// judgeAll judges what is to be made anew. What is waited for stops nothing yet: what a new
+// signer brings, and, where one was made before, that the cluster comes to rest after that.
+func (f *rotateFlags) judgeAll(p *rotation, resumed bool) error {
+	if f.leaf {
+		left := p.preflight(p.of).Left(p.all)
+		p.left = &left
+		resumed = resumed || !left.Signer
+		for _, of := range left.Leaves {
+			leaf := rotation{rotations: p.rotations, of: of}
+			if err := leaf.judgeLeaf(f.risks, func(v remediate.Verdict) bool { return broughtAlong(v) || resumed && settling(v) }); err != nil {
+				return err
+			}
+			p.leaves = append(p.leaves, leaf)
+		}
+	}
+	if !p.itself() {
+		return nil
+	}
+	return p.judge(f.risks, func(v remediate.Verdict) bool { return resumed && settling(v) })
 }
 
 // try reads what is to be patched, and has the API server try that.
@@ -228,30 +243,33 @@ func (p rotation) untried(err error) error {
 	return refused(err)
 }
 
-// judge asks all checks. The error says all that stops it.
-func (p *rotation) judge(accepted []string) error {
-	return p.weigh(p.preflight(p.of).Check(), accepted)
+// judge asks all checks. The error says all that stops it; what waits reports is waited
+// for, and does not. waits may be nil.
+func (p *rotation) judge(accepted []string, waits func(remediate.Verdict) bool) error {
+	return p.weigh(p.preflight(p.of).Check(), accepted, waits)
 }
 
-// judgeLeaf asks all checks of what is signed anew because its signer was. ahead: what the
-// new signer brings by itself, or people do meanwhile, is waited for, and stops nothing yet.
-func (p *rotation) judgeLeaf(accepted []string, ahead bool) error {
+// judgeLeaf asks all checks of what is signed anew because its signer was.
+func (p *rotation) judgeLeaf(accepted []string, waits func(remediate.Verdict) bool) error {
 	pre := p.preflight(p.of)
 	pre.Follows = true
-	verdicts := pre.Check()
-	if ahead {
-		verdicts = slices.DeleteFunc(verdicts, func(v remediate.Verdict) bool { return v.Stops() && slices.Contains(awaited(), v.Name) })
-	}
-	return p.weigh(verdicts, accepted)
+	return p.weigh(pre.Check(), accepted, waits)
 }
 
-// awaited are the checks for which it is waited before something is signed anew.
-func awaited() []string {
-	return []string{remediate.SignerTrusted, remediate.OutsideVerifiers, remediate.OwnKubeconfig, "chain-settled"}
+// broughtAlong reports whether the new signer brings it by itself, or people do meanwhile.
+func broughtAlong(v remediate.Verdict) bool {
+	return slices.Contains([]string{remediate.SignerTrusted, remediate.OutsideVerifiers, remediate.OwnKubeconfig, "chain-settled"}, v.Name)
 }
 
-func (p *rotation) weigh(verdicts []remediate.Verdict, accepted []string) error {
-	p.verdicts, p.accepted = nil, nil
+// settling reports whether it is what a new signer keeps busy until it has come to
+// everybody: operators, static pods, and nodes with their pools. What is not known of
+// those does not get known by waiting.
+func settling(v remediate.Verdict) bool {
+	return v.Holds == catalog.No && slices.Contains([]string{"operators-settled", remediate.StaticPodsSettled, "pools-ready", "nodes-ready"}, v.Name)
+}
+
+func (p *rotation) weigh(verdicts []remediate.Verdict, accepted []string, waits func(remediate.Verdict) bool) error {
+	p.verdicts, p.accepted, p.awaited = nil, nil, nil
 	var stops []remediate.Verdict
 	for _, v := range verdicts {
 		p.verdicts = append(p.verdicts, verdictOf(v))
@@ -259,6 +277,8 @@ func (p *rotation) weigh(verdicts []remediate.Verdict, accepted []string) error 
 		case !v.Stops():
 		case v.Risk && slices.Contains(accepted, v.Name):
 			p.accepted = append(p.accepted, v.Name)
+		case waits != nil && waits(v):
+			p.awaited = append(p.awaited, v.Name)
 		default:
 			stops = append(stops, v)
 		}
@@ -332,13 +352,16 @@ func (f *rotateFlags) planDocument(p rotation) rotationPlanDocument {
 	d := rotationPlanDocument{
 		APIVersion: inspect.InventoryAPIVersion, Kind: "RotationPlan", Server: c.Server, Version: c.Versions.Cluster, Secret: p.of.At.Namespace + "/" + p.of.At.Name,
 		Owner: p.owner(), Annotation: p.of.Trigger.Annotation, DryRun: f.dryRun, Annotations: p.differing(), Checks: append([]rotateVerdict{}, p.verdicts...),
-		Accepted: append([]string{}, p.accepted...), Consequences: p.follows(), Undo: noWayBack,
+		Accepted: append([]string{}, p.accepted...), Awaited: p.awaited, Consequences: p.follows(), Undo: noWayBack,
 	}
 	if !p.itself() {
 		d.Stands, d.Annotation = p.left.Why, ""
 	}
 	for _, leaf := range p.leaves {
-		d.Leaves = append(d.Leaves, rotationLeaf{leaf.of.At.Namespace + "/" + leaf.of.At.Name, leaf.of.Trigger.Annotation, leaf.differing()})
+		d.Leaves = append(d.Leaves, rotationLeaf{
+			leaf.of.At.Namespace + "/" + leaf.of.At.Name, leaf.of.Trigger.Annotation, leaf.differing(),
+			append([]rotateVerdict{}, leaf.verdicts...), append([]string{}, leaf.accepted...), append([]string{}, leaf.awaited...),
+		})
 	}
 	if cert := p.of.Cert(); cert != nil {
 		d.Certificate = &planCert{cert.Fingerprint, cert.Subject, cert.NotBefore, cert.NotAfter}
@@ -430,16 +453,54 @@ func (p rotation) printDiff(w io.Writer) {
 	}
 }
 
+// notes are what does not hold, and stops nothing: it was accepted, or is waited for.
+func (p rotation) notes() []string {
+	type note struct{ before, after string } // what it is of
+	var notes []note
+	of := map[note][]string{}
+	all := p.leaves
+	if p.itself() {
+		all = append([]rotation{p}, all...)
+	}
+	for _, r := range all {
+		for _, v := range r.verdicts {
+			n := note{"Waited for, before ", ": " + v.Check + ": " + v.Reason}
+			switch {
+			case !v.stopped:
+				continue
+			case slices.Contains(r.accepted, v.Check):
+				n.before = "Accepted by name, of "
+			case v.Holds == catalog.No.String():
+			case v.Accept:
+				n = note{"It ends with exit code 3 before ", ", unless this is known by then, or accepted with --accept-risk=" + v.Check + n.after}
+			default:
+				n = note{"It ends with exit code 3 before ", ", unless this is known by then" + n.after}
+			}
+			if of[n] == nil {
+				notes = append(notes, n)
+			}
+			of[n] = append(of[n], r.of.Name)
+		}
+	}
+	var out []string
+	for _, n := range notes {
+		out = append(out, n.before+some(of[n])+n.after)
+	}
+	return out
+}
+
 // printChecks tells what was asked, of what is made anew first.
 func (p rotation) printChecks(w io.Writer) {
+	for _, n := range p.notes() {
+		wrap(w, "Note     ", n)
+	}
 	if !p.itself() {
 		p = p.leaves[0]
 	}
 	var good, blind []string
 	for _, v := range p.verdicts {
 		switch {
-		case v.stopped:
-			wrap(w, "Note     ", "Accepted by name: "+v.Check+": "+v.Reason)
+		case v.stopped: // it is among the notes
 		case v.NoAPI:
 			blind = append(blind, v.Check)
 		default:
@@ -602,7 +663,7 @@ func (f *rotateFlags) stillSo(ctx context.Context, conn *connection, shown rotat
 	if now.of, err = fresh.find(f.seen.app, shown.of.At.Namespace+"/"+shown.of.At.Name); err != nil {
 		return nothingChanged(err)
 	}
-	if err := now.judge(f.risks); err != nil {
+	if err := now.judge(f.risks, nil); err != nil {
 		return err
 	}
 	if !sameCert(now.of.Cert(), shown.of.Cert()) || !sameCert(now.signs(), shown.signs()) {

@@ -236,7 +236,7 @@ func (f *rotateFlags) awaitChecks(ctx context.Context, w *following, p *rotation
 	w.begun = true
 	var why error
 	now, ok, err := w.until(ctx, f.wait, func(now rotation, _ []remediate.Stage) bool {
-		why = now.judge(f.risks)
+		why = now.judge(f.risks, nil)
 		return why == nil
 	})
 	switch {

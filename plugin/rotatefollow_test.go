@@ -378,3 +378,73 @@ func TestAwaitChecks(t *testing.T) {
 		}
 	})
 }
+
+// TestResumedInTheRollout: the same line goes on while the cluster is still busy with what
+// it did before it was interrupted, and is refused where nothing was done yet.
+func TestResumedInTheRollout(t *testing.T) {
+	progressing := func(m *inspect.Machinery) { m.Operators[0].Progressing = "True" }
+	for _, c := range []struct {
+		title   string
+		made    bool // the signer
+		resumed bool // one before it was
+		but     func(*inspect.Machinery)
+		awaited string // of what comes first; empty: refused
+	}{
+		{"operators at work", true, false, progressing, "operators-settled"},
+		{"a rollout", true, false, func(m *inspect.Machinery) { m.StaticPods[0].Masters[0].Target = 8 }, "static-pods-settled"},
+		{"a pool at work", true, false, func(m *inspect.Machinery) { m.Pools[0].Wanted = "rendered-2" }, "pools-ready"},
+		{"a kubelet that starts", true, false, func(m *inspect.Machinery) { m.Nodes[1].Ready = "False" }, "nodes-ready"},
+		{"an operator that says nothing", true, false, func(m *inspect.Machinery) { m.Operators[0].Progressing = "" }, ""},
+		{"an upgrade", true, false, func(m *inspect.Machinery) { m.Update.Progressing = "True" }, ""},
+		{"nothing was done yet", false, false, progressing, ""},
+		{"one before it was", false, true, progressing, "operators-settled"},
+	} {
+		t.Run(c.title, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f, _ := flagsForTest()
+				f.leaf = true
+				world := turn(f)
+				if !c.made {
+					world.signers = nil
+				}
+				time.Sleep(200 * time.Second)
+				r, err := world.read(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				r.machinery = &inspect.Machinery{
+					Update:     inspect.Update{Progressing: "False"},
+					Operators:  []inspect.OperatorState{{Name: "kube-apiserver", Available: "True", Progressing: "False", Degraded: "False"}},
+					StaticPods: []inspect.StaticPods{{Resource: "kubeapiservers", Latest: 7, Masters: []inspect.StaticPodState{{Node: "master-0", Current: 7}}}},
+					Pools:      []inspect.Pool{{Name: "worker", Current: "rendered-1", Wanted: "rendered-1", Machines: 1, Updated: 1, Updating: "False", Degraded: "False"}},
+					Nodes:      []inspect.NodeState{{Name: "master-0", Ready: "True", Master: true}, {Name: "worker-0", Ready: "True"}},
+				}
+				c.but(r.machinery)
+				p := rotation{rotations: r}
+				if p.of, err = r.find(f.seen.app, followed); err != nil {
+					t.Fatal(err)
+				}
+				err = f.judgeAll(&p, c.resumed)
+				if c.awaited == "" {
+					if codeOf(err) != exitRefused {
+						t.Errorf("not refused: %v", err)
+					}
+					return
+				}
+				if err != nil || p.itself() == c.made {
+					t.Fatalf("itself %t: %v", p.itself(), err)
+				}
+				first := p
+				if c.made {
+					first = p.leaves[0]
+				}
+				note := func(text string) bool {
+					return strings.HasPrefix(text, "Waited for, before "+first.of.Name) && strings.Contains(text, ": "+c.awaited+": ")
+				}
+				if strings.Join(first.awaited, " ") != c.awaited || !slices.ContainsFunc(p.notes(), note) {
+					t.Errorf("waits for %q, want %q: %q", first.awaited, c.awaited, p.notes())
+				}
+			})
+		})
+	}
+}

@@ -96,7 +96,7 @@ func (f *rotateFlags) nextLeaf(ctx context.Context, w *following) (*rotation, er
 			blind = 0
 			return false
 		}
-		if why = leaf.judgeLeaf(f.risks, false); why == nil && inBundles(stages) {
+		if why = leaf.judgeLeaf(f.risks, nil); why == nil && inBundles(stages) {
 			next = leaf
 			return true
 		}
@@ -201,7 +201,7 @@ func (f *rotateFlags) signLeaf(ctx context.Context, conn *connection, leaf rotat
 			already = true
 			return now, errAlready
 		}
-		if err := now.judgeLeaf(f.risks, false); err != nil {
+		if err := now.judgeLeaf(f.risks, nil); err != nil {
 			return now, err
 		}
 		if !sameCert(now.of.Cert(), leaf.of.Cert()) || !sameCert(now.signs(), leaf.signs()) {
