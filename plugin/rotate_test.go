@@ -72,7 +72,7 @@ func TestRotateFromAFile(t *testing.T) {
 			"next: kubectl certrot rotate internal-loadbalancer-serving-certkey\n"},
 		{"two of one chain", []string{"loadbalancer-serving-signer", "internal-loadbalancer-serving-certkey", "--from", demo, "--dry-run=client"}, 5, "are of one chain"},
 		{"two of what one signs", []string{"internal-loadbalancer-serving-certkey", "external-loadbalancer-serving-certkey", "--from", demo, "--dry-run=client"}, 5,
-			"next: one after the other: certrot rotate internal-loadbalancer-serving-certkey; then kubectl certrot rotate external-loadbalancer-serving-certkey\n"},
+			"next: one after the other: kubectl certrot rotate internal-loadbalancer-serving-certkey; then kubectl certrot rotate external-loadbalancer-serving-certkey\n"},
 		{"one twice", []string{"aggregator-client-signer", "aggregator-client-signer", "--from", demo, "--dry-run=client"}, 5, "aggregator-client-signer is named twice"},
 		{"one of two names means nothing", []string{"aggregator-client-signer", "nobody", "--from", demo, "--dry-run=client"}, 2, `"nobody": no signer of the catalog`},
 		{"leaves that nobody waits for", []string{"loadbalancer-serving-signer", "--leaf", "--wait=0"}, 2, "give --wait a time"},

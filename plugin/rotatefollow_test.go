@@ -431,6 +431,9 @@ func TestResumedInTheRollout(t *testing.T) {
 					}
 					return
 				}
+				if err != nil || p.itself() == c.made {
+					t.Fatalf("itself %t: %v", p.itself(), err)
+				}
 				first := p
 				if c.made {
 					first = p.leaves[0]
@@ -438,8 +441,8 @@ func TestResumedInTheRollout(t *testing.T) {
 				note := func(text string) bool {
 					return strings.HasPrefix(text, "Waited for, before "+first.of.Name) && strings.Contains(text, ": "+c.awaited+": ")
 				}
-				if err != nil || p.itself() == c.made || strings.Join(first.awaited, " ") != c.awaited || !slices.ContainsFunc(p.notes(), note) {
-					t.Errorf("itself %t, waits for %q, want %q: %v\n%q", p.itself(), first.awaited, c.awaited, err, p.notes())
+				if strings.Join(first.awaited, " ") != c.awaited || !slices.ContainsFunc(p.notes(), note) {
+					t.Errorf("waits for %q, want %q: %q", first.awaited, c.awaited, p.notes())
 				}
 			})
 		})

@@ -180,6 +180,31 @@ func TestLeafFollows(t *testing.T) {
 	}
 }
 
+// TestEachLeafFollows: whatever a signer signs may follow it, once everybody trusts it.
+func TestEachLeafFollows(t *testing.T) {
+	t.Parallel()
+	for _, signer := range []string{"kube-control-plane-signer", "csr-signer-signer"} {
+		r := newRotating(signer, "4.20.3")
+		r.put(r.rotation().Signer, "kubernetes.io/tls", r.new.CertPEM)
+		places := append([]catalog.Ref{r.rotation().Bundle}, r.carried()...)
+		slices.SortStableFunc(places, func(a, b catalog.Ref) int { // of one name, the last one stays: kube-apiserver's own
+			return strings.Compare(strings.TrimPrefix(b.Namespace, "openshift-kube-apiserver"), strings.TrimPrefix(a.Namespace, "openshift-kube-apiserver"))
+		})
+		for _, at := range places {
+			r.put(at, "", r.old.CertPEM, r.new.CertPEM)
+		}
+		for _, leaf := range r.rotation().Targets {
+			p := r.preflight(t, leaf.Namespace+"/"+leaf.Name)
+			p.Follows = true
+			for _, v := range p.Check() {
+				if v.Stops() {
+					t.Errorf("%s: %s %s: %s", leaf, v.Name, v.Holds, v.Reason)
+				}
+			}
+		}
+	}
+}
+
 // TestServedByTheNewSigner: what servers show counts, and what no handshake told is unknown.
 func TestServedByTheNewSigner(t *testing.T) {
 	t.Parallel()

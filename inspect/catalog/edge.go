@@ -231,6 +231,8 @@ func networkEdges() []Edge {
 
 func controlPlaneEdges() []Edge {
 	flags := Evidence{Verified, "openshift/cluster-kube-apiserver-operator bindata/assets/config/defaultconfig.yaml @ c813e820b"}
+	kubeconfigs := Evidence{Verified, "openshift/cluster-kube-apiserver-operator bindata/assets/kube-apiserver/{check-endpoints,control-plane-node}-kubeconfig-cm.yaml @ release-4.12 0217c88fb to release-4.23 440392249"}
+	requests := Evidence{Verified, kcmRepo + "pkg/operator/targetconfigcontroller/targetconfigcontroller.go @ 4e72164b8 (ManageCSRCABundle, ManageCSRIntermediateCABundle); " + flags.Source}
 	return []Edge{
 		{
 			ID: "kubelet-client-ca", Part: PartControlPlane, Verifier: "kubelet, of its clients", Claim: "kubelets recognise kube-apiserver",
@@ -283,6 +285,27 @@ func controlPlaneEdges() []Edge {
 			ID: "apiserver-scheduler", Part: PartControlPlane, Verifier: "kube-apiserver", Claim: "kube-apiserver recognises kube-scheduler",
 			Trust: bundle(kasTarget, "client-ca"), Shown: secret(managed, "kube-scheduler-client-cert-key"), Name: NameClient, Reads: ReadsOnChange,
 			Lost: "new pods are not placed", In: Range{Component: kas}, Evidence: flags,
+		},
+		{
+			ID: "apiserver-check-endpoints", Part: PartControlPlane, Verifier: "kube-apiserver", Claim: "kube-apiserver recognises the endpoint checks beside it",
+			Trust: bundle(kasTarget, "client-ca"), Shown: secret(kasTarget, "check-endpoints-client-cert-key"), Name: NameClient, Reads: ReadsOnChange,
+			Lost: "the checks of connections between masters (podnetworkconnectivitychecks)", In: Range{Component: kas}, Evidence: kubeconfigs,
+		},
+		{
+			ID: "apiserver-control-plane-node", Part: PartControlPlane, Verifier: "kube-apiserver", Claim: "kube-apiserver recognises the administrator of masters' static pods",
+			Trust: bundle(kasTarget, "client-ca"), Shown: secret(kasTarget, "control-plane-node-admin-client-cert-key"), Name: NameClient, Reads: ReadsOnChange,
+			Lost: "whatever on masters uses the kubeconfig in the ConfigMap control-plane-node-kubeconfig", In: Range{Component: kas}, Evidence: kubeconfigs,
+		},
+		// What the signer of kubelets' certificates is trusted by, before and after it signs one.
+		{
+			ID: "apiserver-csr-signer", Part: PartControlPlane, Verifier: "kube-apiserver, of client certificates made by request", Claim: "kube-apiserver recognises whom the signer of requests signs for",
+			Trust: bundle(kasTarget, "client-ca"), Shown: secret(kcmOperator, "csr-signer"), Name: NameClient, Reads: ReadsOnChange,
+			Lost: "nodes, one after the other: a kubelet may do nothing once its certificate is renewed", In: Range{Component: kas}, Evidence: requests,
+		},
+		{
+			ID: "apiserver-csr-signer-serving", Part: PartControlPlane, Verifier: "kube-apiserver, of serving certificates made by request", Claim: "kube-apiserver trusts kubelets whose certificate the signer of requests signs",
+			Trust: bundle(kasTarget, "kubelet-serving-ca"), Shown: secret(kcmOperator, "csr-signer"), Name: NameAny, Reads: ReadsByRollout,
+			Lost: "logs, exec and port-forward of nodes, one after the other: once a kubelet's certificate is renewed", In: Range{Component: kas}, Evidence: requests,
 		},
 	}
 }

@@ -141,3 +141,27 @@ func TestWhereARotationGoes(t *testing.T) {
 		}
 	}
 }
+
+// TestWhoVerifiesWhatIsSigned: of all that a signer signs, and that is made anew for it,
+// somebody is known who verifies it: else nobody could ever say that it is trusted.
+func TestWhoVerifiesWhatIsSigned(t *testing.T) {
+	t.Parallel()
+	v := Versions{Cluster: "4.16.3"}
+	asked := 0
+	for _, r := range Rotations() {
+		if trigger, known := TriggerOf(r.Signer, v); known != Yes || trigger.Annotation == "" || r.In.Holds(v) != Yes {
+			continue
+		}
+		for _, leaf := range r.Targets {
+			if ShownOutside(leaf) {
+				continue // people outside do, which is said
+			}
+			if asked++; !slices.ContainsFunc(Edges(), func(e Edge) bool { return e.Shown == leaf && e.In.Holds(v) == Yes }) {
+				t.Errorf("%s signs %s, and no edge says who verifies that", r.Signer, leaf)
+			}
+		}
+	}
+	if asked < 10 {
+		t.Errorf("only %d were asked about", asked)
+	}
+}
