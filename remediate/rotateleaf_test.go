@@ -248,6 +248,18 @@ func TestServedByTheNewSigner(t *testing.T) {
 	}
 }
 
+// TestServedOfASigner: what signs is shown by nobody, and no client has it.
+func TestServedOfASigner(t *testing.T) {
+	t.Parallel()
+	r := newRotating("csr-signer-signer", "4.20.3")
+	r.put(r.rotation().Targets[0], "kubernetes.io/tls", r.old.CertPEM)
+	stages := r.preflight(t, r.signer).Stages()
+	s := stages[slices.IndexFunc(stages, func(s Stage) bool { return s.Name == StageServed })]
+	if s.Reached != catalog.Unknown || !strings.Contains(s.Text, "csr-signer (nobody shows it") {
+		t.Errorf("%s: %s", s.Reached, s.Text)
+	}
+}
+
 // TestQuietByTheClusterClock: how old a signer is, is told by the clock that dated it.
 func TestQuietByTheClusterClock(t *testing.T) {
 	t.Parallel()

@@ -93,6 +93,9 @@ func (c Chain) unseen(at catalog.Ref) string {
 			return at.Name + " (no handshake was made)"
 		}
 	}
+	if held := heldAt(c.Facts, at); len(held) > 0 && len(held[0].Content.Certs) > 0 && held[0].Content.Certs[0].IsCA {
+		return at.Name + " (nobody shows it: it signs, and what it signs is not followed)"
+	}
 	return at.Name + " (no server shows it: a client does, which no handshake tells)"
 }
 
