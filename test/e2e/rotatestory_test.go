@@ -280,7 +280,7 @@ func (s *rotating) kubeletClient(t *testing.T, nodes []string, old *x509.Certifi
 
 	// Its owner does not answer, and nobody waits for it; then the same line goes on.
 	release := s.lab.Hold(t, "cert-rotation")
-	time.Sleep(time.Until(young.NotBefore.Add(2*time.Minute))) // before that another owner may make one more
+	time.Sleep(time.Until(young.NotBefore.Add(2 * time.Minute))) // before that another owner may make one more
 	r = s.stopped(t, syscall.SIGINT, "the owner is told of the leaf", s.told(t, served, leaf), line...)
 	ends(t, r, 4, "rotate status")
 	signedBy(t, s.leaf(t, leaf), old)
