@@ -172,9 +172,9 @@ var (
 	// with a new client certificate the API server closes all its connections to kubelets,
 	// that one too (client-go, transport/cert_rotation.go).
 	cutOff = regexp.MustCompile(`use of closed network connection`)
-	// nobodyThere is a kubelet that is being restarted, and one that does not know its pods
-	// yet. It is never one that refuses somebody.
-	nobodyThere = regexp.MustCompile(`connection refused|connection reset by peer|\bEOF\b|broken pipe|pod does not exist|container not found|\(get pods|server closed`)
+	// nobodyThere is a kubelet that is being restarted, which ends what it carries without
+	// an error, and one that does not know its pods yet. It is never one that refuses somebody.
+	nobodyThere = regexp.MustCompile(`printed ""$|connection refused|connection reset by peer|\bEOF\b|broken pipe|pod does not exist|container not found|\(get pods|server closed`)
 )
 
 // cutsAtMost is how many requests may be under way while the API server closes its
