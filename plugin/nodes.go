@@ -299,7 +299,7 @@ func (c nodeChoice) objects(ctx context.Context, conn *connection) (chosen, all 
 		if err == nil && len(known) == 0 && c.asked {
 			return nil, nil, withHint(errors.New("no node is there that was asked for"), "kubectl get nodes --show-labels")
 		}
-		if err == nil && c.selector != nil && c.served {
+		if err == nil && c.selector != nil {
 			all, err = conn.cluster.NodeObjects(ctx, nil)
 			return known, all, err
 		}

@@ -532,7 +532,7 @@ func (f *rotateFlags) trigger(ctx context.Context, conn *connection, plans []rot
 		return err
 	}
 	if f.wait > 0 {
-		printf(f.seen.app.Streams.ErrOut, "It is followed for at most %s (--wait).\n", f.wait)
+		printf(f.seen.app.Streams.ErrOut, "Each step is followed for at most %s (--wait).\n", f.wait)
 	}
 	return f.inTurn(plans, func(p rotation, later, last bool) (bool, error) { return f.one(ctx, conn, p, later, last) })
 }
@@ -586,7 +586,7 @@ func (f *rotateFlags) rest(err error, plans []rotation) error {
 	var h *hintError
 	switch {
 	case !errors.As(err, &h):
-	case strings.Contains(h.hint, f.line+" "): // it says so itself
+	case strings.Contains(h.hint, f.line+" ") && len(plans) == 1: // it says so itself
 		return err
 	default:
 		hint = h.hint + "\n" + hint
@@ -632,7 +632,8 @@ func (f *rotateFlags) one(ctx context.Context, conn *connection, p rotation, lat
 	}
 	switch {
 	case p.left != nil:
-		return p.itself(), f.signLeaves(ctx, conn, w, p.itself())
+		err := f.signLeaves(ctx, conn, w, p.itself())
+		return p.itself() || w.did, err
 	case last:
 		return true, f.follow(ctx, w)
 	}

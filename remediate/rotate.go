@@ -3,6 +3,7 @@ package remediate
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -489,25 +490,59 @@ func (c Chain) trustStage(young []*pki.Cert) Stage {
 	return s
 }
 
-// leftOut are the nodes that nobody asked to read, where who verifies what it signs does
-// so by a file on nodes: of these there is no claim.
+// leftOut are those who verify what it signs by a file on a node, and of whom there is no
+// claim: on nodes that nobody asked to read, or that are not known, and kubelets of which
+// it is not known since when they run, with what they had read then.
 func (c Chain) leftOut() []string {
-	byFile := func(e catalog.Edge) bool {
-		return e.Trust.Kind == catalog.File && (c.Of.Signer() || e.Shown == c.Of.At)
-	}
-	if !slices.ContainsFunc(c.Of.Rotation.Consumers(c.Facts.Snapshot.Cluster.Versions), byFile) {
+	edges := c.byFile()
+	if len(edges) == 0 {
 		return nil
 	}
 	var out []string
+	left := map[string]bool{}
 	for _, n := range c.Facts.Snapshot.Unasked {
-		out = append(out, "who verifies it on "+n.Name+" (the node was left out)")
+		left[n.Name] = true
+	}
+	if c.Machinery != nil {
+		for _, n := range c.Machinery.Nodes {
+			if _, asked := c.Facts.Snapshot.Node(n.Name); !asked {
+				left[n.Name] = true
+			}
+		}
+		if g, ok := c.Machinery.Gap("nodes"); ok {
+			out = append(out, "who verifies it on nodes that are not known ("+g.Reason+")")
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(left)) {
+		out = append(out, "who verifies it on "+name+" (the node was left out)")
 	}
 	for _, g := range c.Facts.Snapshot.Gaps {
 		if g.What == "nodes" && g.Where == "" {
 			out = append(out, "who verifies it on nodes that are not known ("+g.Reason+")")
 		}
 	}
+	if len(c.Facts.Snapshot.Nodes) == 0 && len(out) == 0 {
+		out = append(out, "who verifies it on nodes (none was read)")
+	}
+	for _, row := range catalog.Processes() {
+		if row.Command != "kubelet" || !slices.ContainsFunc(edges, func(e catalog.Edge) bool { return e.ID == row.Of }) {
+			continue
+		}
+		for i := range c.Facts.Snapshot.Nodes {
+			n := &c.Facts.Snapshot.Nodes[i]
+			if _, _, known := n.Running(row.Command); n.Via != "" && !known && (n.Kubelet.Active == "" || n.Kubelet.Active == "active") {
+				out = append(out, "kubelet on "+n.Name+" (since when it runs is not known)")
+			}
+		}
+	}
 	return out
+}
+
+// byFile are the edges in which what it signs is verified by a file on nodes.
+func (c Chain) byFile() []catalog.Edge {
+	return slices.DeleteFunc(c.Of.Rotation.Consumers(c.Facts.Snapshot.Cluster.Versions), func(e catalog.Edge) bool {
+		return e.Trust.Kind != catalog.File || !c.Of.Signer() && e.Shown != c.Of.At
+	})
 }
 
 // claims are those about what the signer signs.
@@ -586,6 +621,10 @@ func (c Chain) leafStage(ca *pki.Cert) Stage {
 			continue
 		}
 		leaf := held[0].Content.Certs[0]
+		if rotatable(c.Facts, c.Of.Rotation, at).Told() {
+			old = append(old, at.Name+": its annotation is gone, so that its owner makes it anew, by whatever signs then")
+			continue
+		}
 		if signed(leaf, ca) {
 			done = append(done, at.Name)
 			continue

@@ -40,6 +40,7 @@ func rotateChecks() []rotateCheck {
 		{"signer-age", "the certificate that signs it is old enough to have come to everybody", true, false, RotatePreflight.age},
 		{SignerTrusted, "everybody trusts the certificate that signs it", true, false, RotatePreflight.trusted},
 		{OutsideVerifiers, "nobody but the cluster verifies it", true, false, RotatePreflight.outside},
+		{"pods-memory", "nobody who verifies it has only the CA of before in memory", true, false, RotatePreflight.memory},
 		{OwnKubeconfig, "your own kubeconfig trusts what signs what the API shows you", true, false, RotatePreflight.own},
 		{"topology", "kubelets may be restarted, where a new CA has them restarted", true, false, RotatePreflight.topology},
 		{"operators-settled", "the operators are well, and at rest", true, true, RotatePreflight.operators},
@@ -263,6 +264,23 @@ func (p RotatePreflight) outside() finding {
 		reason: "it is shown to who reaches the API from outside: people's kubeconfigs, which can't be seen from here, verify it, and those that lack the CA are shut out",
 		next:   "give them the CA before: certrot fix-kubeconfig on each machine. By itself it is signed anew later",
 	}
+}
+
+// memory says of what pods verify that what they have in memory is not asked.
+func (p RotatePreflight) memory() finding {
+	ca, cert := p.signer(), p.Of.Cert()
+	if p.Of.Signer() || ca == nil || cert == nil || signed(cert, ca) { // by a new signer alone
+		return fine("")
+	}
+	for _, e := range p.Of.Rotation.Consumers(p.versions()) {
+		if e.Kept && e.Shown == p.Of.At {
+			return finding{
+				reason: fmt.Sprintf("%s that run since before %s came to them may have the CA of before alone in memory, and are not asked: they lose the API server at their next connection", e.Verifier, named(ca)),
+				next:   "restart them before, operators first; or leave it to its owner, who signs it anew later",
+			}
+		}
+	}
+	return fine("")
 }
 
 // trusted refuses to have something signed by a certificate that not everybody trusts.

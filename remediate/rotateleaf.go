@@ -41,7 +41,7 @@ func (c Chain) Left(all []Rotatable) (l Left) {
 		switch {
 		case !read:
 			unread = append(unread, at.String())
-		case ca != nil && signed(held[0].Content.Certs[0], ca):
+		case ca != nil && signed(held[0].Content.Certs[0], ca) && !rotatable(c.Facts, c.Of.Rotation, at).Told():
 			continue
 		default:
 			old = append(old, at.Name)

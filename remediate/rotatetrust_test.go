@@ -19,7 +19,9 @@ func TestTrustOfWhoWasNotAsked(t *testing.T) {
 		want  catalog.Answer
 		says  string
 	}{
-		{"the one node trusts it", func(*inspect.Snapshot) {}, catalog.Yes, "all 1"},
+		{"both nodes trust it", func(*inspect.Snapshot) {}, catalog.Yes, "all 2"},
+		{"nobody has read one of those that the API knows", func(s *inspect.Snapshot) { s.Nodes = s.Nodes[1:] }, catalog.Unknown, "master-0 (the node was left out)"},
+		{"since when a kubelet runs is not known", func(s *inspect.Snapshot) { s.Nodes[0].Kubelet.Active = "active" }, catalog.Yes, "all 2"}, // it reads this file when that changes
 		{"another one was left out", func(s *inspect.Snapshot) { s.Unasked = []inspect.Node{{Name: "worker-1"}} }, catalog.Unknown, "worker-1 (the node was left out)"},
 		{"which nodes there are is not known", func(s *inspect.Snapshot) {
 			s.Gaps = append(s.Gaps, inspect.Gap{What: "nodes", Reason: "forbidden"})
@@ -31,6 +33,7 @@ func TestTrustOfWhoWasNotAsked(t *testing.T) {
 		for _, at := range append([]catalog.Ref{r.rotation().Bundle}, r.carried()...) {
 			r.put(at, "", both)
 		}
+		r.kubeletCA("master-0", both)
 		r.kubeletCA("worker-0", both)
 		c.but(&r.s)
 		for _, name := range []string{toKubelet, "kubelet-client"} {
@@ -47,6 +50,41 @@ func TestTrustOfWhoWasNotAsked(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestPodsMemory: pods that verify by what they read at their start are not asked, and so
+// nothing is signed by a new CA without accepting that by name.
+func TestPodsMemory(t *testing.T) {
+	t.Parallel()
+	for signer, leaf := range map[string]string{"service-network-serving-signer": "service-network-serving-certkey", loadBalancer: "internal-loadbalancer-serving-certkey"} {
+		for _, young := range []bool{false, true} {
+			r := newRotating(signer, "4.15.3")
+			if young {
+				r.put(r.rotation().Signer, "kubernetes.io/tls", r.new.CertPEM)
+			}
+			stops := false
+			for _, v := range r.preflight(t, leaf).Check() {
+				stops = stops || v.Name == "pods-memory" && v.Stops() && v.Risk
+			}
+			if want := young && leaf == "service-network-serving-certkey"; stops != want {
+				t.Errorf("%s, by a new signer: %t: stopped: %t", leaf, young, stops)
+			}
+		}
+	}
+}
+
+// TestToldLeaf: a signer is not made anew while the owner of what it signs is told to.
+func TestToldLeaf(t *testing.T) {
+	t.Parallel()
+	r := newRotating(aggregator, "4.15.3")
+	r.annotate("aggregator-client", catalog.AnnotationNotAfter, "")
+	p := r.preflight(t, aggregator)
+	if answer, s := p.Settled(); answer != catalog.No || s.Name != StageLeaf {
+		t.Errorf("it is settled: %s %s", answer, s.Text)
+	}
+	if l := p.Left(Rotatables(p.Facts)); l.Signer || len(l.Leaves) != 1 {
+		t.Errorf("left: %+v", l)
 	}
 }
 

@@ -33,6 +33,9 @@ type Edge struct {
 	Name Name
 	// Reads says when the verifier reads its trust anchors.
 	Reads Reads
+	// Kept: these verifiers may keep in memory what they have read at their start, and none
+	// of them is asked since when it runs.
+	Kept bool
 	// Lost is what fails when it does not hold, for people.
 	Lost string
 	// Mend is the command or the step that mends it; "{}" stands for the program,
@@ -158,7 +161,7 @@ func apiIntEdges() []Edge {
 		},
 		{
 			ID: "pods-kubernetes-service", Part: PartAPIInt, Verifier: "pods", Claim: "pods trust what kubernetes.default shows them",
-			Trust: rootCA(), Shown: secret(kasTarget, "service-network-serving-certkey"), Name: "kubernetes.default.svc", Reads: ReadsOnChange,
+			Trust: rootCA(), Shown: secret(kasTarget, "service-network-serving-certkey"), Name: "kubernetes.default.svc", Reads: ReadsOnChange, Kept: true, // client-go before v0.36 reads its CA file once
 			Lost: "pods that call the API server, most operators among them",
 			In:   Range{Component: kcm}, Evidence: published,
 		},
