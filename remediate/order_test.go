@@ -44,6 +44,10 @@ func TestNamedMasters(t *testing.T) {
 			}
 			f.pem("master-0", "/etc/kubernetes/static-pod-resources/kube-apiserver-certs/secrets/internal-loadbalancer-serving-certkey/tls.crt", f.young.CertPEM)
 		}, []string{gate + "master-0", "await master-0", "await master-1"}},
+		{"named, API, no label", []string{"master-0", "worker-0"}, func(f *fixture, _ *APIInt) {
+			f.first().Role = catalog.RoleWorker
+			f.pem("master-0", "/etc/kubernetes/static-pod-resources/kube-apiserver-certs/secrets/internal-loadbalancer-serving-certkey/tls.crt", f.young.CertPEM)
+		}, []string{"await master-0", gate + "master-0", "await worker-0"}},
 	} {
 		f := newCluster("master-0 master-1 worker-0")
 		fix := f.fix()

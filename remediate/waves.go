@@ -135,10 +135,10 @@ func ofAPIServer(facts inspect.Snapshot, node string) string {
 	return ""
 }
 
-// runsAPIServer reports whether a node is a master: by its labels, else, where no API tells
-// them, by its files.
+// runsAPIServer reports whether a node is a master: by its labels, else by its files, where
+// no API tells the labels or the node lost its own.
 func runsAPIServer(facts inspect.Snapshot, n *inspect.Node) bool {
-	return n.Role == catalog.RoleMaster || n.Role == "" && ofAPIServer(facts, n.Name) != ""
+	return n.Role == catalog.RoleMaster || n.Role != catalog.RoleArbiter && ofAPIServer(facts, n.Name) != ""
 }
 
 // After is what follows the steps of kubelets.
