@@ -323,9 +323,6 @@ func (a APIInt) repair(d *draft, n *inspect.Node) error {
 	if _, err = d.step(Await{On: n.Name}); err != nil || !inOrder || !a.API {
 		return err
 	}
-	if err := a.early(d, n); err != nil {
-		return err
-	}
 	return gate(d, n, a.CA)
 }
 

@@ -14,8 +14,6 @@ import (
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
-	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
-	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
 )
 
 // TestNamedMasters asks each master's kube-apiserver before the next node, also where
@@ -46,6 +44,10 @@ func TestNamedMasters(t *testing.T) {
 			}
 			f.pem("master-0", "/etc/kubernetes/static-pod-resources/kube-apiserver-certs/secrets/internal-loadbalancer-serving-certkey/tls.crt", f.young.CertPEM)
 		}, []string{gate + "master-0", "await master-0", "await master-1"}},
+		{"named, API, no label", []string{"master-0", "worker-0"}, func(f *fixture, _ *APIInt) {
+			f.first().Role = catalog.RoleWorker
+			f.pem("master-0", "/etc/kubernetes/static-pod-resources/kube-apiserver-certs/secrets/internal-loadbalancer-serving-certkey/tls.crt", f.young.CertPEM)
+		}, []string{"await master-0", gate + "master-0", "await worker-0"}},
 	} {
 		f := newCluster("master-0 master-1 worker-0")
 		fix := f.fix()
@@ -142,79 +144,6 @@ func TestALeaseOfTheFuture(t *testing.T) {
 			t.Errorf("%s: %+v", c.ahead, err)
 		}
 	}
-}
-
-// TestNetworkOfMastersEarly: what an installer pod gets its network from is restarted with
-// its master, and not once more.
-func TestNetworkOfMastersEarly(t *testing.T) {
-	t.Parallel()
-	const multus = "restart master-0:openshift-multus/multus"
-	for _, c := range []struct {
-		name   string
-		change func(f *fixture, fix *APIInt)
-		early  bool
-		note   string
-		never  bool // nor in the wave of the network
-	}{
-		{"a revision is to be installed", nil, true, "restarted before the next master is begun", false},
-		{"kube-controller-manager has the CA", func(f *fixture, fix *APIInt) { fix.After.RootCA.Known.Masters[0].CA = f.caOf() }, false, "", false},
-		{"no operator rolls it out", func(_ *fixture, fix *APIInt) { fix.After.RootCA.Known.Operator = false }, false, "", false},
-		{"its certificate ends soon", func(f *fixture, _ *APIInt) { f.multusCert("master-0", noon.Add(earlyMargin-time.Minute)) }, false, "its own certificate ends at", false},
-		{"its certificate was not read", func(f *fixture, _ *APIInt) { f.Bundles = f.Bundles[:len(f.Bundles)-1] }, false, "it is not known until when", false},
-		{"nothing shown is of the new CA yet", func(f *fixture, fix *APIInt) { fix.After.Network.Next = f.caOf()[:1] }, false, "", false},
-		{"it has the CA in memory", func(_ *fixture, fix *APIInt) { fix.After.Network.Pods[0].Started = noon.Add(time.Hour) }, false, "", true},
-		{"masters are not restarted", func(f *fixture, fix *APIInt) {
-			f.right("master-0")
-			fix.Order.Only = []string{WaveNetwork}
-		}, false, "", false},
-	} {
-		f := newCluster("master-0 worker-0")
-		f.Cluster.Versions = catalog.Versions{Cluster: "4.15.0"}
-		f.multusCert("master-0", noon.Add(20*time.Hour))
-		old := []*pki.Cert{certs(f.sc, f.old.CertPEM)[0]}
-		fix := f.whole()
-		fix.After = After{
-			RootCA:  &AwaitRootCA{CA: f.caOf(), Known: inspect.Rollout{Operator: true, Masters: []inspect.Revision{{Node: "master-0", Current: 7, CA: old}}}},
-			Network: &NetworkRestarts{CA: f.caOf(), Pods: []inspect.Pod{podOf(rowOf("multus"), "master-0", noon.Add(-25*time.Hour))}},
-		}
-		if c.change != nil {
-			c.change(f, &fix)
-		}
-		p, err := fix.Plan("run-1", f.Snapshot, noon)
-		if err != nil {
-			t.Errorf("%s: %v", c.name, err)
-			continue
-		}
-		where := map[string][]string{}
-		for _, w := range p.Waves {
-			for _, n := range w.due() {
-				for _, s := range n.due() {
-					where[w.Name] = append(where[w.Name], s.Action.ID())
-				}
-			}
-		}
-		early, late := slices.Index(where[WaveMasters], multus), slices.Contains(where[WaveNetwork], multus)
-		if (early >= 0) != c.early || late != (!c.early && !c.never) || !strings.Contains(strings.Join(p.Notes, "\n"), c.note) {
-			t.Errorf("%s: %q, %q", c.name, where, p.Notes)
-		}
-		if !c.early {
-			continue
-		}
-		if gate := slices.Index(where[WaveMasters], "await kube-apiserver on master-0"); gate < early || slices.Index(where[WaveMasters], "await master-0") > early {
-			t.Errorf("%s: %q", c.name, where[WaveMasters])
-		}
-		if !slices.Contains(where[WaveNetwork], "probe master-0:network") {
-			t.Errorf("%s: nobody asks for a network there: %q", c.name, where[WaveNetwork])
-		}
-	}
-}
-
-// multusCert is the client certificate that multus shows.
-func (f *fixture) multusCert(node string, until time.Time) {
-	path := rowOf("multus").Client
-	f.Bundles = slices.DeleteFunc(f.Bundles, func(b inspect.Bundle) bool { return b.At.Path == path })
-	pair := f.old.Issue("system:multus:"+node, until.Add(-24*time.Hour), until, pkitest.Ed25519())
-	f.Bundles = append(f.Bundles, inspect.Bundle{At: pki.Location{Kind: pki.KindFile, Node: node, Path: path}, Content: f.sc.Scan(pair.CertPEM)[0].Content})
 }
 
 // TestWhatJournalsTell: what a run patched, and from whom the Lease was taken.

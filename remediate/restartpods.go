@@ -389,7 +389,10 @@ func (r NetworkRestarts) restarts(facts inspect.Snapshot, now time.Time, node st
 		if row.First != first {
 			continue
 		}
-		a := r.restart(row, node)
+		a := RestartPods{On: node, Row: row, Pods: r.of(row, node), CA: r.CA, Next: r.Next, Always: r.Always}
+		if root, ok := r.Rollout.RootCA(row.Namespace); ok {
+			a.RootCA = &root
+		}
 		c, err := a.Diff(facts, now)
 		var refusal *Refusal
 		switch {
@@ -402,15 +405,6 @@ func (r NetworkRestarts) restarts(facts inspect.Snapshot, now time.Time, node st
 		}
 	}
 	return actions, notes, nil
-}
-
-// restart is that of a row's pods on a node.
-func (r NetworkRestarts) restart(row catalog.NetworkPod, node string) RestartPods {
-	a := RestartPods{On: node, Row: row, Pods: r.of(row, node), CA: r.CA, Next: r.Next, Always: r.Always}
-	if root, ok := r.Rollout.RootCA(row.Namespace); ok {
-		a.RootCA = &root
-	}
-	return a
 }
 
 // of are the pods that a row's DaemonSet has on a node.

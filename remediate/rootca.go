@@ -134,7 +134,9 @@ func lever(r inspect.Rollout, ca []*pki.Cert) string {
 }
 
 // networkless says what may keep an installer pod waiting on a master that is Ready: a
-// multus that still has the old CA in memory gives it no network.
+// multus that still has the old CA in memory gives it no network. What helps is its
+// process ended on the node: the kubelet starts that again by itself. A pod that is deleted
+// is made anew by kube-controller-manager, which may trust only the old CA itself.
 func networkless(r inspect.Rollout) string {
 	text := ""
 	for _, m := range r.Masters {
@@ -143,8 +145,8 @@ func networkless(r inspect.Rollout) string {
 		}
 		for _, row := range catalog.NetworkPods() {
 			if row.ID == "multus" {
-				text += fmt.Sprintf("The installer pod waits on %s, which is Ready: its %s (%s) may still have the old CA in memory, so that new pods there get no network. Where its events say so (oc -n %s get events), restart that: oc -n %s delete pod -l %s --field-selector spec.nodeName=%s. ",
-					m.Node, row.DaemonSet, row.In, catalog.ServiceAccountCA().Namespace, row.Namespace, row.Label, m.Node)
+				text += fmt.Sprintf("The installer pod waits on %s, which is Ready: its %s (%s) may still have the old CA in memory, so that new pods there get no network. Where its events say so (oc -n %s get events), the kubelet's kubeconfig on %s has the CA, and the own certificate of %s has not ended (sudo openssl x509 -noout -enddate -in %s), restart its container, and do not delete the pod, which nobody may make anew yet. On %s: sudo kill $(pidof %s). ",
+					m.Node, row.DaemonSet, row.In, catalog.ServiceAccountCA().Namespace, m.Node, row.DaemonSet, row.Client, m.Node, row.Command)
 			}
 		}
 	}

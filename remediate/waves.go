@@ -135,10 +135,10 @@ func ofAPIServer(facts inspect.Snapshot, node string) string {
 	return ""
 }
 
-// runsAPIServer reports whether a node is a master: by its labels, else, where no API tells
-// them, by its files.
+// runsAPIServer reports whether a node is a master: by its labels, else by its files, where
+// no API tells the labels or the node lost its own.
 func runsAPIServer(facts inspect.Snapshot, n *inspect.Node) bool {
-	return n.Role == catalog.RoleMaster || n.Role == "" && ofAPIServer(facts, n.Name) != ""
+	return n.Role == catalog.RoleMaster || n.Role != catalog.RoleArbiter && ofAPIServer(facts, n.Name) != ""
 }
 
 // After is what follows the steps of kubelets.
@@ -264,7 +264,6 @@ func (a APIInt) network(d *draft, names []string) error {
 			continue
 		}
 		actions, more, err := a.After.Network.OnNode(known, d.plan.Now, name)
-		actions = slices.DeleteFunc(actions, d.plan.restarted) // the proof of it stays
 		if err == nil {
 			err = add(name, actions)
 		}
@@ -309,7 +308,6 @@ func (a APIInt) masters(d *draft, names []string) error {
 	of := d
 	if !chosen {
 		of = &draft{plan: &Plan{Run: d.plan.Run, Now: d.plan.Now}, facts: d.facts}
-		a.After.Network = nil // their kubelets are what is asked
 	}
 	nodes, unknown, err := a.each(of, names)
 	if err != nil {
