@@ -17,7 +17,7 @@ func Processes() []Process {
 	ovn := Evidence{Verified, networkRepo + "bindata/network/ovn-kubernetes/common/008-script-lib.yaml @ 0010c142d; k8s.io/client-go transport reads CAData once"}
 	kubelet := Evidence{Verified, "kubernetes/kubernetes cmd/kubelet/app/server.go buildKubeletClientConfig v1.35.4"}
 	restart := func(namespace, app string) string {
-		return "restart its pod: kubectl -n " + namespace + " delete pod -l app=" + app + " --field-selector spec.nodeName=NODE"
+		return "once kube-controller-manager and kube-scheduler trust what api-int shows them, without whom nobody makes its pod anew, restart that: kubectl -n " + namespace + " delete pod -l app=" + app + " --field-selector spec.nodeName=NODE"
 	}
 	return []Process{
 		{
