@@ -40,14 +40,15 @@ const (
 	CredentialOther       Credential = "other" // a program, a password, a plugin
 )
 
-// Question is what is asked of the API server.
+// Question is what is asked of a server.
 type Question string
 
 // The questions.
 const (
-	AskNode  Question = "node"  // GET of its own Node
-	AskLease Question = "lease" // GET of its own Lease
-	AskAPI   Question = "api"   // GET of /api, which everybody may whom the server knows
+	AskNode   Question = "node"   // GET of its own Node
+	AskLease  Question = "lease"  // GET of its own Lease
+	AskAPI    Question = "api"    // GET of /api, which everybody may whom the server knows
+	AskClient Question = "client" // whether a server knows a client by its certificate
 )
 
 // Answer is what came of one request from the node.
@@ -79,6 +80,15 @@ const (
 	FailedTLS     Failure = "tls"   // another end of the handshake
 	FailedAnswer  Failure = "answer"
 )
+
+// Accepted is what a server answered to a request, made on this node, that showed a client
+// certificate which lies here.
+type Accepted struct {
+	Row         string // ID of the catalog's Caller
+	Of          string // the node on which the server listens
+	Certificate string // the file on this node, as it was read; empty: there was none to be shown
+	Answer
+}
 
 // Access is how the one who runs certrot gets into the cluster: of the kubeconfig
 // in use.

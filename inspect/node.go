@@ -32,6 +32,9 @@ type Node struct {
 	Processes []Process
 	// Comeback is what its kubelet would meet at a start; nil: it was not asked.
 	Comeback *Comeback
+	// Accepted is what servers of the cluster answered to client certificates that lie
+	// here; nil: none was asked from here.
+	Accepted []Accepted
 }
 
 // Process runs on a node.

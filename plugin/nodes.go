@@ -123,6 +123,7 @@ type nodeChoice struct {
 	shown    bool // nodes, and nothing else, are what was asked for
 	served   bool // what is served to nodes is to be read too
 	comeback bool // kubelets' own credentials are to be tried, on their nodes
+	callers  bool // masters' client certificates are to be tried, on masters
 	ways     []string
 	options  gather.Options
 	parallel int

@@ -51,6 +51,9 @@ func (r reading) live(ctx context.Context) (inspect.Snapshot, error) {
 			from.handshakes.Listening = c.cluster.Listening(ctx)
 		}
 		snapshot.Served = append(snapshot.Served, from.handshakes.Collect(ctx, &snapshot)...)
+		if asks := from.handshakes; r.nodes.callers && asks.Open != nil {
+			collect.Requests{Open: asks.Open, Observe: asks.Observe}.Collect(ctx, &snapshot)
+		}
 		for _, v := range c.shown(ctx, snapshot.Cluster) {
 			same := func(o inspect.Served) bool { return o.Server == v.Server && o.Address == v.Address && o.Name == v.Name }
 			if !slices.ContainsFunc(snapshot.Served, same) {

@@ -41,9 +41,10 @@ type following struct {
 // machinery is not asked.
 func (f *rotateFlags) following(conn *connection, of remediate.Rotatable, since *pki.Cert) *following {
 	errOut := f.seen.app.Streams.ErrOut
-	w := &following{
+	var w *following
+	w = &following{
 		read: func(ctx context.Context) (rotations, error) {
-			f.shown = true
+			f.shown, f.seen.callers = true, called(w.name)
 			r, err := f.read(ctx)
 			if err == nil && conn != nil {
 				r.machinery = conn.cluster.Machinery(ctx)
@@ -60,6 +61,18 @@ func (f *rotateFlags) following(conn *connection, of remediate.Rotatable, since 
 		w.signer = since
 	}
 	return w
+}
+
+// called reports whether what is named, as find takes it, is a client's, or signs one, whose
+// requests can be made: those are made while it is followed, and at no other time.
+func called(name string) bool {
+	name = strings.TrimPrefix(name, "secret/")
+	is := func(at catalog.Ref) bool { return name == at.Name || name == at.Namespace+"/"+at.Name }
+	return slices.ContainsFunc(catalog.Callers(), func(row catalog.Caller) bool {
+		return is(row.Shown) || slices.ContainsFunc(catalog.Rotations(), func(r catalog.Rotation) bool {
+			return is(r.Signer) && slices.Contains(r.Targets, row.Shown)
+		})
+	})
 }
 
 // stages are those of what was named.

@@ -33,6 +33,7 @@ type verifyFlags struct {
 	allowUnknown bool
 	wait         time.Duration
 	comeback     bool // kubelets' own credentials are to be tried, on their nodes
+	callers      bool // masters' client certificates are to be tried, on masters
 }
 
 // askAgain is how long verify --wait waits between two readings.
@@ -212,7 +213,7 @@ func (f *verifyFlags) read(ctx context.Context) (inspect.Snapshot, error) {
 	if err := checkFrom(f.from); err != nil {
 		return inspect.Snapshot{}, err
 	}
-	nodes.served, nodes.comeback = true, f.comeback
+	nodes.served, nodes.comeback, nodes.callers = true, f.comeback, f.callers
 	r := reading{app: f.app, config: f.config, nodes: nodes}
 	if len(f.from) > 0 {
 		return r.files(ctx, f.from)

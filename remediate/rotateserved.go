@@ -10,60 +10,119 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/trust"
 )
 
-// aboutServer reports whether a claim is about what a server shows, and not about who
-// verifies that.
+// aboutServer reports whether a claim is about what a server shows or accepts, and not
+// about who verifies that.
 func aboutServer(c trust.Claim) bool {
-	return slices.ContainsFunc(catalog.Servers(), func(s catalog.Server) bool { return s.ID == c.ID })
+	return slices.ContainsFunc(catalog.Servers(), func(s catalog.Server) bool { return s.ID == c.ID }) || aboutCaller(c)
+}
+
+// aboutCaller reports whether a claim is about a request that was made with a client
+// certificate.
+func aboutCaller(c trust.Claim) bool {
+	return slices.ContainsFunc(catalog.Callers(), func(r catalog.Caller) bool { return r.ID == c.ID })
+}
+
+// looked is what was seen of whether servers show, or accept, what a certificate signed.
+type looked struct {
+	all, does    int
+	old, unknown []string
 }
 
 // servedStage asks whether servers show, in handshakes, what the signer's newest
-// certificate has signed.
+// certificate has signed; and of what clients show, whether servers accept it.
 func (c Chain) servedStage(ca *pki.Cert, leaf Stage) Stage {
 	if leaf.Reached != catalog.Yes {
 		return Stage{Name: StageServed, Reached: leaf.Reached, Text: "it follows " + StageLeaf, Next: leaf.Next}
 	}
 	s := Stage{Name: StageServed, Reached: catalog.Yes}
-	all, does := 0, 0
-	var old, unknown []string
+	var l looked
+	what := "handshakes were shown a certificate of it"
+	late := "a server reads it within minutes; certrot verify names the one that does not, and what mends it"
+	blind := "handshakes are made from nodes that can be read: --nodes all, with --via ssh where exec does not lead there"
 	for _, at := range c.leaves() {
-		if len(heldAt(c.Facts, at)) == 0 {
-			continue // it is not there, else the stage before was not reached
-		}
-		claims := c.shownBy(at)
-		if !slices.ContainsFunc(claims, func(x trust.Claim) bool { return x.Server != "" }) {
-			unknown = append(unknown, c.unseen(at))
-		}
-		for _, claim := range claims {
-			switch {
-			case claim.Server == "" || claim.Edge.Shown != at && len(claim.Chain) > 0: // one of an administrator's own is shown
-			case len(claim.Chain) == 0:
-				all++
-				unknown = append(unknown, claim.Why)
-			case signed(claim.Chain[0], ca):
-				all++
-				does++
-			default:
-				all++
-				old = append(old, fmt.Sprintf("%s shows %s for %s, made %s", claim.Server, pki.CommonName(claim.Chain[0].Subject), at.Name, clock(claim.Chain[0].NotBefore)))
-			}
+		switch claims := c.shownBy(at); {
+		case len(heldAt(c.Facts, at)) == 0: // it is not there, else the stage before was not reached
+		case slices.ContainsFunc(catalog.Callers(), func(r catalog.Caller) bool { return r.Shown == at }):
+			what = "requests with a certificate of it were accepted"
+			late = "a changed file is read within a minute or two: kube-apiserver-cert-syncer writes the certificate on masters, and who writes the servers' CAs is named by certrot verify"
+			blind = "requests are made on masters that can be read, with the certificate that lies there: --nodes all, with --via ssh where exec does not lead there"
+			l.accepted(claims, at, ca, c.unreadMasters())
+		case !slices.ContainsFunc(claims, func(x trust.Claim) bool { return x.Server != "" }):
+			l.unknown = append(l.unknown, c.unseen(at))
+		default:
+			l.shown(claims, at, ca)
 		}
 	}
 	switch {
-	case len(old) > 0:
-		s.Reached, s.Text = catalog.No, fmt.Sprintf("%d of %d handshakes were shown a certificate of it; not: %s", does, all, few(old))
-		s.Next = "a server reads it within minutes; certrot verify names the one that does not, and what mends it"
-	case len(unknown) > 0:
-		s.Reached, s.Text = catalog.Unknown, "not known: "+few(unknown)
-		if does > 0 {
-			s.Text = fmt.Sprintf("%d of %d handshakes were shown a certificate of it; %s", does, all, s.Text)
+	case len(l.old) > 0:
+		s.Reached, s.Text, s.Next = catalog.No, fmt.Sprintf("%d of %d %s; not: %s", l.does, l.all, what, few(l.old)), late
+	case len(l.unknown) > 0:
+		s.Reached, s.Text, s.Next = catalog.Unknown, "not known: "+few(l.unknown), blind
+		if l.does > 0 {
+			s.Text = fmt.Sprintf("%d of %d %s; %s", l.does, l.all, what, s.Text)
 		}
-		s.Next = "handshakes are made from nodes that can be read: --nodes all, with --via ssh where exec does not lead there. Of a client's certificate: kubectl logs of a pod on each node, kubectl get clusteroperators"
-	case all == 0:
+	case l.all == 0:
 		s.Text = "certificates of an administrator's own are shown in its place"
 	default:
-		s.Text = fmt.Sprintf("all %d handshakes were shown a certificate of it", all)
+		s.Text = fmt.Sprintf("all %d %s", l.all, what)
 	}
 	return s
+}
+
+// shown counts handshakes in which the certificate of a place was to be shown.
+func (l *looked) shown(claims []trust.Claim, at catalog.Ref, ca *pki.Cert) {
+	for _, claim := range claims {
+		switch {
+		case claim.Server == "" || claim.Edge.Shown != at && len(claim.Chain) > 0: // one of an administrator's own is shown
+			continue
+		case len(claim.Chain) == 0:
+			l.unknown = append(l.unknown, claim.Why)
+		case signed(claim.Chain[0], ca):
+			l.does++
+		default:
+			l.old = append(l.old, fmt.Sprintf("%s shows %s for %s, made %s", claim.Server, pki.CommonName(claim.Chain[0].Subject), at.Name, clock(claim.Chain[0].NotBefore)))
+		}
+		l.all++
+	}
+}
+
+// accepted counts requests that showed a master's copy of the certificate of a place. Of
+// masters that were not read it is not known what they show.
+func (l *looked) accepted(claims []trust.Claim, at catalog.Ref, ca *pki.Cert, unread []string) {
+	if len(claims) == 0 {
+		l.unknown = append(l.unknown, at.Name+" (no request was made with it: that takes a master that can be read)")
+	}
+	for _, claim := range claims {
+		switch {
+		case len(claim.Chain) > 0 && !signed(claim.Chain[0], ca):
+			old := fmt.Sprintf("%s on %s still has the one made %s", claim.Shown.Path, claim.Shown.Node, clock(claim.Chain[0].NotBefore))
+			if slices.Contains(l.old, old) { // as many servers are asked with it
+				continue
+			}
+			l.old = append(l.old, old)
+		case claim.Status == trust.Unknown:
+			l.unknown = append(l.unknown, claim.Why)
+		case claim.Status != trust.Holds:
+			l.old = append(l.old, claim.Why)
+		default:
+			l.does++
+		}
+		l.all++
+	}
+	for _, master := range unread {
+		l.unknown = append(l.unknown, "what kube-apiserver on "+master+" shows (the node was not read)")
+	}
+}
+
+// unreadMasters are those on which no file was read.
+func (c Chain) unreadMasters() []string {
+	var out []string
+	for _, n := range slices.Concat(c.Facts.Snapshot.Nodes, c.Facts.Snapshot.Unasked) {
+		if n.Via == "" && n.Role == catalog.RoleMaster {
+			out = append(out, n.Name)
+		}
+	}
+	return out
 }
 
 // shownBy are the claims about handshakes in which a place's certificate was to be shown.

@@ -388,6 +388,14 @@ func document() string {
 			line("| `%s` | %s %s | %s | `%s` | %s | %s | %s | %s |", s.ID, s.Listener.Name, s.Listener.Port, name, show.From, refs(show.Instead), read, s.In, evidence(s.Evidence))
 		}
 	}
+	line("")
+	line("Of a certificate that clients show, no handshake tells whether it is accepted. Following a rotation, masters ask with their own, and its key does not leave them ([verify.md](verify.md)):")
+	line("")
+	line("| claim | certificate on masters | a copy of | is shown | verified first by | for | holds for | source |")
+	line("|---|---|---|---|---|---|---|---|")
+	for _, c := range Callers() {
+		line("| `%s` | `%s` | `%s` | %s | `%s` | `%s` | %s | %s |", c.ID, c.Certificate, c.Shown, c.To, c.CA, c.Path, c.In, evidence(c.Evidence))
+	}
 	own := OwnCertificate()
 	line("")
 	line("`%s`: %s (%s). For %s; %s.", own.ID, own.Claim, own.Lost, own.In, evidence(own.Evidence))

@@ -117,6 +117,41 @@ func Servers() []Server {
 	}, kubeadmServers()...)
 }
 
+// Caller is a row: masters call servers and show them a client certificate, and whether
+// these accept it is seen by a request that is made with it, where it lies. The Edge is the
+// claim that they do; its Shown is what the file is a copy of.
+type Caller struct {
+	Edge
+	To               string // whom it is shown: the Listener's name of a Server
+	Certificate, Key string // files on masters
+	// CA is the file by which the server is verified before it is asked; '*' stands for
+	// the number of a revision, of which the highest counts.
+	CA   string
+	Path string // what is asked for by HTTP: it needs a client that is known, and changes nothing
+	// Within is how long the server takes to read a file of CAs that has changed.
+	Within time.Duration
+}
+
+// Callers returns every row about whom servers accept.
+func Callers() []Caller {
+	const resources = "/etc/kubernetes/static-pod-resources/"
+	return []Caller{
+		{
+			Edge: Edge{
+				ID: "kubelets-accept", Part: PartControlPlane, Verifier: "kubelet, of its clients", Claim: "kubelets accept requests with kube-apiserver's client certificate",
+				Shown: secret(kasTarget, "kubelet-client"), Name: NameClient, Reads: ReadsOnChange,
+				Lost: "logs, exec, port-forward and metrics of the node",
+				Mend: "on the node: does /etc/kubernetes/kubelet-ca.crt hold the CA of what was shown? Where it does: systemctl restart kubelet; pods keep running",
+				In:   Range{Component: kas},
+				Evidence: Evidence{Verified, "openshift/cluster-kube-apiserver-operator bindata/assets/config/defaultconfig.yaml (kubelet-client-certificate, kubelet-certificate-authority) @ c813e820b, release-4.12 0217c88fb to release-4.23 440392249, the same in all of them; " +
+					"kubernetes/kubernetes pkg/kubelet/server/auth.go, staging/src/k8s.io/apiserver/pkg/server/dynamiccertificates/dynamic_cafile_content.go v1.35.4"},
+			},
+			To: "kubelet", Certificate: resources + "kube-apiserver-certs/secrets/kubelet-client/tls.crt", Key: resources + "kube-apiserver-certs/secrets/kubelet-client/tls.key",
+			CA: resources + "kube-apiserver-pod-*/configmaps/kubelet-serving-ca/ca-bundle.crt", Path: "/healthz", Within: 2 * time.Minute,
+		},
+	}
+}
+
 // apiServerShows is what kube-apiserver shows. The cert-syncer writes a changed
 // Secret to the master's files within seconds, and kube-apiserver looks at those each
 // minute; the recovery certificate alone is part of a revision.

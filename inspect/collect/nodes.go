@@ -21,8 +21,8 @@ import (
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect/ask"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect/gather"
-	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect/rejoin"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 )
 
@@ -261,7 +261,7 @@ func (n Nodes) Read(ctx context.Context, o NodeObject, node OnNode) (facts inspe
 		s = inspect.Merge(s, served(ctx, node, &s.Nodes[0]))
 	}
 	if n.Comeback {
-		s.Nodes[0].Comeback = rejoin.Ask(ctx, node, r, s.Nodes[0].Kubelet, o.Name)
+		s.Nodes[0].Comeback = ask.Comeback(ctx, node, r, s.Nodes[0].Kubelet, o.Name)
 	}
 	return s, r.Missing, nil
 }

@@ -243,4 +243,12 @@ func TestServersAreWhole(t *testing.T) {
 			}
 		}
 	}
+	for _, row := range catalog.Callers() {
+		copied, known := catalog.NodeCopyOf(row.Certificate, catalog.Versions{Cluster: "4.15.3"})
+		if ids[row.ID] || row.Claim == "" || row.Lost == "" || row.Mend == "" || row.Source == "" || row.Path == "" || !known || copied.Of.Name != row.Shown.Name ||
+			!slices.ContainsFunc(catalog.Servers(), func(s catalog.Server) bool { return s.Listener.Name == row.To }) {
+			t.Errorf("%s lacks something, or is there twice: %+v", row.ID, row)
+		}
+		ids[row.ID] = true
+	}
 }

@@ -90,7 +90,7 @@ func Judge(f *inspect.Facts) []Claim {
 			out = append(out, j.refused(row, out)...)
 		}
 	}
-	return append(out, j.servers()...)
+	return append(append(out, j.servers()...), j.accepted()...)
 }
 
 func first(at []pki.Location) pki.Location {

@@ -1,4 +1,4 @@
-package rejoin
+package ask
 
 import (
 	"bytes"
@@ -120,7 +120,7 @@ func newAPI(t *testing.T) *api {
 	t.Helper()
 	now := time.Now()
 	a := &api{ca: pkitest.NewCA("api-int signer", now.Add(-time.Hour), now.Add(24*time.Hour)), clients: pkitest.NewCA("kubelets", now.Add(-time.Hour), now.Add(24*time.Hour))}
-	pair := a.ca.Issue("api-int.example.com", now.Add(-time.Hour), now.Add(time.Hour), pkitest.DNS("localhost", "api-int.example.com"))
+	pair := a.ca.Issue("api-int.example.com", now.Add(-time.Hour), now.Add(time.Hour), pkitest.DNS("localhost", "api-int.example.com"), pkitest.IPs("127.0.0.1"))
 	served, err := tls.X509KeyPair(pair.CertPEM, pair.KeyPEM)
 	if err != nil {
 		t.Fatal(err)
@@ -214,7 +214,7 @@ type kubelet struct {
 func newKubelet(t *testing.T, a *api, name string) *kubelet {
 	t.Helper()
 	now := time.Now()
-	dir, err := os.MkdirTemp("", "rejoin-") // a path that is as short as those of nodes: others are masked
+	dir, err := os.MkdirTemp("", "ask-") // a path that is as short as those of nodes: others are masked
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -255,7 +255,7 @@ func (k *kubelet) write(t *testing.T) {
 // ask reads the node, and asks on it.
 func (k *kubelet) ask(t *testing.T, w world) *inspect.Comeback {
 	t.Helper()
-	return Ask(t.Context(), w, k.read(t, w), k.paths, k.name)
+	return Comeback(t.Context(), w, k.read(t, w), k.paths, k.name)
 }
 
 func (k *kubelet) read(t *testing.T, w world) gather.Result {
@@ -370,7 +370,7 @@ func TestAbsentIsWhatWasAskedFor(t *testing.T) {
 	k := newKubelet(t, newAPI(t), "n1") // its files are not written
 	r := k.read(t, w)
 	k.paths.Kubeconfig = "/etc/kubernetes/kubelet.conf"
-	got := Ask(t.Context(), w, r, k.paths, k.name)
+	got := Comeback(t.Context(), w, r, k.paths, k.name)
 	if got.Own.Absent || !strings.Contains(got.Own.Unread, "not among the files that were read") || !got.Bootstrap.Absent {
 		t.Errorf("%+v", got)
 	}
@@ -426,7 +426,7 @@ func TestFilesThatAKubeletCantUse(t *testing.T) {
 		shown := a.shown.Load()
 		k.token = "other-token"
 		k.write(t)
-		got := Ask(t.Context(), w, r, k.paths, k.name)
+		got := Comeback(t.Context(), w, r, k.paths, k.name)
 		if brief(got.Bootstrap) != "api 0 changed" {
 			t.Errorf("%s", brief(got.Bootstrap))
 		}
@@ -464,7 +464,7 @@ func TestWhoAsks(t *testing.T) {
 			w := world{name: "dash", sh: []string{sh}, tmp: t.TempDir()}
 			r := k.read(t, w)
 			w.path = toolbox(t, c.tools...)
-			got := Ask(t.Context(), w, r, k.paths, k.name)
+			got := Comeback(t.Context(), w, r, k.paths, k.name)
 			if brief(got.Own) != c.want || !strings.Contains(got.Own.Answers[0].Detail, c.detail) {
 				t.Errorf("%+v", got)
 			}
@@ -523,7 +523,7 @@ func TestNothingSecretIsSeen(t *testing.T) {
 			}()
 			var out, arguments []byte
 			spy := recording{w, &out, &arguments}
-			got := Ask(t.Context(), spy, r, k.paths, k.name)
+			got := Comeback(t.Context(), spy, r, k.paths, k.name)
 			close(asked)
 			<-done
 			if brief(got.Own) != "node 200, lease 200" || brief(got.Bootstrap) != "api 200" {
@@ -564,14 +564,14 @@ func (r recording) Run(ctx context.Context, stdin io.Reader, argv ...string) ([]
 func TestAnswersThatAreNone(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
-		"", "certrot-rejoin 1\n", "certrot-rejoin 1\ntool x\nanswer 0 200 - -\n", "certrot-rejoin 1\nanswer 0 200 - -\nend\n",
-		"certrot-rejoin 1\ntool x\nanswer 0 200 - Not_a_word\nend\n", "certrot-rejoin 1\ntool x\nanswer 0 200 " + goodToken + " -\nend\n", "certrot-rejoin 1\ntool x\nanswer 1 2\nend\n",
+		"", "certrot-ask 1\n", "certrot-ask 1\ntool x\nanswer 0 200 - -\n", "certrot-ask 1\nanswer 0 200 - -\nend\n",
+		"certrot-ask 1\ntool x\nanswer 0 200 - Not_a_word\nend\n", "certrot-ask 1\ntool x\nanswer 0 200 " + goodToken + " -\nend\n", "certrot-ask 1\ntool x\nanswer 1 2\nend\n",
 	} {
 		if lines, _, err := answers(text); err == nil {
 			t.Errorf("%q: %v", text, lines)
 		}
 	}
-	lines, tool, err := answers("certrot-rejoin 1\ntool curl 8\nanswer 0 401 10.0.0.1 Unauthorized\nanswer 6 0 - -\nend\n")
+	lines, tool, err := answers("certrot-ask 1\ntool curl 8\nanswer 0 401 10.0.0.1 Unauthorized\nanswer 6 0 - -\nend\n")
 	if err != nil || tool != "curl 8" {
 		t.Fatal(err, tool)
 	}

@@ -1,5 +1,6 @@
-# Asks the API server what it would say to this node's kubelet, with the kubelet's
-# own credentials. They do not leave the node: they go from their file through a
+# Asks servers what they say to somebody whose credentials lie on this node: the API
+# server to the kubelet, or a kubelet to kube-apiserver. The credentials do not leave
+# the node, but for what a request shows of them: they go from their file through a
 # pipe to curl, or to openssl, and are never an argument, a variable, part of the
 # environment or a file. Nothing is written to the node, no temporary file
 # either. A credential is only sent to a server that the file's own CA verifies.
@@ -8,8 +9,8 @@
 # the standard input of `sh -s -- ARGUMENTS`.
 #
 # Arguments: SECONDS for one request, then ten for each request:
-#   FILE     a kubeconfig
-#   SHA256   of FILE, as it was when it was read: the offsets are of that text
+#   FILE     a kubeconfig, or a client certificate
+#   SHA256   of FILE, as it was when it was read: offsets are of that text
 #   HOST     to connect to
 #   PORT
 #   NAME     that the server's certificate is to be for
@@ -228,7 +229,7 @@ tool() {
 }
 
 main() {
-	echo "certrot-rejoin 1"
+	echo "certrot-ask 1"
 	if ! has awk || ! has tail || ! has head || ! has tr || ! has cat || ! has wc; then
 		echo "tool lacking"
 		echo end
@@ -245,7 +246,7 @@ main() {
 		shift
 		if [ -z "$by" ]; then
 			line='answer 203 0 - -'
-		elif [ "$lost" = "$file $cert $token" ]; then
+		elif [ "$lost" = "$file $cert $token $host $port" ]; then
 			: # the same again: the server is not to be waited for twice
 		elif ! unchanged "$file" "$sum"; then
 			line='answer 201 0 - -'
@@ -259,7 +260,7 @@ main() {
 		lost=''
 		case $line in
 		'answer 0 '*) ;;
-		*) lost="$file $cert $token" ;;
+		*) lost="$file $cert $token $host $port" ;;
 		esac
 		echo "$line"
 	done

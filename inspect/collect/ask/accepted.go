@@ -1,0 +1,51 @@
+package ask
+
+import (
+	"context"
+	"net"
+	"slices"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect/gather"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+)
+
+// Credentials are a client certificate that lies on a node.
+type Credentials struct {
+	Certificate string          // the file's path
+	SHA256      pki.Fingerprint // of the file, as it was read
+	Key         string          // the file of its private key
+	CA          string          // the file with the CAs that a server is verified by first
+}
+
+// atOnce is how many servers are asked in one round trip: of one that fails, no answer
+// is known.
+const atOnce = 32
+
+// Accepted asks servers, each host:port of an address, on a node, to whom its client
+// certificate is shown, for a path of HTTP. There is an answer for each; the error is why
+// the node asked no more, and those that were not asked are left out at the end.
+func Accepted(ctx context.Context, node gather.Runner, with Credentials, path string, servers []string) ([]inspect.Answer, error) {
+	var out []inspect.Answer
+	for some := range slices.Chunk(servers, atOnce) {
+		var argv []string
+		for _, server := range some {
+			host, port, err := net.SplitHostPort(server)
+			if err != nil {
+				return out, err
+			}
+			argv = append(argv, with.Certificate, with.SHA256.String(), host, port, host, path, "f:"+with.CA, "f:"+with.Certificate, "f:"+with.Key, none)
+		}
+		lines, tool, err := run(ctx, node, argv)
+		if err != nil {
+			return out, err
+		}
+		for i, server := range some {
+			host, _, _ := net.SplitHostPort(server) // it was split above
+			a := inspect.Answer{Question: inspect.AskClient, Server: server, Name: host}
+			lines[i].into(&a, tool)
+			out = append(out, a)
+		}
+	}
+	return out, nil
+}
