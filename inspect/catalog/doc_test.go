@@ -389,7 +389,7 @@ func document() string {
 		}
 	}
 	line("")
-	line("Of a certificate that clients show, no handshake tells whether it is accepted. Following a rotation, masters ask with their own, and its key does not leave them ([verify.md](verify.md)):")
+	line("Of a certificate that clients show, no handshake tells whether it is accepted. Following a rotation, masters ask with their own, and its key does not leave them ([rotate.md](rotate.md)):")
 	line("")
 	line("| claim | certificate on masters | a copy of | is shown | verified first by | for | holds for | source |")
 	line("|---|---|---|---|---|---|---|---|")
