@@ -194,16 +194,40 @@ func (f *rotateFlags) signLeaf(ctx context.Context, conn *connection, leaf rotat
 			return err
 		}
 	}
-	p, ok, err := w.until(ctx, f.wait, func(p rotation, stages []remediate.Stage) bool {
-		for _, s := range stages {
-			if s.Reached == catalog.No && (s.Name == remediate.StageLeaf || s.Name == remediate.StageServed || s.Name == remediate.StageSigner) {
+	return f.awaitLeaf(ctx, w)
+}
+
+// awaitLeaf waits until what was told is signed by the newest signer, and no server shows
+// what was there before.
+func (f *rotateFlags) awaitLeaf(ctx context.Context, w *following) error {
+	var unread *remediate.Stage // without which it is not known who has signed it
+	blind := 0
+	p, ok, err := w.until(ctx, f.wait, func(_ rotation, stages []remediate.Stage) bool {
+		unread = nil
+		for i, s := range stages {
+			itself := s.Name == remediate.StageLeaf || s.Name == remediate.StageSigner
+			switch {
+			case s.Reached == catalog.No && (itself || s.Name == remediate.StageServed):
+				blind = 0
 				return false
+			case s.Reached == catalog.Unknown && itself && unread == nil:
+				unread = &stages[i]
 			}
 		}
-		return true
+		if unread == nil {
+			return true
+		}
+		blind++
+		return blind >= patience
 	})
-	if err != nil || ok {
+	switch {
+	case err != nil:
 		return err
+	case unread != nil:
+		err := fmt.Errorf("its owner was told to make %s anew, and whether the newest signer has signed it is not known: %s: %s", p.of.At, unread.Name, unread.Text)
+		return &exitError{code: exitIncomplete, err: withHint(err, "%s; then: %s", unread.Next, w.next)}
+	case ok:
+		return nil
 	}
 	return f.ending(p, w)
 }

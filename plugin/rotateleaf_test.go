@@ -1,0 +1,54 @@
+package plugin
+
+import (
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
+)
+
+// signing follows what the signer signs, whose CA is with everybody.
+func signing(c *turning) {
+	c.followed.name = "openshift-kube-apiserver/aggregator-client"
+	c.followed.next = "certrot rotate --leaf " + followed
+	c.followed.signer, c.followed.since = c.followed.since, nil
+	c.signers, c.bundles = map[int]*pkitest.Authority{0: c.signer("new", -150)}, 0
+}
+
+// TestAwaitLeaf: what can't be read is not taken to be signed anew.
+func TestAwaitLeaf(t *testing.T) {
+	for _, c := range []struct {
+		title string
+		but   func(*turning)
+		took  time.Duration // at least, and a minute more at most
+		code  int
+		says  string
+	}{
+		{"it is signed", func(c *turning) { c.leaf = 150 }, 150 * time.Second, exitFine, ""},
+		{"it can't be read", func(c *turning) { c.leaf, c.mute = 150, func(int) bool { return true } }, 20 * time.Second, exitIncomplete, "whether the newest signer has signed it is not known: leaf: not read"},
+		{"it can't be read once", func(c *turning) {
+			c.leaf, c.mute = 150, func(after int) bool { return after > 140 && after < 155 }
+		}, 155 * time.Second, exitFine, ""},
+		{"it can't be read at the end", func(c *turning) { c.mute = func(after int) bool { return after > 230 } }, 4 * time.Minute, exitIncomplete, "is not known"},
+		{"it is not signed", func(*turning) {}, 4 * time.Minute, exitFindings, "is signed by old"},
+	} {
+		t.Run(c.title, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f, out := flagsForTest()
+				world := turn(f)
+				signing(world)
+				c.but(world)
+				err := f.awaitLeaf(t.Context(), world.followed)
+				if err != nil {
+					report(f.seen.app.Streams, err)
+				}
+				next := codeOf(err) != exitIncomplete || strings.Contains(out.String(), "kubectl auth can-i list secrets -A; then: certrot rotate --leaf "+followed)
+				if took := time.Since(world.began); codeOf(err) != c.code || took < c.took || took > c.took+time.Minute || !strings.Contains(out.String(), c.says) || !next {
+					t.Errorf("code %d after %s, want %d after %s and %q:\n%s", codeOf(err), took, c.code, c.took, c.says, out)
+				}
+			})
+		})
+	}
+}
