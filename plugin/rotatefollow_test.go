@@ -348,12 +348,12 @@ func TestEachLeaf(t *testing.T) {
 				f, out := flagsForTest()
 				world := turn(f)
 				tries := 0
-				err := f.eachLeaf(t.Context(), world.followed, true, func(leaf rotation) error {
+				err := f.eachLeaf(t.Context(), world.followed, true, func(rotation) (bool, error) {
 					if tries++; tries <= c.fails {
-						return c.with
+						return false, c.with
 					}
 					world.leaf = 0 // it is signed
-					return nil
+					return true, nil
 				})
 				if unserved := codeOf(err) == exitIncomplete && strings.Contains(out.String(), "✓ leaf"); unserved { // nobody asked servers
 					err = nil

@@ -1,12 +1,15 @@
 package plugin
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate"
 )
 
 // signing follows what the signer signs, whose CA is with everybody.
@@ -47,6 +50,51 @@ func TestAwaitLeaf(t *testing.T) {
 				next := codeOf(err) != exitIncomplete || strings.Contains(out.String(), "kubectl auth can-i list secrets -A; then: certrot rotate --leaf "+followed)
 				if took := time.Since(world.began); codeOf(err) != c.code || took < c.took || took > c.took+time.Minute || !strings.Contains(out.String(), c.says) || !next {
 					t.Errorf("code %d after %s, want %d after %s and %q:\n%s", codeOf(err), took, c.code, c.took, c.says, out)
+				}
+			})
+		})
+	}
+}
+
+// TestStillDue: who signed a leaf while nobody looked decides whether it is signed anew:
+// its owner may have been quicker, by the newest signer or by the one of before.
+func TestStillDue(t *testing.T) {
+	for _, c := range []struct {
+		title string
+		but   func(c *turning, now *rotation)
+		want  error // nil: it is due
+		code  int
+	}{
+		{"nothing happened", func(*turning, *rotation) {}, nil, exitFine},
+		{"by the newest signer", func(c *turning, _ *rotation) { c.leaf = 0 }, errAlready, exitUsage},
+		{"by the signer of before", func(c *turning, _ *rotation) { clear(c.leaves) }, nil, exitFine},
+		{"its owner was told", func(_ *turning, now *rotation) {
+			delete(now.of.Held.Object.Annotations, catalog.AnnotationNotAfter)
+		}, errAlready, exitUsage},
+		{"it can't be read", func(c *turning, _ *rotation) { c.mute = func(int) bool { return true } }, nil, exitUsage},
+		{"another signer was made", func(c *turning, _ *rotation) { c.signers[0] = c.signer("newer", -140) }, remediate.ErrChanged, exitRefused},
+	} {
+		t.Run(c.title, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f, _ := flagsForTest()
+				world := turn(f)
+				signing(world)
+				look := func() rotation {
+					p, _, err := world.followed.look(t.Context())
+					if err != nil {
+						t.Fatal(err)
+					}
+					return p
+				}
+				before := look()
+				c.but(world, &before)
+				now := look()
+				if before.of.Told() {
+					now, before = before, look()
+				}
+				err := stillDue(now, before)
+				if codeOf(err) != c.code || c.want != nil && !errors.Is(err, c.want) || passing(t.Context(), err) != (c.code == exitUsage) {
+					t.Errorf("%v (code %d), want %v (%d)", err, codeOf(err), c.want, c.code)
 				}
 			})
 		})

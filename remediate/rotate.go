@@ -650,6 +650,23 @@ func (c Chain) leafStage(ca *pki.Cert) Stage {
 	return s
 }
 
+// Signed tells whether the newest certificate of its signer has signed what was named. why
+// says what was not read, where that is not known.
+func (c Chain) Signed() (answer catalog.Answer, why string) {
+	leaf, ca := c.Of.Cert(), c.signer()
+	switch {
+	case leaf == nil && notThere(c.Facts, c.Of.At):
+		return catalog.Unknown, c.Of.At.String() + " is not there: its owner makes it anew, by whatever signs then"
+	case leaf == nil:
+		return catalog.Unknown, c.Of.At.String() + " was not read"
+	case ca == nil:
+		return catalog.Unknown, c.Of.Rotation.Signer.String() + " was not read"
+	case signed(leaf, ca):
+		return catalog.Yes, ""
+	}
+	return catalog.No, ""
+}
+
 // signed verifies the signature of one certificate with the key of another.
 func signed(leaf, ca *pki.Cert) bool {
 	l, errL := leaf.X509()
