@@ -100,3 +100,42 @@ func TestStillDue(t *testing.T) {
 		})
 	}
 }
+
+// TestToldLeafIsJudged: of what is signed anew in any case it is told who does not trust
+// the signer, and that holds up nothing.
+func TestToldLeafIsJudged(t *testing.T) {
+	for _, trusted := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			f, _ := flagsForTest()
+			f.leaf = true
+			world := turn(f)
+			signing(world)
+			if !trusted {
+				world.bundles = 1 << 30
+			}
+			r, err := world.read(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			leaf, err := r.find(f.seen.app, "aggregator-client")
+			if err != nil {
+				t.Fatal(err)
+			}
+			delete(leaf.Held.Object.Annotations, catalog.AnnotationNotAfter)
+			p := rotation{rotations: r}
+			if p.of, err = r.find(f.seen.app, followed); err != nil {
+				t.Fatal(err)
+			}
+			if err := f.judgeAll(&p, false); err != nil || len(p.leaves) != 1 {
+				t.Fatalf("%d leaves: %v", len(p.leaves), err)
+			}
+			var out strings.Builder
+			p.printChecks(&out)
+			text := strings.Join(strings.Fields(out.String()), " ")
+			says := strings.Contains(text, "Its owner was told already, and makes it anew whatever this says: aggregator-client: signer-trusted: ")
+			if says == trusted || strings.Contains(text, "Checked signer-trusted") != trusted || len(p.leaves[0].awaited) > 0 {
+				t.Errorf("trusted %t, awaited %q: %s", trusted, p.leaves[0].awaited, out.String())
+			}
+		})
+	}
+}

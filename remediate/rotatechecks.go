@@ -40,7 +40,7 @@ func rotateChecks() []rotateCheck {
 		{"signer-age", "the certificate that signs it is old enough to have come to everybody", true, false, RotatePreflight.age},
 		{SignerTrusted, "everybody trusts the certificate that signs it", true, false, RotatePreflight.trusted},
 		{OutsideVerifiers, "nobody but the cluster verifies it", true, false, RotatePreflight.outside},
-		{"pods-memory", "nobody who verifies it has only the CA of before in memory", true, false, RotatePreflight.memory},
+		{PodsMemory, "nobody who verifies it has only the CA of before in memory", true, false, RotatePreflight.memory},
 		{OwnKubeconfig, "your own kubeconfig trusts what signs what the API shows you", true, false, RotatePreflight.own},
 		{"topology", "kubelets may be restarted, where a new CA has them restarted", true, false, RotatePreflight.topology},
 		{"operators-settled", "the operators are well, and at rest", true, true, RotatePreflight.operators},
@@ -56,6 +56,9 @@ const SignerTrusted = "signer-trusted"
 
 // OutsideVerifiers is the check that nobody verifies it who can't be seen.
 const OutsideVerifiers = "outside-verifiers"
+
+// PodsMemory is the check that nobody has only the CA of before in memory.
+const PodsMemory = "pods-memory"
 
 // OwnKubeconfig is the check that the caller is not shut out.
 const OwnKubeconfig = "own-kubeconfig"
