@@ -252,15 +252,22 @@ func (p *rotation) judge(accepted []string, waits func(remediate.Verdict) bool) 
 	return p.weigh(p.preflight(p.of).Check(), accepted, waits)
 }
 
-// judgeLeaf asks all checks of what is signed anew because its signer was.
+// judgeLeaf asks all checks of what is signed anew because its signer was. Where its owner
+// was told already nothing holds that back any more, and what is asked of trust is only
+// told.
 func (p *rotation) judgeLeaf(accepted []string, waits func(remediate.Verdict) bool) error {
 	pre := p.preflight(p.of)
 	pre.Follows = true
-	verdicts := pre.Check()
-	if p.of.Told() { // it is signed anew in any case, and all that is left is to wait for it
-		verdicts = nil
+	if !p.of.Told() {
+		return p.weigh(pre.Check(), accepted, waits)
 	}
-	return p.weigh(verdicts, accepted, waits)
+	p.verdicts, p.accepted, p.awaited = nil, nil, nil
+	for _, v := range pre.Check() {
+		if slices.Contains([]string{remediate.SignerTrusted, remediate.OutsideVerifiers, remediate.PodsMemory, remediate.OwnKubeconfig}, v.Name) {
+			p.verdicts = append(p.verdicts, verdictOf(v))
+		}
+	}
+	return nil
 }
 
 // broughtAlong reports whether the new signer brings it by itself, or people do meanwhile.
@@ -479,6 +486,8 @@ func (p rotation) notes() []string {
 			switch {
 			case !v.stopped:
 				continue
+			case r.of.Told():
+				n.before = "Its owner was told already, and makes it anew whatever this says: "
 			case slices.Contains(r.accepted, v.Check):
 				n.before = "Accepted by name, of "
 			case v.Holds == catalog.No.String():
@@ -520,7 +529,9 @@ func (p rotation) printChecks(w io.Writer) {
 			}
 		}
 	}
-	wrap(w, "Checked  ", strings.Join(good, ", "))
+	if len(good) > 0 {
+		wrap(w, "Checked  ", strings.Join(good, ", "))
+	}
 	if len(blind) > 0 {
 		wrap(w, "Unknown  ", "since no API server was asked: "+strings.Join(blind, ", "))
 	}

@@ -34,6 +34,7 @@ type turning struct {
 	bundles  int                        // when the last signer is in all bundles, and with all who verify
 	leaf     int                        // when it has signed
 	unread   func(after int) bool       // whether who verifies can't be read
+	mute     func(after int) bool       // whether what it signs can't be read
 	down     func(after int) bool       // whether nothing can be read
 	blind    bool                       // bundles can't be read
 	hold     time.Duration              // how long reading takes
@@ -93,7 +94,9 @@ func (c *turning) read(context.Context) (rotations, error) {
 	if c.leaves[by] == nil {
 		c.leaves[by] = by.Issue("leaf", made, made.AddDate(0, 0, 30)).CertPEM
 	}
-	put(row.Targets[0], c.leaves[by])
+	if c.mute == nil || !c.mute(after) {
+		put(row.Targets[0], c.leaves[by])
+	}
 	s.Sort()
 	r := rotations{facts: inspect.NewFacts(s, now, 0), since: c.followed.signer}
 	r.claims, r.all = trust.Judge(r.facts), remediate.Rotatables(r.facts)
@@ -345,12 +348,12 @@ func TestEachLeaf(t *testing.T) {
 				f, out := flagsForTest()
 				world := turn(f)
 				tries := 0
-				err := f.eachLeaf(t.Context(), world.followed, true, func(leaf rotation) error {
+				err := f.eachLeaf(t.Context(), world.followed, true, func(rotation) (bool, error) {
 					if tries++; tries <= c.fails {
-						return c.with
+						return false, c.with
 					}
 					world.leaf = 0 // it is signed
-					return nil
+					return true, nil
 				})
 				if unserved := codeOf(err) == exitIncomplete && strings.Contains(out.String(), "✓ leaf"); unserved { // nobody asked servers
 					err = nil

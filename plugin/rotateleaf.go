@@ -15,11 +15,12 @@ import (
 func (f *rotateFlags) signLeaves(ctx context.Context, conn *connection, w *following, changed bool) error {
 	_, name, _ := strings.Cut(w.name, "/")
 	w.next = f.line + " " + name
-	return f.eachLeaf(ctx, w, changed, func(leaf rotation) error { return f.signLeaf(ctx, conn, leaf) })
+	return f.eachLeaf(ctx, w, changed, func(leaf rotation) (bool, error) { return f.signLeaf(ctx, conn, leaf) })
 }
 
-// eachLeaf has them signed, by sign, until there is none left or one fails.
-func (f *rotateFlags) eachLeaf(ctx context.Context, w *following, changed bool, sign func(rotation) error) error {
+// eachLeaf has them signed, by sign, until there is none left or one fails. changed:
+// something was, before; sign tells the same of itself.
+func (f *rotateFlags) eachLeaf(ctx context.Context, w *following, changed bool, sign func(rotation) (changed bool, err error)) error {
 	done := map[catalog.Ref]bool{}
 	tries := 0
 	for {
@@ -33,13 +34,15 @@ func (f *rotateFlags) eachLeaf(ctx context.Context, w *following, changed bool, 
 		if done[leaf.of.At] {
 			return &exitError{code: exitStopped, err: withHint(fmt.Errorf("%s was made anew, and not by the newest signer", leaf.of.At), "%s rotate status %s", f.seen.app.Called, leaf.of.Name)}
 		}
-		err = sign(*leaf)
+		did, err := sign(*leaf)
+		before := changed
+		changed, w.did = changed || did, w.did || did
 		if tries++; err != nil && (tries == patience || !passing(ctx, err)) {
-			return partly(err, changed)
+			return partly(err, before)
 		} else if err != nil {
 			continue
 		}
-		done[leaf.of.At], changed, w.did, tries = true, true, true, 0
+		done[leaf.of.At], tries = true, 0
 	}
 	p, _, err := w.until(ctx, f.wait, through)
 	if err != nil {
@@ -185,65 +188,103 @@ func stopsOf(verdicts []rotateVerdict) string {
 	return strings.Join(out, "; ")
 }
 
-// signLeaf has one signed anew, and waits until it is signed and shown.
-func (f *rotateFlags) signLeaf(ctx context.Context, conn *connection, leaf rotation) error {
+// signLeaf has one signed anew, and waits until it is signed and shown. changed: its owner
+// was told to.
+func (f *rotateFlags) signLeaf(ctx context.Context, conn *connection, leaf rotation) (changed bool, err error) {
 	w := f.following(conn, leaf.of, leaf.of.Cert())
 	w.signer, w.next = leaf.since, f.line+" "+leaf.of.Rotation.Signer.Name
 	if !leaf.of.Told() {
-		if done, err := f.tellLeaf(ctx, conn, w, leaf); done || err != nil {
-			return err
+		if changed, err = f.tellLeaf(ctx, conn, w, leaf); err != nil {
+			return changed, err
 		}
 	}
-	p, ok, err := w.until(ctx, f.wait, func(p rotation, stages []remediate.Stage) bool {
-		for _, s := range stages {
-			if s.Reached == catalog.No && (s.Name == remediate.StageLeaf || s.Name == remediate.StageServed || s.Name == remediate.StageSigner) {
+	return changed, f.awaitLeaf(ctx, w)
+}
+
+// awaitLeaf waits until what was told is signed by the newest signer, and no server shows
+// what was there before.
+func (f *rotateFlags) awaitLeaf(ctx context.Context, w *following) error {
+	var unread *remediate.Stage // without which it is not known who has signed it
+	blind := 0
+	p, ok, err := w.until(ctx, f.wait, func(_ rotation, stages []remediate.Stage) bool {
+		unread = nil
+		for i, s := range stages {
+			itself := s.Name == remediate.StageLeaf || s.Name == remediate.StageSigner
+			switch {
+			case s.Reached == catalog.No && (itself || s.Name == remediate.StageServed):
+				blind = 0
 				return false
+			case s.Reached == catalog.Unknown && itself && unread == nil:
+				unread = &stages[i]
 			}
 		}
-		return true
+		if unread == nil {
+			return true
+		}
+		blind++
+		return blind >= patience
 	})
-	if err != nil || ok {
+	switch {
+	case err != nil:
 		return err
+	case unread != nil:
+		err := fmt.Errorf("its owner was told to make %s anew, and whether the newest signer has signed it is not known: %s: %s", p.of.At, unread.Name, unread.Text)
+		return &exitError{code: exitIncomplete, err: withHint(err, "%s; then: %s", unread.Next, w.next)}
+	case ok:
+		return nil
 	}
 	return f.ending(p, w)
 }
 
-// tellLeaf has its owner sign it anew, when all that was asked still holds. already: its
-// owner has done so by itself.
-func (f *rotateFlags) tellLeaf(ctx context.Context, conn *connection, w *following, leaf rotation) (already bool, err error) {
+// tellLeaf has its owner sign it anew, when all that was asked still holds. told is false
+// where there was nothing to tell.
+func (f *rotateFlags) tellLeaf(ctx context.Context, conn *connection, w *following, leaf rotation) (told bool, err error) {
 	a := f.applying(conn)
 	err = f.write(ctx, a, func() (rotation, error) {
 		now, _, err := w.look(ctx)
 		if err != nil {
 			return now, nothingChanged(err)
 		}
-		// Its owner may have been quicker, and who trusted the signer a minute ago may not.
-		if len(now.preflight(now.of).Left(now.all).Leaves) == 0 {
-			already = true
-			return now, errAlready
-		}
-		if now.of.Told() { // by somebody else, a moment ago
-			return now, errAlready
-		}
-		if err := now.judgeLeaf(f.risks, nil); err != nil {
+		if err := stillDue(now, leaf); err != nil {
 			return now, err
 		}
-		if !sameCert(now.of.Cert(), leaf.of.Cert()) || !sameCert(now.signs(), leaf.signs()) {
-			return now, &exitError{code: exitRefused, err: withHint(nothingChanged(fmt.Errorf("%s, or what signs it: %w", leaf.of.At, remediate.ErrChanged)), "look again, and run it again")}
+		// Who trusted the signer a minute ago may not.
+		if err := now.judgeLeaf(f.risks, nil); err != nil {
+			return now, err
 		}
 		if err := f.try(ctx, conn, &now); err != nil {
 			return now, err
 		}
 		b := &strings.Builder{}
 		printf(b, "\n%s, of %s\n", now.of.At, now.owner())
+		if !sameCert(now.of.Cert(), leaf.of.Cert()) {
+			printf(b, "  signed anew meanwhile, and not by the newest signer: %s\n", identity(now.of.Cert()))
+			w.since = now.of.Cert()
+		}
 		now.printDiff(b)
 		a.say("%s", cleanLines(b.String()))
 		return now, nil
 	})
 	if errors.Is(err, errAlready) {
-		return already, nil
+		return false, nil
 	}
-	return false, err
+	return len(a.changed) > 0, err
+}
+
+// stillDue asks whether what was to be signed anew a moment ago still is: its owner may
+// have been quicker, or somebody else, and the signer of then may be the one of before.
+// errAlready: nothing is left to do but to wait.
+func stillDue(now, leaf rotation) error {
+	signed, why := now.chain(now.of).Signed()
+	switch {
+	case now.of.Told(), signed == catalog.Yes:
+		return errAlready
+	case signed == catalog.Unknown:
+		return nothingChanged(withHint(errors.New(why), "kubectl auth can-i list secrets -A"))
+	case !sameCert(now.signs(), leaf.signs()):
+		return &exitError{code: exitRefused, err: withHint(nothingChanged(fmt.Errorf("what signs %s: %w", leaf.of.At, remediate.ErrChanged)), "look again, and run it again")}
+	}
+	return nil
 }
 
 // errAlready ends a step in which nothing is left to do.

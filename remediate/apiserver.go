@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -53,7 +52,7 @@ func (a AwaitAPIServer) Verify(ctx context.Context, env *Env, _ *Change) error {
 	}
 	err = fmt.Errorf("kube-apiserver on %s does not answer: %w", a.On, err)
 	if ctx.Err() != nil {
-		return errors.Join(context.Cause(ctx), err)
+		return because(context.Cause(ctx), err)
 	}
 	return &Late{err}
 }

@@ -75,7 +75,7 @@ func (a Await) Verify(ctx context.Context, env *Env, c *Change) error {
 	case asked != nil && ctx.Err() == nil:
 		return &Unknown{fmt.Sprintf("whether node %s reports to the API server is not known: %v", a.On, err)}
 	case ctx.Err() != nil:
-		return errors.Join(context.Cause(ctx), err)
+		return because(context.Cause(ctx), err)
 	}
 	return &Late{fmt.Errorf("%w%s", err, waiting(ctx, env, asker{name: a.On, versions: c.versions, certified: c.certified[a.On]}))}
 }

@@ -198,9 +198,17 @@ func (e *Env) until(ctx context.Context, usual time.Duration, done func(context.
 			return fmt.Errorf("not within %s: %w", usual, err)
 		}
 		if ended := e.Sleep(ctx, time.Second); ended != nil {
-			return errors.Join(ended, err)
+			return because(ended, err)
 		}
 	}
+}
+
+// because adds why it ended to an error that does not say so itself. err may be nil.
+func because(ended, err error) error {
+	if errors.Is(err, ended) {
+		return err
+	}
+	return errors.Join(ended, err)
 }
 
 // releaseTime bounds what is done after the end of a node's steps.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -47,24 +48,37 @@ type Lease struct {
 var ErrLeaseLost = errors.New("the Lease " + LeaseNamespace + "/" + LeaseName + " is lost")
 
 // Take takes the Lease. lapsed is the holder who was silent for so long that it was taken
-// over; empty: nobody. The error is a *Refusal where somebody else holds it, or where it
-// can't be written (NoLease).
+// over; empty: nobody. An API server that is away, as in a rollout, is asked again for
+// giveUp. The error is a *Refusal where somebody else holds it, or where it can't be
+// written (NoLease).
 func (l Lease) Take(ctx context.Context) (lapsed string, err error) {
 	const next = "kubectl auth can-i create,get,update,delete leases.coordination.k8s.io -n " + LeaseNamespace
-	for range 5 {
-		ctx, cancel := context.WithTimeoutCause(ctx, leaseAsk, fmt.Errorf("no answer within %s", leaseAsk))
-		lapsed, err := l.take(ctx)
+	all, cancel := context.WithTimeoutCause(ctx, giveUp, fmt.Errorf("no answer within %s", giveUp))
+	defer cancel()
+	for faster := 0; faster < 5; {
+		one, cancel := context.WithTimeoutCause(all, leaseAsk, fmt.Errorf("no answer within %s", leaseAsk))
+		lapsed, err := l.take(one)
 		cancel()
 		var refused *Refusal
 		switch {
 		case err == nil, errors.As(err, &refused):
 			return lapsed, err
 		case apierrors.IsConflict(err), apierrors.IsAlreadyExists(err), apierrors.IsNotFound(err): // another one was faster
+			faster++
+			continue
+		case away(err) && l.Sleep(all, retryAfter) == nil:
 			continue
 		}
 		return "", &Refusal{Name: NoLease, Risk: true, Reason: fmt.Sprintf("the Lease %s/%s, which keeps others from changing the cluster meanwhile, can't be written: %v", LeaseNamespace, LeaseName, err), Next: next}
 	}
 	return "", &Refusal{Name: NoLease, Risk: true, Reason: fmt.Sprintf("the Lease %s/%s changes all the time", LeaseNamespace, LeaseName), Next: "kubectl -n " + LeaseNamespace + " get lease " + LeaseName + " -o yaml -w"}
+}
+
+// away reports whether an API server did not answer, or says itself that it can't at the
+// moment: nobody was refused anything.
+func away(err error) bool {
+	var said apierrors.APIStatus
+	return !errors.As(err, &said) || said.Status().Code >= http.StatusInternalServerError || apierrors.IsTooManyRequests(err)
 }
 
 func (l Lease) take(ctx context.Context) (lapsed string, err error) {

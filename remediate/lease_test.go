@@ -78,6 +78,40 @@ func TestLeaseThatMayNotBeWritten(t *testing.T) {
 	}
 }
 
+// An API server that restarts is asked again, and one that stays away for less than the
+// time after which somebody else could take the Lease.
+func TestLeaseWhileTheAPIRestarts(t *testing.T) {
+	refused, down := apierrors.NewForbidden(coordinationv1.Resource("leases"), LeaseName, errors.New("no")), errors.New("connection refused")
+	for title, c := range map[string]struct {
+		with error
+		back time.Duration
+		ok   bool
+		most time.Duration
+	}{
+		"it is back soon":          {down, 20 * time.Second, true, 20*time.Second + retryAfter},
+		"it says that it restarts": {apierrors.NewServiceUnavailable("shutting down"), 20 * time.Second, true, 20*time.Second + retryAfter},
+		"it stays away":            {down, time.Hour, false, giveUp},
+		"it refuses":               {refused, 20 * time.Second, false, 0},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			kube := fake.NewClientset()
+			began := time.Now()
+			kube.PrependReactor("get", "leases", func(ktesting.Action) (bool, runtime.Object, error) {
+				return time.Since(began) < c.back, nil, c.with
+			})
+			_, err := leaseOf(kube, "alice").Take(t.Context())
+			var refusal *Refusal
+			took := time.Since(began)
+			if ok := err == nil; ok != c.ok || !ok && (!errors.As(err, &refusal) || !strings.Contains(refusal.Reason, c.with.Error())) || took > c.most || took >= leaseTime {
+				t.Errorf("%s: after %s: %v", title, took, err)
+			}
+			if !c.ok && away(c.with) && took < giveUp-retryAfter {
+				t.Errorf("%s: given up after %s", title, took)
+			}
+		})
+	}
+}
+
 // What is lost is noticed before anybody else may take it.
 func TestLeaseThatIsLost(t *testing.T) {
 	hangs := func(kube *fake.Clientset, how func() error) {

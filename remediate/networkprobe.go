@@ -205,8 +205,8 @@ func (a NetworkProbe) await(ctx context.Context, env *Env, pod *corev1.Pod) erro
 		failure = cmp.Or(said, failure)
 		return false, fmt.Errorf("a new pod on %s gets no network: %s", a.On, cmp.Or(failure, podState(p)))
 	})
-	if ended := context.Cause(ctx); err != nil && ended != nil && !errors.Is(err, ended) {
-		return errors.Join(ended, err)
+	if ended := context.Cause(ctx); err != nil && ended != nil {
+		return because(ended, err)
 	}
 	return cmp.Or(err, gone)
 }

@@ -99,7 +99,7 @@ func (a AwaitRootCA) Verify(ctx context.Context, env *Env, _ *Change) error {
 	})
 	switch {
 	case ctx.Err() != nil:
-		return errors.Join(context.Cause(ctx), err)
+		return because(context.Cause(ctx), err)
 	case asked != nil:
 		return &Unknown{fmt.Sprintf("whether kube-controller-manager and kube-root-ca.crt have the CA is not known: %v", err)}
 	case err != nil:

@@ -491,7 +491,7 @@ func (c Chain) trustStage(young []*pki.Cert) Stage {
 }
 
 // leftOut are those who verify what it signs by a file on a node, and of whom there is no
-// claim: on nodes that nobody asked to read, or that are not known, and kubelets of which
+// claim: on nodes that nobody asked to read, or that are not known, and processes of which
 // it is not known since when they run, with what they had read then.
 func (c Chain) leftOut() []string {
 	edges := c.byFile()
@@ -525,17 +525,27 @@ func (c Chain) leftOut() []string {
 		out = append(out, "who verifies it on nodes (none was read)")
 	}
 	for _, row := range catalog.Processes() {
-		if row.Command != "kubelet" || !slices.ContainsFunc(edges, func(e catalog.Edge) bool { return e.ID == row.Of }) {
+		if !slices.ContainsFunc(edges, func(e catalog.Edge) bool { return e.ID == row.Of }) {
 			continue
 		}
 		for i := range c.Facts.Snapshot.Nodes {
 			n := &c.Facts.Snapshot.Nodes[i]
-			if _, _, known := n.Running(row.Command); n.Via != "" && !known && (n.Kubelet.Active == "" || n.Kubelet.Active == "active") {
+			_, _, known := n.Running(row.Command)
+			switch {
+			case n.Via == "" || known:
+			case row.Command == "kubelet" && (n.Kubelet.Active == "" || n.Kubelet.Active == "active"):
 				out = append(out, "kubelet on "+n.Name+" (since when it runs is not known)")
+			case row.Command != "kubelet" && c.claimed(row.Of, n.Name) && !absentProcess(c.Facts.Snapshot, n, row.Command):
+				out = append(out, row.Verifier+" on "+n.Name+" (whether it runs was not read, nor since when, so that what it has in memory is not known)")
 			}
 		}
 	}
 	return out
+}
+
+// claimed reports whether there is a claim of an edge on a node: who verifies is there.
+func (c Chain) claimed(edge, node string) bool {
+	return slices.ContainsFunc(c.Claims, func(claim trust.Claim) bool { return claim.ID == edge && claim.Node == node })
 }
 
 // byFile are the edges in which what it signs is verified by a file on nodes.
@@ -648,6 +658,23 @@ func (c Chain) leafStage(ca *pki.Cert) Stage {
 		s.Text = "signed by it: " + few(done)
 	}
 	return s
+}
+
+// Signed tells whether the newest certificate of its signer has signed what was named. why
+// says what was not read, where that is not known.
+func (c Chain) Signed() (answer catalog.Answer, why string) {
+	leaf, ca := c.Of.Cert(), c.signer()
+	switch {
+	case leaf == nil && notThere(c.Facts, c.Of.At):
+		return catalog.Unknown, c.Of.At.String() + " is not there: its owner makes it anew, by whatever signs then"
+	case leaf == nil:
+		return catalog.Unknown, c.Of.At.String() + " was not read"
+	case ca == nil:
+		return catalog.Unknown, c.Of.Rotation.Signer.String() + " was not read"
+	case signed(leaf, ca):
+		return catalog.Yes, ""
+	}
+	return catalog.No, ""
 }
 
 // signed verifies the signature of one certificate with the key of another.

@@ -167,6 +167,10 @@ func TestRotateChecks(t *testing.T) {
 				r.put(at, "", r.old.CertPEM, ca.CertPEM)
 			}
 		}, "signer-age no, signer-trusted unknown", "not old enough before 2026-03-01 13:00:00 UTC"},
+		{"a leaf whose signer was not read", "kubelet-client", "4.15.3", func(r *rotating) { r.take(r.rotation().Signer); r.s.Reads = nil },
+			"signer-type unknown, chain-settled unknown, signer-age unknown, signer-trusted unknown", "how old its signer is, is not known: Secret/openshift-kube-apiserver-operator/kube-apiserver-to-kubelet-signer"},
+		{"a leaf whose signer is gone", "kubelet-client", "4.15.3", func(r *rotating) { r.take(r.rotation().Signer) },
+			"signer-type no, chain-settled no, signer-age no, signer-trusted no", "is not there"},
 		{"a leaf whose verifiers were not read", "kubelet-client", "4.15.3", func(*rotating) {}, "signer-trusted unknown", "trust: 0 of 1"},
 		{"a leaf that is shown to people outside", "external-loadbalancer-serving-certkey", "4.15.3", func(*rotating) {}, "outside-verifiers unknown", "can't be seen from here"},
 		{"a leaf whose verifiers all trust the signer", "aggregator-client", "4.15.3", func(r *rotating) {

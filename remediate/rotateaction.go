@@ -157,7 +157,7 @@ func (r Rotate) Verify(ctx context.Context, env *Env, _ *Change) error {
 		return nil
 	}
 	if ctx.Err() != nil {
-		return errors.Join(context.Cause(ctx), err)
+		return because(context.Cause(ctx), err)
 	}
 	return &Late{err}
 }

@@ -40,7 +40,7 @@ func rotateChecks() []rotateCheck {
 		{"signer-age", "the certificate that signs it is old enough to have come to everybody", true, false, RotatePreflight.age},
 		{SignerTrusted, "everybody trusts the certificate that signs it", true, false, RotatePreflight.trusted},
 		{OutsideVerifiers, "nobody but the cluster verifies it", true, false, RotatePreflight.outside},
-		{"pods-memory", "nobody who verifies it has only the CA of before in memory", true, false, RotatePreflight.memory},
+		{PodsMemory, "nobody who verifies it has only the CA of before in memory", true, false, RotatePreflight.memory},
 		{OwnKubeconfig, "your own kubeconfig trusts what signs what the API shows you", true, false, RotatePreflight.own},
 		{"topology", "kubelets may be restarted, where a new CA has them restarted", true, false, RotatePreflight.topology},
 		{"operators-settled", "the operators are well, and at rest", true, true, RotatePreflight.operators},
@@ -56,6 +56,9 @@ const SignerTrusted = "signer-trusted"
 
 // OutsideVerifiers is the check that nobody verifies it who can't be seen.
 const OutsideVerifiers = "outside-verifiers"
+
+// PodsMemory is the check that nobody has only the CA of before in memory.
+const PodsMemory = "pods-memory"
 
 // OwnKubeconfig is the check that the caller is not shut out.
 const OwnKubeconfig = "own-kubeconfig"
@@ -244,13 +247,23 @@ func (p RotatePreflight) leafYoung() finding {
 
 // age refuses what is signed by a signer that may still be on its way to some.
 func (p RotatePreflight) age() finding {
-	ca := p.signer()
-	if p.Of.Signer() || p.Follows || ca == nil { // that it was not read is said by others
+	if p.Of.Signer() || p.Follows {
 		return fine("")
 	}
-	if life, known := catalog.LifetimeOf(p.Of.At, p.versions()); known == catalog.Yes && p.Now.Sub(ca.NotBefore) < life.Refresh/10 {
+	if f, gone := p.gone(); gone {
+		return f
+	}
+	ca, at := p.signer(), p.Of.Rotation.Signer
+	if ca == nil {
+		return finding{reason: "how old its signer is, is not known: " + at.String() + " was not read", next: "kubectl auth can-i get secrets -n " + at.Namespace}
+	}
+	life, known := catalog.LifetimeOf(p.Of.At, p.versions())
+	switch old := ca.NotBefore.Add(life.Refresh / 10); {
+	case known != catalog.Yes:
+		return finding{reason: "after which time it is renewed in this version is not known, and so how old its signer is to be", next: "oc get clusterversion,clusteroperators; its signer was made " + clock(ca.NotBefore)}
+	case p.Now.Before(old):
 		return fails("wait until then: what it signs follows by itself", "its signer was made %s, and is not old enough before %s to be trusted everywhere: a tenth of the time after which this is renewed",
-			clock(ca.NotBefore), clock(ca.NotBefore.Add(life.Refresh/10)))
+			clock(ca.NotBefore), clock(old))
 	}
 	return fine("")
 }

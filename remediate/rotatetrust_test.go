@@ -1,6 +1,7 @@
 package remediate
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -107,5 +108,52 @@ func TestTrustInMemory(t *testing.T) {
 	}
 	if counted == 0 || counted != len(catalog.Processes()) {
 		t.Errorf("%d of %d processes count", counted, len(catalog.Processes()))
+	}
+}
+
+// TestTrustOfWhoWasNotSeen: of who verifies by what it had read at its start, a file that
+// is right tells nothing where it was not read whether it runs.
+func TestTrustOfWhoWasNotSeen(t *testing.T) {
+	t.Parallel()
+	counted := 0
+	for _, row := range catalog.Processes() {
+		if row.Command == "kubelet" {
+			continue
+		}
+		for title, c := range map[string]struct {
+			but     func(*inspect.Snapshot)
+			unknown bool
+		}{
+			"it does not run": {func(*inspect.Snapshot) {}, false},
+			"it runs": {func(s *inspect.Snapshot) {
+				s.Nodes[0].Processes = []inspect.Process{{Command: row.Command, Started: s.Nodes[0].Kubelet.Started}}
+			}, false},
+			"processes were not read": {func(s *inspect.Snapshot) {
+				s.Gaps = append(s.Gaps, inspect.Gap{What: "node/worker-0", Reason: "processes of services: /proc does not tell when the system was started"})
+			}, true},
+			"those of another node were not read": {func(s *inspect.Snapshot) {
+				s.Gaps = append(s.Gaps, inspect.Gap{What: "node/worker-1", Reason: "processes of services: /proc does not tell when the system was started"})
+			}, false},
+			"nothing that runs was read": {func(s *inspect.Snapshot) { s.Nodes[0].Kubelet = inspect.Kubelet{} }, true},
+		} {
+			r := newRotating(loadBalancer, "4.15.3")
+			r.s.Nodes = []inspect.Node{{Name: "worker-0", Via: "exec", Kubelet: inspect.Kubelet{Active: "active", Started: r.at}}}
+			c.but(&r.s)
+			p := r.preflight(t, "internal-loadbalancer-serving-certkey")
+			i := slices.IndexFunc(catalog.Edges(), func(e catalog.Edge) bool { return e.ID == row.Of })
+			p.Claims = []trust.Claim{{Edge: catalog.Edges()[i], Node: "worker-0", Status: trust.Holds}}
+			for _, s := range p.Stages() {
+				if s.Name != StageTrust {
+					continue
+				}
+				counted++
+				if got := strings.Contains(s.Text, row.Verifier+" on worker-0 (whether it runs was not read"); got != c.unknown || got && s.Reached != catalog.Unknown {
+					t.Errorf("%s, %s: %s: %s", row.Command, title, s.Reached, s.Text)
+				}
+			}
+		}
+	}
+	if counted != 5*(len(catalog.Processes())-1) {
+		t.Errorf("it was asked %d times", counted)
 	}
 }
