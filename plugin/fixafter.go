@@ -62,8 +62,8 @@ func (f *fixFlags) verified(ctx context.Context, a *applying) error {
 	return judged(a, trust.NewReport(inspect.NewFacts(s, s.Taken, defaultWithin), catalog.PartAPIInt), called)
 }
 
-// judged tells what a report says: a line, and one more for each claim that does not hold.
-// called is the command that shows all of it.
+// judged tells what a report says: a line, and one more for each claim that does not hold,
+// or of which that is not known, with the nodes that it is about, three at most. called is the command that shows all of it.
 func judged(a *applying, r trust.Report, called string) error {
 	code := exitFine
 	var e *exitError
@@ -74,7 +74,11 @@ func judged(a *applying, r trust.Report, called string) error {
 	left := &strings.Builder{}
 	for _, g := range groupClaims(r.Claims, string(catalog.PartAPIInt)) {
 		if c := g[0]; c.Status != trust.Holds.String() {
-			wrap(left, "  "+statusMark(c.Status)+" ", c.Claim+": "+clean(oneLine(c.Why)))
+			about := ""
+			if nodes := g.nodes(); len(nodes) > 0 {
+				about = " (" + few(nodes, 3) + ")"
+			}
+			wrap(left, "  "+statusMark(c.Status)+" ", clean(c.Claim+about+": "+oneLine(c.Why)))
 		}
 	}
 	a.say("%s", left)

@@ -95,12 +95,40 @@ func TestWhatIsSaidAtTheEnd(t *testing.T) {
 			t.Errorf("%v: %v\n%s", c.statuses, err, out.String())
 		}
 		for _, s := range c.statuses { // what does not hold is named
-			if strings.Contains(out.String(), "kubelets trust it: because of "+s.String()) != (s != trust.Holds) {
+			if strings.Contains(out.String(), "because of "+s.String()) != (s != trust.Holds) {
 				t.Errorf("%v:\n%s", c.statuses, out.String())
 			}
 		}
 		if err != nil && !strings.Contains(err.Error(), "kubelets trust it: "+c.statuses[1].String()+": on worker-1") {
 			t.Errorf("%v", err)
+		}
+	}
+}
+
+// TestOfWhomItIsSaid names nodes, so that one knows where to look, but not hundreds.
+func TestOfWhomItIsSaid(t *testing.T) {
+	t.Parallel()
+	var out strings.Builder
+	a := &applying{mendFlags: mendFlags{app: App{Streams: genericiooptions.IOStreams{Out: &out, ErrOut: &out}}}}
+	var r trust.Report
+	add := func(status trust.Status, why string, nodes ...string) {
+		for _, n := range nodes {
+			r.Claims = append(r.Claims, trust.ReportClaim{Part: string(catalog.PartAPIInt), Claim: "kubelets trust it", Why: why, Status: status.String(), Node: n})
+		}
+	}
+	add(trust.Unknown, "nobody could read it", "worker-0", "worker-0", "worker-1", "worker-2", "worker-3", "worker-4")
+	add(trust.Unknown, "its log ends", "worker-7", "worker-8", "worker-9")
+	add(trust.Unknown, "no object says so", "")
+	if err := judged(a, r, "certrot verify api-int"); err != nil {
+		t.Error(err)
+	}
+	for _, want := range []string{
+		"? kubelets trust it (worker-0, worker-1, worker-2 and 2 more): nobody could read it\n",
+		"? kubelets trust it (worker-7, worker-8, worker-9): its log ends\n",
+		"? kubelets trust it: no object says so\n",
+	} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%q is not in\n%s", want, out.String())
 		}
 	}
 }

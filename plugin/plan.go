@@ -107,8 +107,10 @@ func printUnknown(w io.Writer, p *remediate.Plan) {
 }
 
 // some names nodes, as long as they are few.
-func some(names []string) string {
-	const most = 12
+func some(names []string) string { return few(names, 12) }
+
+// few names the first ones, and says how many more there are.
+func few(names []string, most int) string {
 	if len(names) <= most {
 		return strings.Join(names, ", ")
 	}

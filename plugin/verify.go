@@ -399,17 +399,23 @@ func (g claimGroup) same(o claimGroup) bool {
 		slices.EqualFunc(g, o, func(a, b trust.ReportClaim) bool { return slices.Equal(a.Trust, b.Trust) })
 }
 
+// nodes are those that the claims are about, each once.
+func (g claimGroup) nodes() (names []string) {
+	for _, c := range g {
+		if c.Node != "" && !slices.Contains(names, c.Node) {
+			names = append(names, c.Node)
+		}
+	}
+	return names
+}
+
 // print writes the claim, who it is about, and where it does not hold, why; last is
 // what was written before.
 func (g claimGroup) print(w io.Writer, called string, now time.Time, last claimGroup, wide bool) {
-	c := g[0]
-	var nodes []string
+	c, nodes := g[0], g.nodes()
 	shown, places := map[string]bool{}, 0
 	for _, m := range g {
 		places += len(m.Trust)
-		if m.Node != "" && !slices.Contains(nodes, m.Node) {
-			nodes = append(nodes, m.Node)
-		}
 		if m.Shown != nil {
 			shown[m.Shown.String()] = true
 		}

@@ -30,6 +30,9 @@ type APIInt struct {
 	// Since is when the ConfigMap got the value that it has; zero: not known.
 	Since time.Time
 	API   bool // an API server can be asked whether nodes come back
+	// APIServers are the nodes of which the API has a kube-apiserver's pod, whatever their
+	// labels say; nil: not known.
+	APIServers []string
 	// Deleting are how many pods of a node are marked for deletion; nil: not known.
 	Deleting map[string]int
 	// ApproveCSRs approves what restarted kubelets ask for, where it matches them.

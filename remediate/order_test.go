@@ -82,6 +82,18 @@ func TestMastersWithoutTheirLabel(t *testing.T) {
 		{"an operator does", func(_ *fixture, fix *APIInt) {
 			fix.After.RootCA = &AwaitRootCA{Known: inspect.Rollout{Operator: true, Masters: []inspect.Revision{{Node: "worker-0"}}}}
 		}, "worker-0", "rolls out static pods to it"},
+		{"its pod tells, though nobody can get there", func(f *fixture, fix *APIInt) {
+			fix.APIServers = []string{"master-0", "worker-0"}
+			f.unread("worker-0")
+		}, "worker-0", "a pod of kube-apiserver"},
+		{"its pod tells, and masters alone are wanted", func(_ *fixture, fix *APIInt) {
+			fix.APIServers, fix.Order.Only = []string{"master-0", "worker-0"}, []string{WaveMasters}
+		}, "worker-0", "a pod of kube-apiserver"},
+		{"its files tell, and workers alone are wanted", func(f *fixture, fix *APIInt) {
+			fix.Order.Only = []string{WaveWorkers}
+			f.right("master-0")
+			f.pem("worker-0", "/etc/kubernetes/pki/apiserver.crt", f.young.CertPEM)
+		}, "worker-0", "files of a kube-apiserver"},
 		{"no node has one", func(f *fixture, fix *APIInt) {
 			f.first().Role = catalog.RoleWorker
 			fix.After.RootCA = &AwaitRootCA{Known: inspect.Rollout{Operator: true}}
@@ -94,6 +106,22 @@ func TestMastersWithoutTheirLabel(t *testing.T) {
 		var r *Refusal
 		if !errors.As(err, &r) || r.Name != "node-role" || r.Node != c.node || !strings.Contains(r.Reason, c.says) || r.Next == "" {
 			t.Errorf("%s: %v", c.name, err)
+		}
+	}
+	for _, c := range []struct {
+		known []string
+		says  bool
+	}{{nil, true}, {[]string{"master-0"}, false}} {
+		f := newCluster("master-0 worker-0")
+		f.unread("worker-0")
+		fix := f.whole()
+		fix.APIServers, fix.Order.Only = c.known, []string{WaveMasters}
+		p, err := fix.Plan("run-1", f.Snapshot, noon)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(strings.Join(p.Notes, "\n"), "known by their labels alone: worker-0") != c.says {
+			t.Errorf("kube-apiservers %q: notes %q", c.known, p.Notes)
 		}
 	}
 	m := settled()

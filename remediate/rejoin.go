@@ -420,17 +420,16 @@ func (s *approving) arrived(ctx context.Context, env *Env, node string) (*pki.Ce
 		}
 		return true, nil
 	})
+	r := s.joined[node]
 	switch {
+	case err != nil && ctx.Err() == nil && r != nil:
+		return nil, &Late{fmt.Errorf("%w%s", err, notArrived(ctx, env, node, r))}
 	case err != nil && ctx.Err() == nil:
 		return nil, &Late{err}
 	case err != nil:
 		return nil, err
-	}
-	if r := s.joined[node]; r != nil {
-		if key := pki.FingerprintOf(r.asks.RawSubjectPublicKeyInfo); key != cert.SPKI {
-			return nil, fmt.Errorf("the kubelet on %s has a certificate for key %s, and what was approved was for another key (%s): somebody else asked in its name, and may have a certificate for system:node:%s. Look who: kubectl describe csr %s; the bootstrap token is to be replaced (certrot explain token-in-logs)",
-				node, cert.SPKI.Short(), key.Short(), node, r.Name)
-		}
+	case r != nil && pki.FingerprintOf(r.asks.RawSubjectPublicKeyInfo) != cert.SPKI:
+		return nil, fmt.Errorf("the kubelet on %s has a certificate for the key with sha256 %s, and what was approved (%s) was for another one: somebody else asked in its name, and may have a certificate for system:node:%s%s", node, cert.SPKI, r.Name, node, r.stranger(node))
 	}
 	return cert, nil
 }

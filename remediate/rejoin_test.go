@@ -459,6 +459,52 @@ func TestSomebodyElseAsksInANodesName(t *testing.T) {
 	}
 }
 
+// TestACertificateThatNeverComes: of what was approved it is said who asked, for which key,
+// how to look, and what can still be done.
+func TestACertificateThatNeverComes(t *testing.T) {
+	t.Parallel()
+	j := newJoining(t)
+	j.certificate(t, firstCert, time.Now().Add(-time.Hour), j.newKey(t)) // ended
+	api := &requestsAPI{signs: true}
+	env, _ := approvals(t, j.world, api)
+	asked := clientAsking(t)
+	asked.csr.Spec.Extra = map[string]certificatesapi.ExtraValue{"authentication.kubernetes.io/credential-id": {"JTI=7"}}
+	api.add(asked.made(t))
+	left := NewLeftCSRs([]string{"worker-0"}, true, true)
+	change, err := left.Diff(j.facts(t), j.now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	change.versions = catalog.Versions{Cluster: "4.15.0"}
+	if err := left.Apply(t.Context(), env, change); err != nil || len(api.log) != 1 {
+		t.Fatalf("%v, approved %q", err, api.log)
+	}
+	own := clientAsking(t)
+	own.csr.Name = "csr-own"
+	api.add(own.made(t)) // the kubelet's, with another key
+	err = left.Verify(t.Context(), env, change)
+	var late *Late
+	if !errors.As(err, &late) {
+		t.Fatalf("%v", err)
+	}
+	sum := func(a *asking) string {
+		der, err := x509.MarshalPKIXPublicKey(a.key.Public())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return pki.FingerprintOf(der).String()
+	}
+	for _, want := range []string{
+		"has no new client certificate", "somebody else may have asked", "asked by " + bootstrapper + ", in " + mcoAccounts, "credential-id JTI=7", noon.Format(time.RFC3339), "the key with sha256 " + sum(asked),
+		"kubectl get csr csr-client -o jsonpath", "audit logs", "Kubernetes revokes no certificate", "certrot explain token-in-logs", "kubectl delete node worker-0",
+		"csr-own is pending, for the key with sha256 " + sum(own),
+	} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("%q is not in\n%v", want, err)
+		}
+	}
+}
+
 // TestAnApprovalOfAnotherKeyIsSeen: who asked is known when the kubelet has a certificate,
 // also where the approval was among what is left over.
 func TestAnApprovalOfAnotherKeyIsSeen(t *testing.T) {

@@ -70,8 +70,12 @@ func (o Order) wants(wave string) bool { return len(o.Only) == 0 || slices.Conta
 // all plans the repair of all nodes that the facts have.
 func (a APIInt) all(d *draft) error {
 	var masters, workers []string
+	var unseen []string
 	for i := range d.facts.Nodes {
 		n := &d.facts.Nodes[i]
+		if a.APIServers == nil && n.Role == catalog.RoleWorker && n.Via == "" {
+			unseen = append(unseen, n.Name)
+		}
 		if why := a.unlabelled(d.facts, n); why != "" {
 			return &Refusal{Name: "node-role", Node: n.Name, Reason: "it has no master's label, and " + why, Next: fmt.Sprintf("a master: kubectl label node %s node-role.kubernetes.io/master= ; or name the nodes with --nodes, in the order in which they are to be repaired: masters first", n.Name)}
 		}
@@ -86,6 +90,9 @@ func (a APIInt) all(d *draft) error {
 	}
 	if len(masters) == 0 && a.After.RootCA != nil && a.After.RootCA.Known.Operator { // else there may be none in a file
 		return &Refusal{Name: "node-role", Reason: "no node has a master's label: which of them run kube-apiserver is not known", Next: "name the nodes with --nodes, in the order in which they are to be repaired: masters first"}
+	}
+	if len(unseen) > 0 {
+		d.note("That these nodes, which were not read, run no kube-apiserver is known by their labels alone: %s.", strings.Join(unseen, ", "))
 	}
 	lostFirst(d.facts, masters)
 	if err := a.masters(d, masters); err != nil {
@@ -114,6 +121,9 @@ func (a APIInt) all(d *draft) error {
 func (a APIInt) unlabelled(facts inspect.Snapshot, n *inspect.Node) string {
 	if n.Role != catalog.RoleWorker {
 		return ""
+	}
+	if slices.Contains(a.APIServers, n.Name) {
+		return "the API has a pod of kube-apiserver there"
 	}
 	if path := ofAPIServer(facts, n.Name); path != "" {
 		return "files of a kube-apiserver are on it: " + path

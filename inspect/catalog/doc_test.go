@@ -201,10 +201,10 @@ func document() string {
 	line("")
 	line("A node is taken for set up in one of these ways by its kubelet's flags; where that does not run, by the files that are there. What is in neither is refused.")
 	line("")
-	line("| by | kubeconfigs: to join with, its own | whom to trust | on masters | holds for | source |")
-	line("|---|---|---|---|---|---|")
+	line("| by | kubeconfigs: to join with, its own | whom to trust | on masters | kube-apiserver's pods in | holds for | source |")
+	line("|---|---|---|---|---|---|---|")
 	for _, s := range allKubeletSetups() {
-		line("| %s | `%s` | `%s` | `%s` | %s | %s |", s.Name, strings.Join(s.Files(), "`, `"), s.CA, s.Disk, s.In, evidence(s.Evidence))
+		line("| %s | `%s` | `%s` | `%s` | `%s` | %s | %s |", s.Name, strings.Join(s.Files(), "`, `"), s.CA, s.Disk, s.Pods, s.In, evidence(s.Evidence))
 	}
 	line("")
 	line("Files beside them that are to trust the same CAs, and that are left as they are:")

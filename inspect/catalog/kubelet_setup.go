@@ -18,6 +18,9 @@ type KubeletSetup struct {
 	// CA, and Dials a kubeconfig on masters whose server is the master's own
 	// kube-apiserver; empty: it listens on the port in Own.
 	Local, Dials string
+	// Pods is the namespace of kube-apiserver's pods, of which each master has one: a
+	// static one, named "kube-apiserver-" and the node.
+	Pods string
 	// Operators keep the control plane, and say how it is.
 	Operators bool
 	Beside    []Beside
@@ -61,13 +64,13 @@ func allKubeletSetups() []KubeletSetup {
 		{
 			Name: "OpenShift", Bootstrap: openShift[0], Own: openShift[1], CA: APIServerCA(), Disk: MasterServerCAs,
 			Right: "the server side must be right first: what is shown is to be signed by a CA in openshift-config-managed/kube-apiserver-server-ca. A user's own certificate for api-int (APIServer spec.servingCerts.namedCertificates) is not supported by OpenShift",
-			Local: "localhost", Operators: true, In: Range{Component: mco},
-			Evidence: Evidence{Verified, mcoRepo + "templates/{master,worker}/01-*-kubelet/_base/units/kubelet.service.yaml; openshift/cluster-kube-apiserver-operator pkg/operator/certrotationcontroller (localhost's certificate, whose signer is among the CAs for kubelets)"},
+			Local: "localhost", Pods: kasTarget, Operators: true, In: Range{Component: mco},
+			Evidence: Evidence{Verified, mcoRepo + "templates/{master,worker}/01-*-kubelet/_base/units/kubelet.service.yaml; openshift/cluster-kube-apiserver-operator pkg/operator/certrotationcontroller (localhost's certificate, whose signer is among the CAs for kubelets), bindata/assets/kube-apiserver/pod.yaml; kubernetes/kubernetes pkg/kubelet/config/common.go (generatePodName)"},
 		},
 		{
 			Name: "kubeadm", Bootstrap: kubeadm[0], Own: kubeadm[1], Joins: true, CA: RootCAOf("kube-system"), Disk: KubeadmCA,
 			Right: "the server side must be right first: while a CA is replaced, the old and the new one are both to be in the file of kube-controller-manager's --root-ca-file (" + KubeadmCA + "), which publishes it to kube-root-ca.crt when it is restarted. Or give the CAs with --ca-file",
-			Local: string(nameServiceNetwork), Dials: "/etc/kubernetes/controller-manager.conf", In: Range{Component: Kubernetes},
+			Local: string(nameServiceNetwork), Dials: "/etc/kubernetes/controller-manager.conf", Pods: "kube-system", In: Range{Component: Kubernetes},
 			Beside: []Beside{
 				{
 					Path: KubeadmCA, Reader: "the kubelet recognises kube-apiserver by it (logs, exec), at once when it changes; on control plane nodes kube-apiserver and kube-controller-manager read it when they start",
