@@ -10,6 +10,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/duration"
 
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
@@ -44,7 +45,7 @@ func (f *rotateFlags) following(conn *connection, of remediate.Rotatable, since 
 	var w *following
 	w = &following{
 		read: func(ctx context.Context) (rotations, error) {
-			f.shown, f.seen.callers = true, called(w.name)
+			f.shown, f.seen.callers = true, func(s *inspect.Snapshot) bool { return called(w.name) && signsCallers(s) }
 			r, err := f.read(ctx)
 			if err == nil && conn != nil {
 				r.machinery = conn.cluster.Machinery(ctx)
@@ -72,6 +73,21 @@ func called(name string) bool {
 		return is(row.Shown) || slices.ContainsFunc(catalog.Rotations(), func(r catalog.Rotation) bool {
 			return is(r.Signer) && slices.Contains(r.Targets, row.Shown)
 		})
+	})
+}
+
+// signsCallers reports whether the newest signer has signed what a client shows whose
+// requests can be made: before that, they would tell of the one before.
+func signsCallers(s *inspect.Snapshot) bool {
+	facts := inspect.NewFacts(*s, s.Taken, defaultWithin)
+	all := remediate.Rotatables(facts)
+	return slices.ContainsFunc(catalog.Callers(), func(row catalog.Caller) bool {
+		of, err := remediate.FindRotatable(all, row.Shown.Namespace+"/"+row.Shown.Name)
+		if err != nil {
+			return false
+		}
+		signed, _ := remediate.Chain{Facts: facts, Of: of}.Signed()
+		return signed == catalog.Yes
 	})
 }
 
