@@ -316,7 +316,11 @@ func (r rotations) entry(of remediate.Rotatable) rotationEntry {
 		}
 	}
 	if reason, next := of.Unmanaged(); reason != "" {
-		e.Rotates, e.Why = "no", append(e.Why, rotateVerdict{Check: "managed", Holds: "no", Reason: reason, Next: next, stopped: true})
+		e.Rotates = "no"
+		if of.Known == catalog.Unknown {
+			e.Rotates = "unknown"
+		}
+		e.Why = append(e.Why, rotateVerdict{Check: "managed", Holds: e.Rotates, Reason: reason, Next: next, stopped: true})
 		return e
 	}
 	for _, v := range r.preflight(of).Check() {
