@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -103,6 +105,37 @@ func TestRotateFromAFile(t *testing.T) {
 				t.Errorf("ended with %d, want %d and %q:\n%s%s", code, c.code, c.says, out, errOut)
 			}
 		})
+	}
+}
+
+// TestRotateOfNobodyKnowsWhichVersion: whether certrot rotates something then is not known.
+func TestRotateOfNobodyKnowsWhichVersion(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "empty.json")
+	if err := os.WriteFile(file, []byte("{}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, out, errOut := certrot("rotate", "--list", "--from", file, "-o", "json")
+	var list struct {
+		Rotations []struct {
+			Name, Rotates string
+			Why           []struct{ Check, Holds string }
+		}
+	}
+	if err := json.Unmarshal([]byte(out), &list); err != nil {
+		t.Fatalf("%v: %s", err, errOut)
+	}
+	unknown := 0
+	for _, r := range list.Rotations {
+		if r.Rotates == "unknown" && len(r.Why) == 1 && r.Why[0].Check == "managed" && r.Why[0].Holds == "unknown" {
+			unknown++
+		}
+		if r.Name == "aggregator-client-signer" && r.Rotates != "unknown" {
+			t.Errorf("%+v", r)
+		}
+	}
+	if unknown == 0 {
+		t.Errorf("none is unknown: %s", out)
 	}
 }
 
