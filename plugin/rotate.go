@@ -188,7 +188,8 @@ func (f *rotateFlags) run(ctx context.Context, args []string) error {
 type rotations struct {
 	facts     *inspect.Facts
 	claims    []trust.Claim
-	machinery *inspect.Machinery // nil: no API server was asked
+	machinery *inspect.Machinery         // nil: no API server was asked
+	network   *remediate.NetworkRestarts // see RotatePreflight
 	all       []remediate.Rotatable
 	since     *pki.Cert // the signer's, that was to be replaced; nil: it is not known
 }
@@ -237,7 +238,25 @@ func (r rotations) chain(of remediate.Rotatable) remediate.Chain {
 }
 
 func (r rotations) preflight(of remediate.Rotatable) remediate.RotatePreflight {
-	return remediate.RotatePreflight{Chain: r.chain(of), Now: r.facts.Now}
+	return remediate.RotatePreflight{Chain: r.chain(of), Now: r.facts.Now, Network: r.network}
+}
+
+// ask asks the API server for what is no certificate's. Pods that dial api-int are of
+// interest only while its certificate is to be signed by a new CA.
+func (r *rotations) ask(ctx context.Context, conn *connection) {
+	r.machinery = conn.cluster.Machinery(ctx)
+	at := catalog.InternalLoadBalancerServing()
+	of, err := remediate.FindRotatable(r.all, at.Namespace+"/"+at.Name)
+	if err != nil {
+		return // there is none
+	}
+	if signed, _ := r.chain(of).Signed(); signed != catalog.No {
+		return
+	}
+	w := workplace{conn: conn}
+	if n, err := networkOf(ctx, &w, r.facts.Snapshot.Cluster.Versions); err == nil { // else the check says that they were not read
+		r.network = &remediate.NetworkRestarts{Pods: n.pods, Rollout: n.rollout}
+	}
 }
 
 // find returns what is named.
@@ -356,7 +375,7 @@ func (f *rotateFlags) showList(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		r.machinery = conn.cluster.Machinery(ctx)
+		r.ask(ctx, conn)
 	}
 	d := rotationsDocument{
 		APIVersion: inspect.InventoryAPIVersion, Kind: "Rotations", Cluster: inspect.ClusterOf(r.facts.Snapshot.Cluster), Taken: r.facts.Snapshot.Taken,

@@ -159,7 +159,7 @@ func TestRotatesLeavesAreJudged(t *testing.T) {
 	for _, c := range []struct {
 		judged
 		accepted, awaited string
-	}{{plan.judged, "reaches-verifiers", ""}, {plan.Leaves[0], "", "signer-trusted"}, {plan.Leaves[1], "outside-verifiers", ""}} {
+	}{{plan.judged, "reaches-verifiers", ""}, {plan.Leaves[0], "", "signer-trusted pods-memory"}, {plan.Leaves[1], "outside-verifiers", ""}} {
 		accepted, awaited := strings.Join(c.Accepted, " "), strings.Join(c.Awaited, " ")
 		if len(c.Checks) == 0 || accepted != c.accepted || awaited != c.awaited {
 			t.Errorf("%s: %d checks, accepted %q, want %q; awaited %q, want %q", c.Secret, len(c.Checks), accepted, c.accepted, awaited, c.awaited)

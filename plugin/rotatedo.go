@@ -70,6 +70,7 @@ type rotation struct {
 	accepted []string
 	awaited  []string          // checks that do not hold yet, for which it is waited
 	after    map[string]string // annotations, as the API server would have them; nil: it was not asked
+	anew     bool              // of a leaf: its signer is to be made anew before
 	// left is what is to be done with --leaf; nil: what was named is made anew, and no more.
 	left *remediate.Left
 	// leaves are what the signer signs, as it is planned that they follow.
@@ -102,11 +103,11 @@ func (f *rotateFlags) rotate(ctx context.Context, names []string) error {
 		if conn, err = connect(ctx, app, f.seen.config, pki.NewScanner()); err != nil {
 			return err
 		}
-		r.machinery = conn.cluster.Machinery(ctx)
+		r.ask(ctx, conn)
 	}
 	idle, resumed := true, false
 	for i := range plans {
-		plans[i].machinery = r.machinery
+		plans[i].machinery, plans[i].network = r.machinery, r.network
 		if err := f.plan(ctx, conn, &plans[i], resumed); err != nil {
 			return err
 		}
@@ -193,7 +194,7 @@ func (f *rotateFlags) judgeAll(p *rotation, resumed bool) error {
 		p.left = &left
 		resumed = resumed || !left.Signer
 		for _, of := range left.Leaves {
-			leaf := rotation{rotations: p.rotations, of: of}
+			leaf := rotation{rotations: p.rotations, of: of, anew: left.Signer}
 			if err := leaf.judgeLeaf(f.risks, func(v remediate.Verdict) bool { return broughtAlong(v) || resumed && settling(v) }); err != nil {
 				return err
 			}
@@ -258,7 +259,7 @@ func (p *rotation) judge(accepted []string, waits func(remediate.Verdict) bool) 
 // told.
 func (p *rotation) judgeLeaf(accepted []string, waits func(remediate.Verdict) bool) error {
 	pre := p.preflight(p.of)
-	pre.Follows = true
+	pre.Follows, pre.Anew = true, p.anew
 	if !p.of.Told() {
 		return p.weigh(pre.Check(), accepted, waits)
 	}
@@ -273,7 +274,7 @@ func (p *rotation) judgeLeaf(accepted []string, waits func(remediate.Verdict) bo
 
 // broughtAlong reports whether the new signer brings it by itself, or people do meanwhile.
 func broughtAlong(v remediate.Verdict) bool {
-	return slices.Contains([]string{remediate.SignerTrusted, remediate.OutsideVerifiers, remediate.OwnKubeconfig, "chain-settled"}, v.Name)
+	return slices.Contains([]string{remediate.SignerTrusted, remediate.OutsideVerifiers, remediate.PodsMemory, remediate.OwnKubeconfig, "chain-settled"}, v.Name)
 }
 
 // settling reports whether it is what a new signer keeps busy until it has come to
@@ -748,7 +749,7 @@ func (f *rotateFlags) stillSo(ctx context.Context, conn *connection, shown rotat
 	if err != nil {
 		return nothingChanged(err)
 	}
-	fresh.machinery = conn.cluster.Machinery(ctx)
+	fresh.ask(ctx, conn)
 	now := rotation{rotations: fresh}
 	if now.of, err = fresh.find(f.seen.app, shown.of.At.Namespace+"/"+shown.of.At.Name); err != nil {
 		return nothingChanged(err)

@@ -52,7 +52,7 @@ func (f *rotateFlags) following(conn *connection, of remediate.Rotatable, since 
 			f.shown, f.seen.callers = true, func(s *inspect.Snapshot) bool { return called(w.name) && signsCallers(s) }
 			r, err := f.read(ctx)
 			if err == nil && conn != nil {
-				r.machinery = conn.cluster.Machinery(ctx)
+				r.ask(ctx, conn)
 			}
 			return r, err
 		},

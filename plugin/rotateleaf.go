@@ -241,7 +241,7 @@ func (f *rotateFlags) awaitLeaf(ctx context.Context, w *following) error {
 	case err != nil:
 		return err
 	case unread != nil:
-		err := fmt.Errorf("its owner was told to make %s anew, and whether the newest signer has signed it is not known: %s: %s", p.of.At, unread.Name, unread.Text)
+		err := fmt.Errorf("%s is to be made anew, and whether the newest signer has signed it is not known: %s: %s", p.of.At, unread.Name, unread.Text)
 		return &exitError{code: exitIncomplete, err: withHint(err, "%s; then: %s", unread.Next, w.next)}
 	case ok:
 		return nil
@@ -251,7 +251,7 @@ func (f *rotateFlags) awaitLeaf(ctx context.Context, w *following) error {
 	if !errors.As(err, &e) || e.err != nil {
 		return err
 	}
-	return &exitError{code: e.code, err: withHint(fmt.Errorf("its owner was told to make %s anew, and not all servers show one that the newest signer has signed, or it is not signed yet", p.of.At), "%s", w.next)}
+	return &exitError{code: e.code, err: withHint(fmt.Errorf("%s is to be made anew, and not all servers show one that the newest signer has signed, or it is not signed yet", p.of.At), "%s", w.next)}
 }
 
 // tellLeaf has its owner sign it anew, when all that was asked still holds. told is false

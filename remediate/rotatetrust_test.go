@@ -141,6 +141,14 @@ func TestToldLeaf(t *testing.T) {
 	if l := p.Left(Rotatables(p.Facts)); l.Signer || len(l.Leaves) != 1 {
 		t.Errorf("left: %+v", l)
 	}
+	for wanted, says := range map[int32]string{0: "kube-apiserver-operator does not run: its Deployment openshift-kube-apiserver-operator/kube-apiserver-operator is scaled to 0", 1: lookAtOperator("kube-apiserver-operator")} {
+		p.Machinery = &inspect.Machinery{Workloads: []inspect.Workload{{Kind: inspect.Deployment, Namespace: "openshift-kube-apiserver-operator", Name: "kube-apiserver-operator", Wanted: int(wanted), Ready: int(wanted)}}}
+		for _, s := range p.Stages() {
+			if s.Name == StageLeaf && !strings.Contains(s.Next, says) {
+				t.Errorf("told, of an owner with %d replicas: %s", wanted, s.Next)
+			}
+		}
+	}
 }
 
 // TestTrustInMemory: a kubelet that has not read its file anew does not trust the new CA,
