@@ -640,13 +640,17 @@ func (f *rotateFlags) rest(failed error, plans []rotation, at int, changed bool)
 	var e *exitError
 	var h *hintError
 	code, err := codeOf(failed), failed
+	stands := standing(plans, at, changed)
+	if f.over() {
+		stands = f.isOver() + ": " + stands
+	}
 	switch silent := errors.As(failed, &e) && e.err == nil; {
 	case silent && f.over():
-		err = fmt.Errorf("%s: %s", f.isOver(), standing(plans, at, changed))
+		err = errors.New(stands)
 	case silent:
-		err = fmt.Errorf("not through: %s", standing(plans, at, changed))
-	case f.over() && len(plans) > 1:
-		err = fmt.Errorf("%w; %s: %s", failed, f.isOver(), standing(plans, at, changed))
+		err = fmt.Errorf("not through: %s", stands)
+	case len(plans) > 1 && (at > 0 || f.over()):
+		err = fmt.Errorf("%w; %s", failed, stands)
 	}
 	var hints, names []string
 	if errors.As(failed, &h) {
