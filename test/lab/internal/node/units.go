@@ -161,6 +161,6 @@ WantedBy=sockets.target
 Description=Lab: pass the API server's port on to the control plane
 
 [Service]
-ExecStart=/lib/systemd/systemd-socket-proxyd ` + pki.Address + `:6443
+ExecStart=/lib/systemd/systemd-socket-proxyd ` + pki.PastBalancer + `:6443
 `
 )
