@@ -183,7 +183,8 @@ func (a RestartPods) accepted(then time.Time) bool {
 }
 
 // made is when the newest CA was made without which what the node is shown, or will be,
-// does not verify; false where that is not known.
+// does not verify; false where that is not known. Behind one address there are several
+// masters, and while they take up a new certificate they show different ones.
 func (a RestartPods) made(facts inspect.Snapshot, n *inspect.Node, now time.Time) (at time.Time, known bool) {
 	for _, ca := range a.Next {
 		if ca.NotBefore.After(at) {
@@ -204,11 +205,28 @@ func (a RestartPods) made(facts inspect.Snapshot, n *inspect.Node, now time.Time
 			return at, false
 		}
 		served, _ := facts.ShownTo(n.Name, address)
-		for _, ca := range facts.Trusted(n.Name, k) {
-			// Of several that do, the oldest counts: with it, no other is wanted.
-			if pki.Verify(served.Chain, []*pki.Cert{ca}, name, n.Time(now)) == nil && (!known || ca.NotBefore.Before(at)) {
-				at, known = ca.NotBefore, true
+		trusted := facts.Trusted(n.Name, k)
+		if at, known = oldest(served.Chain, trusted, name, n.Time(now)); !known {
+			continue
+		}
+		for _, v := range facts.Served {
+			if v.Name != name || v.Address != address && v.Server != catalog.ListenerAPIServer {
+				continue
 			}
+			if other, ok := oldest(v.Chain, trusted, name, n.Time(now)); ok && other.After(at) {
+				at = other
+			}
+		}
+	}
+	return at, known
+}
+
+// oldest is when the oldest of the CAs was made that verify a chain: with it, no other is
+// wanted.
+func oldest(chain []*pki.Cert, cas []*pki.Cert, name string, now time.Time) (at time.Time, known bool) {
+	for _, ca := range cas {
+		if (!known || ca.NotBefore.Before(at)) && pki.Verify(chain, []*pki.Cert{ca}, name, now) == nil {
+			at, known = ca.NotBefore, true
 		}
 	}
 	return at, known
