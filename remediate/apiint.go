@@ -302,7 +302,8 @@ func (a APIInt) repair(d *draft, n *inspect.Node) error {
 	a.suggest(d, n, c == nil)
 	inOrder := a.waitedFor(d.facts, n)
 	// Its kubelet may have been restarted by a run that was interrupted before it answered.
-	asks := a.Nodes != nil && a.API && a.ApproveCSRs && len(PendingRequests(d.plan.Basis, n.Name)) > 0
+	// Of all nodes, what Ready ones ask for comes last: nobody waits for it.
+	asks := a.API && a.ApproveCSRs && (a.Nodes != nil || n.Ready != "True") && len(PendingRequests(d.facts, n.Name)) > 0
 	if c == nil && !inOrder && !asks {
 		return nil
 	}

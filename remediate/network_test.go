@@ -268,6 +268,25 @@ func TestRestartPodsThatMustNotBe(t *testing.T) {
 	if err := a.Apply(t.Context(), &Env{Now: api.env.Now}, nil); err == nil {
 		t.Error("without an API")
 	}
+	// Who makes pods anew is to trust the CA by then, also where that wave was not chosen.
+	for want, read := range map[string]inspect.Rollout{
+		"nobody may make pods of openshift-machine-config-operator/machine-config-daemon anew: master-0 runs revision 7": {Operator: true, Source: f.caOf(), Latest: 8, Masters: []inspect.Revision{{Node: "master-0", Current: 7, CA: certs(f.sc, f.before)}}},
+		"whether somebody can make pods": {},
+		"":                               {Operator: true, Source: f.caOf(), Latest: 8, Masters: []inspect.Revision{{Node: "master-0", Current: 8, CA: f.caOf()}}},
+	} {
+		api := newFakeAPI(nodeThat("worker-0", "True"), published(f.configMap), daemonPod(a.Pods[0], a.Pods[0].UID, "Running", "True"))
+		one := a
+		one.Read = func(context.Context) (inspect.Rollout, error) {
+			if !read.Operator {
+				return read, errors.New("connection refused")
+			}
+			return read, nil
+		}
+		err := one.Apply(t.Context(), api.env, nil)
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) || (len(api.did()) > 0) != (want == "") {
+			t.Errorf("%q: %v, did %v", want, err, api.did())
+		}
+	}
 }
 
 func TestRestartedPodThatDoesNotCome(t *testing.T) {

@@ -42,6 +42,9 @@ type RestartPods struct {
 	Next []*pki.Cert
 	// Always: also where it is not needed, or not known to be.
 	Always bool
+	// Read reads how far kube-controller-manager is, who makes pods anew; nil: that is not
+	// asked.
+	Read func(context.Context) (inspect.Rollout, error)
 }
 
 // ID is such as "restart worker-0:openshift-multus/multus".
@@ -240,7 +243,7 @@ func (a RestartPods) Apply(ctx context.Context, env *Env, _ *Change) error {
 	if err := a.reports(ctx, env); err != nil {
 		return err
 	}
-	if err := a.published(ctx, env); err != nil {
+	if err := errors.Join(a.remade(ctx, env), a.published(ctx, env)); err != nil {
 		return err
 	}
 	pods := env.Kube.CoreV1().Pods(a.Row.Namespace)
@@ -267,6 +270,23 @@ func (a RestartPods) reports(ctx context.Context, env *Env) error {
 		}
 	}
 	return fmt.Errorf("node %s does not report to the API server: a pod that is deleted there now would not come back: kubectl describe node %s", a.On, a.On)
+}
+
+// remade refuses to delete what nobody may make anew: a kube-controller-manager that trusts
+// only the old CA works until it has to connect again.
+func (a RestartPods) remade(ctx context.Context, env *Env) error {
+	if a.Read == nil {
+		return nil
+	}
+	r, err := a.Read(ctx)
+	if err != nil {
+		return fmt.Errorf("whether somebody can make pods of %s/%s anew is not known: %w", a.Row.Namespace, a.Row.DaemonSet, err)
+	}
+	r.RootCAs = nil // see published
+	if behind := r.Behind(notEnded(a.CA, env.Now())); len(behind) > 0 {
+		return fmt.Errorf("nobody may make pods of %s/%s anew: %s; wait for kube-controller-manager first: fix-api-int --only %s", a.Row.Namespace, a.Row.DaemonSet, strings.Join(behind, "; "), WaveControlPlane)
+	}
+	return nil
 }
 
 // published refuses to start a pod that would read the old CA again.
@@ -355,11 +375,12 @@ func (a RestartPods) Undo(context.Context, *Env, *Change) error { return nil }
 
 // NetworkRestarts finds out which network pods have to be restarted.
 type NetworkRestarts struct {
-	CA      []*pki.Cert     // what is to be trusted
-	Pods    []inspect.Pod   // of the namespaces of catalog.NetworkPods
-	Rollout inspect.Rollout // of the same namespaces
-	Always  bool            // see RestartPods
-	Probe   NetworkProbe    // what to ask a node with afterwards; On is set for each
+	CA      []*pki.Cert                                    // what is to be trusted
+	Pods    []inspect.Pod                                  // of the namespaces of catalog.NetworkPods
+	Rollout inspect.Rollout                                // of the same namespaces
+	Read    func(context.Context) (inspect.Rollout, error) // see RestartPods
+	Always  bool                                           // see RestartPods
+	Probe   NetworkProbe                                   // what to ask a node with afterwards; On is set for each
 	// EachProbed: nodes on which nothing is restarted are asked, too.
 	EachProbed bool
 	Next       []*pki.Cert // see RestartPods
@@ -407,7 +428,7 @@ func (r NetworkRestarts) restarts(facts inspect.Snapshot, now time.Time, node st
 		if row.First != first {
 			continue
 		}
-		a := RestartPods{On: node, Row: row, Pods: r.of(row, node), CA: r.CA, Next: r.Next, Always: r.Always}
+		a := RestartPods{On: node, Row: row, Pods: r.of(row, node), CA: r.CA, Next: r.Next, Always: r.Always, Read: r.Read}
 		if root, ok := r.Rollout.RootCA(row.Namespace); ok {
 			a.RootCA = &root
 		}
