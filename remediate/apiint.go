@@ -336,7 +336,7 @@ func (a APIInt) waitedFor(facts inspect.Snapshot, n *inspect.Node) bool {
 	if a.Nodes == nil {
 		return n.Role != catalog.RoleWorker
 	}
-	return runsAPIServer(facts, n) && n.Name != a.Nodes[len(a.Nodes)-1]
+	return RunsAPIServer(facts, n) && n.Name != a.Nodes[len(a.Nodes)-1]
 }
 
 // suggest names the command for a kubelet that has to join anew, or may have to: its files
@@ -378,7 +378,7 @@ func (a APIInt) ownerFirst(d *draft, n *inspect.Node, path string, old []*pki.Ce
 // gate adds the question whether a master's kube-apiserver answers, where there is
 // another one to wait for. ca is PEM that it may be trusted by, beside what is known.
 func gate(d *draft, n *inspect.Node, ca []byte) error {
-	if row, _ := catalog.KubeletRestartOn(d.facts.Cluster.Topology); row.Single || !runsAPIServer(d.facts, n) {
+	if row, _ := catalog.KubeletRestartOn(d.facts.Cluster.Topology); row.Single || !RunsAPIServer(d.facts, n) {
 		return nil
 	}
 	setup := setupOf(d.facts, n)
