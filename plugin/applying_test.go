@@ -48,10 +48,10 @@ func TestHowRunsEnd(t *testing.T) {
 		{"asked again, before anything was begun", nil, func(a *applying) error { return a.ended(nil, stopped(upgrade, "worker-1")) }, exitRefused, []string{"nothing was changed", "upgrade-running", "--accept-risk=upgrade-running"}, "half-way"},
 		{"asked again, in between", []string{"run-1"}, func(a *applying) error { return a.ended(nil, stopped(upgrade, "worker-1")) }, exitStopped, []string{"wait for its end", "--accept-risk=upgrade-running", "undo run-1", "Not begun: worker-1"}, "nothing was changed"},
 		{"a master that does not come back", []string{"run-1"}, func(a *applying) error { return a.ended(masters, stopped(late, "worker-1")) }, exitStopped, []string{"certrot fix-api-int --only workers --accept-risk=masters-first", "kube-root-ca.crt may stay old"}, ""},
-		{"a worker that does not", []string{"run-1"}, func(a *applying) error { return a.ended(&remediate.Plan{}, stopped(late, "worker-1")) }, exitStopped, []string{"Not begun"}, "masters-first"},
+		{"a worker that does not", []string{"run-1"}, func(a *applying) error { return a.ended(&remediate.Plan{}, stopped(late, "worker-1")) }, exitStopped, []string{"Not begun", "does not come back", "certrot fix-api-int --accept-risk=workers-back"}, "masters-first"},
 	} {
 		var out strings.Builder
-		a := &applying{past: pastMasters("certrot fix-api-int", nil), mendFlags: mendFlags{app: App{Called: "certrot", Streams: genericiooptions.IOStreams{Out: &out, ErrOut: &out}}}, run: "run-9", changed: c.changed}
+		a := &applying{past: pastMasters("certrot fix-api-int", nil), others: "certrot fix-api-int --accept-risk=workers-back", mendFlags: mendFlags{app: App{Called: "certrot", Streams: genericiooptions.IOStreams{Out: &out, ErrOut: &out}}}, run: "run-9", changed: c.changed}
 		err := c.end(a)
 		if code := codeOf(err); code != c.code {
 			t.Errorf("%s: exit code %d, want %d: %v", c.name, code, c.code, err)

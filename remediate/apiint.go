@@ -303,8 +303,9 @@ func (a APIInt) repair(d *draft, n *inspect.Node) error {
 	}
 	a.suggest(d, n, c == nil)
 	// Its kubelet may have been restarted by a run that was interrupted before it answered.
-	asks := a.Nodes != nil && a.API && a.ApproveCSRs && len(PendingRequests(d.plan.Basis, n.Name)) > 0
-	if c == nil && !a.waitedFor(n) && !asks {
+	begun := a.API && a.Nodes == nil && notBack(d.facts, n, d.plan.Now)
+	asks := a.API && a.Nodes != nil && a.ApproveCSRs && len(PendingRequests(d.plan.Basis, n.Name)) > 0
+	if c == nil && !a.waitedFor(n) && !asks && !begun {
 		return nil
 	}
 	var first []Action

@@ -3,6 +3,7 @@ package remediate
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 )
@@ -33,25 +34,16 @@ func returns(d *draft, name string, api, more bool, ca []byte) error {
 // is: without an API it is not known whether nodes are back, and they would be asked for
 // ever. Where it is known that a master is not, that is waited for.
 func unwait(d *draft, api bool) {
-	facts := d.facts
-	facts.Nodes = slices.Clone(facts.Nodes)
 	for i := len(d.plan.Waves) - 1; i >= 0; i-- {
 		for j := len(d.plan.Waves[i].Nodes) - 1; j >= 0; j-- {
 			n := &d.plan.Waves[i].Nodes[j]
-			at := slices.IndexFunc(facts.Nodes, func(f inspect.Node) bool { return f.Name == n.Name })
+			was, ok := d.plan.Basis.Node(n.Name)
 			switch {
 			case !n.Changes():
-			case !n.waits() || at < 0, api && runsAPIServer(d.facts, &facts.Nodes[at]):
+			case !ok || !n.waits(), api && runsAPIServer(d.facts, was), n.asks(d.plan.Basis):
 				return
 			default:
-				*n = n.unwaited(d.plan.Basis)
-				if n.Changes() {
-					return
-				}
-				if was, ok := d.plan.Basis.Node(n.Name); ok { // so nothing is said of it
-					facts.Nodes[at].Ready, facts.Nodes[at].Heartbeat = was.Ready, was.Heartbeat
-					d.facts = facts
-				}
+				*n = d.unwaited(*n)
 			}
 		}
 	}
@@ -82,17 +74,69 @@ func (n NodePlan) waits() bool {
 	return n.Changes()
 }
 
-// unwaited is a node that is not waited for. A request of it that is pending is looked at.
-func (n NodePlan) unwaited(facts inspect.Snapshot) NodePlan {
-	pending := len(PendingRequests(facts, n.Name)) > 0
+// unwaited is a node that is not waited for: it is as it was before. A request of it that is
+// pending is looked at.
+func (d *draft) unwaited(n NodePlan) NodePlan {
+	d.facts.Nodes = slices.Clone(d.facts.Nodes)
+	now, ok := d.facts.Node(n.Name)
+	if was, read := d.plan.Basis.Node(n.Name); ok && read {
+		now.Ready, now.Heartbeat = was.Ready, was.Heartbeat
+	}
+	asks := n.asks(d.plan.Basis)
 	n.Steps = slices.DeleteFunc(slices.Clone(n.Steps), func(s Step) bool {
 		switch s.Action.(type) {
 		case Await, AwaitAPIServer:
 			return true
 		case ApproveCSRs:
-			return !pending
+			return !asks
 		}
 		return false
 	})
 	return n
+}
+
+// asks reports whether a request of its kubelet is pending, and to be looked at.
+func (n NodePlan) asks(facts inspect.Snapshot) bool {
+	approves := slices.ContainsFunc(n.due(), func(s Step) bool { _, is := s.Action.(ApproveCSRs); return is })
+	return approves && len(PendingRequests(facts, n.Name)) > 0
+}
+
+// WorkersBack is the risk to restart the kubelets of workers that are Ready although some
+// that were restarted before did not come back.
+const WorkersBack = "workers-back"
+
+// notBack reports whether a node is not known to be back since its kubelet was started.
+func notBack(facts inspect.Snapshot, n *inspect.Node, now time.Time) bool {
+	c, err := Await{On: n.Name}.Diff(facts, now)
+	return c != nil || err != nil
+}
+
+// begunFirst puts workers to which everything was done, and that are not back, before the
+// first one that is Ready: what took them away is not done to it. Where nothing is done to a
+// Ready one, or that was accepted, they are not waited for: what mends them may come later.
+func (a APIInt) begunFirst(d *draft, begun []NodePlan, first, rest *Wave) {
+	accepted := slices.Contains(a.Order.Accept, WorkersBack)
+	var waited []NodePlan
+	for _, n := range begun {
+		if accepted || len(first.Nodes) == 0 {
+			n = d.unwaited(n)
+		}
+		if n.Changes() {
+			waited = append(waited, n)
+		} else {
+			rest.Nodes = append(rest.Nodes, n)
+		}
+	}
+	const away = "All was done to these workers, and they are not known to be back: %s. "
+	switch names := strings.Join(titles(begun), ", "); {
+	case len(begun) == 0 || len(first.Nodes) == 0:
+	case accepted:
+		d.note("Accepted by name (%s): "+away+"They are not waited for.", WorkersBack, names)
+	default:
+		d.note(away+"They are waited for before one that is Ready is begun. Where one does not come back: --accept-risk=%s", names, WorkersBack)
+	}
+	if len(waited) > 0 {
+		first.Why = "those that were begun and are not back, and one that is Ready, before the others"
+	}
+	first.Nodes = append(waited, first.Nodes...)
 }
