@@ -1,6 +1,7 @@
 package remediate
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -102,4 +103,37 @@ func TestUndoThatGoesOn(t *testing.T) {
 			t.Errorf("%s: notes %q", c.name, notes)
 		}
 	}
+}
+
+// TestUndoStopsOnceMore calls an undo again while the first node is still away.
+func TestUndoStopsOnceMore(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "worker-0", "worker-1")
+	if _, err := w.run(t.Context(), t, w.env(t, "run-1", nil), w.repair(t, "run-1")); err != nil {
+		t.Fatal(err)
+	}
+	w.api.show(t, w.old)
+	first, second := w.machines["worker-0"], w.machines["worker-1"]
+	undo := func() error {
+		folder := host.DefaultFolder + "/run-1"
+		p, err := w.undoing(t, "run-1").Plan("run-1", w.facts(t, folder), w.now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = w.run(t.Context(), t, w.env(t, "run-1", nil, folder), p)
+		return err
+	}
+	first.mode(t, "late")
+	for range 2 {
+		var late *Late
+		if err := undo(); !errors.As(err, &late) || first.restarts(t) != 2 || second.restarts(t) != 1 {
+			t.Fatalf("%v; restarts %d, %d", err, first.restarts(t), second.restarts(t))
+		}
+	}
+	first.mode(t, "normal")
+	if err := undo(); err != nil || first.restarts(t) != 2 {
+		t.Errorf("%v; restarts %d", err, first.restarts(t))
+	}
+	first.original(t)
+	second.original(t)
 }
