@@ -33,7 +33,7 @@ type Node struct {
 	// Comeback is what its kubelet would meet at a start; nil: it was not asked.
 	Comeback *Comeback
 	// Accepted is what servers of the cluster answered to client certificates that lie
-	// here; nil: none was asked from here.
+	// here; nil: none was asked from here. It is kept in no file.
 	Accepted []Accepted
 }
 

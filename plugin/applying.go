@@ -354,7 +354,7 @@ func (a *applying) ended(p *remediate.Plan, err error) error {
 	if errors.As(err, &r) && r.Risk {
 		back = r.Next + "; or, in spite of it: --accept-risk=" + r.Name + "\n" + back
 	}
-	if errors.As(err, &stopped) && a.past != "" && p != nil && r == nil && ofMaster(p, stopped) {
+	if errors.As(err, &stopped) && a.past != "" && p != nil && r == nil && !stopped.Interrupted && ofMaster(p, stopped) {
 		back += fmt.Sprintf("\nwhere this master is lost for good: %s\n  (%s)", a.past, pastMastersMeans)
 	}
 	if errors.As(err, &late) && stopped != nil && a.others != "" && p != nil && len(stopped.Left) > 0 && stopped.Action.Node() != "" && !ofMaster(p, stopped) {

@@ -48,6 +48,9 @@ func TestHowRunsEnd(t *testing.T) {
 		{"asked again, before anything was begun", nil, func(a *applying) error { return a.ended(nil, stopped(upgrade, "worker-1")) }, exitRefused, []string{"nothing was changed", "upgrade-running", "--accept-risk=upgrade-running"}, "half-way"},
 		{"asked again, in between", []string{"run-1"}, func(a *applying) error { return a.ended(nil, stopped(upgrade, "worker-1")) }, exitStopped, []string{"wait for its end", "--accept-risk=upgrade-running", "undo run-1", "Not begun: worker-1"}, "nothing was changed"},
 		{"a master that does not come back", []string{"run-1"}, func(a *applying) error { return a.ended(masters, stopped(late, "worker-1")) }, exitStopped, []string{"certrot fix-api-int --only workers --accept-risk=masters-first", "kube-root-ca.crt may stay old"}, ""},
+		{"at a master, by Ctrl-C", []string{"run-1"}, func(a *applying) error {
+			return a.ended(masters, &remediate.Stopped{Action: await, Inner: errors.New("interrupt"), Interrupted: true, Left: []string{"worker-1"}})
+		}, exitStopped, []string{"Not begun: worker-1"}, "masters-first"},
 		{"a worker that does not", []string{"run-1"}, func(a *applying) error { return a.ended(&remediate.Plan{}, stopped(late, "worker-1")) }, exitStopped, []string{"Not begun", "does not come back", "certrot fix-api-int --accept-risk=workers-back"}, "masters-first"},
 	} {
 		var out strings.Builder

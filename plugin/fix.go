@@ -309,7 +309,9 @@ func (f *fixFlags) repair(ctx context.Context, w *workplace) (fix remediate.APII
 	fix.APIServers = w.conn.apiServers(ctx)
 	workers := func(wave string) bool { return wave != remediate.WaveMasters && wave != remediate.WaveControlPlane }
 	if len(fix.Order.Only) > 0 && !slices.ContainsFunc(fix.Order.Only, workers) && fix.APIServers != nil { // else it is the nodes' files that tell
-		w.keep(func(o collect.NodeObject) bool { return o.Role != catalog.RoleWorker || slices.Contains(fix.APIServers, o.Name) })
+		w.keep(func(o collect.NodeObject) bool {
+			return o.Role != catalog.RoleWorker || slices.Contains(fix.APIServers, o.Name)
+		})
 	}
 	return fix, f.ca(ctx, w, &fix)
 }

@@ -90,7 +90,7 @@ func (n networkFacts) rootCA(ca []*pki.Cert, say func(string)) remediate.AwaitRo
 // restarts are the steps for the network's pods; false: none are wanted.
 func (f *networkFlags) restarts(n networkFacts, d debugFlags, ca []*pki.Cert) (remediate.NetworkRestarts, bool) {
 	r := remediate.NetworkRestarts{
-		CA: ca, Pods: n.pods, Rollout: n.rollout, Always: f.restart == restartAlways,
+		CA: ca, Pods: n.pods, Rollout: n.rollout, Read: n.read, Always: f.restart == restartAlways,
 		Probe: remediate.NetworkProbe{Namespace: d.namespace, Image: d.image}, EachProbed: f.probe,
 	}
 	if f.restart == restartNever {

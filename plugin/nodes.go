@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect/gather"
 	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
@@ -120,10 +121,10 @@ type nodeChoice struct {
 	selector labels.Selector
 	asked    bool // nodes were asked for: one that can't be read is unknown
 	none     bool
-	shown    bool // nodes, and nothing else, are what was asked for
-	served   bool // what is served to nodes is to be read too
-	comeback bool // kubelets' own credentials are to be tried, on their nodes
-	callers  bool // masters' client certificates are to be tried, on masters
+	shown    bool                         // nodes, and nothing else, are what was asked for
+	served   bool                         // what is served to nodes is to be read too
+	comeback bool                         // kubelets' own credentials are to be tried, on their nodes
+	callers  func(*inspect.Snapshot) bool // see verifyFlags
 	ways     []string
 	options  gather.Options
 	parallel int

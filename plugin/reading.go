@@ -51,7 +51,7 @@ func (r reading) live(ctx context.Context) (inspect.Snapshot, error) {
 			from.handshakes.Listening = c.cluster.Listening(ctx)
 		}
 		snapshot.Served = append(snapshot.Served, from.handshakes.Collect(ctx, &snapshot)...)
-		if asks := from.handshakes; r.nodes.callers && asks.Open != nil {
+		if asks := from.handshakes; asks.Open != nil && r.nodes.callers != nil && r.nodes.callers(&snapshot) {
 			collect.Requests{Open: asks.Open, Observe: asks.Observe}.Collect(ctx, &snapshot)
 		}
 		for _, v := range c.shown(ctx, snapshot.Cluster) {

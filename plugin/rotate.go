@@ -38,8 +38,9 @@ type rotateFlags struct {
 	output  string
 	risks   []string
 	wait    time.Duration
-	leaf    bool   // what the signer signs is signed anew, too
-	line    string // how it was called, without NAMEs
+	ends    time.Time // when the time of wait is over; zero: it did not begin
+	leaf    bool      // what the signer signs is signed anew, too
+	line    string    // how it was called, without NAMEs
 }
 
 const dryRunServer = "server"
@@ -57,7 +58,7 @@ Before anything is changed, the whole cluster is asked whether it is safe now. E
 
 With --leaf, what the signer signs is signed anew too: one after the other, and each only when everybody who verifies it is seen to trust the new CA. That is asked again just before each; what could not be read is not trust. Interrupted or stopped, the same line goes on from there, and makes no second signer: one that is less than 36 hours old stands.
 
-Several NAMEs are shown together, and done one after the other: the next when the one before is in all bundles.
+Several NAMEs are shown together, and done one after the other: the next when the one before is in all bundles; then all are followed to the end.
 
 A rotation can't be taken back: the old key is gone. What trusted the old CA goes on trusting it, until it ends.
 
@@ -98,7 +99,7 @@ Exit codes: 0 done; 1 a dry run would change something, or --wait ended before i
 	flags.BoolVarP(&f.yes, "yes", "y", false, "Do what is shown without asking.")
 	flags.StringSliceVar(&f.risks, "accept-risk", nil, "Go on although this check does not hold, or is not known, by its name; repeatable: "+strings.Join(remediate.RotateRisks(), ", ")+".")
 	flags.BoolVar(&f.leaf, "leaf", false, "Have what the signer signs signed anew too, once everybody who verifies it trusts the new CA.")
-	flags.DurationVar(&f.wait, "wait", 0, "Follow the new certificate for this long (such as 10m), until all who verify by it trust it; with --leaf and several NAMEs, each one. 0 does not wait. Without it: 30m on a terminal, with --leaf and with several NAMEs, else 0.")
+	flags.DurationVar(&f.wait, "wait", 0, "Follow what is made anew for this long (such as 10m), until all who verify by it trust it: all NAMEs and --leaf together. Nothing is begun after that. 0 does not wait. Without it: 30m on a terminal, with --leaf and with several NAMEs, else 0.")
 	flags.StringVarP(&f.output, "output", "o", "", "Form of the answer: json, yaml; of --list also wide, of --explain mermaid (a sequence diagram).")
 	must(cmd.RegisterFlagCompletionFunc("dry-run", cobra.FixedCompletions([]string{dryRunNone, dryRunClient, dryRunServer}, cobra.ShellCompDirectiveNoFileComp)))
 	must(cmd.RegisterFlagCompletionFunc("accept-risk", cobra.FixedCompletions(remediate.RotateRisks(), cobra.ShellCompDirectiveNoFileComp)))
@@ -187,7 +188,8 @@ func (f *rotateFlags) run(ctx context.Context, args []string) error {
 type rotations struct {
 	facts     *inspect.Facts
 	claims    []trust.Claim
-	machinery *inspect.Machinery // nil: no API server was asked
+	machinery *inspect.Machinery         // nil: no API server was asked
+	network   *remediate.NetworkRestarts // see RotatePreflight
 	all       []remediate.Rotatable
 	since     *pki.Cert // the signer's, that was to be replaced; nil: it is not known
 }
@@ -236,7 +238,25 @@ func (r rotations) chain(of remediate.Rotatable) remediate.Chain {
 }
 
 func (r rotations) preflight(of remediate.Rotatable) remediate.RotatePreflight {
-	return remediate.RotatePreflight{Chain: r.chain(of), Now: r.facts.Now}
+	return remediate.RotatePreflight{Chain: r.chain(of), Now: r.facts.Now, Network: r.network}
+}
+
+// ask asks the API server for what is no certificate's. Pods that dial api-int are of
+// interest only while its certificate is to be signed by a new CA.
+func (r *rotations) ask(ctx context.Context, conn *connection) {
+	r.machinery = conn.cluster.Machinery(ctx)
+	at := catalog.InternalLoadBalancerServing()
+	of, err := remediate.FindRotatable(r.all, at.Namespace+"/"+at.Name)
+	if err != nil {
+		return // there is none
+	}
+	if signed, _ := r.chain(of).Signed(); signed != catalog.No {
+		return
+	}
+	w := workplace{conn: conn}
+	if n, err := networkOf(ctx, &w, r.facts.Snapshot.Cluster.Versions); err == nil { // else the check says that they were not read
+		r.network = &remediate.NetworkRestarts{Pods: n.pods, Rollout: n.rollout}
+	}
 }
 
 // find returns what is named.
@@ -315,7 +335,11 @@ func (r rotations) entry(of remediate.Rotatable) rotationEntry {
 		}
 	}
 	if reason, next := of.Unmanaged(); reason != "" {
-		e.Rotates, e.Why = "no", append(e.Why, rotateVerdict{Check: "managed", Holds: "no", Reason: reason, Next: next, stopped: true})
+		e.Rotates = "no"
+		if of.Known == catalog.Unknown {
+			e.Rotates = "unknown"
+		}
+		e.Why = append(e.Why, rotateVerdict{Check: "managed", Holds: e.Rotates, Reason: reason, Next: next, stopped: true})
 		return e
 	}
 	for _, v := range r.preflight(of).Check() {
@@ -351,7 +375,7 @@ func (f *rotateFlags) showList(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		r.machinery = conn.cluster.Machinery(ctx)
+		r.ask(ctx, conn)
 	}
 	d := rotationsDocument{
 		APIVersion: inspect.InventoryAPIVersion, Kind: "Rotations", Cluster: inspect.ClusterOf(r.facts.Snapshot.Cluster), Taken: r.facts.Snapshot.Taken,

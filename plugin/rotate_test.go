@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -106,6 +108,37 @@ func TestRotateFromAFile(t *testing.T) {
 	}
 }
 
+// TestRotateOfNobodyKnowsWhichVersion: whether certrot rotates something then is not known.
+func TestRotateOfNobodyKnowsWhichVersion(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "empty.json")
+	if err := os.WriteFile(file, []byte("{}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, out, errOut := certrot("rotate", "--list", "--from", file, "-o", "json")
+	var list struct {
+		Rotations []struct {
+			Name, Rotates string
+			Why           []struct{ Check, Holds string }
+		}
+	}
+	if err := json.Unmarshal([]byte(out), &list); err != nil {
+		t.Fatalf("%v: %s", err, errOut)
+	}
+	unknown := 0
+	for _, r := range list.Rotations {
+		if r.Rotates == "unknown" && len(r.Why) == 1 && r.Why[0].Check == "managed" && r.Why[0].Holds == "unknown" {
+			unknown++
+		}
+		if r.Name == "aggregator-client-signer" && r.Rotates != "unknown" {
+			t.Errorf("%+v", r)
+		}
+	}
+	if unknown == 0 {
+		t.Errorf("none is unknown: %s", out)
+	}
+}
+
 // TestRotatesLeavesAreJudged: a program is told of each leaf what was asked, what of that
 // was accepted, and for what it is waited.
 func TestRotatesLeavesAreJudged(t *testing.T) {
@@ -126,7 +159,7 @@ func TestRotatesLeavesAreJudged(t *testing.T) {
 	for _, c := range []struct {
 		judged
 		accepted, awaited string
-	}{{plan.judged, "reaches-verifiers", ""}, {plan.Leaves[0], "", "signer-trusted"}, {plan.Leaves[1], "outside-verifiers", ""}} {
+	}{{plan.judged, "reaches-verifiers", ""}, {plan.Leaves[0], "", "signer-trusted pods-memory"}, {plan.Leaves[1], "outside-verifiers", ""}} {
 		accepted, awaited := strings.Join(c.Accepted, " "), strings.Join(c.Awaited, " ")
 		if len(c.Checks) == 0 || accepted != c.accepted || awaited != c.awaited {
 			t.Errorf("%s: %d checks, accepted %q, want %q; awaited %q, want %q", c.Secret, len(c.Checks), accepted, c.accepted, awaited, c.awaited)

@@ -10,6 +10,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"time"
 
 	"k8s.io/client-go/metadata"
 
@@ -69,6 +70,7 @@ type rotation struct {
 	accepted []string
 	awaited  []string          // checks that do not hold yet, for which it is waited
 	after    map[string]string // annotations, as the API server would have them; nil: it was not asked
+	anew     bool              // of a leaf: its signer is to be made anew before
 	// left is what is to be done with --leaf; nil: what was named is made anew, and no more.
 	left *remediate.Left
 	// leaves are what the signer signs, as it is planned that they follow.
@@ -101,11 +103,11 @@ func (f *rotateFlags) rotate(ctx context.Context, names []string) error {
 		if conn, err = connect(ctx, app, f.seen.config, pki.NewScanner()); err != nil {
 			return err
 		}
-		r.machinery = conn.cluster.Machinery(ctx)
+		r.ask(ctx, conn)
 	}
 	idle, resumed := true, false
 	for i := range plans {
-		plans[i].machinery = r.machinery
+		plans[i].machinery, plans[i].network = r.machinery, r.network
 		if err := f.plan(ctx, conn, &plans[i], resumed); err != nil {
 			return err
 		}
@@ -192,7 +194,7 @@ func (f *rotateFlags) judgeAll(p *rotation, resumed bool) error {
 		p.left = &left
 		resumed = resumed || !left.Signer
 		for _, of := range left.Leaves {
-			leaf := rotation{rotations: p.rotations, of: of}
+			leaf := rotation{rotations: p.rotations, of: of, anew: left.Signer}
 			if err := leaf.judgeLeaf(f.risks, func(v remediate.Verdict) bool { return broughtAlong(v) || resumed && settling(v) }); err != nil {
 				return err
 			}
@@ -257,7 +259,7 @@ func (p *rotation) judge(accepted []string, waits func(remediate.Verdict) bool) 
 // told.
 func (p *rotation) judgeLeaf(accepted []string, waits func(remediate.Verdict) bool) error {
 	pre := p.preflight(p.of)
-	pre.Follows = true
+	pre.Follows, pre.Anew = true, p.anew
 	if !p.of.Told() {
 		return p.weigh(pre.Check(), accepted, waits)
 	}
@@ -272,7 +274,7 @@ func (p *rotation) judgeLeaf(accepted []string, waits func(remediate.Verdict) bo
 
 // broughtAlong reports whether the new signer brings it by itself, or people do meanwhile.
 func broughtAlong(v remediate.Verdict) bool {
-	return slices.Contains([]string{remediate.SignerTrusted, remediate.OutsideVerifiers, remediate.OwnKubeconfig, "chain-settled"}, v.Name)
+	return slices.Contains([]string{remediate.SignerTrusted, remediate.OutsideVerifiers, remediate.PodsMemory, remediate.OwnKubeconfig, "chain-settled"}, v.Name)
 }
 
 // settling reports whether it is what a new signer keeps busy until it has come to
@@ -543,10 +545,34 @@ func (f *rotateFlags) trigger(ctx context.Context, conn *connection, plans []rot
 		return err
 	}
 	if f.wait > 0 {
-		printf(f.seen.app.Streams.ErrOut, "Each step is followed for at most %s (--wait).\n", f.wait)
+		f.ends = collect.Taken().Add(f.wait)
+		printf(f.seen.app.Streams.ErrOut, "It is followed for at most %s (--wait).\n", f.wait)
 	}
-	return f.inTurn(plans, func(p rotation, later, last bool) (bool, error) { return f.one(ctx, conn, p, later, last) })
+	var begun []*following
+	err := f.inTurn(plans, func(p rotation, later, last bool) (bool, error) {
+		w, changed, err := f.one(ctx, conn, p, later, last)
+		begun = append(begun, w)
+		return changed, err
+	})
+	if err != nil || f.leaf || f.wait == 0 { // leaves are followed one by one
+		return err
+	}
+	return f.followAll(ctx, begun)
 }
+
+// left is what is left of --wait, which is for the whole run.
+func (f *rotateFlags) left() time.Duration {
+	if f.ends.IsZero() {
+		return f.wait
+	}
+	return max(0, f.ends.Sub(collect.Taken()))
+}
+
+// over reports whether the time of --wait is: nothing more is begun.
+func (f *rotateFlags) over() bool { return !f.ends.IsZero() && f.left() == 0 }
+
+// isOver says so.
+func (f *rotateFlags) isOver() string { return fmt.Sprintf("the time of --wait (%s) is over", f.wait) }
 
 // inTurn has one done after the other, until one fails.
 func (f *rotateFlags) inTurn(plans []rotation, one func(p rotation, later, last bool) (changed bool, err error)) error {
@@ -567,42 +593,82 @@ func (f *rotateFlags) inTurn(plans []rotation, one func(p rotation, later, last 
 			unknown = err
 			continue
 		}
-		rest := plans[i:]
-		if changed && !f.leaf {
-			rest = plans[i+1:] // it is on its way by itself
-		}
-		if len(plans) == 1 && !f.leaf {
-			rest = nil
-		}
-		return f.rest(err, rest)
+		return f.rest(err, plans, i, changed)
 	}
 	return unknown
 }
 
-// rest says which line goes on with those that were not begun.
-func (f *rotateFlags) rest(err error, plans []rotation) error {
-	if len(plans) == 0 {
-		return err
+// standing tells of several NAMEs what is done, what is on its way, and what was not begun,
+// when the one at this index failed.
+func standing(plans []rotation, at int, changed bool) string {
+	var done, under, left []string
+	for i, p := range plans {
+		switch {
+		case p.idle():
+		case i < at:
+			done = append(done, p.of.Name)
+		case i == at && changed:
+			under = append(under, p.of.Name)
+		default:
+			left = append(left, p.of.Name)
+		}
 	}
-	var names []string
-	for _, p := range plans {
+	return listed("done", done, "on its way", under, "not begun", left)
+}
+
+// listed joins lists of names, each after what it is; those that are empty are left out.
+func listed(parts ...any) string {
+	var out []string
+	for i := 0; i+1 < len(parts); i += 2 {
+		if names, ok := parts[i+1].([]string); ok && len(names) > 0 {
+			out = append(out, fmt.Sprintf("%s: %s", parts[i], strings.Join(names, ", ")))
+		}
+	}
+	return strings.Join(out, "; ")
+}
+
+// rest says where it stands when one failed, and which line goes on: with those that were
+// not begun, and with --leaf with that one, too.
+func (f *rotateFlags) rest(failed error, plans []rotation, at int, changed bool) error {
+	rest := plans[at:]
+	if changed && !f.leaf {
+		rest = plans[at+1:] // it is on its way by itself
+	}
+	if len(plans) == 1 && !f.leaf {
+		rest = nil
+	}
+	var e *exitError
+	var h *hintError
+	code, err := codeOf(failed), failed
+	stands := standing(plans, at, changed)
+	if f.over() {
+		stands = f.isOver() + ": " + stands
+	}
+	switch silent := errors.As(failed, &e) && e.err == nil; {
+	case silent && f.over():
+		err = errors.New(stands)
+	case silent:
+		err = fmt.Errorf("not through: %s", stands)
+	case len(plans) > 1 && (at > 0 || f.over()):
+		err = fmt.Errorf("%w; %s", failed, stands)
+	}
+	var hints, names []string
+	if errors.As(failed, &h) {
+		hints = append(hints, h.hint)
+	}
+	if changed && !f.leaf && h == nil {
+		hints = append(hints, fmt.Sprintf("%s rotate status %s", f.seen.app.Called, plans[at].of.Name))
+	}
+	for _, p := range rest {
 		names = append(names, p.of.Name)
 	}
-	hint := "to go on from there:\n    " + f.line + " " + nodeexec.Quote(names...)
-	var e *exitError
-	code := codeOf(err)
-	if errors.As(err, &e) && e.err == nil {
-		return &exitError{code: code, err: withHint(fmt.Errorf("not through: %s", strings.Join(names, ", ")), "%s", hint)}
+	if len(rest) > 1 || len(rest) == 1 && (h == nil || !strings.Contains(h.hint, f.line+" ")) { // else it says so itself
+		hints = append(hints, "to go on from there:\n    "+f.line+" "+nodeexec.Quote(names...))
 	}
-	var h *hintError
-	switch {
-	case !errors.As(err, &h):
-	case strings.Contains(h.hint, f.line+" ") && len(plans) == 1: // it says so itself
-		return err
-	default:
-		hint = h.hint + "\n" + hint
+	if len(hints) > 0 {
+		err = withHint(err, "%s", strings.Join(hints, "\n"))
 	}
-	return &exitError{code: code, err: withHint(err, "%s", hint)}
+	return &exitError{code: code, err: err}
 }
 
 // applying writes one thing, as a run of its own.
@@ -614,16 +680,17 @@ func (f *rotateFlags) applying(conn *connection) *applying {
 }
 
 // one has one made anew, and follows it. later: it is not the first, last: nor are there
-// others after it. changed: it was begun.
-func (f *rotateFlags) one(ctx context.Context, conn *connection, p rotation, later, last bool) (changed bool, err error) {
+// others after it. changed: it was begun; w is how it is followed from then on.
+func (f *rotateFlags) one(ctx context.Context, conn *connection, p rotation, later, last bool) (w *following, changed bool, err error) {
 	app := f.seen.app
-	w := f.following(conn, p.of, nil)
+	w = f.following(conn, p.of, nil)
+	w.named = later || !last
 	if p.itself() {
 		a := f.applying(conn)
 		for tries := 1; ; tries++ {
 			if later {
 				if err := f.awaitChecks(ctx, w, &p); err != nil {
-					return false, err
+					return w, false, err
 				}
 			}
 			err := f.write(ctx, a, func() (rotation, error) { return p, f.stillSo(ctx, conn, p) })
@@ -631,24 +698,25 @@ func (f *rotateFlags) one(ctx context.Context, conn *connection, p rotation, lat
 				break
 			}
 			if !later || tries == patience || !passing(ctx, err) {
-				return len(a.changed) > 0, err
+				return w, len(a.changed) > 0, err
 			}
 		}
 		a.say("\nDone: %s has made it anew. %s\n", clean(p.owner()), "A rotation can't be taken back.")
 		if f.wait == 0 {
 			a.say("How far its CA is, at any time: %s rotate status %s\n", app.Called, p.of.Name)
-			return true, nil
+			return w, true, nil
 		}
 		w = f.following(conn, p.of, p.of.Cert())
+		w.named = later || !last
 	}
 	switch {
 	case p.left != nil:
 		err := f.signLeaves(ctx, conn, w, p.itself())
-		return p.itself() || w.did, err
-	case last:
-		return true, f.follow(ctx, w)
+		return w, p.itself() || w.did, err
+	case last: // it is followed with those before it
+		return w, true, nil
 	}
-	return true, f.settle(ctx, w)
+	return w, true, f.settle(ctx, w)
 }
 
 // write does one thing under the Lease, after what is to be done was looked at once more.
@@ -685,7 +753,7 @@ func (f *rotateFlags) stillSo(ctx context.Context, conn *connection, shown rotat
 	if err != nil {
 		return nothingChanged(err)
 	}
-	fresh.machinery = conn.cluster.Machinery(ctx)
+	fresh.ask(ctx, conn)
 	now := rotation{rotations: fresh}
 	if now.of, err = fresh.find(f.seen.app, shown.of.At.Namespace+"/"+shown.of.At.Name); err != nil {
 		return nothingChanged(err)

@@ -10,6 +10,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/duration"
 
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
@@ -22,19 +23,23 @@ type following struct {
 	find func(rotations, string) (remediate.Rotatable, error)
 	say  func(format string, args ...any)
 	name string // as find takes it
-	next string // the line that tells more, or goes on, once it is no longer followed
+	// called is the name as it is typed; named: it is said each time, as several are followed.
+	called string
+	named  bool
+	next   string // the line that tells more, or goes on, once it is no longer followed
 	// since is the certificate that was to be replaced; nil: whichever stands counts.
 	since *pki.Cert
 	// signer is the one of the signer that was to be replaced; nil: it is not known.
 	signer *pki.Cert
 	// begun: something was changed, which goes on by itself. That something can't be read
 	// for a while is no reason to give up: the API server may be rolled out.
-	begun bool
-	did   bool // something else was changed before, by the same run
-	quiet bool // nothing is waited for, so nothing is said meanwhile
-	began time.Time
-	said  map[string]string
-	took  map[string]time.Duration // from the begin to when a stage was first seen reached, by its name
+	begun  bool
+	signed []string // what a signer signs that the same run had signed anew
+	did    bool     // something else was changed before, by the same run
+	quiet  bool     // nothing is waited for, so nothing is said meanwhile
+	began  time.Time
+	said   map[string]string
+	took   map[string]time.Duration // from the begin to when a stage was first seen reached, by its name
 }
 
 // following begins to follow what was just written, or stands there. conn is nil where the
@@ -44,16 +49,16 @@ func (f *rotateFlags) following(conn *connection, of remediate.Rotatable, since 
 	var w *following
 	w = &following{
 		read: func(ctx context.Context) (rotations, error) {
-			f.shown, f.seen.callers = true, called(w.name)
+			f.shown, f.seen.callers = true, func(s *inspect.Snapshot) bool { return called(w.name) && signsCallers(s) }
 			r, err := f.read(ctx)
 			if err == nil && conn != nil {
-				r.machinery = conn.cluster.Machinery(ctx)
+				r.ask(ctx, conn)
 			}
 			return r, err
 		},
 		find: func(r rotations, name string) (remediate.Rotatable, error) { return r.find(f.seen.app, name) },
 		say:  func(format string, args ...any) { printf(errOut, format, args...) },
-		name: of.At.Namespace + "/" + of.At.Name, since: since, begun: since != nil, quiet: f.wait == 0,
+		name: of.At.Namespace + "/" + of.At.Name, called: of.Name, since: since, begun: since != nil, quiet: f.wait == 0,
 		next:  f.seen.app.Called + " rotate status " + of.Name,
 		began: collect.Taken(), said: map[string]string{}, took: map[string]time.Duration{},
 	}
@@ -72,6 +77,21 @@ func called(name string) bool {
 		return is(row.Shown) || slices.ContainsFunc(catalog.Rotations(), func(r catalog.Rotation) bool {
 			return is(r.Signer) && slices.Contains(r.Targets, row.Shown)
 		})
+	})
+}
+
+// signsCallers reports whether the newest signer has signed what a client shows whose
+// requests can be made: before that, they would tell of the one before.
+func signsCallers(s *inspect.Snapshot) bool {
+	facts := inspect.NewFacts(*s, s.Taken, defaultWithin)
+	all := remediate.Rotatables(facts)
+	return slices.ContainsFunc(catalog.Callers(), func(row catalog.Caller) bool {
+		of, err := remediate.FindRotatable(all, row.Shown.Namespace+"/"+row.Shown.Name)
+		if err != nil {
+			return false
+		}
+		signed, _ := remediate.Chain{Facts: facts, Of: of}.Signed()
+		return signed == catalog.Yes
 	})
 }
 
@@ -154,8 +174,12 @@ func (w *following) progress(stages []remediate.Stage, after time.Duration) {
 			w.took[s.Name] = after
 		}
 		w.said[s.Name] = is
+		of := ""
+		if w.named {
+			of = w.called + ", "
+		}
 		if !w.quiet {
-			w.say("after %s: %s %s: %s\n", duration.HumanDuration(after), reachedMark(s.Reached), s.Name, clean(s.Text))
+			w.say("%safter %s: %s %s: %s\n", of, duration.HumanDuration(after), reachedMark(s.Reached), s.Name, clean(s.Text))
 		}
 	}
 }
@@ -203,9 +227,55 @@ func inBundles(stages []remediate.Stage) bool {
 	return len(stages) > 1
 }
 
-// follow waits for a certificate that was just triggered, and tells how it went.
+// followAll waits for what was made anew, one after the other, and tells of each how it
+// went. The exit code is the worst.
+func (f *rotateFlags) followAll(ctx context.Context, all []*following) error {
+	worst := []int{exitFine, exitIncomplete, exitFindings, exitUsage, exitStopped} // the last one is
+	code := exitFine
+	var through, under, unknown, hints []string
+	var said []error
+	for _, w := range all {
+		err := f.follow(ctx, w)
+		if ctx.Err() != nil {
+			return err
+		}
+		var e *exitError
+		var h *hintError
+		if err != nil && (!errors.As(err, &e) || e.err != nil) {
+			said = append(said, err)
+		}
+		switch {
+		case err == nil:
+			through = append(through, w.called)
+			continue
+		case codeOf(err) == exitFindings:
+			under = append(under, w.called)
+		default:
+			unknown = append(unknown, w.called)
+		}
+		next := w.next
+		if errors.As(err, &h) {
+			next = h.hint
+		}
+		hints = append(hints, next)
+		if is := codeOf(err); slices.Index(worst, is) > slices.Index(worst, code) {
+			code = is
+		}
+	}
+	switch {
+	case code == exitFine:
+		return nil
+	case len(under) > 0:
+		said = append(said, fmt.Errorf("%s: %s", f.isOver(), listed("through", through, "on its way", under, "not known", unknown)))
+	case len(said) == 0: // it was shown of each
+		return &exitError{code: code}
+	}
+	return &exitError{code: code, err: withHint(errors.Join(said...), "%s", strings.Join(hints, "\n"))}
+}
+
+// follow waits for one of them.
 func (f *rotateFlags) follow(ctx context.Context, w *following) error {
-	p, _, err := w.until(ctx, f.wait, through)
+	p, _, err := w.until(ctx, f.left(), through)
 	if err != nil {
 		return err
 	}
@@ -232,7 +302,7 @@ func (f *rotateFlags) ending(p rotation, w *following) error {
 
 // settle waits until the next one may be begun: that all bundles have it must be seen.
 func (f *rotateFlags) settle(ctx context.Context, w *following) error {
-	p, ok, err := w.until(ctx, f.wait, func(_ rotation, stages []remediate.Stage) bool { return inBundles(stages) })
+	p, ok, err := w.until(ctx, f.left(), func(_ rotation, stages []remediate.Stage) bool { return inBundles(stages) })
 	if err != nil || ok {
 		return err
 	}
@@ -248,7 +318,7 @@ func (f *rotateFlags) settle(ctx context.Context, w *following) error {
 func (f *rotateFlags) awaitChecks(ctx context.Context, w *following, p *rotation) error {
 	w.begun = true
 	var why error
-	now, ok, err := w.until(ctx, f.wait, func(now rotation, _ []remediate.Stage) bool {
+	now, ok, err := w.until(ctx, f.left(), func(now rotation, _ []remediate.Stage) bool {
 		why = now.judge(f.risks, nil)
 		return why == nil
 	})
@@ -257,6 +327,8 @@ func (f *rotateFlags) awaitChecks(ctx context.Context, w *following, p *rotation
 		return err
 	case !ok:
 		return why
+	case f.over():
+		return &exitError{code: exitFindings}
 	}
 	p.rotations, p.of = now.rotations, now.of
 	return nil

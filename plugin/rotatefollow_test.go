@@ -276,7 +276,7 @@ func TestInTurn(t *testing.T) {
 		{"all is well", nil, "a b", exitFine, ""},
 		{"the first is refused", map[string]error{"a": refusal}, "a", exitRefused, "nothing was changed"},
 		{"the second is refused", map[string]error{"b": refusal}, "a b", exitStopped, "stopped half-way: "},
-		{"the second can't be read", map[string]error{"b": errors.New("connection refused")}, "a b", exitStopped, "stopped half-way: connection refused"},
+		{"the second can't be read", map[string]error{"b": errors.New("connection refused")}, "a b", exitStopped, "stopped half-way: connection refused; done: a; not begun: b"},
 		{"the first is not known to be in all bundles", map[string]error{"a": &exitError{code: exitIncomplete, err: errors.New("not read")}}, "a", exitIncomplete, "not read"},
 		{"the first is done as far as it is known", map[string]error{"a": &exitError{code: exitIncomplete}}, "a b", exitIncomplete, ""},
 	} {

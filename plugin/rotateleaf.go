@@ -1,6 +1,7 @@
 package plugin
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -43,8 +44,9 @@ func (f *rotateFlags) eachLeaf(ctx context.Context, w *following, changed bool, 
 			continue
 		}
 		done[leaf.of.At], tries = true, 0
+		w.signed = append(w.signed, leaf.of.Name)
 	}
-	p, _, err := w.until(ctx, f.wait, through)
+	p, _, err := w.until(ctx, f.left(), through)
 	if err != nil {
 		return err
 	}
@@ -86,7 +88,7 @@ func (f *rotateFlags) nextLeaf(ctx context.Context, w *following) (*rotation, er
 	var next *rotation
 	var why error
 	blind, said := 0, ""
-	p, ok, err := w.until(ctx, f.wait, func(now rotation, stages []remediate.Stage) bool {
+	p, ok, err := w.until(ctx, f.left(), func(now rotation, stages []remediate.Stage) bool {
 		leaf, none := now.leafNow(stages)
 		next, why = nil, nil
 		switch {
@@ -115,6 +117,8 @@ func (f *rotateFlags) nextLeaf(ctx context.Context, w *following) (*rotation, er
 	switch {
 	case err != nil:
 		return nil, err
+	case next != nil && f.over():
+		why = errors.New(f.isOver())
 	case next != nil:
 		return next, nil
 	case ok && blind < patience:
@@ -127,7 +131,11 @@ func (f *rotateFlags) nextLeaf(ctx context.Context, w *following) (*rotation, er
 	if err := f.ending(p, w); err != nil && codeOf(err) == exitUsage {
 		return nil, err
 	}
-	return nil, stillWaiting(why, code)
+	var waiting []string
+	for _, leaf := range p.preflight(p.of).Left(p.all).Leaves {
+		waiting = append(waiting, leaf.Name)
+	}
+	return nil, stillWaiting(why, code, w.signed, waiting)
 }
 
 // leafNow is the first of those that are to be signed anew; nil: there is none, for good
@@ -150,8 +158,9 @@ func (p rotation) leafNow(stages []remediate.Stage) (leaf *rotation, none catalo
 	return nil, none
 }
 
-// stillWaiting says for what it was waited, when the time is over.
-func stillWaiting(why error, code int) error {
+// stillWaiting says for what it was waited, when the time is over, what was signed anew
+// before and what is waiting.
+func stillWaiting(why error, code int, done, waiting []string) error {
 	var u *unchanged
 	var h *hintError
 	inner := why
@@ -161,7 +170,11 @@ func stillWaiting(why error, code int) error {
 	if inner == nil {
 		inner = errors.New("the signer is not in all bundles yet")
 	}
-	err := fmt.Errorf("what the signer signs is not signed anew yet: %w", inner)
+	what := cmp.Or(strings.Join(waiting, ", "), "what the signer signs")
+	if len(done) > 0 {
+		what = strings.Join(done, ", ") + " is done; " + what
+	}
+	err := fmt.Errorf("%s is not signed anew yet: %w", what, inner)
 	if errors.As(why, &h) {
 		err = withHint(err, "%s", h.hint)
 	}
@@ -206,7 +219,7 @@ func (f *rotateFlags) signLeaf(ctx context.Context, conn *connection, leaf rotat
 func (f *rotateFlags) awaitLeaf(ctx context.Context, w *following) error {
 	var unread *remediate.Stage // without which it is not known who has signed it
 	blind := 0
-	p, ok, err := w.until(ctx, f.wait, func(_ rotation, stages []remediate.Stage) bool {
+	p, ok, err := w.until(ctx, f.left(), func(_ rotation, stages []remediate.Stage) bool {
 		unread = nil
 		for i, s := range stages {
 			itself := s.Name == remediate.StageLeaf || s.Name == remediate.StageSigner
@@ -228,12 +241,17 @@ func (f *rotateFlags) awaitLeaf(ctx context.Context, w *following) error {
 	case err != nil:
 		return err
 	case unread != nil:
-		err := fmt.Errorf("its owner was told to make %s anew, and whether the newest signer has signed it is not known: %s: %s", p.of.At, unread.Name, unread.Text)
+		err := fmt.Errorf("%s is to be made anew, and whether the newest signer has signed it is not known: %s: %s", p.of.At, unread.Name, unread.Text)
 		return &exitError{code: exitIncomplete, err: withHint(err, "%s; then: %s", unread.Next, w.next)}
 	case ok:
 		return nil
 	}
-	return f.ending(p, w)
+	err = f.ending(p, w)
+	var e *exitError
+	if !errors.As(err, &e) || e.err != nil {
+		return err
+	}
+	return &exitError{code: e.code, err: withHint(fmt.Errorf("%s is to be made anew, and not all servers show one that the newest signer has signed, or it is not signed yet", p.of.At), "%s", w.next)}
 }
 
 // tellLeaf has its owner sign it anew, when all that was asked still holds. told is false

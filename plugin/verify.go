@@ -33,7 +33,9 @@ type verifyFlags struct {
 	allowUnknown bool
 	wait         time.Duration
 	comeback     bool // kubelets' own credentials are to be tried, on their nodes
-	callers      bool // masters' client certificates are to be tried, on masters
+	// callers says of what was read whether masters' client certificates are to be tried,
+	// on masters; nil: never.
+	callers func(*inspect.Snapshot) bool
 }
 
 // askAgain is how long verify --wait waits between two readings.

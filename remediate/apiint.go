@@ -304,7 +304,7 @@ func (a APIInt) repair(d *draft, n *inspect.Node) error {
 	a.suggest(d, n, c == nil)
 	// Its kubelet may have been restarted by a run that was interrupted before it answered.
 	begun := a.API && a.Nodes == nil && notBack(d.facts, n, d.plan.Now)
-	asks := a.API && a.Nodes != nil && a.ApproveCSRs && len(PendingRequests(d.plan.Basis, n.Name)) > 0
+	asks := a.API && a.Nodes != nil && a.ApproveCSRs && len(PendingRequests(d.facts, n.Name)) > 0
 	if c == nil && !a.waitedFor(n) && !asks && !begun {
 		return nil
 	}

@@ -63,7 +63,7 @@ func (a Await) Verify(ctx context.Context, env *Env, c *Change) error {
 		case err != nil:
 			return false, err
 		case !h.At.After(unit.Entered.Add(time.Second)): // systemd tells whole seconds
-			return false, fmt.Errorf("node %s: its last heartbeat is from %s, before its kubelet started at %s", a.On, clock(h.At), clock(unit.Entered))
+			return false, fmt.Errorf("node %s: its last heartbeat is from %s, none since its kubelet started at %s, and Ready is %q", a.On, clock(h.At), clock(unit.Entered), h.Ready)
 		case h.Ready != "True":
 			return false, fmt.Errorf("node %s reports again, and Ready is %q: kubectl describe node %s", a.On, h.Ready, a.On)
 		}

@@ -86,6 +86,19 @@ func TestRestartPodsWhereNeeded(t *testing.T) {
 	const node = "worker-0"
 	long, since := noon.Add(-25*time.Hour), noon.Add(-30*time.Second)
 	between := noon.Add(-time.Hour) // after the CA was made, before it came to the node
+	// halfway is a rotation in which the node met a master that shows the old certificate.
+	after := noon.Add(-20 * time.Minute)
+	halfway := func(also ...inspect.Served) func(f *fixture, a *RestartPods) {
+		return func(f *fixture, _ *RestartPods) {
+			next := pkitest.NewCA("next", noon.Add(-10*time.Minute), noon.Add(time.Hour))
+			leaf := next.Issue(apiInt, noon.Add(-5*time.Minute), noon.Add(time.Hour), pkitest.DNS(apiInt))
+			f.embed(node, kubeletFile, f.configMap, f.before, next.CertPEM)
+			for _, s := range also {
+				s.Name, s.Chain = apiInt, certs(f.sc, leaf.CertPEM)
+				f.Served = append(f.Served, s)
+			}
+		}
+	}
 	for name, c := range map[string]struct {
 		row     string
 		started time.Time
@@ -124,6 +137,9 @@ func TestRestartPodsWhereNeeded(t *testing.T) {
 		"the daemon from after it":                     {"machine-config-daemon", noon.Add(-20 * time.Minute), nil, ""},
 		"kube-root-ca.crt of unknown age":              {"machine-config-daemon", between, func(_ *fixture, a *RestartPods) { a.RootCA.Written = time.Time{} }, "network-memory"},
 		"kube-root-ca.crt that was not read":           {"machine-config-daemon", between, func(_ *fixture, a *RestartPods) { a.RootCA = nil }, "network-memory"},
+		"all masters show the old certificate":         {"machine-config-daemon", after, halfway(), ""},
+		"one of the masters shows the new one":         {"machine-config-daemon", after, halfway(inspect.Served{Of: "master-1", Address: "10.0.0.2:6443", Server: catalog.ListenerAPIServer}), "it runs since before the CA was made"},
+		"another node was shown the new one":           {"machine-config-daemon", after, halfway(inspect.Served{Node: "worker-9", Address: apiInt + ":6443"}), "it runs since before the CA was made"},
 		"plugins whose init containers ran long ago": {"multus-additional-cni-plugins", long, func(_ *fixture, a *RestartPods) { a.Pods[0].Started = since },
 			"it runs since before the CA was made"},
 		"a node whose clock is an hour behind": {"multus", long.Add(30 * time.Minute), func(f *fixture, _ *RestartPods) {
@@ -251,6 +267,25 @@ func TestRestartPodsThatMustNotBe(t *testing.T) {
 	}
 	if err := a.Apply(t.Context(), &Env{Now: api.env.Now}, nil); err == nil {
 		t.Error("without an API")
+	}
+	// Who makes pods anew is to trust the CA by then, also where that wave was not chosen.
+	for want, read := range map[string]inspect.Rollout{
+		"nobody may make pods of openshift-machine-config-operator/machine-config-daemon anew: master-0 runs revision 7": {Operator: true, Source: f.caOf(), Latest: 8, Masters: []inspect.Revision{{Node: "master-0", Current: 7, CA: certs(f.sc, f.before)}}},
+		"whether somebody can make pods": {},
+		"":                               {Operator: true, Source: f.caOf(), Latest: 8, Masters: []inspect.Revision{{Node: "master-0", Current: 8, CA: f.caOf()}}},
+	} {
+		api := newFakeAPI(nodeThat("worker-0", "True"), published(f.configMap), daemonPod(a.Pods[0], a.Pods[0].UID, "Running", "True"))
+		one := a
+		one.Read = func(context.Context) (inspect.Rollout, error) {
+			if !read.Operator {
+				return read, errors.New("connection refused")
+			}
+			return read, nil
+		}
+		err := one.Apply(t.Context(), api.env, nil)
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) || (len(api.did()) > 0) != (want == "") {
+			t.Errorf("%q: %v, did %v", want, err, api.did())
+		}
 	}
 }
 

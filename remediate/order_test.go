@@ -190,6 +190,35 @@ func TestMastersWithoutTheirLabel(t *testing.T) {
 	}
 }
 
+// TestALostWorkerKeepsNobodyWaiting: one whose files are right has its pending request
+// answered before the network's pods; one that asks for nothing is left out there.
+func TestALostWorkerKeepsNobodyWaiting(t *testing.T) {
+	t.Parallel()
+	for _, asks := range []bool{true, false} {
+		f := newCluster("worker-0! worker-1")
+		f.right("worker-0", "worker-1")
+		f.Nodes[0].Heartbeat = noon.Add(-25 * time.Hour)
+		if asks {
+			f.Requests = []inspect.SigningRequest{{Object: &inspect.Object{Name: "csr-1"}, Requester: "system:node:worker-0", Condition: inspect.Pending}}
+		}
+		fix := f.whole()
+		fix.ApproveCSRs = true
+		row := rowOf("multus")
+		long := noon.Add(-25 * time.Hour)
+		fix.After.Network = &NetworkRestarts{CA: f.caOf(), Pods: []inspect.Pod{podOf(row, "worker-0", long), podOf(row, "worker-1", long)}}
+		p, err := fix.Plan("run-1", f.Snapshot, noon)
+		if err != nil {
+			t.Fatal(err)
+		}
+		steps := stepsOf(p)
+		asked, restarted := slices.Index(steps, "approve-requests worker-0"), slices.Index(steps, "restart worker-0:openshift-multus/multus")
+		left := slices.ContainsFunc(p.Unknown, func(r *Refusal) bool { return r.Node == "worker-0" && r.Name == "node-reports" })
+		if asks && (asked < 0 || restarted < asked || left) || !asks && (restarted >= 0 || !left) || !slices.Contains(steps, "restart worker-1:openshift-multus/multus") {
+			t.Errorf("asks %t: steps %q, unknown %v", asks, steps, p.Unknown)
+		}
+	}
+}
+
 // TestAPauseThatSomebodyLifts has a health check act again in the middle of a run.
 func TestAPauseThatSomebodyLifts(t *testing.T) {
 	t.Parallel()

@@ -42,6 +42,9 @@ type RestartPods struct {
 	Next []*pki.Cert
 	// Always: also where it is not needed, or not known to be.
 	Always bool
+	// Read reads how far kube-controller-manager is, who makes pods anew; nil: that is not
+	// asked.
+	Read func(context.Context) (inspect.Rollout, error)
 }
 
 // ID is such as "restart worker-0:openshift-multus/multus".
@@ -183,7 +186,8 @@ func (a RestartPods) accepted(then time.Time) bool {
 }
 
 // made is when the newest CA was made without which what the node is shown, or will be,
-// does not verify; false where that is not known.
+// does not verify; false where that is not known. Behind one address there are several
+// masters, and while they take up a new certificate they show different ones.
 func (a RestartPods) made(facts inspect.Snapshot, n *inspect.Node, now time.Time) (at time.Time, known bool) {
 	for _, ca := range a.Next {
 		if ca.NotBefore.After(at) {
@@ -204,11 +208,28 @@ func (a RestartPods) made(facts inspect.Snapshot, n *inspect.Node, now time.Time
 			return at, false
 		}
 		served, _ := facts.ShownTo(n.Name, address)
-		for _, ca := range facts.Trusted(n.Name, k) {
-			// Of several that do, the oldest counts: with it, no other is wanted.
-			if pki.Verify(served.Chain, []*pki.Cert{ca}, name, n.Time(now)) == nil && (!known || ca.NotBefore.Before(at)) {
-				at, known = ca.NotBefore, true
+		trusted := facts.Trusted(n.Name, k)
+		if at, known = oldest(served.Chain, trusted, name, n.Time(now)); !known {
+			continue
+		}
+		for _, v := range facts.Served {
+			if v.Name != name || v.Address != address && v.Server != catalog.ListenerAPIServer {
+				continue
 			}
+			if other, ok := oldest(v.Chain, trusted, name, n.Time(now)); ok && other.After(at) {
+				at = other
+			}
+		}
+	}
+	return at, known
+}
+
+// oldest is when the oldest of the CAs was made that verify a chain: with it, no other is
+// wanted.
+func oldest(chain []*pki.Cert, cas []*pki.Cert, name string, now time.Time) (at time.Time, known bool) {
+	for _, ca := range cas {
+		if (!known || ca.NotBefore.Before(at)) && pki.Verify(chain, []*pki.Cert{ca}, name, now) == nil {
+			at, known = ca.NotBefore, true
 		}
 	}
 	return at, known
@@ -222,7 +243,7 @@ func (a RestartPods) Apply(ctx context.Context, env *Env, _ *Change) error {
 	if err := a.reports(ctx, env); err != nil {
 		return err
 	}
-	if err := a.published(ctx, env); err != nil {
+	if err := errors.Join(a.remade(ctx, env), a.published(ctx, env)); err != nil {
 		return err
 	}
 	pods := env.Kube.CoreV1().Pods(a.Row.Namespace)
@@ -249,6 +270,23 @@ func (a RestartPods) reports(ctx context.Context, env *Env) error {
 		}
 	}
 	return fmt.Errorf("node %s does not report to the API server: a pod that is deleted there now would not come back: kubectl describe node %s", a.On, a.On)
+}
+
+// remade refuses to delete what nobody may make anew: a kube-controller-manager that trusts
+// only the old CA works until it has to connect again.
+func (a RestartPods) remade(ctx context.Context, env *Env) error {
+	if a.Read == nil {
+		return nil
+	}
+	r, err := a.Read(ctx)
+	if err != nil {
+		return fmt.Errorf("whether somebody can make pods of %s/%s anew is not known: %w", a.Row.Namespace, a.Row.DaemonSet, err)
+	}
+	r.RootCAs = nil // see published
+	if behind := r.Behind(notEnded(a.CA, env.Now())); len(behind) > 0 {
+		return fmt.Errorf("nobody may make pods of %s/%s anew: %s; wait for kube-controller-manager first: fix-api-int --only %s", a.Row.Namespace, a.Row.DaemonSet, strings.Join(behind, "; "), WaveControlPlane)
+	}
+	return nil
 }
 
 // published refuses to start a pod that would read the old CA again.
@@ -337,11 +375,12 @@ func (a RestartPods) Undo(context.Context, *Env, *Change) error { return nil }
 
 // NetworkRestarts finds out which network pods have to be restarted.
 type NetworkRestarts struct {
-	CA      []*pki.Cert     // what is to be trusted
-	Pods    []inspect.Pod   // of the namespaces of catalog.NetworkPods
-	Rollout inspect.Rollout // of the same namespaces
-	Always  bool            // see RestartPods
-	Probe   NetworkProbe    // what to ask a node with afterwards; On is set for each
+	CA      []*pki.Cert                                    // what is to be trusted
+	Pods    []inspect.Pod                                  // of the namespaces of catalog.NetworkPods
+	Rollout inspect.Rollout                                // of the same namespaces
+	Read    func(context.Context) (inspect.Rollout, error) // see RestartPods
+	Always  bool                                           // see RestartPods
+	Probe   NetworkProbe                                   // what to ask a node with afterwards; On is set for each
 	// EachProbed: nodes on which nothing is restarted are asked, too.
 	EachProbed bool
 	Next       []*pki.Cert // see RestartPods
@@ -389,7 +428,7 @@ func (r NetworkRestarts) restarts(facts inspect.Snapshot, now time.Time, node st
 		if row.First != first {
 			continue
 		}
-		a := RestartPods{On: node, Row: row, Pods: r.of(row, node), CA: r.CA, Next: r.Next, Always: r.Always}
+		a := RestartPods{On: node, Row: row, Pods: r.of(row, node), CA: r.CA, Next: r.Next, Always: r.Always, Read: r.Read}
 		if root, ok := r.Rollout.RootCA(row.Namespace); ok {
 			a.RootCA = &root
 		}

@@ -621,7 +621,7 @@ func (c Chain) leaves() []catalog.Ref {
 func (c Chain) leafStage(ca *pki.Cert) Stage {
 	s := Stage{Name: StageLeaf, Reached: catalog.Yes}
 	v := c.Facts.Snapshot.Cluster.Versions
-	var done, old, unread []string
+	var done, old, unread, told []string
 	for _, at := range c.leaves() {
 		held := heldAt(c.Facts, at)
 		if len(held) == 0 || len(held[0].Content.Certs) == 0 {
@@ -633,6 +633,9 @@ func (c Chain) leafStage(ca *pki.Cert) Stage {
 		leaf := held[0].Content.Certs[0]
 		if rotatable(c.Facts, c.Of.Rotation, at).Told() {
 			old = append(old, at.Name+": its annotation is gone, so that its owner makes it anew, by whatever signs then")
+			if owner := held[0].Owner(); owner != "" && !slices.Contains(told, owner) {
+				told = append(told, owner)
+			}
 			continue
 		}
 		if signed(leaf, ca) {
@@ -650,6 +653,13 @@ func (c Chain) leafStage(ca *pki.Cert) Stage {
 	case len(old) > 0:
 		s.Reached, s.Text = catalog.No, strings.Join(old, "; ")
 		s.Next = "nothing: what a signer signs follows by itself, after everybody had time to trust the new CA"
+		if len(told) > 0 { // that is done within seconds, where its owner works
+			var seen []string
+			for _, owner := range told {
+				seen = append(seen, c.ownerDown(owner)...)
+			}
+			s.Next = causes(seen, lookAtOperator(told[0]))
+		}
 	case len(unread) > 0:
 		s.Reached, s.Text, s.Next = catalog.Unknown, "not read: "+few(unread), "kubectl auth can-i list secrets -A"
 	case len(done) == 0:

@@ -19,6 +19,11 @@ type RotatePreflight struct {
 	// Follows: it is signed anew because its signer was. Then trust that is seen counts,
 	// however young the signer is, and nothing else does.
 	Follows bool
+	// Anew: its signer is to be made anew before. What signs now tells nothing then.
+	Anew bool
+	// Network are the pods that dial api-int, and the CAs that they are given; nil: they
+	// were not read.
+	Network *NetworkRestarts
 }
 
 // rotateCheck is one of them.
@@ -282,18 +287,107 @@ func (p RotatePreflight) outside() finding {
 // memory says of what pods verify that what they have in memory is not asked.
 func (p RotatePreflight) memory() finding {
 	ca, cert := p.signer(), p.Of.Cert()
-	if p.Of.Signer() || ca == nil || cert == nil || signed(cert, ca) { // by a new signer alone
+	if p.Of.Signer() || ca == nil || cert == nil || signed(cert, ca) && !p.Anew { // by a new signer alone
 		return fine("")
+	}
+	if p.Of.At == catalog.InternalLoadBalancerServing() {
+		return p.networkMemory(ca)
 	}
 	for _, e := range p.Of.Rotation.Consumers(p.versions()) {
 		if e.Kept && e.Shown == p.Of.At {
 			return finding{
-				reason: fmt.Sprintf("%s that run since before %s came to them may have the CA of before alone in memory, and are not asked: they lose the API server at their next connection", e.Verifier, named(ca)),
+				reason: fmt.Sprintf("%s that run since before %s came to them may have the CA of before alone in memory, and are not asked: they lose the API server at their next connection", e.Verifier, p.newCA(ca)),
 				next:   "restart them before, operators first; or leave it to its owner, who signs it anew later",
 			}
 		}
 	}
 	return fine("")
+}
+
+// newCA names the CA that is to sign.
+func (p RotatePreflight) newCA(ca *pki.Cert) string {
+	if p.Anew {
+		return "the new CA"
+	}
+	return named(ca)
+}
+
+// networkMemory asks when the pods were started that dial api-int, and read the CA of their
+// kube-root-ca.crt once. Those that read the kubelet's kubeconfig are asked by their edges.
+func (p RotatePreflight) networkMemory(ca *pki.Cert) finding {
+	if p.Anew {
+		return fails("once kube-root-ca.crt has the new CA: "+restartLines(p.dialling()), "pods that dial api-int read their CA when they start, and run since before the new one: %s", strings.Join(daemonSets(p.dialling()), ", "))
+	}
+	if p.Network == nil {
+		return finding{reason: "since when the pods run that dial api-int was not read", next: "kubectl auth can-i list pods -n " + p.dialling()[0].Namespace}
+	}
+	var late []catalog.NetworkPod
+	var names, unknown []string
+	for _, row := range p.dialling() {
+		if row.In.Holds(p.versions()) != catalog.Yes {
+			unknown = append(unknown, fmt.Sprintf("whether %s/%s reads kube-root-ca.crt in this version", row.Namespace, row.DaemonSet))
+			continue
+		}
+		one := RestartPods{Row: row, CA: []*pki.Cert{ca}, Next: []*pki.Cert{ca}}
+		if root, ok := p.Network.Rollout.RootCA(row.Namespace); ok {
+			one.RootCA = &root
+		}
+		for _, pod := range p.Network.Pods {
+			if pod.Namespace != row.Namespace || pod.OwnerKind != "DaemonSet" || pod.OwnerName != row.DaemonSet {
+				continue
+			}
+			n, ok := p.Facts.Snapshot.Node(pod.Node)
+			if !ok {
+				n = &inspect.Node{Name: pod.Node}
+			}
+			one.On, one.Pods = pod.Node, []inspect.Pod{pod}
+			switch answer, why := one.needed(p.Facts.Snapshot, n, p.Now); answer {
+			case catalog.Yes:
+				names = append(names, pod.Name+" on "+pod.Node+" ("+why+")")
+				if !slices.ContainsFunc(late, func(r catalog.NetworkPod) bool { return r.ID == row.ID }) {
+					late = append(late, row)
+				}
+			case catalog.Unknown:
+				unknown = append(unknown, "whether "+pod.Name+" on "+pod.Node+" has it in memory ("+why+")")
+			}
+		}
+	}
+	switch {
+	case len(names) > 0:
+		next := restartLines(late)
+		if row, answer := catalog.DeliveryOf(catalog.KubeletKubeconfigCA(), p.versions()); answer == catalog.Yes && !row.Delivered {
+			next += "; or all of it: certrot pretrust"
+		}
+		return fails(next, "these pods dial api-int, and have the CA of before alone in memory: %s", few(names))
+	case len(unknown) > 0:
+		return finding{reason: "not known: " + few(unknown), next: "restart them, or see when they were started: " + restartLines(p.dialling())}
+	}
+	return fine("")
+}
+
+// dialling are the rows of pods that read kube-root-ca.crt when they start, and not again.
+func (p RotatePreflight) dialling() []catalog.NetworkPod {
+	return slices.DeleteFunc(catalog.NetworkPods(), func(row catalog.NetworkPod) bool {
+		return row.Heals || row.Trust.Kind != catalog.ConfigMap || row.In.Holds(p.versions()) == catalog.No
+	})
+}
+
+func daemonSets(rows []catalog.NetworkPod) []string {
+	var out []string
+	for _, row := range rows {
+		out = append(out, row.Namespace+"/"+row.DaemonSet)
+	}
+	return out
+}
+
+// restartLines are the commands that have pods started anew, those first by which others
+// get certificates.
+func restartLines(rows []catalog.NetworkPod) string {
+	var out []string
+	for _, row := range rows {
+		out = append(out, fmt.Sprintf("kubectl -n %s delete pod -l %s", row.Namespace, row.Label))
+	}
+	return strings.Join(out, "; ")
 }
 
 // trusted refuses to have something signed by a certificate that not everybody trusts.

@@ -26,6 +26,7 @@ func aboutCaller(c trust.Claim) bool {
 type looked struct {
 	all, does    int
 	old, unknown []string
+	mend         []string // what mends some of the old, for people
 }
 
 // servedStage asks whether servers show, in handshakes, what the signer's newest
@@ -40,13 +41,14 @@ func (c Chain) servedStage(ca *pki.Cert, leaf Stage) Stage {
 	late := "a server reads it within minutes; certrot verify names the one that does not, and what mends it"
 	blind := "handshakes are made from nodes that can be read: --nodes all, with --via ssh where exec does not lead there"
 	for _, at := range c.leaves() {
+		caller := slices.IndexFunc(catalog.Callers(), func(r catalog.Caller) bool { return r.Shown == at })
 		switch claims := c.shownBy(at); {
 		case len(heldAt(c.Facts, at)) == 0: // it is not there, else the stage before was not reached
-		case slices.ContainsFunc(catalog.Callers(), func(r catalog.Caller) bool { return r.Shown == at }):
+		case caller >= 0:
 			what = "requests with a certificate of it were accepted"
 			late = "a changed file is read within a minute or two: kube-apiserver-cert-syncer writes the certificate on masters, and who writes the servers' CAs is named by certrot verify"
 			blind = "requests are made on masters that can be read, with the certificate that lies there: --nodes all, with --via ssh where exec does not lead there"
-			l.accepted(claims, at, ca, c.unreadMasters())
+			l.accepted(claims, at, ca, c.mastersWithout(catalog.Callers()[caller].Certificate))
 		case !slices.ContainsFunc(claims, func(x trust.Claim) bool { return x.Server != "" }):
 			l.unknown = append(l.unknown, c.unseen(at))
 		default:
@@ -56,6 +58,9 @@ func (c Chain) servedStage(ca *pki.Cert, leaf Stage) Stage {
 	switch {
 	case len(l.old) > 0:
 		s.Reached, s.Text, s.Next = catalog.No, fmt.Sprintf("%d of %d %s; not: %s", l.does, l.all, what, few(l.old)), late
+		if len(l.mend) > 0 {
+			s.Next = few(l.mend)
+		}
 	case len(l.unknown) > 0:
 		s.Reached, s.Text, s.Next = catalog.Unknown, "not known: "+few(l.unknown), blind
 		if l.does > 0 {
@@ -87,8 +92,8 @@ func (l *looked) shown(claims []trust.Claim, at catalog.Ref, ca *pki.Cert) {
 }
 
 // accepted counts requests that showed a master's copy of the certificate of a place. Of
-// masters that were not read it is not known what they show.
-func (l *looked) accepted(claims []trust.Claim, at catalog.Ref, ca *pki.Cert, unread []string) {
+// masters without a copy that was read, it is not known what they show.
+func (l *looked) accepted(claims []trust.Claim, at catalog.Ref, ca *pki.Cert, without []string) {
 	if len(claims) == 0 {
 		l.unknown = append(l.unknown, at.Name+" (no request was made with it: that takes a master that can be read)")
 	}
@@ -103,22 +108,26 @@ func (l *looked) accepted(claims []trust.Claim, at catalog.Ref, ca *pki.Cert, un
 		case claim.Status == trust.Unknown:
 			l.unknown = append(l.unknown, claim.Why)
 		case claim.Status != trust.Holds:
-			l.old = append(l.old, claim.Why)
+			l.old, l.mend = append(l.old, claim.Why), append(l.mend, mendOf(claim))
 		default:
 			l.does++
 		}
 		l.all++
 	}
-	for _, master := range unread {
-		l.unknown = append(l.unknown, "what kube-apiserver on "+master+" shows (the node was not read)")
+	for _, master := range without {
+		l.unknown = append(l.unknown, "what kube-apiserver on "+master+" shows (its file was not read, or is not there)")
 	}
 }
 
-// unreadMasters are those on which no file was read.
-func (c Chain) unreadMasters() []string {
+// mendOf is what mends a claim, for people; the zero text: nothing is known.
+func mendOf(claim trust.Claim) string { return strings.ReplaceAll(claim.Mend, "NODE", claim.Node) }
+
+// mastersWithout are those of which a file was not read, or is not there. A node of which
+// the API says nothing may be one.
+func (c Chain) mastersWithout(file string) []string {
 	var out []string
 	for _, n := range slices.Concat(c.Facts.Snapshot.Nodes, c.Facts.Snapshot.Unasked) {
-		if n.Via == "" && n.Role == catalog.RoleMaster {
+		if may := n.Role == catalog.RoleMaster || n.Role == "" && n.Via == ""; may && n.File(file) == nil {
 			out = append(out, n.Name)
 		}
 	}
@@ -165,7 +174,7 @@ func (c Chain) edgesStage(leaf Stage) Stage {
 		return Stage{Name: StageEdges, Reached: leaf.Reached, Text: "they are judged after " + StageLeaf, Next: leaf.Next}
 	}
 	s := Stage{Name: StageEdges, Reached: catalog.Yes, Next: "certrot verify --nodes all names each, and what mends it"}
-	var broken, unknown []string
+	var broken, unknown, mend []string
 	claims := c.claims()
 	for _, claim := range claims {
 		text := strings.TrimSpace(fmt.Sprintf("%s, of %s (%s)", claim.Claim, whoOf(claim), claim.Why))
@@ -175,11 +184,17 @@ func (c Chain) edgesStage(leaf Stage) Stage {
 			unknown = append(unknown, text)
 		default:
 			broken = append(broken, text)
+			if aboutCaller(claim) { // of which certrot verify does not tell
+				mend = append(mend, mendOf(claim))
+			}
 		}
 	}
 	switch {
 	case len(broken) > 0:
 		s.Reached, s.Text = catalog.No, fmt.Sprintf("%d of %d claims do not hold: %s", len(broken), len(claims), few(broken))
+		if len(mend) == len(broken) {
+			s.Next = few(mend)
+		}
 	case len(unknown) > 0:
 		s.Reached, s.Text = catalog.Unknown, fmt.Sprintf("%d of %d claims are not known: %s", len(unknown), len(claims), few(unknown))
 	case len(claims) == 0:

@@ -29,6 +29,7 @@ func TestAcceptedByKubelets(t *testing.T) {
 		{"one does not answer", []string{"new"}, []int{200, 0}, "unknown: 1 of 2 requests with a certificate of it were accepted; not known: a request from master-0 to 10.0.0.2:10250 had no answer"},
 		{"a master still has the old one, which is accepted", []string{"new", "old"}, []int{200, 200}, "no: 2 of 3 requests with a certificate of it were accepted; not: " + row.Certificate + " on master-1 still has the one made"},
 		{"a master was not read", []string{"new", ""}, []int{200, 200}, "unknown: 2 of 2 requests with a certificate of it were accepted; not known: what kube-apiserver on master-1 shows"},
+		{"a master has none", []string{"new", "none"}, []int{200, 200}, "unknown: 2 of 2 requests with a certificate of it were accepted; not known: what kube-apiserver on master-1 shows"},
 	} {
 		r := newRotating(toKubelet, "4.15.3")
 		issue := func(by *pkitest.Authority, name string) []byte {
@@ -45,6 +46,9 @@ func TestAcceptedByKubelets(t *testing.T) {
 			n := inspect.Node{Name: []string{"master-0", "master-1"}[i], Role: catalog.RoleMaster}
 			if holds != "" {
 				n.Via = "ssh"
+			}
+			if leaf[holds] != nil {
+				n.Files = []inspect.NodeFile{{Path: row.Certificate}}
 				at := pki.Location{Kind: pki.KindFile, Node: n.Name, Path: row.Certificate}
 				r.s.Bundles = append(r.s.Bundles, inspect.Bundle{At: at, Content: r.sc.Scan(leaf[holds])[0].Content})
 				for k, code := range c.codes {
@@ -62,6 +66,9 @@ func TestAcceptedByKubelets(t *testing.T) {
 			for _, s := range r.preflight(t, name).Stages() {
 				if s.Name != StageServed {
 					continue
+				}
+				if s.Reached == catalog.No && strings.Contains(s.Text, "401") && !strings.HasPrefix(s.Next, "on worker-1: where ") {
+					t.Errorf("%s, of %s: next: %s", c.title, name, s.Next)
 				}
 				if got := s.Reached.String() + ": " + s.Text; !strings.HasPrefix(got, c.want) || (s.Next == "") != (s.Reached == catalog.Yes) {
 					t.Errorf("%s, of %s: %s (next: %s), want %s", c.title, name, got, s.Next, c.want)

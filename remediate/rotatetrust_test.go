@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
@@ -54,24 +55,77 @@ func TestTrustOfWhoWasNotAsked(t *testing.T) {
 	}
 }
 
-// TestPodsMemory: pods that verify by what they read at their start are not asked, and so
-// nothing is signed by a new CA without accepting that by name.
+// TestPodsMemory: pods that verify by what they read at their start are asked when that was,
+// and where nobody is asked, nothing is signed by a new CA without accepting that by name.
 func TestPodsMemory(t *testing.T) {
 	t.Parallel()
-	for signer, leaf := range map[string]string{"service-network-serving-signer": "service-network-serving-certkey", loadBalancer: "internal-loadbalancer-serving-certkey"} {
-		for _, young := range []bool{false, true} {
-			r := newRotating(signer, "4.15.3")
-			if young {
-				r.put(r.rotation().Signer, "kubernetes.io/tls", r.new.CertPEM)
-			}
-			stops := false
-			for _, v := range r.preflight(t, leaf).Check() {
-				stops = stops || v.Name == "pods-memory" && v.Stops() && v.Risk
-			}
-			if want := young && leaf == "service-network-serving-certkey"; stops != want {
-				t.Errorf("%s, by a new signer: %t: stopped: %t", leaf, young, stops)
+	const daemon = "openshift-machine-config-operator"
+	for _, c := range []struct {
+		title  string
+		signer string
+		leaf   string
+		young  bool // the signer is new
+		anew   bool // the signer is to be made anew
+		pods   func(r *rotating) *NetworkRestarts
+		want   catalog.Answer
+		says   string
+	}{
+		{"pods, and nothing new", "service-network-serving-signer", "service-network-serving-certkey", false, false, nil, catalog.Yes, ""},
+		{"pods, and a new signer", "service-network-serving-signer", "service-network-serving-certkey", true, false, nil, catalog.Unknown, "are not asked"},
+		{"pods, and a signer to come", "service-network-serving-signer", "service-network-serving-certkey", false, true, nil, catalog.Unknown, "since before the new CA came to them"},
+		{"api-int, and nothing new", loadBalancer, "internal-loadbalancer-serving-certkey", false, false, nil, catalog.Yes, ""},
+		{"api-int, and a signer to come", loadBalancer, "internal-loadbalancer-serving-certkey", false, true, nil, catalog.No, daemon + "/machine-config-daemon"},
+		{"api., which no pod dials", loadBalancer, "external-loadbalancer-serving-certkey", true, false, nil, catalog.Yes, ""},
+		{"pods were not read", loadBalancer, "internal-loadbalancer-serving-certkey", true, false, nil, catalog.Unknown, "was not read"},
+		{"a daemon runs since before", loadBalancer, "internal-loadbalancer-serving-certkey", true, false, func(r *rotating) *NetworkRestarts {
+			return r.dials(daemon, "machine-config-daemon", -48*time.Hour, r.old.CertPEM, r.new.CertPEM)
+		}, catalog.No, "the-pod on worker-0 (it runs since before the CA was made)"},
+		{"the approver runs since before", loadBalancer, "internal-loadbalancer-serving-certkey", true, false, func(r *rotating) *NetworkRestarts {
+			return r.dials("openshift-network-node-identity", "network-node-identity", -48*time.Hour, r.old.CertPEM, r.new.CertPEM)
+		}, catalog.No, "the-pod on worker-0"},
+		{"a daemon was started after, by a ConfigMap without the CA", loadBalancer, "internal-loadbalancer-serving-certkey", true, false, func(r *rotating) *NetworkRestarts {
+			return r.dials(daemon, "machine-config-daemon", -time.Minute, r.old.CertPEM)
+		}, catalog.No, "it runs since before kube-root-ca.crt had the CA"},
+		{"a daemon was started after", loadBalancer, "internal-loadbalancer-serving-certkey", true, false, func(r *rotating) *NetworkRestarts {
+			return r.dials(daemon, "machine-config-daemon", -time.Minute, r.old.CertPEM, r.new.CertPEM)
+		}, catalog.Yes, ""},
+		{"when a daemon was started is not known", loadBalancer, "internal-loadbalancer-serving-certkey", true, false, func(r *rotating) *NetworkRestarts {
+			n := r.dials(daemon, "machine-config-daemon", 0, r.old.CertPEM, r.new.CertPEM)
+			n.Pods[0].Started, n.Pods[0].Accepted = time.Time{}, time.Time{}
+			return n
+		}, catalog.Unknown, "whether the-pod on worker-0 has it in memory"},
+		{"somebody else's pod", loadBalancer, "internal-loadbalancer-serving-certkey", true, false, func(r *rotating) *NetworkRestarts {
+			return r.dials(daemon, "other", -48*time.Hour, r.old.CertPEM)
+		}, catalog.Yes, ""},
+	} {
+		r := newRotating(c.signer, "4.15.3")
+		if c.young {
+			r.put(r.rotation().Signer, "kubernetes.io/tls", r.new.CertPEM)
+		}
+		p := r.preflight(t, c.leaf)
+		p.Anew = c.anew
+		if c.pods != nil {
+			p.Network = c.pods(r)
+		}
+		for _, v := range p.Check() {
+			if v.Name == PodsMemory && (v.Holds != c.want || !strings.Contains(v.Reason, c.says) || !v.Risk || (v.Next == "") != (c.want == catalog.Yes)) {
+				t.Errorf("%s: %s: %s; next: %s", c.title, v.Holds, v.Reason, v.Next)
 			}
 		}
+	}
+}
+
+// dials are the facts about one pod, started so long from now, and the CAs that are
+// published to it since an hour.
+func (r *rotating) dials(namespace, daemonSet string, started time.Duration, ca ...[]byte) *NetworkRestarts {
+	root := inspect.RootCA{Namespace: namespace, Created: r.at.AddDate(-1, 0, 0), Written: r.at.Add(-time.Hour)}
+	for _, f := range r.sc.Scan(pkitest.Bundle(ca...)) {
+		root.CA = append(root.CA, f.Content.Certs...)
+	}
+	at := r.at.Add(started)
+	return &NetworkRestarts{
+		Pods:    []inspect.Pod{{Namespace: namespace, Name: "the-pod", Node: "worker-0", OwnerKind: "DaemonSet", OwnerName: daemonSet, Accepted: at, Started: at}},
+		Rollout: inspect.Rollout{RootCAs: []inspect.RootCA{root}},
 	}
 }
 
@@ -86,6 +140,14 @@ func TestToldLeaf(t *testing.T) {
 	}
 	if l := p.Left(Rotatables(p.Facts)); l.Signer || len(l.Leaves) != 1 {
 		t.Errorf("left: %+v", l)
+	}
+	for wanted, says := range map[int32]string{0: "kube-apiserver-operator does not run: its Deployment openshift-kube-apiserver-operator/kube-apiserver-operator is scaled to 0", 1: lookAtOperator("kube-apiserver-operator")} {
+		p.Machinery = &inspect.Machinery{Workloads: []inspect.Workload{{Kind: inspect.Deployment, Namespace: "openshift-kube-apiserver-operator", Name: "kube-apiserver-operator", Wanted: int(wanted), Ready: int(wanted)}}}
+		for _, s := range p.Stages() {
+			if s.Name == StageLeaf && !strings.Contains(s.Next, says) {
+				t.Errorf("told, of an owner with %d replicas: %s", wanted, s.Next)
+			}
+		}
 	}
 }
 

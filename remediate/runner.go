@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -28,13 +29,16 @@ type Stopped struct {
 	Undone bool // the action was put back
 	Inner  error
 	// Half are nodes with steps that were done and others that were not begun, Left
-	// those of which none was. A NodePlan of the cluster itself is in them by its ID.
+	// those of which none was. A NodePlan of the cluster itself is in them by its ID. What
+	// a later wave is to do to a node of an earlier one is in Left with that wave's name.
 	Half, Left []string
 	// Others failed at the same time.
 	Others []*Stopped
 	// UndoFailed is why it could not be put back.
 	UndoFailed error
-	idle       bool // the action was not begun
+	// Interrupted: by who runs it, before the action. Nothing failed.
+	Interrupted bool
+	idle        bool // the action was not begun
 }
 
 func (e *Stopped) Error() string {
@@ -65,11 +69,7 @@ func (r Runner) Run(ctx context.Context, p *Plan) error {
 	r.telling = &sync.Mutex{}
 	var unknown error // done as far as is known
 	for i, w := range p.Waves {
-		var later []string
-		for _, next := range p.Waves[i+1:] {
-			later = append(later, titles(next.due())...)
-		}
-		c := &crew{queue: w.due(), later: later}
+		c := &crew{queue: w.due(), later: p.later(i)}
 		if err := r.wave(ctx, p, w.Parallel, c); err != nil {
 			return withUnknown(err, unknown)
 		}
@@ -79,6 +79,24 @@ func (r Runner) Run(ctx context.Context, p *Plan) error {
 		return unknown
 	}
 	return r.Journal.Add(Record{Event: Finished})
+}
+
+// later are the names of what comes in the waves after that of this index.
+func (p *Plan) later(i int) (out []string) {
+	named := titles(p.Waves[i].Nodes)
+	for _, w := range p.Waves[:i] {
+		named = append(named, titles(w.Nodes)...)
+	}
+	for _, w := range p.Waves[i+1:] {
+		for _, title := range titles(w.due()) {
+			if slices.Contains(named, title) {
+				title += " (wave " + w.Name + ")"
+			}
+			out = append(out, title)
+		}
+		named = append(named, titles(w.Nodes)...)
+	}
+	return out
 }
 
 // crew is who works on a wave.
@@ -231,7 +249,7 @@ func (r Runner) node(ctx context.Context, p *Plan, n NodePlan, stop func() bool)
 }
 
 func interrupted(ctx context.Context, a Action) error {
-	return &Stopped{Action: a, Inner: fmt.Errorf("not begun: %w", context.Cause(ctx)), idle: true}
+	return &Stopped{Action: a, Inner: fmt.Errorf("not begun: %w", context.Cause(ctx)), Interrupted: true, idle: true}
 }
 
 func (r Runner) step(ctx context.Context, p *Plan, s Step) error {

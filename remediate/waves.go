@@ -221,6 +221,12 @@ func (a APIInt) network(d *draft, names []string) error {
 		if len(actions) == 0 {
 			return nil
 		}
+		if n, _ := d.facts.Node(name); n.Ready == "Unknown" && !d.plan.mends(name) {
+			return &Refusal{
+				Name: "node-reports", Node: name, Reason: "its files are right, and it does not report to the API server: a pod of the network that is deleted there would not come back",
+				Next: fmt.Sprintf("kubectl describe node %s; what its kubelet is told: certrot verify restart-safe --nodes %s; on the node: journalctl -u kubelet -n 50", name, name),
+			}
+		}
 		n, err := d.apart(name, func(d *draft) error {
 			for _, action := range actions {
 				if _, err := d.step(action); err != nil {
@@ -287,6 +293,11 @@ func (a APIInt) network(d *draft, names []string) error {
 	}
 	d.wave(w)
 	return nil
+}
+
+// mends reports whether something is done to a node before its network's pods.
+func (p *Plan) mends(node string) bool {
+	return slices.ContainsFunc(p.Nodes(), func(n NodePlan) bool { return n.Name == node && n.Changes() })
 }
 
 // lostFirst puts nodes that are not Ready before the others: to restart the kubelet

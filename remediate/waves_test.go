@@ -484,9 +484,11 @@ func TestWavesInterrupted(t *testing.T) {
 			time.Sleep(20 * time.Millisecond)
 			return nil
 		}
-		_, err := s.run(ctx, t, s.plan(s.wave(2, "n1", "n2", "n3")))
+		network, requests := s.wave(1, "n1", "n4", "n5"), s.wave(1, "n5")
+		network.Name, requests.Name = WaveNetwork, WaveRequests
+		_, err := s.run(ctx, t, s.plan(s.wave(2, "n1", "n2", "n3"), s.wave(1, "n4"), network, requests))
 		var stopped *Stopped
-		if !errors.As(err, &stopped) || !strings.Contains(err.Error(), "Ctrl-C") || len(stopped.Others) > 0 || !slices.Equal(stopped.Left, []string{"n3"}) {
+		if !errors.As(err, &stopped) || !strings.Contains(err.Error(), "Ctrl-C") || len(stopped.Others) > 0 || !stopped.Interrupted || !slices.Equal(stopped.Left, []string{"n3", "n4", "n1 (wave network)", "n4 (wave network)", "n5", "n5 (wave requests)"}) {
 			t.Errorf("%v: %+v", err, stopped)
 		}
 		if len(s.began) > 3 {

@@ -17,6 +17,9 @@ type ServerLog struct {
 	// Level is how it has to be configured to write that, for people: else it is
 	// silent, whoever refuses it. Empty: it always writes it.
 	Level string
+	// Balanced: where a cluster keeps the addresses of its API itself, a client with a
+	// master's address may be anybody who comes by the balancer on that master.
+	Balanced bool
 }
 
 // Path is the pattern for its logs on nodes, those of containers that are gone
@@ -51,8 +54,11 @@ func ServerLogs() []ServerLog {
 			In:   in, Evidence: e,
 		}}
 	}
+	openShift := apiServer("apiserver-refused", kasTarget, "logLevel Trace", "{} verify api-int", PartAPIInt, Range{Component: kas}, Evidence{Verified, "openshift/cluster-kube-apiserver-operator bindata/assets/kube-apiserver/pod.yaml @ c813e820b"})
+	openShift.Balanced = true
+	openShift.Evidence.Source += "; HAProxy on masters passes on TCP by its own address: " + mcoRepo + "templates/master/00-master/on-prem/files/haproxy-haproxy.yaml @ 249c7bfc7"
 	return []ServerLog{
-		apiServer("apiserver-refused", kasTarget, "logLevel Trace", "{} verify api-int", PartAPIInt, Range{Component: kas}, Evidence{Verified, "openshift/cluster-kube-apiserver-operator bindata/assets/kube-apiserver/pod.yaml @ c813e820b"}),
+		openShift,
 		apiServer("kubeadm-apiserver-refused", "kube-system", "--v=5", "{} verify nodes control-plane", PartControlPlane, Range{Component: Kubernetes}, Evidence{Field, "kubernetes/kubernetes cmd/kubeadm/app/phases/controlplane/manifests.go v1.35.4"}),
 		{Server: "machine-config-server", Namespace: mcoTarget, Pod: "machine-config-server-", Container: "machine-config-server", Quiet: true, Edge: Edge{
 			ID: "config-server-refused", Part: PartNodes, Verifier: "new machines", Claim: "nobody refuses what the machine config server shows",

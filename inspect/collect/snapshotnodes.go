@@ -25,7 +25,6 @@ type (
 		Kubeconfigs []fileKubeconfig `json:"kubeconfigs,omitempty"`
 		Processes   []fileProcess    `json:"processes,omitempty"`
 		Comeback    *fileComeback    `json:"comeback,omitempty"`
-		Accepted    []fileAccepted   `json:"accepted,omitempty"`
 	}
 	fileProcess struct {
 		Command string    `json:"command"`
@@ -35,12 +34,6 @@ type (
 		Problem   string           `json:"problem,omitempty"`
 		Own       fileComebackFile `json:"own"`
 		Bootstrap fileComebackFile `json:"bootstrap"`
-	}
-	fileAccepted struct {
-		Row         string `json:"row"`
-		Of          string `json:"of"`
-		Certificate string `json:"certificate,omitempty"`
-		fileAnswer
 	}
 	fileComebackFile struct {
 		Path        string             `json:"path,omitempty"`
@@ -146,9 +139,6 @@ func packNode(n inspect.Node) fileNode {
 	if c := n.Comeback; c != nil {
 		f.Comeback = &fileComeback{c.Problem, packComeback(c.Own), packComeback(c.Bootstrap)}
 	}
-	for _, a := range n.Accepted {
-		f.Accepted = append(f.Accepted, fileAccepted{a.Row, a.Of, a.Certificate, fileAnswer(a.Answer)})
-	}
 	return f
 }
 
@@ -221,9 +211,6 @@ func (f fileNode) unpack() inspect.Node {
 	}
 	if c := f.Comeback; c != nil {
 		n.Comeback = &inspect.Comeback{Problem: c.Problem, Own: c.Own.unpack(), Bootstrap: c.Bootstrap.unpack()}
-	}
-	for _, a := range f.Accepted {
-		n.Accepted = append(n.Accepted, inspect.Accepted{Row: a.Row, Of: a.Of, Certificate: a.Certificate, Answer: inspect.Answer(a.fileAnswer)})
 	}
 	return n
 }

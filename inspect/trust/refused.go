@@ -98,10 +98,10 @@ func (j *judge) refused(row catalog.ServerLog, edges []Claim) []Claim {
 	for _, s := range seen {
 		c := Claim{Edge: row.Edge, Status: Broken, Seen: s, Logs: s.Logs, Why: fmt.Sprintf("clients break off the handshake: %q, says the log of %s", s.Reason, row.Server)}
 		var known bool
-		if c.Node, s.Whose, known = j.whose(s.Client); !known {
+		if c.Node, s.Whose, known = j.whose(row, s.Client); !known {
 			// Anybody may call from outside with any CA: no part of the cluster is broken.
 			c.Status = Unknown
-			c.Why = fmt.Sprintf("somebody who is no node or pod of this cluster, as far as is known, breaks off the handshake: %q, says the log of %s", s.Reason, row.Server)
+			c.Why = fmt.Sprintf("somebody who is no node or pod of this cluster, as far as is known, or whom a load balancer hides, breaks off the handshake: %q, says the log of %s", s.Reason, row.Server)
 		}
 		since, trusts := j.mended(row, edges, c.Node)
 		if trusts && !s.Last.IsZero() && s.last.Before(since) && until.Sub(since) >= silentFor {
@@ -197,7 +197,7 @@ func (j *judge) byOurs(node string, at time.Time) time.Time {
 }
 
 // whose tells who has an address: the node, in words, and whether it is of the cluster.
-func (j *judge) whose(address string) (node, words string, known bool) {
+func (j *judge) whose(row catalog.ServerLog, address string) (node, words string, known bool) {
 	a, err := netip.ParseAddr(address)
 	if err != nil {
 		return "", "", false
@@ -206,6 +206,9 @@ func (j *judge) whose(address string) (node, words string, known bool) {
 		return "", "somebody on the server's own node", true
 	}
 	if n, ok := j.f.Snapshot.NodeAt(address); ok {
+		if row.Balanced && n.Role == catalog.RoleMaster && j.f.Snapshot.Cluster.OwnAddresses == catalog.Yes {
+			return "", n.Name + ", a pod on it, or anybody who comes by the balancer there", false
+		}
 		return n.Name, n.Name + ", or a pod on it", true
 	}
 	for _, n := range slices.Concat(j.f.Snapshot.Nodes, j.f.Snapshot.Unasked) {

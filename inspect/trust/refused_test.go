@@ -2,6 +2,7 @@ package trust
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -188,6 +189,33 @@ func TestMendedOfKubeadm(t *testing.T) {
 	refuse(&w.s, "config-server-refused")
 	if got := one(t, w.judge("config-server-refused")); got.Status != Broken {
 		t.Errorf("%s: %s", got.Status, got.Why)
+	}
+}
+
+// TestWhoseBehindMasters: where balancers are on masters, a master's address is anybody's.
+func TestWhoseBehindMasters(t *testing.T) {
+	for name, c := range map[string]struct {
+		own    catalog.Answer
+		row    string
+		role   string
+		status Status
+		node   string
+	}{
+		"a balancer of the platform's":  {catalog.No, "apiserver-refused", catalog.RoleMaster, Broken, "n1"},
+		"balancers on masters":          {catalog.Yes, "apiserver-refused", catalog.RoleMaster, Unknown, ""},
+		"a worker":                      {catalog.Yes, "apiserver-refused", catalog.RoleWorker, Broken, "n1"},
+		"a server without a balancer":   {catalog.Yes, "config-server-refused", catalog.RoleMaster, Broken, "n1"},
+		"which of them it is not known": {catalog.Unknown, "apiserver-refused", catalog.RoleMaster, Broken, "n1"},
+	} {
+		w := newWorld(catalog.Versions{Cluster: "4.15.3"})
+		w.s.Cluster.OwnAddresses = c.own
+		w.s.Nodes = []inspect.Node{{Name: "n1", Role: c.role, Addresses: []string{"10.0.0.7"}}}
+		at := pki.Location{Kind: pki.KindFile, Node: "n1", Path: "/var/log/pods/x/0.log"}
+		w.s.ServerLogs = []inspect.ServerLog{{At: at, Row: c.row, To: noon, Refused: []inspect.Refused{{Client: "10.0.0.7", Reason: "bad certificate", Count: 1, Last: noon}}}}
+		got := one(t, w.judge(c.row))
+		if got.Status != c.status || got.Node != c.node || !strings.HasPrefix(got.Seen.Whose, "n1, ") || strings.Contains(got.Seen.Whose, "balancer") != (c.node == "") {
+			t.Errorf("%s: %s on %q, of %q", name, got.Status, got.Node, got.Seen.Whose)
+		}
 	}
 }
 

@@ -328,6 +328,8 @@ func (j *restart) trustsNow(id string, f *inspect.ComebackFile) {
 		if roots := j.f.Snapshot.Trusted(j.n.Name, j.n.Kubeconfigs[i]); len(roots) > 0 {
 			if err := pki.Verify(served.Chain, roots, a.Name, j.n.Time(j.f.Now)); err != nil {
 				j.say(id, RestartNo, f.Path+": "+err.Error(), next)
+			} else if why := j.elsewhere(a.Server, a.Name, roots); why != "" {
+				j.say(id, RestartCaution, "by the server that it met; "+f.Path+" does not verify "+why, next)
 			} else {
 				j.say(id, RestartYes, "", "")
 			}
@@ -342,6 +344,23 @@ func (j *restart) trustsNow(id string, f *inspect.ComebackFile) {
 	default:
 		j.say(id, RestartUnknown, "it did not come to that: "+a.Detail, "")
 	}
+}
+
+// elsewhere is what another of the servers behind an address shows that these do not verify,
+// and why: the next connection may be led there. Empty: nothing, as far as is known.
+func (j *restart) elsewhere(address, name string, roots []*pki.Cert) string {
+	for _, v := range j.f.Snapshot.Served {
+		if v.Name != name || len(v.Chain) == 0 || v.Address != address && v.Server != catalog.ListenerAPIServer {
+			continue
+		}
+		if err := pki.Verify(v.Chain, roots, name, j.n.Time(j.f.Now)); err != nil {
+			if v.Of != "" {
+				return "what " + v.Of + " shows: " + err.Error()
+			}
+			return "what " + cmp.Or(v.Node, "somebody else") + " was shown there: " + err.Error()
+		}
+	}
+	return ""
 }
 
 // certificate judges the client certificate of the kubelet's own kubeconfig.

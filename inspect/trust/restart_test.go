@@ -98,6 +98,25 @@ func TestComesBack(t *testing.T) {
 			fails(&s.c.Own, inspect.FailedTrust)
 			fails(&s.c.Bootstrap, inspect.FailedTrust)
 		}, RestartNo, "yyny??y!?", "unknown authority"},
+		{"another master shows what was signed anew", func(s *starting) {
+			s.serves(s.fresh)
+			other := s.s.Served[0]
+			other.Node, other.Of, other.Address, other.Server = "", "m2", "10.0.0.2:6443", catalog.ListenerAPIServer
+			s.serves(s.old)
+			s.s.Served = append(s.s.Served, other)
+		}, RestartCaution, "yy!yyyy!y", "by the server that it met; " + ownFile + " does not verify what m2 shows: x509"},
+		{"another node was shown what was signed anew", func(s *starting) {
+			s.serves(s.fresh)
+			other := s.s.Served[0]
+			other.Node = "n2"
+			s.serves(s.old)
+			s.s.Served = append(s.s.Served, other)
+		}, RestartCaution, "yy!yyyy!y", "does not verify what n2 was shown there: x509"},
+		{"another master shows the same", func(s *starting) {
+			other := s.s.Served[0]
+			other.Node, other.Of, other.Address, other.Server = "", "m2", "10.0.0.2:6443", catalog.ListenerAPIServer
+			s.s.Served = append(s.s.Served, other)
+		}, RestartYes, "yyyyyyyyy", ""},
 		{"the signer was replaced, api-int is still of the one before", func(s *starting) { s.replaced() }, RestartCaution, "yy!yyyy!y",
 			"it comes back now; not after 2024-06-14 12:00 UTC, when what the API server shows is, at the earliest, signed anew: " + ownFile + ` lacks the CA "lb-signer@2"`},
 		{"the signer was replaced, and the node was mended", func(s *starting) {

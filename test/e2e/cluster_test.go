@@ -3,16 +3,20 @@
 package e2e
 
 import (
+	"slices"
 	"strings"
 	"testing"
 )
 
-// wholeCluster is the incident at its worst: every kubelet is lost, a node was
-// rebooted meanwhile, pods get their network from a multus with the old CA in memory, and
+// wholeCluster is the incident at its worst: every kubelet is lost, that of each master
+// too, one of which was rebooted meanwhile, pods get their network from a multus with the old CA in memory, and
 // the administrator's own kubeconfig fails, too. Nobody is there to be asked.
 func (f *fixing) wholeCluster(t *testing.T) {
 	nodes := f.lab.Nodes()
-	master, booted := nodes[0], nodes[2]
+	master, worker, booted := nodes[0], nodes[1], nodes[2]
+	if servers := mustDo(t, f.lab, "-n", "default", "get", "endpointslice", "kubernetes", "-o", "jsonpath={.endpoints[*].addresses[0]}"); len(strings.Fields(servers)) != 2 {
+		t.Fatalf("there are API servers at %q, not one on each master", servers)
+	}
 	fix := []string{"fix-api-int", "--via", "ssh"}
 	ends(t, f.inLab(t, append(fix, "--dry-run=client")...), 0, "Nothing to do")
 	ends(t, f.inLab(t, append(fix, "status")...), 0, "nothing is left to be repaired")
@@ -28,17 +32,19 @@ func (f *fixing) wholeCluster(t *testing.T) {
 	ends(t, f.inLab(t, fix...), 2, "x509", "--api-ca-from")
 	fix = append(fix, "--api-ca-from", "ssh://"+master)
 	r := f.inLab(t, append(fix, "status")...)
-	ends(t, r, 1, "nodes: 3 pending", "network: ")
+	ends(t, r, 1, "masters: 2 pending", "workers-not-ready: 1 pending", "network: ")
 	if !strings.Contains(r.stdout, "Next     ") || strings.Contains(r.stdout[strings.Index(r.stdout, "Next"):], "--yes") {
 		t.Errorf("the next step is not named, or does not ask:\n%s", r.stdout)
 	}
 
-	ends(t, f.inLab(t, append(fix, "--yes")...), 0, "restart pod openshift-network-node-identity/", "restart pod openshift-multus/", "to see whether it gets a network, and remove it: done, and checked")
+	r = f.inLab(t, append(fix, "--yes")...)
+	ends(t, r, 0, "restart pod openshift-network-node-identity/", "restart pod openshift-multus/", "to see whether it gets a network, and remove it: done, and checked")
+	oneByOne(t, r, master, booted, worker)
 	for _, n := range nodes {
 		f.lab.WaitReady(t, n)
 		f.networked(t, f.pod(t, "after", n), n)
 	}
-	ends(t, f.inLab(t, append(fix, "--yes")...), 0, "so already on "+strings.Join(nodes, ", "))
+	ends(t, f.inLab(t, append(fix, "--yes")...), 0, "so already on "+strings.Join(slices.Sorted(slices.Values(nodes)), ", "))
 	ends(t, f.inLab(t, append(fix, "status")...), 0, "nothing is left to be repaired")
 	broken := 0
 	// 3, as the API server's log tells of those that refused it a short while ago.
@@ -56,6 +62,26 @@ func (f *fixing) wholeCluster(t *testing.T) {
 	for _, n := range nodes { // or the machine waits for what does not heed its end
 		mustDo(t, f.lab, "-n", "default", "delete", "pod", "after-"+n, "--now", "--wait")
 	}
-	f.boots(t, nodes[1])
-	f.lab.WaitReady(t, nodes[1])
+	f.boots(t, worker)
+	f.lab.WaitReady(t, worker)
+}
+
+// oneByOne wants kubelets restarted in this order, each when the one before was seen to
+// report, and on a master its kube-apiserver to answer.
+func oneByOne(t *testing.T, r result, nodes ...string) {
+	t.Helper()
+	_, done, _ := strings.Cut(r.said(), "\nRun ")
+	for _, n := range nodes {
+		steps := []string{"\n" + n + "\n", "✓ restart kubelet.service: done", "✓ wait for a heartbeat that is newer than the restart: done"}
+		if strings.HasPrefix(n, "master") {
+			steps = append(steps, "✓ wait until its kube-apiserver answers: done")
+		}
+		for _, step := range steps {
+			before, after, ok := strings.Cut(done, step)
+			if !ok || strings.Count(before, "✓ restart kubelet.service") > 0 {
+				t.Fatalf("%s: not %q, or not before another kubelet is restarted:\n%s", n, strings.TrimSpace(step), r.said())
+			}
+			done = after
+		}
+	}
 }

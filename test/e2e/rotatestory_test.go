@@ -327,7 +327,7 @@ func (s *rotating) apiInt(t *testing.T, nodes []string, old *x509.Certificate) {
 
 	// What the cluster verifies goes first. Whoever rotates is not shut out, and others who
 	// reach the API from outside only by name.
-	ends(t, s.inLab(t, append(line, "40s")...), 1, "own-kubeconfig", "outside-verifiers", "fix-kubeconfig")
+	ends(t, s.inLab(t, append(line, "90s")...), 1, "own-kubeconfig", "outside-verifiers", "fix-kubeconfig")
 	signedBy(t, s.leaf(t, internal), young)
 	signedBy(t, s.leaf(t, external), old)
 	ends(t, s.inLab(t, "fix-kubeconfig", "--yes"), 0)

@@ -88,6 +88,9 @@ func (t *trouble) undo(ctx context.Context) error {
 	if err := t.toMasters(rollbackCommand, append([]string{filepath.Join(original, revisionFile)}, names...)...); err != nil {
 		return err
 	}
+	if err := t.servedByMasters(ctx, "original"); err != nil {
+		return err
+	}
 	if err := publishNodeKubeconfigs(ctx, t.dir, t.api); err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -22,6 +23,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/test/lab/internal/identity"
 	"github.com/kubectl-certrot/kubectl-certrot/test/lab/internal/kubeapi"
 	"github.com/kubectl-certrot/kubectl-certrot/test/lab/internal/labdir"
+	"github.com/kubectl-certrot/kubectl-certrot/test/lab/internal/node"
 	"github.com/kubectl-certrot/kubectl-certrot/test/lab/internal/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/test/lab/internal/supervisor"
 )
@@ -260,7 +262,10 @@ func (t *trouble) leaf(ctx context.Context) error {
 	if err := install(t.dir.PKI(), t.dir.IncidentFiles("rotated"), leafFiles()); err != nil {
 		return err
 	}
-	return t.served(ctx, leafStage, "rotated")
+	if err := t.served(ctx, leafStage, "rotated"); err != nil {
+		return err
+	}
+	return t.servedByMasters(ctx, "rotated")
 }
 
 // notAfter is by what a rotation controller knows how long a certificate is valid;
@@ -427,6 +432,35 @@ func (t *trouble) served(ctx context.Context, step, version string) error {
 		case <-time.After(100 * time.Millisecond):
 		}
 	}
+}
+
+// servedByMasters waits for the same of the masters that have an API server of their own:
+// what they serve is in their files, and comes a moment later.
+func (t *trouble) servedByMasters(ctx context.Context, version string) error {
+	leaf, err := t.certificate(version, pki.InternalServing)
+	if err != nil {
+		return err
+	}
+	nodes, err := node.Parse(t.lab.Nodes)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, servedLimit)
+	defer cancel()
+	for _, n := range nodes {
+		for n.APIServer {
+			shown, err := t.ssh(ctx, n.Name, "openssl s_client -connect 127.0.0.1:6443 -servername "+pki.InternalHost+" </dev/null 2>/dev/null | openssl x509")
+			if block, _ := pem.Decode([]byte(shown)); block != nil && bytes.Equal(block.Bytes, leaf.Raw) {
+				break
+			}
+			select {
+			case <-ctx.Done():
+				return fmt.Errorf("wait until the API server of %s serves serial %s for %s: %w: see %s", n.Name, leaf.SerialNumber, pki.InternalHost, errors.Join(ctx.Err(), err), t.dir.Log("kube-apiserver-"+n.Name))
+			case <-time.After(100 * time.Millisecond):
+			}
+		}
+	}
+	return nil
 }
 
 // handshake is what a server shows to who asks for a name and trusts roots. The server

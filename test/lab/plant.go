@@ -35,7 +35,7 @@ func plant(ctx context.Context, dir labdir.Dir, p parts, w *watch) error {
 		PKI:     dir.PKI(),
 		CRDs:    p.binaries.CRDs(),
 		Version: version(),
-		Nodes:   len(p.machines.plan.Nodes) > 0,
+		Nodes:   p.machines.plan.Nodes,
 		Multus:  p.machines.plan.Multus,
 		Now:     time.Now(),
 	}, func(what string) { w.say("%s", what) })

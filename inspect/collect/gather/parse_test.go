@@ -142,6 +142,44 @@ func TestHalfAProgramDoesNothing(t *testing.T) {
 	})
 }
 
+// TestRecordsAreTheSameWithoutAwk compares what the shell says by itself with what awk
+// makes of the same words, each character among them once.
+func TestRecordsAreTheSameWithoutAwk(t *testing.T) {
+	t.Parallel()
+	stdin, _, err := Program("/", Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	functions, _, found := strings.Cut(stdin, "\nmain \"$@\"")
+	if !found {
+		t.Fatal("where does the program begin to run?")
+	}
+	words := []string{"", "-", "--", "-n", "/etc/kubernetes", "/etc/*/agent.crt", "ü", "a\nb", "a\tb", "\x01", "\xff"}
+	for c := ' '; c <= '~'; c++ {
+		words = append(words, "/a"+string(c))
+	}
+	inEach(t, shells(t)[:3], func(t *testing.T, w world) {
+		n := &node{world: w, stdin: []byte(functions + `
+			asked=0
+			awk() {
+				asked=$((asked + 1))
+				command awk "$@"
+			}
+			for name; do say x "$name"; done
+			[ "$asked" -lt $# ] || echo "awk is asked for all of it"
+			awk "$AWK" names x "$@"`)}
+		out, err := n.Run(t.Context(), nil, append([]string{"sh", "-s", "--"}, words...)...)
+		lines := strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
+		if err != nil || len(lines) != len(words)+1 {
+			t.Fatalf("%v, %d lines for %d words\n%.2000s", err, len(lines), len(words), out)
+		}
+		said := strings.ReplaceAll(strings.Join(lines[:len(words)], "\n"), "\nx ", " ")
+		if said != lines[len(words)] {
+			t.Errorf("the shell: %s\nawk: %s", said, lines[len(words)])
+		}
+	})
+}
+
 func TestShellcheck(t *testing.T) {
 	bin, err := exec.LookPath("shellcheck")
 	if err != nil {

@@ -85,10 +85,14 @@ func kubeletAccess() object {
 	}
 }
 
-// clusterResources are the cluster's description of itself.
-func clusterResources(version string, now time.Time) []object {
+// clusterResources are the cluster's description of itself, which has these masters.
+func clusterResources(version string, masters []string, now time.Time) []object {
 	at := now.UTC().Format(time.RFC3339)
 	release := object{"version": version, "image": "localhost/lab/release:" + version}
+	topology := "SingleReplica"
+	if len(masters) > 1 {
+		topology = "HighlyAvailable"
+	}
 	all := []object{
 		config("ClusterVersion", "version",
 			object{"clusterID": "c0ffee00-1ab0-4000-8000-000000000001", "channel": ""},
@@ -106,8 +110,7 @@ func clusterResources(version string, now time.Time) []object {
 				"infrastructureName": "lab", "platform": "None", "platformStatus": object{"type": "None"},
 				"apiServerURL": "https://" + pki.ExternalHost + ":6443", "apiServerInternalURI": "https://" + pki.InternalHost + ":6443",
 				"etcdDiscoveryDomain": "", "cpuPartitioning": "None",
-				// There is one control plane here, and no more is claimed.
-				"controlPlaneTopology": "SingleReplica", "infrastructureTopology": "SingleReplica",
+				"controlPlaneTopology": topology, "infrastructureTopology": topology,
 			}),
 		config("APIServer", "cluster", object{"audit": object{"profile": "Default"}}, nil),
 		config("Proxy", "cluster", object{"trustedCA": object{"name": ""}}, nil),
@@ -119,15 +122,18 @@ func clusterResources(version string, now time.Time) []object {
 			"conditions": conditions(at, "Available", "Progressing", "Degraded"),
 		}))
 	}
-	return append(all, staticPodOperators(at)...)
+	return append(all, staticPodOperators(masters, at)...)
 }
 
 // staticPodOperators are where operators say which revision of a component is on which
 // master, and etcd's how its members are. No operator runs here, so there are none.
-func staticPodOperators(at string) []object {
-	var all []object
+func staticPodOperators(masters []string, at string) []object {
+	var all, statuses []object
+	for _, m := range masters {
+		statuses = append(statuses, object{"nodeName": m})
+	}
 	for _, kind := range []string{"Etcd", "KubeAPIServer", "KubeControllerManager", "KubeScheduler"} {
-		status := object{"nodeStatuses": []object{{"nodeName": "master-0"}}}
+		status := object{"nodeStatuses": statuses}
 		if kind == "Etcd" {
 			status["conditions"] = conditions(at, "EtcdMembersAvailable", "EtcdMembersDegraded")
 		}

@@ -18,7 +18,7 @@ type Cluster struct {
 	PKI     string // folder of the lab's certificates
 	CRDs    string // folder of OpenShift's CRDs
 	Version string // the OpenShift version to claim
-	Nodes   bool   // there are nodes, for pods to run on
+	Nodes   []node.Node
 	Multus  node.Multus
 	Now     time.Time
 }
@@ -48,7 +48,7 @@ func Plant(ctx context.Context, c Cluster, done func(what string)) error {
 	objects = append(objects, recoveryClients()...)
 	objects = append(objects, machineConfig()...)
 	objects = append(objects, certificates...)
-	if c.Nodes {
+	if len(c.Nodes) > 0 { // for pods to run on
 		objects = append(objects, machineConfigDaemon())
 	}
 	if c.Multus != "" {
@@ -70,7 +70,7 @@ func Plant(ctx context.Context, c Cluster, done func(what string)) error {
 		return fmt.Errorf("wait for OpenShift's CRDs: %w", err)
 	}
 	done(fmt.Sprintf("%d CustomResourceDefinitions of OpenShift", len(crds)))
-	resources := clusterResources(c.Version, c.Now)
+	resources := clusterResources(c.Version, c.masters(), c.Now)
 	if err := c.apply(ctx, without("status", resources)); err != nil {
 		return fmt.Errorf("plant the cluster's version and operators: %w", err)
 	}
@@ -79,6 +79,21 @@ func Plant(ctx context.Context, c Cluster, done func(what string)) error {
 	}
 	done("claims to be OpenShift " + c.Version)
 	return nil
+}
+
+// masters are the names of the cluster's masters. Where no machine is one, operators name
+// one all the same: there is no cluster of OpenShift's without.
+func (c Cluster) masters() []string {
+	var names []string
+	for _, n := range c.Nodes {
+		if n.Master {
+			names = append(names, n.Name)
+		}
+	}
+	if len(names) == 0 {
+		return []string{"master-0"}
+	}
+	return names
 }
 
 // manager is the field manager of what the lab writes itself.

@@ -282,5 +282,17 @@ users:
 	return texts, nil
 }
 
+// ServingFiles are where a master has a certificate that its API server serves: what has
+// no revisions in place, other ones in the first.
+func ServingFiles(name string) (cert, key string) {
+	for _, r := range masterResources() {
+		if slices.Contains(r.secrets, name) {
+			folder := path.Join(r.at(1), "secrets", name)
+			return path.Join(folder, "tls.crt"), path.Join(folder, "tls.key")
+		}
+	}
+	return pki.CertFile(PKI, name), pki.KeyFile(PKI, name)
+}
+
 // InEmergencyKubeconfigs are the certificates and bundles that are in EmergencyKubeconfigs.
 func InEmergencyKubeconfigs() []string { return []string{serverCA, nodeAdmin} }

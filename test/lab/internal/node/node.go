@@ -24,6 +24,8 @@ type Node struct {
 	PodNetwork string `json:"podNetwork"` // addresses for its pods
 	Link       string `json:"link"`       // the interface that plugs it into the bridge
 	Master     bool   `json:"master"`
+	// APIServer: it runs one of its own. What the first master has is the control plane's.
+	APIServer bool `json:"apiServer,omitempty"`
 }
 
 // Parse makes nodes of names. One whose name begins with "master" is a master.
@@ -37,12 +39,14 @@ func Parse(names string) ([]Node, error) {
 		if slices.ContainsFunc(nodes, func(n Node) bool { return n.Name == name }) {
 			return nil, fmt.Errorf("LAB_NODES: %q is there twice", name)
 		}
+		master := strings.HasPrefix(name, "master")
 		nodes = append(nodes, Node{
 			Name:       name,
 			Address:    fmt.Sprintf("10.99.0.%d", 11+i),
 			PodNetwork: fmt.Sprintf("10.98.%d.0/24", 11+i),
 			Link:       fmt.Sprintf("lab%d", 1+i), // lab0 is the bridge
-			Master:     strings.HasPrefix(name, "master"),
+			Master:     master,
+			APIServer:  master && slices.ContainsFunc(nodes, func(n Node) bool { return n.Master }),
 		})
 	}
 	if len(nodes) > most {

@@ -22,6 +22,19 @@ func TestNodesHaveAddressesAndRoles(t *testing.T) {
 	if len(nodes) != 2 || nodes[0] != want[0] || nodes[1] != want[1] {
 		t.Errorf("got %+v, want %+v", nodes, want)
 	}
+	several, err := Parse("worker-0 master-0 master-1 worker-1 master-2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var servers []string
+	for _, n := range several {
+		if n.APIServer {
+			servers = append(servers, n.Name)
+		}
+	}
+	if strings.Join(servers, " ") != "master-1 master-2" {
+		t.Errorf("API servers of their own have %q: the first master has the control plane's", servers)
+	}
 	if none, err := Parse(""); err != nil || len(none) > 0 {
 		t.Errorf("no names are %v, %v", none, err)
 	}

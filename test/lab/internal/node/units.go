@@ -22,7 +22,11 @@ func units(t *tree, n Node) {
 	unit("lab-prepare.service", prepareUnit, "sysinit.target.wants")
 	unit("lab-ignition.service", ignitionUnit, "kubelet.service.requires")
 	unit("containerd.service.d/10-lab-images.conf", importImages)
-	if n.Master {
+	t.file("/etc/systemd/system.conf.d/lab.conf", shutdownLimit, 0o644)
+	switch {
+	case n.APIServer:
+		t.link("/etc/systemd/system/multi-user.target.wants/"+path.Base(APIServerUnitPath), "../"+path.Base(APIServerUnitPath))
+	case n.Master:
 		unit("lab-apiserver.socket", apiserverSocket, "sockets.target.wants")
 		unit("lab-apiserver.service", apiserverProxy)
 	}
@@ -30,6 +34,12 @@ func units(t *tree, n Node) {
 
 const importImages = `[Service]
 ExecStartPost=/bin/sh -ec 'for archive in ` + ImagesPath + `/*.tar; do ctr --namespace k8s.io images import "$$archive"; done'
+`
+
+// shutdownLimit is how long a machine that goes down waits for what does not heed its end:
+// not for 90 s, as processes 1 of the lab's containers heed none.
+const shutdownLimit = `[Manager]
+DefaultTimeoutStopSec=3s
 `
 
 // kubeletUnit has OpenShift's flags, save for those of its container runtime and
@@ -105,8 +115,38 @@ ExecStart=/bin/sh -c 'test -e /etc/.lab-ignition-done || until test -s ` + Boots
 RequiredBy=kubelet.service
 `
 
-// The API server listens on every address of a master; here it runs elsewhere, so its
-// port is passed on.
+// APIServerUnitPath is the unit of a master with an API server of its own. Who knows the
+// API server's flags writes it.
+const APIServerUnitPath = "/etc/systemd/system/lab-apiserver.service"
+
+// PKI is where such a master has the lab's certificates: its API server takes from there
+// what it does not serve, such as whom it trusts.
+const PKI = "/opt/lab/pki"
+
+// APIServerUnit runs an API server with these flags, once the cluster is there.
+func APIServerUnit(flags []string) string {
+	return `[Unit]
+Description=Lab: the API server of this master
+Requires=lab-ignition.service
+After=lab-ignition.service
+
+[Service]
+ExecStart=/usr/bin/kube-apiserver \
+    ` + strings.Join(flags, " \\\n    ") + `
+StandardOutput=append:` + APIServerLog + `
+StandardError=inherit
+Restart=always
+RestartSec=1
+# It would wait a minute for its clients, and keeps nothing that could be lost.
+KillSignal=SIGKILL
+
+[Install]
+WantedBy=multi-user.target
+`
+}
+
+// The API server listens on every address of a master. Where that of the control plane is
+// meant, its port is passed on.
 const (
 	apiserverSocket = `[Unit]
 Description=Lab: the API server's port on this master
@@ -121,6 +161,6 @@ WantedBy=sockets.target
 Description=Lab: pass the API server's port on to the control plane
 
 [Service]
-ExecStart=/lib/systemd/systemd-socket-proxyd ` + pki.Address + `:6443
+ExecStart=/lib/systemd/systemd-socket-proxyd ` + pki.PastBalancer + `:6443
 `
 )

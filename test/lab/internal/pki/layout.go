@@ -14,6 +14,8 @@ const (
 	RecoveryHost = "localhost-recovery"
 	NodeName     = "cp-0"
 	Address      = "10.99.0.1"
+	// PastBalancer is the control plane's address at which no balancer listens.
+	PastBalancer = "10.99.0.2"
 	// ServiceAddress is the first address of the service network, the
 	// Service default/kubernetes.
 	ServiceAddress = "172.30.0.1"

@@ -13,6 +13,7 @@ import (
 
 	"github.com/kubectl-certrot/kubectl-certrot/test/lab/internal/kubeapi"
 	"github.com/kubectl-certrot/kubectl-certrot/test/lab/internal/labdir"
+	"github.com/kubectl-certrot/kubectl-certrot/test/lab/internal/node"
 	"github.com/kubectl-certrot/kubectl-certrot/test/lab/internal/pki"
 )
 
@@ -138,11 +139,26 @@ func etcdFlags(dir labdir.Dir) []string {
 
 func apiserverFlags(dir labdir.Dir) []string {
 	p := dir.PKI()
+	serving := func(name string) (cert, key string) { return pki.CertFile(p, name), pki.KeyFile(p, name) }
+	return append(commonAPIServerFlags(p, "127.0.0.1", pki.Address, serving),
+		"--audit-policy-file="+dir.Inner("audit-policy.yaml"),
+		"--audit-log-path="+dir.Log("audit"), "--audit-log-maxsize=50", "--audit-log-maxbackup=1")
+}
+
+// masterAPIServerFlags are for an API server on a master: it serves what is in the files of
+// static pods there. It has no audit log.
+func masterAPIServerFlags(n node.Node) []string {
+	return commonAPIServerFlags(node.PKI, pki.Address, n.Address, node.ServingFiles)
+}
+
+// commonAPIServerFlags are those of each API server: where it finds certificates and etcd,
+// what its own address is, and in which files what it serves is.
+func commonAPIServerFlags(p, etcd, address string, serving func(name string) (cert, key string)) []string {
 	flags := []string{
-		"--etcd-servers=https://127.0.0.1:2379",
+		"--etcd-servers=https://" + etcd + ":2379",
 		"--etcd-cafile=" + pki.BundleFile(p, "etcd-ca-bundle"),
 		"--etcd-certfile=" + pki.CertFile(p, "etcd-client"), "--etcd-keyfile=" + pki.KeyFile(p, "etcd-client"),
-		"--bind-address=0.0.0.0", "--secure-port=" + apiPort, "--advertise-address=" + pki.Address,
+		"--bind-address=0.0.0.0", "--secure-port=" + apiPort, "--advertise-address=" + address,
 		"--service-cluster-ip-range=172.30.0.0/16",
 		"--client-ca-file=" + pki.BundleFile(p, "client-ca"),
 		"--authorization-mode=Node,RBAC",
@@ -158,8 +174,6 @@ func apiserverFlags(dir labdir.Dir) []string {
 		"--requestheader-allowed-names=kube-apiserver-proxy,system:kube-apiserver-proxy,system:openshift-aggregator",
 		"--requestheader-username-headers=X-Remote-User", "--requestheader-group-headers=X-Remote-Group", "--requestheader-extra-headers-prefix=X-Remote-Extra-",
 		"--proxy-client-cert-file=" + pki.CertFile(p, "aggregator-client"), "--proxy-client-key-file=" + pki.KeyFile(p, "aggregator-client"),
-		"--audit-policy-file=" + dir.Inner("audit-policy.yaml"),
-		"--audit-log-path=" + dir.Log("audit"), "--audit-log-maxsize=50", "--audit-log-maxbackup=1",
 		"--profiling=false",
 		// Which clients break off a handshake is said from level 5 on: on OpenShift, with
 		// the API server's logLevel Trace.
@@ -169,12 +183,14 @@ func apiserverFlags(dir labdir.Dir) []string {
 	// name, and one for each name. The files are watched: a new certificate in
 	// them is served without a restart.
 	const byDefault = "service-network-serving-certkey"
-	flags = append(flags, "--tls-cert-file="+pki.CertFile(p, byDefault), "--tls-private-key-file="+pki.KeyFile(p, byDefault))
+	cert, key := serving(byDefault)
+	flags = append(flags, "--tls-cert-file="+cert, "--tls-private-key-file="+key)
 	for _, name := range []string{
 		byDefault, "localhost-serving-cert-certkey", "localhost-recovery-serving-certkey",
 		"external-loadbalancer-serving-certkey", "internal-loadbalancer-serving-certkey",
 	} {
-		flags = append(flags, "--tls-sni-cert-key="+pki.CertFile(p, name)+","+pki.KeyFile(p, name))
+		cert, key := serving(name)
+		flags = append(flags, "--tls-sni-cert-key="+cert+","+key)
 	}
 	return flags
 }

@@ -36,11 +36,17 @@ func forward(socket *os.File, to string) error {
 }
 
 func relay(outer net.Conn, to string) {
-	defer func() { _ = outer.Close() }()
 	inner, err := net.DialTimeout("tcp", to, 5*time.Second)
 	if err != nil {
+		_ = outer.Close()
 		return // the caller sees a closed connection, as from an API server that is away
 	}
+	join(outer, inner)
+}
+
+// join passes on what each of two connections says to the other, until both ends.
+func join(outer, inner net.Conn) {
+	defer func() { _ = outer.Close() }()
 	defer func() { _ = inner.Close() }()
 	var both sync.WaitGroup
 	both.Go(func() { copyHalf(inner, outer) })

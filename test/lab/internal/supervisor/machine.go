@@ -156,18 +156,25 @@ func BecomeMachine(dir labdir.Dir, name string) error {
 		bind("--bind", dir.Node(name, "kubelet"), "/var/lib/kubelet"),
 		bind("--bind", dir.Node(name, "containerd"), "/var/lib/containerd"),
 	}
-	if slices.ContainsFunc(plan.Nodes, func(n node.Node) bool { return n.Name == name && n.Master }) {
-		log, err := os.OpenFile(dir.Log(apiServer), os.O_CREATE|os.O_RDONLY, 0o644)
+	programs := []string{"kubelet", "kubectl", "oc"}
+	if i := slices.IndexFunc(plan.Nodes, func(n node.Node) bool { return n.Name == name && n.Master }); i >= 0 {
+		of, flag := apiServer, "--bind-ro"
+		if plan.Nodes[i].APIServer {
+			of, flag = apiServer+"-"+name, "--bind"
+			programs = append(programs, apiServer)
+			args = append(args, bind("--bind-ro", dir.PKI(), node.PKI))
+		}
+		log, err := os.OpenFile(dir.Log(of), os.O_CREATE|os.O_RDONLY, 0o644)
 		if err != nil {
 			return fmt.Errorf("show the API server's log to a master: %w", err)
 		}
 		_ = log.Close()
-		args = append(args, bind("--bind-ro", dir.Log(apiServer), node.APIServerLog))
+		args = append(args, bind(flag, dir.Log(of), node.APIServerLog))
 	}
 	for _, archive := range plan.Images {
 		args = append(args, bind("--bind-ro", archive, filepath.Join(node.ImagesPath, filepath.Base(archive))))
 	}
-	for _, program := range []string{"kubelet", "kubectl", "oc"} {
+	for _, program := range programs {
 		args = append(args, bind("--bind-ro", kubernetes, "/usr/bin/"+program))
 	}
 	// Without this, /sys and /proc/sys are read-only inside.

@@ -17,6 +17,7 @@ func createNetwork(ctx context.Context, c *children) error {
 		{"ip", "link", "set", "lo", "up"},
 		{"ip", "link", "add", Bridge, "type", "bridge"},
 		{"ip", "address", "add", pki.Address + "/24", "dev", Bridge},
+		{"ip", "address", "add", pki.PastBalancer + "/24", "dev", Bridge},
 		{"ip", "link", "set", Bridge, "up"},
 	} {
 		if err := c.run(ctx, argv...); err != nil {

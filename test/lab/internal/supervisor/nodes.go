@@ -16,14 +16,21 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/test/lab/internal/node"
 )
 
-// startMachines boots the lab's machines; they come up beside the control plane.
-func startMachines(ctx context.Context, dir labdir.Dir, plan node.Plan, c *children) error {
+// startMachines boots the lab's machines; they come up beside the control plane. The flags
+// are more of them for the API servers of masters.
+func startMachines(ctx context.Context, dir labdir.Dir, plan node.Plan, flags []string, c *children) error {
 	for _, n := range plan.Nodes {
 		if err := plugIn(ctx, c, n); err != nil {
 			return err
 		}
 		if err := mountRoot(ctx, c, dir, plan.Tree, n); err != nil {
 			return err
+		}
+		if n.APIServer {
+			unit := node.APIServerUnit(append(masterAPIServerFlags(n), flags...))
+			if err := os.WriteFile(dir.Node(n.Name, "root")+node.APIServerUnitPath, []byte(unit), 0o644); err != nil {
+				return fmt.Errorf("give node %s its API server: %w", n.Name, err)
+			}
 		}
 		go keepRunning(ctx, c, dir, n)
 	}

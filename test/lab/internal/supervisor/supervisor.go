@@ -101,13 +101,22 @@ func run(ctx context.Context, dir labdir.Dir, flags []string) error {
 	if err := forward(os.NewFile(listenerFD, "listener"), "127.0.0.1:"+apiPort); err != nil {
 		return err
 	}
-	if err := startMachines(ctx, dir, plan, children); err != nil {
+	if err := startMachines(ctx, dir, plan, flags, children); err != nil {
 		return err
+	}
+	balancer := newBalancer(plan.Nodes)
+	if balancer != nil {
+		flags = append(flags, sharePort)
+		if err := balancer.serve(ctx); err != nil {
+			return err
+		}
 	}
 	if err := startControlPlane(ctx, dir, flags, children); err != nil {
 		return err
 	}
-	go probe(ctx)
+	if balancer == nil {
+		go probe(ctx)
+	}
 	if err := joinNodes(ctx, dir, plan); err != nil {
 		return err
 	}
