@@ -36,9 +36,19 @@ type Rollout struct {
 	Latest   int         // revision that is to run on all masters
 	Masters  []Revision  // by name
 	RootCAs  []RootCA    // by namespace
+	// Scheduler is the same of kube-scheduler, without which no pod is put on a node; nil:
+	// no operator tells of it.
+	Scheduler *Revisions
 }
 
-// Revision is what kube-controller-manager on one master runs.
+// Revisions is how far the serviceaccount-ca of a static pod has come: see Rollout.
+type Revisions struct {
+	Source  []*pki.Cert
+	Latest  int
+	Masters []Revision
+}
+
+// Revision is what a static pod on one master runs.
 type Revision struct {
 	Node            string
 	Current, Target int // Target is 0 while nothing is being rolled out
@@ -77,6 +87,16 @@ func (r Rollout) Behind(ca []*pki.Cert) []string {
 	for _, m := range r.Masters {
 		if text := m.behind(r.Latest, ca); text != "" {
 			out = append(out, text)
+		}
+	}
+	if s := r.Scheduler; s != nil {
+		if n := len(Lacking(s.Source, ca)); n > 0 {
+			out = append(out, fmt.Sprintf("serviceaccount-ca, of which kube-scheduler's next revision is made, lacks %s", cas(n)))
+		}
+		for _, m := range s.Masters {
+			if text := m.behind(s.Latest, ca); text != "" {
+				out = append(out, "kube-scheduler: "+text)
+			}
 		}
 	}
 	var lack []string

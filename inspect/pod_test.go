@@ -36,6 +36,11 @@ func TestRolloutBehind(t *testing.T) {
 		"a revision that failed": {func(r *Rollout) { r.Masters[0].CA, r.Masters[0].Failed = before, "InstallerFailed: no space" },
 			"master-0 runs revision 8, whose serviceaccount-ca lacks a CA; it failed: InstallerFailed: no space"},
 		"a revision that was pruned": {func(r *Rollout) { r.Masters[0].CA = nil }, "master-0 runs revision 8, whose serviceaccount-ca is not there any more"},
+		"the scheduler, too": {func(r *Rollout) {
+			r.Scheduler = &Revisions{Source: both, Latest: 5, Masters: []Revision{{Node: "master-0", Current: 4, Target: 5, CA: before}, {Node: "master-1", Current: 5, CA: both}}}
+		}, "kube-scheduler: master-0 runs revision 4, whose serviceaccount-ca lacks a CA; the latest is 5, 5 is being installed"},
+		"the scheduler's source": {func(r *Rollout) { r.Scheduler = &Revisions{Source: before} },
+			"serviceaccount-ca, of which kube-scheduler's next revision is made, lacks a CA"},
 		"two namespaces": {func(r *Rollout) {
 			r.RootCAs = []RootCA{{Namespace: "a", CA: before}, {Namespace: "b", CA: both}, {Namespace: "c"}}
 		}, "kube-root-ca.crt lacks the CA in a, c"},

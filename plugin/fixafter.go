@@ -39,7 +39,7 @@ func withPast(err error, line string) error {
 // ofMaster reports whether a run stopped at a master.
 func ofMaster(p *remediate.Plan, s *remediate.Stopped) bool {
 	n, ok := p.Basis.Node(s.Action.Node())
-	return ok && (n.Role == catalog.RoleMaster || n.Role == catalog.RoleArbiter)
+	return ok && (remediate.RunsAPIServer(p.Basis, n) || n.Role == catalog.RoleArbiter)
 }
 
 // verified asks, after a run of the whole cluster, what verify api-int asks, of facts that

@@ -219,7 +219,13 @@ func (w *workplace) mastersShow(ctx context.Context, facts inspect.Snapshot) []i
 	if err != nil {
 		return nil // what they show is not known then; api-int was asked in any case
 	}
-	masters := slices.DeleteFunc(all, func(n collect.NodeObject) bool { return !n.Master })
+	var masters []collect.NodeObject
+	for _, n := range all {
+		read, ok := facts.Node(n.Name)
+		if n.Master = n.Master || ok && remediate.RunsAPIServer(facts, read); n.Master { // those that lost their label, too
+			masters = append(masters, n)
+		}
+	}
 	if len(masters) == 0 {
 		return nil
 	}

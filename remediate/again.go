@@ -124,7 +124,7 @@ func (r Runner) before(ctx context.Context, p *Plan, n NodePlan, c *crew) error 
 		return nil
 	}
 	node, ok := p.Basis.Node(n.Name)
-	master := ok && (node.Role == catalog.RoleMaster || node.Role == catalog.RoleArbiter)
+	master := ok && (RunsAPIServer(p.Basis, node) || node.Role == catalog.RoleArbiter)
 	r.Again.mu.Lock()
 	lately := r.Env.Now().Sub(r.Again.last) < askedLately
 	r.Again.mu.Unlock()

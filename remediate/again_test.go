@@ -10,6 +10,7 @@ import (
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
 	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
 )
@@ -251,5 +252,23 @@ func TestUndoOfMasters(t *testing.T) {
 	u.Nodes = append(u.Nodes, Kept{Node: "worker-1"})
 	if n := gates(); n != 1 {
 		t.Errorf("asked %d times", n)
+	}
+}
+
+// TestUnlabelledMastersAreAskedAbout: what is asked of masters is asked of those, too, that only
+// their files tell.
+func TestUnlabelledMastersAreAskedAbout(t *testing.T) {
+	t.Parallel()
+	facts := inspect.Snapshot{Nodes: []inspect.Node{{Name: "bare", Via: "ssh", Role: catalog.RoleWorker}, {Name: "worker-0", Via: "ssh", Role: catalog.RoleWorker}}}
+	at := pki.Location{Kind: pki.KindFile, Node: "bare", Path: "/etc/kubernetes/static-pod-resources/kube-apiserver-certs/secrets/kubelet-client/tls.crt"}
+	facts.Bundles = []inspect.Bundle{{At: at, Content: &pki.Content{}}}
+	p := Preflight{Facts: facts, Machinery: &inspect.Machinery{Nodes: []inspect.NodeState{{Name: "bare"}, {Name: "worker-0"}}}, Nodes: []string{"bare", "worker-0"}}
+	if masters, ok := p.masters(); !ok || len(masters) != 1 || masters[0] != "bare" {
+		t.Errorf("masters: %v, %t", masters, ok)
+	}
+	for i, want := range []bool{true, false} {
+		if got := RunsAPIServer(facts, &facts.Nodes[i]); got != want {
+			t.Errorf("%s: %t", facts.Nodes[i].Name, got)
+		}
 	}
 }

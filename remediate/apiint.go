@@ -380,7 +380,7 @@ func (a APIInt) ownerFirst(d *draft, n *inspect.Node, path string, old []*pki.Ce
 // gate adds the question whether a master's kube-apiserver answers, where there is
 // another one to wait for. ca is PEM that it may be trusted by, beside what is known.
 func gate(d *draft, n *inspect.Node, ca []byte) error {
-	if row, _ := catalog.KubeletRestartOn(d.facts.Cluster.Topology); row.Single || !runsAPIServer(d.facts, n) {
+	if row, _ := catalog.KubeletRestartOn(d.facts.Cluster.Topology); row.Single || !RunsAPIServer(d.facts, n) {
 		return nil
 	}
 	setup := setupOf(d.facts, n)

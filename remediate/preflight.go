@@ -274,8 +274,8 @@ func (p Preflight) namedCertificate() finding {
 	return fine("")
 }
 
-// masters are those among the nodes that are to be changed, by their label or by what
-// operators say of static pods; false where it is not known which are.
+// masters are those among the nodes that are to be changed, by their label, by what
+// operators say of static pods, or by their files; false where it is not known which are.
 func (p Preflight) masters() ([]string, bool) {
 	if p.Machinery == nil {
 		return nil, false
@@ -289,6 +289,9 @@ func (p Preflight) masters() ([]string, bool) {
 		runs := slices.ContainsFunc(p.Machinery.StaticPods, func(s inspect.StaticPods) bool {
 			return slices.ContainsFunc(s.Masters, func(m inspect.StaticPodState) bool { return m.Node == name })
 		})
+		if read, known := p.Facts.Node(name); known && RunsAPIServer(p.Facts, read) {
+			runs = true
+		}
 		if ok && n.Master || runs {
 			out = append(out, name)
 		}

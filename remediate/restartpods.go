@@ -272,8 +272,9 @@ func (a RestartPods) reports(ctx context.Context, env *Env) error {
 	return fmt.Errorf("node %s does not report to the API server: a pod that is deleted there now would not come back: kubectl describe node %s", a.On, a.On)
 }
 
-// remade refuses to delete what nobody may make anew: a kube-controller-manager that trusts
-// only the old CA works until it has to connect again.
+// remade refuses to delete what nobody may make anew, or put on its node: a
+// kube-controller-manager or kube-scheduler that trusts only the old CA works until it has
+// to connect again.
 func (a RestartPods) remade(ctx context.Context, env *Env) error {
 	if a.Read == nil {
 		return nil
@@ -284,7 +285,7 @@ func (a RestartPods) remade(ctx context.Context, env *Env) error {
 	}
 	r.RootCAs = nil // see published
 	if behind := r.Behind(notEnded(a.CA, env.Now())); len(behind) > 0 {
-		return fmt.Errorf("nobody may make pods of %s/%s anew: %s; wait for kube-controller-manager first: fix-api-int --only %s", a.Row.Namespace, a.Row.DaemonSet, strings.Join(behind, "; "), WaveControlPlane)
+		return fmt.Errorf("nobody may make pods of %s/%s anew: %s; wait for that first: fix-api-int --only %s", a.Row.Namespace, a.Row.DaemonSet, strings.Join(behind, "; "), WaveControlPlane)
 	}
 	return nil
 }

@@ -40,7 +40,7 @@ func unwait(d *draft, api bool) {
 			was, ok := d.plan.Basis.Node(n.Name)
 			switch {
 			case !n.Changes():
-			case !ok || !n.waits(), api && runsAPIServer(d.facts, was), n.asks(d.plan.Basis):
+			case !ok || !n.waits(), api && RunsAPIServer(d.facts, was), n.asks(d.plan.Basis):
 				return
 			default:
 				*n = d.unwaited(*n)
@@ -55,7 +55,7 @@ func leaveOut(d *draft) {
 	nodes := d.plan.Nodes()
 	for i, n := range nodes {
 		f, ok := d.facts.Node(n.Name)
-		if !ok || !n.waits() || i == len(nodes)-1 || runsAPIServer(d.facts, f) {
+		if !ok || !n.waits() || i == len(nodes)-1 || RunsAPIServer(d.facts, f) {
 			continue
 		}
 		d.note("All was done to %s, and it is not known to be back: it is waited for before the next node is begun. Where it does not come back, leave it out: --nodes %s", n.Name, strings.Join(titles(nodes[i+1:]), ","))

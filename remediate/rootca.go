@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -12,8 +13,8 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 )
 
-// AwaitRootCA waits until kube-controller-manager has these CAs on every master, and
-// kube-root-ca.crt has them. It changes nothing: their operators bring them, once the
+// AwaitRootCA waits until kube-controller-manager and kube-scheduler have these CAs on every
+// master, and kube-root-ca.crt has them. It changes nothing: their operators bring them, once the
 // masters' kubelets can run the pods that install a revision. kube-controller-manager
 // dials api-int with the CAs of its revision: before it has the new one, no certificate
 // request is approved or signed, and what runs in pods trusts the old CA.
@@ -121,16 +122,26 @@ func lever(r inspect.Rollout, ca []*pki.Cert) string {
 		return "serviceaccount-ca is put together of openshift-config-managed/kube-apiserver-server-ca by its operator: oc get clusteroperator kube-controller-manager; oc -n " + operator + " logs deployment/kube-controller-manager-operator"
 	}
 	var away []string
-	for _, m := range r.Masters {
-		if m.Ready != "" && m.Ready != "True" {
+	masters := r.Masters
+	if r.Scheduler != nil {
+		masters = slices.Concat(masters, r.Scheduler.Masters)
+	}
+	for _, m := range masters {
+		if m.Ready != "" && m.Ready != "True" && !slices.Contains(away, m.Node) {
 			away = append(away, m.Node)
 		}
 	}
 	if len(away) > 0 {
 		return fmt.Sprintf("Installer pods can't run on %s, which holds up all masters: mend that first: oc describe node %s", strings.Join(away, ", "), strings.Join(away, " "))
 	}
-	return networkless(r) + "What the operator says: oc get kubecontrollermanager cluster -o yaml; oc -n openshift-kube-controller-manager get pods. A new revision on all masters is made by: " +
-		`oc patch kubecontrollermanager cluster --type=merge -p '{"spec":{"forceRedeploymentReason":"certrot-'"$(date +%s)"'"}}'`
+	resource, namespace := "kubecontrollermanager", catalog.ServiceAccountCA().Namespace
+	manager := r
+	manager.Scheduler, manager.RootCAs = nil, nil
+	if r.Scheduler != nil && len(manager.Behind(ca)) == 0 { // it is kube-scheduler that is waited for
+		resource, namespace = "kubescheduler", catalog.SchedulerCA().Namespace
+	}
+	return networkless(r) + fmt.Sprintf("What the operator says: oc get %s cluster -o yaml; oc -n %s get pods. A new revision on all masters is made by: ", resource, namespace) +
+		"oc patch " + resource + ` cluster --type=merge -p '{"spec":{"forceRedeploymentReason":"certrot-'"$(date +%s)"'"}}'`
 }
 
 // networkless says what may keep an installer pod waiting on a master that is Ready: a

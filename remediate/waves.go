@@ -3,6 +3,7 @@ package remediate
 import (
 	"errors"
 	"fmt"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -77,7 +78,11 @@ func (a APIInt) all(d *draft) error {
 			unseen = append(unseen, n.Name)
 		}
 		if why := a.unlabelled(d.facts, n); why != "" {
-			return &Refusal{Name: "node-role", Node: n.Name, Reason: "it has no master's label, and " + why, Next: fmt.Sprintf("a master: kubectl label node %s node-role.kubernetes.io/master= ; or name the nodes with --nodes, in the order in which they are to be repaired: masters first", n.Name)}
+			next := fmt.Sprintf("a master: kubectl label node %s node-role.kubernetes.io/master= ; or name the nodes with --nodes, in the order in which they are to be repaired: masters first", n.Name)
+			if left := ofAPIServer(d.facts, n.Name); left != "" {
+				next += fmt.Sprintf("; no master any more: move what is left of one out of the way there, %s", path.Dir(left))
+			}
+			return &Refusal{Name: "node-role", Node: n.Name, Reason: "it has no master's label, and " + why, Next: next}
 		}
 		switch n.Role {
 		case catalog.RoleMaster, catalog.RoleArbiter:
@@ -125,8 +130,8 @@ func (a APIInt) unlabelled(facts inspect.Snapshot, n *inspect.Node) string {
 	if slices.Contains(a.APIServers, n.Name) {
 		return "the API has a pod of kube-apiserver there"
 	}
-	if path := ofAPIServer(facts, n.Name); path != "" {
-		return "files of a kube-apiserver are on it: " + path
+	if file := ofAPIServer(facts, n.Name); file != "" {
+		return "files of a kube-apiserver are on it: " + file
 	}
 	if a.After.RootCA != nil && slices.ContainsFunc(a.After.RootCA.Known.Masters, func(m inspect.Revision) bool { return m.Node == n.Name }) {
 		return "kube-controller-manager's operator rolls out static pods to it"
@@ -145,9 +150,9 @@ func ofAPIServer(facts inspect.Snapshot, node string) string {
 	return ""
 }
 
-// runsAPIServer reports whether a node is a master: by its labels, else by its files, where
+// RunsAPIServer reports whether a node of these facts is a master: by its labels, else by its files, where
 // no API tells the labels or the node lost its own.
-func runsAPIServer(facts inspect.Snapshot, n *inspect.Node) bool {
+func RunsAPIServer(facts inspect.Snapshot, n *inspect.Node) bool {
 	return n.Role == catalog.RoleMaster || n.Role != catalog.RoleArbiter && ofAPIServer(facts, n.Name) != ""
 }
 

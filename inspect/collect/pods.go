@@ -102,11 +102,19 @@ func podOf(p *corev1.Pod) inspect.Pod {
 	return out
 }
 
-// Rollout reads how far the CAs have come that kube-controller-manager publishes, and
-// kube-root-ca.crt in these namespaces. Namespaces that are not there are left out.
+// Rollout reads how far the CAs have come that kube-controller-manager publishes, those of
+// kube-scheduler, and kube-root-ca.crt in these namespaces. Namespaces that are not there
+// are left out.
 func (c *Cluster) Rollout(ctx context.Context, namespaces ...string) (inspect.Rollout, error) {
-	r, err := c.revisions(ctx)
+	var r inspect.Rollout
+	manager, err := c.revisions(ctx, "kubecontrollermanagers", catalog.ServiceAccountCA())
 	if err != nil {
+		return r, err
+	}
+	if manager != nil {
+		r.Operator, r.Source, r.Latest, r.Masters = true, manager.Source, manager.Latest, manager.Masters
+	}
+	if r.Scheduler, err = c.revisions(ctx, "kubeschedulers", catalog.SchedulerCA()); err != nil {
 		return r, err
 	}
 	for _, ns := range namespaces {
@@ -122,8 +130,9 @@ func (c *Cluster) Rollout(ctx context.Context, namespaces ...string) (inspect.Ro
 	return r, nil
 }
 
-// revisions reads what the operator says of kube-controller-manager's static pods.
-func (c *Cluster) revisions(ctx context.Context) (inspect.Rollout, error) {
+// revisions reads what an operator says of its static pods, and the CAs of their revisions;
+// nil: there is no such operator, or none that has brought any.
+func (c *Cluster) revisions(ctx context.Context, resource string, source catalog.Ref) (*inspect.Revisions, error) {
 	var operator struct {
 		Status struct {
 			LatestAvailableRevision int `json:"latestAvailableRevision"`
@@ -137,21 +146,20 @@ func (c *Cluster) revisions(ctx context.Context) (inspect.Rollout, error) {
 			} `json:"nodeStatuses"`
 		} `json:"status"`
 	}
-	err := c.getJSON(ctx, "/apis/operator.openshift.io/v1/kubecontrollermanagers/cluster", &operator)
+	err := c.getJSON(ctx, "/apis/operator.openshift.io/v1/"+resource+"/cluster", &operator)
 	if apierrors.IsNotFound(err) || err == nil && len(operator.Status.NodeStatuses) == 0 {
-		return inspect.Rollout{}, nil
+		return nil, nil //nolint:nilnil // there is none
 	}
 	if err != nil {
-		return inspect.Rollout{}, fmt.Errorf("read kubecontrollermanagers.operator.openshift.io/cluster: %w", err)
+		return nil, fmt.Errorf("read %s.operator.openshift.io/cluster: %w", resource, err)
 	}
-	source := catalog.ServiceAccountCA()
-	r := inspect.Rollout{Operator: true, Latest: operator.Status.LatestAvailableRevision}
+	r := inspect.Revisions{Latest: operator.Status.LatestAvailableRevision}
 	if r.Source, _, _, err = c.certificates(ctx, source); err != nil {
-		return r, err
+		return nil, err
 	}
 	installers, err := c.installers(ctx, source.Namespace)
 	if err != nil {
-		return r, err
+		return nil, err
 	}
 	of := map[int][]*pki.Cert{}
 	for _, s := range operator.Status.NodeStatuses {
@@ -166,7 +174,7 @@ func (c *Cluster) revisions(ctx context.Context) (inspect.Rollout, error) {
 			at := source
 			at.Name += fmt.Sprintf("-%d", s.CurrentRevision)
 			if of[s.CurrentRevision], _, _, err = c.certificates(ctx, at); err != nil {
-				return r, err
+				return nil, err
 			}
 		}
 		m.CA, m.Installer = of[s.CurrentRevision], installers[installer{s.TargetRevision, s.NodeName}]
@@ -176,7 +184,7 @@ func (c *Cluster) revisions(ctx context.Context) (inspect.Rollout, error) {
 		r.Masters = append(r.Masters, m)
 	}
 	slices.SortFunc(r.Masters, func(a, b inspect.Revision) int { return cmp.Compare(a.Node, b.Node) })
-	return r, nil
+	return &r, nil
 }
 
 // installer is a pod that brings a revision onto a node.

@@ -148,6 +148,7 @@ func TestRollout(t *testing.T) {
 		}}, "data": object{key: text}}
 	}
 	const kcm, multus = "/api/v1/namespaces/openshift-kube-controller-manager/configmaps/serviceaccount-ca", "/api/v1/namespaces/openshift-multus"
+	const scheduler = "/api/v1/namespaces/openshift-kube-scheduler/configmaps/serviceaccount-ca"
 	operator := object{"status": object{"latestAvailableRevision": 8, "nodeStatuses": []object{
 		{"nodeName": "master-1", "currentRevision": 7, "targetRevision": 8, "lastFailedRevision": 6, "lastFailedReason": "long ago"},
 		{"nodeName": "master-0", "currentRevision": 8},
@@ -158,8 +159,10 @@ func TestRollout(t *testing.T) {
 	api := podAPI{pods: []corev1.Pod{installer}, objects: map[string]object{
 		"/apis/operator.openshift.io/v1/kubecontrollermanagers/cluster": operator,
 		kcm: bundle("ca-bundle.crt", ca+ca), kcm + "-8": bundle("ca-bundle.crt", ca),
-		multus + "/configmaps/kube-root-ca.crt": bundle("ca.crt", ca),
-		"/api/v1/namespaces/empty":              {},
+		multus + "/configmaps/kube-root-ca.crt":                 bundle("ca.crt", ca),
+		"/api/v1/namespaces/empty":                              {},
+		"/apis/operator.openshift.io/v1/kubeschedulers/cluster": {"status": object{"latestAvailableRevision": 3, "nodeStatuses": []object{{"nodeName": "master-0", "currentRevision": 3}}}},
+		scheduler: bundle("ca-bundle.crt", ca+ca), scheduler + "-3": bundle("ca-bundle.crt", ca),
 	}}
 	if at, err := api.cluster(t).Changed(t.Context(), catalog.ServiceAccountCA()); err != nil || at.Format(time.RFC3339) != "2026-03-01T12:00:00Z" {
 		t.Errorf("its value is from %s: %v", at, err)
@@ -176,13 +179,15 @@ func TestRollout(t *testing.T) {
 			{Node: "master-1", Current: 7, Target: 8, Installer: "Pending"},
 			{Node: "master-2", Current: 7, Failed: "InstallerFailed: no space"},
 		},
-		RootCAs: []inspect.RootCA{{Namespace: "empty"}, {Namespace: "openshift-multus", CA: certs, Written: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}},
+		Scheduler: &inspect.Revisions{Source: append(certs[:1:1], certs...), Latest: 3, Masters: []inspect.Revision{{Node: "master-0", Current: 3, CA: certs}}},
+		RootCAs:   []inspect.RootCA{{Namespace: "empty"}, {Namespace: "openshift-multus", CA: certs, Written: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
 
 	delete(api.objects, "/apis/operator.openshift.io/v1/kubecontrollermanagers/cluster")
+	delete(api.objects, "/apis/operator.openshift.io/v1/kubeschedulers/cluster")
 	got, err = api.cluster(t).Rollout(t.Context(), "openshift-multus")
 	if want := (inspect.Rollout{RootCAs: want.RootCAs[1:]}); err != nil || cmp.Diff(want, got) != "" {
 		t.Errorf("without the operator: %v\n%s", err, cmp.Diff(want, got))
