@@ -31,6 +31,7 @@ type applying struct {
 	noLease   bool // go on where the Lease can't be written
 	read      gather.Options
 	past      string // the line that leaves out masters; empty: there is none
+	others    string // the line that goes past workers that are not back; empty: there is none
 	risks     []string
 	again     []string // checks that are asked again meanwhile; none: all of those
 	// verified judges the whole cluster after all was done; nil: it is not asked.
@@ -355,6 +356,9 @@ func (a *applying) ended(p *remediate.Plan, err error) error {
 	}
 	if errors.As(err, &stopped) && a.past != "" && p != nil && r == nil && !stopped.Interrupted && ofMaster(p, stopped) {
 		back += fmt.Sprintf("\nwhere this master is lost for good: %s\n  (%s)", a.past, pastMastersMeans)
+	}
+	if errors.As(err, &late) && stopped != nil && a.others != "" && p != nil && len(stopped.Left) > 0 && stopped.Action.Node() != "" && !ofMaster(p, stopped) {
+		back += fmt.Sprintf("\nwhere %s does not come back, whatever is done to it: %s\n  (then one worker after the other may be lost in the same way, one with each run)", stopped.Action.Node(), a.others)
 	}
 	if stopped != nil && len(stopped.Left)+len(stopped.Half)+len(stopped.Others) > 0 {
 		if len(stopped.Half) > 0 {

@@ -51,10 +51,10 @@ func TestHowRunsEnd(t *testing.T) {
 		{"at a master, by Ctrl-C", []string{"run-1"}, func(a *applying) error {
 			return a.ended(masters, &remediate.Stopped{Action: await, Inner: errors.New("interrupt"), Interrupted: true, Left: []string{"worker-1"}})
 		}, exitStopped, []string{"Not begun: worker-1"}, "masters-first"},
-		{"a worker that does not", []string{"run-1"}, func(a *applying) error { return a.ended(&remediate.Plan{}, stopped(late, "worker-1")) }, exitStopped, []string{"Not begun"}, "masters-first"},
+		{"a worker that does not", []string{"run-1"}, func(a *applying) error { return a.ended(&remediate.Plan{}, stopped(late, "worker-1")) }, exitStopped, []string{"Not begun", "does not come back", "certrot fix-api-int --accept-risk=workers-back"}, "masters-first"},
 	} {
 		var out strings.Builder
-		a := &applying{past: pastMasters("certrot fix-api-int", nil), mendFlags: mendFlags{app: App{Called: "certrot", Streams: genericiooptions.IOStreams{Out: &out, ErrOut: &out}}}, run: "run-9", changed: c.changed}
+		a := &applying{past: pastMasters("certrot fix-api-int", nil), others: "certrot fix-api-int --accept-risk=workers-back", mendFlags: mendFlags{app: App{Called: "certrot", Streams: genericiooptions.IOStreams{Out: &out, ErrOut: &out}}}, run: "run-9", changed: c.changed}
 		err := c.end(a)
 		if code := codeOf(err); code != c.code {
 			t.Errorf("%s: exit code %d, want %d: %v", c.name, code, c.code, err)

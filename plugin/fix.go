@@ -235,6 +235,9 @@ func (f *fixFlags) mend(ctx context.Context, w *workplace) error {
 	}
 	if w.all {
 		a.past = pastMasters(f.line, f.risks)
+		if !slices.Contains(f.risks, remediate.WorkersBack) {
+			a.others = f.resume + " --accept-risk=" + remediate.WorkersBack
+		}
 	}
 	if w.all && w.conn != nil && len(f.waves.only) == 0 {
 		a.verified = f.verified

@@ -89,6 +89,8 @@ func (a APIInt) named(d *draft) error {
 			return err
 		}
 	}
+	unwait(d, a.API)
+	leaveOut(d)
 	ungate(d.plan)
 	return nil
 }
@@ -300,43 +302,43 @@ func (a APIInt) repair(d *draft, n *inspect.Node) error {
 		return err
 	}
 	a.suggest(d, n, c == nil)
-	inOrder := a.waitedFor(d.facts, n)
 	// Its kubelet may have been restarted by a run that was interrupted before it answered.
-	// Of all nodes, what Ready ones ask for comes last: nobody waits for it.
-	asks := a.API && a.ApproveCSRs && (a.Nodes != nil || n.Ready != "True") && len(PendingRequests(d.facts, n.Name)) > 0
-	if c == nil && !inOrder && !asks {
+	begun := a.API && a.Nodes == nil && notBack(d.facts, n, d.plan.Now)
+	asks := a.API && a.Nodes != nil && a.ApproveCSRs && len(PendingRequests(d.facts, n.Name)) > 0
+	if c == nil && !a.waitedFor(n) && !asks && !begun {
 		return nil
 	}
-	if c != nil {
+	var first []Action
+	if a.API && a.ApproveCSRs {
+		first = append(first, approve)
+	}
+	return a.comesBack(d, n, c != nil, first...)
+}
+
+// comesBack adds the waits for a node, and before them what is done for its kubelet after a
+// restart: by this plan, or by a run that was stopped before it was back.
+func (a APIInt) comesBack(d *draft, n *inspect.Node, restarted bool, first ...Action) error {
+	if restarted {
 		a.returning(d, n)
 	}
-	if !a.API {
-		// What is not known of it from here ends its steps, so this comes before.
-		if inOrder {
-			if err := gate(d, n, a.CA); err != nil || c == nil {
-				return err
-			}
-		}
+	if restarted && !a.API {
 		d.note("No API server could be asked: whether nodes report again will not be seen. Before the next node is begun, each is asked itself whether the API server takes its kubelet's own credentials.")
 	}
-	if a.API && a.ApproveCSRs {
-		if _, err := d.step(approve); err != nil {
+	for _, s := range first {
+		if _, err := d.step(s); err != nil {
 			return err
 		}
 	}
-	if _, err = d.step(Await{On: n.Name}); err != nil || !inOrder || !a.API {
-		return err
-	}
-	return gate(d, n, a.CA)
+	return returns(d, n.Name, a.API, a.waitedFor(n), a.CA)
 }
 
 // waitedFor reports whether others are begun only when this node is back: masters and
-// arbiters of all nodes, and of nodes that were named, masters but for the last.
-func (a APIInt) waitedFor(facts inspect.Snapshot, n *inspect.Node) bool {
+// arbiters of all nodes, and of nodes that were named, all but the last.
+func (a APIInt) waitedFor(n *inspect.Node) bool {
 	if a.Nodes == nil {
 		return n.Role != catalog.RoleWorker
 	}
-	return RunsAPIServer(facts, n) && n.Name != a.Nodes[len(a.Nodes)-1]
+	return n.Name != a.Nodes[len(a.Nodes)-1]
 }
 
 // suggest names the command for a kubelet that has to join anew, or may have to: its files

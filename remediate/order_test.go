@@ -14,6 +14,7 @@ import (
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 )
 
 // TestNamedMasters asks each master's kube-apiserver before the next node, also where
@@ -48,6 +49,32 @@ func TestNamedMasters(t *testing.T) {
 			f.first().Role = catalog.RoleWorker
 			f.pem("master-0", "/etc/kubernetes/static-pod-resources/kube-apiserver-certs/secrets/internal-loadbalancer-serving-certkey/tls.crt", f.young.CertPEM)
 		}, []string{"await master-0", gate + "master-0", "await worker-0"}},
+		{"a worker that is not back from before", []string{"worker-0", "master-0"}, func(f *fixture, _ *APIInt) { f.began("worker-0") }, []string{"await worker-0", "await master-0"}},
+		{"the last one", []string{"master-0", "worker-0"}, func(f *fixture, _ *APIInt) { f.began("worker-0") }, []string{"await master-0", gate + "master-0"}},
+		{"nobody comes after it", []string{"worker-0", "master-0"}, func(f *fixture, _ *APIInt) {
+			f.began("worker-0")
+			f.right("master-0")
+		}, nil},
+		{"without an API, and one was begun before", []string{"master-0", "master-1"}, func(f *fixture, fix *APIInt) {
+			fix.API = false
+			f.apiServer("master-0")
+			f.began("master-0")
+		}, []string{gate + "master-0", "await master-0", "await master-1"}},
+		{"without an API, and all are right", []string{"master-0", "master-1", "worker-0"}, func(f *fixture, fix *APIInt) {
+			fix.API = false
+			f.apiServer("master-0")
+			f.right("master-0", "master-1", "worker-0")
+		}, nil},
+		{"to join anew, and one has", []string{"master-0", "master-1"}, func(f *fixture, fix *APIInt) {
+			fix.Rebootstrap = true
+			f.joins("master-0", "master-1")
+			f.began("master-0")
+		}, []string{"await master-0", gate + "master-0", "await master-1"}},
+		{"to join anew, without an API", []string{"master-0", "master-1"}, func(f *fixture, fix *APIInt) {
+			fix.Rebootstrap, fix.API = true, false
+			f.apiServer("master-0")
+			f.joins("master-0", "master-1")
+		}, []string{gate + "master-0", "await master-0", "await master-1"}},
 	} {
 		f := newCluster("master-0 master-1 worker-0")
 		fix := f.fix()
@@ -65,6 +92,37 @@ func TestNamedMasters(t *testing.T) {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
 	}
+}
+
+// began makes a node one to which a run did everything before it was stopped, and that did
+// not report since.
+func (f *fixture) began(name string) {
+	f.right(name)
+	n, _ := f.Snapshot.Node(name)
+	n.Kubelet.Started = noon.Add(-time.Minute)
+	n.Ready, n.Heartbeat = "Unknown", noon.Add(-time.Hour)
+}
+
+// apiServer makes a node a master by its files alone.
+func (f *fixture) apiServer(name string) {
+	n, _ := f.Snapshot.Node(name)
+	n.Role = ""
+	f.pem(name, "/etc/kubernetes/static-pod-resources/kube-apiserver-certs/secrets/internal-loadbalancer-serving-certkey/tls.crt", f.young.CertPEM)
+	slices.SortFunc(n.Files, func(a, b inspect.NodeFile) int { return strings.Compare(a.Path, b.Path) })
+}
+
+// joins gives nodes a client certificate that is valid, and a bootstrap file that is accepted.
+func (f *fixture) joins(names ...string) {
+	for _, name := range names {
+		p := f.old.Issue("system:node:"+name, noon.Add(-time.Hour), noon.Add(time.Hour))
+		f.Bundles = append(f.Bundles, inspect.Bundle{At: pki.Location{Kind: pki.KindFile, Node: name, Path: inspect.KubeletClient}, Content: f.sc.Scan(p.CertPEM)[0].Content})
+		n, _ := f.Snapshot.Node(name)
+		n.Comeback = &inspect.Comeback{
+			Own:       inspect.ComebackFile{Path: kubeletFile, Shows: inspect.CredentialCertificate, Certificate: inspect.KubeletClient},
+			Bootstrap: inspect.ComebackFile{Path: bootstrapFile, Shows: inspect.CredentialToken, Answers: []inspect.Answer{{Code: 200}}},
+		}
+	}
+	f.Sort()
 }
 
 // TestMastersWithoutTheirLabel takes nobody for a worker who may run kube-apiserver.

@@ -113,7 +113,7 @@ func Risks() []string {
 			names = append(names, c.name)
 		}
 	}
-	return append(names, NoLease, NoAPI, MastersFirst, OwnedFile, OwnedObject)
+	return append(names, NoLease, NoAPI, MastersFirst, WorkersBack, OwnedFile, OwnedObject)
 }
 
 // Check asks everything; nothing is written.

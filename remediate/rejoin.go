@@ -79,24 +79,14 @@ func (a APIInt) rejoin(d *draft, n *inspect.Node) error {
 	}
 	approve := NewApproveCSRs(n.Name, d.facts, d.plan.Now)
 	c, err := d.step(NewRestartUnit(n.Name, changed...).before(n, approve))
-	if err != nil || c == nil {
+	if err != nil || c == nil && !a.waitedFor(n) {
 		return err
 	}
-	a.returning(d, n)
-	if !a.API {
-		d.note("No API server could be asked: whether nodes report again will not be seen.")
-	}
+	var first []Action
 	if useless != "" {
-		for _, s := range []Action{approve, SeeCertificate{On: n.Name, state: approve.state}} {
-			if _, err := d.step(s); err != nil {
-				return err
-			}
-		}
+		first = []Action{approve, SeeCertificate{On: n.Name, state: approve.state}}
 	}
-	if _, err = d.step(Await{On: n.Name}); err != nil || !a.API || !a.waitedFor(d.facts, n) {
-		return err
-	}
-	return gate(d, n, a.CA)
+	return a.comesBack(d, n, c != nil, first...)
 }
 
 // mayJoin refuses what would leave a kubelet without an answer, and says what will happen.

@@ -130,7 +130,8 @@ func unseen(facts inspect.Snapshot, node, path string) string {
 func (u Undo) plan(run string, facts inspect.Snapshot, now time.Time, blind bool) (*Plan, error) {
 	d := newDraft(run, facts, now)
 	for i, kept := range u.Nodes {
-		if n, ok := facts.Node(kept.Node); !ok || n.Via == "" {
+		n, ok := facts.Node(kept.Node)
+		if !ok || n.Via == "" {
 			return nil, unreadNode(facts, kept.Node)
 		}
 		if err := identified(facts, kept.Node); err != nil {
@@ -160,28 +161,31 @@ func (u Undo) plan(run string, facts inspect.Snapshot, now time.Time, blind bool
 		if err != nil {
 			return nil, err
 		}
-		if c == nil {
+		more := i < len(u.Nodes)-1
+		if c == nil && (!more || len(kept.Entries) == 0) {
 			continue
 		}
 		if blind {
-			d.note("Node %s will be NotReady: its kubelet will not trust the API server. Back in: ssh, and run the command again that is undone here.", kept.Node)
+			if c != nil {
+				d.note("Node %s will be NotReady: its kubelet will not trust the API server. Back in: ssh, and run the command again that is undone here.", kept.Node)
+			}
 			continue
 		}
-		if reason := unreadRequests(facts); u.API && reason != "" {
+		if reason := unreadRequests(facts); c != nil && u.API && reason != "" {
 			d.note("Whether kubelets wait for certificates is not known, and this would take them from them: %s", reason)
 		}
-		if !u.API {
+		if c != nil && !u.API {
 			d.note("No API server could be asked: whether nodes report again will not be seen.")
 		}
-		if _, err := d.step(Await{On: kept.Node}); err != nil {
+		// With nothing left to do to it, its kubelet may have been restarted by an undo that
+		// was interrupted before it was back.
+		if err := returns(d, kept.Node, u.API, more, localCAs(facts, n)); err != nil {
 			return nil, err
 		}
-		if n, ok := d.facts.Node(kept.Node); ok && u.API && i < len(u.Nodes)-1 {
-			if err := gate(d, n, nil); err != nil {
-				return nil, err
-			}
-		}
 	}
+	unwait(d, u.API)
+	leaveOut(d)
+	ungate(d.plan)
 	p := d.finish()
 	if p.Empty() {
 		p.Notes = append(p.Notes, "Everything is as it was before the run: "+strings.TrimSpace(run))

@@ -406,8 +406,11 @@ func (a APIInt) workers(d *draft, names []string) error {
 	lostOnes := Wave{Name: waveLost, Why: "they are lost already: a tenth of them at once"}
 	first := Wave{Name: waveFirst, Why: "one that is Ready, before the others", Parallel: 1}
 	rest := Wave{Name: WaveWorkers, Why: fmt.Sprintf("at most %d at once", most), Parallel: most}
+	var begun []NodePlan
 	for _, n := range nodes {
 		switch {
+		case n.waits():
+			begun = append(begun, n)
 		case n.Changes() && lost(d.plan.Basis, n.Name):
 			lostOnes.Nodes = append(lostOnes.Nodes, n)
 		case n.Changes() && len(first.Nodes) == 0:
@@ -416,6 +419,7 @@ func (a APIInt) workers(d *draft, names []string) error {
 			rest.Nodes = append(rest.Nodes, n)
 		}
 	}
+	a.begunFirst(d, begun, &first, &rest)
 	lostOnes.Parallel = Share{10, true}.of(len(lostOnes.Nodes))
 	d.wave(lostOnes)
 	d.wave(first)

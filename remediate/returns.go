@@ -1,0 +1,142 @@
+package remediate
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+)
+
+// returns adds the waits for a node whose kubelet was restarted, by this plan or by a run
+// that was stopped before the node was back. more: others are begun after it, before which
+// the kube-apiserver of a master is to answer, trusted by ca beside what is known.
+func returns(d *draft, name string, api, more bool, ca []byte) error {
+	ask := func() error {
+		n, ok := d.facts.Node(name)
+		if !ok || !more {
+			return nil
+		}
+		return gate(d, n, ca)
+	}
+	if !api { // what is not known of it from here ends its steps
+		if err := ask(); err != nil {
+			return err
+		}
+	}
+	if _, err := d.step(Await{On: name}); err != nil || !api {
+		return err
+	}
+	return ask()
+}
+
+// unwait takes the waits from nodes to which nothing else is done, and after which nothing
+// is: without an API it is not known whether nodes are back, and they would be asked for
+// ever. Where it is known that a master is not, that is waited for.
+func unwait(d *draft, api bool) {
+	for i := len(d.plan.Waves) - 1; i >= 0; i-- {
+		for j := len(d.plan.Waves[i].Nodes) - 1; j >= 0; j-- {
+			n := &d.plan.Waves[i].Nodes[j]
+			was, ok := d.plan.Basis.Node(n.Name)
+			switch {
+			case !n.Changes():
+			case !ok || !n.waits(), api && RunsAPIServer(d.facts, was), n.asks(d.plan.Basis):
+				return
+			default:
+				*n = d.unwaited(*n)
+			}
+		}
+	}
+}
+
+// leaveOut says how to go past nodes that are waited for, and to which nothing else is done.
+// Past a master nothing leads: while it is away, another one is not to be lost, too.
+func leaveOut(d *draft) {
+	nodes := d.plan.Nodes()
+	for i, n := range nodes {
+		f, ok := d.facts.Node(n.Name)
+		if !ok || !n.waits() || i == len(nodes)-1 || RunsAPIServer(d.facts, f) {
+			continue
+		}
+		d.note("All was done to %s, and it is not known to be back: it is waited for before the next node is begun. Where it does not come back, leave it out: --nodes %s", n.Name, strings.Join(titles(nodes[i+1:]), ","))
+	}
+}
+
+// waits reports whether all that is due there is to wait for what was done before.
+func (n NodePlan) waits() bool {
+	for _, s := range n.due() {
+		switch s.Action.(type) {
+		case Await, AwaitAPIServer, ApproveCSRs:
+		default:
+			return false
+		}
+	}
+	return n.Changes()
+}
+
+// unwaited is a node that is not waited for: it is as it was before. A request of it that is
+// pending is looked at.
+func (d *draft) unwaited(n NodePlan) NodePlan {
+	d.facts.Nodes = slices.Clone(d.facts.Nodes)
+	now, ok := d.facts.Node(n.Name)
+	if was, read := d.plan.Basis.Node(n.Name); ok && read {
+		now.Ready, now.Heartbeat = was.Ready, was.Heartbeat
+	}
+	asks := n.asks(d.plan.Basis)
+	n.Steps = slices.DeleteFunc(slices.Clone(n.Steps), func(s Step) bool {
+		switch s.Action.(type) {
+		case Await, AwaitAPIServer:
+			return true
+		case ApproveCSRs:
+			return !asks
+		}
+		return false
+	})
+	return n
+}
+
+// asks reports whether a request of its kubelet is pending, and to be looked at.
+func (n NodePlan) asks(facts inspect.Snapshot) bool {
+	approves := slices.ContainsFunc(n.due(), func(s Step) bool { _, is := s.Action.(ApproveCSRs); return is })
+	return approves && len(PendingRequests(facts, n.Name)) > 0
+}
+
+// WorkersBack is the risk to restart the kubelets of workers that are Ready although some
+// that were restarted before did not come back.
+const WorkersBack = "workers-back"
+
+// notBack reports whether a node is not known to be back since its kubelet was started.
+func notBack(facts inspect.Snapshot, n *inspect.Node, now time.Time) bool {
+	c, err := Await{On: n.Name}.Diff(facts, now)
+	return c != nil || err != nil
+}
+
+// begunFirst puts workers to which everything was done, and that are not back, before the
+// first one that is Ready: what took them away is not done to it. Where nothing is done to a
+// Ready one, or that was accepted, they are not waited for: what mends them may come later.
+func (a APIInt) begunFirst(d *draft, begun []NodePlan, first, rest *Wave) {
+	accepted := slices.Contains(a.Order.Accept, WorkersBack)
+	var waited []NodePlan
+	for _, n := range begun {
+		if accepted || len(first.Nodes) == 0 {
+			n = d.unwaited(n)
+		}
+		if n.Changes() {
+			waited = append(waited, n)
+		} else {
+			rest.Nodes = append(rest.Nodes, n)
+		}
+	}
+	const away = "All was done to these workers, and they are not known to be back: %s. "
+	switch names := strings.Join(titles(begun), ", "); {
+	case len(begun) == 0 || len(first.Nodes) == 0:
+	case accepted:
+		d.note("Accepted by name (%s): "+away+"They are not waited for.", WorkersBack, names)
+	default:
+		d.note(away+"They are waited for before one that is Ready is begun. Where one does not come back: --accept-risk=%s", names, WorkersBack)
+	}
+	if len(waited) > 0 {
+		first.Why = "those that were begun and are not back, and one that is Ready, before the others"
+	}
+	first.Nodes = append(waited, first.Nodes...)
+}
