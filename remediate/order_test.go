@@ -282,3 +282,22 @@ func TestWhatJournalsTell(t *testing.T) {
 		t.Errorf("%q, %v", s.Patched(), err)
 	}
 }
+
+// TestANodeThatIsNotBackIsToldHowToJoin: also where all nodes are looked at.
+func TestANodeThatIsNotBackIsToldHowToJoin(t *testing.T) {
+	t.Parallel()
+	const line = "certrot fix-api-int --nodes worker-0 --rebootstrap --approve-csrs"
+	for _, nodes := range [][]string{{"worker-0"}, nil} {
+		f := newFixture("master-0", "worker-0")
+		for i := range f.Nodes {
+			f.Nodes[i].Role = []string{catalog.RoleMaster, catalog.RoleWorker}[i]
+		}
+		f.pem("worker-0", inspect.KubeletClient, f.young.Issue("system:node:worker-0", noon.AddDate(0, 0, -40), noon.AddDate(0, 0, -10)).CertPEM)
+		fix := f.fix()
+		fix.Nodes = nodes
+		p, err := fix.Plan("run", f.Snapshot, noon)
+		if err != nil || !strings.Contains(strings.Join(p.Notes, "\n"), line) {
+			t.Errorf("nodes %v: %v, plan %+v", nodes, err, p)
+		}
+	}
+}

@@ -134,7 +134,7 @@ func (d *draft) node(name string) {
 // apart makes the steps of a node by themselves. After an error, the draft is as it
 // was before.
 func (d *draft) apart(name string, make func(*draft) error) (NodePlan, error) {
-	one := &draft{plan: &Plan{Run: d.plan.Run, Now: d.plan.Now, Notes: slices.Clone(d.plan.Notes)}, facts: d.facts}
+	one := &draft{plan: &Plan{Run: d.plan.Run, Now: d.plan.Now, Basis: d.plan.Basis, Notes: slices.Clone(d.plan.Notes)}, facts: d.facts}
 	one.node(name)
 	if err := make(one); err != nil {
 		return NodePlan{}, err

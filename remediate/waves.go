@@ -333,7 +333,7 @@ func (a APIInt) masters(d *draft, names []string) error {
 	chosen := a.Order.wants(WaveMasters)
 	of := d
 	if !chosen {
-		of = &draft{plan: &Plan{Run: d.plan.Run, Now: d.plan.Now}, facts: d.facts}
+		of = &draft{plan: &Plan{Run: d.plan.Run, Now: d.plan.Now, Basis: d.plan.Basis}, facts: d.facts}
 	}
 	nodes, unknown, err := a.each(of, names)
 	if err != nil {
