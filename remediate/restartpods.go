@@ -212,16 +212,22 @@ func (a RestartPods) made(facts inspect.Snapshot, n *inspect.Node, now time.Time
 		if at, known = oldest(served.Chain, trusted, name, n.Time(now)); !known {
 			continue
 		}
+		asked := [][]*pki.Cert{served.Chain} // many nodes are shown the same
 		for _, v := range facts.Served {
-			if v.Name != name || v.Address != address && v.Server != catalog.ListenerAPIServer {
+			if v.Name != name || v.Address != address && v.Server != catalog.ListenerAPIServer || slices.ContainsFunc(asked, func(c []*pki.Cert) bool { return sameCerts(c, v.Chain) }) {
 				continue
 			}
+			asked = append(asked, v.Chain)
 			if other, ok := oldest(v.Chain, trusted, name, n.Time(now)); ok && other.After(at) {
 				at = other
 			}
 		}
 	}
 	return at, known
+}
+
+func sameCerts(a, b []*pki.Cert) bool {
+	return slices.EqualFunc(a, b, func(a, b *pki.Cert) bool { return a.Fingerprint == b.Fingerprint })
 }
 
 // oldest is when the oldest of the CAs was made that verify a chain: with it, no other is

@@ -22,6 +22,10 @@ import (
 	"testing"
 	"time"
 
+	certificatesapi "k8s.io/api/certificates/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
@@ -29,6 +33,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
 	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
+	"github.com/kubectl-certrot/kubectl-certrot/nodeexec/host"
 )
 
 // simulation is a simulated cluster: no file, no process and no server in it is real.
@@ -37,6 +42,7 @@ import (
 // as they are not in a world of chroots. Its clock moves on with each question.
 type simulation struct {
 	*fixture
+	objects
 	t       *testing.T
 	rng     *rand.Rand
 	seed    uint64
@@ -45,11 +51,12 @@ type simulation struct {
 	nodes   []*simulated
 	faulty  bool // faults happen
 	dead    bool // the runner was killed: nothing that it does arrives any more
-	away    int  // questions to the API that are not answered from now on
 	broken  []string
+	said    []string // how attempts ended
 	shows   []*pki.Cert
-	trusted map[string]bool // by the PEM text
-	known   *known          // of all schedules: their files are mostly the same
+	trusted map[string]bool   // by the PEM text
+	known   *known            // of all schedules: their files are mostly the same
+	ends    map[string][]byte // what files end as that nobody else wrote, by path, in all schedules
 	pair    tls.Certificate
 }
 
@@ -71,6 +78,19 @@ type simulated struct {
 	memory     []byte
 	connected  bool
 	multus     []byte // the CAs that a thick multus has in memory
+	multusOn   bool   // and whether it works by its connection
+	multusUp   bool   // there is one
+	multusAt   time.Time
+	multusPod  int
+	cert       *kubeletKey // the kubelet's own
+	joins      []byte      // the CAs by which it asks for another one
+	asked      int         // how often it did
+	askedAt    time.Time
+	waits      string // the request whose answer it waits for
+	revised    bool   // kube-controller-manager has the CA there
+	holder     string // who is at work there
+	heldAt     time.Time
+	touched    map[string]bool // files that others wrote
 }
 
 type keptFile struct {
@@ -78,8 +98,14 @@ type keptFile struct {
 	wrote  [][32]byte
 }
 
-func newSimulation(t *testing.T, f *fixture, pair tls.Certificate, seed uint64, k *known) *simulation {
-	s := &simulation{fixture: f, t: t, rng: rand.New(rand.NewPCG(seed, 1881)), seed: seed, clock: noon, shows: f.Served[0].Chain, trusted: map[string]bool{}, pair: pair, known: k}
+func newSimulation(t *testing.T, f *fixture, pair tls.Certificate, seed uint64, k *known, keys map[string]*kubeletKey) *simulation {
+	s := &simulation{fixture: f, t: t, rng: rand.New(rand.NewPCG(seed, 1881)), seed: seed, clock: noon, shows: f.Served[0].Chain, trusted: map[string]bool{}, pair: pair, known: k, objects: objects{
+		strange: map[string]bool{}, betrayed: map[string]bool{}, probes: map[string]*corev1.Pod{}, keys: keys, leading: true, rolled: noon,
+		old: certs(k.certs, f.before), young: certs(k.certs, f.configMap),
+	}}
+	if s.rng.IntN(2) == 0 {
+		s.check = &unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{"namespace": "openshift-machine-api", "name": "workers", "resourceVersion": "0"}}}
+	}
 	for i := range 2 + s.rng.IntN(2) {
 		s.add(fmt.Sprintf("master-%d", i), catalog.RoleMaster)
 	}
@@ -92,11 +118,17 @@ func newSimulation(t *testing.T, f *fixture, pair tls.Certificate, seed uint64, 
 func (s *simulation) add(name, role string) {
 	ca := base64.StdEncoding.EncodeToString(s.before)
 	n := &simulated{simulation: s, name: name, role: role, started: noon.Add(-24 * time.Hour), pid: 1000, memory: s.before, multus: s.before,
-		connected: s.rng.IntN(3) > 0, kept: map[string]map[string]*keptFile{},
+		multusUp: true, multusAt: noon.Add(-25 * time.Hour), joins: s.before, cert: s.key("kubelet", name, 0, lasting()), touched: map[string]bool{}, kept: map[string]map[string]*keptFile{},
 		files: map[string][]byte{}, cas: map[string][]byte{}, modified: map[string]time.Time{},
 	}
 	n.write(bootstrapFile, []byte(kubeconfigtest.MachineConfigServer(ca, "https://"+apiInt+":6443", strings.Repeat("x", 40))))
 	n.write(kubeletFile, []byte(kubeconfigtest.Kubelet(ca, "https://"+apiInt+":6443")))
+	n.connected, n.multusOn = s.rng.IntN(3) > 0, s.rng.IntN(3) > 0
+	// Away for long. Of a master nobody could sign what it asks for, where kube-controller-manager
+	// has no connection left: it gets the CA when all masters are Ready.
+	if !n.connected && role == catalog.RoleWorker && s.rng.IntN(3) == 0 {
+		n.cert = s.key("kubelet", name, 0, ended())
+	}
 	for path := range n.files {
 		n.modified[path] = noon.Add(-48 * time.Hour)
 	}
@@ -124,6 +156,7 @@ func (s *simulation) edges() map[edge]bool {
 		out[edge{n.name, "kubelet -> api-int after a restart"}] = s.trusts(n.cas[kubeletFile])
 		out[edge{n.name, "joining -> api-int"}] = s.trusts(n.cas[bootstrapFile])
 		out[edge{n.name, "multus -> api-int"}] = s.trusts(n.multus)
+		out[edge{n.name, "new pods -> their network"}] = n.networked()
 	}
 	return out
 }
@@ -149,35 +182,61 @@ var errSimulated = errors.New("simulated fault")
 // happens lets something go wrong before a question is answered, now and then. What
 // others do to the cluster is not counted as ours.
 func (s *simulation) happens() {
-	s.clock = s.clock.Add(2 * time.Second)
-	if !s.faulty || s.rng.IntN(12) > 0 {
+	s.pass(2 * time.Second)
+	if !s.faulty || s.rng.IntN(10) > 0 {
 		return
 	}
 	n := s.nodes[s.rng.IntN(len(s.nodes))]
-	switch s.rng.IntN(8) {
+	switch s.rng.IntN(14) {
 	case 0:
 		n.cut = 1 + s.rng.IntN(12)
 	case 1:
 		s.dead = s.rng.IntN(2) == 0
 	case 2: // kube-apiserver restarts: everybody has to connect anew
-		s.away = s.rng.IntN(6)
-		for _, n := range s.nodes {
-			n.connected = s.trusts(n.memory)
-		}
+		s.away(time.Duration(s.rng.IntN(100)) * time.Second)
 	case 3:
 		n.gone = n.role == catalog.RoleWorker && s.rng.IntN(3) == 0
 	case 4: // as machine-config-daemon does from 4.16 on: the ConfigMap's text, and a restart
 		for _, path := range catalog.KubeletKubeconfigs() {
 			n.write(path, bytes.Replace(n.files[path], []byte(base64.StdEncoding.EncodeToString(n.cas[path])), []byte(base64.StdEncoding.EncodeToString(s.configMap)), 1))
+			n.touched[path] = true
 		}
 		n.restart()
 	case 5: // an administrator with an editor
 		path := catalog.KubeletKubeconfigs()[s.rng.IntN(2)]
 		n.write(path, append(bytes.Clone(n.files[path]), "# looked at\n"...))
+		n.touched[path] = true
 	case 6:
 		n.late = 1 + s.rng.IntN(400)
 	case 7:
-		n.connected = s.trusts(n.memory) // its connection breaks
+		n.reconnect()
+	case 8: // somebody who has the bootstrap token
+		if !n.gone {
+			s.strange[s.post(n.name, s.key("somebody", n.name, s.rng.IntN(20), lasting()))] = true
+		}
+	case 9: // an administrator who answers
+		if len(s.requests) > 0 {
+			s.deny(s.requests[s.rng.IntN(len(s.requests))])
+		}
+	case 10: // somebody else is to change the cluster, and does not take the Lease by force
+		s.wants = true
+	case 11:
+		s.taken("carol@c, run 8")
+	case 12: // an administrator lifts a pause, or makes one
+		if s.check != nil {
+			s.pause([]string{"", "", "an administrator"}[s.rng.IntN(3)])
+		}
+	case 13: // somebody, or something, has it rebooted
+		n.reboot()
+	}
+}
+
+// reboot has all of a node's processes read their files.
+func (n *simulated) reboot() {
+	n.restart()
+	n.holder = ""
+	if n.multusUp {
+		n.startMultus()
 	}
 }
 
@@ -187,10 +246,14 @@ func (n *simulated) write(path string, text []byte) {
 }
 
 func (n *simulated) restart() {
-	n.clock = n.clock.Add(3 * time.Second)
+	n.askedAt, n.waits = n.clock, "" // its process asks for nothing more
+	n.pass(3 * time.Second)
 	n.started, n.pid, n.pending = n.clock.Truncate(time.Second), n.pid+1, false
-	n.memory = n.cas[kubeletFile]
-	n.connected = n.trusts(n.memory)
+	n.memory, n.joins = n.cas[kubeletFile], n.cas[bootstrapFile]
+	n.connected = n.trusts(n.memory) && n.certified()
+	if !n.certified() && n.trusts(n.joins) && !n.gone {
+		n.ask()
+	}
 }
 
 // reached reports whether a question arrives at a node.
@@ -296,6 +359,17 @@ func (n *simulated) answer(op string, args []string, input []byte) []string {
 		}
 		n.write(args[2], k.before)
 		return []string{"file regular " + regular(k.before), changed}
+	case "keep":
+		if n.holder != "" && n.holder != args[1] && n.holder != args[2] && n.clock.Sub(n.heldAt) < host.HoldTime {
+			return []string{fmt.Sprintf("held %d %s", n.clock.Sub(n.heldAt)/time.Second, n.holder), "fail busy it is held"}
+		}
+		n.holder, n.heldAt = args[1], n.clock
+		return []string{changed}
+	case "release":
+		if n.holder == args[1] {
+			n.holder = ""
+		}
+		return []string{changed}
 	case "restart":
 		n.pending = true
 		return []string{changed}
@@ -329,9 +403,10 @@ func (n *simulated) Dial(context.Context, string, string) (net.Conn, error) {
 
 // facts are what reading a node shows.
 func (n *simulated) facts() inspect.Snapshot {
+	yes := true
 	node := inspect.Node{
 		Name: n.name, Hostname: n.name, Via: "ssh", Role: n.role, Clock: inspect.Clock{Sent: n.clock, Before: n.clock, After: n.clock, Received: n.clock},
-		Kubelet: inspect.Kubelet{Active: "active", Sub: "running", Started: n.started, BootstrapConfig: bootstrapFile, Kubeconfig: kubeletFile},
+		Kubelet: inspect.Kubelet{Active: "active", Sub: "running", Started: n.started, BootstrapConfig: bootstrapFile, Kubeconfig: kubeletFile, RotateCertificates: &yes},
 	}
 	s := inspect.Snapshot{Served: []inspect.Served{{Node: n.name, Address: apiInt + ":6443", Name: apiInt, Chain: n.shows}}}
 	const field = "clusters[0].cluster.certificate-authority-data"
@@ -343,6 +418,7 @@ func (n *simulated) facts() inspect.Snapshot {
 			Clusters: []inspect.KubeconfigCluster{{Name: current, Server: "https://" + apiInt + ":6443", CAData: true, Field: field}}})
 		s.Bundles = append(s.Bundles, inspect.Bundle{At: pki.Location{Kind: pki.KindFile, Node: n.name, Path: path, Field: field}, Content: &pki.Content{Certs: certs(n.known.certs, n.cas[path])}})
 	}
+	s.Bundles = append(s.Bundles, inspect.Bundle{At: pki.Location{Kind: pki.KindFile, Node: n.name, Path: inspect.KubeletClient}, Content: &pki.Content{Certs: []*pki.Cert{n.cert.cert}}})
 	s.Nodes = []inspect.Node{node}
 	return s
 }
@@ -362,7 +438,7 @@ func (n *simulated) heartbeat() collect.Heartbeat {
 func (s *simulation) all() inspect.Snapshot {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	facts := inspect.Snapshot{Cluster: s.Cluster, Taken: s.clock}
+	facts := inspect.Snapshot{Cluster: s.Cluster, Taken: s.clock, Requests: s.told()}
 	for _, b := range s.Bundles {
 		if b.At.Node == "" {
 			facts.Bundles = append(facts.Bundles, b)
@@ -390,22 +466,26 @@ func (s *simulation) now() time.Time {
 	return s.clock
 }
 
+func (s *simulation) find(name string) *simulated {
+	return s.nodes[slices.IndexFunc(s.nodes, func(n *simulated) bool { return n.name == name })]
+}
+
 func (s *simulation) env(run string) *Env {
-	find := func(name string) *simulated {
-		return s.nodes[slices.IndexFunc(s.nodes, func(n *simulated) bool { return n.name == name })]
-	}
 	return &Env{
-		Run: run, Now: s.now,
+		Run: run, Now: s.now, Kube: simulatedKube{s: s}, Dynamic: simulatedDynamic{s: s}, Heartbeat: s.heartbeatOf,
 		Sleep: func(ctx context.Context, d time.Duration) error {
 			s.mu.Lock()
 			defer s.mu.Unlock()
-			s.clock = s.clock.Add(d)
+			if s.dead {
+				return errSimulated
+			}
+			s.pass(d)
 			return context.Cause(ctx)
 		},
 		Open: func(_ context.Context, name string) (nodeexec.Node, error) {
 			s.mu.Lock()
 			defer s.mu.Unlock()
-			n := find(name)
+			n := s.find(name)
 			return n, n.reached()
 		},
 		Facts: func(_ context.Context, on nodeexec.Node) (facts inspect.Snapshot, err error) {
@@ -423,64 +503,191 @@ func (s *simulation) env(run string) *Env {
 			})
 			return facts, nil
 		},
-		Heartbeat: func(_ context.Context, name string) (collect.Heartbeat, error) {
-			s.mu.Lock()
-			defer s.mu.Unlock()
-			s.happens()
-			n := find(name)
-			if s.away > 0 {
-				s.away--
-				return collect.Heartbeat{}, errSimulated
-			}
-			if s.dead || n.gone {
-				return collect.Heartbeat{}, errSimulated
-			}
-			return n.heartbeat(), nil
-		},
 	}
 }
 
 // attempt runs a plan as far as it comes, and tells whether nothing is left to be done.
-func (s *simulation) attempt(folder string, number int) (done bool) {
+func (s *simulation) attempt(js Journals, number int) (done bool) {
 	s.t.Helper()
-	s.dead = false // whoever comes next
+	s.dead, s.betrayed = false, map[string]bool{} // whoever comes next
+	s.pass(time.Duration(s.rng.IntN(120)) * time.Second)
 	run := fmt.Sprintf("run-%d-%d", s.seed, number)
-	fix := APIInt{CA: s.configMap, From: "ConfigMap/x", API: true, Deleting: map[string]int{}, known: s.known, Order: Order{MaxUnavailable: Share{N: 1 + s.rng.IntN(3)}}}
-	if s.rng.IntN(4) == 0 {
-		fix.Order.Accept = []string{MastersFirst}
-	}
 	facts := s.all()
-	p, err := fix.Plan(run, facts, facts.Taken)
+	p, err := s.plan(run, number, facts)
 	var refusal *Refusal
 	switch {
 	case errors.As(err, &refusal):
+		s.said = append(s.said, err.Error())
 		return false
 	case err != nil:
 		s.t.Fatalf("seed %d: %v", s.seed, err)
 	case p.Empty():
 		return len(p.Unknown) == 0
 	}
-	j, err := Journals{Folder: folder}.Begin(Header{Run: run}, s.now)
+	env := s.env(run)
+	l := Lease{Kube: env.Kube, Holder: "alice@a, " + run, Now: func() time.Time { return s.clock }, Sleep: env.Sleep}
+	env.Holder = l.Holder
+	if env.Lapsed, err = l.Take(s.t.Context()); err != nil {
+		s.said = append(s.said, err.Error())
+		return false
+	}
+	s.rival = time.Time{}
+	env.Earlier = js.Lapsed(s.clock.Add(-host.HoldTime))
+	j, err := js.Begin(Header{Run: run, Lapsed: env.Lapsed, Started: s.clock}, s.now)
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	err = Runner{Env: s.env(run), Journal: j}.Run(s.t.Context(), p)
+	k := &keeper{wake: make(chan struct{}), asleep: make(chan struct{})}
+	l.Sleep = k.sleep
+	kept, release := l.Keep(s.t.Context())
+	k.done = kept.Done()
+	k.sleeps()
+	s.keeper = k
+	again := &Again{Facts: p.Basis, Machinery: s.machinery}
+	err = Runner{Env: env, Journal: j, Again: again, Observe: s.observe}.Run(kept, p)
+	s.keeper = nil
+	if err := release(); err == nil && s.lease != nil && *s.lease.Spec.HolderIdentity == l.Holder {
+		s.broken = append(s.broken, "the Lease was let go by "+run+", and is held")
+	} else if err != nil && !s.faulty { // otherwise it ends by itself
+		s.t.Errorf("seed %d: %v", s.seed, err)
+	}
 	_ = j.Close()
 	var stopped *Stopped
 	if err != nil && !errors.As(err, &stopped) {
 		s.t.Errorf("seed %d: %v", s.seed, err)
 	}
+	s.wayBack(js, run)
+	s.said = append(s.said, fmt.Sprint(err))
 	return false
+}
+
+// plan is of all waves, or of some.
+func (s *simulation) plan(run string, number int, facts inspect.Snapshot) (*Plan, error) {
+	fix := APIInt{CA: s.configMap, From: "ConfigMap/x", API: true, ApproveCSRs: true, Deleting: map[string]int{}, known: s.known, Order: Order{MaxUnavailable: Share{N: 1 + s.rng.IntN(3)}}}
+	if s.rng.IntN(4) == 0 {
+		fix.Order.Accept = []string{MastersFirst}
+	}
+	if s.faulty && s.rng.IntN(5) == 0 {
+		fix.Order.Only = Waves()[s.rng.IntN(len(Waves())):]
+	}
+	rollout := s.revisions()
+	fix.After = After{Requests: true, RootCA: &AwaitRootCA{CA: s.young, Known: rollout, Read: s.rollout}}
+	fix.After.Network = &NetworkRestarts{CA: s.young, Pods: s.pods(), Rollout: rollout, Read: s.rollout, Probe: NetworkProbe{Namespace: "probes", Image: "any"}}
+	p, err := fix.Plan(run, facts, facts.Taken)
+	if err != nil || s.check == nil {
+		return p, err
+	}
+	if p.Empty() {
+		last, err := LeftPaused(s.machinery(s.t.Context()))
+		p.Frame(nil, last)
+		return p, err
+	}
+	first, last, err := Pauses(s.machinery(s.t.Context()), run)
+	p.Frame(first, last)
+	return p, err
+}
+
+// observe sees to it that nothing is begun while somebody else holds the Lease who took it
+// as one may, and that nobody is content with a certificate for somebody else's key.
+func (s *simulation) observe(a Action, e Event, c *Change, _ error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if e == Begun && !s.rival.IsZero() {
+		s.broken = append(s.broken, a.ID()+" was begun, and somebody else had the Lease since "+s.rival.String())
+	}
+	if e != Done || c == nil {
+		return
+	}
+	switch a := a.(type) {
+	case ApproveCSRs:
+		if s.betrayed[a.On] {
+			s.broken = append(s.broken, a.ID()+" was done, and somebody else got the certificate")
+		}
+	case LeftCSRs:
+		if len(s.betrayed) > 0 {
+			s.broken = append(s.broken, a.ID()+" was done, and somebody else got a certificate")
+		}
+	}
+}
+
+// wayBack sees to it that the journal tells of each file that a run changed.
+func (s *simulation) wayBack(js Journals, run string) {
+	story, err := js.Read(run)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for _, n := range s.nodes {
+		for path, k := range n.kept[run] {
+			sum := pki.FingerprintOf(k.before)
+			if !slices.ContainsFunc(story.Records, func(r Record) bool {
+				return r.Event == Begun && r.Node == n.name && r.Path == path && r.Before != nil && *r.Before == sum
+			}) {
+				s.broken = append(s.broken, fmt.Sprintf("the journal of %s does not tell of %s on %s", run, path, n.name))
+			}
+		}
+	}
+}
+
+// administrator does between two runs what the first one said is to be done: where an
+// installer pod waits for its network, multus is ended, whose kubelet starts it again;
+// requests that are nobody's are denied, and where it can't be told whose they are, all,
+// and the kubelet is restarted. Who was killed holds no node.
+func (s *simulation) administrator() {
+	for _, n := range s.nodes {
+		if n.gone {
+			continue
+		}
+		if n.role == catalog.RoleMaster && !n.revised && n.trusts(n.cas[kubeletFile]) && n.multusUp {
+			n.startMultus()
+		}
+		n.holder = ""
+		var others []*certificatesapi.CertificateSigningRequest
+		for _, r := range s.requests {
+			if strings.HasPrefix(r.Name, "csr-"+n.name+"-") && pending(r) && (n.certified() || r.Name != n.waits) {
+				others = append(others, r)
+			}
+		}
+		for _, r := range others {
+			s.deny(r)
+		}
+		if len(others) > 0 && !n.certified() && n.trusts(n.joins) {
+			if r := s.request(n.waits); r != nil {
+				s.deny(r)
+			}
+			n.restart()
+		}
+	}
 }
 
 // right says what is not as it is to be in the end.
 func (s *simulation) right() (wrong []string) {
 	edges := s.edges()
 	for _, n := range s.nodes {
-		for _, what := range []string{"kubelet -> api-int", "kubelet -> api-int after a restart", "joining -> api-int"} {
+		for _, what := range []string{"kubelet -> api-int", "kubelet -> api-int after a restart", "joining -> api-int", "multus -> api-int", "new pods -> their network"} {
 			if e := (edge{n.name, what}); !n.gone && !edges[e] {
 				wrong = append(wrong, e.String())
 			}
+		}
+		if n.role == catalog.RoleMaster && !n.revised {
+			wrong = append(wrong, "kube-controller-manager on "+n.name)
+		}
+		for _, path := range catalog.KubeletKubeconfigs() {
+			if want := s.ends[path]; !n.touched[path] && !n.gone && want != nil && !bytes.Equal(want, n.files[path]) {
+				wrong = append(wrong, "the bytes of "+path+" on "+n.name)
+			} else if !n.touched[path] && !n.gone {
+				s.ends[path] = n.files[path]
+			}
+		}
+	}
+	for _, r := range s.requests {
+		gone := slices.ContainsFunc(s.nodes, func(n *simulated) bool { return n.gone && strings.HasPrefix(r.Name, "csr-"+n.name+"-") })
+		if pending(r) && !gone {
+			wrong = append(wrong, "nobody answered "+r.Name)
+		}
+	}
+	if s.check != nil {
+		if by, _ := s.paused(); strings.HasPrefix(by, pauseMark) {
+			wrong = append(wrong, "a health check is paused by "+by)
 		}
 	}
 	return wrong
@@ -492,12 +699,19 @@ const schedules = 1000
 // TestNothingIsMadeWorse lets runs go through schedules of faults, each of which is the
 // same for the same seed but for the order in which nodes of a wave have their turns:
 // ways that are cut, answers that get lost, runners that are killed, an API server that
-// restarts, nodes that leave or are late, and others that write the same files and
-// restart the same kubelets. No step breaks an edge that worked; and when the faults
-// end, runs that are resumed make all of them right.
+// restarts, nodes that leave, are late or are rebooted, kubelets whose certificates have
+// ended, and others that write the same files, restart the same kubelets, ask in a node's
+// name, deny requests, lift pauses and take the Lease. No step breaks an edge that worked;
+// and when the faults end, runs that are resumed make all of them right.
 func TestNothingIsMadeWorse(t *testing.T) {
 	t.Parallel()
 	f := newFixture()
+	// RSA, which OpenShift's signers use, is verified in less time.
+	f.young = pkitest.NewCA("loadbalancer-serving-signer", noon.Add(-24*time.Hour), noon.Add(24*time.Hour), pkitest.RSA(2048))
+	f.configMap = pkitest.Bundle(f.young.CertPEM, f.localhost.CertPEM, f.service.CertPEM)
+	f.Bundles = nil
+	f.object(catalog.APIServerCA(), f.configMap)
+	f.object(catalog.LoadBalancerSigner(), f.young.CertPEM)
 	const localName = "localhost"
 	p := f.localhost.Issue(localName, noon.Add(-time.Hour), noon.Add(23*time.Hour), pkitest.DNS(localName))
 	pair, err := tls.X509KeyPair(p.CertPEM, p.KeyPEM)
@@ -510,24 +724,30 @@ func TestNothingIsMadeWorse(t *testing.T) {
 		t.Cleanup(func() { _ = os.RemoveAll(made) })
 	}
 	defer debug.SetGCPercent(debug.SetGCPercent(400)) // all of it is short-lived, and little
-	k := newKnown()
+	f.served(f.young.Issue(apiInt, noon.Add(-time.Hour), noon.Add(23*time.Hour), pkitest.DNS(apiInt)))
+	k, keys, ends := newKnown(), map[string]*kubeletKey{}, map[string][]byte{}
 	began, attempts, edited := time.Now(), uint64(0), uint64(0)
 	for seed := range uint64(schedules) {
-		s := newSimulation(t, f, pair, seed, k)
+		s := newSimulation(t, f, pair, seed, k, keys)
+		s.ends = ends
+		js := Journals{Folder: fmt.Sprintf("%s/%d", folder, seed)}
 		s.faulty = true
 		done := false
 		for i := 0; i < 14 && !done; i++ {
 			attempts++
-			if i == 4 { // the faults are over
-				s.faulty, s.away = false, 0
+			if i == 3 { // the faults are over
+				s.faulty, s.back, s.wants = false, time.Time{}, false
 				for _, n := range s.nodes {
 					n.cut, n.late = 0, 0
 				}
 			}
-			done = s.attempt(folder, i) && i >= 4
+			if !s.faulty || s.rng.IntN(3) == 0 {
+				s.administrator()
+			}
+			done = s.attempt(js, i) && i >= 3
 		}
 		if wrong := s.right(); !done || len(wrong) > 0 || len(s.broken) > 0 {
-			t.Fatalf("seed %d: at the end: %v; not right: %q; broken: %q", seed, done, wrong, s.broken)
+			t.Fatalf("seed %d: at the end: %v; not right: %q; broken: %q; attempts: %s", seed, done, wrong, s.broken, strings.Join(s.said, "\n"))
 		}
 		for _, n := range s.nodes {
 			edited += uint64(len(n.kept))
@@ -546,7 +766,7 @@ func TestNothingIsMadeWorse(t *testing.T) {
 // by its old connection and is restarted with its old files.
 func TestBrokenEdgesAreSeen(t *testing.T) {
 	t.Parallel()
-	s := newSimulation(t, newFixture(), tls.Certificate{}, 1, newKnown())
+	s := newSimulation(t, newFixture(), tls.Certificate{}, 1, newKnown(), map[string]*kubeletKey{})
 	n := s.nodes[0]
 	n.connected = true
 	s.ours("restart on "+n.name, n.restart)
