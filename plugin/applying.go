@@ -357,7 +357,7 @@ func (a *applying) ended(p *remediate.Plan, err error) error {
 	if errors.As(err, &stopped) && a.past != "" && p != nil && r == nil && !stopped.Interrupted && ofMaster(p, stopped) {
 		back += fmt.Sprintf("\nwhere this master is lost for good: %s\n  (%s)", a.past, pastMastersMeans)
 	}
-	if errors.As(err, &late) && stopped != nil && a.others != "" && p != nil && len(stopped.Left) > 0 && stopped.Action.Node() != "" && !ofMaster(p, stopped) {
+	if _, waited := actionOf(stopped).(remediate.Await); errors.As(err, &late) && waited && a.others != "" && p != nil && len(stopped.Left) > 0 && !ofMaster(p, stopped) {
 		back += fmt.Sprintf("\nwhere %s does not come back, whatever is done to it: %s\n  (then one worker after the other may be lost in the same way, one with each run)", stopped.Action.Node(), a.others)
 	}
 	if stopped != nil && len(stopped.Left)+len(stopped.Half)+len(stopped.Others) > 0 {
@@ -392,4 +392,12 @@ func refused(err error) error {
 		wrapped = withHint(wrapped, "%s", r.Next)
 	}
 	return &exitError{code: exitRefused, err: wrapped}
+}
+
+// actionOf is at which step a run stopped; nil: at none.
+func actionOf(s *remediate.Stopped) remediate.Action {
+	if s == nil {
+		return nil
+	}
+	return s.Action
 }

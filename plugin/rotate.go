@@ -190,6 +190,7 @@ type rotations struct {
 	claims    []trust.Claim
 	machinery *inspect.Machinery         // nil: no API server was asked
 	network   *remediate.NetworkRestarts // see RotatePreflight
+	unread    string                     // see RotatePreflight
 	all       []remediate.Rotatable
 	since     *pki.Cert // the signer's, that was to be replaced; nil: it is not known
 }
@@ -238,7 +239,7 @@ func (r rotations) chain(of remediate.Rotatable) remediate.Chain {
 }
 
 func (r rotations) preflight(of remediate.Rotatable) remediate.RotatePreflight {
-	return remediate.RotatePreflight{Chain: r.chain(of), Now: r.facts.Now, Network: r.network}
+	return remediate.RotatePreflight{Chain: r.chain(of), Now: r.facts.Now, Network: r.network, Unread: r.unread}
 }
 
 // ask asks the API server for what is no certificate's. Pods that dial api-int are of
@@ -254,9 +255,12 @@ func (r *rotations) ask(ctx context.Context, conn *connection) {
 		return
 	}
 	w := workplace{conn: conn}
-	if n, err := networkOf(ctx, &w, r.facts.Snapshot.Cluster.Versions); err == nil { // else the check says that they were not read
-		r.network = &remediate.NetworkRestarts{Pods: n.pods, Rollout: n.rollout}
+	n, err := networkOf(ctx, &w, r.facts.Snapshot.Cluster.Versions)
+	if err != nil {
+		r.unread = ": " + oneLine(err.Error())
+		return
 	}
+	r.network = &remediate.NetworkRestarts{Pods: n.pods, Rollout: n.rollout}
 }
 
 // find returns what is named.

@@ -107,7 +107,7 @@ func (f *rotateFlags) rotate(ctx context.Context, names []string) error {
 	}
 	idle, resumed := true, false
 	for i := range plans {
-		plans[i].machinery, plans[i].network = r.machinery, r.network
+		plans[i].machinery, plans[i].network, plans[i].unread = r.machinery, r.network, r.unread
 		if err := f.plan(ctx, conn, &plans[i], resumed); err != nil {
 			return err
 		}
@@ -727,8 +727,11 @@ func (f *rotateFlags) write(ctx context.Context, a *applying, look func() (rotat
 	}
 	defer release()
 	p, err := look()
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
+	case f.over(): // reading, or the Lease, took the rest of it
+		return &exitError{code: exitFindings, err: withHint(nothingChanged(errors.New(f.isOver())), "%s %s", f.line, p.of.Name)}
 	}
 	plan := &remediate.Plan{Run: a.run, Basis: p.facts.Snapshot, Now: p.facts.Now, Waves: []remediate.Wave{{Nodes: []remediate.NodePlan{{Steps: []remediate.Step{{Action: p.action, Change: &remediate.Change{}}}}}}}}
 	if plan.Waves[0].Nodes[0].Steps[0].Change, err = p.action.Diff(p.facts.Snapshot, p.facts.Now); err != nil {

@@ -58,7 +58,8 @@ func leaveOut(d *draft) {
 		if !ok || !n.waits() || i == len(nodes)-1 || RunsAPIServer(d.facts, f) {
 			continue
 		}
-		d.note("All was done to %s, and it is not known to be back: it is waited for before the next node is begun. Where it does not come back, leave it out: --nodes %s", n.Name, strings.Join(titles(nodes[i+1:]), ","))
+		others := slices.DeleteFunc(slices.Clone(nodes), func(o NodePlan) bool { return o.Name == n.Name })
+		d.note("All was done to %s, and it is not known to be back: it is waited for before the next node is begun. Where it does not come back, leave it out: --nodes %s", n.Name, strings.Join(titles(others), ","))
 	}
 }
 

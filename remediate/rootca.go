@@ -121,6 +121,9 @@ func lever(r inspect.Rollout, ca []*pki.Cert) string {
 	if len(inspect.Lacking(r.Source, ca)) > 0 {
 		return "serviceaccount-ca is put together of openshift-config-managed/kube-apiserver-server-ca by its operator: oc get clusteroperator kube-controller-manager; oc -n " + operator + " logs deployment/kube-controller-manager-operator"
 	}
+	if r.Scheduler != nil && len(inspect.Lacking(r.Scheduler.Source, ca)) > 0 {
+		return "kube-scheduler's serviceaccount-ca is put together by its operator: oc get clusteroperator kube-scheduler; oc -n openshift-kube-scheduler-operator logs deployment/openshift-kube-scheduler-operator"
+	}
 	var away []string
 	masters := r.Masters
 	if r.Scheduler != nil {

@@ -22,8 +22,9 @@ type RotatePreflight struct {
 	// Anew: its signer is to be made anew before. What signs now tells nothing then.
 	Anew bool
 	// Network are the pods that dial api-int, and the CAs that they are given; nil: they
-	// were not read.
+	// were not read, and Unread says why, for people.
 	Network *NetworkRestarts
+	Unread  string
 }
 
 // rotateCheck is one of them.
@@ -316,13 +317,12 @@ func (p RotatePreflight) newCA(ca *pki.Cert) string {
 // kube-root-ca.crt once. Those that read the kubelet's kubeconfig are asked by their edges.
 func (p RotatePreflight) networkMemory(ca *pki.Cert) finding {
 	if p.Anew {
-		return fails("once kube-root-ca.crt has the new CA: "+restartLines(p.dialling()), "pods that dial api-int read their CA when they start, and run since before the new one: %s", strings.Join(daemonSets(p.dialling()), ", "))
+		return fails(p.restarting(restartLines(p.dialling())), "pods that dial api-int read their CA when they start, and run since before the new one: %s", strings.Join(daemonSets(p.dialling()), ", "))
 	}
 	if p.Network == nil {
-		return finding{reason: "since when the pods run that dial api-int was not read", next: "kubectl auth can-i list pods -n " + p.dialling()[0].Namespace}
+		return finding{reason: "since when the pods run that dial api-int was not read" + p.Unread, next: "kubectl auth can-i list pods -n " + p.dialling()[0].Namespace + "; docs/permissions.md (network pods) says what else is read"}
 	}
-	var late []catalog.NetworkPod
-	var names, unknown []string
+	var late, names, unknown []string
 	for _, row := range p.dialling() {
 		if row.In.Holds(p.versions()) != catalog.Yes {
 			unknown = append(unknown, fmt.Sprintf("whether %s/%s reads kube-root-ca.crt in this version", row.Namespace, row.DaemonSet))
@@ -344,9 +344,7 @@ func (p RotatePreflight) networkMemory(ca *pki.Cert) finding {
 			switch answer, why := one.needed(p.Facts.Snapshot, n, p.Now); answer {
 			case catalog.Yes:
 				names = append(names, pod.Name+" on "+pod.Node+" ("+why+")")
-				if !slices.ContainsFunc(late, func(r catalog.NetworkPod) bool { return r.ID == row.ID }) {
-					late = append(late, row)
-				}
+				late = append(late, fmt.Sprintf("kubectl -n %s delete pod %s", pod.Namespace, pod.Name))
 			case catalog.Unknown:
 				unknown = append(unknown, "whether "+pod.Name+" on "+pod.Node+" has it in memory ("+why+")")
 			}
@@ -354,13 +352,9 @@ func (p RotatePreflight) networkMemory(ca *pki.Cert) finding {
 	}
 	switch {
 	case len(names) > 0:
-		next := restartLines(late)
-		if row, answer := catalog.DeliveryOf(catalog.KubeletKubeconfigCA(), p.versions()); answer == catalog.Yes && !row.Delivered {
-			next += "; or all of it: certrot pretrust"
-		}
-		return fails(next, "these pods dial api-int, and have the CA of before alone in memory: %s", few(names))
+		return fails(p.restarting(late), "these pods dial api-int, and have the CA of before alone in memory: %s", few(names))
 	case len(unknown) > 0:
-		return finding{reason: "not known: " + few(unknown), next: "restart them, or see when they were started: " + restartLines(p.dialling())}
+		return finding{reason: "not known: " + few(unknown), next: "see when they were started, or: " + p.restarting(restartLines(p.dialling()))}
 	}
 	return fine("")
 }
@@ -380,14 +374,23 @@ func daemonSets(rows []catalog.NetworkPod) []string {
 	return out
 }
 
-// restartLines are the commands that have pods started anew, those first by which others
-// get certificates.
-func restartLines(rows []catalog.NetworkPod) string {
+// restarting says how pods are started anew: not before somebody can make them anew, and
+// they find the CA.
+func (p RotatePreflight) restarting(lines []string) string {
+	how := "node by node, each when the one before is Ready again, and not before kube-root-ca.crt of their namespaces, kube-controller-manager and kube-scheduler have the CA, without whom nobody makes them anew: " + few(lines)
+	if row, answer := catalog.DeliveryOf(catalog.KubeletKubeconfigCA(), p.versions()); answer == catalog.Yes && !row.Delivered {
+		return "certrot pretrust, which does this in its order; or " + how
+	}
+	return how
+}
+
+// restartLines are the commands that have the pods of a node started anew.
+func restartLines(rows []catalog.NetworkPod) []string {
 	var out []string
 	for _, row := range rows {
-		out = append(out, fmt.Sprintf("kubectl -n %s delete pod -l %s", row.Namespace, row.Label))
+		out = append(out, fmt.Sprintf("kubectl -n %s delete pod -l %s --field-selector spec.nodeName=NODE", row.Namespace, row.Label))
 	}
-	return strings.Join(out, "; ")
+	return out
 }
 
 // trusted refuses to have something signed by a certificate that not everybody trusts.

@@ -108,6 +108,9 @@ func TestPodsMemory(t *testing.T) {
 			p.Network = c.pods(r)
 		}
 		for _, v := range p.Check() {
+			if v.Name == PodsMemory && strings.Contains(v.Next, " delete pod ") && (!strings.Contains(v.Next, "node by node") || !strings.Contains(v.Next, "kube-scheduler have the CA") || strings.Contains(v.Next, "delete pod -l") && !strings.Contains(v.Next, "--field-selector spec.nodeName=")) {
+				t.Errorf("%s: pods of all nodes at once, or too early: %s", c.title, v.Next)
+			}
 			if v.Name == PodsMemory && (v.Holds != c.want || !strings.Contains(v.Reason, c.says) || !v.Risk || (v.Next == "") != (c.want == catalog.Yes)) {
 				t.Errorf("%s: %s: %s; next: %s", c.title, v.Holds, v.Reason, v.Next)
 			}

@@ -260,7 +260,7 @@ func (r Runner) step(ctx context.Context, p *Plan, s Step) error {
 			event = Unseen
 		}
 		r.tell(a, event, s.Change, err)
-		return &Stopped{Action: a, Inner: errors.Join(err, r.Journal.Add(r.record(s, event, err)))}
+		return &Stopped{Action: a, Inner: errors.Join(err, r.Journal.Add(r.record(s, event, err))), Interrupted: ctx.Err() != nil}
 	}
 	facts := p.Basis
 	if a.Node() != "" {

@@ -100,7 +100,7 @@ type keptFile struct {
 
 func newSimulation(t *testing.T, f *fixture, pair tls.Certificate, seed uint64, k *known, keys map[string]*kubeletKey) *simulation {
 	s := &simulation{fixture: f, t: t, rng: rand.New(rand.NewPCG(seed, 1881)), seed: seed, clock: noon, shows: f.Served[0].Chain, trusted: map[string]bool{}, pair: pair, known: k, objects: objects{
-		strange: map[string]bool{}, betrayed: map[string]bool{}, probes: map[string]*corev1.Pod{}, keys: keys, leading: true, rolled: noon,
+		strange: map[string]bool{}, probes: map[string]*corev1.Pod{}, keys: keys, leading: true, rolled: noon,
 		old: certs(k.certs, f.before), young: certs(k.certs, f.configMap),
 	}}
 	if s.rng.IntN(2) == 0 {
@@ -509,7 +509,7 @@ func (s *simulation) env(run string) *Env {
 // attempt runs a plan as far as it comes, and tells whether nothing is left to be done.
 func (s *simulation) attempt(js Journals, number int) (done bool) {
 	s.t.Helper()
-	s.dead, s.betrayed = false, map[string]bool{} // whoever comes next
+	s.dead = false // whoever comes next
 	s.pass(time.Duration(s.rng.IntN(120)) * time.Second)
 	run := fmt.Sprintf("run-%d-%d", s.seed, number)
 	facts := s.all()
@@ -588,25 +588,12 @@ func (s *simulation) plan(run string, number int, facts inspect.Snapshot) (*Plan
 }
 
 // observe sees to it that nothing is begun while somebody else holds the Lease who took it
-// as one may, and that nobody is content with a certificate for somebody else's key.
-func (s *simulation) observe(a Action, e Event, c *Change, _ error) {
+// as one may.
+func (s *simulation) observe(a Action, e Event, _ *Change, _ error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if e == Begun && !s.rival.IsZero() {
 		s.broken = append(s.broken, a.ID()+" was begun, and somebody else had the Lease since "+s.rival.String())
-	}
-	if e != Done || c == nil {
-		return
-	}
-	switch a := a.(type) {
-	case ApproveCSRs:
-		if s.betrayed[a.On] {
-			s.broken = append(s.broken, a.ID()+" was done, and somebody else got the certificate")
-		}
-	case LeftCSRs:
-		if len(s.betrayed) > 0 {
-			s.broken = append(s.broken, a.ID()+" was done, and somebody else got a certificate")
-		}
 	}
 }
 

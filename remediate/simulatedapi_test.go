@@ -42,7 +42,6 @@ type objects struct {
 	versions int       // the last resourceVersion
 	requests []*certificatesapi.CertificateSigningRequest
 	strange  map[string]bool // requests that no kubelet made, by name
-	betrayed map[string]bool // nodes for which this run approved a strange one
 	// leading: the leader of kube-controller-manager works by a connection from before.
 	leading    bool
 	rolled     time.Time // when a master got its new revision
@@ -610,7 +609,7 @@ func (a simulatedRequests) UpdateApproval(_ context.Context, name string, csr *c
 			a.s.broken = append(a.s.broken, "request "+name+" was approved, and the kubelet has its certificate")
 		}
 		if a.s.strange[name] {
-			a.s.betrayed[n.name] = true
+			a.s.broken = append(a.s.broken, "request "+name+" was approved, which no kubelet made")
 		}
 	}
 	live.Status.Conditions, live.ResourceVersion = csr.DeepCopy().Status.Conditions, a.s.version()

@@ -300,9 +300,12 @@ func (a APIInt) network(d *draft, names []string) error {
 	return nil
 }
 
-// mends reports whether something is done to a node before its network's pods.
+// mends reports whether a node is waited for before its network's pods, so that it reports
+// by then. That a request of it is approved alone says nothing of that.
 func (p *Plan) mends(node string) bool {
-	return slices.ContainsFunc(p.Nodes(), func(n NodePlan) bool { return n.Name == node && n.Changes() })
+	return slices.ContainsFunc(p.Nodes(), func(n NodePlan) bool {
+		return n.Name == node && slices.ContainsFunc(n.due(), func(s Step) bool { _, waits := s.Action.(Await); return waits })
+	})
 }
 
 // lostFirst puts nodes that are not Ready before the others: to restart the kubelet
