@@ -349,7 +349,8 @@ func (f *Facts) targets(a catalog.Aggregate, byObject map[catalog.Ref][]*Held) [
 	}
 	take := func(held []*Held) {
 		for _, h := range held {
-			if r.Key == "" || r.Key == h.key() {
+			// Of a kubeconfig, it is the clusters that hold them, and not the users.
+			if r.Key == "" && h.Use == UseTrust || r.Key != "" && r.Key == h.key() {
 				out = append(out, h)
 			}
 		}

@@ -2,7 +2,9 @@ package inspect
 
 import (
 	"crypto/x509"
+	"encoding/base64"
 	"encoding/pem"
+	"fmt"
 	"math/big"
 	"strings"
 	"testing"
@@ -249,7 +251,17 @@ func copyCases() []verdictCase {
 		}
 		return f
 	}
+	admin := localhost.Issue("system:admin", from(-1), from(20))
+	emergency := func(ca []byte) *fixture {
+		encoded := base64.StdEncoding.EncodeToString
+		text := fmt.Sprintf("apiVersion: v1\nkind: Config\nclusters:\n- name: c\n  cluster:\n    server: https://api-int:6443\n    certificate-authority-data: %s\nusers:\n- name: u\n  user:\n    client-certificate-data: %s\n    client-key-data: %s\n",
+			encoded(ca), encoded(admin.CertPEM), encoded(admin.KeyPEM))
+		return newFixture("4.15.1").configMap(targetNS, "kube-apiserver-server-ca", "ca-bundle.crt", lb.CertPEM).
+			object(Object{Kind: "Secret", Namespace: targetNS, Name: "node-kubeconfigs"}, map[string][]byte{"lb-int.kubeconfig": []byte(text)})
+	}
 	return []verdictCase{
+		{"bundle-complete", "a kubeconfig has the CA for its cluster; its user needs none", emergency(lb.CertPEM), "", "", 0},
+		{"bundle-complete", "a kubeconfig lacks the CA for its cluster", emergency(localhost.CertPEM), "warning", "lacks \"lb\"", 1},
 		{"bundle-complete", "all parts, but the expired one", parts().configMap(targetNS, "kube-apiserver-server-ca", "ca-bundle.crt", localhost.CertPEM, lb.CertPEM), "", "", 0},
 		{"bundle-complete", "without the new CA", parts().configMap(targetNS, "kube-apiserver-server-ca", "ca-bundle.crt", localhost.CertPEM), "warning", "lacks \"lb\"", 1},
 		{"bundle-complete", "the copy lacks what its source has", parts().

@@ -153,7 +153,7 @@ func TestPatchedKubeRootCAIsPutBack(t *testing.T) {
 	if err != nil || !r.Operator || len(r.Masters) != 0 || len(r.RootCAs) != 1 || r.RootCAs[0].Namespace != namespace || len(r.RootCAs[0].CA) == 0 || time.Since(r.RootCAs[0].Written) > time.Minute {
 		t.Errorf("rollout %+v, %v", r, err)
 	}
-	if r.Behind(r.RootCAs[0].CA) != nil || len(r.Behind(ca)) != 2 {
+	if r.Behind(r.RootCAs[0].CA) != nil || len(r.Behind(ca)) != 3 {
 		t.Errorf("behind: %v, %v", r.Behind(r.RootCAs[0].CA), r.Behind(ca))
 	}
 }
