@@ -266,7 +266,7 @@ func TestDebugPodThatEndsHalfWay(t *testing.T) {
 		{name: "somebody deletes it", says: "delete", end: func(t *testing.T) {
 			mustDo(t, lab, "delete", "pods", "-A", "-l", ours, "--wait=false")
 		}},
-		{name: "its time is over", says: "does not run any more", edit: func(d *nodeexec.Debug) { d.Deadline = 4 * time.Second }, end: func(*testing.T) {}},
+		{name: "its time is over", says: "does not run any more", edit: func(d *nodeexec.Debug) { d.Deadline = 12 * time.Second }, end: func(*testing.T) {}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			n := onto(t, debugPods(t, lab, c.edit), node)
