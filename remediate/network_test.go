@@ -640,3 +640,30 @@ func TestPatchKubeRootCA(t *testing.T) {
 		t.Error("a namespace that is not there")
 	}
 }
+
+// TestSchedulersLever: a new revision of kube-scheduler brings what its source has, and
+// helps where it is the one that is behind.
+func TestSchedulersLever(t *testing.T) {
+	t.Parallel()
+	f := mended("master-0")
+	ca := f.caOf()
+	r := inspect.Rollout{Operator: true, Source: ca, Latest: 3, Masters: []inspect.Revision{{Node: "master-0", Current: 3, CA: ca, Ready: "True"}}, Scheduler: &inspect.Revisions{Latest: 4}}
+	for _, c := range []struct {
+		source, held []*pki.Cert
+		says         string
+		not          string
+	}{
+		{nil, nil, "kube-scheduler's serviceaccount-ca is put together by its operator", "kubecontrollermanager"},
+		{ca, nil, "oc patch kubescheduler cluster", "kubecontrollermanager"},
+		{ca, ca, "oc patch kubecontrollermanager cluster", "kubescheduler"}, // it is kube-root-ca.crt that is waited for
+	} {
+		r.Scheduler.Source, r.Scheduler.Masters = c.source, []inspect.Revision{{Node: "master-0", Current: 3, CA: c.held, Ready: "True"}}
+		if got := lever(r, ca); !strings.Contains(got, c.says) || strings.Contains(got, c.not) {
+			t.Errorf("source %d, held %d: %s", len(c.source), len(c.held), got)
+		}
+	}
+	r.Masters[0].CA, r.Scheduler.Masters[0].CA = []*pki.Cert{}, nil
+	if got := lever(r, ca); !strings.Contains(got, "oc patch kubecontrollermanager cluster") {
+		t.Errorf("kube-controller-manager is behind, too: %s", got)
+	}
+}

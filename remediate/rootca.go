@@ -138,9 +138,10 @@ func lever(r inspect.Rollout, ca []*pki.Cert) string {
 		return fmt.Sprintf("Installer pods can't run on %s, which holds up all masters: mend that first: oc describe node %s", strings.Join(away, ", "), strings.Join(away, " "))
 	}
 	resource, namespace := "kubecontrollermanager", catalog.ServiceAccountCA().Namespace
+	scheduler := inspect.Rollout{Scheduler: r.Scheduler}
 	manager := r
 	manager.Scheduler, manager.RootCAs = nil, nil
-	if r.Scheduler != nil && len(manager.Behind(ca)) == 0 { // it is kube-scheduler that is waited for
+	if len(scheduler.Behind(ca)) > 0 && len(manager.Behind(ca)) == 0 { // it is kube-scheduler that is waited for
 		resource, namespace = "kubescheduler", catalog.SchedulerCA().Namespace
 	}
 	return networkless(r) + fmt.Sprintf("What the operator says: oc get %s cluster -o yaml; oc -n %s get pods. A new revision on all masters is made by: ", resource, namespace) +
