@@ -36,7 +36,7 @@ type Stopped struct {
 	Others []*Stopped
 	// UndoFailed is why it could not be put back.
 	UndoFailed error
-	// Interrupted: by who runs it, before the action. Nothing failed.
+	// Interrupted: by who runs it, before the action, or while its effect was waited for.
 	Interrupted bool
 	idle        bool // the action was not begun
 }

@@ -459,6 +459,9 @@ func TestInterruptedAnywhere(t *testing.T) {
 		if err != nil && !errors.Is(err, errInterrupted) && !errors.Is(err, context.Canceled) {
 			t.Errorf("%v", err)
 		}
+		if stopped := (*Stopped)(nil); errors.As(err, &stopped) && !stopped.Interrupted {
+			t.Errorf("it does not say that it was interrupted: %v", err)
+		}
 		w.goOn(t)
 		if t.Failed() {
 			t.Fatalf("interrupted at call %d, %s: %v\n%+v", at, f.calls[at-1], err, story.Records)

@@ -62,6 +62,7 @@ func TestUndoThatGoesOn(t *testing.T) {
 		{name: "none was begun", nodes: "master-0 master-1", want: []string{"await master-0", gate + "master-0", "await master-1"}},
 		{name: "a master", nodes: "master-0 master-1", back: []string{"master-0"}, want: []string{"await master-0", gate + "master-0", "await master-1"}},
 		{name: "a worker", nodes: "worker-0 worker-1 worker-2", back: []string{"worker-0"}, want: []string{"await worker-0", "await worker-1", "await worker-2"}, says: "leave it out: --nodes worker-1,worker-2"},
+		{name: "a worker after one that is to be done", nodes: "worker-0 worker-1 worker-2", back: []string{"worker-1"}, want: []string{"await worker-0", "await worker-1", "await worker-2"}, says: "leave it out: --nodes worker-0,worker-2"},
 		{name: "the last one", nodes: "master-0 master-1", back: []string{"master-1"}, want: []string{"await master-0", gate + "master-0"}},
 		{name: "one that is back", nodes: "master-0 master-1", back: []string{"master-0"}, change: func(f *fixture, _ *Undo) {
 			f.first().Ready, f.first().Heartbeat = "True", noon
