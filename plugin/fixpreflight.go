@@ -221,8 +221,10 @@ func (w *workplace) mastersShow(ctx context.Context, facts inspect.Snapshot) []i
 	}
 	var masters []collect.NodeObject
 	for _, n := range all {
-		read, ok := facts.Node(n.Name)
-		if n.Master = n.Master || ok && remediate.RunsAPIServer(facts, read); n.Master { // those that lost their label, too
+		if read, ok := facts.Node(n.Name); ok && remediate.RunsAPIServer(facts, read) {
+			n.Master = true // it may have lost its label
+		}
+		if n.Master {
 			masters = append(masters, n)
 		}
 	}

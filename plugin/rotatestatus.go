@@ -24,7 +24,7 @@ func newRotateStatusCommand(app App, config *genericclioptions.ConfigFlags) *cob
 	cmd := &cobra.Command{
 		Use:   "status NAME",
 		Short: "Tell how far a signer's newest certificate is on its way to all who verify by it",
-		Long: `Tells by the certificates alone how far the newest one of a signer is: made; in its bundle; in all bundles that are made of that; trusted by all who verify by it; whether what the signer signs is signed by it already, and is what servers show; and whether all holds that is known of who shows and who verifies that. Of what kube-apiserver shows kubelets, these are asked on a master, by the certificate and the key that lie there and stay there. It does not matter who had it made, or when, and nothing is changed.
+		Long: `Tells how far the newest certificate of a signer is, by what is there now, and not by what a run has kept: made; in its bundle; in all bundles that are made of that; trusted by all who verify by it; whether what the signer signs is signed by it already, and is what servers show; and whether all holds that is known of who shows and who verifies that. Of what kube-apiserver shows kubelets, these are asked on a master, by the certificate and the key that lie there and stay there. It does not matter who had it made, or when, and nothing is changed.
 
 What a signer signs follows by itself, when everybody had time to trust the new CA: up to 15 days later.
 

@@ -150,8 +150,8 @@ func ofAPIServer(facts inspect.Snapshot, node string) string {
 	return ""
 }
 
-// RunsAPIServer reports whether a node of these facts is a master: by its labels, else by its files, where
-// no API tells the labels or the node lost its own.
+// RunsAPIServer reports whether a node of these facts is a master: by its labels, else by
+// its files, where no API tells the labels or the node lost its own.
 func RunsAPIServer(facts inspect.Snapshot, n *inspect.Node) bool {
 	return n.Role == catalog.RoleMaster || n.Role != catalog.RoleArbiter && ofAPIServer(facts, n.Name) != ""
 }
