@@ -58,6 +58,37 @@ func TestWhatFollows(t *testing.T) {
 	})
 }
 
+// TestTwoWritersAreNamed: who rotates learns, in the list and in the plan, that two may
+// issue a signer, and which one counts.
+func TestTwoWritersAreNamed(t *testing.T) {
+	t.Parallel()
+	for name, writers := range map[string][]string{
+		"aggregator-client-signer":                             {"kube-apiserver-operator", "cert-regeneration-controller"},
+		"csr-signer-signer":                                    {"kube-controller-manager-operator", "cert-recovery-controller"},
+		"openshift-kube-controller-manager-operator/csr-signer": {"kube-controller-manager-operator", "cert-recovery-controller"},
+	} {
+		for _, version := range []string{"4.12.1", "4.22.1"} {
+			p := planned(t, version, name, nil)
+			how := p.entry(p.of).How
+			var now []string
+			for _, c := range p.consequences() {
+				if c.Stage == catalog.FlowNow {
+					now = append(now, c.Text)
+				}
+			}
+			told := strings.Join(now, "; ")
+			for _, w := range writers {
+				if !strings.Contains(how, w) {
+					t.Errorf("%s in %s: the list does not name %s: %s", name, version, w, how)
+				}
+				if !strings.Contains(told, w) || !strings.Contains(told, "still there after 2 minutes") {
+					t.Errorf("%s in %s: the plan does not name %s, or which one counts: %s", name, version, w, told)
+				}
+			}
+		}
+	}
+}
+
 // compareVersions compares what is told of each name in each version with a file of
 // testdata/rotate, in which versions that are told the same stand together.
 func compareVersions(t *testing.T, file string, names []string, tell func(version, name string) string) {

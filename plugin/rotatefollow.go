@@ -208,7 +208,7 @@ func through(p rotation, stages []remediate.Stage) bool {
 // counting are the stages without those that follow by themselves, days later.
 func (p rotation) counting(stages []remediate.Stage) []remediate.Stage {
 	i := slices.IndexFunc(stages, func(s remediate.Stage) bool { return s.Name == remediate.StageLeaf })
-	if i < 0 || !p.of.Signer() || stages[i].Reached != catalog.No {
+	if i < 0 || !p.of.Signer() || stages[i].Reached != catalog.No || stages[i].Settling {
 		return stages
 	}
 	return stages[:i]

@@ -451,3 +451,21 @@ func TestResumedInTheRollout(t *testing.T) {
 		})
 	}
 }
+
+// TestASettlingLeafIsWaitedFor: what follows by itself days later is not waited for, and
+// csr-signer is, until it is seen which one stays.
+func TestASettlingLeafIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	p := planned(t, "4.20.1", "csr-signer-signer", nil)
+	leaf := remediate.Stage{Name: remediate.StageLeaf, Reached: catalog.No}
+	stages := func(leaf remediate.Stage) []remediate.Stage {
+		return []remediate.Stage{{Name: remediate.StageSigner, Reached: catalog.Yes}, leaf, {Name: remediate.StageServed, Reached: catalog.Unknown}}
+	}
+	if !through(p, stages(leaf)) {
+		t.Error("what follows by itself is waited for")
+	}
+	leaf.Settling = true
+	if through(p, stages(leaf)) {
+		t.Error("a csr-signer in whose place another one may come is not waited for")
+	}
+}

@@ -177,6 +177,9 @@ type Stage struct {
 	Reached catalog.Answer
 	Text    string // what is so, for people
 	Next    string // why it may be late, and what to look at; empty where it is reached
+	// Settling: it is not reached only because another certificate may still take the
+	// place of the newest one.
+	Settling bool
 }
 
 // The stages, in their order.
@@ -301,28 +304,40 @@ func (c Chain) signerStage() Stage {
 		return s
 	}
 	s.Text = fmt.Sprintf("%s, made %s", named(ca), clock(ca.NotBefore))
-	if until := ca.NotBefore.Add(c.quiet()); c.now().Before(until) {
-		s.Reached, s.Next = catalog.No, "nothing: each of its owners looks at it every minute"
-		s.Text += "; more than one owner may make one, and the last one stays: it counts if it is still there " + clock(until)
+	if text, settles := c.settling(at, ca); settles {
+		s.Reached, s.Next, s.Settling = catalog.No, settlingNext, true
+		s.Text += text
 		return s
 	}
 	return Stage{Name: StageSigner, Reached: catalog.Yes, Text: s.Text}
 }
 
-// quiet is how old the signer's certificate has to be to count; where the version that
-// decides was not read, as long as any row says.
-func (c Chain) quiet() time.Duration {
-	t, known := catalog.TriggerOf(c.Of.Rotation.Signer, c.Facts.Snapshot.Cluster.Versions)
-	if known == catalog.Yes {
-		return t.Quiet
+// settlingNext is the next step while it is not seen yet which certificate stays.
+const settlingNext = "nothing: each of its owners looks at it every minute"
+
+// settling says that another certificate may still take this one's place; false: none may.
+func (c Chain) settling(at catalog.Ref, cert *pki.Cert) (text string, settles bool) {
+	quiet, second := c.quiet(at)
+	until := cert.NotBefore.Add(quiet)
+	if !c.now().Before(until) {
+		return "", false
 	}
-	var most time.Duration
+	return fmt.Sprintf("; %s and the %s may each issue one, and the last one stays: it counts if it is still there %s", c.owner(), second, clock(until)), true
+}
+
+// quiet is how old a certificate has to be to count, and who may issue it beside its
+// owner; where the version that decides was not read, as long as any row says.
+func (c Chain) quiet(at catalog.Ref) (most time.Duration, second string) {
+	t, known := catalog.TriggerOf(at, c.Facts.Snapshot.Cluster.Versions)
+	if known == catalog.Yes {
+		return t.Quiet, t.Second
+	}
 	for _, t := range catalog.Triggers() {
-		if t.Of == c.Of.Rotation.Signer {
-			most = max(most, t.Quiet)
+		if t.Of == at && t.Quiet > most {
+			most, second = t.Quiet, t.Second
 		}
 	}
-	return most
+	return most, second
 }
 
 // now is what time it is at the API server, at the earliest: certificates are dated there.
@@ -621,7 +636,7 @@ func (c Chain) leaves() []catalog.Ref {
 func (c Chain) leafStage(ca *pki.Cert) Stage {
 	s := Stage{Name: StageLeaf, Reached: catalog.Yes}
 	v := c.Facts.Snapshot.Cluster.Versions
-	var done, old, unread, told []string
+	var done, old, young, unread, told []string
 	for _, at := range c.leaves() {
 		held := heldAt(c.Facts, at)
 		if len(held) == 0 || len(held[0].Content.Certs) == 0 {
@@ -639,6 +654,10 @@ func (c Chain) leafStage(ca *pki.Cert) Stage {
 			continue
 		}
 		if signed(leaf, ca) {
+			if text, settles := c.settling(at, leaf); settles {
+				young = append(young, at.Name+": issued "+clock(leaf.NotBefore)+text)
+				continue
+			}
 			done = append(done, at.Name)
 			continue
 		}
@@ -660,6 +679,8 @@ func (c Chain) leafStage(ca *pki.Cert) Stage {
 			}
 			s.Next = causes(seen, lookAtOperator(told[0]))
 		}
+	case len(young) > 0:
+		s.Reached, s.Text, s.Next, s.Settling = catalog.No, strings.Join(young, "; "), settlingNext, true
 	case len(unread) > 0:
 		s.Reached, s.Text, s.Next = catalog.Unknown, "not read: "+few(unread), "kubectl auth can-i list secrets -A"
 	case len(done) == 0:
@@ -701,7 +722,7 @@ func (c Chain) Settled() (catalog.Answer, Stage) {
 	for _, s := range c.Stages() {
 		// Whether it is trusted is asked by itself, what is shown follows by itself, and
 		// who names what a signer signs wants that made anew.
-		if s.Name == StageTrust || s.Name == StageServed || s.Name == StageEdges || s.Name == StageLeaf && !c.Of.Signer() {
+		if s.Name == StageTrust || s.Name == StageServed || s.Name == StageEdges || s.Name == StageLeaf && !c.Of.Signer() && !s.Settling {
 			continue
 		}
 		if s.Reached == catalog.No {

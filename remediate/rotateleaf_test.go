@@ -272,9 +272,38 @@ func TestQuietByTheClusterClock(t *testing.T) {
 			t.Errorf("its clock is %s ahead: %s: %s", off, s.Reached, s.Text)
 		}
 	}
-	r = newRotating("csr-signer-signer", "4.15.3") // it has one owner
-	r.put(r.rotation().Signer, "kubernetes.io/tls", pkitest.NewCA("fresh", r.at.Add(-time.Second), r.at.AddDate(1, 0, 0), pkitest.KeyName("fresh")).CertPEM)
-	if s := r.preflight(t, "csr-signer-signer").Stages()[0]; s.Reached != catalog.Yes {
-		t.Errorf("of one owner: %+v", s)
+}
+
+// TestCSRSignersHaveTwoWriters: kube-controller-manager-operator and the
+// cert-recovery-controller may each issue csr-signer-signer and csr-signer.
+func TestCSRSignersHaveTwoWriters(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"csr-signer-signer", "openshift-kube-controller-manager-operator/csr-signer"} {
+		stage := StageSigner
+		r := newRotating("csr-signer-signer", "4.15.3")
+		issued := func(age time.Duration) Stage {
+			fresh := pkitest.NewCA("fresh", r.at.Add(-age), r.at.AddDate(0, 2, 0), pkitest.KeyName("fresh"))
+			at := r.rotation().Signer
+			if name != "csr-signer-signer" {
+				stage, at = StageLeaf, r.rotation().Targets[0]
+				fresh = r.old.CA("fresh", r.at.Add(-age), r.at.AddDate(0, 1, 0))
+			}
+			r.put(at, "kubernetes.io/tls", fresh.CertPEM)
+			stages := r.preflight(t, name).Stages()
+			return stages[slices.IndexFunc(stages, func(s Stage) bool { return s.Name == stage })]
+		}
+		s := issued(time.Minute)
+		if s.Reached != catalog.No || !strings.Contains(s.Text, "cert-recovery-controller") || !strings.Contains(s.Text, "it counts if it is still there") || s.Next == "" {
+			t.Errorf("%s, one minute old: %+v", name, s)
+		}
+		if reached, s := r.preflight(t, name).Settled(); reached != catalog.No || s.Name != stage {
+			t.Errorf("%s, one minute old, is settled: %s %+v", name, reached, s)
+		}
+		if s := issued(3 * time.Minute); s.Reached != catalog.Yes {
+			t.Errorf("%s, three minutes old: %+v", name, s)
+		}
+		if reached, s := r.preflight(t, name).Settled(); s.Name == stage { // of a signer, the rest of the chain follows
+			t.Errorf("%s, three minutes old, is not settled: %s %+v", name, reached, s)
+		}
 	}
 }

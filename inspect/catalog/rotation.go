@@ -19,6 +19,8 @@ type Trigger struct {
 	// see that the annotation is gone each make one, and look again once in a resync.
 	// Zero: there is one who makes it, or it does not matter which one stays.
 	Quiet time.Duration
+	// Second is who may issue it too, beside its owner; empty: only its owner does.
+	Second string
 	// Doc says who makes it anew, and how.
 	Doc string
 	In  Range
@@ -34,13 +36,22 @@ func Triggers() []Trigger {
 func kubeAPIServerTriggers() []Trigger {
 	src := Evidence{Verified, "openshift/library-go pkg/operator/certrotation/signer.go (needNewSigningCertKeyPair) and target.go (needNewTargetCertKeyPair) @ 93ac9206a; " + kasRotation().Source}
 	// Two resyncs of a minute each: the one who lost looks again, and makes none.
-	return annotated(kubeAPIServerRotations(), "kube-apiserver-operator and the cert-regeneration-controller beside kube-apiserver make it anew as soon as the annotation is gone", 2*time.Minute, src)
+	rows := annotated(kubeAPIServerRotations(), "kube-apiserver-operator and the cert-regeneration-controller beside kube-apiserver make it anew as soon as the annotation is gone", 2*time.Minute, src)
+	for i := range rows {
+		rows[i].Second = "cert-regeneration-controller"
+	}
+	return rows
 }
 
 func kubeControllerManagerTriggers() []Trigger {
-	src := Evidence{Verified, "openshift/library-go pkg/operator/certrotation @ 93ac9206a; " + kcmRepo + "pkg/operator/certrotationcontroller/certrotationcontroller.go @ 4e72164b8 and release-4.12 to 4.23"}
+	src := Evidence{Verified, "openshift/library-go pkg/operator/certrotation @ 93ac9206a; " + kcmRepo + "pkg/operator/certrotationcontroller/certrotationcontroller.go and pkg/cmd/recoverycontroller/cmd.go @ 4e72164b8 and release-4.12 to 4.23"}
 	own := kubeControllerManagerRotations()[:1]
-	return append(annotated(own, "kube-controller-manager-operator makes it anew as soon as the annotation is gone", 0, src),
+	rows := annotated(own, "kube-controller-manager-operator and the cert-recovery-controller beside kube-controller-manager renew it as soon as the annotation is gone", 2*time.Minute, src)
+	for i := range rows {
+		// csr-signer signs kubelets' certificates: of it, too, it matters which one stays.
+		rows[i].Second, rows[i].Quiet = "cert-recovery-controller", 2*time.Minute
+	}
+	return append(rows,
 		Trigger{Of: secret(kcmTarget, "csr-signer"), Doc: "it is a copy: kube-controller-manager-operator brings it " + kcmOperator + "/csr-signer some minutes after that was made anew; rotate that one",
 			In: Range{Component: kcm}, Evidence: src})
 }

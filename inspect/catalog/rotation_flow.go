@@ -44,12 +44,12 @@ func (r Rotation) Flow(of Ref, v Versions) []FlowStep {
 	f := flow{v: v}
 	f.add(FlowNow, "certrot", of, "removes the annotation "+trigger.Annotation, trigger.Evidence)
 	if of != r.Signer {
-		f.add(FlowNow, owner, of, "has it made anew, signed by what "+r.Signer.Name+" is today", trigger.Evidence)
+		f.add(FlowNow, owner, of, "has it made anew, signed by what "+r.Signer.Name+" is today"+trigger.which(owner), trigger.Evidence)
 		f.spread(of)
 		f.reads(r, of)
 		return f.steps
 	}
-	f.add(FlowNow, owner, of, "makes a new CA, called "+signerName(of)+"TIME", trigger.Evidence)
+	f.add(FlowNow, owner, of, "makes a new CA, called "+signerName(of)+"TIME"+trigger.which(owner), trigger.Evidence)
 	brought := r.Brought(v)
 	for _, d := range brought {
 		for _, h := range d.Hops {
@@ -69,6 +69,14 @@ func (r Rotation) Flow(of Ref, v Versions) []FlowStep {
 		f.spread(target)
 	}
 	return f.steps
+}
+
+// which says which one counts, where two may issue it; empty: there is one, or any does.
+func (t Trigger) which(owner string) string {
+	if t.Quiet == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; %s and the %s may each issue one: the one counts that is still there after %.0f minutes", owner, t.Second, t.Quiet.Minutes())
 }
 
 // flow is one that is being told.
