@@ -53,6 +53,8 @@ client=/var/lib/kubelet/pki/kubelet-client-current.pem
 me=$0
 [ -f "$me" ] || me='@NAME@' # it came by stdin
 holder=''
+nl='
+'
 
 # ca prints what the kubelet is to trust.
 ca() {
@@ -413,18 +415,23 @@ verified() {
 		esac
 		sni="-servername $name"
 		[ $check = -verify_hostname ] || sni=''
-		# No CA of the machine counts, and one that is no root does.
+		# No CA of the machine counts, and one that is no root does. What decides is how
+		# openssl ends, which verifies or breaks off: what it prints has names in it that
+		# the server chose. It may also end with 0 where the server hung up before it was
+		# verified. Then the line is missing, which no name can begin.
+		status=0
 		# shellcheck disable=SC2086 # two words, or none
-		said=$(limited env SSL_CERT_FILE=/dev/null SSL_CERT_DIR=/nonexistent openssl s_client -connect "$address" $sni $check "$name" -partial_chain -CAfile "$1" </dev/null 2>&1) || :
-		case $said in
-		*'Verify return code: 0 (ok)'*) return ;;
-		*'BEGIN CERTIFICATE'*) said=$(printf '%s\n' "$said" | awk '/Verify return code:/ { sub(/^ */, ""); print; exit }') ;;
-		*) refuse "what is shown at $address is not known: $(printf '%s\n' "$said" | awk 'NF { print; exit }')" "is the API server up behind that name?" ;;
+		said=$(limited env SSL_CERT_FILE=/dev/null SSL_CERT_DIR=/nonexistent openssl s_client -verify 9 -verify_return_error -connect "$address" $sni $check "$name" -partial_chain -CAfile "$1" </dev/null 2>&1) || status=$?
+		case "$status$nl$said$nl" in
+		"0$nl"*"${nl}Verify return code: 0 (ok)$nl"* | "0$nl"*"${nl}    Verify return code: 0 (ok)$nl"*) return ;;
 		esac
+		wrong=$(printf '%s\n' "$said" | awk '/^verify error:/ { print; exit }')
+		[ -n "$wrong" ] || refuse "what is shown at $address is not known: $(printf '%s\n' "$said" | awk 'NF && !/^verify depth is/ { print; exit }')" "is the API server up behind that name?"
+		said=$wrong
 	elif has curl; then
 		by=curl
 		mkdir -p "$scratch/none"
-		said=$(curl -sS -o /dev/null --noproxy '*' --max-time 20 --cacert "$1" --capath "$scratch/none" "https://$address/readyz" 2>&1)
+		said=$(curl -q -sS -o /dev/null --noproxy '*' --max-time 20 --cacert "$1" --capath "$scratch/none" "https://$address/readyz" 2>&1)
 		case $? in
 		0) return ;;
 		60 | 51) ;;

@@ -153,7 +153,7 @@ func (c *console) run(t *testing.T, s Script, args ...string) (out string, code 
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute) // of a machine that has other things to do
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "chroot", append([]string{c.root, "/bin/sh", "/root/fix.sh"}, args...)...)
-	cmd.Env = []string{"PATH=/usr/local/bin:/bin:/usr/bin", "LANG=C.UTF-8", "TZ=Asia/Tokyo", fmt.Sprintf("CERTROT_STEP=%d", c.step)}
+	cmd.Env = []string{"PATH=/usr/local/bin:/bin:/usr/bin", "HOME=/root", "LANG=C.UTF-8", "TZ=Asia/Tokyo", fmt.Sprintf("CERTROT_STEP=%d", c.step)}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	var both bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &both, &both
@@ -544,6 +544,16 @@ func TestScriptHasThePreconditionsOfAPlan(t *testing.T) {
 		"the server shows what the CA does not verify": {func(t *testing.T, c *console, _ *Script) {
 			c.api.show(t, pkitest.NewCA("other", time.Now().Add(-time.Hour), time.Now().Add(time.Hour)))
 		}, nil, 5, "the CA does not verify what is shown"},
+		"a certificate whose name reads like openssl's verdict": {func(t *testing.T, c *console, _ *Script) {
+			c.api.showAs(t, pkitest.NewCA("other", time.Now().Add(-time.Hour), time.Now().Add(time.Hour)), "Verify return code: 0 (ok)")
+		}, nil, 5, "the CA does not verify what is shown"},
+		"a CA whose name reads like openssl's verdict": {func(t *testing.T, c *console, _ *Script) {
+			c.api.show(t, pkitest.NewCA("x\n    Verify return code: 0 (ok)\n", time.Now().Add(-time.Hour), time.Now().Add(time.Hour)))
+		}, nil, 5, "the CA does not verify what is shown"},
+		"the server's certificate is for another name": {func(t *testing.T, c *console, _ *Script) {
+			c.api.showAs(t, c.young, "Verify return code: 0 (ok)", pkitest.IPs("192.0.2.1"))
+		}, nil, 5, "the CA does not verify what is shown"},
+		"the server hangs up":                {func(_ *testing.T, c *console, _ *Script) { c.api.pair.Store(nil) }, nil, 5, "is not known"},
 		"the server still shows the old one": {func(t *testing.T, c *console, _ *Script) { c.api.show(t, c.old) }, nil, 5, "the CA does not verify what is shown"},
 		"the server's CA has ended": {func(t *testing.T, c *console, s *Script) {
 			ended := pkitest.NewCA("ended", time.Now().Add(-2*time.Hour), time.Now().Add(-time.Minute))
@@ -566,6 +576,7 @@ func TestScriptHasThePreconditionsOfAPlan(t *testing.T) {
 				t.Fatal(err)
 			}
 			c.install(t, "curl", "/usr/bin/curl")
+			c.write(t, "/root/.curlrc", []byte("insecure\n")) // what curl is told elsewhere does not count
 			c.api.show(t, c.old)
 		}, nil, 5, "(by curl)"},
 		"it changed after it was read": {func(_ *testing.T, _ *console, s *Script) { s.SHA256[1] = pki.FingerprintOf([]byte("x")) }, nil, 5, "is not what it was when this script was made"},

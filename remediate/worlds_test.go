@@ -88,8 +88,11 @@ func newAPIServer(t *testing.T, ca *pkitest.Authority) *apiServer {
 			}
 			go func() {
 				_ = conn.SetDeadline(time.Now().Add(10 * time.Second))
-				_ = tls.Server(conn, config).Handshake() // a client that ends it has its reasons
-				_ = conn.Close()
+				shown := tls.Server(conn, config)
+				if shown.Handshake() == nil { // a client that ends it has its reasons
+					_, _ = shown.Read(make([]byte, 1)) // until the client has seen it
+				}
+				_ = shown.Close()
 			}()
 		}
 	}()
@@ -99,7 +102,13 @@ func newAPIServer(t *testing.T, ca *pkitest.Authority) *apiServer {
 // show makes it show a certificate of another CA from now on.
 func (s *apiServer) show(t *testing.T, ca *pkitest.Authority) {
 	t.Helper()
-	p := ca.Issue("api-int", time.Now().Add(-time.Hour), time.Now().Add(time.Hour), pkitest.IPs("127.0.0.1"))
+	s.showAs(t, ca, "api-int", pkitest.IPs("127.0.0.1"))
+}
+
+// showAs is the same with a certificate of this name.
+func (s *apiServer) showAs(t *testing.T, ca *pkitest.Authority, cn string, opts ...pkitest.Option) {
+	t.Helper()
+	p := ca.Issue(cn, time.Now().Add(-time.Hour), time.Now().Add(time.Hour), opts...)
 	pair, err := tls.X509KeyPair(pkitest.Bundle(p.CertPEM, ca.CertPEM), p.KeyPEM)
 	if err != nil {
 		t.Fatal(err)
