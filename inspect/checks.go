@@ -26,9 +26,10 @@ Compare the clocks before anything else.`,
 		},
 		{
 			ID:    "certificate-expiring",
-			Title: "no certificate that somebody must renew by hand ends soon",
-			Doc: `Speaks up when a certificate that nothing renews by itself, or the last CA of a bundle, has less than --expiring-within (30 d) and less than a fifth of its life left; critical below a week and a tenth.
-A short-lived certificate that its owner renews by itself is no alarm here: rotation-overdue watches those.`,
+			Title: "no certificate that must be renewed by hand expires soon",
+			Doc: `Without --expiring-within: a warning for each certificate that nothing renews automatically, and for the last CA of a bundle, which expires within 30 days and has less than a fifth of its life left. Where it is unknown whether a certificate is renewed automatically, a tenth.
+With --expiring-within=TIME: each certificate and each CA that expires within that time is a finding, whatever share of its life is left. A warning where nothing renews it automatically, or that is unknown; info, which is below the default of --fail-on, where it is renewed automatically and not overdue, or where it breaks nothing when it expires (a CA whose bundle holds another one, a copy that is not in use).
+Critical instead of a warning below a week and a tenth of its life. What is overdue for its renewal is a finding of rotation-overdue, and not of this check.`,
 			Run: expiring,
 		},
 		{

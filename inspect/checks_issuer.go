@@ -67,7 +67,7 @@ func outlivesIssuer(f *Facts) []Finding {
 			continue
 		}
 		// what is made anew before the CA's end takes no harm
-		if r := renewalOf(c.In[0], f.Snapshot.Cluster.Versions); !r.due.IsZero() && r.due.Before(ca.NotAfter) {
+		if r := f.Renewal(c); !r.Due.IsZero() && r.Due.Before(ca.NotAfter) {
 			continue
 		}
 		if in, current := inForce(c.In); current {

@@ -121,8 +121,8 @@ func timeCases() []verdictCase {
 		{"certificate-not-yet-valid", "valid from tomorrow", one(leaf(1, 300)), "critical", "valid only from 2024-06-02", 1},
 		{"certificate-not-yet-valid", "valid since yesterday", one(leaf(-1, 300)), "", "", 0},
 
-		{"certificate-expiring", "a year's certificate with 20 days left", one(leaf(-345, 20)), "warning", "ends in 20d", 1},
-		{"certificate-expiring", "a year's certificate with 3 days left", one(leaf(-362, 3)), "critical", "ends in 3d", 1},
+		{"certificate-expiring", "a year's certificate with 20 days left", one(leaf(-345, 20)), "warning", "expires in 20d", 1},
+		{"certificate-expiring", "a year's certificate with 3 days left", one(leaf(-362, 3)), "critical", "expires in 3d", 1},
 		{"certificate-expiring", "a year's certificate with 40 days left", one(leaf(-325, 40)), "", "", 0},
 		{"certificate-expiring", "a month's certificate in the middle of its life", one(leaf(-15, 15)), "", "", 0},
 		{"certificate-expiring", "a bundle whose only CA has 5 days left", newFixture("").configMap("team", "kube-root-ca.crt", "ca.crt", dying.CertPEM), "critical", "the last one of its bundle", 1},

@@ -45,8 +45,8 @@ func expired(f *Facts) []Finding {
 			continue
 		}
 		next := "renew it where it comes from, then replace it here"
-		if r := renewalOf(c.In[0], f.Snapshot.Cluster.Versions); r.by != "" {
-			next = r.by + " renews it by itself and did not: look at that first" + clusterOperatorHint(r.by)
+		if r := f.Renewal(c); r.By != "" {
+			next = r.By + " renews it by itself and did not: look at that first" + clusterOperatorHint(r.By)
 		}
 		out = append(out, atLeaf(c, Critical, c.NotAfter,
 			fmt.Sprintf("%s expired %s (%s)", name(c.Cert), ago(f.Now, c.NotAfter), day(c.NotAfter)), next))
@@ -105,83 +105,11 @@ func notYetValid(f *Facts) []Finding {
 	return out
 }
 
-// A certificate that is renewed by hand is worth a word when this share of its
-// life is left, and urgent when less is.
-const (
-	soonShare   = 5  // a fifth
-	urgentShare = 10 // a tenth
-	urgent      = 7 * 24 * time.Hour
-)
-
-func expiring(f *Facts) []Finding {
-	var out []Finding
-	for _, c := range f.Shown {
-		left := c.NotAfter.Sub(f.Now)
-		life := c.NotAfter.Sub(c.NotBefore)
-		if left < 0 || left > f.Within || left > life/soonShare || c.NotBefore.After(f.Now) {
-			continue
-		}
-		if r := renewalOf(c.In[0], f.Snapshot.Cluster.Versions); r.by != "" {
-			continue // rotation-overdue watches it
-		}
-		severity := Warning
-		if left < urgent && left < life/urgentShare {
-			severity = Critical
-		}
-		out = append(out, atLeaf(c, severity, c.NotAfter,
-			fmt.Sprintf("%s ends %s (%s), and nothing is known to renew it by itself", name(c.Cert), ago(f.Now, c.NotAfter), day(c.NotAfter)),
-			"renew it where it comes from, then replace it here"))
-	}
-	return append(out, trustEnding(f)...)
-}
-
-// trustEnding finds CA bundles of which every CA ends soon: kubeadm's cluster
-// CA, or a webhook's own. A CA that is also shown as a signer is judged there.
-func trustEnding(f *Facts) []Finding {
-	signers := map[pki.Fingerprint]bool{}
-	for _, c := range f.Shown {
-		signers[c.Fingerprint] = true
-	}
-	var out []Finding
-	for _, held := range trustBundles(f) {
-		var last *pki.Cert // the CA that ends last
-		for _, c := range held[0].Content.Certs {
-			if last == nil || c.NotAfter.After(last.NotAfter) {
-				last = c
-			}
-		}
-		left, life := last.NotAfter.Sub(f.Now), last.NotAfter.Sub(last.NotBefore)
-		if left < 0 || left > f.Within || left > life/soonShare || signers[last.Fingerprint] {
-			continue
-		}
-		severity := Warning
-		if left < urgent && left < life/urgentShare {
-			severity = Critical
-		}
-		out = append(out, atLeaf(Holding{last, held}, severity, last.NotAfter,
-			fmt.Sprintf("CA %s ends %s (%s), the last one of its bundle: after that its readers trust nobody", name(last), ago(f.Now, last.NotAfter), day(last.NotAfter)),
-			"renew the CA where it comes from, and add the new one to the bundle before the old one ends"))
-	}
-	return out
-}
-
 func overdue(f *Facts) []Finding {
 	var out []Finding
 	for _, c := range f.Shown {
-		if c.NotAfter.Before(f.Now) {
-			continue // certificate-expired says it
-		}
-		in, _ := inForce(c.In)
-		r := renewalOf(in[0], f.Snapshot.Cluster.Versions)
-		if r.due.IsZero() {
-			continue
-		}
-		// library-go lets a leaf wait until its signer is older than a tenth of
-		// the refresh period; the hour is for everybody's resync
-		grace := max(r.due.Sub(c.NotBefore)/10, time.Hour)
-		// but never so long that nobody would be warned
-		grace = min(grace, c.NotAfter.Sub(r.due)/2)
-		if f.Now.Before(r.due.Add(grace)) {
+		r := f.Renewal(c)
+		if !f.overdue(c, r) {
 			continue
 		}
 		severity := Warning
@@ -189,10 +117,23 @@ func overdue(f *Facts) []Finding {
 			severity = Critical
 		}
 		out = append(out, atLeaf(c, severity, c.NotAfter,
-			fmt.Sprintf("%s should have been renewed %s by %s (%s); it expires %s", name(c.Cert), ago(f.Now, r.due), r.by, r.rule, ago(f.Now, c.NotAfter)),
-			"find out why "+r.by+" does not renew it"+clusterOperatorHint(r.by)))
+			fmt.Sprintf("%s should have been renewed %s by %s (%s); it expires %s", name(c.Cert), ago(f.Now, r.Due), r.By, r.Rule, ago(f.Now, c.NotAfter)),
+			"find out why "+r.By+" does not renew it"+clusterOperatorHint(r.By)))
 	}
 	return out
+}
+
+// overdue reports whether a certificate that is renewed so should have been by now.
+func (f *Facts) overdue(c Holding, r Renewal) bool {
+	if r.Due.IsZero() || c.NotAfter.Before(f.Now) { // certificate-expired says it
+		return false
+	}
+	// library-go lets a leaf wait until its signer is older than a tenth of
+	// the refresh period; the hour is for everybody's resync
+	grace := max(r.Due.Sub(c.NotBefore)/10, time.Hour)
+	// but never so long that nobody would be warned
+	grace = min(grace, c.NotAfter.Sub(r.Due)/2)
+	return !f.Now.Before(r.Due.Add(grace))
 }
 
 // crlEnded finds revocation lists that have been replaced, or should have been.

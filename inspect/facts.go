@@ -17,6 +17,7 @@ type Facts struct {
 	Snapshot Snapshot
 	Now      time.Time
 	Within   time.Duration // how near an end of validity is worth saying
+	asked    bool          // see Asked
 	Held     []Held        // one for each of Snapshot.Bundles
 	Certs    []Holding     // one for each distinct certificate, by subject
 	Shown    []Holding     // those that are the leaf of an identity, and where
@@ -72,6 +73,14 @@ func NewFacts(s Snapshot, now time.Time, within time.Duration) *Facts {
 	f.Certs = holdings(f.Held)
 	f.Shown = shown(f.Certs)
 	return f
+}
+
+// Asked returns the facts for a user who asks what expires within f.Within: each
+// certificate that does is a finding then, whatever share of its life is left.
+func (f *Facts) Asked() *Facts {
+	out := *f
+	out.asked = true
+	return &out
 }
 
 // Whole reports whether all objects of a kind were read: what is "secrets" or the
@@ -324,19 +333,49 @@ func (h *Held) Owner() string {
 	return owner
 }
 
-// renewal is what is known of how a certificate at a place is renewed.
-type renewal struct {
-	by   string    // who renews it; empty: nobody does by itself
-	due  time.Time // when, if all goes well; zero where no rule is known
-	rule string    // the rule, for people
+// Renewal is what is known of how a certificate is renewed.
+type Renewal struct {
+	// Automatic says whether it is renewed automatically. Unknown: there are rules, and
+	// the version that decides between them is not known.
+	Automatic catalog.Answer
+	By        string    // who renews it, or would; empty where Automatic is No
+	Due       time.Time // when, at the latest, if all goes well; zero unless Automatic is Yes
+	Rule      string    // the rule, for people
+}
+
+// Renewal tells how a certificate is renewed, by the places that present it: those in
+// force go before older revisions, and one where it is renewed before others, which are
+// copies of it.
+func (f *Facts) Renewal(c Holding) Renewal {
+	best := Renewal{Automatic: catalog.No}
+	for _, superseded := range []bool{false, true} {
+		presented := false
+		for _, h := range c.In {
+			if leaf := h.leaf(); h.Superseded != superseded || leaf == nil || leaf.Fingerprint != c.Fingerprint {
+				continue
+			}
+			presented = true
+			switch r := renewalOf(h, f.Snapshot.Cluster.Versions); {
+			case r.Automatic == catalog.Yes:
+				return r
+			case r.Automatic == catalog.Unknown && best.Automatic == catalog.No:
+				best = r
+			}
+		}
+		if presented {
+			break
+		}
+	}
+	return best
 }
 
 // renewalOf tells how the leaf of h is renewed: by what its own annotations
 // say, else by the catalog's row for the version that runs.
-func renewalOf(h *Held, v catalog.Versions) renewal {
+func renewalOf(h *Held, v catalog.Versions) Renewal {
+	none := Renewal{Automatic: catalog.No}
 	leaf := h.leaf()
 	if leaf == nil {
-		return renewal{}
+		return none
 	}
 	owner := h.Owner()
 	if owner == "" || owner == byUser {
@@ -358,15 +397,15 @@ func renewalOf(h *Held, v catalog.Versions) renewal {
 		rule = ruleOf(row)
 	case managed:
 	case answer == catalog.Unknown:
-		return renewal{by: owner}
+		return Renewal{Automatic: catalog.Unknown, By: owner}
 	default:
-		return renewal{}
+		return none
 	}
 	due, ok := life.RenewedBy(leaf.NotBefore, leaf.NotAfter)
 	if !ok {
-		return renewal{}
+		return none
 	}
-	return renewal{by: life.By, due: due, rule: rule}
+	return Renewal{Automatic: catalog.Yes, By: life.By, Due: due, Rule: rule}
 }
 
 func ruleOf(l catalog.Lifetime) string {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 )
 
@@ -70,8 +71,9 @@ type InventoryCert struct {
 	in         []*Held // those that show it before those that trust it
 	Owner      string
 	Role       string
-	RenewedBy  string    // who renews it by itself; empty: nobody known
-	RenewalDue time.Time // zero where no rule is known
+	Renews     catalog.Answer // whether it is renewed automatically
+	RenewedBy  string         // who renews it, or would; empty where Renews is No
+	RenewalDue time.Time      // zero where no rule is known
 }
 
 // certDocument is how a certificate is written; see docs/output.md.
@@ -346,6 +348,7 @@ func certEntry(f *Facts, c Holding, fi Filter) (InventoryCert, bool) {
 	// Places that show the certificate come before those that trust it, and objects
 	// before their copies on nodes.
 	var places [4][]*Held
+	renews := false
 	for _, h := range c.In {
 		if !fi.place(h.At, h.Object) {
 			continue
@@ -362,15 +365,15 @@ func certEntry(f *Facts, c Holding, fi Filter) (InventoryCert, bool) {
 			rank++
 		}
 		places[rank] = append(places[rank], h)
-		if shows && e.RenewedBy == "" {
+		if shows && !renews {
 			e.Owner, e.Role = cmp.Or(h.Owner(), e.Owner), h.role()
-			if r := renewalOf(h, f.Snapshot.Cluster.Versions); r.by != "" {
-				e.RenewedBy, e.RenewalDue = r.by, r.due
-			}
+			renews = renewalOf(h, f.Snapshot.Cluster.Versions).Automatic != catalog.No
 		}
 		e.Owner, e.Role = cmp.Or(e.Owner, h.Owner()), cmp.Or(e.Role, h.role())
 	}
 	e.in = slices.Concat(places[:]...)
+	r := f.Renewal(c)
+	e.Renews, e.RenewedBy, e.RenewalDue = r.Automatic, r.By, r.Due
 	return e, len(e.in) > 0 && (fi.Owner == nil || fi.Owner(e.Owner))
 }
 

@@ -52,6 +52,7 @@ type inspectOptions struct {
 	nodes        nodeChoice
 	certs        certChoice
 	within       time.Duration
+	asked        bool      // within was asked for
 	now          time.Time // zero: the time of the facts, or the clock's for a live cluster
 	failOn       *inspect.Severity
 	minSeverity  inspect.Severity
@@ -144,8 +145,9 @@ func (f *inspectFlags) toOptions(args []string, allNamespacesTyped bool) (*inspe
 	}
 	if f.certs.expiringWithin != "" {
 		if o.within, err = parseDuration(f.certs.expiringWithin); err != nil {
-			return nil, fmt.Errorf("--expiring-within: %w", err)
+			return nil, fmt.Errorf("parse --expiring-within %q: %w", f.certs.expiringWithin, err)
 		}
+		o.asked = true
 	}
 	if f.judge.now != "" {
 		if o.now, err = time.Parse(time.RFC3339, f.judge.now); err != nil {
@@ -249,6 +251,7 @@ func parseArgs(s *collect.Scope, args []string) error {
 
 // parseDuration reads Go's durations and days: "30d", "12h", "1d12h".
 func parseDuration(s string) (time.Duration, error) {
+	const most = 36500 // days; two times that long is still a time.Duration
 	head, rest, found := strings.Cut(s, "d")
 	if !found {
 		head, rest = "0", s
@@ -258,8 +261,8 @@ func parseDuration(s string) (time.Duration, error) {
 	if err == nil && rest != "" {
 		d, err = time.ParseDuration(rest)
 	}
-	if err != nil || n < 0 || n > 36500 || d < 0 {
-		return 0, fmt.Errorf("%q is no duration such as 30d or 12h", s)
+	if err != nil || !(n >= 0 && n <= most) || d < 0 || d > most*24*time.Hour {
+		return 0, errors.New("not a duration; give days or hours, such as 30d or 720h")
 	}
 	return time.Duration(n*float64(24*time.Hour)) + d, nil
 }
@@ -274,6 +277,9 @@ func (f *inspectFlags) run(ctx context.Context, o *inspectOptions) error {
 		now = snapshot.Taken
 	}
 	facts := inspect.NewFacts(snapshot, now, o.within)
+	if o.asked {
+		facts = facts.Asked()
+	}
 	inv := inspect.NewInventory(facts, o.certs.filter(inspect.Filter{Place: inScope(o.scope)}, o.within, now))
 	if o.certs.order != nil {
 		if err := o.certs.order.sort(inv.Certificates); err != nil {

@@ -241,7 +241,7 @@ func (f *runsFlags) chosen(js remediate.Journals, args []string) (out []remediat
 	}
 	age, err := parseDuration(f.olderThan)
 	if err != nil {
-		return nil, nil, fmt.Errorf("--older-than: %w", err)
+		return nil, nil, fmt.Errorf("parse --older-than %q: %w", f.olderThan, err)
 	}
 	all, damaged := js.List()
 	for _, s := range all {

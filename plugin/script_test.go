@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/x509"
+	"encoding/json"
 	"encoding/pem"
 	"math/big"
 	"os"
@@ -57,6 +58,8 @@ func TestScripts(t *testing.T) {
 			"mkbad":   mkbad,
 			"mkasked": mkasked,
 			"nowhere": nowhere,
+
+			"mkexpiring": mkexpiring,
 		},
 	})
 }
@@ -88,6 +91,24 @@ func nowhere(ts *testscript.TestScript, _ bool, args []string) {
 				ts.Fatalf("%q is in %s", word, out)
 			}
 		}
+	}
+}
+
+// mkexpiring writes two lists of objects as of 2024-06-01T12:00:00Z: a TLS Secret with 5
+// of its certificate's 20 days left, and a ConfigMap with a CA that has 20 of 60.
+func mkexpiring(ts *testscript.TestScript, _ bool, args []string) {
+	now := time.Date(2024, 6, 1, 12, 0, 0, 0, time.UTC)
+	leaf := pkitest.NewCA("short CA", now.AddDate(-1, 0, 0), now.AddDate(9, 0, 0)).Issue("short.example.com", now.AddDate(0, 0, -15), now.AddDate(0, 0, 5), pkitest.DNS("short.example.com"))
+	ca := pkitest.NewCA("last CA", now.AddDate(0, 0, -40), now.AddDate(0, 0, 20))
+	for path, o := range map[string]any{
+		args[0]: map[string]any{"apiVersion": "v1", "kind": "Secret", "type": "kubernetes.io/tls", "metadata": map[string]string{"namespace": "shop", "name": "short-tls"},
+			"data": map[string][]byte{"tls.crt": leaf.CertPEM, "tls.key": leaf.KeyPEM}},
+		args[1]: map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]string{"namespace": "shop", "name": "last-ca"},
+			"data": map[string]string{"ca.crt": string(ca.CertPEM)}},
+	} {
+		data, err := json.Marshal(o) // which is YAML, too
+		ts.Check(err)
+		ts.Check(os.WriteFile(ts.MkAbs(path), data, 0o600))
 	}
 }
 

@@ -1,0 +1,132 @@
+package inspect
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+)
+
+// A certificate that is renewed by hand is worth a warning when this share of its
+// life is left, and urgent when less is.
+const (
+	soonShare   = 5  // a fifth
+	urgentShare = 10 // a tenth
+	urgent      = 7 * 24 * time.Hour
+)
+
+// expiring finds what expires within f.Within. Where it was asked for, that is each
+// certificate, one finding each; else those that nothing renews, in the last fifth of
+// their life: in the middle of its life a short-lived certificate is no news.
+func expiring(f *Facts) []Finding {
+	var out []Finding
+	said := map[pki.Fingerprint]bool{}
+	for _, c := range f.Shown {
+		said[c.Fingerprint] = true // here or, when it is overdue, by rotation-overdue
+		if finding, ok := expiringLeaf(f, c); ok {
+			out = append(out, finding)
+		}
+	}
+	for _, finding := range trustEnding(f, said) {
+		said[finding.Certs[0]] = true
+		out = append(out, finding)
+	}
+	if f.asked {
+		out = append(out, expiringElsewhere(f, said)...)
+	}
+	return out
+}
+
+// soon reports whether a certificate expires soon enough to be said: in this share of
+// its life at the latest, unless it was asked for.
+func (f *Facts) soon(c *pki.Cert, share time.Duration) bool {
+	left := c.NotAfter.Sub(f.Now)
+	return left >= 0 && left <= f.Within && (f.asked || left <= c.NotAfter.Sub(c.NotBefore)/share && !c.NotBefore.After(f.Now))
+}
+
+// urgency is the severity of what nothing renews.
+func (f *Facts) urgency(c *pki.Cert) Severity {
+	if left := c.NotAfter.Sub(f.Now); left < urgent && left < c.NotAfter.Sub(c.NotBefore)/urgentShare {
+		return Critical
+	}
+	return Warning
+}
+
+// expires says when, for people.
+func (f *Facts) expires(c *pki.Cert) string {
+	return fmt.Sprintf("%s expires %s (%s)", name(c), ago(f.Now, c.NotAfter), day(c.NotAfter))
+}
+
+// expiringLeaf judges a certificate that is presented.
+func expiringLeaf(f *Facts, c Holding) (Finding, bool) {
+	r := f.Renewal(c)
+	share := time.Duration(soonShare)
+	if r.Automatic == catalog.Unknown { // it may renew itself, so only what is nearly over is worth a warning
+		share = urgentShare
+	}
+	switch {
+	case !f.soon(c.Cert, share), f.overdue(c, r), r.Automatic == catalog.Yes && !f.asked:
+		return Finding{}, false
+	case r.Automatic == catalog.Yes:
+		due := " " + ago(f.Now, r.Due)
+		if r.Due.Before(f.Now) {
+			due = ", and was due " + ago(f.Now, r.Due)
+		}
+		return atLeaf(c, Info, c.NotAfter, fmt.Sprintf("%s; %s renews it automatically%s (%s)", f.expires(c.Cert), r.By, due, r.Rule), ""), true
+	case r.Automatic == catalog.Unknown:
+		return atLeaf(c, Warning, c.NotAfter,
+			fmt.Sprintf("%s; whether it is renewed automatically is unknown: the version of %s was not read, or no rule is known for it", f.expires(c.Cert), r.By),
+			"ask its owner; if it is not renewed, renew it where it comes from, then replace it here"), true
+	}
+	return atLeaf(c, f.urgency(c.Cert), c.NotAfter, f.expires(c.Cert)+", and nothing is known to renew it automatically",
+		"renew it where it comes from, then replace it here"), true
+}
+
+// trustEnding finds CA bundles of which every CA expires soon: kubeadm's cluster
+// CA, or a webhook's own. A CA that is also presented by a signer is judged there.
+func trustEnding(f *Facts, said map[pki.Fingerprint]bool) []Finding {
+	var out []Finding
+	for _, held := range trustBundles(f) {
+		var last *pki.Cert // the CA that expires last
+		for _, c := range held[0].Content.Certs {
+			if last == nil || c.NotAfter.After(last.NotAfter) {
+				last = c
+			}
+		}
+		if said[last.Fingerprint] || !f.soon(last, soonShare) {
+			continue
+		}
+		out = append(out, atLeaf(Holding{last, held}, f.urgency(last), last.NotAfter,
+			fmt.Sprintf("CA %s, the last one of its bundle: after that its readers trust no certificate", f.expires(last)),
+			"renew the CA where it comes from, and add the new one to the bundle before the old one expires"))
+	}
+	return out
+}
+
+// expiringElsewhere finds what expires and is not said yet: CAs of bundles that hold
+// others, of chains, and what is kept somewhere.
+func expiringElsewhere(f *Facts, said map[pki.Fingerprint]bool) []Finding {
+	var out []Finding
+	for _, c := range f.Certs {
+		if said[c.Fingerprint] || !f.soon(c.Cert, soonShare) {
+			continue
+		}
+		severity, what, next := Info, "kept for the record", ""
+		for _, h := range c.In {
+			switch {
+			case h.Superseded:
+			case h.Use == UseIdentity && renewalOf(h, f.Snapshot.Cluster.Versions).Automatic == catalog.Yes:
+				what = "sent as part of a chain, which is renewed automatically"
+			case h.Use == UseIdentity:
+				severity, what, next = Warning, "sent as part of a chain", "replace the chain by the issuer's present certificate"
+			case h.Use == UseTrust && severity == Info:
+				what = "its bundles hold another CA that is valid for longer"
+			case h.Use == UseOther && severity == Info:
+				severity, what, next = Warning, "what it is used for is unknown", "find out who reads it, and renew it where it comes from"
+			}
+		}
+		out = append(out, atLeaf(c, severity, c.NotAfter, f.expires(c.Cert)+"; "+what, next))
+	}
+	return out
+}
