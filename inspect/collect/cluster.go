@@ -185,6 +185,17 @@ func (c *Cluster) scanItem(kind pki.Kind, item []byte, t *tally) error {
 	if len(found) == 0 {
 		return nil
 	}
+	if hasOddKey(found) {
+		var keys []string
+		_, err := parseWireObject(kind, item, func(key, _ []byte) error {
+			keys = append(keys, string(key))
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		indexKeys(found, keys)
+	}
 	meta, err := parseWireMeta(o.metadata, t.word)
 	if err != nil {
 		return fmt.Errorf("decode metadata: %w", err)

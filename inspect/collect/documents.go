@@ -54,7 +54,23 @@ func toJSON(text []byte) ([]byte, error) {
 	if err := parsable(text); err != nil {
 		return nil, err
 	}
-	return yaml.YAMLToJSON(text)
+	raw, err := yaml.YAMLToJSON(text)
+	if err != nil {
+		return nil, errors.New(yamlReason(err.Error()))
+	}
+	return raw, nil
+}
+
+// yamlReason is what the parser's error says without what it quotes of the text: names of
+// anchors, and whole values beside a key of a kind that JSON does not have.
+func yamlReason(text string) string {
+	if before, _, ok := strings.Cut(text, " anchor '"); ok {
+		return before + " anchor"
+	}
+	for _, quote := range []string{"`", "\"", " of type: ", ": []interface", ": map["} {
+		text, _, _ = strings.Cut(text, quote)
+	}
+	return strings.TrimSpace(text)
 }
 
 // documents are those of a YAML stream that say something.

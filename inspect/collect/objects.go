@@ -86,17 +86,45 @@ func bundlesOf(sc *pki.Scanner, obj *inspect.Object, values map[string][]byte, k
 			out = append(out, inspect.Bundle{At: at, Object: obj, Content: f.Content})
 		}
 	}
-	if !keyed || !hasLocked(out) {
+	if !keyed {
 		return out
 	}
-	var other besides
-	for k, v := range values {
-		other.add([]byte(k), v)
+	if hasLocked(out) {
+		var other besides
+		for k, v := range values {
+			other.add([]byte(k), v)
+		}
+		for k, v := range values {
+			out = unlock(sc, out, []byte(k), v, other)
+		}
 	}
-	for k, v := range values {
-		out = unlock(sc, out, []byte(k), v, other)
+	if hasOddKey(out) {
+		indexKeys(out, slices.Collect(maps.Keys(values)))
 	}
 	return out
+}
+
+// plainKey is a key as a place writes it; n is its index.
+func plainKey(key string, n int) string {
+	if pki.PlainKey(key) {
+		return key
+	}
+	return pki.KeyIndex(n)
+}
+
+// hasOddKey reports whether one of these lies under a key that may be a secret.
+func hasOddKey(found []inspect.Bundle) bool {
+	return slices.ContainsFunc(found, func(b inspect.Bundle) bool { return !pki.PlainKey(b.At.Key) })
+}
+
+// indexKeys writes keys that may be secrets as their index among all keys of their
+// object.
+func indexKeys(found []inspect.Bundle, keys []string) {
+	slices.Sort(keys)
+	for i := range found {
+		at := &found[i].At
+		at.Key = plainKey(at.Key, slices.Index(keys, at.Key))
+	}
 }
 
 // objectID names the object that a place is in.

@@ -188,11 +188,11 @@ func (r *objectReader) controllerConfig(raw []byte) error {
 	r.encoded("spec.rootCAData", o.Spec.RootCAData)
 	r.encoded("spec.cloudProviderCAData", o.Spec.CloudProviderCAData)
 	r.encoded("spec.additionalTrustBundle", o.Spec.AdditionalTrustBundle)
-	for _, b := range o.Spec.ImageRegistryBundleData {
-		r.encoded("spec.imageRegistryBundleData["+b.File+"]", b.Data)
+	for i, b := range o.Spec.ImageRegistryBundleData {
+		r.encoded("spec.imageRegistryBundleData["+plainKey(b.File, i)+"]", b.Data)
 	}
-	for _, b := range o.Spec.ImageRegistryBundleUserData {
-		r.encoded("spec.imageRegistryBundleUserData["+b.File+"]", b.Data)
+	for i, b := range o.Spec.ImageRegistryBundleUserData {
+		r.encoded("spec.imageRegistryBundleUserData["+plainKey(b.File, i)+"]", b.Data)
 	}
 	for i, c := range o.Status.ControllerCertificates {
 		r.found.Reported = append(r.found.Reported, inspect.Reported{

@@ -79,7 +79,7 @@ func ofEveryKind() []made {
 			"spec": object{
 				"kubeAPIServerServingCAData": b64(string(ca.CertPEM)), "rootCAData": b64(string(ca.CertPEM)), "cloudProviderCAData": nil, "additionalTrustBundle": b64(string(ca.CertPEM)),
 				"imageRegistryBundleData":     []object{{"file": "image-registry.openshift-image-registry.svc..5000", "data": b64(string(ca.CertPEM))}},
-				"imageRegistryBundleUserData": []object{{"file": "registry.example.com", "data": b64(string(ca.CertPEM))}},
+				"imageRegistryBundleUserData": []object{{"file": "registry.example.com", "data": b64(string(ca.CertPEM))}, {"file": "ghp_q7XvB2kLwq7XvB2kLwq7XvB2kLwq7XvB2kLw", "data": b64(string(ca.CertPEM))}},
 				"internalRegistryPullSecret":  b64(`{"auths":{"r":{"auth":"` + b64(string(ca.CertPEM)) + `"}}}`),
 			},
 			"status": object{"controllerCertificates": []object{{
@@ -121,6 +121,7 @@ func ofEveryKind() []made {
 // whatTheyHold is what ofEveryKind comes to, wherever it is read.
 const whatTheyHold = `ControllerConfig/machine-config-controller#spec.additionalTrustBundle
 ControllerConfig/machine-config-controller#spec.imageRegistryBundleData[image-registry.openshift-image-registry.svc..5000]
+ControllerConfig/machine-config-controller#spec.imageRegistryBundleUserData[key:1]
 ControllerConfig/machine-config-controller#spec.imageRegistryBundleUserData[registry.example.com]
 ControllerConfig/machine-config-controller#spec.kubeAPIServerServingCAData
 ControllerConfig/machine-config-controller#spec.rootCAData

@@ -83,14 +83,16 @@ type path struct {
 	steps    []step
 }
 
-// step is an index, or if that is negative, a key.
+// step is an index, or if that is negative, a key and which of the map's keys it is.
 type step struct {
 	key   string
 	index int
+	nth   int
 }
 
 // join writes the path, for a document that is itself at a field. The second
-// and further documents of a stream start with their number: (2).data.
+// and further documents of a stream start with their number: (2).data. A key that
+// does not read like a name is written as its index: [key:3].
 func (p *path) join(field string) string {
 	var b strings.Builder
 	if p.document > 1 {
@@ -100,6 +102,8 @@ func (p *path) join(field string) string {
 		switch {
 		case s.index >= 0:
 			fmt.Fprintf(&b, "[%d]", s.index)
+		case !PlainKey(s.key):
+			b.WriteString("[" + KeyIndex(s.nth) + "]")
 		case !isWord(s.key):
 			b.WriteString("[" + strconv.Quote(s.key) + "]")
 		default:
@@ -172,6 +176,7 @@ func (w *walk) jsonTree(d *json.Decoder, open json.Delim, p *path, at place) err
 		case string:
 			if wantKey {
 				top.key, wantKey = t, false
+				top.nth++
 				continue
 			}
 			top.enter()
@@ -191,7 +196,7 @@ const errTooDeep = errKey("nested too deeply")
 // firstStep is the step before the first element of a map or list.
 func firstStep(open json.Delim) step {
 	if open == '{' {
-		return step{index: -1}
+		return step{index: -1, nth: -1}
 	}
 	return step{index: 0, key: "before"}
 }
@@ -254,7 +259,7 @@ func (w *walk) yamlTree(node *yaml.Node, p *path, at place) {
 		}
 	case yaml.MappingNode:
 		for i := 1; i < len(node.Content); i += 2 {
-			p.steps = append(p.steps, step{key: node.Content[i-1].Value, index: -1})
+			p.steps = append(p.steps, step{key: node.Content[i-1].Value, index: -1, nth: i / 2})
 			w.yamlTree(node.Content[i], p, at)
 			p.steps = p.steps[:len(p.steps)-1]
 		}

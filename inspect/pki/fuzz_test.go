@@ -205,6 +205,7 @@ func FuzzLocation(f *testing.F) {
 	f.Add("APIService", "", "", "v1beta1.metrics.k8s.io", "", "", "spec.caBundle")
 	f.Add("File", "worker-3", "", "", "", "/var/lib/kubelet/kubeconfig", "clusters[0].cluster")
 	f.Add("File", "", "", "", "", "./ca.pem", "")
+	f.Add("Secret", "", "ns", "name", KeyIndex(3), "", "sessions["+KeyIndex(0)+"][0]")
 	f.Add("node", "", "a/b", "[c]", "d]#%", "", "\xff\n#")
 	f.Fuzz(func(t *testing.T, kind, node, namespace, name, key, path, field string) {
 		// Any text is either refused, or stands for a location that String writes

@@ -18,6 +18,8 @@ const KindFile Kind = "File"
 // A location is valid if it is that of a file (Kind KindFile, Path, and Node or
 // none) or that of an object (any other Kind, and no Node and Path), with a
 // Field or none. Where a name holds what is syntax here, it is written as %XX.
+// A Key, or a key in a Field, that does not read like a name may be a token: it is
+// its index among the keys (PlainKey, KeyIndex).
 type Location struct {
 	Kind      Kind
 	Node      string // of a file on a node

@@ -264,7 +264,7 @@ func TestRefusalsSayWhatIsThere(t *testing.T) {
 		"an empty second document":          {bootstrap + "---\n", ManyDocuments, "the file has more after its first YAML document, which client-go ignores: remove that"},
 		"an anchor on the value":            {change("<CA>", "&ca <CA>"), Indirect, "line 3 has an anchor, an alias or a tag: write out what is meant"},
 		"an anchor on the cluster":          {change("cluster:\n", "cluster: &c\n"), Indirect, "line 2 has an anchor, an alias or a tag: write out what is meant"},
-		"an alias for the value":            {change("<CA>", "*ca"), NotYAML, "the file is neither YAML nor JSON (unknown anchor 'ca' referenced): correct it"},
+		"an alias for the value":            {change("<CA>", "*ca"), NotYAML, "the file is neither YAML nor JSON (unknown anchor): correct it"},
 		"an alias":                          {"a: &a <CA>\n" + change("<CA>", "*a"), Indirect, "line 1 has an anchor, an alias or a tag: write out what is meant"},
 		"a merge key":                       {change("    certificate-authority-data: <CA>", "    <<: {certificate-authority-data: <CA>}"), Indirect, "line 3 has a merge key, or a key that is no word: write out what is meant"},
 		"a key that is a list":              {"? [a]\n: b\n" + bootstrap, Indirect, "line 1 has a merge key, or a key that is no word: write out what is meant"},

@@ -50,9 +50,15 @@ func refuse(reason Reason, format string, args ...any) *Refusal {
 }
 
 // Brief cuts an error of a parser of kubeconfigs: client-go's quote whole lists, with
-// the tokens and keys in them.
+// the tokens and keys in them, and those of YAML what they can't read.
 func Brief(err error) string {
-	text, _, _ := strings.Cut(err.Error(), " in list:")
+	text := err.Error()
+	for _, quote := range []string{" in list:", " map key of type:", " map key:", " `"} {
+		text, _, _ = strings.Cut(text, quote)
+	}
+	if before, _, ok := strings.Cut(text, " anchor '"); ok {
+		text = before + " anchor"
+	}
 	text, _, _ = strings.Cut(strings.TrimPrefix(text, "yaml: "), "\n")
 	if len(text) > 200 {
 		text = strings.ToValidUTF8(text[:200], "") + "…"
