@@ -412,7 +412,7 @@ function runs(   i, offset, line, p, k, kk, j, run, part, records) {
 			}
 			match(substr(line, k, 1000000), /^[A-Za-z0-9+\/]+=?=?/)
 			run = substr(line, j, k - j + RLENGTH)
-			if (certificates(run)) segment(offset + j - 1, length(run), run)
+			if (certificates(run)) segment(offset + j - 1, length(run), CLEAN)
 			p = k + RLENGTH - 1
 		}
 		offset += length(line) + 1
@@ -420,13 +420,17 @@ function runs(   i, offset, line, p, k, kk, j, run, part, records) {
 }
 
 # certificates tells whether base64 decodes to PEM certificates and nothing
-# else: comments and blank lines beside them are all that is tolerated.
-function certificates(s,   i, j, n, v, line, a, b, c, k, byte) {
+# else: comments and blank lines beside them are all that is tolerated. CLEAN is the
+# same base64, of the same length, of the text with its comments masked.
+function certificates(s,   i, j, n, v, line, a, b, c, k, byte, at, padding) {
+	n = length(s)
 	sub(/=+$/, "", s)
+	padding = substr("==", 1, n - length(s))
 	n = length(s)
 	DECODED += n # this is slow in some awks
 	if (n < 100 || n % 4 == 1 || DECODED > 1000000 || s ~ /[^A-Za-z0-9+\/]/) return 0
-	PEMIN = PEMCOUNT = 0
+	if (length(padding) > 2) return 0
+	PEMIN = PEMCOUNT = REMARKS = at = 0
 	line = ""
 	for (i = 1; i <= n; i += 4) {
 		v = B64[substr(s, i, 1)] * 262144 + B64[substr(s, i + 1, 1)] * 4096 + B64[substr(s, i + 2, 1)] * 64 + B64[substr(s, i + 3, 1)]
@@ -440,8 +444,9 @@ function certificates(s,   i, j, n, v, line, a, b, c, k, byte) {
 			for (j = 1; j <= k; j++) {
 				byte = j == 1 ? a : j == 2 ? b : c
 				if (byte == 10) {
-					if (!pemline(line)) return 0
+					if (!pemline(line, at)) return 0
 					line = ""
+					at = (i - 1) / 4 * 3 + j
 				} else if (byte == 13 || byte == 9 || byte > 31) {
 					line = line CH[byte]
 				} else return 0
@@ -449,10 +454,13 @@ function certificates(s,   i, j, n, v, line, a, b, c, k, byte) {
 		}
 		if (length(line) > 8192) return 0
 	}
-	return pemline(line) && !PEMIN && PEMCOUNT > 0
+	if (!pemline(line, at) || PEMIN || !PEMCOUNT) return 0
+	CLEAN = remarked(s) padding
+	return 1
 }
 
-function pemline(line) {
+# pemline reads a line that begins at this byte of the text.
+function pemline(line, at) {
 	sub(/[ \t\r]+$/, "", line)
 	if (PEMIN) {
 		if (line == "-----END CERTIFICATE-----") {
@@ -469,5 +477,34 @@ function pemline(line) {
 		PEMBODY = ""
 		return 1
 	}
-	return line == "" || line ~ /^#[ -~]*$/ && length(line) < 120 && line !~ /BEGIN|KEY/ && line !~ RUN32
+	if (line == "") return 1
+	if (substr(line, 1, 1) != "#" || index(line, "-----")) return 0
+	if (length(line) == 1) return 1
+	FROM[++REMARKS] = at + 1
+	UNTIL[REMARKS] = at + length(line)
+	return 1
+}
+
+# remarked masks, in base64, the bytes FROM to UNTIL of each comment. Between two comments
+# are a newline and a sign: no group of four characters belongs to both.
+function remarked(s,   r, g, last, done, out) {
+	out = ""
+	done = 0 # characters of s
+	for (r = 1; r <= REMARKS; r++) {
+		g = int(FROM[r] / 3)
+		last = int((UNTIL[r] - 1) / 3)
+		out = out substr(s, done + 1, g * 4 - done)
+		for (; g <= last; g++) out = out covered(substr(s, g * 4 + 1, 4), FROM[r] - g * 3, UNTIL[r] - g * 3)
+		done = (last + 1) * 4
+	}
+	return out substr(s, done + 1)
+}
+
+# covered overwrites the bytes from up to below until of those that a group of base64 is.
+function covered(q, from, until,   bytes, b, j, n) {
+	sixtet(q, 1, b, 0)
+	bytes = length(q) - 1
+	for (j = 0; j < 3; j++) b[j] = j >= bytes ? 0 : j >= from && j < until ? 120 : b[j]
+	n = (b[0] * 256 + b[1]) * 256 + b[2]
+	return substr(substr(ALPHABET, int(n / 262144) + 1, 1) substr(ALPHABET, int(n / 4096) % 64 + 1, 1) substr(ALPHABET, int(n / 64) % 64 + 1, 1) substr(ALPHABET, n % 64 + 1, 1), 1, length(q))
 }

@@ -245,10 +245,18 @@ function quoted_on(s,   k) {
 }
 
 # end_block decides about the lines of a block scalar: certificates may leave.
-function end_block(   i) {
+function end_block(   i, p, n, t, cr) {
 	mode = ""
-	if ((blockpath in KEEP) && KEEP[blockpath] == "cert" && certificates(blockdata))
-		for (i = blockfirst; i <= blocklast; i++) OUT[i] = L[i]
+	if (!(blockpath in KEEP) || KEEP[blockpath] != "cert" || !certificates(blockdata)) return
+	p = 1
+	for (i = blockfirst; i <= blocklast; i++) {
+		t = L[i]
+		cr = sub(/\r$/, "", t) ? "\r" : ""
+		match(t, /^ */)
+		n = length(t) - RLENGTH
+		OUT[i] = substr(t, 1, RLENGTH) substr(CLEAN, p, n) cr
+		p += n
+	}
 }
 
 # closing returns where the quoted text that s begins with ends; 0: not here.
@@ -376,6 +384,7 @@ function flow_scalar(text, quoted) {
 function put(P, v,   kind) {
 	if (P == ".kind" && v == "KubeletConfiguration") KUBE = 1
 	kind = P in KEEP ? KEEP[P] : ""
+	if (kind == "cert") return certificates(v) ? CLEAN : x(length(v))
 	if (kind == "url") return url(v)
 	return fits(kind, v) ? v : x(length(v))
 }
@@ -383,7 +392,6 @@ function put(P, v,   kind) {
 # fits tells whether a value has the shape that its place demands. Something
 # else, such as a token, may stand there by mistake.
 function fits(kind, v) {
-	if (kind == "cert") return certificates(v)
 	if (kind == "bool") return v == "true" || v == "false"
 	if (kind == "" || length(v) > 253 || v ~ RUN32 || v ~ /^eyJ/ || v ~ /sha256~/) return 0
 	if (kind == "name") return v ~ /^[A-Za-z0-9][A-Za-z0-9._:\/@+-]*$/

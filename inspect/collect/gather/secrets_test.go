@@ -137,6 +137,7 @@ func (s *secrets) hiding(id identity) map[string]string {
 		}
 		return b.String()
 	}
+	remark := func() string { return "# " + s.token()[:12+len(s.all)%5] + "\n" } // short, as people write a password beside what it opens
 	user := func(body string) string {
 		return "apiVersion: v1\nkind: Config\nclusters:\n- name: a\n  cluster:\n    server: https://a:6443\n    certificate-authority-data: " + e(ca) + "\ncontexts: []\nusers:\n- name: u\n  user:\n" + body
 	}
@@ -157,6 +158,13 @@ func (s *secrets) hiding(id identity) map[string]string {
 		"ca/key": cluster(e(ca + ec)), "ca/keyonly": cluster(e(ec)), "ca/text": cluster(e(ca + s.token())), "ca/comment": cluster(e("# " + s.token() + "\n" + ca)), "ca/token": cluster(s.token()), "ca/renamed": cluster(e(renamed)), "ca/appended": cluster(e(string(appended))),
 		"ca/block": cluster("|\n" + wrapped(ca+ec)), "ca/shift1": cluster(e("\n" + ca + ec)), "ca/shift2": cluster(e("\n\n" + ca + ec)), "ca/quoted": cluster(`"` + e(ca+ec) + `"`), "ca/raw": cluster("|\n    " + strings.ReplaceAll(ec, "\n", "\n      ")),
 		"ca/der": cluster(base64.StdEncoding.EncodeToString(pkcs8)), "ca/b64b64": cluster(e(e(ca + ec))), "ca/long": cluster(e(ca + "#" + s.token() + s.token() + s.token() + s.token())),
+	}
+	for i := range 4 { // where a comment begins in a group of base64, and ends
+		pad := strings.Repeat("\n", i)
+		m[fmt.Sprint("b64/remark", i)] = "x: " + e(pad+remark()+ca+remark()+remark()+ca) + "\n"
+		m[fmt.Sprint("b64/remarkend", i)] = "data:;base64," + e(ca+pad+strings.TrimSpace(remark()))
+		m[fmt.Sprint("ca/remark", i)] = cluster(e(pad + remark() + ca + pad + remark()))
+		m[fmt.Sprint("ca/remarkblock", i)] = cluster("|\n" + wrapped(pad+remark()+ca+remark()))
 	}
 	for name, body := range map[string]string{
 		"plain": "    token: %s\n", "double": "    token: \"%s\"\n", "single": "    token: '%s'\n", "escapes": "    token: \"\\u0041%s\\n\\\"%s\"\n", "literal": "    token: |\n      %s\n      name: %s\n    tokenFile: /a\n",
