@@ -125,8 +125,22 @@ A warning when the CA ends within --expiring-within (30 d), else worth knowing (
 		{
 			ID:    "serving-names",
 			Title: "serving certificates name their hosts",
-			Doc:   `A serving certificate without subject alternative names is refused: the common name in its subject has not counted for years (in Go since 1.15). Looks at certificates of places that serve, and at those that may do nothing but serve. Have it issued with the names and addresses under which clients reach it.`,
+			Doc:   `A serving certificate without subject alternative names is refused: the common name in its subject has not counted for years (in Go since 1.15). Looks at certificates of places that serve, at those that may do nothing but serve, and at those in Secrets of type kubernetes.io/tls that may serve and have a host in their common name. Have it issued with the names and addresses under which clients reach it.`,
 			Run:   servingNames,
+		},
+		{
+			ID:    "serving-usage",
+			Title: "serving certificates allow to serve",
+			Doc: `A certificate whose extended key usages are given and do not hold "server auth" is refused when a server presents it ("certificate specifies an incompatible key usage"); without any, each usage is allowed. Looks at certificates of places that serve: the catalog's, the Secrets that a Route, IngressController, APIServer or Ingress names, a Route's own. A client's certificate in a Secret that none of these names is none of its business.
+Have it issued with server auth.`,
+			Run: servingUsage,
+		},
+		{
+			ID:    "secret-ca-verifies",
+			Title: "the ca.crt of each Secret verifies the certificate beside it",
+			Doc: `A Secret with ca.crt and tls.crt mostly means: this CA issued this certificate (cert-manager writes both). Clients that are given this ca.crt refuse the server when it does not verify tls.crt. Chains in tls.crt count; what has expired is a finding of other checks. A certificate for clients only is passed over, since ca.crt is then the server's CA, and so is a ca.crt that the catalog knows to be something else.
+Some put a CA there that verifies clients (ingress-nginx's auth-tls-secret): info, where that CA issued a client's certificate that was read. Find out which of both is outdated, and have the issuer write the Secret again.`,
+			Run: secretCA,
 		},
 		{
 			ID:    "strong-keys",
@@ -152,8 +166,9 @@ Only the public half of the key is looked at, and only its sha256 kept.`,
 		{
 			ID:    "key-in-place",
 			Title: "private keys are only where they belong",
-			Doc:   `A private key in a ConfigMap, in a CA bundle, in a MachineConfig or in a webhook's caBundle is readable by far more people than a Secret. Treat it as compromised: remove it there, and replace the certificate with one of a new key. The key of a Route's own certificate belongs where it is.`,
-			Run:   keyInPlace,
+			Doc: `A private key in a ConfigMap, in a CA bundle, in a MachineConfig or in a webhook's caBundle is readable by far more people than a Secret. Treat it as compromised: remove it there, and replace the certificate with one of a new key. The key of a Route's own certificate belongs where it is.
+Names each certificate that was read whose public key is the key's. Of a private key nothing is kept but the sha256 of its public half; of one that is encrypted, or of a kind that is not read, it is unknown.`,
+			Run: keyInPlace,
 		},
 		{
 			ID:    "pem-readable",

@@ -131,52 +131,6 @@ func mismatch(certs []*pki.Cert, keys []pki.Key) string {
 	return fmt.Sprintf("%s and the key beside it do not belong together", name(certs[0]))
 }
 
-// keyInPlace finds private keys where many may read them. A key that is in several
-// places, as in each MachineConfig that was rendered since, is one finding.
-func keyInPlace(f *Facts) []Finding {
-	var out []Finding
-	type lying struct {
-		key      pki.Key
-		severity Severity
-		where    string
-	}
-	known := map[lying]int{}
-	for i := range f.Held {
-		h := &f.Held[i]
-		if len(h.Content.Keys) == 0 {
-			continue
-		}
-		where := ""
-		switch {
-		case h.At.Kind == "ConfigMap":
-			where = "a ConfigMap"
-		case h.Use == UseTrust && h.At.Kind != pki.KindFile:
-			where = "a CA bundle"
-		case h.At.Kind == kindRoute && h.Use == UseIdentity: // its own: who serves it has to read it
-			continue
-		case h.At.Kind != "Secret" && h.At.Kind != pki.KindFile:
-			where = "an object of kind " + string(h.At.Kind)
-		default:
-			continue
-		}
-		severity, what := Critical, "a private key"
-		if h.Content.Keys[0].Encrypted {
-			severity, what = Warning, "an encrypted private key"
-		}
-		same := lying{h.Content.Keys[0], severity, where}
-		if n, ok := known[same]; ok && same.key.SPKI != (pki.Fingerprint{}) {
-			out[n].At = append(out[n].At, h.At)
-			continue
-		}
-		known[same] = len(out)
-		out = append(out, Finding{
-			Severity: severity, At: []pki.Location{h.At}, Message: fmt.Sprintf("%s (%s) lies in %s", what, h.Content.Keys[0].Algorithm, where),
-			Next: "treat it as compromised: replace its certificate with one of a new key, kept in a Secret, then remove it here",
-		})
-	}
-	return out
-}
-
 // unreadable reports what claims to be a certificate and is none. Identical
 // values are one finding.
 func unreadable(f *Facts) []Finding {

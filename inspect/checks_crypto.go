@@ -10,28 +10,6 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 )
 
-// servingNames finds serving certificates that name no host.
-func servingNames(f *Facts) []Finding {
-	var out []Finding
-	for _, c := range f.Shown {
-		if c.IsCA || c.NotAfter.Before(f.Now) || len(c.Names.DNS)+len(c.Names.IPs)+len(c.Names.Others) > 0 {
-			continue
-		}
-		in, current := inForce(c.In)
-		if !current {
-			continue
-		}
-		serves := slices.Equal(c.Usages, []string{"server auth"}) ||
-			slices.ContainsFunc(in, func(h *Held) bool { return h.role() == string(catalog.Serving) })
-		if serves {
-			out = append(out, atLeaf(c, Warning, c.NotAfter,
-				fmt.Sprintf("%s serves, and names no host: clients refuse it, since the common name does not count (Go 1.15, OpenSSL, browsers)", name(c.Cert)),
-				"have it issued with the host names and addresses under which it is reached as subject alternative names"))
-		}
-	}
-	return out
-}
-
 // strength finds keys and signatures that today's readers refuse.
 func strength(f *Facts) []Finding {
 	var out []Finding

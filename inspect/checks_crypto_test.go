@@ -89,6 +89,10 @@ func cryptoCases() []verdictCase {
 		return newFixture("").secret("shop", "tls", nil, ca.Issue("a.example.com", from(-1), from(99), options...))
 	}
 	named, server := pkitest.DNS("a.example.com"), pkitest.Usages(x509.ExtKeyUsageServerAuth)
+	client, any := pkitest.Usages(x509.ExtKeyUsageClientAuth), pkitest.Usages()
+	external := func(options ...pkitest.Option) *fixture {
+		return newFixture("4.15.1").secret("shop", "tls", nil, ca.Issue("a.example.com", from(-1), from(99), options...)).names(kindRoute, "spec.tls.externalCertificate.name", "shop", "tls")
+	}
 	sha1 := pkitest.Template(func(c *x509.Certificate) { c.SignatureAlgorithm = x509.ECDSAWithSHA1 })
 	small := pkitest.NewCA("small CA", from(-3000), from(3000), pkitest.Curve(elliptic.P224()))
 	old := pkitest.NewCA("old CA", from(-3000), from(3000), sha1)
@@ -104,7 +108,28 @@ func cryptoCases() []verdictCase {
 		{"serving-names", "a serving certificate with a URI", tls(pkitest.URIs("spiffe://a"), server), "", "", 0},
 		{"serving-names", "a serving certificate without names", tls(server), "warning", "names no host", 1},
 		{"serving-names", "a client certificate without names", tls(pkitest.Usages(x509.ExtKeyUsageClientAuth)), "", "", 0},
-		{"serving-names", "one that may do both, where nothing says that it serves", tls(), "", "", 0},
+		{"serving-names", "a TLS Secret's certificate for any usage, named like a host in its common name only", tls(any), "warning", "names no host", 1},
+		{"serving-names", "a TLS Secret's certificate for server and client, named like a host in its common name only", tls(), "warning", "names no host", 1},
+		{"serving-names", "a TLS Secret's certificate for any usage, named like a user", newFixture("").secret("shop", "tls", nil, ca.Issue("system:shop", from(-1), from(99), any)), "", "", 0},
+		{"serving-names", "an Opaque Secret's certificate for any usage", newFixture("").object(Object{Kind: "Secret", Namespace: "shop", Name: "x", Type: "Opaque"},
+			map[string][]byte{"tls.crt": ca.Issue("a.example.com", from(-1), from(99), any).CertPEM}), "", "", 0},
+		{"serving-names", "kubelet-client, which the catalog knows as a client", newFixture("4.15.1").secret(targetNS, "kubelet-client", nil, ca.Issue("kube.example.com", from(-1), from(29))), "", "", 0},
+		{"serving-names", "a self-signed CA that a Route's certificate is", newFixture("4.15.1").object(Object{Kind: kindRoute, Namespace: "shop", Name: "r"},
+			map[string][]byte{routeCertificate: pkitest.NewCA("shop", from(-1), from(99)).CertPEM}), "warning", "names no host", 1},
+		{"serving-names", "a signer's Secret", newFixture("").secret("shop", "ca", nil, pkitest.NewCA("shop.example.com", from(-1), from(99)).Pair), "", "", 0},
+
+		{"serving-usage", "a client's certificate in a Secret that nothing serves", tls(named, client), "", "", 0},
+		{"serving-usage", "kubelet-client, which the catalog knows as a client", newFixture("4.15.1").secret(targetNS, "kubelet-client", nil, ca.Issue("system:kube-apiserver", from(-1), from(29), client)), "", "", 0},
+		{"serving-usage", "a certificate for any usage behind a Route", external(named, any), "", "", 0},
+		{"serving-usage", "a server's certificate behind a Route", external(named, server), "", "", 0},
+		{"serving-usage", "one for anyExtendedKeyUsage behind a Route", external(named, pkitest.Usages(x509.ExtKeyUsageClientAuth, x509.ExtKeyUsageAny)), "", "", 0},
+		{"serving-usage", "a client's certificate in a Secret that a Route names", external(named, client), "warning", "may not serve: its usage is client auth", 1},
+		{"serving-usage", "a client's certificate in a Route", newFixture("4.15.1").object(Object{Kind: kindRoute, Namespace: "shop", Name: "r"},
+			map[string][]byte{routeCertificate: ca.Issue("a.example.com", from(-1), from(99), named, client).CertPEM}), "warning", "may not serve", 1},
+		{"serving-usage", "a client's certificate in a place that serves", newFixture("4.15.1").
+			secret(targetNS, "localhost-serving-cert-certkey", nil, ca.Issue("localhost", from(-1), from(29), pkitest.DNS("localhost"), client)), "warning", "may not serve", 1},
+		{"serving-usage", "a client's certificate that an identity provider is presented", newFixture("4.15.1").secret("openshift-config", "idp", nil, ca.Issue("oauth", from(-1), from(99), client)).
+			names("OAuth", "spec.identityProviders[0].keystone.tlsClientCert.name", "openshift-config", "idp"), "", "", 0},
 		{"serving-names", "one that may do both, in a place that serves", newFixture("4.15.1").
 			secret(targetNS, "localhost-serving-cert-certkey", nil, ca.Issue("localhost", from(-1), from(29))), "warning", "\"localhost\"", 1},
 
@@ -126,6 +151,14 @@ func cryptoCases() []verdictCase {
 		{"signer-type", "the literal of old installers, after 4.15", signer("4.16.0", "SecretTypeTLS"), "info", "right type", 1},
 		{"signer-type", "the literal of old installers, version unknown", signer("", "SecretTypeTLS"), "", "", 0},
 	}
+}
+
+// names says that a field names this Secret.
+func (f *fixture) names(kind pki.Kind, field, namespace, name string) *fixture {
+	f.snapshot.References = append(f.snapshot.References, Reference{
+		From: pki.Location{Kind: kind, Namespace: namespace, Name: "names-it", Field: field}, To: pki.Location{Kind: "Secret", Namespace: namespace, Name: name, Key: "tls.crt"}, Target: TargetThere,
+	})
+	return f
 }
 
 // calls says that an object has the API server call a Service: its CA bundle, none

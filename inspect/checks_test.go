@@ -82,7 +82,7 @@ func TestCheckTexts(t *testing.T) {
 
 func verdictCases() []verdictCase {
 	var out []verdictCase
-	for _, cases := range [][]verdictCase{timeCases(), rotationCases(), contentCases(), issuerCases(), cryptoCases(), bundleCases(), copyCases(), requestCases(), nodeCases(), openShiftCases(), calledCases()} {
+	for _, cases := range [][]verdictCase{timeCases(), rotationCases(), contentCases(), caCases(), issuerCases(), cryptoCases(), bundleCases(), copyCases(), requestCases(), nodeCases(), openShiftCases(), calledCases()} {
 		out = append(out, cases...)
 	}
 	return out
@@ -177,6 +177,10 @@ func rotationCases() []verdictCase {
 func contentCases() []verdictCase {
 	ca := pkitest.NewCA("test CA", from(-3000), from(3000))
 	a, b := ca.Issue("a.example.com", from(-1), from(99)), ca.Issue("b.example.com", from(-1), from(99))
+	rsa, ed := ca.Issue("rsa.example.com", from(-1), from(99), pkitest.RSA(2048)), ca.Issue("ed.example.com", from(-1), from(99), pkitest.Ed25519())
+	again := ca.Issue("a.example.com", from(-1), from(400), pkitest.KeyName("kept"))
+	before := ca.Issue("a.example.com", from(-9), from(99), pkitest.KeyName("kept"))
+	encrypted := []byte("-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-256-CBC,00\n\nAAAA\n-----END RSA PRIVATE KEY-----\n")
 	opaque := func(values map[string][]byte) *fixture {
 		return newFixture("").object(Object{Kind: "Secret", Namespace: "shop", Name: "x", Type: "Opaque"}, values)
 	}
@@ -197,6 +201,14 @@ func contentCases() []verdictCase {
 
 		{"key-in-place", "a key in a Secret", newFixture("").secret("shop", "tls", nil, a), "", "", 0},
 		{"key-in-place", "a key in a ConfigMap", newFixture("").configMap("shop", "x", "server.pem", a.CertPEM, a.KeyPEM), "critical", "ECDSA) lies in a ConfigMap", 1},
+		{"key-in-place", "the key of a Secret's certificate in a ConfigMap", newFixture("").secret("zoo", "tls", nil, a).configMap("shop", "x", "server.key", a.KeyPEM),
+			"critical", fmt.Sprintf("it is the key of %q (%s) in Secret/zoo/tls[tls.crt]", "a.example.com", pki.FingerprintOf(a.Cert.Raw).Short()), 1},
+		{"key-in-place", "the RSA key of a certificate in a ConfigMap", newFixture("").secret("zoo", "tls", nil, rsa).configMap("shop", "x", "server.key", rsa.KeyPEM), "critical", "(RSA) lies in a ConfigMap; it is the key of \"rsa.example.com\"", 1},
+		{"key-in-place", "the Ed25519 key of a certificate in a ConfigMap", newFixture("").secret("zoo", "tls", nil, ed).configMap("shop", "x", "server.key", ed.KeyPEM), "critical", "(Ed25519) lies in a ConfigMap; it is the key of \"ed.example.com\"", 1},
+		{"key-in-place", "the key of two certificates, one renewed with its key", newFixture("").secret("zoo", "tls", nil, before).secret("zoo", "tls-new", nil, again).configMap("shop", "x", "server.key", again.KeyPEM), "critical", "Secret/zoo/tls-new[tls.crt]", 1},
+		{"key-in-place", "a key of no certificate", newFixture("").secret("zoo", "tls", nil, a).configMap("shop", "x", "server.key", b.KeyPEM), "critical", "it matches no certificate that was read", 1},
+		{"key-in-place", "the second key of a value", newFixture("").secret("zoo", "tls", nil, a).configMap("shop", "x", "keys", b.KeyPEM, a.KeyPEM), "critical", "2 private keys (ECDSA) lie in a ConfigMap; among them the key of \"a.example.com\"", 1},
+		{"key-in-place", "a key that is encrypted", newFixture("").secret("zoo", "tls", nil, a).configMap("shop", "x", "server.key", encrypted), "warning", "which certificate it belongs to is unknown", 1},
 		{"key-in-place", "a key in a CA bundle", opaque(map[string][]byte{"ca.crt": pkitest.Bundle(ca.CertPEM, ca.KeyPEM)}), "critical", "lies in a CA bundle", 1},
 		{"key-in-place", "a key in a webhook", newFixture("").object(Object{Kind: "ValidatingWebhookConfiguration", Name: "w"},
 			map[string][]byte{"webhooks[0].clientConfig.caBundle": pkitest.Bundle(ca.CertPEM, ca.KeyPEM)}), "critical", "lies in a CA bundle", 1},
@@ -213,6 +225,45 @@ func contentCases() []verdictCase {
 		{"pem-readable", "an emptied CA bundle of OpenShift's", newFixture("4.15.1").hollow(Object{Kind: "ConfigMap", Namespace: managedNS, Name: "kube-apiserver-server-ca"}, "ca-bundle.crt"), "warning", "trust nobody", 1},
 		{"pem-readable", "a ConfigMap named like one, where there is no OpenShift", newFixture("").hollow(Object{Kind: "ConfigMap", Namespace: managedNS, Name: "kube-apiserver-server-ca"}, "ca-bundle.crt"), "", "", 0},
 		{"pem-readable", "an emptied copy, which copies-agree sees", newFixture("4.15.1").hollow(Object{Kind: "ConfigMap", Namespace: "a", Name: "kube-root-ca.crt"}, "ca.crt"), "", "", 0},
+	}
+}
+
+// caCases are Secrets with a ca.crt beside their tls.crt.
+func caCases() []verdictCase {
+	ca, other := pkitest.NewCA("test CA", from(-3000), from(3000)), pkitest.NewCA("other CA", from(-3000), from(3000))
+	named := pkitest.DNS("a.example.com")
+	a := ca.Issue("a.example.com", from(-1), from(99), named)
+	with := func(ca []byte, leaf ...[]byte) *fixture {
+		return newFixture("4.15.1").object(Object{Kind: "Secret", Namespace: "shop", Name: "x", Type: "kubernetes.io/tls"}, map[string][]byte{"ca.crt": ca, "tls.crt": pkitest.Bundle(leaf...), "tls.key": a.KeyPEM})
+	}
+	middle := ca.CA("middle CA", from(-100), from(90))
+	below := middle.Issue("a.example.com", from(-1), from(50), named)
+	alone := pkitest.SelfSigned("a.example.com", from(-1), from(99), named)
+	ended := pkitest.NewCA("ended CA", from(-100), from(-1))
+	late := ended.Issue("a.example.com", from(-10), from(99), named)
+	first := pkitest.NewCA("renewed CA", from(-3000), from(-1), pkitest.KeyName("renewed"))
+	renewed := pkitest.NewCA("renewed CA", from(-1), from(3000), pkitest.KeyName("renewed"))
+	twin := pkitest.NewCA("test CA", from(-300), from(3000))
+	return []verdictCase{
+		{"secret-ca-verifies", "the CA that issued it", with(ca.CertPEM, a.CertPEM), "", "", 0},
+		{"secret-ca-verifies", "another CA", with(other.CertPEM, a.CertPEM), "warning", "ca.crt does not verify the certificate beside it, \"a.example.com\"", 2},
+		{"secret-ca-verifies", "another CA of the issuer's name", with(twin.CertPEM, a.CertPEM), "warning", "does not verify", 2},
+		{"secret-ca-verifies", "two CAs, one of which issued it", with(pkitest.Bundle(other.CertPEM, ca.CertPEM), a.CertPEM), "", "", 0},
+		{"secret-ca-verifies", "the root of a chain in tls.crt", with(ca.CertPEM, below.CertPEM, middle.CertPEM), "", "", 0},
+		{"secret-ca-verifies", "root and intermediate CA, and tls.crt has its certificate only", with(pkitest.Bundle(ca.CertPEM, middle.CertPEM), below.CertPEM), "", "", 0},
+		{"secret-ca-verifies", "the root only, and the intermediate CA is nowhere", with(ca.CertPEM, below.CertPEM), "warning", "does not verify", 2},
+		{"secret-ca-verifies", "the certificate itself, self-signed", with(alone.CertPEM, alone.CertPEM), "", "", 0},
+		{"secret-ca-verifies", "a CA that expired: another check says it", with(ended.CertPEM, late.CertPEM), "", "", 0},
+		{"secret-ca-verifies", "a CA that was renewed with its key", with(renewed.CertPEM, first.Issue("a.example.com", from(-10), from(99), named).CertPEM), "", "", 0},
+		{"secret-ca-verifies", "a certificate that expired: another check says it", with(other.CertPEM, ca.Issue("a.example.com", from(-10), from(-1), named).CertPEM), "", "", 0},
+		{"secret-ca-verifies", "a client's certificate: ca.crt is for its server", with(other.CertPEM, ca.Issue("system:x", from(-1), from(99), pkitest.Usages(x509.ExtKeyUsageClientAuth)).CertPEM), "", "", 0},
+		{"secret-ca-verifies", "a CA that issued a client's certificate is there to verify clients", with(other.CertPEM, a.CertPEM).
+			secret("shop", "client", nil, other.Issue("user", from(-1), from(99), pkitest.Usages(x509.ExtKeyUsageClientAuth))), "info", "verifies clients", 2},
+		{"secret-ca-verifies", "an empty ca.crt", with([]byte{}, a.CertPEM), "", "", 0},
+		{"secret-ca-verifies", "a ca.crt that the catalog knows", newFixture("4.15.1").object(Object{Kind: "Secret", Namespace: "openshift-machine-config-operator", Name: "node-bootstrapper-token", Type: "kubernetes.io/service-account-token"},
+			map[string][]byte{"ca.crt": other.CertPEM, "tls.crt": a.CertPEM}), "", "", 0},
+		{"secret-ca-verifies", "an older revision", newFixture("4.15.1").object(Object{Kind: "Secret", Namespace: targetNS, Name: "etcd-client-3"}, map[string][]byte{"ca.crt": other.CertPEM, "tls.crt": a.CertPEM}).
+			object(Object{Kind: "Secret", Namespace: targetNS, Name: "etcd-client-4"}, map[string][]byte{"ca.crt": ca.CertPEM, "tls.crt": a.CertPEM}), "", "", 0},
 	}
 }
 

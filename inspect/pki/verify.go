@@ -20,10 +20,15 @@ func VerifyClient(chain, roots []*Cert, now time.Time) error {
 	return verify(chain, roots, x509.VerifyOptions{CurrentTime: now, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}})
 }
 
+// VerifyChain is Verify for any usage and any name.
+func VerifyChain(chain, roots []*Cert, now time.Time) error {
+	return verify(chain, roots, x509.VerifyOptions{CurrentTime: now, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageAny}})
+}
+
 // VerifyCA says whether somebody who trusts these roots would accept what this CA
 // signs.
 func VerifyCA(ca *Cert, roots []*Cert, now time.Time) error {
-	return verify([]*Cert{ca}, roots, x509.VerifyOptions{CurrentTime: now, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageAny}})
+	return VerifyChain([]*Cert{ca}, roots, now)
 }
 
 func verify(chain, roots []*Cert, opts x509.VerifyOptions) error {

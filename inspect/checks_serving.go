@@ -1,0 +1,205 @@
+package inspect
+
+import (
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+)
+
+// The usages that allow a certificate to serve, as Cert.Usages has them.
+const (
+	usageServer = "server auth"
+	usageAny    = "any"
+)
+
+// servers says which places servers present.
+type servers struct {
+	named map[pki.Location]bool // objects that the configuration has a server present
+}
+
+func (f *Facts) servers() servers {
+	s := servers{map[pki.Location]bool{}}
+	for _, r := range f.Snapshot.References {
+		// An OAuth names what is presented to identity providers, by a client.
+		if r.To.Kind == "Secret" && r.From.Kind != "OAuth" {
+			s.named[object(r.To)] = true
+		}
+	}
+	return s
+}
+
+// present reports whether a server presents what is at a place.
+func (s servers) present(h *Held) bool {
+	return h.role() == string(catalog.Serving) || s.named[object(h.At)] || h.At.Kind == kindRoute && h.At.Field == routeCertificate
+}
+
+// servingNames finds serving certificates that name no host.
+func servingNames(f *Facts) []Finding {
+	var out []Finding
+	servers := f.servers()
+	for _, c := range f.Shown {
+		if c.NotAfter.Before(f.Now) || len(c.Names.DNS)+len(c.Names.IPs)+len(c.Names.Others) > 0 {
+			continue
+		}
+		in, current := inForce(c.In)
+		if !current {
+			continue
+		}
+		does := "serves"
+		switch {
+		case slices.ContainsFunc(in, servers.present):
+		case c.IsCA:
+			continue
+		case slices.Equal(c.Usages, []string{usageServer}):
+		case mayServe(c.Cert) && isHost(pki.CommonName(c.Subject)) && slices.ContainsFunc(in, inTLSSecret):
+			does = "may serve"
+		default:
+			continue
+		}
+		out = append(out, atLeaf(c, Warning, c.NotAfter,
+			fmt.Sprintf("%s %s, and names no host: clients refuse it, since the common name does not count (Go 1.15, OpenSSL, browsers)", name(c.Cert), does),
+			"have it issued with the host names and addresses under which it is reached as subject alternative names"))
+	}
+	return out
+}
+
+// mayServe reports whether its extended key usages allow a certificate to serve.
+func mayServe(c *pki.Cert) bool {
+	return len(c.Usages) == 0 || slices.Contains(c.Usages, usageServer) || slices.Contains(c.Usages, usageAny)
+}
+
+// inTLSSecret reports whether a place is the certificate of a Secret of type
+// kubernetes.io/tls of which the catalog does not know what it is for.
+func inTLSSecret(h *Held) bool {
+	return h.At.Kind == "Secret" && h.At.Key == "tls.crt" && h.Object != nil && h.Object.Type == "kubernetes.io/tls" && h.role() == ""
+}
+
+// isHost reports whether a common name is one that servers were once recognised by: a
+// domain name or an address. Users and components are called otherwise.
+func isHost(cn string) bool {
+	if _, err := netip.ParseAddr(cn); err == nil {
+		return true
+	}
+	return strings.Contains(cn, ".") && strings.Trim(strings.ToLower(cn), "abcdefghijklmnopqrstuvwxyz0123456789.-*") == ""
+}
+
+// servingUsage finds certificates that servers present and whose usages forbid it.
+func servingUsage(f *Facts) []Finding {
+	var out []Finding
+	servers := f.servers()
+	for _, c := range f.Shown {
+		if c.NotAfter.Before(f.Now) || mayServe(c.Cert) {
+			continue
+		}
+		in, current := inForce(c.In)
+		in = slices.DeleteFunc(slices.Clone(in), func(h *Held) bool { return !servers.present(h) })
+		if !current || len(in) == 0 {
+			continue
+		}
+		out = append(out, atLeaf(Holding{c.Cert, in}, Warning, c.NotAfter,
+			fmt.Sprintf("%s may not serve: its usage is %s; clients refuse the server that presents it", name(c.Cert), strings.Join(c.Usages, ", ")),
+			"have it issued with the extended key usage server auth"))
+	}
+	return out
+}
+
+// secretCA finds Secrets whose ca.crt does not verify their tls.crt.
+func secretCA(f *Facts) []Finding {
+	cas := map[pki.Location]*Held{} // by Secret
+	for i := range f.Held {
+		h := &f.Held[i]
+		if h.At.Kind == "Secret" && h.At.Key == "ca.crt" && h.At.Field == "" && h.Row == nil && !h.Superseded && len(h.Content.Certs) > 0 {
+			cas[object(h.At)] = h
+		}
+	}
+	if len(cas) == 0 {
+		return nil
+	}
+	clients := f.clients()
+	type pair struct{ ca, leaf *pki.Content }
+	known := map[pair]int{} // copies of one Secret are one finding
+	var out []Finding
+	for i := range f.Held {
+		h := &f.Held[i]
+		ca := cas[object(h.At)]
+		if ca == nil || h.At.Key != "tls.crt" || h.leaf() == nil {
+			continue
+		}
+		n, ok := known[pair{ca.Content, h.Content}]
+		if !ok {
+			finding, found := f.secretCAFails(ca, h, clients)
+			n = -1
+			if found {
+				n, out = len(out), append(out, finding)
+			}
+			known[pair{ca.Content, h.Content}] = n
+		}
+		if n >= 0 {
+			out[n].At = append(out[n].At, ca.At, h.At)
+		}
+	}
+	return out
+}
+
+// secretCAFails judges a tls.crt by the ca.crt beside it. What has expired, or has a
+// signature that is refused, is for other checks to say.
+func (f *Facts) secretCAFails(ca, h *Held, clients map[string][]*pki.Cert) (Finding, bool) {
+	leaf := h.leaf()
+	err := error(nil)
+	if mayServe(leaf) && weakSignature(leaf.Signature) == "" {
+		err = pki.VerifyChain(h.Content.Certs, ca.Content.Certs, f.Now)
+	}
+	var unknown x509.UnknownAuthorityError
+	if !errors.As(err, &unknown) {
+		return Finding{}, false
+	}
+	finding := Finding{
+		Severity: Warning, Certs: []pki.Fingerprint{leaf.Fingerprint}, Due: leaf.NotAfter,
+		Message: fmt.Sprintf("ca.crt does not verify the certificate beside it, %s: clients that trust this ca.crt refuse it (%v)", name(leaf), err),
+		Next: fmt.Sprintf("ca.crt holds %s, and the certificate was issued by %q: have what issues it write the Secret again, or put the CA there that issued it. If ca.crt is there to verify clients, nothing is wrong",
+			names(ca.Content.Certs), pki.CommonName(leaf.Issuer)),
+	}
+	if client := clientOf(ca.Content.Certs, clients); client != nil {
+		finding.Severity = Info
+		finding.Message = fmt.Sprintf("ca.crt does not verify the certificate beside it, %s; it verifies clients, such as %s", name(leaf), name(client))
+		finding.Next = ""
+	}
+	return finding, true
+}
+
+// clients are the certificates for clients only, by their issuer's name.
+func (f *Facts) clients() map[string][]*pki.Cert {
+	out := map[string][]*pki.Cert{}
+	for _, c := range f.Shown {
+		if !mayServe(c.Cert) {
+			out[c.Issuer] = append(out[c.Issuer], c.Cert)
+		}
+	}
+	return out
+}
+
+// clientOf returns a certificate for clients that one of these CAs has issued; nil: none
+// was read. A few are tried: names alone prove nothing, and signatures cost.
+func clientOf(cas []*pki.Cert, clients map[string][]*pki.Cert) *pki.Cert {
+	tries := 3
+	for _, ca := range cas {
+		for _, c := range clients[ca.Subject] {
+			if c.IssuerKey != "" && ca.SubjectKey != "" && c.IssuerKey != ca.SubjectKey {
+				continue
+			}
+			if signedBy(c, ca) {
+				return c
+			}
+			if tries--; tries == 0 {
+				return nil
+			}
+		}
+	}
+	return nil
+}
