@@ -338,6 +338,7 @@ type Renewal struct {
 	// Automatic says whether it is renewed automatically. Unknown: there are rules, and
 	// the version that decides between them is not known.
 	Automatic catalog.Answer
+	None      bool      // the catalog says that nothing renews it; without that, No is that nothing is known to
 	By        string    // who renews it, or would; empty where Automatic is No
 	Due       time.Time // when, at the latest, if all goes well; zero unless Automatic is Yes
 	Rule      string    // the rule, for people
@@ -360,6 +361,8 @@ func (f *Facts) Renewal(c Holding) Renewal {
 				return r
 			case r.Automatic == catalog.Unknown && best.Automatic == catalog.No:
 				best = r
+			case best.Automatic == catalog.No:
+				best.None = best.None || r.None
 			}
 		}
 		if presented {
@@ -403,6 +406,7 @@ func renewalOf(h *Held, v catalog.Versions) Renewal {
 	}
 	due, ok := life.RenewedBy(leaf.NotBefore, leaf.NotAfter)
 	if !ok {
+		none.None = true
 		return none
 	}
 	return Renewal{Automatic: catalog.Yes, By: life.By, Due: due, Rule: rule}

@@ -72,9 +72,17 @@ type InventoryCert struct {
 	Owner      string
 	Role       string
 	Renews     catalog.Answer // whether it is renewed automatically
+	Renewal    string         // automatic, none, unknown
 	RenewedBy  string         // who renews it, or would; empty where Renews is No
 	RenewalDue time.Time      // zero where no rule is known
 }
+
+// Whether a certificate is renewed without anybody's doing.
+const (
+	RenewalAutomatic = "automatic"
+	RenewalNone      = "none"    // the catalog knows that nothing renews it
+	RenewalUnknown   = "unknown" // neither the catalog nor the object says
+)
 
 // certDocument is how a certificate is written; see docs/output.md.
 type certDocument struct {
@@ -97,6 +105,7 @@ type certDocument struct {
 	Locations      []pki.Location  `json:"locations"`
 	Owner          string          `json:"owner,omitempty"`
 	Role           string          `json:"role,omitempty"`
+	Renewal        string          `json:"renewal"`
 	RenewedBy      string          `json:"renewedBy,omitempty"`
 	RenewalDue     time.Time       `json:"renewalDue,omitzero"`
 }
@@ -116,10 +125,10 @@ func CertificateFields() []string {
 // may be tens of thousands.
 func (c InventoryCert) MarshalJSON() ([]byte, error) {
 	return json.Marshal(certDocument{
-		SHA256: c.Fingerprint, Subject: c.Subject, Issuer: c.Issuer, Serial: c.Serial, NotBefore: c.NotBefore, NotAfter: c.NotAfter,
+		SHA256: c.Fingerprint, Subject: c.Subject, Issuer: c.Issuer, Serial: c.Serial, NotBefore: c.NotBefore.UTC(), NotAfter: c.NotAfter.UTC(),
 		IsCA: c.IsCA, SelfSigned: c.SelfSigned, DNSNames: c.Names.DNS, IPAddresses: c.Names.IPs, OtherNames: c.Names.Others,
 		Usages: c.Usages, PublicKey: c.PublicKey, Signature: c.Signature, SubjectKeyID: c.SubjectKey, AuthorityKeyID: c.IssuerKey,
-		Locations: c.Locations(), Owner: c.Owner, Role: c.Role, RenewedBy: c.RenewedBy, RenewalDue: c.RenewalDue,
+		Locations: c.Locations(), Owner: c.Owner, Role: c.Role, Renewal: c.Renewal, RenewedBy: c.RenewedBy, RenewalDue: c.RenewalDue.UTC().Truncate(time.Second),
 	})
 }
 
@@ -373,7 +382,13 @@ func certEntry(f *Facts, c Holding, fi Filter) (InventoryCert, bool) {
 	}
 	e.in = slices.Concat(places[:]...)
 	r := f.Renewal(c)
-	e.Renews, e.RenewedBy, e.RenewalDue = r.Automatic, r.By, r.Due
+	e.Renews, e.RenewedBy, e.RenewalDue, e.Renewal = r.Automatic, r.By, r.Due, RenewalUnknown
+	switch {
+	case r.Automatic == catalog.Yes:
+		e.Renewal = RenewalAutomatic
+	case r.None:
+		e.Renewal = RenewalNone
+	}
 	return e, len(e.in) > 0 && (fi.Owner == nil || fi.Owner(e.Owner))
 }
 

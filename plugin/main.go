@@ -57,6 +57,33 @@ func calledAs(argv0, underscore string) string {
 	return caller + " " + strings.ReplaceAll(name, "_", "-")
 }
 
+// helpCommand prints what --help does. Completion offers it even where it is hidden,
+// so it has the name that people try.
+func helpCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "help [COMMAND]", Short: "Help for a command", Hidden: true,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			about, rest, err := cmd.Root().Find(args)
+			if err != nil || len(rest) > 0 {
+				return withHint(fmt.Errorf("help: there is no command %q", strings.Join(args, " ")), "%s --help", cmd.Root().CommandPath())
+			}
+			about.InitDefaultHelpFlag()
+			return about.Help()
+		},
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			var names []string
+			if about, rest, err := cmd.Root().Find(args); err == nil && len(rest) == 0 {
+				for _, c := range about.Commands() {
+					if c.IsAvailableCommand() {
+						names = append(names, c.Name())
+					}
+				}
+			}
+			return names, cobra.ShellCompDirectiveNoFileComp
+		},
+	}
+}
+
 // NewCommand returns the whole command tree.
 func NewCommand(app App) *cobra.Command {
 	config := genericclioptions.NewConfigFlags(true)
@@ -92,7 +119,7 @@ It reads OpenShift, OKD and plain Kubernetes, live or from files, and never show
 		newExplainCommand(app),
 		newVersionCommand(app),
 	)
-	root.SetHelpCommand(&cobra.Command{Use: "no-help", Hidden: true})
+	root.SetHelpCommand(helpCommand())
 	root.InitDefaultCompletionCmd(root.Commands()[0].Name())
 	completeConfigFlags(root, config)
 	return root

@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
-	"sigs.k8s.io/yaml"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 )
@@ -53,7 +52,9 @@ func (f *outputFlags) toPrinter(called string, o *inspectOptions) (printer, erro
 	case "json":
 		return printer{inspect.Info, printJSON}, nil
 	case "yaml":
-		return printer{inspect.Info, printYAML}, nil
+		return printer{inspect.Info, func(w io.Writer, inv *inspect.Inventory, atLeast inspect.Severity) error {
+			return printDocument(w, f.format, limit(inv, atLeast))
+		}}, nil
 	case "name":
 		return printer{inspect.Info, printNames}, nil
 	case "text":
@@ -95,7 +96,7 @@ func limit(inv *inspect.Inventory, atLeast inspect.Severity) *inspect.Inventory 
 }
 
 func asUnstructured(v any) (map[string]any, error) {
-	raw, err := json.Marshal(v)
+	raw, err := json.Marshal(wholeSeconds(v))
 	if err != nil {
 		return nil, err
 	}
@@ -110,7 +111,7 @@ func printJSON(out io.Writer, inv *inspect.Inventory, atLeast inspect.Severity) 
 	w := bufio.NewWriter(out)
 	doc := reflect.ValueOf(limit(inv, atLeast)).Elem()
 	element := func(v reflect.Value, depth int) error {
-		raw, err := json.MarshalIndent(v.Interface(), strings.Repeat(indent, depth), indent)
+		raw, err := json.MarshalIndent(wholeSeconds(v.Interface()), strings.Repeat(indent, depth), indent)
 		if err == nil {
 			_, err = w.Write(raw)
 		}
@@ -145,15 +146,6 @@ func comma(i int) string {
 		return ""
 	}
 	return ","
-}
-
-func printYAML(w io.Writer, inv *inspect.Inventory, atLeast inspect.Severity) error {
-	raw, err := yaml.Marshal(limit(inv, atLeast))
-	if err != nil {
-		return err
-	}
-	_, err = w.Write(raw)
-	return err
 }
 
 // printNames prints the place of every certificate, one a line.

@@ -317,11 +317,11 @@ func (p peoplePrinter) row(now time.Time, c *inspect.InventoryCert) []string {
 	}
 }
 
-// renewed says when a certificate is renewed by itself, and by whom where that
-// is not its owner.
+// renewed says when a certificate is renewed automatically, and by whom where that
+// is not its owner; else none or unknown.
 func renewed(now time.Time, c *inspect.InventoryCert) string {
-	if c.RenewedBy == "" {
-		return "-"
+	if c.Renewal != inspect.RenewalAutomatic {
+		return c.Renewal
 	}
 	when := ""
 	if !c.RenewalDue.IsZero() {

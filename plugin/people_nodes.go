@@ -51,7 +51,7 @@ func ends(now time.Time, certs map[pki.Fingerprint]*inspect.InventoryCert, sum *
 	}
 	c := certs[*sum]
 	s := "ends " + inTime(now, c.NotAfter)
-	if r := renewed(now, c); r != "-" && c.NotAfter.After(now) {
+	if r := renewed(now, c); c.Renewal == inspect.RenewalAutomatic && c.NotAfter.After(now) {
 		s += ", renewal " + r
 	}
 	return s

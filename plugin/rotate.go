@@ -192,6 +192,7 @@ type rotations struct {
 	network   *remediate.NetworkRestarts // see RotatePreflight
 	unread    string                     // see RotatePreflight
 	all       []remediate.Rotatable
+	called    string    // how the user calls the program
 	since     *pki.Cert // the signer's, that was to be replaced; nil: it is not known
 }
 
@@ -228,7 +229,7 @@ func (f *rotateFlags) read(ctx context.Context) (rotations, error) {
 	if ctx.Err() != nil {
 		return rotations{}, nothingChanged(errors.New("interrupted"))
 	}
-	r := rotations{facts: inspect.NewFacts(s, s.Taken, defaultWithin)}
+	r := rotations{facts: inspect.NewFacts(s, s.Taken, defaultWithin), called: f.seen.app.Called}
 	r.claims = trust.Judge(r.facts)
 	r.all = remediate.Rotatables(r.facts)
 	return r, nil

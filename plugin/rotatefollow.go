@@ -97,7 +97,11 @@ func signsCallers(s *inspect.Snapshot) bool {
 
 // stages are those of what was named.
 func (p rotation) stages() []remediate.Stage {
-	return p.preflight(p.of).Stages()
+	stages := p.preflight(p.of).Stages()
+	for i := range stages {
+		stages[i].Next = strings.ReplaceAll(stages[i].Next, "{}", p.called)
+	}
+	return stages
 }
 
 // until reads again and again until it is done, and for no longer than limit from now on.

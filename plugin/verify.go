@@ -3,7 +3,6 @@ package plugin
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -15,7 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/kubectl/pkg/util/templates"
-	"sigs.k8s.io/yaml"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
@@ -109,7 +107,7 @@ func (f *verifyFlags) run(ctx context.Context, args []string) error {
 		parts = append(parts, catalog.Parts()[i])
 	}
 	write, ok := map[string]func(io.Writer, *trust.Report) error{
-		"": f.people(false), "wide": f.people(true), "json": reportJSON, "yaml": reportYAML, "junit": reportJUnit,
+		"": f.people(false), "wide": f.people(true), "json": reportDocument("json"), "yaml": reportDocument("yaml"), "junit": reportJUnit,
 	}[f.output]
 	if !ok {
 		return fmt.Errorf("-o %q is none of wide, json, yaml, junit", f.output)
@@ -129,7 +127,7 @@ func (f *verifyFlags) run(ctx context.Context, args []string) error {
 		if f.now == "" {
 			now = s.Taken
 		}
-		return trust.NewReport(inspect.NewFacts(s, now, defaultWithin), parts...), nil
+		return trust.NewReport(inspect.NewFacts(s, now, defaultWithin), parts...).Called(f.app.Called), nil
 	})
 	if err != nil {
 		return err
@@ -223,18 +221,8 @@ func (f *verifyFlags) read(ctx context.Context) (inspect.Snapshot, error) {
 	return r.live(ctx)
 }
 
-func reportJSON(w io.Writer, r *trust.Report) error {
-	e := json.NewEncoder(w)
-	e.SetIndent("", "    ") // as kubectl's
-	return e.Encode(r)
-}
-
-func reportYAML(w io.Writer, r *trust.Report) error {
-	raw, err := yaml.Marshal(r)
-	if err == nil {
-		_, err = w.Write(raw)
-	}
-	return err
+func reportDocument(format string) func(io.Writer, *trust.Report) error {
+	return func(w io.Writer, r *trust.Report) error { return printDocument(w, format, r) }
 }
 
 // reportJUnit writes a test suite for each part, as CI systems show them.
@@ -286,20 +274,25 @@ func (f *verifyFlags) people(wide bool) func(io.Writer, *trust.Report) error {
 		header.cluster(w, r.Cluster)
 		printf(w, "As of    %s\n", r.Now.Format("2006-01-02 15:04 MST"))
 		header.gaps(w, &inspect.Inventory{Gaps: r.Gaps})
+		var lines []trust.ReportClaim
 		for _, part := range catalog.Parts() {
 			groups := groupClaims(r.Claims, string(part))
 			if len(groups) == 0 && !slices.ContainsFunc(r.Story, func(e trust.Event) bool { return e.Part == part }) {
 				continue
 			}
 			printf(w, "\n%s\n", part)
-			printStory(w, f.app.Called, r, part)
+			printStory(w, r, part)
 			var last claimGroup
 			for _, g := range groups {
-				g.print(w, f.app.Called, r.Now, last, wide)
+				g.print(w, r.Now, last, g.among(r.Claims), wide)
 				last = g
+				lines = append(lines, g[0])
 			}
 		}
-		printf(w, "\n%s\n", claimTally(r.Claims))
+		printf(w, "\nLines    %s\n", claimTally(lines))
+		if len(r.Claims) > 0 {
+			printf(w, "Claims   %s   (one for each node and place; -o json has them)\n", claimTally(r.Claims))
+		}
 		_, err := io.WriteString(out, cleanLines(w.String()))
 		return err
 	}
@@ -307,7 +300,7 @@ func (f *verifyFlags) people(wide bool) func(io.Writer, *trust.Report) error {
 
 // printStory writes what has become of the CA of api-int, and what will, or of what
 // kubeadm made, as one paragraph.
-func printStory(w io.Writer, called string, r *trust.Report, part catalog.Part) {
+func printStory(w io.Writer, r *trust.Report, part catalog.Part) {
 	var story, next []string
 	for _, e := range r.Story {
 		if e.Part != part {
@@ -322,7 +315,7 @@ func printStory(w io.Writer, called string, r *trust.Report, part catalog.Part) 
 		}
 		story = append(story, s+".")
 		if e.Next != "" {
-			next = append(next, strings.ReplaceAll(e.Next, "{}", called))
+			next = append(next, e.Next)
 		}
 	}
 	if len(story) == 0 {
@@ -411,10 +404,21 @@ func (g claimGroup) nodes() (names []string) {
 	return names
 }
 
-// print writes the claim, who it is about, and where it does not hold, why; last is
-// what was written before.
-func (g claimGroup) print(w io.Writer, called string, now time.Time, last claimGroup, wide bool) {
-	c, nodes := g[0], g.nodes()
+// among is the number of claims of the group's edge, of all its lines.
+func (g claimGroup) among(claims []trust.ReportClaim) int {
+	n := 0
+	for _, c := range claims {
+		if c.ID == g[0].ID && c.Part == g[0].Part {
+			n++
+		}
+	}
+	return n
+}
+
+// about says of how much of the cluster the line tells. Where other lines tell of the
+// rest, all is the number of claims of all of them.
+func (g claimGroup) about(all int, wide bool) string {
+	nodes := g.nodes()
 	shown, places := map[string]bool{}, 0
 	for _, m := range g {
 		places += len(m.Trust)
@@ -422,23 +426,28 @@ func (g claimGroup) print(w io.Writer, called string, now time.Time, last claimG
 			shown[m.Shown.String()] = true
 		}
 	}
-	about := ""
 	switch {
 	case len(nodes) > 3 && !wide:
-		about = count(len(nodes), "node")
+		return "  (" + count(len(nodes), "node") + ")"
 	case len(nodes) > 0:
-		about = strings.Join(nodes, ", ")
+		return "  (" + strings.Join(nodes, ", ") + ")"
+	case len(g) < all:
+		return fmt.Sprintf("  (%d of %d claims)", len(g), all)
 	case len(shown) > 1:
-		about = count(len(shown), "certificate")
+		return "  (" + count(len(shown), "certificate") + ")"
 	case places > 1:
-		about = count(places, "place")
-	case len(c.Logs) > 0 && c.Seen == nil:
-		about = count(len(c.Logs), "log")
+		return "  (" + count(places, "place") + ")"
+	case len(g[0].Logs) > 0 && g[0].Seen == nil:
+		return "  (" + count(len(g[0].Logs), "log") + ")"
 	}
-	if about != "" {
-		about = "  (" + about + ")"
-	}
-	printf(w, "%s %s%s\n", statusMark(c.Status), c.Claim, about)
+	return ""
+}
+
+// print writes the claim, who it is about, and where it does not hold, why; last is
+// what was written before, and all the claims of all lines of the edge.
+func (g claimGroup) print(w io.Writer, now time.Time, last claimGroup, all int, wide bool) {
+	c, nodes := g[0], g.nodes()
+	printf(w, "%s %s%s\n", statusMark(c.Status), c.Claim, g.about(all, wide))
 	if c.Status == trust.Holds.String() {
 		return
 	}
@@ -462,7 +471,6 @@ func (g claimGroup) print(w io.Writer, called string, now time.Time, last claimG
 				mend += "; for each NODE of " + list
 			}
 		}
-		mend = strings.ReplaceAll(mend, "{}", called)
 		wrap(w, "    next  ", mend)
 	}
 }

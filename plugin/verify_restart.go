@@ -2,15 +2,12 @@ package plugin
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
 	"unicode/utf8"
-
-	"sigs.k8s.io/yaml"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/trust"
@@ -26,7 +23,7 @@ func (f *verifyFlags) restart(ctx context.Context, args []string) error {
 		return fmt.Errorf("%s is a question of its own: no part goes with it", restartSafe)
 	}
 	write, ok := map[string]func(io.Writer, *trust.RestartReport) error{
-		"": f.restartPeople(false), "wide": f.restartPeople(true), "json": restartJSON, "yaml": restartYAML, "junit": restartJUnit,
+		"": f.restartPeople(false), "wide": f.restartPeople(true), "json": restartDocument("json"), "yaml": restartDocument("yaml"), "junit": restartJUnit,
 	}[f.output]
 	if !ok {
 		return fmt.Errorf("-o %q is none of wide, json, yaml, junit", f.output)
@@ -43,7 +40,7 @@ func (f *verifyFlags) restart(ctx context.Context, args []string) error {
 	if now.IsZero() {
 		now = s.Taken
 	}
-	report := trust.NewRestartReport(inspect.NewFacts(s, now, defaultWithin))
+	report := trust.NewRestartReport(inspect.NewFacts(s, now, defaultWithin)).Called(f.app.Called)
 	if err := write(f.app.Streams.Out, &report); err != nil {
 		return fmt.Errorf("print: %w", err)
 	}
@@ -59,18 +56,8 @@ func (f *verifyFlags) restart(ctx context.Context, args []string) error {
 	return nil
 }
 
-func restartJSON(w io.Writer, r *trust.RestartReport) error {
-	e := json.NewEncoder(w)
-	e.SetIndent("", "    ") // as kubectl's
-	return e.Encode(r)
-}
-
-func restartYAML(w io.Writer, r *trust.RestartReport) error {
-	raw, err := yaml.Marshal(r)
-	if err == nil {
-		_, err = w.Write(raw)
-	}
-	return err
+func restartDocument(format string) func(io.Writer, *trust.RestartReport) error {
+	return func(w io.Writer, r *trust.RestartReport) error { return printDocument(w, format, r) }
 }
 
 // The questions of restart-safe that are not about one node, for people, and the
@@ -286,6 +273,6 @@ func (f *verifyFlags) restartWhy(w io.Writer, lead string, a trust.RestartAnswer
 		wrap(w, lead, clean(oneLine(a.Why)))
 	}
 	if a.Next != "" {
-		wrap(w, lead+"next  ", strings.ReplaceAll(a.Next, "{}", f.app.Called))
+		wrap(w, lead+"next  ", a.Next)
 	}
 }

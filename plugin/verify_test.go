@@ -76,7 +76,8 @@ func TestVerifySaysWhen(t *testing.T) {
 		Claims: []trust.ReportClaim{on("n1", 20, 26), on("n2", 18, 24)},
 	}
 	var out strings.Builder
-	if err := (&verifyFlags{app: App{Called: "oc certrot"}}).people(false)(&out, &r); err != nil {
+	named := r.Called("oc certrot")
+	if err := (&verifyFlags{app: App{Called: "oc certrot"}}).people(false)(&out, &named); err != nil {
 		t.Fatal(err)
 	}
 	const want = `

@@ -44,7 +44,7 @@ type RestartAnswer struct {
 	ID     string        `json:"id"`
 	Status RestartStatus `json:"status"`
 	Why    string        `json:"why,omitempty"`
-	Next   string        `json:"next,omitempty"` // {} stands for the program
+	Next   string        `json:"next,omitempty"` // {} stands for the program, until Called
 	// From is when a yes ends at the earliest, because the certificate that is shown is
 	// signed anew; zero: not by that, or not known.
 	From time.Time `json:"from,omitzero"`
@@ -108,6 +108,26 @@ func NewRestartReport(f *inspect.Facts) RestartReport {
 	for _, g := range s.Gaps {
 		r.Gaps = append(r.Gaps, inspect.InventoryGap(g))
 	}
+	return r
+}
+
+// Called is the report with the program's name in the commands that it gives.
+func (r RestartReport) Called(program string) RestartReport {
+	name := func(s *string) { *s = strings.ReplaceAll(*s, placeholder, program) }
+	r.Nodes, r.Gaps = slices.Clone(r.Nodes), slices.Clone(r.Gaps)
+	for i := range r.Nodes {
+		n := &r.Nodes[i]
+		n.Answers = slices.Clone(n.Answers)
+		name(&n.ComesBack.Next)
+		for k := range n.Answers {
+			name(&n.Answers[k].Next)
+		}
+	}
+	for i := range r.Gaps {
+		name(&r.Gaps[i].Next)
+	}
+	name(&r.NewNode.Next)
+	name(&r.Access.Next)
 	return r
 }
 
