@@ -3,7 +3,6 @@ package remediate
 import (
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"fmt"
 	"io"
 	"net"
@@ -11,6 +10,7 @@ import (
 	"time"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
 )
 
@@ -63,11 +63,9 @@ const askTime = 20 * time.Second
 func (a AwaitAPIServer) ask(ctx context.Context, env *Env, n nodeexec.Node) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, askTime, fmt.Errorf("no answer within %s", askTime))
 	defer cancel()
-	roots := x509.NewCertPool()
-	roots.AppendCertsFromPEM(a.CA)
 	transport := &http.Transport{
 		DialContext:       func(ctx context.Context, network, addr string) (net.Conn, error) { return n.Dial(ctx, network, addr) },
-		TLSClientConfig:   &tls.Config{RootCAs: roots, ServerName: a.Name, Time: env.Now, MinVersion: tls.VersionTLS12},
+		TLSClientConfig:   &tls.Config{RootCAs: pki.Anchors(a.CA), ServerName: a.Name, Time: env.Now, MinVersion: tls.VersionTLS12},
 		DisableKeepAlives: true,
 	}
 	url := "https://" + net.JoinHostPort("127.0.0.1", a.Port) + "/readyz"

@@ -123,6 +123,7 @@ func TestWhichRequestsMatch(t *testing.T) {
 	strong, strongErr := rsa.GenerateKey(rand.Reader, 2048)
 	_, odd, oddErr := ed25519.GenerateKey(rand.Reader)
 	spiffe, _ := url.Parse("spiffe://x")
+	_, million := pkitest.Oversized("system:node:worker-0", 1<<20, noon, noon.AddDate(1, 0, 0))
 	cases := []struct {
 		name     string
 		ask      func(*testing.T) *asking
@@ -189,6 +190,17 @@ func TestWhichRequestsMatch(t *testing.T) {
 				return pem.EncodeToMemory(block)
 			}
 		}, openshift, workerZero(), "not signed with the key"},
+		{"by an administrator, with a signature that does not fit", clientAsking, func(a *asking) {
+			by("system:admin", "system:masters")(a)
+			a.pem = func(b []byte) []byte {
+				block, _ := pem.Decode(b)
+				block.Bytes[len(block.Bytes)-1] ^= 1
+				return pem.EncodeToMemory(block)
+			}
+		}, openshift, workerZero(), `"system:admin" is not who asks`},
+		{"with a key of a million bits", servingAsking, func(a *asking) {
+			a.pem = func([]byte) []byte { return million }
+		}, openshift, workerZero(), "its RSA key has 1048576 bits"},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {

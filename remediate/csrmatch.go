@@ -73,23 +73,30 @@ func pending(csr *certificatesapi.CertificateSigningRequest) bool {
 	})
 }
 
-// parseRequest reads one PKCS#10 request and nothing beside it.
+// parseRequest reads one PKCS#10 request and nothing beside it. Its signature is checked
+// later (see ownSignature): that takes time, and anybody may make requests.
 func parseRequest(text []byte) (*x509.CertificateRequest, error) {
 	block, rest := pem.Decode(text)
 	if block == nil || block.Type != "CERTIFICATE REQUEST" {
 		return nil, errors.New("it holds no certificate request in PEM")
 	}
-	asks, err := x509.ParseCertificateRequest(block.Bytes)
+	asks, err := pki.ParseX509Request(block.Bytes)
 	if err != nil {
 		return nil, fmt.Errorf("its request can't be read: %w", err)
 	}
 	if strings.TrimSpace(string(rest)) != "" {
 		return asks, errors.New("it holds more than one request")
 	}
-	if err := asks.CheckSignature(); err != nil {
-		return asks, fmt.Errorf("it is not signed with the key that it is for: %w", err)
-	}
 	return asks, nil
+}
+
+// ownSignature wants a request signed with the key that it is for, which is of a size that can be
+// computed with.
+func ownSignature(asks *x509.CertificateRequest) error {
+	if err := asks.CheckSignature(); err != nil {
+		return fmt.Errorf("it is not signed with the key that it is for: %w", err)
+	}
+	return nil
 }
 
 // matches says in what a request is not one that a kubelet of the node makes. It
@@ -124,6 +131,9 @@ func (n asker) matches(csr *certificatesapi.CertificateSigningRequest, asks *x50
 		return fmt.Errorf("its usages are %q, which no kubelet asks for", usages)
 	}
 	if err := saneKey(asks); err != nil {
+		return err
+	}
+	if err := ownSignature(asks); err != nil {
 		return err
 	}
 	if csr.Spec.SignerName == catalog.KubeletClientSigner {

@@ -1,6 +1,7 @@
 package collect
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -58,6 +59,13 @@ func NewREST(config *rest.Config) (rest.Interface, error) {
 	config = rest.CopyConfig(config)
 	config.NegotiatedSerializer = serializer.NewCodecFactory(errorsOnly).WithoutConversion()
 	return rest.UnversionedRESTClientFor(config)
+}
+
+// within is the same for a reading that ends with ctx.
+func (c *Cluster) within(ctx context.Context) *Cluster {
+	bound := *c
+	bound.Scanner = c.Scanner.Within(ctx)
+	return &bound
 }
 
 // Sources returns one source for each resource in scope, and one for all of
@@ -141,15 +149,19 @@ func (c *Cluster) keyed(ctx context.Context, kind pki.Kind, resource, namespace 
 	defer func() { _ = body.Close() }() // read only
 	n := 0
 	t.page = t.page[:0]
+	c = c.within(ctx)
 	meta, err := readProtobufList(body, func(meta metav1.ListMeta) {
 		next := opts
 		next.Continue = meta.Continue
 		t.ahead.start(next, ask)
 	}, func(item []byte) error {
 		n++
+		if err := c.Scanner.Over(); err != nil {
+			return err
+		}
 		return c.scanItem(kind, item, t)
 	})
-	if err != nil {
+	if err = cmp.Or(err, c.Scanner.Over()); err != nil { // what was cut short is not a page
 		t.ahead.drop()
 		return meta, err
 	}

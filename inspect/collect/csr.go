@@ -14,6 +14,7 @@ import (
 func (c *Cluster) signingRequests(ctx context.Context) part {
 	t := &tally{what: "certificatesigningrequests", observe: c.Observe}
 	var requests []inspect.SigningRequest
+	c = c.within(ctx)
 	s := c.wholeOrNamed(ctx, t, func(opts metav1.ListOptions) listing {
 		return listJSON(ctx, c, "/apis/"+certificatesV1+"/certificatesigningrequests", opts, func(csr *certificatesapi.CertificateSigningRequest) {
 			r, issued := signingRequest(c.Scanner, csr)

@@ -38,8 +38,14 @@ type File struct {
 func (f File) Name() string { return f.Path }
 
 // Collect reads the file. A file that can't be read is a gap.
-func (f File) Collect(context.Context) inspect.Snapshot {
+func (f File) Collect(ctx context.Context) inspect.Snapshot {
+	if f.Scanner != nil {
+		f.Scanner = f.Scanner.Within(ctx)
+	}
 	s, err := f.Read()
+	if err == nil && ctx.Err() != nil {
+		err = fmt.Errorf("not all was read: %w", context.Cause(ctx))
+	}
 	if err != nil {
 		s.Gaps = append(s.Gaps, inspect.Gap{What: "file", Where: f.Path, Reason: err.Error()})
 	}

@@ -38,7 +38,13 @@ func listJSON[T any](ctx context.Context, c *Cluster, path string, opts metav1.L
 			return meta, fmt.Errorf("decode %s: %w", path, err)
 		}
 		for i := range items { // only now that the page came whole
+			if ctx.Err() != nil {
+				break
+			}
 			each(&items[i])
+		}
+		if ctx.Err() != nil {
+			return meta, fmt.Errorf("read %s: %w", path, context.Cause(ctx))
 		}
 		return meta, nil
 	})
@@ -266,6 +272,7 @@ func unavailable(o *apiServiceObject) (inspect.Read, bool) {
 func clusterScoped[T any](ctx context.Context, c *Cluster, what, path string, as func(*T) caller) part {
 	t := &tally{what: what, observe: c.Observe}
 	kind := kindOf(what)
+	c = c.within(ctx)
 	each := func(o *T) {
 		t.count(1)
 		t.take(readCaller(c.Scanner, kind, as(o)))

@@ -181,7 +181,7 @@ func (g *gathering) pass(name string) error {
 	if g.files >= g.bounds.files {
 		return fmt.Errorf("more than %d files", g.bounds.files)
 	}
-	return nil
+	return g.scanner.Over()
 }
 
 func (g *gathering) image(dir string) *image {

@@ -451,7 +451,10 @@ func (c *Cluster) objectPage(r Resource, namespace string, t *tally) page {
 				return err
 			}
 			obj := objectOf(r.Kind, &o.Metadata)
-			one, _, err := readOpenShift(c.Scanner, r.Group, obj, raw)
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			one, _, err := readOpenShift(c.Scanner.Within(ctx), r.Group, obj, raw)
 			if err != nil { // the others are read all the same
 				one.Gaps = append(one.Gaps, inspect.Gap{What: r.Plural, Where: obj.ID(), Reason: err.Error(), Next: "look at that object: kubectl get " + r.Plural + " " + obj.Name + " -o yaml"})
 			}
@@ -459,6 +462,9 @@ func (c *Cluster) objectPage(r Resource, namespace string, t *tally) page {
 			n++
 			return nil
 		})
+		if err == nil && ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
 		if err != nil {
 			return meta, fmt.Errorf("decode %s: %w", path, err)
 		}

@@ -247,8 +247,11 @@ func (c *Cluster) certificates(ctx context.Context, of catalog.Ref) (found []*pk
 		return nil, created, written, fmt.Errorf("read %s: %w", of, err)
 	}
 	found = []*pki.Cert{}
-	for _, f := range c.Scanner.Scan([]byte(object.Data[of.Key])) {
+	for _, f := range c.Scanner.Within(ctx).Scan([]byte(object.Data[of.Key])) {
 		found = append(found, f.Content.Certs...)
+	}
+	if ctx.Err() != nil {
+		return nil, created, written, fmt.Errorf("read %s: %w", of, context.Cause(ctx))
 	}
 	return found, object.Metadata.Created.UTC(), changed(object.Metadata.ManagedFields, of.Key), nil
 }

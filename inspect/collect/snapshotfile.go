@@ -427,15 +427,20 @@ func unpackSnapshot(f *snapshotFile) (inspect.Snapshot, error) {
 			s.Cluster.Kubeadm = a
 		}
 	}
-	certs := make([]*pki.Cert, len(f.Certificates))
+	certs, tooLarge := make([]*pki.Cert, len(f.Certificates)), map[int]string{}
 	for i, der := range f.Certificates {
 		c, err := pki.ParseCert(der)
+		var large pki.TooLarge
+		if errors.As(err, &large) { // written by a version that read such
+			tooLarge[i] = large.Error()
+			continue
+		}
 		if err != nil {
 			return s, fmt.Errorf("snapshot: certificate %d: %w", i, err)
 		}
 		certs[i] = c
 	}
-	contents, err := unpackContents(f.Contents, certs)
+	contents, err := unpackContents(f.Contents, certs, tooLarge)
 	if err != nil {
 		return s, err
 	}
@@ -478,6 +483,9 @@ func unpackSnapshot(f *snapshotFile) (inspect.Snapshot, error) {
 		for _, n := range served.Chain {
 			if n < 0 || n >= len(certs) {
 				return s, fmt.Errorf("snapshot: served chain %d refers to what is not in the file", i)
+			}
+			if tooLarge[n] != "" {
+				return s, fmt.Errorf("snapshot: served chain %d: certificate %d: %s", i, n, tooLarge[n])
 			}
 			chain.Chain = append(chain.Chain, certs[n])
 		}
@@ -534,13 +542,17 @@ func unpackSnapshot(f *snapshotFile) (inspect.Snapshot, error) {
 	return s, nil
 }
 
-func unpackContents(packed []fileContent, certs []*pki.Cert) ([]*pki.Content, error) {
+func unpackContents(packed []fileContent, certs []*pki.Cert, tooLarge map[int]string) ([]*pki.Content, error) {
 	out := make([]*pki.Content, len(packed))
 	for i, fc := range packed {
 		c := &pki.Content{Requests: fc.Requests}
 		for _, n := range fc.Certificates {
 			if n < 0 || n >= len(certs) {
 				return nil, fmt.Errorf("snapshot: content %d refers to certificate %d of %d", i, n, len(certs))
+			}
+			if why := tooLarge[n]; why != "" {
+				c.Bad = append(c.Bad, pki.BadBlock{Index: -1, Type: "CERTIFICATE", Reason: why})
+				continue
 			}
 			c.Certs = append(c.Certs, certs[n])
 		}

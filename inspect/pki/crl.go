@@ -33,6 +33,9 @@ func parseCRL(der []byte) (*CRL, error) {
 	}
 	var n pkix.Name // by which a certificate's issuer is written, too
 	n.FillFromRDNSequence(&name)
+	if err := boundedName("issuer", n); err != nil {
+		return nil, err
+	}
 	c.Issuer = n.String()
 	if !readTime(&signed, &c.ThisUpdate) {
 		return nil, malformed

@@ -18,11 +18,15 @@ import (
 // ParseCert reads one DER certificate. It keeps a copy of der, not der itself.
 //
 // Whatever crypto/x509 can read is accepted, however absurd: negative serial
-// numbers, dates in the year 9999, an end before the start.
+// numbers, dates in the year 9999, an end before the start. The exceptions are keys
+// and names that take too long to work with.
 func ParseCert(der []byte) (*Cert, error) {
 	x, err := x509.ParseCertificate(bytes.Clone(der))
 	if err != nil {
 		return nil, fmt.Errorf("certificate can't be parsed: %w", err)
+	}
+	if err := bounded(x); err != nil {
+		return nil, err
 	}
 	c := &Cert{
 		Fingerprint: FingerprintOf(x.Raw),
@@ -52,9 +56,9 @@ func ParseCert(der []byte) (*Cert, error) {
 
 // ParseRequest reads one DER PKCS#10 request. Its signature is not checked.
 func ParseRequest(der []byte) (*Request, error) {
-	x, err := x509.ParseCertificateRequest(bytes.Clone(der))
+	x, err := ParseX509Request(bytes.Clone(der))
 	if err != nil {
-		return nil, fmt.Errorf("certificate request can't be parsed: %w", err)
+		return nil, err
 	}
 	return &Request{
 		Subject: x.Subject.String(),

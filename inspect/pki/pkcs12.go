@@ -187,6 +187,9 @@ func (k *keystore) choose(safe []byte, data cryptobyte.String) {
 // charge charges for one try of a password, or says why it is not affordable. A
 // try that is not made costs nothing.
 func (k *keystore) charge(rounds int64, p password) (why string) {
+	if err := k.scanner.Over(); err != nil {
+		return err.Error()
+	}
 	const least = 100 // what a try costs beside
 	rounds = max(rounds, 0) + least
 	if rounds > k.rounds {

@@ -127,6 +127,9 @@ func (w *walk) afford(data []byte, at place) bool {
 		w.stop(at, "values are nested too deeply: the innermost were not read")
 		return false
 	}
+	if w.over(at) {
+		return false
+	}
 	if w.work -= len(data); w.work < 0 {
 		w.stop(at, "values are nested too often: the last were not read")
 		return false
@@ -137,6 +140,15 @@ func (w *walk) afford(data []byte, at place) bool {
 // stop notes, once, that reading was cut short.
 func (w *walk) stop(at place, reason string) {
 	w.results.at(at.field).badOnce(BadBlock{Index: -1, Type: typeValue, Reason: reason})
+}
+
+// over reports that the time for reading has ended, and notes it.
+func (w *walk) over(at place) bool {
+	err := w.scanner.Over()
+	if err != nil {
+		w.stop(at, err.Error())
+	}
+	return err != nil
 }
 
 // gzip reads what gzip data unpacks to. It reports false if it is no gzip.
@@ -197,6 +209,9 @@ func undoPercent(text []byte) []byte {
 // returns what follows, which is all of data if that is no DER.
 func (w *walk) elements(data []byte, at place) []byte {
 	for {
+		if w.over(at) {
+			return nil
+		}
 		element, rest, ok := cutElement(data)
 		if !ok {
 			return data

@@ -1,6 +1,8 @@
 package pki
 
 import (
+	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -10,6 +12,12 @@ import (
 // and reads each distinct value, once: a cluster holds the same CA bundle in
 // thousands of places. It is safe for concurrent use.
 type Scanner struct {
+	*memory
+	ctx context.Context // ends the reading; nil: nothing does (see Within)
+}
+
+// memory is what was read so far, which scanners share.
+type memory struct {
 	mu     sync.Mutex
 	certs  map[Fingerprint]*Cert
 	values map[Fingerprint][]Found // by sha256 of the value; only values that hold something
@@ -21,14 +29,27 @@ type Scanner struct {
 
 // NewScanner returns an empty Scanner.
 func NewScanner() *Scanner {
-	s := &Scanner{
+	s := &memory{
 		certs:  map[Fingerprint]*Cert{},
 		values: map[Fingerprint][]Found{},
 		words:  map[string]string{},
 		usages: map[string][]string{},
 	}
 	s.rounds.fill()
-	return s
+	return &Scanner{memory: s}
+}
+
+// Within returns the same scanner for a reading that ends with ctx: what it
+// remembers is shared. Of a value that is being read then, the rest is left out, and a BadBlock of
+// type "value" has the cause of ctx.
+func (s *Scanner) Within(ctx context.Context) *Scanner { return &Scanner{memory: s.memory, ctx: ctx} }
+
+// Over says why reading ended; nil: it goes on.
+func (s *Scanner) Over() error {
+	if s.ctx == nil || s.ctx.Err() == nil {
+		return nil
+	}
+	return fmt.Errorf("reading ended before its end: %w", context.Cause(s.ctx))
 }
 
 // Stats returns the number of distinct certificates and of distinct values with
@@ -57,7 +78,7 @@ func (s *Scanner) Scan(data []byte) []Found {
 		return found
 	}
 	found = scan(s, data, nil)
-	if len(found) == 0 || holdsOnlyKey(found) {
+	if len(found) == 0 || holdsOnlyKey(found) || s.Over() != nil {
 		return found
 	}
 	s.mu.Lock()
@@ -77,6 +98,9 @@ func (s *Scanner) Scan(data []byte) []Found {
 // there, not by what was read before.
 func (s *Scanner) Unlock(data []byte, passwords [][]byte) []Found {
 	found := scan(s, data, passwords)
+	if s.Over() != nil {
+		return found
+	}
 	id := FingerprintOf(data)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -110,6 +134,9 @@ func (s *Scanner) cert(der []byte) (*Cert, error) {
 	s.mu.Unlock()
 	if c != nil {
 		return c, nil
+	}
+	if err := s.Over(); err != nil {
+		return nil, err
 	}
 	c, err := ParseCert(der)
 	if err != nil {

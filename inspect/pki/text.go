@@ -16,6 +16,9 @@ func (w *walk) text(data []byte, at place) {
 		if !ok {
 			break
 		}
+		if w.over(at) {
+			return
+		}
 		w.runs(data[gap:b.begin], at)
 		next, gap = b.end, b.end
 		s := w.block(data, &b, at)

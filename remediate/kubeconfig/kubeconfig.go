@@ -2,7 +2,6 @@ package kubeconfig
 
 import (
 	"bytes"
-	"crypto/x509"
 	"encoding/base64"
 	"encoding/pem"
 	"fmt"
@@ -10,6 +9,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 )
 
 // maxSize is the size of the largest text that is read or made, in bytes.
@@ -80,7 +81,8 @@ func SetCA(text, pem []byte) (Edit, error) {
 }
 
 // certificates refuses what must not become a CA. A certificate that Go can't
-// parse is no reason, as long as there is another one: clients skip it.
+// parse is no reason, as long as there is another one: clients skip it. Nor is one
+// that takes too long to verify anything with, and it is no CA.
 func certificates(text []byte) *Refusal {
 	usable := 0
 	for rest := text; ; {
@@ -91,7 +93,7 @@ func certificates(text []byte) *Refusal {
 		if block.Type != "CERTIFICATE" {
 			return refuse(NotCA, "the new CA has a PEM block of type %q in it: only certificates belong there", block.Type)
 		}
-		if _, err := x509.ParseCertificate(block.Bytes); err == nil {
+		if _, err := pki.ParseCert(block.Bytes); err == nil {
 			usable++
 		}
 	}

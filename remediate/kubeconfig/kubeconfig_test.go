@@ -340,6 +340,7 @@ func TestRefusalsSayWhatIsThere(t *testing.T) {
 			}
 		})
 	}
+	oversized, _ := pkitest.Oversized("million", 1<<20, time.Unix(1.7e9, 0), time.Unix(1.8e9, 0))
 	for name, c := range map[string]struct {
 		pem  string
 		says string
@@ -348,6 +349,7 @@ func TestRefusalsSayWhatIsThere(t *testing.T) {
 		"text":                         {"-----BEGIN CERTIFICATE-----\n", "the new CA has no certificate in it: with it, nothing would be trusted"},
 		"a certificate that is broken": {"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n", "the new CA has no certificate in it: with it, nothing would be trusted"},
 		"a key":                        {string(w.after) + string(key), `the new CA has a PEM block of type "EC PRIVATE KEY" in it: only certificates belong there`},
+		"an oversized key":             {string(oversized), "the new CA has no certificate in it: with it, nothing would be trusted"},
 		"half a key":                   {string(w.after) + string(key[:60]), "the new CA has a private key in it: only certificates belong there"},
 	} {
 		var r *Refusal

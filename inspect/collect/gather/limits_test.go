@@ -2,7 +2,9 @@ package gather
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -464,4 +466,30 @@ func TestProcesses(t *testing.T) {
 			t.Errorf("nobody asked: %+v", r.Node.Processes)
 		}
 	})
+}
+
+// ended is a node whose answer comes when the time for it has just ended.
+type ended struct {
+	node
+	end context.CancelCauseFunc
+}
+
+func (e *ended) Run(ctx context.Context, stdin io.Reader, argv ...string) ([]byte, error) {
+	out, err := e.node.Run(ctx, stdin, argv...)
+	e.end(errors.New("not done after 2m0s"))
+	return out, err
+}
+
+func TestReadingANodesAnswerEndsWhenItsTimeIsOver(t *testing.T) {
+	root := newIdentity().plant(t, "secret")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	defer cancel(nil)
+	sc := pki.NewScanner()
+	_, err := Read(ctx, &ended{node{world: shell("sh", "sh"), root: root}, cancel}, sc, Options{})
+	if err == nil || !strings.Contains(err.Error(), "not done after 2m0s") {
+		t.Errorf("got %v", err)
+	}
+	if certs, _ := sc.Stats(); certs != 0 {
+		t.Errorf("after the end, %d certificates were read", certs)
+	}
 }

@@ -44,7 +44,10 @@ func Read(ctx context.Context, node Runner, sc *pki.Scanner, o Options) (Result,
 	if limit := o.limits().Output; int64(len(out)) > 2*limit+(1<<20) {
 		return Result{}, fmt.Errorf("gather program: the answer has %d bytes, and was to have at most %d", len(out), limit)
 	}
-	r, parseErr := Parse(out, sc)
+	r, parseErr := Parse(out, sc.Within(ctx))
+	if ctx.Err() != nil { // what was cut short is not what lies there
+		return Result{}, fmt.Errorf("read the answer of the gather program: %w", context.Cause(ctx))
+	}
 	if parseErr != nil { // a broken connection explains half an answer
 		return Result{}, fmt.Errorf("gather program: %w", errors.Join(parseErr, err))
 	}
