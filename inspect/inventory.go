@@ -52,7 +52,9 @@ type InventoryCluster struct {
 	Platform   string            `json:"platform,omitempty"`
 	Internal   string            `json:"internal,omitempty"` // URL of api-int
 	Created    *time.Time        `json:"created,omitempty"`
-	Synthetic  string            `json:"synthetic,omitempty"` // the facts are made up, and why
+	// Unauthenticated says why another server than the API server may have answered.
+	Unauthenticated string `json:"unauthenticated,omitempty"`
+	Synthetic       string `json:"synthetic,omitempty"` // the facts are made up, and why
 }
 
 // InventoryRead says what was read.
@@ -341,7 +343,7 @@ func NewInventory(f *Facts, fi Filter) Inventory {
 func ClusterOf(c Cluster) InventoryCluster {
 	out := InventoryCluster{
 		Server: c.Server, Context: c.Context, Version: c.Versions.Cluster, Kubernetes: c.Versions.Kubernetes,
-		Operators: c.Versions.Operators, Topology: c.Topology, Platform: c.Platform, Internal: c.Internal, Synthetic: c.Synthetic,
+		Operators: c.Versions.Operators, Topology: c.Topology, Platform: c.Platform, Internal: c.Internal, Unauthenticated: c.Unauthenticated, Synthetic: c.Synthetic,
 	}
 	if !c.Created.IsZero() {
 		out.Created = &c.Created

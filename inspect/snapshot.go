@@ -60,6 +60,9 @@ type Cluster struct {
 	Born string
 	// Clock is the API server's against ours; zero when it did not say.
 	Clock Clock
+	// Unauthenticated says why another server than the API server may have told these
+	// facts, such as no TLS; empty: it was authenticated, or not asked.
+	Unauthenticated string
 	// Synthetic says, where not empty, that these facts were made up, and why.
 	Synthetic string
 }
@@ -209,12 +212,14 @@ func Merge(parts ...Snapshot) Snapshot {
 	}
 	m.Bundles = make([]Bundle, 0, bundles)
 	for _, p := range parts {
+		doubt := cmp.Or(m.Cluster.Unauthenticated, p.Cluster.Unauthenticated)
 		switch {
 		case m.Cluster.Server == "" && p.Cluster.Server == "" && m.Cluster.Synthetic == "" && p.Cluster.Synthetic == "":
 			m.Cluster = m.Cluster.and(p.Cluster)
 		case m.Cluster.Server == "" && m.Cluster.Versions.Empty():
 			m.Cluster = p.Cluster
 		}
+		m.Cluster.Unauthenticated = doubt
 		if p.Taken.After(m.Taken) {
 			m.Taken = p.Taken
 		}

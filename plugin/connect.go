@@ -32,8 +32,10 @@ type connection struct {
 	cluster *collect.Cluster
 	server  string
 	context string
-	config  clientcmdapi.Config
-	rest    *rest.Config
+	// unauthenticated says why another server may have answered; empty: none can have.
+	unauthenticated string
+	config          clientcmdapi.Config
+	rest            *rest.Config
 	// kube and dynamic are for changes; cluster reads.
 	kube    kubernetes.Interface
 	dynamic dynamic.Interface
@@ -42,7 +44,7 @@ type connection struct {
 
 // connect makes the clients and asks the API server for its version: an error
 // here means that nothing can be read at all.
-func connect(ctx context.Context, app App, flags *genericclioptions.ConfigFlags, sc *pki.Scanner) (*connection, error) {
+func connect(ctx context.Context, app App, flags *genericclioptions.ConfigFlags, sc *pki.Scanner, why purpose) (*connection, error) {
 	config, err := flags.ToRESTConfig()
 	if err != nil {
 		return nil, withHint(unquoted(err), "name one with --kubeconfig or KUBECONFIG, or read a file with --from")
@@ -62,9 +64,12 @@ func connect(ctx context.Context, app App, flags *genericclioptions.ConfigFlags,
 			c.context = *flags.Context
 		}
 	}
-	if len(c.config.Clusters) == 0 && *flags.APIServer == "" && strings.HasSuffix(config.Host, "localhost:8080") {
-		// kubectl's ancient default; nobody means it
+	if noServer(config, c.config, flags) {
 		return nil, withHint(errors.New("kubeconfig: there is none, or it is empty, so there is no cluster to read"), "name one with --kubeconfig or KUBECONFIG, or read a file with --from")
+	}
+	c.unauthenticated = unauthenticated(config, flags)
+	if err := why.refuses(c.unauthenticated); err != nil { // before any credential is sent there
+		return nil, err
 	}
 	namespace, _, err := flags.ToRawKubeConfigLoader().Namespace()
 	if err != nil {
@@ -85,6 +90,12 @@ func connect(ctx context.Context, app App, flags *genericclioptions.ConfigFlags,
 		return nil, explain(c, err)
 	}
 	return c, nil
+}
+
+// noServer reports whether no cluster is named: then it is kubectl's ancient default, which
+// is not meant.
+func noServer(c *rest.Config, raw clientcmdapi.Config, flags *genericclioptions.ConfigFlags) bool {
+	return len(raw.Clusters) == 0 && *flags.APIServer == "" && strings.HasSuffix(c.Host, "localhost:8080")
 }
 
 // unquoted is an error of client-go's about a kubeconfig, without what it quotes of it:

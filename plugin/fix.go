@@ -208,6 +208,7 @@ func (f *fixFlags) run(ctx context.Context) error {
 	if err := f.give(ctx); err != nil {
 		return err
 	}
+	f.api = writing(f.risks, f.given != nil)
 	w, err := f.workplace(ctx, nil)
 	if err != nil {
 		return err
@@ -290,8 +291,7 @@ func (f *fixFlags) give(ctx context.Context) (err error) {
 		err = fmt.Errorf("--ca-file: %w", err)
 	}
 	if err == nil && f.given != nil && f.config != nil {
-		trusting(f.config, f.given)
-		f.trusted = f.given
+		f.trusted, f.untrust = f.given, trusting(f.config, f.given)
 	}
 	return err
 }
@@ -370,7 +370,7 @@ func (f *fixFlags) ca(ctx context.Context, w *workplace, fix *remediate.APIInt) 
 		fix.From, fix.CA = "--ca-file "+f.caFile, f.given
 		return nil
 	}
-	if w.conn == nil && f.caFrom != "" {
+	if f.caFrom != "" && (w.conn == nil || w.conn.unauthenticated != "") {
 		fix.From, fix.CA = "--api-ca-from "+f.caFrom, f.given
 		return nil
 	}
@@ -436,6 +436,9 @@ func (f *fixFlags) offline(ctx context.Context) error {
 		return err
 	}
 	s, fix, err := f.inFile(ctx)
+	if err == nil {
+		err = writing(f.risks, f.given != nil).refuses(s.Cluster.Unauthenticated)
+	}
 	if err != nil {
 		return err
 	}

@@ -261,7 +261,7 @@ func (f *ownFlags) ca(ctx context.Context, own *ownConfig, served []*pki.Cert) (
 		return fix, withHint(fmt.Errorf("the CA in context %q does not verify what %s shows (%w), so it must come from somewhere else%s", own.context, own.rest.Host, err, shown.String()),
 			"read it from a master, over a host key that you know: --api-ca-from ssh://core@MASTER; or --ca-file FILE")
 	}
-	conn, err := connect(ctx, f.app, f.config, pki.NewScanner())
+	conn, err := connect(ctx, f.app, f.config, pki.NewScanner(), toWrite)
 	if err != nil {
 		return fix, err
 	}
@@ -316,7 +316,7 @@ func (f *ownFlags) proven(ctx context.Context, own *ownConfig, backup string) er
 	said := func(what string) {
 		printf(f.app.Streams.Out, "\n%s: %s\nBefore   %s\n", clean(own.path), what, clean(backup))
 	}
-	_, err := connect(ctx, f.app, fresh, pki.NewScanner())
+	_, err := connect(ctx, f.app, fresh, pki.NewScanner(), toRead)
 	switch {
 	case err == nil:
 		said("written, and the API server answers")

@@ -123,11 +123,14 @@ func (f *preflightFlags) leftPaused(ctx context.Context, w *workplace, p *remedi
 }
 
 // answered reports whether a server is there that answers, and the user does not get in.
-func answered(noAPI error) bool {
+func answered(noAPI error) bool { return unverified(noAPI) || apierrors.IsUnauthorized(noAPI) }
+
+// unverified reports whether a server presents a certificate that is not verified.
+func unverified(err error) bool {
 	var unknown x509.UnknownAuthorityError
 	var hostname x509.HostnameError
 	var invalid x509.CertificateInvalidError
-	return errors.As(noAPI, &unknown) || errors.As(noAPI, &hostname) || errors.As(noAPI, &invalid) || apierrors.IsUnauthorized(noAPI)
+	return errors.As(err, &unknown) || errors.As(err, &hostname) || errors.As(err, &invalid)
 }
 
 // resume adds to the plan of an undo what a run paused, as the objects say it.

@@ -62,7 +62,7 @@ func (f *fixStatusFlags) status(ctx context.Context) error {
 	if !slices.Contains([]string{"", "json", "yaml"}, f.format) {
 		return fmt.Errorf("-o %q is none of json, yaml", f.format)
 	}
-	f.waves.maxUnavailable, f.pods.restart = "1", restartNeeded
+	f.waves.maxUnavailable, f.pods.restart, f.api = "1", restartNeeded, toRead
 	if len(f.from) > 0 {
 		s, fix, err := f.inFile(ctx)
 		if err != nil {
@@ -130,14 +130,16 @@ const (
 // The document that -o json and -o yaml print; see docs/output.md.
 type (
 	repairDocument struct {
-		APIVersion string       `json:"apiVersion"`
-		Kind       string       `json:"kind"`
-		Server     string       `json:"server,omitempty"`
-		Version    string       `json:"version,omitempty"`
-		Taken      time.Time    `json:"taken"`
-		State      string       `json:"state"`
-		Waves      []repairWave `json:"waves"`
-		Next       string       `json:"next,omitempty"` // the next safe step
+		APIVersion string `json:"apiVersion"`
+		Kind       string `json:"kind"`
+		Server     string `json:"server,omitempty"`
+		Version    string `json:"version,omitempty"`
+		// Unauthenticated says why another server than the API server may have answered.
+		Unauthenticated string       `json:"unauthenticated,omitempty"`
+		Taken           time.Time    `json:"taken"`
+		State           string       `json:"state"`
+		Waves           []repairWave `json:"waves"`
+		Next            string       `json:"next,omitempty"` // the next safe step
 		// PastMasters is the line that leaves out a master that is lost for good.
 		PastMasters string `json:"pastMasters,omitempty"`
 	}
@@ -157,7 +159,7 @@ type (
 
 // judge turns a plan into what it says of how far the repair is.
 func (f *fixStatusFlags) judge(p *remediate.Plan) repairDocument {
-	d := repairDocument{APIVersion: inspect.InventoryAPIVersion, Kind: "Repair", Server: p.Basis.Cluster.Server, Version: p.Basis.Cluster.Versions.Cluster, Taken: p.Now, Waves: []repairWave{}}
+	d := repairDocument{APIVersion: inspect.InventoryAPIVersion, Kind: "Repair", Server: p.Basis.Cluster.Server, Version: p.Basis.Cluster.Versions.Cluster, Unauthenticated: p.Basis.Cluster.Unauthenticated, Taken: p.Now, Waves: []repairWave{}}
 	for _, w := range p.Waves {
 		wave := repairWave{Name: cmp.Or(w.Name, "nodes")}
 		for _, n := range w.Nodes {
@@ -260,6 +262,7 @@ func (f *fixStatusFlags) print(d repairDocument) error {
 	}
 	w := &strings.Builder{}
 	printf(w, "Cluster  %s  %s\n", orDash(d.Server), orDash(d.Version))
+	printUnauthenticated(w, d.Unauthenticated)
 	for _, wave := range d.Waves {
 		counts := map[string]int{}
 		for _, n := range wave.Nodes {

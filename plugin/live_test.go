@@ -36,21 +36,24 @@ func list(items ...string) string {
 	return `{"kind":"List","metadata":{},"items":[` + strings.Join(items, ",") + `]}`
 }
 
+// ServeHTTP answers as an API server does.
+func (a liveAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Content-Type", "application/json")
+	text, ok := a[r.URL.Path]
+	switch {
+	case r.URL.Path == "/version":
+		text = `{"gitVersion":"v1.28.7"}`
+	case !ok:
+		w.WriteHeader(http.StatusNotFound)
+		text = `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"NotFound","code":404}`
+	}
+	_, _ = io.WriteString(w, text)
+}
+
 // connect gets in by a kubeconfig, as everybody does.
 func (a liveAPI) connect(t *testing.T) *connection {
 	t.Helper()
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
-		text, ok := a[r.URL.Path]
-		switch {
-		case r.URL.Path == "/version":
-			text = `{"gitVersion":"v1.28.7"}`
-		case !ok:
-			w.WriteHeader(http.StatusNotFound)
-			text = `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"NotFound","code":404}`
-		}
-		_, _ = io.WriteString(w, text)
-	}))
+	server := httptest.NewServer(a)
 	t.Cleanup(server.Close)
 	file := filepath.Join(t.TempDir(), "kubeconfig")
 	text := "apiVersion: v1\nkind: Config\nclusters: [{name: a, cluster: {server: \"" + server.URL + "\"}}]\ncontexts: [{name: a, context: {cluster: a}}]\ncurrent-context: a\n"
@@ -59,7 +62,7 @@ func (a liveAPI) connect(t *testing.T) *connection {
 	}
 	flags := genericclioptions.NewConfigFlags(false)
 	flags.KubeConfig = &file
-	conn, err := connect(t.Context(), App{}, flags, pki.NewScanner())
+	conn, err := connect(t.Context(), App{}, flags, pki.NewScanner(), toRead)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -89,19 +89,26 @@ func masterCAs(ctx context.Context, node nodeexec.Node) ([]byte, error) {
 
 // trusting makes clients of these flags trust CAs beside those of the kubeconfig, where
 // that has its own (else see mendFlags.connect): what the server shows is verified as ever.
-func trusting(config *genericclioptions.ConfigFlags, pem []byte) {
+// One that is to verify nothing verifies by these CAs. untrust takes it back.
+func trusting(config *genericclioptions.ConfigFlags, pem []byte) (untrust func()) {
 	inner := config.WrapConfigFn
 	config.WrapConfigFn = func(c *rest.Config) *rest.Config {
 		if inner != nil {
 			c = inner(c)
 		}
-		if c.Insecure || rest.LoadTLSFiles(c) != nil || len(c.CAData) == 0 {
+		switch {
+		case c.Insecure:
+			c = rest.CopyConfig(c)
+			c.Insecure, c.CAData, c.CAFile = false, pem, ""
+			return c
+		case rest.LoadTLSFiles(c) != nil || len(c.CAData) == 0:
 			return c
 		}
 		c = rest.CopyConfig(c)
 		c.CAData, c.CAFile = slices.Concat(c.CAData, []byte("\n"), pem), ""
 		return c
 	}
+	return func() { config.WrapConfigFn = inner }
 }
 
 // trustingAlone makes clients of these flags trust CAs, and no others, if the kubeconfig

@@ -33,9 +33,13 @@ type mendFlags struct {
 	output string
 	// everyone: where no node is named, all are meant.
 	everyone bool
+	// api is what the API server is asked for.
+	api purpose
 	// trusted are CAs, PEM, by which the API server is trusted where its kubeconfig names
 	// none, and this machine's own do not verify it; nil: there are none.
 	trusted []byte
+	// untrust leaves them out again; nil: they were not given.
+	untrust func()
 }
 
 const (
@@ -140,6 +144,9 @@ func (f *mendFlags) workplace(ctx context.Context, names []string) (*workplace, 
 	} else if w.conn, w.noAPI = f.connect(ctx, w.scanner); w.noAPI != nil {
 		w.conn = nil
 	}
+	if refused := refusedAPI(w.noAPI); refused != nil {
+		return nil, refused
+	}
 	if w.all && w.conn == nil {
 		return nil, withHint(fmt.Errorf("which nodes there are is not known without the API server: %w", w.noAPI),
 			"where your kubeconfig lacks the new CA (x509): --api-ca-from ssh://core@MASTER. With no API server at all, name them with --nodes, masters first: each is asked itself whether the API server takes its kubelet again, before the next one; the CA comes from --ca-file then")
@@ -168,14 +175,22 @@ func (f *mendFlags) workplace(ctx context.Context, names []string) (*workplace, 
 
 // connect asks the API server as the user's kubeconfig says. One without a CA means this
 // machine's own CAs: only where they do not verify what is shown are those that were given
-// tried in their place.
+// tried in their place. One that verifies nothing is asked by those that were given, and as
+// it says only where they do not verify what is shown.
 func (f *mendFlags) connect(ctx context.Context, sc *pki.Scanner) (*connection, error) {
-	conn, err := connect(ctx, f.app, f.config, sc)
+	conn, err := connect(ctx, f.app, f.config, sc, f.api)
 	var unknown x509.UnknownAuthorityError
-	if f.trusted == nil || !errors.As(err, &unknown) || !trustingAlone(f.config, f.trusted) {
+	switch {
+	case f.trusted == nil || !unverified(err):
 		return conn, err
+	case errors.As(err, &unknown) && trustingAlone(f.config, f.trusted):
+		return connect(ctx, f.app, f.config, sc, f.api)
 	}
-	return connect(ctx, f.app, f.config, sc)
+	f.untrust()
+	if now, other := f.config.ToRESTConfig(); other != nil || !now.Insecure {
+		return nil, err
+	}
+	return connect(ctx, f.app, f.config, sc, f.api)
 }
 
 // emergency asks the API server by a kubeconfig that masters have for times when others
@@ -188,7 +203,7 @@ func (f *mendFlags) emergency(ctx context.Context, sc *pki.Scanner) (*connection
 		}
 		flags := genericclioptions.NewConfigFlags(false)
 		flags.KubeConfig, flags.Timeout, flags.WrapConfigFn = &path, f.config.Timeout, f.config.WrapConfigFn
-		conn, err := connect(ctx, f.app, flags, sc)
+		conn, err := connect(ctx, f.app, flags, sc, f.api)
 		if err == nil {
 			_, _ = fmt.Fprintf(f.app.Streams.ErrOut, "The API is asked by this master's %s.\n", path)
 			return conn, nil
@@ -278,7 +293,7 @@ func (w *workplace) facts(ctx context.Context, o gather.Options) inspect.Snapsho
 	s := collect.All(ctx, sources...)
 	s.Taken = collect.Taken()
 	if w.conn != nil {
-		s.Cluster.Clock = w.conn.clock.reading()
+		s.Cluster.Clock, s.Cluster.Unauthenticated = w.conn.clock.reading(), w.conn.unauthenticated
 	}
 	s.Sort()
 	return s

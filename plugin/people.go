@@ -89,6 +89,7 @@ func (p peoplePrinter) cluster(w io.Writer, c inspect.InventoryCluster) {
 		}
 		printf(w, "Cluster  %s  %s\n", c.Server, strings.Join(what, ", "))
 	}
+	printUnauthenticated(w, c.Unauthenticated)
 	if c.Synthetic != "" {
 		printf(w, "         SYNTHETIC DATA: %s\n", c.Synthetic)
 	}

@@ -34,6 +34,7 @@ func printPlan(out io.Writer, a *applying, p *remediate.Plan) error {
 		}
 		printf(w, "Cluster  %s%s\n", c.Server, what)
 	}
+	printUnauthenticated(w, c.Unauthenticated)
 	if c.Synthetic != "" {
 		printf(w, "         SYNTHETIC DATA: %s\n", c.Synthetic)
 	}
@@ -332,18 +333,20 @@ func externalDiff(out, errOut io.Writer, program string, changes []fileDiff) (er
 // The document that -o json and -o yaml print; see docs/output.md.
 type (
 	planDocument struct {
-		APIVersion string        `json:"apiVersion"`
-		Kind       string        `json:"kind"`
-		Command    string        `json:"command"`
-		Run        string        `json:"run"`
-		Server     string        `json:"server,omitempty"`
-		Version    string        `json:"version,omitempty"`
-		Notes      []string      `json:"notes"`
-		Waves      []planWave    `json:"waves"`
-		Nodes      []planNode    `json:"nodes"`
-		Unknown    []planUnknown `json:"unknown"`
-		Solved     []planFinding `json:"solved"`
-		Shown      []planServed  `json:"shown"`
+		APIVersion string `json:"apiVersion"`
+		Kind       string `json:"kind"`
+		Command    string `json:"command"`
+		Run        string `json:"run"`
+		Server     string `json:"server,omitempty"`
+		Version    string `json:"version,omitempty"`
+		// Unauthenticated says why another server than the API server may have answered.
+		Unauthenticated string        `json:"unauthenticated,omitempty"`
+		Notes           []string      `json:"notes"`
+		Waves           []planWave    `json:"waves"`
+		Nodes           []planNode    `json:"nodes"`
+		Unknown         []planUnknown `json:"unknown"`
+		Solved          []planFinding `json:"solved"`
+		Shown           []planServed  `json:"shown"`
 	}
 	planWave struct {
 		Name     string `json:"name"`
@@ -399,7 +402,7 @@ type (
 func printPlanDocument(out io.Writer, format, command string, p *remediate.Plan) error {
 	d := planDocument{
 		APIVersion: inspect.InventoryAPIVersion, Kind: "Plan", Command: command, Run: p.Run,
-		Server: p.Basis.Cluster.Server, Version: p.Basis.Cluster.Versions.Cluster,
+		Server: p.Basis.Cluster.Server, Version: p.Basis.Cluster.Versions.Cluster, Unauthenticated: p.Basis.Cluster.Unauthenticated,
 		Notes: append([]string{}, p.Notes...), Waves: []planWave{}, Nodes: []planNode{}, Solved: []planFinding{}, Shown: []planServed{},
 	}
 	for _, w := range p.Waves {

@@ -67,7 +67,7 @@ func (r reading) live(ctx context.Context) (inspect.Snapshot, error) {
 	}
 	snapshot.Taken = collect.Taken()
 	if c != nil {
-		snapshot.Cluster.Clock = c.clock.reading()
+		snapshot.Cluster.Clock, snapshot.Cluster.Unauthenticated = c.clock.reading(), c.unauthenticated
 	}
 	return snapshot, nil
 }
@@ -92,7 +92,7 @@ type origins struct {
 // sources are those of the live cluster. Where its API does not answer, nodes are
 // read all the same.
 func (r reading) sources(ctx context.Context, sc *pki.Scanner, p *progress) (origins, error) {
-	c, err := connect(ctx, r.app, r.config, sc)
+	c, err := connect(ctx, r.app, r.config, sc, toRead)
 	if err != nil {
 		nodes := r.nodes.withoutAPI()
 		if len(nodes) == 0 {

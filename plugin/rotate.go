@@ -376,7 +376,7 @@ func (f *rotateFlags) showList(ctx context.Context) error {
 		return err
 	}
 	if len(f.seen.from) == 0 {
-		conn, err := connect(ctx, f.seen.app, f.seen.config, pki.NewScanner())
+		conn, err := connect(ctx, f.seen.app, f.seen.config, pki.NewScanner(), toRead)
 		if err != nil {
 			return err
 		}
@@ -411,6 +411,7 @@ func (f *rotateFlags) showList(ctx context.Context) error {
 // would not be rotated now, each reason once.
 func printRotations(out io.Writer, d rotationsDocument, wide bool, now time.Time) error {
 	b := &strings.Builder{}
+	printUnauthenticated(b, d.Cluster.Unauthenticated)
 	if len(d.Rotations) == 0 {
 		printf(b, "There is nothing here that certrot knows to rotate.\n")
 	}

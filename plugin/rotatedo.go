@@ -90,6 +90,9 @@ func (f *rotateFlags) rotate(ctx context.Context, names []string) error {
 			return withHint(fmt.Errorf("%q: %w", name, remediate.ErrNoSuchRotation), "%s rotate --list shows what there is", app.Called)
 		}
 	}
+	if err := f.allowed(); err != nil {
+		return err
+	}
 	r, err := f.read(ctx)
 	if err != nil {
 		return err
@@ -100,7 +103,7 @@ func (f *rotateFlags) rotate(ctx context.Context, names []string) error {
 	}
 	var conn *connection
 	if len(f.seen.from) == 0 {
-		if conn, err = connect(ctx, app, f.seen.config, pki.NewScanner()); err != nil {
+		if conn, err = connect(ctx, app, f.seen.config, pki.NewScanner(), writing(f.risks, false)); err != nil {
 			return err
 		}
 		r.ask(ctx, conn)
@@ -124,6 +127,14 @@ func (f *rotateFlags) rotate(ctx context.Context, names []string) error {
 		return &exitError{code: exitFindings}
 	}
 	return f.trigger(ctx, conn, plans)
+}
+
+// allowed refuses to write on the word of an API server that is not authenticated.
+func (f *rotateFlags) allowed() error {
+	if len(f.seen.from) > 0 { // nothing is written, or emitted that writes
+		return nil
+	}
+	return writing(f.risks, false).allows(f.seen.config)
 }
 
 // named finds what is meant, and refuses what can't be rotated at all, or not together.
@@ -410,6 +421,7 @@ func printRotation(out io.Writer, p rotation) error {
 	w := &strings.Builder{}
 	c := p.facts.Snapshot.Cluster
 	printf(w, "Cluster  %s  %s %s\n", orDash(c.Server), product(c.Versions.Cluster), orDash(c.Versions.Cluster))
+	printUnauthenticated(w, c.Unauthenticated)
 	if c.Synthetic != "" {
 		wrap(w, "         ", "SYNTHETIC DATA: "+c.Synthetic)
 	}

@@ -23,7 +23,7 @@ import (
 const pruneCommand = "rotate prune"
 
 func pruneRisks() []string {
-	return []string{remediate.AllRead, remediate.JustSigned, remediate.NoLease}
+	return []string{remediate.AllRead, remediate.JustSigned, remediate.NoLease, remediate.UnauthenticatedAPI}
 }
 
 func newRotatePruneCommand(app App, config *genericclioptions.ConfigFlags) *cobra.Command {
@@ -84,6 +84,9 @@ func (f *rotateFlags) prune(ctx context.Context, name string) error {
 	if !slices.Contains(knownNames(), strings.TrimPrefix(name, "secret/")) {
 		return withHint(fmt.Errorf("%q: %w", name, remediate.ErrNoSuchRotation), "%s rotate --list shows what there is", app.Called)
 	}
+	if err := f.allowed(); err != nil {
+		return err
+	}
 	r, err := f.read(ctx)
 	if err != nil {
 		return err
@@ -106,7 +109,7 @@ func (f *rotateFlags) prune(ctx context.Context, name string) error {
 	}
 	var conn *connection
 	if len(f.seen.from) == 0 {
-		if conn, err = connect(ctx, app, f.seen.config, pki.NewScanner()); err != nil {
+		if conn, err = connect(ctx, app, f.seen.config, pki.NewScanner(), writing(f.risks, false)); err != nil {
 			return err
 		}
 		r.facts.Snapshot.Cluster.Clock = conn.clock.reading()
@@ -156,6 +159,7 @@ func (p pruning) print(out io.Writer) error {
 	w := &strings.Builder{}
 	c := p.facts.Snapshot.Cluster
 	printf(w, "Cluster  %s  %s %s\n", orDash(c.Server), product(c.Versions.Cluster), orDash(c.Versions.Cluster))
+	printUnauthenticated(w, c.Unauthenticated)
 	printf(w, "Bundle   %s\n", p.of.Rotation.Bundle)
 	for _, ca := range p.cas {
 		mark, why := " ", "stays: "+ca.Keep

@@ -48,14 +48,16 @@ Exit codes: 0 it is through; 1 it is on its way; 2 usage or no access; 3 somethi
 // The document of rotate status; see docs/rotate.md.
 type (
 	rotationStatusDocument struct {
-		APIVersion  string          `json:"apiVersion"`
-		Kind        string          `json:"kind"`
-		Server      string          `json:"server,omitempty"`
-		Version     string          `json:"version,omitempty"`
-		Taken       time.Time       `json:"taken"`
-		Secret      string          `json:"secret"`
-		Certificate *planCert       `json:"certificate,omitempty"`
-		Stages      []rotationStage `json:"stages"`
+		APIVersion string `json:"apiVersion"`
+		Kind       string `json:"kind"`
+		Server     string `json:"server,omitempty"`
+		Version    string `json:"version,omitempty"`
+		// Unauthenticated says why another server than the API server may have answered.
+		Unauthenticated string          `json:"unauthenticated,omitempty"`
+		Taken           time.Time       `json:"taken"`
+		Secret          string          `json:"secret"`
+		Certificate     *planCert       `json:"certificate,omitempty"`
+		Stages          []rotationStage `json:"stages"`
 	}
 	rotationStage struct {
 		Stage   string `json:"stage"`
@@ -79,7 +81,7 @@ func (f *rotateFlags) status(ctx context.Context, name string) error {
 	var conn *connection
 	if len(f.seen.from) == 0 {
 		var err error
-		if conn, err = connect(ctx, f.seen.app, f.seen.config, pki.NewScanner()); err != nil {
+		if conn, err = connect(ctx, f.seen.app, f.seen.config, pki.NewScanner(), toRead); err != nil {
 			return err
 		}
 	}
@@ -122,7 +124,7 @@ func (f *rotateFlags) showStages(p rotation, stages []remediate.Stage, w *follow
 	}
 	c := p.facts.Snapshot.Cluster
 	d := rotationStatusDocument{
-		APIVersion: inspect.InventoryAPIVersion, Kind: "RotationStatus", Server: c.Server, Version: c.Versions.Cluster, Taken: p.facts.Snapshot.Taken,
+		APIVersion: inspect.InventoryAPIVersion, Kind: "RotationStatus", Server: c.Server, Version: c.Versions.Cluster, Unauthenticated: c.Unauthenticated, Taken: p.facts.Snapshot.Taken,
 		Secret: p.of.At.Namespace + "/" + p.of.At.Name, Stages: []rotationStage{},
 	}
 	if cert := p.of.Cert(); cert != nil {
@@ -141,6 +143,7 @@ func (f *rotateFlags) showStages(p rotation, stages []remediate.Stage, w *follow
 
 func printStages(out io.Writer, p rotation, stages []remediate.Stage, seen *following) error {
 	w := &strings.Builder{}
+	printUnauthenticated(w, p.facts.Snapshot.Cluster.Unauthenticated)
 	printf(w, "%s, of %s\n", p.of.At, p.owner())
 	if cert := p.of.Cert(); cert != nil {
 		printf(w, "  %s\n  %s\n", cert.Subject, identity(cert))

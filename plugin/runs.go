@@ -23,6 +23,7 @@ type runsFlags struct {
 	mendFlags
 	fromNodes bool
 	olderThan string
+	risks     []string
 }
 
 func newRunsCommand(app App, config *genericclioptions.ConfigFlags) *cobra.Command {
@@ -65,8 +66,12 @@ Runs are named, or chosen by --older-than. A journal stays as long as one of its
 	f.addReadFlags(cmd, "Only these nodes.")
 	cmd.Flags().StringVar(&f.olderThan, "older-than", "", "All runs that began longer ago than this, such as 30d.")
 	cmd.Flags().BoolVarP(&f.yes, "yes", "y", false, "Do it without asking.")
+	cmd.Flags().StringSliceVar(&f.risks, "accept-risk", nil, "Go on in spite of this risk, by its name: "+strings.Join(runsRisks(), ", ")+".")
+	must(cmd.RegisterFlagCompletionFunc("accept-risk", cobra.FixedCompletions(runsRisks(), cobra.ShellCompDirectiveNoFileComp)))
 	return cmd
 }
+
+func runsRisks() []string { return []string{remediate.UnauthenticatedAPI} }
 
 // runsDocument is what -o json and -o yaml print.
 type runsDocument struct {
@@ -131,6 +136,7 @@ func journalled() ([]runEntry, error) {
 
 // onNodes asks nodes, one after another.
 func (f *runsFlags) onNodes(ctx context.Context) ([]runEntry, error) {
+	f.api = toRead
 	w, err := f.workplace(ctx, nil)
 	if err != nil {
 		return nil, err
@@ -191,6 +197,11 @@ func (f *runsFlags) print(runs []runEntry) error {
 }
 
 func (f *runsFlags) prune(ctx context.Context, args []string) error {
+	for _, risk := range f.risks {
+		if !slices.Contains(runsRisks(), risk) {
+			return fmt.Errorf("--accept-risk=%s is none of: %s", risk, strings.Join(runsRisks(), ", "))
+		}
+	}
 	js, err := journals()
 	if err != nil {
 		return err
@@ -205,6 +216,12 @@ func (f *runsFlags) prune(ctx context.Context, args []string) error {
 	if len(stories) == 0 {
 		printf(f.app.Streams.Out, "No such runs: nothing to remove.\n")
 		return nil
+	}
+	f.api = writing(f.risks, false)
+	if slices.ContainsFunc(stories, func(s remediate.Story) bool { return len(keeping(s)) > 0 }) && !f.nodes.local {
+		if err := f.api.allows(f.config); err != nil {
+			return err
+		}
 	}
 	for _, s := range stories {
 		printf(f.app.Streams.Out, "%s  %s  %s  nodes: %s\n", s.Run, clean(s.Command), s.Started.UTC().Format(time.RFC3339), orDash(clean(strings.Join(s.Nodes, ", "))))
@@ -252,15 +269,20 @@ func (f *runsFlags) chosen(js remediate.Journals, args []string) (out []remediat
 	return out, damaged, nil
 }
 
-// remove removes a run from its nodes, and its journal after that.
-func (f *runsFlags) remove(ctx context.Context, js remediate.Journals, s remediate.Story) error {
+// keeping are the nodes that keep something of a run.
+func keeping(s remediate.Story) (names []string) {
 	changed := s.Changed()
-	var names []string
 	for _, n := range s.Nodes {
 		if changed[n] != nil && s.Undoes == "" { // an undo keeps nothing of its own
 			names = append(names, n)
 		}
 	}
+	return names
+}
+
+// remove removes a run from its nodes, and its journal after that.
+func (f *runsFlags) remove(ctx context.Context, js remediate.Journals, s remediate.Story) error {
+	names := keeping(s)
 	left := 0
 	if len(names) > 0 {
 		nodes := f.mendFlags

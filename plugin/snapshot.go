@@ -84,6 +84,7 @@ func (f *snapshotFlags) run(ctx context.Context) error {
 	if err := f.write(s); err != nil {
 		return err
 	}
+	printUnauthenticated(f.app.Streams.ErrOut, s.Cluster.Unauthenticated)
 	for _, g := range s.Gaps {
 		_, _ = fmt.Fprintf(f.app.Streams.ErrOut, "unknown: %s: %s\n", strings.TrimSpace(g.What+" "+g.Where), g.Reason)
 	}

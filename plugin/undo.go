@@ -59,7 +59,7 @@ It refuses to put back a file with which the kubelet would not trust what the AP
 }
 
 func undoRisks() []string {
-	return []string{remediate.BreaksTrust, remediate.NoLease, remediate.StaticPodsSettled}
+	return []string{remediate.BreaksTrust, remediate.NoLease, remediate.UnauthenticatedAPI, remediate.StaticPodsSettled}
 }
 
 func (f *undoFlags) run(ctx context.Context, run string) error {
@@ -85,6 +85,7 @@ func (f *undoFlags) run(ctx context.Context, run string) error {
 		printf(f.app.Streams.Out, "Run %s changed nothing: nothing to put back.\n", run)
 		return nil
 	}
+	f.api = writing(f.risks, false)
 	w, err := f.workplace(ctx, names)
 	if err != nil {
 		return err
@@ -215,7 +216,7 @@ func (f *undoFlags) settled(ctx context.Context, w *workplace, facts inspect.Sna
 
 // undoPauses undoes a run that paused health checks, and changed no node.
 func (f *undoFlags) undoPauses(ctx context.Context, run string, story remediate.Story) error {
-	conn, err := connect(ctx, f.app, f.config, pki.NewScanner())
+	conn, err := connect(ctx, f.app, f.config, pki.NewScanner(), writing(f.risks, false))
 	if err != nil {
 		return err
 	}
@@ -227,7 +228,7 @@ func (f *undoFlags) undoPauses(ctx context.Context, run string, story remediate.
 			return nil, err
 		}
 		p := &remediate.Plan{Run: run, Now: collect.Taken(), Notes: notes}
-		p.Basis.Cluster.Server = conn.server
+		p.Basis.Cluster.Server, p.Basis.Cluster.Unauthenticated = conn.server, conn.unauthenticated
 		return p, w.resume(ctx, run, story, p)
 	}
 	a.about = func(out io.Writer, _ *remediate.Plan) { printf(out, "Undo     of run %s\n", run) }

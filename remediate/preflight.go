@@ -105,6 +105,10 @@ func operatedChecks() []preflightCheck {
 // whether that is safe: it takes the user's credentials, or its certificate, for another's.
 const NoAPI = "no-api"
 
+// UnauthenticatedAPI is the risk of writing on the word of an API server that TLS does not
+// verify.
+const UnauthenticatedAPI = "unauthenticated-api"
+
 // Risks are the names that may be accepted, those that are asked elsewhere among them.
 func Risks() []string {
 	var names []string
@@ -113,7 +117,7 @@ func Risks() []string {
 			names = append(names, c.name)
 		}
 	}
-	return append(names, NoLease, NoAPI, MastersFirst, WorkersBack, OwnedFile, OwnedObject)
+	return append(names, NoLease, NoAPI, UnauthenticatedAPI, MastersFirst, WorkersBack, OwnedFile, OwnedObject)
 }
 
 // Check asks everything; nothing is written.

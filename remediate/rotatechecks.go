@@ -77,7 +77,7 @@ func RotateRisks() []string {
 			names = append(names, c.name)
 		}
 	}
-	return append(names, NoLease)
+	return append(names, NoLease, UnauthenticatedAPI)
 }
 
 // Check asks everything; nothing is written.

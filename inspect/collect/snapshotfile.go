@@ -70,7 +70,9 @@ type fileCluster struct {
 	Created    time.Time         `json:"created,omitzero"`
 	Born       string            `json:"born,omitempty"`
 	Clock      fileClock         `json:"clock,omitzero"`
-	Synthetic  string            `json:"synthetic,omitempty"`
+	// Unauthenticated says why the API server was not authenticated.
+	Unauthenticated string `json:"unauthenticated,omitempty"`
+	Synthetic       string `json:"synthetic,omitempty"`
 }
 
 type fileContent struct {
@@ -295,7 +297,7 @@ func packSnapshot(s inspect.Snapshot) *snapshotFile {
 		Cluster: fileCluster{
 			ID: s.Cluster.ID, Server: s.Cluster.Server, Context: s.Cluster.Context, Version: s.Cluster.Versions.Cluster,
 			Kubernetes: s.Cluster.Versions.Kubernetes, Plain: s.Cluster.Versions.Plain, Operators: s.Cluster.Versions.Operators,
-			Topology: s.Cluster.Topology, Platform: s.Cluster.Platform, Internal: s.Cluster.Internal, External: s.Cluster.External, Created: s.Cluster.Created, Born: s.Cluster.Born, Clock: fileClock(s.Cluster.Clock), Synthetic: s.Cluster.Synthetic,
+			Topology: s.Cluster.Topology, Platform: s.Cluster.Platform, Internal: s.Cluster.Internal, External: s.Cluster.External, Created: s.Cluster.Created, Born: s.Cluster.Born, Clock: fileClock(s.Cluster.Clock), Unauthenticated: s.Cluster.Unauthenticated, Synthetic: s.Cluster.Synthetic,
 		},
 		Certificates: [][]byte{}, Contents: []fileContent{}, Objects: []fileObject{}, Bundles: []fileBundle{}, Reads: []fileRead{},
 	}
@@ -416,7 +418,7 @@ func unpackSnapshot(f *snapshotFile) (inspect.Snapshot, error) {
 		Cluster: inspect.Cluster{
 			ID: f.Cluster.ID, Server: f.Cluster.Server, Context: f.Cluster.Context,
 			Versions: catalog.Versions{Cluster: f.Cluster.Version, Kubernetes: f.Cluster.Kubernetes, Plain: f.Cluster.Plain, Operators: f.Cluster.Operators},
-			Topology: f.Cluster.Topology, Platform: f.Cluster.Platform, Internal: f.Cluster.Internal, External: f.Cluster.External, Created: f.Cluster.Created, Born: f.Cluster.Born, Clock: inspect.Clock(f.Cluster.Clock), Synthetic: f.Cluster.Synthetic,
+			Topology: f.Cluster.Topology, Platform: f.Cluster.Platform, Internal: f.Cluster.Internal, External: f.Cluster.External, Created: f.Cluster.Created, Born: f.Cluster.Born, Clock: inspect.Clock(f.Cluster.Clock), Unauthenticated: f.Cluster.Unauthenticated, Synthetic: f.Cluster.Synthetic,
 		},
 	}
 	for _, a := range []catalog.Answer{catalog.No, catalog.Yes} {

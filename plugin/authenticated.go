@@ -1,0 +1,93 @@
+package plugin
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/client-go/rest"
+
+	"github.com/kubectl-certrot/kubectl-certrot/remediate"
+)
+
+// purpose is what an API server is asked for. The zero value is to write: who reads says so.
+type purpose int
+
+const (
+	// toWrite refuses an API server that is not authenticated: its CA bundles may be an
+	// attacker's, and what is written makes nodes trust them.
+	toWrite purpose = iota
+	// toWriteAnyway is where the CA comes from elsewhere, or the risk is accepted by name.
+	toWriteAnyway
+	// toRead is where the output says that the API server was not authenticated.
+	toRead
+)
+
+// writing is the purpose of a command that writes. ca: the CA comes from a flag.
+func writing(risks []string, ca bool) purpose {
+	if ca || slices.Contains(risks, remediate.UnauthenticatedAPI) {
+		return toWriteAnyway
+	}
+	return toWrite
+}
+
+// unauthenticated says why another server than the API server may have answered; empty:
+// TLS verifies it, by the kubeconfig's CA or this machine's.
+func unauthenticated(c *rest.Config, flags *genericclioptions.ConfigFlags) string {
+	u, _, err := rest.DefaultServerUrlFor(c)
+	switch {
+	case err != nil:
+		return "" // nothing can be asked then
+	case u.Scheme != "https":
+		return fmt.Sprintf("its URL is %s://%s, without TLS", u.Scheme, u.Host)
+	case c.Insecure && flags.Insecure != nil && *flags.Insecure:
+		return "--insecure-skip-tls-verify"
+	case c.Insecure:
+		return "insecure-skip-tls-verify in the kubeconfig"
+	}
+	return ""
+}
+
+// refuseUnauthenticated is the refusal to write on the word of such a server.
+func refuseUnauthenticated(reason string) error {
+	return &exitError{code: exitRefused, err: withHint(
+		&unchanged{"refused, nothing was changed", fmt.Errorf("%s: the API server is not authenticated (%s): the CA it publishes may be an attacker's", remediate.UnauthenticatedAPI, reason)},
+		"set the cluster's CA in the kubeconfig: kubectl config set-cluster NAME --certificate-authority=FILE --embed-certs. fix-api-int takes it from --ca-file FILE or --api-ca-from ssh://core@MASTER, too. Or accept it: --accept-risk=%s", remediate.UnauthenticatedAPI)}
+}
+
+// allows refuses an API server that is not authenticated, before it is asked anything.
+func (p purpose) allows(flags *genericclioptions.ConfigFlags) error {
+	c, err := flags.ToRESTConfig()
+	if err != nil {
+		return nil // connect says it
+	}
+	if raw, err := flags.ToRawKubeConfigLoader().RawConfig(); err == nil && noServer(c, raw, flags) {
+		return nil // so does it here
+	}
+	return p.refuses(unauthenticated(c, flags))
+}
+
+func (p purpose) refuses(reason string) error {
+	if p != toWrite || reason == "" {
+		return nil
+	}
+	return refuseUnauthenticated(reason)
+}
+
+// refusedAPI returns the refusal in an error of connect; nil: it is another one.
+func refusedAPI(err error) error {
+	var e *exitError
+	if errors.As(err, &e) && e.code == exitRefused {
+		return e
+	}
+	return nil
+}
+
+// printUnauthenticated says above an answer that another server may have given it.
+func printUnauthenticated(w io.Writer, reason string) {
+	if reason != "" {
+		wrap(w, "         ", "API SERVER NOT AUTHENTICATED: "+reason+". Another server may have answered.")
+	}
+}

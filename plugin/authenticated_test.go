@@ -1,0 +1,265 @@
+package plugin
+
+import (
+	"bytes"
+	"encoding/json"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate"
+)
+
+// stranger answers as the API server does, and counts what it is asked.
+func stranger(t *testing.T, tls bool) (url, ca string, asked *atomic.Int32) {
+	t.Helper()
+	asked = new(atomic.Int32)
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked.Add(1)
+		settledAPI().ServeHTTP(w, r)
+	}))
+	server.Config.ErrorLog = log.New(io.Discard, "", 0) // of handshakes that clients end
+	t.Cleanup(server.Close)
+	if !tls {
+		server.Start()
+		return server.URL, "", asked
+	}
+	server.StartTLS()
+	return server.URL, string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})), asked
+}
+
+func writeFile(t *testing.T, name, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func kubeconfigTo(t *testing.T, cluster string) string {
+	t.Helper()
+	return writeFile(t, "kubeconfig", "apiVersion: v1\nkind: Config\nclusters: [{name: a, cluster: {"+cluster+"}}]\ncontexts: [{name: a, context: {cluster: a}}]\ncurrent-context: a\n")
+}
+
+// typed runs the program.
+func typed(t *testing.T, args ...string) (stdout, stderr string, err error) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	cmd := NewCommand(App{Called: "oc certrot", Streams: genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &errs}})
+	cmd.SetArgs(args)
+	err = cmd.ExecuteContext(t.Context())
+	return out.String(), errs.String(), err
+}
+
+// TestUnauthenticatedAPIWritesNothing: whoever sits between publishes a CA of his own, and
+// nodes would be made to trust it.
+func TestUnauthenticatedAPIWritesNothing(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	js, err := journals()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, run := range []string{"20260101-000000-aaaaaa", "20260101-000000-bbbbbb"} {
+		record := remediate.Record{Event: remediate.Begun, Node: "worker-0", Path: "/etc/kubernetes/kubeconfig"}
+		if strings.HasSuffix(run, "b") {
+			record = remediate.Record{Event: remediate.Begun, Action: "pause MachineHealthCheck/a/b"}
+		}
+		j, err := js.Begin(remediate.Header{Run: run, Command: "fix-api-int", Nodes: []string{"worker-0"}}, time.Now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(j.Add(record), j.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ways := map[string]func(t *testing.T) (args []string, says string, asked *atomic.Int32){
+		"insecure-skip-tls-verify in the kubeconfig": func(t *testing.T) ([]string, string, *atomic.Int32) {
+			url, _, asked := stranger(t, true)
+			return []string{"--kubeconfig", kubeconfigTo(t, "server: \""+url+"\", insecure-skip-tls-verify: true")}, "insecure-skip-tls-verify in the kubeconfig", asked
+		},
+		"the flag": func(t *testing.T) ([]string, string, *atomic.Int32) {
+			url, _, asked := stranger(t, true)
+			return []string{"--insecure-skip-tls-verify", "--kubeconfig", kubeconfigTo(t, "server: \""+url+"\"")}, "--insecure-skip-tls-verify", asked
+		},
+		"http, as of kubectl proxy": func(t *testing.T) ([]string, string, *atomic.Int32) {
+			url, _, asked := stranger(t, false)
+			return []string{"--kubeconfig", kubeconfigTo(t, "server: \""+url+"\"")}, "without TLS", asked
+		},
+		"http, by --server": func(t *testing.T) ([]string, string, *atomic.Int32) {
+			url, _, asked := stranger(t, false)
+			return []string{"--server", url, "--kubeconfig", kubeconfigTo(t, "server: https://127.0.0.1:1")}, "without TLS", asked
+		},
+	}
+	for way, of := range ways {
+		for _, line := range []string{
+			"fix-api-int --yes", "fix-api-int --dry-run=client -o diff", "fix-api-int --approve-csrs --nodes worker-0 --yes", "fix-api-int --emit-script FOLDER --nodes worker-0",
+			"pretrust --yes", "rotate loadbalancer-serving-signer --yes", "rotate loadbalancer-serving-signer --dry-run=server", "rotate prune loadbalancer-serving-signer --yes",
+			"undo 20260101-000000-aaaaaa --yes", "undo 20260101-000000-bbbbbb --yes", "undo 20260101-000000-aaaaaa --from-nodes --nodes worker-0 --yes",
+			"runs prune 20260101-000000-aaaaaa --yes",
+		} {
+			t.Run(way+": "+line, func(t *testing.T) {
+				folder := filepath.Join(t.TempDir(), "scripts")
+				args, says, asked := of(t)
+				out, _, err := typed(t, append(strings.Fields(strings.ReplaceAll(line, "FOLDER", folder)), args...)...)
+				if codeOf(err) != exitRefused || !strings.Contains(fmt.Sprint(err), "unauthenticated-api: the API server is not authenticated") || !strings.Contains(fmt.Sprint(err), says) {
+					t.Fatalf("exit code %d: %v\n%s", codeOf(err), err, out)
+				}
+				var h *hintError
+				if !errors.As(err, &h) || !strings.Contains(h.hint, "--accept-risk=unauthenticated-api") {
+					t.Errorf("no next step: %v", err)
+				}
+				if n := asked.Load(); n > 0 {
+					t.Errorf("it was asked %d times", n)
+				}
+				if _, err := os.Stat(folder); err == nil {
+					t.Error("scripts were written")
+				}
+				if _, err := js.Read("20260101-000000-aaaaaa"); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+	}
+}
+
+// TestUnauthenticatedAPIAccepted: by its name, or since the CA is given, each goes on.
+func TestUnauthenticatedAPIAccepted(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	for _, line := range []string{"fix-api-int --dry-run=client --accept-risk=unauthenticated-api", "pretrust --dry-run=client --accept-risk=unauthenticated-api", "rotate loadbalancer-serving-signer --dry-run=client --nodes none --accept-risk=unauthenticated-api",
+		"rotate prune loadbalancer-serving-signer --dry-run=client --nodes none --accept-risk=unauthenticated-api", "fix-api-int --dry-run=client --ca-file CA"} {
+		url, _, asked := stranger(t, false)
+		ca := writeFile(t, "ca.crt", string(pkitest.NewCA("given", time.Now().Add(-time.Hour), time.Now().Add(time.Hour)).CertPEM))
+		args := append(strings.Fields(strings.ReplaceAll(line, "CA", ca)), "--kubeconfig", kubeconfigTo(t, "server: \""+url+"\""))
+		if _, _, err := typed(t, args...); asked.Load() == 0 || strings.Contains(fmt.Sprint(err), "is not authenticated") {
+			t.Errorf("%s: asked %d times: %v", line, asked.Load(), err)
+		}
+	}
+}
+
+// TestGivenCAVerifiesTheAPI: a CA that is given is what the API server is verified by, also
+// where the kubeconfig says that nothing is to be verified. Where it does not verify the
+// API server, it is still what kubelets are to trust.
+func TestGivenCAVerifiesTheAPI(t *testing.T) {
+	t.Parallel()
+	other := string(pkitest.NewCA("another", time.Now().Add(-time.Hour), time.Now().Add(time.Hour)).CertPEM)
+	for _, c := range []struct {
+		name        string
+		right, from bool // the CA is the server's; it was given by --api-ca-from
+		secure      bool
+	}{
+		{"the right CA", true, false, true},
+		{"another one", false, false, false},
+		{"the right one, of a master", true, true, true},
+		{"another one, of a master", false, true, false},
+	} {
+		url, ca, _ := stranger(t, true)
+		if !c.right {
+			ca = other
+		}
+		file := kubeconfigTo(t, "server: \""+url+"\", insecure-skip-tls-verify: true")
+		flags := genericclioptions.NewConfigFlags(false)
+		flags.KubeConfig = &file
+		f := &fixFlags{mendFlags: mendFlags{app: App{Streams: genericiooptions.NewTestIOStreamsDiscard()}, config: flags}, caFile: writeFile(t, "ca.crt", ca)}
+		if err := f.give(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if c.from {
+			f.caFile, f.caFrom = "", "ssh://core@master-0"
+		}
+		f.api = writing(nil, true)
+		conn, err := f.connect(t.Context(), pki.NewScanner())
+		if err != nil || (conn.unauthenticated == "") != c.secure {
+			t.Errorf("%s: %+v, %v", c.name, conn, err)
+			continue
+		}
+		var fix remediate.APIInt
+		err = f.ca(t.Context(), &workplace{conn: conn}, &fix)
+		if fromAPI := c.from && c.secure; !fromAPI && (err != nil || string(fix.CA) != ca) {
+			t.Errorf("%s: kubelets are to trust %q of %q, not what was given: %v", c.name, fix.CA, fix.From, err)
+		}
+	}
+}
+
+// TestUnauthenticatedAPIIsSaid by what only reads: above the answer, in JSON, and in the
+// snapshot, which then leads to no script either.
+func TestUnauthenticatedAPIIsSaid(t *testing.T) {
+	t.Parallel()
+	url, _, _ := stranger(t, true)
+	config := kubeconfigTo(t, "server: \""+url+"\", insecure-skip-tls-verify: true")
+	const says = "insecure-skip-tls-verify in the kubeconfig"
+	for _, line := range []string{"inspect --nodes none", "verify --nodes none", "rotate --list"} {
+		out, _, err := typed(t, append(strings.Fields(line), "--kubeconfig", config)...)
+		if strings.Count(out, "API SERVER NOT AUTHENTICATED: "+says) != 1 {
+			t.Errorf("%s: %v\n%s", line, err, out)
+		}
+		out, _, err = typed(t, append(strings.Fields(line), "-o", "json", "--kubeconfig", config)...)
+		var d struct {
+			Cluster struct{ Unauthenticated string }
+		}
+		if json.Unmarshal([]byte(out), &d) != nil || d.Cluster.Unauthenticated != says {
+			t.Errorf("%s -o json: %v\n%s", line, err, out)
+		}
+	}
+	file := filepath.Join(t.TempDir(), "s.certrot")
+	if _, told, _ := typed(t, "snapshot", "--nodes", "none", "-o", file, "--kubeconfig", config); !strings.Contains(told, "API SERVER NOT AUTHENTICATED: "+says) {
+		t.Error(told)
+	}
+	if out, _, err := typed(t, "inspect", "--from", file, "-o", "json"); !strings.Contains(out, `"unauthenticated": "`+says) {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// TestUnauthenticatedSnapshotEmitsNothing: the CA in it may be an attacker's.
+func TestUnauthenticatedSnapshotEmitsNothing(t *testing.T) {
+	t.Parallel()
+	s, err := collect.File{Path: "../testdata/demo/okd-4.15-api-int.certrot", Scanner: pki.NewScanner()}.Read()
+	if err != nil {
+		t.Fatal(err)
+	}
+	trusted := s
+	s.Cluster.Unauthenticated = "the way it was"
+	write := func(s inspect.Snapshot) string {
+		var text bytes.Buffer
+		if err := collect.WriteSnapshot(&text, s); err != nil {
+			t.Fatal(err)
+		}
+		return writeFile(t, "s.certrot", text.String())
+	}
+	more := writeFile(t, "more.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: b}\ndata: {a: b}\n")
+	folder := filepath.Join(t.TempDir(), "scripts")
+	for _, args := range [][]string{
+		{"fix-api-int", "--from", write(s), "--emit-script", folder}, {"fix-api-int", "--from", write(s), "--dry-run=client", "-o", "diff"}, {"pretrust", "--from", write(s), "--dry-run=client"},
+		{"fix-api-int", "--from", more, "--from", write(s), "--emit-script", folder}, {"fix-api-int", "--from", write(s), "--from", more, "--emit-script", folder},
+		{"fix-api-int", "--from", write(s), "--from", write(trusted), "--emit-script", folder}, {"fix-api-int", "--from", write(trusted), "--from", write(s), "--emit-script", folder},
+	} {
+		if out, _, err := typed(t, args...); codeOf(err) != exitRefused || !strings.Contains(fmt.Sprint(err), "the way it was") {
+			t.Errorf("%q: %v\n%s", args, err, out)
+		}
+	}
+	for _, args := range [][]string{{"--from", write(trusted)}, {"--from", write(s), "--accept-risk=unauthenticated-api"}} {
+		if _, _, err := typed(t, append([]string{"fix-api-int", "--dry-run=client"}, args...)...); codeOf(err) != exitFindings {
+			t.Errorf("%q: %v", args, err)
+		}
+	}
+	if _, err := os.Stat(folder); err == nil {
+		t.Error("scripts were written")
+	}
+}
