@@ -231,13 +231,16 @@ lock() {
 }
 
 # sweep removes what a killed attempt of this run left; and of any other run,
-# where the lock says that none is at work: it may hold a token.
+# where the lock says that none is at work: it may hold a token. run may be empty.
 sweep() {
-	swept "$run"
+	[ -z "$run" ] || swept "$run"
 	[ -n "$locked" ] || return 0
+	rm -f "$folder/.held-"??????
 	for other in "$folder"/*; do
 		valid "${other##*/}" || continue
-		[ ! -f "$other/pending" ] || swept "$other"
+		for rest in "$other/pending" "$other/tmp-"??????; do
+			[ ! -f "$rest" ] || swept "$other"
+		done
 	done
 }
 
@@ -741,6 +744,8 @@ keep() {
 	folder=$1 holder=$2 over=$3
 	make "$folder"
 	lock
+	run=''
+	sweep
 	keeper "$folder" "$4"
 	case $h_by in
 	'' | "$holder" | "$over") ;;
@@ -855,7 +860,11 @@ restart() {
 	esac
 	(
 		trap tidy EXIT
-		own "$run" && note "restarted-$name" ''
+		own "$folder" || exit
+		lock
+		own "$run" || run=''
+		sweep
+		[ -z "$run" ] || note "restarted-$name" ''
 	) >/dev/null # that undo can tell of it is worth less than the restart
 	# Left to itself, a timer may be a minute late.
 	try systemd-run systemd-run ${collect:+"$collect"} --unit="certrot-$id-$(date +%s)-$$" \

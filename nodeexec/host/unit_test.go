@@ -168,3 +168,40 @@ func TestRestartsThatDoNotWork(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestARestartThatWasKilledLeavesNothing: the next command that works on the node, of
+// whatever run, removes what a killed one left in its folder.
+func TestARestartThatWasKilledLeavesNothing(t *testing.T) {
+	inEveryShell(t, func(t *testing.T, w world) {
+		if w.tool("flock") == "" {
+			t.Skip("without flock it is not known whether a writer is dead")
+		}
+		healthy, _ := w.systemd(t, running)
+		real := healthy.node(t)
+		for name, next := range map[string]func(Run) error{
+			"restart": func(r Run) error { return r.Restart(t.Context(), real, "kubelet.service") },
+			"hold":    func(r Run) error { return r.Hold(t.Context(), real, "next", "") },
+		} {
+			mortal, count := healthy.mortal(t, "killed before a tool runs")
+			left := 0
+			for step := 1; ; step++ {
+				p := newPlace(t, content)
+				if _, err := p.run.Replace(t.Context(), real, p.edit(content, 0, 1, "x")); err != nil {
+					t.Fatal(err)
+				}
+				_ = p.run.Restart(t.Context(), mortal.onStep(t, count, step), "kubelet.service")
+				if !reached(t, count, step) {
+					break
+				}
+				left += len(p.unfinished(t))
+				if err := next(Run{ID: "run-2", Folder: p.run.Folder}); err != nil {
+					t.Fatalf("%s, step %d: %v", name, step, err)
+				}
+				p.tidied(t)
+			}
+			if left == 0 {
+				t.Errorf("%s: no step left anything: this shows nothing", name)
+			}
+		}
+	})
+}
