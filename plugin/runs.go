@@ -87,7 +87,7 @@ type runEntry struct {
 	Started time.Time `json:"started"` // of a node: when its folder changed last
 	Server  string    `json:"server,omitempty"`
 	Nodes   []string  `json:"nodes"`
-	Files   int       `json:"files"` // changed, or begun to be
+	Files   int       `json:"files"` // changed; of a node: and not put back
 	Outcome string    `json:"outcome,omitempty"`
 }
 
@@ -271,9 +271,9 @@ func (f *runsFlags) chosen(js remediate.Journals, args []string) (out []remediat
 
 // keeping are the nodes that keep something of a run.
 func keeping(s remediate.Story) (names []string) {
-	changed := s.Changed()
+	touched := s.Touched()
 	for _, n := range s.Nodes {
-		if changed[n] != nil && s.Undoes == "" { // an undo keeps nothing of its own
+		if slices.Contains(touched, n) && s.Undoes == "" { // an undo keeps nothing of its own
 			names = append(names, n)
 		}
 	}

@@ -147,11 +147,17 @@ func (f *undoFlags) undo(ctx context.Context, w *workplace, run string, story re
 		if err != nil {
 			return nil, err
 		}
+		var left []string
 		u := remediate.Undo{API: w.conn != nil, AcceptBreaksTrust: slices.Contains(f.risks, remediate.BreaksTrust)}
 		for _, name := range w.names() {
 			entries, err := w.kept(ctx, name, run)
 			if errors.Is(err, host.ErrNoRun) && !f.fromNodes {
 				err = w.asBefore(ctx, name, story, err)
+			}
+			if err == nil {
+				var others []string
+				others, err = w.leftAlone(ctx, name, run, story.Changed()[name], entries)
+				left = append(left, others...)
 			}
 			if err != nil {
 				return nil, err
@@ -170,7 +176,7 @@ func (f *undoFlags) undo(ctx context.Context, w *workplace, run string, story re
 			err = w.resume(ctx, run, story, p)
 		}
 		if err == nil {
-			p.Notes = append(p.Notes, byHand...)
+			p.Notes = append(append(p.Notes, left...), byHand...)
 		}
 		if err == nil && w.noAPI != nil {
 			p.Notes = append(p.Notes, "Without the API server: "+oneLine(w.noAPI.Error()))
@@ -263,6 +269,47 @@ func (w *workplace) asBefore(ctx context.Context, node string, story remediate.S
 		}
 		return nil
 	})
+}
+
+// leftAlone says of files that a run changed, by its journal, and that are not its own any
+// more, by the node, whose they are.
+func (w *workplace) leftAlone(ctx context.Context, node, run string, paths []string, entries []host.Entry) (notes []string, err error) {
+	paths = slices.DeleteFunc(slices.Clone(paths), func(path string) bool {
+		return slices.ContainsFunc(entries, func(e host.Entry) bool { return e.Before.Path == path })
+	})
+	if len(paths) == 0 {
+		return nil, nil
+	}
+	owner := map[string]string{}
+	err = w.onto(ctx, node, func(ctx context.Context, n nodeexec.Node) error {
+		runs, err := host.Runs(ctx, n, "")
+		if err != nil {
+			return err
+		}
+		for _, r := range runs {
+			if r.ID == run {
+				continue
+			}
+			theirs, err := host.Run{ID: r.ID}.Entries(ctx, n)
+			if err != nil {
+				return err
+			}
+			for _, e := range theirs {
+				if e.Later == "" {
+					owner[e.Before.Path] = r.ID
+				}
+			}
+		}
+		return nil
+	})
+	for _, path := range paths {
+		whose := "its change failed, or was put back"
+		if owner[path] != "" {
+			whose = "run " + owner[path] + " changed it after that"
+		}
+		notes = append(notes, fmt.Sprintf("%s on %s is left alone: it is not this run's. It was as before the run, and %s.", path, node, whose))
+	}
+	return notes, err
 }
 
 func wayBackGone(err error) error {

@@ -84,6 +84,45 @@ func (n liveNode) edited(t *testing.T, run string, before, after []byte) {
 	}
 }
 
+// TestUndoLeavesAnotherRunsChangeAlone: the run was put back, and another one wrote the same
+// bytes since.
+func TestUndoLeavesAnotherRunsChangeAlone(t *testing.T) {
+	t.Parallel()
+	from, to := time.Now().Add(-time.Hour), time.Now().Add(time.Hour)
+	ca, more := pkitest.NewCA("lb", from, to), pkitest.NewCA("another", from, to)
+	server := liveServer(t, ca, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) })
+	const first, second = "20261122-060000-0a0b0c", "20261122-070000-0a0b0c"
+	n := newLiveNode(t, "worker-0", "flock")
+	n.kubelet(t, ca.CertPEM, server, ca)
+	path := catalog.KubeletKubeconfigs()[1]
+	n.edited(t, first, ca.CertPEM, pkitest.Bundle(ca.CertPEM, more.CertPEM))
+	node, err := nodeexec.Local{Node: n.name, Root: n.root, Chroot: true}.Dial(t.Context(), n.name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = node.Close() }()
+	if _, err := (host.Run{ID: first}).Restore(t.Context(), node, path); err != nil {
+		t.Fatal(err)
+	}
+	n.edited(t, second, ca.CertPEM, pkitest.Bundle(ca.CertPEM, more.CertPEM))
+	text := n.read(t, path)
+
+	records := []remediate.Record{{Event: remediate.Begun, Node: n.name, Path: path}, {Event: remediate.Done, Node: n.name, Path: path}}
+	var out transcript
+	w := onNodes(settledAPI().connect(t), &out, n)
+	f := &undoFlags{mendFlags: mendFlags{app: w.app, dryRun: dryRunNone, yes: true}, risks: []string{remediate.BreaksTrust}}
+	if err = f.undo(t.Context(), w, first, remediate.Story{Header: remediate.Header{Run: first}, Records: records}); err != nil {
+		report(w.app.Streams, err)
+	}
+	said := strings.Join(strings.Fields(out.String()), " ")
+	if codeOf(err) != exitFine || !strings.Contains(said, path+" on worker-0 is left alone") || !strings.Contains(said, second) || !strings.Contains(said, "Nothing to do") {
+		t.Errorf("%v\n%s", err, out.String())
+	}
+	if n.read(t, path) != text {
+		t.Error("it changed what the other run wrote")
+	}
+}
+
 // TestUndoOfAPatch does not say that nothing was changed.
 func TestUndoOfAPatch(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", t.TempDir())

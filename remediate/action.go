@@ -9,6 +9,8 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
+	"github.com/kubectl-certrot/kubectl-certrot/nodeexec/host"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/kubeconfig"
 )
 
@@ -95,6 +97,20 @@ func (r *Refusal) Error() string {
 		return fmt.Sprintf("%s: %s", r.Name, r.Reason)
 	}
 	return fmt.Sprintf("%s on %s: %s", r.Name, r.Node, r.Reason)
+}
+
+// Unmade is a failure before anything was changed.
+type Unmade struct{ Inner error }
+
+func (e *Unmade) Error() string { return e.Inner.Error() }
+func (e *Unmade) Unwrap() error { return e.Inner }
+
+// unmade marks an error of Apply that says that nothing was changed.
+func unmade(err error) error {
+	if errors.Is(err, host.ErrNothingChanged) && !errors.Is(err, nodeexec.ErrUnknownOutcome) {
+		return &Unmade{err}
+	}
+	return err
 }
 
 // BadEffect says that what an action wrote fails its own check.

@@ -89,7 +89,11 @@ func (v configMapValue) apply(ctx context.Context, env *Env) error {
 		return fmt.Errorf("patch %s: no API server could be asked", v.Of)
 	}
 	if _, err := v.patch(ctx, env.Kube, v.Version, v.After); err != nil {
-		return fmt.Errorf("patch %s: %w", v.Of, err)
+		err = fmt.Errorf("patch %s: %w", v.Of, err)
+		if !away(err) { // the API server refused it
+			return &Unmade{err}
+		}
+		return err
 	}
 	return nil
 }

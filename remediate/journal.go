@@ -64,6 +64,8 @@ type Record struct {
 	Path   string           `json:"path,omitempty"`
 	Before *pki.Fingerprint `json:"before,omitempty"` // sha256 of the file for which it was planned
 	Error  string           `json:"error,omitempty"`
+	// Unchanged: it failed before it changed anything.
+	Unchanged bool `json:"unchanged,omitempty"`
 }
 
 // Journals is the folder with the journals of runs.
@@ -249,15 +251,45 @@ func ValidRun(id string) bool {
 	return id != "" && len(id) <= 64 && strings.Trim(id, "abcdefghijklmnopqrstuvwxyz0123456789-") == ""
 }
 
-// Changed are the nodes and files that a run changed or was about to.
+// Changed are the nodes and files that a run changed, or was about to when it was
+// interrupted.
 func (s Story) Changed() map[string][]string {
 	out := map[string][]string{}
-	for _, r := range s.Records {
-		if r.Event == Begun && r.Path != "" && !slices.Contains(out[r.Node], r.Path) {
+	for i, r := range s.Records {
+		if r.Event == Begun && r.Path != "" && !slices.Contains(out[r.Node], r.Path) && !s.failedUnchanged(i) {
 			out[r.Node] = append(out[r.Node], r.Path)
 		}
 	}
 	return out
+}
+
+// Touched are the nodes that may keep something of a run: also those of a change that
+// failed.
+func (s Story) Touched() (nodes []string) {
+	for _, r := range s.Records {
+		if r.Event == Begun && r.Path != "" && !slices.Contains(nodes, r.Node) {
+			nodes = append(nodes, r.Node)
+		}
+	}
+	return nodes
+}
+
+// failedUnchanged reports whether what was begun with the record of this index failed
+// before it changed anything.
+func (s Story) failedUnchanged(begun int) bool {
+	b := s.Records[begun]
+	for _, r := range s.Records[begun+1:] {
+		if r.Node == b.Node && r.Path == b.Path && r.Action == b.Action {
+			return r.Event == Failed && (r.Unchanged || r.saysUnchanged())
+		}
+	}
+	return false
+}
+
+// saysUnchanged is Unchanged for journals of binaries that had only words for it. What was
+// tried twice may have been done the first time.
+func (r Record) saysUnchanged() bool {
+	return strings.Contains(r.Error, "change "+r.Node+":"+r.Path+": nothing was changed: ") && !strings.Contains(r.Error, "; and once more: ")
 }
 
 // Outcome is how it ended, in a few words.

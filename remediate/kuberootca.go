@@ -51,8 +51,8 @@ func (a PatchKubeRootCA) ID() string { return "patch " + a.Of.Namespace + "/" + 
 // Patched are the ConfigMaps that a run patched or was about to: NAMESPACE/NAME. They are put
 // back by hand, by what Journals.Kept names.
 func (s Story) Patched() (out []string) {
-	for _, r := range s.Records {
-		if of, ok := strings.CutPrefix(r.Action, "patch "); ok && r.Event == Begun && !slices.Contains(out, of) {
+	for i, r := range s.Records {
+		if of, ok := strings.CutPrefix(r.Action, "patch "); ok && r.Event == Begun && !slices.Contains(out, of) && !s.failedUnchanged(i) {
 			out = append(out, of)
 		}
 	}

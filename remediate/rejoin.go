@@ -307,7 +307,11 @@ func (a TakeAway) Apply(ctx context.Context, env *Env, c *Change) error {
 	err := take()
 	if errors.Is(err, nodeexec.ErrUnknownOutcome) { // what it took away already stays so
 		env.drop(a.On)
-		err = take()
+		again := take()
+		if again != nil { // the first time may have done it
+			again = fmt.Errorf("%w; and once more: %w", err, again)
+		}
+		err = again
 	}
 	if errors.Is(err, host.ErrChanged) {
 		return fmt.Errorf("%w: %w", ErrChanged, err)

@@ -33,6 +33,10 @@ func (a RestoreFile) path() string { return a.Entry.Before.Path }
 
 // Diff compares the file with what the run made of it.
 func (a RestoreFile) Diff(facts inspect.Snapshot, now time.Time) (*Change, error) {
+	if later := a.Entry.Later; later != "" {
+		return nil, &Refusal{Name: changedSince, Node: a.On, Reason: fmt.Sprintf("run %s changed %s after this run: putting back what was before would undo that too", later, a.path()),
+			Next: "to put that run back first: certrot undo " + later + " --from-nodes --nodes " + a.On}
+	}
 	if a.Entry.Taken {
 		return a.untake(facts, now)
 	}

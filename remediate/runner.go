@@ -299,7 +299,7 @@ func (r Runner) step(ctx context.Context, p *Plan, s Step) error {
 	whole, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), stepTime, fmt.Errorf("not done within %s", stepTime))
 	defer cancel()
 	if err := a.Apply(whole, r.Env, c); err != nil {
-		return stop(err)
+		return stop(unmade(err))
 	}
 	if c.File == nil {
 		whole = ctx // nothing but waiting is left, which may be given up
@@ -350,7 +350,8 @@ func (r Runner) record(s Step, e Event, err error) Record {
 		rec.Path, rec.Before = f.Path, &f.SHA256
 	}
 	if err != nil {
-		rec.Error = err.Error()
+		var before *Unmade
+		rec.Error, rec.Unchanged = err.Error(), errors.As(err, &before)
 	}
 	return rec
 }

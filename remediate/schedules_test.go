@@ -321,7 +321,7 @@ func (n *simulated) answer(op string, args []string, input []byte) []string {
 			for _, sum := range k.wrote {
 				sums = append(sums, fmt.Sprintf("%x", sum))
 			}
-			lines = append(lines, "entry "+regular(k.before), "path "+path, "after "+strings.Join(sums, " "))
+			lines = append(lines, "entry "+regular(k.before), "path "+path, "after "+strings.Join(sums, " "), "later -")
 		}
 		if len(lines) == 0 {
 			return []string{"fail norun nothing is kept"}

@@ -141,6 +141,9 @@ func (u Undo) plan(run string, facts inspect.Snapshot, now time.Time, blind bool
 			return nil, err
 		}
 		d.node(kept.Node)
+		if len(kept.Entries) == 0 { // nothing there is the run's: neither a file, nor a restart
+			continue
+		}
 		var changed []string
 		// kept.Entries are by path; the kubelet's own file goes back first, as it was
 		// written last.
@@ -162,7 +165,7 @@ func (u Undo) plan(run string, facts inspect.Snapshot, now time.Time, blind bool
 			return nil, err
 		}
 		more := i < len(u.Nodes)-1
-		if c == nil && (!more || len(kept.Entries) == 0) {
+		if c == nil && !more {
 			continue
 		}
 		if blind {

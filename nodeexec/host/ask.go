@@ -22,6 +22,9 @@ func Script() string { return script }
 // at it again, and decide again.
 var ErrChanged = errors.New("it is not what was shown")
 
+// ErrNothingChanged means that an operation failed before it changed the file.
+var ErrNothingChanged = errors.New("nothing was changed")
+
 // ErrBusy means that another certrot changes files of this node at this moment.
 var ErrBusy = errors.New("busy")
 

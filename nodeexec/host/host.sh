@@ -27,6 +27,10 @@
 # the disk. Its entry is on the disk before that, and the bytes it had before
 # that. So there is no moment at which a file is neither before nor after, or at
 # which its way back is missing.
+#
+# A run owns what it changed. An entry goes where the change failed; and where another
+# run changes a file that is as it was before this one: interrupted before its change,
+# or put back. Equal bytes that another run wrote later are that run's.
 # shellcheck shell=sh
 # Operations are called by name. And where a fails in "a && b || fail", fail is
 # what is wanted.
@@ -38,7 +42,7 @@ umask 077
 unset IFS
 nl='
 '
-temp='' draft='' scrap='' pending='' locked=''
+temp='' draft='' scrap='' pending='' locked='' fresh=''
 
 has() { command -v "$1" >/dev/null 2>&1; }
 
@@ -54,6 +58,8 @@ finish() {
 # unknown, and with why.
 fail() {
 	code=$1 why=$2
+	# With any other code nothing was changed.
+	[ -z "$fresh" ] || [ "$code" = unknown ] || rm -f "$fresh"
 	while :; do
 		case $why in
 		*"$nl"*) why="${why%%"$nl"*}; ${why#*"$nl"}" ;;
@@ -309,6 +315,78 @@ load() {
 		fail failed "$from can't be read as an entry: look at it, and at the files before-* beside it"
 }
 
+# forfeit takes its entry from each other run before which a path was as it is now: that
+# was interrupted before its change, or was put back, and what comes now is not its own.
+# SHA256 of the file, or TARGET of the link. Without the lock, one may be at work.
+forfeit() {
+	[ -n "$locked" ] || return 0
+	for other in "$folder"/*; do
+		valid "${other##*/}" || continue
+		[ "$other" != "$run" ] && [ -f "$other/$entry" ] || continue
+		[ "$(origin "$other/$entry")" != "$1" ] || try "take $entry from ${other##*/}" rm -f "$other/$entry"
+	done
+}
+
+# origin prints what an entry says that was there before: a sha256, or a link's target.
+origin() {
+	case $entry in
+	link-*)
+		linked "$1"
+		printf '%s\n' "$l_target"
+		;;
+	*)
+		load "$1"
+		printf '%s\n' "$e_sha"
+		;;
+	esac
+}
+
+# heir sets owner to the run to which a path belongs as it is now, by an entry that is
+# later than that of this run; empty where there is none. state is that of the path.
+heir() {
+	owner='' passed=''
+	newest=$(stat -c %Y "$run/$entry" 2>&1) || fail failed "look at $run/$entry: $newest"
+	target=''
+	[ "$kind" != 'link' ] || target=$(readlink "$path") || :
+	for other in "$folder"/*; do
+		valid "${other##*/}" && [ -f "$other/$entry" ] || continue
+		if [ "$other" = "$run" ]; then
+			passed=1
+			continue
+		fi
+		stamp=$(stat -c %Y "$other/$entry" 2>&1) || fail failed "look at $other/$entry: $stamp"
+		# Of the same second, the later ID.
+		[ "$stamp" -gt "$newest" ] || { [ "$stamp" -eq "$newest" ] && [ -n "$passed" ]; } || continue
+		answer=$(claims "$other/$entry")
+		case $answer in
+		yes) owner=${other##*/} newest=$stamp passed=1 ;;
+		'fail '*) fail failed "$other/$entry can't be read as an entry, and it may be that run's: look at it" ;;
+		esac
+	done
+}
+
+# claims prints yes if what heir knows of a path is what an entry says that its run did.
+claims() {
+	case $entry in
+	link-*)
+		linked "$1"
+		[ "$kind $target" = "link $l_target" ] || echo yes
+		return
+		;;
+	esac
+	load "$1"
+	[ "$kind $sha" != "regular $e_sha" ] || return 0
+	case "$kind $e_after " in
+	*' - '* | regular*" $sha "*) echo yes ;;
+	esac
+}
+
+# belongs fails where what is at a path belongs to a later run.
+belongs() {
+	heir
+	[ -z "$owner" ] || changed "run $owner changed it after this one: what is there is that run's, to be put back first"
+}
+
 # backed fails unless the bytes of a sha256 are kept.
 backed() {
 	facts "$run/before-$1"
@@ -359,7 +437,7 @@ swap() {
 		[ ! -f "$temp" ] || fail failed "give the new file its name: $message"
 		fail unknown "give the new file its name: $message"
 	fi
-	temp=''
+	temp='' fresh=''
 	message=$(sync "${path%/*}/" 2>&1) || fail unknown "the new file is there, but may not be on the disk: $message"
 	printf '%s\n' "$result"
 	finish changed
@@ -462,6 +540,8 @@ replace() {
 	esac
 	# shellcheck disable=SC2086 # hashes
 	set -- $known "$sha"
+	forfeit "$before"
+	[ -n "$after" ] || fresh=$run/$entry
 	note "$entry" "certrot-file 1${nl}path $path${nl}before $first $w_size $e_mode $e_uid $e_gid $e_label${nl}after $*${nl}end"
 	swap
 }
@@ -500,6 +580,8 @@ aside() {
 	settle "$draft" "$run/before-$before"
 	draft=''
 	[ -x "$run/undo" ] || note undo "$text" 700
+	forfeit "$before"
+	[ -n "$after" ] || fresh=$run/$entry
 	case " $after " in
 	*' - '*) ;;
 	*) note "$entry" "certrot-file 1${nl}path $path${nl}before $first${nl}after ${after:+$after }-${nl}end" ;;
@@ -529,7 +611,12 @@ gone() {
 
 # unname takes the name away, for good.
 unname() {
-	try "take $path away" rm -f "$path"
+	if ! message=$(rm -f "$path" 2>&1); then
+		facts "$path"
+		[ "$kind" = absent ] || fail failed "take $path away: ${message:-rm says nothing more}"
+		fail unknown "take $path away: ${message:-rm says nothing more}"
+	fi
+	fresh=''
 	message=$(sync "${path%/*}/" 2>&1) || fail unknown "it was taken away, but that may not be on the disk: $message"
 	kind=absent
 	show
@@ -560,8 +647,12 @@ unlink() {
 	entryof "$path"
 	entry=link-${entry#file-}
 	[ -x "$run/undo" ] || note undo "$text" 700
+	forfeit "$target"
 	facts "$run/$entry"
-	[ "$kind" != absent ] || note "$entry" "certrot-link 1${nl}path $path${nl}target $target${nl}end"
+	if [ "$kind" = absent ]; then
+		fresh=$run/$entry
+		note "$entry" "certrot-link 1${nl}path $path${nl}target $target${nl}end"
+	fi
 	leads "$path"
 	[ "$target" = "$4" ] || changed "somebody else changed it just now"
 	unname
@@ -597,13 +688,14 @@ relink() {
 	[ "$l_path" = "$path" ] || fail failed "$run/$entry is about $l_path"
 	state "$path"
 	case $kind in
-	absent) ;;
+	absent) belongs ;;
 	'link')
 		leads "$path"
 		if [ "$target" = "$l_target" ]; then
 			show
 			finish same
 		fi
+		belongs
 		[ "$target" = "$over" ] || changed "it leads to $target now"
 		[ ! -d "$path" ] || fail refused "it leads to a directory"
 		;;
@@ -637,7 +729,7 @@ restore() {
 	sweep
 	entryof "$path"
 	facts "$run/$entry"
-	[ "$kind" != absent ] || fail norun "run $id did not change it"
+	[ "$kind" != absent ] || fail norun "run $id did not change it, or a later run did"
 	load "$run/$entry"
 	[ "$e_path" = "$path" ] || fail failed "$run/$entry is about $e_path"
 	state "$path"
@@ -645,6 +737,7 @@ restore() {
 		show
 		finish same
 	fi
+	belongs
 	taken=''
 	case " $e_after " in
 	*' - '*) taken=1 ;;
@@ -691,6 +784,18 @@ anew() {
 	finish changed
 }
 
+# later prints which later run a path belongs to, or - where there is none, or where that
+# can't be told. It keeps what its reader knows.
+later() {
+	answer=$(
+		path=$1 entry=${entry##*/}
+		state "$path"
+		heir
+		printf 'later %s\n' "${owner:--}"
+	) || answer='later -'
+	printf '%s\n' "${answer##*"$nl"}"
+}
+
 # entries: FOLDER ID
 entries() {
 	entered "$@"
@@ -700,12 +805,14 @@ entries() {
 		load "$entry"
 		printf 'entry %s %s %s %s %s %s\n' "$e_sha" "$e_size" "$e_mode" "$e_uid" "$e_gid" "$e_label"
 		printf 'path %s\nafter %s\n' "$e_path" "$e_after"
+		later "$e_path"
 	done
 	for entry in "$run"/link-*; do
 		facts "$entry"
 		[ "$kind" = regular ] || continue
 		linked "$entry"
 		printf 'entry link\npath %s\nafter %s\n' "$l_path" "$l_target"
+		later "$l_path"
 	done
 	finish same
 }
@@ -775,6 +882,24 @@ release() {
 	finish changed
 }
 
+# asbefore tells whether what an entry is about is as it was before the run; where that
+# can't be told, it is not.
+asbefore() {
+	entry=${1##*/}
+	had=$(origin "$1") || exit 1
+	case $entry in
+	link-*)
+		linked "$1"
+		target=$(readlink "$l_path") && [ "$target" = "$had" ]
+		;;
+	*)
+		load "$1"
+		state "$e_path"
+		[ "$kind $sha" = "regular $had" ]
+		;;
+	esac
+}
+
 # runs: FOLDER
 runs() {
 	own "$1" || finish same
@@ -785,7 +910,7 @@ runs() {
 		stamp=$(stat -c %Y "$run" 2>&1) || fail failed "look at $run: $stamp"
 		count=0
 		for entry in "$run"/file-* "$run"/link-*; do
-			[ ! -f "$entry" ] || count=$((count + 1))
+			[ ! -f "$entry" ] || (asbefore "$entry") >/dev/null || count=$((count + 1))
 		done
 		printf 'run %s %s %s\n' "${run##*/}" "$stamp" "$count"
 	done

@@ -33,7 +33,8 @@ type Edit struct {
 	Insert []byte   // what comes there
 }
 
-// Entry is one file that a run changed or took away, or was about to.
+// Entry is one file that a run changed or took away, or was about to when it was
+// interrupted. A change that failed leaves none.
 type Entry struct {
 	// Before is what it was before the run, and what Restore makes of it. Of a Link it
 	// has no more than path and kind.
@@ -45,13 +46,15 @@ type Entry struct {
 	// Target.
 	Taken  bool
 	Target string
+	// Later is the run that changed it after this one, and whose it is as it is now.
+	Later string
 }
 
 // Summary is a run as a node knows it.
 type Summary struct {
 	ID      string
 	Changed time.Time // when something in its folder changed last; the node's clock, to the second
-	Files   int       // how many files it changed, or was about to
+	Files   int       // how many files it changed that are not what they were before
 }
 
 // Replace changes a file of the node and returns what it is now. Owner, mode, label,
@@ -158,7 +161,7 @@ func change(ctx context.Context, n nodeexec.Node, what, path string, r request) 
 	case a.code == "changed" && err == nil && now.Kind == Regular:
 		failed = fmt.Errorf("%w (it has %d bytes of sha256 %x)", failed, now.Size, now.SHA256)
 	}
-	return now, fmt.Errorf("%s %s: nothing was changed: %w", what, at(n, path), failed)
+	return now, fmt.Errorf("%s %s: %w: %w", what, at(n, path), ErrNothingChanged, failed)
 }
 
 // Entries returns what the run changed on the node, sorted by path. ErrNoRun means
@@ -240,25 +243,30 @@ func folderOr(folder string) (string, error) {
 
 func number(n int64) string { return strconv.FormatInt(n, 10) }
 
-// parseEntries reads groups of three lines: "entry" with the fields of
-// parseFacts, "path PATH", and "after" with hashes, and - where it was taken away.
-// Of a link they are "entry link", its path, and "after" with what it said.
+// parseEntries reads groups of four lines: "entry" with the fields of parseFacts,
+// "path PATH", "after" with hashes, and - where it was taken away, and "later" with the
+// run to which it belongs now, or -. Of a link they are "entry link", its path, "after"
+// with what it said, and "later".
 func parseEntries(lines []string) ([]Entry, error) {
 	var entries []Entry
-	for group := range slices.Chunk(lines, 3) {
-		if len(group) != 3 {
+	for group := range slices.Chunk(lines, 4) {
+		if len(group) != 4 {
 			return nil, fmt.Errorf("the answer ends within an entry: %.80q", group)
 		}
 		facts, ok := strings.CutPrefix(group[0], "entry ")
 		path, ok2 := strings.CutPrefix(group[1], "path ")
 		sums, ok3 := strings.CutPrefix(group[2], "after ")
-		if !ok || !ok2 || !ok3 || checkPath(path) != nil {
+		later, ok4 := strings.CutPrefix(group[3], "later ")
+		if later == "-" {
+			later = ""
+		}
+		if !ok || !ok2 || !ok3 || !ok4 || checkPath(path) != nil || later != "" && !validID(later) {
 			return nil, fmt.Errorf("the answer %.200q is no entry", group)
 		}
-		var e Entry
+		e := Entry{Later: later}
 		var err error
 		if facts == "link" && sums != "" {
-			entries = append(entries, Entry{Before: File{Path: path, Kind: Link}, Taken: true, Target: sums})
+			entries = append(entries, Entry{Before: File{Path: path, Kind: Link}, Taken: true, Target: sums, Later: later})
 			continue
 		}
 		if e.Before, err = parseFacts(path, facts); err != nil {

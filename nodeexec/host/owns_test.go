@@ -1,0 +1,256 @@
+package host
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
+)
+
+// after is what the edits of these tests make of content.
+const after = "x\nlusters:\n- cluster:\n    certificate-authority-data: QUJD\nusers: secret-token\n"
+
+// another is the same file for another run.
+func (p place) another(id string) place {
+	p.run.ID = id
+	return p
+}
+
+// immutable keeps a file from being replaced, as chattr +i does. lift ends that.
+func immutable(t *testing.T, file string) (lift func()) {
+	t.Helper()
+	onlyRoot(t)
+	if out, err := exec.Command("chattr", "+i", file).CombinedOutput(); err != nil {
+		t.Skipf("chattr +i: %v %s", err, out)
+	}
+	lift = func() { _ = exec.Command("chattr", "-i", file).Run() }
+	t.Cleanup(lift)
+	return lift
+}
+
+// owns fails the test unless this is how many files of a run are to be put back.
+func (p place) owns(t *testing.T, n nodeexec.Node, files int) {
+	t.Helper()
+	entries, err := p.run.Entries(t.Context(), n)
+	if err != nil && !errors.Is(err, ErrNoRun) || len(entries) != files {
+		t.Errorf("run %s has the entries %+v, %v; want %d", p.run.ID, entries, err, files)
+	}
+	runs, err := Runs(t.Context(), n, p.run.Folder)
+	for _, r := range runs {
+		if r.ID == p.run.ID && r.Files != files {
+			t.Errorf("%+v, want %d files", r, files)
+		}
+	}
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// TestARunThatFailedDoesNotOwnTheFile: the file is immutable, so the first run changes
+// nothing. The second one writes the same bytes, and only that one puts them back.
+func TestARunThatFailedDoesNotOwnTheFile(t *testing.T) {
+	inEveryShell(t, func(t *testing.T, w world) {
+		n := w.node(t)
+		first := newPlace(t, content)
+		second := first.another("run-2")
+		edit := first.edit(content, 0, 1, "x\n")
+		lift := immutable(t, first.file)
+		_, err := first.run.Replace(t.Context(), n, edit)
+		first.untouched(t, err, "Operation not permitted")
+		if !errors.Is(err, ErrNothingChanged) {
+			t.Errorf("it is not told that nothing was changed: %v", err)
+		}
+		first.owns(t, n, 0)
+		lift()
+		if _, err := second.run.Replace(t.Context(), n, edit); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := first.run.Restore(t.Context(), n, first.file); !errors.Is(err, ErrNoRun) {
+			t.Errorf("run-1 puts back: %v", err)
+		}
+		if out, err := n.undo(t, first); err != nil {
+			t.Errorf("%v\n%s", err, out)
+		}
+		has(t, first.file, after)
+		second.owns(t, n, 1)
+		if _, err := second.run.Restore(t.Context(), n, second.file); err != nil {
+			t.Error(err)
+		}
+		has(t, first.file, content)
+	})
+}
+
+// TestARunThatCouldNotTakeAFileAwayDoesNotOwnIt is the same for what is taken away.
+func TestARunThatCouldNotTakeAFileAwayDoesNotOwnIt(t *testing.T) {
+	inEveryShell(t, func(t *testing.T, w world) {
+		n := w.node(t)
+		p := newPlace(t, content)
+		link := filepath.Join(p.dir, "current")
+		if err := os.Symlink(p.file, link); err != nil {
+			t.Fatal(err)
+		}
+		lift := immutable(t, p.dir)
+		_, err := p.run.Take(t.Context(), n, p.file, sha256.Sum256([]byte(content)))
+		p.untouched(t, err, "Operation not permitted")
+		if _, err = p.run.TakeLink(t.Context(), n, link, p.file); !errors.Is(err, ErrNothingChanged) {
+			t.Error(err)
+		}
+		lift()
+		p.owns(t, n, 0)
+		second := p.another("run-2")
+		if _, err := second.run.Take(t.Context(), n, p.file, sha256.Sum256([]byte(content))); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := p.run.Restore(t.Context(), n, p.file); !errors.Is(err, ErrNoRun) {
+			t.Errorf("run-1 puts back: %v", err)
+		}
+		absent(t, p.file)
+	})
+}
+
+// TestARunThatWasKilledDoesNotOwnWhatALaterOneWrote kills the first run at each of its
+// steps. Where it had not changed the file, the second run writes the same bytes, and undo
+// of the first leaves them alone.
+func TestARunThatWasKilledDoesNotOwnWhatALaterOneWrote(t *testing.T) {
+	inEveryShell(t, func(t *testing.T, w world) {
+		real := w.faked(t, nil).node(t)
+		mortal, count := w.mortal(t, "killed before a tool runs")
+		from, by := everyStep(0, w)
+		entered := 0
+		for step := from; ; step += by {
+			first := newPlace(t, content)
+			second := first.another("run-2")
+			edit := first.edit(content, 0, 1, "x\n")
+			_, err := first.run.Replace(t.Context(), mortal.onStep(t, count, step), edit)
+			if !reached(t, count, step) {
+				break
+			}
+			if read(t, first.file) == after {
+				continue // it owns the file
+			}
+			if names, _ := filepath.Glob(first.kept() + "/file-*"); len(names) > 0 {
+				entered++
+				if runs, err := Runs(t.Context(), real, first.run.Folder); err != nil || len(runs) != 1 || runs[0].Files != 0 {
+					t.Errorf("step %d: %+v, %v: interrupted before the change is before", step, runs, err)
+				}
+			}
+			if _, err = second.run.Replace(t.Context(), real, edit); err != nil {
+				t.Fatalf("step %d: %v", step, err)
+			}
+			if _, err := first.run.Restore(t.Context(), real, first.file); !errors.Is(err, ErrNoRun) && !(w.tool("flock") == "" && errors.Is(err, ErrChanged)) {
+				t.Errorf("step %d: run-1 puts back: %v", step, err)
+			}
+			has(t, first.file, after)
+		}
+		if w.name[:4] == "dash" && os.Getenv("CERTROT_EVERY_STEP") == "1" && entered == 0 {
+			t.Error("at no step was there an entry and no change")
+		}
+	})
+}
+
+// TestARunThatWasPutBackDoesNotOwnWhatALaterOneWrote: it did change the file, and was
+// undone since.
+func TestARunThatWasPutBackDoesNotOwnWhatALaterOneWrote(t *testing.T) {
+	inEveryShell(t, func(t *testing.T, w world) {
+		n := w.node(t)
+		first := newPlace(t, content)
+		second := first.another("run-2")
+		edit := first.edit(content, 0, 1, "x\n")
+		if _, err := first.run.Replace(t.Context(), n, edit); err != nil {
+			t.Fatal(err)
+		}
+		first.owns(t, n, 1)
+		if _, err := first.run.Restore(t.Context(), n, first.file); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := second.run.Replace(t.Context(), n, edit); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := first.run.Restore(t.Context(), n, first.file); !errors.Is(err, ErrNoRun) && !errors.Is(err, ErrChanged) {
+			t.Errorf("run-1 puts back: %v", err)
+		}
+		has(t, first.file, after)
+	})
+}
+
+// TestFoldersOfOlderBinaries: both runs have an entry with the same bytes. The later one
+// owns the file, and the earlier one names it.
+func TestFoldersOfOlderBinaries(t *testing.T) {
+	inEveryShell(t, func(t *testing.T, w world) {
+		n := w.node(t)
+		for _, c := range []struct {
+			name          string
+			first, second int // minutes ago
+			wrote         string
+		}{
+			{"one after the other", 60, 30, fmt.Sprintf("%x", sha256.Sum256([]byte(after)))},
+			{"at the same second", 30, 30, fmt.Sprintf("%x", sha256.Sum256([]byte(after)))},
+			{"taken away twice", 60, 30, "-"},
+		} {
+			first := newPlace(t, content)
+			second := first.another("run-2")
+			edit := first.edit(content, 0, 1, "x\n")
+			if _, err := first.run.Replace(t.Context(), n, edit); err != nil {
+				t.Fatal(err)
+			}
+			var entry string
+			for _, path := range globbed(t, first.kept()+"/*") {
+				text := read(t, path)
+				if strings.HasPrefix(filepath.Base(path), "file-") {
+					head, _, _ := strings.Cut(text, "\nafter ")
+					entry, text = path, head+"\nafter "+c.wrote+"\nend\n"
+					write(t, path, text)
+				}
+				if err := os.MkdirAll(second.kept(), 0o700); err != nil {
+					t.Fatal(err)
+				}
+				write(t, filepath.Join(second.kept(), filepath.Base(path)), text)
+			}
+			for file, minutes := range map[string]int{entry: c.first, filepath.Join(second.kept(), filepath.Base(entry)): c.second} {
+				at := time.Now().Add(-time.Duration(minutes) * time.Minute).Truncate(time.Second)
+				if err := os.Chtimes(file, at, at); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if c.wrote == "-" {
+				if err := os.Remove(first.file); err != nil {
+					t.Fatal(err)
+				}
+			}
+			entries, err := first.run.Entries(t.Context(), n)
+			if err != nil || len(entries) != 1 || entries[0].Later != "run-2" {
+				t.Errorf("%s: entries of run-1 %+v, %v", c.name, entries, err)
+			}
+			entries, err = second.run.Entries(t.Context(), n)
+			if err != nil || len(entries) != 1 || entries[0].Later != "" {
+				t.Errorf("%s: entries of run-2 %+v, %v", c.name, entries, err)
+			}
+			if _, err := first.run.Restore(t.Context(), n, first.file); !errors.Is(err, ErrChanged) || !strings.Contains(err.Error(), "run-2") {
+				t.Errorf("%s: run-1 puts back: %v", c.name, err)
+			}
+			if out, err := n.undo(t, first); err == nil || !strings.Contains(out, "run-2") {
+				t.Errorf("%s: %v\n%s", c.name, err, out)
+			}
+			if _, err := second.run.Restore(t.Context(), n, second.file); err != nil {
+				t.Errorf("%s: run-2 does not put back: %v", c.name, err)
+			}
+			has(t, first.file, content)
+		}
+	})
+}
+
+func globbed(t *testing.T, pattern string) []string {
+	t.Helper()
+	names, err := filepath.Glob(pattern)
+	if err != nil || len(names) == 0 {
+		t.Fatalf("%s: %v", pattern, err)
+	}
+	return names
+}
