@@ -10,11 +10,15 @@ import (
 
 // InventoryNode is one node: how it was read, and what its kubelet shows.
 type InventoryNode struct {
-	Name    string     `json:"name"`
-	Via     string     `json:"via,omitempty"`   // "ssh", "exec", "debug", "local"; empty: not read
-	Ready   string     `json:"ready,omitempty"` // "True", "False", "Unknown"
-	Kubelet string     `json:"kubelet,omitempty"`
-	Started *time.Time `json:"kubeletStarted,omitempty"`
+	Name  string `json:"name"`
+	Via   string `json:"via,omitempty"`   // "ssh", "exec", "debug", "local"; empty: not read
+	Ready string `json:"ready,omitempty"` // "True", "False", "Unknown"
+	// Alive is "yes" where the node's heartbeat was seen, "no" where there is none, and
+	// "unknown"; absent where the API was not asked. Heartbeat says why it is not yes.
+	Alive     string     `json:"alive,omitempty"`
+	Heartbeat string     `json:"heartbeat,omitempty"`
+	Kubelet   string     `json:"kubelet,omitempty"`
+	Started   *time.Time `json:"kubeletStarted,omitempty"`
 	// What the kubelet's flags and configuration say; absent: they do not.
 	RotateCertificates *bool  `json:"rotateCertificates,omitempty"`
 	ServerTLSBootstrap *bool  `json:"serverTLSBootstrap,omitempty"`
@@ -55,6 +59,7 @@ func nodeEntries(f *Facts, fi Filter) []InventoryNode {
 		e := InventoryNode{Name: n.Name, Via: n.Via, Ready: n.Ready, Kubelet: n.Kubelet.Active, Files: len(n.Files),
 			RotateCertificates: n.Kubelet.RotateCertificates, ServerTLSBootstrap: n.Kubelet.ServerTLSBootstrap, ClientCAFile: n.Kubelet.ClientCAFile,
 			Authorization: n.Kubelet.Authorization, Anonymous: n.Kubelet.Anonymous}
+		e.Alive, e.Heartbeat = f.Snapshot.Life(n).Words()
 		if n.Kubelet.Active != "" {
 			e.Kubelet = cmp.Or(n.Kubelet.Sub, n.Kubelet.Active)
 		}

@@ -2,6 +2,7 @@ package inspect
 
 import (
 	"slices"
+	"time"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 )
@@ -96,7 +97,10 @@ type NodeState struct {
 	Name   string
 	Ready  string // the condition: "True", "False", "Unknown"
 	Master bool
-	Config catalog.PoolState // as machine-config-daemon says it
+	// Heartbeat is its Lease's renewTime, by its own clock; Lease is how that was read.
+	Heartbeat time.Time
+	Lease     Lease
+	Config    catalog.PoolState // as machine-config-daemon says it
 }
 
 // Gap returns why a resource could not be read, if it could not.
@@ -117,8 +121,14 @@ func (m *Machinery) Node(name string) (NodeState, bool) {
 	return m.Nodes[i], true
 }
 
-// Lost reports whether a node is known not to be Ready.
+// Life judges a node of the cluster; of one that was not read nothing is known.
+func (m *Machinery) Life(name string) Life {
+	n, _ := m.Node(name)
+	return n.Life()
+}
+
+// Lost reports whether a node is known not to work: without a heartbeat, or not Ready.
 func (m *Machinery) Lost(name string) bool {
 	n, ok := m.Node(name)
-	return ok && n.Ready != "True"
+	return ok && (n.Ready == "" || n.Life().Lost())
 }

@@ -75,7 +75,7 @@ func newestNodes(byAge []Snapshot) map[string]newestNode {
 			case !ok:
 				nodes[n.Name] = newestNode{n, i}
 			case had.read < 0 && n.Via != "":
-				n.Ready, n.Heartbeat = had.Ready, had.Heartbeat
+				n.Ready, n.Heartbeat, n.Lease = had.Ready, had.Heartbeat, had.Lease
 				n.Role, n.Addresses, n.PodNetworks = had.Role, had.Addresses, had.PodNetworks
 				nodes[n.Name] = newestNode{n, i}
 			}

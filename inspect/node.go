@@ -23,6 +23,7 @@ type Node struct {
 	// Heartbeat is when the node last said that it is alive (its Lease's
 	// renewTime, by the node's clock); zero: not read, or never.
 	Heartbeat time.Time
+	Lease     Lease // how that was read
 	Clock     Clock
 	Kubelet   Kubelet
 	Files     []NodeFile // by path: links, and what holds certificates, keys or tokens

@@ -120,7 +120,7 @@ type HeartbeatSeen struct {
 }
 
 func (d HeartbeatSeen) change(s *Snapshot) {
-	s.edit(d.Node, func(n *Node) { n.Heartbeat, n.Ready = d.At, "True" })
+	s.edit(d.Node, func(n *Node) { n.Heartbeat, n.Ready, n.Lease = d.At, "True", Lease{Advanced: true} })
 }
 
 func (s *Snapshot) edit(node string, change func(*Node)) {

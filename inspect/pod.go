@@ -55,6 +55,7 @@ type Revision struct {
 	Failed          string
 	CA              []*pki.Cert // serviceaccount-ca of the Current revision; nil: not known
 	Ready           string      // the node's condition: "True", "False", "Unknown"; empty: not known
+	Silent          string      // "no heartbeat for 14m (Lease)"; empty: its heartbeat was seen, or not looked for
 	Installer       string      // phase of the pod that brings the Target; empty: there is none
 }
 
@@ -111,6 +112,9 @@ func (r Rollout) Behind(ca []*pki.Cert) []string {
 	return out
 }
 
+// Away reports whether the master is known not to work: no installer pod runs there.
+func (m Revision) Away() bool { return m.Silent != "" || m.Ready != "" && m.Ready != "True" }
+
 func (m Revision) behind(latest int, ca []*pki.Cert) string {
 	text := ""
 	switch n := len(Lacking(m.CA, ca)); {
@@ -130,7 +134,10 @@ func (m Revision) behind(latest int, ca []*pki.Cert) string {
 	if m.Installer != "" {
 		text += " (installer pod " + m.Installer + ")"
 	}
-	if m.Ready != "" && m.Ready != "True" {
+	switch {
+	case m.Silent != "":
+		text += "; the node: " + m.Silent
+	case m.Away():
 		text += "; the node is not Ready"
 	}
 	if m.Failed != "" {

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect/gather"
 	"github.com/kubectl-certrot/kubectl-certrot/nodeexec/host"
@@ -57,8 +58,8 @@ func (a *applying) do(ctx context.Context) error {
 		switch {
 		case p.Empty() && len(p.Unknown) > 0:
 			return a.left(&exitError{code: exitIncomplete, err: unknownNodes(p, "there is nothing else to do")})
-		case p.Empty() && len(notReady(p)) > 0:
-			return a.left(&exitError{code: exitIncomplete, err: withHint(errors.New("there is nothing to do, and not all nodes are Ready"), "kubectl describe node; on the node: journalctl -u kubelet -n 50")})
+		case p.Empty() && len(lostOf(p)) > 0:
+			return a.left(&exitError{code: exitIncomplete, err: withHint(fmt.Errorf("there is nothing to do, and not all nodes are Ready, with a heartbeat: %s", lifeOf(p, lostOf(p))), "kubectl describe node; on the node: journalctl -u kubelet -n 50")})
 		case p.Empty():
 			return nil
 		case a.dryRun == dryRunClient || a.workplace == nil:
@@ -122,16 +123,25 @@ func (a *applying) open(p *remediate.Plan) error {
 	if len(p.Unknown) > 0 {
 		return &exitError{code: exitIncomplete, err: unknownNodes(p, "everything else was done")}
 	}
-	var names []string
+	var lost []*inspect.Node
 	for _, n := range p.Nodes() {
-		if node, ok := p.Basis.Node(n.Name); ok && !n.Changes() && node.Ready != "" && node.Ready != "True" && !slices.Contains(names, n.Name) {
-			names = append(names, n.Name)
+		if node, ok := p.Basis.Node(n.Name); ok && !n.Changes() && p.Basis.Life(node).Lost() && !slices.Contains(lost, node) {
+			lost = append(lost, node)
 		}
 	}
-	if len(names) > 0 && len(p.Waves) > 1 {
-		return &exitError{code: exitIncomplete, err: withHint(fmt.Errorf("everything was done, and nodes with nothing to do were not Ready: %s", strings.Join(names, ", ")), "kubectl describe node; on the node: journalctl -u kubelet -n 50")}
+	if len(lost) > 0 && len(p.Waves) > 1 {
+		return &exitError{code: exitIncomplete, err: withHint(fmt.Errorf("everything was done, and nodes with nothing to do were not Ready, with a heartbeat: %s", lifeOf(p, lost)), "kubectl describe node; on the node: journalctl -u kubelet -n 50")}
 	}
 	return nil
+}
+
+// lifeOf names nodes that are lost, with what is wrong.
+func lifeOf(p *remediate.Plan, nodes []*inspect.Node) string {
+	var out []string
+	for _, n := range nodes {
+		out = append(out, n.Name+": "+p.Basis.Life(n).String())
+	}
+	return strings.Join(out, "; ")
 }
 
 // left turns the end of a later attempt into one that tells what the earlier ones

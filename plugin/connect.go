@@ -85,7 +85,7 @@ func connect(ctx context.Context, app App, flags *genericclioptions.ConfigFlags,
 	if c.dynamic, err = dynamic.NewForConfig(config); err != nil {
 		return nil, fmt.Errorf("client for %s: %w", config.Host, err)
 	}
-	c.cluster = &collect.Cluster{REST: client, Scanner: sc, Namespace: namespace}
+	c.cluster = &collect.Cluster{REST: client, Scanner: sc, Namespace: namespace, Now: c.clock.atServer, Renewals: &collect.Renewals{}}
 	if err := askVersion(ctx, client); err != nil && !apierrors.IsForbidden(err) {
 		return nil, explain(c, err)
 	}

@@ -80,7 +80,7 @@ type waveFlags struct {
 func (f *waveFlags) addFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringSliceVar(&f.only, "only", nil, "Only these waves: "+strings.Join(remediate.Waves(), ", ")+".")
-	flags.StringVar(&f.maxUnavailable, "max-unavailable", "1", "How many Ready workers may be worked on at once, or which part of them: 3, 10%.")
+	flags.StringVar(&f.maxUnavailable, "max-unavailable", "1", "How many workers that work (Ready, with a heartbeat) may be worked on at once, or which part of them: 3, 10%.")
 	must(cmd.RegisterFlagCompletionFunc("only", cobra.FixedCompletions(remediate.Waves(), cobra.ShellCompDirectiveNoFileComp)))
 }
 
@@ -111,7 +111,7 @@ func newFixAPIIntCommand(app App, config *genericclioptions.ConfigFlags) *cobra.
 
 On each node it adds the CAs of the ConfigMap openshift-config-managed/kube-apiserver-server-ca to certificate-authority-data in /etc/kubernetes/kubeconfig and /var/lib/kubelet/kubeconfig, restarts the kubelet once, and waits until the node reports again. CAs that are there and have not ended are kept; nothing else in the files changes. Pods keep running: no node is drained or cordoned.
 
-Without --nodes it repairs all nodes in waves, each of which ends before the next one begins: masters one at a time; then workers: those that are lost a tenth at once, one that is Ready, and the others --max-unavailable at once. Nodes that need nothing are left alone. The first failure stops it, and the line that goes on is printed. Nodes that are named are done one after another, in that order.
+Without --nodes it repairs all nodes in waves, each of which ends before the next one begins: masters one at a time; then workers: those that are lost (NotReady, or without a heartbeat) a tenth at once, one that works, and the others --max-unavailable at once. Nodes that need nothing are left alone. The first failure stops it, and the line that goes on is printed. Nodes that are named are done one after another, in that order.
 
 The CA is checked before anything is written: it must verify what the API server really shows at api-int to that node. Each file is checked after it was written, and put back if it fails. What was there before is kept on the node, in /var/lib/certrot/RUN; {} undo RUN puts it back.
 

@@ -34,7 +34,7 @@ func newFixStatusCommand(app App, config *genericclioptions.ConfigFlags) *cobra.
 		Short: "Tell how far the repair of a cluster is, and the next safe step",
 		Long: `Reads the cluster and its nodes and tells for each node and wave of fix-api-int whether it is done, pending, failed or unknown, and the next safe step. It changes nothing and needs no journal: whoever takes over sees what the one before has reached.
 
-done: its kubelet has read files that trust what the API server shows, and it is Ready. pending: something is to be done, and nothing is in its way. failed: everything was done to it, and it is not Ready. unknown: it could not be read or judged.
+done: its kubelet has read files that trust what the API server shows, and it is Ready, with a recent heartbeat (its Lease). pending: something is to be done, and nothing is in its way. failed: everything was done to it, and it is not Ready, or sends no heartbeat. unknown: it could not be read or judged.
 
 Exit codes: 0 all is done; 1 something is to be done; 2 usage or no access; 3 nothing more is to be done that is known, and something is unknown; 5 the repair would be refused.`,
 		Example: templates.Examples(strings.ReplaceAll(`  # For who takes over at the change of shifts
@@ -149,11 +149,13 @@ type (
 		Nodes []repairNode `json:"nodes"`
 	}
 	repairNode struct {
-		Name   string `json:"name"` // empty: the cluster itself
-		State  string `json:"state"`
-		Ready  string `json:"ready,omitempty"`
-		Reason string `json:"reason,omitempty"`
-		Next   string `json:"next,omitempty"`
+		Name      string `json:"name"` // empty: the cluster itself
+		State     string `json:"state"`
+		Ready     string `json:"ready,omitempty"`
+		Alive     string `json:"alive,omitempty"`     // "yes", "no", "unknown", by its Lease; absent: the API was not asked
+		Heartbeat string `json:"heartbeat,omitempty"` // why it is not yes
+		Reason    string `json:"reason,omitempty"`
+		Next      string `json:"next,omitempty"`
 	}
 )
 
@@ -184,6 +186,7 @@ func (f *fixStatusFlags) judge(p *remediate.Plan) repairDocument {
 		unknown := repairNode{Name: r.Node, State: standsUnknown, Reason: r.Name + ": " + r.Reason, Next: r.Next}
 		if n != nil {
 			unknown.Ready = n.Ready
+			unknown.Alive, unknown.Heartbeat = p.Basis.Life(n).Words()
 		}
 		d.Waves[i].Nodes = append(d.Waves[i].Nodes, unknown)
 	}
@@ -214,8 +217,11 @@ func worse(a, b string) string {
 // stands says how far a node is.
 func stands(p *remediate.Plan, n remediate.NodePlan) repairNode {
 	out := repairNode{Name: n.Name, State: standsDone}
+	var life inspect.Life
 	if node, ok := p.Basis.Node(n.Name); ok {
+		life = p.Basis.Life(node)
 		out.Ready = node.Ready
+		out.Alive, out.Heartbeat = life.Words()
 	}
 	var todo []string
 	waits, due := true, false
@@ -234,11 +240,17 @@ func stands(p *remediate.Plan, n remediate.NodePlan) repairNode {
 	switch {
 	case !waits:
 		out.State, out.Reason = standsPending, strings.Join(todo, "; ")
-	case n.Name != "" && out.Ready != "" && out.Ready != "True":
-		out.State, out.Reason = standsFailed, "its files are right and its kubelet has read them, and Ready is "+out.Ready
+	case n.Name != "" && life.Lost():
+		out.State, out.Reason = standsFailed, "its files are right and its kubelet has read them, and it "+life.Is()
+		if life.Alive != catalog.No {
+			out.Reason = "its files are right and its kubelet has read them, and Ready is " + out.Ready
+		}
 		out.Next = "kubectl describe node " + n.Name + "; kubectl get csr; on the node: journalctl -u kubelet -n 50"
 	case due && out.Ready == "" && n.Name != "":
 		out.State, out.Reason = standsUnknown, "its files are right and its kubelet has read them, and whether it is Ready was not read"
+	case n.Name != "" && out.Ready == "True" && life.Works() != catalog.Yes:
+		out.State, out.Reason = standsUnknown, "its files are right and its kubelet has read them, and whether it is alive is not known: "+life.String()
+		out.Next = "kubectl get lease -n kube-node-lease " + n.Name
 	}
 	return out
 }

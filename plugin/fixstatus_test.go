@@ -48,9 +48,10 @@ func TestHowFarARepairIs(t *testing.T) {
 	wait := func(n string) remediate.Step {
 		return remediate.Step{Action: remediate.Await{On: n}, Change: &remediate.Change{Summary: "wait"}}
 	}
+	alive := inspect.Lease{Advanced: true}
 	plan := func(ready string, steps ...remediate.Step) *remediate.Plan {
 		return &remediate.Plan{
-			Now: now, Basis: inspect.Snapshot{Nodes: []inspect.Node{{Name: "m", Role: catalog.RoleMaster, Ready: ready}, {Name: "w", Role: catalog.RoleWorker, Ready: "True"}}},
+			Now: now, Basis: inspect.Snapshot{Nodes: []inspect.Node{{Name: "m", Role: catalog.RoleMaster, Ready: ready, Lease: alive}, {Name: "w", Role: catalog.RoleWorker, Ready: "True", Lease: alive}}},
 			Waves: []remediate.Wave{{Name: remediate.WaveMasters, Nodes: []remediate.NodePlan{{Name: "m", Steps: steps}}}, {Name: remediate.WaveWorkers, Nodes: []remediate.NodePlan{{Name: "w"}}}},
 		}
 	}
@@ -61,6 +62,9 @@ func TestHowFarARepairIs(t *testing.T) {
 	lost.Unknown = unread("w9")
 	master := plan("True", todo)
 	master.Unknown = unread("m")
+	silent, unasked := plan("True"), plan("True")
+	silent.Basis.Nodes[0].Heartbeat, silent.Basis.Nodes[0].Lease = now.Add(-14*time.Minute), inspect.Lease{Asked: now}
+	unasked.Basis.Nodes[0].Lease = inspect.Lease{Unread: "forbidden"}
 	for _, c := range []struct {
 		name   string
 		plan   *remediate.Plan
@@ -71,6 +75,8 @@ func TestHowFarARepairIs(t *testing.T) {
 		{"a master is to be done", plan("True", todo, wait("m")), []string{standsPending, standsPending, standsDone}, "certrot fix-api-int"},
 		{"nothing but waiting for a master that is Ready", plan("True", wait("m")), []string{standsDone, standsDone, standsDone}, ""},
 		{"a master is right, and not Ready", plan("False", wait("m")), []string{standsFailed, standsFailed, standsDone}, "m: kubectl describe node m"},
+		{"a master is right, and Ready without a heartbeat", silent, []string{standsFailed, standsFailed, standsDone}, "m: kubectl describe node m"},
+		{"a master is right, and its Lease was not read", unasked, []string{standsUnknown, standsUnknown, standsDone}, "m: kubectl get lease -n kube-node-lease m"},
 		{"a worker was not read", lost, []string{standsUnknown, standsDone, standsUnknown}, "w9: open it"},
 		{"a master was not read", master, []string{standsPending, standsPending, standsDone}, "m: open it"},
 	} {

@@ -47,6 +47,14 @@ func (a *applying) hold(ctx context.Context) (held context.Context, release func
 	}, nil
 }
 
+// atServer is what time it is at the API server, by its Date; zero: it did not say.
+func (c *apiClock) atServer() time.Time {
+	if _, _, ok := c.reading().Ahead(); !ok {
+		return time.Time{}
+	}
+	return c.now()
+}
+
 // now is what time it is at the API server, as near as it is known: two machines whose
 // clocks differ agree on it.
 func (c *apiClock) now() time.Time {

@@ -280,7 +280,9 @@ func (w *workplace) facts(ctx context.Context, o gather.Options) inspect.Snapsho
 			break
 		}
 		if h, err := w.conn.cluster.Heartbeat(ctx, w.objects[i].Name); err == nil {
-			w.objects[i].Heartbeat, w.objects[i].Ready = h.At, h.Ready
+			w.objects[i].Heartbeat, w.objects[i].Lease, w.objects[i].Ready = h.At, h.Lease, h.Ready
+		} else {
+			w.objects[i].Lease = inspect.Lease{Unread: err.Error()}
 		}
 	}
 	nodes := w.source(o)
@@ -294,6 +296,7 @@ func (w *workplace) facts(ctx context.Context, o gather.Options) inspect.Snapsho
 	s.Taken = collect.Taken()
 	if w.conn != nil {
 		s.Cluster.Clock, s.Cluster.Unauthenticated = w.conn.clock.reading(), w.conn.unauthenticated
+		w.conn.cluster.Again(ctx, &s)
 	}
 	s.Sort()
 	return s

@@ -10,6 +10,7 @@ import (
 	"k8s.io/cli-runtime/pkg/printers"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 )
 
@@ -37,11 +38,19 @@ func (p peoplePrinter) nodes(w io.Writer, inv *inspect.Inventory) {
 		if len(n.Pending) > 0 {
 			requests = strconv.Itoa(len(n.Pending)) + " pending"
 		}
-		printf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", clean(n.Name), orDash(n.Ready), orDash(n.Via), kubelet,
+		printf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", clean(n.Name), readyOf(n), orDash(n.Via), kubelet,
 			ends(inv.Now, certs, n.Client), ends(inv.Now, certs, n.Serving), requests, clockOf(n))
 	}
 	_ = t.Flush() // the buffer does not fail
 	p.fitted(w, lines.String())
+}
+
+// readyOf is the condition, unless it is left over from before the node's last heartbeat.
+func readyOf(n inspect.InventoryNode) string {
+	if n.Alive == catalog.No.String() {
+		return n.Heartbeat
+	}
+	return orDash(n.Ready)
 }
 
 // ends says when a certificate ends, and when it is renewed.

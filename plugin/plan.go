@@ -17,6 +17,7 @@ import (
 	"github.com/rogpeppe/go-internal/diff"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/nodeexec/host"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate"
@@ -45,8 +46,8 @@ func printPlan(out io.Writer, a *applying, p *remediate.Plan) error {
 	if p.Empty() {
 		printUnknown(w, p)
 		printf(w, "\nNothing to do: it is so already on %s.\n", some(nodesOf(p)))
-		for _, n := range notReady(p) {
-			printf(w, "  %s  %s\n", n.Name, state(n))
+		for _, n := range lostOf(p) {
+			printf(w, "  %s  %s\n", n.Name, state(n, p.Basis.Life(n)))
 		}
 		_, err := io.WriteString(out, cleanLines(w.String()))
 		return err
@@ -82,7 +83,7 @@ func printWave(w io.Writer, p *remediate.Plan, wave remediate.Wave) {
 		}
 		printf(w, "\n%s", cmp.Or(n.Name, theCluster))
 		if node, ok := p.Basis.Node(n.Name); ok {
-			printf(w, "  %s", state(node))
+			printf(w, "  %s", state(node, p.Basis.Life(node)))
 		}
 		printf(w, "\n")
 		for i, s := range n.Steps {
@@ -129,11 +130,11 @@ func nodesOf(p *remediate.Plan) []string {
 	return names
 }
 
-// notReady are the nodes of a plan of which the API says that they are not.
-func notReady(p *remediate.Plan) []*inspect.Node {
+// lostOf are the nodes of a plan that are known not to work.
+func lostOf(p *remediate.Plan) []*inspect.Node {
 	var out []*inspect.Node
 	for _, name := range nodesOf(p) {
-		if n, ok := p.Basis.Node(name); ok && n.Ready != "" && n.Ready != "True" {
+		if n, ok := p.Basis.Node(name); ok && p.Basis.Life(n).Lost() {
 			out = append(out, n)
 		}
 	}
@@ -141,10 +142,13 @@ func notReady(p *remediate.Plan) []*inspect.Node {
 }
 
 // state says how a node is, in a few words.
-func state(n *inspect.Node) string {
+func state(n *inspect.Node, life inspect.Life) string {
 	words := []string{"via " + orDash(n.Via)}
 	if n.Ready != "" {
 		words = append(words, "Ready "+n.Ready)
+	}
+	if life.Alive == catalog.No || life.Alive == catalog.Unknown && n.Ready == "True" {
+		words = append(words, life.Heartbeat())
 	}
 	if n.Kubelet.Active != "" {
 		words = append(words, "kubelet "+orDash(n.Kubelet.Sub)+" since "+n.Kubelet.Started.UTC().Format("2006-01-02 15:04:05 MST"))
@@ -360,11 +364,13 @@ type (
 		Next   string `json:"next,omitempty"`
 	}
 	planNode struct {
-		Name  string     `json:"name"` // empty: the cluster itself
-		Wave  string     `json:"wave,omitempty"`
-		Via   string     `json:"via,omitempty"`
-		Ready string     `json:"ready,omitempty"`
-		Steps []planStep `json:"steps"`
+		Name      string     `json:"name"` // empty: the cluster itself
+		Wave      string     `json:"wave,omitempty"`
+		Via       string     `json:"via,omitempty"`
+		Ready     string     `json:"ready,omitempty"`
+		Alive     string     `json:"alive,omitempty"`     // "yes", "no", "unknown", by its Lease; absent: the API was not asked
+		Heartbeat string     `json:"heartbeat,omitempty"` // why it is not yes
+		Steps     []planStep `json:"steps"`
 	}
 	planStep struct {
 		Action  string    `json:"action"`
@@ -429,6 +435,7 @@ func nodeDocument(p *remediate.Plan, w remediate.Wave, n remediate.NodePlan) pla
 	pn := planNode{Name: n.Name, Wave: w.Name, Steps: []planStep{}}
 	if node, ok := p.Basis.Node(n.Name); ok {
 		pn.Via, pn.Ready = node.Via, node.Ready
+		pn.Alive, pn.Heartbeat = p.Basis.Life(node).Words()
 	}
 	for _, s := range n.Steps {
 		pn.Steps = append(pn.Steps, stepDocument(s))

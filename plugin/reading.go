@@ -68,6 +68,7 @@ func (r reading) live(ctx context.Context) (inspect.Snapshot, error) {
 	snapshot.Taken = collect.Taken()
 	if c != nil {
 		snapshot.Cluster.Clock, snapshot.Cluster.Unauthenticated = c.clock.reading(), c.unauthenticated
+		c.cluster.Again(ctx, &snapshot)
 	}
 	return snapshot, nil
 }
@@ -129,6 +130,7 @@ func (r reading) sources(ctx context.Context, sc *pki.Scanner, p *progress) (ori
 	case err != nil:
 		return origins{conn: c, sources: append(sources, unlisted{err, r.nodes.asked})}, nil
 	}
+	c.cluster.WithHeartbeats(ctx, nodes)
 	if r.nodes.shown {
 		sources = append(sources, collect.Originals(c.cluster))
 	}

@@ -78,15 +78,19 @@ func (p rotation) pausedPools() []string {
 	return out
 }
 
-// lostNodes are the nodes that get nothing as long as they are not Ready.
+// lostNodes are the nodes that get nothing as long as they are lost.
 func (p rotation) lostNodes(which func(inspect.NodeState) bool) []string {
 	if p.machinery == nil {
 		return nil
 	}
 	var out []string
 	for _, n := range p.machinery.Nodes {
-		if n.Ready != "True" && which(n) {
-			out = append(out, "Node/"+n.Name+" is not Ready")
+		switch life := n.Life(); {
+		case !which(n):
+		case life.Lost():
+			out = append(out, "Node/"+n.Name+" "+life.Is())
+		case life.Works() != catalog.Yes:
+			out = append(out, "whether Node/"+n.Name+" is alive is not known ("+life.Heartbeat()+")")
 		}
 	}
 	return out

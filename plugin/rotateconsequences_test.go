@@ -63,8 +63,8 @@ func TestWhatFollows(t *testing.T) {
 func TestTwoWritersAreNamed(t *testing.T) {
 	t.Parallel()
 	for name, writers := range map[string][]string{
-		"aggregator-client-signer":                             {"kube-apiserver-operator", "cert-regeneration-controller"},
-		"csr-signer-signer":                                    {"kube-controller-manager-operator", "cert-recovery-controller"},
+		"aggregator-client-signer":                              {"kube-apiserver-operator", "cert-regeneration-controller"},
+		"csr-signer-signer":                                     {"kube-controller-manager-operator", "cert-recovery-controller"},
 		"openshift-kube-controller-manager-operator/csr-signer": {"kube-controller-manager-operator", "cert-recovery-controller"},
 	} {
 		for _, version := range []string{"4.12.1", "4.22.1"} {
@@ -150,6 +150,10 @@ func TestWhatFollowsHere(t *testing.T) {
 		Pools: []inspect.Pool{{Name: "master", Machines: 3, Current: "a", Wanted: "a"}, {Name: "worker", Machines: 5, Paused: true, Current: "a", Wanted: "rendered-worker-b"}},
 		Nodes: []inspect.NodeState{{Name: "master-0", Ready: "True", Master: true}, {Name: "master-1", Ready: "False", Master: true}, {Name: "worker-0", Ready: "Unknown"}},
 	}
+	for i := range paused.Nodes {
+		paused.Nodes[i].Lease.Advanced = true
+	}
+	silent := &inspect.Machinery{Nodes: []inspect.NodeState{{Name: "master-0", Ready: "True", Master: true, Heartbeat: time.Unix(0, 0), Lease: inspect.Lease{Asked: time.Unix(14*60, 0)}}, {Name: "master-1", Ready: "True", Master: true, Lease: inspect.Lease{Unread: "forbidden"}}}}
 	unread := &inspect.Machinery{Gaps: []inspect.Gap{{What: catalog.Pools, Reason: "forbidden"}}}
 	for _, c := range []struct {
 		title, version, name string
@@ -162,6 +166,7 @@ func TestWhatFollowsHere(t *testing.T) {
 		{"pools that nobody asked for", "4.12.1", kubelet, nil, catalog.FlowNodes, []string{"which pools are paused was not asked"}},
 		{"a paused pool, where nodes get it all the same", "4.13.1", kubelet, paused, catalog.FlowNodes, []string{"Node/master-1 is not Ready", "Node/worker-0 is not Ready"}},
 		{"a master that is lost", "4.16.1", balancer, paused, catalog.FlowMasters, []string{"Node/master-1 is not Ready"}},
+		{"masters without a heartbeat, and of which it is not known", "4.16.1", balancer, silent, catalog.FlowMasters, []string{"Node/master-0 has no heartbeat for 14m (Lease)", "whether Node/master-1 is alive is not known (heartbeat not read: forbidden)"}},
 		{"all is well", "4.16.1", balancer, &inspect.Machinery{}, catalog.FlowMasters, nil},
 	} {
 		var found []rotateConsequences

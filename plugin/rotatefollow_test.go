@@ -420,7 +420,7 @@ func TestResumedInTheRollout(t *testing.T) {
 					Operators:  []inspect.OperatorState{{Name: "kube-apiserver", Available: "True", Progressing: "False", Degraded: "False"}},
 					StaticPods: []inspect.StaticPods{{Resource: "kubeapiservers", Latest: 7, Masters: []inspect.StaticPodState{{Node: "master-0", Current: 7}}}},
 					Pools:      []inspect.Pool{{Name: "worker", Current: "rendered-1", Wanted: "rendered-1", Machines: 1, Updated: 1, Updating: "False", Degraded: "False"}},
-					Nodes:      []inspect.NodeState{{Name: "master-0", Ready: "True", Master: true}, {Name: "worker-0", Ready: "True"}},
+					Nodes:      []inspect.NodeState{{Name: "master-0", Ready: "True", Master: true, Lease: inspect.Lease{Advanced: true}}, {Name: "worker-0", Ready: "True", Lease: inspect.Lease{Advanced: true}}},
 				}
 				c.but(r.machinery)
 				p := rotation{rotations: r}

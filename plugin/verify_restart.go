@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/trust"
 )
 
@@ -142,6 +143,11 @@ func (f *verifyFlags) restartPeople(wide bool) func(io.Writer, *trust.RestartRep
 		}{{trust.RestartNo, "would not come back"}, {trust.RestartCaution, "only with a hand, or not for long"}, {trust.RestartUnknown, "unknown"}, {trust.RestartYes, "would come back"}} {
 			if n[s.status] > 0 {
 				tally = append(tally, fmt.Sprintf("%s %d %s", restartMark(s.status), n[s.status], s.text))
+			}
+		}
+		for _, n := range r.Nodes {
+			if n.Alive == catalog.No.String() {
+				printf(w, "\n%s: %s\n", clean(n.Name), n.Heartbeat)
 			}
 		}
 		if len(tally) == 0 {

@@ -352,8 +352,8 @@ func (a APIInt) suggest(d *draft, n *inspect.Node, right bool) {
 	switch {
 	case err == nil && useless != "" && clientOf(d.plan.Basis, n.Name) != nil && !a.ApproveCSRs:
 		d.note("The kubelet on %s has no client certificate that is of use: %s. It will ask for one, which nobody approves by itself: %s", n.Name, useless, line)
-	case right && n.Ready != "" && n.Ready != "True" && !missingFile(d.plan.Basis, n, catalog.KubeletKubeconfigs()[0]):
-		d.note("The files of %s are right, and it is not Ready. What its kubelet is told: certrot verify restart-safe --nodes %s. Where its client certificate is not accepted, it joins anew by: %s", n.Name, n.Name, line)
+	case right && d.plan.Basis.Life(n).Lost() && !missingFile(d.plan.Basis, n, catalog.KubeletKubeconfigs()[0]):
+		d.note("The files of %s are right, and it "+d.plan.Basis.Life(n).Is()+". What its kubelet is told: certrot verify restart-safe --nodes %s. Where its client certificate is not accepted, it joins anew by: %s", n.Name, n.Name, line)
 	}
 }
 
@@ -528,13 +528,13 @@ func localCAs(facts inspect.Snapshot, master *inspect.Node) []byte {
 
 // returning says what happens to pods on a node that was away for long.
 func (a APIInt) returning(d *draft, n *inspect.Node) {
-	if n.Ready == "True" || n.Ready == "" {
+	if !d.plan.Basis.Life(n).Lost() {
 		return
 	}
 	pods := a.Deleting[n.Name]
 	switch {
 	case a.Deleting == nil:
-		d.note("How many pods were given up on nodes that are not Ready is not known: those that are marked for deletion are killed when their node returns.")
+		d.note("How many pods were given up on nodes that are lost is not known: those that are marked for deletion are killed when their node returns.")
 	case pods > 0:
 		d.note("When %s returns, %d of its pods are killed: they were marked for deletion while it was away, and what replaced them runs elsewhere.", n.Name, pods)
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
 	"github.com/kubectl-certrot/kubectl-certrot/nodeexec/host"
 )
@@ -27,11 +28,17 @@ func (a Await) Node() string { return a.On }
 // Diff compares the last sign of life with the start of the kubelet.
 func (a Await) Diff(facts inspect.Snapshot, now time.Time) (*Change, error) {
 	n, ok := facts.Node(a.On)
-	if ok && n.Heartbeat.After(n.Kubelet.Started) && n.Ready == "True" {
+	if ok && reportsSince(facts, n) {
 		return nil, nil //nolint:nilnil // so already, as Action says
 	}
 	at := n.Time(now).Add(3 * time.Minute)
 	return &Change{Summary: "wait for a heartbeat that is newer than the restart", Deltas: []inspect.Delta{inspect.HeartbeatSeen{Node: a.On, At: at}}, versions: facts.Cluster.Versions, certified: certified(facts, now, a.On)}, nil
+}
+
+// reportsSince reports whether a node is Ready by a heartbeat that is newer than the start
+// of its kubelet, and did not stop since.
+func reportsSince(facts inspect.Snapshot, n *inspect.Node) bool {
+	return n.Heartbeat.After(n.Kubelet.Started) && n.Ready == "True" && facts.Life(n).Alive != catalog.No
 }
 
 // Apply does nothing.

@@ -102,7 +102,7 @@ func (a ApproveCSRs) Node() string { return a.On }
 // has its certificate.
 func (a ApproveCSRs) Diff(facts inspect.Snapshot, now time.Time) (*Change, error) {
 	n, ok := facts.Node(a.On)
-	if ok && n.Heartbeat.After(n.Kubelet.Started) && n.Ready == "True" && len(PendingRequests(facts, a.On)) == 0 {
+	if ok && reportsSince(facts, n) && len(PendingRequests(facts, a.On)) == 0 {
 		return nil, nil //nolint:nilnil // so already, as Action says
 	}
 	return &Change{Summary: "approve its kubelet's certificate requests, if it makes any that match it", versions: facts.Cluster.Versions, certified: certified(facts, now, a.On)}, nil

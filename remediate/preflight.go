@@ -342,7 +342,7 @@ func (p Preflight) etcd() finding {
 	if len(parts) == 1 {
 		return fails(look, "%s", message)
 	}
-	return fine("%s: on masters that are not Ready, whose kubelets are to bring it back", message)
+	return fine("%s: on masters that are lost, whose kubelets are to bring it back", message)
 }
 
 // staticPods lets a rollout be that waits for a master that is not Ready: it can't go
@@ -395,7 +395,7 @@ func (p Preflight) staticPods() finding {
 		}
 	}
 	if len(stuck) > 0 {
-		return fine("a rollout waits for masters that are not Ready, and goes on once they are: %s", strings.Join(stuck, "; "))
+		return fine("a rollout waits for masters that are lost, and goes on once they are: %s", strings.Join(stuck, "; "))
 	}
 	return fine("")
 }

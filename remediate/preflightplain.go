@@ -91,7 +91,7 @@ func (p Preflight) podsReady(which func(inspect.Pod) bool, none string) finding 
 		}
 		found = true
 		switch {
-		case pod.Ready:
+		case pod.Ready && p.Machinery.Life(pod.Node).Alive != catalog.No:
 		case p.Machinery.Lost(pod.Node):
 			lost = append(lost, pod.Name)
 		default:
@@ -103,7 +103,7 @@ func (p Preflight) podsReady(which func(inspect.Pod) bool, none string) finding 
 	case !found:
 		return fine("%s", none)
 	case len(lost) > 0:
-		return fine("not heard of, since their nodes are not Ready: %s", strings.Join(lost, ", "))
+		return fine("not heard of, since their nodes are lost: %s", strings.Join(lost, ", "))
 	}
 	return fine("")
 }

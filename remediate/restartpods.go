@@ -269,6 +269,11 @@ func (a RestartPods) reports(ctx context.Context, env *Env) error {
 	if err != nil {
 		return fmt.Errorf("read node %s: %w", a.On, err)
 	}
+	if env.Heartbeat != nil {
+		if h, err := env.Heartbeat(ctx, a.On); err == nil && h.Life().Alive == catalog.No {
+			return fmt.Errorf("node %s does not report to the API server, %s: a pod that is deleted there now would not come back: kubectl describe node %s", a.On, h.Life(), a.On)
+		}
+	}
 	for _, c := range n.Status.Conditions {
 		// False may be for want of a network, which the restart mends.
 		if c.Type == corev1.NodeReady && c.Status != corev1.ConditionUnknown {

@@ -81,7 +81,7 @@ func (d *draft) unwaited(n NodePlan) NodePlan {
 	d.facts.Nodes = slices.Clone(d.facts.Nodes)
 	now, ok := d.facts.Node(n.Name)
 	if was, read := d.plan.Basis.Node(n.Name); ok && read {
-		now.Ready, now.Heartbeat = was.Ready, was.Heartbeat
+		now.Ready, now.Heartbeat, now.Lease = was.Ready, was.Heartbeat, was.Lease
 	}
 	asks := n.asks(d.plan.Basis)
 	n.Steps = slices.DeleteFunc(slices.Clone(n.Steps), func(s Step) bool {
@@ -134,10 +134,10 @@ func (a APIInt) begunFirst(d *draft, begun []NodePlan, first, rest *Wave) {
 	case accepted:
 		d.note("Accepted by name (%s): "+away+"They are not waited for.", WorkersBack, names)
 	default:
-		d.note(away+"They are waited for before one that is Ready is begun. Where one does not come back: --accept-risk=%s", names, WorkersBack)
+		d.note(away+"They are waited for before one that works is begun. Where one does not come back: --accept-risk=%s", names, WorkersBack)
 	}
 	if len(waited) > 0 {
-		first.Why = "those that were begun and are not back, and one that is Ready, before the others"
+		first.Why = "those that were begun and are not back, and one that works, before the others"
 	}
 	first.Nodes = append(waited, first.Nodes...)
 }

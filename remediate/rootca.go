@@ -130,7 +130,7 @@ func lever(r inspect.Rollout, ca []*pki.Cert) string {
 		masters = slices.Concat(masters, r.Scheduler.Masters)
 	}
 	for _, m := range masters {
-		if m.Ready != "" && m.Ready != "True" && !slices.Contains(away, m.Node) {
+		if m.Away() && !slices.Contains(away, m.Node) {
 			away = append(away, m.Node)
 		}
 	}
@@ -155,7 +155,7 @@ func lever(r inspect.Rollout, ca []*pki.Cert) string {
 func networkless(r inspect.Rollout) string {
 	text := ""
 	for _, m := range r.Masters {
-		if m.Ready != "True" || m.Installer != "Pending" {
+		if m.Ready != "True" || m.Away() || m.Installer != "Pending" {
 			continue
 		}
 		for _, row := range catalog.NetworkPods() {

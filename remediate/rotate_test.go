@@ -96,7 +96,10 @@ func newRotating(signer, version string) *rotating {
 		Operators:  []inspect.OperatorState{{Name: "kube-apiserver", Available: "True", Progressing: "False", Degraded: "False"}},
 		StaticPods: []inspect.StaticPods{{Resource: "kubeapiservers", Latest: 7, Masters: []inspect.StaticPodState{{Node: "master-0", Current: 7}}}},
 		Pools:      []inspect.Pool{{Name: "worker", Current: "rendered-1", Wanted: "rendered-1", Machines: 1, Updated: 1, Updating: "False", Degraded: "False"}},
-		Nodes:      []inspect.NodeState{{Name: "master-0", Ready: "True", Master: true}, {Name: "worker-0", Ready: "True"}},
+		Nodes: []inspect.NodeState{
+			{Name: "master-0", Ready: "True", Master: true, Heartbeat: at, Lease: inspect.Lease{Asked: at}},
+			{Name: "worker-0", Ready: "True", Heartbeat: at, Lease: inspect.Lease{Asked: at}},
+		},
 	}
 	return r
 }
@@ -185,6 +188,10 @@ func TestRotateChecks(t *testing.T) {
 		{"a paused pool that does not", toKubelet, "4.15.3", func(r *rotating) { r.m.Pools[0].Paused = true }, "pools-ready no", "nodes get the CA all the same"},
 		{"a pool that is at work", toKubelet, "4.15.3", func(r *rotating) { r.m.Pools[0].Wanted = "rendered-2" }, "pools-ready no", "worker is updating"},
 		{"a node that is lost", toKubelet, "4.15.3", func(r *rotating) { r.m.Nodes[1].Ready = "Unknown" }, "nodes-ready no", "not Ready: worker-0"},
+		{"a node that is Ready, without a heartbeat", toKubelet, "4.15.3", func(r *rotating) { r.m.Nodes[1].Heartbeat = r.at.Add(-14 * time.Minute) }, "nodes-ready no", "worker-0: no heartbeat for 14m (Lease)"},
+		{"a node whose Lease may not be read", toKubelet, "4.15.3", func(r *rotating) {
+			r.m.Nodes[1].Heartbeat, r.m.Nodes[1].Lease = time.Time{}, inspect.Lease{Unread: "list leases: forbidden"}
+		}, "nodes-ready unknown", "worker-0: heartbeat not read: list leases: forbidden"},
 		{"pools that may not be read", toKubelet, "4.15.3", func(r *rotating) {
 			r.m.Gaps = []inspect.Gap{{What: catalog.Pools, Reason: "list: forbidden", Next: "ask"}}
 		}, "pools-ready unknown", "forbidden"},

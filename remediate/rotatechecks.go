@@ -53,7 +53,7 @@ func rotateChecks() []rotateCheck {
 		{"upgrade-running", "no upgrade is under way", true, true, RotatePreflight.upgrade},
 		{"static-pods-settled", "no rollout of static pods is under way", true, true, RotatePreflight.staticPods},
 		{"pools-ready", "no pool is paused, updating or degraded", true, true, RotatePreflight.pools},
-		{"nodes-ready", "all nodes are Ready", true, true, RotatePreflight.nodes},
+		{"nodes-ready", "all nodes are Ready and send heartbeats", true, true, RotatePreflight.nodes},
 	}
 }
 
@@ -558,14 +558,25 @@ func (p RotatePreflight) nodes() finding {
 	if f, ok := p.general().unread("nodes"); ok {
 		return f
 	}
-	var lost []string
+	var lost, notReady, unknown []string
 	for _, n := range p.Machinery.Nodes {
-		if n.Ready != "True" {
-			lost = append(lost, n.Name)
+		switch life := n.Life(); {
+		case life.Alive == catalog.No:
+			lost = append(lost, n.Name+": "+life.String())
+		case life.Lost():
+			notReady = append(notReady, n.Name)
+		case life.Works() != catalog.Yes:
+			unknown = append(unknown, n.Name+": "+life.Heartbeat())
 		}
 	}
-	if len(lost) > 0 {
-		return fails("kubectl get nodes; kubectl describe node "+lost[0], "not Ready: %s. Rollouts wait for such a master, and such a node gets no new CA", few(lost))
+	if len(notReady) > 0 {
+		lost = append(lost, "not Ready: "+few(notReady))
+	}
+	switch {
+	case len(lost) > 0:
+		return fails("kubectl get nodes; kubectl get leases -n kube-node-lease", "%s. Rollouts wait for such a master, and such a node gets no new CA", few(lost))
+	case len(unknown) > 0:
+		return finding{reason: "which nodes are alive is not known: " + few(unknown), next: "kubectl auth can-i list leases.coordination.k8s.io -n kube-node-lease"}
 	}
 	return fine("")
 }

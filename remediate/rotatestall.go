@@ -64,13 +64,13 @@ func (c Chain) publishersDown() []string {
 	return append(out, c.waitingRevisions()...)
 }
 
-// waitingRevisions are those that are not on a master that is not Ready.
+// waitingRevisions are those that are not on a master that is lost.
 func (c Chain) waitingRevisions() []string {
 	var out []string
 	for _, s := range c.Machinery.StaticPods {
 		for _, m := range s.Masters {
 			if m.Current < s.Latest && c.Machinery.Lost(m.Node) {
-				out = append(out, fmt.Sprintf("revision %d of %s waits for %s, which is not Ready: kubectl describe node %s", s.Latest, s.Resource, m.Node, m.Node))
+				out = append(out, fmt.Sprintf("revision %d of %s waits for %s, which %s: kubectl describe node %s", s.Latest, s.Resource, m.Node, c.Machinery.Life(m.Node).Is(), m.Node))
 			}
 		}
 	}
@@ -86,14 +86,20 @@ func (c Chain) nodesLate() []string {
 	for _, d := range c.Of.Rotation.Brought(c.Facts.Snapshot.Cluster.Versions) {
 		byDaemon, byPools = byDaemon || d.Delivered && !d.Pools, byPools || d.Pools
 	}
-	var out, lost, without []string
+	var out, lost, silent, without []string
 	for _, node := range c.lacking() {
 		switch {
 		case c.Machinery.Lost(node):
-			lost = append(lost, node)
+			if lost = append(lost, node); c.Machinery.Life(node).Alive == catalog.No {
+				silent = append(silent, node)
+			}
 		case byDaemon && !c.daemonOn(node) && c.daemonsRead():
 			without = append(without, node)
 		}
+	}
+	for _, node := range silent {
+		lost = slices.DeleteFunc(lost, func(l string) bool { return l == node })
+		out = append(out, fmt.Sprintf("%s %s: kubectl describe node %s", node, c.Machinery.Life(node).Is(), node))
 	}
 	if len(lost) > 0 {
 		out = append(out, fmt.Sprintf("not Ready: %s: kubectl describe node %s", few(lost), lost[0]))

@@ -3,6 +3,7 @@ package remediate
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
@@ -43,6 +44,12 @@ func TestStallsAreNamed(t *testing.T) {
 		}, "revision 8 of kubeapiservers waits for master-0, which is not Ready", "its publisher is to"},
 		{"nothing speaks against the publishers", "4.15.3", StageAggregates, func(*inspect.Machinery) {}, "its publisher is to bring it there", ""},
 		{"a node is lost", "4.15.3", StageTrust, func(m *inspect.Machinery) { m.Nodes[1].Ready = "False" }, "not Ready: worker-0", "does it run there?"},
+		{"a node is Ready, without a heartbeat", "4.15.3", StageTrust, func(m *inspect.Machinery) {
+			m.Nodes[1].Heartbeat = m.Nodes[1].Heartbeat.Add(-14 * time.Minute)
+		}, "worker-0 has no heartbeat for 14m (Lease)", "does it run there?"},
+		{"a master without a heartbeat holds up a revision", "4.15.3", StageAggregates, func(m *inspect.Machinery) {
+			m.StaticPods[0].Latest, m.Nodes[0].Heartbeat = 8, m.Nodes[0].Heartbeat.Add(-14*time.Minute)
+		}, "revision 8 of kubeapiservers waits for master-0, which has no heartbeat for 14m (Lease)", "its publisher is to"},
 		{"machine-config-daemon is not on the node", "4.15.3", StageTrust, func(m *inspect.Machinery) { m.Workloads = []inspect.Workload{daemon("master-0")} }, "machine-config-daemon does not run on worker-0", "does it run there?"},
 		{"machine-config-daemon is there", "4.15.3", StageTrust, func(m *inspect.Machinery) {
 			m.Workloads = []inspect.Workload{daemon("master-0"), daemon("worker-0")}

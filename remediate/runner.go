@@ -372,7 +372,7 @@ func renewed(basis, fresh inspect.Snapshot, node string) inspect.Snapshot {
 			continue
 		}
 		if now, ok := fresh.Node(node); ok && now.Heartbeat.IsZero() {
-			now.Heartbeat, now.Ready, now.Role = n.Heartbeat, n.Ready, n.Role
+			now.Heartbeat, now.Lease, now.Ready, now.Role = n.Heartbeat, n.Lease, n.Ready, n.Role
 		}
 	}
 	for _, v := range basis.Served {

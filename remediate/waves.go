@@ -226,13 +226,14 @@ func (a APIInt) network(d *draft, names []string) error {
 		if len(actions) == 0 {
 			return nil
 		}
-		if n, _ := d.facts.Node(name); n.Ready == "Unknown" && !d.plan.mends(name) {
+		n, _ := d.facts.Node(name)
+		if life := d.facts.Life(n); (n.Ready == "Unknown" || life.Alive == catalog.No) && !d.plan.mends(name) {
 			return &Refusal{
-				Name: "node-reports", Node: name, Reason: "its files are right, and it does not report to the API server: a pod of the network that is deleted there would not come back",
+				Name: "node-reports", Node: name, Reason: "its files are right, and it does not report to the API server (" + life.String() + "): a pod of the network that is deleted there would not come back",
 				Next: fmt.Sprintf("kubectl describe node %s; what its kubelet is told: certrot verify restart-safe --nodes %s; on the node: journalctl -u kubelet -n 50", name, name),
 			}
 		}
-		n, err := d.apart(name, func(d *draft) error {
+		planned, err := d.apart(name, func(d *draft) error {
 			for _, action := range actions {
 				if _, err := d.step(action); err != nil {
 					return err
@@ -241,7 +242,7 @@ func (a APIInt) network(d *draft, names []string) error {
 			return nil
 		})
 		if err == nil {
-			w.Nodes = append(w.Nodes, n)
+			w.Nodes = append(w.Nodes, planned)
 		}
 		return err
 	}
@@ -308,7 +309,7 @@ func (p *Plan) mends(node string) bool {
 	})
 }
 
-// lostFirst puts nodes that are not Ready before the others: to restart the kubelet
+// lostFirst puts nodes that are lost before the others: to restart the kubelet
 // of another master while one is lost makes nothing better.
 func lostFirst(facts inspect.Snapshot, names []string) {
 	slices.SortStableFunc(names, func(a, b string) int {
@@ -324,14 +325,14 @@ func lostFirst(facts inspect.Snapshot, names []string) {
 
 func lost(facts inspect.Snapshot, name string) bool {
 	n, ok := facts.Node(name)
-	return ok && n.Ready != "True"
+	return ok && (n.Ready == "" || facts.Life(n).Lost())
 }
 
 // masters plans the masters, or where they are not chosen, sees that they are right.
 func (a APIInt) masters(d *draft, names []string) error {
 	wave := Wave{
 		Name: WaveMasters, Parallel: 1,
-		Why: "one at a time, those that are not Ready first: each is Ready, and its kube-apiserver answers, before the next one is touched",
+		Why: "one at a time, those that are lost first (NotReady, or no heartbeat): each is Ready, with a new heartbeat, and its kube-apiserver answers, before the next one is touched",
 	}
 	chosen := a.Order.wants(WaveMasters)
 	of := d
@@ -407,7 +408,7 @@ func (a APIInt) workers(d *draft, names []string) error {
 	d.plan.Unknown = append(d.plan.Unknown, unknown...)
 	most := a.Order.MaxUnavailable.of(len(names))
 	lostOnes := Wave{Name: waveLost, Why: "they are lost already: a tenth of them at once"}
-	first := Wave{Name: waveFirst, Why: "one that is Ready, before the others", Parallel: 1}
+	first := Wave{Name: waveFirst, Why: "one that works, before the others", Parallel: 1}
 	rest := Wave{Name: WaveWorkers, Why: fmt.Sprintf("at most %d at once", most), Parallel: most}
 	var begun []NodePlan
 	for _, n := range nodes {
@@ -420,6 +421,11 @@ func (a APIInt) workers(d *draft, names []string) error {
 			first.Nodes = append(first.Nodes, n)
 		default:
 			rest.Nodes = append(rest.Nodes, n)
+		}
+	}
+	if len(first.Nodes) > 0 {
+		if n, ok := d.plan.Basis.Node(first.Nodes[0].Name); ok && d.plan.Basis.Life(n).Works() != catalog.Yes {
+			first.Why = "one that is Ready, before the others; whether it is alive is not known: " + d.plan.Basis.Life(n).Heartbeat()
 		}
 	}
 	a.begunFirst(d, begun, &first, &rest)

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -48,6 +49,10 @@ type Cluster struct {
 	// Observe is told how many objects of a resource are read so far. It may be
 	// called from several goroutines.
 	Observe func(what string, objects int)
+	// Now is what time it is at the API server, by its Date; nil, or zero: not known.
+	Now func() time.Time
+	// Renewals remembers Leases between readings; nil: none is.
+	Renewals *Renewals
 }
 
 // NewREST returns the client that Cluster needs. It knows no API types but the

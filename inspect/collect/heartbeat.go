@@ -3,10 +3,14 @@ package collect
 import (
 	"context"
 	"fmt"
+	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 )
 
@@ -14,20 +18,82 @@ import (
 type Heartbeat struct {
 	At    time.Time // when its kubelet last renewed its Lease, by the node's clock; zero: never
 	Ready string    // the Node's condition: "True", "False", "Unknown"
+	Lease inspect.Lease
+}
+
+// Life judges it.
+func (h Heartbeat) Life() inspect.Life { return inspect.LifeOf(h.Ready, h.At, h.Lease, 0) }
+
+// nodeLeases is where kubelets renew their Leases.
+const nodeLeases = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
+
+// leaseObject is what certrot reads of a node's Lease; the field names are the API's.
+type leaseObject struct {
+	Metadata struct {
+		Name string `json:"name"`
+	} `json:"metadata"`
+	Spec struct {
+		RenewTime time.Time `json:"renewTime"`
+		Seconds   int       `json:"leaseDurationSeconds"`
+	} `json:"spec"`
+}
+
+// Renewals are those of nodes' Leases that were seen by this process: one that advances
+// proves that a kubelet is alive, whatever its clock says. The zero value is ready to use.
+type Renewals struct {
+	mu   sync.Mutex
+	last map[string]beat // by node
+}
+
+type beat struct {
+	renewed  time.Time
+	advanced time.Time // when it was last seen to, by this machine's clock; zero: never
+}
+
+// advanced reports whether a node's Lease was seen to advance, not long before now.
+func (h *Renewals) advanced(node string, renewed, now time.Time) bool {
+	if h == nil || renewed.IsZero() {
+		return false
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	was, seen := h.last[node]
+	if seen && renewed.After(was.renewed) {
+		was.advanced = now
+	}
+	was.renewed = renewed
+	if h.last == nil {
+		h.last = map[string]beat{}
+	}
+	h.last[node] = was
+	return !was.advanced.IsZero() && now.Sub(was.advanced) <= inspect.HeartbeatAge
+}
+
+// lease is how a Lease was read just now.
+func (c *Cluster) lease(node string, o *leaseObject) inspect.Lease {
+	return inspect.Lease{Duration: time.Duration(o.Spec.Seconds) * time.Second, Asked: c.asked(), Advanced: c.Renewals.advanced(node, o.Spec.RenewTime, clock())}
+}
+
+// asked is what time it is at the API server; zero: not known.
+func (c *Cluster) asked() time.Time {
+	if c.Now == nil {
+		return time.Time{}
+	}
+	return c.Now()
 }
 
 // Heartbeat asks the API server for a node's sign of life.
 func (c *Cluster) Heartbeat(ctx context.Context, node string) (Heartbeat, error) {
 	var h Heartbeat
-	var lease struct {
-		Spec struct {
-			RenewTime time.Time `json:"renewTime"`
-		} `json:"spec"`
-	}
-	if err := c.getJSON(ctx, "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/"+node, &lease); err != nil {
+	var lease leaseObject
+	switch err := c.getJSON(ctx, nodeLeases+"/"+node, &lease); {
+	case apierrors.IsNotFound(err):
+		h.Lease = inspect.Lease{Absent: true, Asked: c.asked()}
+	case err != nil:
 		return h, fmt.Errorf("read the Lease of node %s: %w", node, err)
+	default:
+		h.At, h.Lease = lease.Spec.RenewTime, c.lease(node, &lease)
 	}
-	h.At = lease.Spec.RenewTime
 	var object struct {
 		Status struct {
 			Conditions []corev1.NodeCondition `json:"conditions"`
@@ -43,6 +109,40 @@ func (c *Cluster) Heartbeat(ctx context.Context, node string) (Heartbeat, error)
 		}
 	}
 	return h, nil
+}
+
+// Heartbeats lists the Leases of all nodes. of returns what was read of a node's: where they
+// may not be listed, why.
+func (c *Cluster) Heartbeats(ctx context.Context) (of func(node string) (time.Time, inspect.Lease), err error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, machineryTime, fmt.Errorf("no answer within %s", machineryTime))
+	defer cancel()
+	found := map[string]leaseObject{}
+	l := listJSON(ctx, c, nodeLeases, metav1.ListOptions{}, func(o *leaseObject) { found[o.Metadata.Name] = *o })
+	if l.err != nil {
+		unread := inspect.Lease{Unread: "list leases in kube-node-lease: " + because(ctx, l.err).Error()}
+		return func(string) (time.Time, inspect.Lease) { return time.Time{}, unread }, l.err
+	}
+	return func(node string) (time.Time, inspect.Lease) {
+		o, ok := found[node]
+		if !ok {
+			return time.Time{}, inspect.Lease{Absent: true, Asked: c.asked()}
+		}
+		return o.Spec.RenewTime, c.lease(node, &o)
+	}, nil
+}
+
+// Again reads the Leases once more of those nodes that had no recent heartbeat: one that
+// advanced meanwhile tells that the node is alive, and its clock wrong.
+func (c *Cluster) Again(ctx context.Context, s *inspect.Snapshot) {
+	for i := range s.Nodes {
+		n := &s.Nodes[i]
+		if n.Heartbeat.IsZero() || s.Life(n).Alive == catalog.Yes {
+			continue
+		}
+		if h, err := c.Heartbeat(ctx, n.Name); err == nil { // else what was read before stands
+			n.Heartbeat, n.Lease, n.Ready = h.At, h.Lease, h.Ready
+		}
+	}
 }
 
 // Value returns one value of a ConfigMap, byte for byte.

@@ -242,7 +242,14 @@ func (c *Cluster) nodeStates(ctx context.Context) ([]inspect.NodeState, error) {
 			Config: catalog.PoolState{Current: says[keys.Current], Desired: says[keys.Desired], State: says[keys.State]},
 		})
 	})
-	return found, l.err
+	if l.err != nil {
+		return found, l.err
+	}
+	of, _ := c.Heartbeats(ctx) // of each node it is said that its Lease could not be read
+	for i := range found {
+		found[i].Heartbeat, found[i].Lease = of(found[i].Name)
+	}
+	return found, nil
 }
 
 func sortMachinery(m *inspect.Machinery) {

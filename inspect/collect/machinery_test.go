@@ -21,6 +21,7 @@ import (
 func movingObjects() map[string]string {
 	return map[string]string{
 		"/api/v1/nodes": `{"metadata":{"name":"master-0","labels":{"node-role.kubernetes.io/master":""},"annotations":{"machineconfiguration.openshift.io/currentConfig":"a","machineconfiguration.openshift.io/desiredConfig":"b","machineconfiguration.openshift.io/state":"Working"}},"status":{"conditions":[{"type":"Ready","status":"Unknown"}]}}`,
+		nodeLeases:      `{"metadata":{"name":"master-0"},"spec":{"renewTime":"2026-03-01T12:00:00.000000Z","leaseDurationSeconds":40}}`,
 		"/apis/config.openshift.io/v1/clusterversions":     `{"metadata":{"name":"version"},"status":{"desired":{"version":"4.16.1"},"conditions":[{"type":"Progressing","status":"True","message":"Working"},{"type":"Failing","status":"True","message":"stuck"}]}}`,
 		"/apis/config.openshift.io/v1/clusteroperators":    `{"metadata":{"name":"etcd"},"status":{"conditions":[{"type":"Available","status":"True"},{"type":"Degraded","status":"True","message":"NodeControllerDegraded"}]}}`,
 		"/apis/operator.openshift.io/v1/etcds":             `{"metadata":{"name":"cluster"},"status":{"latestAvailableRevision":8,"nodeStatuses":[{"nodeName":"master-0","currentRevision":7,"targetRevision":8}],"conditions":[{"type":"EtcdMembersDegraded","status":"False","message":"none"}]}}`,
@@ -81,7 +82,7 @@ func TestMachinery(t *testing.T) {
 			{Resource: "nodehealthchecks", Name: "nhc", Acts: catalog.Yes, Why: "it heeds Ready False, Ready Unknown", Paused: []string{"ops"}},
 			{Resource: "selfnoderemediations", Namespace: "x", Name: "worker-1", Acts: catalog.Yes, Why: "it is at work on node worker-1"},
 		},
-		Nodes:  []inspect.NodeState{{Name: "master-0", Ready: "Unknown", Master: true, Config: catalog.PoolState{Current: "a", Desired: "b", State: "Working"}}},
+		Nodes:  []inspect.NodeState{{Name: "master-0", Ready: "Unknown", Master: true, Heartbeat: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC), Lease: inspect.Lease{Duration: 40 * time.Second}, Config: catalog.PoolState{Current: "a", Desired: "b", State: "Working"}}},
 		Silent: []string{"v1.route.openshift.io"},
 	}
 	if diff := cmp.Diff(want, machineryOf(t)); diff != "" {

@@ -33,10 +33,11 @@ type NodeObject struct {
 	Addresses []string  // internal ones first
 	Pods      []string  // the networks of its pods, CIDR
 	Heartbeat time.Time // see Cluster.Heartbeat; zero: not asked
-	Internal  string    // its InternalIP; empty: it has none
-	Port      int       // of its kubelet; 0: it does not say
-	Master    bool      // it runs kube-apiserver
-	Role      string    // see catalog.RoleOf; empty: the API was not asked
+	Lease     inspect.Lease
+	Internal  string // its InternalIP; empty: it has none
+	Port      int    // of its kubelet; 0: it does not say
+	Master    bool   // it runs kube-apiserver
+	Role      string // see catalog.RoleOf; empty: the API was not asked
 }
 
 // NodeObjects lists the nodes of the cluster.
@@ -95,6 +96,14 @@ func (c *Cluster) NodeObjects(ctx context.Context, selector labels.Selector) ([]
 // by the name of a network, one CIDR or a list.
 const ovnSubnets = "k8s.ovn.org/node-subnets"
 
+// WithHeartbeats adds what is read of the nodes' Leases.
+func (c *Cluster) WithHeartbeats(ctx context.Context, objects []NodeObject) {
+	of, _ := c.Heartbeats(ctx) // of each node it is said that its Lease could not be read
+	for i := range objects {
+		objects[i].Heartbeat, objects[i].Lease = of(objects[i].Name)
+	}
+}
+
 // podNetworks are the networks of a node's pods; what can't be read is left out.
 func podNetworks(cidrs []string, annotation string) []string {
 	var byNetwork map[string]json.RawMessage
@@ -119,7 +128,7 @@ func podNetworks(cidrs []string, annotation string) []string {
 
 // node is what the API says of it, as a fact.
 func (o NodeObject) node() inspect.Node {
-	return inspect.Node{Name: o.Name, Ready: o.Ready, Role: o.Role, Addresses: o.Addresses, PodNetworks: o.Pods}
+	return inspect.Node{Name: o.Name, Ready: o.Ready, Heartbeat: o.Heartbeat, Lease: o.Lease, Role: o.Role, Addresses: o.Addresses, PodNetworks: o.Pods}
 }
 
 // OnNode is a node to which there is a way.
@@ -254,6 +263,7 @@ func (n Nodes) Read(ctx context.Context, o NodeObject, node OnNode) (facts inspe
 	s := r.Snapshot(o.Name)
 	for i := range s.Nodes {
 		s.Nodes[i].Via, s.Nodes[i].Ready, s.Nodes[i].Heartbeat = node.Via(), o.Ready, o.Heartbeat
+		s.Nodes[i].Lease = o.Lease
 		s.Nodes[i].Role, s.Nodes[i].Addresses, s.Nodes[i].PodNetworks = o.Role, o.Addresses, o.Pods
 		s.Nodes[i].Clock.Sent, s.Nodes[i].Clock.Received = sent, received
 	}
@@ -276,7 +286,9 @@ func because(ctx context.Context, err error) error {
 
 func (n Nodes) gap(o NodeObject, err error) inspect.Gap {
 	g := inspect.Gap{What: "node/" + o.Name, Reason: err.Error(), Next: n.How}
-	if o.Ready == "False" || o.Ready == "Unknown" {
+	if life := inspect.LifeOf(o.Ready, o.Heartbeat, o.Lease, 0); life.Alive == catalog.No {
+		g.Reason += "; the API says of it: " + life.String()
+	} else if life.Lost() {
 		g.Reason += "; the API says of it: Ready is " + o.Ready
 	}
 	return g

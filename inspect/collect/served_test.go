@@ -121,7 +121,7 @@ func TestSnapshotKeepsServed(t *testing.T) {
 			{Node: "n", Address: "b:1", Name: "b", Server: "kubelet", Of: "m", Problem: "refused"},
 		},
 		Cluster: inspect.Cluster{External: "https://api:6443"},
-		Nodes:   []inspect.Node{{Name: "n", Heartbeat: time.Unix(1, 0).UTC(), Kubeconfigs: []inspect.Kubeconfig{{Path: "/k", Text: []byte("token: xxx"), Clusters: []inspect.KubeconfigCluster{{ServerName: "b"}}}}}},
+		Nodes:   []inspect.Node{{Name: "n", Heartbeat: time.Unix(1, 0).UTC(), Lease: inspect.Lease{Duration: 40 * time.Second, Asked: time.Unix(9, 0).UTC(), Unread: "x"}, Kubeconfigs: []inspect.Kubeconfig{{Path: "/k", Text: []byte("token: xxx"), Clusters: []inspect.KubeconfigCluster{{ServerName: "b"}}}}}},
 	}
 	var file strings.Builder
 	if err := WriteSnapshot(&file, s); err != nil {
@@ -139,7 +139,7 @@ func TestSnapshotKeepsServed(t *testing.T) {
 		t.Errorf("served %+v", back.Served)
 	}
 	n := back.Nodes[0]
-	if !n.Heartbeat.Equal(time.Unix(1, 0)) || string(n.Kubeconfigs[0].Text) != "token: xxx" || n.Kubeconfigs[0].Clusters[0].ServerName != "b" {
+	if !n.Heartbeat.Equal(time.Unix(1, 0)) || n.Lease != (inspect.Lease{Duration: 40 * time.Second, Asked: time.Unix(9, 0).UTC(), Unread: "x"}) || string(n.Kubeconfigs[0].Text) != "token: xxx" || n.Kubeconfigs[0].Clusters[0].ServerName != "b" {
 		t.Errorf("node %+v", n)
 	}
 }

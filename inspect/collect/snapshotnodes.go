@@ -19,12 +19,20 @@ type (
 		Addresses   []string         `json:"addresses,omitempty"`
 		PodNetworks []string         `json:"podNetworks,omitempty"`
 		Heartbeat   time.Time        `json:"heartbeat,omitzero"`
+		Lease       fileLease        `json:"lease,omitzero"`
 		Clock       fileClock        `json:"clock,omitzero"`
 		Kubelet     fileKubelet      `json:"kubelet,omitzero"`
 		Files       []fileNodeFile   `json:"files,omitempty"`
 		Kubeconfigs []fileKubeconfig `json:"kubeconfigs,omitempty"`
 		Processes   []fileProcess    `json:"processes,omitempty"`
 		Comeback    *fileComeback    `json:"comeback,omitempty"`
+	}
+	fileLease struct { // how the heartbeat was read
+		Duration time.Duration `json:"durationNanoseconds,omitempty"`
+		Asked    time.Time     `json:"asked,omitzero"` // by the API server's Date
+		Advanced bool          `json:"advanced,omitempty"`
+		Absent   bool          `json:"absent,omitempty"`
+		Unread   string        `json:"unread,omitempty"`
 	}
 	fileProcess struct {
 		Command string    `json:"command"`
@@ -122,7 +130,7 @@ type (
 )
 
 func packNode(n inspect.Node) fileNode {
-	f := fileNode{Name: n.Name, Hostname: n.Hostname, Via: n.Via, Ready: n.Ready, Role: n.Role, Addresses: n.Addresses, PodNetworks: n.PodNetworks, Heartbeat: n.Heartbeat, Clock: fileClock(n.Clock), Kubelet: fileKubelet(n.Kubelet)}
+	f := fileNode{Name: n.Name, Hostname: n.Hostname, Via: n.Via, Ready: n.Ready, Role: n.Role, Addresses: n.Addresses, PodNetworks: n.PodNetworks, Heartbeat: n.Heartbeat, Lease: fileLease(n.Lease), Clock: fileClock(n.Clock), Kubelet: fileKubelet(n.Kubelet)}
 	for _, file := range n.Files {
 		f.Files = append(f.Files, fileNodeFile(file))
 	}
@@ -192,7 +200,7 @@ func (f *fileAccess) unpack() (*inspect.Access, error) {
 }
 
 func (f fileNode) unpack() inspect.Node {
-	n := inspect.Node{Name: f.Name, Hostname: f.Hostname, Via: f.Via, Ready: f.Ready, Role: f.Role, Addresses: f.Addresses, PodNetworks: f.PodNetworks, Heartbeat: f.Heartbeat, Clock: inspect.Clock(f.Clock), Kubelet: inspect.Kubelet(f.Kubelet)}
+	n := inspect.Node{Name: f.Name, Hostname: f.Hostname, Via: f.Via, Ready: f.Ready, Role: f.Role, Addresses: f.Addresses, PodNetworks: f.PodNetworks, Heartbeat: f.Heartbeat, Lease: inspect.Lease(f.Lease), Clock: inspect.Clock(f.Clock), Kubelet: inspect.Kubelet(f.Kubelet)}
 	for _, file := range f.Files {
 		n.Files = append(n.Files, inspect.NodeFile(file))
 	}

@@ -35,6 +35,8 @@ type RestartNode struct {
 	Name      string          `json:"name"`
 	Via       string          `json:"via,omitempty"`
 	Ready     string          `json:"ready,omitempty"`
+	Alive     string          `json:"alive,omitempty"`     // "yes", "no", "unknown", by its Lease; absent: the API was not asked
+	Heartbeat string          `json:"heartbeat,omitempty"` // why it is not yes
 	ComesBack RestartAnswer   `json:"comesBack"`
 	Answers   []RestartAnswer `json:"answers"` // one for each of RestartQuestions, in their order
 }
@@ -174,6 +176,7 @@ type restart struct {
 
 func restartOf(f *inspect.Facts, n *inspect.Node, claims []Claim) RestartNode {
 	out := RestartNode{Name: n.Name, Via: n.Via, Ready: n.Ready}
+	out.Alive, out.Heartbeat = f.Snapshot.Life(n).Words()
 	j := restart{f: f, n: n, c: n.Comeback, claims: claims, said: map[string]RestartAnswer{}, untils: map[string]string{}}
 	problem := ""
 	switch {

@@ -1,0 +1,129 @@
+package collect
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+)
+
+// leaseAPI serves Nodes that are all Ready=True, and their Leases.
+type leaseAPI struct {
+	mu      sync.Mutex
+	leases  map[string]time.Time // when renewed
+	nodes   []string
+	refuses bool
+}
+
+func (a *leaseAPI) lease(name string) coordinationv1.Lease {
+	seconds := int32(40)
+	renewed := metav1.NewMicroTime(a.leases[name])
+	return coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-node-lease", Name: name}, Spec: coordinationv1.LeaseSpec{RenewTime: &renewed, LeaseDurationSeconds: &seconds}}
+}
+
+func (a *leaseAPI) node(name string) corev1.Node {
+	return corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}, Status: corev1.NodeStatus{Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}}}
+}
+
+func (a *leaseAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	last := r.URL.Path[strings.LastIndexByte(r.URL.Path, '/')+1:]
+	_, there := a.leases[last]
+	var out any
+	switch {
+	case strings.Contains(r.URL.Path, "/leases") && a.refuses:
+		refuse(w, r, http.StatusForbidden, metav1.StatusReasonForbidden, "")
+		return
+	case strings.HasSuffix(r.URL.Path, "/leases"):
+		var list coordinationv1.LeaseList
+		for name := range a.leases {
+			list.Items = append(list.Items, a.lease(name))
+		}
+		out = list
+	case strings.Contains(r.URL.Path, "/leases/") && there:
+		out = a.lease(last)
+	case strings.HasSuffix(r.URL.Path, "/nodes"):
+		var list corev1.NodeList
+		for _, name := range a.nodes {
+			list.Items = append(list.Items, a.node(name))
+		}
+		out = list
+	case strings.Contains(r.URL.Path, "/nodes/"):
+		out = a.node(last)
+	default:
+		refuse(w, r, http.StatusNotFound, metav1.StatusReasonNotFound, "not found")
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(out)
+}
+
+// TestHeartbeatsAreReadAtTheAPIsTime: this machine's clock tells nothing of how old a
+// heartbeat is.
+func TestHeartbeatsAreReadAtTheAPIsTime(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
+	api := &leaseAPI{nodes: []string{"alive", "bare", "silent"}, leases: map[string]time.Time{"alive": now.Add(-5 * time.Second), "silent": now.Add(-14 * time.Minute)}}
+	server := httptest.NewServer(api)
+	defer server.Close()
+	client, err := NewREST(&rest.Config{Host: server.URL, QPS: -1, Timeout: 5 * time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &Cluster{REST: client, Now: func() time.Time { return now }, Renewals: &Renewals{}}
+	want := map[string]string{"alive": "", "bare": "no heartbeat (there is no Lease)", "silent": "no heartbeat for 14m (Lease)"}
+	objects, err := c.NodeObjects(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.WithHeartbeats(t.Context(), objects)
+	m := c.Machinery(t.Context())
+	for i, o := range objects {
+		n := o.node()
+		s := inspect.Snapshot{Nodes: []inspect.Node{n}}
+		h, err := c.Heartbeat(t.Context(), o.Name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for who, life := range map[string]inspect.Life{"the list of nodes": s.Life(&n), "the machinery": m.Nodes[i].Life(), "one node": h.Life()} {
+			if life.String() != want[o.Name] || (life.Alive == catalog.Yes) != (want[o.Name] == "") {
+				t.Errorf("%s: %s: %s %q, want %q", o.Name, who, life.Alive, life, want[o.Name])
+			}
+		}
+	}
+
+	// A clock that is wrong, and a kubelet that is alive: its Lease advances.
+	s := inspect.Snapshot{Nodes: []inspect.Node{objects[2].node()}}
+	api.mu.Lock()
+	api.leases["silent"] = api.leases["silent"].Add(10 * time.Second)
+	api.mu.Unlock()
+	if c.Again(t.Context(), &s); s.Life(&s.Nodes[0]).Works() != catalog.Yes {
+		t.Errorf("its Lease advanced, and it is %q", s.Life(&s.Nodes[0]))
+	}
+
+	// What could not be read is not known, and without the server's time neither is an age.
+	c.Now = nil
+	if h, err := c.Heartbeat(t.Context(), "alive"); err != nil || h.Life().Alive != catalog.Unknown {
+		t.Errorf("%v, %s %q", err, h.Life().Alive, h.Life())
+	}
+	api.mu.Lock()
+	api.refuses = true
+	api.mu.Unlock()
+	for _, n := range c.Machinery(t.Context()).Nodes {
+		if life := n.Life(); life.Alive != catalog.Unknown || !strings.Contains(life.String(), "Forbidden") {
+			t.Errorf("%s: %s %q", n.Name, life.Alive, life)
+		}
+	}
+}

@@ -1,0 +1,151 @@
+package inspect
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+)
+
+// HeartbeatAge is how old a heartbeat may be while its node counts as alive: kubelets
+// renew a Lease of 40 s each 10 s (kubernetes/kubernetes
+// pkg/kubelet/apis/config/v1beta1/defaults.go, NodeLeaseDurationSeconds;
+// pkg/kubelet/kubelet.go, nodeLeaseRenewIntervalFraction), and kube-controller-manager calls
+// a node without a heartbeat Unknown after 40 s, from 1.32 on 50 s
+// (pkg/controller/nodelifecycle/config/v1alpha1/defaults.go, NodeMonitorGracePeriod).
+const HeartbeatAge = 50 * time.Second
+
+// Lease is how a heartbeat was read: of the Lease that a kubelet renews, all but its
+// renewTime. The zero value: it was not read.
+type Lease struct {
+	Duration time.Duration // leaseDurationSeconds; zero: it does not say
+	// Asked is when it was read, by the API server's Date and not by this machine's clock;
+	// zero: not known.
+	Asked time.Time
+	// Advanced: its renewTime was seen to advance between two readings.
+	Advanced bool
+	Absent   bool   // there is none
+	Unread   string // why it could not be read
+}
+
+// Life is what is known of whether a node works. Ready alone is no proof: after a
+// power-off Nodes stay Ready=True, since OpenShift's network-node-identity webhook can't
+// run and rejects updates of their status.
+type Life struct {
+	// Alive is Yes where its heartbeat was seen, No where it was looked for and is not
+	// there, Unknown where its Lease, or the time of the reading, is not known.
+	Alive catalog.Answer
+	Ready string // the condition; empty: not read
+	why   string // of Alive
+}
+
+// LifeOf judges a node by its condition Ready, and by when its Lease was last renewed by
+// its own clock, which is ahead of the API server's by so much as far as that is known.
+func LifeOf(ready string, renewed time.Time, l Lease, ahead time.Duration) Life {
+	life := Life{Ready: ready}
+	age, most := l.Asked.Sub(renewed.Add(-ahead)), max(HeartbeatAge, l.Duration*5/4)
+	switch {
+	case l.Advanced:
+		life.Alive = catalog.Yes
+	case l.Unread != "":
+		life.why = "heartbeat not read: " + l.Unread
+	case l.Absent:
+		life.Alive, life.why = catalog.No, "no heartbeat (there is no Lease)"
+	case renewed.IsZero() && l != (Lease{}):
+		life.Alive, life.why = catalog.No, "no heartbeat (the Lease was never renewed)"
+	case renewed.IsZero():
+		life.why = "heartbeat not read"
+	case l.Asked.IsZero():
+		life.why = "heartbeat of unknown age: when the Lease was read is not known"
+	case age < -most:
+		life.why = fmt.Sprintf("heartbeat of unknown age: the Lease is %s ahead of the API server's time", inWords(-age))
+	case age > most:
+		life.Alive, life.why = catalog.No, fmt.Sprintf("no heartbeat for %s (Lease)", inWords(age))
+	default:
+		life.Alive = catalog.Yes
+	}
+	return life
+}
+
+func inWords(d time.Duration) string {
+	const day = 24 * time.Hour
+	switch {
+	case d < 2*time.Minute:
+		return fmt.Sprintf("%ds", int(d.Seconds()))
+	case d < 2*time.Hour:
+		return fmt.Sprintf("%dm", int(d.Minutes()))
+	case d < 2*day:
+		return fmt.Sprintf("%dh", int(d.Hours()))
+	}
+	return fmt.Sprintf("%dd", int(d/day))
+}
+
+// Lost reports whether a node is known not to work: without a heartbeat, or not Ready.
+func (l Life) Lost() bool {
+	return l.Alive == catalog.No || l.Ready != "" && l.Ready != "True"
+}
+
+// Works is Yes where a node is Ready and its heartbeat was seen, and No where it is Lost.
+func (l Life) Works() catalog.Answer {
+	switch {
+	case l.Lost():
+		return catalog.No
+	case l.Alive == catalog.Yes && l.Ready == "True":
+		return catalog.Yes
+	}
+	return catalog.Unknown
+}
+
+// Words are for programs: "yes", "no" or "unknown", and why it is not yes. Both are empty
+// where the API was not asked.
+func (l Life) Words() (alive, heartbeat string) {
+	if l.Ready == "" && l.Alive == catalog.Unknown {
+		return "", ""
+	}
+	return l.Alive.String(), l.why
+}
+
+// Heartbeat says of a node that is not known to be alive why, for people; empty: it is.
+func (l Life) Heartbeat() string { return l.why }
+
+// Is says of a node that is lost how, after its name or "which".
+func (l Life) Is() string {
+	if l.Alive == catalog.No {
+		return "has " + l.String()
+	}
+	return "is not Ready"
+}
+
+// String says what is wrong, or not known; empty: the node works.
+func (l Life) String() string {
+	switch {
+	case l.Alive == catalog.No && l.Ready != "True" && l.Ready != "":
+		return l.why + ", Ready is " + l.Ready
+	case l.Alive == catalog.No:
+		return l.why
+	case l.Ready != "True" && l.Ready != "":
+		return "NotReady (Ready is " + l.Ready + ")"
+	case l.Alive == catalog.Unknown && l.Ready == "True":
+		return l.why + "; Ready is True, which alone proves nothing"
+	}
+	return l.why
+}
+
+// Life judges a node of the snapshot. A file from before it said when Leases were read is
+// from one moment: the time of the snapshot is theirs.
+func (s *Snapshot) Life(n *Node) Life {
+	var ahead time.Duration
+	lease := n.Lease
+	least, most, ok := s.Cluster.Clock.Ahead()
+	nodeLeast, nodeMost, known := n.Clock.Ahead()
+	if ok && known {
+		ahead = (nodeLeast+nodeMost)/2 - (least+most)/2
+	}
+	if lease == (Lease{}) && !s.Taken.IsZero() && !n.Heartbeat.IsZero() {
+		lease.Asked = s.Taken.Add((least + most) / 2)
+	}
+	return LifeOf(n.Ready, n.Heartbeat, lease, ahead)
+}
+
+// Life judges a node of the machinery.
+func (n NodeState) Life() Life { return LifeOf(n.Ready, n.Heartbeat, n.Lease, 0) }
