@@ -37,7 +37,7 @@ A run is put back with undo, as long as the nodes keep what was before.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.list(cmd.Context()) },
 	}
-	f.addReadFlags(cmd, "With --from-nodes: nodes to ask.")
+	f.addReadFlags(cmd, "With --from-nodes: nodes to ask, by name; with all: all nodes.", allNodes)
 	cmd.Flags().BoolVar(&f.fromNodes, "from-nodes", false, "Ask the nodes named with --nodes which runs they keep.")
 	cmd.Flags().StringVarP(&f.output, "output", "o", "", "Form of the list: json, yaml, name.")
 	must(cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"json", "yaml", "name"}, cobra.ShellCompDirectiveNoFileComp)))
@@ -46,10 +46,10 @@ A run is put back with undo, as long as the nodes keep what was before.`,
 }
 
 // addReadFlags adds the flags for a command that changes no node's files.
-func (f *runsFlags) addReadFlags(cmd *cobra.Command, nodes string) {
+func (f *runsFlags) addReadFlags(cmd *cobra.Command, nodes string, special ...string) {
 	f.nodes.parallel = 10
 	f.dryRun = dryRunNone
-	f.nodes.addWays(cmd, f.config, nodes, "auto tries local, ssh where it is configured, exec, and debug with --allow-pods.", "Only the machine that this runs on.")
+	f.nodes.addWays(cmd, f.config, nodes, "auto tries local, ssh where it is configured, exec, and debug with --allow-pods.", "Only the machine that this runs on.", special...)
 }
 
 func newPruneCommand(app App, config *genericclioptions.ConfigFlags) *cobra.Command {
@@ -81,14 +81,14 @@ type runsDocument struct {
 }
 
 type runEntry struct {
-	Run     string    `json:"run"`
-	Command string    `json:"command,omitempty"` // as the journal says
-	Undoes  string    `json:"undoes,omitempty"`
-	Started time.Time `json:"started"` // of a node: when its folder changed last
-	Server  string    `json:"server,omitempty"`
-	Nodes   []string  `json:"nodes"`
-	Files   int       `json:"files"` // changed; of a node: and not put back
-	Outcome string    `json:"outcome,omitempty"`
+	Run     string     `json:"run"`
+	Command string     `json:"command,omitempty"` // as the journal says
+	Undoes  string     `json:"undoes,omitempty"`
+	Started *time.Time `json:"started,omitempty"` // nil: unknown
+	Server  string     `json:"server,omitempty"`
+	Nodes   []string   `json:"nodes"`
+	Files   int        `json:"files"` // changed; of a node: and not put back
+	Outcome string     `json:"outcome,omitempty"`
 }
 
 func (f *runsFlags) list(ctx context.Context) error {
@@ -125,7 +125,7 @@ func journalled() ([]runEntry, error) {
 	stories, err := js.List()
 	var out []runEntry
 	for _, s := range slices.Backward(stories) {
-		e := runEntry{Run: s.Run, Command: s.Command, Undoes: s.Undoes, Started: s.Started, Server: s.Server, Nodes: s.Nodes, Outcome: s.Outcome()}
+		e := runEntry{Run: s.Run, Command: s.Command, Undoes: s.Undoes, Started: &s.Started, Server: s.Server, Nodes: s.Nodes, Outcome: s.Outcome()}
 		for _, files := range s.Changed() {
 			e.Files += len(files)
 		}
@@ -134,20 +134,36 @@ func journalled() ([]runEntry, error) {
 	return out, err
 }
 
+// nodeRun is a run as a node knows it. When it began is in its ID; else in what it wrote.
+func nodeRun(node string, r host.Summary) runEntry {
+	e := runEntry{Run: r.ID, Nodes: []string{node}, Files: r.Files}
+	if at, ok := remediate.RunStarted(r.ID); ok {
+		e.Started = &at
+	} else if !r.Began.IsZero() {
+		e.Started = &r.Began
+	}
+	return e
+}
+
 // onNodes asks nodes, one after another.
 func (f *runsFlags) onNodes(ctx context.Context) ([]runEntry, error) {
 	f.api = toRead
+	f.everyone = slices.Equal(f.nodes.nodes, []string{allNodes})
 	w, err := f.workplace(ctx, nil)
 	if err != nil {
 		return nil, err
 	}
+	return f.askNodes(ctx, w)
+}
+
+func (f *runsFlags) askNodes(ctx context.Context, w *workplace) ([]runEntry, error) {
 	var out []runEntry
 	var errs []error
 	for _, name := range w.names() {
 		err := w.onto(ctx, name, func(ctx context.Context, n nodeexec.Node) error {
 			runs, err := host.Runs(ctx, n, "")
 			for _, r := range runs {
-				out = append(out, runEntry{Run: r.ID, Started: r.Changed, Nodes: []string{name}, Files: r.Files})
+				out = append(out, nodeRun(name, r))
 			}
 			return err
 		})
@@ -191,7 +207,11 @@ func (f *runsFlags) print(runs []runEntry) error {
 		if r.Undoes != "" {
 			command += " " + r.Undoes
 		}
-		printf(t, "%s\t%s\t%s\t%s\t%d\t%s\n", r.Run, orDash(clean(command)), inTime(now, r.Started), orDash(clean(strings.Join(r.Nodes, ","))), r.Files, orDash(clean(r.Outcome)))
+		started := "unknown"
+		if r.Started != nil {
+			started = inTime(now, *r.Started)
+		}
+		printf(t, "%s\t%s\t%s\t%s\t%d\t%s\n", r.Run, orDash(clean(command)), started, orDash(clean(strings.Join(r.Nodes, ","))), r.Files, orDash(clean(r.Outcome)))
 	}
 	return t.Flush()
 }

@@ -108,7 +108,15 @@ func (n NodePlan) Changes() bool {
 func NewRun(now time.Time) string {
 	var b [3]byte
 	_, _ = rand.Read(b[:]) // it never fails
-	return now.UTC().Format("20060102-150405-") + hex.EncodeToString(b[:])
+	return now.UTC().Format(runTime) + hex.EncodeToString(b[:])
+}
+
+const runTime = "20060102-150405-"
+
+// RunStarted is when a run began, by its ID: to the second, by the clock of who began it.
+func RunStarted(run string) (at time.Time, ok bool) {
+	at, err := time.Parse(runTime, run[:min(len(run), len(runTime))])
+	return at, err == nil
 }
 
 // draft makes a plan step by step. Each step is judged by the facts as the steps

@@ -907,12 +907,18 @@ runs() {
 		valid "${run##*/}" || continue
 		facts "$run"
 		[ "$kind" = directory ] || continue
-		stamp=$(stat -c %Y "$run" 2>&1) || fail failed "look at $run: $stamp"
-		count=0
+		# The folder itself changes when something is put back, too.
+		count=0 began=-
+		for file in "$run"/*; do
+			facts "$file"
+			[ "$kind" = regular ] || continue
+			stamp=$(stat -c %Y "$file" 2>&1) || fail failed "look at $file: $stamp"
+			[ "$began" != - ] && [ "$stamp" -ge "$began" ] || began=$stamp
+		done
 		for entry in "$run"/file-* "$run"/link-*; do
 			[ ! -f "$entry" ] || (asbefore "$entry") >/dev/null || count=$((count + 1))
 		done
-		printf 'run %s %s %s\n' "${run##*/}" "$stamp" "$count"
+		printf 'run %s %s %s\n' "${run##*/}" "$began" "$count"
 	done
 	finish same
 }

@@ -52,9 +52,9 @@ type Entry struct {
 
 // Summary is a run as a node knows it.
 type Summary struct {
-	ID      string
-	Changed time.Time // when something in its folder changed last; the node's clock, to the second
-	Files   int       // how many files it changed that are not what they were before
+	ID    string
+	Began time.Time // when the oldest file of its folder was written; the node's clock, to the second; zero: there is none
+	Files int       // how many files it changed that are not what they were before
 }
 
 // Replace changes a file of the node and returns what it is now. Owner, mode, label,
@@ -289,7 +289,7 @@ func parseEntries(lines []string) ([]Entry, error) {
 	return entries, nil
 }
 
-// parseRuns reads lines of "run ID SECONDS FILES".
+// parseRuns reads lines of "run ID SECONDS FILES", with - where no time is known.
 func parseRuns(lines []string) ([]Summary, error) {
 	var runs []Summary
 	for _, line := range lines {
@@ -297,15 +297,18 @@ func parseRuns(lines []string) ([]Summary, error) {
 		if len(f) != 4 || f[0] != "run" || !validID(f[1]) {
 			return nil, fmt.Errorf("the answer %.120q is no run", line)
 		}
-		changed, err := unixTime(f[2])
-		if err != nil {
-			return nil, err
+		var began time.Time
+		if f[2] != "-" {
+			var err error
+			if began, err = unixTime(f[2]); err != nil {
+				return nil, err
+			}
 		}
 		files, err := strconv.ParseUint(f[3], 10, 31)
 		if err != nil {
 			return nil, fmt.Errorf("the answer %.120q is no run", line)
 		}
-		runs = append(runs, Summary{ID: f[1], Changed: changed, Files: int(files)})
+		runs = append(runs, Summary{ID: f[1], Began: began, Files: int(files)})
 	}
 	slices.SortFunc(runs, func(a, b Summary) int { return strings.Compare(a.ID, b.ID) })
 	return runs, nil

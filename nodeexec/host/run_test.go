@@ -536,7 +536,7 @@ func TestRunsOnANode(t *testing.T) {
 		if len(runs) != 2 || runs[0].ID != "run-0" || runs[0].Files != 1 || runs[1].ID != "run-1" || runs[1].Files != 2 {
 			t.Errorf("%+v", runs)
 		}
-		if age := time.Since(runs[1].Changed); age < -time.Minute || age > time.Minute {
+		if age := time.Since(runs[1].Began); age < -time.Minute || age > time.Minute {
 			t.Errorf("changed %s ago", age)
 		}
 		if _, err := second.Restore(t.Context(), n, other); !errors.Is(err, ErrNoRun) {
