@@ -18,6 +18,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect/gather"
+	"github.com/kubectl-certrot/kubectl-certrot/nodeexec/host"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate"
 )
 
@@ -25,6 +26,7 @@ import (
 type fixStatusFlags struct {
 	fixFlags
 	format string
+	lease  *repairLease
 }
 
 func newFixStatusCommand(app App, config *genericclioptions.ConfigFlags) *cobra.Command {
@@ -77,6 +79,7 @@ func (f *fixStatusFlags) status(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	f.lease = w.lease(ctx)
 	fix, err := f.repair(ctx, w)
 	var facts inspect.Snapshot
 	if err == nil {
@@ -104,6 +107,11 @@ func (f *fixStatusFlags) tell(fix remediate.APIInt, facts inspect.Snapshot) erro
 		p, err = &remediate.Plan{Basis: facts, Now: facts.Taken, Unknown: []*remediate.Refusal{refusal}}, nil
 	}
 	if err != nil {
+		if f.format == "" {
+			text := &strings.Builder{}
+			f.lease.print(text)
+			_, _ = io.WriteString(f.app.Streams.Out, cleanLines(text.String()))
+		}
 		return refused(err)
 	}
 	d := f.judge(p)
@@ -141,7 +149,17 @@ type (
 		Waves           []repairWave `json:"waves"`
 		Next            string       `json:"next,omitempty"` // the next safe step
 		// PastMasters is the line that leaves out a master that is lost for good.
-		PastMasters string `json:"pastMasters,omitempty"`
+		PastMasters string       `json:"pastMasters,omitempty"`
+		Lease       *repairLease `json:"lease,omitempty"` // absent: no run holds it
+	}
+	// repairLease is the run that changes the cluster now, or did when it was killed.
+	repairLease struct {
+		State  string     `json:"state"` // held, stale, unknown
+		Holder string     `json:"holder,omitempty"`
+		Since  *time.Time `json:"since,omitempty"`
+		Silent string     `json:"silent,omitempty"` // since it was renewed last
+		Reason string     `json:"reason,omitempty"` // why it is unknown
+		Next   string     `json:"next"`
 	}
 	repairWave struct {
 		Name  string       `json:"name"`
@@ -190,7 +208,7 @@ func (f *fixStatusFlags) judge(p *remediate.Plan) repairDocument {
 		}
 		d.Waves[i].Nodes = append(d.Waves[i].Nodes, unknown)
 	}
-	d.State = standsDone
+	d.State, d.Lease = standsDone, f.lease
 	for i := range d.Waves {
 		w := &d.Waves[i]
 		w.State = standsDone
@@ -205,7 +223,63 @@ func (f *fixStatusFlags) judge(p *remediate.Plan) repairDocument {
 		}
 		d.State = worse(d.State, w.State)
 	}
+	if d.Next != "" && d.Lease != nil && d.Lease.State == leaseHeld {
+		d.Next = "wait until that run ends, then: " + d.Next
+	}
 	return d
+}
+
+// The states of a Lease that is not free.
+const (
+	leaseHeld    = "held"
+	leaseStale   = "stale"
+	leaseUnknown = "unknown"
+)
+
+// lease reads which run changes the cluster; nil: none does.
+func (w *workplace) lease(ctx context.Context) *repairLease {
+	if w.conn == nil {
+		return &repairLease{State: leaseUnknown, Reason: "no API server answered", Next: "on each node: cat " + host.DefaultFolder + "/.held"}
+	}
+	h, err := remediate.Lease{Kube: w.conn.kube, Now: w.conn.clock.now}.HeldBy(ctx)
+	switch {
+	case err != nil:
+		return &repairLease{State: leaseUnknown, Reason: oneLine(err.Error()), Next: "kubectl auth can-i get leases.coordination.k8s.io -n " + remediate.LeaseNamespace}
+	case h == nil:
+		return nil
+	}
+	l := &repairLease{State: leaseHeld, Holder: oneLine(h.By), Silent: h.Silent.Round(time.Second).String(), Next: "wait for its end, or talk to them: a second run is refused meanwhile (lease-held)"}
+	if h.Stale {
+		l.State, l.Next = leaseStale, "that run ended without a word. The next one takes the Lease over"
+	}
+	if !h.Since.IsZero() {
+		since := h.Since.UTC().Truncate(time.Second)
+		l.Since = &since
+	}
+	return l
+}
+
+// print says it to people.
+func (l *repairLease) print(w io.Writer) {
+	if l == nil {
+		return
+	}
+	switch l.State {
+	case leaseUnknown:
+		wrap(w, "Lease    ", "unknown whether another run changes this cluster: "+l.Reason)
+	case leaseStale:
+		wrap(w, "Lease    ", "stale: "+l.Holder+since(l.Since)+", silent for "+l.Silent)
+	default:
+		wrap(w, "Lease    ", "held: "+l.Holder+" changes this cluster"+since(l.Since)+", renewed "+l.Silent+" ago")
+	}
+	wrap(w, "         ", "next: "+l.Next)
+}
+
+func since(at *time.Time) string {
+	if at == nil {
+		return ""
+	}
+	return ", since " + at.UTC().Format("15:04:05 UTC")
 }
 
 // worse returns what is to be said of two together.
@@ -275,6 +349,7 @@ func (f *fixStatusFlags) print(d repairDocument) error {
 	w := &strings.Builder{}
 	printf(w, "Cluster  %s  %s\n", orDash(d.Server), orDash(d.Version))
 	printUnauthenticated(w, d.Unauthenticated)
+	d.Lease.print(w)
 	for _, wave := range d.Waves {
 		counts := map[string]int{}
 		for _, n := range wave.Nodes {

@@ -115,6 +115,38 @@ func (l Lease) take(ctx context.Context) (lapsed string, err error) {
 	return by, err
 }
 
+// Holder is who holds the Lease.
+type Holder struct {
+	By     string    // who, and for which run
+	Since  time.Time // zero: the Lease does not say
+	Silent time.Duration
+	// Stale: they were silent for too long, or are a process of this machine that ended.
+	// Who comes next takes it over.
+	Stale bool
+}
+
+// HeldBy reads who holds the Lease; nil: nobody does.
+func (l Lease) HeldBy(ctx context.Context) (*Holder, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, leaseAsk, fmt.Errorf("no answer within %s", leaseAsk))
+	defer cancel()
+	held, err := l.Kube.CoordinationV1().Leases(LeaseNamespace).Get(ctx, LeaseName, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil, nil //nolint:nilnil // as the comment says
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read Lease %s/%s: %w", LeaseNamespace, LeaseName, err)
+	}
+	by, age, live := l.other(held)
+	if by == "" {
+		return nil, nil //nolint:nilnil // it was let go
+	}
+	h := &Holder{By: by, Silent: max(age, 0), Stale: !live}
+	if held.Spec.AcquireTime != nil {
+		h.Since = held.Spec.AcquireTime.Time
+	}
+	return h, nil
+}
+
 // other is who else holds a Lease, and when they said so last; live is false where
 // they let go, are silent for too long, or are a process of this machine that ended.
 func (l Lease) other(held *coordinationv1.Lease) (by string, age time.Duration, live bool) {
