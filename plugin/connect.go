@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/rest"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
@@ -49,7 +50,7 @@ func connect(ctx context.Context, app App, flags *genericclioptions.ConfigFlags,
 	if err != nil {
 		return nil, withHint(unquoted(err), "name one with --kubeconfig or KUBECONFIG, or read a file with --from")
 	}
-	config = rest.CopyConfig(config)
+	config = withoutUserinfo(config)
 	config.QPS = -1 // the server's own priority and fairness decides how fast we may read
 	config.UserAgent = "kubectl-certrot/" + app.Version
 	config.WarningHandler = rest.NoWarnings{}
@@ -90,6 +91,21 @@ func connect(ctx context.Context, app App, flags *genericclioptions.ConfigFlags,
 		return nil, explain(c, err)
 	}
 	return c, nil
+}
+
+// withoutUserinfo is a copy in which the server's URL has no user and no password: it is
+// printed, and kept in files. They go where a client puts them: in a header, before any
+// other credential.
+func withoutUserinfo(config *rest.Config) *rest.Config {
+	c := rest.CopyConfig(config)
+	c.Host = inspect.ServerURL(config.Host)
+	u, _, err := rest.DefaultServerUrlFor(config)
+	if err != nil || u.User.Username() == "" {
+		return c
+	}
+	c.Username, c.BearerToken, c.BearerTokenFile = u.User.Username(), "", ""
+	c.Password, _ = u.User.Password()
+	return c
 }
 
 // noServer reports whether no cluster is named: then it is kubectl's ancient default, which

@@ -183,6 +183,8 @@ func commandLine(cmd *cobra.Command, but ...string) string {
 			switch {
 			case flag.Name == "token" || flag.Name == "password":
 				words = append(words, name, "SECRET")
+			case flag.Name == "server":
+				words = append(words, name, inspect.ServerURL(value))
 			case flag.NoOptDefVal != "" && value == flag.NoOptDefVal:
 				words = append(words, name)
 			case flag.NoOptDefVal != "":

@@ -174,6 +174,7 @@ func (f *ownFlags) locate() (*ownConfig, error) {
 	if own.rest, err = f.config.ToRESTConfig(); err != nil {
 		return nil, unquoted(err)
 	}
+	own.rest = withoutUserinfo(own.rest) // only a handshake is made with it
 	_, own.name, err = inspect.KubeconfigCluster{Server: cluster.Server, ServerName: cluster.TLSServerName}.Dialled()
 	return own, err
 }

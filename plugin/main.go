@@ -11,6 +11,8 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 )
 
 // App is what the program is and how it was called.
@@ -36,10 +38,10 @@ func Main(ctx context.Context, version string, args []string, streams genericioo
 // report prints an error and its next step.
 func report(streams genericiooptions.IOStreams, err error) {
 	// What nodes, certificates and files say may be in it.
-	_, _ = fmt.Fprintf(streams.ErrOut, "error: %s\n", cleanLines(err.Error()))
+	_, _ = fmt.Fprintf(streams.ErrOut, "error: %s\n", cleanLines(inspect.WithoutUserinfo(err.Error())))
 	var h *hintError
 	if errors.As(err, &h) {
-		_, _ = fmt.Fprintf(streams.ErrOut, "  next: %s\n", cleanLines(h.hint))
+		_, _ = fmt.Fprintf(streams.ErrOut, "  next: %s\n", cleanLines(inspect.WithoutUserinfo(h.hint)))
 	}
 }
 

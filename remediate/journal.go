@@ -15,6 +15,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 )
 
@@ -173,6 +174,7 @@ func (j Journals) Read(run string) (Story, error) {
 	for number := 1; lines.Scan(); number++ {
 		if number == 1 {
 			err = json.Unmarshal(lines.Bytes(), &s.Header)
+			s.Server = inspect.ServerURL(s.Server) // older ones have it as the kubeconfig wrote it
 			if err == nil && (s.Kind != JournalKind || s.APIVersion != JournalAPIVersion || s.Run != run) {
 				err = fmt.Errorf("it is a %q of version %q for run %q", s.Kind, s.APIVersion, s.Run)
 			}

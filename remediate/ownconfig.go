@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/kubeconfig"
@@ -39,7 +40,7 @@ func (a APIInt) Own(text []byte, served []*pki.Cert, name string, now time.Time)
 		return nil, err
 	}
 	sc := pki.NewScanner()
-	c := &OwnChange{Cluster: ca.Cluster, Server: ca.Server, Old: certs(sc, ca.PEM)}
+	c := &OwnChange{Cluster: ca.Cluster, Server: inspect.ServerURL(ca.Server), Old: certs(sc, ca.PEM)}
 	c.New = c.Old
 	missing := false
 	for _, w := range want {

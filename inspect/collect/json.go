@@ -261,7 +261,7 @@ func unavailable(o *apiServiceObject) (inspect.Read, bool) {
 		if c.Type == "Available" && c.Status == metav1.ConditionFalse {
 			return inspect.Read{
 				What: "API " + o.Metadata.Name, Skipped: true,
-				Note: fmt.Sprintf("does not answer: %s: %s", c.Reason, c.Message),
+				Note: fmt.Sprintf("does not answer: %s: %s", c.Reason, inspect.WithoutUserinfo(c.Message)),
 			}, true
 		}
 	}

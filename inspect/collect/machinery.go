@@ -65,6 +65,7 @@ type revisionStatus struct {
 func (o *movingObject) condition(kind string) conditionStatus {
 	for _, c := range o.Status.Conditions {
 		if c.Type == kind {
+			c.Message = inspect.WithoutUserinfo(c.Message) // such as of a proxy
 			return c
 		}
 	}

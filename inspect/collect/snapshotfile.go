@@ -416,7 +416,7 @@ func unpackSnapshot(f *snapshotFile) (inspect.Snapshot, error) {
 	s := inspect.Snapshot{
 		Taken: f.Taken,
 		Cluster: inspect.Cluster{
-			ID: f.Cluster.ID, Server: f.Cluster.Server, Context: f.Cluster.Context,
+			ID: f.Cluster.ID, Server: inspect.ServerURL(f.Cluster.Server), Context: f.Cluster.Context,
 			Versions: catalog.Versions{Cluster: f.Cluster.Version, Kubernetes: f.Cluster.Kubernetes, Plain: f.Cluster.Plain, Operators: f.Cluster.Operators},
 			Topology: f.Cluster.Topology, Platform: f.Cluster.Platform, Internal: f.Cluster.Internal, External: f.Cluster.External, Created: f.Cluster.Created, Born: f.Cluster.Born, Clock: inspect.Clock(f.Cluster.Clock), Unauthenticated: f.Cluster.Unauthenticated, Synthetic: f.Cluster.Synthetic,
 		},

@@ -3,6 +3,8 @@ package kubeconfig
 import (
 	"fmt"
 	"strings"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 )
 
 // Reason is the kind of a Refusal.
@@ -50,9 +52,9 @@ func refuse(reason Reason, format string, args ...any) *Refusal {
 }
 
 // Brief cuts an error of a parser of kubeconfigs: client-go's quote whole lists, with
-// the tokens and keys in them, and those of YAML what they can't read.
+// the tokens and keys in them, those of YAML what they can't read, and both URLs with passwords.
 func Brief(err error) string {
-	text := err.Error()
+	text := inspect.WithoutUserinfo(err.Error())
 	for _, quote := range []string{" in list:", " map key of type:", " map key:", " `"} {
 		text, _, _ = strings.Cut(text, quote)
 	}

@@ -131,7 +131,7 @@ func (d document) server(c *config, cluster *yaml.Node) error {
 	c.path = strings.TrimSuffix("/"+prefix, "/")
 	for _, s := range []string{c.host, c.port, c.name, c.path} {
 		if strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.:/_-") != "" || strings.HasPrefix(s, "-") {
-			return fmt.Errorf("%w: the server %q is written in an unusual way", errUnread, k.Server)
+			return fmt.Errorf("%w: the server %q is written in an unusual way", errUnread, inspect.ServerURL(k.Server))
 		}
 	}
 	if c.ca, err = d.source(cluster, "certificate-authority-data", "certificate-authority"); err == nil && c.ca == none {

@@ -207,7 +207,7 @@ func (d document) kubeconfig(f File) (k inspect.Kubeconfig, secret bool) {
 	k = inspect.Kubeconfig{Path: f.Path, Problem: d.problem, Users: len(d.Users)}
 	for i, c := range d.Clusters {
 		k.Clusters = append(k.Clusters, inspect.KubeconfigCluster{
-			Name: c.Name, Server: c.Cluster.Server, CAFile: c.Cluster.File, CAData: c.Cluster.Data != "",
+			Name: c.Name, Server: inspect.ServerURL(c.Cluster.Server), CAFile: c.Cluster.File, CAData: c.Cluster.Data != "",
 			Field: fmt.Sprintf("clusters[%d].cluster.certificate-authority-data", i), Insecure: c.Cluster.Insecure, ServerName: c.Cluster.TLSName,
 			Masked: c.Cluster.Data != "" && strings.Trim(c.Cluster.Data, "x") == "",
 		})

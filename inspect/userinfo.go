@@ -1,0 +1,67 @@
+package inspect
+
+import "strings"
+
+// WithoutUserinfo is text in which no URL has a user or a password; of ssh:// the user
+// stays. Errors quote URLs, and what clusters say of themselves does.
+func WithoutUserinfo(text string) string {
+	var out strings.Builder
+	for {
+		before, after, found := strings.Cut(text, "://")
+		if !found {
+			out.WriteString(text)
+			return out.String()
+		}
+		scheme := before[len(strings.TrimRight(before, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+.-")):]
+		ends := " \t\r\n\"'`<>"
+		if quoted := strings.TrimSuffix(before, scheme); strings.HasSuffix(quoted, `"`) {
+			ends = `"` // spaces, too, are of the URL
+		}
+		size := strings.IndexAny(after, ends)
+		if size < 0 {
+			size = len(after)
+		}
+		user, rest := userinfo(after[:size])
+		if name, _, _ := strings.Cut(user, ":"); strings.HasSuffix(scheme, "ssh") && name != "" {
+			rest = name + "@" + rest
+		}
+		out.WriteString(before + "://" + rest)
+		text = after[size:]
+	}
+}
+
+// ServerURL is the server of a kubeconfig without what may be secret in it: the user and
+// the password, which stand before a host without a scheme as well, and what follows a "?".
+func ServerURL(server string) string {
+	scheme, rest, found := strings.Cut(server, "://")
+	if !found {
+		scheme, rest = "", server
+	}
+	_, rest = userinfo(rest)
+	if i := strings.IndexAny(rest, "?#"); i >= 0 {
+		rest = rest[:i]
+	}
+	if found {
+		return scheme + "://" + rest
+	}
+	return rest
+}
+
+// userinfo splits a URL behind its scheme. A password with a "/" in it, which should be
+// written otherwise, makes a host of it that is none: then all before the last "@" goes.
+func userinfo(rest string) (user, after string) {
+	host := rest
+	if i := strings.IndexAny(rest, "/?#"); i >= 0 {
+		host = rest[:i]
+	}
+	at := strings.LastIndex(host, "@")
+	if at < 0 {
+		if port := host[strings.LastIndex(host, "]")+1:]; strings.Contains(port, ":") && strings.Trim(port[strings.LastIndex(port, ":")+1:], "0123456789") != "" {
+			at = strings.LastIndex(rest, "@")
+		}
+	}
+	if at < 0 {
+		return "", rest
+	}
+	return rest[:at], rest[at+1:]
+}
