@@ -173,7 +173,8 @@ Names each certificate that was read whose public key is the key's. Of a private
 		{
 			ID:    "pem-readable",
 			Title: "everything that claims to be a certificate can be read",
-			Doc: `Truncated or mistyped PEM, two blocks run together without a newline, bytes that are no certificate. Go and OpenSSL skip or refuse such blocks without a word, so that a CA which seems to be in a bundle is not. Write the value anew from its source.
+			Doc: `Truncated or mistyped PEM, two blocks run together without a newline, bytes that are no certificate. Go and OpenSSL skip or refuse such blocks without a word, so that a CA which seems to be in a bundle is not. Write the value again from its source.
+In CA bundles also PEM that people can read and Go skips: a block that is indented or quoted, that follows a byte order mark, that is labelled TRUSTED CERTIFICATE or X509 CERTIFICATE, or that has headers.
 A Secret of type kubernetes.io/tls without a certificate in tls.crt, and one of OpenShift's own CA bundles that is empty, claim by type and name what they do not hold. A Secret younger than an hour may still be waiting for its certificate (info).`,
 			Run: unreadable,
 		},

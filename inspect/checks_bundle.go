@@ -172,11 +172,13 @@ func (f *Facts) compositions() []composition {
 
 // Made is a bundle that is made of others, or a file that is a copy of one.
 type Made struct {
-	At     []pki.Location // copies with the same content are one
-	Certs  []*pki.Cert
-	Lacks  []*pki.Cert   // of what it is made of
-	From   []string      // where those are
-	Unread []catalog.Ref // what it is made of, too, and was not read
+	At    []pki.Location // copies with the same content are one
+	Certs []*pki.Cert
+	Lacks []*pki.Cert // of what it is made of
+	// Skipped are those of what it is made of that stand in it, and that some readers skip.
+	Skipped []pki.Skipped
+	From    []string      // where those are
+	Unread  []catalog.Ref // what it is made of, too, and was not read
 }
 
 // Made returns the bundles that the catalog says to be made of others, where any of
@@ -198,6 +200,7 @@ func (f *Facts) Made() []Made {
 			}
 			seen[t.Content] = len(out)
 			m := Made{At: []pki.Location{t.At}, Certs: t.Content.Certs, Unread: c.unread}
+			m.Skipped = skippedOf(t, func(fp pki.Fingerprint) bool { _, ok := c.wanted[fp]; return ok })
 			for _, s := range missing(t, c.wanted) {
 				m.Lacks = append(m.Lacks, s.cert)
 				if from := s.at.String(); !slices.Contains(m.From, from) {
@@ -205,6 +208,19 @@ func (f *Facts) Made() []Made {
 				}
 			}
 			out = append(out, m)
+		}
+	}
+	return out
+}
+
+// skippedOf are the certificates of a bundle that are wanted in it, and that some readers
+// skip.
+func skippedOf(h *Held, wanted func(pki.Fingerprint) bool) []pki.Skipped {
+	_, skipped := h.Content.LoadedBy(pki.ReaderUnknown)
+	var out []pki.Skipped
+	for _, s := range skipped {
+		if wanted(s.Fingerprint) {
+			out = append(out, s)
 		}
 	}
 	return out

@@ -154,7 +154,39 @@ func unreadable(f *Facts) []Finding {
 	for _, c := range order {
 		out = append(out, *groups[c])
 	}
-	return slices.Concat(out, withoutCertificate(f), badRequests(f))
+	return slices.Concat(out, skippedCAs(f), withoutCertificate(f), badRequests(f))
+}
+
+// skippedCAs finds CAs in bundles that seem to be trusted, and that Go's reader skips:
+// kubelets, kubectl and most of the cluster do not trust them.
+func skippedCAs(f *Facts) []Finding {
+	groups := map[*pki.Content]int{}
+	var out []Finding
+	for i := range f.Held {
+		h := &f.Held[i]
+		if h.Use != UseTrust || len(h.Content.Skipped) == 0 || len(h.Content.Bad) > 0 || strings.HasSuffix(h.At.Path, ".trust.crt") { // that format is OpenSSL's alone
+			continue
+		}
+		if n, ok := groups[h.Content]; ok {
+			out[n].At = append(out[n].At, h.At)
+			continue
+		}
+		_, skipped := h.Content.LoadedBy(pki.ReaderGo)
+		skipped = slices.DeleteFunc(skipped, func(s pki.Skipped) bool { return !s.InPEM() })
+		if len(skipped) == 0 {
+			continue
+		}
+		finding := Finding{Severity: unreadableSeverity(h), At: []pki.Location{h.At}, Message: "CA bundle: " + skipped[0].String(), Next: "write the block as plain PEM: a line BEGIN CERTIFICATE, base64, a line END CERTIFICATE"}
+		for _, s := range skipped {
+			finding.Certs = append(finding.Certs, s.Fingerprint)
+		}
+		if more := len(skipped) - 1; more > 0 {
+			finding.Message += fmt.Sprintf("; and %d more", more)
+		}
+		groups[h.Content] = len(out)
+		out = append(out, finding)
+	}
+	return out
 }
 
 // justMade is how long a controller may take to fill a Secret that it made: some

@@ -349,6 +349,9 @@ func (f *Facts) Copies() []Made {
 		}
 		_, _, missing := lag(h, source)
 		m := Made{At: []pki.Location{h.At}, Certs: h.Content.Certs, Lacks: missing}
+		m.Skipped = skippedOf(h, func(fp pki.Fingerprint) bool {
+			return slices.ContainsFunc(source.Content.Certs, func(c *pki.Cert) bool { return c.Fingerprint == fp })
+		})
 		if len(missing) > 0 {
 			m.From = []string{source.At.String()}
 		}

@@ -3,6 +3,7 @@ package inspect
 import (
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -78,19 +79,42 @@ func (k Kubeconfig) InUse() (KubeconfigCluster, bool) {
 }
 
 // Trusted returns the certificates that a client with this kubeconfig on that
-// node trusts, as far as they were read: those in the file itself.
+// node trusts, as far as they were read: those in the file itself that client-go loads.
 func (s *Snapshot) Trusted(node string, k Kubeconfig) []*pki.Cert {
+	loaded, _ := s.Loaded(node, k)
+	return loaded
+}
+
+// Loaded is Trusted, and what stands in the file beside that, which client-go skips.
+func (s *Snapshot) Loaded(node string, k Kubeconfig) ([]*pki.Cert, []pki.Skipped) {
 	c, ok := k.InUse()
 	if !ok {
-		return nil
+		return nil, nil
 	}
 	at := pki.Location{Kind: pki.KindFile, Node: node, Path: k.Path, Field: c.Field}
 	for i := range s.Bundles {
 		if s.Bundles[i].At == at {
-			return s.Bundles[i].Content.Certs
+			return s.Bundles[i].Content.LoadedBy(pki.ReaderGo)
 		}
 	}
-	return nil
+	return nil, nil
+}
+
+// Distrusts says why a client with this kubeconfig on that node does not accept a chain
+// from a server of that name; nil: it does.
+func (s *Snapshot) Distrusts(node string, k Kubeconfig, chain []*pki.Cert, name string, now time.Time) error {
+	roots, skipped := s.Loaded(node, k)
+	err := pki.Verify(chain, roots, name, now)
+	if err == nil {
+		return nil
+	}
+	needed := pki.Needed(skipped, func(c *pki.Cert) bool {
+		return pki.Verify(chain, append(slices.Clone(roots), c), name, now) == nil
+	})
+	if needed != nil {
+		return fmt.Errorf("%w; %s", err, needed)
+	}
+	return err
 }
 
 // Node returns the node of that name.
@@ -142,7 +166,7 @@ func apiTrusted(f *Facts) []Finding {
 			if !ok {
 				continue
 			}
-			err = pki.Verify(served.Chain, f.Snapshot.Trusted(n.Name, k), server, n.Time(f.Now))
+			err = f.Snapshot.Distrusts(n.Name, k, served.Chain, server, n.Time(f.Now))
 			if err == nil {
 				continue
 			}

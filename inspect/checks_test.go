@@ -413,3 +413,13 @@ func TestFoldKeepsListsShort(t *testing.T) {
 		t.Errorf("got  %q\nwant %q", got, want)
 	}
 }
+
+func TestACAThatGoSkipsIsAFinding(t *testing.T) {
+	ca := pkitest.NewCA("ca", noon.AddDate(0, -1, 0), noon.AddDate(5, 0, 0))
+	for _, form := range pkitest.Forms(ca.CertPEM) {
+		found := unreadable(NewFacts(newFixture("").configMap("team", "ca-bundle", "ca-bundle.crt", form.Text).snapshot, noon, fixtureDay))
+		if form.Go != (len(found) == 0) || !form.Go && !strings.Contains(found[0].Message, "skip") {
+			t.Errorf("%s: %+v", form.Name, found)
+		}
+	}
+}

@@ -69,13 +69,19 @@ func (f *Facts) call(r Reference, bundle *Held, shown []*Held) Call {
 		return c // pem-readable speaks of what is no certificate; of too many nobody can tell which is shown
 	}
 	c.Shown = shown
+	roots, skipped := bundle.Content.LoadedBy(pki.ReaderGo)
 	for _, h := range shown {
-		err := pki.Verify(h.Content.Certs, bundle.Content.Certs, c.Name, f.Now)
+		err := pki.Verify(h.Content.Certs, roots, c.Name, f.Now)
 		if err == nil {
 			c.Trusted, c.Why = h, nil
 			return c
 		}
 		c.Why = err
+		if n := pki.Needed(skipped, func(ca *pki.Cert) bool {
+			return pki.Verify(h.Content.Certs, []*pki.Cert{ca}, c.Name, f.Now) == nil
+		}); n != nil {
+			c.Why = fmt.Errorf("%w; %s", err, n)
+		}
 		c.Certain = c.Certain || injected(bundle) && (h.annotation(catalog.AnnotationServiceName) == r.To.Name || h.annotation(catalog.AnnotationServiceNameAlpha) == r.To.Name)
 	}
 	return c

@@ -498,7 +498,8 @@ func published(s inspect.Snapshot, ref catalog.Ref) []byte {
 		if b.At != at {
 			continue
 		}
-		for _, c := range b.Content.Certs {
+		loaded, _ := b.Content.LoadedBy(pki.ReaderGo)
+		for _, c := range loaded {
 			out = append(out, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: c.DER})...)
 		}
 	}

@@ -165,7 +165,8 @@ func (f *ownFlags) locate() (*ownConfig, error) {
 		return nil, refused(f.unedited(own, err))
 	}
 	for _, found := range pki.NewScanner().Scan(here.PEM) {
-		own.roots = append(own.roots, found.Content.Certs...)
+		loaded, _ := found.Content.LoadedBy(pki.ReaderGo)
+		own.roots = append(own.roots, loaded...)
 	}
 	if here.Cluster != at.Cluster || raw.CurrentContext != own.context {
 		return nil, refused(&remediate.Refusal{Name: "current-context", Reason: fmt.Sprintf("%s: its current context leads to cluster %q, and what is to be mended is %q", own.path, here.Cluster, at.Cluster),

@@ -156,6 +156,9 @@ func (a APIInt) certificates(v catalog.Versions, now time.Time) ([]*pki.Cert, er
 		case found.Field != "":
 			return nil, refuse("certificates are inside of a document; PEM is wanted")
 		}
+		if _, skipped := c.LoadedBy(pki.ReaderGo); a.Published && len(skipped) > 0 { // written as it is, kubelets would skip it
+			return nil, refuse("%s. It is written byte for byte, so that kubelets would skip it, too", skipped[0])
+		}
 		out = append(out, c.Certs...)
 	}
 	if len(out) == 0 {
@@ -457,7 +460,8 @@ func (a APIInt) beside(d *draft) {
 func heldOn(facts inspect.Snapshot, node, path string) (out []*pki.Cert, read bool) {
 	for _, b := range facts.Bundles {
 		if b.At.Node == node && b.At.Path == path {
-			out, read = append(out, b.Content.Certs...), true
+			loaded, _ := b.Content.LoadedBy(pki.ReaderGo)
+			out, read = append(out, loaded...), true
 		}
 	}
 	return out, read

@@ -82,7 +82,8 @@ func OldTrust(f *inspect.Facts, r catalog.Rotation, accepted []string) ([]OldCA,
 // published is what a place holds; whole: nothing in it was unreadable.
 func published(f *inspect.Facts, ref catalog.Ref) (certs []*pki.Cert, whole bool) {
 	for _, h := range heldAt(f, ref) {
-		return h.Content.Certs, len(h.Content.Bad) == 0
+		loaded, skipped := h.Content.LoadedBy(pki.ReaderGo)
+		return loaded, len(h.Content.Bad)+len(skipped) == 0
 	}
 	return nil, false
 }

@@ -168,8 +168,8 @@ func (p Preflight) unread(resources ...string) (finding, bool) {
 func (p Preflight) held(ref catalog.Ref) ([]*pki.Cert, string, bool) {
 	at := pki.Location{Kind: pki.Kind(ref.Kind), Namespace: ref.Namespace, Name: ref.Name, Key: ref.Key}
 	for _, b := range p.Facts.Bundles {
-		if b.At == at && len(b.Content.Certs) > 0 {
-			return b.Content.Certs, "", true
+		if loaded, _ := b.Content.LoadedBy(pki.ReaderGo); b.At == at && len(loaded) > 0 {
+			return loaded, "", true
 		}
 	}
 	for _, g := range p.Facts.Gaps {

@@ -142,11 +142,14 @@ func union(verbatim []byte, want, old []*pki.Cert, now time.Time) []byte {
 
 const endCertificate = "-----END CERTIFICATE-----"
 
-// certs returns the certificates in PEM text, in its order.
+// certs returns the certificates in PEM text that client-go loads, in its order.
 func certs(sc *pki.Scanner, text []byte) []*pki.Cert {
 	var out []*pki.Cert
 	for _, found := range sc.Scan(text) {
-		out = append(out, found.Content.Certs...)
+		if found.Field == "" { // a document is no PEM
+			loaded, _ := found.Content.LoadedBy(pki.ReaderGo)
+			out = append(out, loaded...)
+		}
 	}
 	return out
 }
@@ -296,7 +299,7 @@ func trusts(facts inspect.Snapshot, node, path string, now time.Time) error {
 	if !ok {
 		return fmt.Errorf("what is shown at %s to node %s is not known: %s", address, node, gapsOf(facts, address))
 	}
-	if err := pki.Verify(served.Chain, facts.Trusted(node, n.Kubeconfigs[i]), name, n.Time(now)); err != nil {
+	if err := facts.Distrusts(node, n.Kubeconfigs[i], served.Chain, name, n.Time(now)); err != nil {
 		return &BadEffect{fmt.Sprintf("%s on %s does not trust what is shown at %s: %v", path, node, address, err)}
 	}
 	return nil

@@ -421,7 +421,8 @@ func (c Chain) placesStage(name string, places []catalog.Ref, cas []*pki.Cert) S
 			}
 			found = true
 			all++
-			if !slices.ContainsFunc(cas, func(ca *pki.Cert) bool { return !hasCert(h.Content.Certs, ca) }) {
+			loaded, _ := h.Content.LoadedBy(pki.ReaderUnknown) // by whoever reads it
+			if !slices.ContainsFunc(cas, func(ca *pki.Cert) bool { return !hasCert(loaded, ca) }) {
 				has++
 			} else {
 				lack = append(lack, h.At.String())

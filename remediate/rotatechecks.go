@@ -434,7 +434,8 @@ func (p RotatePreflight) own() finding {
 	var roots []*pki.Cert
 	for i := range p.Facts.Held {
 		if h := &p.Facts.Held[i]; h.At.Node == "" && h.At.Kind == pki.KindFile && !strings.HasPrefix(h.At.Field, "users[") {
-			roots = append(roots, h.Content.Certs...)
+			loaded, _ := h.Content.LoadedBy(pki.ReaderGo)
+			roots = append(roots, loaded...)
 		}
 	}
 	switch {

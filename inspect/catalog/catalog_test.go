@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 )
 
 func TestEveryRowHasEvidence(t *testing.T) {
@@ -333,5 +335,13 @@ func TestNodeCopyOf(t *testing.T) {
 	}
 	if row, ok := NodeCopyOf("/etc/kubernetes/kubelet-ca.crt", Versions{Plain: true, Kubernetes: "v1.35.4"}); ok {
 		t.Errorf("plain Kubernetes has no %s", row.Of)
+	}
+}
+
+func TestEveryEdgeSaysByWhichReaderItsTrustAnchorsAreLoaded(t *testing.T) {
+	for _, e := range Edges() {
+		if e.Reader != pki.ReaderUnknown && !slices.Contains(pki.Readers(), e.Reader) {
+			t.Errorf("%s is read by %q", e.ID, e.Reader)
+		}
 	}
 }

@@ -257,8 +257,10 @@ func document() string {
 	line("")
 	line("An edge holds when what is shown verifies against the verifier's trust anchors, for the name ([verify.md](verify.md)).")
 	line("")
-	line("| edge | who verifies | trust anchors | what is shown | for the name | read | lost without it | holds for | source |")
-	line("|---|---|---|---|---|---|---|---|---|")
+	line("Its reader decides which certificates of the trust anchors it loads: `go` is crypto/x509's AppendCertsFromPEM, `go, all or none` is client-go's ParseCertsPEM, `openssl` is OpenSSL's X509_load_cert_crl_file. `unknown`: several programs, or one whose reader was not looked at.")
+	line("")
+	line("| edge | who verifies | trust anchors | what is shown | for the name | read | reader | lost without it | holds for | source |")
+	line("|---|---|---|---|---|---|---|---|---|---|")
 	for _, e := range Edges() {
 		name := string(e.Name)
 		if e.Name == NameClient {
@@ -284,7 +286,7 @@ func document() string {
 		if len(e.Platforms) > 0 {
 			holds += ", on " + strings.Join(e.Platforms, ", ") + " where the cluster keeps the addresses of its API itself"
 		}
-		line("| `%s` | %s | %s | %s | %s | %s | %s | %s | %s |", e.ID, e.Verifier, trust, shown, name, e.Reads, cell(e.Lost), holds, evidence(e.Evidence))
+		line("| `%s` | %s | %s | %s | %s | %s | %s | %s | %s | %s |", e.ID, e.Verifier, trust, shown, name, e.Reads, e.Reader, cell(e.Lost), holds, evidence(e.Evidence))
 	}
 	line("")
 	line("## What is in memory")

@@ -1,6 +1,10 @@
 package catalog
 
-import "time"
+import (
+	"time"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+)
 
 // Clusters that kubeadm made: who verifies whom there, what servers show, and who signs
 // next. All read in kubernetes/kubernetes v1.35.4. kube-apiserver does not verify what
@@ -8,8 +12,8 @@ import "time"
 
 const kubeadmRepo = "kubernetes/kubernetes cmd/kubeadm/app/"
 
-// pki is a file in kubeadm's folder of certificates.
-func pki(name string) Ref { return file("/etc/kubernetes/pki/" + name) }
+// inPKI is a file in kubeadm's folder of certificates.
+func inPKI(name string) Ref { return file("/etc/kubernetes/pki/" + name) }
 
 // clientIn is the client certificate in a kubeconfig on nodes.
 func clientIn(path string) Ref {
@@ -26,7 +30,7 @@ func kubeadmEdges() []Edge {
 	api := func(id, conf, verifier, claim, lost string, part Part, reads Reads) Edge {
 		return Edge{
 			ID: id, Part: part, Verifier: verifier, Claim: claim, Trust: file("/etc/kubernetes/" + conf), Optional: part != PartNodes,
-			Shown: pki("apiserver.crt"), Name: NameInKubeconfig, Reads: reads, Lost: lost, In: plain, Evidence: components,
+			Shown: inPKI("apiserver.crt"), Name: NameInKubeconfig, Reads: reads, Reader: pki.ReaderGo, Lost: lost, In: plain, Evidence: components,
 		}
 	}
 	kubelets := api("kubeadm-kubelet-api", "kubelet.conf", "kubelet", "kubelets trust what the API server shows them", "the node", PartNodes, ReadsAtStart)
@@ -35,13 +39,13 @@ func kubeadmEdges() []Edge {
 	client := func(id, claim, lost string, part Part, shown Ref) Edge {
 		return Edge{
 			ID: id, Part: part, Verifier: "kube-apiserver", Claim: "kube-apiserver recognises " + claim, Trust: extensionAuthentication("client-ca-file"),
-			Optional: shown.Key != "", Shown: shown, Name: NameClient, Reads: ReadsOnChange, Lost: lost, In: plain, Evidence: components,
+			Optional: shown.Key != "", Shown: shown, Name: NameClient, Reads: ReadsOnChange, Reader: pki.ReaderGoAll, Lost: lost, In: plain, Evidence: components,
 		}
 	}
 	etcd := func(id, verifier, claim, shown, lost string, name Name) Edge {
 		return Edge{
-			ID: id, Part: PartControlPlane, Verifier: verifier, Claim: claim, Trust: pki("etcd/ca.crt"), Optional: true,
-			Shown: pki(shown), Name: name, Reads: ReadsAtStart, Lost: lost, In: plain, Evidence: etcds,
+			ID: id, Part: PartControlPlane, Verifier: verifier, Claim: claim, Trust: inPKI("etcd/ca.crt"), Optional: true,
+			Shown: inPKI(shown), Name: name, Reads: ReadsAtStart, Reader: pki.ReaderUnknown, Lost: lost, In: plain, Evidence: etcds,
 		}
 	}
 	return []Edge{
@@ -57,19 +61,19 @@ func kubeadmEdges() []Edge {
 		client("kubeadm-apiserver-super-admin", "the kubeconfig of system:masters", "the way in past all rules of access", PartAccess, clientIn("/etc/kubernetes/super-admin.conf")),
 		{
 			ID: "kubeadm-pods-kubernetes-service", Part: PartServices, Verifier: "pods", Claim: "pods trust what kubernetes.default shows them",
-			Trust: rootCA(), Shown: pki("apiserver.crt"), Name: nameServiceNetwork, Reads: ReadsOnChange,
+			Trust: rootCA(), Shown: inPKI("apiserver.crt"), Name: nameServiceNetwork, Reads: ReadsOnChange, Reader: pki.ReaderUnknown,
 			Lost: "pods that call the API server", In: plain, Evidence: components,
 		},
 		{
 			ID: "kubeadm-new-node-api", Part: PartNodes, Verifier: "the kubelet of a node that joins", Claim: "a node that joins now trusts what the API server shows it",
 			// Who joins nodes by a file, or by hand, may have deleted it.
-			Trust: clusterInfo(), Optional: true, Shown: pki("apiserver.crt"), Name: NameAny, Reads: ReadsAtNewNodes,
+			Trust: clusterInfo(), Optional: true, Shown: inPKI("apiserver.crt"), Name: NameAny, Reads: ReadsAtNewNodes, Reader: pki.ReaderGo,
 			Lost: "nodes that are added: they never join", Mend: "on a control plane node: kubeadm init phase bootstrap-token, which writes the CA of admin.conf there", In: plain,
 			Evidence: Evidence{Verified, kubeadmRepo + "phases/bootstraptoken/clusterinfo/clusterinfo.go and discovery/token/token.go v1.35.4"},
 		},
 		{
 			ID: "kubeadm-kubelet-client-ca", Part: PartNodes, Verifier: "kubelet, of its clients", Claim: "kubelets recognise kube-apiserver",
-			Trust: pki("ca.crt"), Shown: pki("apiserver-kubelet-client.crt"), Name: NameClient, Reads: ReadsOnChange,
+			Trust: inPKI("ca.crt"), Shown: inPKI("apiserver-kubelet-client.crt"), Name: NameClient, Reads: ReadsOnChange, Reader: pki.ReaderGoAll,
 			Lost: "logs, exec, port-forward and metrics of the node", In: plain, Evidence: Evidence{Verified, kubeadmRepo + "componentconfigs/kubelet.go and phases/controlplane/manifests.go v1.35.4"},
 		},
 		etcd("kubeadm-apiserver-etcd", "kube-apiserver", "kube-apiserver trusts what etcd serves", "etcd/server.crt", "the API server", NameAny),
@@ -79,7 +83,7 @@ func kubeadmEdges() []Edge {
 		etcd("kubeadm-etcd-healthcheck", "etcd", "etcd recognises who looks after its health", "etcd/healthcheck-client.crt", "kubeadm's look at etcd: upgrades and joins of control plane nodes", NameClient),
 		{
 			ID: "kubeadm-front-proxy", Part: PartControlPlane, Verifier: "extension API servers", Claim: "extension API servers recognise kube-apiserver",
-			Trust: extensionAuthentication("requestheader-client-ca-file"), Shown: pki("front-proxy-client.crt"), Name: NameClient, Reads: ReadsOnChange,
+			Trust: extensionAuthentication("requestheader-client-ca-file"), Shown: inPKI("front-proxy-client.crt"), Name: NameClient, Reads: ReadsOnChange, Reader: pki.ReaderGoAll,
 			Lost: "aggregated APIs, metrics among them", In: plain, Evidence: components,
 		},
 	}
@@ -87,7 +91,7 @@ func kubeadmEdges() []Edge {
 
 // KubeadmServing is what kube-apiserver shows in such a cluster: each control plane node
 // has its own, whatever the name that it is asked for.
-func KubeadmServing() Ref { return pki("apiserver.crt") }
+func KubeadmServing() Ref { return inPKI("apiserver.crt") }
 
 // ByKubeadm reports whether a row is about what kubeadm makes. There is no Kubernetes
 // but OpenShift of which the catalog knows more.
@@ -112,7 +116,7 @@ func kubeadmServers() []Server {
 	}
 	const restart = "restart its static pod: on NODE, move its manifest out of /etc/kubernetes/manifests, and back after 20 s"
 	peers := row("kubeadm-etcd-peers-show-file", "etcd", "each etcd shows its peers what its file holds", "the quorum of etcd, at the old certificate's end", restart,
-		Listener{Name: ListenerEtcdPeer, Masters: true, Port: "2380"}, Show{Name: NameAny, From: pki("etcd/peer.crt"), Reads: ReadsEachTime}, each)
+		Listener{Name: ListenerEtcdPeer, Masters: true, Port: "2380"}, Show{Name: NameAny, From: inPKI("etcd/peer.crt"), Reads: ReadsEachTime}, each)
 	peers.Direct = true
 	kubelets := row("kubeadm-kubelets-show-file", "kube-apiserver", "each kubelet shows what its file holds", "nothing: kube-apiserver does not verify it there; but who does, such as metrics-server, at the old certificate's end",
 		"on NODE: systemctl restart kubelet; pods keep running", Listener{Name: "kubelet", Port: "10250"},
@@ -121,9 +125,9 @@ func kubeadmServers() []Server {
 	kubelets.Part = PartNodes
 	return []Server{
 		row("kubeadm-apiservers-show-file", "clients of kube-apiserver", "each control plane node shows what its file holds", "nobody yet, while the old certificate is valid; then whoever is led to that node", restart,
-			Listener{Name: ListenerAPIServer, Masters: true, Port: "6443"}, Show{Name: nameServiceNetwork, From: pki("apiserver.crt"), Reads: ReadsOnChange, Within: 5 * time.Minute}, serving),
+			Listener{Name: ListenerAPIServer, Masters: true, Port: "6443"}, Show{Name: nameServiceNetwork, From: inPKI("apiserver.crt"), Reads: ReadsOnChange, Within: 5 * time.Minute}, serving),
 		row("kubeadm-etcd-show-file", "kube-apiserver", "each etcd shows what its file holds", "the API server, at the old certificate's end", restart,
-			Listener{Name: ListenerEtcd, Masters: true, Port: "2379"}, Show{Name: NameAny, From: pki("etcd/server.crt"), Reads: ReadsEachTime}, each),
+			Listener{Name: ListenerEtcd, Masters: true, Port: "2379"}, Show{Name: NameAny, From: inPKI("etcd/server.crt"), Reads: ReadsEachTime}, each),
 		peers,
 		kubelets,
 	}
@@ -136,11 +140,11 @@ func kubeadmRotations() []Rotation {
 	src := Evidence{Verified, kubeadmRepo + "phases/certs/certlist.go, phases/certs/renewal/manager.go and phases/controlplane/manifests.go v1.35.4"}
 	conf := func(name string) Ref { return file("/etc/kubernetes/" + name + ".conf") }
 	return []Rotation{
-		{Signer: pki("ca.crt"), Bundle: rootCA(), In: plain, Evidence: src, Targets: []Ref{
-			pki("apiserver.crt"), pki("apiserver-kubelet-client.crt"), conf("admin"), conf("super-admin"), conf("controller-manager"), conf("scheduler"),
+		{Signer: inPKI("ca.crt"), Bundle: rootCA(), In: plain, Evidence: src, Targets: []Ref{
+			inPKI("apiserver.crt"), inPKI("apiserver-kubelet-client.crt"), conf("admin"), conf("super-admin"), conf("controller-manager"), conf("scheduler"),
 			file("/var/lib/kubelet/pki/kubelet-client-*.pem"), file("/var/lib/kubelet/pki/kubelet-server-*.pem"),
 		}},
-		{Signer: pki("front-proxy-ca.crt"), Bundle: extensionAuthentication("requestheader-client-ca-file"), Targets: []Ref{pki("front-proxy-client.crt")}, In: plain, Evidence: src},
-		{Signer: pki("etcd/ca.crt"), Targets: []Ref{pki("etcd/server.crt"), pki("etcd/peer.crt"), pki("etcd/healthcheck-client.crt"), pki("apiserver-etcd-client.crt")}, In: plain, Evidence: src},
+		{Signer: inPKI("front-proxy-ca.crt"), Bundle: extensionAuthentication("requestheader-client-ca-file"), Targets: []Ref{inPKI("front-proxy-client.crt")}, In: plain, Evidence: src},
+		{Signer: inPKI("etcd/ca.crt"), Targets: []Ref{inPKI("etcd/server.crt"), inPKI("etcd/peer.crt"), inPKI("etcd/healthcheck-client.crt"), inPKI("apiserver-etcd-client.crt")}, In: plain, Evidence: src},
 	}
 }

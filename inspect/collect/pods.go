@@ -251,7 +251,8 @@ func (c *Cluster) certificates(ctx context.Context, of catalog.Ref) (found []*pk
 	}
 	found = []*pki.Cert{}
 	for _, f := range c.Scanner.Within(ctx).Scan([]byte(object.Data[of.Key])) {
-		found = append(found, f.Content.Certs...)
+		loaded, _ := f.Content.LoadedBy(pki.ReaderUnknown) // by whoever reads it
+		found = append(found, loaded...)
 	}
 	if ctx.Err() != nil {
 		return nil, created, written, fmt.Errorf("read %s: %w", of, context.Cause(ctx))

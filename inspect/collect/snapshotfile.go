@@ -82,6 +82,13 @@ type fileContent struct {
 	CRLs         []fileCRL      `json:"crls,omitempty"`
 	Locked       []fileLocked   `json:"locked,omitempty"`
 	Bad          []fileBad      `json:"bad,omitempty"`
+	Skipped      []fileSkipped  `json:"skipped,omitempty"` // certificates that some readers don't load
+}
+
+type fileSkipped struct {
+	Certificate int          `json:"certificate"` // index
+	By          []pki.Reader `json:"by"`
+	Reason      string       `json:"reason"`
 }
 
 type fileKey struct {
@@ -396,6 +403,9 @@ func (p *packer) content(c *pki.Content) int {
 	for _, b := range c.Bad {
 		fc.Bad = append(fc.Bad, fileBad(b))
 	}
+	for _, s := range c.Skipped {
+		fc.Skipped = append(fc.Skipped, fileSkipped{p.cert(s.Cert), s.By, s.Reason})
+	}
 	i := len(p.file.Contents)
 	p.contents[c] = i
 	p.file.Contents = append(p.file.Contents, fc)
@@ -570,6 +580,12 @@ func unpackContents(packed []fileContent, certs []*pki.Cert, tooLarge map[int]st
 		}
 		for _, b := range fc.Bad {
 			c.Bad = append(c.Bad, pki.BadBlock(b))
+		}
+		for _, s := range fc.Skipped {
+			if s.Certificate < 0 || s.Certificate >= len(certs) {
+				return nil, fmt.Errorf("snapshot: content %d refers to certificate %d of %d", i, s.Certificate, len(certs))
+			}
+			c.Skipped = append(c.Skipped, pki.Skipped{Cert: certs[s.Certificate], By: s.By, Reason: s.Reason})
 		}
 		out[i] = c
 	}

@@ -114,6 +114,8 @@ type Content struct {
 	CRLs     []*CRL
 	Locked   []Locked
 	Bad      []BadBlock
+	// Skipped are those of Certs that some readers don't load: see LoadedBy.
+	Skipped []Skipped
 }
 
 // Empty reports whether nothing was found.

@@ -72,7 +72,7 @@ func (w *walk) scalar(text string, path *path, at place) {
 	data := []byte(text)
 	defer clear(data)
 	if mayHold(data) {
-		w.value(data, place{field: path.join(at.field), depth: at.depth + 1})
+		w.value(data, place{field: path.join(at.field), depth: at.depth + 1, inDocument: true})
 	}
 }
 

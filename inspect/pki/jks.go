@@ -37,7 +37,9 @@ func (w *walk) javaStore(data []byte, at place) {
 	// Chains of private keys come first, as an identity is shown by its leaf;
 	// the file has its entries in no order.
 	for _, der := range append(s.chains, s.trusted...) {
-		w.cert(e, index, format, der)
+		if id, ok := w.cert(e, index, format, der); ok {
+			e.skip(id, whyKeystore, Readers()...)
+		}
 	}
 	for range s.keys {
 		e.addKey(Key{Encrypted: true}, format)

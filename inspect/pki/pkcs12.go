@@ -45,7 +45,9 @@ func (w *walk) pkcs12(e *entry, index int, der []byte) {
 	k := keystore{scanner: w.scanner, rounds: w.rounds, passwords: passwords, closed: lockedPassword}
 	whole := k.read(der)
 	w.rounds = k.rounds
+	before := len(e.content.Certs)
 	e.content.Certs = append(e.content.Certs, k.chain()...)
+	e.skipAll(before, whyKeystore)
 	e.content.CRLs = append(e.content.CRLs, k.lists...)
 	for _, key := range k.keys {
 		e.addKey(key, format)

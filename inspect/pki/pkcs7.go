@@ -21,7 +21,9 @@ func (w *walk) pkcs7(e *entry, index int, kind string, der []byte) {
 	// are no SEQUENCE are no X.509 (attribute certificates, OCSP responses).
 	for !certs.Empty() {
 		if der, ok := nextSequence(&certs); ok {
-			w.cert(e, index, kind, der)
+			if id, ok := w.cert(e, index, kind, der); ok {
+				e.skip(id, whyMessage, Readers()...)
+			}
 		}
 	}
 	for !lists.Empty() {

@@ -25,9 +25,10 @@ const fewFields = 8
 // entry is the content of one field while it is being read.
 type entry struct {
 	field   string
-	content *Content // handed over by found
-	blocks  int      // seen so far: the index of the next one
-	unsaid  int      // bad blocks beyond maxBad
+	content *Content  // handed over by found
+	blocks  int       // seen so far: the index of the next one
+	unsaid  int       // bad blocks beyond maxBad
+	skips   []skip // copies of certificates, each by itself
 }
 
 // at returns the entry of a field, at its first use a new one.
@@ -78,6 +79,7 @@ func (r *results) found() []Found {
 				Index: -1, Type: "PEM", Reason: fmt.Sprintf("%d more blocks can't be read", e.unsaid),
 			})
 		}
+		e.content.Skipped = e.skipped()
 		list = append(list, Found{Field: e.field, Content: e.content})
 	}
 	return list
@@ -131,6 +133,7 @@ func (r *results) absorb(more *results) {
 				e.badOnce(b)
 			}
 		}
+		e.skips = append(e.skips, from.skips...)
 		e.blocks += from.blocks
 		e.unsaid += from.unsaid
 	}
@@ -144,7 +147,9 @@ func (r *results) addMissing(field string, more *results) {
 	for _, e := range more.order {
 		for _, c := range e.content.Certs {
 			if isNew(seen.der, c.Fingerprint) {
-				r.at(field).content.Certs = append(r.at(field).content.Certs, c)
+				to := r.at(field)
+				to.content.Certs = append(to.content.Certs, c)
+				to.skip(c.Fingerprint, whyBeside, Readers()...)
 			}
 		}
 		for _, k := range e.content.Keys {

@@ -33,6 +33,10 @@ type place struct {
 	field string
 	depth int
 	raw   bool // read as text only: the documents inside were read already
+	// layers are how often what is read was encoded, since the value or the string of a
+	// document; inDocument: it is the latter.
+	layers     int
+	inDocument bool
 }
 
 func scan(s *Scanner, data []byte, passwords [][]byte) []Found {
@@ -70,7 +74,9 @@ func (w *walk) value(data []byte, at place) {
 	if again {
 		// What the structure does not show: comments, keys, broken ends.
 		w.results = &results{}
-		w.text(data, place{field: at.field, depth: at.depth, raw: true})
+		raw := at
+		raw.raw = true
+		w.text(data, raw)
 		inner.addMissing(at.field, w.results)
 	}
 	w.results = outer
@@ -118,6 +124,14 @@ func (w *walk) container(data []byte, at place) bool {
 
 func (p place) deeper() place {
 	p.depth++
+	p.layers++
+	return p
+}
+
+// within is deeper for a piece of a text, which is no value of its own.
+func (p place) within() place {
+	p.depth++
+	p.layers += 2
 	return p
 }
 
@@ -221,7 +235,9 @@ func (w *walk) elements(data []byte, at place) []byte {
 			e := w.results.at(at.field)
 			index := e.next()
 			if s == shapeCert {
-				w.cert(e, index, "CERTIFICATE", element)
+				if id, ok := w.cert(e, index, "CERTIFICATE", element); ok {
+					e.skip(id, whyBinary, Readers()...)
+				}
 			} else {
 				w.request(e, index, "CERTIFICATE REQUEST", element)
 			}

@@ -10,7 +10,7 @@ import (
 func (w *walk) text(data []byte, at place) {
 	var room [2]sighting // mostly enough
 	seen := room[:0]
-	gap, plain := 0, 0
+	gap, plain, spoilt := 0, 0, false
 	for next := 0; ; {
 		b, ok := nextBlock(data, next)
 		if !ok {
@@ -25,6 +25,7 @@ func (w *walk) text(data []byte, at place) {
 		if s.plain {
 			plain++
 		}
+		spoilt = spoilt || s.spoilt
 		if s.isCert {
 			seen = append(seen, s)
 		} else if b.open {
@@ -33,9 +34,14 @@ func (w *walk) text(data []byte, at place) {
 		}
 	}
 	w.runs(data[gap:], at)
-	if !at.raw && hasPEM(data) && !isPlain(data, plain) {
+	if at.raw || !hasPEM(data) {
+		return // of a document's text, what is new is marked by who takes it over
+	}
+	whole := isPlain(data, plain)
+	if !whole {
 		w.compare(data, seen, at)
 	}
+	w.loads(w.results.at(at.field), data, seen, at, whole, spoilt)
 }
 
 // isPlain reports whether all that looks like PEM in a text is its plain blocks:
@@ -57,7 +63,7 @@ func (w *walk) runs(text []byte, at place) {
 			continue
 		}
 		inner := decodeRun(run)
-		w.value(inner, at.deeper())
+		w.value(inner, at.within())
 		clear(inner)
 	}
 }
@@ -69,6 +75,7 @@ type sighting struct {
 	isCert bool
 	id     Fingerprint // of a certificate
 	plain  bool        // encoding/pem is sure to find the same
+	spoilt bool        // encoding/pem finds it, and it is no certificate
 }
 
 // block reads one PEM block.
@@ -106,6 +113,7 @@ func (w *walk) block(text []byte, b *block, at place) sighting {
 	case kindCert:
 		s.id, s.isCert = w.certBlock(e, index, b, a.der)
 		s.plain = s.plain && b.label == "CERTIFICATE"
+		s.spoilt = s.plain && !s.isCert
 	}
 	return s
 }

@@ -22,6 +22,10 @@ func (j *judge) made(e catalog.Edge, all []inspect.Made) []Claim {
 				c.Status = Unknown // an ordinary rotation is no harm
 				c.Why += ", made within the hour: copies follow in minutes, kube-root-ca.crt once kube-controller-manager runs in a new revision on every master"
 			}
+		case len(m.Skipped) > 0:
+			c.Skipped, c.Why = m.Skipped, "lacks "+subjects([]*pki.Cert{m.Skipped[0].Cert})
+			c.Status = Broken
+			j.skips(&c, func(*Claim) bool { return true })
 		case len(m.Unread) > 0:
 			c.Status, c.Why = Unknown, "holds all of those that were read, and these were not: "+refs(m.Unread)
 		}
@@ -66,7 +70,7 @@ func (j *judge) calls(e catalog.Edge) []Claim {
 		}
 		c := Claim{Edge: e, Trust: []pki.Location{call.From}, Name: call.Name}
 		if call.Bundle != nil {
-			c.Roots = call.Bundle.Content.Certs
+			c.Roots, c.Skipped = call.Bundle.Content.LoadedBy(e.Reader)
 		}
 		show := func(h *inspect.Held) { c.Shown, c.Chain = h.At, h.Content.Certs }
 		switch {

@@ -69,7 +69,8 @@ func (j *judge) arrived(e catalog.Edge, source *inspect.Held) []Claim {
 			}
 			return []Claim{base}
 		}
-		base.Trust, base.Roots = []pki.Location{held[0].at}, held[0].chain
+		base.Trust = []pki.Location{held[0].at}
+		base.Roots, base.Skipped = held[0].content.LoadedBy(e.Reader)
 		j.holdsAll(&base, source)
 		return []Claim{base}
 	}
@@ -85,14 +86,15 @@ func (j *judge) arrived(e catalog.Edge, source *inspect.Held) []Claim {
 		c := base
 		c.Node, c.Trust = n.Name, []pki.Location{{Kind: pki.KindFile, Node: n.Name, Path: path}}
 		for _, h := range j.heldBy(c.Trust[0]) {
-			c.Roots = h.Content.Certs
+			c.Roots, c.Skipped = h.Content.LoadedBy(e.Reader)
 		}
+		held := c.Roots != nil || c.Skipped != nil
 		switch {
-		case e.Optional && c.Roots == nil && !file.Whole:
+		case e.Optional && !held && !file.Whole:
 			continue // trust stores are read on demand
 		case n.Via == "":
 			c.Status, c.Why = Unknown, "the node was not read"
-		case c.Roots != nil:
+		case held:
 			j.holdsAll(&c, source)
 		case file == nil && j.without(n.Name, catalog.Ref{Kind: catalog.File, Name: path}):
 			c.Status, c.Why = Broken, "there is no such file on the node, which has to hold what is in "+source.At.String()
@@ -120,7 +122,10 @@ func (j *judge) holdsAll(c *Claim, source *inspect.Held) {
 		return
 	}
 	c.Status, c.Lacks, c.Why = Broken, lacks[0], "lacks "+subjects(lacks)+" of "+source.At.String()
-	if j.justMade(lacks) {
+	j.skips(c, func(c *Claim) bool {
+		return slices.ContainsFunc(c.Roots, func(r *pki.Cert) bool { return r.Fingerprint == lacks[0].Fingerprint })
+	})
+	if j.justMade(lacks) && c.Status == Broken {
 		c.Status = Unknown // it may be under way
 		c.Why += ", made within the hour"
 	}

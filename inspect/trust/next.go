@@ -87,6 +87,8 @@ func (j *judge) lifeOf(leaf *pki.Cert) (catalog.Lifetime, catalog.Answer) {
 func (j *judge) lacksNext(c *Claim, next succession, ca *pki.Cert) {
 	if next.sure {
 		c.breaksWith(ca, j.f.Snapshot.Cluster.Versions)
+		j.skips(c, func(c *Claim) bool { return pki.VerifyCA(ca, c.Roots, j.f.Now) == nil })
+		c.Later = c.Status == Unknown
 		return
 	}
 	c.Status, c.Later = Unknown, true

@@ -349,7 +349,7 @@ func (j *restart) trustsNow(id string, f *inspect.ComebackFile) {
 	i := slices.IndexFunc(j.n.Kubeconfigs, func(k inspect.Kubeconfig) bool { return k.Path == f.Path })
 	if seen && i >= 0 && served.Name == a.Name {
 		if roots := j.f.Snapshot.Trusted(j.n.Name, j.n.Kubeconfigs[i]); len(roots) > 0 {
-			if err := pki.Verify(served.Chain, roots, a.Name, j.n.Time(j.f.Now)); err != nil {
+			if err := j.f.Snapshot.Distrusts(j.n.Name, j.n.Kubeconfigs[i], served.Chain, a.Name, j.n.Time(j.f.Now)); err != nil {
 				j.say(id, RestartNo, f.Path+": "+err.Error(), next)
 			} else if why := j.elsewhere(a.Server, a.Name, roots); why != "" {
 				j.say(id, RestartCaution, "by the server that it met; "+f.Path+" does not verify "+why, next)
@@ -633,7 +633,8 @@ func access(f *inspect.Facts) RestartAnswer {
 	var roots []*pki.Cert
 	for i := range f.Held {
 		if f.Held[i].At == a.Trust {
-			roots = append(roots, f.Held[i].Content.Certs...)
+			loaded, _ := f.Held[i].Content.LoadedBy(pki.ReaderGo)
+			roots = append(roots, loaded...)
 		}
 	}
 	if err := pki.Verify(served.Chain, roots, served.Name, f.Now); err != nil {

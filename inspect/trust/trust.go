@@ -4,6 +4,7 @@ package trust
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -42,16 +43,18 @@ func (s Status) String() string {
 // shown.
 type Claim struct {
 	catalog.Edge
-	Node   string         // where the verifier runs; empty: not on one node
-	Trust  []pki.Location // the trust anchors: places with the same content are one claim
-	Roots  []*pki.Cert
-	Shown  pki.Location // the object that what is shown comes from; zero: seen by a handshake alone
-	Server string       // host:port of the handshake in which it was shown; empty: none was made
-	Chain  []*pki.Cert  // what is shown, the leaf first
-	Name   string       // the server name that it must be valid for; empty: none
-	Status Status
-	Why    string // for people, where it does not hold
-	Later  bool   // Unknown is only what is shown next: it holds now
+	Node  string         // where the verifier runs; empty: not on one node
+	Trust []pki.Location // the trust anchors: places with the same content are one claim
+	Roots []*pki.Cert    // those that the verifier's reader loads
+	// Skipped are those that stand there too, and that it does not load, or may not.
+	Skipped []pki.Skipped
+	Shown   pki.Location // the object that what is shown comes from; zero: seen by a handshake alone
+	Server  string       // host:port of the handshake in which it was shown; empty: none was made
+	Chain   []*pki.Cert  // what is shown, the leaf first
+	Name    string       // the server name that it must be valid for; empty: none
+	Status  Status
+	Why     string // for people, where it does not hold
+	Later   bool   // Unknown is only what is shown next: it holds now
 	// Lacks is the CA without which it does not hold; nil where that is not known,
 	// or not the reason.
 	Lacks *pki.Cert
@@ -109,7 +112,8 @@ type judge struct {
 type anchors struct {
 	node    string
 	at      []pki.Location
-	certs   []*pki.Cert
+	certs   []*pki.Cert // that the verifier's reader loads
+	skipped []pki.Skipped
 	cluster *inspect.KubeconfigCluster // of a kubeconfig on a node
 	problem string                     // why they are not known; else empty
 }
@@ -119,6 +123,8 @@ type identity struct {
 	node  string
 	at    pki.Location
 	chain []*pki.Cert
+	// content is what the place holds; nil: seen by a handshake.
+	content *pki.Content
 	// Of a handshake: the address, and the name that who connects to it verifies.
 	server, name string
 	next         []*pki.Cert // what the place holds, where something else was shown
@@ -195,7 +201,7 @@ func (j *judge) there(r catalog.Ref) bool {
 func (j *judge) edge(e catalog.Edge, stores []anchors, shown []identity) []Claim {
 	var out []Claim
 	for _, a := range stores {
-		base := Claim{Edge: e, Node: a.node, Trust: a.at, Roots: a.certs}
+		base := Claim{Edge: e, Node: a.node, Trust: a.at, Roots: a.certs, Skipped: a.skipped}
 		if a.problem != "" {
 			base.Status, base.Why = Unknown, a.problem
 			out = append(out, base)
@@ -280,7 +286,8 @@ func (j *judge) anchors(e catalog.Edge) []anchors {
 		if !ok {
 			n = len(out)
 			byContent[h.Content] = n
-			out = append(out, anchors{certs: h.Content.Certs})
+			loaded, skipped := h.Content.LoadedBy(e.Reader)
+			out = append(out, anchors{certs: loaded, skipped: skipped})
 		}
 		out[n].at = append(out[n].at, h.At)
 	}
@@ -306,10 +313,10 @@ func (j *judge) files(e catalog.Edge) []anchors {
 		default:
 			for _, h := range j.f.Held {
 				if h.At == at {
-					a.certs = h.Content.Certs
+					a.certs, a.skipped = h.Content.LoadedBy(e.Reader)
 				}
 			}
-			if a.certs == nil {
+			if a.certs == nil && a.skipped == nil {
 				a.problem = "there is no such file on the node, or no certificate in it"
 			}
 		}
@@ -340,7 +347,7 @@ func (j *judge) kubeconfig(n *inspect.Node, path string, a *anchors) {
 		a.problem = "the file names no CA: who reads it goes by the system's trust store, which is not compared"
 	}
 	a.cluster = &c
-	a.certs = j.f.Snapshot.Trusted(n.Name, n.Kubeconfigs[i])
+	a.certs, a.skipped = j.f.Snapshot.Loaded(n.Name, n.Kubeconfigs[i])
 }
 
 // shown finds the places of what is shown.
@@ -361,7 +368,7 @@ func (j *judge) shown(r catalog.Ref, carries catalog.Carries) []identity {
 			fits = r.Fits(string(h.At.Kind), h.At.Namespace, h.At.Name, h.At.Key)
 		}
 		if fits {
-			out = append(out, identity{node: h.At.Node, at: h.At, chain: h.Content.Certs})
+			out = append(out, identity{node: h.At.Node, at: h.At, chain: h.Content.Certs, content: h.Content})
 		}
 	}
 	return out
@@ -417,9 +424,27 @@ func (j *judge) decide(c *Claim) {
 	now := j.timeOf(c)
 	if err := verify(c, c.Name, now); err != nil {
 		c.Status, c.Why, c.Lacks = Broken, err.Error(), j.lacks(c)
+		j.skips(c, func(c *Claim) bool { return verify(c, c.Name, now) == nil })
 		return
 	}
 	j.forecast(c, now)
+}
+
+// skips says of a claim that does not hold that it would if the verifier's reader loaded
+// what stands in its trust anchors. Where that reader is not known, neither is the claim.
+func (j *judge) skips(c *Claim, holds func(c *Claim) bool) {
+	s := pki.Needed(c.Skipped, func(with *pki.Cert) bool {
+		more := *c
+		more.Roots = append(slices.Clone(c.Roots), with)
+		return holds(&more)
+	})
+	switch {
+	case s == nil:
+	case c.Reader == pki.ReaderUnknown:
+		c.Status, c.Why = Unknown, fmt.Sprintf("the certificate %q (%s) stands in the trust anchors, and some readers skip it: %s. Which one reads it is not known", pki.CommonName(s.Subject), s.Fingerprint.Short(), s.Reason)
+	default:
+		c.Why += "; " + s.String()
+	}
 }
 
 // timeOf is the verifier's: a node's own, where its trust anchors are there.

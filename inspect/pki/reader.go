@@ -1,0 +1,305 @@
+package pki
+
+import (
+	"bytes"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/pem"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Reader is how a program reads the certificates that it trusts. Scan finds more
+// than any of them: what a verifier trusts is what its own reader loads.
+type Reader string
+
+// The readers.
+const (
+	// ReaderGo is crypto/x509's AppendCertsFromPEM, by which client-go reads the CA of
+	// a kubeconfig: blocks that encoding/pem finds, of type CERTIFICATE, without
+	// headers. It skips what it can't parse.
+	ReaderGo Reader = "go"
+	// ReaderGoAll is client-go's ParseCertsPEM, by which CA files of servers are read:
+	// the same blocks, and none of them where one can't be parsed.
+	ReaderGoAll Reader = "go, all or none"
+	// ReaderOpenSSL is OpenSSL's X509_load_cert_crl_file: curl, haproxy, Python.
+	ReaderOpenSSL Reader = "openssl"
+	// ReaderUnknown is several programs, or one whose reader was not looked at: it
+	// loads at least what all of the others do.
+	ReaderUnknown Reader = "unknown"
+)
+
+// Readers returns those that are told apart.
+func Readers() []Reader { return []Reader{ReaderGo, ReaderGoAll, ReaderOpenSSL} }
+
+// Skipped is a certificate of a Content that some readers don't load from its value.
+type Skipped struct {
+	*Cert
+	By     []Reader
+	Reason string // for people
+}
+
+// String says it for people.
+func (s Skipped) String() string {
+	return fmt.Sprintf("the certificate %q (%s) stands there, and its reader skips it: %s", CommonName(s.Subject), s.Fingerprint.Short(), s.Reason)
+}
+
+// InPEM reports whether it stands in a text of PEM, where its reader looks for it, and
+// not in a file of another format.
+func (s Skipped) InPEM() bool {
+	return !slices.Contains([]string{whyWrapped, whyBinary, whyKeystore, whyMessage, whyBeside}, s.Reason)
+}
+
+// Needed is the first of what is skipped with which something succeeds; nil: none.
+func Needed(skipped []Skipped, succeeds func(with *Cert) bool) *Skipped {
+	for i := range skipped {
+		if succeeds(skipped[i].Cert) {
+			return &skipped[i]
+		}
+	}
+	return nil
+}
+
+// skip is one copy of a certificate that readers don't load.
+type skip struct {
+	id     Fingerprint
+	by     []Reader
+	reason string
+}
+
+// LoadedBy returns the certificates that a reader loads, and of those that it does
+// not, or of which that is not known, why. The result is shared.
+func (c *Content) LoadedBy(r Reader) (loaded []*Cert, skipped []Skipped) {
+	if len(c.Skipped) == 0 {
+		return c.Certs, nil
+	}
+	for _, s := range c.Skipped {
+		if r == ReaderUnknown || slices.Contains(s.By, r) {
+			skipped = append(skipped, s)
+		}
+	}
+	if len(skipped) == 0 {
+		return c.Certs, nil
+	}
+	out := make(map[Fingerprint]bool, len(skipped))
+	for _, s := range skipped {
+		out[s.Fingerprint] = true
+	}
+	for _, cert := range c.Certs {
+		if !out[cert.Fingerprint] {
+			loaded = append(loaded, cert)
+		}
+	}
+	return loaded, skipped
+}
+
+// skip notes that readers don't load a certificate where it stands.
+func (e *entry) skip(id Fingerprint, reason string, by ...Reader) {
+	e.skips = append(e.skips, skip{id, by, reason})
+}
+
+// skipAll is skip for all readers, of the certificates that were added since there
+// were so many.
+func (e *entry) skipAll(since int, reason string) {
+	for _, c := range e.content.Certs[since:] {
+		e.skip(c.Fingerprint, reason, Readers()...)
+	}
+}
+
+// skipped are the certificates of which no copy in the value is loaded, by reader.
+func (e *entry) skipped() []Skipped {
+	if len(e.skips) == 0 {
+		return nil
+	}
+	copies, certs := map[Fingerprint]int{}, map[Fingerprint]*Cert{}
+	for _, c := range e.content.Certs {
+		copies[c.Fingerprint]++
+		certs[c.Fingerprint] = c
+	}
+	type loss struct {
+		id Fingerprint
+		by Reader
+	}
+	lost := map[loss]int{}
+	for _, s := range e.skips {
+		for _, r := range s.by {
+			lost[loss{s.id, r}]++
+		}
+	}
+	var out []Skipped
+	seen := map[Fingerprint]bool{}
+	for _, s := range e.skips {
+		if !isNew(seen, s.id) {
+			continue
+		}
+		var by []Reader
+		for _, r := range Readers() {
+			if lost[loss{s.id, r}] >= copies[s.id] {
+				by = append(by, r)
+			}
+		}
+		if len(by) > 0 && certs[s.id] != nil {
+			out = append(out, Skipped{certs[s.id], by, s.reason})
+		}
+	}
+	return out
+}
+
+// isTrustText reports whether a reader is given the text at this place: the value
+// itself, or a string of a document, which may be base64 once, as in a kubeconfig.
+func (p place) isTrustText() bool {
+	return p.layers == 0 || p.layers == 1 && p.inDocument
+}
+
+// Why a certificate is skipped.
+const (
+	whyWrapped  = "it is encoded once more (base64, gzip or a data: URL), which no reader of CA bundles undoes"
+	whyBinary   = "it is DER and not PEM"
+	whyKeystore = "it is in a keystore"
+	whyMessage  = "it is in a PKCS#7 message"
+	whyBeside   = "it stands beside the document's fields, such as in a comment"
+	whyBesideIt = "a block of the bundle can't be parsed, and this reader then loads none"
+)
+
+// loads compares what was found in a text with what readers load from it. spoilt: a
+// plain block could not be parsed.
+func (w *walk) loads(e *entry, data []byte, seen []sighting, at place, plain, spoilt bool) {
+	switch {
+	case len(seen) == 0:
+		return
+	case !at.isTrustText():
+		for _, s := range seen {
+			e.skip(s.id, whyWrapped, Readers()...)
+		}
+		return
+	case plain && !spoilt:
+		return
+	}
+	byGo, whole := goLoads(data)
+	byOpenSSL, some := openSSLLoads(data)
+	for _, s := range seen {
+		var by []Reader
+		if !byGo[s.id] {
+			by = append(by, ReaderGo)
+		}
+		if !byGo[s.id] || !whole {
+			by = append(by, ReaderGoAll)
+		}
+		if !some || !byOpenSSL[s.id] {
+			by = append(by, ReaderOpenSSL)
+		}
+		if len(by) > 0 {
+			e.skip(s.id, s.whySkipped(data, byGo[s.id]), by...)
+		}
+	}
+}
+
+// whySkipped says what is odd about a block, for people.
+func (s *sighting) whySkipped(text []byte, byGo bool) string {
+	before := text[:s.block.begin]
+	switch {
+	case s.block.label != "CERTIFICATE":
+		return "its BEGIN line says " + s.block.label
+	case byGo:
+		return whyBesideIt
+	case bytes.HasSuffix(before, []byte(byteOrderMark)):
+		return "a byte order mark stands before its BEGIN line"
+	}
+	if why := s.block.standalone(text); why != "" {
+		return why
+	}
+	if bytes.Contains(text[s.block.bodyAt:s.block.bodyEnd], []byte(":")) {
+		return "it has PEM headers"
+	}
+	return "it is escaped or its lines are not those of PEM"
+}
+
+const byteOrderMark = "\ufeff"
+
+// goLoads is what ReaderGo loads from a text; whole: ReaderGoAll loads that too.
+func goLoads(text []byte) (loaded map[Fingerprint]bool, whole bool) {
+	loaded, whole = map[Fingerprint]bool{}, true
+	for {
+		var p *pem.Block
+		if p, text = pem.Decode(text); p == nil {
+			return loaded, whole
+		}
+		if p.Type == "CERTIFICATE" && len(p.Headers) == 0 {
+			if _, err := x509.ParseCertificate(p.Bytes); err == nil {
+				loaded[FingerprintOf(p.Bytes)] = true
+			} else {
+				whole = false
+			}
+		}
+		clear(p.Bytes) // it may be a key
+	}
+}
+
+// openSSLLoads is what OpenSSL 3 loads from a text; some is false where it gives up on
+// all of it, as it does at the first block that it can't read (crypto/pem/pem_lib.c,
+// crypto/x509/by_file.c).
+func openSSLLoads(text []byte) (loaded map[Fingerprint]bool, some bool) {
+	loaded = map[Fingerprint]bool{}
+	text = bytes.TrimPrefix(text, []byte(byteOrderMark))
+	for {
+		label, rest, ok := openSSLBegin(text)
+		if !ok {
+			return loaded, len(loaded) > 0
+		}
+		der, rest, ok := openSSLBody(rest, label)
+		if !ok {
+			return nil, false
+		}
+		text = rest
+		if kindOf(label) == kindCert {
+			element, settings, ok := cutElement(der)
+			if !ok || label != "TRUSTED CERTIFICATE" && len(settings) > 0 {
+				return nil, false
+			}
+			// Who has trust settings may be trusted for something else; they are not read.
+			if len(settings) == 0 {
+				loaded[FingerprintOf(element)] = true
+			}
+		}
+		clear(der)
+	}
+}
+
+// openSSLBegin finds the next BEGIN line.
+func openSSLBegin(text []byte) (label string, rest []byte, ok bool) {
+	for len(text) > 0 {
+		var line []byte
+		line, text, _ = bytes.Cut(text, []byte("\n"))
+		name, found := bytes.CutPrefix(bytes.TrimRight(line, " \t\r"), []byte(beginTag+" "))
+		if name, closed := bytes.CutSuffix(name, []byte(dashes)); found && closed {
+			return string(name), text, true
+		}
+	}
+	return "", nil, false
+}
+
+// openSSLBody reads a block up to its END line. Where there is an empty line, what
+// stands before it are headers, of which none but those of an encrypted key are taken.
+func openSSLBody(text []byte, label string) (der, rest []byte, ok bool) {
+	var body strings.Builder
+	defer body.Reset()
+	headers := false
+	for len(text) > 0 {
+		var line []byte
+		line, text, _ = bytes.Cut(text, []byte("\n"))
+		line = bytes.TrimRight(line, " \t\r")
+		switch {
+		case bytes.HasPrefix(line, []byte(endTag+" ")):
+			der, err := base64.StdEncoding.DecodeString(body.String())
+			return der, text, string(line) == endTag+" "+label+dashes && (err == nil || headers)
+		case len(line) == 0 && body.Len() > 0 || bytes.Contains(line, []byte(":")):
+			if !strings.HasSuffix(label, "PRIVATE KEY") {
+				return nil, nil, false
+			}
+			headers = true
+		}
+		body.Write(bytes.TrimLeft(line, " \t"))
+	}
+	return nil, nil, false
+}

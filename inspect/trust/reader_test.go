@@ -1,0 +1,69 @@
+package trust
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
+)
+
+func TestVerifyTrustsNoCAThatItsReaderSkips(t *testing.T) {
+	t.Parallel()
+	old, ca := pkitest.NewCA("signer@0", from(-600), from(30)), pkitest.NewCA("signer@1", from(-30), from(300))
+	for _, form := range pkitest.Forms(ca.CertPEM) {
+		t.Run(form.Name, func(t *testing.T) {
+			t.Parallel()
+			for _, e := range catalog.Edges() {
+				if e.Trust.Kind == catalog.Secret { // userData is a document
+					continue
+				}
+				w := newWorld(versions(e))
+				w.stage(e, ca, form.Text, []byte("\n"), old.CertPEM)
+				want, by := Broken, form.Go
+				switch e.Reader {
+				case pki.ReaderUnknown:
+					want, by = Unknown, form.Go && form.OpenSSL
+				case pki.ReaderOpenSSL:
+					by = form.OpenSSL
+				}
+				if by {
+					want = Holds
+				}
+				claims := w.judge(e.ID)
+				if len(claims) == 0 {
+					t.Fatalf("%s: no claim", e.ID)
+				}
+				for _, c := range claims {
+					if c.Status != want || want != Holds && !strings.Contains(c.Why, "skip") {
+						t.Errorf("%s, read by %s: %s: %s", e.ID, e.Reader, c.Status, c.Why)
+					}
+				}
+			}
+		})
+	}
+}
+
+func TestANodeDoesNotComeBackByACAThatItsKubeletSkips(t *testing.T) {
+	t.Parallel()
+	for _, form := range pkitest.Forms(newStarting().fresh.CertPEM) {
+		s := newStarting()
+		s.s.Bundles, s.s.Nodes[0].Kubeconfigs = nil, nil
+		s.client(from(-1), from(29))
+		for _, path := range []string{ownFile, joinFile} {
+			s.kubeconfig(path, "https://"+apiInt, s.old.CertPEM, []byte("\n"), form.Text)
+		}
+		s.serves(s.fresh)
+		r := NewRestartReport(inspect.NewFacts(s.s, noon, 30*24*time.Hour))
+		want := RestartNo
+		if form.Go {
+			want = RestartYes
+		}
+		if got := r.Nodes[0].ComesBack; got.Status != want || want == RestartNo && !strings.Contains(got.Why, "skip") {
+			t.Errorf("%s: %s: %s", form.Name, got.Status, got.Why)
+		}
+	}
+}
