@@ -76,8 +76,8 @@ func expiringLeaf(f *Facts, c Holding) (Finding, bool) {
 		return atLeaf(c, Info, c.NotAfter, fmt.Sprintf("%s; %s renews it automatically%s (%s)", f.expires(c.Cert), r.By, due, r.Rule), ""), true
 	case r.Automatic == catalog.Unknown:
 		return atLeaf(c, Warning, c.NotAfter,
-			fmt.Sprintf("%s; whether it is renewed automatically is unknown: the version of %s was not read, or no rule is known for it", f.expires(c.Cert), r.By),
-			"ask its owner; if it is not renewed, renew it where it comes from, then replace it here"), true
+			fmt.Sprintf("%s; whether it is renewed automatically is unknown: %s", f.expires(c.Cert), f.Snapshot.Cluster.Versions.Undecided()),
+			"ask its owner, "+r.By+"; if it is not renewed, renew it where it comes from, then replace it here"), true
 	}
 	return atLeaf(c, f.urgency(c.Cert), c.NotAfter, f.expires(c.Cert)+", and nothing is known to renew it automatically",
 		"renew it where it comes from, then replace it here"), true

@@ -372,6 +372,15 @@ func (f *Facts) Renewal(c Holding) Renewal {
 	return best
 }
 
+// RenewalOf is Renewal for a certificate that was read.
+func (f *Facts) RenewalOf(c *pki.Cert) Renewal {
+	i := slices.IndexFunc(f.Shown, func(h Holding) bool { return h.Fingerprint == c.Fingerprint })
+	if i < 0 {
+		return Renewal{Automatic: catalog.No}
+	}
+	return f.Renewal(f.Shown[i])
+}
+
 // renewalOf tells how the leaf of h is renewed: by what its own annotations
 // say, else by the catalog's row for the version that runs.
 func renewalOf(h *Held, v catalog.Versions) Renewal {

@@ -48,6 +48,7 @@ type InventoryCluster struct {
 	Version    string            `json:"version,omitempty"`    // OpenShift's or OKD's
 	Kubernetes string            `json:"kubernetes,omitempty"` // git version
 	Operators  map[string]string `json:"operators,omitempty"`
+	Unreviewed string            `json:"unreviewed,omitempty"` // versions that run and were not reviewed, and what follows
 	Topology   string            `json:"topology,omitempty"`
 	Platform   string            `json:"platform,omitempty"`
 	Internal   string            `json:"internal,omitempty"` // URL of api-int
@@ -343,7 +344,7 @@ func NewInventory(f *Facts, fi Filter) Inventory {
 func ClusterOf(c Cluster) InventoryCluster {
 	out := InventoryCluster{
 		Server: c.Server, Context: c.Context, Version: c.Versions.Cluster, Kubernetes: c.Versions.Kubernetes,
-		Operators: c.Versions.Operators, Topology: c.Topology, Platform: c.Platform, Internal: c.Internal, Unauthenticated: c.Unauthenticated, Synthetic: c.Synthetic,
+		Operators: c.Versions.Operators, Unreviewed: c.Versions.NotReviewed(), Topology: c.Topology, Platform: c.Platform, Internal: c.Internal, Unauthenticated: c.Unauthenticated, Synthetic: c.Synthetic,
 	}
 	if !c.Created.IsZero() {
 		out.Created = &c.Created
@@ -378,7 +379,7 @@ func certEntry(f *Facts, c Holding, fi Filter) (InventoryCert, bool) {
 		places[rank] = append(places[rank], h)
 		if shows && !renews {
 			e.Owner, e.Role = cmp.Or(h.Owner(), e.Owner), h.role()
-			renews = renewalOf(h, f.Snapshot.Cluster.Versions).Automatic != catalog.No
+			renews = renewalOf(h, f.Snapshot.Cluster.Versions).Automatic == catalog.Yes
 		}
 		e.Owner, e.Role = cmp.Or(e.Owner, h.Owner()), cmp.Or(e.Role, h.role())
 	}

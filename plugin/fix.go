@@ -246,7 +246,7 @@ func (f *fixFlags) mend(ctx context.Context, w *workplace) error {
 		a.verified = f.verified
 	}
 	a.plan = func(ctx context.Context) (*remediate.Plan, error) {
-		facts := w.facts(ctx, gather.Options{})
+		facts := f.accepted(w.facts(ctx, gather.Options{}))
 		if ctx.Err() != nil {
 			return nil, nothingChanged(errors.New("interrupted"))
 		}
@@ -450,6 +450,7 @@ func (f *fixFlags) offline(ctx context.Context) error {
 		}
 		return f.emitFor(ctx, nil, fix, s)
 	}
+	s = f.accepted(s)
 	a := &applying{mendFlags: f.mendFlags, command: f.command(), run: remediate.NewRun(s.Taken)}
 	a.plan = func(ctx context.Context) (*remediate.Plan, error) {
 		p, err := f.plan(fix, a.run, s)

@@ -41,6 +41,23 @@ func (f *preflightFlags) check() error {
 	return nil
 }
 
+// accepted are the facts as far as risks are accepted by name: a version that was not
+// reviewed is answered as the nearest one that was.
+func (f *preflightFlags) accepted(s inspect.Snapshot) inspect.Snapshot {
+	s.Cluster.Versions.Accepted = slices.Contains(f.risks, remediate.UnreviewedVersion)
+	return s
+}
+
+// unreviewed refuses to write where a version runs that was not reviewed, unless that is
+// accepted by name.
+func unreviewed(v catalog.Versions, risks []string) error {
+	reason := v.NotReviewed()
+	if reason == "" || slices.Contains(risks, remediate.UnreviewedVersion) {
+		return nil
+	}
+	return stopped([]remediate.Verdict{{Name: remediate.UnreviewedVersion, Reason: reason, Risk: true, Next: "use a release of certrot that reviewed this version"}})
+}
+
 // preflight asks what has to hold of the whole cluster before a plan is carried out,
 // and notes in it what is worth knowing. planned is why there is no plan. w is nil for
 // facts from a file: then nobody can be asked.
@@ -59,6 +76,12 @@ func (f *preflightFlags) preflight(ctx context.Context, w *workplace, facts insp
 func (f *preflightFlags) ask(ctx context.Context, w *workplace, facts inspect.Snapshot, ca []byte, nodes []string, p *remediate.Plan, planned error) error {
 	var refused *remediate.Refusal
 	explains := errors.As(planned, &refused) && refused.Name == "ca-verifies-served"
+	if err := unreviewed(facts.Cluster.Versions, f.risks); err != nil {
+		return err // it may be the reason why there is no plan
+	}
+	if facts.Cluster.Versions.NotReviewed() != "" && p != nil {
+		p.Notes = append(p.Notes, "Accepted by name: "+remediate.UnreviewedVersion+": what the catalog says of the nearest version that was reviewed is taken.")
+	}
 	if planned != nil && !explains {
 		return planned
 	}

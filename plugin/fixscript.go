@@ -29,7 +29,7 @@ func (f *fixFlags) emit(ctx context.Context, w *workplace) error {
 	if err := f.ca(ctx, w, &fix); err != nil {
 		return err
 	}
-	facts := w.facts(ctx, gather.Options{})
+	facts := f.accepted(w.facts(ctx, gather.Options{}))
 	if ctx.Err() != nil {
 		return nothingChanged(errors.New("interrupted"))
 	}

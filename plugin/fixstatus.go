@@ -142,6 +142,7 @@ type (
 		Kind       string `json:"kind"`
 		Server     string `json:"server,omitempty"`
 		Version    string `json:"version,omitempty"`
+		Unreviewed string `json:"unreviewed,omitempty"` // versions that run and were not reviewed
 		// Unauthenticated says why another server than the API server may have answered.
 		Unauthenticated string       `json:"unauthenticated,omitempty"`
 		Taken           time.Time    `json:"taken"`
@@ -179,7 +180,7 @@ type (
 
 // judge turns a plan into what it says of how far the repair is.
 func (f *fixStatusFlags) judge(p *remediate.Plan) repairDocument {
-	d := repairDocument{APIVersion: inspect.InventoryAPIVersion, Kind: "Repair", Server: p.Basis.Cluster.Server, Version: p.Basis.Cluster.Versions.Cluster, Unauthenticated: p.Basis.Cluster.Unauthenticated, Taken: p.Now, Waves: []repairWave{}}
+	d := repairDocument{APIVersion: inspect.InventoryAPIVersion, Kind: "Repair", Server: p.Basis.Cluster.Server, Version: p.Basis.Cluster.Versions.Cluster, Unreviewed: p.Basis.Cluster.Versions.NotReviewed(), Unauthenticated: p.Basis.Cluster.Unauthenticated, Taken: p.Now, Waves: []repairWave{}}
 	for _, w := range p.Waves {
 		wave := repairWave{Name: cmp.Or(w.Name, "nodes")}
 		for _, n := range w.Nodes {
@@ -349,6 +350,7 @@ func (f *fixStatusFlags) print(d repairDocument) error {
 	w := &strings.Builder{}
 	printf(w, "Cluster  %s  %s\n", orDash(d.Server), orDash(d.Version))
 	printUnauthenticated(w, d.Unauthenticated)
+	notReviewed(w, d.Unreviewed)
 	d.Lease.print(w)
 	for _, wave := range d.Waves {
 		counts := map[string]int{}

@@ -93,6 +93,14 @@ func (p peoplePrinter) cluster(w io.Writer, c inspect.InventoryCluster) {
 	if c.Synthetic != "" {
 		printf(w, "         SYNTHETIC DATA: %s\n", c.Synthetic)
 	}
+	notReviewed(w, c.Unreviewed)
+}
+
+// notReviewed says which versions were not reviewed, once, at the top.
+func notReviewed(w io.Writer, what string) {
+	if what != "" {
+		wrap(w, "UNKNOWN  ", what)
+	}
 }
 
 func product(version string) string {

@@ -39,6 +39,7 @@ func printPlan(out io.Writer, a *applying, p *remediate.Plan) error {
 	if c.Synthetic != "" {
 		printf(w, "         SYNTHETIC DATA: %s\n", c.Synthetic)
 	}
+	notReviewed(w, c.Versions.NotReviewed())
 	a.about(w, p)
 	for _, note := range p.Notes {
 		wrap(w, "Note     ", note)
@@ -343,6 +344,7 @@ type (
 		Run        string `json:"run"`
 		Server     string `json:"server,omitempty"`
 		Version    string `json:"version,omitempty"`
+		Unreviewed string `json:"unreviewed,omitempty"` // versions that run and were not reviewed
 		// Unauthenticated says why another server than the API server may have answered.
 		Unauthenticated string        `json:"unauthenticated,omitempty"`
 		Notes           []string      `json:"notes"`
@@ -408,7 +410,7 @@ type (
 func printPlanDocument(out io.Writer, format, command string, p *remediate.Plan) error {
 	d := planDocument{
 		APIVersion: inspect.InventoryAPIVersion, Kind: "Plan", Command: command, Run: p.Run,
-		Server: p.Basis.Cluster.Server, Version: p.Basis.Cluster.Versions.Cluster, Unauthenticated: p.Basis.Cluster.Unauthenticated,
+		Server: p.Basis.Cluster.Server, Version: p.Basis.Cluster.Versions.Cluster, Unreviewed: p.Basis.Cluster.Versions.NotReviewed(), Unauthenticated: p.Basis.Cluster.Unauthenticated,
 		Notes: append([]string{}, p.Notes...), Waves: []planWave{}, Nodes: []planNode{}, Solved: []planFinding{}, Shown: []planServed{},
 	}
 	for _, w := range p.Waves {

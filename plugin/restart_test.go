@@ -71,3 +71,18 @@ func mkasked(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(collect.WriteSnapshot(f, s))
 	ts.Check(f.Close())
 }
+
+// mkversion writes the demonstration's snapshot as if another version ran: mkversion
+// VERSION FILE.
+func mkversion(ts *testscript.TestScript, _ bool, args []string) {
+	s, err := collect.File{Path: ts.Getenv("DEMO"), Scanner: pki.NewScanner()}.Read()
+	ts.Check(err)
+	s.Cluster.Versions.Cluster = args[0]
+	for name := range s.Cluster.Versions.Operators {
+		s.Cluster.Versions.Operators[name] = args[0]
+	}
+	file, err := os.Create(ts.MkAbs(args[1]))
+	ts.Check(err)
+	ts.Check(collect.WriteSnapshot(file, s))
+	ts.Check(file.Close())
+}

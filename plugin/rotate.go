@@ -229,6 +229,7 @@ func (f *rotateFlags) read(ctx context.Context) (rotations, error) {
 	if ctx.Err() != nil {
 		return rotations{}, nothingChanged(errors.New("interrupted"))
 	}
+	s.Cluster.Versions.Accepted = slices.Contains(f.risks, remediate.UnreviewedVersion)
 	r := rotations{facts: inspect.NewFacts(s, s.Taken, defaultWithin), called: f.seen.app.Called}
 	r.claims = trust.Judge(r.facts)
 	r.all = remediate.Rotatables(r.facts)
@@ -325,7 +326,7 @@ func (r rotations) entry(of remediate.Rotatable) rotationEntry {
 	}
 	if c := of.Cert(); c != nil {
 		e.Subject, e.SHA256, e.NotBefore, e.NotAfter = c.Subject, &c.Fingerprint, &c.NotBefore, &c.NotAfter
-		if next := of.Next(v); !next.IsZero() {
+		if next := of.Next(r.facts); !next.IsZero() {
 			e.Next = &next
 		}
 	}
@@ -401,7 +402,7 @@ func (f *rotateFlags) showList(ctx context.Context) error {
 	switch {
 	case err != nil:
 		return fmt.Errorf("print: %w", err)
-	case len(d.Gaps) > 0 && slices.ContainsFunc(d.Rotations, func(e rotationEntry) bool { return e.Rotates == "unknown" }):
+	case (len(d.Gaps) > 0 || d.Cluster.Unreviewed != "") && slices.ContainsFunc(d.Rotations, func(e rotationEntry) bool { return e.Rotates == "unknown" }):
 		return &exitError{code: exitIncomplete}
 	}
 	return nil
@@ -412,6 +413,7 @@ func (f *rotateFlags) showList(ctx context.Context) error {
 func printRotations(out io.Writer, d rotationsDocument, wide bool, now time.Time) error {
 	b := &strings.Builder{}
 	printUnauthenticated(b, d.Cluster.Unauthenticated)
+	notReviewed(b, d.Cluster.Unreviewed)
 	if len(d.Rotations) == 0 {
 		printf(b, "There is nothing here that certrot knows to rotate.\n")
 	}

@@ -29,6 +29,7 @@ type (
 		Kind         string               `json:"kind"`
 		Server       string               `json:"server,omitempty"`
 		Version      string               `json:"version,omitempty"`
+		Unreviewed   string               `json:"unreviewed,omitempty"` // versions that run and were not reviewed
 		Secret       string               `json:"secret"`
 		Certificate  *planCert            `json:"certificate,omitempty"` // that is there now
 		Owner        string               `json:"owner"`
@@ -377,7 +378,7 @@ func (f *rotateFlags) showPlans(plans []rotation) error {
 func (f *rotateFlags) planDocument(p rotation) rotationPlanDocument {
 	c := p.facts.Snapshot.Cluster
 	d := rotationPlanDocument{
-		APIVersion: inspect.InventoryAPIVersion, Kind: "RotationPlan", Server: c.Server, Version: c.Versions.Cluster, Secret: p.of.At.Namespace + "/" + p.of.At.Name,
+		APIVersion: inspect.InventoryAPIVersion, Kind: "RotationPlan", Server: c.Server, Version: c.Versions.Cluster, Unreviewed: c.Versions.NotReviewed(), Secret: p.of.At.Namespace + "/" + p.of.At.Name,
 		Owner: p.owner(), Annotation: p.of.Trigger.Annotation, DryRun: f.dryRun, Annotations: p.differing(), Checks: append([]rotateVerdict{}, p.verdicts...),
 		Accepted: append([]string{}, p.accepted...), Awaited: p.awaited, Consequences: p.follows(), Undo: noWayBack,
 	}
@@ -425,6 +426,7 @@ func printRotation(out io.Writer, p rotation) error {
 	if c.Synthetic != "" {
 		wrap(w, "         ", "SYNTHETIC DATA: "+c.Synthetic)
 	}
+	notReviewed(w, c.Versions.NotReviewed())
 	switch {
 	case p.itself():
 		printf(w, "Rotates  %s, of %s\n", p.of.At, p.owner())

@@ -23,7 +23,7 @@ import (
 const pruneCommand = "rotate prune"
 
 func pruneRisks() []string {
-	return []string{remediate.AllRead, remediate.JustSigned, remediate.NoLease, remediate.UnauthenticatedAPI}
+	return []string{remediate.AllRead, remediate.JustSigned, remediate.NoLease, remediate.UnauthenticatedAPI, remediate.UnreviewedVersion}
 }
 
 func newRotatePruneCommand(app App, config *genericclioptions.ConfigFlags) *cobra.Command {
@@ -101,6 +101,9 @@ func (f *rotateFlags) prune(ctx context.Context, name string) error {
 	if !of.Signer() {
 		return stop("it is signed by "+of.Rotation.Signer.Name+", and no signer: it has no CAs", app.Called+" rotate prune "+of.Rotation.Signer.Name)
 	}
+	if err := unreviewed(r.facts.Snapshot.Cluster.Versions, f.risks); err != nil {
+		return err
+	}
 	if reason, next := of.Unmanaged(); reason != "" {
 		return stop(reason, next)
 	}
@@ -160,6 +163,7 @@ func (p pruning) print(out io.Writer) error {
 	c := p.facts.Snapshot.Cluster
 	printf(w, "Cluster  %s  %s %s\n", orDash(c.Server), product(c.Versions.Cluster), orDash(c.Versions.Cluster))
 	printUnauthenticated(w, c.Unauthenticated)
+	notReviewed(w, c.Versions.NotReviewed())
 	printf(w, "Bundle   %s\n", p.of.Rotation.Bundle)
 	for _, ca := range p.cas {
 		mark, why := " ", "stays: "+ca.Keep

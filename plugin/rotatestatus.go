@@ -52,6 +52,7 @@ type (
 		Kind       string `json:"kind"`
 		Server     string `json:"server,omitempty"`
 		Version    string `json:"version,omitempty"`
+		Unreviewed string `json:"unreviewed,omitempty"` // versions that run and were not reviewed
 		// Unauthenticated says why another server than the API server may have answered.
 		Unauthenticated string          `json:"unauthenticated,omitempty"`
 		Taken           time.Time       `json:"taken"`
@@ -124,7 +125,7 @@ func (f *rotateFlags) showStages(p rotation, stages []remediate.Stage, w *follow
 	}
 	c := p.facts.Snapshot.Cluster
 	d := rotationStatusDocument{
-		APIVersion: inspect.InventoryAPIVersion, Kind: "RotationStatus", Server: c.Server, Version: c.Versions.Cluster, Unauthenticated: c.Unauthenticated, Taken: p.facts.Snapshot.Taken,
+		APIVersion: inspect.InventoryAPIVersion, Kind: "RotationStatus", Server: c.Server, Version: c.Versions.Cluster, Unreviewed: c.Versions.NotReviewed(), Unauthenticated: c.Unauthenticated, Taken: p.facts.Snapshot.Taken,
 		Secret: p.of.At.Namespace + "/" + p.of.At.Name, Stages: []rotationStage{},
 	}
 	if cert := p.of.Cert(); cert != nil {

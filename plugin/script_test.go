@@ -60,6 +60,7 @@ func TestScripts(t *testing.T) {
 			"nowhere": nowhere,
 
 			"mkexpiring": mkexpiring,
+			"mkversion":  mkversion,
 		},
 	})
 }

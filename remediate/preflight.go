@@ -88,6 +88,10 @@ func (p Preflight) checks() []preflightCheck {
 // are to be asked for.
 func (p Preflight) Operated() bool { return operated(p.Facts) }
 
+// UnreviewedVersion is the risk of writing where a version runs that was not reviewed for
+// the catalog: who accepts it takes what the catalog says of the nearest one that was.
+const UnreviewedVersion = "unreviewed-version"
+
 func operatedChecks() []preflightCheck {
 	return []preflightCheck{
 		{ServerSide, "the control plane's own trust in what api-int shows is in order", true, true, Preflight.serverSide},
@@ -117,7 +121,7 @@ func Risks() []string {
 			names = append(names, c.name)
 		}
 	}
-	return append(names, NoLease, NoAPI, UnauthenticatedAPI, MastersFirst, WorkersBack, OwnedFile, OwnedObject)
+	return append(names, NoLease, NoAPI, UnauthenticatedAPI, UnreviewedVersion, MastersFirst, WorkersBack, OwnedFile, OwnedObject)
 }
 
 // Check asks everything; nothing is written.

@@ -23,6 +23,8 @@ type Rotatable struct {
 	Trigger  catalog.Trigger
 	Known    catalog.Answer // of the Trigger
 	Held     *inspect.Held  // nil: not read
+
+	versions catalog.Versions
 }
 
 // Signer reports whether it signs others.
@@ -36,12 +38,11 @@ func (r Rotatable) Cert() *pki.Cert {
 	return r.Held.Content.Certs[0]
 }
 
-// Next is when it is made anew by itself; zero where that is not known.
-func (r Rotatable) Next(v catalog.Versions) time.Time {
-	life, known := catalog.LifetimeOf(r.At, v)
-	if c := r.Cert(); c != nil && known == catalog.Yes {
-		at, _ := life.RenewedBy(c.NotBefore, c.NotAfter)
-		return at
+// Next is when its certificate is renewed automatically, as inspect says it; zero where
+// that is not known.
+func (r Rotatable) Next(f *inspect.Facts) time.Time {
+	if c := r.Cert(); c != nil {
+		return f.RenewalOf(c).Due
 	}
 	return time.Time{}
 }
@@ -94,7 +95,7 @@ func rotations(v catalog.Versions) []catalog.Rotation {
 }
 
 func rotatable(f *inspect.Facts, row catalog.Rotation, at catalog.Ref) Rotatable {
-	r := Rotatable{At: at, Rotation: row}
+	r := Rotatable{At: at, Rotation: row, versions: f.Snapshot.Cluster.Versions}
 	r.Trigger, r.Known = catalog.TriggerOf(at, f.Snapshot.Cluster.Versions)
 	if held := heldAt(f, at); len(held) > 0 {
 		r.Held = held[0]

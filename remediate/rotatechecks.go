@@ -37,6 +37,7 @@ type rotateCheck struct {
 
 func rotateChecks() []rotateCheck {
 	return []rotateCheck{
+
 		{"control-plane-here", "the control plane runs in this cluster", false, false, RotatePreflight.here},
 		{"annotations-agree", "the annotations by which the owner decides agree with the certificate", true, false, RotatePreflight.annotations},
 		{"signer-type", "this version's operators can replace the signer in place", true, false, RotatePreflight.signerType},
@@ -54,6 +55,7 @@ func rotateChecks() []rotateCheck {
 		{"static-pods-settled", "no rollout of static pods is under way", true, true, RotatePreflight.staticPods},
 		{"pools-ready", "no pool is paused, updating or degraded", true, true, RotatePreflight.pools},
 		{"nodes-ready", "all nodes are Ready and send heartbeats", true, true, RotatePreflight.nodes},
+		{UnreviewedVersion, "the versions that run were reviewed for the catalog", true, false, RotatePreflight.reviewed},
 	}
 }
 
@@ -96,6 +98,8 @@ func (p RotatePreflight) Check() []Verdict {
 // Unmanaged says why something is rotated by nobody here; empty: it is.
 func (r Rotatable) Unmanaged() (reason, next string) {
 	switch {
+	case r.Known == catalog.Unknown && len(r.versions.Unreviewed()) > 0:
+		return "how it is made anew depends on the version: " + r.versions.Undecided(), "use a release of certrot that reviewed this version; or take the nearest one's way: --accept-risk=" + UnreviewedVersion
 	case r.Known == catalog.Unknown:
 		return "how it is made anew depends on a version that was not read", "oc get clusterversion,clusteroperators"
 	case r.Known == catalog.No:
@@ -107,6 +111,14 @@ func (r Rotatable) Unmanaged() (reason, next string) {
 }
 
 func (p RotatePreflight) versions() catalog.Versions { return p.Facts.Snapshot.Cluster.Versions }
+
+// reviewed asks whether the catalog's rows are known to hold for what runs.
+func (p RotatePreflight) reviewed() finding {
+	if out := p.versions().NotReviewed(); out != "" {
+		return fails("use a release of certrot that reviewed this version", "%s", out)
+	}
+	return fine("")
+}
 
 // here refuses clusters whose control plane is kept in another one.
 func (p RotatePreflight) here() finding {

@@ -162,7 +162,7 @@ func TestLifetimeOf(t *testing.T) {
 		{"4.22 renews at 80 % again", signer, Versions{Cluster: "4.22.9"}, Yes, 292 * day},
 		{"the operator's own version decides", signer, Versions{Cluster: "4.18.9", Operators: map[string]string{kas: "4.19.0"}}, Yes, 30 * day},
 		{"an unknown version is no guess", signer, Versions{}, Unknown, 0},
-		{"before what was read", signer, Versions{Cluster: "4.11.2"}, No, 0},
+		{"before what was reviewed", signer, Versions{Cluster: "4.11.2"}, Unknown, 0},
 		{"a bundle has none", bundle(managed, "kube-apiserver-server-ca"), Versions{Cluster: "4.18.9"}, No, 0},
 		{"a stranger", secret("my-app", "web"), Versions{Cluster: "4.18.9"}, No, 0},
 		{"the kubelet's on plain Kubernetes", file("/var/lib/kubelet/pki/kubelet-client-*.pem"), Versions{Plain: true, Kubernetes: "v1.35.4"}, Yes, 0},

@@ -3,6 +3,8 @@ package catalog
 import (
 	"cmp"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -79,6 +81,9 @@ type Versions struct {
 	// Plain is true where it is known that this is no OpenShift: the API server
 	// does not serve config.openshift.io. An unread ClusterVersion is no proof.
 	Plain bool
+	// Accepted says that the user accepts that versions which were not reviewed are
+	// answered as the nearest one that was. Nothing that is read says so.
+	Accepted bool
 }
 
 // Empty reports whether nothing is known.
@@ -125,6 +130,53 @@ func (a Answer) String() string {
 	return "unknown"
 }
 
+// Reviewed returns the first and the last minor of OpenShift and OKD of which the
+// operators' sources were read for the catalog's rows. What a row says of others is
+// Unknown. Who reviews another version moves these, and reads each row again.
+func Reviewed() (first, last Minor) { return Minor{4, 12}, Minor{4, 22} }
+
+// Unreviewed returns the minors that run and were not reviewed, each once, in their
+// order: mid-upgrade an operator may be newer than the cluster's version says.
+func (v Versions) Unreviewed() []Minor {
+	first, last := Reviewed()
+	var out []Minor
+	for _, version := range append(slices.Collect(maps.Values(v.Operators)), v.Cluster) {
+		if m, ok := ParseMinor(version); ok && (m.Compare(first) < 0 || m.Compare(last) > 0) {
+			out = append(out, m)
+		}
+	}
+	slices.SortFunc(out, Minor.Compare)
+	return slices.Compact(out)
+}
+
+// NotReviewed says, for people, which versions run and were not reviewed, and what
+// follows; empty: all of them were.
+func (v Versions) NotReviewed() string {
+	out := v.unreviewed()
+	if out == "" {
+		return ""
+	}
+	first, last := Reviewed()
+	return fmt.Sprintf("%s for certrot's catalog (%s to %s were): what depends on the version is UNKNOWN; dates, chains and annotations that were read are judged", out, first, last)
+}
+
+// Undecided says, for people, why the rows' answer is Unknown.
+func (v Versions) Undecided() string {
+	return cmp.Or(v.unreviewed(), "the version that decides was not read")
+}
+
+func (v Versions) unreviewed() string {
+	minors := v.Unreviewed()
+	if len(minors) == 0 {
+		return ""
+	}
+	words := make([]string, len(minors))
+	for i, m := range minors {
+		words[i] = m.String()
+	}
+	return "version " + strings.Join(words, ", ") + " was not reviewed"
+}
+
 // Range says for which versions of which component a row holds.
 type Range struct {
 	// Component is the ClusterOperator whose version decides ("kube-apiserver",
@@ -147,10 +199,29 @@ func (r Range) Holds(v Versions) Answer {
 		return Unknown
 	}
 	version, ok := ParseMinor(v.of(r.Component))
+	first, last := Reviewed()
+	older, newer := version.Compare(first) < 0, version.Compare(last) > 0
 	switch {
+	case ok && v.Accepted && r.Component != Kubernetes && older:
+		return r.spans(first)
+	case ok && v.Accepted && r.Component != Kubernetes && newer:
+		return r.spans(last)
 	case !ok:
 		return Unknown
-	case r.From != (Minor{}) && version.Compare(r.From) < 0, r.To != (Minor{}) && version.Compare(r.To) > 0:
+	case r.Component == Kubernetes:
+		return r.spans(version)
+	// The first and the last version that were reviewed are where reviewing began and
+	// ended: what holds there may hold before and after, or not.
+	case older && (r.From == (Minor{}) || r.From.Compare(first) <= 0) && (r.To == (Minor{}) || r.To.Compare(first) >= 0),
+		newer && (r.To == (Minor{}) || r.To.Compare(last) >= 0) && (r.From == (Minor{}) || r.From.Compare(version) <= 0):
+		return Unknown
+	}
+	return r.spans(version)
+}
+
+// spans reports whether a version lies in the range.
+func (r Range) spans(version Minor) Answer {
+	if r.From != (Minor{}) && version.Compare(r.From) < 0 || r.To != (Minor{}) && version.Compare(r.To) > 0 {
 		return No
 	}
 	return Yes

@@ -1,6 +1,9 @@
 package catalog
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 func TestParseMinor(t *testing.T) {
 	for _, c := range []struct {
@@ -64,8 +67,20 @@ func TestHolds(t *testing.T) {
 		{"before the range", since("etcd", Minor{4, 17}), Versions{Cluster: "4.16.1"}, No},
 		{"after the range", between("etcd", Minor{4, 12}, Minor{4, 15}), Versions{Cluster: "4.16.1"}, No},
 		{"both ends belong to it", between("etcd", Minor{4, 16}, Minor{4, 16}), Versions{Cluster: "4.16.1"}, Yes},
-		{"4.9 comes before 4.12", since("etcd", Minor{4, 12}), Versions{Cluster: "4.9.50"}, No},
-		{"5.0 comes after 4.22", since("etcd", Minor{4, 22}), Versions{Cluster: "5.0.0"}, Yes},
+		{"4.9 comes before 4.13", since("etcd", Minor{4, 13}), Versions{Cluster: "4.9.50"}, No},
+		{"5.0 comes after 4.21", between("etcd", Minor{4, 12}, Minor{4, 21}), Versions{Cluster: "5.0.0"}, No},
+		{"what holds since the first version reviewed says nothing of older ones", since("etcd", Minor{4, 12}), Versions{Cluster: "4.8.0"}, Unknown},
+		{"what holds always says nothing of older ones", Range{Component: "etcd"}, Versions{Cluster: "4.8.0"}, Unknown},
+		{"what holds up to a version says nothing of older ones", Range{Component: "etcd", To: Minor{4, 15}}, Versions{Cluster: "4.8.0"}, Unknown},
+		{"what has no end says nothing of newer ones", since("etcd", Minor{4, 16}), Versions{Cluster: "4.23.0"}, Unknown},
+		{"what ends with the last version reviewed says nothing of newer ones", between("etcd", Minor{4, 16}, Minor{4, 22}), Versions{Cluster: "5.0.0"}, Unknown},
+		{"what holds always says nothing of newer ones", Range{Component: "etcd"}, Versions{Cluster: "5.0.0"}, Unknown},
+		{"what is of any version is of all", Range{}, Versions{Cluster: "5.0.0"}, Yes},
+		{"an operator that is newer than what was reviewed", since("etcd", Minor{4, 16}), Versions{Cluster: "4.22.0", Operators: map[string]string{"etcd": "4.23.0"}}, Unknown},
+		{"and one that is not, beside it", since("etcd", Minor{4, 16}), Versions{Cluster: "4.23.0", Operators: map[string]string{"etcd": "4.22.0"}}, Yes},
+		{"who accepts it gets the nearest version's answer, newer", since("etcd", Minor{4, 16}), Versions{Cluster: "5.0.0", Accepted: true}, Yes},
+		{"who accepts it gets the nearest version's answer, older", between("etcd", Minor{4, 12}, Minor{4, 15}), Versions{Cluster: "4.8.0", Accepted: true}, Yes},
+		{"what can't be read is not accepted", since("etcd", Minor{4, 12}), Versions{Cluster: "new", Accepted: true}, Unknown},
 		{"an OKD build is not before its release", since("etcd", Minor{4, 15}), Versions{Cluster: okd}, Yes},
 		{"mid-upgrade the operator's own version wins", since("machine-config", Minor{4, 16}),
 			Versions{Cluster: "4.16.0", Operators: map[string]string{"machine-config": "4.15.9", "kube-apiserver": "4.16.0"}}, No},
@@ -84,5 +99,24 @@ func TestHolds(t *testing.T) {
 				t.Errorf("%s holds for %+v: %s, want %s", c.in, c.v, got, c.want)
 			}
 		})
+	}
+}
+
+// Mid-upgrade each version counts that runs.
+func TestUnreviewedVersions(t *testing.T) {
+	for said, v := range map[string]Versions{
+		"":          {Cluster: "4.12.9", Operators: map[string]string{"etcd": "4.22.1"}},
+		"4.8":       {Cluster: "4.8.0-0.nightly-2021-07-31-065602"},
+		"4.23":      {Cluster: "4.22.9", Operators: map[string]string{"etcd": "4.23.0", "network": "4.22.9"}},
+		"4.23, 5.0": {Cluster: "5.0.0", Operators: map[string]string{"etcd": "4.23.0", "network": "4.22.9"}},
+		"4.11":      {Cluster: "4.11.0-0.okd-2022-08-20-022919"},
+	} {
+		got := v.NotReviewed()
+		if (said == "") != (got == "") || !strings.HasPrefix(got, "version "+said) && said != "" {
+			t.Errorf("%+v: %q, want %q", v, got, said)
+		}
+	}
+	if got := (Versions{Plain: true, Kubernetes: "v1.99.0"}).NotReviewed(); got != "" {
+		t.Errorf("plain Kubernetes has no such rows: %q", got)
 	}
 }

@@ -136,7 +136,7 @@ func (j *judge) nextOf(c *Claim) succession {
 		case catalog.Yes:
 			return j.succession(r, c)
 		case catalog.Unknown:
-			out.unread = "the version that decides who signs it was not read"
+			out.unread = "who signs it is unknown: " + j.f.Snapshot.Cluster.Versions.Undecided()
 		}
 	}
 	return out

@@ -136,7 +136,8 @@ func TestShardsBefore412(t *testing.T) {
 				w.put(r, leafFor(e, by, -1, 59).CertPEM)
 			}
 			w.trust(e, ca.CertPEM)
-			if got := w.judge(id); len(got) != want {
+			got := slices.DeleteFunc(w.judge(id), func(c Claim) bool { return c.Status == Unknown && strings.Contains(c.Why, "4.11 was not reviewed") })
+			if len(got) != want {
 				t.Errorf("%s, %s: %+v", id, version, got)
 			}
 		}

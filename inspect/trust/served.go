@@ -24,7 +24,7 @@ func (j *judge) servers() []Claim {
 		if len(claims) == 0 && row.Listener.Port != "" && j.thereIs(row) {
 			c := Claim{Edge: row.Edge, Status: Unknown, Why: "no handshake with them was made: that takes a node that can be read"}
 			if holds == catalog.Unknown {
-				c.Why = "the version that decides whether this is so here is not known"
+				c.Why = "whether this is so here is unknown: " + j.f.Snapshot.Cluster.Versions.Undecided()
 			}
 			claims = []Claim{c}
 		}

@@ -154,6 +154,9 @@ func (j *judge) claims(e catalog.Edge) []Claim {
 		}
 	}
 	if here == catalog.Unknown {
+		if seen := j.handshakes(e, stores); len(seen) > 0 {
+			return seen
+		}
 		if len(stores) == 0 && (e.Optional || len(shown) == 0) {
 			return nil
 		}
@@ -163,6 +166,20 @@ func (j *judge) claims(e catalog.Edge) []Claim {
 		return j.edge(e, stores, j.byMasters(shown))
 	}
 	return j.edge(e, stores, j.seen(e.Shown, shown))
+}
+
+// handshakes judges an edge in a version that was not reviewed by what was seen: a
+// kubeconfig on a node does verify what its server showed to that node, or does not. nil:
+// nothing was seen.
+func (j *judge) handshakes(e catalog.Edge, stores []anchors) []Claim {
+	if e.Name != catalog.NameInKubeconfig || len(j.f.Snapshot.Cluster.Versions.Unreviewed()) == 0 {
+		return nil
+	}
+	claims := j.edge(e, stores, nil)
+	if !slices.ContainsFunc(claims, func(c Claim) bool { return c.Server != "" }) {
+		return nil
+	}
+	return claims
 }
 
 // here tells whether there is such a verifier in this cluster, and where that is
@@ -180,7 +197,7 @@ func (j *judge) here(e catalog.Edge) (catalog.Answer, string) {
 	case e.Where != (catalog.Ref{}) && !j.there(e.Where) && j.f.Absent(e.Where):
 		return catalog.No, ""
 	case in == catalog.Unknown:
-		return catalog.Unknown, "the version that decides whether this is so here is not known"
+		return catalog.Unknown, "whether this is so here is unknown: " + c.Versions.Undecided()
 	case len(e.Platforms) > 0 && (c.Platform == "" || c.OwnAddresses == catalog.Unknown):
 		return catalog.Unknown, "whether it runs here is not known: Infrastructure's status.platformStatus was not read"
 	case e.Where != (catalog.Ref{}) && !j.there(e.Where):

@@ -567,11 +567,10 @@ func TestEveryTopologyAndVersion(t *testing.T) {
 	shown := ca.Issue("shown", from(-1), from(59), pkitest.DNS("api-int.example.com", "kubernetes.default.svc", "localhost", "localhost-recovery",
 		"api.openshift-oauth-apiserver.svc", "image-registry.openshift-image-registry.svc")).CertPEM
 	for name, v := range map[string]catalog.Versions{
-		"4.12":                   {Cluster: "4.12.60"},
-		"OKD 4.15":               {Cluster: "4.15.0-0.okd-2024-03-10-010116"},
-		"a release candidate":    {Cluster: "4.16.0-rc.3"},
-		"4.22":                   {Cluster: "4.22.1"},
-		"newer than the catalog": {Cluster: "5.7.0"},
+		"4.12":                {Cluster: "4.12.60"},
+		"OKD 4.15":            {Cluster: "4.15.0-0.okd-2024-03-10-010116"},
+		"a release candidate": {Cluster: "4.16.0-rc.3"},
+		"4.22":                {Cluster: "4.22.1"},
 		"the middle of an upgrade to 4.16": {Cluster: "4.15.30", Operators: map[string]string{
 			"kube-apiserver": "4.16.2", "kube-controller-manager": "4.16.2", "machine-config": "4.15.30", "network": "4.15.30",
 		}},
@@ -611,6 +610,40 @@ func TestEveryTopologyAndVersion(t *testing.T) {
 					t.Errorf("nothing is said of %s", id)
 				}
 			})
+		}
+	}
+}
+
+// Of a version that was not reviewed only what was seen is said: what a node's kubeconfig
+// makes of what its server showed to that node.
+func TestUnreviewedVersionsAreUnknown(t *testing.T) {
+	ca, other := pkitest.NewCA("the CA", from(-10), from(900)), pkitest.NewCA("another CA", from(-10), from(900))
+	for _, version := range []string{"4.8.13", "4.11.9", "4.23.0", "5.7.0"} {
+		for trusted, want := range map[*pkitest.Authority]Status{ca: Holds, other: Broken} {
+			w := newWorld(catalog.Versions{Cluster: version})
+			w.s.Cluster.Topology, w.s.Cluster.Platform, w.s.Cluster.OwnAddresses = "HighlyAvailable", "AWS", catalog.No
+			w.whole("secrets", "configmaps")
+			for _, path := range catalog.KubeletKubeconfigs() {
+				w.kubeconfig(path, "https://api-int.example.com:6443", trusted.CertPEM)
+			}
+			w.put(catalog.InternalLoadBalancerServing(), leafFor(catalog.Edge{}, ca, -1, 29).CertPEM)
+			chain := w.sc.Scan(ca.Issue("api", from(-1), from(29), pkitest.DNS("api-int.example.com")).CertPEM)[0].Content.Certs
+			w.s.Served = []inspect.Served{{Node: "n1", Address: "api-int.example.com:6443", Name: "api-int.example.com", Chain: chain}}
+			w.judge("") // sorts
+			seen := 0
+			for _, c := range Judge(inspect.NewFacts(w.s, noon, 30*day)) {
+				switch {
+				case c.Server != "" && c.Status == Broken:
+					seen++
+				case c.Server != "" && want == Holds && strings.HasPrefix(c.Why, "it holds now"):
+					seen++
+				case c.Status != Unknown:
+					t.Errorf("%s: %s %s: %s", version, c.ID, c.Status, c.Why)
+				}
+			}
+			if seen == 0 {
+				t.Errorf("%s: nothing is said of what was seen", version)
+			}
 		}
 	}
 }
