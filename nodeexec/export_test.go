@@ -42,3 +42,6 @@ func Settings(s *SSH, node string) (map[string]string, error) {
 
 // ConfigWords is configWords.
 func ConfigWords(line string) (string, []string, error) { return configWords(line) }
+
+// PassedOver is passedOver.
+func PassedOver(s *SSH, node string) string { return s.passedOver(context.Background(), node) }

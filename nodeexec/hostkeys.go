@@ -2,11 +2,13 @@ package nodeexec
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"net"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"slices"
@@ -23,6 +25,7 @@ type HostKeyError struct {
 	Known   []knownhosts.KnownKey // what is there for this host
 	Revoked *knownhosts.KnownKey  // the line that revokes the key
 	Cert    error                 // what is wrong with a certificate
+	Another string                // the line by which the key is another host's, and that host
 
 	names []string // of the host, with ports
 	file  string   // where the key is added if somebody accepts it
@@ -30,7 +33,9 @@ type HostKeyError struct {
 
 // Unknown is whether known_hosts knows nothing of the host. Only then can
 // somebody accept the key.
-func (e *HostKeyError) Unknown() bool { return len(e.Known) == 0 && e.Revoked == nil && e.Cert == nil }
+func (e *HostKeyError) Unknown() bool {
+	return len(e.Known) == 0 && e.Revoked == nil && e.Cert == nil && e.Another == ""
+}
 
 func (e *HostKeyError) Error() string {
 	shown := e.Key.Type() + " " + ssh.FingerprintSHA256(e.Key)
@@ -40,6 +45,9 @@ func (e *HostKeyError) Error() string {
 		return fmt.Sprintf("host key of %s: %s is revoked by %s:%d; refused", e.Host, shown, e.Revoked.Filename, e.Revoked.Line)
 	case e.Cert != nil:
 		return fmt.Sprintf("host certificate of %s: %v; refused", e.Host, e.Cert)
+	case e.Another != "":
+		return fmt.Sprintf("host key of %s: %s is another host's: %s; refused: the address is what the node's kubelet reports, and another machine answers there; "+
+			"if that is the node, give its address in the inventory (--ssh-inventory)", e.Host, shown, e.Another)
 	case e.Unknown():
 		into := "~/.ssh/known_hosts"
 		if e.file != "" && e.file != os.DevNull {
@@ -75,6 +83,7 @@ func hostKeyFile(k ssh.PublicKey) string {
 // knownHosts is what some known_hosts files say.
 type knownHosts struct {
 	lookup   ssh.HostKeyCallback
+	files    []string
 	file     string // for additions
 	accepted func(names []string, key ssh.PublicKey) bool
 }
@@ -100,6 +109,7 @@ func readKnownHosts(users, global []string, accepted func([]string, ssh.PublicKe
 		there = append(there, f)
 	}
 	var err error
+	k.files = there
 	if k.lookup, err = knownhosts.New(there...); err != nil {
 		return nil, fmt.Errorf("known hosts can't be read: %w; correct or remove that line, or name another file", err)
 	}
@@ -137,6 +147,54 @@ func (k *knownHosts) check(names []string, key ssh.PublicKey) error {
 		return nil
 	}
 	return refused
+}
+
+// another refuses a key that is known by the address dialled alone, and by the name of
+// another host: the address is what the node's kubelet says, who may name any. A name
+// that is hashed can't be read.
+func (k *knownHosts) another(h hop, addr string, key ssh.PublicKey) error {
+	for _, name := range h.knownAs(addr) {
+		if name != addr && k.lookup(name, &net.TCPAddr{}, key) == nil {
+			return nil
+		}
+	}
+	for _, file := range k.files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return fmt.Errorf("known hosts can't be read: %w", err)
+		}
+		number := 0
+		for line := range bytes.Lines(text) {
+			number++
+			marker, hosts, held, _, _, err := ssh.ParseKnownHosts(line)
+			if err != nil || marker != "" || !bytes.Equal(held.Marshal(), key.Marshal()) {
+				continue
+			}
+			for _, host := range hosts {
+				if isNameOfAnother(host, h.name) {
+					return &HostKeyError{Host: knownhosts.Normalize(addr), Key: key, Another: fmt.Sprintf("%s:%d has it for %s", file, number, host)}
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// isNameOfAnother reports whether a host of known_hosts is a name, and not one of this
+// node, short or qualified.
+func isNameOfAnother(host, node string) bool {
+	if strings.HasPrefix(host, "|") || strings.HasPrefix(host, "!") || strings.ContainsAny(host, "*?") {
+		return false // hashed, or a pattern: not the name of one machine
+	}
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	host = strings.Trim(host, "[]")
+	if _, err := netip.ParseAddr(host); err == nil {
+		return false
+	}
+	short := func(name string) string { return strings.ToLower(strings.SplitN(name, ".", 2)[0]) }
+	return short(host) != short(node)
 }
 
 // algorithms asks the host for the kind of key that it is known by: a host that

@@ -40,7 +40,8 @@ type SSH struct {
 	Inventory Inventory
 
 	// Addresses is asked for a node that is not in the inventory and has no
-	// HostName in Config. None, or a nil func: the node's name is dialled.
+	// HostName in Config. None, or a nil func: the node's name is dialled. They are
+	// what the node says of itself: they are dialled, and choose no Host block.
 	Addresses func(ctx context.Context, node string) ([]string, error)
 
 	Keys     Keys
@@ -106,14 +107,16 @@ const (
 )
 
 // Configured reports whether the inventory or the configuration speaks of this
-// node: somebody has thought of it. names are further names and addresses by
-// which the node may be known there.
-func (s *SSH) Configured(node string, names ...string) bool {
+// node by its name. If it does not, passedOver says which blocks of the configuration
+// fit an address of the node; mostly nothing.
+func (s *SSH) Configured(ctx context.Context, node string) (ok bool, passedOver string) {
 	if _, listed := s.Inventory[node]; listed {
-		return true
+		return true, ""
 	}
-	c, err := s.readConfig()
-	return err == nil && c.speaksOf(append([]string{node}, names...))
+	if c, err := s.readConfig(); err == nil && c.speaksOf([]string{node}) {
+		return true, ""
+	}
+	return false, s.passedOver(ctx, node)
 }
 
 // Name is "ssh".
@@ -122,6 +125,17 @@ func (s *SSH) Name() string { return "ssh" }
 // Dial logs in on a node, and shows by a command that does nothing that commands
 // can be run there.
 func (s *SSH) Dial(ctx context.Context, node string) (Node, error) {
+	n, err := s.logIn(ctx, node)
+	if err != nil {
+		if blocks := s.passedOver(ctx, node); blocks != "" {
+			err = fmt.Errorf("%w; %s", err, blocks)
+		}
+		return nil, err
+	}
+	return n, nil
+}
+
+func (s *SSH) logIn(ctx context.Context, node string) (*sshNode, error) {
 	route, err := s.route(ctx, node)
 	if err != nil {
 		return nil, err
@@ -248,7 +262,9 @@ func (s *SSH) handshake(ctx context.Context, links []*ssh.Client, raw net.Conn, 
 		User: h.user,
 		Auth: []ssh.AuthMethod{ssh.PublicKeysCallback(ring.signers)},
 		HostKeyCallback: func(_ string, _ net.Addr, key ssh.PublicKey) error {
-			keyErr = known.check(names, key)
+			if keyErr = known.check(names, key); keyErr == nil && h.claimed {
+				keyErr = known.another(h, addr, key)
+			}
 			proved = keyErr == nil
 			return keyErr
 		},

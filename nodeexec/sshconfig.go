@@ -25,6 +25,7 @@ type configItem struct {
 	key  string
 	args []string
 
+	at    string       // of a Host block: file and line
 	hosts []string     // patterns; nil: for all hosts
 	items []configItem // of the block or the files
 }
@@ -76,6 +77,23 @@ func (c userConfig) speaksOf(names []string) bool {
 		return false
 	}
 	return any(c.items)
+}
+
+// onlyFor returns the Host blocks that hold for an address and not for a name.
+func (c userConfig) onlyFor(address, name string) []configItem {
+	var found []configItem
+	var look func([]configItem)
+	look = func(items []configItem) {
+		for _, it := range items {
+			if it.hosts != nil && matchesHost(it.hosts, []string{address}) && !matchesHost(it.hosts, []string{name}) {
+				found = append(found, it)
+			} else if it.hosts == nil {
+				look(it.items)
+			}
+		}
+	}
+	look(c.items)
+	return found
 }
 
 // walk visits the settings that hold for a host, until visit says enough.
@@ -163,10 +181,10 @@ func (r configReader) file(path string, depth int) ([]configItem, error) {
 		switch {
 		case key == "host":
 			ignored = false
-			top = append(top, configItem{hosts: args})
+			top = append(top, configItem{at: at, hosts: args})
 		case key == "match" && len(args) == 1 && strings.EqualFold(args[0], "all"):
 			ignored = false
-			top = append(top, configItem{hosts: []string{"*"}})
+			top = append(top, configItem{at: at, hosts: []string{"*"}})
 		case key == "match":
 			ignored = true
 			r.notice(fmt.Sprintf("%s: Match %s is ignored, with all up to the next Host: only Match all is understood", at, strings.Join(args, " ")))

@@ -167,12 +167,13 @@ Host j3
 		"inventory before all": {"w1", func(s *nodeexec.SSH) {
 			s.Inventory = nodeexec.Inventory{"w1": {Host: "10.0.0.1", User: "inv", Port: 7}}
 		}, "w1 inv@10.0.0.1:7"},
-		"inventory without user":             {"w1", func(s *nodeexec.SSH) { s.Inventory = nodeexec.Inventory{"w1": {Host: "10.0.0.1"}} }, "w1 cfg@10.0.0.1:2201"},
-		"user given":                         {"w1", func(s *nodeexec.SSH) { s.User = "flag" }, "w1 flag@w1.lan:2201"},
-		"addresses of the node":              {"w9", addresses("198.51.100.1", "2001:db8::9"), "w9 core@198.51.100.1,2001:db8::9:22"},
-		"configured by address":              {"w9", addresses("192.0.2.9"), "bastion jumper@bastion:2222\nw9 core@192.0.2.9:22"},
-		"no address: the name":               {"w9", addresses(), "w9 core@w9:22"},
-		"a chain, the first by its own jump": {"far", nil, "j0 " + me + "@j0:22\nj1 " + me + "@j1.lan:22\n2001:db8::1 x@2001:db8::1:99\nj3 " + me + "@j3:22\nfar core@far:22"},
+		"inventory without user":                {"w1", func(s *nodeexec.SSH) { s.Inventory = nodeexec.Inventory{"w1": {Host: "10.0.0.1"}} }, "w1 cfg@10.0.0.1:2201"},
+		"user given":                            {"w1", func(s *nodeexec.SSH) { s.User = "flag" }, "w1 flag@w1.lan:2201"},
+		"addresses of the node":                 {"w9", addresses("198.51.100.1", "2001:db8::9"), "w9 core@198.51.100.1,2001:db8::9:22"},
+		"configured by its kubelet's address":   {"w9", addresses("192.0.2.9"), "w9 core@192.0.2.9:22"},
+		"configured by the inventory's address": {"w9", func(s *nodeexec.SSH) { s.Inventory = nodeexec.Inventory{"w9": {Host: "192.0.2.9"}} }, "bastion jumper@bastion:2222\nw9 core@192.0.2.9:22"},
+		"no address: the name":                  {"w9", addresses(), "w9 core@w9:22"},
+		"a chain, the first by its own jump":    {"far", nil, "j0 " + me + "@j0:22\nj1 " + me + "@j1.lan:22\n2001:db8::1 x@2001:db8::1:99\nj3 " + me + "@j3:22\nfar core@far:22"},
 	} {
 		s := &nodeexec.SSH{Home: h.dir}
 		if c.set != nil {

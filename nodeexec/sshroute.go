@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"io/fs"
 	"net"
+	"net/netip"
 	"os"
 	"os/user"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -24,7 +26,11 @@ type hop struct {
 	keys    keyChoice
 	known   []string // known_hosts files of the user; the first gets new lines
 	global  []string // those of the administrator: read, never added to
+	alias   string   // HostKeyAlias: the one name under which its key is known
 	timeout time.Duration
+	// claimed: hosts are what the node's kubelet says of itself. That is where to dial,
+	// and proves nothing: it may be the address of another machine.
+	claimed bool
 }
 
 // keyChoice is which keys are offered to a hop.
@@ -36,8 +42,11 @@ type keyChoice struct {
 
 // knownAs is how a hop's key may be known: by the address dialled, and by the
 // name that led there, unless that is an alias of a shape that known_hosts could
-// take for something else.
+// take for something else. A HostKeyAlias stands in place of both, as in OpenSSH.
 func (h hop) knownAs(addr string) []string {
+	if h.alias != "" {
+		return []string{net.JoinHostPort(h.alias, "22")} // which known_hosts writes without the port
+	}
 	byName := net.JoinHostPort(h.name, strconv.Itoa(h.port))
 	if byName == addr || strings.ContainsFunc(h.name, notInHost) {
 		return []string{addr}
@@ -49,9 +58,10 @@ const maxHops = 8
 
 // router makes hops of a configuration.
 type router struct {
-	s      *SSH
-	config userConfig
-	me     string
+	s       *SSH
+	config  userConfig
+	me      string
+	claimed bool // see hop
 }
 
 // route is the way to a node, jump hosts first.
@@ -72,13 +82,14 @@ func (s *SSH) route(ctx context.Context, node string) ([]hop, error) {
 	var hosts []string
 	if _, alias := r.config.first(names, "hostname"); listed {
 		hosts = []string{given.Host}
-	} else if alias == nil && s.Addresses != nil {
-		if hosts, err = s.Addresses(ctx, node); err != nil {
-			return nil, fmt.Errorf("address of node %s: %w; it can be given in an inventory file", node, err)
+		if given.Host != node { // the user says that this is the node: Host blocks hold by its address too
+			names = append(names, given.Host)
 		}
-	}
-	if len(hosts) > 0 && hosts[0] != node {
-		names = append(names, hosts[0])
+	} else if alias == nil && s.Addresses != nil {
+		if hosts, err = s.claimedHosts(ctx, node); err != nil {
+			return nil, err
+		}
+		r.claimed = true
 	}
 	if given.User == "" {
 		given.User = s.User
@@ -87,6 +98,64 @@ func (s *SSH) route(ctx context.Context, node string) ([]hop, error) {
 		given.Port = s.Port
 	}
 	return r.to(names, hosts, given, "core", 0)
+}
+
+// claimedHosts are the addresses that a node's kubelet says it has, as far as they can
+// be those of a machine. No Host block holds by them: a kubelet would choose the user,
+// the key and the jump host of another machine.
+func (s *SSH) claimedHosts(ctx context.Context, node string) ([]string, error) {
+	said, err := s.Addresses(ctx, node)
+	if err != nil {
+		return nil, fmt.Errorf("address of node %s: %w; it can be given in an inventory file", node, err)
+	}
+	hosts := slices.DeleteFunc(slices.Clone(said), func(h string) bool { return !isMachine(h) })
+	if len(said) > 0 && len(hosts) == 0 {
+		return nil, fmt.Errorf("address of node %s: %q can't be the address of a machine; it can be given in an inventory file", node, said)
+	}
+	return hosts, nil
+}
+
+// isMachine reports whether a host is an IP address that one machine can have, or a DNS
+// name.
+func isMachine(host string) bool {
+	if ip, err := netip.ParseAddr(host); err == nil {
+		ip = ip.Unmap()
+		return ip.Zone() == "" && !ip.IsUnspecified() && !ip.IsMulticast()
+	}
+	labels := strings.Split(strings.TrimSuffix(host, "."), ".")
+	for _, l := range labels {
+		if l == "" || len(l) > 63 || l[0] == '-' || strings.ContainsFunc(l, func(r rune) bool { return r == '.' || r == ':' || r == '%' || r == '_' || notInHost(r) }) {
+			return false
+		}
+	}
+	return len(host) <= 253 && !isNumber(labels[len(labels)-1])
+}
+
+// passedOver names the Host blocks of the configuration that fit an address of a node and
+// not its name, with the line of an inventory that applies them; "" if there are none.
+func (s *SSH) passedOver(ctx context.Context, node string) string {
+	if _, listed := s.Inventory[node]; listed || s.Addresses == nil {
+		return ""
+	}
+	c, err := s.readConfig()
+	if err != nil {
+		return ""
+	}
+	if _, alias := c.first([]string{node}, "hostname"); alias != nil {
+		return ""
+	}
+	hosts, err := s.claimedHosts(ctx, node)
+	if err != nil {
+		return ""
+	}
+	var found []string
+	for _, host := range hosts {
+		for _, block := range c.onlyFor(host, node) {
+			found = append(found, fmt.Sprintf("%s: Host %s is not applied: it fits the address %s, which the kubelet of %s reports, and not the node's name; "+
+				"if that is the node's address, put this line into the inventory (--ssh-inventory): %s %s", block.at, strings.Join(block.hosts, " "), host, node, node, host))
+		}
+	}
+	return strings.Join(found, "; ")
 }
 
 func (s *SSH) readConfig() (userConfig, error) {
@@ -191,7 +260,7 @@ func parseJump(spec string) (host string, at Address, err error) {
 
 // hop collects what is configured for one host.
 func (r router) hop(names, hosts []string, given Address, defaultUser string) (hop, error) {
-	h := hop{name: names[0], hosts: hosts, user: given.User, port: given.Port, timeout: r.s.Limits.Connect}
+	h := hop{name: names[0], hosts: hosts, user: given.User, port: given.Port, timeout: r.s.Limits.Connect, claimed: r.claimed && len(hosts) > 0}
 	if len(h.hosts) == 0 {
 		h.hosts = []string{names[0]}
 		if _, args := r.config.first(names, "hostname"); args != nil {
@@ -225,6 +294,11 @@ func (r router) hop(names, hosts []string, given Address, defaultUser string) (h
 	}
 	if err := r.timeout(names, &h); err != nil {
 		return h, err
+	}
+	if _, args := r.config.first(names, "hostkeyalias"); args != nil {
+		if h.alias = args[0]; h.alias == "" || strings.ContainsFunc(h.alias, notInHost) {
+			return h, fmt.Errorf("HostKeyAlias %q is no name of a host", h.alias)
+		}
 	}
 	return h, r.files(names, &h)
 }
@@ -323,7 +397,11 @@ func (r router) expand(keyword, value string, h hop) (string, error) {
 		case 'd':
 			b.WriteString(r.s.Home)
 		case 'h':
-			b.WriteString(h.hosts[0])
+			if h.claimed { // ssh itself would know no other host than the node's name
+				b.WriteString(h.name)
+			} else {
+				b.WriteString(h.hosts[0])
+			}
 		case 'n':
 			b.WriteString(h.name)
 		case 'p':

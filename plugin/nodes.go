@@ -376,7 +376,7 @@ func (c nodeChoice) transports(objects []collect.NodeObject, conn *connection) (
 			if c.sshAll {
 				ways = append(ways, c.ssh)
 			} else {
-				ways = append(ways, configuredSSH{c.ssh, addresses})
+				ways = append(ways, configuredSSH{c.ssh})
 			}
 		}
 	}

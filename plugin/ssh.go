@@ -81,14 +81,14 @@ func (f *sshFlags) transport(q *questions) (*nodeexec.SSH, error) {
 
 // configuredSSH is ssh for those nodes of which the ssh configuration speaks:
 // what auto may try without being told to.
-type configuredSSH struct {
-	*nodeexec.SSH
-	addresses map[string][]string
-}
+type configuredSSH struct{ *nodeexec.SSH }
 
 func (c configuredSSH) Dial(ctx context.Context, node string) (nodeexec.Node, error) {
-	if !c.Configured(node, c.addresses[node]...) {
-		return nil, fmt.Errorf("%w: neither ssh configuration nor inventory speak of node %s (--via ssh tries all the same)", nodeexec.ErrNoWay, node)
+	if ok, passedOver := c.Configured(ctx, node); !ok {
+		if passedOver != "" {
+			passedOver = "; " + passedOver
+		}
+		return nil, fmt.Errorf("%w: neither ssh configuration nor inventory speak of node %s (--via ssh tries all the same)%s", nodeexec.ErrNoWay, node, passedOver)
 	}
 	return c.SSH.Dial(ctx, node)
 }
