@@ -374,9 +374,9 @@ func (c nodeChoice) transports(objects []collect.NodeObject, conn *connection) (
 		case "ssh":
 			c.ssh.Addresses = func(_ context.Context, node string) ([]string, error) { return addresses[node], nil }
 			if c.sshAll {
-				ways = append(ways, c.ssh)
+				ways = append(ways, identified{c.ssh})
 			} else {
-				ways = append(ways, configuredSSH{c.ssh})
+				ways = append(ways, identified{configuredSSH{c.ssh}})
 			}
 		}
 	}

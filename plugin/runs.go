@@ -336,7 +336,12 @@ func (f mendFlags) removeFrom(ctx context.Context, run string, names []string) e
 	}
 	var errs []error
 	for _, name := range names {
-		errs = append(errs, w.onto(ctx, name, func(ctx context.Context, n nodeexec.Node) error { return host.Run{ID: run}.Remove(ctx, n) }))
+		errs = append(errs, w.onto(ctx, name, func(ctx context.Context, n nodeexec.Node) error {
+			if err := collect.IsNode(ctx, n, name); err != nil {
+				return err
+			}
+			return host.Run{ID: run}.Remove(ctx, n)
+		}))
 	}
 	return errors.Join(append(errs, w.close())...)
 }

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/crypto/ssh"
 	"golang.org/x/term"
 
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
 	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
 )
 
@@ -91,6 +92,21 @@ func (c configuredSSH) Dial(ctx context.Context, node string) (nodeexec.Node, er
 		return nil, fmt.Errorf("%w: neither ssh configuration nor inventory speak of node %s (--via ssh tries all the same)%s", nodeexec.ErrNoWay, node, passedOver)
 	}
 	return c.SSH.Dial(ctx, node)
+}
+
+// identified is a way onto machines that are shown to be the node before anything
+// else is read or done there.
+type identified struct{ nodeexec.Transport }
+
+func (i identified) Dial(ctx context.Context, node string) (nodeexec.Node, error) {
+	n, err := i.Transport.Dial(ctx, node)
+	if err != nil {
+		return nil, err
+	}
+	if err := collect.IsNode(ctx, n, node); err != nil {
+		return nil, errors.Join(err, n.Close())
+	}
+	return n, nil
 }
 
 // questions asks the user, one question at a time. Where nobody can answer, the

@@ -1,0 +1,26 @@
+package collect
+
+import (
+	"context"
+	"fmt"
+	"path"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect/gather"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+)
+
+// IsNode reads of a machine what says who it is, its kubelet's certificate and its host
+// name, and nothing else. The error says why it is not this node. A way by an address
+// needs it: addresses are what a kubelet reports, and may lead to any machine.
+func IsNode(ctx context.Context, machine gather.Runner, node string) error {
+	r, err := gather.Read(ctx, machine, pki.NewScanner(), gather.Options{Only: true, Paths: []string{path.Dir(inspect.KubeletClient)}})
+	if err != nil {
+		return fmt.Errorf("identify node %s: %w", node, err)
+	}
+	s := r.Snapshot(node)
+	if reason := s.NotTheNode(node); reason != "" {
+		return fmt.Errorf("identify node %s: %s; nothing else was read there, and nothing changed; look where the name leads: kubectl get node %s -o wide, ssh configuration, --ssh-inventory", node, reason, node)
+	}
+	return nil
+}

@@ -1,0 +1,165 @@
+package plugin
+
+import (
+	"bytes"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+)
+
+// sshHere is a real sshd on this machine, and the flags that lead there.
+type sshHere struct {
+	port  int
+	dir   string
+	flags sshFlags
+}
+
+func startSSHHere(t *testing.T) sshHere {
+	t.Helper()
+	sshd, err := exec.LookPath("sshd")
+	if err != nil {
+		sshd = "/usr/sbin/sshd"
+	}
+	for _, program := range []string{sshd, "ssh-keygen"} {
+		if _, err := exec.LookPath(program); err != nil {
+			t.Skipf("%s is not installed (apt-get install openssh-server openssh-client)", filepath.Base(program))
+		}
+	}
+	me, err := user.Current()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if os.Geteuid() != 0 {
+		if out, err := exec.Command("sudo", "-n", "--", "true").CombinedOutput(); err != nil {
+			t.Skipf("sudo without a password is not possible here: %v %s", err, out)
+		}
+	} else if err := os.MkdirAll("/run/sshd", 0o755); err != nil { // it insists, when root runs it
+		t.Fatal(err)
+	}
+	s := sshHere{dir: t.TempDir()}
+	for _, name := range []string{"key", "host"} {
+		if out, err := exec.Command("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", filepath.Join(s.dir, name)).CombinedOutput(); err != nil {
+			t.Fatalf("%v %s", err, out)
+		}
+	}
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.port = ln.Addr().(*net.TCPAddr).Port
+	_ = ln.Close()
+	s.write(t, "sshd_config", fmt.Sprintf("HostKey %s/host\nListenAddress 127.0.0.1\nPort %d\nPidFile none\nStrictModes no\nUsePAM no\nPermitRootLogin yes\nAuthorizedKeysFile %s/key.pub\n", s.dir, s.port, s.dir))
+	cmd := exec.Command(sshd, "-D", "-e", "-f", filepath.Join(s.dir, "sshd_config"))
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _, _ = cmd.Process.Kill(), cmd.Wait() })
+	for end := time.Now().Add(20 * time.Second); ; {
+		c, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", s.port))
+		if err == nil {
+			_ = c.Close()
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatal("sshd does not start")
+		}
+	}
+	key, err := os.ReadFile(filepath.Join(s.dir, "host.pub"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := s.write(t, "known_hosts", fmt.Sprintf("[127.0.0.1]:%d %s", s.port, key))
+	config := s.write(t, "config", fmt.Sprintf("Host *\n User %s\n Port %d\n", me.Username, s.port))
+	s.flags = sshFlags{keys: []string{filepath.Join(s.dir, "key")}, knownHosts: []string{known}, config: config}
+	return s
+}
+
+func (s sshHere) write(t *testing.T, name, text string) string {
+	t.Helper()
+	file := filepath.Join(s.dir, name)
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+func thisHost(t *testing.T) string {
+	t.Helper()
+	host, err := os.Hostname()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return host
+}
+
+// TestAnotherMachineIsNotReadAsTheNode: a kubelet reports the address of a machine that is
+// not its own. Nothing of that machine becomes the node's.
+func TestAnotherMachineIsNotReadAsTheNode(t *testing.T) {
+	s := startSSHHere(t)
+	host := thisHost(t)
+	node := func(name string) string {
+		return fmt.Sprintf(`{"metadata":{"name":%q},"status":{"addresses":[{"type":"InternalIP","address":"127.0.0.1"}],"conditions":[{"type":"Ready","status":"True"}]}}`, name)
+	}
+	conn := settledAPI().with("/api/v1/nodes", list(node(host), node("worker-9"))).connect(t)
+	f := nodeFlags{via: "ssh", parallel: 2, timeout: time.Minute, paths: []string{s.dir}, ssh: s.flags}
+	var said bytes.Buffer
+	c, err := f.toChoice(App{Streams: genericiooptions.IOStreams{In: &bytes.Buffer{}, Out: &said, ErrOut: &said}}, collect.Scope{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	objects, _, err := c.objects(t.Context(), conn)
+	if err != nil || len(objects) != 2 {
+		t.Fatal(objects, err)
+	}
+	ways, done := c.transports(objects, conn)
+	defer func() { _ = done() }()
+	n := c.source(objects)
+	n.Scanner, n.Open = pki.NewScanner(), opener(ways...)
+	got := n.Collect(t.Context())
+	for _, read := range got.Nodes {
+		if is := read.Via == "ssh"; is != (read.Name == host) {
+			t.Errorf("node %s is read via %q", read.Name, read.Via)
+		}
+	}
+	var reasons []string
+	for _, g := range got.Gaps {
+		if g.What == "node/worker-9" {
+			reasons = append(reasons, g.Reason)
+		}
+	}
+	if len(reasons) != 1 || !strings.Contains(reasons[0], "identify node worker-9: the machine that was reached calls itself "+host) || !strings.Contains(reasons[0], "nothing else was read there") {
+		t.Errorf("%q", reasons)
+	}
+}
+
+// TestPruneRemovesNothingFromAnotherMachine: a line of the inventory, or an address, that
+// leads to another machine.
+func TestPruneRemovesNothingFromAnotherMachine(t *testing.T) {
+	s := startSSHHere(t)
+	s.flags.inventory = s.write(t, "inventory", "worker-9 127.0.0.1\n"+thisHost(t)+" 127.0.0.1\n")
+	nobody := filepath.Join(s.dir, "none")
+	config := genericclioptions.NewConfigFlags(false)
+	config.KubeConfig = &nobody
+	var said bytes.Buffer
+	f := mendFlags{app: App{Streams: genericiooptions.IOStreams{In: &bytes.Buffer{}, Out: &said, ErrOut: &said}}, config: config, dryRun: dryRunNone,
+		nodes: nodeFlags{via: "ssh", parallel: 1, timeout: time.Minute, ssh: s.flags}}
+	if err := f.removeFrom(t.Context(), "20000101-000000-none", []string{thisHost(t)}); err != nil {
+		t.Errorf("from the node itself: %v", err)
+	}
+	err := f.removeFrom(t.Context(), "20000101-000000-none", []string{"worker-9"})
+	if err == nil || !strings.Contains(err.Error(), "identify node worker-9: the machine that was reached calls itself ") || !strings.Contains(err.Error(), "nothing changed") {
+		t.Errorf("from another machine: %v", err)
+	}
+}
