@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -106,6 +107,8 @@ func TestExecOnlyWhereThereIsAPod(t *testing.T) {
 func TestDebugImages(t *testing.T) {
 	mcd := `{"items":[` + podText("openshift-machine-config-operator", "mcd", "machine-config-daemon", "DaemonSet", true, true, rootMount) + `]}`
 	plain := `{"items":[` + podText("kube-system", "plain", "", "DaemonSet", false, false, "") + `]}`
+	addOns := `{"items":[` + podText("openshift-gitops", "agent", "", "DaemonSet", false, false, "") + `]}`
+	tenants := `{"items":[` + podText("openshift-multus", "multus", "", "DaemonSet", false, false, "") + `]}`
 	tools := `{"image":{"dockerImageReference":"registry/tools@sha256:1"}}`
 	for _, c := range []struct {
 		name    string
@@ -117,14 +120,22 @@ func TestDebugImages(t *testing.T) {
 		{name: "the one that was asked for", asked: DebugImage{Name: "x:1", Secret: "s"}, want: DebugImage{"x:1", "IfNotPresent", "s"}},
 		{name: "the policy that was asked for", asked: DebugImage{Name: "x:1", Pull: "Always"}, want: DebugImage{"x:1", "Always", ""}},
 		{name: "that of a pod with the node's root", answers: map[string]string{"/api/v1/pods": mcd, toolsImage: tools}, want: DebugImage{"mcd:1", "Never", ""}},
-		{name: "that of another DaemonSet", answers: map[string]string{"/api/v1/pods": plain}, want: DebugImage{"proxy:1", "Never", ""}},
+		{name: "that of another DaemonSet", answers: map[string]string{"/api/v1/pods": plain, "/api/v1/namespaces/kube-system/pods": plain}, want: DebugImage{"proxy:1", "Never", ""}},
+		{name: "not that of a tenant's namespace called like OpenShift's", answers: map[string]string{"/api/v1/pods": tenants, "/api/v1/namespaces/kube-system/pods": `{}`}, says: "no pod of a DaemonSet of the platform"},
+		{name: "not that of an add-on", answers: map[string]string{"/api/v1/pods": addOns, "/apis/" + OpenShiftAPI: `{}`}, says: "no pod of a DaemonSet of the platform"},
+		{name: "that of the platform's own, not of an add-on", answers: map[string]string{"/api/v1/pods": addOns, "/apis/" + OpenShiftAPI: `{}`, "/api/v1/namespaces/openshift-multus/pods": tenants}, want: DebugImage{"proxy:1", "Never", ""}},
 		{name: "OpenShift's tools", answers: map[string]string{"/api/v1/pods": `{}`, toolsImage: tools}, want: DebugImage{"registry/tools@sha256:1", "IfNotPresent", ""}},
 		{name: "OpenShift's tools for who may not see pods", answers: map[string]string{
 			"/api/v1/pods": forbidden, "/api/v1/namespaces/openshift-machine-config-operator/pods": forbidden, "/api/v1/namespaces/kube-system/pods": forbidden, toolsImage: tools,
 		}, want: DebugImage{"registry/tools@sha256:1", "IfNotPresent", ""}},
 		{name: "none", answers: map[string]string{"/api/v1/pods": `{}`}, says: "name an image that the node has or can pull, and that has the program chroot"},
 	} {
-		api, err := newPodAPI(serve(t, c.answers))
+		answers := map[string]string{}
+		for _, namespace := range PlatformNamespaces(true) { // as of one that is not there
+			answers["/api/v1/namespaces/"+namespace+"/pods"] = `{}`
+		}
+		maps.Copy(answers, c.answers)
+		api, err := newPodAPI(serve(t, answers))
 		if err != nil {
 			t.Fatal(err)
 		}

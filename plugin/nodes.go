@@ -61,10 +61,10 @@ type debugFlags struct {
 
 func (f *debugFlags) addFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.image, "debug-image", "", "Image of debug pods; else one that a pod on the node has, so that nothing is pulled.")
+	flags.StringVar(&f.image, "debug-image", "", "Image of debug pods; else one that a pod of the platform on the node has, so that nothing is pulled.")
 	flags.StringVar(&f.pullPolicy, "debug-pull-policy", "", "Pull policy of --debug-image: Always, IfNotPresent or Never.")
 	flags.StringVar(&f.pullSecret, "debug-pull-secret", "", "Pull secret for --debug-image, in --debug-namespace.")
-	flags.StringVar(&f.namespace, "debug-namespace", "", "Namespace for debug pods; else one that is made for them and removed.")
+	flags.StringVar(&f.namespace, "debug-namespace", "", "Namespace for debug pods, in which exec into pods is root on the node while they run; else one that is made for them and removed.")
 	must(cmd.RegisterFlagCompletionFunc("debug-pull-policy", cobra.FixedCompletions(pullPolicies(), cobra.ShellCompDirectiveNoFileComp)))
 }
 

@@ -21,6 +21,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
+	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
 )
 
 // fakeAPI is client-go's fake clientset: it filters nothing by fields, checks no
@@ -68,6 +69,11 @@ func mended(names ...string) *fixture {
 		n.Kubelet.Started = noon.Add(-time.Minute)
 	}
 	return f
+}
+
+// openShiftAPI is what tells OpenShift from other clusters.
+func openShiftAPI() []*metav1.APIResourceList {
+	return []*metav1.APIResourceList{{GroupVersion: nodeexec.OpenShiftAPI}}
 }
 
 func rowOf(id string) catalog.NetworkPod {
@@ -468,7 +474,7 @@ func TestNetworkProbe(t *testing.T) {
 		}
 		return p
 	}
-	elsewhere := runs("openshift-a", "elsewhere", "on-another-node", "DaemonSet")
+	elsewhere := runs("openshift-multus", "elsewhere", "on-another-node", "DaemonSet")
 	elsewhere.Spec.NodeName = "worker-1"
 	there := []runtime.Object{elsewhere, runs("default", "mine", "users", ""), runs("openshift-dns", "dns", "platforms", "DaemonSet"), runs("shop", "agent", "agents", "DaemonSet")}
 	started := metav1.NewTime(noon)
@@ -496,6 +502,7 @@ func TestNetworkProbe(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			api := newFakeAPI(there...)
+			api.Resources = openShiftAPI()
 			ctx, cancel := context.WithCancelCause(t.Context())
 			defer cancel(nil)
 			var made *corev1.Pod
@@ -559,9 +566,32 @@ func TestNetworkProbe(t *testing.T) {
 			}
 		})
 	}
-	api := newFakeAPI(elsewhere)
-	if err := (NetworkProbe{On: "worker-0"}).Verify(t.Context(), api.env, nil); err == nil || !strings.Contains(err.Error(), "--debug-image") || len(api.did()) > 0 {
-		t.Errorf("no image: %v, did %v", err, api.did())
+	tenants := []runtime.Object{elsewhere, runs("default", "mine", "users", ""), runs("shop", "agent", "agents", "DaemonSet"), runs("openshift-gitops", "agent", "add-ons", "DaemonSet")}
+	for name, c := range map[string]struct {
+		objects []runtime.Object
+		plain   bool
+		want    string // the image; empty: none is taken
+	}{
+		"tenants alone":                                {tenants, false, ""},
+		"tenants alone, without operators":             {tenants, true, ""},
+		"a tenant's namespace called like OpenShift's": {append(slices.Clone(tenants), runs("openshift-multus", "multus-x", "tenants", "DaemonSet")), true, ""},
+		"kube-proxy":                                   {append(slices.Clone(tenants), runs("kube-system", "kube-proxy-x", "proxys", "DaemonSet")), true, "proxys"},
+		"multus":                                       {append(slices.Clone(tenants), runs("openshift-multus", "multus-x", "multus", "DaemonSet")), false, "multus"},
+	} {
+		api := newFakeAPI(c.objects...)
+		if !c.plain {
+			api.Resources = openShiftAPI()
+		}
+		image, err := NetworkProbe{On: "worker-0"}.image(t.Context(), api.env)
+		if image != c.want || (err == nil) != (c.want != "") {
+			t.Errorf("%s: takes %q, %v", name, image, err)
+		}
+		if c.want != "" {
+			continue
+		}
+		if err := (NetworkProbe{On: "worker-0"}).Verify(t.Context(), api.env, nil); err == nil || !strings.Contains(err.Error(), "--debug-image") || len(api.did()) > 0 {
+			t.Errorf("%s: %v, did %v", name, err, api.did())
+		}
 	}
 	if err := (NetworkProbe{}).Verify(t.Context(), &Env{}, nil); !isUnknown(err) {
 		t.Errorf("without an API: %v", err)

@@ -26,8 +26,8 @@ type NetworkProbe struct {
 	On string
 	// Namespace is where the pod is made; empty: one of its own, which is removed.
 	Namespace string
-	// Image is what the pod is made of; empty: one that a pod on the node has, so that
-	// nothing is pulled. Its container need not run: a pod gets its network before that.
+	// Image is what the pod is made of; empty: one that a pod of the platform on the node
+	// has, so that nothing is pulled. Its container need not run: a pod gets its network before that.
 	Image string
 }
 
@@ -86,38 +86,31 @@ func (a NetworkProbe) Verify(ctx context.Context, env *Env, _ *Change) (err erro
 	return a.await(ctx, env, pod)
 }
 
-// image is of a pod that runs on the node, one of the platform's DaemonSets first.
+// image is of a pod of the platform that runs on the node. Others' images are not run: what
+// is in them would run here, in a namespace that is not theirs.
 func (a NetworkProbe) image(ctx context.Context, env *Env) (string, error) {
 	if a.Image != "" {
 		return a.Image, nil
 	}
-	list, err := env.Kube.CoreV1().Pods("").List(ctx, metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector("spec.nodeName", a.On).String()})
-	if err != nil {
-		return "", fmt.Errorf("list the pods on %s, to find an image that is there: %w", a.On, err)
+	const next = "name one that the node has or can pull: --debug-image IMAGE"
+	_, err := env.Kube.Discovery().ServerResourcesForGroupVersion(nodeexec.OpenShiftAPI)
+	if err != nil && !apierrors.IsNotFound(err) {
+		return "", fmt.Errorf("read /apis/%s, to find an image on %s: %w; %s", nodeexec.OpenShiftAPI, a.On, err, next)
 	}
-	rank := func(p *corev1.Pod) int {
-		owner := metav1.GetControllerOf(p)
-		switch {
-		case owner != nil && owner.Kind == "DaemonSet" && (strings.HasPrefix(p.Namespace, "openshift-") || p.Namespace == "kube-system"):
-			return 0
-		case owner != nil && owner.Kind == "DaemonSet":
-			return 1
+	namespaces := nodeexec.PlatformNamespaces(err == nil)
+	for _, namespace := range namespaces {
+		list, err := env.Kube.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector("spec.nodeName", a.On).String()})
+		if err != nil {
+			return "", fmt.Errorf("list the pods of namespace %s on %s, to find an image that is there: %w; %s", namespace, a.On, err, next)
 		}
-		return 2
-	}
-	var names []string
-	for r := range 3 {
 		for i := range list.Items {
 			p := &list.Items[i]
-			if p.Spec.NodeName == a.On && p.Status.Phase == corev1.PodRunning && rank(p) == r && len(p.Spec.Containers) > 0 {
-				names = append(names, p.Spec.Containers[0].Image)
+			if p.Namespace == namespace && p.Spec.NodeName == a.On && p.Status.Phase == corev1.PodRunning && len(p.Spec.Containers) > 0 {
+				return p.Spec.Containers[0].Image, nil
 			}
 		}
 	}
-	if len(names) == 0 {
-		return "", fmt.Errorf("no image for a pod on %s: no pod runs there to take one from; name one that the node has or can pull: --debug-image IMAGE", a.On)
-	}
-	return names[0], nil
+	return "", fmt.Errorf("no image for a pod on %s: no pod of the platform runs there to take one from (looked in %s); %s", a.On, strings.Join(namespaces, ", "), next)
 }
 
 func (a NetworkProbe) makeNamespace(ctx context.Context, env *Env, meta metav1.ObjectMeta) error {
