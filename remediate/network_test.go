@@ -98,11 +98,17 @@ func TestRestartPodsWhereNeeded(t *testing.T) {
 		return func(f *fixture, _ *RestartPods) {
 			next := pkitest.NewCA("next", noon.Add(-10*time.Minute), noon.Add(time.Hour))
 			leaf := next.Issue(apiInt, noon.Add(-5*time.Minute), noon.Add(time.Hour), pkitest.DNS(apiInt))
-			f.embed(node, kubeletFile, f.configMap, f.before, next.CertPEM)
+			f.embed(node, kubeletFile, f.configMap, f.before, next.CertPEM) // which is older than the daemon
 			for _, s := range also {
 				s.Name, s.Chain = apiInt, certs(f.sc, leaf.CertPEM)
 				f.Served = append(f.Served, s)
 			}
+		}
+	}
+	// unwritten is a kubeconfig of the kubelet that nobody wrote since long.
+	unwritten := func(f *fixture, _ *RestartPods) {
+		for i := range f.first().Files {
+			f.first().Files[i].Modified = long
 		}
 	}
 	for name, c := range map[string]struct {
@@ -138,14 +144,23 @@ func TestRestartPodsWhereNeeded(t *testing.T) {
 		}, "it runs since before the CA was made"},
 		"the daemon, and kube-root-ca.crt is old":      {"machine-config-daemon", between, func(f *fixture, a *RestartPods) { a.RootCA.CA = certs(f.sc, f.before) }, "it runs since before kube-root-ca.crt had the CA"},
 		"the daemon from before kube-root-ca.crt":      {"machine-config-daemon", between, nil, "it runs since before kube-root-ca.crt was last written"},
-		"a new pod from just after it":                 {"machine-config-daemon", noon.Add(-29 * time.Minute), nil, ""},
+		"a new pod from just after it":                 {"machine-config-daemon", noon.Add(-29 * time.Minute), unwritten, ""},
 		"a container that was restarted just after it": {"machine-config-daemon", noon.Add(-29 * time.Minute), func(_ *fixture, a *RestartPods) { a.Pods[0].Accepted = between }, "was last written"},
-		"the daemon from after it":                     {"machine-config-daemon", noon.Add(-20 * time.Minute), nil, ""},
-		"kube-root-ca.crt of unknown age":              {"machine-config-daemon", between, func(_ *fixture, a *RestartPods) { a.RootCA.Written = time.Time{} }, "network-memory"},
-		"kube-root-ca.crt that was not read":           {"machine-config-daemon", between, func(_ *fixture, a *RestartPods) { a.RootCA = nil }, "network-memory"},
-		"all masters show the old certificate":         {"machine-config-daemon", after, halfway(), ""},
-		"one of the masters shows the new one":         {"machine-config-daemon", after, halfway(inspect.Served{Of: "master-1", Address: "10.0.0.2:6443", Server: catalog.ListenerAPIServer}), "it runs since before the CA was made"},
-		"another node was shown the new one":           {"machine-config-daemon", after, halfway(inspect.Served{Node: "worker-9", Address: apiInt + ":6443"}), "it runs since before the CA was made"},
+		"the daemon from after it":                     {"machine-config-daemon", noon.Add(-20 * time.Minute), unwritten, ""},
+		"the daemon whose NodeWriter has the kubelet's file of before": {"machine-config-daemon", noon.Add(-20 * time.Minute), nil,
+			"restart pod openshift-machine-config-operator/machine-config-daemon-worker-0 (it runs since before /var/lib/kubelet/kubeconfig was last written)"},
+		"the daemon that was restarted after that": {"machine-config-daemon", since, nil, ""},
+		"the daemon, and the kubelet's file was not read": {"machine-config-daemon", noon.Add(-20 * time.Minute), func(f *fixture, _ *RestartPods) {
+			f.first().Files = slices.DeleteFunc(f.first().Files, func(x inspect.NodeFile) bool { return x.Path == kubeletFile })
+		}, "network-memory"},
+		"a daemon whose process is older than its pod says": {"machine-config-daemon", since, func(f *fixture, _ *RestartPods) {
+			f.first().Processes = []inspect.Process{{Command: "machine-config-daemon", Started: noon.Add(-20 * time.Minute)}}
+		}, "before /var/lib/kubelet/kubeconfig was last written"},
+		"kube-root-ca.crt of unknown age":      {"machine-config-daemon", between, func(f *fixture, a *RestartPods) { unwritten(f, a); a.RootCA.Written = time.Time{} }, "network-memory"},
+		"kube-root-ca.crt that was not read":   {"machine-config-daemon", between, func(f *fixture, a *RestartPods) { unwritten(f, a); a.RootCA = nil }, "network-memory"},
+		"all masters show the old certificate": {"machine-config-daemon", after, halfway(), ""},
+		"one of the masters shows the new one": {"machine-config-daemon", after, halfway(inspect.Served{Of: "master-1", Address: "10.0.0.2:6443", Server: catalog.ListenerAPIServer}), "it runs since before the CA was made"},
+		"another node was shown the new one":   {"machine-config-daemon", after, halfway(inspect.Served{Node: "worker-9", Address: apiInt + ":6443"}), "it runs since before the CA was made"},
 		"plugins whose init containers ran long ago": {"multus-additional-cni-plugins", long, func(_ *fixture, a *RestartPods) { a.Pods[0].Started = since },
 			"it runs since before the CA was made"},
 		"a node whose clock is an hour behind": {"multus", long.Add(30 * time.Minute), func(f *fixture, _ *RestartPods) {

@@ -1,6 +1,7 @@
 package remediate
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -116,30 +117,58 @@ func (a RestartPods) needed(facts inspect.Snapshot, n *inspect.Node, now time.Ti
 	if known && made.After(since) {
 		return catalog.Yes, "it runs since before the CA was made"
 	}
-	if a.Row.Trust.Kind == catalog.File {
-		f := n.File(a.Row.Trust.Name)
+	unknown := ""
+	for _, ref := range []catalog.Ref{a.Row.Trust, a.Row.Also} {
+		answer, why := catalog.No, ""
 		switch {
-		case f == nil:
-			return catalog.Unknown, a.Row.Trust.Name + " was not read"
-		case later(f).Add(imprecise).After(started):
-			return catalog.Yes, "it runs since before " + a.Row.Trust.Name + " was last written"
+		case ref == catalog.Ref{}:
+		case ref.Kind == catalog.File:
+			answer, why = byFile(n, ref, started)
+		default:
+			answer, why = a.byRootCA(n, now, since, made, known)
 		}
-	} else {
-		switch {
-		case a.RootCA == nil:
-			return catalog.Unknown, a.Row.Trust.String() + " was not read"
-		case len(inspect.Lacking(a.RootCA.CA, notEnded(a.CA, now))) > 0:
-			return catalog.Yes, "it runs since before kube-root-ca.crt had the CA"
-		case known && made.Before(a.RootCA.Created):
-			// It has had this CA from its beginning.
-		case a.RootCA.Written.IsZero():
-			return catalog.Unknown, "when " + a.Row.Trust.String() + " was last written is not known"
-		case a.RootCA.Written.Add(projected).After(since) && !a.accepted(a.RootCA.Written.Add(n.Time(now).Sub(now))):
-			return catalog.Yes, "it runs since before kube-root-ca.crt was last written"
+		if answer == catalog.Yes {
+			return answer, why
+		}
+		if answer == catalog.Unknown {
+			unknown = cmp.Or(unknown, why)
 		}
 	}
-	if !known {
+	switch {
+	case unknown != "":
+		return catalog.Unknown, unknown
+	case !known:
 		return catalog.Unknown, "which CA signed what the node is shown is not known"
+	}
+	return catalog.No, ""
+}
+
+// byFile says whether who started then has read a file on its node as it is now.
+func byFile(n *inspect.Node, ref catalog.Ref, started time.Time) (catalog.Answer, string) {
+	f := n.File(ref.Name)
+	switch {
+	case f == nil:
+		return catalog.Unknown, ref.Name + " was not read"
+	case later(f).Add(imprecise).After(started):
+		return catalog.Yes, "it runs since before " + ref.Name + " was last written"
+	}
+	return catalog.No, ""
+}
+
+// byRootCA is byFile for kube-root-ca.crt of the pods' namespace: since is when they
+// started, by the cluster's clock, and made is when the CA was made, where that is known.
+func (a RestartPods) byRootCA(n *inspect.Node, now, since, made time.Time, known bool) (catalog.Answer, string) {
+	switch {
+	case a.RootCA == nil:
+		return catalog.Unknown, a.Row.Trust.String() + " was not read"
+	case len(inspect.Lacking(a.RootCA.CA, notEnded(a.CA, now))) > 0:
+		return catalog.Yes, "it runs since before kube-root-ca.crt had the CA"
+	case known && made.Before(a.RootCA.Created):
+		// It has had this CA from its beginning.
+	case a.RootCA.Written.IsZero():
+		return catalog.Unknown, "when " + a.Row.Trust.String() + " was last written is not known"
+	case a.RootCA.Written.Add(projected).After(since) && !a.accepted(a.RootCA.Written.Add(n.Time(now).Sub(now))):
+		return catalog.Yes, "it runs since before kube-root-ca.crt was last written"
 	}
 	return catalog.No, ""
 }

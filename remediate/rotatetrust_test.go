@@ -102,6 +102,9 @@ func TestPodsMemory(t *testing.T) {
 		if c.young {
 			r.put(r.rotation().Signer, "kubernetes.io/tls", r.new.CertPEM)
 		}
+		for i := range r.s.Nodes { // of which machine-config-daemon's NodeWriter makes a client at its start
+			r.s.Nodes[i].Files = append(r.s.Nodes[i].Files, inspect.NodeFile{Path: catalog.KubeletKubeconfigs()[1], Modified: r.at.Add(-72 * time.Hour)})
+		}
 		p := r.preflight(t, c.leaf)
 		p.Anew = c.anew
 		if c.pods != nil {

@@ -23,7 +23,7 @@ func Connections() []Connection {
 			Evidence: Evidence{Verified, "kubernetes/kubernetes pkg/kubelet/kubelet.go (nodeLeaseRenewIntervalFraction) and pkg/kubelet/certificate/transport.go @ 00ef64f0b (addCertRotation)"},
 		},
 		{
-			Edges:    []string{"controller-manager-api-int", "scheduler-api-int", "machine-config-daemon-api-int", "pods-kubernetes-service", "multus-api-int", "ovnkube-node-api-int", "kubeadm-controller-manager-api", "kubeadm-scheduler-api", "kubeadm-pods-kubernetes-service", "multus-memory-api-int", "ovnkube-node-memory-api-int"},
+			Edges:    []string{"controller-manager-api-int", "scheduler-api-int", "machine-config-daemon-api-int", "machine-config-daemon-node-writer-api-int", "machine-config-daemon-memory-api-int", "pods-kubernetes-service", "multus-api-int", "ovnkube-node-api-int", "kubeadm-controller-manager-api", "kubeadm-scheduler-api", "kubeadm-pods-kubernetes-service", "multus-memory-api-int", "ovnkube-node-memory-api-int"},
 			Evidence: Evidence{Field, "kubernetes/client-go: one HTTP/2 connection for all requests of a client, its watches among them"},
 		},
 	}

@@ -313,7 +313,11 @@ func document() string {
 		case p.First:
 			restarted = "first of all"
 		}
-		line("| `%s` | `%s/%s` | `%s` | `%s` | %s | %s | %s | %s |", p.ID, p.Namespace, p.DaemonSet, p.Label, p.Trust, restarted, cell(p.Doc), p.In, evidence(p.Evidence))
+		reads := "`" + p.Trust.String() + "`"
+		if p.Also != (Ref{}) {
+			reads += ", `" + p.Also.String() + "`"
+		}
+		line("| `%s` | `%s/%s` | `%s` | %s | %s | %s | %s | %s |", p.ID, p.Namespace, p.DaemonSet, p.Label, reads, restarted, cell(p.Doc), p.In, evidence(p.Evidence))
 	}
 	line("")
 	line("## What servers' logs say of their clients")

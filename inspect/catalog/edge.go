@@ -228,12 +228,25 @@ func networkEdges() []Edge {
 			In:   since(network, Minor{4, 14}), Evidence: ovn,
 		},
 		{
+			ID: "machine-config-daemon-node-writer-api-int", Part: PartAPIInt, Verifier: "machine-config-daemon's NodeWriter", Claim: "machine-config-daemon's NodeWriter, once it is restarted, trusts what api-int shows it",
+			Trust: kubelets, Optional: true, Where: rootCAOf(mcoTarget), Shown: InternalLoadBalancerServing(), Name: NameInKubeconfig, Reads: ReadsAtStart, Reader: pki.ReaderGo,
+			Mend: "{} fix-api-int --nodes NODE, and only then restart the node's machine-config-daemon pod",
+			Lost: "what machine-config-daemon writes to its Node: the state of an update; the pool is Degraded or stands still",
+			In:   Range{Component: mco}, Evidence: nodeWriter(),
+		},
+		{
 			ID: "whereabouts-api-int", Part: PartAPIInt, Verifier: "whereabouts", Claim: "whereabouts trusts what api-int shows it",
 			Trust: inNetwork("whereabouts.d/whereabouts.kubeconfig"), Optional: true, Shown: InternalLoadBalancerServing(), Name: NameInKubeconfig, Reads: ReadsEachTime, Reader: pki.ReaderGo,
 			Lost: "addresses of new pods' additional networks",
 			In:   Range{Component: network}, Evidence: multus,
 		},
 	}
+}
+
+// nodeWriter is about the second client of machine-config-daemon, beside that of its
+// service account.
+func nodeWriter() Evidence {
+	return Evidence{Verified, mcoRepo + "pkg/daemon/writer.go @ release-4.11 to 4.22 (nodeWriterKubeconfigPath, read once by newNodeWriter); k8s.io/client-go transport reads CAData once; OCPBUGS-76338"}
 }
 
 func controlPlaneEdges() []Edge {

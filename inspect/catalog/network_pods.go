@@ -13,6 +13,9 @@ type NetworkPod struct {
 	// Trust is what it reads at its start: a file on its node, or kube-root-ca.crt of
 	// its namespace, which the kubelet brings into the pod.
 	Trust Ref
+	// Also is a file on its node with trust anchors of another client in it, which it reads
+	// at its start, too; zero: there is none.
+	Also Ref
 	// Command is the program on the node, as Process has it; empty: what the API says
 	// of the pod's containers tells when it started.
 	Command string
@@ -66,9 +69,9 @@ func NetworkPods() []NetworkPod {
 			In:  since(network, Minor{4, 14}), Evidence: Evidence{Verified, onOVN + " and common/008-script-lib.yaml (bootstrap-kubeconfig); k8s.io/client-go transport reads CAData once"},
 		},
 		{
-			ID: "machine-config-daemon", Namespace: mcoTarget, DaemonSet: "machine-config-daemon", Label: "k8s-app=machine-config-daemon", Trust: rootCAOf(mcoTarget),
+			ID: "machine-config-daemon", Namespace: mcoTarget, DaemonSet: "machine-config-daemon", Label: "k8s-app=machine-config-daemon", Trust: rootCAOf(mcoTarget), Also: kubelets, Command: "machine-config-daemon",
 			Doc: "the node's configuration, and from 4.16 on the delivery of CAs to it",
-			In:  Range{Component: mco}, Evidence: Evidence{Verified, mcoRepo + "manifests/machineconfigdaemon/daemonset.yaml @ 7ff337a4f and release-4.12 to 4.22, cmd/machine-config-daemon/start.go; k8s.io/client-go transport reads CAFile once"},
+			In:  Range{Component: mco}, Evidence: Evidence{Verified, mcoRepo + "manifests/machineconfigdaemon/daemonset.yaml @ 7ff337a4f and release-4.12 to 4.22, cmd/machine-config-daemon/start.go; k8s.io/client-go transport reads CAFile once; its NodeWriter: " + nodeWriter().Source},
 		},
 	}
 }

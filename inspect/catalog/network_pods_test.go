@@ -19,8 +19,10 @@ func TestNetworkPods(t *testing.T) {
 		if p.Trust.Kind == ConfigMap && p.Trust.Namespace != p.Namespace {
 			t.Errorf("%s reads %s, which is of another namespace", p.ID, p.Trust)
 		}
-		if p.Trust.Kind == File && !slices.Contains(KubeletKubeconfigs(), p.Trust.Name) {
-			t.Errorf("%s reads %s, which nothing repairs", p.ID, p.Trust)
+		for _, r := range []Ref{p.Trust, p.Also} {
+			if r.Kind == File && !slices.Contains(KubeletKubeconfigs(), r.Name) {
+				t.Errorf("%s reads %s, which nothing repairs", p.ID, r)
+			}
 		}
 	}
 }

@@ -37,6 +37,14 @@ func Processes() []Process {
 			},
 		},
 		{
+			Of: "machine-config-daemon-node-writer-api-int", Command: "machine-config-daemon", Argument: "start", Edge: Edge{
+				ID: "machine-config-daemon-memory-api-int", Part: PartAPIInt, Verifier: "machine-config-daemon's NodeWriter", Reads: ReadsAtStart, Claim: "machine-config-daemon's NodeWriter has the CA of what api-int shows it in memory",
+				Lost: "what machine-config-daemon writes to its Node, at its next reconnect: the state of an update; the pool is Degraded or stands still",
+				Mend: "once kube-controller-manager and kube-scheduler trust what api-int shows them, without whom nobody makes its pod again, restart that: kubectl -n openshift-machine-config-operator delete pod -l k8s-app=machine-config-daemon --field-selector spec.nodeName=NODE",
+				In:   Range{Component: mco}, Evidence: nodeWriter(),
+			},
+		},
+		{
 			Of: "ovnkube-node-api-int", Command: "ovnkube", Argument: "--init-node", Edge: Edge{
 				ID: "ovnkube-node-memory-api-int", Part: PartAPIInt, Verifier: "ovnkube-node", Reads: ReadsAtStart, Claim: "ovnkube-node has the CA of what api-int shows it in memory",
 				Lost: "the network of new pods on the node, at its next reconnect",

@@ -25,10 +25,10 @@ const fewFields = 8
 // entry is the content of one field while it is being read.
 type entry struct {
 	field   string
-	content *Content  // handed over by found
-	blocks  int       // seen so far: the index of the next one
-	unsaid  int       // bad blocks beyond maxBad
-	skips   []skip // copies of certificates, each by itself
+	content *Content // handed over by found
+	blocks  int      // seen so far: the index of the next one
+	unsaid  int      // bad blocks beyond maxBad
+	skips   []skip   // copies of certificates, each by itself
 }
 
 // at returns the entry of a field, at its first use a new one.

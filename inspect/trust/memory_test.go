@@ -45,17 +45,20 @@ func TestMemory(t *testing.T) {
 		lacking bool
 		unread  bool // who signs next
 	}{
-		"multus runs since before the CA":      {"multus-memory-api-int", running("multus-daemon", -3), true, []Status{Broken}, true, false},
-		"multus runs since before the file":    {"multus-memory-api-int", running("multus-daemon", -0.7), true, []Status{Unknown}, false, false},
-		"multus was restarted":                 {"multus-memory-api-int", running("multus-daemon", -0.2), true, []Status{Holds}, false, false},
-		"who signs next was not read":          {"multus-memory-api-int", running("multus-daemon", -0.2), true, []Status{Unknown}, false, true},
-		"one of two multus is old":             {"multus-memory-api-int", func(n *inspect.Node) { running("multus-daemon", -0.2)(n); running("multus-daemon", -3)(n) }, true, []Status{Broken}, true, false},
-		"the file is wrong, too":               {"multus-memory-api-int", running("multus-daemon", -3), false, nil, false, false},
-		"no multus was seen":                   {"multus-memory-api-int", running("ovnkube", -3), true, nil, false, false},
-		"ovnkube-node":                         {"ovnkube-node-memory-api-int", running("ovnkube", -3), true, []Status{Broken}, true, false},
-		"the kubelet runs since before the CA": {"kubelet-memory-api-int", kubelet(-3, -3), true, []Status{Broken}, true, false},
-		"the kubelet wrote the file":           {"kubelet-memory-api-int", kubelet(-0.5001, -0.4999), true, []Status{Holds}, false, false},
-		"nothing is known of the kubelet":      {"kubelet-memory-api-int", func(*inspect.Node) {}, true, nil, false, false},
+		"multus runs since before the CA":                               {"multus-memory-api-int", running("multus-daemon", -3), true, []Status{Broken}, true, false},
+		"multus runs since before the file":                             {"multus-memory-api-int", running("multus-daemon", -0.7), true, []Status{Unknown}, false, false},
+		"multus was restarted":                                          {"multus-memory-api-int", running("multus-daemon", -0.2), true, []Status{Holds}, false, false},
+		"who signs next was not read":                                   {"multus-memory-api-int", running("multus-daemon", -0.2), true, []Status{Unknown}, false, true},
+		"one of two multus is old":                                      {"multus-memory-api-int", func(n *inspect.Node) { running("multus-daemon", -0.2)(n); running("multus-daemon", -3)(n) }, true, []Status{Broken}, true, false},
+		"the file is wrong, too":                                        {"multus-memory-api-int", running("multus-daemon", -3), false, nil, false, false},
+		"no multus was seen":                                            {"multus-memory-api-int", running("ovnkube", -3), true, nil, false, false},
+		"machine-config-daemon's NodeWriter runs since before the CA":   {"machine-config-daemon-memory-api-int", running("machine-config-daemon", -3), true, []Status{Broken}, true, false},
+		"machine-config-daemon's NodeWriter runs since before the file": {"machine-config-daemon-memory-api-int", running("machine-config-daemon", -0.7), true, []Status{Unknown}, false, false},
+		"machine-config-daemon was restarted":                           {"machine-config-daemon-memory-api-int", running("machine-config-daemon", -0.2), true, []Status{Holds}, false, false},
+		"ovnkube-node":                                                  {"ovnkube-node-memory-api-int", running("ovnkube", -3), true, []Status{Broken}, true, false},
+		"the kubelet runs since before the CA":                          {"kubelet-memory-api-int", kubelet(-3, -3), true, []Status{Broken}, true, false},
+		"the kubelet wrote the file":                                    {"kubelet-memory-api-int", kubelet(-0.5001, -0.4999), true, []Status{Holds}, false, false},
+		"nothing is known of the kubelet":                               {"kubelet-memory-api-int", func(*inspect.Node) {}, true, nil, false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(catalog.Versions{Cluster: "4.15.3"})

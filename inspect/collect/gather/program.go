@@ -131,8 +131,8 @@ func Program(root string, o Options) (stdin string, argv []string, err error) {
 			}
 		}
 		for _, d := range catalog.Deliveries() {
-			if d.Command != "" {
-				argv = append(argv, "p"+d.Command+" "+d.Argument)
+			if asked := "p" + d.Command + " " + d.Argument; d.Command != "" && !slices.Contains(argv, asked) {
+				argv = append(argv, asked)
 			}
 		}
 	}
