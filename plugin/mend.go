@@ -332,7 +332,7 @@ func (w *workplace) env(run string, o gather.Options) *remediate.Env {
 		}
 	}
 	if w.conn != nil {
-		env.Heartbeat = w.conn.cluster.Heartbeat
+		env.Heartbeat, env.Signer = w.conn.cluster.Heartbeat, w.conn.cluster.Signer
 		env.Kube, env.Dynamic = w.conn.kube, w.conn.dynamic
 	}
 	return env

@@ -46,6 +46,10 @@ type Change struct {
 	versions catalog.Versions
 	// certified says, by node, why its kubelet does not ask as one without a certificate.
 	certified map[string]string
+	// signer is the CA with which requests are signed where no operator keeps one; nil: it
+	// was not read. signerAsked is what time it was at the API server then.
+	signer      *pki.Cert
+	signerAsked time.Time
 }
 
 // FileChange is what happens to a kubeconfig on a node.

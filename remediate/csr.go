@@ -40,6 +40,7 @@ type approving struct {
 	// earlier are requests from before the kubelet was restarted; nil: that was not looked at.
 	earlier     map[string]bool
 	shown       map[string]bool // names
+	awaited     string          // what was said last of why nothing is approved yet
 	servingDone bool            // a serving certificate was asked for, and approved
 }
 
@@ -105,7 +106,8 @@ func (a ApproveCSRs) Diff(facts inspect.Snapshot, now time.Time) (*Change, error
 	if ok && reportsSince(facts, n) && len(PendingRequests(facts, a.On)) == 0 {
 		return nil, nil //nolint:nilnil // so already, as Action says
 	}
-	return &Change{Summary: "approve its kubelet's certificate requests, if it makes any that match it", versions: facts.Cluster.Versions, certified: certified(facts, now, a.On)}, nil
+	ca, asked := plainSigner(facts, now)
+	return &Change{signer: ca, signerAsked: asked, Summary: "approve its kubelet's certificate requests, if it makes any that match it", versions: facts.Cluster.Versions, certified: certified(facts, now, a.On)}, nil
 }
 
 // PendingRequests are the names of the requests that wait for an answer and are, by
@@ -173,16 +175,19 @@ func (a ApproveCSRs) approve(ctx context.Context, env *Env, c *Change) error {
 	if err != nil {
 		return err
 	}
-	return a.state.approve(ctx, env, a.On, requests)
+	return a.state.approve(ctx, env, c, a.On, requests)
 }
 
 // approve shows requests, each once, and approves the current ones.
-func (s *approving) approve(ctx context.Context, env *Env, node string, requests []*request) error {
+func (s *approving) approve(ctx context.Context, env *Env, c *Change, node string, requests []*request) error {
 	s.show(env, node, requests)
 	for _, r := range current(requests) {
 		joins := r.joins(asker{name: node})
 		if joins && s.joined[node] != nil {
 			continue // its kubelet has its answer
+		}
+		if err := s.signerValid(ctx, env, c, node); err != nil {
+			return err
 		}
 		err := approve(ctx, env, r)
 		if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
@@ -375,7 +380,8 @@ func (a LeftCSRs) Diff(facts inspect.Snapshot, now time.Time) (*Change, error) {
 	if len(names) > 0 {
 		what += " (now: " + strings.Join(names, ", ") + ")"
 	}
-	return &Change{Summary: what, versions: facts.Cluster.Versions, certified: certified(facts, now, a.Nodes...)}, nil
+	ca, asked := plainSigner(facts, now)
+	return &Change{signer: ca, signerAsked: asked, Summary: what, versions: facts.Cluster.Versions, certified: certified(facts, now, a.Nodes...)}, nil
 }
 
 // Apply shows and approves.
@@ -387,15 +393,25 @@ func (a LeftCSRs) Apply(ctx context.Context, env *Env, c *Change) error {
 		if !a.Approve {
 			continue // Verify shows them
 		}
-		requests, _, err := leftOf(ctx, env, asker{name: node, versions: c.versions, certified: c.certified[node]})
-		if err != nil {
-			return err
-		}
-		if err := a.state.approve(ctx, env, node, requests); err != nil {
+		if err := a.answer(ctx, env, c, node); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// answer approves what is pending of a node, and waits for who signs it.
+func (a LeftCSRs) answer(ctx context.Context, env *Env, c *Change, node string) (failed error) {
+	_ = env.until(ctx, askingClient, func(ctx context.Context) (bool, error) {
+		requests, _, err := leftOf(ctx, env, asker{name: node, versions: c.versions, certified: c.certified[node]})
+		if err == nil {
+			err = a.state.approve(ctx, env, c, node, requests)
+		}
+		failed = err
+		var late *Late
+		return !errors.As(err, &late) || hopeless(err), err
+	}) // the last failure says more
+	return failed
 }
 
 // leftOf reads the pending requests about a node. Its kubelet may have got its certificate

@@ -376,6 +376,7 @@ func approvals(t *testing.T, w *world, api *requestsAPI) (*Env, *strings.Builder
 	api.nodes = map[string]*corev1.Node{"worker-0": workerZero()}
 	env, told := w.env(t, "run-1", nil, pkiFolder), &strings.Builder{}
 	env.Kube, env.Tell = api.client(t), func(node, text string) { fmt.Fprintf(told, "%s: %s\n", node, text) }
+	env.Signer = validSigner
 	return env, told
 }
 

@@ -12,6 +12,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
 	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
 	"github.com/kubectl-certrot/kubectl-certrot/nodeexec/host"
@@ -35,6 +36,9 @@ type Env struct {
 	Facts func(ctx context.Context, n nodeexec.Node) (inspect.Snapshot, error)
 	// Heartbeat asks the API for a node's sign of life; nil: there is no API to ask.
 	Heartbeat func(ctx context.Context, node string) (collect.Heartbeat, error)
+	// Signer reads the certificate of a Secret that signs, and not its key; nil: there is no
+	// API to ask.
+	Signer func(ctx context.Context, of catalog.Ref) (collect.Signer, error)
 	// Comeback asks on a node that is open what the API server says to its kubelet's own
 	// credentials, which do not leave it; nil: it is not asked.
 	Comeback func(ctx context.Context, n nodeexec.Node) (*inspect.Comeback, error)

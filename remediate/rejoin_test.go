@@ -141,6 +141,7 @@ func (j *joining) env(t *testing.T, run string, f *faults) *Env {
 	}
 	j.api.signs = true
 	env.Kube, env.Tell = j.api.client(t), func(node, text string) { fmt.Fprintf(j.told, "%s: %s\n", node, text) }
+	env.Signer = validSigner
 	return env
 }
 
@@ -448,7 +449,7 @@ func TestSomebodyElseAsksInANodesName(t *testing.T) {
 		add(name, clientAsking(t))
 		requests, err := pendingOf(t.Context(), env.Kube, n)
 		if err == nil {
-			err = s.approve(t.Context(), env, "worker-0", requests)
+			err = s.approve(t.Context(), env, &Change{}, "worker-0", requests)
 		}
 		if err != nil {
 			t.Fatal(err)

@@ -472,7 +472,7 @@ func (s *simulation) find(name string) *simulated {
 
 func (s *simulation) env(run string) *Env {
 	return &Env{
-		Run: run, Now: s.now, Kube: simulatedKube{s: s}, Dynamic: simulatedDynamic{s: s}, Heartbeat: s.heartbeatOf,
+		Run: run, Now: s.now, Kube: simulatedKube{s: s}, Dynamic: simulatedDynamic{s: s}, Heartbeat: s.heartbeatOf, Signer: validSigner,
 		Sleep: func(ctx context.Context, d time.Duration) error {
 			s.mu.Lock()
 			defer s.mu.Unlock()

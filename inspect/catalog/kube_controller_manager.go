@@ -42,6 +42,15 @@ func kubeControllerManagerPlaces() []Place {
 	}
 }
 
+// CSRSigner is with what kube-controller-manager signs certificate requests. Once it
+// fails to sign one that is approved, it tries again later and later, after up to 16 minutes
+// (kubernetes/kubernetes pkg/controller/certificates/certificate_controller.go, the
+// queue's exponential rate limiter up to 1000 s).
+func CSRSigner() Ref { return secret(kcmTarget, "csr-signer") }
+
+// CSRSignerSource is the original of CSRSigner.
+func CSRSignerSource() Ref { return secret(kcmOperator, "csr-signer") }
+
 func kubeControllerManagerRotations() []Rotation {
 	src := Evidence{Verified, kcmRepo + "pkg/operator/certrotationcontroller/certrotationcontroller.go @ 4e72164b8 and release-4.12 to 4.23"}
 	return []Rotation{

@@ -1,0 +1,111 @@
+package remediate
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
+)
+
+// validSigner is a csr-signer that signs now.
+func validSigner(context.Context, catalog.Ref) (collect.Signer, error) {
+	return collect.Signer{NotBefore: noon.AddDate(0, 0, -1), NotAfter: noon.AddDate(0, 0, 29), Asked: noon}, nil
+}
+
+// TestNoApprovalBeforeTheSignerIsValid: after a power-off the csr-signer has expired, and
+// kube-controller-manager backs off for up to 16 minutes if something is approved then.
+func TestNoApprovalBeforeTheSignerIsValid(t *testing.T) {
+	t.Parallel()
+	openshift, plain := catalog.Versions{Cluster: "4.15.0"}, catalog.Versions{Plain: true, Kubernetes: "v1.35.4"}
+	valid, expired := [2]time.Time{noon.AddDate(0, 0, -1), noon.AddDate(0, 0, 29)}, [2]time.Time{noon.AddDate(0, 0, -40), noon.AddDate(0, 0, -10)}
+	forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "secrets"}, "csr-signer", errors.New("no"))
+	for name, c := range map[string]struct {
+		signer    func(looks int, of catalog.Ref) (collect.Signer, error)
+		approved  bool
+		says      string // the end, or what was told
+		versions  catalog.Versions
+		plainFile []byte
+	}{
+		"it is valid": {signer: func(int, catalog.Ref) (collect.Signer, error) {
+			return collect.Signer{NotBefore: valid[0], NotAfter: valid[1], Asked: noon}, nil
+		}, approved: true},
+		"it has expired": {signer: func(int, catalog.Ref) (collect.Signer, error) {
+			return collect.Signer{NotBefore: expired[0], NotAfter: expired[1], Asked: noon}, nil
+		},
+			says: "csr-signer: Secret/openshift-kube-controller-manager/csr-signer[tls.crt] expired 20"},
+		"it expired by this machine's clock alone": {signer: func(int, catalog.Ref) (collect.Signer, error) {
+			return collect.Signer{NotBefore: expired[0], NotAfter: expired[1], Asked: expired[0].Add(time.Hour)}, nil
+		}, approved: true},
+		"it is not valid yet": {signer: func(int, catalog.Ref) (collect.Signer, error) {
+			return collect.Signer{NotBefore: noon.Add(time.Hour), NotAfter: valid[1], Asked: noon}, nil
+		}, says: "is not valid before"},
+		"it is renewed meanwhile": {signer: func(looks int, of catalog.Ref) (collect.Signer, error) {
+			if of == catalog.CSRSigner() && looks < 8 {
+				return collect.Signer{NotBefore: expired[0], NotAfter: expired[1], Asked: noon}, nil
+			}
+			return collect.Signer{NotBefore: valid[0], NotAfter: valid[1], Asked: noon}, nil
+		}, approved: true, says: "Secret/openshift-kube-controller-manager-operator/csr-signer[tls.crt] is renewed, and is copied there"},
+		"it may not be read": {signer: func(int, catalog.Ref) (collect.Signer, error) { return collect.Signer{}, forbidden },
+			says: "next: kubectl auth can-i get secret/csr-signer -n openshift-kube-controller-manager"},
+		"the API server's time is not known": {signer: func(int, catalog.Ref) (collect.Signer, error) {
+			return collect.Signer{NotBefore: valid[0], NotAfter: valid[1], Asked: time.Time{}}, nil
+		}, says: "does not say what time it is"},
+		"plain, and not read":       {versions: plain, approved: true, says: "/etc/kubernetes/pki/ca.crt of control plane nodes) is valid is unknown"},
+		"plain, and it is valid":    {versions: plain, approved: true, plainFile: pkitest.NewCA("kubernetes", valid[0], valid[1]).CertPEM},
+		"plain, and it has expired": {versions: plain, plainFile: pkitest.NewCA("kubernetes", expired[0], expired[1]).CertPEM, says: "/etc/kubernetes/pki/ca.crt expired"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			api := &requestsAPI{signs: true}
+			w := newWorld(t)
+			env, told := approvals(t, w, api)
+			now := noon
+			env.Now, env.Sleep = func() time.Time { return now }, func(ctx context.Context, d time.Duration) error { now = now.Add(d); return context.Cause(ctx) }
+			looks := 0
+			env.Signer = func(_ context.Context, of catalog.Ref) (collect.Signer, error) {
+				looks++
+				return c.signer(looks, of)
+			}
+			if c.signer == nil {
+				env.Signer = nil
+			}
+			api.add(clientAsking(t).made(t))
+			facts := inspect.Snapshot{Cluster: inspect.Cluster{Versions: openshift, Clock: inspect.Clock{Sent: noon, Before: noon, After: noon, Received: noon}}, Nodes: []inspect.Node{{Name: "worker-0", Via: "ssh"}}}
+			if c.versions.Plain {
+				facts.Cluster.Versions = plain
+				api.requests[0].Spec.Username, api.requests[0].Spec.Groups = "system:bootstrap:abcdef", []string{"system:bootstrappers", "system:authenticated"}
+			}
+			if c.plainFile != nil {
+				found := pki.NewScanner().Scan(c.plainFile)
+				facts.Bundles = []inspect.Bundle{{At: pki.Location{Kind: pki.KindFile, Node: "master-0", Path: catalog.KubeadmCA}, Content: found[0].Content}}
+			}
+			a := NewLeftCSRs([]string{"worker-0"}, true, true)
+			change, err := a.Diff(facts, noon)
+			if err != nil || change == nil {
+				t.Fatal(change, err)
+			}
+			err = a.Apply(t.Context(), env, change)
+			if got := slices.Contains(api.log, "csr-client"); got != c.approved || (err == nil) != c.approved {
+				t.Errorf("approved %t, want %t: %v\n%s", got, c.approved, err, told)
+			}
+			text := told.String()
+			if err != nil {
+				text += err.Error()
+			}
+			if !strings.Contains(text, c.says) || strings.Count(told.String(), "waiting, before anything is approved") > 1 {
+				t.Errorf("want %q:\n%s", c.says, text)
+			}
+		})
+	}
+}
