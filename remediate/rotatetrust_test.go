@@ -69,41 +69,46 @@ func TestPodsMemory(t *testing.T) {
 		pods   func(r *rotating) *NetworkRestarts
 		want   catalog.Answer
 		says   string
+		unread bool // the pods' node
 	}{
-		{"pods, and nothing new", "service-network-serving-signer", "service-network-serving-certkey", false, false, nil, catalog.Yes, ""},
-		{"pods, and a new signer", "service-network-serving-signer", "service-network-serving-certkey", true, false, nil, catalog.Unknown, "are not asked"},
-		{"pods, and a signer to come", "service-network-serving-signer", "service-network-serving-certkey", false, true, nil, catalog.Unknown, "since before the new CA came to them"},
-		{"api-int, and nothing new", loadBalancer, "internal-loadbalancer-serving-certkey", false, false, nil, catalog.Yes, ""},
-		{"api-int, and a signer to come", loadBalancer, "internal-loadbalancer-serving-certkey", false, true, nil, catalog.No, daemon + "/machine-config-daemon"},
-		{"api., which no pod dials", loadBalancer, "external-loadbalancer-serving-certkey", true, false, nil, catalog.Yes, ""},
-		{"pods were not read", loadBalancer, "internal-loadbalancer-serving-certkey", true, false, nil, catalog.Unknown, "was not read"},
+		{"pods, and nothing new", "service-network-serving-signer", "service-network-serving-certkey", false, false, nil, catalog.Yes, "", false},
+		{"pods, and a new signer", "service-network-serving-signer", "service-network-serving-certkey", true, false, nil, catalog.Unknown, "are not asked", false},
+		{"pods, and a signer to come", "service-network-serving-signer", "service-network-serving-certkey", false, true, nil, catalog.Unknown, "since before the new CA came to them", false},
+		{"api-int, and nothing new", loadBalancer, "internal-loadbalancer-serving-certkey", false, false, nil, catalog.Yes, "", false},
+		{"api-int, and a signer to come", loadBalancer, "internal-loadbalancer-serving-certkey", false, true, nil, catalog.No, daemon + "/machine-config-daemon", false},
+		{"api., which no pod dials", loadBalancer, "external-loadbalancer-serving-certkey", true, false, nil, catalog.Yes, "", false},
+		{"pods were not read", loadBalancer, "internal-loadbalancer-serving-certkey", true, false, nil, catalog.Unknown, "was not read", false},
 		{"a daemon runs since before", loadBalancer, "internal-loadbalancer-serving-certkey", true, false, func(r *rotating) *NetworkRestarts {
 			return r.dials(daemon, "machine-config-daemon", -48*time.Hour, r.old.CertPEM, r.new.CertPEM)
-		}, catalog.No, "the-pod on worker-0 (it runs since before the CA was made)"},
+		}, catalog.No, "the-pod on worker-0 (it runs since before the CA was made)", false},
 		{"the approver runs since before", loadBalancer, "internal-loadbalancer-serving-certkey", true, false, func(r *rotating) *NetworkRestarts {
 			return r.dials("openshift-network-node-identity", "network-node-identity", -48*time.Hour, r.old.CertPEM, r.new.CertPEM)
-		}, catalog.No, "the-pod on worker-0"},
+		}, catalog.No, "the-pod on worker-0", false},
 		{"a daemon was started after, by a ConfigMap without the CA", loadBalancer, "internal-loadbalancer-serving-certkey", true, false, func(r *rotating) *NetworkRestarts {
 			return r.dials(daemon, "machine-config-daemon", -time.Minute, r.old.CertPEM)
-		}, catalog.No, "it runs since before kube-root-ca.crt had the CA"},
+		}, catalog.No, "it runs since before kube-root-ca.crt had the CA", false},
 		{"a daemon was started after", loadBalancer, "internal-loadbalancer-serving-certkey", true, false, func(r *rotating) *NetworkRestarts {
 			return r.dials(daemon, "machine-config-daemon", -time.Minute, r.old.CertPEM, r.new.CertPEM)
-		}, catalog.Yes, ""},
+		}, catalog.Yes, "", false},
+		{"a daemon was started after, and its node was not read", loadBalancer, "internal-loadbalancer-serving-certkey", true, false, func(r *rotating) *NetworkRestarts {
+			return r.dials(daemon, "machine-config-daemon", -time.Minute, r.old.CertPEM, r.new.CertPEM)
+		}, catalog.Unknown, "/var/lib/kubelet/kubeconfig was not read", true},
 		{"when a daemon was started is not known", loadBalancer, "internal-loadbalancer-serving-certkey", true, false, func(r *rotating) *NetworkRestarts {
 			n := r.dials(daemon, "machine-config-daemon", 0, r.old.CertPEM, r.new.CertPEM)
 			n.Pods[0].Started, n.Pods[0].Accepted = time.Time{}, time.Time{}
 			return n
-		}, catalog.Unknown, "whether the-pod on worker-0 has it in memory"},
+		}, catalog.Unknown, "whether the-pod on worker-0 has it in memory", false},
 		{"somebody else's pod", loadBalancer, "internal-loadbalancer-serving-certkey", true, false, func(r *rotating) *NetworkRestarts {
 			return r.dials(daemon, "other", -48*time.Hour, r.old.CertPEM)
-		}, catalog.Yes, ""},
+		}, catalog.Yes, "", false},
 	} {
 		r := newRotating(c.signer, "4.15.3")
 		if c.young {
 			r.put(r.rotation().Signer, "kubernetes.io/tls", r.new.CertPEM)
 		}
-		for i := range r.s.Nodes { // of which machine-config-daemon's NodeWriter makes a client at its start
-			r.s.Nodes[i].Files = append(r.s.Nodes[i].Files, inspect.NodeFile{Path: catalog.KubeletKubeconfigs()[1], Modified: r.at.Add(-72 * time.Hour)})
+		if !c.unread { // machine-config-daemon's NodeWriter makes a client of it at its start
+			file := inspect.NodeFile{Path: catalog.KubeletKubeconfigs()[1], Modified: r.at.Add(-72 * time.Hour)}
+			r.s.Nodes = []inspect.Node{{Name: "worker-0", Via: "ssh", Files: []inspect.NodeFile{file}}}
 		}
 		p := r.preflight(t, c.leaf)
 		p.Anew = c.anew
