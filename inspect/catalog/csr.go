@@ -43,6 +43,29 @@ func KubeletRequesters() []KubeletRequester {
 	}
 }
 
+// RequestApprover is a row: who approves kubelets' requests unattended, where that is
+// switched on.
+type RequestApprover struct {
+	Who    string
+	Toggle Ref // whose Key says Value where it is on
+	Value  string
+	Reason string // of the condition Approved
+	Doc    string
+	In     Range
+	Evidence
+}
+
+// RequestApprovers returns every row about who approves unattended once it is switched on.
+func RequestApprovers() []RequestApprover {
+	return []RequestApprover{{
+		Who: "kube-controller-manager's cert-recovery-controller", Toggle: Ref{Kind: ConfigMap, Namespace: userConfig, Name: "node-client-cert-recovery", Key: "enabled"}, Value: "true", Reason: "KCMRecoveryApprove",
+		Doc: "off unless switched on. It approves requests by the node-bootstrapper of a Node whose Lease is 5 minutes old or older, made after the last heartbeat, once openshift-kube-controller-manager/csr-signer is valid; then the serving requests of those nodes. " +
+			"Read at commits that no release branch has: release-4.12 to 5.1 and main @ 4e72164b8 lack it",
+		In:       since(kcm, Minor{5, 2}),
+		Evidence: Evidence{Unverified, kcmRepo + "pkg/cmd/recoverycontroller/kubeletclientcsrapprover.go @ d7f570a9f, nodecertrecovery.go @ f03b06618"},
+	}}
+}
+
 // MayRequest reports whether a user may ask this signer for a node's certificate, and
 // if so, in which group it has to be. It is Unknown where the version that decides
 // is not known.

@@ -239,6 +239,12 @@ func document() string {
 		line("| %s | %s | %s | %s | %s |", u.Signer, strings.Join(u.Usages, ", "), cell(u.Doc), u.In, evidence(u.Evidence))
 	}
 	line("")
+	line("| who approves unattended | where | reason | what | holds for | source |")
+	line("|---|---|---|---|---|---|")
+	for _, a := range RequestApprovers() {
+		line("| %s | `%s` is %s | `%s` | %s | %s | %s |", a.Who, a.Toggle, a.Value, a.Reason, cell(a.Doc), a.In, evidence(a.Evidence))
+	}
+	line("")
 	line("## What moves nodes by itself")
 	line("")
 	line("What is asked before kubelets are restarted ([fix-api-int.md](fix-api-int.md#what-is-checked-before)). A kind that is not served is not there.")
