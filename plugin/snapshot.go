@@ -94,22 +94,42 @@ func (f *snapshotFlags) run(ctx context.Context) error {
 	return nil
 }
 
-// write writes to a temporary file beside the output and renames it: a reader
-// sees the old file or the new one.
+// write replaces the output by a complete snapshot: a reader sees the previous file or
+// the new one. A device or a pipe is written to and stays what it is: replaced by a file,
+// /dev/null is lost to the whole machine.
 func (f *snapshotFlags) write(s inspect.Snapshot) error {
 	if f.output == "-" {
 		return collect.WriteSnapshot(f.app.Streams.Out, s)
 	}
-	temp, err := os.CreateTemp(filepath.Dir(f.output), filepath.Base(f.output)+".*")
+	if at, err := os.Stat(f.output); err == nil && !at.Mode().IsRegular() {
+		return f.writeInto(s)
+	}
+	path := f.output
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		path = target
+	}
+	temp, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
 	if err != nil {
 		return fmt.Errorf("write %s: %w", f.output, err)
 	}
 	err = errors.Join(collect.WriteSnapshot(io.Writer(temp), s), temp.Sync(), temp.Close())
 	if err == nil {
-		err = os.Rename(temp.Name(), f.output)
+		err = os.Rename(temp.Name(), path)
 	}
 	if err != nil {
 		return errors.Join(fmt.Errorf("write %s: %w", f.output, err), os.Remove(temp.Name()))
+	}
+	return nil
+}
+
+// writeInto writes to what is there and is no regular file; a folder can't be opened so.
+func (f *snapshotFlags) writeInto(s inspect.Snapshot) error {
+	file, err := os.OpenFile(f.output, os.O_WRONLY, 0)
+	if err != nil {
+		return fmt.Errorf("write %s: %w", f.output, err)
+	}
+	if err := errors.Join(collect.WriteSnapshot(file, s), file.Close()); err != nil {
+		return fmt.Errorf("write %s: %w", f.output, err)
 	}
 	return nil
 }

@@ -88,6 +88,9 @@ func ReplaceOwn(f OwnFile, before, after []byte) (written bool, err error) {
 	if err != nil {
 		return false, err
 	}
+	if !info.Mode().IsRegular() {
+		return false, fmt.Errorf("replace %s: it is no regular file", f.Path)
+	}
 	now, err := os.ReadFile(f.Path)
 	if err != nil {
 		return false, err
