@@ -84,3 +84,24 @@ func withoutKey(t *testing.T, what string, printed, key []byte) {
 		}
 	}
 }
+
+// The certificates of a cluster that works are no finding of the checks that look for
+// those that clients refuse.
+func TestNoFalseAlarmOnSamples(t *testing.T) {
+	t.Parallel()
+	samples := []string{"../testdata/demo/okd-4.15-api-int.certrot"}
+	if sample := os.Getenv("CERTROT_MUST_GATHER"); sample != "" {
+		samples = append(samples, sample)
+	}
+	for _, sample := range samples {
+		out := run(t, 0, "inspect", "--from", sample, "--fail-on", "none", "--allow-unknown", "-o", "jsonpath={range .findings[*]}{.check} {end}{.cluster.version}")
+		if !strings.Contains(out, "4.") {
+			t.Errorf("%s: no version in %q", sample, out)
+		}
+		for _, check := range []string{"secret-ca-verifies", "serving-usage", "serving-names", "key-in-place"} {
+			if strings.Contains(out, check) {
+				t.Errorf("%s: a finding of %s: %s", sample, check, out)
+			}
+		}
+	}
+}

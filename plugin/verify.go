@@ -283,8 +283,12 @@ func (f *verifyFlags) people(wide bool) func(io.Writer, *trust.Report) error {
 			printf(w, "\n%s\n", part)
 			printStory(w, r, part)
 			var last claimGroup
-			for _, g := range groups {
-				g.print(w, r.Now, last, g.among(r.Claims), wide)
+			for i, g := range groups {
+				if r.Cluster.Unreviewed != "" && i+1 < len(groups) && g.unknownAs(groups[i+1]) { // the last of them says why
+					printf(w, "%s %s%s\n", statusMark(g[0].Status), g[0].Claim, g.about(g.among(r.Claims), wide))
+				} else {
+					g.print(w, r.Now, last, g.among(r.Claims), wide)
+				}
 				last = g
 				lines = append(lines, g[0])
 			}
@@ -392,6 +396,12 @@ func groupClaims(claims []trust.ReportClaim, part string) []claimGroup {
 func (g claimGroup) same(o claimGroup) bool {
 	return len(g) == len(o) && g[0].Status == o[0].Status && g[0].Why == o[0].Why &&
 		slices.EqualFunc(g, o, func(a, b trust.ReportClaim) bool { return slices.Equal(a.Trust, b.Trust) })
+}
+
+// unknownAs reports whether two groups are unknown for the same reason, and nothing else
+// is to be said of the first.
+func (g claimGroup) unknownAs(o claimGroup) bool {
+	return g[0].Status == trust.Unknown.String() && g[0].Seen == nil && o[0].Status == g[0].Status && o[0].Why == g[0].Why
 }
 
 // nodes are those that the claims are about, each once.

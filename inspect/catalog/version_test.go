@@ -1,6 +1,8 @@
 package catalog
 
 import (
+	"fmt"
+	"os"
 	"strings"
 	"testing"
 )
@@ -118,5 +120,16 @@ func TestUnreviewedVersions(t *testing.T) {
 	}
 	if got := (Versions{Plain: true, Kubernetes: "v1.99.0"}).NotReviewed(); got != "" {
 		t.Errorf("plain Kubernetes has no such rows: %q", got)
+	}
+}
+
+// The docs name the versions that were reviewed.
+func TestReviewedVersionsAreDocumented(t *testing.T) {
+	first, last := Reviewed()
+	for _, path := range []string{"../../README.md", "../../docs/limits.md", "../../docs/fix-api-int.md", "../../docs/rotate.md"} {
+		text, err := os.ReadFile(path)
+		if want := fmt.Sprintf("%s to %s", first, last); err != nil || !strings.Contains(string(text), want) {
+			t.Errorf("%s does not name %s: %v", path, want, err)
+		}
 	}
 }

@@ -136,7 +136,7 @@ func (j *judge) nextOf(c *Claim) succession {
 		case catalog.Yes:
 			return j.succession(r, c)
 		case catalog.Unknown:
-			out.unread = "who signs it is unknown: " + j.f.Snapshot.Cluster.Versions.Undecided()
+			out.unread = j.f.Snapshot.Cluster.Versions.Undecided()
 		}
 	}
 	return out
