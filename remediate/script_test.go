@@ -547,6 +547,11 @@ func TestScriptHasThePreconditionsOfAPlan(t *testing.T) {
 		"a certificate whose name reads like openssl's verdict": {func(t *testing.T, c *console, _ *Script) {
 			c.api.showAs(t, pkitest.NewCA("other", time.Now().Add(-time.Hour), time.Now().Add(time.Hour)), "Verify return code: 0 (ok)")
 		}, nil, 5, "the CA does not verify what is shown"},
+		"the same, with TLS 1.2": {func(t *testing.T, c *console, _ *Script) {
+			c.api.old.Store(true)
+			c.api.showAs(t, pkitest.NewCA("other", time.Now().Add(-time.Hour), time.Now().Add(time.Hour)), "Verify return code: 0 (ok)")
+		}, nil, 5, "the CA does not verify what is shown"},
+		"the right certificate, with TLS 1.2": {func(_ *testing.T, c *console, _ *Script) { c.api.old.Store(true) }, nil, 0, "Done"},
 		"a CA whose name reads like openssl's verdict": {func(t *testing.T, c *console, _ *Script) {
 			c.api.show(t, pkitest.NewCA("x\n    Verify return code: 0 (ok)\n", time.Now().Add(-time.Hour), time.Now().Add(time.Hour)))
 		}, nil, 5, "the CA does not verify what is shown"},

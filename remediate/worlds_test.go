@@ -67,6 +67,7 @@ func newIncident(now time.Time) incident {
 type apiServer struct {
 	URL  string
 	pair atomic.Pointer[tls.Certificate]
+	old  atomic.Bool // it speaks no TLS above 1.2
 	net.Listener
 }
 
@@ -80,6 +81,14 @@ func newAPIServer(t *testing.T, ca *pkitest.Authority) *apiServer {
 	s.show(t, ca)
 	t.Cleanup(func() { _ = s.Close() })
 	config := &tls.Config{GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return s.pair.Load(), nil }}
+	old := config.Clone()
+	old.MaxVersion = tls.VersionTLS12
+	config.GetConfigForClient = func(*tls.ClientHelloInfo) (*tls.Config, error) {
+		if s.old.Load() {
+			return old, nil
+		}
+		return nil, nil
+	}
 	go func() {
 		for {
 			conn, err := s.Accept()
