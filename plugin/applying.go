@@ -25,13 +25,14 @@ type applying struct {
 	command   string
 	run       string   // ID of the journal
 	lapsed    string   // from whom the Lease was taken over; empty: nobody
-	changed   []string // runs that began to change something
+	deeds     []deed
 	undoes    string   // the run that is put back, if one is
 	resume    string   // the command line that goes on; empty: the same as before
 	saying    sync.Mutex
 	noLease   bool // go on where the Lease can't be written
 	read      gather.Options
 	past      string // the line that leaves out masters; empty: there is none
+	named     string // the line for nodes that are named; empty: there is none
 	others    string // the line that goes past workers that are not back; empty: there is none
 	risks     []string
 	again     []string // checks that are asked again meanwhile; none: all of those
@@ -147,7 +148,7 @@ func lifeOf(p *remediate.Plan, nodes []*inspect.Node) string {
 // left turns the end of a later attempt into one that tells what the earlier ones
 // did.
 func (a *applying) left(err error) error {
-	if err == nil || len(a.changed) == 0 {
+	if err == nil || len(a.deeds) == 0 {
 		return err
 	}
 	var e *exitError
@@ -179,11 +180,11 @@ func (a *applying) back() string {
 	if a.resume != "" {
 		text = "to go on from there:\n    " + a.resume + "\n  what was done is in " + js.Folder
 	}
-	if a.undoes == "" && len(a.changed) > 0 {
-		text += "; to put it back:"
-		for _, run := range slices.Backward(a.changed) {
-			text += fmt.Sprintf(" %s undo %s", a.app.Called, run)
-		}
+	if undos := a.undos(); a.undoes == "" && len(undos) > 0 {
+		text += "; to put it back: " + strings.Join(undos, "; ")
+	}
+	if earlier := a.earlier(); a.undoes == "" && earlier != "" {
+		text += "\n" + earlier
 	}
 	return text
 }
@@ -299,9 +300,7 @@ func (a *applying) apply(ctx context.Context, p *remediate.Plan, j *remediate.Jo
 		}
 		switch e {
 		case remediate.Begun:
-			if len(a.changed) == 0 || a.changed[len(a.changed)-1] != a.run {
-				a.changed = append(a.changed, a.run)
-			}
+			a.begun(action, c)
 			a.say("  … %s\n", clean(what))
 		case remediate.Done:
 			if c == nil {
@@ -310,10 +309,15 @@ func (a *applying) apply(ctx context.Context, p *remediate.Plan, j *remediate.Jo
 			}
 			a.say("  ✓ %s: done, and checked\n", clean(what))
 		case remediate.Undone:
+			a.unmade(action)
 			a.say("  ✗ %s: %s\n    put back\n", clean(what), clean(oneLine(err.Error())))
 		case remediate.Unseen:
 			a.say("  ? %s: not seen\n", clean(what))
 		default:
+			var before *remediate.Unmade
+			if errors.As(err, &before) {
+				a.unmade(action)
+			}
 			a.say("  ✗ %s\n", clean(what))
 		}
 	}}
@@ -342,25 +346,30 @@ func wavesOf(p *remediate.Plan) map[string]string {
 // ended turns how a run ended into what the user is told, and the exit code.
 func (a *applying) ended(p *remediate.Plan, err error) error {
 	var r *remediate.Refusal
-	if errors.As(err, &r) && len(a.changed) == 0 && r.Risk { // asked again, before anything was begun
+	if errors.As(err, &r) && len(a.deeds) == 0 && r.Risk { // asked again, before anything was begun
 		return refused(&remediate.Refusal{Name: r.Name, Reason: r.Reason, Next: r.Next + "; or, in spite of it: --accept-risk=" + r.Name})
 	}
 	if err == nil && a.undoes != "" {
 		a.say("\nDone: the files are what they were before run %s.\n", a.undoes)
+		a.sayEarlier()
 		return nil
 	}
 	if err == nil {
-		var back []string
-		for _, run := range slices.Backward(a.changed) {
-			back = append(back, a.app.Called+" undo "+run)
+		how := ""
+		if undos := a.undos(); len(undos) > 0 {
+			how = " What was before is on the nodes; to put it back: " + strings.Join(undos, "; ")
 		}
-		a.say("\nDone. What was before is on the nodes; to put it back: %s\n", strings.Join(back, "; "))
+		a.say("\nDone.%s\n", how)
+		a.sayEarlier()
 		return nil
 	}
 	var unknown *remediate.Unknown
 	var late *remediate.Late
 	var stopped *remediate.Stopped
 	back := a.back()
+	if errors.As(err, &stopped) {
+		back = a.unwritable(p, stopped) + back
+	}
 	if errors.As(err, &r) && r.Risk {
 		back = r.Next + "; or, in spite of it: --accept-risk=" + r.Name + "\n" + back
 	}

@@ -54,7 +54,10 @@ func TestHowRunsEnd(t *testing.T) {
 		{"a worker that does not", []string{"run-1"}, func(a *applying) error { return a.ended(&remediate.Plan{}, stopped(late, "worker-1")) }, exitStopped, []string{"Not begun", "does not come back", "certrot fix-api-int --accept-risk=workers-back"}, "masters-first"},
 	} {
 		var out strings.Builder
-		a := &applying{past: pastMasters("certrot fix-api-int", nil), others: "certrot fix-api-int --accept-risk=workers-back", mendFlags: mendFlags{app: App{Called: "certrot", Streams: genericiooptions.IOStreams{Out: &out, ErrOut: &out}}}, run: "run-9", changed: c.changed}
+		a := &applying{past: pastMasters("certrot fix-api-int", nil), others: "certrot fix-api-int --accept-risk=workers-back", mendFlags: mendFlags{app: App{Called: "certrot", Streams: genericiooptions.IOStreams{Out: &out, ErrOut: &out}}}, run: "run-9"}
+		for _, run := range c.changed {
+			a.deeds = append(a.deeds, deed{run: run, step: "any", back: true})
+		}
 		err := c.end(a)
 		if code := codeOf(err); code != c.code {
 			t.Errorf("%s: exit code %d, want %d: %v", c.name, code, c.code, err)

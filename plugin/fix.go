@@ -36,6 +36,7 @@ type fixFlags struct {
 	pods   networkFlags
 	resume string // the command line that goes on
 	line   string // the same, but for --only and --accept-risk
+	named  string // the same as resume, but for what names nodes
 	// approve: certificate requests of restarted kubelets
 	approve bool
 	// anew: kubelets make their kubeconfig anew
@@ -139,7 +140,7 @@ Exit codes: 0 done, or so already; 1 a dry run would change something; 2 usage o
   {} fix-api-int --local --ca-file kube-apiserver-server-ca.crt`, "{}", app.Called)),
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			f.resume, f.line = commandLine(cmd), commandLine(cmd, "only", "accept-risk")
+			f.lines(cmd)
 			return f.run(cmd.Context())
 		},
 	}
@@ -161,6 +162,12 @@ func (f *fixFlags) addSources(cmd *cobra.Command) {
 	addRebootstrapFlag(cmd, &f.anew)
 	must(cmd.MarkFlagFilename("ca-file"))
 	must(cmd.MarkFlagFilename("from"))
+}
+
+// lines are the commands that go on.
+func (f *fixFlags) lines(cmd *cobra.Command) {
+	f.resume, f.line = commandLine(cmd), commandLine(cmd, "only", "accept-risk")
+	f.named = commandLine(cmd, "nodes", "node-selector", "only", "max-unavailable")
 }
 
 // commandLine is how the command was called, with its flags by name but for some.
@@ -232,7 +239,7 @@ func (f *fixFlags) mend(ctx context.Context, w *workplace) error {
 	if err != nil {
 		return err
 	}
-	a := &applying{mendFlags: f.mendFlags, workplace: w, command: f.command(), run: remediate.NewRun(collect.Taken()), resume: f.resume, noLease: slices.Contains(f.risks, remediate.NoLease), risks: f.risks}
+	a := &applying{mendFlags: f.mendFlags, workplace: w, command: f.command(), run: remediate.NewRun(collect.Taken()), resume: f.resume, named: f.named, noLease: slices.Contains(f.risks, remediate.NoLease), risks: f.risks}
 	if f.caFile == "-" {
 		a.resume += " # with the same CAs on its standard input once more"
 	}

@@ -63,11 +63,21 @@ func printPlan(out io.Writer, a *applying, p *remediate.Plan) error {
 			wrap(w, "         "+mark(f.Severity.String())+" ", f.Check+": "+f.Message+"  ("+strings.Join(inspect.Fold(f.At), ", ")+")")
 		}
 	}
-	if a.undoes == "" && a.workplace != nil {
+	if a.undoes == "" && a.workplace != nil && a.dryRun != dryRunClient && writesFiles(p) {
 		printf(w, "\nBack     what was before is kept on each node in %s/%s: %s undo %s\n", host.DefaultFolder, p.Run, a.app.Called, p.Run)
 	}
 	_, err := io.WriteString(out, cleanLines(w.String()))
 	return err
+}
+
+// writesFiles reports whether a plan changes files on nodes.
+func writesFiles(p *remediate.Plan) bool {
+	for _, n := range p.Nodes() {
+		if slices.ContainsFunc(n.Steps, func(s remediate.Step) bool { return s.Change != nil && s.Change.File != nil }) {
+			return true
+		}
+	}
+	return false
 }
 
 // printWave shows the nodes of a wave that need something, and names the others.

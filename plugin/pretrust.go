@@ -25,7 +25,7 @@ Exit codes: 0 done, or so already; 1 a dry run would change something; 2 usage o
   {} pretrust --via ssh --max-unavailable 10%`, "{}", app.Called)),
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			f.resume, f.line = commandLine(cmd), commandLine(cmd, "only", "accept-risk")
+			f.lines(cmd)
 			return f.run(cmd.Context())
 		},
 	}

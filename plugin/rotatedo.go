@@ -712,7 +712,7 @@ func (f *rotateFlags) one(ctx context.Context, conn *connection, p rotation, lat
 				break
 			}
 			if !later || tries == patience || !passing(ctx, err) {
-				return w, len(a.changed) > 0, err
+				return w, len(a.deeds) > 0, err
 			}
 		}
 		a.say("\nDone: %s has made it anew. %s\n", clean(p.owner()), "A rotation can't be taken back.")

@@ -286,7 +286,7 @@ func (f *rotateFlags) tellLeaf(ctx context.Context, conn *connection, w *followi
 	if errors.Is(err, errAlready) {
 		return false, nil
 	}
-	return len(a.changed) > 0, err
+	return len(a.deeds) > 0, err
 }
 
 // stillDue asks whether what was to be signed anew a moment ago still is: its owner may

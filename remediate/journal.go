@@ -220,6 +220,30 @@ func (j Journals) List() ([]Story, error) {
 	return out, errors.Join(errs...)
 }
 
+// NotUndone are the runs of a command on a cluster since then whose files were not put
+// back, the newest first.
+func (j Journals) NotUndone(command, server string, since time.Time) (runs []string) {
+	all, _ := j.List() // what can't be read tells nothing
+	back := map[string][]string{}
+	for _, s := range all {
+		if s.Undoes != "" && s.Outcome() == string(Finished) {
+			back[s.Undoes] = append(back[s.Undoes], s.Nodes...)
+		}
+	}
+	for _, s := range slices.Backward(all) {
+		if s.Undoes != "" || s.Command != command || s.Server != server || s.Started.Before(since) {
+			continue
+		}
+		for node := range s.Changed() {
+			if !slices.Contains(back[s.Run], node) {
+				runs = append(runs, s.Run)
+				break
+			}
+		}
+	}
+	return runs
+}
+
 // Lapsed are those from whom runs took the Lease over since then. What they hold on nodes
 // is nobody's, also for a later run.
 func (j Journals) Lapsed(since time.Time) (holders []string) {

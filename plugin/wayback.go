@@ -1,0 +1,148 @@
+package plugin
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
+	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate"
+)
+
+// deed is a step of a run that changed something, or may have.
+type deed struct {
+	run, step string
+	back      bool // undo takes it back: a file on a node, or a pause
+}
+
+// begun takes down that a step was begun.
+func (a *applying) begun(action remediate.Action, c *remediate.Change) {
+	_, pauses := action.(remediate.Pause)
+	a.deeds = append(a.deeds, deed{a.run, action.ID(), c.File != nil || pauses})
+}
+
+// unmade forgets a step that changed nothing, or that put back what it had changed.
+func (a *applying) unmade(action remediate.Action) {
+	a.deeds = slices.DeleteFunc(a.deeds, func(d deed) bool { return d.run == a.run && d.step == action.ID() })
+}
+
+// changed are the runs that changed something.
+func (a *applying) changed() (runs []string) {
+	for _, d := range a.deeds {
+		if !slices.Contains(runs, d.run) {
+			runs = append(runs, d.run)
+		}
+	}
+	return runs
+}
+
+// undos are the commands that put back what this command changed, the last run first.
+func (a *applying) undos() (lines []string) {
+	for _, d := range slices.Backward(a.deeds) {
+		if line := a.app.Called + " undo " + d.run; d.back && !slices.Contains(lines, line) {
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
+
+// repairTime is how far back other runs of a repair are looked for.
+const repairTime = 24 * time.Hour
+
+// earlier says which runs before this command changed files that are not put back; empty:
+// none did. An undo is of one run.
+func (a *applying) earlier() string {
+	this := cmp.Or(a.undoes, a.run)
+	js, err := journals()
+	if err != nil {
+		return ""
+	}
+	story, err := js.Read(this)
+	if err != nil { // as of a run of somebody else
+		return ""
+	}
+	var lines []string
+	for _, run := range js.NotUndone(story.Command, story.Server, collect.Taken().Add(-repairTime)) {
+		if run != this && !slices.Contains(a.changed(), run) {
+			lines = append(lines, a.app.Called+" undo "+run)
+		}
+	}
+	if len(lines) == 0 {
+		return ""
+	}
+	return "Each undo is of one run. Other runs of this repair changed files, too: " + strings.Join(lines, "; ")
+}
+
+func (a *applying) sayEarlier() {
+	if earlier := a.earlier(); earlier != "" {
+		a.say("%s\n", earlier)
+	}
+}
+
+// unwritable says what keeps a file from being written, how to see it, and how to go past
+// its node; empty where that is not why a run stopped. The same command would stop there
+// again.
+func (a *applying) unwritable(p *remediate.Plan, stopped *remediate.Stopped) string {
+	if stopped == nil || p == nil {
+		return ""
+	}
+	var text string
+	var nodes []string
+	for _, s := range append([]*remediate.Stopped{stopped}, stopped.Others...) {
+		var before *remediate.Unmade
+		file := fileOf(p, s.Action)
+		if file == "" || !errors.As(s.Inner, &before) || slices.Contains(nodes, s.Action.Node()) {
+			continue
+		}
+		switch why := before.Error(); {
+		case strings.Contains(why, "Operation not permitted"):
+			text += fmt.Sprintf("on %s: %s: an i among the attributes is what refuses it, and chattr -i takes it away", s.Action.Node(), "lsattr -d "+nodeexec.Quote(path.Dir(file), file))
+		case strings.Contains(why, "Read-only file system"):
+			text += fmt.Sprintf("on %s: %s: ro among the options is what refuses it. A file system that turned read-only by itself has a damaged disk: dmesg", s.Action.Node(), "findmnt -T "+nodeexec.Quote(file))
+		default:
+			continue
+		}
+		text += "\n"
+		nodes = append(nodes, s.Action.Node())
+	}
+	if text == "" {
+		return ""
+	}
+	text += "until then the same command stops there again\n"
+	if others := a.withoutNodes(p, nodes); others != "" && !ofMaster(p, stopped) {
+		text += "to go past it:\n    " + others + "\n"
+	}
+	return text
+}
+
+// fileOf is the file that a step of a plan changes; empty: none.
+func fileOf(p *remediate.Plan, action remediate.Action) string {
+	for _, n := range p.Nodes() {
+		for _, s := range n.Steps {
+			if s.Change != nil && s.Change.File != nil && s.Action.ID() == action.ID() {
+				return s.Change.File.Path
+			}
+		}
+	}
+	return ""
+}
+
+// withoutNodes is the line for all nodes of a plan to which something is to be done but
+// for some; empty: there are no others.
+func (a *applying) withoutNodes(p *remediate.Plan, but []string) string {
+	var names []string
+	for _, n := range p.Nodes() {
+		if n.Name != "" && n.Changes() && !slices.Contains(but, n.Name) && !slices.Contains(names, n.Name) {
+			names = append(names, n.Name)
+		}
+	}
+	if len(names) == 0 || a.named == "" {
+		return ""
+	}
+	return a.named + " --nodes " + nodeexec.Quote(strings.Join(names, ","))
+}
