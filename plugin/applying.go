@@ -23,11 +23,12 @@ type applying struct {
 	mendFlags
 	workplace *workplace // nil: the plan is only to be shown
 	command   string
-	run       string   // ID of the journal
-	lapsed    string   // from whom the Lease was taken over; empty: nobody
+	run       string // ID of the journal
+	lapsed    string // from whom the Lease was taken over; empty: nobody
 	deeds     []deed
-	undoes    string   // the run that is put back, if one is
-	resume    string   // the command line that goes on; empty: the same as before
+	person    string // the user whose credentials are used; empty: not asked yet, or unknown
+	undoes    string // the run that is put back, if one is
+	resume    string // the command line that goes on; empty: the same as before
 	saying    sync.Mutex
 	noLease   bool // go on where the Lease can't be written
 	read      gather.Options

@@ -4,15 +4,58 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
+	"unicode"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
 	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate"
 )
 
-// holder says who changes a cluster, and its nodes.
-func (a *applying) holder() string { return nodeexec.ThisProcess().String() + ", run " + a.run }
+// holder says who changes a cluster, and its nodes. What comes first is read by others:
+// nodeexec.Gone.
+func (a *applying) holder() string {
+	text := nodeexec.ThisProcess().String() + ", run " + a.run
+	if a.person != "" {
+		text += ", as " + a.person
+	}
+	return text
+}
+
+// person is the user whose credentials are used, by the API server, else by the
+// kubeconfig: of root on a bastion it is not known who that is.
+func (c *connection) person(ctx context.Context) string {
+	ctx, cancel := context.WithTimeout(ctx, personTime)
+	defer cancel()
+	name := ""
+	review, err := c.kube.AuthenticationV1().SelfSubjectReviews().Create(ctx, &authenticationv1.SelfSubjectReview{}, metav1.CreateOptions{})
+	if err == nil {
+		name = review.Status.UserInfo.Username
+	}
+	if of := c.config.Contexts[c.context]; name == "" && of != nil {
+		name = of.AuthInfo
+	}
+	// It goes into one line that others read, and is not to pass for their part of it.
+	name = strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) || r == '(' || r == ')' {
+			return '?'
+		}
+		return r
+	}, name)
+	if runes := []rune(name); len(runes) > maxPerson {
+		name = string(runes[:maxPerson]) + "…"
+	}
+	return name
+}
+
+const (
+	personTime = 5 * time.Second
+	maxPerson  = 100
+)
 
 // hold takes the Lease of the cluster, and keeps it until release: two who repair the
 // same cluster must not restart two masters at once. The context ends when the Lease is
@@ -21,6 +64,9 @@ func (a *applying) hold(ctx context.Context) (held context.Context, release func
 	w := a.workplace
 	if w.conn == nil {
 		return ctx, func() {}, nil
+	}
+	if a.person == "" {
+		a.person = w.conn.person(ctx)
 	}
 	env := w.env(a.run, a.read)
 	lease := remediate.Lease{Kube: w.conn.kube, Holder: a.holder(), Sleep: env.Sleep, Now: w.conn.clock.now}

@@ -2,15 +2,21 @@ package plugin
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"strings"
 	"testing"
 	"time"
 
+	authenticationv1 "k8s.io/api/authentication/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
@@ -166,5 +172,41 @@ func TestWithoutAnAPINodesAnswer(t *testing.T) {
 	}
 	if env := onNodes(settledAPI().connect(t), &out).env("run-1", a.read); env.Comeback != nil || env.Heartbeat == nil {
 		t.Error("with an API, nodes are asked all the same, or the API is not")
+	}
+}
+
+// TestWhoHoldsTheLeaseIsAPerson: root on a bastion is everybody. The user that the API server
+// knows is named, else the user of the kubeconfig; older binaries still see whether the
+// process is gone.
+func TestWhoHoldsTheLeaseIsAPerson(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, answers, want string
+		fails               bool
+	}{
+		{"the API server tells", "alice", ", as alice", false},
+		{"it does not tell", "", ", as bob/api-example:6443", false},
+		{"it refuses", "", ", as bob/api-example:6443", true},
+		{"a name with what a terminal obeys", "eve\x1b[2J\nroot (pid 1 of x)", ", as eve?[2J?root ?pid 1 of x?", false},
+	} {
+		kube := fake.NewClientset()
+		kube.PrependReactor("create", "selfsubjectreviews", func(clienttesting.Action) (bool, runtime.Object, error) {
+			if c.fails {
+				return true, nil, errors.New("no such resource")
+			}
+			return true, &authenticationv1.SelfSubjectReview{Status: authenticationv1.SelfSubjectReviewStatus{UserInfo: authenticationv1.UserInfo{Username: c.answers}}}, nil
+		})
+		conn := settledAPI().connect(t)
+		conn.kube = kube
+		conn.config.Contexts[conn.context].AuthInfo = "bob/api-example:6443"
+		a := &applying{run: "run-1", workplace: &workplace{conn: conn}}
+		a.person = conn.person(t.Context())
+		was := nodeexec.ThisProcess().String() + ", run run-1"
+		if got := a.holder(); got != was+c.want {
+			t.Errorf("%s: %q, want %q", c.name, got, was+c.want)
+		}
+		if nodeexec.Gone(a.holder()) || !nodeexec.Gone(strings.Replace(a.holder(), fmt.Sprintf("(pid %d ", os.Getpid()), "(pid 999999999 ", 1)) {
+			t.Errorf("%s: whether the process is gone is not seen in %q", c.name, a.holder())
+		}
 	}
 }
