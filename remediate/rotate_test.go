@@ -246,8 +246,33 @@ func TestSafeOrder(t *testing.T) {
 		}
 		return ""
 	}
-	if got := next(); !strings.Contains(got, "certrot pretrust, and to kubeconfigs of people with certrot fix-kubeconfig, before 2026-03-11 12:00:00 UTC") {
-		t.Errorf("10 days are left: %s", got)
+	got := next()
+	for _, want := range []string{"(1) certrot rotate " + loadBalancer + " --accept-risk=reaches-verifiers:", "(2) certrot rotate status " + loadBalancer + ":", "when it is 2 minutes old", "(3) certrot pretrust ", "(4) certrot fix-kubeconfig:", "before 2026-03-11 12:00:00 UTC", "(5) certrot rotate " + loadBalancer + " --leaf "} {
+		if !strings.Contains(got, want) {
+			t.Errorf("10 days are left: %q is not in %s", want, got)
+		}
+	}
+	// What stops a thing that is signed, whatever the steps before have done, is accepted in
+	// the last line.
+	_, last, _ := strings.Cut(got, "(5) ")
+	last, _, _ = strings.Cut(last, ":")
+	brought := []string{SignerTrusted, PodsMemory, OwnKubeconfig, "chain-settled"} // by pretrust, fix-kubeconfig, and waiting
+	accepted := 0
+	for _, at := range r.preflight(t, loadBalancer).leaves() {
+		p := r.preflight(t, at.Name)
+		p.Follows, p.Anew = true, true
+		for _, v := range p.Check() {
+			if !v.Stops() || v.Blind || slices.Contains(brought, v.Name) {
+				continue
+			}
+			accepted++
+			if !strings.Contains(last, "--accept-risk="+v.Name) {
+				t.Errorf("%s stops at %s, and is not in the line %s", at.Name, v.Name, last)
+			}
+		}
+	}
+	if accepted != strings.Count(last, "--accept-risk=") || accepted == 0 {
+		t.Errorf("%d checks stop it: %s", accepted, last)
 	}
 	r.put(catalog.InternalLoadBalancerServing(), "kubernetes.io/tls", r.old.Issue("leaf", r.at.AddDate(0, 0, -16), r.at.AddDate(0, 0, 14)).CertPEM)
 	if got := next(); !strings.Contains(got, "before 2026-03-03 00:00:00 UTC") {

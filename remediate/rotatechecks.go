@@ -42,7 +42,7 @@ func rotateChecks() []rotateCheck {
 		{"annotations-agree", "the annotations by which the owner decides agree with the certificate", true, false, RotatePreflight.annotations},
 		{"signer-type", "this version's operators can replace the signer in place", true, false, RotatePreflight.signerType},
 		{"chain-settled", "no rotation of the same chain is under way", true, false, RotatePreflight.chain},
-		{"reaches-verifiers", "this version brings a new CA to all who verify by it", true, false, RotatePreflight.reaches},
+		{ReachesVerifiers, "this version brings a new CA to all who verify by it", true, false, RotatePreflight.reaches},
 		{"leaf-young", "nothing is about to be signed by the new CA before nodes can be given it", true, false, RotatePreflight.leafYoung},
 		{"signer-age", "the certificate that signs it is old enough to have come to everybody", true, false, RotatePreflight.age},
 		{SignerTrusted, "everybody trusts the certificate that signs it", true, false, RotatePreflight.trusted},
@@ -61,6 +61,9 @@ func rotateChecks() []rotateCheck {
 
 // SignerTrusted is the check that everybody trusts the certificate that signs.
 const SignerTrusted = "signer-trusted"
+
+// ReachesVerifiers is the check that the owners of what verifies bring a new CA there.
+const ReachesVerifiers = "reaches-verifiers"
 
 // OutsideVerifiers is the check that nobody verifies it who can't be seen.
 const OutsideVerifiers = "outside-verifiers"
@@ -210,14 +213,30 @@ func (p RotatePreflight) reaches() finding {
 	return fails(p.safeOrder(), "this version does not bring the new CA to %s on nodes (%s): kubelets that connect anew fail once something is signed by it", row.To.Name, row.Doc)
 }
 
-// safeOrder is how it is done where nodes must be given the CA by hand, and by when.
+// safeOrder is how it is done where nodes must be given the CA by hand, and by when. It
+// goes as far as the last thing that it signs, with what is to be accepted by name on the
+// way; the line of the last step is the one that goes on where the signer is new already.
 func (p RotatePreflight) safeOrder() string {
+	name := p.Of.Name
+	counts := ""
+	if quiet, second := p.quiet(p.Of.At); quiet > 0 {
+		counts = fmt.Sprintf(" (a signer counts when it is %.0f minutes old: the %s may issue another one)", quiet.Minutes(), second)
+	}
 	by := ""
 	if at := p.deadline(); !at.IsZero() {
-		by = ", before " + clock(at) + ", when what it signs is signed anew at the earliest if it was rotated now"
+		by = ". Steps 3 and 4 have to end before " + clock(at) + ", when what it signs is signed anew at the earliest if it was rotated now"
 	}
-	return "the safe order: rotate the signer alone, in spite of this; wait until its CA is in " + catalog.APIServerCA().String() + " (certrot rotate status " + p.Of.Name + "); give it to every node with certrot pretrust, and to kubeconfigs of people with certrot fix-kubeconfig" + by +
-		"; only then what it signs follows, by itself, or at once with certrot rotate " + p.Of.Name + " --leaf. Or upgrade to 4.16, which brings it to nodes"
+	leaf, unseen := "certrot rotate "+name+" --leaf --nodes all --via ssh", ""
+	for _, at := range p.leaves() {
+		if catalog.ShownOutside(at) {
+			leaf += " --accept-risk=" + OutsideVerifiers
+			unseen = fmt.Sprintf(". The risk is about %s: who verifies it from outside can't be seen, and a kubeconfig that lacks the CA fails. Without the risk the step ends before that one, with exit code 3", at.Name)
+			break
+		}
+	}
+	return "the safe order: (1) certrot rotate " + name + " --accept-risk=" + ReachesVerifiers + ": the signer alone; (2) certrot rotate status " + name + ": until it says that signer, bundle and aggregates are reached" + counts +
+		"; then the CA is in " + catalog.APIServerCA().String() + "; (3) certrot pretrust --via ssh: it gives the CA to every node; (4) certrot fix-kubeconfig: on each machine, for each kubeconfig of people and programs" + by +
+		"; (5) " + leaf + ": what it signs, now. Else that follows by itself" + unseen + ". Or upgrade to 4.16, which brings it to nodes"
 }
 
 // deadline is when something is signed by a signer that is made now, at the earliest.

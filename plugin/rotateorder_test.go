@@ -1,0 +1,38 @@
+package plugin_test
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/kubectl-certrot/kubectl-certrot/plugin"
+)
+
+// TestTheSafeOrderIsCommands: each step that is printed is a command that can be called.
+func TestTheSafeOrderIsCommands(t *testing.T) {
+	t.Parallel()
+	_, out, errOut := certrot("rotate", "loadbalancer-serving-signer", "--from", "../testdata/demo/okd-4.15-api-int.certrot", "--dry-run=client")
+	said := strings.Join(strings.Fields(out+errOut), " ")
+	var steps []string
+	for _, found := range regexp.MustCompile(`\([1-9]\) (?:kubectl )?certrot ([^:;()]+):`).FindAllStringSubmatch(said, -1) {
+		steps = append(steps, found[1])
+	}
+	if len(steps) != 5 {
+		t.Fatalf("steps %q of %s", steps, said)
+	}
+	for _, step := range steps {
+		root := plugin.NewCommand(plugin.App{Called: "certrot", Streams: genericiooptions.NewTestIOStreamsDiscard()})
+		cmd, rest, err := root.Find(strings.Fields(step))
+		if err == nil {
+			err = cmd.ParseFlags(rest)
+		}
+		if err == nil {
+			err = cmd.ValidateArgs(cmd.Flags().Args())
+		}
+		if err != nil || !cmd.Runnable() {
+			t.Errorf("certrot %s: %v", step, err)
+		}
+	}
+}
