@@ -93,7 +93,7 @@ func (j *judge) arrived(e catalog.Edge, source *inspect.Held) []Claim {
 		case e.Optional && !held && !file.Whole:
 			continue // trust stores are read on demand
 		case n.Via == "":
-			c.Status, c.Why = Unknown, "the node was not read"
+			c.Status, c.Why = Unknown, whyUnread
 		case held:
 			j.holdsAll(&c, source)
 		case file == nil && j.without(n.Name, catalog.Ref{Kind: catalog.File, Name: path}):

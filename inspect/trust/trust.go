@@ -88,12 +88,13 @@ func Judge(f *inspect.Facts) []Claim {
 			out = append(out, j.memory(row, out)...)
 		}
 	}
+	out = j.withUnread(out)
 	for _, row := range catalog.ServerLogs() {
 		if row.In.Holds(f.Snapshot.Cluster.Versions) != catalog.No {
 			out = append(out, j.refused(row, out)...)
 		}
 	}
-	return append(append(out, j.servers()...), j.accepted()...)
+	return append(append(out, j.withUnread(j.servers())...), j.accepted()...)
 }
 
 func first(at []pki.Location) pki.Location {
@@ -324,7 +325,7 @@ func (j *judge) files(e catalog.Edge) []anchors {
 		a := anchors{node: n.Name, at: []pki.Location{at}}
 		switch {
 		case n.Via == "":
-			a.problem = "the node was not read"
+			a.problem = whyUnread
 		case e.Name == catalog.NameInKubeconfig:
 			j.kubeconfig(n, e.Trust.Name, &a)
 		default:

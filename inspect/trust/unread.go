@@ -1,0 +1,78 @@
+package trust
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+)
+
+// whyUnread is why nothing is known of a claim on a node.
+const whyUnread = "the node was not read"
+
+// withUnread adds, to claims that are about nodes, the nodes that were not read: what
+// holds for the others says nothing of them. It keeps the order.
+func (j *judge) withUnread(claims []Claim) []Claim {
+	var cut []*inspect.Node
+	for i := range j.f.Snapshot.Nodes {
+		if n := &j.f.Snapshot.Nodes[i]; n.Via == "" {
+			cut = append(cut, n)
+		}
+	}
+	if len(cut) == 0 {
+		return claims
+	}
+	var out []Claim
+	for len(claims) > 0 {
+		end := 1
+		for end < len(claims) && claims[end].ID == claims[0].ID {
+			end++
+		}
+		of := claims[:end:end]
+		for _, n := range cut {
+			if j.concerns(of, n) {
+				of = append(of, Claim{Edge: of[0].Edge, Node: n.Name, Status: Unknown, Why: whyUnread})
+			}
+		}
+		if len(of) > end {
+			slices.SortStableFunc(of, func(a, b Claim) int { return cmp.Compare(strings.ToLower(a.Node), strings.ToLower(b.Node)) })
+		}
+		out, claims = append(out, of...), claims[end:]
+	}
+	return out
+}
+
+// concerns reports whether the claims of one edge are about files or processes on nodes,
+// and about nodes such as this one, of which they say nothing. What was found on masters
+// alone is not looked for on workers; and what nodes may be without, only where each that
+// was read has it.
+func (j *judge) concerns(of []Claim, n *inspect.Node) bool {
+	others, mastersOnly, with := false, true, map[string]bool{}
+	for i := range of {
+		c := &of[i]
+		onNode := c.onFile() || c.Edge.Shown.Kind == catalog.File || !c.Runs.IsZero()
+		switch {
+		case c.Node == n.Name:
+			return false
+		case c.Node == "" || !onNode || c.Seen != nil:
+			continue
+		}
+		others, with[c.Node] = true, true
+		if other, ok := j.f.Snapshot.Node(c.Node); !ok || other.Role != catalog.RoleMaster {
+			mastersOnly = false
+		}
+	}
+	if !others || mastersOnly && n.Role != "" && n.Role != catalog.RoleMaster {
+		return false
+	}
+	return !of[0].Optional || !slices.ContainsFunc(j.f.Snapshot.Nodes, func(other inspect.Node) bool {
+		return other.Via != "" && !with[other.Name] && (!mastersOnly || other.Role == "" || other.Role == catalog.RoleMaster)
+	})
+}
+
+// onFile reports whether its trust anchors are in a file on a node.
+func (c *Claim) onFile() bool {
+	return c.Edge.Trust.Kind == catalog.File || len(c.Trust) > 0 && c.Trust[0].Node != ""
+}
