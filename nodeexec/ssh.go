@@ -186,6 +186,10 @@ func (s *SSH) connect(ctx context.Context, route []hop) ([]*ssh.Client, error) {
 		if err != nil {
 			closeLinks(links)
 			if i < len(route)-1 {
+				var none *noConnectionError
+				if errors.As(err, &none) {
+					err = none.inner // with the jump host, not with the node
+				}
 				return nil, fmt.Errorf("jump host %s (for %s): %w", h.name, route[len(route)-1].name, err)
 			}
 			return nil, err
@@ -216,10 +220,23 @@ func (s *SSH) connectHop(ctx context.Context, links []*ssh.Client, h hop) (*ssh.
 		}
 		failed = append(failed, fmt.Errorf("connect to %s: %w", addr, err))
 		if ctx.Err() != nil {
-			break
+			return nil, errors.Join(failed...)
 		}
 	}
-	return nil, errors.Join(failed...)
+	return nil, &noConnectionError{errors.Join(failed...)}
+}
+
+// noConnectionError means that at no address of a node a connection was made.
+type noConnectionError struct{ inner error }
+
+func (e *noConnectionError) Error() string { return e.inner.Error() }
+func (e *noConnectionError) Unwrap() error { return e.inner }
+
+// NoConnection reports whether an error of Dial says that the node was tried by ssh and no
+// connection was made: no answer, no route, or refused.
+func NoConnection(err error) bool {
+	var none *noConnectionError
+	return errors.As(err, &none)
 }
 
 func dialTCP(ctx context.Context, links []*ssh.Client, addr string, timeout time.Duration) (net.Conn, error) {

@@ -222,7 +222,7 @@ func (f *fixFlags) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	w.choice.comeback = f.anew
+	w.choice.comeback, w.script = f.anew, !f.anew
 	if f.scripts != "" {
 		err = f.emit(ctx, w)
 	} else {

@@ -115,6 +115,7 @@ type workplace struct {
 	open    func(ctx context.Context, node string) (nodeexec.Node, error)
 	close   func() error
 	all     bool // nodes that the cluster has, none of which was named
+	script  bool // a script can do the same at a node's console
 }
 
 // workplace gets ready to go onto nodes. The API may be down: then nodes are those
@@ -254,7 +255,8 @@ func (w *workplace) names() []string { return w.choice.names }
 func (w *workplace) source(o gather.Options) collect.Nodes {
 	o.Texts = true
 	n := w.choice.source(w.objects)
-	n.Options, n.Served, n.Scanner, n.How = o, true, w.scanner, "try another way: --via ssh, exec or debug; or run it with --local on the node itself"
+	n.Options, n.Served, n.Scanner, n.How = o, true, w.scanner, w.choice.another()
+	n.HowCut = w.choice.howCut(w.atConsole)
 	if w.choice.local {
 		n.How = "run it as root"
 	}
@@ -266,6 +268,28 @@ func (w *workplace) source(o gather.Options) collect.Nodes {
 		return onNode{opened, nodeexec.Via(opened)}, nil
 	}
 	return n
+}
+
+// another names the ways that were not tried.
+func (c nodeChoice) another() string {
+	var left []string
+	for _, way := range []string{"ssh", "exec", "debug"} {
+		if !slices.Contains(c.ways, way) || way == "ssh" && !c.sshAll {
+			left = append(left, "--via "+way)
+		}
+	}
+	if len(left) == 0 {
+		return "run it with --local on the node itself"
+	}
+	return "try another way: " + strings.Join(left, " or ") + "; or run it with --local on the node itself"
+}
+
+// atConsole is what helps at the console of a node that can't be reached.
+func (w *workplace) atConsole(node string) string {
+	if w.script && w.conn != nil {
+		return "a script for its console: " + w.app.Called + " fix-api-int --nodes " + node + " --emit-script scripts"
+	}
+	return "or run it with --local at its console"
 }
 
 // facts reads what a plan is made from.

@@ -15,6 +15,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect/gather"
 	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
@@ -266,6 +267,28 @@ func (c nodeChoice) how(called string) string {
 		hints = append(hints, "--allow-pods (starts a privileged pod on each)")
 	}
 	return "try " + strings.Join(append(hints, "or "+called+" inspect --local on the node itself"), ", ")
+}
+
+// howCut tells what to do about a node to which ssh gets no connection. exec and debug go
+// through its kubelet: they are named only where that has a heartbeat, and where they were
+// not tried. there is what helps on the machine itself.
+func (c nodeChoice) howCut(there func(node string) string) func(collect.NodeObject) string {
+	return func(o collect.NodeObject) string {
+		next := fmt.Sprintf("check the power, the network and the console (BMC) of %s; %s", o.Name, there(o.Name))
+		if inspect.LifeOf(o.Ready, o.Heartbeat, o.Lease, 0).Alive != catalog.Yes {
+			return next
+		}
+		var left []string
+		for _, way := range []string{"exec", "debug"} {
+			if !slices.Contains(c.ways, way) {
+				left = append(left, "--via "+way)
+			}
+		}
+		if len(left) == 0 {
+			return next
+		}
+		return "its kubelet has a heartbeat: try " + strings.Join(left, " or ") + "; else " + next
+	}
 }
 
 // onNode is a node and the way that led there.

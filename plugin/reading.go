@@ -147,6 +147,7 @@ func (r reading) nodeSource(nodes []collect.NodeObject, c *connection, sc *pki.S
 	ways, done := r.nodes.transports(nodes, c)
 	n.Open = opener(ways...)
 	n.How = r.nodes.how(r.app.Called)
+	n.HowCut = r.nodes.howCut(func(string) string { return "at its console: " + r.app.Called + " inspect --local" })
 	n.Scanner, n.Observe = sc, p.observe
 	return n, done
 }

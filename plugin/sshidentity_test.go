@@ -15,8 +15,11 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect/gather"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
 )
 
 // sshHere is a real sshd on this machine, and the flags that lead there.
@@ -161,5 +164,66 @@ func TestPruneRemovesNothingFromAnotherMachine(t *testing.T) {
 	err := f.removeFrom(t.Context(), "20000101-000000-none", []string{"worker-9"})
 	if err == nil || !strings.Contains(err.Error(), "identify node worker-9: the machine that was reached calls itself ") || !strings.Contains(err.Error(), "nothing changed") {
 		t.Errorf("from another machine: %v", err)
+	}
+}
+
+// TestTheNextStepForACutNodeIsNotAWayThatFailed: ssh gets no connection to a node. What was
+// tried, or needs its kubelet, is no next step.
+func TestTheNextStepForACutNodeIsNotAWayThatFailed(t *testing.T) {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	port := ln.Addr().(*net.TCPAddr).Port
+	_ = ln.Close() // nobody listens there now: connections are refused
+	dir := t.TempDir()
+	here := sshHere{dir: dir}
+	conn := settledAPI().with("/api/v1/nodes", list(`{"metadata":{"name":"worker-9"},"status":{"addresses":[{"type":"InternalIP","address":"127.0.0.1"}],"conditions":[{"type":"Ready","status":"Unknown"}]}}`)).connect(t)
+	config := here.write(t, "config", fmt.Sprintf("Host worker-9\n Port %d\n", port))
+	asked := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	for _, c := range []struct {
+		name, via string
+		ways      []string
+		renewed   time.Time // of its Lease
+		script    bool
+		want      string
+	}{
+		{"no heartbeat", "ssh", nil, asked.Add(-time.Hour), true, "check the power, the network and the console (BMC) of worker-9; a script for its console: oc certrot fix-api-int --nodes worker-9 --emit-script scripts"},
+		{"no heartbeat, of another command", "ssh", nil, asked.Add(-time.Hour), false, "check the power, the network and the console (BMC) of worker-9; or run it with --local at its console"},
+		{"a heartbeat that was not read", "ssh", nil, time.Time{}, false, "check the power, the network and the console (BMC) of worker-9; or run it with --local at its console"},
+		{"a heartbeat: only this machine is cut off", "ssh", nil, asked, false, "its kubelet has a heartbeat: try --via exec or --via debug; else check the power, the network and the console (BMC) of worker-9; or run it with --local at its console"},
+		{"a heartbeat, and exec was tried", "auto", []string{"ssh", "exec"}, asked, false, "its kubelet has a heartbeat: try --via debug; else check the power, the network and the console (BMC) of worker-9; or run it with --local at its console"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			f := nodeFlags{via: c.via, parallel: 1, timeout: time.Minute, ssh: sshFlags{config: config}}
+			app := App{Called: "oc certrot", Streams: genericiooptions.IOStreams{In: &bytes.Buffer{}, Out: &bytes.Buffer{}, ErrOut: &bytes.Buffer{}}}
+			choice, err := f.toChoice(app, collect.Scope{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if c.ways != nil {
+				choice.ways = c.ways
+			}
+			w := &workplace{app: app, choice: choice, conn: conn, scanner: pki.NewScanner(), script: c.script}
+			if w.objects, _, err = choice.objects(t.Context(), conn); err != nil {
+				t.Fatal(err)
+			}
+			w.objects[0].Heartbeat = c.renewed
+			if !c.renewed.IsZero() {
+				w.objects[0].Lease = inspect.Lease{Duration: 40 * time.Second, Asked: asked}
+			}
+			ways, done := choice.transports(w.objects, conn)
+			defer func() { _ = done() }()
+			w.open = nodeexec.Try(ways...).Dial
+			var next []string
+			for _, g := range w.source(gather.Options{}).Collect(t.Context()).Gaps {
+				if g.What == "node/worker-9" {
+					next = append(next, g.Next)
+				}
+			}
+			if len(next) != 1 || next[0] != c.want {
+				t.Errorf("next step: %q, want %q", next, c.want)
+			}
+		})
 	}
 }

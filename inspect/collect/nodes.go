@@ -24,6 +24,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect/ask"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect/gather"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
 )
 
 // NodeObject is what the API says of a node.
@@ -169,6 +170,8 @@ type Nodes struct {
 	Asked bool
 	// How tells how nodes that were not read could be.
 	How string
+	// HowCut tells the same for one to which ssh gets no connection; nil: How does.
+	HowCut func(NodeObject) string
 }
 
 // Name is "nodes".
@@ -286,6 +289,9 @@ func because(ctx context.Context, err error) error {
 
 func (n Nodes) gap(o NodeObject, err error) inspect.Gap {
 	g := inspect.Gap{What: "node/" + o.Name, Reason: err.Error(), Next: n.How}
+	if n.HowCut != nil && nodeexec.NoConnection(err) {
+		g.Next = n.HowCut(o)
+	}
 	if life := inspect.LifeOf(o.Ready, o.Heartbeat, o.Lease, 0); life.Alive == catalog.No {
 		g.Reason += "; the API says of it: " + life.String()
 	} else if life.Lost() {
