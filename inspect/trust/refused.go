@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+	"strings"
 	"time"
 
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 )
@@ -107,6 +109,12 @@ func (j *judge) refused(row catalog.ServerLog, edges []Claim) []Claim {
 		if trusts && !s.Last.IsZero() && s.last.Before(since) && until.Sub(since) >= silentFor {
 			continue // it was mended after the last time, and has not refused since then
 		}
+		if started, ok := j.restartedSince(edges, c.Node, s); ok && trusts && !since.IsZero() && until.After(since) {
+			c.Status, c.Mend = Holds, ""
+			c.Why = fmt.Sprintf("the last refusal was %s; since then %s, and the handshake works now", moment(s.last.Round(time.Second)), strings.Join(started, ", "))
+			out = append(out, c)
+			continue
+		}
 		if trusts {
 			c.Status = Unknown
 			c.Why = fmt.Sprintf("it broke off the handshake a short while ago (%q, says the log of %s), and trusts what is shown now: mended since then, or a pod on it?", s.Reason, row.Server)
@@ -170,6 +178,51 @@ func (j *judge) mended(row catalog.ServerLog, edges []Claim, node string) (since
 		since = shown
 	}
 	return since, trusts
+}
+
+// restartedSince tells when those on a node who could have refused a server were started:
+// its kubelet, and whoever reads its trust anchors only at the start. ok is false unless
+// it is known of all of them that this was after the last refusal, by the clocks of the
+// node and of the server, and a handshake from the node is seen to work.
+func (j *judge) restartedSince(edges []Claim, node string, s *Seen) (started []string, ok bool) {
+	n, read := j.f.Snapshot.Node(node)
+	if !read || s.Last.IsZero() {
+		return nil, false
+	}
+	doubt, known := doubtOf(n.Clock)
+	for _, l := range s.Logs {
+		server, there := j.f.Snapshot.Node(l.Node)
+		if !there {
+			return nil, false
+		}
+		more, told := doubtOf(server.Clock)
+		doubt, known = doubt+more, known && told
+	}
+	works, claimed := false, map[string]bool{}
+	for i := range edges {
+		if c := &edges[i]; c.Node == node {
+			works = works || c.Server != "" && c.Status == Holds
+			claimed[c.ID] = true
+		}
+	}
+	for _, row := range catalog.Processes() {
+		if !claimed[row.Of] {
+			continue
+		}
+		at, _, running := n.Running(row.Command)
+		// Starts are told in whole seconds.
+		if !running || !j.byOurs(node, at).Add(-2*time.Second-doubt).After(s.last) {
+			return nil, false
+		}
+		started = append(started, fmt.Sprintf("%s was restarted %s", row.Verifier, moment(j.byOurs(node, at).Round(time.Second))))
+	}
+	return started, known && works && len(started) > 0
+}
+
+// doubtOf is by how much a clock's difference to ours may be another one than is taken.
+func doubtOf(c inspect.Clock) (time.Duration, bool) {
+	least, most, ok := c.Ahead()
+	return most - least, ok
 }
 
 // heardUntil is to when the logs of all masters were read, by our clock; zero where one of

@@ -231,3 +231,55 @@ func TestWhoseUnasked(t *testing.T) {
 		}
 	}
 }
+
+// TestARefusalFromBeforeTheRepairPasses: two minutes after it, when all on the node who
+// could have refused the server were started since, and the handshake works.
+func TestARefusalFromBeforeTheRepairPasses(t *testing.T) {
+	ca := pkitest.NewCA("the CA", from(-10), from(900))
+	ago := func(d time.Duration) time.Time { return noon.Add(-d) }
+	clock := inspect.Clock{Sent: noon, Before: noon, After: noon, Received: noon}
+	for name, c := range map[string]struct {
+		given func(w *world)
+		want  Status
+	}{
+		"all were restarted":              {func(*world) {}, Holds},
+		"multus was not":                  {func(w *world) { w.s.Nodes[0].Processes[0].Started = ago(5 * time.Minute) }, Unknown},
+		"whether multus was is not known": {func(w *world) { w.s.Nodes[0].Processes = w.s.Nodes[0].Processes[1:] }, Unknown},
+		"the kubelet was not":             {func(w *world) { w.s.Nodes[0].Kubelet.Started = ago(5 * time.Minute) }, Unknown},
+		"refused again since":             {func(w *world) { w.s.ServerLogs[0].Refused[0].Last = ago(time.Minute) }, Unknown},
+		"refused in the same second":      {func(w *world) { w.s.ServerLogs[0].Refused[0].Last = ago(2*time.Minute + time.Second) }, Unknown},
+		"no handshake was made":           {func(w *world) { w.s.Served = nil }, Unknown},
+		"the node's clock is not known":   {func(w *world) { w.s.Nodes[0].Clock = inspect.Clock{} }, Unknown},
+		"the server's clock is not known": {func(w *world) { w.s.Nodes[1].Clock = inspect.Clock{} }, Unknown},
+		"the log ends before":             {func(w *world) { w.s.ServerLogs[0].To = ago(150 * time.Second) }, Unknown},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(catalog.Versions{Cluster: "4.15.3"})
+			e := edge(t, "kubelet-api-int")
+			leaf := leafFor(e, ca, -1, 59)
+			w.show(e, leaf.CertPEM)
+			for _, path := range []string{"/var/lib/kubelet/kubeconfig", "/etc/kubernetes/kubeconfig"} {
+				w.kubeconfig(path, "https://api-int.example.com:6443", ca.CertPEM)
+			}
+			w.signer(e, ca)
+			w.put(edge(t, "multus-api-int").Where, ca.CertPEM)
+			w.s.Served = []inspect.Served{{Node: "n1", Server: catalog.ListenerBalanced, Address: "api-int.example.com:6443", Name: "api-int.example.com", Chain: w.sc.Scan(leaf.CertPEM)[0].Content.Certs}}
+			n := &w.s.Nodes[0]
+			n.Role, n.Addresses, n.Clock = catalog.RoleWorker, []string{"10.0.0.7"}, clock
+			n.Kubelet = inspect.Kubelet{Started: ago(2 * time.Minute), Running: ago(2 * time.Minute)}
+			n.Processes = []inspect.Process{{Command: "multus-daemon", Started: ago(2 * time.Minute)}}
+			n.Files[0].Changed, n.Files[1].Changed = ago(3*time.Minute), ago(3*time.Minute)
+			w.s.Nodes = append(w.s.Nodes, inspect.Node{Name: "z1", Via: "ssh", Role: catalog.RoleMaster, Clock: clock})
+			at := pki.Location{Kind: pki.KindFile, Node: "z1", Path: "/var/log/pods/x/0.log"}
+			w.s.ServerLogs = []inspect.ServerLog{{At: at, Row: "apiserver-refused", From: from(-1), To: noon, Refused: []inspect.Refused{{Client: "10.0.0.7", Reason: "bad certificate", Count: 9, Last: ago(4 * time.Minute)}}}}
+			c.given(w)
+			got := one(t, w.judge("apiserver-refused"))
+			if got.Status != c.want {
+				t.Errorf("%s: %s", got.Status, got.Why)
+			}
+			if c.want == Holds && (!strings.Contains(got.Why, "the last refusal was 2024-06-01 11:56 UTC") || !strings.Contains(got.Why, "multus, thick was restarted 2024-06-01 11:58 UTC")) {
+				t.Errorf("says %s", got.Why)
+			}
+		})
+	}
+}
