@@ -56,7 +56,7 @@ func csrFinding(f *Facts, requests []SigningRequest) Finding {
 		what = fmt.Sprintf("the request of %s to %s", first.Requester, first.Signer)
 	}
 	if first.Request != nil {
-		what += fmt.Sprintf(" (%s)", first.Request.Subject)
+		what += fmt.Sprintf(" (%s)", pki.Foreign(first.Request.Subject))
 	}
 	switch first.Condition {
 	case Pending:

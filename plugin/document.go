@@ -6,7 +6,11 @@ import (
 	"fmt"
 	"io"
 	"reflect"
+	"strconv"
+	"strings"
 	"time"
+	"unicode/utf16"
+	"unicode/utf8"
 
 	"sigs.k8s.io/yaml"
 )
@@ -16,13 +20,103 @@ import (
 func printDocument(out io.Writer, format string, d any) error {
 	raw, err := json.MarshalIndent(wholeSeconds(d), "", "    ") // as kubectl's
 	if err == nil && format == "yaml" {
-		raw, err = yaml.JSONToYAML(raw)
+		raw, err = asYAML(raw)
 	}
 	if err != nil {
 		return err
 	}
+	if format != "yaml" {
+		raw = asciiControls(raw)
+	}
 	_, err = fmt.Fprintf(out, "%s\n", bytes.TrimSpace(raw))
 	return err
+}
+
+// asciiControls writes what does not print in JSON's strings as \u escapes: JSON escapes
+// the first 32 characters alone. Decoded, the document is the same.
+func asciiControls(raw []byte) []byte {
+	if bytes.IndexFunc(raw, hidden) < 0 {
+		return raw
+	}
+	var out bytes.Buffer
+	for _, r := range string(raw) {
+		switch {
+		case !hidden(r):
+			out.WriteRune(r)
+		case r > 0xffff:
+			high, low := utf16.EncodeRune(r)
+			fmt.Fprintf(&out, `\u%04x\u%04x`, high, low)
+		default:
+			fmt.Fprintf(&out, `\u%04x`, r)
+		}
+	}
+	return out.Bytes()
+}
+
+// hidden reports whether a character does something else than print; JSON's own line
+// feeds do not count.
+func hidden(r rune) bool { return r != '\n' && r != utf8.RuneError && !strconv.IsPrint(r) }
+
+// asYAML writes JSON as YAML. Its reader refuses some control characters, and its writer
+// prints others as they are: a string that holds one is written between double quotes, on
+// one line, with escapes; a word stands in for it until the rest is written.
+func asYAML(raw []byte) ([]byte, error) {
+	word := "escaped"
+	for bytes.Contains(raw, []byte(word)) {
+		word += "-"
+	}
+	var quoted []string
+	var plain bytes.Buffer
+	for len(raw) > 0 {
+		from := bytes.IndexByte(raw, '"')
+		if from < 0 {
+			plain.Write(raw)
+			break
+		}
+		to := from + 1
+		for raw[to] != '"' {
+			if raw[to] == '\\' {
+				to++
+			}
+			to++
+		}
+		plain.Write(raw[:from])
+		literal := raw[from : to+1]
+		raw = raw[to+1:]
+		var s string
+		if err := json.Unmarshal(literal, &s); err != nil {
+			return nil, err
+		}
+		if strings.IndexFunc(s, hidden) >= 0 || strings.ContainsAny(s, "“\\") { // of the cluster's: not broken into lines
+			literal = fmt.Appendf(nil, `"%s.%d."`, word, len(quoted))
+			quoted = append(quoted, yamlQuoted(s))
+		}
+		plain.Write(literal)
+	}
+	out, err := yaml.JSONToYAML(plain.Bytes())
+	for i, s := range quoted {
+		out = bytes.ReplaceAll(out, fmt.Appendf(nil, "%s.%d.", word, i), []byte(s))
+	}
+	return out, err
+}
+
+// yamlQuoted is a string between double quotes, all in ASCII where it does not print.
+func yamlQuoted(s string) string {
+	var b strings.Builder
+	b.WriteByte('"')
+	for _, r := range s {
+		switch {
+		case r == '"' || r == '\\':
+			b.WriteString(`\` + string(r))
+		case r == '\n':
+			b.WriteString(`\n`)
+		case hidden(r):
+			fmt.Fprintf(&b, `\U%08x`, r)
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return b.String() + `"`
 }
 
 // wholeSeconds is a document with its times cut to seconds. The document itself, which

@@ -258,7 +258,7 @@ func (f *ownFlags) ca(ctx context.Context, own *ownConfig, served []*pki.Cert) (
 	if err := pki.Verify(served, own.roots, own.name, collect.Taken()); err != nil {
 		var shown strings.Builder
 		for i, c := range served {
-			fmt.Fprintf(&shown, "\n  shown %d: %s, issued by %s, sha256 %s, until %s", i+1, c.Subject, c.Issuer, c.Fingerprint, c.NotAfter.UTC().Format(time.DateOnly))
+			fmt.Fprintf(&shown, "\n  shown %d: %s, issued by %s, sha256 %s, until %s", i+1, pki.Foreign(c.Subject), pki.Foreign(c.Issuer), c.Fingerprint, c.NotAfter.UTC().Format(time.DateOnly))
 		}
 		return fix, withHint(fmt.Errorf("the CA in context %q does not verify what %s shows (%w), so it must come from somewhere else%s", own.context, own.rest.Host, err, shown.String()),
 			"read it from a master, over a host key that you know: --api-ca-from ssh://core@MASTER; or --ca-file FILE")
@@ -282,7 +282,7 @@ func (f *ownFlags) show(own *ownConfig, fix remediate.APIInt, c *remediate.OwnCh
 	w := &strings.Builder{}
 	printf(w, "File     %s  (context %s, cluster %s)\n", own.path, own.context, c.Cluster)
 	printf(w, "Server   %s\n", c.Server)
-	wrap(w, "Shown    ", fmt.Sprintf("%s, issued by %s, until %s, sha256 %s", served[0].Subject, served[0].Issuer, served[0].NotAfter.UTC().Format(time.DateOnly), served[0].Fingerprint.Short()))
+	wrap(w, "Shown    ", fmt.Sprintf("%s, issued by %s, until %s, sha256 %s", pki.Foreign(served[0].Subject), pki.Foreign(served[0].Issuer), served[0].NotAfter.UTC().Format(time.DateOnly), served[0].Fingerprint.Short()))
 	printf(w, "CA       %s; it verifies what is shown\n", fix.From)
 	if c.Text == nil {
 		printf(w, "\nNothing to do: the file trusts all of these CAs already.\n")

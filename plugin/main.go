@@ -25,6 +25,7 @@ type App struct {
 // Main runs the plugin and returns its exit code. args[0] is the program's
 // name, as in os.Args.
 func Main(ctx context.Context, version string, args []string, streams genericiooptions.IOStreams) int {
+	streams.Out, streams.ErrOut = newScreen(streams.Out), newScreen(streams.ErrOut)
 	cmd := NewCommand(App{version, calledAs(args[0], os.Getenv("_")), streams})
 	cmd.SetArgs(args[1:])
 	err := cmd.ExecuteContext(ctx)
@@ -35,14 +36,24 @@ func Main(ctx context.Context, version string, args []string, streams genericioo
 	return codeOf(err)
 }
 
-// report prints an error and its next step.
+// report prints an error and its next step. What nodes, certificates and files say may
+// be in the error: so none of its lines begins as the program's own do, but the first. What
+// of that is in a next step is on one line (pki.Foreign).
 func report(streams genericiooptions.IOStreams, err error) {
-	// What nodes, certificates and files say may be in it.
-	_, _ = fmt.Fprintf(streams.ErrOut, "error: %s\n", cleanLines(inspect.WithoutUserinfo(err.Error())))
+	printf(streams.ErrOut, "error: %s\n", barred(inspect.WithoutUserinfo(err.Error())))
 	var h *hintError
 	if errors.As(err, &h) {
-		_, _ = fmt.Fprintf(streams.ErrOut, "  next: %s\n", cleanLines(inspect.WithoutUserinfo(h.hint)))
+		printf(streams.ErrOut, "  next: %s\n", inspect.WithoutUserinfo(h.hint))
 	}
+}
+
+// barred puts a bar before each further line.
+func barred(s string) string {
+	lines := strings.Split(strings.TrimRight(s, "\n"), "\n")
+	for i := 1; i < len(lines); i++ {
+		lines[i] = "  | " + strings.TrimPrefix(lines[i], "  ")
+	}
+	return strings.Join(lines, "\n")
 }
 
 // calledAs is how the user calls the plugin: kubectl and oc start the same

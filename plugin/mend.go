@@ -322,6 +322,7 @@ func (w *workplace) facts(ctx context.Context, o gather.Options) inspect.Snapsho
 		s.Cluster.Clock, s.Cluster.Unauthenticated = w.conn.clock.reading(), w.conn.unauthenticated
 		w.conn.cluster.Again(ctx, &s)
 	}
+	s.MarkForeign()
 	s.Sort()
 	return s
 }
@@ -341,6 +342,7 @@ func (w *workplace) env(run string, o gather.Options) *remediate.Env {
 		Facts: func(ctx context.Context, n nodeexec.Node) (inspect.Snapshot, error) {
 			only := gather.Options{Only: true, Paths: slices.Concat(catalog.KubeletKubeconfigs(), catalog.KubeadmKubeconfigs(), []string{path.Dir(inspect.KubeletClient)}, o.Paths)}
 			s, _, err := w.source(only).Read(ctx, collect.NodeObject{Name: n.Name()}, onNode{n, nodeexec.Via(n)})
+			s.MarkForeign()
 			return s, err
 		},
 	}
@@ -352,6 +354,7 @@ func (w *workplace) env(run string, o gather.Options) *remediate.Env {
 			if err != nil || len(s.Nodes) == 0 {
 				return nil, err
 			}
+			s.MarkForeign()
 			return s.Nodes[0].Comeback, nil
 		}
 	}

@@ -79,6 +79,7 @@ func (f *outputFlags) toPrinter(called string, o *inspectOptions) (printer, erro
 		if err != nil {
 			return err
 		}
+		onOneLine(doc)
 		return templated.PrintObj(&unstructured.Unstructured{Object: doc}, w)
 	}}, nil
 }
@@ -104,6 +105,24 @@ func asUnstructured(v any) (map[string]any, error) {
 	return doc, json.Unmarshal(raw, &doc)
 }
 
+// onOneLine writes control characters in all texts of a document as escapes: what a
+// template prints is lines, which no text of a cluster's may add to.
+func onOneLine(v any) any {
+	switch v := v.(type) {
+	case string:
+		return clean(v)
+	case []any:
+		for i := range v {
+			v[i] = onOneLine(v[i])
+		}
+	case map[string]any:
+		for k := range v {
+			v[k] = onOneLine(v[k])
+		}
+	}
+	return v
+}
+
 // printJSON writes the document as json.MarshalIndent would, one element of its
 // lists at a time: an inventory of a large cluster is many megabytes.
 func printJSON(out io.Writer, inv *inspect.Inventory, atLeast inspect.Severity) error {
@@ -113,7 +132,7 @@ func printJSON(out io.Writer, inv *inspect.Inventory, atLeast inspect.Severity) 
 	element := func(v reflect.Value, depth int) error {
 		raw, err := json.MarshalIndent(wholeSeconds(v.Interface()), strings.Repeat(indent, depth), indent)
 		if err == nil {
-			_, err = w.Write(raw)
+			_, err = w.Write(asciiControls(raw))
 		}
 		return err
 	}

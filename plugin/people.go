@@ -3,7 +3,6 @@ package plugin
 import (
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -299,7 +298,7 @@ func (p peoplePrinter) fitted(w io.Writer, lines string) {
 
 // terminalWidth is the number of columns of a terminal, and 0 for anything else.
 func terminalWidth(out io.Writer) int {
-	f, ok := out.(*os.File)
+	f, ok := streamFile(out)
 	if !ok {
 		return 0
 	}
@@ -438,16 +437,9 @@ func orDash(s string) string {
 	return s
 }
 
-// clean makes text out of a certificate safe for a terminal and a table: a
-// subject may hold anything.
-func clean(s string) string {
-	return strings.Map(func(r rune) rune {
-		if !strconv.IsPrint(r) {
-			return '·'
-		}
-		return r
-	}, s)
-}
+// clean keeps text out of a certificate, or of anything else of a cluster's, on one line
+// and in one cell: a subject may hold anything.
+func clean(s string) string { return pki.Visible(s, "") }
 
 // lineWidth is where prose is wrapped: commands in it stay whole on most
 // terminals.
@@ -456,10 +448,13 @@ const lineWidth = 118
 // wrap prints prose in lines of lineWidth, the first after the lead, the others
 // indented as far.
 func wrap(w io.Writer, lead, s string) {
+	if !pki.Prints(s) { // the program's own prose is one line: something of the cluster's is in it
+		s = pki.Foreign(s)
+	}
 	line, indent := lead, strings.Repeat(" ", len([]rune(lead)))
 	empty := true
-	for _, word := range strings.Fields(s) {
-		if !empty && len([]rune(line))+1+len([]rune(word)) > lineWidth {
+	for _, word := range words(s) {
+		if !empty && !isLabel(word) && len([]rune(line))+1+len([]rune(word)) > lineWidth {
 			printf(w, "%s\n", line)
 			line, empty = indent, true
 		}
@@ -471,14 +466,42 @@ func wrap(w io.Writer, lead, s string) {
 	printf(w, "%s\n", line)
 }
 
-// cleanLines is clean for a text of several lines.
-func cleanLines(s string) string {
-	lines := strings.Split(s, "\n")
-	for i := range lines {
-		lines[i] = clean(lines[i])
+// words are what may stand on a line of its own: a quotation, “…” or "…", is a part of
+// one.
+func words(s string) []string {
+	var out []string
+	var word strings.Builder
+	end, escaped := rune(0), false // of the quotation that is open
+	for i, r := range s {
+		opens := word.Len() == 0 || strings.ContainsRune("([=:,;", rune(s[i-1]))
+		switch {
+		case end == 0 && r == ' ':
+			if word.Len() > 0 {
+				out = append(out, word.String())
+			}
+			word.Reset()
+			continue
+		case end == 0 && r == '“':
+			end = '”'
+		case end == 0 && r == '"' && opens && strings.ContainsRune(s[i+1:], '"'):
+			end = '"'
+		case r == end && !escaped:
+			end = 0
+		}
+		escaped = r == '\\' && !escaped
+		word.WriteRune(r)
 	}
-	return strings.Join(lines, "\n")
+	if end == '"' { // it was no quotation
+		return append(out, strings.Fields(word.String())...)
+	}
+	if word.Len() > 0 {
+		out = append(out, word.String())
+	}
+	return out
 }
+
+// cleanLines is clean for a text of several lines.
+func cleanLines(s string) string { return pki.Visible(s, "\n\t") }
 
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 

@@ -192,14 +192,14 @@ func printStep(w io.Writer, number int, s remediate.Step, now time.Time) {
 	kept := 0
 	for _, c := range f.Old {
 		if !contains(f.New, c) {
-			printf(w, "     - %s%s\n       %s\n", c.Subject, ended(c, now), identity(c))
+			printf(w, "     - %s%s\n       %s\n", pki.Foreign(c.Subject), ended(c, now), identity(c))
 		} else {
 			kept++
 		}
 	}
 	for _, c := range f.New {
 		if !contains(f.Old, c) {
-			printf(w, "     + %s\n       %s\n", c.Subject, identity(c))
+			printf(w, "     + %s\n       %s\n", pki.Foreign(c.Subject), identity(c))
 		}
 	}
 	printf(w, "       %s kept\n", count(kept, "CA"))
@@ -214,7 +214,7 @@ func contains(certs []*pki.Cert, c *pki.Cert) bool {
 	return false
 }
 
-func described(c *pki.Cert) string { return c.Subject + "  " + identity(c) }
+func described(c *pki.Cert) string { return pki.Foreign(c.Subject) + "  " + identity(c) }
 
 func identity(c *pki.Cert) string {
 	return fmt.Sprintf("sha256 %s  %s to %s", c.Fingerprint, c.NotBefore.UTC().Format(time.DateOnly), c.NotAfter.UTC().Format(time.DateOnly))
@@ -232,7 +232,7 @@ func aboutCA(w io.Writer, fix remediate.APIInt, p *remediate.Plan) {
 		if len(v.Chain) == 0 || v.Server != "" { // a snapshot has what others showed, too
 			continue
 		}
-		line := fmt.Sprintf("at %s: %s, issued by %s, until %s, sha256 %s; the CA verifies it", v.Address, v.Chain[0].Subject, v.Chain[0].Issuer, v.Chain[0].NotAfter.UTC().Format(time.DateOnly), v.Chain[0].Fingerprint.Short())
+		line := fmt.Sprintf("at %s: %s, issued by %s, until %s, sha256 %s; the CA verifies it", v.Address, pki.Foreign(v.Chain[0].Subject), pki.Foreign(v.Chain[0].Issuer), v.Chain[0].NotAfter.UTC().Format(time.DateOnly), v.Chain[0].Fingerprint.Short())
 		if !said[line] {
 			said[line] = true
 			wrap(w, "Shown    ", line)
@@ -326,14 +326,14 @@ func externalDiff(out, errOut io.Writer, program string, changes []fileDiff) (er
 		}
 		for _, c := range changes {
 			name := strings.ReplaceAll(c.node+c.Path, "/", ".")
-			if err := os.WriteFile(filepath.Join(folder, name), text(c), 0o600); err != nil {
+			if err := os.WriteFile(filepath.Join(folder, name), []byte(cleanLines(string(text(c)))), 0o600); err != nil {
 				return fmt.Errorf("diff: %w", err)
 			}
 		}
 	}
 	argv := append(strings.Fields(program), live, planned)
 	cmd := exec.CommandContext(context.Background(), argv[0], argv[1:]...) //nolint:gosec // the user's own choice of program, as with kubectl diff
-	cmd.Stdout, cmd.Stderr = out, errOut
+	cmd.Stdout, cmd.Stderr = raw(out), raw(errOut)                         // it may set colours; what it reads is clean
 	err = cmd.Run()
 	var exit *exec.ExitError
 	if errors.As(err, &exit) && exit.ExitCode() == 1 {

@@ -44,8 +44,8 @@ func (p *progress) release() {
 // startProgress shows progress on w if that is a terminal.
 func startProgress(w io.Writer) *progress {
 	p := &progress{read: map[string]int{}}
-	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
-		p.w = w
+	if f, ok := streamFile(w); ok && term.IsTerminal(int(f.Fd())) {
+		p.w = f // past the screen, which lets no carriage return through
 	}
 	return p
 }
@@ -73,6 +73,7 @@ func (p *progress) observe(what string, objects int) {
 
 // line overwrites what stands on the terminal's line.
 func (p *progress) line(s string) {
+	s = clean(s)
 	if f, ok := p.w.(*os.File); ok {
 		if columns, _, err := term.GetSize(int(f.Fd())); err == nil && columns > 1 && len(s) >= columns {
 			s = s[:columns-1]

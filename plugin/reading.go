@@ -70,6 +70,7 @@ func (r reading) live(ctx context.Context) (inspect.Snapshot, error) {
 		snapshot.Cluster.Clock, snapshot.Cluster.Unauthenticated = c.clock.reading(), c.unauthenticated
 		c.cluster.Again(ctx, &snapshot)
 	}
+	snapshot.MarkForeign()
 	return snapshot, nil
 }
 
@@ -226,6 +227,7 @@ func (r reading) readFiles(paths []string) (inspect.Snapshot, error) {
 	if s.Taken.IsZero() {
 		s.Taken = collect.Taken() // what a file says that knows no time is judged now
 	}
+	s.MarkForeign()
 	s.Sort()
 	return s, nil
 }

@@ -434,7 +434,7 @@ func printRotation(out io.Writer, p rotation) error {
 		printf(w, "Signer   %s, of %s\n", p.of.At, p.owner())
 	}
 	if cert := p.of.Cert(); cert != nil {
-		printf(w, "Now      %s\n         %s\n", cert.Subject, identity(cert))
+		printf(w, "Now      %s\n         %s\n", pki.Foreign(cert.Subject), identity(cert))
 	}
 	if !p.itself() {
 		wrap(w, "Stands   ", "It is not made anew: "+p.left.Why+". Without --leaf another one is made.")

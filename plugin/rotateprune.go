@@ -173,7 +173,7 @@ func (p pruning) print(out io.Writer) error {
 				why = "goes: it has ended"
 			}
 		}
-		printf(w, "\n%s %s\n  %s\n", mark, ca.Subject, identity(ca.Cert))
+		printf(w, "\n%s %s\n  %s\n", mark, pki.Foreign(ca.Subject), identity(ca.Cert))
 		wrap(w, "  ", why)
 	}
 	if p.removable() == 0 {

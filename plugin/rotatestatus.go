@@ -147,7 +147,7 @@ func printStages(out io.Writer, p rotation, stages []remediate.Stage, seen *foll
 	printUnauthenticated(w, p.facts.Snapshot.Cluster.Unauthenticated)
 	printf(w, "%s, of %s\n", p.of.At, p.owner())
 	if cert := p.of.Cert(); cert != nil {
-		printf(w, "  %s\n  %s\n", cert.Subject, identity(cert))
+		printf(w, "  %s\n  %s\n", pki.Foreign(cert.Subject), identity(cert))
 	}
 	for _, s := range stages {
 		wrap(w, fmt.Sprintf("%s %-11s", reachedMark(s.Reached), s.Name), s.Text)

@@ -86,7 +86,7 @@ func (f *snapshotFlags) run(ctx context.Context) error {
 	}
 	printUnauthenticated(f.app.Streams.ErrOut, s.Cluster.Unauthenticated)
 	for _, g := range s.Gaps {
-		_, _ = fmt.Fprintf(f.app.Streams.ErrOut, "unknown: %s: %s\n", strings.TrimSpace(g.What+" "+g.Where), g.Reason)
+		_, _ = fmt.Fprintf(f.app.Streams.ErrOut, "unknown: %s: %s\n", clean(oneLine(g.What+" "+g.Where)), clean(oneLine(g.Reason)))
 	}
 	if len(s.Gaps) > 0 && !f.allowUnknown {
 		return &exitError{code: exitIncomplete, err: errors.New("the snapshot was written, but it is not complete (see above)")}
@@ -99,7 +99,7 @@ func (f *snapshotFlags) run(ctx context.Context) error {
 // /dev/null is lost to the whole machine.
 func (f *snapshotFlags) write(s inspect.Snapshot) error {
 	if f.output == "-" {
-		return collect.WriteSnapshot(f.app.Streams.Out, s)
+		return collect.WriteSnapshot(raw(f.app.Streams.Out), s) // it is compressed
 	}
 	if at, err := os.Stat(f.output); err == nil && !at.Mode().IsRegular() {
 		return f.writeInto(s)

@@ -135,7 +135,7 @@ func (q *questions) alone() func() {
 // terminal returns the terminal to ask on: standard input and error both.
 func (q *questions) terminal() (*os.File, bool) {
 	in, isFile := q.app.Streams.In.(*os.File)
-	out, outIsFile := q.app.Streams.ErrOut.(*os.File)
+	out, outIsFile := streamFile(q.app.Streams.ErrOut)
 	return in, isFile && outIsFile && term.IsTerminal(int(in.Fd())) && term.IsTerminal(int(out.Fd()))
 }
 

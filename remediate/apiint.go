@@ -259,7 +259,7 @@ func (a APIInt) verifies(facts inspect.Snapshot, n *inspect.Node, ca []*pki.Cert
 func chain(certs []*pki.Cert) string {
 	var lines []string
 	for i, c := range certs {
-		lines = append(lines, fmt.Sprintf("  shown %d: %s, issued by %s, sha256 %s, until %s", i+1, c.Subject, c.Issuer, c.Fingerprint, c.NotAfter.UTC().Format(time.RFC3339)))
+		lines = append(lines, fmt.Sprintf("  shown %d: %s, issued by %s, sha256 %s, until %s", i+1, pki.Foreign(c.Subject), pki.Foreign(c.Issuer), c.Fingerprint, c.NotAfter.UTC().Format(time.RFC3339)))
 	}
 	return strings.Join(lines, "\n")
 }

@@ -281,20 +281,20 @@ func (r *request) serving() bool { return r.Spec.SignerName == catalog.KubeletSe
 func (r *request) describe() string {
 	lines := []string{
 		fmt.Sprintf("request %s, pending since %s", r.Name, r.CreationTimestamp.UTC().Format(time.RFC3339)),
-		"  asked by " + r.Spec.Username + ", in " + strings.Join(r.Spec.Groups, ", "),
-		"  signer   " + r.Spec.SignerName,
+		"  asked by " + pki.Foreign(r.Spec.Username) + ", in " + pki.Foreign(strings.Join(r.Spec.Groups, ", ")),
+		"  signer   " + pki.Foreign(r.Spec.SignerName),
 	}
 	if r.asks != nil {
-		lines = append(lines, "  subject  "+r.asks.Subject.String(), "  names    "+namesOf(r.asks),
+		lines = append(lines, "  subject  "+pki.Foreign(r.asks.Subject.String()), "  names    "+pki.Foreign(namesOf(r.asks)),
 			fmt.Sprintf("  key      %s, sha256 %s", keyOf(r.asks), pki.FingerprintOf(r.asks.RawSubjectPublicKeyInfo)))
 	}
 	usages := make([]string, 0, len(r.Spec.Usages))
 	for _, u := range r.Spec.Usages {
 		usages = append(usages, string(u))
 	}
-	lines = append(lines, "  usages   "+strings.Join(usages, ", "))
+	lines = append(lines, "  usages   "+pki.Foreign(strings.Join(usages, ", ")))
 	if r.why != "" {
-		lines = append(lines, "  NOT what this node's kubelet asks for: "+r.why)
+		lines = append(lines, "  NOT what this node's kubelet asks for: "+pki.Foreign(r.why))
 	}
 	return strings.Join(lines, "\n")
 }
@@ -305,7 +305,7 @@ func (r *request) next() string {
 		return "which one is the kubelet's, only a restart tells, after which it makes one: " + r.restart
 	}
 	if r.why != "" {
-		return fmt.Sprintf("certrot never approves it, as %s; look who asks for what: kubectl describe csr %s", r.why, r.Name)
+		return fmt.Sprintf("certrot never approves it, as %s; look who asks for what: kubectl describe csr %s", pki.Foreign(r.why), r.Name)
 	}
 	return "kubectl certificate approve " + r.Name
 }

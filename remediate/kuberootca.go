@@ -69,7 +69,7 @@ func (a PatchKubeRootCA) Diff(inspect.Snapshot, time.Time) (*Change, error) {
 	}
 	var names []string
 	for _, c := range a.Adds {
-		names = append(names, fmt.Sprintf("%s (sha256 %s)", c.Subject, c.Fingerprint.Short()))
+		names = append(names, fmt.Sprintf("%s (sha256 %s)", pki.Foreign(c.Subject), c.Fingerprint.Short()))
 	}
 	return &Change{Summary: fmt.Sprintf("add to %s: %s", a.Of, strings.Join(names, ", "))}, nil
 }

@@ -196,7 +196,7 @@ func (p Preflight) lacking(from, in []*pki.Cert) []*pki.Cert {
 }
 
 func named(c *pki.Cert) string {
-	return fmt.Sprintf("%s (sha256 %s)", c.Subject, c.Fingerprint.Short())
+	return fmt.Sprintf("%s (sha256 %s)", pki.Foreign(c.Subject), c.Fingerprint.Short())
 }
 
 // serverSide follows the trust from the leaf to what kubelets are given: each link is
@@ -273,7 +273,7 @@ func (p Preflight) namedCertificate() finding {
 		shown++
 		if err := pki.Verify(v.Chain, signers, "", p.Now); err != nil {
 			return fails("oc get apiserver cluster -o jsonpath='{.spec.servingCerts.namedCertificates}': an entry that covers api-int is not supported by OpenShift: take its name out of it. If there is none, something between ends TLS",
-				"%s shows %s, issued by %s, which is none of the load balancer's signers: a user's certificate", v.Address, named(v.Chain[0]), v.Chain[0].Issuer)
+				"%s shows %s, issued by %s, which is none of the load balancer's signers: a user's certificate", v.Address, named(v.Chain[0]), pki.Foreign(v.Chain[0].Issuer))
 		}
 	}
 	if shown == 0 {

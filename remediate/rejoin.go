@@ -395,7 +395,7 @@ func (a SeeCertificate) Verify(ctx context.Context, env *Env, _ *Change) error {
 	if err != nil {
 		return err
 	}
-	env.tell(a.On, fmt.Sprintf("client certificate %s until %s, sha256 %s", cert.Subject, cert.NotAfter.UTC().Format(time.RFC3339), cert.Fingerprint))
+	env.tell(a.On, fmt.Sprintf("client certificate %s until %s, sha256 %s", pki.Foreign(cert.Subject), cert.NotAfter.UTC().Format(time.RFC3339), cert.Fingerprint))
 	return nil
 }
 

@@ -341,7 +341,7 @@ func (a RestartPods) published(ctx context.Context, env *Env) error {
 		return fmt.Errorf("read %s: %w", of, err)
 	}
 	if lack := inspect.Lacking(certs(pki.NewScanner(), []byte(m.Data[of.Key])), notEnded(a.CA, env.Now())); len(lack) > 0 {
-		return fmt.Errorf("%s lacks %s (sha256 %s): a new pod would read the old CAs again; wait until kube-controller-manager has published it: fix-api-int status", of, lack[0].Subject, lack[0].Fingerprint.Short())
+		return fmt.Errorf("%s lacks %s (sha256 %s): a new pod would read the old CAs again; wait until kube-controller-manager has published it: fix-api-int status", of, pki.Foreign(lack[0].Subject), lack[0].Fingerprint.Short())
 	}
 	return nil
 }

@@ -663,7 +663,7 @@ func (c Chain) leafStage(ca *pki.Cert) Stage {
 			done = append(done, at.Name)
 			continue
 		}
-		text := at.Name + " is signed by " + pki.CommonName(leaf.Issuer)
+		text := at.Name + " is signed by " + pki.Foreign(pki.CommonName(leaf.Issuer))
 		if life, known := catalog.LifetimeOf(at, v); known == catalog.Yes {
 			from := life.ResignedFrom(leaf.NotBefore, leaf.NotAfter, ca.NotBefore)
 			text += ", and is signed anew " + clock(from) + " at the earliest"

@@ -85,7 +85,7 @@ func (l *looked) shown(claims []trust.Claim, at catalog.Ref, ca *pki.Cert) {
 		case signed(claim.Chain[0], ca):
 			l.does++
 		default:
-			l.old = append(l.old, fmt.Sprintf("%s shows %s for %s, made %s", claim.Server, pki.CommonName(claim.Chain[0].Subject), at.Name, clock(claim.Chain[0].NotBefore)))
+			l.old = append(l.old, fmt.Sprintf("%s shows %s for %s, made %s", claim.Server, pki.Foreign(pki.CommonName(claim.Chain[0].Subject)), at.Name, clock(claim.Chain[0].NotBefore)))
 		}
 		l.all++
 	}

@@ -35,6 +35,9 @@ func main() {
 		stop() // a second Ctrl-C ends the process at once
 	}()
 	streams := genericiooptions.IOStreams{In: os.Stdin, Out: os.Stdout, ErrOut: os.Stderr}
+	if err := plugin.LogTo(os.Stderr); err != nil {
+		panic(err) //nolint:forbidigo // a flag of klog's is not there: its first test sees it
+	}
 	code := plugin.Main(ctx, plugin.VersionOf(version), os.Args, streams)
 	stop()
 	runtime.KeepAlive(room)

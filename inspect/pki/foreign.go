@@ -1,0 +1,76 @@
+package pki
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// foreignLength is how much of a foreign text is kept: the messages of API servers are
+// shorter.
+const foreignLength = 1000
+
+// Foreign is a text of a cluster's, a node's or a certificate's as it may stand in a
+// message: on one line, and between quotation marks “…” where it could be taken for words
+// of this program. Plain names and sentences stay as they are; twice is once.
+func Foreign(s string) string {
+	if inner, ok := strings.CutPrefix(s, "“"); ok {
+		if inner, ok = strings.CutSuffix(inner, "”"); ok && Prints(inner) && !strings.ContainsAny(inner, "“”") {
+			return s
+		}
+	}
+	if len(s) <= foreignLength && Prints(s) && strings.TrimSpace(s) == s && !strings.ContainsAny(s, "“”|`") && !advises(s) {
+		return s
+	}
+	if runes := []rune(s); len(runes) > foreignLength {
+		s = string(runes[:foreignLength]) + "…"
+	}
+	return "“" + Visible(strings.NewReplacer("“", `"`, "”", `"`).Replace(s), "") + "”"
+}
+
+// Prints reports whether a text is one line that a terminal only prints.
+func Prints(s string) bool {
+	return utf8.ValidString(s) && strings.IndexFunc(s, func(r rune) bool { return !strconv.IsPrint(r) }) < 0
+}
+
+// advises reports whether a text reads as an instruction.
+func advises(s string) bool {
+	for i := range len(s) {
+		if s[i] != ':' {
+			continue
+		}
+		word := s[:i]
+		if space := strings.LastIndexAny(word, " \t;,."); space >= 0 {
+			word = word[space+1:]
+		}
+		switch strings.ToLower(word) {
+		case "next", "undo", "run", "back":
+			return true
+		}
+	}
+	return strings.Contains(s, "$(") || strings.Contains(s, "sudo ")
+}
+
+// Visible writes what does not print (control characters, marks that change direction,
+// characters without width, bytes that are no UTF-8) as escapes, except what is allowed.
+func Visible(s, allowed string) string {
+	plain := func(r rune) bool { return strconv.IsPrint(r) || strings.ContainsRune(allowed, r) }
+	if utf8.ValidString(s) && strings.IndexFunc(s, func(r rune) bool { return !plain(r) }) < 0 {
+		return s
+	}
+	var b strings.Builder
+	for i := 0; i < len(s); {
+		r, size := utf8.DecodeRuneInString(s[i:])
+		switch {
+		case r == utf8.RuneError && size == 1:
+			fmt.Fprintf(&b, `\x%02x`, s[i])
+		case plain(r):
+			b.WriteRune(r)
+		default:
+			b.WriteString(strings.Trim(strconv.QuoteRuneToASCII(r), "'"))
+		}
+		i += size
+	}
+	return b.String()
+}
