@@ -110,8 +110,12 @@ func (l Life) Heartbeat() string { return l.why }
 
 // Is says of a node that is lost how, after its name or "which".
 func (l Life) Is() string {
-	if l.Alive == catalog.No {
-		return "has " + l.String()
+	notReady := l.Ready != "" && l.Ready != "True"
+	switch {
+	case l.Alive == catalog.No && notReady:
+		return "is not Ready (" + l.why + ")"
+	case l.Alive == catalog.No:
+		return "has " + l.why
 	}
 	return "is not Ready"
 }

@@ -593,16 +593,16 @@ func (p RotatePreflight) nodes() finding {
 	var lost, notReady, unknown []string
 	for _, n := range p.Machinery.Nodes {
 		switch life := n.Life(); {
-		case life.Alive == catalog.No:
-			lost = append(lost, n.Name+": "+life.String())
-		case life.Lost():
+		case n.Ready != "True":
 			notReady = append(notReady, n.Name)
+		case life.Lost():
+			lost = append(lost, n.Name+": "+life.String())
 		case life.Works() != catalog.Yes:
 			unknown = append(unknown, n.Name+": "+life.Heartbeat())
 		}
 	}
 	if len(notReady) > 0 {
-		lost = append(lost, "not Ready: "+few(notReady))
+		lost = append([]string{"not Ready: " + few(notReady)}, lost...)
 	}
 	switch {
 	case len(lost) > 0:

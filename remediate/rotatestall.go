@@ -90,7 +90,7 @@ func (c Chain) nodesLate() []string {
 	for _, node := range c.lacking() {
 		switch {
 		case c.Machinery.Lost(node):
-			if lost = append(lost, node); c.Machinery.Life(node).Alive == catalog.No {
+			if lost = append(lost, node); c.Machinery.Life(node).Ready == "True" {
 				silent = append(silent, node)
 			}
 		case byDaemon && !c.daemonOn(node) && c.daemonsRead():
