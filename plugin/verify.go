@@ -458,10 +458,13 @@ func (g claimGroup) about(all int, wide bool) string {
 func (g claimGroup) print(w io.Writer, now time.Time, last claimGroup, all int, wide bool) {
 	c, nodes := g[0], g.nodes()
 	printf(w, "%s %s%s\n", statusMark(c.Status), c.Claim, g.about(all, wide))
-	if c.Status == trust.Holds.String() {
+	holds := c.Status == trust.Holds.String()
+	if !holds || c.Why != "" {
+		wrap(w, "    ", clean(oneLine(c.Why)))
+	}
+	if holds {
 		return
 	}
-	wrap(w, "    ", clean(oneLine(c.Why)))
 	g.seen(w, now, wide)
 	if c.Status == trust.Unknown.String() {
 		return
