@@ -52,7 +52,7 @@ var ErrLeaseLost = errors.New("the Lease " + LeaseNamespace + "/" + LeaseName + 
 // giveUp. The error is a *Refusal where somebody else holds it, or where it can't be
 // written (NoLease).
 func (l Lease) Take(ctx context.Context) (lapsed string, err error) {
-	const next = "kubectl auth can-i create,get,update,delete leases.coordination.k8s.io -n " + LeaseNamespace
+	const next = "kubectl auth can-i update leases.coordination.k8s.io -n " + LeaseNamespace + "; the same with create, get and delete"
 	all, cancel := context.WithTimeoutCause(ctx, giveUp, fmt.Errorf("no answer within %s", giveUp))
 	defer cancel()
 	for faster := 0; faster < 5; {

@@ -438,7 +438,7 @@ func (c Chain) placesStage(name string, places []catalog.Ref, cas []*pki.Cert) S
 		s.Reached, s.Text = catalog.No, fmt.Sprintf("%d of %d have it; without it: %s", has, all, few(lack))
 	case len(unread) > 0:
 		s.Reached, s.Text = catalog.Unknown, fmt.Sprintf("%d of %d that were read have it; not read: %s", has, all, few(unread))
-		s.Next = "kubectl auth can-i list configmaps,secrets -A"
+		s.Next = "kubectl auth can-i list configmaps -A; kubectl auth can-i list secrets -A"
 	case all == 0:
 		s.Reached, s.Text = catalog.No, few(refNames(places))+": not there"
 	case all == 1:

@@ -93,7 +93,7 @@ func (r Rotate) explain(verb string, err error) error {
 	err = fmt.Errorf("%s %s: %w", verb, r.Of, err)
 	switch {
 	case apierrors.IsForbidden(err):
-		return &Refusal{Name: "rbac", Reason: err.Error(), Next: fmt.Sprintf("kubectl auth can-i get,patch secret/%s -n %s", r.Of.Name, r.Of.Namespace)}
+		return &Refusal{Name: "rbac", Reason: err.Error(), Next: fmt.Sprintf("kubectl auth can-i get secret/%[1]s -n %[2]s; kubectl auth can-i patch secret/%[1]s -n %[2]s", r.Of.Name, r.Of.Namespace)}
 	case apierrors.IsNotFound(err):
 		return &Refusal{Name: "there", Reason: err.Error(), Next: "its owner makes it anew where it was deleted; is this an OpenShift cluster, and the right one? kubectl -n " + r.Of.Namespace + " get secrets"}
 	case apierrors.IsConflict(err), otherUID(err):

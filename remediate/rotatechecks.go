@@ -187,7 +187,7 @@ func (p RotatePreflight) chain() finding {
 		return f
 	}
 	if p.Of.Cert() == nil {
-		return finding{reason: "what signs now was not read", next: "kubectl auth can-i list secrets,configmaps -A"}
+		return finding{reason: "what signs now was not read", next: "kubectl auth can-i list secrets -A; kubectl auth can-i list configmaps -A"}
 	}
 	switch reached, s := p.Settled(); reached {
 	case catalog.No:

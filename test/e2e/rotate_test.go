@@ -101,7 +101,7 @@ func (s *rotating) refusals(t *testing.T) {
 	// Who may read everything and write nothing.
 	lab.KubectlOutput(t, "create", "clusterrole", "reads-all", "--verb=get,list", "--resource=*.*")
 	lab.KubectlOutput(t, "create", "clusterrolebinding", "reads-all", "--clusterrole=reads-all", "--user=reader")
-	ends(t, rotate(kubeletSigner, "--yes", "--as=reader"), 5, "rbac", "nothing was changed", "kubectl auth can-i get,patch secret/"+kubeletSigner+" -n "+operatorNamespace)
+	ends(t, rotate(kubeletSigner, "--yes", "--as=reader"), 5, "rbac", "nothing was changed", "kubectl auth can-i patch secret/"+kubeletSigner+" -n "+operatorNamespace)
 
 	if after := versionsIn(t, lab); after != before {
 		t.Fatalf("something was written:\n%s\nand before:\n%s", after, before)
