@@ -253,7 +253,10 @@ func dialTCP(ctx context.Context, links []*ssh.Client, addr string, timeout time
 	if errors.As(err, &refused) {
 		return nil, fmt.Errorf("the jump host says: %w", err)
 	}
-	return c, err
+	if err != nil {
+		return nil, err
+	}
+	return through(c, addr), nil
 }
 
 // handshake makes an SSH connection of a TCP one, which it owns. If it takes too

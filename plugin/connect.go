@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -106,6 +108,20 @@ func withoutUserinfo(config *rest.Config) *rest.Config {
 	c.Username, c.BearerToken, c.BearerTokenFile = u.User.Username(), "", ""
 	c.Password, _ = u.User.Password()
 	return c
+}
+
+// servers are the API servers that the kubeconfig names: of all clusters, as another one of
+// them may be this one by another name.
+func (c *connection) servers() []string {
+	out := []string{c.server}
+	for _, name := range slices.Sorted(maps.Keys(c.config.Clusters)) {
+		cluster := c.config.Clusters[name]
+		out = append(out, cluster.Server)
+		if cluster.TLSServerName != "" {
+			out = append(out, cluster.TLSServerName)
+		}
+	}
+	return out
 }
 
 // noServer reports whether no cluster is named: then it is kubectl's ancient default, which

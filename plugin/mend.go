@@ -360,7 +360,7 @@ func (w *workplace) env(run string, o gather.Options) *remediate.Env {
 	}
 	if w.conn != nil {
 		env.Heartbeat, env.Signer = w.conn.cluster.Heartbeat, w.conn.cluster.Signer
-		env.Kube, env.Dynamic = w.conn.kube, w.conn.dynamic
+		env.Kube, env.Dynamic, env.Servers = w.conn.kube, w.conn.dynamic, w.conn.servers()
 	}
 	return env
 }

@@ -31,6 +31,11 @@ type ApproveCSRs struct {
 	state   *approving
 }
 
+// settling is how long a request by a bootstrapper's token waits from when it is first
+// seen: who else asks in this node's name, with a stolen token, is seen beside it, and then
+// none is approved. A kubelet asks within seconds of its start.
+const settling = 15 * time.Second
+
 // approving is what one run of the action remembers.
 type approving struct {
 	approved []string // names of what was approved by this run
@@ -42,10 +47,16 @@ type approving struct {
 	shown       map[string]bool // names
 	awaited     string          // what was said last of why nothing is approved yet
 	servingDone bool            // a serving certificate was asked for, and approved
+	// handed: one was asked for, and is left to a person.
+	handed bool
+	// seen is when a request to join was first seen, by node.
+	seen map[string]time.Time
+	// settles: at the last look, one was not approved yet for that alone.
+	settles bool
 }
 
 func newApproving() *approving {
-	return &approving{shown: map[string]bool{}, joined: map[string]*request{}}
+	return &approving{shown: map[string]bool{}, joined: map[string]*request{}, seen: map[string]time.Time{}}
 }
 
 // NewApproveCSRs returns the action for a node. It belongs behind the restart of its
@@ -147,12 +158,12 @@ func (a ApproveCSRs) Apply(ctx context.Context, env *Env, c *Change) error {
 		if failed = a.approve(ctx, env, c); failed != nil {
 			return hopeless(failed), failed
 		}
-		return a.reports(ctx, env, unit.Entered), errors.New("it neither reports nor asks")
+		return !a.state.settles && a.reports(ctx, env, unit.Entered), errors.New("it neither reports nor asks")
 	}) // that it is late is for Await to say
 	if failed == nil && a.serving {
 		_ = env.until(ctx, askingServing, func(ctx context.Context) (bool, error) {
 			failed = a.approve(ctx, env, c)
-			return hopeless(failed) || a.state.servingDone, failed
+			return hopeless(failed) || a.state.servingDone || a.state.handed, failed
 		})
 	}
 	return failed
@@ -171,25 +182,36 @@ func (a ApproveCSRs) reports(ctx context.Context, env *Env, started time.Time) b
 
 // approve approves what is pending now and matches.
 func (a ApproveCSRs) approve(ctx context.Context, env *Env, c *Change) error {
-	requests, err := pendingOf(ctx, env.Kube, asker{name: a.On, versions: c.versions, certified: c.certified[a.On], earlier: a.state.earlier})
+	n := a.asker(env, c)
+	requests, err := pendingOf(ctx, env.Kube, n)
 	if err != nil {
 		return err
 	}
-	return a.state.approve(ctx, env, c, a.On, requests)
+	return a.state.approve(ctx, env, c, n, requests)
+}
+
+func (a ApproveCSRs) asker(env *Env, c *Change) asker {
+	return asker{name: a.On, versions: c.versions, certified: c.certified[a.On], earlier: a.state.earlier, read: env.origins}
 }
 
 // approve shows requests, each once, and approves the current ones.
-func (s *approving) approve(ctx context.Context, env *Env, c *Change, node string, requests []*request) error {
+func (s *approving) approve(ctx context.Context, env *Env, c *Change, n asker, requests []*request) error {
+	node := n.name
 	s.show(env, node, requests)
+	s.settles = false
 	for _, r := range current(requests) {
-		joins := r.joins(asker{name: node})
+		joins := r.joins(n)
 		if joins && s.joined[node] != nil {
 			continue // its kubelet has its answer
+		}
+		if joins && !s.settled(node, env.Now()) {
+			s.settles = true
+			continue
 		}
 		if err := s.signerValid(ctx, env, c, node); err != nil {
 			return err
 		}
-		err := approve(ctx, env, r)
+		err := approve(ctx, env, n, r)
 		if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
 			continue // somebody else did something to it: it is looked at again
 		}
@@ -206,24 +228,45 @@ func (s *approving) approve(ctx context.Context, env *Env, c *Change, node strin
 	return nil
 }
 
+// settled reports whether a node's first request to join was seen long enough ago.
+func (s *approving) settled(node string, now time.Time) bool {
+	if s.seen[node].IsZero() {
+		s.seen[node] = now
+	}
+	return now.Sub(s.seen[node]) >= settling
+}
+
 func (s *approving) show(env *Env, node string, requests []*request) {
 	for _, r := range inOrder(requests) {
+		s.handed = s.handed || r.hand
 		if !s.shown[r.Name] {
 			s.shown[r.Name] = true
-			env.tell(node, r.describe())
+			env.tell(node, r.told())
 		}
 	}
 }
 
-// approve says yes to a request as it was read: its resourceVersion is a condition.
-func approve(ctx context.Context, env *Env, r *request) error {
-	c := r.DeepCopy()
+// approve says yes to a request as it was read: its resourceVersion is a condition. It is
+// judged once more, with what is known now.
+func approve(ctx context.Context, env *Env, n asker, r *request) error {
+	c, err := env.Kube.CertificatesV1().CertificateSigningRequests().Get(ctx, r.Name, metav1.GetOptions{})
+	if err != nil {
+		return fmt.Errorf("read request %s: %w", r.Name, err)
+	}
+	if c.UID != r.UID || c.ResourceVersion != r.ResourceVersion {
+		return apierrors.NewConflict(certificatesapi.Resource("certificatesigningrequests"), r.Name, errors.New("it changed since it was judged"))
+	}
+	if again, err := n.again(ctx, env.Kube, c); err != nil {
+		return err
+	} else if again == nil || again.why != "" {
+		return apierrors.NewConflict(certificatesapi.Resource("certificatesigningrequests"), r.Name, errors.New("it does not match any more"))
+	}
 	at := metav1.NewTime(env.Now())
 	c.Status.Conditions = append(c.Status.Conditions, certificatesapi.CertificateSigningRequestCondition{
 		Type: certificatesapi.CertificateApproved, Status: corev1.ConditionTrue, Reason: "certrot", LastUpdateTime: at, LastTransitionTime: at,
 		Message: "approved by run " + env.Run + " of certrot: it matches the node's kubelet",
 	})
-	_, err := env.Kube.CertificatesV1().CertificateSigningRequests().UpdateApproval(ctx, c.Name, c, metav1.UpdateOptions{})
+	_, err = env.Kube.CertificatesV1().CertificateSigningRequests().UpdateApproval(ctx, c.Name, c, metav1.UpdateOptions{})
 	if err != nil {
 		return fmt.Errorf("approve request %s (kubectl auth can-i update certificatesigningrequests --subresource=approval; kubectl auth can-i approve signers/%s): %w", r.Name, r.Spec.SignerName, err)
 	}
@@ -233,12 +276,8 @@ func approve(ctx context.Context, env *Env, r *request) error {
 // pendingOf reads the pending requests about a node, and the Node with whose addresses
 // their names are compared.
 func pendingOf(ctx context.Context, kube kubernetes.Interface, n asker) ([]*request, error) {
-	object, err := kube.CoreV1().Nodes().Get(ctx, n.name, metav1.GetOptions{})
-	switch {
-	case err == nil:
-		n.object = object
-	case !apierrors.IsNotFound(err):
-		return nil, fmt.Errorf("read node %s: %w", n.name, err)
+	if err := n.itsNode(ctx, kube); err != nil {
+		return nil, err
 	}
 	var out []*request
 	opts := metav1.ListOptions{Limit: 500}
@@ -248,12 +287,9 @@ func pendingOf(ctx context.Context, kube kubernetes.Interface, n asker) ([]*requ
 			return nil, fmt.Errorf("list certificate requests: %w", err)
 		}
 		for i := range page.Items {
-			r := n.judge(&page.Items[i])
-			if r != nil && r.serving() && r.why == "" && n.peers == nil {
-				if n.peers, err = allNodes(ctx, kube); err != nil {
-					return nil, err
-				}
-				r = n.judge(&page.Items[i])
+			r, err := n.compared(ctx, kube, &page.Items[i])
+			if err != nil {
+				return nil, err
 			}
 			if r != nil {
 				out = append(out, r)
@@ -264,6 +300,46 @@ func pendingOf(ctx context.Context, kube kubernetes.Interface, n asker) ([]*requ
 			return out, nil
 		}
 	}
+}
+
+// itsNode reads the Node; that there is none is for judging.
+func (n *asker) itsNode(ctx context.Context, kube kubernetes.Interface) error {
+	object, err := kube.CoreV1().Nodes().Get(ctx, n.name, metav1.GetOptions{})
+	switch {
+	case err == nil:
+		n.object = object
+	case apierrors.IsNotFound(err):
+		n.object = nil
+	default:
+		return fmt.Errorf("read node %s: %w", n.name, err)
+	}
+	return nil
+}
+
+// compared judges a request. With what a server's names are compared is read when it is
+// the only thing left to ask, and once.
+func (n *asker) compared(ctx context.Context, kube kubernetes.Interface, csr *certificatesapi.CertificateSigningRequest) (*request, error) {
+	r := n.judge(csr)
+	if r == nil || r.why != errUncompared.Error() || n.peers != nil && (n.read == nil || n.known != nil) {
+		return r, nil
+	}
+	var err error
+	if n.peers, err = allNodes(ctx, kube); err != nil {
+		return nil, err
+	}
+	if n.read != nil {
+		n.known = n.read(ctx, n.name, n.object)
+	}
+	return n.judge(csr), nil
+}
+
+// again judges a request with nothing that was read before.
+func (n asker) again(ctx context.Context, kube kubernetes.Interface, csr *certificatesapi.CertificateSigningRequest) (*request, error) {
+	n.object, n.peers, n.known = nil, nil, nil
+	if err := n.itsNode(ctx, kube); err != nil {
+		return nil, err
+	}
+	return n.compared(ctx, kube, csr)
 }
 
 // allNodes reads all Nodes.
@@ -291,8 +367,11 @@ func (a ApproveCSRs) Verify(ctx context.Context, env *Env, c *Change) error {
 			return err
 		}
 	}
+	if a.serving && !a.state.servingDone && a.state.handed {
+		return nil // it is said what is left to a person, and again at the end of the run; no other node waits for that
+	}
 	if a.serving && !a.state.servingDone {
-		return &Late{fmt.Errorf("the serving certificate of the kubelet on %s has ended, and no request for another one came that could be approved%s", a.On, waiting(ctx, env, asker{name: a.On, versions: c.versions, certified: c.certified[a.On], earlier: a.state.earlier}))}
+		return &Late{fmt.Errorf("the serving certificate of the kubelet on %s has ended, and no request for another one came that could be approved%s", a.On, waiting(ctx, env, a.asker(env, c)))}
 	}
 	return nil
 }
@@ -327,6 +406,7 @@ func waiting(ctx context.Context, env *Env, n asker) string {
 	if env.Kube == nil {
 		return ""
 	}
+	n.read = env.origins
 	requests, err := pendingOf(ctx, env.Kube, n)
 	if err != nil {
 		return "; whether its kubelet waits for a certificate is not known: " + err.Error()
@@ -389,12 +469,29 @@ func (a LeftCSRs) Apply(ctx context.Context, env *Env, c *Change) error {
 	if env.Kube == nil {
 		return &Unknown{"which certificate requests are pending is not known: no API server could be asked"}
 	}
+	if !a.Approve {
+		return nil // Verify shows them
+	}
+	if err := a.sight(ctx, env, c); err != nil {
+		return err
+	}
 	for _, node := range a.Nodes {
-		if !a.Approve {
-			continue // Verify shows them
-		}
 		if err := a.answer(ctx, env, c, node); err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// sight notes of all nodes that they ask to join: they settle at the same time.
+func (a LeftCSRs) sight(ctx context.Context, env *Env, c *Change) error {
+	for _, node := range a.Nodes {
+		requests, n, err := leftOf(ctx, env, asker{name: node, versions: c.versions, certified: c.certified[node]})
+		if err != nil {
+			return err
+		}
+		if slices.ContainsFunc(requests, func(r *request) bool { return r.joins(n) }) {
+			a.state.settled(node, env.Now())
 		}
 	}
 	return nil
@@ -403,13 +500,13 @@ func (a LeftCSRs) Apply(ctx context.Context, env *Env, c *Change) error {
 // answer approves what is pending of a node, and waits for who signs it.
 func (a LeftCSRs) answer(ctx context.Context, env *Env, c *Change, node string) (failed error) {
 	_ = env.until(ctx, askingClient, func(ctx context.Context) (bool, error) {
-		requests, _, err := leftOf(ctx, env, asker{name: node, versions: c.versions, certified: c.certified[node]})
+		requests, n, err := leftOf(ctx, env, asker{name: node, versions: c.versions, certified: c.certified[node]})
 		if err == nil {
-			err = a.state.approve(ctx, env, c, node, requests)
+			err = a.state.approve(ctx, env, c, n, requests)
 		}
 		failed = err
 		var late *Late
-		return !errors.As(err, &late) || hopeless(err), err
+		return !errors.As(err, &late) && !a.state.settles || hopeless(err), err
 	}) // the last failure says more
 	return failed
 }
@@ -417,6 +514,7 @@ func (a LeftCSRs) answer(ctx context.Context, env *Env, c *Change, node string) 
 // leftOf reads the pending requests about a node. Its kubelet may have got its certificate
 // since the plan was made: where somebody asks as one without, that is looked at now.
 func leftOf(ctx context.Context, env *Env, n asker) ([]*request, asker, error) {
+	n.read = env.origins
 	requests, err := pendingOf(ctx, env.Kube, n)
 	if err != nil || !slices.ContainsFunc(requests, func(r *request) bool { return r.joins(n) }) {
 		return requests, n, err

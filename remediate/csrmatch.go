@@ -1,6 +1,7 @@
 package remediate
 
 import (
+	"context"
 	"crypto/ecdsa"
 	"crypto/rsa"
 	"crypto/x509"
@@ -31,6 +32,9 @@ type asker struct {
 	earlier map[string]bool
 	// peers are all Nodes, with whose addresses a server's names are compared.
 	peers []corev1.Node
+	// read reads from where a server's names are known; nil: nothing may be approved.
+	read  func(ctx context.Context, node string, object *corev1.Node) *origins
+	known *origins
 }
 
 func (n asker) user() string { return "system:node:" + n.name }
@@ -44,6 +48,10 @@ type request struct {
 	// restart is the command after which the kubelet's own request is known; empty where
 	// that is of no help.
 	restart string
+	// hand: only its names are not known to be the node's, which a person may know.
+	hand bool
+	// proofs say of each name of a server from where it is known.
+	proofs []string
 }
 
 // judge returns a pending request that is, by its requestor or its subject, about
@@ -60,8 +68,14 @@ func (n asker) judge(csr *certificatesapi.CertificateSigningRequest) *request {
 	if err == nil {
 		err = n.matches(csr, asks)
 	}
-	if err != nil {
+	var left *handed
+	switch {
+	case errors.As(err, &left):
+		r.why, r.hand = err.Error(), true
+	case err != nil:
 		r.why = err.Error()
+	case r.serving():
+		r.proofs = n.known.proofs(asks)
 	}
 	return r
 }
@@ -175,7 +189,8 @@ func noExtensions(asks *x509.CertificateRequest) error {
 	return nil
 }
 
-// owns wants a server's request, all of whose names are addresses of its Node.
+// owns wants a server's request, all of whose names are addresses of its Node, and known
+// from elsewhere, too: the kubelet writes its Node itself.
 func (n asker) owns(asks *x509.CertificateRequest) error {
 	if n.object == nil {
 		return fmt.Errorf("there is no Node %s with whose addresses its names could be compared", n.name)
@@ -204,7 +219,16 @@ func (n asker) owns(asks *x509.CertificateRequest) error {
 			return fmt.Errorf("it asks for the address %s, which is none of Node %s", ip, n.name)
 		}
 	}
-	return n.shared(asks)
+	if n.versions.Plain || n.versions.Cluster == "" {
+		return hand("this is not known to be OpenShift: elsewhere the cluster's own CA may sign it, and nothing but the kubelet says which names are its own")
+	}
+	if err := n.shared(asks); err != nil {
+		return err
+	}
+	if n.known == nil {
+		return errUncompared
+	}
+	return n.known.refuse(asks)
 }
 
 // shared refuses names that another Node has, too: a kubelet writes the addresses of its
@@ -218,7 +242,7 @@ func (n asker) shared(asks *x509.CertificateRequest) error {
 			ip := net.ParseIP(a.Address)
 			if slices.ContainsFunc(asks.DNSNames, func(name string) bool { return strings.EqualFold(name, a.Address) }) ||
 				ip != nil && slices.ContainsFunc(asks.IPAddresses, ip.Equal) {
-				return fmt.Errorf("it asks for %s, which is an address of Node %s, too", a.Address, peer.Name)
+				return hand("it asks for %s, which is an address of Node %s, too", a.Address, peer.Name)
 			}
 		}
 	}
@@ -293,16 +317,38 @@ func (r *request) describe() string {
 		usages = append(usages, string(u))
 	}
 	lines = append(lines, "  usages   "+pki.Foreign(strings.Join(usages, ", ")))
+	for _, p := range r.proofs {
+		lines = append(lines, "  known    "+pki.Foreign(p))
+	}
 	if r.why != "" {
-		lines = append(lines, "  NOT what this node's kubelet asks for: "+pki.Foreign(r.why))
+		lines = append(lines, "  "+r.verdict()+": "+pki.Foreign(r.why))
 	}
 	return strings.Join(lines, "\n")
+}
+
+// told describes a request to who runs this, with the command where that is left to them.
+func (r *request) told() string {
+	if !r.hand {
+		return r.describe()
+	}
+	return r.describe() + "\n  next: " + r.next()
+}
+
+// verdict is what is wrong with a request, in general.
+func (r *request) verdict() string {
+	if r.hand {
+		return "NOT approved, as its names are not proven"
+	}
+	return "NOT what this node's kubelet asks for"
 }
 
 // next is the command for a person.
 func (r *request) next() string {
 	if r.restart != "" {
 		return "which one is the kubelet's, only a restart tells, after which it makes one: " + r.restart
+	}
+	if r.hand {
+		return fmt.Sprintf("look at all of its names: kubectl get csr %s -o jsonpath='{.spec.request}' | base64 -d | openssl req -noout -text; only if each of them is this node's: kubectl certificate approve %s; else: kubectl certificate deny %s", r.Name, r.Name, r.Name)
 	}
 	if r.why != "" {
 		return fmt.Sprintf("certrot never approves it, as %s; look who asks for what: kubectl describe csr %s", pki.Foreign(r.why), r.Name)

@@ -47,7 +47,10 @@ type Env struct {
 	Dynamic dynamic.Interface
 	// Tell is told what people are to see of a node beside the steps, in lines; nil: nobody.
 	Tell func(node, text string)
-	Now  func() time.Time // this machine's clock
+	// Servers are the API servers in the user's kubeconfig, as URLs: their names are no
+	// node's.
+	Servers []string
+	Now     func() time.Time // this machine's clock
 	// Sleep waits, and returns why it was ended early.
 	Sleep func(context.Context, time.Duration) error
 	// Patience is how long an effect may take; zero: what is usual.

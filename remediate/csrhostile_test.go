@@ -1,0 +1,313 @@
+package remediate
+
+import (
+	"context"
+	"crypto/x509/pkix"
+	"errors"
+	"maps"
+	"net"
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	certificatesapi "k8s.io/api/certificates/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
+	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
+)
+
+// leftOver is a run's last step for worker-0, on a cluster of some version.
+func leftOver(t *testing.T, v catalog.Versions, api *requestsAPI, change func(*Env)) (approved []string, told string, err error) {
+	t.Helper()
+	w := newWorld(t)
+	env, text := approvals(t, w, api)
+	if change != nil {
+		change(env)
+	}
+	a, c := NewLeftCSRs([]string{"worker-0"}, true, true), &Change{versions: v}
+	if err = a.Apply(t.Context(), env, c); err == nil {
+		err = a.Verify(t.Context(), env, c)
+	}
+	return api.log, text.String(), err
+}
+
+// TestAKubeletGetsNoNamesThatItGivesItself: a worker writes the API's and others' names into
+// its own Node, and asks for a serving certificate for them.
+func TestAKubeletGetsNoNamesThatItGivesItself(t *testing.T) {
+	t.Parallel()
+	openshift, plain := catalog.Versions{Cluster: "4.15.0"}, catalog.Versions{Plain: true, Kubernetes: "v1.35.4"}
+	for name, c := range map[string]struct {
+		versions catalog.Versions
+		dns      string
+		ip       string
+	}{
+		"the API inside the cluster":        {openshift, "kubernetes.default.svc", ""},
+		"a wildcard":                        {openshift, "*.example.com", ""},
+		"the API's name":                    {openshift, "api-int.c.example.com", ""},
+		"the API's address":                 {openshift, "", "192.0.2.100"},
+		"ingress' address":                  {openshift, "", "192.0.2.101"},
+		"the address of a Service":          {openshift, "", "172.30.0.1"},
+		"the address of a load balancer":    {openshift, "", "192.0.2.110"},
+		"a Service":                         {openshift, "db.shop", ""},
+		"loopback":                          {openshift, "localhost", "127.0.0.1"},
+		"the server of a kubeconfig":        {openshift, "bastion.example.com", ""},
+		"another Machine's address":         {openshift, "", "192.0.2.8"},
+		"a free address":                    {openshift, "", "192.0.2.200"},
+		"its own names on plain Kubernetes": {plain, "worker-0", "192.0.2.7"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			api := &requestsAPI{signs: true}
+			a, node := servingAsking(t), workerZero()
+			for _, host := range strings.Fields(c.dns) {
+				a.asks.DNSNames = append(a.asks.DNSNames, host)
+				node.Status.Addresses = append(node.Status.Addresses, corev1.NodeAddress{Type: corev1.NodeInternalDNS, Address: host})
+			}
+			for _, ip := range strings.Fields(c.ip) {
+				a.asks.IPAddresses = append(a.asks.IPAddresses, net.ParseIP(ip))
+				node.Status.Addresses = append(node.Status.Addresses, corev1.NodeAddress{Type: corev1.NodeInternalIP, Address: ip})
+			}
+			api.add(a.made(t))
+			api.before = func(string, string) *apierrors.StatusError {
+				api.nodes["worker-0"] = node
+				return nil
+			}
+			approved, told, err := leftOver(t, c.versions, api, func(e *Env) { e.Servers = []string{"https://bastion.example.com:6443"} })
+			if len(approved) > 0 {
+				t.Fatalf("approved %q\n%s", approved, told)
+			}
+			for _, want := range []string{"NOT approved, as its names are not proven", "openssl req -noout -text", "kubectl certificate approve csr-serving"} {
+				if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(told, want) {
+					t.Errorf("%q is not said: %v\n%s", want, err, told)
+				}
+			}
+		})
+	}
+}
+
+// at is a node that was reached at an address.
+type at struct {
+	nodeexec.Node
+	address string
+}
+
+func (a at) Address() netip.Addr { return netip.MustParseAddr(a.address) }
+
+// TestFromWhereTheAddressesOfANodeAreKnown: why is a part of why its request is left to a
+// person; empty: it is approved.
+func TestFromWhereTheAddressesOfANodeAreKnown(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	subject := func(node string) pkitest.Option {
+		return pkitest.Subject(pkix.Name{CommonName: "system:node:" + node, Organization: []string{"system:nodes"}})
+	}
+	signer, other := pkitest.NewCA("csr-signer", now.Add(-time.Hour), now.Add(time.Hour)), pkitest.NewCA("other", now.Add(-time.Hour), now.Add(time.Hour))
+	names := []pkitest.Option{pkitest.DNS("worker-0"), pkitest.IPs("192.0.2.7")}
+	serving := func(by *pkitest.Authority, node string, to time.Duration) []byte {
+		return by.Issue(node, now.Add(-time.Hour), now.Add(to), append(names, subject(node))...).CertPEM
+	}
+	client := func(node string) []byte {
+		return other.Issue(node, now.Add(-time.Hour), now.Add(time.Hour), subject(node)).CertPEM
+	}
+	machines := func(list ...machineObject) map[string]any {
+		return map[string]any{machinesPath: map[string]any{"items": list}}
+	}
+	of := func(name, node, uid string, addresses ...string) machineObject {
+		m := machineObject{Metadata: metav1.ObjectMeta{Name: name}}
+		if node != "" {
+			m.Status.NodeRef = &corev1.ObjectReference{Kind: "Node", Name: node, UID: "uid-" + "0"}
+		}
+		if uid != "" {
+			m.Status.NodeRef.UID = "uid-9"
+		}
+		for _, a := range addresses {
+			m.Status.Addresses = append(m.Status.Addresses, corev1.NodeAddress{Type: corev1.NodeInternalIP, Address: a})
+		}
+		return m
+	}
+	no := func(resource string) *apierrors.StatusError {
+		return apierrors.NewForbidden(schema.GroupResource{Resource: resource}, "", errors.New("no"))
+	}
+	proven := machines(of("m-0", "worker-0", "", "192.0.2.7"))
+	with := func(base map[string]any, path string, answer any) map[string]any {
+		out := maps.Clone(base)
+		out[path] = answer
+		return out
+	}
+	twin := workerZero()
+	twin.Name = "worker-1"
+	for name, c := range map[string]struct {
+		others  map[string]any
+		reached string
+		client  []byte // on the machine that was reached
+		serving []byte
+		node    func(map[string]*corev1.Node)
+		why     string
+	}{
+		"its Machine": {others: proven},
+		"its Machine, by an address in another form": {others: machines(of("m-0", "worker-0", "", "::ffff:192.0.2.7"))},
+		"ssh, where its kubelet is":                  {reached: "192.0.2.7", client: client("worker-0")},
+		"ssh, with a zone":                           {reached: "::ffff:192.0.2.7%eth0", client: client("worker-0")},
+		"its serving certificate":                    {serving: serving(signer, "worker-0", time.Hour)},
+
+		"nothing":                                       {why: "known only from its kubelet (no Machine refers to Node worker-0; it was not reached by ssh; it has no serving certificate)"},
+		"no Machines in this cluster":                   {others: map[string]any{machinesPath: apierrors.NewNotFound(schema.GroupResource{Resource: "machines"}, "")}, why: "this cluster has no Machines"},
+		"Machines that may not be read":                 {others: map[string]any{machinesPath: no("machines")}, why: "list machines of openshift-machine-api: machines is forbidden"},
+		"the Machine of another Node":                   {others: machines(of("m-1", "worker-1", "", "192.0.2.7")), why: "an address of Machine m-1, which is not this node's"},
+		"a Machine without a Node":                      {others: machines(of("m-2", "", "", "192.0.2.7")), why: "an address of Machine m-2"},
+		"the Machine of an earlier Node of this name":   {others: machines(of("m-0", "worker-0", "9", "192.0.2.7")), why: "refers to an earlier Node worker-0"},
+		"two Machines":                                  {others: machines(of("m-0", "worker-0", "", "192.0.2.7"), of("m-9", "worker-0", "", "192.0.2.9")), why: "Machines m-0 and m-9 refer to Node worker-0"},
+		"a Machine with another address":                {others: machines(of("m-0", "worker-0", "", "192.0.2.77")), why: "192.0.2.7: that this is an address"},
+		"ssh to another address":                        {reached: "192.0.2.9", client: client("worker-0"), why: "192.0.2.7: that this is an address"},
+		"ssh to another machine":                        {reached: "192.0.2.7", client: client("worker-1"), why: `the kubelet on the machine that ssh reached is "system:node:worker-1"`},
+		"ssh to a machine without a kubelet":            {reached: "192.0.2.7", why: `the kubelet on the machine that ssh reached is ""`},
+		"a serving certificate by somebody else":        {serving: serving(other, "worker-0", time.Hour), why: "does not verify against ConfigMap openshift-config-managed/kubelet-serving-ca"},
+		"a serving certificate of another node":         {serving: serving(signer, "worker-1", time.Hour), why: `its serving certificate is for`},
+		"a serving certificate that has expired":        {serving: serving(signer, "worker-0", -time.Minute), why: "does not verify"},
+		"Services that may not be read":                 {others: with(proven, "/api/v1/services", no("services")), why: "list services: services is forbidden"},
+		"an Infrastructure that may not be read":        {others: with(proven, infrastructurePath, no("infrastructures")), why: "read Infrastructure cluster: infrastructures is forbidden"},
+		"a Network that may not be read":                {others: with(proven, networkPath, no("networks")), why: "read Network cluster: networks is forbidden"},
+		"a Node that is not there":                      {others: proven, node: func(n map[string]*corev1.Node) { delete(n, "worker-0") }, why: "there is no Node worker-0"},
+		"a Node that was made again under its name":     {others: proven, node: func(n map[string]*corev1.Node) { n["worker-0"].UID = "uid-1" }, why: "refers to an earlier Node worker-0"},
+		"another Node that has its address in its list": {others: proven, node: func(n map[string]*corev1.Node) { n["worker-1"] = twin }, why: "is an address of Node worker-1, too"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			api := &requestsAPI{signs: true, others: usualObjects()}
+			api.others[machinesPath] = machines()[machinesPath]
+			maps.Copy(api.others, c.others)
+			api.others["/api/v1/namespaces/openshift-config-managed/configmaps/kubelet-serving-ca"] = corev1.ConfigMap{Data: map[string]string{"ca-bundle.crt": string(signer.CertPEM)}}
+			api.add(servingAsking(t).made(t))
+			approved, told, err := leftOver(t, catalog.Versions{Cluster: "4.15.0"}, api, func(e *Env) {
+				api.nodes["worker-0"].UID = "uid-0"
+				if c.node != nil {
+					c.node(api.nodes)
+				}
+				open := e.Open
+				e.Open = func(ctx context.Context, name string) (nodeexec.Node, error) {
+					n, err := open(ctx, name)
+					if c.reached != "" && err == nil {
+						n = at{n, c.reached}
+					}
+					return n, err
+				}
+				e.Facts = func(context.Context, nodeexec.Node) (inspect.Snapshot, error) {
+					s := inspect.Snapshot{Nodes: []inspect.Node{{Name: "worker-0", Via: "ssh"}}}
+					for path, text := range map[string][]byte{inspect.KubeletClient: c.client, kubeletServing: c.serving} {
+						for _, f := range pki.NewScanner().Scan(text) {
+							s.Bundles = append(s.Bundles, inspect.Bundle{At: pki.Location{Node: "worker-0", Path: path}, Content: f.Content})
+						}
+					}
+					return s, nil
+				}
+			})
+			switch {
+			case c.why == "" && (err != nil || !slices.Equal(approved, []string{"csr-serving"}) || !strings.Contains(told, "known    192.0.2.7: ")):
+				t.Errorf("%v, approved %q\n%s", err, approved, told)
+			case c.why != "" && (err == nil || len(approved) > 0 || !strings.Contains(err.Error(), c.why)):
+				t.Errorf("%v, approved %q, want %q", err, approved, c.why)
+			}
+		})
+	}
+}
+
+// TestTheFirstApprovalWaitsForWhoElseAsks: a stolen token asks beside the kubelet, some
+// seconds later.
+func TestTheFirstApprovalWaitsForWhoElseAsks(t *testing.T) {
+	t.Parallel()
+	for name, second := range map[string]bool{"one asks": false, "two ask": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			j := newJoining(t)
+			j.certificate(t, firstCert, time.Now().Add(-time.Hour), j.newKey(t)) // ended
+			api := &requestsAPI{signs: true}
+			env, told := approvals(t, j.world, api)
+			api.add(clientAsking(t).made(t))
+			began := env.Now()
+			env.Sleep = func(_ context.Context, d time.Duration) error {
+				if second && len(api.requests) == 1 {
+					a := clientAsking(t)
+					a.csr.Name = "csr-second"
+					api.add(a.made(t))
+				}
+				return j.sleep(t.Context(), d)
+			}
+			a := NewLeftCSRs([]string{"worker-0"}, true, true)
+			if err := a.Apply(t.Context(), env, &Change{versions: catalog.Versions{Cluster: "4.15.0"}}); err != nil {
+				t.Fatal(err)
+			}
+			if waited := env.Now().Sub(began); !second && waited < settling {
+				t.Errorf("it waited for %s", waited)
+			}
+			if want := !second; (len(api.log) > 0) != want {
+				t.Errorf("approved %q\n%s", api.log, told)
+			}
+		})
+	}
+}
+
+// TestARequestThatIsLeftToAPersonHoldsUpNoNode: the step of its node is done; the end of the
+// run says what is left.
+func TestARequestThatIsLeftToAPersonHoldsUpNoNode(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	api := &requestsAPI{signs: true}
+	env, told := approvals(t, w, api)
+	a := servingAsking(t)
+	a.asks.DNSNames = []string{"worker-0.example.com"} // of its Node, and of nothing else
+	api.add(a.made(t))
+	step := ApproveCSRs{On: "worker-0", serving: true, state: newApproving()}
+	c := &Change{versions: catalog.Versions{Cluster: "4.15.0"}}
+	if err := errors.Join(step.Apply(t.Context(), env, c), step.Verify(t.Context(), env, c)); err != nil || len(api.log) > 0 {
+		t.Errorf("%v, approved %q", err, api.log)
+	}
+	if !strings.Contains(told.String(), "kubectl certificate approve csr-serving") {
+		t.Errorf("told\n%s", told)
+	}
+	end := NewLeftCSRs([]string{"worker-0"}, true, true)
+	var late *Late
+	if err := errors.Join(end.Apply(t.Context(), env, c), end.Verify(t.Context(), env, c)); !errors.As(err, &late) || !strings.Contains(err.Error(), "kubectl certificate approve csr-serving") {
+		t.Errorf("at the end: %v", err)
+	}
+}
+
+// TestARequestIsJudgedOnceMoreRightBeforeItsApproval: what proved its address is gone by then.
+func TestARequestIsJudgedOnceMoreRightBeforeItsApproval(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(*requestsAPI, *certificatesapi.CertificateSigningRequest){
+		"its Machine is gone":            func(s *requestsAPI, _ *certificatesapi.CertificateSigningRequest) { delete(s.others, machinesPath) },
+		"it is another of the same name": func(_ *requestsAPI, c *certificatesapi.CertificateSigningRequest) { c.UID = "another" },
+		"it changed":                     func(_ *requestsAPI, c *certificatesapi.CertificateSigningRequest) { c.ResourceVersion = "8" },
+		"its Node is gone":               func(s *requestsAPI, _ *certificatesapi.CertificateSigningRequest) { delete(s.nodes, "worker-0") },
+		"a Service has the address by now": func(s *requestsAPI, _ *certificatesapi.CertificateSigningRequest) {
+			s.others["/api/v1/services"] = corev1.ServiceList{Items: []corev1.Service{{Spec: corev1.ServiceSpec{ClusterIP: "192.0.2.7"}}}}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			api := &requestsAPI{signs: true}
+			api.add(servingAsking(t).made(t))
+			api.before = func(method, path string) *apierrors.StatusError {
+				if method == "GET" && strings.HasSuffix(path, "/csr-serving") {
+					change(api, api.requests[0])
+				}
+				return nil
+			}
+			w := newWorld(t)
+			env, told := approvals(t, w, api)
+			a := NewLeftCSRs([]string{"worker-0"}, true, true)
+			if err := a.Apply(t.Context(), env, &Change{versions: catalog.Versions{Cluster: "4.15.0"}}); err != nil || len(api.log) > 0 {
+				t.Errorf("%v, approved %q\n%s", err, api.log, told)
+			}
+		})
+	}
+}
