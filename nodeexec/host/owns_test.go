@@ -128,7 +128,7 @@ func TestARunThatWasKilledDoesNotOwnWhatALaterOneWrote(t *testing.T) {
 			first := newPlace(t, content)
 			second := first.another("run-2")
 			edit := first.edit(content, 0, 1, "x\n")
-			_, err := first.run.Replace(t.Context(), mortal.onStep(t, count, step), edit)
+			_, _ = first.run.Replace(t.Context(), mortal.onStep(t, count, step), edit) // killed on its way
 			if !reached(t, count, step) {
 				break
 			}
@@ -141,7 +141,7 @@ func TestARunThatWasKilledDoesNotOwnWhatALaterOneWrote(t *testing.T) {
 					t.Errorf("step %d: %+v, %v: interrupted before the change is before", step, runs, err)
 				}
 			}
-			if _, err = second.run.Replace(t.Context(), real, edit); err != nil {
+			if _, err := second.run.Replace(t.Context(), real, edit); err != nil {
 				t.Fatalf("step %d: %v", step, err)
 			}
 			if _, err := first.run.Restore(t.Context(), real, first.file); !errors.Is(err, ErrNoRun) && !(w.tool("flock") == "" && errors.Is(err, ErrChanged)) {
