@@ -51,6 +51,9 @@ func PlainKey(key string) bool {
 			return false
 		}
 		switches += s
+		if isAbbreviation(w) {
+			continue
+		}
 		p, u := letterPairs(w)
 		pairs += p
 		usual += u
@@ -63,6 +66,12 @@ func PlainKey(key string) bool {
 
 func isAlnum(r rune) bool {
 	return r < unicode.MaxASCII && (unicode.IsLetter(r) || unicode.IsDigit(r))
+}
+
+// isAbbreviation recognises what names are full of, hosts' above all, and what has no
+// usual pairs of letters: okd, bnpp, XML. It is too short to be what a generator makes.
+func isAbbreviation(w string) bool {
+	return len(w) <= 7 && (w == strings.ToLower(w) || w == strings.ToUpper(w)) && !strings.ContainsFunc(w, unicode.IsDigit)
 }
 
 // isHashName recognises the names by which OpenSSL finds CAs in a folder: 5ed36f99.0.

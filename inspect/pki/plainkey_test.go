@@ -73,7 +73,8 @@ SSL_CERT_FILE HTTPS_PROXY KAFKA_OPTS_TLS_CA /etc/pki/ca-trust/extracted/pem/tls-
 alertmanager.yaml prometheus-k8s-0 etcd-serving-ip-10-0-130-59.ec2.internal.crt etcd-peer-master-0.key ip-10-0-130-59 us-east-1a web1 keystore.jks truststore.p12 user.p12 .dockerconfigjson
 .dockercfg openshift-cluster-user-defined-network validatingwebhookconfigurations certificatesigningrequests spec.tls.destinationCACertificate oauthMetadata additionalTrustBundle
 etcdCAConfigMapName clientCAFile IPv4CIDR vSphereCA kubelet-client-2026-11-22-10-00-00.pem schwarz-intern-pki oauth2-proxy.cfg krb5.conf id_rsa.pub ssh-ed25519-known-hosts h2c
-release-v4.14.3 backup-20260101120000 s3 cert1.pem fullchain1.pem default-token-x7k2p my_app-config.v2.yaml ldap-ca 01-cluster-ca user-ca-bundle-1 bundle.pem ca2 root-ca-2023.crt`)
+release-v4.14.3 backup-20260101120000 s3 cert1.pem fullchain1.pem default-token-x7k2p my_app-config.v2.yaml ldap-ca 01-cluster-ca user-ca-bundle-1 bundle.pem ca2 root-ca-2023.crt
+apps.okd.example.com apps.ocp4-prd.kbc.bnpp.net *.apps.hv.dc1.xyzq.local gw.k8s.zrh.kkb.ch MQTT_TLS_CRT`)
 }
 
 func TestPlainKeyKeepsNames(t *testing.T) {
