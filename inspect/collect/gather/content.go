@@ -2,6 +2,7 @@ package gather
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -16,6 +17,7 @@ type draft struct {
 	size   int64
 	begun  map[string]bool // "content", "more public", "more binary"
 	blocks []block
+	gaps   []block // what stands beside blocks on their lines
 	keys   []Key
 	notes  []Note
 	text   bool // the one segment is the whole text, redacted
@@ -79,6 +81,14 @@ func (d *draft) line(word, rest string) error {
 		return err
 	}
 	switch {
+	case word == "gap":
+		text, err := field(part[2])
+		if err != nil || len(part) > 3 || len(text) > maxMarks || strings.Trim(text, marks) != "" {
+			return errors.Join(fmt.Errorf("what is beside a block is more than marks: %.40q", part[2:]), err)
+		}
+		b.data = []byte(text)
+		d.gaps = append(d.gaps, b)
+		return nil
 	case word == "seg":
 		text, err := unescape(strings.Join(part[2:], " "))
 		if err != nil {
@@ -109,6 +119,12 @@ func (d *draft) line(word, rest string) error {
 	return nil
 }
 
+// marks are what the program sends of the text beside a block, 8 of them at each end.
+const (
+	marks    = " \t\r\"'`\ufeffx"
+	maxMarks = 2*8*len("\ufeff") + 1
+)
+
 func (d *draft) place(offset, length string) (block, error) {
 	o, err1 := strconv.ParseInt(offset, 10, 64)
 	n, err2 := strconv.ParseInt(length, 10, 64)
@@ -119,11 +135,11 @@ func (d *draft) place(offset, length string) (block, error) {
 }
 
 func (d *draft) finish(sc *pki.Scanner) (*Content, error) {
-	slices.SortStableFunc(d.blocks, func(a, b block) int { return int(min(max(a.offset-b.offset, -1), 1)) })
-	for i := 1; i < len(d.blocks); i++ {
-		if before := d.blocks[i-1]; before.offset+before.length > d.blocks[i].offset {
-			return nil, errors.New("segments overlap")
-		}
+	if err := arrange(d.blocks); err != nil {
+		return nil, err
+	}
+	if err := arrange(d.pieces()); err != nil {
+		return nil, err
 	}
 	c := &Content{Keys: d.keys, Notes: d.notes}
 	if d.text {
@@ -142,10 +158,21 @@ func (d *draft) finish(sc *pki.Scanner) (*Content, error) {
 	return c, nil
 }
 
+// arrange sorts pieces by their place.
+func arrange(pieces []block) error {
+	slices.SortStableFunc(pieces, func(a, b block) int { return cmp.Compare(a.offset, b.offset) })
+	for i := 1; i < len(pieces); i++ {
+		if before := pieces[i-1]; before.offset+before.length > pieces[i].offset {
+			return errors.New("segments overlap")
+		}
+	}
+	return nil
+}
+
 // found scans the pieces that came, and adds what is known of those that
 // stayed.
 func (d *draft) found(sc *pki.Scanner, keys []Key) []pki.Found {
-	found := slices.Clone(sc.Scan(d.layout()))
+	found := slices.Clone(sc.Scan(d.layout(false)))
 	extra := pki.Content{}
 	for i, b := range d.blocks {
 		if b.trouble != "" && speaksOfCertificates(b.kind) {
@@ -158,7 +185,8 @@ func (d *draft) found(sc *pki.Scanner, keys []Key) []pki.Found {
 	if extra.Empty() {
 		return found
 	}
-	i := slices.IndexFunc(found, func(f pki.Found) bool { return f.Field == "" })
+	whole := func(f pki.Found) bool { return f.Field == "" }
+	i := slices.IndexFunc(found, whole)
 	if i < 0 {
 		return append([]pki.Found{{Content: &extra}}, found...)
 	}
@@ -166,6 +194,12 @@ func (d *draft) found(sc *pki.Scanner, keys []Key) []pki.Found {
 	merged := *found[i].Content
 	merged.Keys = slices.Concat(merged.Keys, extra.Keys)
 	merged.Bad = slices.Concat(merged.Bad, extra.Bad)
+	if len(merged.Certs) > 0 && len(extra.Bad) > 0 {
+		read := sc.Scan(d.layout(true))
+		if j := slices.IndexFunc(read, whole); j >= 0 {
+			merged.Skipped = read[j].Content.Skipped
+		}
+	}
 	found[i].Content = &merged
 	return found
 }
@@ -184,27 +218,67 @@ func speaksOfCertificates(kind string) bool {
 	return strings.Contains(kind, "CERTIFICATE") || strings.Contains(kind, "CRL") || kind == "PKCS7" || kind == "CMS"
 }
 
-// layout puts the pieces where they stand in the file, as far as readers care:
-// whether something is before them in their line. What stayed on the node is a
-// comment, and a short one.
-func (d *draft) layout() []byte {
+// pieces are the PEM blocks and what stands beside them, in the order of the file.
+func (d *draft) pieces() []block {
+	pieces := slices.Concat(slices.DeleteFunc(slices.Clone(d.blocks), block.isBase64), d.gaps)
+	slices.SortStableFunc(pieces, func(a, b block) int { return cmp.Compare(a.offset, b.offset) })
+	return pieces
+}
+
+// isBase64 reports whether it is a piece of base64 in the text, or all of a file of DER.
+func (b block) isBase64() bool {
+	return b.data != nil && !bytes.HasPrefix(b.data, []byte("-----"))
+}
+
+// layout puts the pieces where they stand in the file, as far as readers care: what is
+// beside them on their line. Of whole lines between them one is left, and a short one. What
+// stayed on the node is a comment, or a block that readers stop at as they do at it.
+func (d *draft) layout(standIns bool) []byte {
 	var b bytes.Buffer
 	end := int64(0)
-	for _, piece := range d.blocks {
-		switch piece.offset - end {
-		case 0:
-		case 1:
+	for _, piece := range d.pieces() {
+		between := piece.offset - end
+		if between > 0 && b.Len() > 0 {
 			b.WriteByte('\n')
-		default:
+			between--
+		}
+		if between == 1 && b.Len() == 0 {
+			b.WriteByte('\n')
+		} else if between > 0 {
 			b.WriteString("#\n")
 		}
 		if piece.data == nil {
-			b.WriteString("#")
+			b.WriteString(piece.standIn(standIns))
 		}
 		b.Write(piece.data)
 		end = piece.offset + piece.length
 	}
+	if b.Len() > 0 && end < d.size {
+		b.WriteByte('\n')
+	}
+	for _, piece := range d.blocks {
+		if piece.isBase64() {
+			if piece.offset > 0 || b.Len() > 0 {
+				b.WriteString("\n#\n")
+			}
+			b.Write(piece.data)
+		}
+	}
 	return b.Bytes()
+}
+
+// standIn is what takes the place of a block that stayed on the node.
+func (b block) standIn(readable bool) string {
+	begin, body, end := "-----BEGIN "+b.kind+"-----\n", "AAAA\n", "-----END "+b.kind+"-----"
+	switch {
+	case !readable, !speaksOfCertificates(b.kind), strings.Contains(b.trouble, "not sent"), strings.Contains(b.trouble, "more is on its BEGIN line"):
+		return "#"
+	case strings.Contains(b.trouble, "no END line"):
+		return begin + "AAAA"
+	case strings.Contains(b.trouble, "not base64"):
+		body = "!\n"
+	}
+	return begin + body + end
 }
 
 // fields splits a record into its fields.

@@ -36,6 +36,7 @@ function setup(   i, c, n, word) {
 	ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 	for (i = 1; i <= 64; i++) B64[substr(ALPHABET, i, 1)] = i - 1
 	FILLER = "xxxxxxxxxxxxxxxx"
+	BOM = "\357\273\277"
 	# "BEGIN CERTIFICATE" in base64, at each of its three alignments
 	RUN[1] = "QkVHSU4gQ0VSVElGSUNBVE"; RUN[2] = "JFR0lOIENFUlRJRklDQVRF"; RUN[3] = "CRUdJTiBDRVJUSUZJQ0FUR"
 	RUN32 = ""
@@ -165,6 +166,37 @@ function segment(offset, len, escaped) {
 	else print "seg " offset " " len " " escaped
 }
 
+# gap sends what stands beside a block on its line, by which readers of PEM decide
+# whether they load it. It is short, and goes out even where segments have no room left.
+function gap(offset, s,   m) {
+	if (s == "") return
+	m = field(marks(s))
+	print "gap " offset " " length(s) " " m
+	BUDGET -= length(m)
+}
+
+# marks keeps the white space, quotes and byte order marks at both ends of a text, as far
+# as 8 of them. All else is one x, or a space where nothing but those is left.
+function marks(s,   n, i, head, tail) {
+	head = tail = ""
+	for (i = 0; i < 8 && (n = kept(substr(s, 1, 3), 0)); i++) {
+		head = head substr(s, 1, n)
+		s = substr(s, n + 1)
+	}
+	for (i = 0; i < 8 && (n = kept(length(s) < 3 ? s : substr(s, length(s) - 2), 1)); i++) {
+		tail = substr(s, length(s) - n + 1) tail
+		s = substr(s, 1, length(s) - n)
+	}
+	return head (s == "" ? "" : s ~ /[^ \t\r]/ ? "x" : " ") tail
+}
+
+# kept tells how many bytes of a text are such a sign, at its start or at its end.
+function kept(s, end) {
+	if (s == BOM) return 3
+	if (end) s = substr(s, length(s))
+	return s ~ /^[ \t\r"`\047]/
+}
+
 function content(name, size, index_in_chunk,   trouble, kube) {
 	DECODED = 0
 	trouble = slurp(name, size)
@@ -226,9 +258,14 @@ function slurp(name, size,   line, r, total) {
 #
 # Readers differ in how tolerant they are, so this is: BEGIN may stand anywhere
 # in a line, and newlines be written as \n or %0A.
-function blocks(   i, p, offset, rest, b, e, label, keyed, records) {
+#
+# Of what is not in a block it tells what stands on the line of one, and whether a line
+# before the first is more than a comment. All else are whole lines.
+function blocks(   i, p, offset, rest, b, e, label, keyed, records, told, other) {
 	keyed = records = 0
 	offset = 0 # of line i
+	told = 0 # bytes of line i
+	other = ""
 	i = p = 1
 	while (i <= N) {
 		rest = substr(L[i], p, 65536)
@@ -238,9 +275,12 @@ function blocks(   i, p, offset, rest, b, e, label, keyed, records) {
 			continue
 		}
 		if (!b) {
+			if (told) gap(offset + told, substr(L[i], told + 1))
+			else if (other == "" && L[i] !~ /^[ \t\r"\047\\]*(#.*)?$/) other = offset " " length(L[i]) " x"
 			offset += length(L[i]) + 1
 			i++
 			p = 1
+			told = 0
 			continue
 		}
 		p += b - 1
@@ -250,25 +290,30 @@ function blocks(   i, p, offset, rest, b, e, label, keyed, records) {
 		label = substr(rest, 1, e - 1)
 		if (++records > 2000) {
 			note("cut", "more than 2000 blocks")
+			if (told) gap(offset + told, substr(L[i], told + 1))
 			return keyed
 		}
 		if (!e || label !~ /^[A-Z0-9 ]+$/) {
 			p += HEADLEN
 			continue
 		}
+		if (other != "" && other != "told") print "gap " other
+		other = "told"
+		gap(offset + told, substr(L[i], told + 1, p - told - 1))
 		block(i, p, label)
 		if (label ~ /PRIVATE KEY$/) {
 			keyed = 1
 			print "key " (offset + p - 1) " " BLEN " " (BBODY ~ /ENCRYPTED/ || label ~ /ENCRYPTED/) " " field(label in LABEL ? label : "PRIVATE KEY")
 		} else if (BOPEN) {
-			print "bad " (offset + p - 1) " " BLEN " " field(label in LABEL ? label : "unknown") " has no END line"
+			print "bad " (offset + p - 1) " " BLEN " " field(label in LABEL ? label : "unknown") " " odd(BBODY, "has no END line")
 		} else if (label in LABEL && (WHY = harmless(compact(BBODY), label)) == "") {
 			segment(offset + p - 1, BLEN, BESC)
 		} else {
-			print "bad " (offset + p - 1) " " BLEN " " field(label in LABEL ? label : "unknown") " " (label in LABEL ? WHY : "a kind of block that is not sent")
+			print "bad " (offset + p - 1) " " BLEN " " field(label in LABEL ? label : "unknown") " " (label in LABEL ? odd(BBODY, WHY) : "a kind of block that is not sent")
 		}
 		while (i < BLINE) offset += length(L[i++]) + 1
 		p = BNEXT
+		told = p - 1
 	}
 	return keyed
 }
@@ -311,7 +356,8 @@ function block(i, p, label,   cur, tag, k, b, t, head) {
 		if (b || BLINE == N || length(BBODY) > 200000 || BLINE - i > 5000 || length(cur) > 190000) {
 			if (b) cur = substr(cur, 1, b - 1)
 			BOPEN = 1
-			BLEN += length(cur)
+			BBODY = BBODY cur "\n"
+			BLEN += length(cur) - (b == 1 && BLINE > i) # without the newline before the next
 			BNEXT += length(cur)
 			return
 		}
@@ -321,6 +367,13 @@ function block(i, p, label,   cur, tag, k, b, t, head) {
 		cur = substr(L[++BLINE], 1, 200000)
 		BNEXT = 1
 	}
+}
+
+# odd says of a block that stays here what readers of PEM see without its bytes.
+function odd(body, why) {
+	if (why ~ /not sent/) return why
+	if (body !~ /^[ \t\r]*\n/) return why ", and more is on its BEGIN line"
+	return body ~ /[^ \t\r\n]/ || BOPEN ? why : "is empty"
 }
 
 # endof finds the END line, also with %20 for its spaces.

@@ -90,7 +90,7 @@ type parser struct {
 func (p *parser) line(line string) error {
 	word, rest, _ := strings.Cut(line, " ")
 	switch word {
-	case "seg", "key", "bad", "note", "spki":
+	case "seg", "gap", "key", "bad", "note", "spki":
 		if p.now == nil {
 			return fmt.Errorf("%q belongs to no file", word)
 		}

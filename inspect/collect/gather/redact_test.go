@@ -253,6 +253,7 @@ func TestEveryGuardIsTested(t *testing.T) {
 		"such comments in block scalars":      {"ca", "substr(CLEAN, p, n)", "substr(blockdata, p, n)"},
 		"blocks have the shape of their kind": {"pem", "\treturn shape(head, bytes)", `	return ""`},
 		"DER ends with the block":             {"pem", "if (len + i != bytes)", "if (0)"},
+		"text beside blocks is a mark":        {"pem", `s ~ /[^ \t\r]/ ? "x" : " "`, "s"},
 		"labels are known":                    {"pem", `field(label in LABEL ? label : "unknown")`, "field(label)"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -1,0 +1,142 @@
+package gather
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
+)
+
+// layouter writes PEM bundles in layouts that readers differ on.
+type layouter struct {
+	maker
+	certs []pkitest.Pair
+	key   []byte
+	words []string
+}
+
+// token is one of a few secrets: they are searched for in all that leaves the node.
+func (l *layouter) token() string { return l.pick(l.words...) }
+
+// beside is what stands beside a block on its line.
+func (l *layouter) beside() string {
+	wide := strings.Repeat(" ", 20)
+	return l.pick("", "", "", "", "", "", " ", "  ", "\t", wide, `"`, "'", "\ufeff", " \ufeff", "\ufeff ", "x", "# ", "--", "- ", "\f", "\v", "\u00a0",
+		l.token(), wide+l.token()+wide, `"`+l.token()+`"`)
+}
+
+// block is a certificate, mostly, or what stands beside some.
+func (l *layouter) block() string {
+	text := string(l.certs[l.IntN(len(l.certs))].CertPEM)
+	bad := func(body string) string {
+		return "-----BEGIN CERTIFICATE-----\n" + body + "\n-----END CERTIFICATE-----\n"
+	}
+	if l.chance(70) {
+		return l.pick(text, text, strings.ReplaceAll(text, "\n", "\r\n"), strings.ReplaceAll(text, "\n", "  \n"))
+	}
+	return l.pick(string(l.key), bad("bm90IERFUg=="), bad("not base64"), bad(""), strings.TrimSuffix(text, "-----END CERTIFICATE-----\n"),
+		strings.ReplaceAll(text, "CERTIFICATE", "X509 CERTIFICATE"), strings.ReplaceAll(text, "CERTIFICATE", "TRUSTED CERTIFICATE"),
+		strings.Replace(text, "-----\n", "-----\nName: ca\n\n", 1), strings.Replace(text, "END CERT", "END X509 CERT", 1), strings.ReplaceAll(text, "\n", "\n  "),
+		strings.ReplaceAll(text, "\n", `\n`), strings.Replace(text, "-----\n", "----- x\n", 1), strings.Replace(text, "\n-----END", "-----END", 1))
+}
+
+// text is a file of a few blocks.
+func (l *layouter) text() string {
+	var b strings.Builder
+	b.WriteString(l.pick("", "", "", "\n", "# "+l.token()+"\n", l.token()+"\n", "\ufeff\n", "\ufeff"))
+	for range 1 + l.IntN(3) {
+		block := strings.TrimRight(l.block(), "\r\n")
+		b.WriteString(l.beside() + block + l.beside())
+		b.WriteString(l.pick("\n", "\n", "\n", "\n", "\r\n", "\n\n", "\r\r\n", "", "\n# "+l.token()+"\n", "\n"+l.token()+"\n", "\n \n", "\n#"))
+	}
+	return b.String()
+}
+
+// answered says what each reader loads and skips of a file, of the certificates that may
+// leave a node.
+func answered(found []pki.Found, loadable, known func(pki.Fingerprint) bool) string {
+	var b strings.Builder
+	for _, by := range append(pki.Readers(), pki.ReaderUnknown) {
+		var loads, skips []string
+		for _, f := range found {
+			loaded, skipped := f.Content.LoadedBy(by)
+			for _, c := range loaded {
+				if loadable(c.Fingerprint) {
+					loads = append(loads, c.Fingerprint.Short())
+				}
+			}
+			for _, s := range skipped {
+				if known(s.Fingerprint) {
+					skips = append(skips, s.Fingerprint.Short())
+				}
+			}
+		}
+		slices.Sort(loads)
+		slices.Sort(skips)
+		fmt.Fprintf(&b, "%s loads %q, skips %q\n", by, slices.Compact(loads), slices.Compact(skips))
+	}
+	return b.String()
+}
+
+// TestAReaderLoadsOfAFileOnANodeWhatItLoadsOfItsBytes writes bundles in many layouts
+// (CERTROT_LAYOUTS=5000): what readers load of the answer of a node is what they load of
+// the file, and no text of it leaves the node.
+func TestAReaderLoadsOfAFileOnANodeWhatItLoadsOfItsBytes(t *testing.T) {
+	t.Parallel()
+	id := newIdentity()
+	var s secrets
+	s.key(id.client)
+	l := &layouter{maker: maker{Rand: rand.New(rand.NewPCG(7, 11)), s: &s}, certs: []pkitest.Pair{id.ca.Pair, id.old.Pair, id.other.Pair}, key: id.client.KeyPEM}
+	for range 20 {
+		l.words = append(l.words, s.token())
+	}
+	files := map[string]string{}
+	for i := range asMany(t, "CERTROT_LAYOUTS", 400) {
+		files[fmt.Sprintf("/etc/kubernetes/made%d/%d", i/500, i)] = l.text()
+	}
+	for _, form := range pkitest.Forms(id.ca.CertPEM) {
+		files["/etc/kubernetes/forms/"+form.Name] = string(form.Text)
+	}
+	root := newRoot(t)
+	tree(t, root, files)
+	everywhere(t, func(t *testing.T, w world) {
+		n, r := w.read(t, root, Options{Only: true, Paths: []string{"/etc/kubernetes"}, Limits: Limits{Output: maxOutput}})
+		for _, leak := range s.leaks(t, n.raw) {
+			t.Error(leak)
+		}
+		wrong := 0
+		for name, text := range files {
+			f, ok := r.File(name)
+			if !ok || f.Content == nil {
+				t.Fatalf("%s is not read", name)
+			}
+			sent := func(id pki.Fingerprint) bool {
+				return slices.ContainsFunc(f.Content.certs(), func(c *pki.Cert) bool { return c.Fingerprint == id })
+			}
+			// Blocks with trust settings never leave the node, though OpenSSL loads some.
+			loadable := func(id pki.Fingerprint) bool { return sent(id) || !strings.Contains(text, "TRUSTED") }
+			if got, want := answered(f.Content.Found, loadable, sent), answered(pki.NewScanner().Scan([]byte(text)), loadable, sent); got != want {
+				if wrong++; wrong <= 3 {
+					t.Errorf("%s: the node's answer says\n%sits bytes say\n%s%s", name, got, want, brief(text))
+				}
+			}
+		}
+		if wrong > 0 {
+			t.Errorf("%d of %d files are wrong", wrong, len(files))
+		}
+	})
+}
+
+// brief leaves out what of a text is base64.
+func brief(text string) string {
+	for line := range strings.Lines(text) {
+		if len(line) > 60 && !strings.ContainsAny(line, "-\\ ") {
+			text = strings.Replace(text, line, "", 1)
+		}
+	}
+	return fmt.Sprintf("%.3000q", text)
+}
