@@ -29,10 +29,10 @@ STEPS ?= lint verify floors unit completions krew fuzz-short demo test-lab
 TESTFLAGS ?=
 
 # The lab's components are seventy lines of ours on top of all of Kubernetes; their
-# rotation, a benchmark's program and the tests of dates some hundred on top of
-# OpenShift's libraries, which the linters would read as well, for many minutes: the
+# rotation, a benchmark's program, the tests of dates and of kubectl's commands some
+# hundred on top of OpenShift's and kubectl's libraries, which the linters would read as well, for many minutes: the
 # compiler has to do there.
-LINT_MODULES = $(filter-out ./test/lab/components ./test/lab/components/rotation ./test/bench/peers/certgraph ./test/dates,$(MODULES))
+LINT_MODULES = $(filter-out ./test/lab/components ./test/lab/components/rotation ./test/bench/peers/certgraph ./test/dates ./test/kubectl,$(MODULES))
 
 GOLANGCI_LINT = go tool -modfile='$(CURDIR)/test/tools/go.mod' golangci-lint
 

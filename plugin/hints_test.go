@@ -8,7 +8,36 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/kubectl-certrot/kubectl-certrot/plugin"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/hintstest"
 )
+
+// TestHintsNameCommandsThatExist: a line that is typed as it was printed is parsed. Those
+// of kubectl and oc are test/kubectl's.
+func TestHintsNameCommandsThatExist(t *testing.T) {
+	t.Parallel()
+	commands, err := hintstest.Commands("..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	streams, _, _, _ := genericiooptions.NewTestIOStreams()
+	found := 0
+	for _, c := range commands {
+		if c.Program != "certrot" {
+			continue
+		}
+		found++
+		if err := hintstest.Check(plugin.NewCommand(plugin.App{Called: "oc certrot", Streams: streams}), c); err != nil {
+			t.Errorf("%s\n\t%v", c, err)
+		}
+	}
+	if found < 200 {
+		t.Errorf("only %d commands were found", found)
+	}
+}
 
 // TestHintsOfCanIAskOneThing: kubectl auth can-i takes one verb and one resource; of
 // "configmaps,secrets" it says that the server has no such resource.

@@ -334,7 +334,7 @@ func TestRestartedPodThatDoesNotCome(t *testing.T) {
 		}
 		api := newFakeAPI(objects...)
 		err := a.Verify(t.Context(), api.env, nil)
-		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "kubectl -n openshift-multus describe pods -l app=multus") {
+		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "kubectl -n openshift-multus get pods -l app=multus") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -364,7 +364,7 @@ func (a RestartPods) Verify(ctx context.Context, env *Env, _ *Change) error {
 		return a.renewed(list.Items)
 	})
 	if err != nil && ctx.Err() == nil {
-		return fmt.Errorf("%w; kubectl -n %s describe pods -l %s --field-selector spec.nodeName=%s", err, a.Row.Namespace, a.Row.Label, a.On)
+		return fmt.Errorf("%w; kubectl -n %s get pods -l %s --field-selector spec.nodeName=%s -o wide", err, a.Row.Namespace, a.Row.Label, a.On)
 	}
 	return err
 }
