@@ -373,6 +373,8 @@ func (a *applying) ended(p *remediate.Plan, err error) error {
 	}
 	if errors.As(err, &r) && r.Risk {
 		back = r.Next + "; or, in spite of it: --accept-risk=" + r.Name + "\n" + back
+	} else if r != nil && r.Next != "" {
+		back = r.Next + "\n" + back
 	}
 	if errors.As(err, &stopped) && a.past != "" && p != nil && r == nil && !stopped.Interrupted && ofMaster(p, stopped) {
 		back += fmt.Sprintf("\nwhere this master is lost for good: %s\n  (%s)", a.past, pastMastersMeans)

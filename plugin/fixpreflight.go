@@ -99,8 +99,13 @@ func (f *preflightFlags) ask(ctx context.Context, w *workplace, facts inspect.Sn
 		}
 		return planned
 	}
+	ask.Approves = p != nil && p.Approves()
 	if w != nil && w.conn != nil {
 		ask.Machinery = w.conn.cluster.Machinery(ctx)
+		if ask.Approves && ask.Operated() {
+			signer := remediate.JudgeSigner(ctx, w.conn.cluster.Signer)
+			ask.Signer = &signer
+		}
 		if !ask.Operated() {
 			ask.StaticPods = w.staticPods(ctx)
 		}

@@ -94,7 +94,11 @@ type Refusal struct {
 	Reason string
 	Next   string
 	Risk   bool // it may be accepted by name
+	cause  error
 }
+
+// Unwrap is what failed; nil: nothing did.
+func (r *Refusal) Unwrap() error { return r.cause }
 
 func (r *Refusal) Error() string {
 	if r.Node == "" {

@@ -2,7 +2,6 @@ package remediate
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -19,24 +18,86 @@ func (s *approving) signerValid(ctx context.Context, env *Env, c *Change, node s
 	if c.versions.Plain {
 		return s.caValid(env, c, node)
 	}
-	at := catalog.CSRSigner()
-	if env.Signer == nil {
-		return s.refuse(env, node, fmt.Errorf("csr-signer: %s was not read", at))
+	if v := JudgeSigner(ctx, env.Signer); v.Holds != catalog.Yes {
+		return s.refuse(env, node, &Refusal{Name: csrSigner, Reason: v.Reason, Next: v.Next, cause: v.cause})
 	}
-	signer, err := env.Signer(ctx, at)
+	return nil
+}
+
+// csrSigner is the check of what signs certificate requests.
+const csrSigner = "csr-signer"
+
+// SignerVerdict says whether what signs certificate requests is valid.
+type SignerVerdict struct {
+	Holds        catalog.Answer
+	Reason, Next string
+	cause        error
+}
+
+// JudgeSigner reads what signs certificate requests where operators keep it, and judges it by
+// the API server's time. read is nil where no API server can be asked.
+func JudgeSigner(ctx context.Context, read func(context.Context, catalog.Ref) (collect.Signer, error)) SignerVerdict {
+	at := catalog.CSRSigner()
+	access := fmt.Sprintf("kubectl auth can-i get secret/%s -n %s", at.Name, at.Namespace)
+	if read == nil {
+		return SignerVerdict{Reason: fmt.Sprintf("%s was not read", at), Next: access}
+	}
+	signer, err := read(ctx, at)
 	if err != nil {
-		return s.refuse(env, node, fmt.Errorf("csr-signer: %w\n  next: kubectl auth can-i get secret/%s -n %s", err, at.Name, at.Namespace))
+		return SignerVerdict{Reason: pki.Foreign(err.Error()), Next: access, cause: err}
 	}
 	problem := invalid(signer)
 	if problem == "" {
-		return nil
+		return SignerVerdict{Holds: catalog.Yes}
 	}
 	renewed := ""
 	source := catalog.CSRSignerSource()
-	if original, err := env.Signer(ctx, source); err == nil && invalid(original) == "" {
+	if original, err := read(ctx, source); err == nil && invalid(original) == "" {
 		renewed = fmt.Sprintf("; %s is renewed, and is copied there", source)
 	}
-	return s.refuse(env, node, fmt.Errorf("csr-signer: %s %s%s: kube-controller-manager can't sign with it\n  next: oc get clusteroperator kube-controller-manager; oc get secret -n %s %s -o jsonpath='{.metadata.annotations}'", at, problem, renewed, at.Namespace, at.Name))
+	v := SignerVerdict{Holds: catalog.No, Reason: fmt.Sprintf("%s %s%s: kube-controller-manager can't sign with it", at, problem, renewed),
+		Next: fmt.Sprintf("oc get clusteroperator kube-controller-manager; oc get secret -n %s %s -o jsonpath='{.metadata.annotations}'", at.Namespace, at.Name)}
+	if signer.Asked.IsZero() {
+		v.Holds = catalog.Unknown
+	}
+	return v
+}
+
+// Approves reports whether kubelets of a plan wait for a certificate that is signed when
+// their requests are approved.
+func (p *Plan) Approves() bool {
+	for _, n := range p.Nodes() {
+		for _, s := range n.due() {
+			switch a := s.Action.(type) {
+			case SeeCertificate:
+				return true
+			case ApproveCSRs:
+				if a.serving || s.Change.certified[a.On] == "" {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// signer is asked before kubelets are restarted that wait for it: where it can't sign, they
+// would be left without a certificate.
+func (p Preflight) signer() finding {
+	if !operated(p.Facts) {
+		ca, asked := plainSigner(p.Facts, p.Now)
+		if ca == nil || asked.IsZero() {
+			return fine("whether %s of control plane nodes, which signs, is valid is unknown: it was not read", catalog.KubeadmCA)
+		}
+		if problem := invalid(collect.Signer{NotBefore: ca.NotBefore, NotAfter: ca.NotAfter, Asked: asked}); problem != "" {
+			return fails("renew the cluster's CA first", "%s %s: kube-controller-manager can't sign with it", catalog.KubeadmCA, problem)
+		}
+		return fine("")
+	}
+	if p.Signer == nil {
+		return blind()
+	}
+	return finding{p.Signer.Holds, p.Signer.Reason, p.Signer.Next}
 }
 
 // invalid says why a certificate does not sign now, by the API server's time; empty: it does.
@@ -53,7 +114,7 @@ func invalid(s collect.Signer) string {
 }
 
 // refuse says once what is awaited, and that nothing is approved meanwhile.
-func (s *approving) refuse(env *Env, node string, why error) error {
+func (s *approving) refuse(env *Env, node string, why *Refusal) error {
 	if text := why.Error(); s.awaited != text {
 		s.awaited = text
 		env.tell(node, "waiting, before anything is approved: "+text)
@@ -70,7 +131,7 @@ func (s *approving) caValid(env *Env, c *Change, node string) error {
 		env.tell(node, "whether the CA that signs ("+catalog.KubeadmCA+" of control plane nodes) is valid is unknown: it was not read")
 	case c.signer != nil && !c.signerAsked.IsZero():
 		if problem := invalid(collect.Signer{NotBefore: c.signer.NotBefore, NotAfter: c.signer.NotAfter, Asked: c.signerAsked}); problem != "" {
-			return s.refuse(env, node, errors.New("csr-signer: "+catalog.KubeadmCA+" "+problem+": kube-controller-manager can't sign with it\n  next: renew the cluster's CA first"))
+			return s.refuse(env, node, &Refusal{Name: csrSigner, Reason: catalog.KubeadmCA + " " + problem + ": kube-controller-manager can't sign with it", Next: "renew the cluster's CA first"})
 		}
 	}
 	return nil

@@ -3,6 +3,7 @@ package remediate
 import (
 	"context"
 	"errors"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -57,7 +58,7 @@ func TestNoApprovalBeforeTheSignerIsValid(t *testing.T) {
 			return collect.Signer{NotBefore: valid[0], NotAfter: valid[1], Asked: noon}, nil
 		}, approved: true, says: "Secret/openshift-kube-controller-manager-operator/csr-signer[tls.crt] is renewed, and is copied there"},
 		"it may not be read": {signer: func(int, catalog.Ref) (collect.Signer, error) { return collect.Signer{}, forbidden },
-			says: "next: kubectl auth can-i get secret/csr-signer -n openshift-kube-controller-manager"},
+			says: "kubectl auth can-i get secret/csr-signer -n openshift-kube-controller-manager"},
 		"the API server's time is not known": {signer: func(int, catalog.Ref) (collect.Signer, error) {
 			return collect.Signer{NotBefore: valid[0], NotAfter: valid[1], Asked: time.Time{}}, nil
 		}, says: "does not say what time it is"},
@@ -102,10 +103,63 @@ func TestNoApprovalBeforeTheSignerIsValid(t *testing.T) {
 			text := told.String()
 			if err != nil {
 				text += err.Error()
+				var refusal *Refusal
+				if errors.As(err, &refusal) {
+					text += refusal.Next
+				}
+				if strings.Contains(text, "next:") {
+					t.Errorf("a next step is in an error's text: %s", text)
+				}
 			}
 			if !strings.Contains(text, c.says) || strings.Count(told.String(), "waiting, before anything is approved") > 1 {
 				t.Errorf("want %q:\n%s", c.says, text)
 			}
 		})
+	}
+}
+
+// TestPlansThatWaitForASigner: a kubelet that joins anew waits for its certificate, one that
+// has a valid one does not.
+func TestPlansThatWaitForASigner(t *testing.T) {
+	t.Parallel()
+	for _, joins := range []bool{true, false} {
+		j := newJoining(t)
+		if joins {
+			if err := os.Remove(j.at(inspect.KubeletClient)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if p := j.plan(t, "run-1"); p.Empty() || p.Approves() != joins {
+			t.Errorf("joins %t: waits for the signer %t: %q", joins, p.Approves(), stepsOf(p))
+		}
+	}
+}
+
+// TestPreflightOfTheSigner refuses a rejoin before anything is changed.
+func TestPreflightOfTheSigner(t *testing.T) {
+	t.Parallel()
+	clock := inspect.Clock{Sent: noon, Before: noon, After: noon, Received: noon}
+	expired := pki.NewScanner().Scan(pkitest.NewCA("kubernetes", noon.AddDate(0, 0, -40), noon.AddDate(0, 0, -10)).CertPEM)[0].Content
+	plain := inspect.Snapshot{Cluster: inspect.Cluster{Versions: catalog.Versions{Plain: true, Kubernetes: "v1.35.4"}, Clock: clock}}
+	withCA := plain
+	withCA.Bundles = []inspect.Bundle{{At: pki.Location{Kind: pki.KindFile, Node: "master-0", Path: catalog.KubeadmCA}, Content: expired}}
+	for name, c := range map[string]struct {
+		p     Preflight
+		asked bool
+		holds catalog.Answer
+		blind bool
+	}{
+		"nothing is approved":       {p: Preflight{}},
+		"no API":                    {p: Preflight{Approves: true}, asked: true, holds: catalog.Unknown, blind: true},
+		"may not be read":           {p: Preflight{Approves: true, Machinery: &inspect.Machinery{}, Signer: &SignerVerdict{Reason: "forbidden"}}, asked: true, holds: catalog.Unknown},
+		"valid":                     {p: Preflight{Approves: true, Machinery: &inspect.Machinery{}, Signer: &SignerVerdict{Holds: catalog.Yes}}, asked: true, holds: catalog.Yes},
+		"plain, and not read":       {p: Preflight{Approves: true, Machinery: &inspect.Machinery{}, Facts: plain, Now: noon}, asked: true, holds: catalog.Yes},
+		"plain, and its CA expired": {p: Preflight{Approves: true, Machinery: &inspect.Machinery{}, Facts: withCA, Now: noon}, asked: true, holds: catalog.No},
+	} {
+		checks := c.p.Check()
+		v := checks[len(checks)-1]
+		if (v.Name == csrSigner) != c.asked || c.asked && (v.Holds != c.holds || v.Risk || v.Blind != c.blind) {
+			t.Errorf("%s: %+v", name, v)
+		}
 	}
 }

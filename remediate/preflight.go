@@ -24,6 +24,10 @@ type Preflight struct {
 	// latter are asked for where no operator tells of them, see Operated.
 	CA         []*pki.Cert
 	StaticPods *StaticPods
+	// Approves: kubelets wait for a certificate that is signed on approval. Signer is what was
+	// read of what signs it; nil: no API server could be asked.
+	Approves bool
+	Signer   *SignerVerdict
 }
 
 // StaticPods are the pods in kube-system that kubelets run by files of their own.
@@ -78,10 +82,14 @@ type finding struct {
 
 // checks are those for a cluster whose operators tell of it, or for one without any.
 func (p Preflight) checks() []preflightCheck {
+	checks := plainChecks()
 	if p.Operated() {
-		return operatedChecks()
+		checks = operatedChecks()
 	}
-	return plainChecks()
+	if p.Approves {
+		checks = append(checks, preflightCheck{csrSigner, "what signs the certificates of kubelets is valid", false, true, Preflight.signer})
+	}
+	return checks
 }
 
 // Operated reports whether operators keep the cluster, or may. Where none do, StaticPods
