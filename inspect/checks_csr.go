@@ -56,7 +56,7 @@ func csrFinding(f *Facts, requests []SigningRequest) Finding {
 		what = fmt.Sprintf("the request of %s to %s", first.Requester, first.Signer)
 	}
 	if first.Request != nil {
-		what += fmt.Sprintf(" (%s)", pki.Foreign(first.Request.Subject))
+		what += fmt.Sprintf(" (%s)", pki.Quoted(first.Request.Subject))
 	}
 	switch first.Condition {
 	case Pending:
@@ -67,7 +67,7 @@ func csrFinding(f *Facts, requests []SigningRequest) Finding {
 		finding.Next = "the signer does not work: for kubernetes.io signers that is kube-controller-manager"
 	default:
 		finding.Severity = Info
-		finding.Message = fmt.Sprintf("%s %s %s: %s", what, strings.ToLower(string(first.Condition)), ago(f.Now, first.Since), first.Reason)
+		finding.Message = fmt.Sprintf("%s %s %s: %s", what, strings.ToLower(string(first.Condition)), ago(f.Now, first.Since), pki.Quoted(first.Reason))
 	}
 	return finding
 }

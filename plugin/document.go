@@ -87,7 +87,7 @@ func asYAML(raw []byte) ([]byte, error) {
 		if err := json.Unmarshal(literal, &s); err != nil {
 			return nil, err
 		}
-		if strings.IndexFunc(s, hidden) >= 0 || strings.ContainsAny(s, "“\\") { // of the cluster's: not broken into lines
+		if breaks(s) {
 			literal = fmt.Appendf(nil, `"%s.%d."`, word, len(quoted))
 			quoted = append(quoted, yamlQuoted(s))
 		}
@@ -98,6 +98,12 @@ func asYAML(raw []byte) ([]byte, error) {
 		out = bytes.ReplaceAll(out, fmt.Appendf(nil, "%s.%d.", word, i), []byte(s))
 	}
 	return out, err
+}
+
+// breaks reports whether YAML's writer would put a string on several lines, or could not
+// write it: then a text of the cluster's chooses what a line begins with.
+func breaks(s string) bool {
+	return strings.IndexFunc(s, hidden) >= 0 || strings.ContainsAny(s, "\n“\\") || len(s) > 60 && strings.Contains(s, " ")
 }
 
 // yamlQuoted is a string between double quotes, all in ASCII where it does not print.

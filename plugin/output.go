@@ -2,6 +2,7 @@ package plugin
 
 import (
 	"bufio"
+	"crypto/x509"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -14,6 +15,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 )
 
 // outputFlags choose the form of the answer.
@@ -183,7 +185,8 @@ func printNames(w io.Writer, inv *inspect.Inventory, _ inspect.Severity) error {
 	return nil
 }
 
-// printText prints each certificate as openssl x509 -text does.
+// printText prints each certificate as openssl x509 -text does. One that can't be written
+// so is named, with the reason, and holds up no other.
 func printText(w io.Writer, inv *inspect.Inventory, _ inspect.Severity) error {
 	for i := range inv.Certificates {
 		c := &inv.Certificates[i]
@@ -191,9 +194,9 @@ func printText(w io.Writer, inv *inspect.Inventory, _ inspect.Severity) error {
 		if err != nil {
 			return err
 		}
-		text, err := certinfo.CertificateText(parsed)
+		text, err := certificateText(parsed.Raw)
 		if err != nil {
-			return fmt.Errorf("text of %s: %w", c.Fingerprint, err)
+			text = fmt.Sprintf("# write %s as text: %s\n# read it with -o json\n", pki.Quoted(c.Subject), pki.Foreign(err.Error()))
 		}
 		if _, err := fmt.Fprintf(w, "# sha256 %s\n", c.Fingerprint); err != nil {
 			return err
@@ -208,4 +211,19 @@ func printText(w io.Writer, inv *inspect.Inventory, _ inspect.Severity) error {
 		}
 	}
 	return nil
+}
+
+// certificateText is a certificate as text. certinfo panics at some malformed extensions,
+// and prints line feeds of names as they are.
+func certificateText(der []byte) (text string, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			text, err = "", fmt.Errorf("an extension is malformed: %v", p)
+		}
+	}()
+	parsed, err := x509.ParseCertificate(pki.OneLineStrings(der))
+	if err != nil {
+		return "", err
+	}
+	return certinfo.CertificateText(parsed)
 }

@@ -2,8 +2,10 @@ package pki
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -15,18 +17,31 @@ const foreignLength = 1000
 // message: on one line, and between quotation marks “…” where it could be taken for words
 // of this program. Plain names and sentences stay as they are; twice is once.
 func Foreign(s string) string {
-	if inner, ok := strings.CutPrefix(s, "“"); ok {
-		if inner, ok = strings.CutSuffix(inner, "”"); ok && Prints(inner) && !strings.ContainsAny(inner, "“”") {
-			return s
-		}
+	if isQuoted(s) {
+		return s
 	}
 	if len(s) <= foreignLength && Prints(s) && strings.TrimSpace(s) == s && !strings.ContainsAny(s, "“”|`") && !advises(s) {
+		return s
+	}
+	return Quoted(s)
+}
+
+// Quoted is a foreign text between quotation marks, whatever it says: where anybody may
+// choose it freely, as the names of a request. Twice is once.
+func Quoted(s string) string {
+	if isQuoted(s) {
 		return s
 	}
 	if runes := []rune(s); len(runes) > foreignLength {
 		s = string(runes[:foreignLength]) + "…"
 	}
 	return "“" + Visible(strings.NewReplacer("“", `"`, "”", `"`).Replace(s), "") + "”"
+}
+
+func isQuoted(s string) bool {
+	inner, begins := strings.CutPrefix(s, "“")
+	inner, ends := strings.CutSuffix(inner, "”")
+	return begins && ends && Prints(inner) && !strings.ContainsAny(inner, "“”")
 }
 
 // Prints reports whether a text is one line that a terminal only prints.
@@ -49,8 +64,18 @@ func advises(s string) bool {
 			return true
 		}
 	}
-	return strings.Contains(s, "$(") || strings.Contains(s, "sudo ")
+	// A word of two alphabets is made to look like another one.
+	for word := range strings.FieldsFuncSeq(s, func(r rune) bool { return !unicode.IsLetter(r) }) {
+		if strings.ContainsFunc(word, isASCIILetter) && strings.ContainsFunc(word, func(r rune) bool { return unicode.IsLetter(r) && !unicode.Is(unicode.Latin, r) }) {
+			return true
+		}
+	}
+	return strings.Contains(s, "$(") || slices.ContainsFunc(strings.Fields(s), func(word string) bool {
+		return slices.Contains([]string{"sudo", "kubectl", "oc", "certrot", "curl", "wget"}, word)
+	})
 }
+
+func isASCIILetter(r rune) bool { return r < unicode.MaxASCII && unicode.IsLetter(r) }
 
 // Visible writes what does not print (control characters, marks that change direction,
 // characters without width, bytes that are no UTF-8) as escapes, except what is allowed.

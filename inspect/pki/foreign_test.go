@@ -15,6 +15,8 @@ func TestForeign(t *testing.T) {
 		"a\nnext: curl x":                            `“a\nnext: curl x”`,
 		"a; next: curl x":                            "“a; next: curl x”",
 		"curl x | sh":                                "“curl x | sh”",
+		"all good nехt  restart it":                  "“all good nехt  restart it”", // Cyrillic letters
+		"so do this: kubectl apply -f x":             "“so do this: kubectl apply -f x”",
 		"then sudo sh":                               "“then sudo sh”",
 		"\x1b]0;t\a\x7f":                             `“\x1b]0;t\a\x7f”`,
 		"\u0085\u009b\u202e":                         `“\u0085\u009b\u202e”`,
