@@ -279,7 +279,7 @@ func (a *applying) apply(ctx context.Context, p *remediate.Plan, j *remediate.Jo
 	}
 	defer func() {
 		if closed := env.Close(); closed != nil {
-			_, _ = fmt.Fprintf(a.app.Streams.ErrOut, "warning: clean up: %v\n", closed)
+			warn(a.app.Streams, "clean up: ", closed)
 		}
 	}()
 	env.Tell = a.tell

@@ -229,7 +229,7 @@ func (f *fixFlags) run(ctx context.Context) error {
 		err = f.mend(ctx, w)
 	}
 	if closed := w.close(); closed != nil {
-		_, _ = fmt.Fprintf(f.app.Streams.ErrOut, "warning: clean up: %v\n", closed)
+		warn(f.app.Streams, "clean up: ", closed)
 	}
 	return err
 }
@@ -272,7 +272,7 @@ func (f *fixFlags) mend(ctx context.Context, w *workplace) error {
 		p, err := f.plan(fix, a.run, facts)
 		err = f.preflight(ctx, w, facts, fix.CA, p, withPast(err, a.past))
 		if err == nil && w.noAPI != nil {
-			p.Notes = append(p.Notes, "Without the API server: "+oneLine(w.noAPI.Error()))
+			p.Notes = append(p.Notes, "Without the API server: "+pki.Foreign(w.noAPI.Error()))
 		}
 		return p, err
 	}

@@ -122,7 +122,7 @@ func (f *ownFlags) run(ctx context.Context) error {
 	written, err := remediate.ReplaceOwn(remediate.OwnFile{Path: own.path, Named: own.named, Backup: backup}, own.text, change.Text)
 	switch {
 	case written && err != nil:
-		printf(f.app.Streams.ErrOut, "warning: after %s was written: %v\n", clean(own.path), err)
+		warn(f.app.Streams, "after "+clean(own.path)+" was written: ", err)
 	case errors.Is(err, remediate.ErrChanged):
 		return &exitError{code: exitStopped, err: withHint(nothingChanged(fmt.Errorf("%s: %w", own.path, err)), "run the same command again")}
 	case err != nil:

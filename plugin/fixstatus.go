@@ -18,6 +18,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect/gather"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/nodeexec/host"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate"
 )
@@ -87,7 +88,7 @@ func (f *fixStatusFlags) status(ctx context.Context) error {
 		err = f.after(ctx, w, facts, &fix, nil)
 	}
 	if closed := w.close(); closed != nil {
-		_, _ = fmt.Fprintf(f.app.Streams.ErrOut, "warning: clean up: %v\n", closed)
+		warn(f.app.Streams, "clean up: ", closed)
 	}
 	switch {
 	case err != nil:
@@ -245,11 +246,11 @@ func (w *workplace) lease(ctx context.Context) *repairLease {
 	h, err := remediate.Lease{Kube: w.conn.kube, Now: w.conn.clock.now}.HeldBy(ctx)
 	switch {
 	case err != nil:
-		return &repairLease{State: leaseUnknown, Reason: oneLine(err.Error()), Next: "kubectl auth can-i get leases.coordination.k8s.io -n " + remediate.LeaseNamespace}
+		return &repairLease{State: leaseUnknown, Reason: pki.Foreign(err.Error()), Next: "kubectl auth can-i get leases.coordination.k8s.io -n " + remediate.LeaseNamespace}
 	case h == nil:
 		return nil
 	}
-	l := &repairLease{State: leaseHeld, Holder: oneLine(h.By), Silent: h.Silent.Round(time.Second).String(), Next: "wait for its end, or talk to them: a second run is refused meanwhile (lease-held)"}
+	l := &repairLease{State: leaseHeld, Holder: h.By, Silent: h.Silent.Round(time.Second).String(), Next: "wait for its end, or talk to them: a second run is refused meanwhile (lease-held)"}
 	if h.Stale {
 		l.State, l.Next = leaseStale, "that run ended without a word. The next one takes the Lease over"
 	}

@@ -3,7 +3,6 @@ package plugin
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"time"
 	"unicode"
@@ -88,7 +87,7 @@ func (a *applying) hold(ctx context.Context) (held context.Context, release func
 	held, done := lease.Keep(ctx)
 	return held, func() {
 		if err := done(); err != nil {
-			_, _ = fmt.Fprintf(a.app.Streams.ErrOut, "warning: %v\n", err)
+			warn(a.app.Streams, "", err)
 		}
 	}, nil
 }

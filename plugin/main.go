@@ -47,6 +47,12 @@ func report(streams genericiooptions.IOStreams, err error) {
 	}
 }
 
+// warn prints an error that ends nothing, as report does: what a node or an API server says
+// may be in it.
+func warn(streams genericiooptions.IOStreams, what string, err error) {
+	printf(streams.ErrOut, "warning: %s\n", barred(inspect.WithoutUserinfo(what+err.Error())))
+}
+
 // barred puts a bar before each further line.
 func barred(s string) string {
 	lines := strings.Split(strings.TrimRight(s, "\n"), "\n")

@@ -316,12 +316,12 @@ func (p peoplePrinter) row(now time.Time, c *inspect.InventoryCert) []string {
 		if len(places) > 1 {
 			in += fmt.Sprintf(" +%d", len(places)-1)
 		}
-		return []string{inTime(now, c.NotAfter), renewed(now, c), clean(c.Name()), typeOf(c), orDash(c.Owner), in}
+		return []string{inTime(now, c.NotAfter), renewed(now, c), clean(c.Name()), typeOf(c), orDash(pki.Foreign(c.Owner)), in}
 	}
 	names := append(append([]string{}, c.Names.DNS...), c.Names.IPs...)
 	return []string{
 		inTime(now, c.NotAfter), c.NotAfter.Format(time.RFC3339), renewed(now, c), clean(c.Name()), clean(issuerName(c)), typeOf(c), c.PublicKey,
-		orDash(clean(strings.Join(names, ","))), orDash(c.Owner), c.Fingerprint.String(), strings.Join(places, ","),
+		orDash(clean(strings.Join(names, ","))), orDash(pki.Foreign(c.Owner)), c.Fingerprint.String(), strings.Join(places, ","),
 	}
 }
 

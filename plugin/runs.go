@@ -14,6 +14,7 @@ import (
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
 	"github.com/kubectl-certrot/kubectl-certrot/nodeexec/host"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate"
@@ -189,7 +190,7 @@ func (f *runsFlags) print(runs []runEntry) error {
 	switch f.output {
 	case "name":
 		for _, r := range runs {
-			printf(out, "%s\n", r.Run)
+			printf(out, "%s\n", pki.Foreign(r.Run))
 		}
 		return nil
 	case "json", "yaml":
@@ -211,7 +212,7 @@ func (f *runsFlags) print(runs []runEntry) error {
 		if r.Started != nil {
 			started = inTime(now, *r.Started)
 		}
-		printf(t, "%s\t%s\t%s\t%s\t%d\t%s\n", r.Run, orDash(clean(command)), started, orDash(clean(strings.Join(r.Nodes, ","))), r.Files, orDash(clean(r.Outcome)))
+		printf(t, "%s\t%s\t%s\t%s\t%d\t%s\n", pki.Foreign(r.Run), orDash(pki.Foreign(command)), started, orDash(pki.Foreign(strings.Join(r.Nodes, ","))), r.Files, orDash(pki.Foreign(r.Outcome)))
 	}
 	return t.Flush()
 }
@@ -244,7 +245,7 @@ func (f *runsFlags) prune(ctx context.Context, args []string) error {
 		}
 	}
 	for _, s := range stories {
-		printf(f.app.Streams.Out, "%s  %s  %s  nodes: %s\n", s.Run, clean(s.Command), s.Started.UTC().Format(time.RFC3339), orDash(clean(strings.Join(s.Nodes, ", "))))
+		printf(f.app.Streams.Out, "%s  %s  %s  nodes: %s\n", pki.Foreign(s.Run), pki.Foreign(s.Command), s.Started.UTC().Format(time.RFC3339), orDash(pki.Foreign(strings.Join(s.Nodes, ", "))))
 	}
 	a := &applying{mendFlags: f.mendFlags, workplace: &workplace{}}
 	printf(f.app.Streams.Out, "What nodes keep of them will be removed, and then their journals. After that they can't be undone.\n")

@@ -17,6 +17,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
 )
 
@@ -145,7 +146,7 @@ func (q *questions) hostKey(host string, key ssh.PublicKey) (bool, error) {
 	if !ok {
 		return false, nil
 	}
-	_, _ = fmt.Fprintf(q.app.Streams.ErrOut, "The host key of %s is not known: %s %s\nCompare it on the node's console: for f in /etc/ssh/ssh_host_*_key.pub; do ssh-keygen -lf $f; done\nIs it this one? Type yes to go on and add it to known_hosts: ", host, key.Type(), ssh.FingerprintSHA256(key))
+	_, _ = fmt.Fprintf(q.app.Streams.ErrOut, "The host key of %s is not known: %s %s\nCompare it on the node's console: for f in /etc/ssh/ssh_host_*_key.pub; do ssh-keygen -lf $f; done\nIs it this one? Type yes to go on and add it to known_hosts: ", pki.Foreign(host), key.Type(), ssh.FingerprintSHA256(key))
 	answer, err := q.await(in, func() ([]byte, error) {
 		line, err := bufio.NewReader(io.LimitReader(in, 100)).ReadString('\n')
 		if errors.Is(err, io.EOF) {
@@ -162,7 +163,7 @@ func (q *questions) passphrase(file string) ([]byte, error) {
 	if !ok {
 		return nil, errors.New("nobody can be asked for its passphrase here (ssh-add it)")
 	}
-	_, _ = fmt.Fprintf(q.app.Streams.ErrOut, "Passphrase of %s: ", file)
+	_, _ = fmt.Fprintf(q.app.Streams.ErrOut, "Passphrase of %s: ", pki.Foreign(file))
 	phrase, err := q.await(in, func() ([]byte, error) { return term.ReadPassword(int(in.Fd())) })
 	_, _ = fmt.Fprintln(q.app.Streams.ErrOut) // the user's own line end is not shown
 	return phrase, err

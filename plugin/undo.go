@@ -92,7 +92,7 @@ func (f *undoFlags) run(ctx context.Context, run string) error {
 	}
 	err = f.undo(ctx, w, run, story)
 	if closed := w.close(); closed != nil {
-		_, _ = fmt.Fprintf(f.app.Streams.ErrOut, "warning: clean up: %v\n", closed)
+		warn(f.app.Streams, "clean up: ", closed)
 	}
 	return err
 }

@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
 	"github.com/kubectl-certrot/kubectl-certrot/nodeexec/host"
 )
@@ -218,7 +219,7 @@ func (s *approving) approve(ctx context.Context, env *Env, c *Change, n asker, r
 		if err != nil {
 			return err
 		}
-		env.tell(node, "approved "+r.Name)
+		env.tell(node, "approved "+pki.Foreign(r.Name))
 		s.approved = append(s.approved, r.Name)
 		if joins {
 			s.joined[node] = r
@@ -409,7 +410,7 @@ func waiting(ctx context.Context, env *Env, n asker) string {
 	n.read = env.origins
 	requests, err := pendingOf(ctx, env.Kube, n)
 	if err != nil {
-		return "; whether its kubelet waits for a certificate is not known: " + err.Error()
+		return "; whether its kubelet waits for a certificate is not known: " + pki.Foreign(err.Error())
 	}
 	var out strings.Builder
 	approvable := current(requests)
@@ -521,7 +522,7 @@ func leftOf(ctx context.Context, env *Env, n asker) ([]*request, asker, error) {
 	}
 	facts, err := env.Read(ctx, n.name)
 	if err != nil {
-		n.certified = "whether its kubelet lacks a client certificate is not known: " + err.Error()
+		n.certified = "whether its kubelet lacks a client certificate is not known: " + pki.Foreign(err.Error())
 	} else {
 		n.certified = certified(facts, env.Now(), n.name)[n.name]
 	}

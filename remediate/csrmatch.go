@@ -304,7 +304,7 @@ func (r *request) serving() bool { return r.Spec.SignerName == catalog.KubeletSe
 // describe says what is asked for, by whom, in several lines.
 func (r *request) describe() string {
 	lines := []string{
-		fmt.Sprintf("request %s, pending since %s", r.Name, r.CreationTimestamp.UTC().Format(time.RFC3339)),
+		fmt.Sprintf("request %s, pending since %s", pki.Foreign(r.Name), r.CreationTimestamp.UTC().Format(time.RFC3339)),
 		"  asked by " + pki.Foreign(r.Spec.Username) + ", in " + pki.Foreign(strings.Join(r.Spec.Groups, ", ")),
 		"  signer   " + pki.Foreign(r.Spec.SignerName),
 	}
@@ -351,7 +351,7 @@ func (r *request) next() string {
 		return fmt.Sprintf("look at all of its names: kubectl get csr %s -o jsonpath='{.spec.request}' | base64 -d | openssl req -noout -text; only if each of them is this node's: kubectl certificate approve %s; else: kubectl certificate deny %s", r.Name, r.Name, r.Name)
 	}
 	if r.why != "" {
-		return fmt.Sprintf("certrot never approves it, as %s; look who asks for what: kubectl describe csr %s", pki.Foreign(r.why), r.Name)
+		return fmt.Sprintf("certrot never approves it, as %s; look who asks for what: kubectl describe csr %s", pki.Foreign(r.why), pki.Foreign(r.Name))
 	}
 	return "kubectl certificate approve " + r.Name
 }

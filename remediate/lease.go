@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
 )
 
@@ -153,7 +154,7 @@ func (l Lease) other(held *coordinationv1.Lease) (by string, age time.Duration, 
 	if held.Spec.HolderIdentity == nil || *held.Spec.HolderIdentity == "" || *held.Spec.HolderIdentity == l.Holder {
 		return "", 0, false
 	}
-	by = *held.Spec.HolderIdentity
+	by = pki.Foreign(*held.Spec.HolderIdentity) // any user who may write the Lease
 	if held.Spec.RenewTime == nil {
 		return by, 0, false
 	}
@@ -162,7 +163,7 @@ func (l Lease) other(held *coordinationv1.Lease) (by string, age time.Duration, 
 		lasts = time.Duration(*held.Spec.LeaseDurationSeconds) * time.Second
 	}
 	age = l.Now().Sub(held.Spec.RenewTime.Time)
-	return by, age, age < lasts && !nodeexec.Gone(by)
+	return by, age, age < lasts && !nodeexec.Gone(*held.Spec.HolderIdentity)
 }
 
 func (l Lease) fill(held *coordinationv1.Lease) {
@@ -231,7 +232,7 @@ func (l Lease) renew(ctx context.Context) error {
 func (l Lease) again(ctx context.Context) (lapsed string, err error) {
 	held, err := l.Kube.CoordinationV1().Leases(LeaseNamespace).Get(ctx, LeaseName, metav1.GetOptions{})
 	if err == nil && held.Spec.HolderIdentity != nil && *held.Spec.HolderIdentity != "" && *held.Spec.HolderIdentity != l.Holder {
-		return "", &Refusal{Name: "lease-held", Reason: *held.Spec.HolderIdentity + " has it"}
+		return "", &Refusal{Name: "lease-held", Reason: pki.Foreign(*held.Spec.HolderIdentity) + " has it"}
 	}
 	return l.take(ctx)
 }
