@@ -25,8 +25,11 @@ type App struct {
 // Main runs the plugin and returns its exit code. args[0] is the program's
 // name, as in os.Args.
 func Main(ctx context.Context, version string, args []string, streams genericiooptions.IOStreams) int {
-	streams.Out, streams.ErrOut = newScreen(streams.Out), newScreen(streams.ErrOut)
-	cmd := NewCommand(App{version, calledAs(args[0], os.Getenv("_")), streams})
+	called := calledAs(args[0], os.Getenv("_"))
+	streams.Out, streams.ErrOut = newScreen(streams.Out, called), newScreen(streams.ErrOut, called)
+	defer flush(streams.Out)
+	defer flush(streams.ErrOut)
+	cmd := NewCommand(App{version, called, streams})
 	cmd.SetArgs(args[1:])
 	err := cmd.ExecuteContext(ctx)
 	var quiet *exitError
