@@ -43,6 +43,9 @@ func (s *screen) named(text string) string {
 	const caller = len("kubectl ") // shorter than any command
 	all, before := s.before+text, len(s.before)
 	s.before = all[max(0, len(all)-caller):]
+	if !strings.Contains(text, "certrot") { // nearly all of a large document
+		return text
+	}
 	return bareCommand.ReplaceAllStringFunc(all, func(command string) string {
 		if !strings.HasPrefix(command, "certrot") {
 			return command
