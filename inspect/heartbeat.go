@@ -15,6 +15,10 @@ import (
 // (pkg/controller/nodelifecycle/config/v1alpha1/defaults.go, NodeMonitorGracePeriod).
 const HeartbeatAge = 50 * time.Second
 
+// leaseMost is how long a Lease may say that it lasts: a kubelet writes it itself, and
+// kube-controller-manager does not look at it.
+const leaseMost = 5 * time.Minute
+
 // Lease is how a heartbeat was read: of the Lease that a kubelet renews, all but its
 // renewTime. The zero value: it was not read.
 type Lease struct {
@@ -43,7 +47,7 @@ type Life struct {
 // its own clock, which is ahead of the API server's by so much as far as that is known.
 func LifeOf(ready string, renewed time.Time, l Lease, ahead time.Duration) Life {
 	life := Life{Ready: ready}
-	age, most := l.Asked.Sub(renewed.Add(-ahead)), max(HeartbeatAge, l.Duration*5/4)
+	age, most := l.Asked.Sub(renewed.Add(-ahead)), max(HeartbeatAge, min(l.Duration, leaseMost)*5/4)
 	switch {
 	case l.Advanced:
 		life.Alive = catalog.Yes

@@ -67,3 +67,14 @@ func TestANodesClockIsTakenIntoAccount(t *testing.T) {
 		t.Errorf("its clock is not known, and it is %q", life)
 	}
 }
+
+// A kubelet writes by itself how long its Lease lasts.
+func TestALongLeaseKeepsNoNodeAlive(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	for _, silent := range []time.Duration{time.Hour, 24 * time.Hour} {
+		if life := LifeOf("True", now.Add(-silent), Lease{Duration: silent, Asked: now}, 0); life.Alive != catalog.No {
+			t.Errorf("silent for %s: alive is %v", silent, life.Alive)
+		}
+	}
+}

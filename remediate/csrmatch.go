@@ -238,6 +238,13 @@ func (n asker) shared(asks *x509.CertificateRequest) error {
 		if peer.Name == n.name {
 			continue
 		}
+		short, _, _ := strings.Cut(peer.Name, ".")
+		for _, name := range asks.DNSNames {
+			// Two nodes may have one short name, in different domains; neither owns it.
+			if strings.EqualFold(name, peer.Name) || strings.EqualFold(name, short) && !strings.EqualFold(name, n.name) {
+				return hand("it asks for %s, which is a name of Node %s, too", name, peer.Name)
+			}
+		}
 		for _, a := range peer.Status.Addresses {
 			ip := net.ParseIP(a.Address)
 			if slices.ContainsFunc(asks.DNSNames, func(name string) bool { return strings.EqualFold(name, a.Address) }) ||

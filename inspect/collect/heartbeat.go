@@ -47,7 +47,8 @@ type Renewals struct {
 
 type beat struct {
 	renewed  time.Time
-	advanced time.Time // when it was last seen to, by this machine's clock; zero: never
+	read     time.Time // when it was read, by this machine's clock
+	advanced time.Time // when it was last seen to; zero: never
 }
 
 // advanced reports whether a node's Lease was seen to advance, not long before now.
@@ -58,10 +59,11 @@ func (h *Renewals) advanced(node string, renewed, now time.Time) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	was, seen := h.last[node]
-	if seen && renewed.After(was.renewed) {
+	// Between readings that are far apart, the last renewal may be long ago.
+	if seen && renewed.After(was.renewed) && now.Sub(was.read) <= inspect.HeartbeatAge {
 		was.advanced = now
 	}
-	was.renewed = renewed
+	was.renewed, was.read = renewed, now
 	if h.last == nil {
 		h.last = map[string]beat{}
 	}
