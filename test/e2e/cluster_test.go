@@ -17,6 +17,10 @@ func (f *fixing) wholeCluster(t *testing.T) {
 	if servers := mustDo(t, f.lab, "-n", "default", "get", "endpointslice", "kubernetes", "-o", "jsonpath={.endpoints[*].addresses[0]}"); len(strings.Fields(servers)) != 2 {
 		t.Fatalf("there are API servers at %q, not one on each master", servers)
 	}
+	// The lab was healed: kubelets' kubeconfigs are newer than the daemons that read them.
+	const mco = "openshift-machine-config-operator"
+	mustDo(t, f.lab, "-n", mco, "delete", "pods", "--all")
+	mustDo(t, f.lab, "-n", mco, "rollout", "status", "daemonset", "--timeout=90s")
 	fix := []string{"fix-api-int", "--via", "ssh"}
 	ends(t, f.inLab(t, append(fix, "--dry-run=client")...), 0, "Nothing to do")
 	ends(t, f.inLab(t, append(fix, "status")...), 0, "nothing is left to be repaired")
