@@ -172,11 +172,11 @@ func (o *origins) ofMachines(all []machineObject, object *corev1.Node) error {
 	case len(own) == 0:
 		return fmt.Errorf("no Machine refers to Node %s", o.node)
 	case len(own) > 1:
-		return fmt.Errorf("Machines %s and %s refer to Node %s", own[0].Metadata.Name, own[1].Metadata.Name, o.node)
+		return fmt.Errorf("the Machines %s and %s refer to Node %s", own[0].Metadata.Name, own[1].Metadata.Name, o.node)
 	case object == nil || own[0].Status.NodeRef.UID != "" && own[0].Status.NodeRef.UID != object.UID:
-		return fmt.Errorf("Machine %s refers to an earlier Node %s", own[0].Metadata.Name, o.node)
+		return fmt.Errorf("the Machine %s refers to an earlier Node %s", own[0].Metadata.Name, o.node)
 	case len(own[0].Status.Addresses) == 0:
-		return fmt.Errorf("Machine %s has no addresses", own[0].Metadata.Name)
+		return fmt.Errorf("the Machine %s has no addresses", own[0].Metadata.Name)
 	}
 	for _, a := range own[0].Status.Addresses {
 		o.own(a.Address, "Machine "+own[0].Metadata.Name+" has it in status.addresses")
