@@ -66,6 +66,20 @@ func decodePlain(body []byte) (armored, bool) {
 	return armored{der: der[:n], plain: true}, true
 }
 
+// hasPlainLines reports whether no line of a body of plain base64 is empty, nor too long
+// for OpenSSL to read at once: encoding/base64 passes over both, OpenSSL does not.
+func hasPlainLines(body []byte) bool {
+	_, body, _ = bytes.Cut(body, []byte("\n")) // the BEGIN line's
+	for len(body) > 0 {
+		var line []byte
+		line, body, _ = bytes.Cut(body, []byte("\n"))
+		if len(line) >= openSSLLine || len(bytes.TrimRight(line, "\r")) == 0 {
+			return false
+		}
+	}
+	return true
+}
+
 // dropHeaders skips the "Key: value" lines that encrypted keys start with.
 func dropHeaders(body []byte) (rest []byte, encrypted bool) {
 	rest = bytes.TrimLeft(body, " \t\r\n")

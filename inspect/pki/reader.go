@@ -8,6 +8,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"golang.org/x/crypto/cryptobyte"
+	cbasn1 "golang.org/x/crypto/cryptobyte/asn1"
 )
 
 // Reader is how a program reads the certificates that it trusts. Scan finds more
@@ -162,9 +165,9 @@ const (
 	whyBesideIt = "a block of the bundle can't be parsed, and this reader then loads none"
 )
 
-// loads compares what was found in a text with what readers load from it. spoilt: a
-// plain block could not be parsed.
-func (w *walk) loads(e *entry, data []byte, seen []sighting, at place, plain, spoilt bool) {
+// loads compares what was found in a text with what readers load from it. sure: its
+// blocks are certificates that all readers are sure to load.
+func (w *walk) loads(e *entry, data []byte, seen []sighting, at place, sure bool) {
 	switch {
 	case len(seen) == 0:
 		return
@@ -173,11 +176,11 @@ func (w *walk) loads(e *entry, data []byte, seen []sighting, at place, plain, sp
 			e.skip(s.id, whyWrapped, Readers()...)
 		}
 		return
-	case plain && !spoilt:
+	case sure:
 		return
 	}
 	byGo, whole := goLoads(data)
-	byOpenSSL, some := openSSLLoads(data)
+	byOpenSSL, some := openSSLLoads(data, w.scanner.cert)
 	for _, s := range seen {
 		var by []Reader
 		if !byGo[s.id] {
@@ -236,42 +239,43 @@ func goLoads(text []byte) (loaded map[Fingerprint]bool, whole bool) {
 	}
 }
 
+// openSSLLine is how much of a line OpenSSL reads at once: it takes the rest for a line.
+const openSSLLine = 254
+
 // openSSLLoads is what OpenSSL 3 loads from a text; some is false where it gives up on
 // all of it, as it does at the first block that it can't read (crypto/pem/pem_lib.c,
-// crypto/x509/by_file.c).
-func openSSLLoads(text []byte) (loaded map[Fingerprint]bool, some bool) {
+// crypto/pem/pem_info.c, crypto/x509/by_file.c), and where it may.
+func openSSLLoads(text []byte, parse func(der []byte) (*Cert, error)) (loaded map[Fingerprint]bool, some bool) {
+	if bytes.IndexByte(text, 0) >= 0 {
+		return nil, false // to some of its releases, a line or the file ends there
+	}
 	loaded = map[Fingerprint]bool{}
-	text = bytes.TrimPrefix(text, []byte(byteOrderMark))
 	for {
 		label, rest, ok := openSSLBegin(text)
 		if !ok {
 			return loaded, len(loaded) > 0
 		}
 		der, rest, ok := openSSLBody(rest, label)
+		if ok {
+			ok = openSSLBlock(label, der, parse, loaded)
+		}
+		clear(der) // it may be a key
 		if !ok {
 			return nil, false
 		}
 		text = rest
-		if kindOf(label) == kindCert {
-			element, settings, ok := cutElement(der)
-			if !ok || label != "TRUSTED CERTIFICATE" && len(settings) > 0 {
-				return nil, false
-			}
-			// Who has trust settings may be trusted for something else; they are not read.
-			if len(settings) == 0 {
-				loaded[FingerprintOf(element)] = true
-			}
-		}
-		clear(der)
 	}
 }
 
-// openSSLBegin finds the next BEGIN line.
+// openSSLBegin finds the next BEGIN line. A byte order mark may stand before the first
+// line behind each block.
 func openSSLBegin(text []byte) (label string, rest []byte, ok bool) {
+	text = bytes.TrimPrefix(text, []byte(byteOrderMark))
 	for len(text) > 0 {
 		var line []byte
-		line, text, _ = bytes.Cut(text, []byte("\n"))
-		name, found := bytes.CutPrefix(bytes.TrimRight(line, " \t\r"), []byte(beginTag+" "))
+		line, text = cutOpenSSLLine(text)
+		line = bytes.TrimRightFunc(line, func(r rune) bool { return r <= ' ' })
+		name, found := bytes.CutPrefix(line, []byte(beginTag+" "))
 		if name, closed := bytes.CutSuffix(name, []byte(dashes)); found && closed {
 			return string(name), text, true
 		}
@@ -279,27 +283,107 @@ func openSSLBegin(text []byte) (label string, rest []byte, ok bool) {
 	return "", nil, false
 }
 
-// openSSLBody reads a block up to its END line. Where there is an empty line, what
-// stands before it are headers, of which none but those of an encrypted key are taken.
+func cutOpenSSLLine(text []byte) (line, rest []byte) {
+	once := text[:min(len(text), openSSLLine)]
+	if i := bytes.IndexByte(once, '\n'); i >= 0 {
+		return text[:i], text[i+1:]
+	}
+	return once, text[len(once):]
+}
+
+// openSSLBody reads a block up to its END line. What stands before an empty line are
+// headers, and after it OpenSSL is strict about the length of lines: such a block is not
+// known to be read. An empty block is never read.
 func openSSLBody(text []byte, label string) (der, rest []byte, ok bool) {
 	var body strings.Builder
 	defer body.Reset()
-	headers := false
 	for len(text) > 0 {
 		var line []byte
-		line, text, _ = bytes.Cut(text, []byte("\n"))
+		line, text = cutOpenSSLLine(text)
 		line = bytes.TrimRight(line, " \t\r")
 		switch {
 		case bytes.HasPrefix(line, []byte(endTag+" ")):
 			der, err := base64.StdEncoding.DecodeString(body.String())
-			return der, text, string(line) == endTag+" "+label+dashes && (err == nil || headers)
-		case len(line) == 0 && body.Len() > 0 || bytes.Contains(line, []byte(":")):
-			if !strings.HasSuffix(label, "PRIVATE KEY") {
-				return nil, nil, false
-			}
-			headers = true
+			return der, text, string(line) == endTag+" "+label+dashes && err == nil && len(der) > 0
+		case len(line) == 0, bytes.Contains(line, []byte(":")):
+			return nil, nil, false
 		}
 		body.Write(bytes.TrimLeft(line, " \t"))
 	}
 	return nil, nil, false
+}
+
+// openSSLBlock parses what OpenSSL parses of a bundle, and notes the certificate. It
+// reports whether OpenSSL reads on.
+func openSSLBlock(label string, der []byte, parse func(der []byte) (*Cert, error), loaded map[Fingerprint]bool) bool {
+	switch kindOf(label) {
+	case kindCRL:
+		_, err := x509.ParseRevocationList(der)
+		return err == nil
+	case kindKey:
+		return isOpenSSLKey(label, der)
+	case kindCert:
+		element, settings, ok := cutElement(der)
+		if !ok {
+			return false
+		}
+		cert, err := parse(element)
+		if err != nil {
+			return false
+		}
+		if len(settings) > 0 {
+			// Who has trust settings may be trusted for something else; they are not read.
+			_, rest, ok := cutElement(settings)
+			return ok && len(rest) == 0 && label == "TRUSTED CERTIFICATE"
+		}
+		loaded[cert.Fingerprint] = true
+	case kindOther, kindRequest, kindPKCS7, kindKeystore: // decoded and passed over
+	}
+	return true
+}
+
+// isOpenSSLKey reports whether OpenSSL reads on behind a private key: whether the key is
+// well formed, or of a kind that is passed over.
+func isOpenSSLKey(label string, der []byte) bool {
+	switch label {
+	case "RSA PRIVATE KEY":
+		return isRSAKey(der)
+	case "EC PRIVATE KEY":
+		_, err := readSEC1(der, nil)
+		return err == nil && isWhole(der, shapeSEC1)
+	case "PRIVATE KEY":
+		key, err := readPKCS8(der)
+		if err != nil || !isWhole(der, shapePKCS8) {
+			return false
+		}
+		in := cryptobyte.String(der)
+		var seq, inner cryptobyte.String
+		ok := in.ReadASN1(&seq, cbasn1.SEQUENCE) && seq.SkipASN1(cbasn1.INTEGER) && seq.SkipASN1(cbasn1.SEQUENCE) && seq.ReadASN1(&inner, cbasn1.OCTET_STRING)
+		return ok && key.Algorithm != "" && (key.Algorithm != "RSA" || isRSAKey(inner))
+	case "DSA PRIVATE KEY":
+		return false // not read
+	}
+	return true
+}
+
+// isRSAKey reports whether a PKCS#1 key has all of its numbers.
+func isRSAKey(der []byte) bool {
+	in := cryptobyte.String(der)
+	var seq cryptobyte.String
+	var version int
+	if !in.ReadASN1(&seq, cbasn1.SEQUENCE) || !in.Empty() || !seq.ReadASN1Integer(&version) || version != 0 {
+		return false
+	}
+	for range 8 {
+		if !seq.SkipASN1(cbasn1.INTEGER) {
+			return false
+		}
+	}
+	return seq.Empty()
+}
+
+// isWhole reports whether DER is one element of a shape.
+func isWhole(der []byte, want shape) bool {
+	_, rest, ok := cutElement(der)
+	return ok && len(rest) == 0 && shapeOf(der) == want
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/x509"
 	"encoding/base64"
 	"encoding/pem"
+	"math/big"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -50,6 +51,104 @@ func TestAReaderLoadsOfEachFormWhatItReallyDoes(t *testing.T) {
 			}
 			if found := NewScanner().Scan(form.Text); len(found) != 1 || len(found[0].Content.Certs) != 1 {
 				t.Error("it is not found at all")
+			}
+		})
+	}
+}
+
+func TestAReaderLoadsNothingByOpenSSLOfABundleThatOpenSSLRefuses(t *testing.T) {
+	ca := readerCA()
+	good := string(ca.CertPEM)
+	begin, rest, _ := strings.Cut(good, "\n")
+	block, _ := pem.Decode(ca.CertPEM)
+	key, _ := pem.Decode(ca.KeyPEM)
+	turned := bytes.Clone(block.Bytes)
+	turned[5] ^= 0xff
+	noCert := []byte("\x30\x03\x02\x01\x01")
+	oneLine := base64.StdEncoding.EncodeToString(block.Bytes)
+	asOpenSSL(t, false, map[string]string{
+		"an empty line before END":                      strings.Replace(good, "-----END", "\n-----END", 1),
+		"an empty line before END, Windows":             strings.ReplaceAll(strings.Replace(good, "-----END", "\n-----END", 1), "\n", "\r\n"),
+		"spaces before END":                             strings.Replace(good, "-----END", "  \n-----END", 1),
+		"an empty line in the middle":                   begin + "\n" + rest[:65] + "\n" + rest[65:],
+		"an empty line after BEGIN, then one long line": "-----BEGIN CERTIFICATE-----\n\n" + oneLine + "\n-----END CERTIFICATE-----\n",
+		"spaces after BEGIN, then one long line":        "-----BEGIN CERTIFICATE-----\n \n" + oneLine + "\n-----END CERTIFICATE-----\n",
+		"another one with an empty line after BEGIN":    good + "-----BEGIN CERTIFICATE-----\n\n" + oneLine + "\n-----END CERTIFICATE-----\n",
+		"a revocation list that is none":                good + blockOf("X509 CRL", noCert),
+		"an RSA key that is none":                       good + blockOf("RSA PRIVATE KEY", noCert),
+		"an RSA key without its primes":                 good + blockOf("RSA PRIVATE KEY", []byte("\x30\x0a\x02\x01\x00\x02\x02\x00\x8f\x02\x01\x03")),
+		"an EC key that is none":                        good + blockOf("EC PRIVATE KEY", noCert),
+		"a PKCS#8 key that is none":                     good + blockOf("PRIVATE KEY", noCert),
+		"a PKCS#8 key, cut off":                         good + blockOf("PRIVATE KEY", key.Bytes[:len(key.Bytes)-9]),
+		"an unknown block that is empty":                good + "-----BEGIN FOO-----\n-----END FOO-----\n",
+		"a certificate that is empty":                   good + "-----BEGIN CERTIFICATE-----\n-----END CERTIFICATE-----\n",
+		"a certificate that is none":                    good + blockOf("CERTIFICATE", noCert),
+		"a certificate that is damaged inside":          good + blockOf("CERTIFICATE", turned),
+		"a damaged one with trust settings":             good + blockOf("TRUSTED CERTIFICATE", turned),
+		"a damaged one behind a byte order mark":        good + "\ufeff" + blockOf("CERTIFICATE", turned),
+		"a damaged one whose BEGIN line ends in \\v":    good + strings.Replace(blockOf("CERTIFICATE", turned), "-----\n", "-----\v\n", 1),
+		"a damaged one behind a long line":              good + strings.Repeat("z", 254) + blockOf("CERTIFICATE", turned),
+	})
+}
+
+func TestAReaderLoadsByOpenSSLABundleWithBlocksThatOpenSSLReadsOrPassesOver(t *testing.T) {
+	ca := readerCA()
+	good := string(ca.CertPEM)
+	rsa := pkitest.NewCA("rsa", ca.Cert.NotBefore, ca.Cert.NotAfter, pkitest.RSA(1024))
+	ed := pkitest.NewCA("ed", ca.Cert.NotBefore, ca.Cert.NotAfter, pkitest.Ed25519())
+	block, _ := pem.Decode(ca.CertPEM)
+	key, _ := pem.Decode(ca.KeyPEM)
+	noCert := []byte("\x30\x03\x02\x01\x01")
+	oneLine := base64.StdEncoding.EncodeToString(block.Bytes)
+	ec, err := x509.ParseECPrivateKey(key.Bytes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	issuer := *ca.Cert
+	issuer.KeyUsage |= x509.KeyUsageCRLSign
+	list, err := x509.CreateRevocationList(nil, &x509.RevocationList{Number: big.NewInt(1), ThisUpdate: ca.Cert.NotBefore, NextUpdate: ca.Cert.NotAfter}, &issuer, ec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pkcs8 := func(key any) []byte {
+		der, err := x509.MarshalPKCS8PrivateKey(key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return der
+	}
+	asOpenSSL(t, true, map[string]string{
+		"a revocation list":                good + blockOf("X509 CRL", list),
+		"an EC key":                        good + string(ca.KeyPEM),
+		"an RSA key":                       good + string(rsa.KeyPEM),
+		"a PKCS#8 key":                     good + blockOf("PRIVATE KEY", pkcs8(rsa.Key)),
+		"an Ed25519 key":                   good + string(ed.KeyPEM),
+		"a PKCS#8 key of a curve":          good + blockOf("PRIVATE KEY", pkcs8(ec)),
+		"an encrypted PKCS#8 key":          good + blockOf("ENCRYPTED PRIVATE KEY", noCert),
+		"an unknown block":                 good + blockOf("FOO", noCert),
+		"a public key that is none":        good + blockOf("PUBLIC KEY", noCert),
+		"a line longer than the buffer":    "-----BEGIN CERTIFICATE-----\n" + oneLine[:255] + "\n" + oneLine[255:] + "\n-----END CERTIFICATE-----\n",
+		"an empty line between two blocks": good + "\n \n" + string(ca.CertPEM),
+	})
+}
+
+func blockOf(label string, der []byte) string {
+	return string(pem.EncodeToMemory(&pem.Block{Type: label, Bytes: der}))
+}
+
+// asOpenSSL wants of texts what OpenSSL itself does, where it is installed.
+func asOpenSSL(t *testing.T, want bool, texts map[string]string) {
+	t.Helper()
+	tool, _ := exec.LookPath("openssl")
+	for name, text := range texts {
+		t.Run(name, func(t *testing.T) {
+			if tool != "" && opensslLoads(t, tool, []byte(text)) != want {
+				t.Fatalf("openssl says %v", !want)
+			}
+			for _, by := range []Reader{ReaderOpenSSL, ReaderUnknown} {
+				if got, why := loaded(t, []byte(text), by); got != want || want == (why != "") {
+					t.Errorf("%s: loaded %v, want %v; %q", by, got, want, why)
+				}
 			}
 		})
 	}

@@ -10,7 +10,7 @@ import (
 func (w *walk) text(data []byte, at place) {
 	var room [2]sighting // mostly enough
 	seen := room[:0]
-	gap, plain, spoilt := 0, 0, false
+	gap, plain, sure := 0, 0, true
 	for next := 0; ; {
 		b, ok := nextBlock(data, next)
 		if !ok {
@@ -25,7 +25,7 @@ func (w *walk) text(data []byte, at place) {
 		if s.plain {
 			plain++
 		}
-		spoilt = spoilt || s.spoilt
+		sure = sure && s.sure
 		if s.isCert {
 			seen = append(seen, s)
 		} else if b.open {
@@ -41,7 +41,7 @@ func (w *walk) text(data []byte, at place) {
 	if !whole {
 		w.compare(data, seen, at)
 	}
-	w.loads(w.results.at(at.field), data, seen, at, whole, spoilt)
+	w.loads(w.results.at(at.field), data, seen, at, whole && sure && bytes.IndexByte(data, 0) < 0)
 }
 
 // isPlain reports whether all that looks like PEM in a text is its plain blocks:
@@ -75,7 +75,7 @@ type sighting struct {
 	isCert bool
 	id     Fingerprint // of a certificate
 	plain  bool        // encoding/pem is sure to find the same
-	spoilt bool        // encoding/pem finds it, and it is no certificate
+	sure   bool        // a certificate that all readers are sure to load
 }
 
 // block reads one PEM block.
@@ -113,7 +113,7 @@ func (w *walk) block(text []byte, b *block, at place) sighting {
 	case kindCert:
 		s.id, s.isCert = w.certBlock(e, index, b, a.der)
 		s.plain = s.plain && b.label == "CERTIFICATE"
-		s.spoilt = s.plain && !s.isCert
+		s.sure = s.plain && s.isCert && hasPlainLines(body)
 	}
 	return s
 }
