@@ -585,7 +585,7 @@ func TestAServersNamesAreNoOtherNodes(t *testing.T) {
 		change(&a.asks)
 		api.add(a.made(t))
 		requests, err := pendingOf(t.Context(), api.client(t), asker{name: "worker-0", versions: catalog.Versions{Cluster: "4.15.0"}})
-		if err != nil || len(requests) != 1 || !strings.Contains(requests[0].why, "an address of Node master-0, too") {
+		if err != nil || len(requests) != 1 || !strings.Contains(requests[0].why, " of Node master-0, too") {
 			t.Errorf("%s: %+v, %v", name, requests, err)
 		}
 	}
