@@ -384,6 +384,7 @@ func TestFirstFailureBeginsNothingMore(t *testing.T) {
 		s.apply = func(id string) error {
 			switch id {
 			case "n1a":
+				time.Sleep(time.Millisecond) // until n2a and n3b have begun
 				defer close(failed)
 				return errors.New("a disk is full")
 			case "n2a", "n3b": // in the middle of something when it happens
