@@ -90,7 +90,7 @@ demo: build ## show the main job on sample data (a cluster after its api-int CA 
 
 test: ## everything: lint, verify, floors, unit, completions, krew, fuzz, lab, demo
 	@go build -o bin/summary ./test/summary
-	@bin/summary -make '$(MAKE)' -beside test-lab $(STEPS)
+	@bin/summary -make '$(MAKE)' -beside test-lab -o bin/test-summary.json $(STEPS)
 
 # What lint reads needs no vet here; the modules that it leaves out do.
 unit: ## unit tests of every module

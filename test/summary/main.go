@@ -1,6 +1,8 @@
 // Command summary runs the steps of `make test`, each a target of the Makefile,
 // counts the Go tests they ran and ends with one line: N passed, M failed, K
-// skipped. Only what failed is shown in full.
+// skipped. Only what failed is shown in full. While steps run it prints once a minute
+// which ones, for how long and how many tests have ended; at the end the slowest tests,
+// and with -o a file with all of it for programs (see file.go).
 //
 // Steps named by -beside begin at once and run beside the others, which take turns:
 // they mostly wait. It knows nothing of what a step does. Lines that `go test -json` writes are
@@ -11,8 +13,6 @@
 package main
 
 import (
-	"bufio"
-	"bytes"
 	"errors"
 	"flag"
 	"fmt"
@@ -21,85 +21,151 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 )
 
 func main() {
 	makeProgram := flag.String("make", "make", "the make program")
 	beside := flag.String("beside", "", "steps that run beside the others, separated by commas")
+	file := flag.String("o", "", "write a summary as JSON to this file")
 	flag.Parse()
 	if flag.NArg() == 0 {
-		fmt.Fprintln(os.Stderr, "usage: summary [-make=make] [-beside=STEP,...] STEP...")
+		fmt.Fprintln(os.Stderr, "usage: summary [-make=make] [-beside=STEP,...] [-o FILE] STEP...")
 		os.Exit(2)
 	}
-	strict := os.Getenv("CERTROT_REQUIRE_LAB") != ""
-	out := os.Stdout
-	all := runAll(out, *makeProgram, flag.Args(), strings.Split(*beside, ","), strict)
-	if !printSummary(out, all) {
+	r := runner{
+		out: os.Stdout, makeProgram: *makeProgram, beside: strings.Split(*beside, ","),
+		strict: os.Getenv("CERTROT_REQUIRE_LAB") != "", every: time.Minute,
+	}
+	start := time.Now()
+	steps := r.run(flag.Args())
+	took := time.Since(start)
+	fine := printSummary(os.Stdout, steps, took)
+	if *file != "" {
+		if err := writeFile(*file, commit(), start, took, steps); err != nil {
+			fmt.Fprintln(os.Stderr, "summary:", err)
+			os.Exit(1)
+		}
+	}
+	if !fine {
 		os.Exit(1)
 	}
 }
 
-// runAll runs the steps, and prints a line for each in their order, with what failed.
-func runAll(w io.Writer, makeProgram string, steps, beside []string, strict bool) (all []Result) {
-	begun := map[string]<-chan ended{}
-	for _, step := range steps {
-		if slices.Contains(beside, step) {
-			begun[step] = begin(makeProgram, step)
-		}
+// commit is what is tested; empty where git doesn't say.
+func commit() string {
+	out, err := exec.Command("git", "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*").Output()
+	if err != nil {
+		return ""
 	}
-	for _, step := range steps {
-		fmt.Fprintf(w, "%-12s ", step)
-		if begun[step] == nil {
-			begun[step] = begin(makeProgram, step)
-		}
-		end := <-begun[step]
-		if strict {
-			end.results = refuseSkips(end.results)
-		}
-		passed, failed, skipped := count(end.results)
-		fmt.Fprintf(w, "%4d passed %3d failed %3d skipped %7.1fs\n", passed, failed, skipped, end.took.Seconds())
-		printFailures(w, end.results, end.failure)
-		all = append(all, end.results...)
-	}
-	return all
+	return strings.TrimSpace(string(out))
 }
 
-// ended is a step that ran.
-type ended struct {
-	results []Result
-	failure string
-	took    time.Duration
+// Step is a step that ran.
+type Step struct {
+	Name    string
+	Results []Result
+	Failure string        // what to print besides the output of tests that failed
+	Took    time.Duration // by the clock
+	CPU     time.Duration // of all its processes that ended, user and system
+}
+
+// runner runs steps.
+type runner struct {
+	out         io.Writer
+	makeProgram string
+	beside      []string
+	strict      bool          // a skip whose reason is not allowed is a failure
+	every       time.Duration // between two lines of progress
+}
+
+// running is a step that has begun.
+type running struct {
+	name  string
+	since time.Time
+	tests atomic.Int64 // that have ended
+	done  chan Step    // gets the one value
+}
+
+// run runs the steps, and prints a line for each in their order, with what failed.
+func (r *runner) run(names []string) (steps []Step) {
+	var begun []*running
+	for _, name := range names {
+		if slices.Contains(r.beside, name) {
+			begun = append(begun, r.begin(name))
+		}
+	}
+	tick := time.NewTicker(r.every)
+	defer tick.Stop()
+	start := time.Now()
+	for _, name := range names {
+		i := slices.IndexFunc(begun, func(b *running) bool { return b.name == name })
+		if i < 0 {
+			i, begun = 0, slices.Insert(begun, 0, r.begin(name))
+		}
+		step := r.wait(begun, i, tick.C, start)
+		begun = slices.Delete(begun, i, i+1)
+		if r.strict {
+			step.Results = refuseSkips(step.Results)
+		}
+		passed, failed, skipped := count(step.Results)
+		fmt.Fprintf(r.out, "%-12s %5d passed %3d failed %3d skipped %7.1fs, %7.1fs of processors\n", name, passed, failed, skipped, step.Took.Seconds(), step.CPU.Seconds())
+		printFailures(r.out, step.Results, step.Failure)
+		steps = append(steps, step)
+	}
+	return steps
+}
+
+// wait waits for the i-th of the steps, and prints how all of them do.
+func (r *runner) wait(begun []*running, i int, tick <-chan time.Time, start time.Time) Step {
+	for {
+		select {
+		case step := <-begun[i].done:
+			return step
+		case now := <-tick:
+			var parts []string
+			for _, b := range begun {
+				parts = append(parts, fmt.Sprintf("%s %s, %d tests", b.name, now.Sub(b.since).Round(time.Second), b.tests.Load()))
+			}
+			fmt.Fprintf(r.out, "  %s: %s\n", now.Sub(start).Round(time.Second), strings.Join(parts, "; "))
+		}
+	}
 }
 
 // begin makes one step, and says once how it ended.
-func begin(makeProgram, step string) <-chan ended {
-	end := make(chan ended, 1)
-	start := time.Now()
+func (r *runner) begin(name string) *running {
+	b := &running{name: name, since: time.Now(), done: make(chan Step, 1)}
 	go func() {
-		results, failure := run(makeProgram, step)
-		end <- ended{results, failure, time.Since(start)}
+		step := Step{Name: name}
+		step.Results, step.Failure, step.CPU = runStep(r.makeProgram, name, func() { b.tests.Add(1) })
+		step.Took = time.Since(b.since)
+		b.done <- step
 	}()
-	return end
+	return b
 }
 
-// run makes one step. The text is what to show besides the output of tests
+// runStep makes one step. The text is what to show besides the output of tests
 // that failed.
-func run(makeProgram, step string) (results []Result, failure string) {
+func runStep(makeProgram, step string, ended func()) (results []Result, failure string, cpu time.Duration) {
 	cmd := exec.Command(makeProgram, "-s", "--no-print-directory", step, "TESTFLAGS=-json")
 	r, w, err := os.Pipe()
 	if err != nil {
-		return []Result{{Step: step, State: Failed}}, err.Error()
+		return []Result{{Step: step, State: Failed}}, err.Error(), 0
 	}
 	cmd.Stdout, cmd.Stderr = w, w
 	if err := cmd.Start(); err != nil {
-		return []Result{{Step: step, State: Failed}}, errors.Join(err, w.Close(), r.Close()).Error()
+		return []Result{{Step: step, State: Failed}}, errors.Join(err, w.Close(), r.Close()).Error(), 0
 	}
 	// The child's copy keeps the pipe open until it and all it started ended.
 	closeErr := w.Close()
-	tests, text, readErr := Read(step, r)
+	tests, text, readErr := Read(step, r, ended)
 	err = errors.Join(cmd.Wait(), closeErr, readErr, r.Close())
-	return judge(step, tests, text, err)
+	if s := cmd.ProcessState; s != nil {
+		cpu = s.UserTime() + s.SystemTime()
+	}
+	results, failure = judge(step, tests, text, err)
+	return results, failure, cpu
 }
 
 // judge adds the step itself to its tests where they don't say it all.
@@ -140,68 +206,4 @@ func count(results []Result) (passed, failed, skipped int) {
 		}
 	}
 	return passed, failed, skipped
-}
-
-func printFailures(w io.Writer, results []Result, failure string) {
-	for _, r := range results {
-		if r.State != Failed || r.Output == "" {
-			continue
-		}
-		fmt.Fprintf(w, "\n--- %s\n%s", r.Name(), indent(r.Output))
-	}
-	if text := indent(strings.TrimSpace(failure)); text != "" {
-		fmt.Fprintf(w, "\n%s\n", text)
-	}
-}
-
-// printSummary reports whether nothing failed.
-func printSummary(w io.Writer, results []Result) bool {
-	passed, failed, skipped := count(results)
-	if skipped > 0 {
-		fmt.Fprintln(w, "\nSkipped:")
-		for _, r := range results {
-			if r.State == Skipped {
-				fmt.Fprintf(w, "  %s: %s\n", r.Name(), r.Reason)
-			}
-		}
-	}
-	if failed > 0 {
-		fmt.Fprintln(w, "\nFailed:")
-		for _, r := range results {
-			if r.State == Failed {
-				fmt.Fprintf(w, "  %s\n", r.Name())
-			}
-		}
-	}
-	verdict := "nothing failed"
-	if failed > 0 {
-		verdict = fmt.Sprintf("%d failed", failed)
-	}
-	fmt.Fprintf(w, "\n%d proven, %d skipped (not proven here), %s.\n", passed, skipped, verdict)
-	fmt.Fprintf(w, "%d passed, %d failed, %d skipped\n", passed, failed, skipped)
-	return failed == 0
-}
-
-func indent(s string) string {
-	var b bytes.Buffer
-	lines := bufio.NewScanner(strings.NewReader(s))
-	lines.Buffer(nil, 64<<20)
-	for lines.Scan() {
-		line := lines.Text()
-		if noise(line) {
-			continue
-		}
-		fmt.Fprintf(&b, "    %s\n", line)
-	}
-	return b.String()
-}
-
-// noise is what says nothing that the summary doesn't.
-func noise(line string) bool {
-	for _, prefix := range []string{"=== RUN ", "=== PAUSE ", "=== CONT ", "=== NAME ", "make: *** [", "make[1]: *** ["} {
-		if strings.HasPrefix(line, prefix) {
-			return true
-		}
-	}
-	return false
 }

@@ -24,8 +24,9 @@ const (
 type Result struct {
 	Step, Package, Test string // Test is empty for a package, Package for a step
 	State               State
-	Reason              string // of a skip
-	Output              string // of a failure
+	Seconds             float64 // how long it ran; zero for a package or step
+	Reason              string  // of a skip
+	Output              string  // of a failure
 }
 
 // Name is how the summary calls it.
@@ -46,8 +47,9 @@ type event struct {
 	Package     string
 	Test        string
 	Output      string
-	FailedBuild string // of a package whose build failed: the ImportPath below
-	ImportPath  string // of build-output
+	Elapsed     float64 // seconds; a parallel test's time without its wait for a turn
+	FailedBuild string  // of a package whose build failed: the ImportPath below
+	ImportPath  string  // of build-output
 }
 
 type key struct{ pkg, test string }
@@ -57,6 +59,7 @@ type reader struct {
 	step    string
 	order   []key // in which tests ended
 	state   map[key]State
+	seconds map[key]float64
 	output  map[key]*strings.Builder
 	started map[key]bool
 	build   map[string]*strings.Builder // compiler output by import path
@@ -64,11 +67,13 @@ type reader struct {
 	text    strings.Builder             // lines that are no events
 }
 
-// Read takes a step's output apart: the tests that ended, and all other text.
-func Read(step string, in io.Reader) (results []Result, text string, err error) {
+// Read takes a step's output apart: the tests that ended, and all other text. It
+// calls ended for each test that ends, while the step runs.
+func Read(step string, in io.Reader, ended func()) (results []Result, text string, err error) {
 	r := &reader{
 		step:    step,
 		state:   map[key]State{},
+		seconds: map[key]float64{},
 		output:  map[key]*strings.Builder{},
 		started: map[key]bool{},
 		build:   map[string]*strings.Builder{},
@@ -78,7 +83,7 @@ func Read(step string, in io.Reader) (results []Result, text string, err error) 
 	for {
 		line, err := lines.ReadString('\n')
 		if line != "" {
-			r.line(line)
+			r.line(line, ended)
 		}
 		if errors.Is(err, io.EOF) {
 			return r.results(), r.text.String(), nil
@@ -89,7 +94,7 @@ func Read(step string, in io.Reader) (results []Result, text string, err error) 
 	}
 }
 
-func (r *reader) line(line string) {
+func (r *reader) line(line string, ended func()) {
 	var e event
 	if !strings.HasPrefix(line, "{") || json.Unmarshal([]byte(line), &e) != nil || e.Action == "" {
 		r.text.WriteString(line)
@@ -109,6 +114,8 @@ func (r *reader) line(line string) {
 				r.order = append(r.order, k)
 			}
 			r.state[k] = State(e.Action)
+			r.seconds[k] = e.Elapsed
+			ended()
 		} else if e.Action == "fail" {
 			r.failed[e.Package] = e.FailedBuild
 			r.order = append(r.order, k)
@@ -161,7 +168,7 @@ func (r *reader) results() []Result {
 }
 
 func (r *reader) result(k key) Result {
-	res := Result{Step: r.step, Package: k.pkg, Test: k.test, State: r.state[k]}
+	res := Result{Step: r.step, Package: k.pkg, Test: k.test, State: r.state[k], Seconds: r.seconds[k]}
 	switch res.State {
 	case Failed:
 		res.Output = r.outputOf(k)

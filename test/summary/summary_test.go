@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // A shortened run of `go test -json`: what it writes of two packages, of which
@@ -19,7 +20,7 @@ const run1 = `make: Entering directory
 {"Action":"run","Package":"x/a","Test":"TestTable/one"}
 {"Action":"output","Package":"x/a","Test":"TestTable/one","Output":"    a_test.go:7: expired yesterday\n"}
 {"Action":"fail","Package":"x/a","Test":"TestTable/one"}
-{"Action":"pass","Package":"x/a","Test":"TestTable/two"}
+{"Action":"pass","Package":"x/a","Test":"TestTable/two","Elapsed":1.25}
 {"Action":"fail","Package":"x/a","Test":"TestTable"}
 {"Action":"run","Package":"x/a","Test":"TestLab"}
 {"Action":"output","Package":"x/a","Test":"TestLab","Output":"    a_test.go:8: trying\n"}
@@ -39,13 +40,14 @@ make: *** [unit] Error 1
 `
 
 func TestRead(t *testing.T) {
-	results, text, err := Read("unit", strings.NewReader(run1))
+	ended := 0
+	results, text, err := Read("unit", strings.NewReader(run1), func() { ended++ })
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := []Result{
 		{Step: "unit", Package: "x/a", Test: "TestTable/one", State: Failed, Output: "    a_test.go:7: expired yesterday\n"},
-		{Step: "unit", Package: "x/a", Test: "TestTable/two", State: Passed},
+		{Step: "unit", Package: "x/a", Test: "TestTable/two", State: Passed, Seconds: 1.25},
 		{Step: "unit", Package: "x/a", Test: "TestLab", State: Skipped, Reason: "the lab is not up: not root"},
 		{Step: "unit", Package: "x/a", Test: "FuzzPEM", State: Passed},
 		{Step: "unit", Package: "x/b", State: Failed, Output: "b/b.go:3:1: syntax error\n"},
@@ -58,6 +60,9 @@ func TestRead(t *testing.T) {
 			t.Errorf("result %d:\n got %+v\nwant %+v", i, results[i], want[i])
 		}
 	}
+	if ended != 7 { // with parents and seeds
+		t.Errorf("%d tests have ended", ended)
+	}
 	if want := "make: Entering directory\nmake: *** [unit] Error 1\n"; text != want {
 		t.Errorf("text: got %q, want %q", text, want)
 	}
@@ -68,7 +73,7 @@ func TestProcessThatDiesCountsAsFailed(t *testing.T) {
 {"Action":"run","Package":"x/a","Test":"TestHangs"}
 {"Action":"output","Package":"x/a","Test":"TestHangs","Output":"panic: test timed out\n"}
 {"Action":"fail","Package":"x/a"}
-`))
+`), func() {})
 	if len(results) != 2 || results[1].State != Failed || !strings.Contains(results[1].Output, "timed out") {
 		t.Errorf("got %+v", results)
 	}
@@ -107,7 +112,7 @@ func TestRequireLabRefusesSkips(t *testing.T) {
 
 func TestLastLineIsPlain(t *testing.T) {
 	var b strings.Builder
-	if printSummary(&b, []Result{{State: Passed}, {State: Passed}, {Package: "p", Test: "T", State: Skipped, Reason: "because"}}) != true {
+	if printSummary(&b, []Step{{Results: []Result{{State: Passed}, {State: Passed}, {Package: "p", Test: "T", State: Skipped, Reason: "because"}}}}, time.Minute) != true {
 		t.Error("nothing failed, and yet")
 	}
 	if !strings.HasSuffix(b.String(), "\n2 passed, 0 failed, 1 skipped\n") {
@@ -116,7 +121,7 @@ func TestLastLineIsPlain(t *testing.T) {
 	if !strings.Contains(b.String(), "p T: because") {
 		t.Errorf("the reason is missing:\n%s", b.String())
 	}
-	if printSummary(io.Discard, []Result{{State: Failed}}) {
+	if printSummary(io.Discard, []Step{{Results: []Result{{State: Failed}}}}, time.Minute) {
 		t.Error("a failure, and yet")
 	}
 }
@@ -130,11 +135,78 @@ func TestBeside(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out strings.Builder
-	all := runAll(&out, program, []string{"unit", "lab"}, []string{"lab"}, false)
-	if want := []Result{{Step: "unit", State: Passed}, {Step: "lab", State: Passed}}; !slices.Equal(all, want) {
-		t.Errorf("%+v\n%s", all, &out)
+	r := runner{out: &out, makeProgram: program, beside: []string{"lab"}, every: time.Hour}
+	steps := r.run([]string{"unit", "lab"})
+	if want := []Result{{Step: "unit", State: Passed}, {Step: "lab", State: Passed}}; !slices.Equal(all(steps), want) {
+		t.Errorf("%+v\n%s", steps, &out)
 	}
 	if unit, lab := strings.Index(out.String(), "unit "), strings.Index(out.String(), "lab "); unit < 0 || lab < unit {
 		t.Errorf("their lines are not in the order of the steps:\n%s", &out)
+	}
+}
+
+func TestSlowestTestsAreNamed(t *testing.T) {
+	var b strings.Builder
+	var results []Result
+	for i := range 12 {
+		results = append(results, Result{Package: "p", Test: fmt.Sprintf("T%02d", i), State: Passed, Seconds: float64(i)})
+	}
+	printSummary(&b, []Step{{Results: results}}, time.Minute)
+	_, list, _ := strings.Cut(b.String(), "Slowest:\n")
+	if !strings.HasPrefix(list, "    11.0s p T11\n") || !strings.Contains(list, "     2.0s p T02\n") || strings.Contains(list, "T01") {
+		t.Errorf("got:\n%s", b.String())
+	}
+}
+
+// TestProgress: a run that takes long says what it does, before any step has ended.
+func TestProgress(t *testing.T) {
+	dir := t.TempDir()
+	mark, program := filepath.Join(dir, "mark"), filepath.Join(dir, "make")
+	script := "#!/bin/sh\necho '{\"Action\":\"pass\",\"Package\":\"x\",\"Test\":\"T\"}'\nwhile [ ! -e " + mark + " ]; do sleep 0.05; done\n"
+	if err := os.WriteFile(program, []byte(script), 0o755); err != nil { //nolint:gosec // it is run
+		t.Fatal(err)
+	}
+	out := untilSaid{mark: mark}
+	r := runner{out: &out, makeProgram: program, beside: []string{"lab"}, every: 20 * time.Millisecond}
+	out.limit = time.Now().Add(time.Minute)
+	r.run([]string{"unit", "lab"})
+	if !strings.Contains(out.String(), " tests; lab ") {
+		t.Errorf("got:\n%s", out.String())
+	}
+}
+
+// untilSaid lets the steps end as soon as progress was printed.
+type untilSaid struct {
+	strings.Builder
+	mark  string
+	limit time.Time
+}
+
+func (u *untilSaid) Write(p []byte) (int, error) {
+	n, err := u.Builder.Write(p)
+	if strings.Contains(u.String(), " tests; lab ") || time.Now().After(u.limit) {
+		return n, os.WriteFile(u.mark, nil, 0o600)
+	}
+	return n, err
+}
+
+func TestFileForPrograms(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "summary.json")
+	steps := []Step{{Name: "unit", Took: 90 * time.Second, CPU: time.Minute, Results: []Result{
+		{Package: "p", Test: "T", State: Passed, Seconds: 1.5}, {Package: "p", Test: "S", State: Skipped, Reason: "because"},
+	}}}
+	if err := writeFile(path, "abc", time.Date(2026, 11, 22, 1, 2, 3, 4, time.UTC), 2*time.Minute, steps); err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := strings.Join(strings.Fields(string(data)), "")
+	want := `{"commit":"abc","start":"2026-11-22T01:02:03Z","seconds":120,"passed":1,"failed":0,"skipped":1,` +
+		`"steps":[{"name":"unit","seconds":90,"cpuSeconds":60,"passed":1,"failed":0,"skipped":1,"tests":[` +
+		`{"package":"p","test":"T","state":"pass","seconds":1.5},{"package":"p","test":"S","state":"skip","seconds":0,"reason":"because"}]}]}`
+	if got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }
