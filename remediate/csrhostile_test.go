@@ -137,6 +137,7 @@ func TestFromWhereTheAddressesOfANodeAreKnown(t *testing.T) {
 	no := func(resource string) *apierrors.StatusError {
 		return apierrors.NewForbidden(schema.GroupResource{Resource: resource}, "", errors.New("no"))
 	}
+	noMachines := map[string]any{machinesPath: apierrors.NewNotFound(schema.GroupResource{Resource: "machines"}, "")}
 	proven := machines(of("m-0", "worker-0", "", "192.0.2.7"))
 	with := func(base map[string]any, path string, answer any) map[string]any {
 		out := maps.Clone(base)
@@ -151,21 +152,32 @@ func TestFromWhereTheAddressesOfANodeAreKnown(t *testing.T) {
 		client  []byte // on the machine that was reached
 		serving []byte
 		node    func(map[string]*corev1.Node)
+		ask     []string // addresses, beside the usual
 		why     string
 	}{
 		"its Machine": {others: proven},
-		"its Machine, by an address in another form": {others: machines(of("m-0", "worker-0", "", "::ffff:192.0.2.7"))},
-		"ssh, where its kubelet is":                  {reached: "192.0.2.7", client: client("worker-0")},
-		"ssh, with a zone":                           {reached: "::ffff:192.0.2.7%eth0", client: client("worker-0")},
-		"its serving certificate":                    {serving: serving(signer, "worker-0", time.Hour)},
+		"its Machine, by an address in another form":             {others: machines(of("m-0", "worker-0", "", "::ffff:192.0.2.7"))},
+		"ssh, where its kubelet is":                              {reached: "192.0.2.7", client: client("worker-0")},
+		"ssh, with a zone":                                       {reached: "::ffff:192.0.2.7%eth0", client: client("worker-0")},
+		"its serving certificate":                                {serving: serving(signer, "worker-0", time.Hour)},
+		"its serving certificate, where there is no Machine API": {others: noMachines, serving: serving(signer, "worker-0", time.Hour)},
 
-		"nothing":                                       {why: "known only from its kubelet (no Machine refers to Node worker-0; it was not reached by ssh; it has no serving certificate)"},
-		"no Machines in this cluster":                   {others: map[string]any{machinesPath: apierrors.NewNotFound(schema.GroupResource{Resource: "machines"}, "")}, why: "this cluster has no Machines"},
-		"Machines that may not be read":                 {others: map[string]any{machinesPath: no("machines")}, why: "list machines of openshift-machine-api: machines is forbidden"},
-		"the Machine of another Node":                   {others: machines(of("m-1", "worker-1", "", "192.0.2.7")), why: "an address of Machine m-1, which is not this node's"},
-		"a Machine without a Node":                      {others: machines(of("m-2", "", "", "192.0.2.7")), why: "an address of Machine m-2"},
-		"the Machine of an earlier Node of this name":   {others: machines(of("m-0", "worker-0", "9", "192.0.2.7")), why: "refers to an earlier Node worker-0"},
-		"two Machines":                                  {others: machines(of("m-0", "worker-0", "", "192.0.2.7"), of("m-9", "worker-0", "", "192.0.2.9")), why: "Machines m-0 and m-9 refer to Node worker-0"},
+		"its serving certificate has what its Machine has not":   {others: machines(of("m-0", "worker-0", "", "192.0.2.77")), serving: serving(signer, "worker-0", time.Hour), why: "its serving certificate proves nothing more: the Machine m-0 decides"},
+		"its serving certificate, and a Machine without any":     {others: machines(of("m-0", "worker-0", "")), serving: serving(signer, "worker-0", time.Hour), why: "the Machine m-0 has no addresses"},
+		"its serving certificate, and an earlier Node's Machine": {others: machines(of("m-0", "worker-0", "9", "192.0.2.7")), serving: serving(signer, "worker-0", time.Hour), why: "its serving certificate proves nothing: the Machine m-0 refers to an earlier Node worker-0"},
+		"its serving certificate, and two Machines":              {others: machines(of("m-0", "worker-0", "", "192.0.2.7"), of("m-9", "worker-0", "")), serving: serving(signer, "worker-0", time.Hour), why: "the Machines m-0 and m-9 refer to Node worker-0"},
+		"its serving certificate, and Machines not read":         {others: map[string]any{machinesPath: no("machines")}, serving: serving(signer, "worker-0", time.Hour), why: "its serving certificate proves nothing: list machines of openshift-machine-api: machines is forbidden"},
+
+		"nothing":                                     {why: "known only from its kubelet (no Machine refers to Node worker-0; it was not reached by ssh; it has no serving certificate)"},
+		"no Machines in this cluster":                 {others: noMachines, why: "this cluster has no Machines"},
+		"Machines that may not be read":               {others: map[string]any{machinesPath: no("machines")}, why: "list machines of openshift-machine-api: machines is forbidden"},
+		"the Machine of another Node":                 {others: machines(of("m-1", "worker-1", "", "192.0.2.7")), why: "an address of Machine m-1, which is not this node's"},
+		"a Machine without a Node":                    {others: machines(of("m-2", "", "", "192.0.2.7")), why: "an address of Machine m-2"},
+		"the Machine of an earlier Node of this name": {others: machines(of("m-0", "worker-0", "9", "192.0.2.7")), why: "refers to an earlier Node worker-0"},
+		"two Machines":                                {others: machines(of("m-0", "worker-0", "", "192.0.2.7"), of("m-9", "worker-0", "", "192.0.2.9")), why: "Machines m-0 and m-9 refer to Node worker-0"},
+		"a Machine that has the VIP of the API": {others: machines(of("m-0", "worker-0", "", "192.0.2.7", "192.0.2.100")), node: func(n map[string]*corev1.Node) {
+			n["worker-0"].Status.Addresses[1].Address = "192.0.2.100"
+		}, ask: []string{"192.0.2.100"}, why: "192.0.2.100, which is an address of the platform's API or ingress"},
 		"a Machine with another address":                {others: machines(of("m-0", "worker-0", "", "192.0.2.77")), why: "192.0.2.7: that this is an address"},
 		"ssh to another address":                        {reached: "192.0.2.9", client: client("worker-0"), why: "192.0.2.7: that this is an address"},
 		"ssh to another machine":                        {reached: "192.0.2.7", client: client("worker-1"), why: `the kubelet on the machine that ssh reached is "system:node:worker-1"`},
@@ -186,7 +198,11 @@ func TestFromWhereTheAddressesOfANodeAreKnown(t *testing.T) {
 			api.others[machinesPath] = machines()[machinesPath]
 			maps.Copy(api.others, c.others)
 			api.others["/api/v1/namespaces/openshift-config-managed/configmaps/kubelet-serving-ca"] = corev1.ConfigMap{Data: map[string]string{"ca-bundle.crt": string(signer.CertPEM)}}
-			api.add(servingAsking(t).made(t))
+			asks := servingAsking(t)
+			for _, ip := range c.ask {
+				asks.asks.IPAddresses = append(asks.asks.IPAddresses, net.ParseIP(ip))
+			}
+			api.add(asks.made(t))
 			approved, told, err := leftOver(t, catalog.Versions{Cluster: "4.15.0"}, api, func(e *Env) {
 				api.nodes["worker-0"].UID = "uid-0"
 				if c.node != nil {

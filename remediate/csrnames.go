@@ -21,6 +21,7 @@ type origins struct {
 	networks  []network             // whose addresses Services have
 	unread    []string              // why it is not known what else has names: with any, nothing is approved
 	lacking   []string              // what could have known more, and why it did not
+	decided   string                // why its serving certificate proves nothing; empty: it proves its names
 }
 
 type network struct {

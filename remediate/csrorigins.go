@@ -3,6 +3,7 @@ package remediate
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -145,14 +146,18 @@ type machineObject struct {
 }
 
 // machines takes over the addresses of the node's Machine, which the platform's provider
-// writes, and takes those of others.
+// writes, and takes those of others. A Machine of the node, and Machines that were not read,
+// leave a serving certificate nothing to prove: the address in it may have gone to another
+// machine since it was issued.
 func (o *origins) machines(ctx context.Context, env *Env, object *corev1.Node) error {
 	all, err := listMachines(ctx, env.Kube)
 	if apierrors.IsNotFound(err) {
-		return fmt.Errorf("this cluster has no Machines")
+		return errors.New("this cluster has no Machines")
 	}
 	if err != nil {
-		return fmt.Errorf("list machines of openshift-machine-api: %w", err)
+		err = fmt.Errorf("list machines of openshift-machine-api: %w", err)
+		o.decided = "its serving certificate proves nothing: " + err.Error()
+		return err
 	}
 	return o.ofMachines(all, object)
 }
@@ -168,18 +173,29 @@ func (o *origins) ofMachines(all []machineObject, object *corev1.Node) error {
 			o.take(a.Address, "an address of Machine "+m.Metadata.Name+", which is not this node's")
 		}
 	}
-	switch {
-	case len(own) == 0:
+	if len(own) == 0 {
 		return fmt.Errorf("no Machine refers to Node %s", o.node)
-	case len(own) > 1:
-		return fmt.Errorf("the Machines %s and %s refer to Node %s", own[0].Metadata.Name, own[1].Metadata.Name, o.node)
-	case object == nil || own[0].Status.NodeRef.UID != "" && own[0].Status.NodeRef.UID != object.UID:
-		return fmt.Errorf("the Machine %s refers to an earlier Node %s", own[0].Metadata.Name, o.node)
-	case len(own[0].Status.Addresses) == 0:
-		return fmt.Errorf("the Machine %s has no addresses", own[0].Metadata.Name)
 	}
+	if err := unusable(own, o.node, object); err != nil {
+		o.decided = "its serving certificate proves nothing: " + err.Error()
+		return err
+	}
+	o.decided = "its serving certificate proves nothing more: the Machine " + own[0].Metadata.Name + " decides"
 	for _, a := range own[0].Status.Addresses {
 		o.own(a.Address, "Machine "+own[0].Metadata.Name+" has it in status.addresses")
+	}
+	return nil
+}
+
+// unusable says why the Machines that refer to a Node do not tell its addresses.
+func unusable(own []machineObject, node string, object *corev1.Node) error {
+	switch ref := own[0].Status.NodeRef; {
+	case len(own) > 1:
+		return fmt.Errorf("the Machines %s and %s refer to Node %s", own[0].Metadata.Name, own[1].Metadata.Name, node)
+	case object == nil || ref.UID != "" && ref.UID != object.UID:
+		return fmt.Errorf("the Machine %s refers to an earlier Node %s", own[0].Metadata.Name, node)
+	case len(own[0].Status.Addresses) == 0:
+		return fmt.Errorf("the Machine %s has no addresses", own[0].Metadata.Name)
 	}
 	return nil
 }
@@ -260,8 +276,12 @@ func (o *origins) reached(ctx context.Context, env *Env, _ *corev1.Node) error {
 
 // served takes over the names in the kubelet's serving certificate, as the approver of
 // OpenShift does (cluster-machine-approver pkg/controller/csr_check.go): it has to verify
-// against the CA of kubelets, at this time, and to be for this node.
+// against the CA of kubelets, at this time, and to be for this node. Unlike there, the
+// node's Machine overrules it: what the Machine has lost is not renewed.
 func (o *origins) served(ctx context.Context, env *Env, facts inspect.Snapshot) error {
+	if o.decided != "" {
+		return errors.New(o.decided)
+	}
 	ca, err := env.Kube.CoreV1().ConfigMaps(managedNamespace).Get(ctx, kubeletServingCA, metav1.GetOptions{})
 	if err != nil {
 		return fmt.Errorf("read ConfigMap %s/%s: %w", managedNamespace, kubeletServingCA, err)
