@@ -94,6 +94,60 @@ func TestAKubeletGetsNoNamesThatItGivesItself(t *testing.T) {
 	}
 }
 
+// TestAKubeletGetsNoNameOfIngressOrOfTheAPI: its Machine has the name, too, as where a
+// token's thief has chosen the name of the Node. why is a part of why it is left to a person;
+// empty: it is approved.
+func TestAKubeletGetsNoNameOfIngressOrOfTheAPI(t *testing.T) {
+	t.Parallel()
+	type m = map[string]any
+	forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "x"}, "", errors.New("no"))
+	for name, c := range map[string]struct {
+		dns    string
+		others map[string]any
+		why    string
+	}{
+		"a name of the cluster's domain":          {dns: "worker-0.c.example.com"},
+		"a name that ends like ingress' domain":   {dns: "my-apps.c.example.com"},
+		"no IngressControllers in this cluster":   {dns: "worker-0.c.example.com", others: map[string]any{ingressControllersPath: apierrors.NewNotFound(schema.GroupResource{}, "")}},
+		"the console's host":                      {dns: "console-openshift-console.apps.c.example.com", why: `in the domain of ingress, apps.c.example.com (Ingress cluster)`},
+		"any host of ingress, in any case":        {dns: "a.b.APPS.c.example.com", why: "in the domain of ingress"},
+		"ingress' domain itself":                  {dns: "apps.c.example.com", why: "in the domain of ingress"},
+		"the domain of the users' routes":         {dns: "a.shop.example.org", why: "in the domain of ingress, shop.example.org"},
+		"a host of a shard":                       {dns: "a.shard.example.com", why: "IngressController shard"},
+		"the console's host of its own":           {dns: "console.corp.example", why: "a host of a component's Route (Ingress cluster)"},
+		"a host of a component, not served yet":   {dns: "login.corp.example", why: "a host of a component's Route (Ingress cluster)"},
+		"api of the base domain":                  {dns: "api.c.example.com", others: map[string]any{infrastructurePath: m{}}, why: "a name of the API (DNS cluster)"},
+		"api-int of the base domain":              {dns: "api-int.c.example.com", others: map[string]any{infrastructurePath: m{}}, why: "a name of the API (DNS cluster)"},
+		"api of Infrastructure":                   {dns: "api.c.example.com", why: "a name of the API (Infrastructure cluster)"},
+		"an Ingress that may not be read":         {dns: "worker-0.c.example.com", others: map[string]any{ingressPath: forbidden}, why: "read Ingress cluster: "},
+		"IngressControllers that may not be read": {dns: "worker-0.c.example.com", others: map[string]any{ingressControllersPath: forbidden}, why: "list IngressControllers: "},
+		"a DNS that may not be read":              {dns: "worker-0.c.example.com", others: map[string]any{dnsPath: forbidden}, why: "read DNS cluster: "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			api, a, node := &requestsAPI{signs: true, others: usualObjects()}, servingAsking(t), workerZero()
+			a.asks.DNSNames = append(a.asks.DNSNames, c.dns)
+			node.Status.Addresses = append(node.Status.Addresses, corev1.NodeAddress{Type: corev1.NodeInternalDNS, Address: c.dns})
+			api.others[machinesPath] = m{"items": []machineObject{{Metadata: metav1.ObjectMeta{Name: "m-0"}}}}
+			list := api.others[machinesPath].(m)["items"].([]machineObject)
+			list[0].Status.NodeRef, list[0].Status.Addresses = &corev1.ObjectReference{Name: "worker-0"}, node.Status.Addresses
+			maps.Copy(api.others, c.others)
+			api.add(a.made(t))
+			api.before = func(string, string) *apierrors.StatusError {
+				api.nodes["worker-0"] = node
+				return nil
+			}
+			approved, told, err := leftOver(t, catalog.Versions{Cluster: "4.15.0"}, api, nil)
+			switch {
+			case c.why == "" && (err != nil || len(approved) != 1):
+				t.Errorf("%v, approved %q\n%s", err, approved, told)
+			case c.why != "" && (err == nil || len(approved) > 0 || !strings.Contains(err.Error(), c.why)):
+				t.Errorf("%v, approved %q, want %q", err, approved, c.why)
+			}
+		})
+	}
+}
+
 // at is a node that was reached at an address.
 type at struct {
 	nodeexec.Node

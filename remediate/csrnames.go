@@ -19,6 +19,7 @@ type origins struct {
 	addresses map[netip.Addr]string // from where it is known
 	taken     map[string]string     // a name in lower case, or an address: what has it
 	networks  []network             // whose addresses Services have
+	domains   []domain              // whose names Routes have
 	unread    []string              // why it is not known what else has names: with any, nothing is approved
 	lacking   []string              // what could have known more, and why it did not
 	decided   string                // why its serving certificate proves nothing; empty: it proves its names
@@ -28,6 +29,9 @@ type network struct {
 	prefix netip.Prefix
 	whose  string
 }
+
+// domain is a domain in lower case, with all names beneath it.
+type domain struct{ name, whose string }
 
 // newOrigins knows a node by its name alone, which its credentials prove.
 func newOrigins(node string) *origins {
@@ -134,6 +138,8 @@ func (o *origins) refuseName(name string) error {
 		return hand("it asks for %q, which is %s", name, reserved(lower))
 	case o.taken[lower] != "":
 		return hand("it asks for %q, which is %s", name, o.taken[lower])
+	case o.inDomain(lower) != "":
+		return hand("it asks for %q, which is %s", name, o.inDomain(lower))
 	case o.names[lower] == "":
 		return hand("it asks for %q: that this is a name of node %s is known only from its kubelet%s", name, o.node, o.without())
 	}

@@ -33,7 +33,7 @@ const (
 // object is its Node.
 func (e *Env) origins(ctx context.Context, node string, object *corev1.Node) *origins {
 	o := newOrigins(node)
-	for _, read := range []func(context.Context, *Env, *corev1.Node) error{o.apis, o.services, o.serviceNetworks} {
+	for _, read := range []func(context.Context, *Env, *corev1.Node) error{o.apis, o.baseDomain, o.ingress, o.ingressControllers, o.services, o.serviceNetworks} {
 		if err := read(ctx, e, object); err != nil {
 			o.unread = append(o.unread, err.Error())
 		}
