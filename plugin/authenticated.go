@@ -19,7 +19,10 @@ const (
 	// toWrite refuses an API server that is not authenticated: its CA bundles may be an
 	// attacker's, and what is written makes nodes trust them.
 	toWrite purpose = iota
-	// toWriteAnyway is where the CA comes from elsewhere, or the risk is accepted by name.
+	// toWriteByGivenCA is where the CA comes from a flag, and verifies the API server: it
+	// refuses one without TLS, which no CA can authenticate.
+	toWriteByGivenCA
+	// toWriteAnyway is where the risk is accepted by name.
 	toWriteAnyway
 	// toRead is where the output says that the API server was not authenticated.
 	toRead
@@ -27,8 +30,11 @@ const (
 
 // writing is the purpose of a command that writes. ca: the CA comes from a flag.
 func writing(risks []string, ca bool) purpose {
-	if ca || slices.Contains(risks, remediate.UnauthenticatedAPI) {
+	switch {
+	case slices.Contains(risks, remediate.UnauthenticatedAPI):
 		return toWriteAnyway
+	case ca:
+		return toWriteByGivenCA
 	}
 	return toWrite
 }
@@ -36,12 +42,9 @@ func writing(risks []string, ca bool) purpose {
 // unauthenticated says why another server than the API server may have answered; empty:
 // TLS verifies it, by the kubeconfig's CA or this machine's.
 func unauthenticated(c *rest.Config, flags *genericclioptions.ConfigFlags) string {
-	u, _, err := rest.DefaultServerUrlFor(c)
-	switch {
-	case err != nil:
-		return "" // nothing can be asked then
-	case u.Scheme != "https":
-		return fmt.Sprintf("its URL is %s://%s, without TLS", u.Scheme, u.Host)
+	switch plain := withoutTLS(c); {
+	case plain != "":
+		return fmt.Sprintf("its URL is %s, without TLS", plain)
 	case c.Insecure && flags.Insecure != nil && *flags.Insecure:
 		return "--insecure-skip-tls-verify"
 	case c.Insecure:
@@ -50,11 +53,27 @@ func unauthenticated(c *rest.Config, flags *genericclioptions.ConfigFlags) strin
 	return ""
 }
 
+// withoutTLS is the URL of a server that is asked without TLS; empty: it is asked with TLS.
+func withoutTLS(c *rest.Config) string {
+	u, _, err := rest.DefaultServerUrlFor(c)
+	if err != nil || u.Scheme == "https" { // nothing can be asked of one that is no URL
+		return ""
+	}
+	return u.Scheme + "://" + u.Host
+}
+
 // refuseUnauthenticated is the refusal to write on the word of such a server.
 func refuseUnauthenticated(reason string) error {
 	return &exitError{code: exitRefused, err: withHint(
 		&unchanged{"refused, nothing was changed", fmt.Errorf("%s: the API server is not authenticated (%s): the CA it publishes may be an attacker's", remediate.UnauthenticatedAPI, reason)},
 		"set the cluster's CA in the kubeconfig: kubectl config set-cluster NAME --certificate-authority=FILE --embed-certs. fix-api-int takes it from --ca-file FILE or --api-ca-from ssh://core@MASTER, too. Or accept it: --accept-risk=%s", remediate.UnauthenticatedAPI)}
+}
+
+// refuseWithoutTLS is the refusal to write on the word of a server that no CA can verify.
+func refuseWithoutTLS(reason string) error {
+	return &exitError{code: exitRefused, err: withHint(
+		&unchanged{"refused, nothing was changed", fmt.Errorf("%s: the API server is not authenticated (%s): a CA file verifies nothing without TLS", remediate.UnauthenticatedAPI, reason)},
+		"name the API server by its https:// URL: kubectl config set-cluster NAME --server=https://HOST:6443. Or accept it: --accept-risk=%s", remediate.UnauthenticatedAPI)}
 }
 
 // allows refuses an API server that is not authenticated, before it is asked anything.
@@ -66,7 +85,16 @@ func (p purpose) allows(flags *genericclioptions.ConfigFlags) error {
 	if raw, err := flags.ToRawKubeConfigLoader().RawConfig(); err == nil && noServer(c, raw, flags) {
 		return nil // so does it here
 	}
-	return p.refuses(unauthenticated(c, flags))
+	return p.refusesServer(c, flags)
+}
+
+// refusesServer refuses a server as the kubeconfig and the flags name it.
+func (p purpose) refusesServer(c *rest.Config, flags *genericclioptions.ConfigFlags) error {
+	reason := unauthenticated(c, flags)
+	if p == toWriteByGivenCA && withoutTLS(c) != "" {
+		return refuseWithoutTLS(reason)
+	}
+	return p.refuses(reason)
 }
 
 func (p purpose) refuses(reason string) error {

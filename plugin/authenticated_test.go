@@ -144,12 +144,44 @@ func TestUnauthenticatedAPIWritesNothing(t *testing.T) {
 func TestUnauthenticatedAPIAccepted(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	for _, line := range []string{"fix-api-int --dry-run=client --accept-risk=unauthenticated-api", "pretrust --dry-run=client --accept-risk=unauthenticated-api", "rotate loadbalancer-serving-signer --dry-run=client --nodes none --accept-risk=unauthenticated-api",
-		"rotate prune loadbalancer-serving-signer --dry-run=client --nodes none --accept-risk=unauthenticated-api", "fix-api-int --dry-run=client --ca-file CA"} {
+		"rotate prune loadbalancer-serving-signer --dry-run=client --nodes none --accept-risk=unauthenticated-api", "fix-api-int --dry-run=client --ca-file CA --accept-risk=unauthenticated-api"} {
 		url, _, asked := stranger(t, false)
 		ca := writeFile(t, "ca.crt", string(pkitest.NewCA("given", time.Now().Add(-time.Hour), time.Now().Add(time.Hour)).CertPEM))
 		args := append(strings.Fields(strings.ReplaceAll(line, "CA", ca)), "--kubeconfig", kubeconfigTo(t, "server: \""+url+"\""))
 		if _, _, err := typed(t, args...); asked.Load() == 0 || strings.Contains(fmt.Sprint(err), "is not authenticated") {
 			t.Errorf("%s: asked %d times: %v", line, asked.Load(), err)
+		}
+	}
+}
+
+// TestGivenCADoesNotAuthenticateWithoutTLS: there is no certificate that the CA could verify, so
+// the nodes, their addresses and the requests for certificates may be an attacker's.
+func TestGivenCADoesNotAuthenticateWithoutTLS(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	ca := writeFile(t, "ca.crt", string(pkitest.NewCA("given", time.Now().Add(-time.Hour), time.Now().Add(time.Hour)).CertPEM))
+	for _, line := range []string{"fix-api-int --yes", "fix-api-int --dry-run=client -o diff", "fix-api-int --approve-csrs --nodes worker-0 --yes", "fix-api-int --emit-script FOLDER --nodes worker-0"} {
+		for _, by := range []string{"kubeconfig", "--server"} {
+			t.Run(line+" by "+by, func(t *testing.T) {
+				folder := filepath.Join(t.TempDir(), "scripts")
+				url, _, asked := stranger(t, false)
+				args := append(strings.Fields(strings.ReplaceAll(line, "FOLDER", folder)), "--ca-file", ca)
+				if by == "--server" {
+					args = append(args, "--server", url, "--kubeconfig", kubeconfigTo(t, "server: https://127.0.0.1:1"))
+				} else {
+					args = append(args, "--kubeconfig", kubeconfigTo(t, "server: \""+url+"\""))
+				}
+				out, _, err := typed(t, args...)
+				var h *hintError
+				if codeOf(err) != exitRefused || !strings.Contains(fmt.Sprint(err), "a CA file verifies nothing without TLS") || !errors.As(err, &h) || !strings.Contains(h.hint, "--accept-risk=unauthenticated-api") {
+					t.Errorf("exit code %d: %v\n%s", codeOf(err), err, out)
+				}
+				if n := asked.Load(); n > 0 {
+					t.Errorf("it was asked %d times", n)
+				}
+				if _, err := os.Stat(folder); err == nil {
+					t.Error("scripts were written")
+				}
+			})
 		}
 	}
 }

@@ -71,7 +71,7 @@ func connect(ctx context.Context, app App, flags *genericclioptions.ConfigFlags,
 		return nil, withHint(errors.New("kubeconfig: there is none, or it is empty, so there is no cluster to read"), "name one with --kubeconfig or KUBECONFIG, or read a file with --from")
 	}
 	c.unauthenticated = unauthenticated(config, flags)
-	if err := why.refuses(c.unauthenticated); err != nil { // before any credential is sent there
+	if err := why.refusesServer(config, flags); err != nil { // before any credential is sent there
 		return nil, err
 	}
 	namespace, _, err := flags.ToRawKubeConfigLoader().Namespace()
