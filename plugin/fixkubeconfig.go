@@ -267,6 +267,8 @@ func (f *ownFlags) ca(ctx context.Context, own *ownConfig, served []*pki.Cert) (
 	if err != nil {
 		return fix, err
 	}
+	// --accept-risk=unreviewed-version is not asked for: the row has no version bounds, and its
+	// CA is written only if it verifies what the server presents. No node is touched.
 	row := conn.setup(ctx)
 	fix.From, fix.Published = row.CA.String(), row.Operators
 	fix.CA, err = conn.cluster.Value(ctx, row.CA)

@@ -17,6 +17,7 @@ import (
 
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate"
 )
@@ -245,5 +246,23 @@ func TestReplaceOwnLeavesNothing(t *testing.T) {
 	}
 	if written, err := remediate.ReplaceOwn(f, []byte("changed"), []byte("new")); written || err == nil || !strings.Contains(err.Error(), "link.lock is there") {
 		t.Errorf("written %v, %v", written, err)
+	}
+}
+
+// TestFixKubeconfigDependsOnNoVersion: else it must ask for --accept-risk=unreviewed-version
+// where a version was not reviewed, as commands that change nodes do.
+func TestFixKubeconfigDependsOnNoVersion(t *testing.T) {
+	t.Parallel()
+	for _, version := range []string{"4.8.57", "4.11.0", "4.12.0", "4.15.3", "4.22.1", "4.23.0", "5.0.0"} {
+		row := catalog.KubeletSetups(catalog.Versions{Cluster: version})[0]
+		if row.CA != catalog.APIServerCA() || !row.Operators {
+			t.Errorf("%s: the CA is read from %v", version, row.CA)
+		}
+	}
+	for _, version := range []string{"v1.20.0", "v1.35.4", "v2.0.0"} {
+		row := catalog.KubeletSetups(catalog.Versions{Kubernetes: version, Plain: true})[0]
+		if row.CA != catalog.RootCAOf("kube-system") || row.Operators {
+			t.Errorf("%s: the CA is read from %v", version, row.CA)
+		}
 	}
 }
