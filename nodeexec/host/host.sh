@@ -30,7 +30,10 @@
 #
 # A run owns what it changed. An entry goes where the change failed; and where another
 # run changes a file that is as it was before this one: interrupted before its change,
-# or put back. Equal bytes that another run wrote later are that run's.
+# or put back. Equal bytes that another run wrote later are that run's. Which change is
+# later, its number says and no clock: under the lock, a change gets the next number of
+# all that were ever made to its path. Entries of an older certrot have no numbers; they
+# come before those that have, and among themselves by time.
 # shellcheck shell=sh
 # Operations are called by name. And where a fails in "a && b || fail", fail is
 # what is wanted.
@@ -290,10 +293,10 @@ entryof() {
 }
 
 # load reads an entry: e_path; e_sha and so on are what the file was before the
-# run; e_after is what the run put there, or was about to.
+# run; e_after is what the run put there, or was about to, and e_order the number of each.
 load() {
 	from=$1
-	e_path='' e_sha='' e_after='' head='' whole='' odd=''
+	e_path='' e_sha='' e_after='' e_order='' head='' whole='' odd=''
 	while IFS= read -r line; do
 		case $line in
 		'certrot-file 1') head=1 ;;
@@ -307,10 +310,12 @@ load() {
 			;;
 		# Of what the run made of it, - is that it took it away.
 		'after '*) e_after=${line#after } ;;
+		'order '*) e_order=${line#order } ;;
 		end) whole=1 ;;
 		*) odd=1 ;;
 		esac
 	done <"$from"
+	aligned || odd=1
 	[ "$head$whole$odd" = 11 ] && [ -n "$e_path" ] && [ ${#e_sha} -eq 64 ] && [ -n "$e_after" ] ||
 		fail failed "$from can't be read as an entry: look at it, and at the files before-* beside it"
 }
@@ -341,44 +346,130 @@ origin() {
 	esac
 }
 
-# heir sets owner to the run to which a path belongs as it is now, by an entry that is
+# aligned tells whether e_order has a number for each change of e_after, or none at all.
+aligned() {
+	[ -n "$e_order" ] || return 0
+	case $e_order in
+	*[!0-9\ ]* | 0[0-9]* | *' 0'[0-9]*) return 1 ;;
+	esac
+	# shellcheck disable=SC2086 # numbers
+	set -- $e_order
+	count=$#
+	# shellcheck disable=SC2086 # hashes
+	set -- $e_after
+	[ "$count" -eq $# ]
+}
+
+# numbered sets number to the number of a change of e_after, or to that of the last one
+# where the entry has no such change; 0 where it has no numbers.
+numbered() {
+	number='' latest=0 change=$1
+	# shellcheck disable=SC2086 # numbers
+	set -- $e_order
+	for word in $e_after; do
+		[ "${1:-0}" -le "$latest" ] || latest=$1
+		[ "$word" != "$change" ] || number=${1:-0}
+		[ $# -eq 0 ] || shift
+	done
+	number=${number:-$latest}
+}
+
+# advance sets next to the number of a change to a path that is made now: one more than
+# any that a run has for it.
+advance() {
+	next=1
+	for other in "$folder"/*; do
+		valid "${other##*/}" && [ -f "$other/$entry" ] || continue
+		most=$(last "$other/$entry") || continue # heir says that it can't be read
+		[ "$most" -lt "$next" ] || next=$((most + 1))
+	done
+}
+
+# last prints the highest number of an entry.
+last() {
+	case $entry in
+	link-*)
+		linked "$1"
+		number=${l_order:-0}
+		;;
+	*)
+		load "$1"
+		numbered ''
+		;;
+	esac
+	printf '%s\n' "$number"
+}
+
+# append adds a change, and its number, to those of e_after. The last one is the newest.
+append() {
+	a_change=$1 a_after='' a_order=''
+	# shellcheck disable=SC2086 # numbers
+	set -- $e_order
+	for word in $e_after; do
+		if [ "$word" != "$a_change" ]; then
+			a_after="$a_after$word " a_order="$a_order${1:-0} "
+		fi
+		[ $# -eq 0 ] || shift
+	done
+	e_after=$a_after$a_change e_order=$a_order$next
+}
+
+# heir sets owner to the run to which a path belongs as it is now, by a change that is
 # later than that of this run; empty where there is none. state is that of the path.
 heir() {
-	owner='' passed=''
-	newest=$(stat -c %Y "$run/$entry" 2>&1) || fail failed "look at $run/$entry: $newest"
-	target=''
+	owner='' passed='' target=''
 	[ "$kind" != 'link' ] || target=$(readlink "$path") || :
+	answer=$(rank "$run/$entry") || fail failed "${answer#fail failed }"
+	# shellcheck disable=SC2086 # yes or no, and numbers
+	set -- $answer
+	newest=$2 written=$3
 	for other in "$folder"/*; do
 		valid "${other##*/}" && [ -f "$other/$entry" ] || continue
 		if [ "$other" = "$run" ]; then
 			passed=1
 			continue
 		fi
-		stamp=$(stat -c %Y "$other/$entry" 2>&1) || fail failed "look at $other/$entry: $stamp"
-		# Of the same second, the later ID.
-		[ "$stamp" -gt "$newest" ] || { [ "$stamp" -eq "$newest" ] && [ -n "$passed" ]; } || continue
-		answer=$(claims "$other/$entry")
-		case $answer in
-		yes) owner=${other##*/} newest=$stamp passed=1 ;;
-		'fail '*) fail failed "$other/$entry can't be read as an entry, and it may be that run's: look at it" ;;
-		esac
+		answer=$(rank "$other/$entry") || fail failed "$other/$entry can't be read as an entry, and it may be that run's: look at it"
+		# shellcheck disable=SC2086 # yes or no, and numbers
+		set -- $answer
+		[ "$1" = yes ] && newer "$2" "$3" || continue
+		owner=${other##*/} newest=$2 written=$3 passed=1
 	done
 }
 
-# claims prints yes if what heir knows of a path is what an entry says that its run did.
-claims() {
+# newer tells whether a change is later than the newest one so far: NUMBER TIME. Without
+# a lock or numbers, the time says; and of the same second, the later ID.
+newer() {
+	[ "$1" -eq "$newest" ] || {
+		[ "$1" -gt "$newest" ]
+		return
+	}
+	[ "$2" -gt "$written" ] || { [ "$2" -eq "$written" ] && [ -n "$passed" ]; }
+}
+
+# rank prints yes if what heir knows of a path is what an entry says that its run did,
+# else no; the number of that change; and when the entry was written.
+rank() {
+	claim=no
+	stamp=$(stat -c %Y "$1" 2>&1) || fail failed "look at $1: $stamp"
 	case $entry in
 	link-*)
 		linked "$1"
-		[ "$kind $target" = "link $l_target" ] || echo yes
-		return
+		number=${l_order:-0}
+		[ "$kind $target" = "link $l_target" ] || claim=yes
+		;;
+	*)
+		load "$1"
+		change=''
+		case "$kind $e_after " in
+		regular*" $sha "*) change=$sha ;;
+		*' - '*) change=- ;; # and what is there now has come after that
+		esac
+		[ -z "$change" ] || [ "$kind $sha" = "regular $e_sha" ] || claim=yes
+		numbered "$change"
 		;;
 	esac
-	load "$1"
-	[ "$kind $sha" != "regular $e_sha" ] || return 0
-	case "$kind $e_after " in
-	*' - '* | regular*" $sha "*) echo yes ;;
-	esac
+	printf '%s %s %s\n' "$claim" "$number" "$stamp"
 }
 
 # belongs fails where what is at a path belongs to a later run.
@@ -533,16 +624,11 @@ replace() {
 	if [ -z "$after" ]; then
 		e_mode=$w_mode e_uid=$w_uid e_gid=$w_gid e_label=$w_label
 	fi
-	# The last one is the newest.
-	known=" $after "
-	case $known in
-	*" $sha "*) known="${known%%" $sha "*} ${known#*" $sha "}" ;;
-	esac
-	# shellcheck disable=SC2086 # hashes
-	set -- $known "$sha"
 	forfeit "$before"
-	[ -n "$after" ] || fresh=$run/$entry
-	note "$entry" "certrot-file 1${nl}path $path${nl}before $first $w_size $e_mode $e_uid $e_gid $e_label${nl}after $*${nl}end"
+	advance
+	[ -n "$after" ] || fresh=$run/$entry e_after='' e_order=''
+	append "$sha"
+	note "$entry" "certrot-file 1${nl}path $path${nl}before $first $w_size $e_mode $e_uid $e_gid $e_label${nl}after $e_after${nl}order $e_order${nl}end"
 	swap
 }
 
@@ -581,11 +667,10 @@ aside() {
 	draft=''
 	[ -x "$run/undo" ] || note undo "$text" 700
 	forfeit "$before"
-	[ -n "$after" ] || fresh=$run/$entry
-	case " $after " in
-	*' - '*) ;;
-	*) note "$entry" "certrot-file 1${nl}path $path${nl}before $first${nl}after ${after:+$after }-${nl}end" ;;
-	esac
+	advance
+	[ -n "$after" ] || fresh=$run/$entry e_after='' e_order=''
+	append -
+	note "$entry" "certrot-file 1${nl}path $path${nl}before $first${nl}after $e_after${nl}order $e_order${nl}end"
 	state "$path"
 	[ "$kind" = regular ] && [ "$kind $links $sha $size $mode $uid $gid $label" = "$held" ] ||
 		changed "somebody else changed it just now"
@@ -648,28 +733,37 @@ unlink() {
 	entry=link-${entry#file-}
 	[ -x "$run/undo" ] || note undo "$text" 700
 	forfeit "$target"
+	advance
 	facts "$run/$entry"
+	l_target=$target
 	if [ "$kind" = absent ]; then
 		fresh=$run/$entry
-		note "$entry" "certrot-link 1${nl}path $path${nl}target $target${nl}end"
+	else
+		linked "$run/$entry"
 	fi
+	note "$entry" "certrot-link 1${nl}path $path${nl}target $l_target${nl}order $next${nl}end"
 	leads "$path"
 	[ "$target" = "$4" ] || changed "somebody else changed it just now"
 	unname
 }
 
-# linked reads the entry of a link: l_path and l_target.
+# linked reads the entry of a link: l_path and l_target, and l_order, the number of the
+# change.
 linked() {
-	l_path='' l_target='' head='' whole='' odd=''
+	l_path='' l_target='' l_order='' head='' whole='' odd=''
 	while IFS= read -r line; do
 		case $line in
 		'certrot-link 1') head=1 ;;
 		'path /'*) l_path=${line#path } ;;
 		'target '*) l_target=${line#target } ;;
+		'order '*) l_order=${line#order } ;;
 		end) whole=1 ;;
 		*) odd=1 ;;
 		esac
 	done <"$1"
+	case $l_order in
+	*[!0-9]* | 0?*) odd=1 ;;
+	esac
 	[ "$head$whole$odd" = 11 ] && [ -n "$l_path" ] && [ -n "$l_target" ] || fail failed "$1 can't be read as an entry: look at it"
 }
 
