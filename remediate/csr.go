@@ -119,7 +119,7 @@ func (a ApproveCSRs) Diff(facts inspect.Snapshot, now time.Time) (*Change, error
 		return nil, nil //nolint:nilnil // so already, as Action says
 	}
 	ca, asked := plainSigner(facts, now)
-	return &Change{signer: ca, signerAsked: asked, Summary: "approve its kubelet's certificate requests, if it makes any that match it", versions: facts.Cluster.Versions, certified: certified(facts, now, a.On)}, nil
+	return &Change{signer: ca, signerAsked: asked, Summary: "approve its kubelet's certificate requests, if it makes any that match it (" + provable(facts, a.On, now) + ")", versions: facts.Cluster.Versions, certified: certified(facts, now, a.On)}, nil
 }
 
 // PendingRequests are the names of the requests that wait for an answer and are, by

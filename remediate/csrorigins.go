@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -28,6 +29,33 @@ const (
 	managedNamespace   = "openshift-config-managed"
 	kubeletServingCA   = "kubelet-serving-ca"
 )
+
+// provable says, before anything is asked, from where the names in a serving request of a
+// node can be known.
+func provable(facts inspect.Snapshot, node string, now time.Time) string {
+	if v := facts.Cluster.Versions; v.Plain || v.Cluster == "" {
+		return "no serving request: this is not known to be OpenShift"
+	}
+	from := []string{"its Machine"}
+	n, ok := facts.Node(node)
+	if ok && n.Via == "ssh" {
+		from = append(from, "the address that ssh reached")
+	}
+	if chain := servingOf(facts, node); ok && len(chain) > 0 && chain[0].NotAfter.After(n.Time(now)) && pki.CommonName(chain[0].Subject) == "system:node:"+node {
+		from = append(from, "its serving certificate, if no Machine refers to it")
+	}
+	return "its serving names are known from: " + strings.Join(from, "; ")
+}
+
+// servingOf is the kubelet's serving certificate and what comes with it; nil: none was read.
+func servingOf(facts inspect.Snapshot, node string) []*pki.Cert {
+	for _, b := range facts.Bundles {
+		if b.At.Node == node && b.At.Path == kubeletServing {
+			return b.Content.Certs
+		}
+	}
+	return nil
+}
 
 // origins reads from where a node's names and addresses are known, and what has others.
 // object is its Node.
@@ -286,12 +314,7 @@ func (o *origins) served(ctx context.Context, env *Env, facts inspect.Snapshot) 
 	if err != nil {
 		return fmt.Errorf("read ConfigMap %s/%s: %w", managedNamespace, kubeletServingCA, err)
 	}
-	var chain []*pki.Cert
-	for _, b := range facts.Bundles {
-		if b.At.Node == o.node && b.At.Path == kubeletServing {
-			chain = b.Content.Certs
-		}
-	}
+	chain := servingOf(facts, o.node)
 	if len(chain) == 0 {
 		return fmt.Errorf("it has no serving certificate")
 	}
