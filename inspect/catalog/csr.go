@@ -44,14 +44,14 @@ func KubeletRequesters() []KubeletRequester {
 }
 
 // RequestApprover is a row: who approves kubelets' requests unattended, where that is
-// switched on.
+// switched on. It is announced: no release has it, so the row names no versions and decides
+// nothing.
 type RequestApprover struct {
 	Who    string
 	Toggle Ref // whose Key says Value where it is on
 	Value  string
 	Reason string // of the condition Approved
 	Doc    string
-	In     Range
 	Evidence
 }
 
@@ -60,8 +60,7 @@ func RequestApprovers() []RequestApprover {
 	return []RequestApprover{{
 		Who: "kube-controller-manager's cert-recovery-controller", Toggle: Ref{Kind: ConfigMap, Namespace: userConfig, Name: "node-client-cert-recovery", Key: "enabled"}, Value: "true", Reason: "KCMRecoveryApprove",
 		Doc: "off unless switched on. It approves requests by the node-bootstrapper of a Node whose Lease is 5 minutes old or older, made after the last heartbeat, once openshift-kube-controller-manager/csr-signer is valid; then the serving requests of those nodes. " +
-			"Read at commits that no release branch has: release-4.12 to 5.1 and main @ 4e72164b8 lack it",
-		In:       since(kcm, Minor{5, 2}),
+			"Read at commits that no release branch has: release-4.0 to 5.1 and main @ 4e72164b8 lack it",
 		Evidence: Evidence{Unverified, kcmRepo + "pkg/cmd/recoverycontroller/kubeletclientcsrapprover.go @ d7f570a9f, nodecertrecovery.go @ f03b06618"},
 	}}
 }

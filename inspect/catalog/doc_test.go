@@ -242,7 +242,7 @@ func document() string {
 	line("| who approves unattended | where | reason | what | holds for | source |")
 	line("|---|---|---|---|---|---|")
 	for _, a := range RequestApprovers() {
-		line("| %s | `%s` is %s | `%s` | %s | %s | %s |", a.Who, a.Toggle, a.Value, a.Reason, cell(a.Doc), a.In, evidence(a.Evidence))
+		line("| %s | `%s` is %s | `%s` | %s | %s | %s |", a.Who, a.Toggle, a.Value, a.Reason, cell(a.Doc), "announced: in no release", evidence(a.Evidence))
 	}
 	line("")
 	line("## What moves nodes by itself")
