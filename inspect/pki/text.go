@@ -3,6 +3,7 @@ package pki
 import (
 	"bytes"
 	"encoding/pem"
+	"slices"
 	"strings"
 )
 
@@ -87,29 +88,30 @@ func (w *walk) block(text []byte, b *block, at place) sighting {
 	if kind == kindOther {
 		return s
 	}
+	label := ShownLabel(b.label)
 	body := text[b.bodyAt:b.bodyEnd]
 	a := decodeBody(body, b.plus, kind)
 	defer clear(a.der)
 	s.plain = a.plain && b.isPlain(text)
 	switch {
 	case b.open && (a.problem != "" || kind != kindCert):
-		e.bad(index, b.label, "cut off: it has no END line")
+		e.bad(index, label, "cut off: it has no END line")
 		return s
 	case a.problem != "" && !(kind == kindKey && a.encrypted):
-		e.bad(index, b.label, a.problem)
+		e.bad(index, label, a.problem)
 		return s
 	}
 	switch kind {
 	case kindKey:
-		w.key(e, index, b.label, a)
+		w.key(e, index, label, a)
 	case kindPKCS7, kindKeystore, kindCRL:
-		w.envelope(e, index, b.label, kind, a.der)
+		w.envelope(e, index, label, kind, a.der)
 	case kindRequest:
 		if shapeOf(a.der) != shapeRequest {
-			e.bad(index, b.label, misplaced(a.der, "certificate request"))
+			e.bad(index, label, misplaced(a.der, "certificate request"))
 			return s
 		}
-		w.request(e, index, b.label, a.der)
+		w.request(e, index, label, a.der)
 	case kindCert:
 		s.id, s.isCert = w.certBlock(e, index, b, a.der)
 		s.plain = s.plain && b.label == "CERTIFICATE"
@@ -259,6 +261,34 @@ func kindOf(label string) kind {
 		return kindKey
 	}
 	return kindOther
+}
+
+// unknownLabel stands for a label that is not shown.
+const unknownLabel = "unknown label"
+
+// ShownLabel is the label of a PEM block as it is printed and kept: who writes a block
+// may write a secret there, so a label that no standard has is not said.
+func ShownLabel(label string) string {
+	if kindOf(label) == kindKey && !slices.Contains(keyLabels(), label) || kindOf(label) == kindOther && !slices.Contains(otherLabels(), label) {
+		return unknownLabel
+	}
+	return label
+}
+
+// keyLabels are those of private keys: RFC 7468's, those of OpenSSL's pem.h, and OpenSSH's.
+func keyLabels() []string {
+	return []string{
+		"PRIVATE KEY", "ENCRYPTED PRIVATE KEY", "ANY PRIVATE KEY", "RSA PRIVATE KEY", "DSA PRIVATE KEY", "EC PRIVATE KEY", "SM2 PRIVATE KEY",
+		"OPENSSH PRIVATE KEY",
+	}
+}
+
+// otherLabels are the other ones of the same lists that kindOf says nothing about.
+func otherLabels() []string {
+	return []string{
+		"ATTRIBUTE CERTIFICATE", "PUBLIC KEY", "RSA PUBLIC KEY", "DSA PUBLIC KEY", "ECDSA PUBLIC KEY", "PARAMETERS", "DH PARAMETERS", "X9.42 DH PARAMETERS",
+		"DSA PARAMETERS", "EC PARAMETERS", "SM2 PARAMETERS", "SSL SESSION PARAMETERS",
+	}
 }
 
 // compare checks tolerant reading against encoding/pem, which reads as the

@@ -105,7 +105,7 @@ func (d *draft) line(word, rest string) error {
 		if err != nil {
 			return err
 		}
-		d.keys = append(d.keys, Key{Type: kind, Offset: b.offset, Length: b.length, Encrypted: part[2] == "1"})
+		d.keys = append(d.keys, Key{Type: pki.ShownLabel(kind), Offset: b.offset, Length: b.length, Encrypted: part[2] == "1"})
 		b.kind = kind
 	default:
 		if b.kind, err = field(part[2]); err != nil {
@@ -176,7 +176,7 @@ func (d *draft) found(sc *pki.Scanner, keys []Key) []pki.Found {
 	extra := pki.Content{}
 	for i, b := range d.blocks {
 		if b.trouble != "" && speaksOfCertificates(b.kind) {
-			extra.Bad = append(extra.Bad, pki.BadBlock{Index: i, Type: b.kind, Reason: b.trouble})
+			extra.Bad = append(extra.Bad, pki.BadBlock{Index: i, Type: pki.ShownLabel(b.kind), Reason: b.trouble})
 		}
 	}
 	for _, k := range keys {
