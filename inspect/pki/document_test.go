@@ -48,7 +48,8 @@ users:
 		{"a zipped release in an object", join("data:\n  release: ", b64(b64(zip(t, join(`{"manifest":`, quoted(t, join("---\na: 1\n---\ndata:\n  ca.crt: |\n", block)), `}`)))), "\n"),
 			[]string{`data.release#manifest#(2).data["ca.crt"]: cert CN=root`}},
 		{"a block scalar", join("data:\n  ca.crt: |\n", block), []string{`data["ca.crt"]: cert CN=root`}},
-		{"keys that need quotes", join("a b:\n- - \"x\\ty\":\n      '': |\n", indent(root, "        ")), []string{`["a b"][0][0]["x\ty"][""]: cert CN=root`}},
+		{"keys that need quotes", join("a.b:\n- - \"*.y\":\n      '': |\n", indent(root, "        ")), []string{`["a.b"][0][0]["*.y"][""]: cert CN=root`}},
+		{"keys with spaces", join("a b:\n- - \"x\\ty\":\n      '': |\n", indent(root, "        ")), []string{`[key:0][0][0][key:0][""]: cert CN=root`}},
 		{"a list of certificates", join("[", quoted(t, root), ",", quoted(t, other), "]"), []string{"[0]: cert CN=root", "[1]: cert CN=other"}},
 		{"a stream of YAML documents", join("a: |\n", block, "---\nb: |\n", indent(other, " "), "---\n- |\n", block), []string{
 			"a: cert CN=root", "(2).b: cert CN=other", "(3)[0]: cert CN=root",

@@ -8,9 +8,11 @@ import (
 
 // Maps are also keyed by what they are about: a list of sessions by their tokens, a
 // list of users by their keys. Such a key is a secret, and a Location is printed and
-// kept. Therefore only a key that reads like a name becomes part of a Location: of a
-// field, a file, a host, a registry, a user. Any other key is written as its index in
-// the map, which finds the place and tells nothing, not even to somebody who guesses.
+// kept. Therefore only a key that reads like a name of Kubernetes becomes part of a
+// Location: what may be a key of a ConfigMap, a host with a wildcard, or the key of an
+// annotation of Kubernetes' or OpenShift's own. Any other key is written as its index in
+// the map, which finds the place and tells nothing, not even by a guess: with a colon, a
+// slash, an @ or a space in it, it may be a user and the password.
 
 // keyIndex begins what stands for a key that does not read like a name. A literal key
 // that begins like this is written as its index too, so both can't be confused.
@@ -36,11 +38,7 @@ func PlainKey(key string) bool {
 	if key == "" || isHashName(key) {
 		return true
 	}
-	host, _, isUser := strings.Cut(key, "@")
-	if len(key) > maxKey || strings.HasPrefix(key, keyIndex) || strings.HasPrefix(key, "eyJ") || isUser && strings.Contains(host, ":") {
-		return false
-	}
-	if strings.ContainsFunc(key, func(r rune) bool { return !isAlnum(r) && !strings.ContainsRune(".-_/:*@ \t", r) }) {
+	if len(key) > maxKey || strings.HasPrefix(key, "eyJ") || !isKubernetesName(key) {
 		return false
 	}
 	words := strings.FieldsFunc(key, func(r rune) bool { return !isAlnum(r) })
@@ -62,6 +60,28 @@ func PlainKey(key string) bool {
 		return false
 	}
 	return !hasUUID(words)
+}
+
+// isKubernetesName reports whether a key has only the characters of a name: those that
+// the API server takes in a key of a ConfigMap, behind the wildcard of a host or behind
+// the prefix of an annotation.
+func isKubernetesName(key string) bool {
+	if prefix, name, ok := strings.Cut(key, "/"); ok && isProjects(prefix) {
+		key = name
+	}
+	key = strings.TrimPrefix(key, "*.")
+	return key != "" && !strings.ContainsFunc(key, func(r rune) bool { return !isAlnum(r) && !strings.ContainsRune(".-_", r) })
+}
+
+// isProjects reports whether the prefix of an annotation is one that Kubernetes and
+// OpenShift give.
+func isProjects(prefix string) bool {
+	for _, domain := range []string{"kubernetes.io", "k8s.io", "openshift.io"} {
+		if rest, ok := strings.CutSuffix(prefix, domain); ok && (rest == "" || strings.HasSuffix(rest, ".") && isKubernetesName(rest)) {
+			return true
+		}
+	}
+	return false
 }
 
 func isAlnum(r rune) bool {

@@ -67,18 +67,19 @@ func TestKeysAndTokensThatAreMapKeysDoNotBecomePlaces(t *testing.T) {
 func namesInUse() []string {
 	return strings.Fields(`tls.crt tls.key ca.crt ca-bundle.crt ca-bundle client-ca-file requestheader-client-ca-file service-ca.crt service-account.pub kubeconfig
 lb-ext.kubeconfig node-kubeconfigs caBundle CABundle certificate-authority-data client-certificate-data clusters cluster-network-03-config.yml config.json config.yaml
-insecureSkipTLSVerify x509 v1beta1 v1alpha1 i18n sha256 md5 base64 utf8 k8s.gcr.io quay.io registry.example.com..5000 docker.io:443 10.0.0.1 10.0.0.1:6443 fd00::1 *.apps.example.com
-https://index.docker.io/v1/ http://proxy.example.com:3128 user@example.com system:node:worker-3 system:serviceaccount:openshift-infra:default api-int.lab.example.com
-SSL_CERT_FILE HTTPS_PROXY KAFKA_OPTS_TLS_CA /etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem 5ed36f99.0 7f3d5d1d.r0 tls-ca-bundle.pem image-registry.openshift-image-registry.svc..5000
+insecureSkipTLSVerify x509 v1beta1 v1alpha1 i18n sha256 md5 base64 utf8 k8s.gcr.io quay.io registry.example.com..5000 10.0.0.1 *.apps.example.com
+api-int.lab.example.com
+SSL_CERT_FILE HTTPS_PROXY KAFKA_OPTS_TLS_CA 5ed36f99.0 7f3d5d1d.r0 tls-ca-bundle.pem image-registry.openshift-image-registry.svc..5000
 alertmanager.yaml prometheus-k8s-0 etcd-serving-ip-10-0-130-59.ec2.internal.crt etcd-peer-master-0.key ip-10-0-130-59 us-east-1a web1 keystore.jks truststore.p12 user.p12 .dockerconfigjson
 .dockercfg openshift-cluster-user-defined-network validatingwebhookconfigurations certificatesigningrequests spec.tls.destinationCACertificate oauthMetadata additionalTrustBundle
 etcdCAConfigMapName clientCAFile IPv4CIDR vSphereCA kubelet-client-2026-11-22-10-00-00.pem schwarz-intern-pki oauth2-proxy.cfg krb5.conf id_rsa.pub ssh-ed25519-known-hosts h2c
 release-v4.14.3 backup-20260101120000 s3 cert1.pem fullchain1.pem default-token-x7k2p my_app-config.v2.yaml ldap-ca 01-cluster-ca user-ca-bundle-1 bundle.pem ca2 root-ca-2023.crt
+kubectl.kubernetes.io/last-applied-configuration auth.openshift.io/certificate-hostnames k8s.io/ca
 apps.okd.example.com apps.ocp4-prd.kbc.bnpp.net *.apps.hv.dc1.xyzq.local gw.k8s.zrh.kkb.ch MQTT_TLS_CRT`)
 }
 
 func TestPlainKeyKeepsNames(t *testing.T) {
-	for _, name := range append(namesInUse(), "", "a b", "x\ty", "Company Root CA 2") {
+	for _, name := range append(namesInUse(), "") {
 		if !PlainKey(name) {
 			t.Errorf("%q would be an index", name)
 		}
@@ -147,6 +148,24 @@ func allBytes() string {
 		b[i] = byte(i)
 	}
 	return string(b)
+}
+
+// TestAUserAndAPasswordAsAMapKeyAreNoPlace: what does not read like a name of Kubernetes
+// is an index, also where it is a harmless one.
+func TestAUserAndAPasswordAsAMapKeyAreNoPlace(t *testing.T) {
+	w := newWorld(t)
+	for _, key := range []string{
+		"user:password", "admin:hunter2", "system:Tr0ub4dor", "admin/hunter2", "admin@secret", "admin secret", "admin\tsecret", "john.doe/hunter2", "openshift.io:hunter2/x",
+		"admin:hunter2.openshift.io/x", "notopenshift.io/hunter2", "a/b/c", "*hunter2", "/etc/ssl/ca.pem", "https://admin:hunter2@example.com", "docker.io:443", "fd00::1", "system:node:worker-3", "Company Root CA 2",
+	} {
+		doc, err := json.Marshal(map[string]any{"sessions": map[string]string{key: string(w.root.CertPEM)}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := lines(NewScanner().Scan(doc)); len(got) != 1 || got[0] != "sessions[key:0]: cert CN=root" {
+			t.Errorf("%q: %q", key, got)
+		}
+	}
 }
 
 // FuzzPlainKey: what a key becomes in a place can be read back, and is not longer
