@@ -289,21 +289,23 @@ func (c *sshCommand) kill() {
 		if c.group == "" || c.n.life.Err() != nil {
 			return
 		}
+		ctx, cancel := context.WithTimeout(c.n.life, 3*killGrace)
+		defer cancel()
 		ended := make(chan error, 1)
-		go func() { ended <- c.killFromBeside() }()
+		go func() { ended <- c.killFromBeside(ctx) }()
 		select {
 		case c.left = <-ended:
 		case <-c.done:
 		case <-c.n.life.Done():
-		case <-time.After(3 * killGrace):
+		case <-ctx.Done():
 			c.left = fmt.Errorf("no answer within %s", 3*killGrace)
 		}
 	})
 }
 
-func (c *sshCommand) killFromBeside() error {
-	s, err := c.n.ssh.NewSession()
-	if err != nil { // MaxSessions: sshd itself can, if neither it nor the command is root
+func (c *sshCommand) killFromBeside(ctx context.Context) error {
+	s, err := c.sessionFromBeside(ctx)
+	if err != nil { // sshd itself can, if neither it nor the command is root
 		_ = c.session.Signal(ssh.SIGKILL)
 		return fmt.Errorf("end it from another session: %w", err)
 	}
@@ -314,6 +316,25 @@ func (c *sshCommand) killFromBeside() error {
 		return nil // it had ended by itself
 	}
 	return err
+}
+
+// sessionFromBeside opens a session beside those of commands. Where many commands are
+// killed at once, sshd has no sessions left (MaxSessions) until the first of them ended.
+func (c *sshCommand) sessionFromBeside(ctx context.Context) (*ssh.Session, error) {
+	for {
+		s, err := c.n.ssh.NewSession()
+		var refused *ssh.OpenChannelError
+		if err == nil || !errors.As(err, &refused) {
+			return s, err
+		}
+		select {
+		case <-c.done: // it has ended: there is nothing to kill
+			return nil, err
+		case <-ctx.Done():
+			return nil, err
+		case <-time.After(killGrace / 20):
+		}
+	}
 }
 
 // awaitKilled waits for the end of a killed command, for a moment.

@@ -388,6 +388,30 @@ func TestALoginWithoutCommandsEnds(t *testing.T) {
 	}
 }
 
+// TestCloseEndsAllCommandsThroughOneSession: one session is left to end eight commands with.
+func TestCloseEndsAllCommandsThroughOneSession(t *testing.T) {
+	h := newHome(t)
+	d := startSSHD(t, "MaxSessions 9", nil, h.key)
+	h.trust(t, d)
+	noLeaks(t)
+	n := open(t, h.ssh(d), "node-1")
+	var all sync.WaitGroup
+	for range 8 {
+		s, err := n.Stream(t.Context(), "sleep", "4323.5") // it runs once Stream has returned
+		if err != nil {
+			t.Fatal(err)
+		}
+		all.Go(func() {
+			if _, err := io.ReadAll(s); err == nil {
+				t.Error("a sleep of an hour has ended well")
+			}
+		})
+	}
+	_ = n.Close()
+	all.Wait()
+	nothingLeft(t, "sleep\x004323.5")
+}
+
 // Close may come while a command is on its way.
 func TestCloseWhileCommandsStart(t *testing.T) {
 	h := newHome(t)
