@@ -384,6 +384,20 @@ keep() {
 	refuse "others can't be kept off this node: $why" "look at $folder: is the disk full, or read-only?"
 }
 
+# swept removes what a killed start of this script left, where nothing else is to be done:
+# all that takes hold of the node does.
+swept() {
+	[ -z "$dry" ] || return 0
+	for rest in "$folder/.held" "$folder/$run/pending" "$folder/$run/tmp-"??????; do
+		[ -f "$rest" ] || continue
+		case $rest in
+		*/.held) grep -q -F "), run $run by its script" "$rest" || continue ;;
+		esac
+		keep
+		return
+	done
+}
+
 # flags refuses a kubelet that works with other files.
 flags() {
 	[ "${pid:-0}" != 0 ] && [ -r "/proc/$pid/cmdline" ] || { echo "Which kubeconfigs the kubelet uses is not known, since it does not run: $setup's are taken."; return; }
@@ -573,6 +587,7 @@ forward() {
 		echo "$own is not there: the kubelet writes it, from $bootstrap, when it starts."
 	fi
 	if [ -z "$todo" ] && ! due; then
+		swept
 		echo "Nothing is to be done on $node."
 		return
 	fi
@@ -610,6 +625,7 @@ back() {
 		esac
 	done
 	if [ -z "$todo" ] && ! due; then
+		swept
 		echo "Nothing is to be put back on $node."
 		return
 	fi

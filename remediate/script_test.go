@@ -642,7 +642,7 @@ func (c *console) mortal(t *testing.T) {
 // are whole seconds.
 func (c *console) later(t *testing.T) {
 	t.Helper()
-	const ago, form = -10 * time.Second, "Mon 2006-01-02 15:04:05 MST"
+	const ago = -10 * time.Second
 	for _, path := range catalog.KubeletKubeconfigs() {
 		info, err := os.Stat(c.at(path))
 		if err != nil {
@@ -652,6 +652,13 @@ func (c *console) later(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	c.restarted(t, func(at time.Time) time.Time { return at.Add(ago) })
+}
+
+// restarted changes since when the kubelet runs.
+func (c *console) restarted(t *testing.T, when func(time.Time) time.Time) {
+	t.Helper()
+	const form = "Mon 2006-01-02 15:04:05 MST"
 	shown := string(c.read(t, "/fake/shown"))
 	_, text, _ := strings.Cut(shown, "\nActiveEnterTimestamp=")
 	text, _, _ = strings.Cut(text, "\n")
@@ -659,7 +666,77 @@ func (c *console) later(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.write(t, "/fake/shown", []byte(strings.ReplaceAll(shown, text, entered.Add(ago).Format(form))))
+	c.write(t, "/fake/shown", []byte(strings.ReplaceAll(shown, text, when(entered).UTC().Format(form))))
+}
+
+// killedBehind makes the node's tools kill all where a file has just got its name, and
+// before what is noted of it as pending is removed. It returns how to make them as before.
+func (c *console) killedBehind(t *testing.T, path string) (heal func()) {
+	t.Helper()
+	tools := map[string]string{
+		"mv": "/bin/mv \"$@\" || exit\nfor last; do :; done\n[ \"$last\" != " + path + " ] || : >/fake/swapped\n",
+		"rm": "[ \"$*\" != '-f " + host.DefaultFolder + "/run-1/pending' ] || [ ! -e /fake/swapped ] || kill -9 0\nexec /bin/rm \"$@\"\n",
+	}
+	for name, text := range tools {
+		c.write(t, "/usr/local/bin/"+name, []byte("#!/bin/sh\n"+text))
+		if err := os.Chmod(c.at("/usr/local/bin/"+name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return func() { c.remove(t, "/usr/local/bin/mv", "/usr/local/bin/rm", "/fake/swapped") }
+}
+
+// TestScriptRemovesWhatAKilledOneLeftWhereNothingIsToBeDone: it is killed when the last
+// file is written, and the kubelet is restarted by hand. The same again has nothing to do,
+// and leaves nothing behind.
+func TestScriptRemovesWhatAKilledOneLeftWhereNothingIsToBeDone(t *testing.T) {
+	t.Parallel()
+	files := catalog.KubeletKubeconfigs()
+	for _, k := range []struct {
+		args []string
+		last string
+		says string
+	}{
+		{[]string{"--yes"}, kubeletFile, "Nothing is to be done"},
+		{[]string{"undo", "--yes", "--accept-risk=breaks-trust"}, bootstrapFile, "Nothing is to be put back"},
+	} {
+		t.Run(k.args[0], func(t *testing.T) {
+			t.Parallel()
+			c := newConsole(t, dashCore)
+			c.quick(t)
+			if k.args[0] == "undo" {
+				c.want(t, c.script(), 0, "Done", "--yes")
+				c.later(t)
+			}
+			heal := c.killedBehind(t, k.last)
+			if out, code := c.run(t, c.script(), k.args...); code != -1 {
+				t.Fatalf("exit code %d\n%s", code, out)
+			}
+			heal()
+			const pending = host.DefaultFolder + "/run-1/pending"
+			if left := c.leftovers(t); len(left) != 1 || left[0] != pending {
+				t.Fatalf("killed behind the last file, it left %q", left)
+			}
+			c.restarted(t, func(time.Time) time.Time { return time.Now().Add(time.Minute) })
+			dry := slices.DeleteFunc(slices.Clone(k.args), func(arg string) bool { return arg == "--yes" })
+			c.want(t, c.script(), 0, k.says, append(dry, "--dry-run")...)
+			if left := c.leftovers(t); len(left) != 1 {
+				t.Errorf("a dry run removed it: %q", left)
+			}
+			c.want(t, c.script(), 0, k.says, k.args...)
+			if left := c.leftovers(t); len(left) > 0 {
+				t.Errorf("left behind: %q", left)
+			}
+			if c.read(t, host.DefaultFolder+"/.held") != nil {
+				t.Error("the node is still held")
+			}
+			for _, path := range files {
+				if k.args[0] != "undo" && !c.repaired(t, path) {
+					t.Errorf("%s is not repaired", path)
+				}
+			}
+		})
+	}
 }
 
 // TestScriptInterruptedAnywhere: each file is before or after; then the same again
