@@ -93,8 +93,11 @@ func (f *Facts) Whole(what string) bool {
 }
 
 // Absent reports whether a place that was not found is known not to be there: all
-// objects of its kind were read.
+// objects of its kind were read, in the cluster or in its namespace.
 func (f *Facts) Absent(r catalog.Ref) bool {
+	if slices.Contains(f.Snapshot.Listed, Listed{pki.Kind(r.Kind), r.Namespace}) {
+		return true
+	}
 	switch r.Kind {
 	case catalog.Secret:
 		return f.Whole("secrets")

@@ -31,6 +31,9 @@ type Snapshot struct {
 	ServerLogs []ServerLog
 	Reads      []Read
 	Gaps       []Gap
+	// Listed are the namespaces of which all objects of a kind were read, where not all
+	// of the cluster were.
+	Listed []Listed
 	// Access is the user's own way in; nil: not read.
 	Access *Access
 }
@@ -190,6 +193,12 @@ type Read struct {
 	Note    string // such as "not served by this cluster"; empty mostly
 }
 
+// Listed is a namespace of which all objects of a kind were read.
+type Listed struct {
+	Kind      pki.Kind
+	Namespace string
+}
+
 // Gap is something in scope that could not be read: UNKNOWN, never fine.
 type Gap struct {
 	What   string // "secrets", "node/worker-3"
@@ -234,6 +243,7 @@ func Merge(parts ...Snapshot) Snapshot {
 		m.ServerLogs = append(m.ServerLogs, p.ServerLogs...)
 		m.Reads = append(m.Reads, p.Reads...)
 		m.Gaps = append(m.Gaps, p.Gaps...)
+		m.Listed = append(m.Listed, p.Listed...)
 		if m.Access == nil {
 			m.Access = p.Access
 		}

@@ -23,6 +23,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 )
 
@@ -350,12 +351,22 @@ func (t *tally) part(where string, l listing) part {
 	switch {
 	case l.err == nil:
 		p.Reads = []inspect.Read{{What: t.what, Where: where, Objects: t.objects, Note: l.note}}
+		p.Listed = listed(t.what, where, l)
 	case apierrors.IsNotFound(l.err):
 		p.Reads = []inspect.Read{notServed(t.what, where)}
 	default:
 		p.Gaps = append(p.Gaps, gapOf(t.what, where, t.objects, l))
 	}
 	return p
+}
+
+// listed says of which namespace a list is whole: what is not in it is not there.
+func listed(what, namespace string, l listing) []inspect.Listed {
+	kind, ok := map[string]pki.Kind{"secrets": catalog.Secret, "configmaps": catalog.ConfigMap}[what]
+	if !ok || namespace == "" || l.err != nil || l.note != "" {
+		return nil
+	}
+	return []inspect.Listed{{Kind: kind, Namespace: namespace}}
 }
 
 // gapOf explains a list that did not come to its end.
@@ -423,6 +434,7 @@ func (c *Cluster) byNamespace(ctx context.Context, t *tally, in func(string, *ta
 	namespaces, gaps := c.namespaces(ctx)
 	var mu sync.Mutex
 	var forbidden []string
+	var whole []inspect.Listed
 	failed := map[string][]inspect.Gap{} // by why
 	var g errgroup.Group
 	g.SetLimit(namespacesAtOnce)
@@ -437,6 +449,7 @@ func (c *Cluster) byNamespace(ctx context.Context, t *tally, in func(string, *ta
 			defer mu.Unlock()
 			switch {
 			case l.err == nil:
+				whole = append(whole, listed(t.what, ns, l)...)
 			case apierrors.IsForbidden(l.err):
 				forbidden = append(forbidden, ns)
 			case apierrors.IsNotFound(l.err): // the namespace went away meanwhile
@@ -461,6 +474,8 @@ func (c *Cluster) byNamespace(ctx context.Context, t *tally, in func(string, *ta
 	}
 	s := part{pages: t.pages, Snapshot: t.said}
 	s.Gaps = append(s.Gaps, gaps...)
+	slices.SortFunc(whole, func(a, b inspect.Listed) int { return strings.Compare(a.Namespace, b.Namespace) })
+	s.Listed = whole
 	if allowed := len(namespaces) - len(forbidden); allowed > 0 {
 		s.Reads = []inspect.Read{{What: t.what, Objects: t.objects, Note: fmt.Sprintf("namespace by namespace: %d of %d allowed", allowed, len(namespaces))}}
 	}

@@ -311,8 +311,33 @@ func putTogether(images []*image) together {
 	for i := range t.References {
 		t.References[i].Target = targetIn(images, taken, t.References[i].To)
 	}
+	t.Listed = listedIn(images, taken)
 	t.objects, t.secretsIn = len(taken), len(secretsIn)
 	return t
+}
+
+// listedIn are the lists that were read to their end, and of which nothing was hidden or
+// unreadable: what is not in them is not in the cluster.
+func listedIn(images []*image, taken map[string]*gathered) []inspect.Listed {
+	incomplete := map[inspect.Listed]bool{}
+	for id, o := range taken {
+		kind, rest, _ := strings.Cut(id, "/")
+		namespace, _, _ := strings.Cut(rest, "/")
+		if o.hidden != nil || o.found != nil && len(o.found.Gaps) > 0 {
+			incomplete[inspect.Listed{Kind: pki.Kind(kind), Namespace: namespace}] = true
+		}
+	}
+	whole := map[inspect.Listed]bool{}
+	for _, im := range images {
+		for l := range im.lists {
+			if l := (inspect.Listed{Kind: l.kind, Namespace: l.namespace}); !incomplete[l] {
+				whole[l] = true
+			}
+		}
+	}
+	return slices.SortedFunc(maps.Keys(whole), func(a, b inspect.Listed) int {
+		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Namespace, b.Namespace))
+	})
 }
 
 // targetIn says what a must-gather knows of an object that others refer to: where

@@ -50,6 +50,7 @@ type snapshotFile struct {
 	ServerLogs   []fileServerLog `json:"serverLogs,omitempty"`
 	Reads        []fileRead      `json:"reads"`
 	Gaps         []fileGap       `json:"gaps,omitempty"`
+	Listed       []fileListed    `json:"listed,omitempty"`
 	Access       *fileAccess     `json:"access,omitempty"`
 }
 
@@ -210,6 +211,11 @@ type fileGap struct {
 	Next   string `json:"next,omitempty"`
 }
 
+type fileListed struct {
+	Kind      pki.Kind `json:"kind"`
+	Namespace string   `json:"namespace"`
+}
+
 // WriteSnapshot writes a snapshot file. The same snapshot gives the same bytes.
 func WriteSnapshot(w io.Writer, s inspect.Snapshot) error {
 	zw, err := gzip.NewWriterLevel(w, gzip.BestCompression)
@@ -285,6 +291,8 @@ func (f *snapshotFile) decode(dec *json.Decoder) error {
 			f.Reads, err = readJSONItems[fileRead](dec, maxElements)
 		case "gaps":
 			f.Gaps, err = readJSONItems[fileGap](dec, maxElements)
+		case "listed":
+			f.Listed, err = readJSONItems[fileListed](dec, maxElements)
 		case "access":
 			err = dec.Decode(&f.Access)
 		default: // a field of a later version that only adds
@@ -354,6 +362,9 @@ func packSnapshot(s inspect.Snapshot) *snapshotFile {
 			fl.Refused = append(fl.Refused, fileRefused(r))
 		}
 		f.ServerLogs = append(f.ServerLogs, fl)
+	}
+	for _, l := range s.Listed {
+		f.Listed = append(f.Listed, fileListed(l))
 	}
 	for _, r := range s.Reads {
 		f.Reads = append(f.Reads, fileRead(r))
@@ -541,6 +552,9 @@ func unpackSnapshot(f *snapshotFile) (inspect.Snapshot, error) {
 			log.Refused = append(log.Refused, inspect.Refused(r))
 		}
 		s.ServerLogs = append(s.ServerLogs, log)
+	}
+	for _, l := range f.Listed {
+		s.Listed = append(s.Listed, inspect.Listed(l))
 	}
 	for _, r := range f.Reads {
 		s.Reads = append(s.Reads, inspect.Read(r))
