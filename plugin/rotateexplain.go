@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
@@ -49,6 +50,7 @@ func (f *rotateFlags) explain(ctx context.Context, name string) error {
 		}
 		s.Cluster = r.facts.Snapshot.Cluster
 	}
+	s.Cluster.Versions.Accepted = slices.Contains(f.risks, remediate.UnreviewedVersion)
 	version := s.Cluster.Versions.Cluster
 	if _, ok := catalog.ParseMinor(version); !ok {
 		return withHint(fmt.Errorf("version %q: which one it is about is not known", version), "name it: --for-version 4.15")
@@ -77,6 +79,7 @@ func (f *rotateFlags) explain(ctx context.Context, name string) error {
 		}
 		err = printDocument(out, f.output, d)
 	default:
+		notReviewed(out, s.Cluster.Versions.NotReviewed())
 		err = printFlow(out, of, version, steps)
 	}
 	if err != nil {

@@ -102,7 +102,11 @@ func (p RotatePreflight) Check() []Verdict {
 func (r Rotatable) Unmanaged() (reason, next string) {
 	switch {
 	case r.Known == catalog.Unknown && len(r.versions.Unreviewed()) > 0:
-		return "how it is made anew depends on the version: " + r.versions.Undecided(), "use a release of certrot that reviewed this version; or take the nearest one's way: --accept-risk=" + UnreviewedVersion
+		next = "use a release of certrot that reviewed this version"
+		if r.managedIfAccepted() {
+			next += "; or take the nearest one's way: --accept-risk=" + UnreviewedVersion
+		}
+		return "how it is made anew depends on the version: " + r.versions.Undecided(), next
 	case r.Known == catalog.Unknown:
 		return "how it is made anew depends on a version that was not read", "oc get clusterversion,clusteroperators"
 	case r.Known == catalog.No:
@@ -111,6 +115,15 @@ func (r Rotatable) Unmanaged() (reason, next string) {
 		return "certrot does not rotate it", r.Trigger.Doc
 	}
 	return "", ""
+}
+
+// managedIfAccepted reports whether certrot would rotate it where the nearest version's way
+// is accepted.
+func (r Rotatable) managedIfAccepted() bool {
+	v := r.versions
+	v.Accepted = true
+	trigger, known := catalog.TriggerOf(r.At, v)
+	return known == catalog.Yes && trigger.Annotation != ""
 }
 
 func (p RotatePreflight) versions() catalog.Versions { return p.Facts.Snapshot.Cluster.Versions }
