@@ -20,7 +20,7 @@ MODULES = $(shell find . \( -name .git -o -name .lab -o -name testdata -o -name 
 
 # Packages whose tests have a step of their own in `make test`, and the rest.
 UNIT_PACKAGES = $(shell go list ./... | grep -v -e '/test/' -e '/completions$$')
-LAB_PACKAGES  = $(shell go list ./test/... | grep -v -e '/test/floors$$' -e '/test/krew$$' -e '/test/summary$$')
+LAB_PACKAGES  = $(shell go list ./test/... | grep -v -e '/test/floors$$' -e '/test/krew$$' -e '/test/summary$$' -e '/test/mutate$$')
 
 # What `make test` does, in this order: what fails fast comes first. The lab's tests
 # mostly wait, for kubelets and time limits, so they begin at once and run beside it all.
@@ -47,7 +47,7 @@ BINDIR ?= $(if $(PREFIX),$(PREFIX)/bin,$(or $(shell go env GOBIN),$(shell go env
 DEMO ?= testdata/demo/okd-4.15-api-int.certrot
 
 .DEFAULT_GOAL := help
-.PHONY: help build install demo test unit race lint generate verify fuzz fuzz-short floors completions krew test-lab bench golden clean dist
+.PHONY: help build install demo test unit race lint generate verify fuzz fuzz-short floors completions krew test-lab bench mutate golden clean dist
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z0-9A-Z_-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -95,7 +95,7 @@ test: ## everything: lint, verify, floors, unit, completions, krew, fuzz, lab, d
 # What lint reads needs no vet here; the modules that it leaves out do.
 unit: ## unit tests of every module
 	@set -u; failed=0; \
-	go test -vet=off -timeout 30m $(TESTFLAGS) $(UNIT_PACKAGES) ./test/summary || failed=1; \
+	go test -vet=off -timeout 30m $(TESTFLAGS) $(UNIT_PACKAGES) ./test/summary ./test/mutate || failed=1; \
 	for m in $(filter-out .,$(MODULES)); do \
 		if (cd "$$m" && go list -f '{{if or .TestGoFiles .XTestGoFiles}}x{{end}}' ./... 2>/dev/null | grep -q x); then \
 			(cd "$$m" && go test $(TESTFLAGS) ./...) || failed=1; \
@@ -161,6 +161,9 @@ test-lab: build ## tests against real parts (test/lab)
 bench: ## run the benchmarks (BENCH=large too; BENCHTIME=9x turns; UPDATE=1 writes docs/performance.md)
 	@go test -run '^$$' -bench . -benchmem $(TESTFLAGS) $(UNIT_PACKAGES)
 	@BENCH='$(BENCH)' UPDATE='$(UPDATE)' go test -run '^$$' -bench . -benchtime '$(or $(BENCHTIME),9x)' -timeout 120m -v $(TESTFLAGS) ./test/bench
+
+mutate: ## change the code in MUTANTS=300 places, one at a time, and see whether its tests notice (SEED=1)
+	@mkdir -p bin; go run ./test/mutate -seed '$(or $(SEED),1)' -n '$(or $(MUTANTS),300)' -state bin/mutants.jsonl -goal 0.9
 
 golden: ## rewrite golden files from what the code does now; read the diff
 	@UPDATE=1 go test -count=1 $(TESTFLAGS) $(UNIT_PACKAGES)
