@@ -131,7 +131,7 @@ A warning when the CA ends within --expiring-within (30 d), else worth knowing (
 		{
 			ID:    "serving-usage",
 			Title: "serving certificates allow to serve",
-			Doc: `A certificate whose extended key usages are given and do not hold "server auth" is refused when a server presents it ("certificate specifies an incompatible key usage"); without any, each usage is allowed. Looks at certificates of places that serve: the catalog's, the Secrets that a Route, IngressController, APIServer or Ingress names, a Route's own. A client's certificate in a Secret that none of these names is none of its business.
+			Doc: `A certificate whose extended key usages are given and do not hold "server auth" is refused when a server presents it ("certificate specifies an incompatible key usage"); without any, each usage is allowed. Looks at certificates of places that serve: the catalog's, the Secrets that a Route, IngressController, APIServer or Ingress (OpenShift's and Kubernetes' own) names, a Route's own. A client's certificate in a Secret that none of these names is none of its business.
 Have it issued with server auth.`,
 			Run: servingUsage,
 		},
@@ -233,7 +233,7 @@ Judged only where all Secrets and ConfigMaps were read; info, since nothing here
 		{
 			ID:    "reference-resolves",
 			Title: "the certificates that the cluster's configuration names are there",
-			Doc: `Proxy (trustedCA), APIServer (namedCertificates, clientCA), Image (additionalTrustedCA), OAuth (the CAs of identity providers, and client certificates for them), Ingress (componentRoutes) and IngressController (defaultCertificate, clientTLS) name Secrets in openshift-config or openshift-ingress and ConfigMaps in openshift-config; a Route names a Secret beside it (externalCertificate). One that is not there, or holds no certificate under the key that is read, has no effect: a server goes on with what it has or does not start (critical), and whom to trust stays as it was (warning); an identity provider whose CA is not there is not used.
+			Doc: `Proxy (trustedCA), APIServer (namedCertificates, clientCA), Image (additionalTrustedCA), OAuth (the CAs of identity providers, and client certificates for them), Ingress (componentRoutes) and IngressController (defaultCertificate, clientTLS) name Secrets in openshift-config or openshift-ingress and ConfigMaps in openshift-config; a Route (externalCertificate) and an Ingress of Kubernetes' own (spec.tls) name a Secret beside them. One that is not there, or holds no certificate under the key that is read, has no effect: a server goes on with what it has or does not start (critical), and whom to trust stays as it was (warning); an identity provider whose CA is not there is not used.
 Make the object, or correct the name. Where it may not be read, or a must-gather does not hold that namespace, nothing is said.`,
 			Run: referenceResolves,
 		},

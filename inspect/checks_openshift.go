@@ -48,7 +48,9 @@ func referenceResolves(f *Facts) []Finding {
 			finding.Message = fmt.Sprintf("names %s, which holds no certificate", r.To)
 			finding.Next = fmt.Sprintf("put the certificates there: kubectl -n %s get %s %s -o yaml", r.To.Namespace, resource, r.To.Name)
 		}
-		if r.To.Kind == "Secret" {
+		if r.From.Kind == kindIngress && r.From.Namespace != "" {
+			finding.Message += ": the Ingress' controller presents its default certificate"
+		} else if r.To.Kind == "Secret" {
 			finding.Severity = Critical
 			finding.Message += ": a server goes on without it, or does not start"
 		} else {

@@ -81,6 +81,8 @@ func openShiftCases() []verdictCase {
 		{"mco-reports-agree", "reports, and the ControllerConfig was not read", newFixture("4.15.1").reports(pool, ca.Pair), "", "", 0},
 		{"mco-reports-agree", "data at which the controller stops", holding(ca.CertPEM, ca.CertPEM[:200], []byte("\n"), other.CertPEM).reports(cc, ca.Pair), "", "", 0},
 
+		{"reference-resolves", "an Ingress of Kubernetes' own names a Secret that is not there", newFixture("4.15.1").refers(pki.Location{Kind: kindIngress, Namespace: "shop", Name: "front", Field: "spec.tls[0].secretName"},
+			pki.Location{Kind: "Secret", Namespace: "shop", Name: "tls", Key: "tls.crt"}, TargetAbsent), "warning", "the Ingress' controller presents its default certificate", 1},
 		{"reference-resolves", "it is there", newFixture("4.15.1").configMap("openshift-config", "custom-ca", "ca-bundle.crt", ca.CertPEM).refers(proxy, bundle, TargetThere), "", "", 0},
 		{"reference-resolves", "under any key", newFixture("4.15.1").configMap("openshift-config", "custom-ca", "r.example.com..5000", ca.CertPEM).refers(image, anyKey, TargetThere), "", "", 0},
 		{"reference-resolves", "a ConfigMap that is not there", newFixture("4.15.1").refers(proxy, bundle, TargetAbsent), "warning", "custom-ca[ca-bundle.crt], which is not there", 1},

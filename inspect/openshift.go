@@ -13,6 +13,8 @@ const (
 	kindControllerConfig = "ControllerConfig"
 	kindMachineConfig    = "MachineConfig"
 	kindPool             = "MachineConfigPool"
+	// Kubernetes' own where it has a namespace, else the configuration of OpenShift's.
+	kindIngress = "Ingress"
 )
 
 // The fields of a Route's certificate and its key, which belong there.

@@ -85,6 +85,7 @@ func (c *Cluster) Sources() []Source {
 		"apiservices":                     c.apiServices,
 		"customresourcedefinitions":       c.customResourceDefinitions,
 		"certificatesigningrequests":      c.signingRequests,
+		kubernetesName:                    c.ingresses,
 	}
 	var out []Source
 	var openShift []Resource

@@ -23,6 +23,7 @@ func (c *Cluster) Follow(ctx context.Context, s inspect.Snapshot) inspect.Snapsh
 		held[objectID(s.Bundles[i].At)] = true
 	}
 	s.References = slices.Clone(s.References)
+	listedSecrets := slices.ContainsFunc(s.Reads, func(r inspect.Read) bool { return r.What == "secrets" && !r.Skipped })
 	wanted := map[string][]*inspect.Reference{} // by object
 	var order []string
 	for i := range s.References {
@@ -32,6 +33,7 @@ func (c *Cluster) Follow(ctx context.Context, s inspect.Snapshot) inspect.Snapsh
 		case r.To.Kind != "Secret" && r.To.Kind != "ConfigMap": // a MachineConfig, which the pool's operator answers for
 		case held[id]:
 			r.Target = inspect.TargetThere
+		case listedSecrets && kubernetesIngress(r.From): // what no list brought has no certificate, or is not there yet
 		default:
 			if wanted[id] == nil {
 				order = append(order, id)
@@ -74,6 +76,10 @@ func (c *Cluster) Follow(ctx context.Context, s inspect.Snapshot) inspect.Snapsh
 	s.Sort()
 	return s
 }
+
+// kubernetesIngress reports whether a place is in an Ingress of Kubernetes' own. A cluster
+// may have thousands, and what they name is not asked for one by one.
+func kubernetesIngress(at pki.Location) bool { return at.Kind == kindIngress && at.Namespace != "" }
 
 // target looks for one Secret or ConfigMap by its name.
 func (c *Cluster) target(ctx context.Context, to pki.Location) (inspect.Target, part) {

@@ -317,7 +317,7 @@ func (p gatheredPlace) holds() (Resource, bool) {
 	group, plural, _ := strings.Cut(p.resource, "/")
 	i := slices.IndexFunc(Resources(), func(r Resource) bool {
 		in, _, grouped := strings.Cut(r.Group, "/")
-		return r.Plural == plural && (grouped && in == group || !grouped && group == "core")
+		return r.path() == plural && (grouped && in == group || !grouped && group == "core")
 	})
 	if i < 0 {
 		return Resource{}, false

@@ -40,7 +40,8 @@ const (
 	bundleKey       = "ca-bundle.crt"
 )
 
-// readOpenShift reads an object of OpenShift's own kinds; false for any other. It
+// readOpenShift reads an object of OpenShift's own kinds, or one of Kubernetes that names
+// others; false for any other. It
 // returns what it could read beside an error.
 func readOpenShift(sc *pki.Scanner, apiVersion string, obj *inspect.Object, raw []byte) (inspect.Snapshot, bool, error) {
 	r := &objectReader{sc: sc, obj: obj}
@@ -55,6 +56,7 @@ func readOpenShift(sc *pki.Scanner, apiVersion string, obj *inspect.Object, raw 
 		configAPI + " OAuth":              r.oauth,
 		configAPI + " Ingress":            r.ingress,
 		operatorV1 + " IngressController": r.ingressController,
+		networkingV1 + " Ingress":         r.kubernetesIngress,
 	}[apiVersion+" "+string(obj.Kind)]
 	if read == nil {
 		return inspect.Snapshot{}, false, nil
@@ -332,6 +334,25 @@ func (r *objectReader) ingress(raw []byte) error {
 	for i, route := range o.Spec.ComponentRoutes {
 		r.refers(fmt.Sprintf("spec.componentRoutes[%d].servingCertKeyPairSecret.name", i), secretAt(userConfig, route.ServingCertKeyPairSecret))
 	}
+	return nil
+}
+
+func (r *objectReader) kubernetesIngress(raw []byte) error {
+	var o struct {
+		Spec struct {
+			TLS []struct {
+				SecretName string `json:"secretName"`
+			} `json:"tls"`
+		} `json:"spec"`
+	}
+	if err := json.Unmarshal(raw, &o); err != nil {
+		return err
+	}
+	var secrets []string
+	for _, tls := range o.Spec.TLS {
+		secrets = append(secrets, tls.SecretName)
+	}
+	r.servedByIngress(secrets)
 	return nil
 }
 

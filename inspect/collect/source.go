@@ -82,10 +82,16 @@ func (s Scope) Wants(r Resource) bool {
 // Resource is one kind of object that certrot reads.
 type Resource struct {
 	Kind       pki.Kind
-	Plural     string // as in kubectl get
+	Plural     string // as in kubectl get; with its group where another kind is called the same
 	Short      string
 	Group      string // API group and version, as in apiVersion
 	Namespaced bool
+}
+
+// path is the plural as it stands in the API's paths.
+func (r Resource) path() string {
+	plural, _, _ := strings.Cut(r.Plural, ".")
+	return plural
 }
 
 // Resources returns every kind of object that is read over the API, in the
@@ -99,6 +105,7 @@ func Resources() []Resource {
 		{"APIService", "apiservices", "", apiregistrationV1, false},
 		{"CustomResourceDefinition", "customresourcedefinitions", "crd", apiextensionsV1, false},
 		{"CertificateSigningRequest", "certificatesigningrequests", "csr", certificatesV1, false},
+		{kindIngress, kubernetesName, "ing", networkingV1, true},
 		{"Route", "routes", "", routeV1, true},
 		{"ControllerConfig", "controllerconfigs", "", machineV1, false},
 		{"MachineConfig", "machineconfigs", "mc", machineV1, false},
@@ -141,7 +148,7 @@ func ParseResource(word string) ([]Resource, error) {
 			singular = "node"
 		}
 		apiGroup, _, hasGroup := strings.Cut(r.Group, "/")
-		if name != r.Plural && name != singular && (name != r.Short || r.Short == "") && (name != r.Short+"s" || r.Short == "") {
+		if name != r.path() && name != singular && (name != r.Short || r.Short == "") && (name != r.Short+"s" || r.Short == "") {
 			continue
 		}
 		if group == "" || (hasGroup && group == apiGroup) {

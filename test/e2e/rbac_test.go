@@ -8,7 +8,7 @@ import (
 
 // clusterKinds are those that a user of a namespace may not list.
 var clusterKinds = []string{"validatingwebhookconfigurations", "mutatingwebhookconfigurations", "apiservices", "customresourcedefinitions", "certificatesigningrequests",
-	"routes", "controllerconfigs", "machineconfigs", "machineconfigpools", "proxies", "apiservers", "images", "oauths", "ingresses", "ingresscontrollers"}
+	"routes", "controllerconfigs", "machineconfigs", "machineconfigpools", "proxies", "apiservers", "images", "oauths", "ingresses", "ingresscontrollers", "ingresses.networking.k8s.io"}
 
 // saysVersions reports whether it is said that the version was not read, which
 // only administrators may. It is no gap: everything that was asked for was read.
