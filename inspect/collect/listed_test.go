@@ -2,11 +2,16 @@ package collect
 
 import (
 	"bytes"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
@@ -67,5 +72,57 @@ func TestWhatAMustGatherSListLacksIsAbsent(t *testing.T) {
 		if slices.ContainsFunc(m.Unread, func(r catalog.Ref) bool { return r.Name == optional.Name }) {
 			t.Errorf("%v: not read: %v", m.At, m.Unread)
 		}
+	}
+}
+
+// TestWhatASelectorLeftOutIsNotAbsent: a list of some objects is no list of all.
+func TestWhatASelectorLeftOutIsNotAbsent(t *testing.T) {
+	t.Parallel()
+	secret := catalog.Ref{Kind: catalog.Secret, Namespace: "shop", Name: "tls", Key: "tls.crt"}
+	everything, err := ParseResource("secrets")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name, namespace, selector string
+		forbidden                 bool
+		absent                    bool
+	}{
+		{"the whole cluster", "", "", false, true},
+		{"the whole cluster, by label", "", "app=x", false, false},
+		{"one namespace", "shop", "", false, true},
+		{"one namespace, by label", "shop", "app=x", false, false},
+		{"another namespace", "other", "", false, false},
+		{"namespace by namespace", "", "", true, true},
+		{"namespace by namespace, by label", "", "app=x", true, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			scope := Scope{Resources: everything, Namespace: c.namespace}
+			if c.selector != "" {
+				scope.Selector = labels.SelectorFromSet(labels.Set{"app": "x"})
+			}
+			api := &secretsAPI{forbidden: c.forbidden}
+			s := All(t.Context(), liveCluster(t, api, scope).Sources()...)
+			if got := inspect.NewFacts(s, s.Taken, 0).Absent(secret); got != c.absent {
+				t.Errorf("absent is %t; reads %s, gaps %s", got, notes(s.Reads), reasons(s.Gaps))
+			}
+		})
+	}
+}
+
+// secretsAPI is an API server, named as a fake, that has no Secret in its one namespace.
+type secretsAPI struct{ forbidden bool }
+
+func (a *secretsAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	switch {
+	case r.URL.Path == "/api/v1/namespaces":
+		answer(w, r, http.StatusOK, &corev1.NamespaceList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "NamespaceList"}, Items: []corev1.Namespace{{ObjectMeta: metav1.ObjectMeta{Name: "shop"}}}})
+	case r.URL.Path == "/api/v1/secrets" && a.forbidden:
+		refuse(w, r, http.StatusForbidden, metav1.StatusReasonForbidden, "")
+	case strings.HasSuffix(r.URL.Path, "/secrets"):
+		answer(w, r, http.StatusOK, &corev1.SecretList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "SecretList"}})
+	default:
+		refuse(w, r, http.StatusNotFound, metav1.StatusReasonNotFound, "")
 	}
 }

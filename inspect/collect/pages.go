@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -39,6 +40,9 @@ type listing struct {
 // for going on with newer data.
 func listPages(ctx context.Context, opts metav1.ListOptions, fetch page) listing {
 	out := listing{left: -1}
+	if opts.LabelSelector != "" { // what it leaves out is not absent
+		out.note = "by label: " + opts.LabelSelector
+	}
 	opts.Limit = pageSize
 	backoff := wait.Backoff{Duration: 250 * time.Millisecond, Factor: 2, Jitter: 0.2, Steps: 5}
 	tries, expired := backoff, 0
@@ -59,7 +63,9 @@ func listPages(ctx context.Context, opts metav1.ListOptions, fetch page) listing
 		case apierrors.IsResourceExpired(err) && newerToken(err) != "" && newerToken(err) != opts.Continue && expired < maxExpired:
 			expired++
 			opts.Continue = newerToken(err)
-			out.note = "the list took longer than the server keeps one state: its parts are of different moments"
+			if expired == 1 {
+				out.note = strings.TrimPrefix(out.note+"; the list took longer than the server keeps one state: its parts are of different moments", "; ")
+			}
 		case transient(err) && tries.Steps > 1 && ctx.Err() == nil:
 			if timedOut(err) {
 				opts.Limit = max(opts.Limit/5, minPageSize)
