@@ -285,7 +285,8 @@ func locked(f *Facts, place func(pki.Location, *Object) bool) []Gap {
 		}
 		next := "look at it with its password and a tool for its format: keytool -list -v -keystore FILE"
 		if strings.HasSuffix(reason, pki.LockedLimit) {
-			next = "read its namespace or its object alone: kubectl certrot inspect -n NAMESPACE, or kubectl get -n NAMESPACE secret NAME -o yaml | kubectl certrot inspect --from -"
+			next = f.Hints().Next("read %sits object alone: %skubectl get -n NAMESPACE secret NAME -o yaml | {} inspect --from -",
+				f.Hints().Live("its namespace or "), f.Hints().Live(f.Hints().Next("{} inspect -n NAMESPACE, or ")))
 		}
 		out = append(out, Gap{What: what, Where: strings.Join(where, ", "), Reason: reason + "; " + unknown, Next: next})
 	}

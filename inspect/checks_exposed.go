@@ -80,7 +80,7 @@ func tokenInLogs(f *Facts) []Finding {
 	}
 	if len(gathered.at) > 0 {
 		out = append(out, Finding{Severity: Warning, At: gathered.at, Message: gathered.what() + who + ", and so can whoever was sent this must-gather",
-			Next: "have those who got it delete it, or these files in it, and " + replace + "certrot inspect nodes tells which nodes still have such logs"})
+			Next: "have those who got it delete it, or these files in it, and " + replace + f.Hints().Next("{} inspect nodes tells which nodes still have such logs")})
 	}
 	if len(replaced.at) > 0 {
 		out = append(out, Finding{Severity: Info, At: replaced.at,

@@ -116,7 +116,7 @@ func currentLinks(f *Facts) []Finding {
 			if message != "" {
 				out = append(out, Finding{Severity: Critical, At: []pki.Location{onNode(n, l.Path)},
 					Message: fmt.Sprintf("%s on %s %s: whoever starts with it has no certificate", path.Base(l.Path), n.Name, message),
-					Next:    "a kubelet asks for a new one when it is restarted with a bootstrap kubeconfig that works: approve its request (kubectl get csr), or on OpenShift certrot fix-api-int --nodes " + n.Name + " --rebootstrap --approve-csrs, which asks first whether it works"})
+					Next:    "a kubelet asks for a new one when it is restarted with a bootstrap kubeconfig that works: approve its request (kubectl get csr), or on OpenShift " + f.Hints().Next("{} fix-api-int --nodes %s --rebootstrap --approve-csrs, which asks first whether it works", n.Name)})
 			}
 		}
 	}
@@ -430,9 +430,9 @@ func (f *Facts) distrusts(finding *Finding, missing []*pki.Cert) {
 	}
 	delivery, answer := catalog.DeliveryOf(catalog.KubeletKubeconfigCA(), f.Snapshot.Cluster.Versions)
 	if answer == catalog.Yes && !delivery.Delivered {
-		command := "certrot fix-api-int"
+		command := f.Hints().Next("{} fix-api-int")
 		if shown != nil && shown.leaf() != nil && !slices.ContainsFunc(missing, func(ca *pki.Cert) bool { return signedBy(shown.leaf(), ca) }) {
-			command = "certrot pretrust, ahead of the first certificate that it signs,"
+			command = f.Hints().Next("{} pretrust, ahead of the first certificate that it signs,")
 		}
 		finding.Next = "nothing brings it there in this version. " + command + " puts the CAs of the ConfigMap into both kubeconfigs of each kubelet, keeps the old ones, and restarts it: masters first, one at a time"
 	}

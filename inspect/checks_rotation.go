@@ -113,8 +113,8 @@ func apiCADelivered(f *Facts) []Finding {
 	finding := Finding{
 		Severity: Warning, At: []pki.Location{signer.At}, Certs: []pki.Fingerprint{ca.Fingerprint}, Due: rotated,
 		Message: fmt.Sprintf("the CA of api and api-int was replaced %s by %s, and %s does not bring it into the kubelets' kubeconfigs", ago(f.Now, rotated), name(ca), version(v)),
-		Next: "before the API's certificate is signed by it (up to 15 days later): certrot pretrust puts the CAs of ConfigMap openshift-config-managed/kube-apiserver-server-ca into both kubeconfigs of " +
-			"each kubelet, while every way onto nodes still works",
+		Next: f.Hints().Next("before the API's certificate is signed by it (up to 15 days later): {} pretrust puts the CAs of ConfigMap openshift-config-managed/kube-apiserver-server-ca into both kubeconfigs of " +
+			"each kubelet, while every way onto nodes still works"),
 	}
 	leaf := f.at(catalog.InternalLoadBalancerServing())
 	if leaf == nil && f.Now.Sub(rotated) > firstLeaf {
@@ -131,8 +131,8 @@ func apiCADelivered(f *Facts) []Finding {
 		finding.At = append(finding.At, leaf.At)
 		finding.Certs = append(finding.Certs, leaf.leaf().Fingerprint)
 		finding.Message += fmt.Sprintf("; api-int shows a certificate signed by it since %s: a kubelet that reconnects or restarts without it fails with x509: certificate signed by unknown authority", day(leaf.leaf().NotBefore))
-		finding.Next = "certrot fix-api-int puts the CAs of ConfigMap openshift-config-managed/kube-apiserver-server-ca into both kubeconfigs of each kubelet, keeps the old ones, and restarts it: " +
-			"masters first, one at a time. Do not restart kubelets or nodes before"
+		finding.Next = f.Hints().Next("{} fix-api-int puts the CAs of ConfigMap openshift-config-managed/kube-apiserver-server-ca into both kubeconfigs of each kubelet, keeps the old ones, and restarts it: " +
+			"masters first, one at a time. Do not restart kubelets or nodes before")
 	}
 	return []Finding{finding}
 }

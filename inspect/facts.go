@@ -75,6 +75,9 @@ func NewFacts(s Snapshot, now time.Time, within time.Duration) *Facts {
 	return f
 }
 
+// Hints write the next steps that the facts lead to.
+func (f *Facts) Hints() Hints { return f.Snapshot.Hints }
+
 // Asked returns the facts for a user who asks what expires within f.Within: each
 // certificate that does is a finding then, whatever share of its life is left.
 func (f *Facts) Asked() *Facts {

@@ -65,6 +65,7 @@ type InventoryRead struct {
 	Objects int    `json:"objects"`
 	Skipped bool   `json:"skipped,omitempty"` // there is nothing to read; note says why
 	Note    string `json:"note,omitempty"`
+	Next    string `json:"next,omitempty"` // how it is read all the same
 }
 
 // InventoryCert is one certificate and every place that holds it. Its JSON form

@@ -36,6 +36,8 @@ type Snapshot struct {
 	Listed []Listed
 	// Access is the user's own way in; nil: not read.
 	Access *Access
+	// Hints write the next steps that these facts lead to.
+	Hints Hints
 }
 
 // Cluster is what identifies the cluster and decides which catalog rows hold.
@@ -191,6 +193,7 @@ type Read struct {
 	Objects int
 	Skipped bool   // not read, and nothing is open for it; Note says why, and what goes without
 	Note    string // such as "not served by this cluster"; empty mostly
+	Next    string // how it is read all the same; empty mostly
 }
 
 // Listed is a namespace of which all objects of a kind were read.

@@ -90,7 +90,7 @@ func connect(ctx context.Context, app App, flags *genericclioptions.ConfigFlags,
 	}
 	c.cluster = &collect.Cluster{REST: client, Scanner: sc, Namespace: namespace, Now: c.clock.atServer, Renewals: &collect.Renewals{}}
 	if err := askVersion(ctx, client); err != nil && !apierrors.IsForbidden(err) {
-		return nil, explain(c, err)
+		return nil, explain(app.Called, c, err)
 	}
 	return c, nil
 }
@@ -158,7 +158,7 @@ func askVersion(ctx context.Context, client rest.Interface) error {
 }
 
 // explain says why the API server can't be read, and the next step.
-func explain(c *connection, err error) error {
+func explain(called string, c *connection, err error) error {
 	var unknown x509.UnknownAuthorityError
 	var invalid x509.CertificateInvalidError
 	var hostname x509.HostnameError
@@ -167,8 +167,8 @@ func explain(c *connection, err error) error {
 	case errors.As(err, &unknown) && unknown.Cert != nil:
 		return withHint(fmt.Errorf("%w\n  %s shows a certificate issued by %q (sha256 %s), which the CA in your kubeconfig (context %q) does not verify",
 			wrapped, c.server, unknown.Cert.Issuer, pki.FingerprintOf(unknown.Cert.Raw), c.context),
-			"if the load balancer's CA was rotated, your kubeconfig needs the new one: certrot fix-kubeconfig --api-ca-from ssh://core@MASTER brings it. On a master, localhost-recovery.kubeconfig in %s still works",
-			catalog.NodeKubeconfigs)
+			"if the load balancer's CA was rotated, your kubeconfig needs the new one: %s fix-kubeconfig --api-ca-from ssh://core@MASTER brings it. On a master, localhost-recovery.kubeconfig in %s still works",
+			called, catalog.NodeKubeconfigs)
 	case errors.As(err, &hostname):
 		return withHint(wrapped, "the server's certificate is for other names: check the server in your kubeconfig, or a proxy between")
 	case errors.As(err, &invalid):

@@ -60,9 +60,9 @@ func codeOf(err error) int {
 }
 
 // verdict turns an inventory into an exit code: findings outrank gaps.
-func verdict(inv *inspect.Inventory, failOn *inspect.Severity, allowUnknown bool) error {
+func verdict(inv *inspect.Inventory, failOn *inspect.Severity, allowUnknown bool, hints inspect.Hints) error {
 	if len(inv.Gaps) > 0 && !readAnything(inv) {
-		return withHint(errors.New("nothing that was asked for could be read"), "see what is unknown, above; kubectl auth whoami; kubectl auth can-i --list")
+		return withHint(errors.New("nothing that was asked for could be read"), "see what is unknown, above%s", hints.Live("; kubectl auth whoami; kubectl auth can-i --list"))
 	}
 	if worst, any := inv.Worst(); any && failOn != nil && worst >= *failOn {
 		return &exitError{code: exitFindings}

@@ -407,7 +407,7 @@ func (f *fixFlags) ca(ctx context.Context, w *workplace, fix *remediate.APIInt) 
 	var err error
 	fix.From, fix.Published = row.CA.String(), row.Operators
 	if fix.CA, err = w.conn.cluster.Value(ctx, row.CA); err != nil {
-		return withHint(err, "give the CA with --ca-file FILE; kubectl auth can-i get configmaps -n %s", row.CA.Namespace)
+		return withHint(err, "give the CA with --ca-file FILE; %s", inspect.Hints{}.Unread(inspect.MayGet("configmaps", row.CA.Namespace)))
 	}
 	return nil
 }

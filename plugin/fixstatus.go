@@ -246,7 +246,7 @@ func (w *workplace) lease(ctx context.Context) *repairLease {
 	h, err := remediate.Lease{Kube: w.conn.kube, Now: w.conn.clock.now}.HeldBy(ctx)
 	switch {
 	case err != nil:
-		return &repairLease{State: leaseUnknown, Reason: pki.Foreign(err.Error()), Next: "kubectl auth can-i get leases.coordination.k8s.io -n " + remediate.LeaseNamespace}
+		return &repairLease{State: leaseUnknown, Reason: pki.Foreign(err.Error()), Next: inspect.Hints{}.Unread(inspect.MayGet("leases.coordination.k8s.io", remediate.LeaseNamespace))}
 	case h == nil:
 		return nil
 	}

@@ -1,6 +1,7 @@
 package plugin_test
 
 import (
+	"cmp"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -43,7 +44,8 @@ func TestHintsNameCommandsThatExist(t *testing.T) {
 // "configmaps,secrets" it says that the server has no such resource.
 func TestHintsOfCanIAskOneThing(t *testing.T) {
 	t.Parallel()
-	hint := regexp.MustCompile("auth can-i ([^-\\s\"`]\\S*) ([^\\s\"`;)]+)")
+	// inspect.Hints print them, from values with one verb and one resource each.
+	hint := regexp.MustCompile("auth can-i ([^-\\s\"`]\\S*) ([^\\s\"`;)]+)|inspect\\.May(List|Get)\\(\"([^\"]+)\"|inspect\\.May{Verb: \"([^\"]*)\", Resource: \"([^\"]+)\"")
 	verbs := []string{"get", "list", "watch", "create", "update", "patch", "delete", "approve"}
 	found := 0
 	for _, folder := range []string{".", "../inspect", "../remediate", "../nodeexec", "../docs", "../README.md"} {
@@ -54,7 +56,8 @@ func TestHintsOfCanIAskOneThing(t *testing.T) {
 			text, err := os.ReadFile(path)
 			for _, m := range hint.FindAllStringSubmatch(string(text), -1) {
 				found++
-				if !slices.Contains(verbs, m[1]) || strings.Contains(m[2], ",") {
+				verb, resource := cmp.Or(m[1], strings.ToLower(m[3]), m[5]), cmp.Or(m[2], m[4], m[6])
+				if !slices.Contains(verbs, verb) || strings.Contains(resource, ",") {
 					t.Errorf("%s: %s", path, m[0])
 				}
 			}
@@ -66,5 +69,43 @@ func TestHintsOfCanIAskOneThing(t *testing.T) {
 	}
 	if found < 20 {
 		t.Errorf("only %d hints were found", found)
+	}
+}
+
+// TestAccessIsAskedForInOnePlace: what helps against what was not read depends on where the
+// facts are from, which inspect.Hints know. A text that names it anywhere else is printed for
+// files, too.
+func TestAccessIsAskedForInOnePlace(t *testing.T) {
+	t.Parallel()
+	live := []string{ // nothing of these is reached with facts from a file
+		"../inspect/hints.go", "../remediate/csr.go", "exit.go", "hintstest/hintstest.go",
+	}
+	bare := regexp.MustCompile("(^|[^-./\\w{}`])certrot (explain|fix-api-int|fix-kubeconfig|inspect|pretrust|rotate|runs|snapshot|undo|verify)\\b")
+	seen := 0
+	for _, folder := range []string{".", "../inspect", "../remediate", "../nodeexec"} {
+		err := filepath.WalkDir(folder, func(path string, _ fs.DirEntry, err error) error {
+			if err != nil || strings.HasSuffix(path, "_test.go") || filepath.Ext(path) != ".go" {
+				return err
+			}
+			text, err := os.ReadFile(path)
+			for n, line := range strings.Split(string(text), "\n") {
+				code, _, _ := strings.Cut(line, "// ")
+				if strings.Contains(code, "auth can-i") {
+					if seen++; !slices.Contains(live, path) {
+						t.Errorf("%s:%d asks for access, and does not know whether there is a cluster to ask: use inspect.Hints", path, n+1)
+					}
+				}
+				if m := bare.FindString(code); m != "" && !strings.HasPrefix(path, "hintstest") {
+					t.Errorf("%s:%d prints %q, which no shell finds: use inspect.Hints.Next, or App.Called", path, n+1, m)
+				}
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if seen == 0 {
+		t.Error("nothing asks for access any more")
 	}
 }

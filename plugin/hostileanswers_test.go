@@ -46,7 +46,7 @@ func unforged(t *testing.T, what, out string) {
 
 func onScreen() (*transcript, genericiooptions.IOStreams) {
 	out := &transcript{}
-	return out, genericiooptions.IOStreams{Out: newScreen(out, ""), ErrOut: newScreen(out, "")}
+	return out, genericiooptions.IOStreams{Out: newScreen(out), ErrOut: newScreen(out)}
 }
 
 // TestWarningsForgeNoLines: what a node said while it was cleaned up stood as lines of the

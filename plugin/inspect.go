@@ -286,7 +286,7 @@ func (f *inspectFlags) run(ctx context.Context, o *inspectOptions) error {
 			return fmt.Errorf("--sort-by: %w", err)
 		}
 	}
-	verdict := verdict(&inv, o.failOn, o.allowUnknown)
+	verdict := verdict(&inv, o.failOn, o.allowUnknown, snapshot.Hints)
 	if err := o.print.print(f.app.Streams.Out, &inv, o.minSeverity); err != nil {
 		return fmt.Errorf("print: %w", err)
 	}

@@ -17,6 +17,6 @@ func LogTo(w io.Writer) error {
 			return err
 		}
 	}
-	klog.SetOutput(newScreen(w, ""))
+	klog.SetOutput(newScreen(w))
 	return nil
 }

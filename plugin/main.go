@@ -26,9 +26,7 @@ type App struct {
 // name, as in os.Args.
 func Main(ctx context.Context, version string, args []string, streams genericiooptions.IOStreams) int {
 	called := calledAs(args[0], os.Getenv("_"))
-	streams.Out, streams.ErrOut = newScreen(streams.Out, called), newScreen(streams.ErrOut, called)
-	defer flush(streams.Out)
-	defer flush(streams.ErrOut)
+	streams.Out, streams.ErrOut = newScreen(streams.Out), newScreen(streams.ErrOut)
 	cmd := NewCommand(App{version, called, streams})
 	cmd.SetArgs(args[1:])
 	err := cmd.ExecuteContext(ctx)

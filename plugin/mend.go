@@ -323,6 +323,7 @@ func (w *workplace) facts(ctx context.Context, o gather.Options) inspect.Snapsho
 		w.conn.cluster.Again(ctx, &s)
 	}
 	s.MarkForeign()
+	s.Advise(inspect.LiveHints(w.app.Called))
 	s.Sort()
 	return s
 }
@@ -330,7 +331,7 @@ func (w *workplace) facts(ctx context.Context, o gather.Options) inspect.Snapsho
 // env is what a run acts through.
 func (w *workplace) env(run string, o gather.Options) *remediate.Env {
 	env := &remediate.Env{
-		Run: run, Open: w.open, Now: collect.Taken,
+		Run: run, Open: w.open, Now: collect.Taken, Hints: inspect.LiveHints(w.app.Called),
 		Sleep: func(ctx context.Context, d time.Duration) error {
 			select {
 			case <-ctx.Done():
@@ -343,6 +344,7 @@ func (w *workplace) env(run string, o gather.Options) *remediate.Env {
 			only := gather.Options{Only: true, Paths: slices.Concat(catalog.KubeletKubeconfigs(), catalog.KubeadmKubeconfigs(), []string{path.Dir(inspect.KubeletClient)}, o.Paths)}
 			s, _, err := w.source(only).Read(ctx, collect.NodeObject{Name: n.Name()}, onNode{n, nodeexec.Via(n)})
 			s.MarkForeign()
+			s.Advise(inspect.LiveHints(w.app.Called))
 			return s, err
 		},
 	}

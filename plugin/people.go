@@ -67,7 +67,11 @@ func (p peoplePrinter) header(w io.Writer, inv *inspect.Inventory) {
 	wrap(w, "Read     ", strings.Join(readsOf(inv), ", "))
 	for _, r := range inv.Reads {
 		if r.Skipped {
-			wrap(w, "Skipped  ", strings.TrimSpace(r.What+" "+r.Where)+": "+clean(r.Note))
+			note := clean(r.Note)
+			if r.Next != "" {
+				note += "; " + r.Next
+			}
+			wrap(w, "Skipped  ", strings.TrimSpace(r.What+" "+r.Where)+": "+note)
 		}
 	}
 	printf(w, "Found    %s in %s, as of %s\n", count(len(inv.Certificates), "certificate"), count(places, "place"), inv.Now.Format("2006-01-02 15:04 MST"))

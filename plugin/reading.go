@@ -71,6 +71,7 @@ func (r reading) live(ctx context.Context) (inspect.Snapshot, error) {
 		c.cluster.Again(ctx, &snapshot)
 	}
 	snapshot.MarkForeign()
+	snapshot.Advise(inspect.LiveHints(r.app.Called))
 	return snapshot, nil
 }
 
@@ -183,9 +184,9 @@ type unlisted struct {
 func (unlisted) Name() string { return "nodes" }
 func (u unlisted) Collect(context.Context) inspect.Snapshot {
 	if !u.asked && apierrors.IsForbidden(u.err) {
-		return inspect.Snapshot{Reads: []inspect.Read{{What: "nodes", Skipped: true, Note: "you may not list nodes; name them with --nodes and --via ssh"}}}
+		return inspect.Snapshot{Reads: []inspect.Read{{What: "nodes", Skipped: true, Note: "you may not list nodes", Next: "name them with --nodes and --via ssh"}}}
 	}
-	return inspect.Snapshot{Gaps: []inspect.Gap{{What: "nodes", Reason: "list nodes: " + u.err.Error(), Next: "kubectl auth can-i list nodes; or name them: --nodes NAME --via ssh"}}}
+	return inspect.Snapshot{Gaps: []inspect.Gap{{What: "nodes", Reason: "list nodes: " + u.err.Error(), Next: inspect.Hints{}.Unread(inspect.May{Verb: "list", Resource: "nodes", Cluster: true}) + "; or name them: --nodes NAME --via ssh"}}}
 }
 
 // files reads files. One that can't be read at all is an error: it was named.
@@ -213,7 +214,7 @@ func (r reading) readFiles(paths []string) (inspect.Snapshot, error) {
 	for _, path := range paths {
 		s, err := collect.File{Path: path, Stdin: r.app.Streams.In, Scanner: sc}.Read()
 		if err != nil {
-			return s, withHint(fmt.Errorf("--from: %w", err), "a file can be a snapshot (certrot snapshot -o FILE), a must-gather (directory or tar), Kubernetes objects as YAML or JSON, PEM, DER or a kubeconfig")
+			return s, withHint(fmt.Errorf("--from: %w", err), "a file can be a snapshot (%s snapshot -o FILE), a must-gather (directory or tar), Kubernetes objects as YAML or JSON, PEM, DER or a kubeconfig", r.app.Called)
 		}
 		for i, other := range parts {
 			if id := other.Cluster.ID; id != "" && s.Cluster.ID != "" && id != s.Cluster.ID {
@@ -228,6 +229,7 @@ func (r reading) readFiles(paths []string) (inspect.Snapshot, error) {
 		s.Taken = collect.Taken() // what a file says that knows no time is judged now
 	}
 	s.MarkForeign()
+	s.Advise(inspect.FileHints(r.app.Called))
 	s.Sort()
 	return s, nil
 }

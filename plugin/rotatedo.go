@@ -225,7 +225,7 @@ func (f *rotateFlags) try(ctx context.Context, conn *connection, p *rotation) er
 	if err != nil {
 		return fmt.Errorf("client for %s: %w", conn.server, err)
 	}
-	if p.action, err = remediate.PlanRotation(ctx, client, p.of.At, p.of.Trigger.Annotation); err != nil {
+	if p.action, err = remediate.PlanRotation(ctx, client, p.of.At, p.of.Trigger.Annotation, inspect.LiveHints(f.seen.app.Called)); err != nil {
 		return refused(err)
 	}
 	if h := p.of.Held; h != nil && h.Object != nil && h.Object.Annotations[p.of.Trigger.Annotation] != p.action.Was {

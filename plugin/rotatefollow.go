@@ -97,11 +97,7 @@ func signsCallers(s *inspect.Snapshot) bool {
 
 // stages are those of what was named.
 func (p rotation) stages() []remediate.Stage {
-	stages := p.preflight(p.of).Stages()
-	for i := range stages {
-		stages[i].Next = strings.ReplaceAll(stages[i].Next, "{}", p.called)
-	}
-	return stages
+	return p.preflight(p.of).Stages()
 }
 
 // until reads again and again until it is done, and for no longer than limit from now on.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate"
 )
@@ -298,7 +299,7 @@ func stillDue(now, leaf rotation) error {
 	case now.of.Told(), signed == catalog.Yes:
 		return errAlready
 	case signed == catalog.Unknown:
-		return nothingChanged(withHint(errors.New(why), "kubectl auth can-i list secrets -A"))
+		return nothingChanged(withHint(errors.New(why), "%s", inspect.Hints{}.Unread(inspect.MayList("secrets", ""))))
 	case !sameCert(now.signs(), leaf.signs()):
 		return &exitError{code: exitRefused, err: withHint(nothingChanged(fmt.Errorf("what signs %s: %w", leaf.of.At, remediate.ErrChanged)), "look again, and run it again")}
 	}

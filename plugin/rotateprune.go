@@ -13,6 +13,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/kubectl/pkg/util/templates"
 
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
@@ -126,7 +127,7 @@ func (f *rotateFlags) prune(ctx context.Context, name string) error {
 		if p.action, err = remediate.NewPruneBundle(ctx, conn.kube, of.Rotation.Bundle, cas); errors.Is(err, remediate.ErrChanged) {
 			return &exitError{code: exitRefused, err: withHint(nothingChanged(err), "somebody writes it at this moment: look, and run it again")}
 		} else if err != nil {
-			return withHint(nothingChanged(err), "kubectl auth can-i patch configmaps -n %s", of.Rotation.Bundle.Namespace)
+			return withHint(nothingChanged(err), "%s", inspect.Hints{}.Unread(inspect.May{Verb: "patch", Resource: "configmaps", Namespace: of.Rotation.Bundle.Namespace}))
 		}
 	}
 	if err := p.print(app.Streams.Out); err != nil {

@@ -3,7 +3,6 @@ package plugin
 import (
 	"bytes"
 	"errors"
-	"slices"
 	"strings"
 	"testing"
 
@@ -18,7 +17,7 @@ func TestScreenKeepsCharactersWhole(t *testing.T) {
 	const want = `✓ Zürich \x1b[2J\u009b\u202e東京` + "\ttab\nline" + `\xff\r.`
 	for size := range 7 {
 		var out bytes.Buffer
-		w := newScreen(newScreen(&out, ""), "")
+		w := newScreen(newScreen(&out))
 		for rest := []byte(text); len(rest) > 0; {
 			n := min(size+1, len(rest))
 			if wrote, err := w.Write(rest[:n]); wrote != n || err != nil {
@@ -43,31 +42,5 @@ func TestLogsOfLibrariesAreClean(t *testing.T) {
 	klog.Flush()
 	if s := out.String(); !strings.Contains(s, "the server said") || strings.ContainsAny(s, "\x1b\a\u009b") {
 		t.Errorf("%q", s)
-	}
-}
-
-// TestScreenNamesTheProgram: of "certrot verify" the shell says: command not found.
-func TestScreenNamesTheProgram(t *testing.T) {
-	t.Parallel()
-	const text = "next: certrot verify --nodes all; kubectl certrot runs; oc certrot undo RUN; (certrot\n   fix-api-int) kubectl-certrot rotate, /bin/certrot inspect; certrot is one; oc\ncertrot verify; certrot explain X? "
-	const want = "next: oc certrot verify --nodes all; kubectl certrot runs; oc certrot undo RUN; (oc certrot\n   fix-api-int) kubectl-certrot rotate, /bin/certrot inspect; certrot is one; oc\ncertrot verify; oc certrot explain X? "
-	for _, size := range []int{1, 2, 7, len(text)} {
-		var out strings.Builder
-		w := newScreen(&out, "oc certrot")
-		for part := range slices.Chunk([]byte(text), size) {
-			if _, err := w.Write(part); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if got := out.String(); got != want { // a question does not wait
-			t.Errorf("in pieces of %d:\n%s\nwant\n%s", size, got, want)
-		}
-		if _, err := w.Write([]byte("kubectl")); err != nil {
-			t.Fatal(err)
-		}
-		flush(w)
-		if got := out.String(); got != want+"kubectl" {
-			t.Errorf("what waits is not written: %q", got)
-		}
 	}
 }

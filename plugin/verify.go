@@ -127,7 +127,7 @@ func (f *verifyFlags) run(ctx context.Context, args []string) error {
 		if f.now == "" {
 			now = s.Taken
 		}
-		return trust.NewReport(inspect.NewFacts(s, now, defaultWithin), parts...).Called(f.app.Called), nil
+		return trust.NewReport(inspect.NewFacts(s, now, defaultWithin), parts...), nil
 	})
 	if err != nil {
 		return err

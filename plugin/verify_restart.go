@@ -41,7 +41,7 @@ func (f *verifyFlags) restart(ctx context.Context, args []string) error {
 	if now.IsZero() {
 		now = s.Taken
 	}
-	report := trust.NewRestartReport(inspect.NewFacts(s, now, defaultWithin)).Called(f.app.Called)
+	report := trust.NewRestartReport(inspect.NewFacts(s, now, defaultWithin))
 	if err := write(f.app.Streams.Out, &report); err != nil {
 		return fmt.Errorf("print: %w", err)
 	}
@@ -151,7 +151,7 @@ func (f *verifyFlags) restartPeople(wide bool) func(io.Writer, *trust.RestartRep
 			}
 		}
 		if len(tally) == 0 {
-			tally = []string{"no node is known here: --nodes NAME --via ssh"}
+			tally = []string{"no node is known here: " + r.Hints.UnreadNodes("--nodes NAME --via ssh")}
 		}
 		printf(w, "\n%s\n", strings.Join(tally, "   "))
 		_, err := io.WriteString(out, cleanLines(w.String()))

@@ -122,7 +122,7 @@ func proven(p *Plan) error {
 		return nil
 	}
 	f := p.Added[0]
-	return &Refusal{Name: "plan-proven", Reason: fmt.Sprintf("the plan would bring a new problem: %s: %s (%s)", f.Check, f.Message, places(f)), Next: "please report this with the output of: certrot snapshot"}
+	return &Refusal{Name: "plan-proven", Reason: fmt.Sprintf("the plan would bring a new problem: %s: %s (%s)", f.Check, f.Message, places(f)), Next: p.Basis.Hints.Next("please report this with the output of: {} snapshot -o FILE")}
 }
 
 // supported refuses clusters where a kubelet must not be restarted like this.
@@ -350,13 +350,14 @@ func (a APIInt) suggest(d *draft, n *inspect.Node, right bool) {
 	if !setupOf(d.facts, n).Operators {
 		return // kubeadm joins nodes in another way
 	}
-	line := fmt.Sprintf("certrot fix-api-int --nodes %s --rebootstrap --approve-csrs", n.Name)
+	line := d.hints().Next("{} fix-api-int --nodes %s --rebootstrap --approve-csrs", n.Name)
 	useless, err := uselessCertificate(d.plan.Basis, n, d.plan.Now)
 	switch {
 	case err == nil && useless != "" && clientOf(d.plan.Basis, n.Name) != nil && !a.ApproveCSRs:
 		d.note("The kubelet on %s has no client certificate that is of use: %s. It will ask for one, which nobody approves by itself: %s", n.Name, useless, line)
 	case right && d.plan.Basis.Life(n).Lost() && !missingFile(d.plan.Basis, n, catalog.KubeletKubeconfigs()[0]):
-		d.note("The files of %s are right, and it "+d.plan.Basis.Life(n).Is()+". What its kubelet is told: certrot verify restart-safe --nodes %s. Where its client certificate is not accepted, it joins anew by: %s", n.Name, n.Name, line)
+		told := d.hints().UnreadRestart("{} verify restart-safe --nodes %s", n.Name)
+		d.note("The files of %s are right, and it %s. What its kubelet is told: %s. Where its client certificate is not accepted, it joins anew by: %s", n.Name, d.plan.Basis.Life(n).Is(), told, line)
 	}
 }
 

@@ -84,7 +84,7 @@ func (a Await) Verify(ctx context.Context, env *Env, c *Change) error {
 	case ctx.Err() != nil:
 		return because(context.Cause(ctx), err)
 	}
-	return &Late{fmt.Errorf("%w%s", err, waiting(ctx, env, asker{name: a.On, versions: c.versions, certified: c.certified[a.On]}))}
+	return &Late{fmt.Errorf("%w%s", err, waiting(ctx, env, asker{name: a.On, versions: c.versions, certified: c.certified[a.On], hints: env.Hints}))}
 }
 
 // acceptedTime is how long a kubelet's credentials may be refused after its restart.

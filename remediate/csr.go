@@ -192,7 +192,7 @@ func (a ApproveCSRs) approve(ctx context.Context, env *Env, c *Change) error {
 }
 
 func (a ApproveCSRs) asker(env *Env, c *Change) asker {
-	return asker{name: a.On, versions: c.versions, certified: c.certified[a.On], earlier: a.state.earlier, read: env.origins}
+	return asker{name: a.On, versions: c.versions, certified: c.certified[a.On], earlier: a.state.earlier, hints: env.Hints, read: env.origins}
 }
 
 // approve shows requests, each once, and approves the current ones.
@@ -487,7 +487,7 @@ func (a LeftCSRs) Apply(ctx context.Context, env *Env, c *Change) error {
 // sight notes of all nodes that they ask to join: they settle at the same time.
 func (a LeftCSRs) sight(ctx context.Context, env *Env, c *Change) error {
 	for _, node := range a.Nodes {
-		requests, n, err := leftOf(ctx, env, asker{name: node, versions: c.versions, certified: c.certified[node]})
+		requests, n, err := leftOf(ctx, env, asker{name: node, versions: c.versions, certified: c.certified[node], hints: env.Hints})
 		if err != nil {
 			return err
 		}
@@ -501,7 +501,7 @@ func (a LeftCSRs) sight(ctx context.Context, env *Env, c *Change) error {
 // answer approves what is pending of a node, and waits for who signs it.
 func (a LeftCSRs) answer(ctx context.Context, env *Env, c *Change, node string) (failed error) {
 	_ = env.until(ctx, askingClient, func(ctx context.Context) (bool, error) {
-		requests, n, err := leftOf(ctx, env, asker{name: node, versions: c.versions, certified: c.certified[node]})
+		requests, n, err := leftOf(ctx, env, asker{name: node, versions: c.versions, certified: c.certified[node], hints: env.Hints})
 		if err == nil {
 			err = a.state.approve(ctx, env, c, n, requests)
 		}
@@ -545,7 +545,7 @@ func (a LeftCSRs) Verify(ctx context.Context, env *Env, c *Change) error {
 	}
 	var left strings.Builder
 	for _, node := range a.Nodes {
-		_, n, err := leftOf(ctx, env, asker{name: node, versions: c.versions, certified: c.certified[node]})
+		_, n, err := leftOf(ctx, env, asker{name: node, versions: c.versions, certified: c.certified[node], hints: env.Hints})
 		if err != nil {
 			n.certified = "whether its kubelet lacks a client certificate is not known" // that they can't be read is said below
 		}

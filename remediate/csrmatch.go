@@ -17,6 +17,7 @@ import (
 	certificatesapi "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 )
@@ -35,6 +36,7 @@ type asker struct {
 	// read reads from where a server's names are known; nil: nothing may be approved.
 	read  func(ctx context.Context, node string, object *corev1.Node) *origins
 	known *origins
+	hints inspect.Hints
 }
 
 func (n asker) user() string { return "system:node:" + n.name }
@@ -280,7 +282,7 @@ func (n asker) single(all []*request) {
 			continue
 		}
 		r.why = fmt.Sprintf("%d requests in this node's name, with different keys, are pending: earlier tries of its kubelet, or somebody else's", len(joining))
-		r.restart = fmt.Sprintf("certrot fix-api-int --nodes %s --rebootstrap --approve-csrs", n.name)
+		r.restart = n.hints.Next("{} fix-api-int --nodes %s --rebootstrap --approve-csrs", n.name)
 	}
 }
 

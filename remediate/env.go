@@ -29,6 +29,8 @@ type Env struct {
 	Lapsed string
 	// Earlier are those from whom earlier runs of this user took it over; their holds on nodes are nobody's.
 	Earlier []string
+	// Hints write next steps.
+	Hints inspect.Hints
 	// Open gets onto a node.
 	Open func(ctx context.Context, node string) (nodeexec.Node, error)
 	// Facts reads what a plan is made of from a node that is open: its files, its

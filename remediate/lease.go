@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
 )
@@ -53,7 +54,7 @@ var ErrLeaseLost = errors.New("the Lease " + LeaseNamespace + "/" + LeaseName + 
 // giveUp. The error is a *Refusal where somebody else holds it, or where it can't be
 // written (NoLease).
 func (l Lease) Take(ctx context.Context) (lapsed string, err error) {
-	const next = "kubectl auth can-i update leases.coordination.k8s.io -n " + LeaseNamespace + "; the same with create, get and delete"
+	next := inspect.Hints{}.Unread(inspect.May{Verb: "update", Resource: "leases.coordination.k8s.io", Namespace: LeaseNamespace}) + "; the same with create, get and delete"
 	all, cancel := context.WithTimeoutCause(ctx, giveUp, fmt.Errorf("no answer within %s", giveUp))
 	defer cancel()
 	for faster := 0; faster < 5; {

@@ -46,10 +46,10 @@ func OldTrust(f *inspect.Facts, r catalog.Rotation, accepted []string) ([]OldCA,
 	refuse := func(name, next, format string, args ...any) ([]OldCA, error) {
 		return nil, &Refusal{Name: name, Reason: fmt.Sprintf(format, args...), Next: next, Risk: name == AllRead}
 	}
-	const again = "certrot inspect --all says what was read of it"
+	again := f.Hints().Next("{} inspect --all says what was read of it")
 	signers, _ := published(f, r.Signer)
 	if len(signers) == 0 && notThere(f, r.Signer) {
-		return refuse(OldTrustRead, "its operator makes it anew; certrot rotate status tells how far it is", "%s is not there", r.Signer)
+		return refuse(OldTrustRead, f.Hints().Next("its operator makes it anew; {} rotate status %s tells how far it is", r.Signer.Name), "%s is not there", r.Signer)
 	}
 	if len(signers) == 0 {
 		return refuse(OldTrustRead, again, "%s was not read: which CA is the one of now is not known", r.Signer)
@@ -59,7 +59,7 @@ func OldTrust(f *inspect.Facts, r catalog.Rotation, accepted []string) ([]OldCA,
 		return refuse(OldTrustRead, again, "%s was not read, or not all of it", r.Bundle)
 	}
 	if !holds(bundle, signers[0]) {
-		return refuse(OldTrustRead, "its operator must mend it; certrot rotate status tells how far it is", "%s lacks %s, the signer of now", r.Bundle, named(signers[0]))
+		return refuse(OldTrustRead, f.Hints().Next("its operator must repair it; {} rotate status %s tells how far it is", r.Signer.Name), "%s lacks %s, the signer of now", r.Bundle, named(signers[0]))
 	}
 	if missing := unreadFor(f); len(missing) > 0 && !slices.Contains(accepted, AllRead) {
 		return refuse(AllRead, "read it too, with --nodes all and a way that leads to each node", "%s: what was not read may need a CA", strings.Join(missing, "; "))

@@ -126,6 +126,9 @@ type draft struct {
 	facts inspect.Snapshot
 }
 
+// hints write the next steps of a plan.
+func (d *draft) hints() inspect.Hints { return d.plan.Basis.Hints }
+
 func newDraft(run string, basis inspect.Snapshot, now time.Time) *draft {
 	return &draft{plan: &Plan{Run: run, Basis: basis, Now: now}, facts: basis}
 }

@@ -161,14 +161,14 @@ func fails(next, format string, args ...any) finding {
 }
 
 // blind is the answer where no API server could be asked.
-func blind() finding {
-	return finding{reason: "no API server could be asked", next: "look at it from a master, or from a colleague's machine: what acts on nodes meanwhile is not seen from here"}
+func blind(hints inspect.Hints) finding {
+	return finding{reason: "no API server could be asked", next: hints.Live("look at it from a master, or from a colleague's machine: what acts on nodes meanwhile is not seen from here")}
 }
 
 // unread is the answer where one of these could not be read.
 func (p Preflight) unread(resources ...string) (finding, bool) {
 	if p.Machinery == nil {
-		return blind(), true
+		return blind(p.Facts.Hints), true
 	}
 	if g, ok := p.Machinery.Gap(resources...); ok {
 		return finding{reason: g.Reason, next: g.Next}, true
@@ -215,7 +215,7 @@ func (p Preflight) serverSide() finding {
 	for i, ref := range []catalog.Ref{catalog.InternalLoadBalancerServing(), catalog.LoadBalancerCA(), catalog.OwnServerCA(), catalog.APIServerCA()} {
 		found, why, ok := p.held(ref)
 		if !ok {
-			return finding{reason: why, next: fmt.Sprintf("kubectl auth can-i get %ss -n %s", strings.ToLower(ref.Kind), ref.Namespace)}
+			return finding{reason: why, next: p.Facts.Hints.Unread(inspect.MayGet(strings.ToLower(ref.Kind)+"s", ref.Namespace))}
 		}
 		certs[i] = found
 	}
@@ -271,7 +271,7 @@ func (p Preflight) internalName() string {
 func (p Preflight) namedCertificate() finding {
 	signers, why, ok := p.held(catalog.LoadBalancerCA())
 	if !ok {
-		return finding{reason: why, next: "kubectl auth can-i get configmaps -n " + catalog.LoadBalancerCA().Namespace}
+		return finding{reason: why, next: p.Facts.Hints.Unread(inspect.MayGet("configmaps", catalog.LoadBalancerCA().Namespace))}
 	}
 	shown := 0
 	for _, v := range p.Facts.Served {

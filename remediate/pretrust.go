@@ -28,24 +28,24 @@ func AheadOf(facts inspect.Snapshot, now time.Time) (Ahead, error) {
 	refuse := func(name, next, format string, args ...any) (Ahead, error) {
 		return Ahead{}, &Refusal{Name: name, Reason: fmt.Sprintf(format, args...), Next: next}
 	}
-	v := facts.Cluster.Versions
+	v, hints := facts.Cluster.Versions, facts.Hints
 	if v.Plain {
-		return refuse("openshift", "certrot fix-api-int writes a CA that kube-root-ca.crt has and kubelets lack", "this is no OpenShift: nothing replaces its CA by itself")
+		return refuse("openshift", hints.Next("{} fix-api-int writes a CA that kube-root-ca.crt has and kubelets lack"), "this is no OpenShift: nothing replaces its CA by itself")
 	}
 	switch row, answer := catalog.DeliveryOf(catalog.KubeletKubeconfigCA(), v); {
 	case answer != catalog.Yes:
-		return refuse("version-known", "certrot fix-api-int needs no version", "whether this version (%s) brings the CA to kubelets by itself is not known", cmp.Or(v.Cluster, "none was read"))
+		return refuse("version-known", hints.Next("{} fix-api-int needs no version"), "whether this version (%s) brings the CA to kubelets by itself is not known", cmp.Or(v.Cluster, "none was read"))
 	case row.Delivered:
-		return refuse("not-delivered", "certrot verify api-int says which node lacks it, and certrot fix-api-int brings it to one that was left out", "in this version (%s) %s: nobody needs to be ahead of it", v.Cluster, row.Doc)
+		return refuse("not-delivered", hints.Next("{} verify api-int says which node lacks it, and {} fix-api-int brings it to one that was left out"), "in this version (%s) %s: nobody needs to be ahead of it", v.Cluster, row.Doc)
 	}
 	p := Preflight{Facts: facts, Now: now}
 	cas, why, ok := p.held(catalog.LoadBalancerCA())
 	if !ok {
-		return refuse("signer-known", fmt.Sprintf("kubectl auth can-i get configmaps -n %s", catalog.LoadBalancerCA().Namespace), "%s", why)
+		return refuse("signer-known", hints.Unread(inspect.MayGet("configmaps", catalog.LoadBalancerCA().Namespace)), "%s", why)
 	}
 	shown := p.shownAtAPIInt()
 	if len(shown) == 0 {
-		return refuse("served-known", "certrot verify api-int --nodes all says why", "what api-int shows was not seen, by no handshake and in no Secret")
+		return refuse("served-known", hints.UnreadNodes("{} verify api-int --nodes all says why"), "what api-int shows was not seen, by no handshake and in no Secret")
 	}
 	// What signs now is in use; what was made after it is new.
 	var used time.Time
@@ -61,7 +61,7 @@ func AheadOf(facts inspect.Snapshot, now time.Time) (Ahead, error) {
 		}
 	}
 	if used.IsZero() {
-		return refuse("ca-verifies-served", "certrot verify api-int", "no CA of %s verifies what api-int shows", catalog.LoadBalancerCA())
+		return refuse("ca-verifies-served", hints.Next("{} verify api-int"), "no CA of %s verifies what api-int shows", catalog.LoadBalancerCA())
 	}
 	if life, answer := catalog.LifetimeOf(catalog.InternalLoadBalancerServing(), v); answer == catalog.Yes && len(out.CAs) > 0 {
 		leaf, newest := shown[0][0], slices.MaxFunc(out.CAs, func(a, b *pki.Cert) int { return a.NotBefore.Compare(b.NotBefore) })
@@ -97,7 +97,7 @@ func (a Ahead) Onto(p *Plan, written []byte) error {
 		if p.Empty() {
 			return nil
 		}
-		return &Refusal{Name: "not-too-late", Reason: fmt.Sprintf("%s holds no CA that is newer than the one which signs what api-int shows, and kubelets lack that one: this is the incident, or the rest of it", catalog.LoadBalancerCA()), Next: "certrot fix-api-int makes the same change, in the order that helps then"}
+		return &Refusal{Name: "not-too-late", Reason: fmt.Sprintf("%s holds no CA that is newer than the one which signs what api-int shows, and kubelets lack that one: this is the incident, or the rest of it", catalog.LoadBalancerCA()), Next: p.Basis.Hints.Next("{} fix-api-int makes the same change, in the order that helps then")}
 	}
 	if missing := absent(a.CAs, certs(pki.NewScanner(), written)); len(missing) > 0 {
 		return &Refusal{Name: ServerSide, Reason: fmt.Sprintf("%s holds %s, and %s does not yet: kubelets can't be given it", catalog.LoadBalancerCA(), named(missing[0]), catalog.APIServerCA()),

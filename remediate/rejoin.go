@@ -92,7 +92,7 @@ func (a APIInt) rejoin(d *draft, n *inspect.Node) error {
 // mayJoin refuses what would leave a kubelet without an answer, and says what will happen.
 // wrote: the plan writes the CA into the bootstrap file first.
 func (a APIInt) mayJoin(d *draft, n *inspect.Node, useless string, wrote bool) error {
-	if err := bootstraps(n, wrote); err != nil {
+	if err := bootstraps(d.facts, n, wrote); err != nil {
 		return err
 	}
 	if useless == "" {
@@ -106,7 +106,7 @@ func (a APIInt) mayJoin(d *draft, n *inspect.Node, useless string, wrote bool) e
 		return &Refusal{Name: noApprover, Node: n.Name, Reason: fmt.Sprintf("its kubelet will ask for a client certificate, as %s, and %s", useless, reason), Next: next}
 	}
 	if !a.API {
-		return refuse("no API server could be asked to approve that", "mend your own access first: certrot fix-kubeconfig, --api-ca-from, or --kubeconfig of a master")
+		return refuse("no API server could be asked to approve that", d.hints().UnreadRestart("repair your own access first: {} fix-kubeconfig, --api-ca-from, or --kubeconfig of a master"))
 	}
 	if row, ok := approvedByHand(d.facts.Cluster.Versions); ok && !a.ApproveCSRs {
 		return refuse("nobody approves that: "+row.Doc, "add --approve-csrs: what is asked for is shown, and approved where it is what this kubelet asks for")
@@ -132,19 +132,20 @@ func asked(f inspect.ComebackFile) bool {
 
 // bootstraps refuses a node whose bootstrap file does not get a certificate. untrusted:
 // that its CA does not verify the server is about to be mended, and it is asked again.
-func bootstraps(n *inspect.Node, untrusted bool) error {
+func bootstraps(facts inspect.Snapshot, n *inspect.Node, untrusted bool) error {
 	path := catalog.KubeletKubeconfigs()[0]
 	refuse := func(reason, next string) error {
 		return &Refusal{Name: bootstrapCredential, Node: n.Name, Reason: reason, Next: next}
 	}
 	const again = "put another token into it, on the node: oc -n openshift-machine-config-operator create token node-bootstrapper --duration=2h makes one that ends by itself; that of new nodes is in Secret openshift-machine-config-operator/node-bootstrapper-token"
+	look := facts.Hints.UnreadRestart("{} verify restart-safe --nodes %s", n.Name)
 	const ask = "whether %s works is not known: %s"
 	c := n.Comeback
 	switch {
 	case c == nil:
-		return refuse(fmt.Sprintf(ask, path, "it was not asked on the node"), "certrot verify restart-safe --nodes "+n.Name)
+		return refuse(fmt.Sprintf(ask, path, "it was not asked on the node"), look)
 	case c.Problem != "":
-		return refuse(fmt.Sprintf(ask, path, c.Problem), "certrot verify restart-safe --nodes "+n.Name)
+		return refuse(fmt.Sprintf(ask, path, c.Problem), look)
 	case c.Bootstrap.Path != path || c.Bootstrap.Absent:
 		return refuse("its kubelet has no bootstrap kubeconfig "+path, "copy it from another node of the same pool, mode 0600, owner root")
 	case c.Bootstrap.Refused != "":
@@ -166,9 +167,9 @@ func bootstraps(n *inspect.Node, untrusted bool) error {
 		case a.Code > 0:
 			return refuse(fmt.Sprintf("the API server answers %d %s to what is in %s", a.Code, a.Reason, path), "is the API server well? kubectl get --raw '/readyz?verbose'")
 		}
-		return refuse(fmt.Sprintf(ask, path, a.Detail), "certrot verify restart-safe --nodes "+n.Name)
+		return refuse(fmt.Sprintf(ask, path, a.Detail), look)
 	}
-	return refuse(fmt.Sprintf(ask, path, "it was not asked on the node"), "certrot verify restart-safe --nodes "+n.Name)
+	return refuse(fmt.Sprintf(ask, path, "it was not asked on the node"), look)
 }
 
 // uselessCertificate says why a kubelet can't go on with its client certificate; empty
@@ -236,7 +237,7 @@ func (a AskBootstrap) Verify(ctx context.Context, env *Env, c *Change) error {
 	if !ok {
 		return fmt.Errorf("node %s was not read", a.On)
 	}
-	return bootstraps(n, false)
+	return bootstraps(facts, n, false)
 }
 
 // Undo does nothing.
@@ -423,7 +424,7 @@ func (s *approving) arrived(ctx context.Context, env *Env, node string) (*pki.Ce
 	case err != nil:
 		return nil, err
 	case r != nil && pki.FingerprintOf(r.asks.RawSubjectPublicKeyInfo) != cert.SPKI:
-		return nil, fmt.Errorf("the kubelet on %s has a certificate for the key with sha256 %s, and what was approved (%s) was for another one: somebody else asked in its name, and may have a certificate for system:node:%s%s", node, cert.SPKI, r.Name, node, r.stranger(node))
+		return nil, fmt.Errorf("the kubelet on %s has a certificate for the key with sha256 %s, and what was approved (%s) was for another one: somebody else asked in its name, and may have a certificate for system:node:%s%s", node, cert.SPKI, r.Name, node, r.stranger(env.Hints, node))
 	}
 	return cert, nil
 }

@@ -107,7 +107,7 @@ func (a ReplaceFile) text(facts inspect.Snapshot) ([]byte, *inspect.NodeFile, er
 	case file.Link != "":
 		return nil, nil, unread("it is a link to "+file.Target, "links are not followed: name what it stands for to its owner, or make it a file")
 	case n.Kubeconfigs[i].Text == nil:
-		return nil, nil, unread("its text is not among the facts", "facts from a file have it only if certrot snapshot read the node; else edit it by hand on the node")
+		return nil, nil, unread("its text is not among the facts", facts.Hints.UnreadNodes("read the node again; else edit it by hand on the node"))
 	case int64(len(n.Kubeconfigs[i].Text)) != file.Size || file.SHA256 == (pki.Fingerprint{}):
 		return nil, nil, unread(fmt.Sprintf("%d bytes were shown of its %d", len(n.Kubeconfigs[i].Text), file.Size), "read the node again")
 	}

@@ -286,7 +286,7 @@ func (a RestartPods) Apply(ctx context.Context, env *Env, _ *Change) error {
 		uid := types.UID(p.UID)
 		err := pods.Delete(ctx, p.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}})
 		if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) { // those: it is gone, or another one
-			return fmt.Errorf("delete pod %s/%s: %w; kubectl auth can-i delete pods -n %s", p.Namespace, p.Name, err, p.Namespace)
+			return fmt.Errorf("delete pod %s/%s: %w; %s", p.Namespace, p.Name, err, inspect.Hints{}.Unread(inspect.May{Verb: "delete", Resource: "pods", Namespace: p.Namespace}))
 		}
 	}
 	return nil

@@ -90,7 +90,7 @@ func (a RestartUnit) Apply(ctx context.Context, env *Env, _ *Change) error {
 		return err
 	}
 	if a.asks != nil && env.Kube != nil {
-		requests, err := pendingOf(ctx, env.Kube, asker{name: a.On})
+		requests, err := pendingOf(ctx, env.Kube, asker{name: a.On, hints: env.Hints})
 		if err != nil {
 			return fmt.Errorf("which requests are from before the restart: %w", err)
 		}

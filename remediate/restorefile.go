@@ -35,7 +35,7 @@ func (a RestoreFile) path() string { return a.Entry.Before.Path }
 func (a RestoreFile) Diff(facts inspect.Snapshot, now time.Time) (*Change, error) {
 	if later := a.Entry.Later; later != "" {
 		return nil, &Refusal{Name: changedSince, Node: a.On, Reason: fmt.Sprintf("run %s changed %s after this run: putting back what was before would undo that too", later, a.path()),
-			Next: "to put that run back first: certrot undo " + later + " --from-nodes --nodes " + a.On}
+			Next: facts.Hints.Next("to put that run back first: {} undo %s --from-nodes --nodes %s", later, a.On)}
 	}
 	if a.Entry.Taken {
 		return a.untake(facts, now)
@@ -161,7 +161,7 @@ func caOf(text []byte) []*pki.Cert {
 // Apply puts it back.
 func (a RestoreFile) Apply(ctx context.Context, env *Env, c *Change) error {
 	if a.Asks && env.Kube != nil {
-		requests, err := pendingOf(ctx, env.Kube, asker{name: a.On})
+		requests, err := pendingOf(ctx, env.Kube, asker{name: a.On, hints: env.Hints})
 		if err != nil {
 			return fmt.Errorf("whether the kubelet on %s waits for a certificate, which this would take from it, is not known: %w", a.On, err)
 		}

@@ -25,6 +25,7 @@ type Rotatable struct {
 	Held     *inspect.Held  // nil: not read
 
 	versions catalog.Versions
+	hints    inspect.Hints
 }
 
 // Signer reports whether it signs others.
@@ -95,7 +96,7 @@ func rotations(v catalog.Versions) []catalog.Rotation {
 }
 
 func rotatable(f *inspect.Facts, row catalog.Rotation, at catalog.Ref) Rotatable {
-	r := Rotatable{At: at, Rotation: row, versions: f.Snapshot.Cluster.Versions}
+	r := Rotatable{At: at, Rotation: row, versions: f.Snapshot.Cluster.Versions, hints: f.Hints()}
 	r.Trigger, r.Known = catalog.TriggerOf(at, f.Snapshot.Cluster.Versions)
 	if held := heldAt(f, at); len(held) > 0 {
 		r.Held = held[0]
@@ -296,7 +297,7 @@ func (c Chain) signerStage() Stage {
 		s.Reached, s.Text = catalog.No, at.String()+" is not there: "+c.owner()+" makes it anew"
 		return s
 	case len(held) == 0 || len(held[0].Content.Certs) == 0:
-		s.Text, s.Next = at.String()+" was not read, or holds no certificate", "kubectl auth can-i list secrets -n "+at.Namespace
+		s.Text, s.Next = at.String()+" was not read, or holds no certificate", c.Facts.Hints().Unread(inspect.MayList("secrets", at.Namespace))
 		return s
 	}
 	ca := held[0].Content.Certs[0]
@@ -438,7 +439,7 @@ func (c Chain) placesStage(name string, places []catalog.Ref, cas []*pki.Cert) S
 		s.Reached, s.Text = catalog.No, fmt.Sprintf("%d of %d have it; without it: %s", has, all, few(lack))
 	case len(unread) > 0:
 		s.Reached, s.Text = catalog.Unknown, fmt.Sprintf("%d of %d that were read have it; not read: %s", has, all, few(unread))
-		s.Next = "kubectl auth can-i list configmaps -A; kubectl auth can-i list secrets -A"
+		s.Next = c.Facts.Hints().Unread(inspect.MayList("configmaps", ""), inspect.MayList("secrets", ""))
 	case all == 0:
 		s.Reached, s.Text = catalog.No, few(refNames(places))+": not there"
 	case all == 1:
@@ -497,10 +498,10 @@ func (c Chain) trustStage(young []*pki.Cert) Stage {
 		s.Next = c.lateOnNodes()
 	case len(unknown) > 0:
 		s.Reached, s.Text = catalog.Unknown, fmt.Sprintf("%d of %d who verify what it signs trust it; not known: %s", holds, all, few(unknown))
-		s.Next = "read the nodes too: --nodes all, with --via ssh where exec does not lead there"
+		s.Next = c.Facts.Hints().UnreadNodes("read the nodes too: --nodes all, with --via ssh where exec does not lead there")
 	case all == 0:
 		s.Reached, s.Text = catalog.Unknown, "who verifies what it signs was not asked, or is not known"
-		s.Next = "certrot verify --nodes all tells what is known"
+		s.Next = c.Facts.Hints().UnreadNodes("{} verify --nodes all tells what is known")
 	default:
 		s.Text = fmt.Sprintf("all %d who verify what it signs trust it, now and next", all)
 	}
@@ -604,12 +605,12 @@ func untrusted(claim trust.Claim, cas []*pki.Cert, now time.Time) *pki.Cert {
 
 // lateOnNodes says why a CA may be late on nodes.
 func (c Chain) lateOnNodes() string {
-	next := "certrot verify --nodes all names each, and what mends it"
+	next := c.Facts.Hints().Next("{} verify" + c.Facts.Hints().Live(" --nodes all") + " names each, and what mends it")
 	seen := c.nodesLate()
 	for _, d := range c.Of.Rotation.Brought(c.Facts.Snapshot.Cluster.Versions) {
 		switch {
 		case !d.Delivered:
-			next += "; this version does not bring it to " + d.To.Name + ": certrot pretrust does, before anything is signed by it, and certrot fix-api-int after"
+			next += c.Facts.Hints().Next("; this version does not bring it to %s: {} pretrust does, before anything is signed by it, and {} fix-api-int after", d.To.Name)
 		case len(seen) > 0: // then it is known what holds it up
 		case d.Pools:
 			next += "; to " + d.To.Name + " it comes by the pools: is one paused, or a node not Ready? oc get machineconfigpools"
@@ -684,9 +685,9 @@ func (c Chain) leafStage(ca *pki.Cert) Stage {
 	case len(young) > 0:
 		s.Reached, s.Text, s.Next, s.Settling = catalog.No, strings.Join(young, "; "), settlingNext, true
 	case len(unread) > 0:
-		s.Reached, s.Text, s.Next = catalog.Unknown, "not read: "+few(unread), "kubectl auth can-i list secrets -A"
+		s.Reached, s.Text, s.Next = catalog.Unknown, "not read: "+few(unread), c.Facts.Hints().Unread(inspect.MayList("secrets", ""))
 	case len(done) == 0:
-		s.Reached, s.Text, s.Next = catalog.Unknown, "nothing that it signs was found", "certrot inspect"
+		s.Reached, s.Text, s.Next = catalog.Unknown, "nothing that it signs was found", c.Facts.Hints().Next("{} inspect")
 	default:
 		s.Text = "signed by it: " + few(done)
 	}

@@ -247,7 +247,7 @@ func TestSafeOrder(t *testing.T) {
 		return ""
 	}
 	got := next()
-	for _, want := range []string{"(1) certrot rotate " + loadBalancer + " --accept-risk=reaches-verifiers:", "(2) certrot rotate status " + loadBalancer + ":", "when it is 2 minutes old", "(3) certrot pretrust ", "(4) certrot fix-kubeconfig:", "before 2026-03-11 12:00:00 UTC", "(5) certrot rotate " + loadBalancer + " --leaf "} {
+	for _, want := range []string{"(1) kubectl certrot rotate " + loadBalancer + " --accept-risk=reaches-verifiers:", "(2) kubectl certrot rotate status " + loadBalancer + ":", "when it is 2 minutes old", "(3) kubectl certrot pretrust ", "(4) kubectl certrot fix-kubeconfig:", "before 2026-03-11 12:00:00 UTC", "(5) kubectl certrot rotate " + loadBalancer + " --leaf "} {
 		if !strings.Contains(got, want) {
 			t.Errorf("10 days are left: %q is not in %s", want, got)
 		}

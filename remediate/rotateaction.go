@@ -39,7 +39,7 @@ type Trigger struct {
 
 // PlanRotation reads the metadata of a Secret. The error is a *Refusal where it is not
 // there, may not be read, or lacks the annotation: then its owner was told already.
-func PlanRotation(ctx context.Context, client metadata.Interface, of catalog.Ref, annotation string) (Rotate, error) {
+func PlanRotation(ctx context.Context, client metadata.Interface, of catalog.Ref, annotation string, hints inspect.Hints) (Rotate, error) {
 	r := Rotate{Of: of, Client: client}
 	now, err := r.get(ctx)
 	if err != nil {
@@ -48,7 +48,7 @@ func PlanRotation(ctx context.Context, client metadata.Interface, of catalog.Ref
 	was, ok := now.Annotations[annotation]
 	if !ok {
 		return r, &Refusal{Name: "already-triggered", Reason: fmt.Sprintf("%s has no annotation %s: its owner makes it anew in any case, or nobody keeps it", of, annotation),
-			Next: "certrot rotate status " + of.Namespace + "/" + of.Name}
+			Next: hints.Next("{} rotate status %s/%s", of.Namespace, of.Name)}
 	}
 	r.Trigger = Trigger{Annotation: annotation, Was: was, UID: string(now.UID), ResourceVersion: now.ResourceVersion, Annotations: now.Annotations}
 	return r, nil
@@ -93,7 +93,7 @@ func (r Rotate) explain(verb string, err error) error {
 	err = fmt.Errorf("%s %s: %w", verb, r.Of, err)
 	switch {
 	case apierrors.IsForbidden(err):
-		return &Refusal{Name: "rbac", Reason: err.Error(), Next: fmt.Sprintf("kubectl auth can-i get secret/%[1]s -n %[2]s; kubectl auth can-i patch secret/%[1]s -n %[2]s", r.Of.Name, r.Of.Namespace)}
+		return &Refusal{Name: "rbac", Reason: err.Error(), Next: inspect.Hints{}.Unread(inspect.MayGet("secret/"+r.Of.Name, r.Of.Namespace), inspect.May{Verb: "patch", Resource: "secret/" + r.Of.Name, Namespace: r.Of.Namespace})}
 	case apierrors.IsNotFound(err):
 		return &Refusal{Name: "there", Reason: err.Error(), Next: "its owner makes it anew where it was deleted; is this an OpenShift cluster, and the right one? kubectl -n " + r.Of.Namespace + " get secrets"}
 	case apierrors.IsConflict(err), otherUID(err):

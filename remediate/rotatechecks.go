@@ -110,7 +110,7 @@ func (r Rotatable) Unmanaged() (reason, next string) {
 	case r.Known == catalog.Unknown:
 		return "how it is made anew depends on a version that was not read", "oc get clusterversion,clusteroperators"
 	case r.Known == catalog.No:
-		return "the catalog knows no supported way to have it made anew in this version", "certrot inspect says whose it is"
+		return "the catalog knows no supported way to have it made anew in this version", r.hints.Next("{} inspect says whose it is")
 	case r.Trigger.Annotation == "":
 		return "certrot does not rotate it", r.Trigger.Doc
 	}
@@ -124,6 +124,14 @@ func (r Rotatable) managedIfAccepted() bool {
 	v.Accepted = true
 	trigger, known := catalog.TriggerOf(r.At, v)
 	return known == catalog.Yes && trigger.Annotation != ""
+}
+
+func (c Chain) hints() inspect.Hints { return c.Facts.Hints() }
+
+// unreadPods is the next step where it was not read since when pods run; a snapshot does not
+// hold that.
+func (p RotatePreflight) unreadPods() string {
+	return p.hints().Live(p.hints().Unread(inspect.MayList("pods", p.dialling()[0].Namespace)) + "; docs/permissions.md (network pods) says what else is read")
 }
 
 func (p RotatePreflight) versions() catalog.Versions { return p.Facts.Snapshot.Cluster.Versions }
@@ -154,7 +162,7 @@ func (p RotatePreflight) annotations() finding {
 		if notThere(p.Facts, p.Of.At) {
 			return fails(lookAtOperator(p.owner()), "%s is not there", p.Of.At)
 		}
-		return finding{reason: p.Of.At.String() + " was not read", next: "kubectl auth can-i get secrets -n " + p.Of.At.Namespace}
+		return finding{reason: p.Of.At.String() + " was not read", next: p.hints().Unread(inspect.MayGet("secrets", p.Of.At.Namespace))}
 	}
 	if problem := disagrees(p.Of.Held); problem != "" {
 		return fails(next, "%s: %s", p.Of.At, problem)
@@ -174,7 +182,7 @@ func (p RotatePreflight) signerType() finding {
 	}
 	held := heldAt(p.Facts, p.Of.Rotation.Signer)
 	if len(held) == 0 || held[0].Object == nil {
-		return finding{reason: "the type of " + p.Of.Rotation.Signer.String() + " was not read", next: "kubectl auth can-i get secrets -n " + p.Of.Rotation.Signer.Namespace}
+		return finding{reason: "the type of " + p.Of.Rotation.Signer.String() + " was not read", next: p.hints().Unread(inspect.MayGet("secrets", p.Of.Rotation.Signer.Namespace))}
 	}
 	const right = "kubernetes.io/tls"
 	if held[0].Object.Type == "" {
@@ -200,11 +208,11 @@ func (p RotatePreflight) chain() finding {
 		return f
 	}
 	if p.Of.Cert() == nil {
-		return finding{reason: "what signs now was not read", next: "kubectl auth can-i list secrets -A; kubectl auth can-i list configmaps -A"}
+		return finding{reason: "what signs now was not read", next: p.hints().Unread(inspect.MayList("secrets", ""), inspect.MayList("configmaps", ""))}
 	}
 	switch reached, s := p.Settled(); reached {
 	case catalog.No:
-		return fails("wait until it is through: certrot rotate status "+p.Of.Name, "%s: %s", s.Name, s.Text)
+		return fails(p.hints().Next("wait until it is through: {} rotate status %s", p.Of.Name), "%s: %s", s.Name, s.Text)
 	case catalog.Unknown:
 		return finding{reason: s.Name + ": " + s.Text, next: s.Next}
 	}
@@ -239,7 +247,8 @@ func (p RotatePreflight) safeOrder() string {
 	if at := p.deadline(); !at.IsZero() {
 		by = ". Steps 3 and 4 have to end before " + clock(at) + ", when what it signs is signed anew at the earliest if it was rotated now"
 	}
-	leaf, unseen := "certrot rotate "+name+" --leaf --nodes all --via ssh", ""
+	via := p.hints().Live(" --via ssh")
+	leaf, unseen := p.hints().Next("{} rotate %s --leaf --nodes all%s", name, via), ""
 	for _, at := range p.leaves() {
 		if catalog.ShownOutside(at) {
 			leaf += " --accept-risk=" + OutsideVerifiers
@@ -247,9 +256,9 @@ func (p RotatePreflight) safeOrder() string {
 			break
 		}
 	}
-	return "the safe order: (1) certrot rotate " + name + " --accept-risk=" + ReachesVerifiers + ": the signer alone; (2) certrot rotate status " + name + ": until it says that signer, bundle and aggregates are reached" + counts +
-		"; then the CA is in " + catalog.APIServerCA().String() + "; (3) certrot pretrust --via ssh: it gives the CA to every node; (4) certrot fix-kubeconfig: on each machine, for each kubeconfig of people and programs" + by +
-		"; (5) " + leaf + ": what it signs, now. Else that follows by itself" + unseen + ". Or upgrade to 4.16, which brings it to nodes"
+	return p.hints().Next("the safe order: (1) {} rotate %[1]s --accept-risk=%[2]s: the signer alone; (2) {} rotate status %[1]s: until it says that signer, bundle and aggregates are reached%[3]s; then the CA is in %[4]s; "+
+		"(3) {} pretrust%[5]s: it gives the CA to every node; (4) {} fix-kubeconfig: on each machine, for each kubeconfig of people and programs%[6]s; "+
+		"(5) %[7]s: what it signs, now. Else that follows by itself%[8]s. Or upgrade to 4.16, which brings it to nodes", name, ReachesVerifiers, counts, catalog.APIServerCA(), via, by, leaf, unseen)
 }
 
 // deadline is when something is signed by a signer that is made now, at the earliest.
@@ -284,11 +293,11 @@ func (p RotatePreflight) leafYoung() finding {
 			if notThere(p.Facts, at) {
 				continue
 			}
-			return finding{reason: at.String() + " was not read", next: "kubectl auth can-i get secrets -n " + at.Namespace}
+			return finding{reason: at.String() + " was not read", next: p.hints().Unread(inspect.MayGet("secrets", at.Namespace))}
 		}
 		c := held[0].Content.Certs[0]
 		if age, all := p.Now.Sub(c.NotBefore), c.NotAfter.Sub(c.NotBefore); age*100 > all*youngShare {
-			return fails(fmt.Sprintf("have it signed anew by the signer of today first: certrot rotate %s", at.Name),
+			return fails(p.hints().Next("have it signed anew by the signer of today first: {} rotate %s", at.Name),
 				"%s is past %d %% of its validity, and is signed anew at 80 %%, by whatever signs then", at, youngShare)
 		}
 	}
@@ -305,7 +314,7 @@ func (p RotatePreflight) age() finding {
 	}
 	ca, at := p.signer(), p.Of.Rotation.Signer
 	if ca == nil {
-		return finding{reason: "how old its signer is, is not known: " + at.String() + " was not read", next: "kubectl auth can-i get secrets -n " + at.Namespace}
+		return finding{reason: "how old its signer is, is not known: " + at.String() + " was not read", next: p.hints().Unread(inspect.MayGet("secrets", at.Namespace))}
 	}
 	life, known := catalog.LifetimeOf(p.Of.At, p.versions())
 	switch old := ca.NotBefore.Add(life.Refresh / 10); {
@@ -325,7 +334,7 @@ func (p RotatePreflight) outside() finding {
 	}
 	return finding{
 		reason: "it is shown to who reaches the API from outside: people's kubeconfigs, which can't be seen from here, verify it, and those that lack the CA are shut out",
-		next:   "give them the CA before: certrot fix-kubeconfig on each machine. By itself it is signed anew later",
+		next:   p.hints().Next("give them the CA before: {} fix-kubeconfig on each machine. By itself it is signed anew later"),
 	}
 }
 
@@ -364,7 +373,7 @@ func (p RotatePreflight) networkMemory(ca *pki.Cert) finding {
 		return fails(p.restarting(restartLines(p.dialling())), "pods that dial api-int read their CA when they start, and run since before the new one: %s", strings.Join(daemonSets(p.dialling()), ", "))
 	}
 	if p.Network == nil {
-		return finding{reason: "since when the pods run that dial api-int was not read" + p.Unread, next: "kubectl auth can-i list pods -n " + p.dialling()[0].Namespace + "; docs/permissions.md (network pods) says what else is read"}
+		return finding{reason: "since when the pods run that dial api-int was not read" + p.Unread, next: p.unreadPods()}
 	}
 	var late, names, unknown []string
 	for _, row := range p.dialling() {
@@ -423,7 +432,7 @@ func daemonSets(rows []catalog.NetworkPod) []string {
 func (p RotatePreflight) restarting(lines []string) string {
 	how := "node by node, each when the one before is Ready again, and not before kube-root-ca.crt of their namespaces, kube-controller-manager and kube-scheduler have the CA, without whom nobody makes them anew: " + few(lines)
 	if row, answer := catalog.DeliveryOf(catalog.KubeletKubeconfigCA(), p.versions()); answer == catalog.Yes && !row.Delivered {
-		return "certrot pretrust, which does this in its order; or " + how
+		return p.hints().Next("{} pretrust, which does this in its order; or ") + how
 	}
 	return how
 }
@@ -447,7 +456,7 @@ func (p RotatePreflight) trusted() finding {
 	}
 	ca := p.signer()
 	if ca == nil {
-		return finding{reason: p.Of.Rotation.Signer.String() + " was not read", next: "kubectl auth can-i get secrets -n " + p.Of.Rotation.Signer.Namespace}
+		return finding{reason: p.Of.Rotation.Signer.String() + " was not read", next: p.hints().Unread(inspect.MayGet("secrets", p.Of.Rotation.Signer.Namespace))}
 	}
 	for _, s := range p.Stages() {
 		switch {
@@ -484,9 +493,9 @@ func (p RotatePreflight) own() finding {
 	}
 	switch {
 	case len(roots) == 0:
-		return finding{reason: "your kubeconfig names no CA for " + server.Hostname() + ", so this machine's trust store decides", next: "certrot verify access says whether it trusts what is shown"}
+		return finding{reason: "your kubeconfig names no CA for " + server.Hostname() + ", so this machine's trust store decides", next: p.hints().Next("{} verify access says whether it trusts what is shown")}
 	case pki.VerifyCA(ca, roots, p.Now) != nil:
-		return fails("certrot fix-kubeconfig gives it the CA, as long as the API still answers; so do all others who have such a kubeconfig", "your kubeconfig does not trust %s, which signs what %s shows from then on", named(ca), server.Hostname())
+		return fails(p.hints().Next("{} fix-kubeconfig gives it the CA, as long as the API still answers; so do all others who have such a kubeconfig"), "your kubeconfig does not trust %s, which signs what %s shows from then on", named(ca), server.Hostname())
 	}
 	return fine("")
 }
@@ -621,7 +630,7 @@ func (p RotatePreflight) nodes() finding {
 	case len(lost) > 0:
 		return fails("kubectl get nodes; kubectl get leases -n kube-node-lease", "%s. Rollouts wait for such a master, and such a node gets no new CA", few(lost))
 	case len(unknown) > 0:
-		return finding{reason: "which nodes are alive is not known: " + few(unknown), next: "kubectl auth can-i list leases.coordination.k8s.io -n kube-node-lease"}
+		return finding{reason: "which nodes are alive is not known: " + few(unknown), next: p.hints().Unread(inspect.MayList("leases.coordination.k8s.io", "kube-node-lease"))}
 	}
 	return fine("")
 }

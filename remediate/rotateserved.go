@@ -38,16 +38,17 @@ func (c Chain) servedStage(ca *pki.Cert, leaf Stage) Stage {
 	s := Stage{Name: StageServed, Reached: catalog.Yes}
 	var l looked
 	what := "handshakes were shown a certificate of it"
-	late := "a server reads it within minutes; certrot verify names the one that does not, and what mends it"
-	blind := "handshakes are made from nodes that can be read: --nodes all, with --via ssh where exec does not lead there"
+	hints := c.Facts.Hints()
+	late := hints.Next("a server reads it within minutes; {} verify names the one that does not, and what mends it")
+	blind := hints.UnreadNodes("handshakes are made from nodes that can be read: --nodes all, with --via ssh where exec does not lead there")
 	for _, at := range c.leaves() {
 		caller := slices.IndexFunc(catalog.Callers(), func(r catalog.Caller) bool { return r.Shown == at })
 		switch claims := c.shownBy(at); {
 		case len(heldAt(c.Facts, at)) == 0: // it is not there, else the stage before was not reached
 		case caller >= 0:
 			what = "requests with a certificate of it were accepted"
-			late = "a changed file is read within a minute or two: kube-apiserver-cert-syncer writes the certificate on masters, and who writes the servers' CAs is named by certrot verify"
-			blind = "requests are made on masters that can be read, with the certificate that lies there: --nodes all, with --via ssh where exec does not lead there"
+			late = hints.Next("a changed file is read within a minute or two: kube-apiserver-cert-syncer writes the certificate on masters, and who writes the servers' CAs is named by {} verify")
+			blind = hints.UnreadNodes("requests are made on masters that can be read, with the certificate that lies there: --nodes all, with --via ssh where exec does not lead there")
 			l.accepted(claims, at, ca, c.mastersWithout(catalog.Callers()[caller].Certificate))
 		case !slices.ContainsFunc(claims, func(x trust.Claim) bool { return x.Server != "" }):
 			l.unknown = append(l.unknown, c.unseen(at))
@@ -173,7 +174,7 @@ func (c Chain) edgesStage(leaf Stage) Stage {
 	if leaf.Reached != catalog.Yes {
 		return Stage{Name: StageEdges, Reached: leaf.Reached, Text: "they are judged after " + StageLeaf, Next: leaf.Next}
 	}
-	s := Stage{Name: StageEdges, Reached: catalog.Yes, Next: "certrot verify --nodes all names each, and what mends it"}
+	s := Stage{Name: StageEdges, Reached: catalog.Yes, Next: c.Facts.Hints().Next("{} verify" + c.Facts.Hints().Live(" --nodes all") + " names each, and what mends it")}
 	var broken, unknown, mend []string
 	claims := c.claims()
 	for _, claim := range claims {

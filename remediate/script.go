@@ -56,7 +56,7 @@ func (a APIInt) Scripts(run string, facts inspect.Snapshot, now time.Time) (scri
 		a.CA = plain
 		d.note("%s holds more than certificates in plain PEM; only those are written.", a.From)
 	}
-	if err := a.embeddable(); err != nil {
+	if err := a.embeddable(facts.Hints); err != nil {
 		return nil, nil, err
 	}
 	for _, name := range a.Nodes {
@@ -121,9 +121,9 @@ func nodeNamed(name string) bool {
 const scriptCA = "CERTROT_CA"
 
 // embeddable refuses CAs that a script could not hold as they are, or read.
-func (a APIInt) embeddable() error {
+func (a APIInt) embeddable(hints inspect.Hints) error {
 	refuse := func(line int, why string) error {
-		return &Refusal{Name: "ca-usable", Reason: fmt.Sprintf("%s: line %d %s, so a script can't hold it as it is", a.From, line, why), Next: "on the node itself: certrot fix-api-int --local --ca-file"}
+		return &Refusal{Name: "ca-usable", Reason: fmt.Sprintf("%s: line %d %s, so a script can't hold it as it is", a.From, line, why), Next: hints.Next("on the node itself: {} fix-api-int --local --ca-file FILE")}
 	}
 	inside, behind := false, 0 // the line of text behind the last certificate
 	for i, line := range strings.Split(strings.TrimRight(string(a.CA), "\r\n"), "\n") {

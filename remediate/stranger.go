@@ -8,13 +8,14 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 )
 
 // stranger says who asked for what was approved in a node's name, and what to do where that
 // was not its kubelet. Lines follow each other by line breaks; the first one begins with
 // one, too.
-func (r *request) stranger(node string) string {
+func (r *request) stranger(hints inspect.Hints, node string) string {
 	who := "asked by " + r.Spec.Username + ", in " + strings.Join(r.Spec.Groups, ", ")
 	for _, key := range slices.Sorted(maps.Keys(r.Spec.Extra)) {
 		who += fmt.Sprintf(", %s %s", key, strings.Join(r.Spec.Extra[key], " "))
@@ -26,15 +27,15 @@ func (r *request) stranger(node string) string {
 		"  what it got, and until when: kubectl get csr " + r.Name + " -o jsonpath='{.status.certificate}' | base64 -d | openssl x509 -noout -subject -enddate -fingerprint -sha256",
 		"  from which address: the audit logs of all kube-apiservers have who created certificatesigningrequests at that time (sourceIPs); it is to be " + node + "'s",
 		"  If it was somebody else: Kubernetes revokes no certificate, and with that one they are system:node:" + node + " until it ends. They may read what pods on that Node use, their Secrets, too, and write the Node.",
-		"  Replace the bootstrap token first, by which they would ask again (certrot explain token-in-logs); then let no pod run under that name: kubectl drain " + node + ", kubectl delete node " + node + ", and a machine with another name in its place; then replace the Secrets that were used there. Until it ends, look whether a Node of that name comes again",
+		hints.Next("  Replace the bootstrap token first, by which they would ask again ({} explain token-in-logs); then let no pod run under that name: kubectl drain %[1]s, kubectl delete node %[1]s, and a machine with another name in its place; then replace the Secrets that were used there. Until it ends, look whether a Node of that name comes again", node),
 	}, "\n")
 }
 
 // notArrived says why it may be that no certificate came to a node, whose request was
 // approved.
 func notArrived(ctx context.Context, env *Env, node string, r *request) string {
-	text := fmt.Sprintf(". Request %s was approved in its name: if its kubelet runs, and can ask the API server, then somebody else may have asked, and have a certificate for system:node:%s%s", r.Name, node, r.stranger(node))
-	others, err := pendingOf(ctx, env.Kube, asker{name: node})
+	text := fmt.Sprintf(". Request %s was approved in its name: if its kubelet runs, and can ask the API server, then somebody else may have asked, and have a certificate for system:node:%s%s", r.Name, node, r.stranger(env.Hints, node))
+	others, err := pendingOf(ctx, env.Kube, asker{name: node, hints: env.Hints})
 	if err != nil {
 		return text + "\n  Whether its kubelet asks by another request is not known: " + err.Error()
 	}

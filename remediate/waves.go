@@ -230,7 +230,7 @@ func (a APIInt) network(d *draft, names []string) error {
 		if life := d.facts.Life(n); (n.Ready == "Unknown" || life.Alive == catalog.No) && !d.plan.mends(name) {
 			return &Refusal{
 				Name: "node-reports", Node: name, Reason: "its files are right, and it does not report to the API server (" + life.String() + "): a pod of the network that is deleted there would not come back",
-				Next: fmt.Sprintf("kubectl describe node %s; what its kubelet is told: certrot verify restart-safe --nodes %s; on the node: journalctl -u kubelet -n 50", name, name),
+				Next: d.hints().Next("kubectl describe node %s; what its kubelet is told: {} verify restart-safe --nodes %s; on the node: journalctl -u kubelet -n 50", name, name),
 			}
 		}
 		planned, err := d.apart(name, func(d *draft) error {

@@ -141,7 +141,7 @@ func Callers() []Caller {
 				ID: "kubelets-accept", Part: PartControlPlane, Verifier: "kubelet, of its clients", Claim: "kubelets accept requests with kube-apiserver's client certificate",
 				Shown: secret(kasTarget, "kubelet-client"), Name: NameClient, Reads: ReadsOnChange,
 				Lost: "logs, exec, port-forward and metrics of the node",
-				Mend: "on NODE: where /etc/kubernetes/kubelet-ca.crt holds the CA, which certrot verify control-plane tells, systemctl restart kubelet: pods keep running",
+				Mend: "on NODE: where /etc/kubernetes/kubelet-ca.crt holds the CA, which {} verify control-plane tells, systemctl restart kubelet: pods keep running",
 				In:   Range{Component: kas},
 				Evidence: Evidence{Verified, "openshift/cluster-kube-apiserver-operator bindata/assets/config/defaultconfig.yaml (kubelet-client-certificate, kubelet-certificate-authority) @ c813e820b, release-4.12 0217c88fb to release-4.23 440392249, the same in all of them; " +
 					"kubernetes/kubernetes pkg/kubelet/server/auth.go, staging/src/k8s.io/apiserver/pkg/server/dynamiccertificates/dynamic_cafile_content.go v1.35.4"},

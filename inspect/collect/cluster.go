@@ -470,7 +470,7 @@ func (c *Cluster) byNamespace(ctx context.Context, t *tally, in func(string, *ta
 			What:   t.what,
 			Where:  strings.Join(forbidden, ", "),
 			Reason: fmt.Sprintf("list %s: forbidden in the whole cluster and in %d of %d namespaces", t.what, len(forbidden), len(namespaces)),
-			Next:   "kubectl auth can-i list " + t.what + " -n " + forbidden[0],
+			Next:   inspect.Hints{}.Unread(inspect.MayList(t.what, forbidden[0])),
 		})
 	}
 	s := part{pages: t.pages, Snapshot: t.said}

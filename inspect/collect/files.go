@@ -168,7 +168,7 @@ func readBounded(r io.Reader, from *packed) ([]byte, error) {
 	if from != nil && maxFile > from.ratio*from.size {
 		return nil, from.harmful(maxFile)
 	}
-	return nil, fmt.Errorf("holds more than %d MiB: split it, or take a snapshot instead: kubectl certrot snapshot -o FILE", maxFile>>20)
+	return nil, fmt.Errorf("holds more than %d MiB: split it, or take a snapshot of the cluster instead", maxFile>>20)
 }
 
 // fill reads until buf is full. Unlike that of io.ReadFull, its error is r's own:

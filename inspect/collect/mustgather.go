@@ -226,7 +226,7 @@ func (g *gathering) read(name string, size int64, modified time.Time, r io.Reade
 		return nil
 	}
 	if size > maxGathered {
-		g.gap(name, fmt.Sprintf("is %d MiB, more than the %d MiB that are read of one file: not read", size>>20, maxGathered>>20), "inspect the cluster itself, or have a snapshot made of it: kubectl certrot snapshot -o FILE")
+		g.gap(name, fmt.Sprintf("is %d MiB, more than the %d MiB that are read of one file: not read", size>>20, maxGathered>>20), "inspect the cluster itself, or have a snapshot made of it")
 		return nil
 	}
 	data, err := readSized(r, size)

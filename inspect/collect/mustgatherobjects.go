@@ -385,5 +385,5 @@ func (t *hiddenTally) gap(where string) inspect.Gap {
 	if t.certificates > 0 {
 		why += fmt.Sprintf("; of %d of them the certificate itself", t.certificates)
 	}
-	return inspect.Gap{What: "hidden " + strings.ToLower(t.kind) + "s", Where: where, Reason: why, Next: "inspect the cluster itself, or have a snapshot made of it: kubectl certrot snapshot -o FILE"}
+	return inspect.Gap{What: "hidden " + strings.ToLower(t.kind) + "s", Where: where, Reason: why}
 }

@@ -326,7 +326,7 @@ func (n Nodes) leftOut(errs []error) inspect.Snapshot {
 	}
 	var s inspect.Snapshot
 	if len(noWay) > 0 {
-		s.Reads = []inspect.Read{{What: "nodes", Where: where(noWay), Skipped: true, Note: why[false] + "; " + n.How}}
+		s.Reads = []inspect.Read{{What: "nodes", Where: where(noWay), Skipped: true, Note: why[false], Next: n.How}}
 	}
 	if len(notAllowed) > 0 {
 		s.Gaps = []inspect.Gap{{What: "nodes", Where: where(notAllowed), Reason: why[true], Next: n.How}}

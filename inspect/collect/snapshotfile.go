@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"net/netip"
+	"strings"
 	"time"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
@@ -204,6 +205,19 @@ type fileRead struct {
 	Note    string `json:"note,omitempty"`
 }
 
+// fact is the note without the next step that earlier releases added to it.
+func (r fileRead) fact() string {
+	if !r.Skipped || r.What != "nodes" {
+		return r.Note
+	}
+	for _, step := range []string{"; try --", "; name them with --", "; run it as root"} {
+		if note, _, ok := strings.Cut(r.Note, step); ok {
+			return note
+		}
+	}
+	return r.Note
+}
+
 type fileGap struct {
 	What   string `json:"what"`
 	Where  string `json:"where,omitempty"`
@@ -367,7 +381,7 @@ func packSnapshot(s inspect.Snapshot) *snapshotFile {
 		f.Listed = append(f.Listed, fileListed(l))
 	}
 	for _, r := range s.Reads {
-		f.Reads = append(f.Reads, fileRead(r))
+		f.Reads = append(f.Reads, fileRead{What: r.What, Where: r.Where, Objects: r.Objects, Skipped: r.Skipped, Note: r.Note})
 	}
 	for _, g := range s.Gaps {
 		f.Gaps = append(f.Gaps, fileGap(g))
@@ -557,10 +571,10 @@ func unpackSnapshot(f *snapshotFile) (inspect.Snapshot, error) {
 		s.Listed = append(s.Listed, inspect.Listed(l))
 	}
 	for _, r := range f.Reads {
-		s.Reads = append(s.Reads, inspect.Read(r))
+		s.Reads = append(s.Reads, inspect.Read{What: r.What, Where: r.Where, Objects: r.Objects, Skipped: r.Skipped, Note: r.fact()})
 	}
-	for _, g := range f.Gaps {
-		s.Gaps = append(s.Gaps, inspect.Gap(g))
+	for _, g := range f.Gaps { // its next step was for who took the file, and for the cluster of then
+		s.Gaps = append(s.Gaps, inspect.Gap{What: g.What, Where: g.Where, Reason: g.Reason})
 	}
 	if s.Access, err = f.Access.unpack(); err != nil {
 		return s, fmt.Errorf("snapshot: access: %w", err)

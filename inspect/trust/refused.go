@@ -119,8 +119,11 @@ func (j *judge) refused(row catalog.ServerLog, edges []Claim) []Claim {
 			c.Status = Unknown
 			c.Why = fmt.Sprintf("it broke off the handshake a short while ago (%q, says the log of %s), and trusts what is shown now: mended since then, or a pod on it?", s.Reason, row.Server)
 		}
-		if c.Node == "" {
+		switch {
+		case c.Node == "":
 			c.Mend = ""
+		case c.Mend != "":
+			c.Mend = j.f.Hints().UnreadNodes(c.Mend)
 		}
 		out = append(out, c)
 	}

@@ -48,7 +48,7 @@ type ReportClaim struct {
 	Seen     *ReportSeen      `json:"seen,omitempty"`      // what they say of a client
 	Next     *Next            `json:"next,omitempty"`      // absent: who verifies is known by a server's log only
 	Lost     string           `json:"lost,omitempty"`      // what fails then
-	Mend     string           `json:"mend,omitempty"`      // with {} for the program, until Called
+	Mend     string           `json:"mend,omitempty"`      // what repairs it
 	Advice   string           `json:"-"`                   // the same, with NODE for any node
 }
 
@@ -93,27 +93,6 @@ func NewReport(f *inspect.Facts, parts ...catalog.Part) Report {
 	}
 	return r
 }
-
-// Called is the report with the program's name in the commands that it gives.
-func (r Report) Called(program string) Report {
-	name := func(s *string) { *s = strings.ReplaceAll(*s, placeholder, program) }
-	r.Story, r.Claims, r.Gaps = slices.Clone(r.Story), slices.Clone(r.Claims), slices.Clone(r.Gaps)
-	for i := range r.Story {
-		name(&r.Story[i].Next)
-	}
-	for i := range r.Claims {
-		name(&r.Claims[i].Mend)
-		name(&r.Claims[i].Advice)
-	}
-	for i := range r.Gaps {
-		name(&r.Gaps[i].Next)
-	}
-	return r
-}
-
-// placeholder stands for the program in what this package and the catalog advise: they
-// do not know how the user calls it.
-const placeholder = "{}"
 
 func entry(c Claim) ReportClaim {
 	e := ReportClaim{

@@ -28,6 +28,7 @@ type RestartReport struct {
 	NewNode    RestartAnswer            `json:"newNode"`
 	Access     RestartAnswer            `json:"access"` // the user's own; an outage of one is no outage of the cluster, so that it does not count
 	Gaps       []inspect.InventoryGap   `json:"gaps"`
+	Hints      inspect.Hints            `json:"-"` // of the facts
 }
 
 // RestartNode is what was found for one node: ComesBack is what Answers come to.
@@ -46,7 +47,7 @@ type RestartAnswer struct {
 	ID     string        `json:"id"`
 	Status RestartStatus `json:"status"`
 	Why    string        `json:"why,omitempty"`
-	Next   string        `json:"next,omitempty"` // {} stands for the program, until Called
+	Next   string        `json:"next,omitempty"`
 	// From is when a yes ends at the earliest, because the certificate that is shown is
 	// signed anew; zero: not by that, or not known.
 	From time.Time `json:"from,omitzero"`
@@ -100,7 +101,7 @@ func NewRestartReport(f *inspect.Facts) RestartReport {
 	s := &f.Snapshot
 	r := RestartReport{
 		APIVersion: inspect.InventoryAPIVersion, Kind: RestartKind, Cluster: inspect.ClusterOf(s.Cluster), Taken: s.Taken, Now: f.Now,
-		Nodes: []RestartNode{}, Gaps: []inspect.InventoryGap{},
+		Nodes: []RestartNode{}, Gaps: []inspect.InventoryGap{}, Hints: f.Hints(),
 	}
 	claims := Judge(f)
 	for i := range s.Nodes {
@@ -110,26 +111,6 @@ func NewRestartReport(f *inspect.Facts) RestartReport {
 	for _, g := range s.Gaps {
 		r.Gaps = append(r.Gaps, inspect.InventoryGap(g))
 	}
-	return r
-}
-
-// Called is the report with the program's name in the commands that it gives.
-func (r RestartReport) Called(program string) RestartReport {
-	name := func(s *string) { *s = strings.ReplaceAll(*s, placeholder, program) }
-	r.Nodes, r.Gaps = slices.Clone(r.Nodes), slices.Clone(r.Gaps)
-	for i := range r.Nodes {
-		n := &r.Nodes[i]
-		n.Answers = slices.Clone(n.Answers)
-		name(&n.ComesBack.Next)
-		for k := range n.Answers {
-			name(&n.Answers[k].Next)
-		}
-	}
-	for i := range r.Gaps {
-		name(&r.Gaps[i].Next)
-	}
-	name(&r.NewNode.Next)
-	name(&r.Access.Next)
 	return r
 }
 
@@ -188,11 +169,11 @@ func restartOf(f *inspect.Facts, n *inspect.Node, claims []Claim) RestartNode {
 		problem = n.Comeback.Problem
 	}
 	if problem != "" {
-		const next = "{} verify restart-safe --nodes NODE --via ssh (or --allow-pods); for a file: {} snapshot --restart-safe -o FILE"
+		next := f.Hints().UnreadRestart("{} verify restart-safe --nodes %s --via ssh (or --allow-pods)", n.Name)
 		for _, q := range RestartQuestions() {
 			out.Answers = append(out.Answers, RestartAnswer{ID: q.ID, Status: RestartUnknown, Why: problem})
 		}
-		out.ComesBack = RestartAnswer{ID: "comes-back", Status: RestartUnknown, Why: problem, Next: strings.ReplaceAll(next, "NODE", n.Name)}
+		out.ComesBack = RestartAnswer{ID: "comes-back", Status: RestartUnknown, Why: problem, Next: next}
 		return out
 	}
 	j.own()
@@ -229,9 +210,9 @@ func (j *restart) own() {
 			j.say(id, RestartUnknown, "it was not asked: the kubeconfig can't be used", "")
 			continue
 		}
-		status, why, next := judged(a)
+		status, why, next := j.judged(a)
 		if a.Code == 401 && !j.f.Snapshot.Cluster.Versions.Plain {
-			next += "; if it is to have another one: {} fix-api-int --nodes NODE --rebootstrap --approve-csrs"
+			next += "; if it is to have another one: " + j.rebootstrap()
 		}
 		if a.Code == 404 {
 			status, why, next = RestartYes, "there is none; a kubelet makes it at its start", ""
@@ -256,7 +237,7 @@ func (j *restart) bootstrap() {
 		j.say(bootstrapToken, RestartUnknown, "it was not asked: the kubeconfig can't be used", "")
 		return
 	}
-	status, why, next := judged(a)
+	status, why, next := j.judged(a)
 	switch {
 	case f.Shows == inspect.CredentialNone:
 		status, why, next = RestartNo, "the file has no token", ""
@@ -341,7 +322,7 @@ func (j *restart) trustsNow(id string, f *inspect.ComebackFile) {
 		return
 	}
 	a := f.Answers[0]
-	next := "{} fix-api-int --nodes NODE"
+	next := j.f.Hints().Next("{} fix-api-int --nodes NODE")
 	if !slices.ContainsFunc(catalog.KubeletSetups(j.f.Snapshot.Cluster.Versions), func(s catalog.KubeletSetup) bool { return slices.Contains(s.Files(), f.Path) }) {
 		next = "write the cluster's CA into " + f.Path
 	}
@@ -389,7 +370,7 @@ func (j *restart) elsewhere(address, name string, roots []*pki.Cert) string {
 // certificate judges the client certificate of the kubelet's own kubeconfig.
 func (j *restart) certificate() {
 	f := &j.c.Own
-	next := "with a bootstrap token that is accepted: {} fix-api-int --nodes NODE --rebootstrap --approve-csrs"
+	next := "with a bootstrap token that is accepted: " + j.rebootstrap()
 	if j.f.Snapshot.Cluster.Versions.Plain {
 		next = "with a bootstrap token that is accepted, a restart makes the kubelet ask for another one: kubectl get csr, and approve what is its own"
 	}
@@ -466,18 +447,23 @@ func certsAt(f *inspect.Facts, at pki.Location) []*pki.Cert {
 
 func moment(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 MST") }
 
+// rebootstrap is the command by which the kubelet joins anew.
+func (j *restart) rebootstrap() string {
+	return j.f.Hints().Next("{} fix-api-int --nodes NODE --rebootstrap --approve-csrs")
+}
+
 // judged says what an answer means for somebody who asked for something of its own.
-func judged(a inspect.Answer) (status RestartStatus, why, next string) {
+func (j *restart) judged(a inspect.Answer) (status RestartStatus, why, next string) {
 	told := strings.TrimSpace(fmt.Sprintf("%d %s", a.Code, a.Reason))
 	switch {
 	case a.Code >= 200 && a.Code < 300:
 		return RestartYes, "", ""
 	case a.Code == 401:
-		return RestartNo, "the API server does not know its client certificate (" + told + ")", "is the certificate's signer in what kube-apiserver trusts? {} verify nodes"
+		return RestartNo, "the API server does not know its client certificate (" + told + ")", j.f.Hints().Next("is the certificate's signer in what kube-apiserver trusts? {} verify nodes")
 	case a.Code == 403:
 		return RestartNo, "the API server knows it, and does not allow it (" + told + ")", "is the name in its certificate that of its Node? kubectl get clusterrolebinding system:node"
 	case a.Code > 0:
-		return RestartUnknown, "the API server answers " + told, "ask again when it is well"
+		return RestartUnknown, "the API server answers " + told, j.f.Hints().UnreadRestart("ask again when it is well")
 	case a.Failure == inspect.FailedConnect || a.Failure == inspect.FailedTime || a.Failure == inspect.FailedTLS || a.Failure == inspect.FailedAnswer:
 		return RestartNo, a.Detail, "on the node: curl -kv https://" + a.Server + "/readyz"
 	}
@@ -527,7 +513,7 @@ func (j *restart) verdict() RestartAnswer {
 			a = RestartAnswer{Status: RestartCaution, Why: "it has to join anew (" + cmp.Or(j.said[clientCert].Why, j.said[ownLoads].Why) + "): somebody has to approve its request, and nothing starts on it until then",
 				Next: "kubectl get csr, and approve what is its own: kubectl certificate approve NAME"}
 			if !j.f.Snapshot.Cluster.Versions.Plain {
-				a.Next = "{} fix-api-int --nodes NODE --rebootstrap --approve-csrs"
+				a.Next = j.rebootstrap()
 			}
 		}
 	}
@@ -561,7 +547,7 @@ func newNode(f *inspect.Facts, claims []Claim) RestartAnswer {
 	out := RestartAnswer{ID: "new-node", Status: RestartNone, Why: "the catalog has no edge for nodes that are added to this kind of cluster"}
 	if hosted := catalog.KeptElsewhere(catalog.InternalLoadBalancerServing(), f.Snapshot.Cluster.Topology); !f.Snapshot.Cluster.Versions.Plain && !hosted {
 		out.Status, out.Why = RestartUnknown, "what new nodes are given was not read: Secrets and ConfigMaps of openshift-machine-config-operator and openshift-machine-api"
-		out.Next = "{} verify restart-safe, as somebody who may list them"
+		out.Next = f.Hints().Unread(inspect.MayList("secrets", "openshift-machine-config-operator"), inspect.MayList("configmaps", "openshift-machine-config-operator"), inspect.MayList("secrets", "openshift-machine-api"))
 	}
 	var all []RestartAnswer
 	for _, c := range claims {
@@ -580,7 +566,7 @@ func newNode(f *inspect.Facts, claims []Claim) RestartAnswer {
 			}
 		}
 		if a.Status != RestartYes {
-			a.Why, a.Next = c.ID+": "+c.Why, "{} verify "+strings.ReplaceAll(string(c.Part), " ", "-")
+			a.Why, a.Next = c.ID+": "+c.Why, f.Hints().Next("{} verify ")+strings.ReplaceAll(string(c.Part), " ", "-")
 		}
 		all = append(all, a)
 	}
@@ -596,7 +582,7 @@ func access(f *inspect.Facts) RestartAnswer {
 	a := f.Snapshot.Access
 	out := RestartAnswer{ID: "access", Status: RestartUnknown}
 	if a == nil {
-		out.Why, out.Next = "your kubeconfig was not read", "{} verify restart-safe, with it"
+		out.Why, out.Next = "your kubeconfig was not read", f.Hints().UnreadRestart("{} verify restart-safe, with it")
 		return out
 	}
 	out.Next = "keep one: on OpenShift the installer's auth/kubeconfig, or on a master " +

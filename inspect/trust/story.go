@@ -21,7 +21,7 @@ type Event struct {
 	// Until is when it will be at the latest; zero: When says it all.
 	Until   time.Time `json:"until,omitzero"`
 	Sources []string  `json:"sources"`        // the facts: places, or rows of the catalog
-	Next    string    `json:"next,omitempty"` // what to do, with {} for the program
+	Next    string    `json:"next,omitempty"` // what to do
 }
 
 // story tells what has become of the CA of api-int, and what will: from the name of
@@ -150,14 +150,14 @@ func (j *judge) delivery(claims []Claim, ca *pki.Cert) []Event {
 	}
 	out := []Event{e}
 	if len(have)+len(lack)+len(unread) == 0 {
-		return append(out, Event{What: "no kubelet's kubeconfig was read: whether they have it is not known", Sources: []string{catalog.KubeletKubeconfigCA().String()}, Next: "{} verify --nodes all"})
+		return append(out, Event{What: "no kubelet's kubeconfig was read: whether they have it is not known", Sources: []string{catalog.KubeletKubeconfigCA().String()}, Next: j.f.Hints().UnreadNodes("{} verify --nodes all")})
 	}
 	e = Event{What: fmt.Sprintf("of %d kubelets' kubeconfigs %d have it, %d lack it, %d were not read", len(have)+len(lack)+len(unread), len(have), len(lack), len(unread)), Sources: []string{catalog.KubeletKubeconfigCA().String()}}
 	if len(lack) > 0 {
 		e.What += ": a node that lacks it is lost when its kubelet connects anew and api-int shows a certificate of the new signer"
-		e.Next = "{} fix-api-int"
+		e.Next = j.f.Hints().Next("{} fix-api-int")
 		if leaf, _ := j.leaf(claims); leaf != nil && !certifiedBy(leaf, ca) && answer == catalog.Yes && !d.Delivered {
-			e.Next = "{} pretrust" // ahead of its first certificate nobody has to be lost
+			e.Next = j.f.Hints().Next("{} pretrust") // ahead of its first certificate nobody has to be lost
 		}
 	}
 	return append(out, e)

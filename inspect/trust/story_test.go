@@ -27,8 +27,8 @@ func TestStory(t *testing.T) {
 	}
 	replaced := event{"the load balancer's signer was replaced", from(-1), time.Time{}, ""}
 	undelivered := event{"does not bring it to the kubelets' kubeconfigs", time.Time{}, time.Time{}, ""}
-	lacks := event{"of 1 kubelets' kubeconfigs 0 have it, 1 lack it, 0 were not read: a node that lacks it is lost", time.Time{}, time.Time{}, "{} fix-api-int"}
-	ahead := event{lacks.what, time.Time{}, time.Time{}, "{} pretrust"}
+	lacks := event{"of 1 kubelets' kubeconfigs 0 have it, 1 lack it, 0 were not read: a node that lacks it is lost", time.Time{}, time.Time{}, "kubectl certrot fix-api-int"}
+	ahead := event{lacks.what, time.Time{}, time.Time{}, "kubectl certrot pretrust"}
 	for name, c := range map[string]struct {
 		versions       catalog.Versions
 		born           string
@@ -56,7 +56,7 @@ func TestStory(t *testing.T) {
 		"a signer of somebody else's name": {v415, "4.8.0", "mine", "mine", -0.5, "mine",
 			[]event{{`is called "mine"`, from(-1), time.Time{}, ""}, {"certificate of it, since", from(-0.5), time.Time{}, ""}, undelivered, {"1 have it", time.Time{}, time.Time{}, ""}}},
 		"the version is not known": {catalog.Versions{}, "", newSigner, newSigner, -0.5, newSigner,
-			[]event{replaced, {"certificate of it, since", from(-0.5), time.Time{}, ""}, {"is not known", time.Time{}, time.Time{}, ""}, {"no kubelet's kubeconfig was read", time.Time{}, time.Time{}, "{} verify --nodes all"}}},
+			[]event{replaced, {"certificate of it, since", from(-0.5), time.Time{}, ""}, {"is not known", time.Time{}, time.Time{}, ""}, {"no kubelet's kubeconfig was read", time.Time{}, time.Time{}, "kubectl certrot verify --nodes all"}}},
 		"the signer was not read": {v415, "4.6.18", "", firstSigner, -2, firstSigner, nil},
 		"what api-int shows was not read": {v415, "", newSigner, "", 0, firstSigner,
 			[]event{replaced, {"what api-int shows was not read", time.Time{}, time.Time{}, ""}, undelivered, lacks}},

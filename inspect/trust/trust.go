@@ -94,7 +94,11 @@ func Judge(f *inspect.Facts) []Claim {
 			out = append(out, j.refused(row, out)...)
 		}
 	}
-	return append(append(out, j.withUnread(j.servers())...), j.accepted()...)
+	out = append(append(out, j.withUnread(j.servers())...), j.accepted()...)
+	for i := range out { // of the catalog's own text, before anything of the cluster's is put in
+		out[i].Mend = f.Hints().Next(out[i].Mend)
+	}
+	return out
 }
 
 func first(at []pki.Location) pki.Location {

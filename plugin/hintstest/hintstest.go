@@ -94,22 +94,59 @@ func goTexts(path string) ([]text, error) {
 	if err != nil {
 		return nil, err
 	}
-	verb := regexp.MustCompile(`%(\[[0-9]+\])?[-+#0-9.]*[a-zA-Z]`)
+	verbs := regexp.MustCompile(`%(\[[0-9]+\])?[-+#0-9.]*[a-zA-Z]`)
 	var out []text
 	ast.Inspect(file, func(n ast.Node) bool {
 		e, ok := n.(ast.Expr)
 		if !ok {
 			return true
 		}
+		if verb, resource, ok := right(e); ok { // inspect.Hints make this of it, and a test there holds them to it
+			where := set.Position(e.Pos()).String()
+			out = append(out, text{where: where, s: "kubectl auth can-i " + verb + " " + verbs.ReplaceAllString(resource, Unknown) + " -n " + Unknown})
+		}
 		s, literal := constant(e)
 		if !literal {
 			return true
 		}
-		s = verb.ReplaceAllString(s, Unknown)
+		s = verbs.ReplaceAllString(s, Unknown)
 		out = append(out, text{where: set.Position(e.Pos()).String(), s: s})
 		return false
 	})
 	return out, nil
+}
+
+// right is what inspect.MayList, MayGet or a literal inspect.May asks for.
+func right(e ast.Expr) (verb, resource string, ok bool) {
+	switch e := e.(type) {
+	case *ast.CallExpr:
+		called, _ := e.Fun.(*ast.SelectorExpr)
+		if called == nil || len(e.Args) != 2 || called.Sel.Name != "MayList" && called.Sel.Name != "MayGet" {
+			return "", "", false
+		}
+		resource, _ = constant(e.Args[0])
+		return strings.ToLower(strings.TrimPrefix(called.Sel.Name, "May")), resource, true
+	case *ast.CompositeLit:
+		named, _ := e.Type.(*ast.SelectorExpr)
+		if named == nil || named.Sel.Name != "May" {
+			return "", "", false
+		}
+		for _, element := range e.Elts {
+			field, _ := element.(*ast.KeyValueExpr)
+			if field == nil {
+				continue
+			}
+			value, _ := constant(field.Value)
+			switch name, _ := field.Key.(*ast.Ident); name.Name {
+			case "Verb":
+				verb = value
+			case "Resource":
+				resource = value
+			}
+		}
+		return verb, resource, true
+	}
+	return "", "", false
 }
 
 // constant is the text of an expression, with Unknown for what is no literal in it.

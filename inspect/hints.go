@@ -1,0 +1,135 @@
+package inspect
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Program stands for the program in the texts of tables and in the formats of hints: how
+// the user calls it is known by who reads the facts. It is replaced before a text of the
+// cluster's is put in, so that no such text is.
+const Program = "{}"
+
+// Hints write next steps. What helps depends on how the user calls the program, and on
+// where the facts are from: a cluster can be asked again in another way, with more rights,
+// by another kubeconfig; a file holds what it holds. The zero Hints are those of a live
+// cluster.
+type Hints struct {
+	program string // unexported: nothing that marks foreign text changes it
+	file    bool
+}
+
+// LiveHints are those of facts that are read from a cluster and its nodes.
+func LiveHints(program string) Hints { return Hints{program: program} }
+
+// FileHints are those of facts from files.
+func FileHints(program string) Hints { return Hints{program: program, file: true} }
+
+// Next is a text with commands of the program, each of which begins with {} in the format.
+func (h Hints) Next(format string, args ...any) string {
+	program := h.program
+	if program == "" {
+		program = "kubectl certrot"
+	}
+	format = strings.ReplaceAll(format, Program, program)
+	if len(args) == 0 {
+		return format
+	}
+	return fmt.Sprintf(format, args...)
+}
+
+// May is something that who reads needs the right to do.
+type May struct {
+	Verb, Resource string
+	Namespace      string // empty: all of them, or the resource has none
+	Cluster        bool   // the resource has no namespace
+}
+
+// MayList is the right to list a resource.
+func MayList(resource, namespace string) May {
+	return May{Verb: "list", Resource: resource, Namespace: namespace}
+}
+
+// MayGet is the right to get a resource.
+func MayGet(resource, namespace string) May {
+	return May{Verb: "get", Resource: resource, Namespace: namespace}
+}
+
+// where is what follows the resource in kubectl auth can-i.
+func (m May) where() string {
+	switch {
+	case m.Cluster:
+		return ""
+	case m.Namespace == "":
+		return " -A"
+	}
+	return " -n " + m.Namespace
+}
+
+// Unread is the next step where facts lack what may not have been allowed: to ask whether it
+// is, or to take the file again as a user who may.
+func (h Hints) Unread(rights ...May) string {
+	var ask, may []string
+	for _, m := range rights {
+		ask = append(ask, "kubectl auth can-i "+m.Verb+" "+m.Resource+m.where())
+		if what := m.Verb + " " + m.Resource; !slices.Contains(may, what) {
+			may = append(may, what)
+		}
+	}
+	if !h.file {
+		return strings.Join(ask, "; ")
+	}
+	return h.Next("take the snapshot again, as a user who may %s: {} snapshot -o FILE", strings.Join(may, " and "))
+}
+
+// UnreadNodes is the next step where facts lack what is on nodes: live, or a file that was
+// taken with its nodes.
+func (h Hints) UnreadNodes(live string, args ...any) string {
+	if !h.file {
+		return h.Next(live, args...)
+	}
+	return h.Next("take the snapshot again, with the nodes: {} snapshot --nodes all -o FILE")
+}
+
+// UnreadRestart is the next step where facts lack what nodes are answered.
+func (h Hints) UnreadRestart(live string, args ...any) string {
+	if !h.file {
+		return h.Next(live, args...)
+	}
+	return h.Next("take the snapshot again, with what the API server answers to the nodes: {} snapshot --nodes all --restart-safe -o FILE")
+}
+
+// Live is a piece of a command that helps with a cluster only; empty for a file.
+func (h Hints) Live(words string) string {
+	if h.file {
+		return ""
+	}
+	return words
+}
+
+// ofFile is the next step for what a file lacks, whoever took it.
+func (h Hints) ofFile(g Gap) string {
+	switch {
+	case g.What == "file" || g.What == "must-gather":
+		return ""
+	case g.What == "nodes" || strings.HasPrefix(g.What, "node/"):
+		return h.UnreadNodes("")
+	case strings.HasPrefix(g.What, "hidden "):
+		return h.Next("inspect the cluster itself, or have a snapshot made of it: {} snapshot -o FILE")
+	case strings.ContainsAny(g.What, " /"):
+		return h.Next("take the snapshot again: {} snapshot -o FILE")
+	}
+	return h.Unread(MayList(g.What, ""))
+}
+
+// Advise has s's next steps written by h. Those of a file are of who took it, and of another
+// time: what helps who reads it is said in their place.
+func (s *Snapshot) Advise(h Hints) {
+	s.Hints = h
+	for i := range s.Gaps {
+		if g := &s.Gaps[i]; h.file && g.Next == "" {
+			g.Next = h.ofFile(*g)
+		}
+	}
+}

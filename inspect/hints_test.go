@@ -1,0 +1,24 @@
+package inspect
+
+import "testing"
+
+// TestHintsNameTheProgramOnly: what is put into a format is the cluster's, and stays as it is.
+func TestHintsNameTheProgramOnly(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ name, got, want string }{
+		{"the program", LiveHints("oc certrot").Next("{} verify; {} runs"), "oc certrot verify; oc certrot runs"},
+		{"its usual name", Hints{}.Next("{} verify"), "kubectl certrot verify"},
+		{"a placeholder of the cluster's", LiveHints("oc certrot").Next("{} undo %s", "{} certrot verify"), "oc certrot undo {} certrot verify"},
+		{"a percent sign", FileHints("x").Next("at 80 %"), "at 80 %"},
+		{"live", LiveHints("x").Unread(MayList("secrets", ""), MayGet("secret/a", "b")), "kubectl auth can-i list secrets -A; kubectl auth can-i get secret/a -n b"},
+		{"without a namespace", Hints{}.Unread(May{Verb: "list", Resource: "nodes", Cluster: true}), "kubectl auth can-i list nodes"},
+		{"a file", FileHints("oc certrot").Unread(MayList("secrets", "a"), MayList("secrets", "b"), MayGet("configmaps", "")), "take the snapshot again, as a user who may list secrets and get configmaps: oc certrot snapshot -o FILE"},
+		{"nodes, live", LiveHints("x").UnreadNodes("{} verify --nodes %s", "{}"), "x verify --nodes {}"},
+		{"nodes, of a file", FileHints("x").UnreadNodes("{} verify --nodes all"), "take the snapshot again, with the nodes: x snapshot --nodes all -o FILE"},
+		{"of a file alone", FileHints("x").Live(" --via ssh"), ""},
+	} {
+		if c.got != c.want {
+			t.Errorf("%s: %q, want %q", c.name, c.got, c.want)
+		}
+	}
+}
