@@ -412,7 +412,7 @@ func (s *requestsAPI) client(t *testing.T) kubernetes.Interface {
 	t.Helper()
 	server := httptest.NewServer(s)
 	t.Cleanup(server.Close)
-	c, err := kubernetes.NewForConfig(&rest.Config{Host: server.URL, ContentConfig: rest.ContentConfig{ContentType: "application/json", AcceptContentTypes: "application/json"}})
+	c, err := kubernetes.NewForConfig(&rest.Config{Host: server.URL, QPS: -1, ContentConfig: rest.ContentConfig{ContentType: "application/json", AcceptContentTypes: "application/json"}})
 	if err != nil {
 		t.Fatal(err)
 	}
