@@ -22,7 +22,6 @@ import (
 
 // ingressAPI has Ingresses, two pages of them, and Secrets; a fake, named as such.
 type ingressAPI struct {
-	t         *testing.T
 	items     []networkingv1.Ingress
 	secrets   []corev1.Secret
 	forbidden bool // in the whole cluster
@@ -109,7 +108,7 @@ func TestASecretThatAnIngressNamesIsServed(t *testing.T) {
 	for name, forbidden := range map[string]bool{"over the API": false, "namespace by namespace": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			api := &ingressAPI{t: t, items: someIngresses(), secrets: []corev1.Secret{opaque}, forbidden: forbidden, asked: make(chan string, 99)}
+			api := &ingressAPI{items: someIngresses(), secrets: []corev1.Secret{opaque}, forbidden: forbidden, asked: make(chan string, 99)}
 			c := liveCluster(t, api, Scope{Resources: kinds("secrets", "ingresses.networking.k8s.io")})
 			s := c.Follow(t.Context(), All(t.Context(), c.Sources()...))
 			said(t, s)
