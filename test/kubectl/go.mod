@@ -4,6 +4,7 @@ go 1.26.0
 
 require (
 	github.com/kubectl-certrot/kubectl-certrot v0.0.0-00010101000000-000000000000
+	github.com/spf13/cobra v1.10.2
 	k8s.io/cli-runtime v0.37.2
 	k8s.io/kubectl v0.37.2
 )
@@ -56,7 +57,6 @@ require (
 	github.com/peterbourgon/diskv v2.0.1+incompatible // indirect
 	github.com/pmezard/go-difflib v1.0.1-0.20181226105442-5d4384ee4fb2 // indirect
 	github.com/russross/blackfriday/v2 v2.1.0 // indirect
-	github.com/spf13/cobra v1.10.2 // indirect
 	github.com/spf13/pflag v1.0.10 // indirect
 	github.com/x448/float16 v0.8.4 // indirect
 	github.com/xlab/treeprint v1.2.0 // indirect
