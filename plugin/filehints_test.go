@@ -128,7 +128,7 @@ func TestFilesGetNoHintsOfLiveAccess(t *testing.T) {
 	ran := 0
 	for lacks, file := range lackingFiles(t) {
 		for _, command := range readingCommands() {
-			for _, format := range []string{"", "wide", "json", "yaml"} {
+			for _, format := range []string{"", "wide", "text", "junit", "json", "yaml"} {
 				args := append(strings.Fields(command), "--from", file)
 				switch {
 				case command == "snapshot":
