@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"net/netip"
+	"slices"
 	"strings"
 	"time"
 
@@ -53,6 +54,9 @@ type snapshotFile struct {
 	Gaps         []fileGap       `json:"gaps,omitempty"`
 	Listed       []fileListed    `json:"listed,omitempty"`
 	Access       *fileAccess     `json:"access,omitempty"`
+	// Outlined says that of files on nodes it is known what blocks stayed there, and so
+	// what readers load. Older versions did not know.
+	Outlined bool `json:"outlined,omitempty"`
 }
 
 type fileCluster struct {
@@ -309,6 +313,8 @@ func (f *snapshotFile) decode(dec *json.Decoder) error {
 			f.Listed, err = readJSONItems[fileListed](dec, maxElements)
 		case "access":
 			err = dec.Decode(&f.Access)
+		case "outlined":
+			err = dec.Decode(&f.Outlined)
 		default: // a field of a later version that only adds
 			var skipped json.RawMessage
 			err = dec.Decode(&skipped)
@@ -322,7 +328,7 @@ func (f *snapshotFile) decode(dec *json.Decoder) error {
 
 func packSnapshot(s inspect.Snapshot) *snapshotFile {
 	f := &snapshotFile{
-		APIVersion: SnapshotAPIVersion, Kind: SnapshotKind, Taken: s.Taken,
+		APIVersion: SnapshotAPIVersion, Kind: SnapshotKind, Taken: s.Taken, Outlined: true,
 		Cluster: fileCluster{
 			ID: s.Cluster.ID, Server: s.Cluster.Server, Context: s.Cluster.Context, Version: s.Cluster.Versions.Cluster,
 			Kubernetes: s.Cluster.Versions.Kubernetes, Plain: s.Cluster.Versions.Plain, Operators: s.Cluster.Versions.Operators,
@@ -498,6 +504,9 @@ func unpackSnapshot(f *snapshotFile) (inspect.Snapshot, error) {
 		if b.Object != nil {
 			nb.Object = objects[*b.Object]
 		}
+		if !f.Outlined && at.Node != "" && at.Field == "" {
+			nb.Content = unoutlined(nb.Content)
+		}
 		s.Bundles = append(s.Bundles, nb)
 	}
 	for i, r := range f.Requests {
@@ -580,6 +589,25 @@ func unpackSnapshot(f *snapshotFile) (inspect.Snapshot, error) {
 		return s, fmt.Errorf("snapshot: access: %w", err)
 	}
 	return s, nil
+}
+
+// unoutlined is a file on a node of which it is not known what stayed there beside its
+// certificates: OpenSSL may load none of them.
+func unoutlined(c *pki.Content) *pki.Content {
+	const why = "the snapshot is from an older certrot, which does not say what stands beside it in the file"
+	_, skipped := c.LoadedBy(pki.ReaderOpenSSL)
+	known := map[pki.Fingerprint]bool{}
+	for _, s := range skipped {
+		known[s.Fingerprint] = true
+	}
+	out := *c
+	out.Skipped = slices.Clone(c.Skipped)
+	for _, cert := range c.Certs {
+		if !known[cert.Fingerprint] {
+			out.Skipped = append(out.Skipped, pki.Skipped{Cert: cert, By: []pki.Reader{pki.ReaderOpenSSL}, Reason: why})
+		}
+	}
+	return &out
 }
 
 func unpackContents(packed []fileContent, certs []*pki.Cert, tooLarge map[int]string) ([]*pki.Content, error) {

@@ -29,6 +29,7 @@ type block struct {
 	offset, length int64
 	data           []byte // nil for what stayed on the node
 	kind, trouble  string // of what stayed there
+	form           string // what its lines are to readers of PEM
 }
 
 func (p *parser) draft(id pki.Fingerprint) *draft {
@@ -60,7 +61,7 @@ func (p *parser) begin(word, rest string) error {
 }
 
 func (d *draft) line(word, rest string) error {
-	part := strings.SplitN(rest, " ", 4)
+	part := strings.SplitN(rest, " ", 5)
 	switch word {
 	case "note":
 		text, err := unescape(strings.TrimPrefix(rest[len(part[0]):], " "))
@@ -98,22 +99,27 @@ func (d *draft) line(word, rest string) error {
 			return fmt.Errorf("segment of %d bytes says that it has %d", len(text), b.length)
 		}
 		b.data = []byte(text)
-	case len(part) < 4:
+	case len(part) < 5:
 		return fmt.Errorf("%q lacks fields", word)
 	case word == "key":
-		kind, err := field(part[3])
+		kind, err := field(part[4])
 		if err != nil {
 			return err
 		}
+		b.form = part[3]
 		d.keys = append(d.keys, Key{Type: pki.ShownLabel(kind), Offset: b.offset, Length: b.length, Encrypted: part[2] == "1"})
 		b.kind = kind
 	default:
-		if b.kind, err = field(part[2]); err != nil {
+		b.form = part[2]
+		if b.kind, err = field(part[3]); err != nil {
 			return err
 		}
-		if b.trouble, err = unescape(part[3]); err != nil {
+		if b.trouble, err = unescape(part[4]); err != nil {
 			return err
 		}
+	}
+	if _, known := b.standIn(); b.data == nil && !known {
+		return fmt.Errorf("a block that stayed on the node has the form %.20q", b.form)
 	}
 	d.blocks = append(d.blocks, b)
 	return nil
@@ -174,7 +180,9 @@ func arrange(pieces []block) error {
 func (d *draft) found(sc *pki.Scanner, keys []Key) []pki.Found {
 	found := slices.Clone(sc.Scan(d.layout(false)))
 	extra := pki.Content{}
+	stayed := false
 	for i, b := range d.blocks {
+		stayed = stayed || b.data == nil
 		if b.trouble != "" && speaksOfCertificates(b.kind) {
 			extra.Bad = append(extra.Bad, pki.BadBlock{Index: i, Type: pki.ShownLabel(b.kind), Reason: b.trouble})
 		}
@@ -182,11 +190,14 @@ func (d *draft) found(sc *pki.Scanner, keys []Key) []pki.Found {
 	for _, k := range keys {
 		extra.Keys = append(extra.Keys, pki.Key{SPKI: k.Public, Algorithm: algorithm(k), Encrypted: k.Encrypted})
 	}
-	if extra.Empty() {
+	if !stayed {
 		return found
 	}
 	whole := func(f pki.Found) bool { return f.Field == "" }
 	i := slices.IndexFunc(found, whole)
+	if i < 0 && extra.Empty() {
+		return found
+	}
 	if i < 0 {
 		return append([]pki.Found{{Content: &extra}}, found...)
 	}
@@ -194,7 +205,7 @@ func (d *draft) found(sc *pki.Scanner, keys []Key) []pki.Found {
 	merged := *found[i].Content
 	merged.Keys = slices.Concat(merged.Keys, extra.Keys)
 	merged.Bad = slices.Concat(merged.Bad, extra.Bad)
-	if len(merged.Certs) > 0 && len(extra.Bad) > 0 {
+	if len(merged.Certs) > 0 {
 		read := sc.Scan(d.layout(true))
 		if j := slices.IndexFunc(read, whole); j >= 0 {
 			merged.Skipped = read[j].Content.Skipped
@@ -247,8 +258,10 @@ func (d *draft) layout(standIns bool) []byte {
 		} else if between > 0 {
 			b.WriteString("#\n")
 		}
-		if piece.data == nil {
-			b.WriteString(piece.standIn(standIns))
+		if text, known := piece.standIn(); piece.data == nil && known && standIns {
+			b.WriteString(text)
+		} else if piece.data == nil {
+			b.WriteByte('#')
 		}
 		b.Write(piece.data)
 		end = piece.offset + piece.length
@@ -267,18 +280,35 @@ func (d *draft) layout(standIns bool) []byte {
 	return b.Bytes()
 }
 
-// standIn is what takes the place of a block that stayed on the node.
-func (b block) standIn(readable bool) string {
-	begin, body, end := "-----BEGIN "+b.kind+"-----\n", "AAAA\n", "-----END "+b.kind+"-----"
-	switch {
-	case !readable, !speaksOfCertificates(b.kind), strings.Contains(b.trouble, "not sent"), strings.Contains(b.trouble, "more is on its BEGIN line"):
-		return "#"
-	case strings.Contains(b.trouble, "no END line"):
-		return begin + "AAAA"
-	case strings.Contains(b.trouble, "not base64"):
-		body = "!\n"
+// standIn is what takes the place of a block that stayed on the node: readers stop at it,
+// or go on behind it, as they do at the block. It is false for a form that is unknown.
+func (b block) standIn() (text string, known bool) {
+	label := pki.ShownLabel(b.kind)
+	if b.form == "sound" || strings.HasPrefix(label, "unknown") {
+		label = "X" // which readers pass over where it can be decoded
 	}
-	return begin + body + end
+	begin, end := "-----BEGIN "+label+"-----", "-----END "+label+"-----"
+	switch b.form {
+	case "sound", "misfit": // what is decoded is what the label says, or is not
+		return begin + "\nAAAA\n" + end, true
+	case "headers":
+		return begin + "\nName: value\n\nAAAA\n" + end, true
+	case "loose": // Go decodes it, and OpenSSL may not
+		return begin + "\nAA AA\n\n" + end, true
+	case "damaged":
+		return begin + "\n!\n" + end, true
+	case "empty":
+		return begin + "\n" + end, true
+	case "open":
+		return begin + "\nAAAA", true
+	case "glued": // END does not begin a line
+		return begin + "\nAAAA" + end, true
+	case "oneline": // to OpenSSL, all of it is one BEGIN line
+		return begin + "x" + end, true
+	case "inline": // more is on its BEGIN line
+		return begin + " x\nAAAA\n" + end, true
+	}
+	return "", false
 }
 
 // fields splits a record into its fields.

@@ -293,7 +293,7 @@ function blocks(   i, p, offset, rest, b, e, label, keyed, records, told, other)
 			if (told) gap(offset + told, substr(L[i], told + 1))
 			return keyed
 		}
-		if (!e || label !~ /^[A-Z0-9 ]+$/) {
+		if (!e || label !~ /^[A-Z0-9 ]+$/ && !(label = stranger(i, p))) {
 			p += HEADLEN
 			continue
 		}
@@ -303,13 +303,11 @@ function blocks(   i, p, offset, rest, b, e, label, keyed, records, told, other)
 		block(i, p, label)
 		if (label ~ /PRIVATE KEY$/) {
 			keyed = 1
-			print "key " (offset + p - 1) " " BLEN " " (BBODY ~ /ENCRYPTED/ || label ~ /ENCRYPTED/) " " field(label in LABEL ? label : "PRIVATE KEY")
-		} else if (BOPEN) {
-			print "bad " (offset + p - 1) " " BLEN " " field(label in LABEL ? label : "unknown") " " odd(BBODY, "has no END line")
-		} else if (label in LABEL && (WHY = harmless(compact(BBODY), label)) == "") {
+			print "key " (offset + p - 1) " " BLEN " " (BBODY ~ /ENCRYPTED/ || label ~ /ENCRYPTED/) " " form(label) " " field(label in LABEL ? label : "PRIVATE KEY")
+		} else if (!BOPEN && label in LABEL && (WHY = harmless(compact(BBODY), label)) == "") {
 			segment(offset + p - 1, BLEN, BESC)
 		} else {
-			print "bad " (offset + p - 1) " " BLEN " " field(label in LABEL ? label : "unknown") " " (label in LABEL ? odd(BBODY, WHY) : "a kind of block that is not sent")
+			print "bad " (offset + p - 1) " " BLEN " " form(label) " " field(label in LABEL ? label : "unknown") " " (!(label in LABEL) ? "a kind of block that is not sent" : BOPEN ? "has no END line" : WHY)
 		}
 		while (i < BLINE) offset += length(L[i++]) + 1
 		p = BNEXT
@@ -340,6 +338,7 @@ function block(i, p, label,   cur, tag, k, b, t, head) {
 	BBODY = ""
 	BESC = esc(substr(cur, 1, t - 1))
 	BLEN = t - 1
+	BHEAD = head
 	BOPEN = 0
 	cur = substr(cur, t)
 	BNEXT = p + t - 1
@@ -369,11 +368,135 @@ function block(i, p, label,   cur, tag, k, b, t, head) {
 	}
 }
 
-# odd says of a block that stays here what readers of PEM see without its bytes.
-function odd(body, why) {
-	if (why ~ /not sent/) return why
-	if (body !~ /^[ \t\r]*\n/) return why ", and more is on its BEGIN line"
-	return body ~ /[^ \t\r\n]/ || BOPEN ? why : "is empty"
+# stranger returns the label of a BEGIN line that is a whole line, to readers that know of
+# no labels; nothing where there is none.
+function stranger(i, p,   s) {
+	s = substr(L[i], p + HEADLEN, 400)
+	if (HEADLEN != 11 || p > 1 && substr(L[i], 1, p - 1) != BOM || length(s) == 400 || !sub(/-----[\001-\040]*$/, "", s)) return ""
+	return s
+}
+
+# form says of the block that was cut, and stays here, what its lines are to readers of
+# PEM: so they stop at it, or go on. None of its bytes is told.
+function form(label,   n, i, s, line, flat, loose) {
+	n = split(BBODY, line, "\n") # the first one is the rest of the BEGIN line
+	if (BHEAD != 11) return "inline"
+	if (n == 1) return "oneline"
+	if (line[1] ~ /[^\001-\040]/) return line[1] ~ /-----[\001-\040]*$/ ? "oneline" : "inline"
+	if (BOPEN || TAGLEN != length("-----END " label "-----")) return "open"
+	if (line[n] != "") return "glued"
+	if (n == 2) return "empty"
+	flat = loose = ""
+	for (i = 2; i < n; i++) {
+		s = line[i]
+		if (s ~ /[^A-Za-z0-9+\/=]/) {
+			if (index(s, ":")) return i == 2 ? "headers" : "damaged"
+			if (s ~ /[^A-Za-z0-9+\/= \t\r]/) return "damaged"
+			sub(/[ \t\r]+$/, "", s)
+			sub(/^[ \t]+/, "", s)
+			if (gsub(/[ \t\r]/, "", s)) loose = "loose"
+		}
+		if (s == "" || length(line[i]) > 253) loose = "loose"
+		flat = flat s
+	}
+	if (flat == "" && loose) return loose
+	if (flat !~ /^[A-Za-z0-9+\/]+=?=?$/ || length(flat) % 4) return "damaged"
+	return loose ? loose : keeps(flat, label) ? "sound" : "misfit"
+}
+
+# keeps tells whether base64 is what its label says, of the labels behind which readers
+# look: of keys, as far as the elements of their DER and the names of algorithms say. A
+# certificate that stays is none that can be judged here.
+function keeps(s, label,   n) {
+	if (label !~ /^(TRUSTED CERTIFICATE|X509 CERTIFICATE|CERTIFICATE|X509 CRL|((RSA|EC|DSA) )?PRIVATE KEY)$/) return 1
+	n = length(s) / 4 * 3 - (s ~ /==$/ ? 2 : s ~ /=$/ ? 1 : 0)
+	element(s, 0)
+	if (TAG != 48 || BEHIND != n) return 0
+	if (label == "RSA PRIVATE KEY") return rsakey(s)
+	if (label == "EC PRIVATE KEY") return eckey(s, "")
+	return label == "PRIVATE KEY" && pkcs8(s)
+}
+
+# rsakey tells whether the present element is a key of PKCS#1.
+function rsakey(s) {
+	return TAG == 48 && elements(s) == "2 2 2 2 2 2 2 2 2 " && octet(s, AT[1] + 1) == 1 && octet(s, AT[1] + 2) == 0
+}
+
+# eckey tells whether the present element is a key of SEC 1, on a curve that is named in
+# it or before it.
+function eckey(s, curve,   kinds) {
+	kinds = TAG == 48 ? elements(s) : ""
+	if (kinds !~ /^2 4 (160 )?(161 )?$/) return 0
+	if (kinds ~ / 160 /) {
+		element(s, AT[3])
+		if (elements(s) != "6 ") return 0
+		curve = hex(s, AT[1])
+	}
+	return curve ~ /^(2a8648ce3d030107|2b81040021|2b81040022|2b81040023)$/
+}
+
+# pkcs8 tells whether the present element is a key of PKCS#8, of RSA, EC or Ed25519.
+function pkcs8(s,   algorithm, inside, until, kinds, name, curve) {
+	if (elements(s) !~ /^2 48 4 (160 )?(161 )?$/) return 0
+	algorithm = AT[2]
+	element(s, AT[3])
+	inside = INSIDE
+	until = BEHIND
+	element(s, algorithm)
+	kinds = elements(s)
+	name = hex(s, AT[1])
+	curve = kinds == "6 6 " ? hex(s, AT[2]) : ""
+	element(s, inside)
+	if (BEHIND != until) return 0
+	if (name == "2a864886f70d010101") return kinds ~ /^6 (5 )?$/ && rsakey(s)
+	if (name == "2a8648ce3d0201") return eckey(s, curve)
+	return name == "2b6570" && kinds == "6 " && TAG == 4 && BEHIND - INSIDE == 32
+}
+
+# element reads which element of DER begins at a byte: TAG, where its content begins,
+# and the byte behind it.
+function element(s, at,   n, len) {
+	TAG = octet(s, at)
+	n = octet(s, at + 1)
+	INSIDE = at + 2
+	len = n
+	if (n > 127) {
+		n -= 128
+		if (n > 4) n = 4
+		for (len = 0; n > 0; n--) len = len * 256 + octet(s, INSIDE++)
+	}
+	BEHIND = INSIDE + len
+}
+
+# elements are the kinds of the elements that the present one holds, and AT where each
+# begins; nothing where they do not fill it.
+function elements(s,   until, kinds, n, tag) {
+	until = BEHIND
+	tag = TAG
+	kinds = ""
+	for (BEHIND = INSIDE; BEHIND < until && n < 12; kinds = kinds TAG " ") {
+		AT[++n] = BEHIND
+		element(s, BEHIND)
+	}
+	n = BEHIND == until
+	TAG = tag
+	return n ? kinds : ""
+}
+
+# hex is the content of a short element.
+function hex(s, at,   out) {
+	element(s, at)
+	for (out = ""; INSIDE < BEHIND && length(out) < 40; INSIDE++) out = out sprintf("%02x", octet(s, INSIDE))
+	return out
+}
+
+# octet is a byte of what base64 is.
+function octet(s, at,   r) {
+	r = at % 3
+	at = (at - r) / 3 * 4 + r + 1
+	if (r == 0) return B64[substr(s, at, 1)] * 4 + int(B64[substr(s, at + 1, 1)] / 16)
+	if (r == 1) return B64[substr(s, at, 1)] % 16 * 16 + int(B64[substr(s, at + 1, 1)] / 4)
+	return B64[substr(s, at, 1)] % 4 * 64 + B64[substr(s, at + 1, 1)]
 }
 
 # endof finds the END line, also with %20 for its spaces.

@@ -26,7 +26,7 @@ const (
 )
 
 func TestParseIsStrict(t *testing.T) {
-	good := answer(plain, "content "+zeros, "seg 0 2 ab", "key 3 4 0 EC%20PRIVATE%20KEY", "note shape x", "more "+zeros+" public", "spki "+zeros)
+	good := answer(plain, "content "+zeros, "seg 0 2 ab", "key 3 4 0 sound EC%20PRIVATE%20KEY", "note shape x", "more "+zeros+" public", "spki "+zeros)
 	r, err := Parse(good, pki.NewScanner())
 	if err != nil || len(r.Files) != 1 || len(r.Files[0].Content.Keys) != 1 || len(r.Gaps) != 1 {
 		t.Fatalf("%v: %+v", err, r)
@@ -196,7 +196,7 @@ func TestShellcheck(t *testing.T) {
 }
 
 func FuzzParse(f *testing.F) {
-	f.Add(string(answer(plain, "content "+zeros, "seg 0 2 ab", "key 3 4 0 EC%20PRIVATE%20KEY", "bad 7 1 CERTIFICATE x", "more "+zeros+" public", "spki "+zeros)))
+	f.Add(string(answer(plain, "content "+zeros, "seg 0 2 ab", "key 3 4 0 sound EC%20PRIVATE%20KEY", "bad 7 1 damaged CERTIFICATE x", "more "+zeros+" public", "spki "+zeros)))
 	f.Add("log 81a0 1 0 2026-02-03T04:05:06.123456789+00:00 - /a\nunit\nunit Id a\nflag a b 1\nalias /a /b\nlost x /y\nomitted " + zeros + " 3\nwalk deep /a\nwalk stopped files")
 	f.Add(plain + "\ncontent " + zeros + "\nnote redacted \nseg 0 10 0123456789")
 	f.Fuzz(func(t *testing.T, text string) {
