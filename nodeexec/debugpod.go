@@ -10,6 +10,8 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	utilrand "k8s.io/apimachinery/pkg/util/rand"
+
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 )
 
 const (
@@ -225,9 +227,9 @@ func (p *podObject) failed(d debugPod) error {
 		switch w.Reason {
 		case "", "ContainerCreating", "PodInitializing":
 		case "ErrImagePull", "ImagePullBackOff", "ErrImageNeverPull", "InvalidImageName", "ImageInspectError", "RegistryUnavailable", "SignatureValidationFailed":
-			return fmt.Errorf("debug pod %s on node %s: the node can't get image %s: %s: %s; name an image that the node has or can pull, and a pull secret if it needs one", d.pod, d.node, d.image, w.Reason, w.Message)
+			return fmt.Errorf("debug pod %s on node %s: the node can't get image %s: %s: %s; name an image that the node has or can pull, and a pull secret if it needs one", d.pod, d.node, d.image, w.Reason, foreign.Text(w.Message))
 		default:
-			return fmt.Errorf("debug pod %s on node %s can't start: %s: %s", d.pod, d.node, w.Reason, w.Message)
+			return fmt.Errorf("debug pod %s on node %s can't start: %s: %s", d.pod, d.node, foreign.Text(w.Reason), foreign.Text(w.Message))
 		}
 	}
 	if p.Status.Phase == "Failed" || p.Status.Phase == "Succeeded" {
@@ -238,10 +240,10 @@ func (p *podObject) failed(d debugPod) error {
 
 // state says in a few words where a pod is.
 func (p *podObject) state() string {
-	said := []string{p.Status.Phase}
+	said := []string{foreign.Text(p.Status.Phase)}
 	for _, c := range p.Status.ContainerStatuses {
 		if w := c.State.Waiting; w != nil {
-			said = append(said, strings.TrimSpace(w.Reason+" "+w.Message))
+			said = append(said, foreign.Text(strings.TrimSpace(w.Reason+" "+w.Message)))
 		}
 	}
 	return strings.Join(said, ", ")
@@ -254,7 +256,7 @@ func notPickedUp(ctx context.Context, api *podAPI, p debugPod) error {
 	if api.get(ctx, nodePathOf(p.node), &n) == nil {
 		for _, c := range n.Status.Conditions {
 			if c.Type == "Ready" {
-				why = fmt.Sprintf(" (node condition Ready is %s since %s: %s: %s)", c.Status, c.LastTransitionTime.Format(time.RFC3339), c.Reason, c.Message)
+				why = fmt.Sprintf(" (node condition Ready is %s since %s: %s: %s)", foreign.Text(c.Status), c.LastTransitionTime.Format(time.RFC3339), foreign.Text(c.Reason), foreign.Text(c.Message))
 			}
 		}
 	}

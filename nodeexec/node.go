@@ -1,13 +1,14 @@
 package nodeexec
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"strings"
+
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 )
 
 // Node runs commands on one node. Its methods may be called from several
@@ -95,7 +96,7 @@ type RunError struct {
 
 func (e *RunError) Error() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "run on %s: %s: ", e.Node, shortened(Quote(e.Argv...)))
+	fmt.Fprintf(&b, "run on %s: %s: ", e.Node, foreign.Visible(shortened(Quote(e.Argv...)), ""))
 	var how []string
 	switch {
 	case e.Signal != "":
@@ -107,8 +108,8 @@ func (e *RunError) Error() string {
 		how = append(how, e.Inner.Error())
 	}
 	b.WriteString(strings.Join(how, ": "))
-	if out := bytes.TrimSpace(e.Output); len(out) > 0 {
-		fmt.Fprintf(&b, ": %s", bytes.ToValidUTF8(out, []byte("\uFFFD")))
+	if out := foreign.Output(e.Output); out != "" {
+		b.WriteString(": " + out)
 	}
 	return b.String()
 }

@@ -21,6 +21,8 @@ import (
 	"k8s.io/client-go/tools/remotecommand"
 	"k8s.io/klog/v2"
 	"k8s.io/streaming/pkg/httpstream"
+
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 )
 
 // podAPI is the part of the API that leads onto nodes through pods. It knows no
@@ -101,9 +103,10 @@ func (a *podAPI) get(ctx context.Context, path string, into any, params ...strin
 // raw is an answer. An error is read by Error: Raw alone leaves out what it says.
 func raw(r rest.Result) ([]byte, error) {
 	if err := r.Error(); err != nil {
-		return nil, err
+		return nil, foreign.Error(err)
 	}
-	return r.Raw()
+	body, err := r.Raw()
+	return body, foreign.Error(err)
 }
 
 // create makes an object and reads what became of it.
@@ -137,7 +140,7 @@ func (a *podAPI) remove(ctx context.Context, path, uid string, grace int) error 
 	if apierrors.IsNotFound(err) || uid != "" && apierrors.IsConflict(err) {
 		return nil
 	}
-	return err
+	return foreign.Error(err)
 }
 
 // execURL is where a command in a container is asked for.
@@ -154,6 +157,10 @@ func (a *podAPI) execURL(p podRef, argv []string) *url.URL {
 // does not know that, by SPDY. Its error says how it ended, as far as the API
 // server knows.
 func (a *podAPI) exec(ctx context.Context, p podRef, argv []string, streams remotecommand.StreamOptions) error {
+	return foreign.Error(a.execs(ctx, p, argv, streams))
+}
+
+func (a *podAPI) execs(ctx context.Context, p podRef, argv []string, streams remotecommand.StreamOptions) error {
 	// What happens is in the error; what these libraries log besides would only
 	// disturb a terminal.
 	ctx = klog.NewContext(ctx, klog.Logger{})
@@ -176,7 +183,7 @@ func (a *podAPI) exec(ctx context.Context, p podRef, argv []string, streams remo
 // podRef names a container.
 type podRef struct{ namespace, name, container string }
 
-func (p podRef) String() string { return p.namespace + "/" + p.name }
+func (p podRef) String() string { return foreign.Text(p.namespace + "/" + p.name) }
 
 func (p podRef) path() string { return podsPath(p.namespace) + "/" + p.name }
 

@@ -9,6 +9,8 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/util/exec"
+
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 )
 
 // explainLimit is for asking the API why something went wrong.
@@ -105,15 +107,15 @@ func (n *podNode) fate(ctx context.Context, exit error) string {
 
 // ended says how a pod came to its end.
 func (p *podObject) ended() string {
-	said := []string{p.Status.Phase}
+	said := []string{foreign.Text(p.Status.Phase)}
 	for _, s := range []string{p.Status.Reason, p.Status.Message} {
 		if s != "" {
-			said = append(said, s)
+			said = append(said, foreign.Text(s))
 		}
 	}
 	for _, c := range p.Status.ContainerStatuses {
 		if t := c.State.Terminated; t != nil {
-			said = append(said, strings.TrimSpace(fmt.Sprintf("container %s ended with %d %s %s", c.Name, t.ExitCode, t.Reason, t.Message)))
+			said = append(said, strings.TrimSpace(fmt.Sprintf("container %s ended with %d %s %s", foreign.Text(c.Name), t.ExitCode, foreign.Text(t.Reason), foreign.Text(t.Message))))
 		}
 	}
 	return strings.Join(said, ": ")

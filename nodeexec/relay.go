@@ -9,6 +9,8 @@ import (
 	"io"
 	"net"
 	"strings"
+
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 )
 
 //go:embed relay.sh
@@ -123,7 +125,7 @@ func (r *relayed) dialling(err error) error {
 		if said == "" {
 			said = fmt.Sprintf("the relay ended with status %d", run.Code)
 		}
-		return dialError(r.addr, said, errors.New(said))
+		return dialError(r.addr, said, errors.New(foreign.Output([]byte(said))))
 	}
 	if errors.Is(err, io.EOF) {
 		err = errors.New("the relay ended before it was connected")

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"golang.org/x/crypto/ssh"
+
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 )
 
 // SSH reaches nodes by SSH, with the keys and the configuration of the user who
@@ -251,10 +253,10 @@ func dialTCP(ctx context.Context, links []*ssh.Client, addr string, timeout time
 	}
 	var refused *ssh.OpenChannelError
 	if errors.As(err, &refused) {
-		return nil, fmt.Errorf("the jump host says: %w", err)
+		return nil, fmt.Errorf("the jump host says: %w", foreign.Error(err))
 	}
 	if err != nil {
-		return nil, err
+		return nil, foreign.Error(err)
 	}
 	return through(c, addr), nil
 }
@@ -302,9 +304,9 @@ func (s *SSH) handshake(ctx context.Context, links []*ssh.Client, raw net.Conn, 
 	case watch.why() != nil:
 		return nil, fmt.Errorf("ssh to %s: %w", addr, watch.why())
 	case proved && !isTransport(err):
-		return nil, fmt.Errorf("log in as %s on %s: %w", h.user, addr, ring.refused(err))
+		return nil, fmt.Errorf("log in as %s on %s: %w", h.user, addr, ring.refused(foreign.Error(err)))
 	default:
-		return nil, fmt.Errorf("ssh to %s: %w", addr, err)
+		return nil, fmt.Errorf("ssh to %s: %w", addr, foreign.Error(err))
 	}
 }
 

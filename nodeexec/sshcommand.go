@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"golang.org/x/crypto/ssh"
+
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 )
 
 //go:embed start.sh
@@ -30,7 +32,7 @@ type SudoError struct {
 
 func (e *SudoError) Error() string {
 	return fmt.Sprintf("sudo on %s does not let user %s run commands as root: %s; "+
-		"log in as a user whom sudo asks for no password (core, on OpenShift nodes), or as root", e.Node, e.User, e.Said)
+		"log in as a user whom sudo asks for no password (core, on OpenShift nodes), or as root", e.Node, e.User, foreign.Output([]byte(e.Said)))
 }
 
 // sshCommand is a command that runs in a session of its own.
@@ -125,7 +127,7 @@ func (c *sshCommand) begin(nonce string) error {
 		close(c.done)
 		var refused *ssh.OpenChannelError
 		if errors.As(err, &refused) {
-			err = fmt.Errorf("sshd opens no more sessions: %w; MaxSessions in its configuration may be below %d", err, maxSessions+1)
+			err = fmt.Errorf("sshd opens no more sessions: %w; MaxSessions in its configuration may be below %d", foreign.Error(err), maxSessions+1)
 		}
 		if cause := context.Cause(c.n.life); cause != nil {
 			err = cause
@@ -143,7 +145,7 @@ func (c *sshCommand) begin(nonce string) error {
 	}
 	if err != nil {
 		close(c.done)
-		return c.failed(-1, fmt.Errorf("start a command: %w", err))
+		return c.failed(-1, fmt.Errorf("start a command: %w", foreign.Error(err)))
 	}
 	go func() {
 		c.exit = session.Wait()
@@ -230,9 +232,9 @@ func (c *sshCommand) lost() error {
 	case c.ctx.Err() != nil:
 		return context.Cause(c.ctx)
 	case err != nil:
-		return fmt.Errorf("the connection to %s is lost: %w", c.n.name, err)
+		return fmt.Errorf("the connection to %s is lost: %w", c.n.name, foreign.Error(err))
 	}
-	return c.exit
+	return foreign.Error(c.exit)
 }
 
 // outcome says how the command ended; nil is a success that was seen.
@@ -307,7 +309,7 @@ func (c *sshCommand) killFromBeside(ctx context.Context) error {
 	s, err := c.sessionFromBeside(ctx)
 	if err != nil { // sshd itself can, if neither it nor the command is root
 		_ = c.session.Signal(ssh.SIGKILL)
-		return fmt.Errorf("end it from another session: %w", err)
+		return fmt.Errorf("end it from another session: %w", foreign.Error(err))
 	}
 	defer func() { _ = s.Close() }()
 	err = s.Run(c.n.line(killScript, c.group))
@@ -315,7 +317,7 @@ func (c *sshCommand) killFromBeside(ctx context.Context) error {
 	if errors.As(err, &exit) {
 		return nil // it had ended by itself
 	}
-	return err
+	return foreign.Error(err)
 }
 
 // sessionFromBeside opens a session beside those of commands. Where many commands are

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"golang.org/x/crypto/ssh"
+
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 )
 
 // maxSessions is how many commands run at a time on one connection; sshd allows
@@ -51,7 +53,7 @@ func newSSHNode(ctx context.Context, name string, links []*ssh.Client, limits Li
 	}
 	n.busy.Go(func() {
 		err := n.ssh.Wait()
-		n.end(fmt.Errorf("the connection to %s is lost: %w", name, err))
+		n.end(fmt.Errorf("the connection to %s is lost: %w", name, foreign.Error(err)))
 		closeLinks(links)
 	})
 	n.busy.Go(func() { n.keepAlive(every, misses) })
@@ -248,11 +250,11 @@ func (n *sshNode) Dial(ctx context.Context, network, addr string) (net.Conn, err
 	var refused *ssh.OpenChannelError
 	switch {
 	case !errors.As(err, &refused):
-		return nil, fmt.Errorf("dial %s from %s: %w", addr, n.name, err)
+		return nil, fmt.Errorf("dial %s from %s: %w", addr, n.name, foreign.Error(err))
 	case refused.Reason == ssh.Prohibited: // AllowTcpForwarding no: a hardened sshd
 		return relay(ctx, n, addr, allRelays()...)
 	}
-	return nil, fmt.Errorf("dial %s from %s: %w", addr, n.name, dialError(addr, refused.Message, err))
+	return nil, fmt.Errorf("dial %s from %s: %w", addr, n.name, dialError(addr, refused.Message, foreign.Error(err)))
 }
 
 // forwarded is a connection that sshd made for us. When the SSH connection

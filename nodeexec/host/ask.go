@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
 )
 
@@ -116,7 +117,7 @@ func (a answer) failure() error {
 	if a.code == "" {
 		return nil
 	}
-	why := readable(a.why)
+	why := foreign.Text(a.why)
 	switch a.code {
 	case "changed":
 		return fmt.Errorf("%w: %s", ErrChanged, why)
@@ -128,14 +129,4 @@ func (a answer) failure() error {
 		return fmt.Errorf("%w: %s", nodeexec.ErrUnknownOutcome, why)
 	}
 	return errors.New(why)
-}
-
-// readable is what a tool said, fit for a terminal.
-func readable(text string) string {
-	return strings.Map(func(r rune) rune {
-		if r < ' ' || r >= 0x7f && r < 0xa0 {
-			return '?'
-		}
-		return r
-	}, strings.ToValidUTF8(text, "?"))
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
 )
 
@@ -16,12 +17,12 @@ const HoldTime = 30 * time.Minute
 
 // HeldError says who changes a node. It wraps ErrBusy.
 type HeldError struct {
-	By  string
+	By  string        // as the node has it: it is compared, and marked where it is printed
 	For time.Duration // by the node's clock
 }
 
 func (e *HeldError) Error() string {
-	return fmt.Sprintf("%s changes this node, since %s; it is let go when they end, or after %s. If they are known to be gone: rm -r %s/.held on the node", e.By, e.For, HoldTime, DefaultFolder)
+	return fmt.Sprintf("%s changes this node, since %s; it is let go when they end, or after %s. If they are known to be gone: rm -r %s/.held on the node", foreign.Text(e.By), e.For, HoldTime, DefaultFolder)
 }
 func (e *HeldError) Unwrap() error { return ErrBusy }
 
@@ -71,5 +72,5 @@ func parseHeld(a answer) (*HeldError, bool) {
 		return nil, false
 	}
 	age, err := strconv.Atoi(f[1])
-	return &HeldError{By: readable(f[2]), For: time.Duration(age) * time.Second}, err == nil
+	return &HeldError{By: f[2], For: time.Duration(age) * time.Second}, err == nil
 }
