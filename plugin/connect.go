@@ -59,6 +59,7 @@ func connect(ctx context.Context, app App, flags *genericclioptions.ConfigFlags,
 	if config.Timeout == 0 {
 		config.Timeout = requestTimeout
 	}
+	collect.MarkErrors(config)
 	c := &connection{server: config.Host, rest: rest.CopyConfig(config), clock: &apiClock{}}
 	c.clock.watch(config)
 	if c.config, err = flags.ToRawKubeConfigLoader().RawConfig(); err == nil {

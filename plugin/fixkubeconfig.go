@@ -20,6 +20,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/kubectl/pkg/util/templates"
 
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
@@ -234,7 +235,7 @@ func (o *ownConfig) served(ctx context.Context) ([]*pki.Cert, error) {
 		return nil, errors.New("it does not speak TLS")
 	}
 	if !errors.Is(err, errSeen) {
-		return nil, err
+		return nil, foreign.Error(err)
 	}
 	return chain, nil
 }

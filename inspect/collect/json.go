@@ -63,7 +63,11 @@ func withOptions(req *rest.Request, opts metav1.ListOptions) *rest.Request {
 
 // getJSON reads one object.
 func (c *Cluster) getJSON(ctx context.Context, path string, into any) error {
-	raw, err := c.REST.Get().AbsPath(path).Do(ctx).Raw()
+	answer := c.REST.Get().AbsPath(path).Do(ctx)
+	if err := answer.Error(); err != nil { // it says what was forbidden, and to whom; Raw says "unknown"
+		return err
+	}
+	raw, err := answer.Raw()
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 )
 
 // Verify says whether somebody who trusts these roots accepts this chain, the
@@ -56,5 +58,5 @@ func verify(chain, roots []*Cert, opts x509.VerifyOptions) error {
 		opts.Intermediates.AddCert(parsed)
 	}
 	_, err := leaf.Verify(opts)
-	return err
+	return foreign.Error(err) // the names in the certificate are in it
 }
