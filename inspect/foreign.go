@@ -16,6 +16,9 @@ func (s *Snapshot) MarkForeign() {
 	mark(reflect.ValueOf(s).Elem(), map[any]bool{})
 }
 
+// MarkForeign does the same for what moves nodes: the messages of operators, and names.
+func (m *Machinery) MarkForeign() { mark(reflect.ValueOf(m).Elem(), map[any]bool{}) }
+
 func mark(v reflect.Value, seen map[any]bool) {
 	switch v.Kind() {
 	case reflect.String:

@@ -104,6 +104,7 @@ func (c *Cluster) Machinery(ctx context.Context) *inspect.Machinery {
 		})
 	}
 	_ = g.Wait() // none returns an error: what could not be read is a gap
+	m.MarkForeign()
 	sortMachinery(m)
 	return m
 }
