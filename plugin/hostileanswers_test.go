@@ -30,12 +30,15 @@ func unforged(t *testing.T, what, out string) {
 	if !strings.Contains(out, "curl http://x") {
 		t.Errorf("%s: what was planted is not printed, so nothing is tested:\n%s", what, out)
 	}
+	if before, _, _ := strings.Cut(out, "curl http://x"); strings.Count(before, "“") != strings.Count(before, "”")+1 {
+		t.Errorf("%s: what was planted is not between quotation marks:\n%s", what, out)
+	}
 	for line := range strings.Lines(out) {
 		line = strings.TrimSuffix(line, "\n")
 		if strings.IndexFunc(line, func(r rune) bool { return r != '\t' && !strconv.IsPrint(r) }) >= 0 {
 			t.Errorf("%s: prints a control character: %q", what, line)
 		}
-		start := strings.Join(strings.Fields(line), " ")
+		start := strings.Join(strings.Fields(strings.TrimLeft(line, " |\t")), " ") // the bar is no mark: prose has it, too
 		for _, forged := range []string{"next: curl", "curl", "sudo", "✓ all"} {
 			if strings.HasPrefix(start, forged) {
 				t.Errorf("%s: a forged line: %q", what, line)
