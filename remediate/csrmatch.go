@@ -340,8 +340,12 @@ func (r *request) told() string {
 	if !r.hand {
 		return r.describe()
 	}
-	return r.describe() + "\n  next: " + r.next()
+	return r.describe() + "\n  " + byHand + r.next()
 }
+
+// byHand comes before the command of a request. It stands in texts of several lines, below
+// what others wrote: "next:" is said of the whole run, at its end, and nowhere else.
+const byHand = "by hand: "
 
 // verdict is what is wrong with a request, in general.
 func (r *request) verdict() string {
@@ -356,13 +360,14 @@ func (r *request) next() string {
 	if r.restart != "" {
 		return "which one is the kubelet's, only a restart tells, after which it makes one: " + r.restart
 	}
+	name := pki.Foreign(r.Name)
 	if r.hand {
-		return fmt.Sprintf("look at all of its names: kubectl get csr %s -o jsonpath='{.spec.request}' | base64 -d | openssl req -noout -text; only if each of them is this node's: kubectl certificate approve %s; else: kubectl certificate deny %s", r.Name, r.Name, r.Name)
+		return fmt.Sprintf("look at all of its names: kubectl get csr %s -o jsonpath='{.spec.request}' | base64 -d | openssl req -noout -text; only if each of them is this node's: kubectl certificate approve %s; else: kubectl certificate deny %s", name, name, name)
 	}
 	if r.why != "" {
-		return fmt.Sprintf("certrot never approves it, as %s; look who asks for what: kubectl describe csr %s", pki.Foreign(r.why), pki.Foreign(r.Name))
+		return fmt.Sprintf("certrot never approves it, as %s; look who asks for what: kubectl describe csr %s", pki.Foreign(r.why), name)
 	}
-	return "kubectl certificate approve " + r.Name
+	return "kubectl certificate approve " + name
 }
 
 // current are the requests that may be waited for: of each signer and requestor the
