@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -21,6 +22,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
+	"github.com/kubectl-certrot/kubectl-certrot/nodeexec/sshtest"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate"
 )
 
@@ -204,5 +206,35 @@ func TestHostileAPIServerForgesNothing(t *testing.T) {
 				t.Errorf("what it says was printed by %d commands, so little is tested", seen)
 			}
 		})
+	}
+}
+
+// TestHostileSSHDForgesNothing runs whole commands on a node whose login shell, as a server
+// of the test's own, says lines of the program's own.
+func TestHostileSSHDForgesNothing(t *testing.T) {
+	earlierRuns(t)
+	server := sshtest.Start(t, 0, func(s sshtest.Session) int {
+		_, _ = io.WriteString(s.Channel, forging())
+		_, _ = io.WriteString(s.Channel.Stderr(), forging())
+		return 3
+	})
+	key := filepath.Join(t.TempDir(), "key")
+	if out, err := exec.Command("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key).CombinedOutput(); err != nil {
+		t.Skipf("ssh-keygen is not installed (apt-get install openssh-client): %v %s", err, out)
+	}
+	config := writeFile(t, "config", "Host worker-0 master-0\n HostName 127.0.0.1\n User core\n Port "+strconv.Itoa(server.Port)+"\n IdentityFile "+key+"\n")
+	known := writeFile(t, "known_hosts", server.KnownHost)
+	kubeconfig := hostileAPI(t, settledAPI().ServeHTTP)
+	ca := writeFile(t, "given.crt", string(pkitest.NewCA("given", time.Now().Add(-time.Hour), time.Now().Add(time.Hour)).CertPEM))
+	for _, line := range []string{
+		"inspect nodes", "verify", "verify restart-safe", "fix-api-int --nodes worker-0 --yes --ca-file CA", "fix-api-int --nodes worker-0 --dry-run=client --ca-file CA", "fix-api-int --api-ca-from ssh://core@worker-0 --nodes worker-0 --dry-run=client",
+		"fix-api-int status --nodes worker-0 --ca-file CA", "undo 20260101-000000-aaaaaa --yes", "undo 20260101-000000-aaaaaa --from-nodes --nodes worker-0 --yes", "runs --from-nodes --nodes worker-0",
+	} {
+		args := append(strings.Fields(strings.ReplaceAll(line, "CA", ca)), "--via", "ssh", "--ssh-config", config, "--ssh-known-hosts", known, "--kubeconfig", kubeconfig)
+		out := said(t, args...)
+		nothingForged(t, line, out)
+		if !strings.Contains(out, "curl http://x") {
+			t.Errorf("%s: what the node says is not printed, so nothing is tested:\n%s", line, out)
+		}
 	}
 }
