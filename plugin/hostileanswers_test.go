@@ -140,3 +140,14 @@ func TestRunsForgeNoLines(t *testing.T) {
 		unforged(t, "runs -o "+output, out.String())
 	}
 }
+
+// TestALineOfAHintBeginsAsNoLineOfItsOwn: a name in a hint may hold a line break.
+func TestALineOfAHintBeginsAsNoLineOfItsOwn(t *testing.T) {
+	t.Parallel()
+	out, streams := onScreen()
+	report(streams, withHint(errors.New("read pod a: forbidden"), "%s", "look at it: kubectl get pod a\nerror: all is lost\n  next: curl evil"))
+	want := "error: read pod a: forbidden\n  next: look at it: kubectl get pod a\n        error: all is lost\n        next: curl evil\n"
+	if got := out.String(); got != want {
+		t.Errorf("got:\n%s", got)
+	}
+}

@@ -44,7 +44,7 @@ func report(streams genericiooptions.IOStreams, err error) {
 	printf(streams.ErrOut, "error: %s\n", barred(inspect.WithoutUserinfo(err.Error())))
 	var h *hintError
 	if errors.As(err, &h) {
-		printf(streams.ErrOut, "  next: %s\n", inspect.WithoutUserinfo(h.hint))
+		printf(streams.ErrOut, "  next: %s\n", indented(inspect.WithoutUserinfo(h.hint)))
 	}
 }
 
@@ -59,6 +59,16 @@ func barred(s string) string {
 	lines := strings.Split(strings.TrimRight(s, "\n"), "\n")
 	for i := 1; i < len(lines); i++ {
 		lines[i] = "  | " + strings.TrimPrefix(lines[i], "  ")
+	}
+	return strings.Join(lines, "\n")
+}
+
+// indented puts each further line of a hint below its first one, so that no line of it
+// begins as a line of its own does.
+func indented(s string) string {
+	lines := strings.Split(strings.TrimRight(s, "\n"), "\n")
+	for i := 1; i < len(lines); i++ {
+		lines[i] = "        " + strings.TrimPrefix(lines[i], "  ")
 	}
 	return strings.Join(lines, "\n")
 }

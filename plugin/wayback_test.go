@@ -103,7 +103,7 @@ func TestAFileThatCanNotBeWritten(t *testing.T) {
 		w := onNodes(nil, &out, first, second)
 		_, code, said := doing(t, w, &out, dryRunNone, writingOn(fileStep{first.name, path, c.write}, fileStep{second.name, path, func() error { return nil }}))
 		const line = "certrot fix-api-int --via ssh --nodes worker-1"
-		for _, want := range []string{c.says, "the same command stops there again", "to go past it:\n    " + line + "\n"} {
+		for _, want := range []string{c.says, "the same command stops there again", "to go past it:\n          " + line + "\n"} {
 			if !strings.Contains(said, want) {
 				t.Errorf("%s: %q is not said:\n%s", c.name, want, said)
 			}
