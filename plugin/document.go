@@ -2,6 +2,7 @@ package plugin
 
 import (
 	"bytes"
+	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -59,12 +60,10 @@ func hidden(r rune) bool { return r != '\n' && r != utf8.RuneError && !strconv.I
 
 // asYAML writes JSON as YAML. Its reader refuses some control characters, and its writer
 // prints others as they are: a string that holds one is written between double quotes, on
-// one line, with escapes; a word stands in for it until the rest is written.
+// one line, with escapes; a mark stands in for it until the rest is written. The mark is
+// random: no text of a cluster's holds it.
 func asYAML(raw []byte) ([]byte, error) {
-	word := "escaped"
-	for bytes.Contains(raw, []byte(word)) {
-		word += "-"
-	}
+	mark := rand.Text()
 	var quoted []string
 	var plain bytes.Buffer
 	for len(raw) > 0 {
@@ -88,16 +87,36 @@ func asYAML(raw []byte) ([]byte, error) {
 			return nil, err
 		}
 		if breaks(s) {
-			literal = fmt.Appendf(nil, `"%s.%d."`, word, len(quoted))
+			literal = fmt.Appendf(nil, `"%s.%d."`, mark, len(quoted))
 			quoted = append(quoted, yamlQuoted(s))
 		}
 		plain.Write(literal)
 	}
 	out, err := yaml.JSONToYAML(plain.Bytes())
-	for i, s := range quoted {
-		out = bytes.ReplaceAll(out, fmt.Appendf(nil, "%s.%d.", word, i), []byte(s))
+	if err != nil {
+		return nil, err
 	}
-	return out, err
+	return unmarked(out, mark+".", quoted)
+}
+
+// unmarked is a document with its strings in the places of their marks. The document is
+// read and written once, however many there are: any tenant adds some.
+func unmarked(marked []byte, mark string, quoted []string) ([]byte, error) {
+	var out bytes.Buffer
+	for {
+		before, after, found := bytes.Cut(marked, []byte(mark))
+		out.Write(before)
+		if !found {
+			return out.Bytes(), nil
+		}
+		number, rest, _ := bytes.Cut(after, []byte("."))
+		i, err := strconv.Atoi(string(number))
+		if err != nil || i < 0 || i >= len(quoted) {
+			return nil, fmt.Errorf("write yaml: mark %.20q stands for no string; read it with -o json", number)
+		}
+		out.WriteString(quoted[i])
+		marked = rest
+	}
 }
 
 // breaks reports whether YAML's writer would put a string on several lines, or could not
