@@ -268,19 +268,34 @@ func openSSLLoads(text []byte, parse func(der []byte) (*Cert, error)) (loaded ma
 }
 
 // openSSLBegin finds the next BEGIN line. A byte order mark may stand before the first
-// line behind each block.
+// line behind each block. Where bytes from 0x80 on end the line, OpenSSL trims them like
+// blanks on machines whose char is signed: its label is then one that no block can match.
 func openSSLBegin(text []byte) (label string, rest []byte, ok bool) {
 	text = bytes.TrimPrefix(text, []byte(byteOrderMark))
 	for len(text) > 0 {
 		var line []byte
 		line, text = cutOpenSSLLine(text)
-		line = bytes.TrimRightFunc(line, func(r rune) bool { return r <= ' ' })
+		line, odd := trimOpenSSLLine(line)
 		name, found := bytes.CutPrefix(line, []byte(beginTag+" "))
 		if name, closed := bytes.CutSuffix(name, []byte(dashes)); found && closed {
+			if odd {
+				return "\n", text, true
+			}
 			return string(name), text, true
 		}
 	}
 	return "", nil, false
+}
+
+// trimOpenSSLLine cuts blanks and bytes from 0x80 on off the end of a line; odd: there were
+// any of the latter.
+func trimOpenSSLLine(line []byte) (trimmed []byte, odd bool) {
+	end := len(line)
+	for end > 0 && (line[end-1] <= ' ' || line[end-1] >= 0x80) {
+		end--
+		odd = odd || line[end] >= 0x80
+	}
+	return line[:end], odd
 }
 
 func cutOpenSSLLine(text []byte) (line, rest []byte) {
@@ -360,10 +375,10 @@ func isOpenSSLKey(label string, der []byte) bool {
 		var seq, inner cryptobyte.String
 		ok := in.ReadASN1(&seq, cbasn1.SEQUENCE) && seq.SkipASN1(cbasn1.INTEGER) && seq.SkipASN1(cbasn1.SEQUENCE) && seq.ReadASN1(&inner, cbasn1.OCTET_STRING)
 		return ok && key.Algorithm != "" && (key.Algorithm != "RSA" || isRSAKey(inner))
-	case "DSA PRIVATE KEY":
-		return false // not read
 	}
-	return true
+	// OpenSSL decodes what has any other label with these words, too, and stops where it
+	// can't. That is not judged here.
+	return label == "ENCRYPTED PRIVATE KEY" // passed over
 }
 
 // isRSAKey reports whether a PKCS#1 key has all of its numbers.

@@ -88,6 +88,12 @@ func TestAReaderLoadsNothingByOpenSSLOfABundleThatOpenSSLRefuses(t *testing.T) {
 		"a damaged one behind a byte order mark":        good + "\ufeff" + blockOf("CERTIFICATE", turned),
 		"a damaged one whose BEGIN line ends in \\v":    good + strings.Replace(blockOf("CERTIFICATE", turned), "-----\n", "-----\v\n", 1),
 		"a damaged one behind a long line":              good + strings.Repeat("z", 254) + blockOf("CERTIFICATE", turned),
+		"a damaged one, a no-break space after BEGIN":   good + strings.Replace(blockOf("CERTIFICATE", noCert), "-----\n", "-----\u00a0\n", 1),
+		"a damaged one, a byte order mark after BEGIN":  good + strings.Replace(blockOf("CERTIFICATE", noCert), "-----\n", "-----\ufeff\r\n", 1),
+		"a damaged one, odd bytes after BEGIN":          good + strings.Replace(blockOf("CERTIFICATE", noCert), "-----\n", "----- \xff\x80 \n", 1),
+		"a key with an unknown label":                   good + blockOf("FOO PRIVATE KEY", noCert),
+		"a key that says ANY":                           good + blockOf("ANY PRIVATE KEY", noCert),
+		"a key that says ED25519":                       good + blockOf("ED25519 PRIVATE KEY", noCert),
 	})
 }
 

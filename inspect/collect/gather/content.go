@@ -305,6 +305,8 @@ func (b block) standIn() (text string, known bool) {
 		return begin + "\nAAAA" + end, true
 	case "oneline": // to OpenSSL, all of it is one BEGIN line
 		return begin + "x" + end, true
+	case "tail": // bytes that OpenSSL may trim end its BEGIN line
+		return begin + "\xff\nAAAA\n" + end, true
 	case "inline": // more is on its BEGIN line
 		return begin + " x\nAAAA\n" + end, true
 	}

@@ -372,7 +372,7 @@ function block(i, p, label,   cur, tag, k, b, t, head) {
 # no labels; nothing where there is none.
 function stranger(i, p,   s) {
 	s = substr(L[i], p + HEADLEN, 400)
-	if (HEADLEN != 11 || p > 1 && substr(L[i], 1, p - 1) != BOM || length(s) == 400 || !sub(/-----[\001-\040]*$/, "", s)) return ""
+	if (HEADLEN != 11 || p > 1 && substr(L[i], 1, p - 1) != BOM || length(s) == 400 || !sub(/-----[\001-\040\200-\377]*$/, "", s)) return ""
 	return s
 }
 
@@ -382,6 +382,7 @@ function form(label,   n, i, s, line, flat, loose) {
 	n = split(BBODY, line, "\n") # the first one is the rest of the BEGIN line
 	if (BHEAD != 11) return "inline"
 	if (n == 1) return "oneline"
+	if (line[1] ~ /^[\001-\040\200-\377]*[\200-\377][\001-\040\200-\377]*$/) return "tail"
 	if (line[1] ~ /[^\001-\040]/) return line[1] ~ /-----[\001-\040]*$/ ? "oneline" : "inline"
 	if (BOPEN || TAGLEN != length("-----END " label "-----")) return "open"
 	if (line[n] != "") return "glued"
@@ -408,7 +409,7 @@ function form(label,   n, i, s, line, flat, loose) {
 # look: of keys, as far as the elements of their DER and the names of algorithms say. A
 # certificate that stays is none that can be judged here.
 function keeps(s, label,   n) {
-	if (label !~ /^(TRUSTED CERTIFICATE|X509 CERTIFICATE|CERTIFICATE|X509 CRL|((RSA|EC|DSA) )?PRIVATE KEY)$/) return 1
+	if (label == "ENCRYPTED PRIVATE KEY" || label !~ /^(TRUSTED CERTIFICATE|X509 CERTIFICATE|CERTIFICATE|X509 CRL)$|PRIVATE KEY$/) return 1
 	n = length(s) / 4 * 3 - (s ~ /==$/ ? 2 : s ~ /=$/ ? 1 : 0)
 	element(s, 0)
 	if (TAG != 48 || BEHIND != n) return 0

@@ -152,7 +152,7 @@ func (l *layouter) stays() string {
 	relabelled := func(label string) string { return strings.ReplaceAll(text, "CERTIFICATE", label) }
 	switch l.IntN(4) {
 	case 0:
-		text = relabelled(l.pick("FOO", "foo.bar", "PUBLIC KEY", "PKCS7", "X509 CRL", "CERTIFICATE REQUEST", "TRUSTED CERTIFICATE", "PRIVATE KEY", "RSA PRIVATE KEY", "FOO PRIVATE KEY", "Some-thing Else", "SSH2--KEY"))
+		text = relabelled(l.pick("FOO", "foo.bar", "PUBLIC KEY", "PKCS7", "X509 CRL", "CERTIFICATE REQUEST", "TRUSTED CERTIFICATE", "PRIVATE KEY", "RSA PRIVATE KEY", "FOO PRIVATE KEY", "ANY PRIVATE KEY", "ED25519 PRIVATE KEY", "Some-thing Else", "SSH2--KEY"))
 	case 1:
 		der := append(l.certs[0].Cert.Raw[:len(l.certs[0].Cert.Raw):len(l.certs[0].Cert.Raw)], l.pick("\x30\x00", "\x30\x02\x30\x00", "\x30\x05", "\x30\x00\x30\x00")...)
 		text = string(pem.EncodeToMemory(&pem.Block{Type: l.pick("TRUSTED CERTIFICATE", "CERTIFICATE"), Bytes: der}))
@@ -174,7 +174,8 @@ func (l *layouter) stays() string {
 		"-----BEGIN "+label+"----------END "+label+"-----\n", "-----BEGIN "+label+"-----\n", "-----BEGIN "+label+"-----\nAAAA\n-----END "+label+"-----\n",
 		strings.ReplaceAll(text, "\n", "\r\n"), strings.ReplaceAll(text, "\n", "\t\n"), strings.ReplaceAll(text, "\n", "\n  "), strings.ReplaceAll(text, "\n", `\n`), strings.ReplaceAll(text, "\n", "\f\n"),
 		strings.Replace(text, "-----\n", "-----\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,00\n\n", 1), strings.Replace(text, "-----\n", "-----\nName: ca\n", 1), strings.Replace(text, "-----\n", "-----\n\n", 1),
-		strings.Replace(text, "-----\n", "----- x\n", 1), strings.Replace(text, "-----\n", "----- x-----\n", 1), strings.Replace(text, "-----\n", "-----\f\n", 1), strings.Replace(text, "\n-----END", "-----END", 1),
+		strings.Replace(text, "-----\n", "----- x\n", 1), strings.Replace(text, "-----\n", "----- x-----\n", 1), strings.Replace(text, "-----\n", "-----\f\n", 1),
+		strings.Replace(text, "-----\n", "-----\u00a0\n", 1), strings.Replace(text, "-----\n", "-----\xff \r\n", 1), strings.Replace(text, "\n-----END", "-----END", 1),
 		strings.Replace(text, "\n-----END", "\n -----END", 1), strings.Replace(text, "END "+label, "END FOO", 1), strings.Replace(text, "-----END ", "-----END%20", 1), strings.Replace(text, "-----BEGIN ", "-----BEGIN%20", 1),
 		body[0]+"\n"+strings.ReplaceAll(strings.TrimSuffix(strings.Join(body[1:], "\n"), "\n"), "\n", "")+"\n", strings.ToLower(text), strings.Replace(text, "\n-----END", "\n\n-----END", 1))
 }
