@@ -48,14 +48,26 @@ func (f *preflightFlags) accepted(s inspect.Snapshot) inspect.Snapshot {
 	return s
 }
 
-// unreviewed refuses to write where a version runs that was not reviewed, unless that is
-// accepted by name.
-func unreviewed(v catalog.Versions, risks []string) error {
-	reason := v.NotReviewed()
-	if reason == "" || slices.Contains(risks, remediate.UnreviewedVersion) {
+// unreviewed refuses to write where a version runs that was not reviewed, or that an API
+// server was asked for and that can't be read, unless that is accepted by name.
+func unreviewed(c inspect.Cluster, risks []string) error {
+	v := remediate.Verdict{Name: remediate.UnreviewedVersion, Reason: c.Versions.NotReviewed(), Risk: true, Next: "use a release of certrot that reviewed this version"}
+	if v.Reason == "" {
+		v.Reason, v.Next = unreadVersion(c), "oc get clusterversion,clusteroperators"
+	}
+	if v.Reason == "" || slices.Contains(risks, remediate.UnreviewedVersion) {
 		return nil
 	}
-	return stopped([]remediate.Verdict{{Name: remediate.UnreviewedVersion, Reason: reason, Risk: true, Next: "use a release of certrot that reviewed this version"}})
+	return stopped([]remediate.Verdict{v})
+}
+
+// unreadVersion says why the version of a cluster is not known whose API server was asked;
+// empty: it is known, or no API server answered, and files on nodes are all there is.
+func unreadVersion(c inspect.Cluster) string {
+	if c.Server == "" {
+		return ""
+	}
+	return c.Versions.Unread()
 }
 
 // preflight asks what has to hold of the whole cluster before a plan is carried out,
@@ -76,8 +88,11 @@ func (f *preflightFlags) preflight(ctx context.Context, w *workplace, facts insp
 func (f *preflightFlags) ask(ctx context.Context, w *workplace, facts inspect.Snapshot, ca []byte, nodes []string, p *remediate.Plan, planned error) error {
 	var refused *remediate.Refusal
 	explains := errors.As(planned, &refused) && refused.Name == "ca-verifies-served"
-	if err := unreviewed(facts.Cluster.Versions, f.risks); err != nil {
+	if err := unreviewed(facts.Cluster, f.risks); err != nil {
 		return err // it may be the reason why there is no plan
+	}
+	if reason := unreadVersion(facts.Cluster); reason != "" && p != nil {
+		p.Notes = append(p.Notes, "Accepted by name: "+remediate.UnreviewedVersion+": "+reason+".")
 	}
 	if facts.Cluster.Versions.NotReviewed() != "" && p != nil {
 		p.Notes = append(p.Notes, "Accepted by name: "+remediate.UnreviewedVersion+": what the catalog says of the nearest version that was reviewed is taken.")

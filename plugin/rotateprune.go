@@ -102,7 +102,7 @@ func (f *rotateFlags) prune(ctx context.Context, name string) error {
 	if !of.Signer() {
 		return stop("it is signed by "+of.Rotation.Signer.Name+", and no signer: it has no CAs", app.Called+" rotate prune "+of.Rotation.Signer.Name)
 	}
-	if err := unreviewed(r.facts.Snapshot.Cluster.Versions, f.risks); err != nil {
+	if err := unreviewed(r.facts.Snapshot.Cluster, f.risks); err != nil {
 		return err
 	}
 	if reason, next := of.Unmanaged(); reason != "" {

@@ -160,6 +160,26 @@ func (v Versions) NotReviewed() string {
 	return fmt.Sprintf("%s for certrot's catalog (%s to %s were): what depends on the version is UNKNOWN; dates, chains and annotations that were read are judged", out, first, last)
 }
 
+// Unread says, for people, which version of OpenShift is none that can be read, and what
+// follows; empty: all of them can be, or there is no OpenShift.
+func (v Versions) Unread() string {
+	if v.Plain {
+		return ""
+	}
+	const follows = ": what depends on the version is UNKNOWN"
+	if _, ok := ParseMinor(v.Cluster); v.Cluster == "" {
+		return "the cluster's version was not read" + follows
+	} else if !ok {
+		return fmt.Sprintf("the cluster's version (%s) can't be read", v.Cluster) + follows
+	}
+	for _, name := range slices.Sorted(maps.Keys(v.Operators)) {
+		if _, ok := ParseMinor(v.Operators[name]); !ok && v.Operators[name] != "" { // without one, the cluster's decides
+			return fmt.Sprintf("version (%s) of ClusterOperator %s can't be read", v.Operators[name], name) + follows
+		}
+	}
+	return ""
+}
+
 // Undecided says, for people, why the rows' answer is Unknown.
 func (v Versions) Undecided() string {
 	return cmp.Or(v.unreviewed(), "the version that decides was not read")

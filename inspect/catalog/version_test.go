@@ -133,3 +133,20 @@ func TestReviewedVersionsAreDocumented(t *testing.T) {
 		}
 	}
 }
+
+func TestUnreadVersions(t *testing.T) {
+	for said, v := range map[string]Versions{
+		"":                                      {Cluster: "4.15.3", Operators: map[string]string{"etcd": "4.15.3", "network": ""}},
+		"the cluster's version was not read: ":  {Operators: map[string]string{"etcd": "4.15.3"}},
+		"the cluster's version (4) can't be ":   {Cluster: "4"},
+		"the cluster's version ( 4.15.0) can't": {Cluster: " 4.15.0"},
+		"version (new) of ClusterOperator e":    {Cluster: "4.15.3", Operators: map[string]string{"etcd": "new"}},
+	} {
+		if got := v.Unread(); (said == "") != (got == "") || !strings.HasPrefix(got, said) {
+			t.Errorf("%+v: %q, want %q", v, got, said)
+		}
+	}
+	if got := (Versions{Plain: true, Kubernetes: "garbage"}).Unread(); got != "" {
+		t.Errorf("plain Kubernetes has no such version: %q", got)
+	}
+}
