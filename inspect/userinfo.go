@@ -47,6 +47,27 @@ func ServerURL(server string) string {
 	return rest
 }
 
+// WithoutTLS says that a URL is one of a server that is asked without TLS, so that another
+// one may have answered; empty: it is not.
+func WithoutTLS(server string) string {
+	scheme, _, found := strings.Cut(strings.TrimSpace(server), "://")
+	if !found || strings.EqualFold(scheme, "https") { // without a scheme, it depends on the kubeconfig
+		return ""
+	}
+	return "its URL is " + ServerURL(strings.TrimSpace(server)) + noTLS
+}
+
+const noTLS = ", without TLS"
+
+// WithoutTLS says that an API server was asked without TLS; empty: none was. Of several
+// snapshots, the server may be that of another one.
+func (c Cluster) WithoutTLS() string {
+	if strings.HasSuffix(c.Unauthenticated, noTLS) {
+		return c.Unauthenticated
+	}
+	return WithoutTLS(c.Server)
+}
+
 // userinfo splits a URL behind its scheme. A password with a "/" in it, which should be
 // written otherwise, makes a host of it that is none: then all before the last "@" goes.
 func userinfo(rest string) (user, after string) {

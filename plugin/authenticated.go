@@ -9,6 +9,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/client-go/rest"
 
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate"
 )
 
@@ -44,7 +45,7 @@ func writing(risks []string, ca bool) purpose {
 func unauthenticated(c *rest.Config, flags *genericclioptions.ConfigFlags) string {
 	switch plain := withoutTLS(c); {
 	case plain != "":
-		return fmt.Sprintf("its URL is %s, without TLS", plain)
+		return inspect.WithoutTLS(plain)
 	case c.Insecure && flags.Insecure != nil && *flags.Insecure:
 		return "--insecure-skip-tls-verify"
 	case c.Insecure:
@@ -95,6 +96,14 @@ func (p purpose) refusesServer(c *rest.Config, flags *genericclioptions.ConfigFl
 		return refuseWithoutTLS(reason)
 	}
 	return p.refuses(reason)
+}
+
+// refusesCluster refuses the facts of a file, by how their API server was asked.
+func (p purpose) refusesCluster(c inspect.Cluster) error {
+	if plain := c.WithoutTLS(); p == toWriteByGivenCA && plain != "" {
+		return refuseWithoutTLS(plain)
+	}
+	return p.refuses(c.Unauthenticated)
 }
 
 func (p purpose) refuses(reason string) error {

@@ -21,6 +21,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
@@ -294,4 +295,62 @@ func TestUnauthenticatedSnapshotEmitsNothing(t *testing.T) {
 	if _, err := os.Stat(folder); err == nil {
 		t.Error("scripts were written")
 	}
+}
+
+// TestSnapshotOverHTTPEmitsNothing: one of an older certrot, or one written by hand, does not
+// say how it was read. Its server's URL does. A CA that is given authenticates nothing then.
+func TestSnapshotOverHTTPEmitsNothing(t *testing.T) {
+	t.Parallel()
+	s, err := collect.File{Path: "../testdata/demo/okd-4.15-api-int.certrot", Scanner: pki.NewScanner()}.Read()
+	if err != nil {
+		t.Fatal(err)
+	}
+	write := func(server string) string {
+		s.Cluster.Server, s.Cluster.Unauthenticated = server, ""
+		var text bytes.Buffer
+		if err := collect.WriteSnapshot(&text, s); err != nil {
+			t.Fatal(err)
+		}
+		return writeFile(t, "s.certrot", text.String())
+	}
+	ca := writeFile(t, "ca.crt", bundleOf(s))
+	folder := filepath.Join(t.TempDir(), "scripts")
+	secure := write("https://api.okd.example.com:6443")
+	for _, server := range []string{"http://api.okd.example.com:6443", "HTTP://api.okd.example.com", " http://10.0.0.1", "http://core:secret@10.0.0.1:8080"} {
+		plain := write(server)
+		for _, args := range [][]string{
+			{"--emit-script", folder}, {"--dry-run=client"}, {"--emit-script", folder, "--ca-file", ca}, {"--dry-run=client", "--ca-file", ca},
+			{"--from", secure, "--emit-script", folder}, {"--from", secure, "--emit-script", folder, "--ca-file", ca},
+		} {
+			out, _, err := typed(t, append([]string{"fix-api-int", "--nodes", "worker-2", "--from", plain}, args...)...)
+			if text := fmt.Sprint(err); codeOf(err) != exitRefused || !strings.Contains(text, "unauthenticated-api: the API server is not authenticated (its URL is") || strings.Contains(text, "secret") {
+				t.Errorf("%s %q: %v\n%s", server, args, err, out)
+			}
+		}
+		if out, _, _ := typed(t, "inspect", "--from", plain); !strings.Contains(out, "API SERVER NOT AUTHENTICATED") {
+			t.Errorf("%s: inspect does not say so:\n%s", server, out)
+		}
+		if _, _, err := typed(t, "fix-api-int", "--nodes", "worker-2", "--from", plain, "--dry-run=client", "--accept-risk=unauthenticated-api"); codeOf(err) != exitFindings {
+			t.Errorf("%s, accepted: %v", server, err)
+		}
+	}
+	if _, _, err := typed(t, "fix-api-int", "--nodes", "worker-2", "--from", secure, "--dry-run=client"); codeOf(err) != exitFindings {
+		t.Errorf("https: %v", err)
+	}
+	if _, err := os.Stat(folder); err == nil {
+		t.Error("scripts were written")
+	}
+}
+
+// bundleOf is the CA bundle that kubelets are to trust, as a snapshot has it.
+func bundleOf(s inspect.Snapshot) string {
+	var text strings.Builder
+	for _, b := range s.Bundles {
+		if at := catalog.APIServerCA(); b.At.Namespace == at.Namespace && b.At.Name == at.Name {
+			for _, c := range b.Content.Certs {
+				_ = pem.Encode(&text, &pem.Block{Type: "CERTIFICATE", Bytes: c.DER})
+			}
+		}
+	}
+	return text.String()
 }

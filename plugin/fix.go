@@ -446,7 +446,7 @@ func (f *fixFlags) offline(ctx context.Context) error {
 	}
 	s, fix, err := f.inFile(ctx)
 	if err == nil {
-		err = writing(f.risks, f.given != nil).refuses(s.Cluster.Unauthenticated)
+		err = writing(f.risks, f.given != nil).refusesCluster(s.Cluster)
 	}
 	if err != nil {
 		return err

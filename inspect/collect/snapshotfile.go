@@ -1,6 +1,7 @@
 package collect
 
 import (
+	"cmp"
 	"compress/gzip"
 	"encoding/json"
 	"errors"
@@ -459,7 +460,7 @@ func unpackSnapshot(f *snapshotFile) (inspect.Snapshot, error) {
 		Cluster: inspect.Cluster{
 			ID: f.Cluster.ID, Server: inspect.ServerURL(f.Cluster.Server), Context: f.Cluster.Context,
 			Versions: catalog.Versions{Cluster: f.Cluster.Version, Kubernetes: f.Cluster.Kubernetes, Plain: f.Cluster.Plain, Operators: f.Cluster.Operators},
-			Topology: f.Cluster.Topology, Platform: f.Cluster.Platform, Internal: f.Cluster.Internal, External: f.Cluster.External, Created: f.Cluster.Created, Born: f.Cluster.Born, Clock: inspect.Clock(f.Cluster.Clock), Unauthenticated: f.Cluster.Unauthenticated, Synthetic: f.Cluster.Synthetic,
+			Topology: f.Cluster.Topology, Platform: f.Cluster.Platform, Internal: f.Cluster.Internal, External: f.Cluster.External, Created: f.Cluster.Created, Born: f.Cluster.Born, Clock: inspect.Clock(f.Cluster.Clock), Unauthenticated: cmp.Or(f.Cluster.Unauthenticated, inspect.WithoutTLS(f.Cluster.Server)), Synthetic: f.Cluster.Synthetic,
 		},
 	}
 	for _, a := range []catalog.Answer{catalog.No, catalog.Yes} {
