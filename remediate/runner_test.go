@@ -310,13 +310,15 @@ func TestFaultsAnywhere(t *testing.T) {
 				if reads && (how != broken && how != cut || i%3 != 0) && !everything() {
 					continue // what only reads is called again whatever the error was
 				}
-				tried++
 				w := base.clone(t)
 				f := &faults{how: how, at: i + 1}
 				story, err := w.run(t.Context(), t, w.env(t, "run-1", f), p)
-				if f.hit() != op {
-					t.Errorf("it happened to %q", f.hit())
+				// How often it looks while it waits depends on the machine's load: what
+				// counts is to which call it happened.
+				if op = f.hit(); op == "" {
+					continue
 				}
+				tried++
 				w.machines["worker-0"].honest(t, story, err)
 				if again := slices.Contains([]operation{"gather", "look", "entries"}, op); again && how != cut && err != nil {
 					t.Errorf("reading again would do: %v", err)

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
@@ -97,7 +98,7 @@ func TestAReaderLoadsOfAFileOnANodeWhatItLoadsOfItsBytes(t *testing.T) {
 		l.words = append(l.words, s.token())
 	}
 	files := map[string]string{}
-	for i := range asMany(t, "CERTROT_LAYOUTS", 400) {
+	for i := range asMany(t, "CERTROT_LAYOUTS", 200) {
 		files[fmt.Sprintf("/etc/kubernetes/made%d/%d", i/500, i)] = l.text()
 	}
 	for _, form := range pkitest.Forms(id.ca.CertPEM) {
@@ -106,7 +107,7 @@ func TestAReaderLoadsOfAFileOnANodeWhatItLoadsOfItsBytes(t *testing.T) {
 	root := newRoot(t)
 	tree(t, root, files)
 	everywhere(t, func(t *testing.T, w world) {
-		n, r := w.read(t, root, Options{Only: true, Paths: []string{"/etc/kubernetes"}, Limits: Limits{Output: maxOutput}})
+		n, r := w.read(t, root, Options{Only: true, Paths: []string{"/etc/kubernetes"}, Limits: Limits{Output: maxOutput, Time: 10 * time.Minute}})
 		for _, leak := range s.leaks(t, n.raw) {
 			t.Error(leak)
 		}
@@ -195,7 +196,7 @@ func TestAReaderGoesOnBehindABlockThatStaysOnTheNodeAsBehindItsBytes(t *testing.
 		l.words = append(l.words, s.token())
 	}
 	files := map[string]string{}
-	for i := range asMany(t, "CERTROT_LAYOUTS", 400) {
+	for i := range asMany(t, "CERTROT_LAYOUTS", 200) {
 		text := ""
 		for range l.IntN(3) {
 			text += l.stays() + l.pick("", "", "", "\n", "# x\n", l.token()+"\n", "\ufeff")
@@ -209,7 +210,7 @@ func TestAReaderGoesOnBehindABlockThatStaysOnTheNodeAsBehindItsBytes(t *testing.
 	root := newRoot(t)
 	tree(t, root, files)
 	everywhere(t, func(t *testing.T, w world) {
-		n, r := w.read(t, root, Options{Only: true, Paths: []string{"/etc/kubernetes"}, Limits: Limits{Output: maxOutput}})
+		n, r := w.read(t, root, Options{Only: true, Paths: []string{"/etc/kubernetes"}, Limits: Limits{Output: maxOutput, Time: 10 * time.Minute}})
 		for _, leak := range s.leaks(t, n.raw) {
 			t.Error(leak)
 		}
