@@ -3,6 +3,12 @@ package nodeexec_test
 import (
 	"errors"
 	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -73,9 +79,10 @@ Host * !192.0.2.7
 }
 
 func TestAddressesThatAreNoMachine(t *testing.T) {
-	for _, bad := range []string{"-oProxyCommand=id", "root@192.0.2.1", "a b", "a\nb", "%h", "192.0.2.1%25eth0", "fe80::1%eth0", "0.0.0.0", "::", "::ffff:0.0.0.0", "224.0.0.1", "ff02::1", "..", "a..b", "a_b", "-a.b", "192.0.2", "a:22", "[::1]", "", strings.Repeat("a", 64), "a;b", "$(id)"} {
+	for _, bad := range []string{"-oProxyCommand=id", "root@192.0.2.1", "a b", "a\nb", "%h", "192.0.2.1%25eth0", "fe80::1%eth0", "0.0.0.0", "::", "::ffff:0.0.0.0", "224.0.0.1", "ff02::1", "..", "a..b", "a_b", "-a.b", "192.0.2", "a:22", "[::1]", "", strings.Repeat("a", 64), "a;b", "$(id)",
+		"127.0.0.1", "127.8.9.10", "::1", "::ffff:127.0.0.1", "169.254.169.254", "fe80::1", "localhost", "LocalHost.", "api.localhost", "localhost.localdomain"} {
 		s := &nodeexec.SSH{Config: "none", Addresses: answer([]string{bad})}
-		if got, err := nodeexec.Way(s, "w9"); err == nil || !strings.Contains(err.Error(), "can't be the address of a machine") {
+		if got, err := nodeexec.Way(s, "w9"); err == nil || !strings.Contains(err.Error(), "is no address of a node") {
 			t.Errorf("%q: %s, %v", bad, got, err)
 		}
 		s.Addresses = answer([]string{bad, "192.0.2.1"})
@@ -98,7 +105,7 @@ func TestTheErrorNamesTheBlockThatIsNotApplied(t *testing.T) {
 	d := startSSHD(t, "", nil, h.key)
 	h.trust(t, d)
 	write(t, h.file("config"), fmt.Sprintf("Host 127.0.0.1\n User %s\n Port %d\n", d.user, d.port))
-	s := &nodeexec.SSH{Home: h.dir, Sudo: nodeexec.SudoNever, Addresses: answer([]string{"127.0.0.1"}), Port: freePort(t)}
+	s := nodeexec.ClaimLoopback(&nodeexec.SSH{Home: h.dir, Sudo: nodeexec.SudoNever, Addresses: answer([]string{"127.0.0.1"}), Port: freePort(t)})
 	_, err := s.Dial(t.Context(), "node-1")
 	if err == nil || !strings.HasSuffix(err.Error(), h.file("config")+":1: Host 127.0.0.1 is not applied: it fits the address 127.0.0.1, which the kubelet of node-1 reports, and not the node's name; "+
 		"if that is the node's address, put this line into the inventory (--ssh-inventory): node-1 127.0.0.1") {
@@ -125,8 +132,8 @@ func TestAnotherMachinesKeyIsNotTheNodes(t *testing.T) {
 	h := newHome(t)
 	d := startSSHD(t, "", nil, h.key)
 	s := func() *nodeexec.SSH {
-		return &nodeexec.SSH{Home: h.dir, Sudo: nodeexec.SudoNever, User: d.user, Port: d.port, Addresses: answer([]string{"127.0.0.1"}),
-			HostKeys: nodeexec.HostKeys{Files: []string{h.file("known_hosts")}}}
+		return nodeexec.ClaimLoopback(&nodeexec.SSH{Home: h.dir, Sudo: nodeexec.SudoNever, User: d.user, Port: d.port, Addresses: answer([]string{"127.0.0.1"}),
+			HostKeys: nodeexec.HostKeys{Files: []string{h.file("known_hosts")}}})
 	}
 	name := func(host string) string { return fmt.Sprintf("[%s]:%d", host, d.port) }
 	for _, c := range []struct {
@@ -169,11 +176,132 @@ func TestHostKeyAlias(t *testing.T) {
 	h := newHome(t)
 	d := startSSHD(t, "", nil, h.key)
 	write(t, h.file("config"), "Host node-1\n HostKeyAlias the-node\n")
-	s := &nodeexec.SSH{Home: h.dir, Sudo: nodeexec.SudoNever, User: d.user, Port: d.port, Addresses: answer([]string{"127.0.0.1"})}
+	s := nodeexec.ClaimLoopback(&nodeexec.SSH{Home: h.dir, Sudo: nodeexec.SudoNever, User: d.user, Port: d.port, Addresses: answer([]string{"127.0.0.1"})})
 	h.trust(t, d) // by its address
 	if e := hostKeyError(t, s); !e.Unknown() || e.Host != "the-node" {
 		t.Errorf("%+v", e)
 	}
 	write(t, h.file("known_hosts"), knownhosts.Line([]string{"the-node"}, d.keys[0])+"\n")
 	_ = open(t, s, "node-1").Close()
+}
+
+// TestAKubeletDoesNotLeadToTheAdministratorsOwnMachine: its Node has a loopback address, and
+// known_hosts has that address.
+func TestAKubeletDoesNotLeadToTheAdministratorsOwnMachine(t *testing.T) {
+	noLeaks(t)
+	h := newHome(t)
+	d := startSSHD(t, "", nil, h.key)
+	h.trust(t, d)
+	s := func(claimed string) *nodeexec.SSH {
+		return &nodeexec.SSH{Home: h.dir, Sudo: nodeexec.SudoNever, User: d.user, Port: d.port, Addresses: answer([]string{claimed})}
+	}
+	for _, claimed := range []string{"127.0.0.1", "::ffff:127.0.0.1", "localhost"} {
+		loginFails(t, s(claimed), claimed, "is no address of a node", "inventory")
+	}
+	given := s("192.0.2.1")
+	given.Inventory = nodeexec.Inventory{"node-1": {Host: "127.0.0.1"}}
+	_ = open(t, given, "node-1").Close()
+	write(t, h.file("config"), "Host node-1\n HostName 127.0.0.1\n")
+	_ = open(t, s("192.0.2.1"), "node-1").Close()
+}
+
+// TestANameThatLeadsToLoopbackIsNotDialled: a DNS name passes as one, and its address does not.
+func TestANameThatLeadsToLoopbackIsNotDialled(t *testing.T) {
+	noLeaks(t)
+	host, err := os.Hostname()
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := ""
+	for _, n := range []string{host, "ip6-loopback", "ip6-localhost"} {
+		if at, err := net.DefaultResolver.LookupNetIP(t.Context(), "ip", n); err == nil && len(at) > 0 && !slices.ContainsFunc(at, func(a netip.Addr) bool { return !a.Unmap().IsLoopback() }) {
+			name = n
+		}
+	}
+	if name == "" {
+		t.Skip("no name other than localhost leads to loopback here")
+	}
+	h := newHome(t)
+	loginFails(t, &nodeexec.SSH{Home: h.dir, Addresses: answer([]string{name}), Port: freePort(t)}, name, "is no address of a node")
+}
+
+// TestAHashedNameOfAnotherMachineIsRefused: with HashKnownHosts, a name of another machine
+// is told by trying the names that are known.
+func TestAHashedNameOfAnotherMachineIsRefused(t *testing.T) {
+	h := newHome(t)
+	d := startSSHD(t, "", nil, h.key)
+	write(t, h.file("config"), fmt.Sprintf("Host *\n User %s\nHost bastion !x *.example.com\n HostName jump.example.com\n Port 2222\nHost app\n ProxyJump admin@outside:2200\n", d.user))
+	s := nodeexec.ClaimLoopback(&nodeexec.SSH{Home: h.dir, Sudo: nodeexec.SudoNever, Port: d.port, Addresses: answer([]string{"127.0.0.1"}),
+		Names: []string{"node-1", "node-2.example.com"}, Inventory: nodeexec.Inventory{"node-3": {Host: "three.example.com"}}})
+	for _, c := range []struct {
+		name string // as known_hosts has it, before it is hashed
+		ok   bool
+	}{
+		{"bastion", false},
+		{"[bastion]:2222", false},
+		{fmt.Sprintf("[bastion]:%d", d.port), false},
+		{"jump.example.com", false},
+		{"outside", false},
+		{"[outside]:2200", false},
+		{"node-2.example.com", false},
+		{fmt.Sprintf("[node-2.example.com]:%d", d.port), false},
+		{"node-2", false},
+		{"node-3", false},
+		{"three.example.com", false},
+		{"by-name.example.com", false}, // stands elsewhere in known_hosts
+		{"node-1", true},
+		{"node-1.example.com", true},
+		{"never-heard-of", true}, // nothing to try
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			noLeaks(t)
+			other := writeKey(t, filepath.Join(t.TempDir(), "other"), "ed25519", "")
+			write(t, h.file("known_hosts"), knownhosts.Line([]string{d.addr()}, d.keys[0])+"\n"+knownhosts.Line([]string{knownhosts.HashHostname(c.name)}, d.keys[0])+"\n"+
+				knownhosts.Line([]string{"by-name.example.com"}, other)+"\n")
+			if c.ok {
+				_ = open(t, s, "node-1").Close()
+				return
+			}
+			e := hostKeyError(t, s)
+			contains(t, e.Error(), "is another host's", h.file("known_hosts")+":2 has it for "+c.name+" (hashed)")
+		})
+	}
+	t.Run("written by ssh-keygen", func(t *testing.T) {
+		noLeaks(t)
+		write(t, h.file("known_hosts"), knownhosts.Line([]string{d.addr()}, d.keys[0])+"\n"+knownhosts.Line([]string{"bastion"}, d.keys[0])+"\n")
+		if out, err := exec.Command("ssh-keygen", "-H", "-f", h.file("known_hosts")).CombinedOutput(); err != nil {
+			t.Fatalf("%v %s", err, out)
+		}
+		contains(t, hostKeyError(t, s).Error(), h.file("known_hosts")+":2 has it for bastion (hashed)")
+	})
+}
+
+// TestANodeOfAnotherClusterIsAnotherMachine: the short name is the same, the domain is not.
+func TestANodeOfAnotherClusterIsAnotherMachine(t *testing.T) {
+	h := newHome(t)
+	d := startSSHD(t, "", nil, h.key)
+	s := nodeexec.ClaimLoopback(&nodeexec.SSH{Home: h.dir, Sudo: nodeexec.SudoNever, User: d.user, Port: d.port, Addresses: answer([]string{"127.0.0.1"})})
+	for _, c := range []struct {
+		node, known string
+		ok          bool
+	}{
+		{"master-0.lab.example.com", "master-0.prod.example.com", false},
+		{"master-0.lab.example.com", "master-0.lab.example.com.evil", false},
+		{"master-0.lab.example.com", "master-0", true},
+		{"master-0.lab.example.com", "Master-0.Lab.example.com", true},
+		{"master-0", "master-0.lab.example.com", true},
+		{"master-0", "master-1", false},
+	} {
+		for _, known := range []string{c.known, knownhosts.HashHostname(strings.ToLower(c.known))} {
+			s.Names = []string{strings.ToLower(c.known)}
+			write(t, h.file("known_hosts"), knownhosts.Line([]string{d.addr()}, d.keys[0])+"\n"+knownhosts.Line([]string{known}, d.keys[0])+"\n")
+			n, err := s.Dial(t.Context(), c.node)
+			if err == nil {
+				_ = n.Close()
+			}
+			if c.ok != (err == nil) || err != nil && !strings.Contains(err.Error(), "is another host's") {
+				t.Errorf("node %s, known as %s (%s): %v", c.node, c.known, known, err)
+			}
+		}
+	}
 }

@@ -45,3 +45,9 @@ func ConfigWords(line string) (string, []string, error) { return configWords(lin
 
 // PassedOver is passedOver.
 func PassedOver(s *SSH, node string) string { return s.passedOver(context.Background(), node) }
+
+// ClaimLoopback lets a node claim loopback addresses: tests have no others to dial.
+func ClaimLoopback(s *SSH) *SSH {
+	s.loopbackForTests = true
+	return s
+}

@@ -2,13 +2,11 @@ package nodeexec
 
 import (
 	"bufio"
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"net"
-	"net/netip"
 	"os"
 	"path/filepath"
 	"slices"
@@ -147,54 +145,6 @@ func (k *knownHosts) check(names []string, key ssh.PublicKey) error {
 		return nil
 	}
 	return refused
-}
-
-// another refuses a key that is known by the address dialled alone, and by the name of
-// another host: the address is what the node's kubelet says, who may name any. A name
-// that is hashed can't be read.
-func (k *knownHosts) another(h hop, addr string, key ssh.PublicKey) error {
-	for _, name := range h.knownAs(addr) {
-		if name != addr && k.lookup(name, &net.TCPAddr{}, key) == nil {
-			return nil
-		}
-	}
-	for _, file := range k.files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			return fmt.Errorf("known hosts can't be read: %w", err)
-		}
-		number := 0
-		for line := range bytes.Lines(text) {
-			number++
-			marker, hosts, held, _, _, err := ssh.ParseKnownHosts(line)
-			if err != nil || marker != "" || !bytes.Equal(held.Marshal(), key.Marshal()) {
-				continue
-			}
-			for _, host := range hosts {
-				if isNameOfAnother(host, h.name) {
-					return &HostKeyError{Host: knownhosts.Normalize(addr), Key: key, Another: fmt.Sprintf("%s:%d has it for %s", file, number, host)}
-				}
-			}
-		}
-	}
-	return nil
-}
-
-// isNameOfAnother reports whether a host of known_hosts is a name, and not one of this
-// node, short or qualified.
-func isNameOfAnother(host, node string) bool {
-	if strings.HasPrefix(host, "|") || strings.HasPrefix(host, "!") || strings.ContainsAny(host, "*?") {
-		return false // hashed, or a pattern: not the name of one machine
-	}
-	if name, _, err := net.SplitHostPort(host); err == nil {
-		host = name
-	}
-	host = strings.Trim(host, "[]")
-	if _, err := netip.ParseAddr(host); err == nil {
-		return false
-	}
-	short := func(name string) string { return strings.ToLower(strings.SplitN(name, ".", 2)[0]) }
-	return short(host) != short(node)
 }
 
 // algorithms asks the host for the kind of key that it is known by: a host that

@@ -46,6 +46,10 @@ type SSH struct {
 	// what the node says of itself: they are dialled, and choose no Host block.
 	Addresses func(ctx context.Context, node string) ([]string, error)
 
+	// Names are those of all nodes. A hashed name in known_hosts can only be told by
+	// trying names: a key of another node is refused.
+	Names []string
+
 	Keys     Keys
 	HostKeys HostKeys
 	Sudo     Sudo
@@ -58,6 +62,8 @@ type SSH struct {
 	asking   sync.Mutex // one question at a time, and only once
 	unlocked map[string]ssh.AlgorithmSigner
 	answers  map[string]bool // to keys: each no, and each yes that could not be saved
+
+	loopbackForTests bool // a node may claim a loopback address: tests of this package dial no others
 }
 
 // Keys are what the user can log in with.
@@ -216,7 +222,7 @@ func (s *SSH) connectHop(ctx context.Context, links []*ssh.Client, h hop) (*ssh.
 	var failed []error
 	for _, host := range h.hosts {
 		addr := net.JoinHostPort(host, strconv.Itoa(h.port))
-		raw, err := dialTCP(ctx, links, addr, h.timeout)
+		raw, err := dialTCP(ctx, s.dialer(h), links, addr, h.timeout)
 		if err == nil {
 			return s.handshake(ctx, links, raw, h, addr)
 		}
@@ -241,11 +247,11 @@ func NoConnection(err error) bool {
 	return errors.As(err, &none)
 }
 
-func dialTCP(ctx context.Context, links []*ssh.Client, addr string, timeout time.Duration) (net.Conn, error) {
+func dialTCP(ctx context.Context, d *net.Dialer, links []*ssh.Client, addr string, timeout time.Duration) (net.Conn, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("no answer within %s", timeout))
 	defer cancel()
 	if len(links) == 0 {
-		return new(net.Dialer).DialContext(ctx, "tcp", addr)
+		return d.DialContext(ctx, "tcp", addr)
 	}
 	c, err := links[len(links)-1].DialContext(ctx, "tcp", addr)
 	if err != nil && ctx.Err() != nil {

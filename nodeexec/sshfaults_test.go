@@ -234,7 +234,7 @@ func TestAnAddressThatDoesNotAnswerIsNotTheEnd(t *testing.T) {
 	d := startSSHD(t, "", nil, h.key)
 	h.trust(t, d)
 	write(t, h.file("config"), "Host node-1\n Port "+strings.TrimPrefix(d.addr(), "127.0.0.1:")+"\n User "+d.user+"\n")
-	s := &nodeexec.SSH{Home: h.dir, Addresses: answer([]string{"127.0.0.99", "127.0.0.1"})}
+	s := nodeexec.ClaimLoopback(&nodeexec.SSH{Home: h.dir, Addresses: answer([]string{"127.0.0.99", "127.0.0.1"})})
 	open(t, s, "node-1")
 	s.Addresses = answer([]string{"127.0.0.98", "127.0.0.99"})
 	loginFails(t, s, "connect to 127.0.0.98:", "connect to 127.0.0.99:", "refused")

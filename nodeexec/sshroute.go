@@ -31,6 +31,7 @@ type hop struct {
 	// claimed: hosts are what the node's kubelet says of itself. That is where to dial,
 	// and proves nothing: it may be the address of another machine.
 	claimed bool
+	others  machines // of which a claimed one may be none
 }
 
 // keyChoice is which keys are offered to a hop.
@@ -62,6 +63,7 @@ type router struct {
 	config  userConfig
 	me      string
 	claimed bool // see hop
+	others  machines
 }
 
 // route is the way to a node, jump hosts first.
@@ -89,7 +91,7 @@ func (s *SSH) route(ctx context.Context, node string) ([]hop, error) {
 		if hosts, err = s.claimedHosts(ctx, node); err != nil {
 			return nil, err
 		}
-		r.claimed = true
+		r.claimed, r.others = true, s.machines(r.config)
 	}
 	if given.User == "" {
 		given.User = s.User
@@ -108,21 +110,23 @@ func (s *SSH) claimedHosts(ctx context.Context, node string) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("address of node %s: %w; it can be given in an inventory file", node, err)
 	}
-	hosts := slices.DeleteFunc(slices.Clone(said), func(h string) bool { return !isMachine(h) })
+	hosts := slices.DeleteFunc(slices.Clone(said), func(h string) bool { return !s.isMachine(h) })
 	if len(said) > 0 && len(hosts) == 0 {
-		return nil, fmt.Errorf("address of node %s: %q can't be the address of a machine; it can be given in an inventory file", node, said)
+		return nil, fmt.Errorf("address of node %s: %q is no address of a node; give its address in an inventory (--ssh-inventory)", node, said)
 	}
 	return hosts, nil
 }
 
 // isMachine reports whether a host is an IP address that one machine can have, or a DNS
-// name.
-func isMachine(host string) bool {
+// name other than localhost.
+func (s *SSH) isMachine(host string) bool {
 	if ip, err := netip.ParseAddr(host); err == nil {
-		ip = ip.Unmap()
-		return ip.Zone() == "" && !ip.IsUnspecified() && !ip.IsMulticast()
+		return s.claimable(ip)
 	}
-	labels := strings.Split(strings.TrimSuffix(host, "."), ".")
+	labels := strings.Split(strings.ToLower(strings.TrimSuffix(host, ".")), ".")
+	if labels[0] == "localhost" || labels[len(labels)-1] == "localhost" {
+		return false
+	}
 	for _, l := range labels {
 		if l == "" || len(l) > 63 || l[0] == '-' || strings.ContainsFunc(l, func(r rune) bool { return r == '.' || r == ':' || r == '%' || r == '_' || notInHost(r) }) {
 			return false
@@ -260,7 +264,7 @@ func parseJump(spec string) (host string, at Address, err error) {
 
 // hop collects what is configured for one host.
 func (r router) hop(names, hosts []string, given Address, defaultUser string) (hop, error) {
-	h := hop{name: names[0], hosts: hosts, user: given.User, port: given.Port, timeout: r.s.Limits.Connect, claimed: r.claimed && len(hosts) > 0}
+	h := hop{name: names[0], hosts: hosts, user: given.User, port: given.Port, timeout: r.s.Limits.Connect, claimed: r.claimed && len(hosts) > 0, others: r.others}
 	if len(h.hosts) == 0 {
 		h.hosts = []string{names[0]}
 		if _, args := r.config.first(names, "hostname"); args != nil {

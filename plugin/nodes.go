@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path"
 	"slices"
@@ -396,6 +397,7 @@ func (c nodeChoice) transports(objects []collect.NodeObject, conn *connection) (
 			}
 		case "ssh":
 			c.ssh.Addresses = func(_ context.Context, node string) ([]string, error) { return addresses[node], nil }
+			c.ssh.Names = slices.Sorted(maps.Keys(addresses))
 			if c.sshAll {
 				ways = append(ways, identified{c.ssh})
 			} else {

@@ -107,11 +107,12 @@ func thisHost(t *testing.T) string {
 	return host
 }
 
-// TestAnotherMachineIsNotReadAsTheNode: a kubelet reports the address of a machine that is
-// not its own. Nothing of that machine becomes the node's.
+// TestAnotherMachineIsNotReadAsTheNode: an address leads to a machine that is not the node.
+// Nothing of that machine becomes the node's.
 func TestAnotherMachineIsNotReadAsTheNode(t *testing.T) {
 	s := startSSHHere(t)
 	host := thisHost(t)
+	s.flags.inventory = s.write(t, "inventory", "worker-9 127.0.0.1\n"+host+" 127.0.0.1\n")
 	node := func(name string) string {
 		return fmt.Sprintf(`{"metadata":{"name":%q},"status":{"addresses":[{"type":"InternalIP","address":"127.0.0.1"}],"conditions":[{"type":"Ready","status":"True"}]}}`, name)
 	}
@@ -179,7 +180,7 @@ func TestTheNextStepForACutNodeIsNotAWayThatFailed(t *testing.T) {
 	dir := t.TempDir()
 	here := sshHere{dir: dir}
 	conn := settledAPI().with("/api/v1/nodes", list(`{"metadata":{"name":"worker-9"},"status":{"addresses":[{"type":"InternalIP","address":"127.0.0.1"}],"conditions":[{"type":"Ready","status":"Unknown"}]}}`)).connect(t)
-	config := here.write(t, "config", fmt.Sprintf("Host worker-9\n Port %d\n", port))
+	config := here.write(t, "config", fmt.Sprintf("Host worker-9\n HostName 127.0.0.1\n Port %d\n", port))
 	asked := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	for _, c := range []struct {
 		name, via string
