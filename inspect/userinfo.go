@@ -5,6 +5,7 @@ import "strings"
 // WithoutUserinfo is text in which no URL has a user or a password; of ssh:// the user
 // stays. Errors quote URLs, and what clusters say of themselves does.
 func WithoutUserinfo(text string) string {
+	text = withoutPort(text)
 	var out strings.Builder
 	for {
 		before, after, found := strings.Cut(text, "://")
@@ -13,20 +14,64 @@ func WithoutUserinfo(text string) string {
 			return out.String()
 		}
 		scheme := before[len(strings.TrimRight(before, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+.-")):]
-		ends := " \t\r\n\"'`<>"
-		if quoted := strings.TrimSuffix(before, scheme); strings.HasSuffix(quoted, `"`) {
-			ends = `"` // spaces, too, are of the URL
-		}
-		size := strings.IndexAny(after, ends)
-		if size < 0 {
-			size = len(after)
-		}
+		size := urlSize(strings.TrimSuffix(before, scheme), after)
 		user, rest := userinfo(after[:size])
 		if name, _, _ := strings.Cut(user, ":"); strings.HasSuffix(scheme, "ssh") && name != "" {
 			rest = name + "@" + rest
 		}
 		out.WriteString(before + "://" + rest)
 		text = after[size:]
+	}
+}
+
+// urlSize is how long a URL in a text is, behind its scheme. Between quotation marks, blanks
+// are of the URL too. So they are in a password, and where client-go quotes without marks.
+func urlSize(before, after string) int {
+	if strings.HasSuffix(before, `"`) {
+		for i := 0; i < len(after); i++ {
+			switch after[i] {
+			case '\\':
+				i++
+			case '"':
+				return i
+			}
+		}
+		return len(after)
+	}
+	size := strings.IndexAny(after, " \t\r\n\"'`<>")
+	if size < 0 {
+		return len(after)
+	}
+	line, _, _ := strings.Cut(after, "\n")
+	if next := strings.Index(line, "://"); next >= 0 {
+		line = line[:next]
+	}
+	at := strings.LastIndex(line, "@") + 1
+	user, password, begun := strings.Cut(after[:size], ":")
+	begun = begun && !strings.ContainsAny(user, "/?#@[") && strings.Trim(password, "0123456789:/,;.)]") != "" && !strings.Contains(password, "@")
+	if at > size && (begun || strings.HasSuffix(before, "could not parse: ")) {
+		end := strings.IndexAny(line[at:], " \t\r\"'`<>")
+		if end < 0 {
+			return len(line)
+		}
+		return at + end
+	}
+	return size
+}
+
+// withoutPort is text without what net/url takes for a port: a password may be in it.
+func withoutPort(text string) string {
+	const begin, end = `invalid port "`, `" after host`
+	var out strings.Builder
+	for {
+		before, after, found := strings.Cut(text, begin)
+		i := strings.Index(after, end)
+		if !found || i < 0 {
+			out.WriteString(text)
+			return out.String()
+		}
+		out.WriteString(before + "invalid port after host")
+		text = after[i+len(end):]
 	}
 }
 

@@ -33,7 +33,13 @@ func TestNoPasswordOfAURLIsKept(t *testing.T) {
 		"ssh://core:secret@master-0":                                                             "ssh://core@master-0",
 		"mail admin@example.com, see https://docs/x@y":                                           "mail admin@example.com, see https://docs/x@y",
 		"image quay.io/a@sha256:0123, docker://a/b@sha256:01":                                    "image quay.io/a@sha256:0123, docker://a/b@sha256:01",
-		"no URL ://": "no URL ://",
+		"could not parse: http://u:SECRET %zz@127.0.0.1:2":                                       "could not parse: http://127.0.0.1:2",
+		"could not parse: http://u ser:SECRET@p:2\nnext: x@y":                                    "could not parse: http://p:2\nnext: x@y",
+		"read http://u:SEC RET%@p:2, see a":                                                      "read http://p:2, see a",
+		`parse "http://u:SEC\" RET@p:2": invalid URL escape "%zz"`:                               `parse "http://p:2": invalid URL escape "%zz"`,
+		`invalid proxy address "http://u:SECRET/x@p": parse: invalid port ":SECRET" after host`:  `invalid proxy address "http://p": parse: invalid port after host`,
+		"Get http://api:6443: EOF, mail x@y":                                                     "Get http://api:6443: EOF, mail x@y",
+		"no URL ://":                                                                             "no URL ://",
 	} {
 		if got := WithoutUserinfo(in); got != want {
 			t.Errorf("%q:\n%q, want\n%q", in, got, want)

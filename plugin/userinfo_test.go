@@ -45,6 +45,7 @@ func TestPasswordInTheServersURL(t *testing.T) {
 	down := kubeconfigTo(t, fmt.Sprintf("server: %q, certificate-authority: %q", secret+"127.0.0.1:1", ca))
 	odd := kubeconfigTo(t, fmt.Sprintf("server: %q, certificate-authority: %q", "https://"+user+":"+password+"/@127.0.0.1:1", ca))
 	proxy := kubeconfigTo(t, fmt.Sprintf("server: %q, certificate-authority: %q, proxy-url: %q", server.URL, ca, "ftp://"+user+":"+password+"@127.0.0.1:1"))
+	escaped := kubeconfigTo(t, fmt.Sprintf("server: %q, certificate-authority: %q, proxy-url: %q", server.URL, ca, "http://"+user+":"+password+" %zz@127.0.0.1:2"))
 	file := filepath.Join(t.TempDir(), "s.certrot")
 	clean := func(what, text string) {
 		t.Helper()
@@ -58,7 +59,7 @@ func TestPasswordInTheServersURL(t *testing.T) {
 		"inspect --nodes none", "inspect --nodes none -o json", "inspect --nodes none -o yaml", "verify --nodes none", "verify restart-safe --nodes none", "snapshot --nodes none -o " + file, "inspect --from " + file + " -o json",
 		"rotate --list", "rotate loadbalancer-serving-signer --dry-run=client --nodes none", "fix-api-int --dry-run=client --ca-file " + ca, "fix-api-int status -o json", "fix-kubeconfig --ca-file " + ca + " --dry-run=client",
 	} {
-		for name, config := range map[string]string{"": config, "down: ": down, "odd: ": odd, "proxy: ": proxy} {
+		for name, config := range map[string]string{"": config, "down: ": down, "odd: ": odd, "proxy: ": proxy, "escaped: ": escaped} {
 			before := in.Load()
 			stdout, stderr, err := typed(t, append(strings.Fields(line), "--kubeconfig", config)...)
 			clean(name+line, stdout+stderr)
