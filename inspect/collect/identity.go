@@ -88,7 +88,7 @@ func (o *clusterOperator) tell(c *inspect.Cluster) {
 
 func (i *infrastructure) tell(c *inspect.Cluster) {
 	c.Topology, c.Platform = i.Status.ControlPlaneTopology, i.Status.PlatformStatus.Type
-	c.Internal, c.External = i.Status.InternalURI, i.Status.ExternalURL
+	c.Internal, c.External = inspect.ServerURL(i.Status.InternalURI), inspect.ServerURL(i.Status.ExternalURL)
 	p := &i.Status.PlatformStatus
 	switch {
 	case p.BareMetal.any(), p.Nutanix.any(), p.OpenStack.any(), p.Ovirt.any(), p.VSphere.any():
@@ -145,7 +145,7 @@ const (
 // version counts for the rows that it owns.
 func (c *Cluster) Identity(server, kubeContext string) Source {
 	return reader{"versions", whole(func(ctx context.Context) inspect.Snapshot {
-		s := inspect.Snapshot{Cluster: inspect.Cluster{Server: server, Context: kubeContext, Versions: catalog.Versions{Operators: map[string]string{}}}}
+		s := inspect.Snapshot{Cluster: inspect.Cluster{Server: inspect.ServerURL(server), Context: inspect.WithoutUserinfo(kubeContext), Versions: catalog.Versions{Operators: map[string]string{}}}}
 		var server struct {
 			GitVersion string `json:"gitVersion"`
 		}

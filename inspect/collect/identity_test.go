@@ -1,6 +1,7 @@
 package collect
 
 import (
+	"encoding/json"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -127,5 +128,24 @@ func TestIdentityFromFiles(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestNoPasswordOfTheClustersURLsIsKept: those of Infrastructure, as the API serves them and
+// as an older snapshot has them.
+func TestNoPasswordOfTheClustersURLsIsKept(t *testing.T) {
+	t.Parallel()
+	var i infrastructure
+	if err := json.Unmarshal([]byte(`{"status":{"apiServerInternalURI":"https://u:SECRET@h:6443/?token=SECRET","apiServerURL":"https://u:SECRET@x:6443#SECRET"}}`), &i); err != nil {
+		t.Fatal(err)
+	}
+	var c inspect.Cluster
+	i.tell(&c)
+	if c.Internal != "https://h:6443/" || c.External != "https://x:6443" {
+		t.Errorf("%q, %q", c.Internal, c.External)
+	}
+	s, err := unpackSnapshot(&snapshotFile{Cluster: fileCluster{Context: "https://u:SECRET@h:6443", Internal: "https://u:SECRET@h:6443/?token=SECRET", External: "https://u:SECRET@x:6443"}})
+	if err != nil || s.Cluster.Context != "https://h:6443" || s.Cluster.Internal != "https://h:6443/" || s.Cluster.External != "https://x:6443" {
+		t.Errorf("%+v, %v", s.Cluster, err)
 	}
 }

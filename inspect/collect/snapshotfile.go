@@ -458,9 +458,9 @@ func unpackSnapshot(f *snapshotFile) (inspect.Snapshot, error) {
 	s := inspect.Snapshot{
 		Taken: f.Taken,
 		Cluster: inspect.Cluster{
-			ID: f.Cluster.ID, Server: inspect.ServerURL(f.Cluster.Server), Context: f.Cluster.Context,
+			ID: f.Cluster.ID, Server: inspect.ServerURL(f.Cluster.Server), Context: inspect.WithoutUserinfo(f.Cluster.Context),
 			Versions: catalog.Versions{Cluster: f.Cluster.Version, Kubernetes: f.Cluster.Kubernetes, Plain: f.Cluster.Plain, Operators: f.Cluster.Operators},
-			Topology: f.Cluster.Topology, Platform: f.Cluster.Platform, Internal: f.Cluster.Internal, External: f.Cluster.External, Created: f.Cluster.Created, Born: f.Cluster.Born, Clock: inspect.Clock(f.Cluster.Clock), Unauthenticated: cmp.Or(f.Cluster.Unauthenticated, inspect.WithoutTLS(f.Cluster.Server)), Synthetic: f.Cluster.Synthetic,
+			Topology: f.Cluster.Topology, Platform: f.Cluster.Platform, Internal: inspect.ServerURL(f.Cluster.Internal), External: inspect.ServerURL(f.Cluster.External), Created: f.Cluster.Created, Born: f.Cluster.Born, Clock: inspect.Clock(f.Cluster.Clock), Unauthenticated: cmp.Or(f.Cluster.Unauthenticated, inspect.WithoutTLS(f.Cluster.Server)), Synthetic: f.Cluster.Synthetic,
 		},
 	}
 	for _, a := range []catalog.Answer{catalog.No, catalog.Yes} {
