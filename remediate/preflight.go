@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
@@ -537,7 +538,7 @@ func (p Preflight) remediation() finding {
 		switch {
 		case a.Acts == catalog.No, a.Resource == catalog.ClusterAutoscalers && !scaled:
 		case a.Paused != nil:
-			notes = append(notes, what+" is paused by "+strings.Join(a.Paused, ", "))
+			notes = append(notes, what+" is paused by "+foreign.Text(strings.Join(a.Paused, ", ")))
 		case pausable && p.Pause:
 		default:
 			acts = append(acts, fmt.Sprintf("%s %s (%s)", what, row.Does, a.Why))
