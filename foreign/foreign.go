@@ -36,8 +36,9 @@ func Quoted(s string) string {
 	if isQuoted(s) {
 		return s
 	}
+	// The end says why: of a URL with a whole script in it, that the connection was refused.
 	if runes := []rune(s); len(runes) > foreignLength {
-		s = string(runes[:foreignLength]) + "…"
+		s = string(runes[:foreignLength/2]) + "…" + string(runes[len(runes)-foreignLength/2:])
 	}
 	return "“" + Visible(strings.NewReplacer("“", `"`, "”", `"`).Replace(s), "") + "”"
 }

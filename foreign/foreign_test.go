@@ -71,3 +71,12 @@ func TestErrorIsWhatItWas(t *testing.T) {
 		t.Errorf("it is %v", err)
 	}
 }
+
+// TestTheEndOfALongTextIsKept: an exec that fails begins with its URL, a whole script, and
+// ends with why.
+func TestTheEndOfALongTextIsKept(t *testing.T) {
+	got := Text(`error sending request: Post "https://10.0.0.1:10250/exec?command=` + strings.Repeat("a", 5000) + `": dial tcp 10.0.0.1:10250: connect: connection refused`)
+	if !strings.HasPrefix(got, "“error sending request") || !strings.HasSuffix(got, "connect: connection refused”") || len(got) > 1100 {
+		t.Error(got)
+	}
+}
