@@ -312,7 +312,7 @@ func inScope(s collect.Scope) func(pki.Location, *inspect.Object) bool {
 	}
 	return func(at pki.Location, o *inspect.Object) bool {
 		switch {
-		case len(s.Resources) > 0 && !slices.ContainsFunc(s.Resources, func(r collect.Resource) bool { return r.Kind == at.Kind }):
+		case len(s.Resources) > 0 && !slices.ContainsFunc(s.Resources, func(r collect.Resource) bool { return r.Has(at) }):
 			return false
 		case at.Kind == pki.KindFile && at.Node == "" && len(s.Resources) > 0:
 			return false // a file of this machine is no node's

@@ -255,7 +255,7 @@ func (r reading) notInFiles(s inspect.Snapshot) []inspect.Gap {
 			}
 		}
 		for _, b := range s.Bundles {
-			if b.At.Kind == k.Kind && inNamespace(b.At) && (k.Kind != pki.KindFile || b.At.Node != "") {
+			if k.Has(b.At) && inNamespace(b.At) && (k.Kind != pki.KindFile || b.At.Node != "") {
 				there[cmp.Or(b.At.Node, b.At.Name)] = true
 			}
 		}

@@ -88,6 +88,12 @@ type Resource struct {
 	Namespaced bool
 }
 
+// Has reports whether a place is in an object of the resource. Two kinds are called
+// Ingress, and only Kubernetes' own has a namespace.
+func (r Resource) Has(at pki.Location) bool {
+	return r.Kind == at.Kind && (r.Kind != kindIngress || r.Namespaced == (at.Namespace != ""))
+}
+
 // path is the plural as it stands in the API's paths.
 func (r Resource) path() string {
 	plural, _, _ := strings.Cut(r.Plural, ".")
