@@ -78,7 +78,7 @@ func wireIngress(item []byte, word func([]byte) string) (inspect.Snapshot, error
 		return err
 	})
 	if err != nil {
-		return inspect.Snapshot{}, fmt.Errorf("decode an Ingress: %w", err)
+		return inspect.Snapshot{}, fmt.Errorf("decode an Ingress: %w", undecoded(err))
 	}
 	r := objectReader{obj: objectOf(kindIngress, &object)}
 	r.servedByIngress(secrets)

@@ -35,7 +35,7 @@ func listJSON[T any](ctx context.Context, c *Cluster, path string, opts metav1.L
 			return dec.Decode(&items[len(items)-1])
 		})
 		if err != nil {
-			return meta, fmt.Errorf("decode %s: %w", path, err)
+			return meta, fmt.Errorf("decode %s: %w", path, undecoded(err))
 		}
 		for i := range items { // only now that the page came whole
 			if ctx.Err() != nil {
@@ -230,7 +230,7 @@ func parseCaller(sc *pki.Scanner, obj *inspect.Object, raw []byte) (inspect.Snap
 		o = &webhookObject{}
 	}
 	if err := json.Unmarshal(raw, o); err != nil {
-		return inspect.Snapshot{}, fmt.Errorf("decode %s: %w", obj.ID(), err)
+		return inspect.Snapshot{}, fmt.Errorf("decode %s: %w", obj.ID(), undecoded(err))
 	}
 	return readCaller(sc, obj.Kind, o), nil
 }

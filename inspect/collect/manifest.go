@@ -133,7 +133,7 @@ func (m *manifest) object(raw []byte, apiVersion, kind string) bool {
 			return false
 		}
 		m.count++ // an object, and a malformed one
-		m.Gaps = append(m.Gaps, inspect.Gap{What: "file", Where: o.Kind, Reason: "decode metadata: " + err.Error(), Next: "look at that object; in YAML, a name such as n, no or 1 must stand in quotes"})
+		m.Gaps = append(m.Gaps, inspect.Gap{What: "file", Where: o.Kind, Reason: "decode metadata: " + undecodedMetadata(raw, err).Error(), Next: "look at that object; in YAML, a name such as n, no or 1 must stand in quotes"})
 		return true
 	}
 	if h.Kind == "" {
@@ -180,7 +180,7 @@ func (m *manifest) read(obj *inspect.Object, apiVersion string, raw []byte) erro
 	case "CertificateSigningRequest":
 		var csr certificatesapi.CertificateSigningRequest
 		if err := json.Unmarshal(raw, &csr); err != nil {
-			return fmt.Errorf("decode %s: %w", obj.ID(), err)
+			return fmt.Errorf("decode %s: %w", obj.ID(), undecoded(err))
 		}
 		r, issued := signingRequest(m.sc, &csr)
 		m.Requests = append(m.Requests, r)
@@ -197,7 +197,7 @@ func (m *manifest) read(obj *inspect.Object, apiVersion string, raw []byte) erro
 		return err
 	}
 	if err := identify(&m.Cluster, apiVersion, string(obj.Kind), raw); err != nil {
-		return fmt.Errorf("decode %s: %w", obj.ID(), err)
+		return fmt.Errorf("decode %s: %w", obj.ID(), undecoded(err))
 	}
 	// any other kind: wherever a certificate stands in it
 	for _, f := range m.sc.Scan(raw) {
@@ -220,7 +220,7 @@ func (m *manifest) keyed(obj *inspect.Object, raw []byte) error {
 		BinaryData map[string]string `json:"binaryData"`
 	}
 	if err := json.Unmarshal(raw, &o); err != nil {
-		return fmt.Errorf("decode %s: %w", obj.ID(), err)
+		return fmt.Errorf("decode %s: %w", obj.ID(), undecoded(err))
 	}
 	obj.Type = o.Type
 	values := map[string][]byte{}

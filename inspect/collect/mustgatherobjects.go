@@ -197,7 +197,7 @@ func readGatheredValues(sc *pki.Scanner, obj *inspect.Object, raw []byte) ([]ins
 		BinaryData map[string]string `json:"binaryData"`
 	}
 	if err := json.Unmarshal(raw, &o); err != nil {
-		return nil, nil, fmt.Errorf("decode %s: %w", obj.ID(), err)
+		return nil, nil, fmt.Errorf("decode %s: %w", obj.ID(), undecoded(err))
 	}
 	obj.Type = o.Type
 	values, hidden := map[string][]byte{}, map[string]bool{}

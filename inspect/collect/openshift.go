@@ -64,7 +64,7 @@ func readOpenShift(sc *pki.Scanner, apiVersion string, obj *inspect.Object, raw 
 	err := read(raw)
 	switch {
 	case err != nil:
-		err = fmt.Errorf("decode %s: %w", obj.ID(), err)
+		err = fmt.Errorf("decode %s: %w", obj.ID(), undecoded(err))
 	case r.odd > 0:
 		err = fmt.Errorf("%s: %s not base64, as in a redacted file: what they held is unknown", obj.ID(), numbered(r.odd, "value is", "values are"))
 	}
@@ -487,7 +487,7 @@ func (c *Cluster) objectPage(r Resource, namespace string, t *tally) page {
 			err = context.Cause(ctx)
 		}
 		if err != nil {
-			return meta, fmt.Errorf("decode %s: %w", path, err)
+			return meta, fmt.Errorf("decode %s: %w", path, undecoded(err))
 		}
 		t.take(found) // only now that the page came whole
 		t.count(n)

@@ -68,7 +68,7 @@ func (c *Cluster) podPage(path string, each func(*corev1.Pod)) page {
 			return p.Unmarshal(item)
 		})
 		if err != nil {
-			return meta, fmt.Errorf("decode %s: %w", path, err)
+			return meta, fmt.Errorf("decode %s: %w", path, undecoded(err))
 		}
 		for _, p := range pods { // only now that the page came whole
 			each(p)

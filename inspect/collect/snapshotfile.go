@@ -255,7 +255,7 @@ func ReadSnapshot(r io.Reader) (inspect.Snapshot, error) {
 		if limited.N <= 0 {
 			return inspect.Snapshot{}, fmt.Errorf("snapshot is larger than %d bytes unpacked", maxSnapshot)
 		}
-		return inspect.Snapshot{}, fmt.Errorf("decode snapshot: %w", err)
+		return inspect.Snapshot{}, fmt.Errorf("decode snapshot: %w", undecoded(err))
 	}
 	if f.Kind != SnapshotKind || f.APIVersion != SnapshotAPIVersion {
 		return inspect.Snapshot{}, fmt.Errorf("file is a %q of version %q; this certrot reads %q of version %q", f.Kind, f.APIVersion, SnapshotKind, SnapshotAPIVersion)
