@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 )
@@ -410,7 +411,7 @@ func copiesAgree(f *Facts) []Finding {
 			message := fmt.Sprintf("%s differs from the %d other copies: holds %s, they hold %s", published, len(groups[most]), contentNames(groups[c][0].Content), contentNames(groups[most][0].Content))
 			out = append(out, Finding{
 				Severity: Warning, At: locations(groups[c]), Message: message,
-				Next: "do not edit it, its publisher overwrites it; look whether the publisher runs: kubectl -n " + groups[c][0].At.Namespace + " get configmap " + published + " -o yaml",
+				Next: "do not edit it, its publisher overwrites it; look whether the publisher runs: " + foreign.Command("", "kubectl -n %s get configmap %s -o yaml", groups[c][0].At.Namespace, published),
 			})
 		}
 	}

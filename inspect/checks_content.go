@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 )
@@ -286,7 +287,7 @@ func locked(f *Facts, place func(pki.Location, *Object) bool) []Gap {
 		next := "look at it with its password and a tool for its format: keytool -list -v -keystore FILE"
 		if strings.HasSuffix(reason, pki.LockedLimit) {
 			next = f.Hints().Next("read %sits object alone: %skubectl get -n NAMESPACE secret NAME -o yaml | {} inspect --from -",
-				f.Hints().Live("its namespace or "), f.Hints().Live(f.Hints().Next("{} inspect -n NAMESPACE, or ")))
+				foreign.Words(f.Hints().Live("its namespace or ")), foreign.Words(f.Hints().Live(f.Hints().Next("{} inspect -n NAMESPACE, or "))))
 		}
 		out = append(out, Gap{What: what, Where: strings.Join(where, ", "), Reason: reason + "; " + unknown, Next: next})
 	}
@@ -327,7 +328,7 @@ func badRequests(f *Facts) []Finding {
 		if r.Bad != "" {
 			out = append(out, Finding{
 				Severity: Warning, At: []pki.Location{{Kind: r.Object.Kind, Name: r.Object.Name, Field: "spec.request"}},
-				Message: r.Bad, Next: "kubectl describe csr " + r.Object.Name,
+				Message: r.Bad, Next: foreign.Command(RequestNames, "kubectl describe csr %s", r.Object.Name),
 			})
 		}
 	}

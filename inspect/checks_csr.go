@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 )
 
@@ -61,7 +62,7 @@ func csrFinding(f *Facts, requests []SigningRequest) Finding {
 	switch first.Condition {
 	case Pending:
 		finding.Message = fmt.Sprintf("%s pending since %s", what, ago(f.Now, first.Since))
-		finding.Next = "look at who asks for what: kubectl describe csr " + first.Object.Name + "; if it is right: kubectl certificate approve " + first.Object.Name
+		finding.Next = "look at who asks for what: " + foreign.Command(RequestNames, "kubectl describe csr %[1]s; if it is right: kubectl certificate approve %[1]s", first.Object.Name)
 	case Approved:
 		finding.Message = fmt.Sprintf("%s approved %s, but no certificate was issued", what, ago(f.Now, first.Since))
 		finding.Next = "the signer does not work: for kubernetes.io signers that is kube-controller-manager"

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 )
 
@@ -46,7 +47,7 @@ func referenceResolves(f *Facts) []Finding {
 		}
 		if r.Target == TargetThere {
 			finding.Message = fmt.Sprintf("names %s, which holds no certificate", r.To)
-			finding.Next = fmt.Sprintf("put the certificates there: kubectl -n %s get %s %s -o yaml", r.To.Namespace, resource, r.To.Name)
+			finding.Next = "put the certificates there: " + foreign.Command("", "kubectl -n %s get %s %s -o yaml", r.To.Namespace, resource, r.To.Name)
 		}
 		if r.From.Kind == kindIngress && r.From.Namespace != "" {
 			finding.Message += ": the Ingress' controller presents its default certificate"

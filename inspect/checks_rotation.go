@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 )
@@ -13,7 +14,7 @@ import (
 // its trouble. Owners that are no cluster operators get none.
 func clusterOperatorHint(owner string) string {
 	if op, ok := strings.CutSuffix(owner, "-operator"); ok && !strings.Contains(op, " ") {
-		return ": oc get clusteroperator " + strings.TrimPrefix(op, "cluster-") + " -o yaml"
+		return ": " + foreign.Command("oc get clusteroperators", "oc get clusteroperator %s -o yaml", strings.TrimPrefix(op, "cluster-"))
 	}
 	return ""
 }
@@ -28,7 +29,7 @@ func annotations(f *Facts) []Finding {
 			continue
 		}
 		if problems := disagreements(h, leaf); len(problems) > 0 {
-			severity, next := Warning, "oc get "+ref(h.At)+" -o jsonpath='{.metadata.annotations}'"
+			severity, next := Warning, annotationsOf(h.At)
 			out = append(out, Finding{
 				Severity: severity, At: []pki.Location{h.At}, Certs: []pki.Fingerprint{leaf.Fingerprint}, Next: next, Due: leaf.NotAfter,
 				Message: fmt.Sprintf("%s: %s", name(leaf), strings.Join(problems, "; ")),
@@ -73,13 +74,14 @@ func disagreements(h *Held, leaf *pki.Cert) []string {
 	return out
 }
 
-// ref names an object as kubectl takes it: "-n ns secret/name".
-func ref(at pki.Location) string {
-	s := strings.ToLower(string(at.Kind)) + "/" + at.Name
-	if at.Namespace != "" {
-		s = "-n " + at.Namespace + " " + s
+// annotationsOf is the command that prints an object's annotations.
+func annotationsOf(at pki.Location) string {
+	const format = "%s/%s -o jsonpath='{.metadata.annotations}'"
+	kind := strings.ToLower(string(at.Kind))
+	if at.Namespace == "" {
+		return foreign.Command("", "oc get "+format, kind, at.Name)
 	}
-	return s
+	return foreign.Command("", "oc get -n %s "+format, at.Namespace, kind, at.Name)
 }
 
 // firstLeaf bounds how much younger than a new signer its first leaf can be: a

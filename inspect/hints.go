@@ -1,9 +1,10 @@
 package inspect
 
 import (
-	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 )
 
 // Program stands for the program in the texts of tables and in the formats of hints: how
@@ -26,7 +27,14 @@ func LiveHints(program string) Hints { return Hints{program: program} }
 // FileHints are those of facts from files.
 func FileHints(program string) Hints { return Hints{program: program, file: true} }
 
+// Commands that list the names of which a cluster has odd ones (see foreign.Command).
+const (
+	NodeNames    = "kubectl get nodes -o name"
+	RequestNames = "kubectl get csr -o name"
+)
+
 // Next is a text with commands of the program, each of which begins with {} in the format.
+// Names in it are checked, as foreign.Command does; prose is not one of its arguments.
 func (h Hints) Next(format string, args ...any) string {
 	program := h.program
 	if program == "" {
@@ -36,7 +44,11 @@ func (h Hints) Next(format string, args ...any) string {
 	if len(args) == 0 {
 		return format
 	}
-	return fmt.Sprintf(format, args...)
+	look := ""
+	if strings.Contains(format, "--nodes") {
+		look = NodeNames
+	}
+	return foreign.Command(look, format, args...)
 }
 
 // May is something that who reads needs the right to do.
@@ -56,15 +68,15 @@ func MayGet(resource, namespace string) May {
 	return May{Verb: "get", Resource: resource, Namespace: namespace}
 }
 
-// where is what follows the resource in kubectl auth can-i.
-func (m May) where() string {
+// canI asks whether it is allowed.
+func (m May) canI() string {
 	switch {
 	case m.Cluster:
-		return ""
+		return foreign.Command("", "kubectl auth can-i "+m.Verb+" %s", m.Resource)
 	case m.Namespace == "":
-		return " -A"
+		return foreign.Command("", "kubectl auth can-i "+m.Verb+" %s -A", m.Resource)
 	}
-	return " -n " + m.Namespace
+	return foreign.Command("", "kubectl auth can-i "+m.Verb+" %s -n %s", m.Resource, m.Namespace)
 }
 
 // Unread is the next step where facts lack what may not have been allowed: to ask whether it
@@ -72,7 +84,7 @@ func (m May) where() string {
 func (h Hints) Unread(rights ...May) string {
 	var ask, may []string
 	for _, m := range rights {
-		ask = append(ask, "kubectl auth can-i "+m.Verb+" "+m.Resource+m.where())
+		ask = append(ask, m.canI())
 		if what := m.Verb + " " + m.Resource; !slices.Contains(may, what) {
 			may = append(may, what)
 		}
@@ -80,7 +92,7 @@ func (h Hints) Unread(rights ...May) string {
 	if !h.file {
 		return strings.Join(ask, "; ")
 	}
-	return h.Next("take the snapshot again, as a user who may %s: {} snapshot -o FILE", strings.Join(may, " and "))
+	return "take the snapshot again, as a user who may " + strings.Join(may, " and ") + h.Next(": {} snapshot -o FILE")
 }
 
 // UnreadNodes is the next step where facts lack what is on nodes: live, or a file that was

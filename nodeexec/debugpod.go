@@ -273,8 +273,8 @@ func (d *Debug) removePod(ctx context.Context, api *podAPI, p debugPod) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("debug pod %s on node %s is left, and ends by itself within %s: %w; remove it with: kubectl delete pod -n %s %s",
-		p.pod, p.node, p.lifetime, err, p.pod.namespace, p.pod.name)
+	return fmt.Errorf("debug pod %s on node %s is left, and ends by itself within %s: %w; remove it with: %s",
+		p.pod, p.node, p.lifetime, err, foreign.Command("", "kubectl delete pod -n %s %s", p.pod.namespace, p.pod.name))
 }
 
 func (d *Debug) endPod(ctx context.Context, api *podAPI, p debugPod) error {
@@ -331,7 +331,7 @@ func (d *Debug) removeNamespace(ctx context.Context, api *podAPI, name string) e
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("namespace %s is left: %w; remove it with: kubectl delete namespace %s", name, err, name)
+		return fmt.Errorf("namespace %s is left: %w; remove it with: %s", name, err, foreign.Command("", "kubectl delete namespace %s", name))
 	}
 	return nil
 }

@@ -19,6 +19,7 @@ import (
 	"k8s.io/client-go/rest"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
@@ -179,7 +180,7 @@ func explain(called string, c *connection, err error) error {
 	case errors.Is(err, context.Canceled):
 		return wrapped
 	}
-	return withHint(wrapped, "check the server and context: kubectl config view --minify; kubectl --context %q get --raw /readyz", c.context)
+	return withHint(wrapped, "check the server and context: kubectl config view --minify; %s", foreign.Command("", "kubectl --context %q get --raw /readyz", c.context))
 }
 
 // unauthorized says why good credentials may be refused. OpenShift's tokens are

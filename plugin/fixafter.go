@@ -48,7 +48,7 @@ func ofMaster(p *remediate.Plan, s *remediate.Stopped) bool {
 func (f *fixFlags) verified(ctx context.Context, a *applying) error {
 	v := verifyFlags{app: f.app, config: f.config, nodes: f.nodes}
 	v.nodes.nodes = []string{allNodes}
-	called := f.app.Called + " verify " + partWords()[slices.Index(catalog.Parts(), catalog.PartAPIInt)] + " --nodes all"
+	called := inspect.LiveHints(f.app.Called).Next("{} verify %s --nodes all", partWords()[slices.Index(catalog.Parts(), catalog.PartAPIInt)])
 	if f.nodes.via != viaAuto {
 		called += " --via " + f.nodes.via
 	}

@@ -171,7 +171,7 @@ func (f *ownFlags) locate() (*ownConfig, error) {
 	}
 	if here.Cluster != at.Cluster || raw.CurrentContext != own.context {
 		return nil, refused(&remediate.Refusal{Name: "current-context", Reason: fmt.Sprintf("%s: its current context leads to cluster %q, and what is to be mended is %q", own.path, here.Cluster, at.Cluster),
-			Next: fmt.Sprintf("kubectl config use-context %s, in that file, and again without --context", own.context)})
+			Next: foreign.Command("", "kubectl config use-context %s, in that file, and again without --context", own.context)})
 	}
 	if own.rest, err = f.config.ToRESTConfig(); err != nil {
 		return nil, unquoted(err)

@@ -14,6 +14,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/kubectl/pkg/util/templates"
 
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
@@ -321,12 +322,12 @@ func stands(p *remediate.Plan, n remediate.NodePlan) repairNode {
 		if life.Alive != catalog.No {
 			out.Reason = "its files are right and its kubelet has read them, and Ready is " + out.Ready
 		}
-		out.Next = "kubectl describe node " + n.Name + "; kubectl get csr; on the node: journalctl -u kubelet -n 50"
+		out.Next = foreign.Command(inspect.NodeNames, "kubectl describe node %s; kubectl get csr; on the node: journalctl -u kubelet -n 50", n.Name)
 	case due && out.Ready == "" && n.Name != "":
 		out.State, out.Reason = standsUnknown, "its files are right and its kubelet has read them, and whether it is Ready was not read"
 	case n.Name != "" && out.Ready == "True" && life.Works() != catalog.Yes:
 		out.State, out.Reason = standsUnknown, "its files are right and its kubelet has read them, and whether it is alive is not known: "+life.String()
-		out.Next = "kubectl get lease -n kube-node-lease " + n.Name
+		out.Next = foreign.Command(inspect.NodeNames, "kubectl get lease -n kube-node-lease %s", n.Name)
 	}
 	return out
 }

@@ -287,7 +287,7 @@ func (c nodeChoice) another() string {
 // atConsole is what helps at the console of a node that can't be reached.
 func (w *workplace) atConsole(node string) string {
 	if w.script && w.conn != nil {
-		return "a script for its console: " + w.app.Called + " fix-api-int --nodes " + node + " --emit-script scripts"
+		return "a script for its console: " + inspect.LiveHints(w.app.Called).Next("{} fix-api-int --nodes %s --emit-script scripts", node)
 	}
 	return "or run it with --local at its console"
 }

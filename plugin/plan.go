@@ -64,7 +64,7 @@ func printPlan(out io.Writer, a *applying, p *remediate.Plan) error {
 		}
 	}
 	if a.undoes == "" && a.workplace != nil && a.dryRun != dryRunClient && writesFiles(p) {
-		printf(w, "\nBack     what was before is kept on each node in %s/%s: %s undo %s\n", host.DefaultFolder, p.Run, a.app.Called, p.Run)
+		printf(w, "\nBack     what was before is kept on each node in %s/%s: %s\n", host.DefaultFolder, p.Run, inspect.LiveHints(a.app.Called).Next("{} undo %s", p.Run))
 	}
 	_, err := io.WriteString(out, cleanLines(w.String()))
 	return err

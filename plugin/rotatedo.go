@@ -153,18 +153,18 @@ func (f *rotateFlags) named(r rotations, names []string) ([]rotation, error) {
 			return nil, refuse(next, "%s/%s: %s", of.At.Namespace, of.At.Name, reason)
 		}
 		if f.leaf && !of.Signer() {
-			return nil, refuse(f.seen.app.Called+" rotate "+of.Name, "--leaf: %s/%s signs nothing; it is signed by %s", of.At.Namespace, of.At.Name, of.Rotation.Signer.Name)
+			return nil, refuse(inspect.LiveHints(f.seen.app.Called).Next("{} rotate %s", of.Name), "--leaf: %s/%s signs nothing; it is signed by %s", of.At.Namespace, of.At.Name, of.Rotation.Signer.Name)
 		}
 		for _, p := range plans {
 			same := p.of.Rotation.Signer == of.Rotation.Signer
 			switch {
 			case same && p.of.At == of.At:
-				return nil, refuse(f.seen.app.Called+" rotate "+of.Name, "%s is named twice", of.Name)
+				return nil, refuse(inspect.LiveHints(f.seen.app.Called).Next("{} rotate %s", of.Name), "%s is named twice", of.Name)
 			case same && !p.of.Signer() && !of.Signer(): // with --leaf their signer might be made anew
-				return nil, refuse(fmt.Sprintf("one after the other: %[1]s rotate %[2]s; then %[1]s rotate %[3]s", f.seen.app.Called, p.of.Name, of.Name),
+				return nil, refuse(inspect.LiveHints(f.seen.app.Called).Next("one after the other: {} rotate %s; then {} rotate %s", p.of.Name, of.Name),
 					"%s and %s are of one chain, that of %s: one run has one of them made anew", p.of.Name, of.Name, of.Rotation.Signer.Name)
 			case same:
-				return nil, refuse(f.seen.app.Called+" rotate "+of.Rotation.Signer.Name+" --leaf does it in the safe order",
+				return nil, refuse(inspect.LiveHints(f.seen.app.Called).Next("{} rotate %s --leaf does it in the safe order", of.Rotation.Signer.Name),
 					"%s and %s are of one chain: what a signer signs is made anew only after everybody trusts the signer's new CA", p.of.Name, of.Name)
 			}
 		}
@@ -671,7 +671,7 @@ func (f *rotateFlags) rest(failed error, plans []rotation, at int, changed bool)
 		hints = append(hints, h.hint)
 	}
 	if changed && !f.leaf && h == nil {
-		hints = append(hints, fmt.Sprintf("%s rotate status %s", f.seen.app.Called, plans[at].of.Name))
+		hints = append(hints, inspect.LiveHints(f.seen.app.Called).Next("{} rotate status %s", plans[at].of.Name))
 	}
 	for _, p := range rest {
 		names = append(names, p.of.Name)
@@ -717,7 +717,7 @@ func (f *rotateFlags) one(ctx context.Context, conn *connection, p rotation, lat
 		}
 		a.say("\nDone: %s has made it anew. %s\n", clean(p.owner()), "A rotation can't be taken back.")
 		if f.wait == 0 {
-			a.say("How far its CA is, at any time: %s rotate status %s\n", app.Called, p.of.Name)
+			a.say("How far its CA is, at any time: %s\n", inspect.LiveHints(app.Called).Next("{} rotate status %s", p.of.Name))
 			return w, true, nil
 		}
 		w = f.following(conn, p.of, p.of.Cert())
@@ -801,7 +801,7 @@ const rotateCommand = "rotate"
 func (f *rotateFlags) untriggered(p rotation, err error) error {
 	var late *remediate.Late
 	var refusal *remediate.Refusal
-	status := fmt.Sprintf("%s rotate status %s", f.seen.app.Called, cmp.Or(p.of.Name, p.of.At.Name))
+	status := inspect.LiveHints(f.seen.app.Called).Next("{} rotate status %s", cmp.Or(p.of.Name, p.of.At.Name))
 	switch {
 	case errors.Is(err, remediate.ErrChanged):
 		return &exitError{code: exitStopped, err: withHint(nothingChanged(err), "somebody else writes it: look at it, and run this again")}

@@ -62,7 +62,7 @@ func (f *rotateFlags) explain(ctx context.Context, name string) error {
 	case err != nil:
 		return err
 	case !of.Signer():
-		return withHint(fmt.Errorf("%s is signed by %s", of.Name, of.Rotation.Signer), "explain that: %s rotate %s --explain", f.seen.app.Called, of.Rotation.Signer.Name)
+		return withHint(fmt.Errorf("%s is signed by %s", of.Name, of.Rotation.Signer), "explain that: %s", inspect.LiveHints(f.seen.app.Called).Next("{} rotate %s --explain", of.Rotation.Signer.Name))
 	}
 	if reason, next := of.Unmanaged(); reason != "" {
 		return &exitError{code: exitRefused, err: withHint(errors.New(of.Name+": "+reason), "%s", next)}

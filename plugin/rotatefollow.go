@@ -59,7 +59,7 @@ func (f *rotateFlags) following(conn *connection, of remediate.Rotatable, since 
 		find: func(r rotations, name string) (remediate.Rotatable, error) { return r.find(f.seen.app, name) },
 		say:  func(format string, args ...any) { printf(errOut, format, args...) },
 		name: of.At.Namespace + "/" + of.At.Name, called: of.Name, since: since, begun: since != nil, quiet: f.wait == 0,
-		next:  f.seen.app.Called + " rotate status " + of.Name,
+		next:  inspect.LiveHints(f.seen.app.Called).Next("{} rotate status %s", of.Name),
 		began: collect.Taken(), said: map[string]string{}, took: map[string]time.Duration{},
 	}
 	if of.Signer() {

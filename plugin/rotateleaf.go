@@ -34,7 +34,7 @@ func (f *rotateFlags) eachLeaf(ctx context.Context, w *following, changed bool, 
 			break
 		}
 		if done[leaf.of.At] {
-			return &exitError{code: exitStopped, err: withHint(fmt.Errorf("%s was made anew, and not by the newest signer", leaf.of.At), "%s rotate status %s", f.seen.app.Called, leaf.of.Name)}
+			return &exitError{code: exitStopped, err: withHint(fmt.Errorf("%s was made anew, and not by the newest signer", leaf.of.At), "%s", inspect.LiveHints(f.seen.app.Called).Next("{} rotate status %s", leaf.of.Name))}
 		}
 		did, err := sign(*leaf)
 		before := changed

@@ -13,10 +13,12 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/kubectl/pkg/util/templates"
 
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate"
 )
 
@@ -100,7 +102,7 @@ func (f *rotateFlags) prune(ctx context.Context, name string) error {
 		return &exitError{code: exitRefused, err: withHint(&unchanged{"refused, nothing was changed", fmt.Errorf("%s/%s: %s", of.At.Namespace, of.At.Name, reason)}, "%s", next)}
 	}
 	if !of.Signer() {
-		return stop("it is signed by "+of.Rotation.Signer.Name+", and no signer: it has no CAs", app.Called+" rotate prune "+of.Rotation.Signer.Name)
+		return stop("it is signed by "+of.Rotation.Signer.Name+", and no signer: it has no CAs", inspect.LiveHints(app.Called).Next("{} rotate prune %s", of.Rotation.Signer.Name))
 	}
 	if err := unreviewed(r.facts.Snapshot.Cluster, f.risks); err != nil {
 		return err
@@ -218,12 +220,12 @@ func (f *rotateFlags) remove(ctx context.Context, conn *connection, p pruning) e
 	}
 	err = a.apply(held, plan, j)
 	_ = j.Close() // each line is on the disk already
-	back := fmt.Sprintf("kubectl -n %s patch configmap %s --type merge --patch-file %s", p.of.Rotation.Bundle.Namespace, p.of.Rotation.Bundle.Name, kept)
+	back := foreign.Command("", "kubectl -n %s patch configmap %s --type merge --patch-file %s", p.of.Rotation.Bundle.Namespace, p.of.Rotation.Bundle.Name, foreign.Words(nodeexec.Quote(kept)))
 	if err != nil {
 		if errors.Is(err, remediate.ErrChanged) {
 			return &exitError{code: exitStopped, err: withHint(nothingChanged(err), "somebody else writes it: look at it, and run this again")}
 		}
-		return &exitError{code: exitStopped, err: withHint(err, "oc -n %s get configmap %s -o yaml; the bundle as it was: %s", p.of.Rotation.Bundle.Namespace, p.of.Rotation.Bundle.Name, back)}
+		return &exitError{code: exitStopped, err: withHint(err, "%s; the bundle as it was: %s", foreign.Command("", "oc -n %s get configmap %s -o yaml", p.of.Rotation.Bundle.Namespace, p.of.Rotation.Bundle.Name), back)}
 	}
 	a.say("\nDone. To put them back:\n    %s\n", back)
 	return nil

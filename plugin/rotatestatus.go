@@ -87,7 +87,7 @@ func (f *rotateFlags) status(ctx context.Context, name string) error {
 		}
 	}
 	w := f.following(conn, remediate.Rotatable{}, nil)
-	w.name, w.next = name, f.seen.app.Called+" rotate status "+name
+	w.name, w.next = name, inspect.LiveHints(f.seen.app.Called).Next("{} rotate status %s", name)
 	p, _, err := w.until(ctx, f.wait, through)
 	if err != nil {
 		return err

@@ -323,7 +323,7 @@ func (w *workplace) kept(ctx context.Context, node, run string) (entries []host.
 		return err
 	})
 	if errors.Is(err, host.ErrNoRun) {
-		return nil, withHint(err, "which runs it keeps: %s runs --from-nodes --nodes %s", w.app.Called, node)
+		return nil, withHint(err, "which runs it keeps: %s", inspect.LiveHints(w.app.Called).Next("{} runs --from-nodes --nodes %s", node))
 	}
 	return entries, err
 }

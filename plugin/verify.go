@@ -15,6 +15,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/kubectl/pkg/util/templates"
 
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
@@ -480,7 +481,7 @@ func (g claimGroup) print(w io.Writer, now time.Time, last claimGroup, all int, 
 		mend := c.Mend
 		if len(nodes) > 1 {
 			list := strings.Join(nodes, ",")
-			if mend = strings.ReplaceAll(c.Advice, "--nodes NODE", "--nodes "+list); strings.Contains(mend, "NODE") {
+			if mend = strings.ReplaceAll(c.Advice, "--nodes NODE", foreign.Command("", "--nodes %s", foreign.Commas(nodes))); strings.Contains(mend, "NODE") {
 				mend += "; for each NODE of " + list
 			}
 		}

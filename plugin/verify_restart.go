@@ -9,6 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/trust"
@@ -226,7 +227,7 @@ func (f *verifyFlags) restartDetails(w io.Writer, same []trust.RestartNode, wide
 	for i := range same {
 		names[i] = same[i].Name
 	}
-	all := strings.NewReplacer("--nodes "+n.Name, "--nodes "+strings.Join(names, ","))
+	all := strings.NewReplacer("--nodes "+n.Name, foreign.Command("", "--nodes %s", foreign.Commas(names)))
 	b := &strings.Builder{}
 	said := []string{n.ComesBack.Why}
 	if n.ComesBack.Status != trust.RestartYes {

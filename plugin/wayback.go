@@ -9,8 +9,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
-	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate"
 )
 
@@ -44,7 +45,7 @@ func (a *applying) changed() (runs []string) {
 // undos are the commands that put back what this command changed, the last run first.
 func (a *applying) undos() (lines []string) {
 	for _, d := range slices.Backward(a.deeds) {
-		if line := a.app.Called + " undo " + d.run; d.back && !slices.Contains(lines, line) {
+		if line := inspect.LiveHints(a.app.Called).Next("{} undo %s", d.run); d.back && !slices.Contains(lines, line) {
 			lines = append(lines, line)
 		}
 	}
@@ -69,7 +70,7 @@ func (a *applying) earlier() string {
 	var lines []string
 	for _, run := range js.NotUndone(story.Command, story.Server, collect.Taken().Add(-repairTime)) {
 		if run != this && !slices.Contains(a.changed(), run) {
-			lines = append(lines, a.app.Called+" undo "+run)
+			lines = append(lines, inspect.LiveHints(a.app.Called).Next("{} undo %s", run))
 		}
 	}
 	if len(lines) == 0 {
@@ -101,9 +102,9 @@ func (a *applying) unwritable(p *remediate.Plan, stopped *remediate.Stopped) str
 		}
 		switch why := before.Error(); {
 		case strings.Contains(why, "Operation not permitted"):
-			text += fmt.Sprintf("on %s: %s: an i among the attributes is what refuses it, and chattr -i takes it away", s.Action.Node(), "lsattr -d "+nodeexec.Quote(path.Dir(file), file))
+			text += fmt.Sprintf("on %s: %s: an i among the attributes is what refuses it, and chattr -i takes it away", s.Action.Node(), foreign.Command("", "lsattr -d %s %s", path.Dir(file), file))
 		case strings.Contains(why, "Read-only file system"):
-			text += fmt.Sprintf("on %s: %s: ro among the options is what refuses it. A file system that turned read-only by itself has a damaged disk: dmesg", s.Action.Node(), "findmnt -T "+nodeexec.Quote(file))
+			text += fmt.Sprintf("on %s: %s: ro among the options is what refuses it. A file system that turned read-only by itself has a damaged disk: dmesg", s.Action.Node(), foreign.Command("", "findmnt -T %s", file))
 		default:
 			continue
 		}
@@ -144,5 +145,5 @@ func (a *applying) withoutNodes(p *remediate.Plan, but []string) string {
 	if len(names) == 0 || a.named == "" {
 		return ""
 	}
-	return a.named + " --nodes " + nodeexec.Quote(strings.Join(names, ","))
+	return foreign.Command(inspect.NodeNames, "%s --nodes %s", foreign.Words(a.named), foreign.Commas(names))
 }

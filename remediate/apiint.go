@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
@@ -250,7 +251,7 @@ func (a APIInt) verifies(facts inspect.Snapshot, n *inspect.Node, ca []*pki.Cert
 		}
 	}
 	if !asked {
-		return refuse(fileRead, "none of "+strings.Join(setup.Files(), ", ")+" could be read as a kubeconfig", "on the node: ls -l "+strings.Join(setup.Files(), " "))
+		return refuse(fileRead, "none of "+strings.Join(setup.Files(), ", ")+" could be read as a kubeconfig", "on the node: "+foreign.Command("", "ls -l %s", foreign.Spaces(setup.Files())))
 	}
 	return nil
 }

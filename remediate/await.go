@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
@@ -72,7 +73,7 @@ func (a Await) Verify(ctx context.Context, env *Env, c *Change) error {
 		case !h.At.After(unit.Entered.Add(time.Second)): // systemd tells whole seconds
 			return false, fmt.Errorf("node %s: its last heartbeat is from %s, none since its kubelet started at %s, and Ready is %q", a.On, clock(h.At), clock(unit.Entered), h.Ready)
 		case h.Ready != "True":
-			return false, fmt.Errorf("node %s reports again, and Ready is %q: kubectl describe node %s", a.On, h.Ready, a.On)
+			return false, fmt.Errorf("node %s reports again, and Ready is %q: %s", a.On, h.Ready, foreign.Command(inspect.NodeNames, "kubectl describe node %s", a.On))
 		}
 		return true, nil
 	})

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 )
 
@@ -73,7 +74,7 @@ func (v configMapValue) keep(to func(manifest []byte) error) error {
 		return errors.New("there is no place to keep what was before")
 	}
 	var out strings.Builder
-	fmt.Fprintf(&out, "# %s as it was. To put it back:\n# kubectl -n %s patch configmap %s --type merge --patch-file FILE\ndata:\n  %s: |\n", v.Of, v.Of.Namespace, v.Of.Name, v.Of.Key)
+	fmt.Fprintf(&out, "# %s as it was. To put it back:\n# %s\ndata:\n  %s: |\n", v.Of, foreign.Command("", "kubectl -n %s patch configmap %s --type merge --patch-file FILE", v.Of.Namespace, v.Of.Name), v.Of.Key)
 	for line := range strings.Lines(v.Before) {
 		out.WriteString("    " + strings.TrimRight(line, "\r\n") + "\n")
 	}

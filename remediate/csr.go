@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
@@ -219,7 +220,7 @@ func (s *approving) approve(ctx context.Context, env *Env, c *Change, n asker, r
 		if err != nil {
 			return err
 		}
-		env.tell(node, "approved "+pki.Foreign(r.Name))
+		env.tell(node, "approved "+foreign.Name(r.Name))
 		s.approved = append(s.approved, r.Name)
 		if joins {
 			s.joined[node] = r
@@ -252,7 +253,7 @@ func (s *approving) show(env *Env, node string, requests []*request) {
 func approve(ctx context.Context, env *Env, n asker, r *request) error {
 	c, err := env.Kube.CertificatesV1().CertificateSigningRequests().Get(ctx, r.Name, metav1.GetOptions{})
 	if err != nil {
-		return fmt.Errorf("read request %s: %w", r.Name, err)
+		return fmt.Errorf("read request %s: %w", foreign.Name(r.Name), err)
 	}
 	if c.UID != r.UID || c.ResourceVersion != r.ResourceVersion {
 		return apierrors.NewConflict(certificatesapi.Resource("certificatesigningrequests"), r.Name, errors.New("it changed since it was judged"))
@@ -269,7 +270,7 @@ func approve(ctx context.Context, env *Env, n asker, r *request) error {
 	})
 	_, err = env.Kube.CertificatesV1().CertificateSigningRequests().UpdateApproval(ctx, c.Name, c, metav1.UpdateOptions{})
 	if err != nil {
-		return fmt.Errorf("approve request %s (kubectl auth can-i update certificatesigningrequests --subresource=approval; kubectl auth can-i approve signers/%s): %w", r.Name, r.Spec.SignerName, err)
+		return fmt.Errorf("approve request %s (kubectl auth can-i update certificatesigningrequests --subresource=approval; %s): %w", foreign.Name(r.Name), foreign.Command("", "kubectl auth can-i approve signers/%s", r.Spec.SignerName), err)
 	}
 	return nil
 }
@@ -385,9 +386,9 @@ func (s *approving) issued(ctx context.Context, env *Env) error {
 			switch {
 			case apierrors.IsNotFound(err): // answered, fetched and cleaned up
 			case err != nil:
-				return false, fmt.Errorf("read request %s: %w", name, err)
+				return false, fmt.Errorf("read request %s: %w", foreign.Name(name), err)
 			case len(csr.Status.Certificate) == 0:
-				return false, fmt.Errorf("request %s is approved, and no certificate was issued: for kubernetes.io signers that is kube-controller-manager's work: does it run, and does it trust the API server?", name)
+				return false, fmt.Errorf("request %s is approved, and no certificate was issued: for kubernetes.io signers that is kube-controller-manager's work: does it run, and does it trust the API server?", foreign.Name(name))
 			}
 		}
 		return true, nil
@@ -574,7 +575,7 @@ func waits(node string, names []string) error {
 		return nil
 	}
 	return &Refusal{Name: "requests-pending", Node: node, Reason: "its kubelet waits for a certificate: " + strings.Join(names, ", "),
-		Next: "answer first: kubectl describe csr " + strings.Join(names, " ") + "; then kubectl certificate approve, or deny, and try again"}
+		Next: "answer first: " + foreign.Command(inspect.RequestNames, "kubectl describe csr %s", foreign.Spaces(names)) + "; then kubectl certificate approve, or deny, and try again"}
 }
 
 // unreadRequests says why it is not known which requests there are.

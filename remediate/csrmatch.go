@@ -17,6 +17,7 @@ import (
 	certificatesapi "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
@@ -313,7 +314,7 @@ func (r *request) serving() bool { return r.Spec.SignerName == catalog.KubeletSe
 // describe says what is asked for, by whom, in several lines.
 func (r *request) describe() string {
 	lines := []string{
-		fmt.Sprintf("request %s, pending since %s", pki.Foreign(r.Name), r.CreationTimestamp.UTC().Format(time.RFC3339)),
+		fmt.Sprintf("request %s, pending since %s", foreign.Name(r.Name), r.CreationTimestamp.UTC().Format(time.RFC3339)),
 		"  asked by " + pki.Foreign(r.Spec.Username) + ", in " + pki.Foreign(strings.Join(r.Spec.Groups, ", ")),
 		"  signer   " + pki.Foreign(r.Spec.SignerName),
 	}
@@ -360,14 +361,13 @@ func (r *request) next() string {
 	if r.restart != "" {
 		return "which one is the kubelet's, only a restart tells, after which it makes one: " + r.restart
 	}
-	name := pki.Foreign(r.Name)
 	if r.hand {
-		return fmt.Sprintf("look at all of its names: kubectl get csr %s -o jsonpath='{.spec.request}' | base64 -d | openssl req -noout -text; only if each of them is this node's: kubectl certificate approve %s; else: kubectl certificate deny %s", name, name, name)
+		return foreign.Command(inspect.RequestNames, "look at all of its names: kubectl get csr %[1]s -o jsonpath='{.spec.request}' | base64 -d | openssl req -noout -text; only if each of them is this node's: kubectl certificate approve %[1]s; else: kubectl certificate deny %[1]s", r.Name)
 	}
 	if r.why != "" {
-		return fmt.Sprintf("certrot never approves it, as %s; look who asks for what: kubectl describe csr %s", pki.Foreign(r.why), name)
+		return "certrot never approves it, as " + pki.Foreign(r.why) + "; look who asks for what: " + foreign.Command(inspect.RequestNames, "kubectl describe csr %s", r.Name)
 	}
-	return "kubectl certificate approve " + name
+	return foreign.Command(inspect.RequestNames, "kubectl certificate approve %s", r.Name)
 }
 
 // current are the requests that may be waited for: of each signer and requestor the

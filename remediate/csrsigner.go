@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
@@ -56,7 +57,7 @@ func JudgeSigner(ctx context.Context, read func(context.Context, catalog.Ref) (c
 		renewed = fmt.Sprintf("; %s is renewed, and is copied there", source)
 	}
 	v := SignerVerdict{Holds: catalog.No, Reason: fmt.Sprintf("%s %s%s: kube-controller-manager can't sign with it", at, problem, renewed),
-		Next: fmt.Sprintf("oc get clusteroperator kube-controller-manager; oc get secret -n %s %s -o jsonpath='{.metadata.annotations}'", at.Namespace, at.Name)}
+		Next: foreign.Command("", "oc get clusteroperator kube-controller-manager; oc get secret -n %s %s -o jsonpath='{.metadata.annotations}'", at.Namespace, at.Name)}
 	if signer.Asked.IsZero() {
 		v.Holds = catalog.Unknown
 	}

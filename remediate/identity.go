@@ -1,6 +1,9 @@
 package remediate
 
-import "github.com/kubectl-certrot/kubectl-certrot/inspect"
+import (
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+)
 
 // identified refuses a machine that is not the node it is taken for: a wrong line
 // in an ssh configuration or inventory, --local on another machine. Its kubelet's
@@ -14,5 +17,5 @@ func identified(facts inspect.Snapshot, node string) error {
 	if reason == "" {
 		return nil
 	}
-	return &Refusal{Name: "node-identity", Node: node, Reason: reason, Next: "look where this name leads: ssh configuration, inventory, --local on the right machine; kubectl get node " + node + " -o wide"}
+	return &Refusal{Name: "node-identity", Node: node, Reason: reason, Next: "look where this name leads: ssh configuration, inventory, --local on the right machine; " + foreign.Command(inspect.NodeNames, "kubectl get node %s -o wide", node)}
 }

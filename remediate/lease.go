@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
@@ -73,7 +74,7 @@ func (l Lease) Take(ctx context.Context) (lapsed string, err error) {
 		}
 		return "", &Refusal{Name: NoLease, Risk: true, Reason: fmt.Sprintf("the Lease %s/%s, which keeps others from changing the cluster meanwhile, can't be written: %v", LeaseNamespace, LeaseName, err), Next: next}
 	}
-	return "", &Refusal{Name: NoLease, Risk: true, Reason: fmt.Sprintf("the Lease %s/%s changes all the time", LeaseNamespace, LeaseName), Next: "kubectl -n " + LeaseNamespace + " get lease " + LeaseName + " -o yaml -w"}
+	return "", &Refusal{Name: NoLease, Risk: true, Reason: fmt.Sprintf("the Lease %s/%s changes all the time", LeaseNamespace, LeaseName), Next: foreign.Command("", "kubectl -n %s get lease %s -o yaml -w", LeaseNamespace, LeaseName)}
 }
 
 // away reports whether an API server did not answer, or says itself that it can't at the
@@ -100,7 +101,7 @@ func (l Lease) take(ctx context.Context) (lapsed string, err error) {
 		return "", &Refusal{
 			Name:   "lease-held",
 			Reason: fmt.Sprintf("%s changes this cluster, by the Lease %s/%s, whose time is %s ahead of the API server's: it would not end by itself before", by, LeaseNamespace, LeaseName, (-age).Round(time.Second)),
-			Next:   fmt.Sprintf("a clock is wrong, or was. Talk to them; if they are known to be gone: kubectl -n %s delete lease %s", LeaseNamespace, LeaseName),
+			Next:   foreign.Command("", "a clock is wrong, or was. Talk to them; if they are known to be gone: kubectl -n %s delete lease %s", LeaseNamespace, LeaseName),
 		}
 	}
 	if live {

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
 )
@@ -255,7 +256,7 @@ func (a NetworkProbe) removePod(ctx context.Context, env *Env, pod *corev1.Pod) 
 			}
 		}
 	}
-	return fmt.Errorf("pod %s/%s is left on %s, and ends by itself within %s: %w; kubectl delete pod -n %s %s", pod.Namespace, pod.Name, a.On, probeLife, err, pod.Namespace, pod.Name)
+	return fmt.Errorf("pod %s/%s is left on %s, and ends by itself within %s: %w; %s", pod.Namespace, pod.Name, a.On, probeLife, err, foreign.Command("", "kubectl delete pod -n %s %s", pod.Namespace, pod.Name))
 }
 
 func sameUID(a, b types.UID) bool { return b == "" || a == b }
@@ -271,7 +272,7 @@ func (a NetworkProbe) removeNamespace(ctx context.Context, env *Env, name string
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("namespace %s is left: %w; kubectl delete namespace %s", name, err, name)
+		return fmt.Errorf("namespace %s is left: %w; %s", name, err, foreign.Command("", "kubectl delete namespace %s", name))
 	}
 	return nil
 }

@@ -461,7 +461,7 @@ func (p Preflight) pools() finding {
 			continue
 		}
 		if !p.Machinery.Lost(n.Name) {
-			return fails("wait until it is done: oc get node "+n.Name+" -o yaml | grep machineconfiguration", "machine-config-daemon is at work on %s (%s, from %s to %s)", n.Name, n.Config.State, n.Config.Current, n.Config.Desired)
+			return fails("wait until it is done: "+foreign.Command(inspect.NodeNames, "oc get node %s -o yaml | grep machineconfiguration", n.Name), "machine-config-daemon is at work on %s (%s, from %s to %s)", n.Name, n.Config.State, n.Config.Current, n.Config.Desired)
 		}
 		notes = append(notes, fmt.Sprintf("machine-config-daemon goes on with its work on %s once it is back (%s)", n.Name, n.Config.State))
 	}

@@ -1,10 +1,10 @@
 package remediate
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
@@ -95,7 +95,7 @@ func (p Preflight) podsReady(which func(inspect.Pod) bool, none string) finding 
 		case p.Machinery.Lost(pod.Node):
 			lost = append(lost, pod.Name)
 		default:
-			return fails(fmt.Sprintf("kubectl -n kube-system describe pod %s; kubectl -n kube-system logs %s", pod.Name, pod.Name), "static pod kube-system/%s on %s is not ready (%s), and its node is", pod.Name, pod.Node, pod.Phase)
+			return fails(foreign.Command("kubectl -n kube-system get pods -o name", "kubectl -n kube-system describe pod %[1]s; kubectl -n kube-system logs %[1]s", pod.Name), "static pod kube-system/%s on %s is not ready (%s), and its node is", pod.Name, pod.Node, pod.Phase)
 		}
 	}
 	slices.Sort(lost)

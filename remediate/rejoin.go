@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
@@ -178,7 +179,7 @@ func uselessCertificate(facts inspect.Snapshot, n *inspect.Node, now time.Time) 
 	cert := clientOf(facts, n.Name)
 	switch {
 	case cert == nil && unreadClient(facts, n) != "":
-		return "", &Refusal{Name: clientCertificate, Node: n.Name, Reason: "whether its kubelet has a client certificate is not known: " + unreadClient(facts, n), Next: "on the node: ls -l " + inspect.KubeletClient}
+		return "", &Refusal{Name: clientCertificate, Node: n.Name, Reason: "whether its kubelet has a client certificate is not known: " + unreadClient(facts, n), Next: "on the node: " + foreign.Command("", "ls -l %s", inspect.KubeletClient)}
 	case cert == nil:
 		return "there is none in " + inspect.KubeletClient, nil
 	case cert.NotAfter.Before(n.Time(now)):
@@ -264,7 +265,7 @@ func (a TakeAway) Diff(facts inspect.Snapshot, now time.Time) (*Change, error) {
 	case file == nil && missingFile(facts, n, a.Path):
 		return nil, nil //nolint:nilnil // so already, as Action says
 	case file == nil || file.Link == "" && file.SHA256 == (pki.Fingerprint{}):
-		return nil, &Refusal{Name: fileRead, Node: a.On, Reason: a.Path + ": it could not be read", Next: "on the node: ls -l " + a.Path}
+		return nil, &Refusal{Name: fileRead, Node: a.On, Reason: a.Path + ": it could not be read", Next: "on the node: " + foreign.Command("", "ls -l %s", a.Path)}
 	}
 	f := &FileChange{Path: a.Path, SHA256: file.SHA256, Taken: true, Link: file.Link}
 	for _, k := range n.Kubeconfigs {
@@ -424,7 +425,7 @@ func (s *approving) arrived(ctx context.Context, env *Env, node string) (*pki.Ce
 	case err != nil:
 		return nil, err
 	case r != nil && pki.FingerprintOf(r.asks.RawSubjectPublicKeyInfo) != cert.SPKI:
-		return nil, fmt.Errorf("the kubelet on %s has a certificate for the key with sha256 %s, and what was approved (%s) was for another one: somebody else asked in its name, and may have a certificate for system:node:%s%s", node, cert.SPKI, r.Name, node, r.stranger(env.Hints, node))
+		return nil, fmt.Errorf("the kubelet on %s has a certificate for the key with sha256 %s, and what was approved (%s) was for another one: somebody else asked in its name, and may have a certificate for system:node:%s%s", node, cert.SPKI, foreign.Name(r.Name), node, r.stranger(env.Hints, node))
 	}
 	return cert, nil
 }

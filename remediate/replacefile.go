@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
@@ -103,7 +104,7 @@ func (a ReplaceFile) text(facts inspect.Snapshot) ([]byte, *inspect.NodeFile, er
 	i := slices.IndexFunc(n.Kubeconfigs, func(k inspect.Kubeconfig) bool { return k.Path == a.Path })
 	switch {
 	case file == nil || i < 0:
-		return nil, nil, unread("there is no such kubeconfig, or it could not be read", "on the node: ls -l "+a.Path)
+		return nil, nil, unread("there is no such kubeconfig, or it could not be read", "on the node: "+foreign.Command("", "ls -l %s", a.Path))
 	case file.Link != "":
 		return nil, nil, unread("it is a link to "+file.Target, "links are not followed: name what it stands for to its owner, or make it a file")
 	case n.Kubeconfigs[i].Text == nil:

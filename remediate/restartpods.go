@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
@@ -102,7 +103,7 @@ func (a RestartPods) kubelet(facts inspect.Snapshot, n *inspect.Node, now time.T
 	if reason == "" {
 		return nil
 	}
-	return &Refusal{Name: KubeletTrusts, Node: n.Name, Reason: fmt.Sprintf("%s/%s is not restarted before the node's kubelet is right: %s", a.Row.Namespace, a.Row.DaemonSet, reason), Next: "repair the node first: fix-api-int --nodes " + n.Name}
+	return &Refusal{Name: KubeletTrusts, Node: n.Name, Reason: fmt.Sprintf("%s/%s is not restarted before the node's kubelet is right: %s", a.Row.Namespace, a.Row.DaemonSet, reason), Next: "repair the node first: " + foreign.Command(inspect.NodeNames, "fix-api-int --nodes %s", n.Name)}
 }
 
 // needed says whether the pods run since before they could know the CA, and why.
@@ -300,7 +301,7 @@ func (a RestartPods) reports(ctx context.Context, env *Env) error {
 	}
 	if env.Heartbeat != nil {
 		if h, err := env.Heartbeat(ctx, a.On); err == nil && h.Life().Alive == catalog.No {
-			return fmt.Errorf("node %s does not report to the API server, %s: a pod that is deleted there now would not come back: kubectl describe node %s", a.On, h.Life(), a.On)
+			return fmt.Errorf("node %s does not report to the API server, %s: a pod that is deleted there now would not come back: %s", a.On, h.Life(), foreign.Command(inspect.NodeNames, "kubectl describe node %s", a.On))
 		}
 	}
 	for _, c := range n.Status.Conditions {
@@ -309,7 +310,7 @@ func (a RestartPods) reports(ctx context.Context, env *Env) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("node %s does not report to the API server: a pod that is deleted there now would not come back: kubectl describe node %s", a.On, a.On)
+	return fmt.Errorf("node %s does not report to the API server: a pod that is deleted there now would not come back: %s", a.On, foreign.Command(inspect.NodeNames, "kubectl describe node %s", a.On))
 }
 
 // remade refuses to delete what nobody may make anew, or put on its node: a
@@ -364,7 +365,7 @@ func (a RestartPods) Verify(ctx context.Context, env *Env, _ *Change) error {
 		return a.renewed(list.Items)
 	})
 	if err != nil && ctx.Err() == nil {
-		return fmt.Errorf("%w; kubectl -n %s get pods -l %s --field-selector spec.nodeName=%s -o wide", err, a.Row.Namespace, a.Row.Label, a.On)
+		return fmt.Errorf("%w; %s", err, foreign.Command(inspect.NodeNames, "kubectl -n %s get pods -l %s --field-selector spec.nodeName=%s -o wide", a.Row.Namespace, foreign.Words(a.Row.Label), a.On))
 	}
 	return err
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/nodeexec/host"
@@ -69,7 +70,7 @@ func (a RestoreFile) untake(facts inspect.Snapshot, now time.Time) (*Change, err
 	path := a.path()
 	file := n.File(path)
 	if file == nil && !missingFile(facts, n, path) {
-		return nil, &Refusal{Name: fileRead, Node: a.On, Reason: path + ": it could not be read", Next: "on the node: ls -l " + path}
+		return nil, &Refusal{Name: fileRead, Node: a.On, Reason: path + ": it could not be read", Next: "on the node: " + foreign.Command("", "ls -l %s", path)}
 	}
 	since := func(what string) error {
 		return &Refusal{Name: changedSince, Node: a.On, Reason: path + " " + what + ": putting back what was before would undo that too", Next: "what was before is in the run's folder below " + host.DefaultFolder + " on the node"}
@@ -146,7 +147,7 @@ func (a RestoreFile) backup(n *inspect.Node) ([]byte, error) {
 			return k.Text, nil
 		}
 	}
-	return nil, &Refusal{Name: "backup-read", Node: a.On, Reason: "what " + a.path() + " was before could not be read", Next: "on the node: ls -lR " + host.DefaultFolder}
+	return nil, &Refusal{Name: "backup-read", Node: a.On, Reason: "what " + a.path() + " was before could not be read", Next: "on the node: " + foreign.Command("", "ls -lR %s", host.DefaultFolder)}
 }
 
 // caOf are the CAs in a kubeconfig; none where it can't be read.

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 )
 
@@ -59,8 +60,18 @@ func leaveOut(d *draft) {
 			continue
 		}
 		others := slices.DeleteFunc(slices.Clone(nodes), func(o NodePlan) bool { return o.Name == n.Name })
-		d.note("All was done to %s, and it is not known to be back: it is waited for before the next node is begun. Where it does not come back, leave it out: --nodes %s", n.Name, strings.Join(titles(others), ","))
+		d.note("All was done to %s, and it is not known to be back: it is waited for before the next node is begun. Where it does not come back, leave it out: %s", n.Name, foreign.Command(inspect.NodeNames, "--nodes %s", foreign.Commas(namesOfNodes(others))))
 	}
+}
+
+// namesOfNodes leaves out the steps of the cluster.
+func namesOfNodes(nodes []NodePlan) (out []string) {
+	for _, n := range nodes {
+		if n.Name != "" {
+			out = append(out, n.Name)
+		}
+	}
+	return out
 }
 
 // waits reports whether all that is due there is to wait for what was done before.

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
@@ -114,12 +115,11 @@ func (a AwaitRootCA) Verify(ctx context.Context, env *Env, _ *Change) error {
 // lever says what makes a rollout that stands still go on. It is said and not done: a
 // new revision restarts kube-controller-manager on all masters.
 func lever(r inspect.Rollout, ca []*pki.Cert) string {
-	const operator = "openshift-kube-controller-manager-operator"
 	if !r.Operator {
 		return "There is no operator that would roll it out: kube-controller-manager publishes the file of its --root-ca-file, and reads it when it starts"
 	}
 	if len(inspect.Lacking(r.Source, ca)) > 0 {
-		return "serviceaccount-ca is put together of openshift-config-managed/kube-apiserver-server-ca by its operator: oc get clusteroperator kube-controller-manager; oc -n " + operator + " logs deployment/kube-controller-manager-operator"
+		return "serviceaccount-ca is put together of openshift-config-managed/kube-apiserver-server-ca by its operator: oc get clusteroperator kube-controller-manager; oc -n openshift-kube-controller-manager-operator logs deployment/kube-controller-manager-operator"
 	}
 	if r.Scheduler != nil && len(inspect.Lacking(r.Scheduler.Source, ca)) > 0 {
 		return "kube-scheduler's serviceaccount-ca is put together by its operator: oc get clusteroperator kube-scheduler; oc -n openshift-kube-scheduler-operator logs deployment/openshift-kube-scheduler-operator"
@@ -135,7 +135,7 @@ func lever(r inspect.Rollout, ca []*pki.Cert) string {
 		}
 	}
 	if len(away) > 0 {
-		return fmt.Sprintf("Installer pods can't run on %s, which holds up all masters: mend that first: oc describe node %s", strings.Join(away, ", "), strings.Join(away, " "))
+		return fmt.Sprintf("Installer pods can't run on %s, which holds up all masters: mend that first: %s", strings.Join(away, ", "), foreign.Command(inspect.NodeNames, "oc describe node %s", foreign.Spaces(away)))
 	}
 	resource, namespace := "kubecontrollermanager", catalog.ServiceAccountCA().Namespace
 	scheduler := inspect.Rollout{Scheduler: r.Scheduler}
@@ -144,8 +144,8 @@ func lever(r inspect.Rollout, ca []*pki.Cert) string {
 	if len(scheduler.Behind(ca)) > 0 && len(manager.Behind(ca)) == 0 { // it is kube-scheduler that is waited for
 		resource, namespace = "kubescheduler", catalog.SchedulerCA().Namespace
 	}
-	return networkless(r) + fmt.Sprintf("What the operator says: oc get %s cluster -o yaml; oc -n %s get pods. A new revision on all masters is made by: ", resource, namespace) +
-		"oc patch " + resource + ` cluster --type=merge -p '{"spec":{"forceRedeploymentReason":"certrot-'"$(date +%s)"'"}}'`
+	return networkless(r) + foreign.Command("", "What the operator says: oc get %[1]s cluster -o yaml; oc -n %[2]s get pods. A new revision on all masters is made by: "+
+		`oc patch %[1]s cluster --type=merge -p '{"spec":{"forceRedeploymentReason":"certrot-'"$(date +%%s)"'"}}'`, resource, namespace)
 }
 
 // networkless says what may keep an installer pod waiting on a master that is Ready: a
@@ -160,8 +160,9 @@ func networkless(r inspect.Rollout) string {
 		}
 		for _, row := range catalog.NetworkPods() {
 			if row.ID == "multus" {
-				text += fmt.Sprintf("The installer pod waits on %s, which is Ready: its %s (%s) may still have the old CA in memory, so that new pods there get no network. Where its events say so (oc -n %s get events), the kubelet's kubeconfig on %s has the CA, and the own certificate of %s has not ended (sudo openssl x509 -noout -enddate -in %s), restart its container, and do not delete the pod, which nobody may make anew yet. On %s: sudo kill $(pidof %s). ",
-					m.Node, row.DaemonSet, row.In, catalog.ServiceAccountCA().Namespace, m.Node, row.DaemonSet, row.Client, m.Node, row.Command)
+				text += fmt.Sprintf("The installer pod waits on %s, which is Ready: its %s (%s) may still have the old CA in memory, so that new pods there get no network. Where its events say so (%s), the kubelet's kubeconfig on %s has the CA, and the own certificate of %s has not ended (%s), restart its container, and do not delete the pod, which nobody may make anew yet. On %s: %s. ",
+					m.Node, row.DaemonSet, row.In, foreign.Command("", "oc -n %s get events", catalog.ServiceAccountCA().Namespace), m.Node, row.DaemonSet,
+					foreign.Command("", "sudo openssl x509 -noout -enddate -in %s", row.Client), m.Node, foreign.Command("", "sudo kill $(pidof %s)", row.Command))
 			}
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
@@ -355,7 +356,7 @@ func lookAtOperator(owner string) string {
 		return owner + " is to do it; is it there, and well? oc get clusteroperators"
 	}
 	name := strings.TrimSuffix(owner, "-operator")
-	return fmt.Sprintf("%s is to do it; is it there, and well? oc get clusteroperator %s; oc -n openshift-%s logs deployment/%s", owner, name, owner, owner)
+	return owner + " is to do it; is it there, and well? " + foreign.Command("oc get clusteroperators", "oc get clusteroperator %[1]s; oc -n openshift-%[2]s logs deployment/%[2]s", name, owner)
 }
 
 // disagrees says how the annotations by which an owner decides differ from the
@@ -610,7 +611,7 @@ func (c Chain) lateOnNodes() string {
 	for _, d := range c.Of.Rotation.Brought(c.Facts.Snapshot.Cluster.Versions) {
 		switch {
 		case !d.Delivered:
-			next += c.Facts.Hints().Next("; this version does not bring it to %s: {} pretrust does, before anything is signed by it, and {} fix-api-int after", d.To.Name)
+			next += "; this version does not bring it to " + d.To.Name + c.Facts.Hints().Next(": {} pretrust does, before anything is signed by it, and {} fix-api-int after")
 		case len(seen) > 0: // then it is known what holds it up
 		case d.Pools:
 			next += "; to " + d.To.Name + " it comes by the pools: is one paused, or a node not Ready? oc get machineconfigpools"

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/metadata"
 
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 )
@@ -95,7 +96,7 @@ func (r Rotate) explain(verb string, err error) error {
 	case apierrors.IsForbidden(err):
 		return &Refusal{Name: "rbac", Reason: err.Error(), Next: inspect.Hints{}.Unread(inspect.MayGet("secret/"+r.Of.Name, r.Of.Namespace), inspect.May{Verb: "patch", Resource: "secret/" + r.Of.Name, Namespace: r.Of.Namespace})}
 	case apierrors.IsNotFound(err):
-		return &Refusal{Name: "there", Reason: err.Error(), Next: "its owner makes it anew where it was deleted; is this an OpenShift cluster, and the right one? kubectl -n " + r.Of.Namespace + " get secrets"}
+		return &Refusal{Name: "there", Reason: err.Error(), Next: "its owner makes it anew where it was deleted; is this an OpenShift cluster, and the right one? " + foreign.Command("", "kubectl -n %s get secrets", r.Of.Namespace)}
 	case apierrors.IsConflict(err), otherUID(err):
 		return fmt.Errorf("%w: %w", ErrChanged, err)
 	}

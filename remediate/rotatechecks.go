@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
@@ -157,7 +158,7 @@ func (p RotatePreflight) here() finding {
 }
 
 func (p RotatePreflight) annotations() finding {
-	next := "oc get secret -n " + p.Of.At.Namespace + " " + p.Of.At.Name + " -o jsonpath='{.metadata.annotations}'"
+	next := foreign.Command("", "oc get secret -n %s %s -o jsonpath='{.metadata.annotations}'", p.Of.At.Namespace, p.Of.At.Name)
 	if p.Of.Cert() == nil {
 		if notThere(p.Facts, p.Of.At) {
 			return fails(lookAtOperator(p.owner()), "%s is not there", p.Of.At)
@@ -186,7 +187,7 @@ func (p RotatePreflight) signerType() finding {
 	}
 	const right = "kubernetes.io/tls"
 	if held[0].Object.Type == "" {
-		return finding{reason: "the type of " + p.Of.Rotation.Signer.String() + " is not told", next: "oc get secret -n " + p.Of.Rotation.Signer.Namespace + " " + p.Of.Rotation.Signer.Name + " -o jsonpath='{.type}'"}
+		return finding{reason: "the type of " + p.Of.Rotation.Signer.String() + " is not told", next: foreign.Command("", "oc get secret -n %s %s -o jsonpath='{.type}'", p.Of.Rotation.Signer.Namespace, p.Of.Rotation.Signer.Name)}
 	}
 	row, known := catalog.SignerTypeOf(held[0].Object.Type, p.versions())
 	if known == catalog.No && held[0].Object.Type != right { // operators ask for nothing else than whether it is the right one
@@ -247,7 +248,7 @@ func (p RotatePreflight) safeOrder() string {
 	if at := p.deadline(); !at.IsZero() {
 		by = ". Steps 3 and 4 have to end before " + clock(at) + ", when what it signs is signed anew at the earliest if it was rotated now"
 	}
-	via := p.hints().Live(" --via ssh")
+	via := foreign.Words(p.hints().Live(" --via ssh"))
 	leaf, unseen := p.hints().Next("{} rotate %s --leaf --nodes all%s", name, via), ""
 	for _, at := range p.leaves() {
 		if catalog.ShownOutside(at) {
@@ -258,7 +259,7 @@ func (p RotatePreflight) safeOrder() string {
 	}
 	return p.hints().Next("the safe order: (1) {} rotate %[1]s --accept-risk=%[2]s: the signer alone; (2) {} rotate status %[1]s: until it says that signer, bundle and aggregates are reached%[3]s; then the CA is in %[4]s; "+
 		"(3) {} pretrust%[5]s: it gives the CA to every node; (4) {} fix-kubeconfig: on each machine, for each kubeconfig of people and programs%[6]s; "+
-		"(5) %[7]s: what it signs, now. Else that follows by itself%[8]s. Or upgrade to 4.16, which brings it to nodes", name, ReachesVerifiers, counts, catalog.APIServerCA(), via, by, leaf, unseen)
+		"(5) %[7]s: what it signs, now. Else that follows by itself%[8]s. Or upgrade to 4.16, which brings it to nodes", name, ReachesVerifiers, foreign.Words(counts), catalog.APIServerCA(), via, foreign.Words(by), foreign.Words(leaf), foreign.Words(unseen))
 }
 
 // deadline is when something is signed by a signer that is made now, at the earliest.
@@ -397,7 +398,7 @@ func (p RotatePreflight) networkMemory(ca *pki.Cert) finding {
 			switch answer, why := one.needed(p.Facts.Snapshot, n, p.Now); answer {
 			case catalog.Yes:
 				names = append(names, pod.Name+" on "+pod.Node+" ("+why+")")
-				late = append(late, fmt.Sprintf("kubectl -n %s delete pod %s", pod.Namespace, pod.Name))
+				late = append(late, foreign.Command("", "kubectl -n %s delete pod %s", pod.Namespace, pod.Name))
 			case catalog.Unknown:
 				unknown = append(unknown, "whether "+pod.Name+" on "+pod.Node+" has it in memory ("+why+")")
 			}
@@ -441,7 +442,7 @@ func (p RotatePreflight) restarting(lines []string) string {
 func restartLines(rows []catalog.NetworkPod) []string {
 	var out []string
 	for _, row := range rows {
-		out = append(out, fmt.Sprintf("kubectl -n %s delete pod -l %s --field-selector spec.nodeName=NODE", row.Namespace, row.Label))
+		out = append(out, foreign.Command("", "kubectl -n %s delete pod -l %s --field-selector spec.nodeName=NODE", row.Namespace, foreign.Words(row.Label)))
 	}
 	return out
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/trust"
@@ -29,9 +30,9 @@ func (c Chain) ownerDown(owner string) []string {
 		switch at := w.Namespace + "/" + w.Name; {
 		case w.Name != owner || w.Kind != inspect.Deployment:
 		case w.Wanted == 0:
-			out = append(out, fmt.Sprintf("%s does not run: its Deployment %s is scaled to 0: oc -n %s scale deployment/%s --replicas=1", owner, at, w.Namespace, w.Name))
+			out = append(out, fmt.Sprintf("%s does not run: its Deployment %s is scaled to 0: %s", owner, at, foreign.Command("", "oc -n %s scale deployment/%s --replicas=1", w.Namespace, w.Name)))
 		case w.Ready == 0:
-			out = append(out, fmt.Sprintf("%s does not run: no pod of its Deployment %s is ready: oc -n %s describe pods", owner, at, w.Namespace))
+			out = append(out, fmt.Sprintf("%s does not run: no pod of its Deployment %s is ready: %s", owner, at, foreign.Command("", "oc -n %s describe pods", w.Namespace)))
 		}
 	}
 	return append(out, c.operatorSick(strings.TrimSuffix(owner, "-operator"))...)
@@ -70,7 +71,7 @@ func (c Chain) waitingRevisions() []string {
 	for _, s := range c.Machinery.StaticPods {
 		for _, m := range s.Masters {
 			if m.Current < s.Latest && c.Machinery.Lost(m.Node) {
-				out = append(out, fmt.Sprintf("revision %d of %s waits for %s, which %s: kubectl describe node %s", s.Latest, s.Resource, m.Node, c.Machinery.Life(m.Node).Is(), m.Node))
+				out = append(out, fmt.Sprintf("revision %d of %s waits for %s, which %s: %s", s.Latest, s.Resource, m.Node, c.Machinery.Life(m.Node).Is(), foreign.Command(inspect.NodeNames, "kubectl describe node %s", m.Node)))
 			}
 		}
 	}
@@ -99,20 +100,20 @@ func (c Chain) nodesLate() []string {
 	}
 	for _, node := range silent {
 		lost = slices.DeleteFunc(lost, func(l string) bool { return l == node })
-		out = append(out, fmt.Sprintf("%s %s: kubectl describe node %s", node, c.Machinery.Life(node).Is(), node))
+		out = append(out, fmt.Sprintf("%s %s: %s", node, c.Machinery.Life(node).Is(), foreign.Command(inspect.NodeNames, "kubectl describe node %s", node)))
 	}
 	if len(lost) > 0 {
-		out = append(out, fmt.Sprintf("not Ready: %s: kubectl describe node %s", few(lost), lost[0]))
+		out = append(out, fmt.Sprintf("not Ready: %s: %s", few(lost), foreign.Command(inspect.NodeNames, "kubectl describe node %s", lost[0])))
 	}
 	if len(without) > 0 {
-		out = append(out, fmt.Sprintf("machine-config-daemon does not run on %s: oc -n %s get pods -o wide -l k8s-app=machine-config-daemon", few(without), catalog.ConfigDaemon().Namespace))
+		out = append(out, fmt.Sprintf("machine-config-daemon does not run on %s: %s", few(without), foreign.Command("", "oc -n %s get pods -o wide -l k8s-app=machine-config-daemon", catalog.ConfigDaemon().Namespace)))
 	}
 	for _, pool := range c.Machinery.Pools {
 		switch {
 		case byPools && pool.Paused:
-			out = append(out, fmt.Sprintf("the pool %s is paused, and in this version its nodes get no new CA meanwhile: oc patch machineconfigpool %s --type merge -p '{\"spec\":{\"paused\":false}}'", pool.Name, pool.Name))
+			out = append(out, fmt.Sprintf("the pool %s is paused, and in this version its nodes get no new CA meanwhile: %s", pool.Name, foreign.Command("oc get machineconfigpools -o name", `oc patch machineconfigpool %s --type merge -p '{"spec":{"paused":false}}'`, pool.Name)))
 		case (byPools || byDaemon) && pool.Degraded == "True":
-			out = append(out, fmt.Sprintf("the pool %s is degraded: oc describe machineconfigpool %s", pool.Name, pool.Name))
+			out = append(out, fmt.Sprintf("the pool %s is degraded: %s", pool.Name, foreign.Command("oc get machineconfigpools -o name", "oc describe machineconfigpool %s", pool.Name)))
 		}
 	}
 	if byDaemon || byPools {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 )
@@ -16,32 +17,33 @@ import (
 // was not its kubelet. Lines follow each other by line breaks; the first one begins with
 // one, too.
 func (r *request) stranger(hints inspect.Hints, node string) string {
-	who := "asked by " + r.Spec.Username + ", in " + strings.Join(r.Spec.Groups, ", ")
+	who := "asked by " + pki.Foreign(r.Spec.Username) + ", in " + pki.Foreign(strings.Join(r.Spec.Groups, ", "))
 	for _, key := range slices.Sorted(maps.Keys(r.Spec.Extra)) {
-		who += fmt.Sprintf(", %s %s", key, strings.Join(r.Spec.Extra[key], " "))
+		who += fmt.Sprintf(", %s %s", pki.Foreign(key), pki.Foreign(strings.Join(r.Spec.Extra[key], " ")))
 	}
 	return strings.Join([]string{
 		"",
 		"  " + who + ", at " + r.CreationTimestamp.UTC().Format(time.RFC3339),
 		"  for the key with sha256 " + pki.FingerprintOf(r.asks.RawSubjectPublicKeyInfo).String(),
-		"  what it got, and until when: kubectl get csr " + r.Name + " -o jsonpath='{.status.certificate}' | base64 -d | openssl x509 -noout -subject -enddate -fingerprint -sha256",
+		"  what it got, and until when: " + foreign.Command(inspect.RequestNames, "kubectl get csr %s -o jsonpath='{.status.certificate}' | base64 -d | openssl x509 -noout -subject -enddate -fingerprint -sha256", r.Name),
 		"  from which address: the audit logs of all kube-apiservers have who created certificatesigningrequests at that time (sourceIPs); it is to be " + node + "'s",
 		"  If it was somebody else: Kubernetes revokes no certificate, and with that one they are system:node:" + node + " until it ends. They may read what pods on that Node use, their Secrets, too, and write the Node.",
-		hints.Next("  Replace the bootstrap token first, by which they would ask again ({} explain token-in-logs); then let no pod run under that name: kubectl drain %[1]s, kubectl delete node %[1]s, and a machine with another name in its place; then replace the Secrets that were used there. Until it ends, look whether a Node of that name comes again", node),
+		hints.Next("  Replace the bootstrap token first, by which they would ask again ({} explain token-in-logs); then let no pod run under that name: ") +
+			foreign.Command(inspect.NodeNames, "kubectl drain %[1]s, kubectl delete node %[1]s", node) + ", and a machine with another name in its place; then replace the Secrets that were used there. Until it ends, look whether a Node of that name comes again",
 	}, "\n")
 }
 
 // notArrived says why it may be that no certificate came to a node, whose request was
 // approved.
 func notArrived(ctx context.Context, env *Env, node string, r *request) string {
-	text := fmt.Sprintf(". Request %s was approved in its name: if its kubelet runs, and can ask the API server, then somebody else may have asked, and have a certificate for system:node:%s%s", r.Name, node, r.stranger(env.Hints, node))
+	text := fmt.Sprintf(". Request %s was approved in its name: if its kubelet runs, and can ask the API server, then somebody else may have asked, and have a certificate for system:node:%s%s", foreign.Name(r.Name), node, r.stranger(env.Hints, node))
 	others, err := pendingOf(ctx, env.Kube, asker{name: node, hints: env.Hints})
 	if err != nil {
 		return text + "\n  Whether its kubelet asks by another request is not known: " + err.Error()
 	}
 	for _, o := range inOrder(others) {
 		if o.asks != nil && !o.serving() && o.Name != r.Name {
-			text += fmt.Sprintf("\n  Request %s is pending, for the key with sha256 %s: that may be the kubelet's", o.Name, pki.FingerprintOf(o.asks.RawSubjectPublicKeyInfo))
+			text += fmt.Sprintf("\n  Request %s is pending, for the key with sha256 %s: that may be the kubelet's", foreign.Name(o.Name), pki.FingerprintOf(o.asks.RawSubjectPublicKeyInfo))
 		}
 	}
 	return text

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
@@ -78,7 +79,7 @@ func (a APIInt) all(d *draft) error {
 			unseen = append(unseen, n.Name)
 		}
 		if why := a.unlabelled(d.facts, n); why != "" {
-			next := fmt.Sprintf("a master: kubectl label node %s node-role.kubernetes.io/master= ; or name the nodes with --nodes, in the order in which they are to be repaired: masters first", n.Name)
+			next := foreign.Command(inspect.NodeNames, "a master: kubectl label node %s node-role.kubernetes.io/master= ; or name the nodes with --nodes, in the order in which they are to be repaired: masters first", n.Name)
 			if left := ofAPIServer(d.facts, n.Name); left != "" {
 				next += fmt.Sprintf("; no master any more: move what is left of one out of the way there, %s", path.Dir(left))
 			}

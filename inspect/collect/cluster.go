@@ -22,6 +22,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
@@ -427,7 +428,7 @@ func notFound(what, name, namespace string) inspect.Gap {
 	if namespace != "" {
 		where = "in namespace " + namespace
 	}
-	return inspect.Gap{What: what, Where: namespace, Reason: fmt.Sprintf("no object named %q %s", name, where), Next: "kubectl get " + what + " -A | grep " + name}
+	return inspect.Gap{What: what, Where: namespace, Reason: fmt.Sprintf("no object named %q %s", name, where), Next: foreign.Command("", "kubectl get %s -A | grep %s", what, name)}
 }
 
 // byNamespace lists in each namespace that can be seen.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path"
 
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect/gather"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
@@ -20,7 +21,7 @@ func IsNode(ctx context.Context, machine gather.Runner, node string) error {
 	}
 	s := r.Snapshot(node)
 	if reason := s.NotTheNode(node); reason != "" {
-		return fmt.Errorf("identify node %s: %s; nothing else was read there, and nothing changed; look where the name leads: kubectl get node %s -o wide, ssh configuration, --ssh-inventory", node, reason, node)
+		return fmt.Errorf("identify node %s: %s; nothing else was read there, and nothing changed; look where the name leads: %s, ssh configuration, --ssh-inventory", node, reason, foreign.Command(inspect.NodeNames, "kubectl get node %s -o wide", node))
 	}
 	return nil
 }

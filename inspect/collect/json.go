@@ -14,6 +14,7 @@ import (
 
 	"k8s.io/client-go/rest"
 
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 )
@@ -299,7 +300,7 @@ func (c *Cluster) wholeOrNamed(_ context.Context, t *tally, list func(metav1.Lis
 		case l.err != nil:
 			gaps = append(gaps, gapOf(t.what, "", 0, l))
 		case t.objects == before:
-			gaps = append(gaps, inspect.Gap{What: t.what, Reason: fmt.Sprintf("no object named %q", name), Next: "kubectl get " + t.what})
+			gaps = append(gaps, inspect.Gap{What: t.what, Reason: fmt.Sprintf("no object named %q", name), Next: foreign.Command("", "kubectl get %s", t.what)})
 		}
 	}
 	p := t.part("", listing{})

@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 )
@@ -477,7 +478,7 @@ func (c *Cluster) objectPage(r Resource, namespace string, t *tally) page {
 			}
 			one, _, err := readOpenShift(c.Scanner.Within(ctx), r.Group, obj, raw)
 			if err != nil { // the others are read all the same
-				one.Gaps = append(one.Gaps, inspect.Gap{What: r.Plural, Where: obj.ID(), Reason: err.Error(), Next: "look at that object: kubectl get " + r.Plural + " " + obj.Name + " -o yaml"})
+				one.Gaps = append(one.Gaps, inspect.Gap{What: r.Plural, Where: obj.ID(), Reason: err.Error(), Next: "look at that object: " + foreign.Command("", "kubectl get %s %s -o yaml", r.Plural, obj.Name)})
 			}
 			take(&found, one)
 			n++

@@ -22,7 +22,7 @@ type HeldError struct {
 }
 
 func (e *HeldError) Error() string {
-	return fmt.Sprintf("%s changes this node, since %s; it is let go when they end, or after %s. If they are known to be gone: rm -r %s/.held on the node", foreign.Text(e.By), e.For, HoldTime, DefaultFolder)
+	return fmt.Sprintf("%s changes this node, since %s; it is let go when they end, or after %s. If they are known to be gone: %s on the node", foreign.Text(e.By), e.For, HoldTime, foreign.Command("", "rm -r %s/.held", DefaultFolder))
 }
 func (e *HeldError) Unwrap() error { return ErrBusy }
 
