@@ -14,6 +14,7 @@
 #
 #   file-SHA256      an entry: one file that the run changed or took away; of its path
 #   link-SHA256      an entry: one symbolic link that the run took away; of its path
+#   back-ENTRY       an entry that was put back: nothing of it is the run's any more
 #   before-SHA256    the bytes such a file had; of the bytes
 #   undo             this text
 #   restarted-UNIT   empty: the run had this unit restarted
@@ -30,7 +31,9 @@
 #
 # A run owns what it changed. An entry goes where the change failed; and where another
 # run changes a file that is as it was before this one: interrupted before its change,
-# or put back. Equal bytes that another run wrote later are that run's. Which change is
+# or put back by hand. What the run itself put back, it owns no more, whatever is written
+# there later; that is said after the file is back, by another name of its entry. Equal
+# bytes that another run wrote later are that run's. Which change is
 # later, its number says and no clock: under the lock, a change gets the next number of
 # all that were ever made to its path. Entries of an older certrot have no numbers; they
 # come before those that have, and among themselves by time.
@@ -328,8 +331,43 @@ forfeit() {
 	for other in "$folder"/*; do
 		valid "${other##*/}" || continue
 		[ "$other" != "$run" ] && [ -f "$other/$entry" ] || continue
-		[ "$(origin "$other/$entry")" != "$1" ] || try "take $entry from ${other##*/}" rm -f "$other/$entry"
+		[ "$(origin "$other/$entry")" = "$1" ] || continue
+		# Equal bytes that a later run wrote: the other one's are beneath them.
+		! (succeeded "$other") >/dev/null || continue
+		try "take $entry from ${other##*/}" rm -f "$other/$entry"
 	done
+}
+
+# succeeded tells whether what is at a path belongs to a later run than this: FOLDER/RUN. It
+# is for a shell of its own.
+succeeded() {
+	run=$1
+	state "$path"
+	heir
+	[ -n "$owner" ]
+}
+
+# yield takes the claim from an entry that was put back. It returns 1, and says why in
+# message, if it can't.
+yield() {
+	message=$({ mv -f "$run/$entry" "$run/back-$entry" && sync "$run"; } 2>&1)
+}
+
+# putback ends well: what is at the path is as it was before the run, by what it did now.
+putback() {
+	yield || fail unknown "it was put back, and that may not be noted in $run: $message"
+	printf '%s\n' "$result"
+	finish changed
+}
+
+# already ends well: what is at the path is as it was before the run. Where a later run
+# made it so, this one's change is beneath that, and still to be put back.
+already() {
+	if [ -f "$run/$entry" ] && ! (succeeded "$run") >/dev/null; then
+		yield || fail failed "note in $run that it was put back: $message"
+	fi
+	show
+	finish same
 }
 
 # origin prints what an entry says that was there before: a sha256, or a link's target.
@@ -530,8 +568,6 @@ swap() {
 	fi
 	temp='' fresh=''
 	message=$(sync "${path%/*}/" 2>&1) || fail unknown "the new file is there, but may not be on the disk: $message"
-	printf '%s\n' "$result"
-	finish changed
 }
 
 # slice prints some bytes of a file: FILE OFFSET LENGTH
@@ -630,6 +666,8 @@ replace() {
 	append "$sha"
 	note "$entry" "certrot-file 1${nl}path $path${nl}before $first $w_size $e_mode $e_uid $e_gid $e_label${nl}after $e_after${nl}order $e_order${nl}end"
 	swap
+	printf '%s\n' "$result"
+	finish changed
 }
 
 # aside: FOLDER ID PATH BEFORE. Takes a file of that sha256 away from its name; its bytes
@@ -776,19 +814,19 @@ relink() {
 	sweep
 	entryof "$path"
 	entry=link-${entry#file-}
-	facts "$run/$entry"
-	[ "$kind" != absent ] || fail norun "run $id did not take it away"
-	linked "$run/$entry"
-	[ "$l_path" = "$path" ] || fail failed "$run/$entry is about $l_path"
+	noted "did not take it away"
+	linked "$noted"
+	[ "$l_path" = "$path" ] || fail failed "$noted is about $l_path"
 	state "$path"
 	case $kind in
-	absent) belongs ;;
+	absent)
+		claims
+		belongs
+		;;
 	'link')
 		leads "$path"
-		if [ "$target" = "$l_target" ]; then
-			show
-			finish same
-		fi
+		[ "$target" != "$l_target" ] || already
+		claims
 		belongs
 		[ "$target" = "$over" ] || changed "it leads to $target now"
 		[ ! -d "$path" ] || fail refused "it leads to a directory"
@@ -804,8 +842,8 @@ relink() {
 	temp=''
 	message=$(sync "${path%/*}/" 2>&1) || fail unknown "the new link is there, but may not be on the disk: $message"
 	kind='link'
-	show
-	finish changed
+	result=$(show)
+	putback
 }
 
 # entered goes to the folder of a run that is to be there: FOLDER ID
@@ -822,15 +860,12 @@ restore() {
 	lock
 	sweep
 	entryof "$path"
-	facts "$run/$entry"
-	[ "$kind" != absent ] || fail norun "run $id did not change it, or a later run did"
-	load "$run/$entry"
-	[ "$e_path" = "$path" ] || fail failed "$run/$entry is about $e_path"
+	noted "did not change it, or a later run did"
+	load "$noted"
+	[ "$e_path" = "$path" ] || fail failed "$noted is about $e_path"
 	state "$path"
-	if [ "$kind" = regular ] && [ "$sha" = "$e_sha" ]; then
-		show
-		finish same
-	fi
+	[ "$kind" != regular ] || [ "$sha" != "$e_sha" ] || already
+	claims
 	belongs
 	taken=''
 	case " $e_after " in
@@ -853,6 +888,22 @@ restore() {
 	dress "$e_mode" "$e_uid" "$e_gid" "$e_label"
 	[ "$sha" = "$e_sha" ] || fail failed "write the new file: it differs from $run/before-$e_sha"
 	swap
+	putback
+}
+
+# noted sets noted to the file that has the entry of a path, be it put back or not. It
+# fails where there is none: what the run did not do.
+noted() {
+	for noted in "$run/$entry" "$run/back-$entry"; do
+		facts "$noted"
+		[ "$kind" = absent ] || return 0
+	done
+	fail norun "run $id $1"
+}
+
+# claims fails where the run put it back before: what is there came after that.
+claims() {
+	[ "$noted" = "$run/$entry" ] || fail norun "run $id put it back already: what is there now is not that run's"
 }
 
 # anew puts a file back that is not there.
@@ -874,13 +925,28 @@ anew() {
 	rm -f "$temp" || fail unknown "the new file is there, and has another name beside it: $temp"
 	temp=''
 	message=$(sync "${path%/*}/" 2>&1) || fail unknown "the new file is there, but may not be on the disk: $message"
-	printf '%s\n' "$result"
-	finish changed
+	putback
+}
+
+# entered_yet tells whether what is at entry is one of the run's: not one that was put back
+# where something else is there since, or that the run made once more.
+entered_yet() {
+	facts "$entry"
+	[ "$kind" = regular ] || return 1
+	case $entry in
+	*/back-*) [ ! -f "$run/${entry##*/back-}" ] && (asbefore "$entry") >/dev/null ;;
+	esac
 }
 
 # later prints which later run a path belongs to, or - where there is none, or where that
 # can't be told. It keeps what its reader knows.
 later() {
+	case $entry in
+	*/back-*)
+		printf 'later -\n'
+		return
+		;;
+	esac
 	answer=$(
 		path=$1 entry=${entry##*/}
 		state "$path"
@@ -893,17 +959,15 @@ later() {
 # entries: FOLDER ID
 entries() {
 	entered "$@"
-	for entry in "$run"/file-*; do
-		facts "$entry"
-		[ "$kind" = regular ] || continue
+	for entry in "$run"/file-* "$run"/back-file-*; do
+		entered_yet || continue
 		load "$entry"
 		printf 'entry %s %s %s %s %s %s\n' "$e_sha" "$e_size" "$e_mode" "$e_uid" "$e_gid" "$e_label"
 		printf 'path %s\nafter %s\n' "$e_path" "$e_after"
 		later "$e_path"
 	done
-	for entry in "$run"/link-*; do
-		facts "$entry"
-		[ "$kind" = regular ] || continue
+	for entry in "$run"/link-* "$run"/back-link-*; do
+		entered_yet || continue
 		linked "$entry"
 		printf 'entry link\npath %s\nafter %s\n' "$l_path" "$l_target"
 		later "$l_path"
@@ -980,6 +1044,7 @@ release() {
 # can't be told, it is not.
 asbefore() {
 	entry=${1##*/}
+	entry=${entry#back-}
 	had=$(origin "$1") || exit 1
 	case $entry in
 	link-*)
@@ -1023,8 +1088,8 @@ mine() {
 	undo | pending) return ;;
 	tmp-??????) return ;;
 	restarted-*.service) return ;;
-	file-*) set -- "${1#file-}" ;;
-	link-*) set -- "${1#link-}" ;;
+	file-* | back-file-*) set -- "${1#*file-}" ;;
+	link-* | back-link-*) set -- "${1#*link-}" ;;
 	before-*) set -- "${1#before-}" ;;
 	*) return 1 ;;
 	esac
@@ -1032,6 +1097,56 @@ mine() {
 	case $1 in
 	*[!0-9a-f]*) return 1 ;;
 	esac
+}
+
+# beneath prints a run that made the same of a path as this one, and before it: without
+# this one's entry, what is there would be taken for that one's.
+beneath() {
+	changes=-
+	case $entry in
+	link-*) ;;
+	*)
+		load "$run/$entry"
+		changes=$e_after
+		;;
+	esac
+	for made in $changes; do
+		answer=$(did "$run/$entry" "$made") || continue
+		# shellcheck disable=SC2086 # numbers
+		set -- $answer
+		newest=$1 written=$2 passed=''
+		for other in "$folder"/*; do
+			valid "${other##*/}" && [ -f "$other/$entry" ] || continue
+			if [ "$other" = "$run" ]; then
+				passed=1
+				continue
+			fi
+			answer=$(did "$other/$entry" "$made") || continue
+			# shellcheck disable=SC2086 # numbers
+			set -- $answer
+			newer "$1" "$2" || printf '%s\n' "${other##*/}"
+		done
+	done
+}
+
+# did prints the number of a change of an entry, and when that was written. It returns 1 if
+# there was no such change.
+did() {
+	stamp=$(stat -c %Y "$1") || return 1
+	case $entry in
+	link-*)
+		linked "$1"
+		number=${l_order:-0}
+		;;
+	*)
+		load "$1"
+		case " $e_after " in
+		*" $2 "*) numbered "$2" ;;
+		*) return 1 ;;
+		esac
+		;;
+	esac
+	printf '%s %s\n' "$number" "$stamp"
 }
 
 # remove: FOLDER ID
@@ -1047,9 +1162,15 @@ remove() {
 		esac
 		fail refused "$file is not from certrot: look at it, and move it away"
 	done
+	for file in "$run"/file-* "$run"/link-*; do
+		[ -f "$file" ] || continue
+		entry=${file##*/}
+		earlier=$(beneath) || continue # what can't be read claims nothing
+		[ -z "$earlier" ] || fail refused "run ${earlier%%"$nl"*} made the same of a file before run $id did, and would put back what is there as its own: remove run ${earlier%%"$nl"*} first"
+	done
 	sweep
 	# No entry is ever without its bytes.
-	try "remove what is in $run" rm -f "$run"/file-* "$run"/link-*
+	try "remove what is in $run" rm -f "$run"/file-* "$run"/link-* "$run"/back-*
 	try "sync $run" sync "$run"
 	try "remove what is in $run" rm -f "$run"/before-* "$run"/restarted-* "$run/undo"
 	try "remove the folder" rmdir "$run"
@@ -1123,10 +1244,13 @@ undo() {
 			;;
 		esac
 	done
-	for entry in "$here"/link-* "$here"/file-*; do
+	for entry in "$here"/link-* "$here"/file-* "$here"/back-*; do
 		[ -f "$entry" ] || continue
 		case $entry in
-		*/link-*) answer=$(alone backlink "$entry") ;;
+		*/back-*) [ ! -f "$here/${entry##*/back-}" ] || continue ;;
+		esac
+		case $entry in
+		*/link-* | */back-link-*) answer=$(alone backlink "$entry") ;;
 		*) answer=$(alone back "$entry") ;;
 		esac
 		name=$entry
@@ -1168,7 +1292,7 @@ follows() {
 	state "$e_path"
 	case "$kind $e_sha $e_after " in
 	absent*) finish same ;;
-	"regular "*" $sha "*) finish same ;;
+	regular*" $sha "*) finish same ;;
 	esac
 	fail changed "$e_path was made anew after this run took it away; what it was is in $here/before-$e_sha"
 }

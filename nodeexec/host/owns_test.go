@@ -431,3 +431,210 @@ func TestAChangeWithoutANumberComesBeforeOneWithIt(t *testing.T) {
 		has(t, first.file, after)
 	})
 }
+
+// TestUndoTwiceLeavesAloneWhatWasWrittenSince: the run was put back, and then the same bytes
+// were written without certrot; a file and a link were taken away without it.
+func TestUndoTwiceLeavesAloneWhatWasWrittenSince(t *testing.T) {
+	inEveryShell(t, func(t *testing.T, w world) {
+		n := w.node(t)
+		p := newPlace(t, content)
+		gone, link := filepath.Join(p.dir, "gone"), filepath.Join(p.dir, "current")
+		write(t, gone, content)
+		if err := os.Symlink(p.file, link); err != nil {
+			t.Fatal(err)
+		}
+		_, err := p.run.Replace(t.Context(), n, p.edit(content, 0, 1, "x\n"))
+		_, err2 := p.run.Take(t.Context(), n, gone, sha256.Sum256([]byte(content)))
+		_, err3 := p.run.TakeLink(t.Context(), n, link, p.file)
+		if err := errors.Join(err, err2, err3); err != nil {
+			t.Fatal(err)
+		}
+		back := func() error {
+			_, err := p.run.Restore(t.Context(), n, p.file)
+			_, err2 := p.run.Restore(t.Context(), n, gone)
+			_, err3 := p.run.RestoreLink(t.Context(), n, link, "")
+			return errors.Join(err, err2, err3)
+		}
+		for range 2 { // the second time, there is nothing to do
+			if err := back(); err != nil {
+				t.Fatal(err)
+			}
+			if out, err := n.undo(t, p); err != nil || strings.Count(out, "already as it was") != 3 {
+				t.Fatalf("%v\n%s", err, out)
+			}
+			if entries, err := p.run.Entries(t.Context(), n); err != nil || len(entries) != 3 {
+				t.Errorf("entries %+v, %v", entries, err)
+			}
+		}
+		write(t, p.file, after)
+		if err := errors.Join(os.Remove(gone), os.Remove(link)); err != nil {
+			t.Fatal(err)
+		}
+		p.owns(t, n, 0)
+		_, err = p.run.Restore(t.Context(), n, p.file)
+		_, err2 = p.run.Restore(t.Context(), n, gone)
+		_, err3 = p.run.RestoreLink(t.Context(), n, link, "")
+		for _, err := range []error{err, err2, err3} {
+			if !errors.Is(err, ErrNoRun) || !strings.Contains(fmt.Sprint(err), "put it back already") {
+				t.Errorf("it is put back once more: %v", err)
+			}
+		}
+		if out, err := n.undo(t, p); err == nil || strings.Count(out, "NOT put back: run run-1 put it back already") != 3 {
+			t.Errorf("%v\n%s", err, out)
+		}
+		has(t, p.file, after)
+		absent(t, gone)
+		absent(t, link)
+		if err := p.run.Remove(t.Context(), n); err != nil {
+			t.Error(err)
+		}
+		absent(t, p.kept())
+	})
+}
+
+// TestARunIsUndoneOnceThoseAboveItAre: the third one wrote the first one's bytes.
+func TestARunIsUndoneOnceThoseAboveItAre(t *testing.T) {
+	inEveryShell(t, func(t *testing.T, w world) {
+		n := w.node(t)
+		first := newPlace(t, content)
+		second, third := first.another("run-2"), first.another("run-3")
+		further := "y\n" + after[2:]
+		_, err := first.run.Replace(t.Context(), n, first.edit(content, 0, 1, "x\n"))
+		_, err2 := second.run.Replace(t.Context(), n, second.edit(after, 0, 2, "y\n"))
+		_, err3 := third.run.Replace(t.Context(), n, third.edit(further, 0, 2, "x\n"))
+		if err := errors.Join(err, err2, err3); err != nil {
+			t.Fatal(err)
+		}
+		// What was before the second one is there, and it is the third one's: nothing is noted.
+		if _, err := second.run.Restore(t.Context(), n, first.file); err != nil {
+			t.Error(err)
+		}
+		for _, c := range []struct {
+			place
+			makes string
+		}{{third, further}, {second, after}, {first, content}} {
+			if _, err := c.run.Restore(t.Context(), n, first.file); err != nil {
+				t.Errorf("%s: %v", c.run.ID, err)
+			}
+			has(t, first.file, c.makes)
+		}
+	})
+}
+
+// TestALaterRunKeepsWhatIsBeneathIt: the second run wrote what was before the first one, and
+// a third one went on from there. All three are put back, the last one first.
+func TestALaterRunKeepsWhatIsBeneathIt(t *testing.T) {
+	inEveryShell(t, func(t *testing.T, w world) {
+		n := w.node(t)
+		first := newPlace(t, content)
+		second, third := first.another("run-2"), first.another("run-3")
+		_, err := first.run.Replace(t.Context(), n, first.edit(content, 0, 1, "x\n"))
+		_, err2 := second.run.Replace(t.Context(), n, second.edit(after, 0, 2, content[:1]))
+		_, err3 := third.run.Replace(t.Context(), n, third.edit(content, 0, 1, "z\n"))
+		if err := errors.Join(err, err2, err3); err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range []struct {
+			place
+			makes string
+		}{{third, content}, {second, after}, {first, content}} {
+			if _, err := c.run.Restore(t.Context(), n, first.file); err != nil {
+				t.Errorf("%s: %v", c.run.ID, err)
+			}
+			has(t, first.file, c.makes)
+		}
+	})
+}
+
+// TestRemoveOfALaterRunGivesItsChangeToNoOther: both wrote the same bytes, or took the same
+// away. Of the earlier one's folder there is nothing to hand over.
+func TestRemoveOfALaterRunGivesItsChangeToNoOther(t *testing.T) {
+	inEveryShell(t, func(t *testing.T, w world) {
+		n := w.node(t)
+		for name, ago := range clocks() {
+			first := newPlace(t, content).another("run-2")
+			second := first.another("run-1")
+			between := "y\n" + content[1:]
+			if _, err := first.run.Replace(t.Context(), n, first.edit(content, 0, 1, "x\n")); err != nil {
+				t.Fatal(err)
+			}
+			write(t, first.file, between)
+			if _, err := second.run.Replace(t.Context(), n, second.edit(between, 0, 2, "x\n")); err != nil {
+				t.Fatal(err)
+			}
+			dated(t, first, second, ago)
+			if err := second.run.Remove(t.Context(), n); err == nil || !strings.Contains(err.Error(), "remove run run-2 first") {
+				t.Errorf("%s: the later run is removed: %v", name, err)
+			}
+			if _, err := first.run.Restore(t.Context(), n, first.file); !errors.Is(err, ErrChanged) {
+				t.Errorf("%s: the first run puts back: %v", name, err)
+			}
+			has(t, first.file, after)
+			if err := first.run.Remove(t.Context(), n); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+			second.owns(t, n, 1)
+			if err := second.run.Remove(t.Context(), n); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+			has(t, first.file, after)
+		}
+		for _, undone := range []int{0, 1} { // one that was put back claims nothing, and keeps nothing
+			both := [2]place{newPlace(t, content)}
+			both[1] = both[0].another("run-2")
+			for i, p := range both {
+				if _, err := p.run.Take(t.Context(), n, p.file, sha256.Sum256([]byte(content+strings.Repeat("b", i)))); err != nil {
+					t.Fatal(err)
+				}
+				if undone == i {
+					if _, err := p.run.Restore(t.Context(), n, p.file); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if i == 0 {
+					write(t, p.file, content+"b")
+				}
+			}
+			if err := both[1].run.Remove(t.Context(), n); err != nil {
+				t.Errorf("run %d was put back: %v", undone+1, err)
+			}
+		}
+	})
+}
+
+// TestPuttingBackInterruptedAnywhere kills it at each of its steps. The run owns the file, or
+// nothing: once it is back, and undo was run again, what is written later is not the run's.
+func TestPuttingBackInterruptedAnywhere(t *testing.T) {
+	for i, how := range []string{"killed before a tool runs", "killed after a tool has", "a tool fails"} {
+		t.Run(how, func(t *testing.T) {
+			inEveryShell(t, func(t *testing.T, w world) {
+				real := w.faked(t, nil).node(t)
+				mortal, count := w.mortal(t, how)
+				from, by := everyStep(i, w)
+				for step := from; ; step += by {
+					p := newPlace(t, content)
+					if _, err := p.run.Replace(t.Context(), real, p.edit(content, 0, 1, "x\n")); err != nil {
+						t.Fatal(err)
+					}
+					_, err := p.run.Restore(t.Context(), mortal.onStep(t, count, step), p.file)
+					if !reached(t, count, step) {
+						break
+					}
+					p.between(t, step, err, how == "a tool fails", content, after)
+					if marked, _ := filepath.Glob(p.kept() + "/back-file-*"); len(marked) > 0 {
+						has(t, p.file, content) // never before it is back
+					}
+					if _, err := p.run.Restore(t.Context(), real, p.file); err != nil {
+						t.Fatalf("step %d: %v", step, err)
+					}
+					has(t, p.file, content)
+					write(t, p.file, after)
+					if _, err := p.run.Restore(t.Context(), real, p.file); !errors.Is(err, ErrNoRun) {
+						t.Errorf("step %d: it is put back once more: %v", step, err)
+					}
+					has(t, p.file, after)
+				}
+			})
+		})
+	}
+}

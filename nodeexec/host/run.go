@@ -34,7 +34,8 @@ type Edit struct {
 }
 
 // Entry is one file that a run changed or took away, or was about to when it was
-// interrupted. A change that failed leaves none.
+// interrupted. A change that failed leaves none; one that was put back is there as long as
+// nothing else is at its path.
 type Entry struct {
 	// Before is what it was before the run, and what Restore makes of it. Of a Link it
 	// has no more than path and kind.
@@ -205,8 +206,8 @@ func Runs(ctx context.Context, n nodeexec.Node, folder string) ([]Summary, error
 }
 
 // Remove deletes the run's folder on the node, and so the way back. If it is not
-// there, all is well. If anything is in it that is not the run's, nothing is
-// deleted.
+// there, all is well. If anything is in it that is not the run's, or an earlier run made
+// the same of a file and would count as its owner then, nothing is deleted.
 func (r Run) Remove(ctx context.Context, n nodeexec.Node) error {
 	args, err := r.args()
 	if err == nil {

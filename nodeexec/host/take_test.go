@@ -126,6 +126,10 @@ func TestALinkTakenAwayAndBack(t *testing.T) {
 			leadsTo(t, link, p.file)
 			p.tidied(t)
 		}
+		// Taken away again, and another one is made in its place.
+		if _, err := p.run.TakeLink(t.Context(), n, link, p.file); err != nil {
+			t.Fatal(err)
+		}
 		lead("/new one")
 		if _, err := p.run.RestoreLink(t.Context(), n, link, "/old one"); !errors.Is(err, ErrChanged) {
 			t.Errorf("what nobody was shown is written over: %v", err)
