@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"errors"
 	"fmt"
 	"net/url"
 	"slices"
@@ -88,7 +89,7 @@ func (s *Snapshot) Trusted(node string, k Kubeconfig) []*pki.Cert {
 // Loaded is Trusted, and what stands in the file beside that, which client-go skips.
 func (s *Snapshot) Loaded(node string, k Kubeconfig) ([]*pki.Cert, []pki.Skipped) {
 	c, ok := k.InUse()
-	if !ok {
+	if !ok || k.Problem != "" {
 		return nil, nil
 	}
 	at := pki.Location{Kind: pki.KindFile, Node: node, Path: k.Path, Field: c.Field}
@@ -103,6 +104,9 @@ func (s *Snapshot) Loaded(node string, k Kubeconfig) ([]*pki.Cert, []pki.Skipped
 // Distrusts says why a client with this kubeconfig on that node does not accept a chain
 // from a server of that name; nil: it does.
 func (s *Snapshot) Distrusts(node string, k Kubeconfig, chain []*pki.Cert, name string, now time.Time) error {
+	if k.Problem != "" {
+		return errors.New(k.Problem)
+	}
 	roots, skipped := s.Loaded(node, k)
 	err := pki.Verify(chain, roots, name, now)
 	if err == nil {

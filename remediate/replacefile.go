@@ -288,6 +288,9 @@ func trusts(facts inspect.Snapshot, node, path string, now time.Time) error {
 	if i < 0 {
 		return &BadEffect{path + " can't be read as a kubeconfig"}
 	}
+	if problem := n.Kubeconfigs[i].Problem; problem != "" {
+		return &BadEffect{path + ": " + problem}
+	}
 	c, ok := n.Kubeconfigs[i].InUse()
 	if !ok {
 		return &BadEffect{path + ": its current context leads to no cluster"}

@@ -25,6 +25,14 @@ const (
 // document reads a JSON or YAML document, or a stream of them. It reports
 // false if the value is none.
 func (w *walk) document(data []byte, at place) bool {
+	if !w.structured(data, at) {
+		return false
+	}
+	w.refusals(data, at)
+	return true
+}
+
+func (w *walk) structured(data []byte, at place) bool {
 	if !isJSONish(data) {
 		return isYAMLish(data) && w.yaml(data, at)
 	}

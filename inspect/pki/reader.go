@@ -162,6 +162,7 @@ const (
 	whyKeystore = "it is in a keystore"
 	whyMessage  = "it is in a PKCS#7 message"
 	whyBeside   = "it stands beside the document's fields, such as in a comment"
+	whyFurther  = "it is in a further document of the file, and client-go reads the first"
 	whyBesideIt = "a block of the bundle can't be parsed, and this reader then loads none"
 )
 

@@ -356,7 +356,7 @@ func (j *judge) kubeconfig(n *inspect.Node, path string, a *anchors) {
 	c, ok := n.Kubeconfigs[i].InUse()
 	switch {
 	case n.Kubeconfigs[i].Problem != "":
-		a.problem = "the file can't be read as a kubeconfig: " + n.Kubeconfigs[i].Problem
+		a.problem = "the file can't be used as a kubeconfig: " + strings.TrimPrefix(n.Kubeconfigs[i].Problem, "it can't be used as a kubeconfig: ")
 	case !ok:
 		a.problem = "the file has no current context with a cluster"
 	case c.Insecure:

@@ -198,7 +198,13 @@ func (c *Content) document() (document, bool) {
 		}
 		return document{problem: "it can't be read as a kubeconfig: " + strings.TrimPrefix(err.Error(), "yaml: ")}, true
 	}
-	return d, d.Kind != "KubeletConfiguration" && (d.Kind == "Config" || d.Clusters != nil || d.Users != nil)
+	is := d.Kind != "KubeletConfiguration" && (d.Kind == "Config" || d.Clusters != nil || d.Users != nil)
+	if is {
+		if err := pki.RefusesKubeconfig(c.Text); err != nil {
+			d.problem = "it can't be used as a kubeconfig: " + err.Error()
+		}
+	}
+	return d, is
 }
 
 // kubeconfig returns the shape, and whether there is something in it that
@@ -209,7 +215,7 @@ func (d document) kubeconfig(f File) (k inspect.Kubeconfig, secret bool) {
 		k.Clusters = append(k.Clusters, inspect.KubeconfigCluster{
 			Name: c.Name, Server: inspect.ServerURL(c.Cluster.Server), CAFile: c.Cluster.File, CAData: c.Cluster.Data != "",
 			Field: fmt.Sprintf("clusters[%d].cluster.certificate-authority-data", i), Insecure: c.Cluster.Insecure, ServerName: c.Cluster.TLSName,
-			Masked: c.Cluster.Data != "" && strings.Trim(c.Cluster.Data, "x") == "",
+			Masked: c.Cluster.Data != "" && strings.Trim(c.Cluster.Data, "x!") == "",
 		})
 	}
 	for _, c := range d.Contexts {

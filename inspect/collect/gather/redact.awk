@@ -223,7 +223,7 @@ function value(t, p, P, parent,   v, c, k, tail) {
 	if (v ~ /: |:$/) return fail("a key where a value was expected")
 	plain = 1
 	plainind = parent
-	return put(P, v) remark(tail)
+	return unquoted(P, v) remark(tail)
 }
 
 # comment masks a comment, remark what may follow a value: spaces, a comment.
@@ -247,6 +247,10 @@ function quoted_on(s,   k) {
 # end_block decides about the lines of a block scalar: certificates may leave.
 function end_block(   i, p, n, t, cr) {
 	mode = ""
+	if (blocklast >= blockfirst && blockpath ~ /^\.(clusters|users)\[\]\.(cluster|user)\.[a-z-]*-data$/ && !base64(blockdata)) {
+		t = OUT[blocklast]
+		if (t ~ /x\r?$/) OUT[blocklast] = substr(t, 1, match(t, /x\r?$/) - 1) "!" (t ~ /\r$/ ? "\r" : "")
+	}
 	if (!(blockpath in KEEP) || KEEP[blockpath] != "cert" || !certificates(blockdata)) return
 	p = 1
 	for (i = blockfirst; i <= blocklast; i++) {
@@ -370,21 +374,40 @@ function flow_scalar(text, quoted) {
 		return keytext(text)
 	}
 	fstate[fdepth] = "comma"
-	if (!quoted && text ~ /^(true|false|null)$/) return text
-	if (!quoted && text ~ /^[0-9]+$/) { # a number stays one: JSON must stay JSON
-		gsub(/[0-9]/, "1", text)
-		return text
-	}
-	return put(flow_path(), text)
+	return quoted ? put(flow_path(), text) : unquoted(flow_path(), text)
 }
 
 # ---- values -----------------------------------------------------------------
+
+# typed tells whether a value without quotes is a number to YAML, or true, false or nothing.
+# ones is its mask: of this it is told that it is no text, for which clients refuse the file.
+function typed(v) {
+	return v ~ /^[-+]?[.0-9][0-9_.]*([eE][-+]?[0-9]+)?$/ || v ~ /^[-+]?0[xXbBoO][0-9a-fA-F_]+$/ || v ~ /^[-+]?\.(inf|Inf|INF|nan|NaN|NAN)$/ || v ~ /^([Tt]rue|TRUE|[Ff]alse|FALSE|[Yy]es|YES|[Nn]o|NO|[Oo]n|ON|[Oo]ff|OFF|[yYnN]|[Nn]ull|NULL|~)$/
+}
+
+function unquoted(P, v,   o) {
+	o = put(P, v)
+	return o != v && typed(v) ? ones(v) : o
+}
+
+function ones(v) {
+	if (v ~ /^(true|false|null|~)$/) return v
+	gsub(/./, "1", v)
+	return v
+}
+
+# base64 tells whether Go decodes a value; what is put for one that it does not decode is
+# damaged, too.
+function base64(v) { return v ~ /^[A-Za-z0-9+\/]*=?=?$/ && length(v) % 4 == 0 }
+
+function damaged(v) { return length(v) > 1 ? x(length(v) - 1) "!" : x(length(v)) }
 
 # put returns a value if it may leave, else its mask.
 function put(P, v,   kind) {
 	if (P == ".kind" && v == "KubeletConfiguration") KUBE = 1
 	kind = P in KEEP ? KEEP[P] : ""
-	if (kind == "cert") return certificates(v) ? CLEAN : x(length(v))
+	if (kind == "cert" && certificates(v)) return CLEAN
+	if (P ~ /^\.(clusters|users)\[\]\.(cluster|user)\.[a-z-]*-data$/) return base64(v) ? x(length(v)) : damaged(v)
 	if (kind == "url") return url(v)
 	return fits(kind, v) ? v : x(length(v))
 }
@@ -392,7 +415,7 @@ function put(P, v,   kind) {
 # fits tells whether a value has the shape that its place demands. Something
 # else, such as a token, may stand there by mistake.
 function fits(kind, v) {
-	if (kind == "bool") return v == "true" || v == "false"
+	if (kind == "bool") return v ~ /^(true|false|[Yy]es|YES|[Nn]o|NO|[Oo]n|ON|[Oo]ff|OFF|True|TRUE|False|FALSE)$/
 	if (kind == "" || length(v) > 253 || v ~ RUN32 || v ~ /^eyJ/ || v ~ /sha256~/) return 0
 	if (kind == "name") return v ~ /^[A-Za-z0-9][A-Za-z0-9._:\/@+-]*$/
 	if (kind == "path") return v ~ /^(\/|\.\.?\/)[A-Za-z0-9_.@:\/-]*$/ || v ~ /^[A-Za-z0-9_.-]+\.(crt|pem|key|cer|cert)$/

@@ -1,0 +1,250 @@
+package pki
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	yamlv3 "go.yaml.in/yaml/v3"
+	"sigs.k8s.io/yaml"
+)
+
+// The types of a kubeconfig as client-go reads it (k8s.io/client-go
+// tools/clientcmd/api/v1, v0.35): a value of another type makes it refuse all of the file.
+type (
+	kubeconfig struct {
+		Kind        string `json:"kind"`
+		APIVersion  string `json:"apiVersion"`
+		Preferences struct {
+			Colors     bool            `json:"colors"`
+			Extensions []kubeExtension `json:"extensions"`
+		} `json:"preferences"`
+		Clusters   []kubeCluster   `json:"clusters"`
+		Users      []kubeUser      `json:"users"`
+		Contexts   []kubeContext   `json:"contexts"`
+		Current    string          `json:"current-context"`
+		Extensions []kubeExtension `json:"extensions"`
+	}
+	kubeCluster struct {
+		Name    string `json:"name"`
+		Cluster struct {
+			Server             string          `json:"server"`
+			ServerName         string          `json:"tls-server-name"`
+			Insecure           bool            `json:"insecure-skip-tls-verify"`
+			CAFile             string          `json:"certificate-authority"`
+			CAData             []byte          `json:"certificate-authority-data"`
+			ProxyURL           string          `json:"proxy-url"`
+			DisableCompression bool            `json:"disable-compression"`
+			Extensions         []kubeExtension `json:"extensions"`
+		} `json:"cluster"`
+	}
+	kubeUser struct {
+		Name string `json:"name"`
+		User struct {
+			CertFile  string              `json:"client-certificate"`
+			CertData  []byte              `json:"client-certificate-data"`
+			KeyFile   string              `json:"client-key"`
+			KeyData   []byte              `json:"client-key-data"`
+			Token     string              `json:"token"`
+			TokenFile string              `json:"tokenFile"`
+			As        string              `json:"as"`
+			AsUID     string              `json:"as-uid"`
+			AsGroups  []string            `json:"as-groups"`
+			AsExtra   map[string][]string `json:"as-user-extra"`
+			Username  string              `json:"username"`
+			Password  string              `json:"password"`
+			Provider  *struct {
+				Name   string            `json:"name"`
+				Config map[string]string `json:"config"`
+			} `json:"auth-provider"`
+			Exec       *kubeExec       `json:"exec"`
+			Extensions []kubeExtension `json:"extensions"`
+		} `json:"user"`
+	}
+	kubeExec struct {
+		Command string   `json:"command"`
+		Args    []string `json:"args"`
+		Env     []struct {
+			Name  string `json:"name"`
+			Value string `json:"value"`
+		} `json:"env"`
+		APIVersion         string `json:"apiVersion"`
+		InstallHint        string `json:"installHint"`
+		ProvideClusterInfo bool   `json:"provideClusterInfo"`
+		InteractiveMode    string `json:"interactiveMode"`
+	}
+	kubeContext struct {
+		Name    string `json:"name"`
+		Context struct {
+			Cluster    string          `json:"cluster"`
+			User       string          `json:"user"`
+			Namespace  string          `json:"namespace"`
+			Extensions []kubeExtension `json:"extensions"`
+		} `json:"context"`
+	}
+	kubeExtension struct {
+		Name      string          `json:"name"`
+		Extension json.RawMessage `json:"extension"`
+	}
+)
+
+// kubeconfigKeys are those of the types above that have a large letter, or that a
+// mistake in letters' size would hide.
+func kubeconfigKeys() []string {
+	return strings.Fields("kind apiVersion preferences colors extensions clusters users contexts current-context name cluster server" +
+		" tls-server-name insecure-skip-tls-verify certificate-authority certificate-authority-data proxy-url disable-compression user" +
+		" client-certificate client-certificate-data client-key client-key-data token tokenFile as as-uid as-groups as-user-extra username" +
+		" password auth-provider config exec command args env value installHint provideClusterInfo interactiveMode context namespace extension")
+}
+
+// RefusesKubeconfig says why client-go does not load a text as a kubeconfig, or why that
+// is not sure; nil: it loads it. It quotes no value. The text may be redacted, with x in
+// place of each byte that stayed on its node.
+func RefusesKubeconfig(text []byte) (err error) {
+	defer func() {
+		if recover() != nil {
+			err = errors.New("the YAML parser gave up")
+		}
+	}()
+	if len(text) > maxYAML {
+		return errors.New("it is too large to be read as a kubeconfig")
+	}
+	asJSON := text
+	if !json.Valid(text) {
+		if asJSON, err = yaml.YAMLToJSON(text); err != nil {
+			return errors.New("client-go can't read it: it is neither YAML nor JSON")
+		}
+	}
+	if err := ambiguous(text); err != nil {
+		return err
+	}
+	var k kubeconfig
+	if err := json.Unmarshal(asJSON, &k); err != nil {
+		return mistyped(err)
+	}
+	return k.refused()
+}
+
+// mistyped says which value client-go does not decode, and not what it is.
+func mistyped(err error) error {
+	var wrong *json.UnmarshalTypeError
+	if errors.As(err, &wrong) {
+		return fmt.Errorf("client-go does not load it: %s is of a wrong type", wrong.Field)
+	}
+	return fmt.Errorf("client-go does not load it: %w", err) // base64: where it is damaged
+}
+
+func (k *kubeconfig) refused() error {
+	switch {
+	case k.Kind != "" && k.Kind != "Config":
+		return errors.New("client-go does not load it: kind is not Config")
+	case k.APIVersion != "" && k.APIVersion != "v1":
+		return errors.New("client-go does not load it: apiVersion is not v1")
+	}
+	lists := map[string][]string{"extensions": extensionNames(k.Extensions), "preferences.extensions": extensionNames(k.Preferences.Extensions)}
+	for i, c := range k.Clusters {
+		if len(c.Cluster.CAData) > 0 && c.Cluster.CAFile != "" {
+			return fmt.Errorf("client-go does not accept clusters[%d]: it has certificate-authority beside certificate-authority-data", i)
+		}
+		lists["clusters"] = append(lists["clusters"], c.Name)
+		lists[fmt.Sprintf("clusters[%d].cluster.extensions", i)] = extensionNames(c.Cluster.Extensions)
+	}
+	for i, u := range k.Users {
+		lists["users"] = append(lists["users"], u.Name)
+		lists[fmt.Sprintf("users[%d].user.extensions", i)] = extensionNames(u.User.Extensions)
+	}
+	for i, c := range k.Contexts {
+		lists["contexts"] = append(lists["contexts"], c.Name)
+		lists[fmt.Sprintf("contexts[%d].context.extensions", i)] = extensionNames(c.Context.Extensions)
+	}
+	for list, names := range lists {
+		seen := map[string]bool{}
+		for _, name := range names {
+			if !isNew(seen, name) {
+				return fmt.Errorf("client-go does not load it: two entries of %s have one name", list)
+			}
+		}
+	}
+	return nil
+}
+
+func extensionNames(list []kubeExtension) (out []string) {
+	for _, e := range list {
+		out = append(out, e.Name)
+	}
+	return out
+}
+
+// ambiguous refuses keys that are there twice, or that differ from a known one in the
+// size of letters: readers differ on which one counts.
+func ambiguous(text []byte) error {
+	var root yamlv3.Node
+	if err := decodeYAML(yamlv3.NewDecoder(bytes.NewReader(text)), &root); err != nil {
+		return errors.New("it can't be read as YAML")
+	}
+	known := map[string]string{}
+	for _, key := range kubeconfigKeys() {
+		known[strings.ToLower(key)] = key
+	}
+	return twice(&root, known, 0)
+}
+
+func twice(n *yamlv3.Node, known map[string]string, depth int) error {
+	if depth > maxNesting {
+		return errTooDeep
+	}
+	seen := map[string]bool{}
+	for i, child := range n.Content {
+		if n.Kind == yamlv3.MappingNode && i%2 == 0 {
+			key := child.Value
+			is, ok := known[strings.ToLower(key)]
+			if ok && is != key {
+				return fmt.Errorf("line %d has the key %s in letters of another size, which client-go ignores", child.Line, is)
+			}
+			if masked := strings.Trim(key, "x") == ""; !masked && !isNew(seen, key) {
+				return fmt.Errorf("line %d has a key for the second time", child.Line)
+			}
+		}
+		if err := twice(child, known, depth+1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// refusals marks the CAs of a kubeconfig that client-go does not load: no client that is
+// given it trusts them.
+func (w *walk) refusals(data []byte, at place) {
+	const key = ".cluster.certificate-authority-data"
+	prefix := ""
+	if at.field != "" {
+		prefix = at.field + "#"
+	}
+	var reason string
+	judged := false
+	for _, e := range w.results.order {
+		path, ok := strings.CutPrefix(e.field, prefix)
+		path, isCA := strings.CutSuffix(path, key)
+		if !ok || !isCA || len(e.content.Certs) == 0 {
+			continue
+		}
+		if strings.HasPrefix(path, "(") && strings.Contains(path, ")clusters[") {
+			e.skipAll(0, whyFurther)
+			continue
+		}
+		if !strings.HasPrefix(path, "clusters[") || strings.Contains(path, "#") {
+			continue
+		}
+		if !judged {
+			judged = true
+			if err := RefusesKubeconfig(data); err != nil {
+				reason = err.Error()
+			}
+		}
+		if reason != "" {
+			e.skipAll(0, reason)
+		}
+	}
+}
