@@ -175,7 +175,7 @@ func apiTrusted(f *Facts) []Finding {
 				continue
 			}
 			message := fmt.Sprintf("the CA in this file does not verify what is shown at %s: %s", address, err)
-			next := f.Hints().Next("{} fix-api-int --nodes NAME shows what would mend it, and asks before it does")
+			next := f.Hints().Next("{} fix-api-int --nodes NAME shows the fix, and asks before it applies it")
 			if len(served.Chain) > 0 {
 				message += fmt.Sprintf(" (%s, issued by %q)", name(served.Chain[0]), pki.CommonName(served.Chain[0].Issuer))
 			}
