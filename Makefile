@@ -20,11 +20,13 @@ MODULES = $(shell find . \( -name .git -o -name .lab -o -name testdata -o -name 
 
 # Packages whose tests have a step of their own in `make test`, and the rest.
 UNIT_PACKAGES = $(shell go list ./... | grep -v -e '/test/' -e '/completions$$')
-LAB_PACKAGES  = $(shell go list ./test/... | grep -v -e '/test/floors$$' -e '/test/krew$$' -e '/test/summary$$' -e '/test/mutate$$')
+LAB_PACKAGES  = $(shell go list ./test/... | grep -v -e '/test/floors$$' -e '/test/krew$$' -e '/test/summary$$' -e '/test/mutate$$' -e '/test/changed$$')
 
 # What `make test` does, in this order: what fails fast comes first. The lab's tests
 # mostly wait, for kubelets and time limits, so they begin at once and run beside it all.
 STEPS ?= lint verify floors unit completions krew fuzz-short demo test-lab
+# Long targets that run behind them: go run ./test/changed targets names those that a change needs.
+LONG ?=
 # TESTFLAGS=-json is how `make test` counts; set it to -run=… or -v by hand.
 TESTFLAGS ?=
 
@@ -38,7 +40,7 @@ GOLANGCI_LINT = go tool -modfile='$(CURDIR)/test/tools/go.mod' golangci-lint
 
 FUZZTIME ?= 30s
 # Of all fuzz targets together in `make test`, in seconds.
-FUZZ_SHORT ?= 60
+FUZZ_SHORT ?= 30
 
 # Where `make install` puts things: PREFIX=/usr/local, or where Go installs.
 PREFIX ?=
@@ -47,7 +49,7 @@ BINDIR ?= $(if $(PREFIX),$(PREFIX)/bin,$(or $(shell go env GOBIN),$(shell go env
 DEMO ?= testdata/demo/okd-4.15-api-int.certrot
 
 .DEFAULT_GOAL := help
-.PHONY: help build install demo test unit race lint generate verify fuzz fuzz-short floors completions krew test-lab bench mutate golden clean dist
+.PHONY: help build install demo check test ci unit every-step fuzz-inputs race lint generate verify fuzz fuzz-short floors completions krew test-lab bench loaded test-e2e mutate golden clean dist
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z0-9A-Z_-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -90,17 +92,35 @@ demo: build ## show the main job on sample data (a cluster after its api-int CA 
 
 test: ## everything: lint, verify, floors, unit, completions, krew, fuzz, lab, demo
 	@go build -o bin/summary ./test/summary
-	@bin/summary -make '$(MAKE)' -beside test-lab -o bin/test-summary.json $(STEPS)
+	@bin/summary -make '$(MAKE)' -beside test-lab -o bin/test-summary.json $(STEPS) $(LONG)
 
-# What lint reads needs no vet here; the modules that it leaves out do.
+# Against the last commit; where nothing has changed since, that commit. CERTROT_BASE
+# names another.
+check: ## before each commit: format, floors, lint and short unit tests of what changed
+	@set -eu; go build ./...; \
+	lint=$$(go run ./test/changed lint) tests=$$(go run ./test/changed test); \
+	bad=$$(for dir in $$lint; do gofmt -l $$dir/*.go; done); \
+	if [ -n "$$bad" ]; then echo "not formatted, run gofmt -w: $$bad" >&2; exit 1; fi; \
+	go test $(TESTFLAGS) ./test/floors; \
+	[ -z "$$lint" ] || $(GOLANGCI_LINT) run $$lint; \
+	[ -z "$$tests" ] || go test -short -vet=off $(TESTFLAGS) $$tests
+
+# What lint reads needs no vet here; the modules that it leaves out do. Some packages mostly
+# wait, so there are three at a time.
 unit: ## unit tests of every module
 	@set -u; failed=0; \
-	go test -vet=off -timeout 30m $(TESTFLAGS) $(UNIT_PACKAGES) ./test/summary ./test/mutate || failed=1; \
+	go test -vet=off -timeout 30m -p 3 $(TESTFLAGS) $(UNIT_PACKAGES) ./test/summary ./test/mutate ./test/changed || failed=1; \
 	for m in $(filter-out .,$(MODULES)); do \
 		if (cd "$$m" && go list -f '{{if or .TestGoFiles .XTestGoFiles}}x{{end}}' ./... 2>/dev/null | grep -q x); then \
 			(cd "$$m" && go test $(TESTFLAGS) ./...) || failed=1; \
 		fi; \
 	done; exit $$failed
+
+every-step: ## unit tests that interrupt every step, take every input (go run ./test/changed targets)
+	@CERTROT_EVERY_STEP=1 go test -count=1 -vet=off -timeout 60m $(TESTFLAGS) ./nodeexec/host ./remediate ./plugin
+
+fuzz-inputs: ## fuzz every Fuzz* function for 10 s (go run ./test/changed targets)
+	@sh test/fuzz.sh 10s $(TESTFLAGS)
 
 race: ## unit tests with the race detector (needs a C compiler)
 	@CGO_ENABLED=1 go test -race $(TESTFLAGS) $(UNIT_PACKAGES)
@@ -157,6 +177,16 @@ krew: ## a krew archive, rendered .krew.yaml, and krew install of it
 # once.
 test-lab: build ## tests against real parts (test/lab)
 	@CERTROT_BIN='$(CURDIR)/bin/$(NAME)' sh test/labtests.sh '$(TESTFLAGS)' $(LAB_PACKAGES)
+
+# The order of tests is by a seed, in the log with the commit and the seconds.
+loaded: build ## RUNS=1 whole runs of test/e2e while others keep both cores busy, a line each in test/e2e/loaded.jsonl
+	@go build -o bin/summary ./test/summary; failed=0; \
+	for run in $$(seq $(or $(RUNS),1)); do \
+		CERTROT_REQUIRE_LAB=1 bin/summary -make '$(MAKE)' -busy 2 -shuffle "$$(date +%s)" -log test/e2e/loaded.jsonl test-e2e || failed=1; \
+	done; exit $$failed
+
+test-e2e: build
+	@CERTROT_BIN='$(CURDIR)/bin/$(NAME)' sh test/labtests.sh '$(TESTFLAGS)' $(shell go list ./test/e2e)
 
 bench: ## run the benchmarks (BENCH=large too; BENCHTIME=9x turns; UPDATE=1 writes docs/performance.md)
 	@go test -run '^$$' -bench . -benchmem $(TESTFLAGS) $(UNIT_PACKAGES)

@@ -291,8 +291,17 @@ func (w *world) goOn(t *testing.T) {
 // part of it that finds most.
 func everything() bool { return os.Getenv("CERTROT_EVERY_STEP") == "1" }
 
+// thorough ends a test of many runs where only the quick ones are wanted.
+func thorough(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("many runs, which -short leaves out")
+	}
+}
+
 // TestFaultsAnywhere lets something go wrong with each call to the node in turn.
 func TestFaultsAnywhere(t *testing.T) {
+	thorough(t)
 	t.Parallel()
 	base := newWorld(t)
 	p := base.repair(t, "run-1")
@@ -307,7 +316,7 @@ func TestFaultsAnywhere(t *testing.T) {
 			tried := 0
 			for i, op := range all.calls {
 				reads := !slices.Contains([]operation{"replace", "restart"}, op)
-				if reads && (how != broken && how != cut || i%3 != 0) && !everything() {
+				if reads && (how != broken && how != cut || i%6 != 0) && !everything() {
 					continue // what only reads is called again whatever the error was
 				}
 				w := base.clone(t)
@@ -340,6 +349,7 @@ func TestFaultsAnywhere(t *testing.T) {
 
 // TestFaultsOnTheWayBack lets something go wrong with each call that puts back.
 func TestFaultsOnTheWayBack(t *testing.T) {
+	thorough(t)
 	t.Parallel()
 	base := newWorld(t)
 	if _, err := base.run(t.Context(), t, base.env(t, "run-1", nil), base.repair(t, "run-1")); err != nil {
@@ -401,6 +411,7 @@ func TestFaultsOnTheWayBack(t *testing.T) {
 // is whole even then is host's to prove; here it is that what comes after gets
 // along with whatever is left.
 func TestKilledAtAnyMoment(t *testing.T) {
+	thorough(t)
 	t.Parallel()
 	base := newWorld(t)
 	p := base.repair(t, "run-1")
@@ -425,6 +436,7 @@ func TestKilledAtAnyMoment(t *testing.T) {
 // TestInterruptedAnywhere ends the run's context at each call to the node in turn:
 // a step that was begun is done to its end, and no other one is begun.
 func TestInterruptedAnywhere(t *testing.T) {
+	thorough(t)
 	t.Parallel()
 	base := newWorld(t)
 	p := base.repair(t, "run-1")
@@ -469,7 +481,7 @@ func TestInterruptedAnywhere(t *testing.T) {
 			t.Fatalf("interrupted at call %d, %s: %v\n%+v", at, f.calls[at-1], err, story.Records)
 		}
 		if !everything() {
-			at += 2
+			at += 5
 		}
 	}
 }
@@ -585,6 +597,7 @@ func TestChainThatNeitherFileTrusts(t *testing.T) {
 // TestOfFilesThatFailTheirCheck has somebody make the new file readable for all as
 // soon as it is there: it is put back.
 func TestOfFilesThatFailTheirCheck(t *testing.T) {
+	thorough(t)
 	t.Parallel()
 	base := newWorld(t)
 	p := base.repair(t, "run-1")

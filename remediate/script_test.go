@@ -150,9 +150,15 @@ func (c *console) script() Script {
 func (c *console) run(t *testing.T, s Script, args ...string) (out string, code int) {
 	t.Helper()
 	c.write(t, "/root/fix.sh", s.Text("v0"))
+	return c.shell(t, "/root/fix.sh", args...)
+}
+
+// shell runs a script that is on the node; code is -1 where it was killed.
+func (c *console) shell(t *testing.T, path string, args ...string) (out string, code int) {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute) // of a machine that has other things to do
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "chroot", append([]string{c.root, "/bin/sh", "/root/fix.sh"}, args...)...)
+	cmd := exec.CommandContext(ctx, "chroot", append([]string{c.root, "/bin/sh", path}, args...)...)
 	cmd.Env = []string{"PATH=/usr/local/bin:/bin:/usr/bin", "HOME=/root", "LANG=C.UTF-8", "TZ=Asia/Tokyo", fmt.Sprintf("CERTROT_STEP=%d", c.step)}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	var both bytes.Buffer
@@ -293,6 +299,7 @@ func TestScriptHoldsTheNode(t *testing.T) {
 
 // TestScriptKeepsOffAHeldNode as certrot does: by the same rules, and of certrot.
 func TestScriptKeepsOffAHeldNode(t *testing.T) {
+	thorough(t)
 	t.Parallel()
 	c := newConsole(t, bashCore)
 	c.quick(t)
@@ -461,6 +468,7 @@ func TestScriptWritesWhatTheActionWrites(t *testing.T) {
 
 // TestScriptRefuses what it does not know, and touches nothing then.
 func TestScriptRefuses(t *testing.T) {
+	thorough(t)
 	t.Parallel()
 	in := func(was, is string) func(string) string {
 		return func(text string) string {
@@ -532,6 +540,7 @@ func TestScriptRefuses(t *testing.T) {
 
 // TestScriptHasThePreconditionsOfAPlan.
 func TestScriptHasThePreconditionsOfAPlan(t *testing.T) {
+	thorough(t)
 	t.Parallel()
 	for name, k := range map[string]struct {
 		change func(t *testing.T, c *console, s *Script)
@@ -742,6 +751,7 @@ func TestScriptRemovesWhatAKilledOneLeftWhereNothingIsToBeDone(t *testing.T) {
 // TestScriptInterruptedAnywhere: each file is before or after; then the same again
 // does the rest, and undo finds the way back.
 func TestScriptInterruptedAnywhere(t *testing.T) {
+	thorough(t)
 	t.Parallel()
 	by := 61
 	if everything() {

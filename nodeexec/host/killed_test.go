@@ -15,16 +15,18 @@ import (
 )
 
 // everyStep says at which of a script's steps to interrupt it: at all of them with
-// CERTROT_EVERY_STEP=1, which takes ten minutes; else at every third in one way in
+// CERTROT_EVERY_STEP=1, which takes ten minutes; else at every sixth in one way in
 // one shell, and at fewer in the others.
 func everyStep(way int, w world) (from, by int) {
 	switch {
 	case os.Getenv("CERTROT_EVERY_STEP") == "1":
 		return 1, 1
+	case testing.Short():
+		return 1 + way, 61
 	case way == 0 && strings.HasPrefix(w.name, "dash"):
-		return 1, 3
+		return 1, 6
 	}
-	return 1 + way, 13
+	return 1 + way, 29
 }
 
 // mortal is the world with tools that count their calls, and do something at

@@ -158,6 +158,9 @@ func inEveryShell(t *testing.T, test func(*testing.T, world)) {
 			} else if w.skip != "" {
 				t.Skip(w.skip)
 			}
+			if testing.Short() && !strings.HasPrefix(w.name, "dash") {
+				t.Skip("another shell, which -short leaves out")
+			}
 			t.Parallel()
 			test(t, w)
 		})

@@ -8,6 +8,9 @@
 // they mostly wait. It knows nothing of what a step does. Lines that `go test -json` writes are
 // counted; of a step without any, the step itself counts as one.
 //
+// For runs under load, -busy keeps cores busy, -shuffle gives tests an order by a seed, and
+// -log appends a line of JSON about the run to a file (see log.go).
+//
 // With CERTROT_REQUIRE_LAB set, a test that was skipped for a reason that
 // allowed.go doesn't list has failed.
 package main
@@ -29,19 +32,41 @@ func main() {
 	makeProgram := flag.String("make", "make", "the make program")
 	beside := flag.String("beside", "", "steps that run beside the others, separated by commas")
 	file := flag.String("o", "", "write a summary as JSON to this file")
+	log := flag.String("log", "", "append a line about the run to this file")
+	busy := flag.Int("busy", 0, "how many cores something else keeps busy meanwhile")
+	shuffle := flag.Uint64("shuffle", 0, "a seed for the order of tests; 0: as they stand in the files")
+	table := flag.String("table", "", "run nothing, and print tables in Markdown of a file that -o wrote")
 	flag.Parse()
+	if *table != "" {
+		if err := printTable(os.Stdout, *table); err != nil {
+			fmt.Fprintln(os.Stderr, "summary:", err)
+			os.Exit(1)
+		}
+		return
+	}
 	if flag.NArg() == 0 {
-		fmt.Fprintln(os.Stderr, "usage: summary [-make=make] [-beside=STEP,...] [-o FILE] STEP...")
+		fmt.Fprintln(os.Stderr, "usage: summary [-make=make] [-beside=STEP,...] [-o FILE] [-log FILE] [-busy N] [-shuffle SEED] STEP...")
 		os.Exit(2)
 	}
 	r := runner{
 		out: os.Stdout, makeProgram: *makeProgram, beside: strings.Split(*beside, ","),
-		strict: os.Getenv("CERTROT_REQUIRE_LAB") != "", every: time.Minute,
+		strict: os.Getenv("CERTROT_REQUIRE_LAB") != "", every: time.Minute, flags: "-json",
+	}
+	if *shuffle > 0 {
+		r.flags += fmt.Sprintf(" -shuffle=%d", *shuffle)
 	}
 	start := time.Now()
+	rest := keepBusy(*busy)
 	steps := r.run(flag.Args())
+	rest()
 	took := time.Since(start)
 	fine := printSummary(os.Stdout, steps, took)
+	if *log != "" {
+		if err := appendLog(*log, runLine{Commit: commit(), Start: start.UTC().Truncate(time.Second), Seed: *shuffle, Busy: *busy}, took, steps); err != nil {
+			fmt.Fprintln(os.Stderr, "summary:", err)
+			os.Exit(1)
+		}
+	}
 	if *file != "" {
 		if err := writeFile(*file, commit(), start, took, steps); err != nil {
 			fmt.Fprintln(os.Stderr, "summary:", err)
@@ -78,6 +103,7 @@ type runner struct {
 	beside      []string
 	strict      bool          // a skip whose reason is not allowed is a failure
 	every       time.Duration // between two lines of progress
+	flags       string        // for go test
 }
 
 // running is a step that has begun.
@@ -138,7 +164,7 @@ func (r *runner) begin(name string) *running {
 	b := &running{name: name, since: time.Now(), done: make(chan Step, 1)}
 	go func() {
 		step := Step{Name: name}
-		step.Results, step.Failure, step.CPU = runStep(r.makeProgram, name, func() { b.tests.Add(1) })
+		step.Results, step.Failure, step.CPU = runStep(r.makeProgram, name, r.flags, func() { b.tests.Add(1) })
 		step.Took = time.Since(b.since)
 		b.done <- step
 	}()
@@ -147,8 +173,8 @@ func (r *runner) begin(name string) *running {
 
 // runStep makes one step. The text is what to show besides the output of tests
 // that failed.
-func runStep(makeProgram, step string, ended func()) (results []Result, failure string, cpu time.Duration) {
-	cmd := exec.Command(makeProgram, "-s", "--no-print-directory", step, "TESTFLAGS=-json")
+func runStep(makeProgram, step, flags string, ended func()) (results []Result, failure string, cpu time.Duration) {
+	cmd := exec.Command(makeProgram, "-s", "--no-print-directory", step, "TESTFLAGS="+flags)
 	r, w, err := os.Pipe()
 	if err != nil {
 		return []Result{{Step: step, State: Failed}}, err.Error(), 0

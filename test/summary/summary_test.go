@@ -210,3 +210,51 @@ func TestFileForPrograms(t *testing.T) {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }
+
+// Runs under load are told apart and added up: a line each, with what makes it that run.
+func TestRunsAreLogged(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "runs.jsonl")
+	steps := []Step{{Results: []Result{{Package: "p", Test: "T", State: Passed}, {Package: "p", Test: "F", State: Failed}}}}
+	for seed := range uint64(2) {
+		line := runLine{Commit: "abc", Start: time.Date(2026, 11, 22, 1, 2, 3, 0, time.UTC), Seed: seed + 1, Busy: 2}
+		if err := appendLog(path, line, 90*time.Second, steps[:1]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := os.ReadFile(path)
+	want := `{"commit":"abc","start":"2026-11-22T01:02:03Z","seed":1,"busy":2,"seconds":90,"passed":1,"failed":1,"skipped":0,"failing":["p F"]}` + "\n"
+	if want += strings.Replace(want, `"seed":1`, `"seed":2`, 1); err != nil || string(got) != want {
+		t.Errorf("got %v:\n%swant:\n%s", err, got, want)
+	}
+}
+
+// The steps' tests get the flags, and the cores are free again after a run.
+func TestStepsGetTheFlags(t *testing.T) {
+	dir := t.TempDir()
+	program := filepath.Join(dir, "make")
+	if err := os.WriteFile(program, []byte("#!/bin/sh\necho \"$4\" >"+dir+"/said\n"), 0o755); err != nil { //nolint:gosec // it is run
+		t.Fatal(err)
+	}
+	r := runner{out: io.Discard, makeProgram: program, every: time.Hour, flags: "-json -shuffle=7"}
+	r.run([]string{"unit"})
+	if got, err := os.ReadFile(filepath.Join(dir, "said")); string(got) != "TESTFLAGS=-json -shuffle=7\n" {
+		t.Errorf("make got %q, %v", got, err)
+	}
+}
+
+// TestTables: of tests that are parts of one that is named, none is.
+func TestTables(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "summary.json")
+	steps := []Step{{Name: "unit", Took: 90 * time.Second, CPU: time.Minute, Results: []Result{
+		{Package: "x/kubectl-certrot/kubectl-certrot/p", Test: "T/part", State: Passed, Seconds: 8}, {Package: "x/kubectl-certrot/kubectl-certrot/p", Test: "T", State: Passed, Seconds: 9},
+		{Package: "x/kubectl-certrot/kubectl-certrot/p", Test: "U", State: Passed, Seconds: 7}, {Package: "x/kubectl-certrot/kubectl-certrot/p", Test: "S", State: Skipped},
+	}}}
+	if err := writeFile(path, "abc", time.Now(), 2*time.Minute, steps); err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	const want = "| step | seconds | of processors | passed | skipped |\n|---|---|---|---|---|\n| unit | 90 | 60 | 3 | 1 |\n| all | 120 | | 3 | 1 |\n\n| seconds | package | test |\n|---|---|---|\n| 9 | p | T |\n| 7 | p | U |\n"
+	if err := printTable(&b, path); err != nil || b.String() != want {
+		t.Errorf("%v\n%s", err, &b)
+	}
+}
