@@ -7,9 +7,7 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 )
 
@@ -17,15 +15,30 @@ import (
 // shorter.
 const foreignLength = 1000
 
-// Text is a text of a cluster's, a node's or a certificate's as it may stand in a
-// message: on one line, and between quotation marks “…” where it could be taken for words
-// of this program. Plain names and sentences stay as they are; twice is once.
+// Text is a text of a cluster's, a node's or a certificate's as it may stand in a message:
+// bare where it is a plain name, or a sentence that reads as no instruction; else on one line
+// and between quotation marks “…”. Twice is once.
 func Text(s string) string {
-	if isQuoted(s) {
+	if s == "" || plain(s) || isQuoted(s) {
 		return s
 	}
-	if len(s) <= foreignLength && Prints(s) && strings.TrimSpace(s) == s && !strings.ContainsAny(s, "“”|`") && !advises(s) {
-		return s
+	return Quoted(s)
+}
+
+// Texts are several, each a Text.
+func Texts(texts []string) string {
+	marked := make([]string, len(texts))
+	for i, s := range texts {
+		marked[i] = Text(s)
+	}
+	return strings.Join(marked, ", ")
+}
+
+// Called is a foreign name in a sentence, always between quotation marks: "name", or “name”
+// where it is no plain one, nor several with one blank between them.
+func Called(s string) string {
+	if !slices.ContainsFunc(strings.Split(s, " "), func(word string) bool { return !isName(word) }) {
+		return `"` + s + `"`
 	}
 	return Quoted(s)
 }
@@ -40,8 +53,30 @@ func Quoted(s string) string {
 	if runes := []rune(s); len(runes) > foreignLength {
 		s = string(runes[:foreignLength/2]) + "…" + string(runes[len(runes)-foreignLength/2:])
 	}
-	return "“" + Visible(strings.NewReplacer("“", `"`, "”", `"`).Replace(s), "") + "”"
+	return "“" + legible(strings.NewReplacer("“", `"`, "”", `"`).Replace(s)) + "”"
 }
+
+// Prose is a sentence of this program's, with texts of others in it that are marked
+// already. What is none, as its quotation marks are not in pairs, is Quoted as a whole.
+func Prose(s string) string {
+	quoted := false
+	for _, r := range s {
+		switch {
+		case r == '“' && !quoted, r == '”' && quoted:
+			quoted = !quoted
+		case prints(r) && !strings.ContainsRune("“”", r):
+		default:
+			return Quoted(s)
+		}
+	}
+	if quoted || legible(s) != s {
+		return Quoted(s)
+	}
+	return s
+}
+
+// ownSigns are what this program writes beside ASCII.
+const ownSigns = "…–—→≥≤✓✗·×"
 
 // Output is what a command said: without what surrounds it, and of much the end, which is
 // why it failed.
@@ -66,57 +101,30 @@ func Error(err error) error {
 	if text := err.Error(); text != "" && Text(text) == text {
 		return err
 	}
-	return &said{err}
+	return &marked{err}
 }
 
-type said struct{ err error }
+type marked struct{ err error }
 
-func (e *said) Error() string { return Text(e.err.Error()) }
-func (e *said) Unwrap() error { return e.err }
+func (e *marked) Error() string { return Text(e.err.Error()) }
+func (e *marked) Unwrap() error { return e.err }
 
 func isQuoted(s string) bool {
 	inner, begins := strings.CutPrefix(s, "“")
 	inner, ends := strings.CutSuffix(inner, "”")
-	return begins && ends && Prints(inner) && !strings.ContainsAny(inner, "“”")
+	// An escape is up to ten characters long.
+	return begins && ends && len(inner) <= 10*(foreignLength+1) && !strings.ContainsAny(inner, "“”") && legible(inner) == inner
 }
 
 // Prints reports whether a text is one line that a terminal only prints.
 func Prints(s string) bool {
-	return utf8.ValidString(s) && strings.IndexFunc(s, func(r rune) bool { return !strconv.IsPrint(r) }) < 0
+	return utf8.ValidString(s) && strings.IndexFunc(s, func(r rune) bool { return !prints(r) }) < 0
 }
-
-// advises reports whether a text reads as an instruction.
-func advises(s string) bool {
-	for i := range len(s) {
-		if s[i] != ':' {
-			continue
-		}
-		word := s[:i]
-		if space := strings.LastIndexAny(word, " \t;,."); space >= 0 {
-			word = word[space+1:]
-		}
-		switch strings.ToLower(word) {
-		case "next", "undo", "run", "back":
-			return true
-		}
-	}
-	// A word of two alphabets is made to look like another one.
-	for word := range strings.FieldsFuncSeq(s, func(r rune) bool { return !unicode.IsLetter(r) }) {
-		if strings.ContainsFunc(word, isASCIILetter) && strings.ContainsFunc(word, func(r rune) bool { return unicode.IsLetter(r) && !unicode.Is(unicode.Latin, r) }) {
-			return true
-		}
-	}
-	return strings.Contains(s, "$(") || slices.ContainsFunc(strings.Fields(s), func(word string) bool {
-		return slices.Contains([]string{"sudo", "kubectl", "oc", "certrot", "curl", "wget"}, word)
-	})
-}
-
-func isASCIILetter(r rune) bool { return r < unicode.MaxASCII && unicode.IsLetter(r) }
 
 // Visible writes what does not print (control characters, marks that change direction,
-// characters without width, bytes that are no UTF-8) as escapes, except what is allowed.
+// characters without width or ink, bytes that are no UTF-8) as escapes, except what is allowed.
 func Visible(s, allowed string) string {
-	plain := func(r rune) bool { return strconv.IsPrint(r) || strings.ContainsRune(allowed, r) }
+	plain := func(r rune) bool { return prints(r) || strings.ContainsRune(allowed, r) }
 	if utf8.ValidString(s) && strings.IndexFunc(s, func(r rune) bool { return !plain(r) }) < 0 {
 		return s
 	}
@@ -129,7 +137,7 @@ func Visible(s, allowed string) string {
 		case plain(r):
 			b.WriteRune(r)
 		default:
-			b.WriteString(strings.Trim(strconv.QuoteRuneToASCII(r), "'"))
+			b.WriteString(escaped(r))
 		}
 		i += size
 	}

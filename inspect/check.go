@@ -9,6 +9,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/duration"
 
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 )
 
@@ -134,5 +135,5 @@ func name(c *pki.Cert) string {
 	if s == "" {
 		s = "no subject"
 	}
-	return fmt.Sprintf("%q (%s)", s, c.Fingerprint.Short())
+	return fmt.Sprintf("%s (%s)", foreign.Called(s), c.Fingerprint.Short())
 }

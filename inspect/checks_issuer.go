@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 )
 
@@ -151,7 +152,7 @@ func issuerSeen(f *Facts) []Finding {
 		group := groups[by]
 		finding := Finding{
 			Severity: Info, Due: group[0].NotAfter,
-			Message: fmt.Sprintf("%q, which issued %s, is in no CA bundle of the cluster", pki.CommonName(by), listed(group)),
+			Message: fmt.Sprintf("%s, which issued %s, is in no CA bundle of the cluster", foreign.Called(pki.CommonName(by)), listed(group)),
 			Next:    "nothing, if its readers trust it by other means (their system's CAs, a file of their own); else add it to the bundle that they read",
 		}
 		for _, c := range group {
@@ -248,7 +249,7 @@ func namesakes(f *Facts, certs []Holding) (Finding, bool) {
 	}
 	slices.SortFunc(finding.At, pki.Compare)
 	finding.At = slices.Compact(finding.At)
-	finding.Message = fmt.Sprintf("%d CAs with different keys are named %q: what one of them signed is refused by readers who have the other", len(keys), pki.CommonName(certs[0].Subject))
+	finding.Message = fmt.Sprintf("%d CAs with different keys are named %s: what one of them signed is refused by readers who have the other", len(keys), foreign.Called(pki.CommonName(certs[0].Subject)))
 	finding.Next = "nothing, if nobody reads both; else compare their fingerprints where they are trusted, and give a CA with a new key a new name"
 	for h, held := range together {
 		if len(held) > 1 && unmarked[h] {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 )
@@ -109,13 +110,13 @@ func currentLinks(f *Facts) []Finding {
 			message := ""
 			switch target := n.File(l.Target); {
 			case l.Target == "":
-				message = "leads nowhere (" + l.Link + ")"
+				message = "leads nowhere (" + foreign.Text(l.Link) + ")"
 			case l.Whole && target == nil && f.inNode(n, l.Target) == nil:
-				message = "leads to " + l.Target + ", which holds no certificate that could be read"
+				message = "leads to " + foreign.Text(l.Target) + ", which holds no certificate that could be read"
 			}
 			if message != "" {
 				out = append(out, Finding{Severity: Critical, At: []pki.Location{onNode(n, l.Path)},
-					Message: fmt.Sprintf("%s on %s %s: whoever starts with it has no certificate", path.Base(l.Path), n.Name, message),
+					Message: fmt.Sprintf("%s on %s %s: whoever starts with it has no certificate", foreign.Text(path.Base(l.Path)), n.Name, message),
 					Next:    "a kubelet asks for a new one when it is restarted with a bootstrap kubeconfig that works: approve its request (kubectl get csr), or on OpenShift " + f.Hints().Next("{} fix-api-int --nodes %s --rebootstrap --approve-csrs, which asks first whether it works", n.Name)})
 			}
 		}
@@ -317,7 +318,7 @@ func (f *Facts) emptyCopies(sources map[catalog.Ref]*Held) []Finding {
 			}
 			if source := sources[row.Of]; source != nil && len(source.Content.Certs) > 0 {
 				out = append(out, Finding{Severity: Critical, At: []pki.Location{onNode(n, file.Path)},
-					Message: fmt.Sprintf("%s on %s holds no certificate; it is a copy of %s", path.Base(file.Path), n.Name, row.Of),
+					Message: fmt.Sprintf("%s on %s holds no certificate; it is a copy of %s", foreign.Text(path.Base(file.Path)), n.Name, row.Of),
 					Next:    "look whether the disk of the node is full; the file is brought there by " + row.By})
 			}
 		}

@@ -139,7 +139,7 @@ func disagreement(f *Facts, at pki.Location, bundle string, reports []Reported, 
 	for _, r := range reports {
 		held := func(h *Held) bool { return slices.ContainsFunc(h.Content.Certs, r.of) }
 		if !slices.ContainsFunc(data, held) {
-			gone = append(gone, fmt.Sprintf("%q", pki.CommonName(r.Subject)))
+			gone = append(gone, foreign.Called(pki.CommonName(r.Subject)))
 			places = append(places, r.At)
 		}
 	}

@@ -69,7 +69,7 @@ func disagreements(h *Held, leaf *pki.Cert) []string {
 		}
 	}
 	if issuer, ok := h.Object.Annotations[catalog.AnnotationIssuer]; ok && issuer != pki.CommonName(leaf.Issuer) {
-		out = append(out, fmt.Sprintf("annotation certificate-issuer says %.80q, the certificate %q", issuer, pki.CommonName(leaf.Issuer)))
+		out = append(out, fmt.Sprintf("annotation certificate-issuer says %.80q, the certificate %s", issuer, foreign.Called(pki.CommonName(leaf.Issuer))))
 	}
 	return out
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 )
@@ -177,7 +178,7 @@ func apiTrusted(f *Facts) []Finding {
 			message := fmt.Sprintf("the CA in this file does not verify what is shown at %s: %s", address, err)
 			next := f.Hints().Next("{} fix-api-int --nodes NAME shows the fix, and asks before it applies it")
 			if len(served.Chain) > 0 {
-				message += fmt.Sprintf(" (%s, issued by %q)", name(served.Chain[0]), pki.CommonName(served.Chain[0].Issuer))
+				message += fmt.Sprintf(" (%s, issued by %s)", name(served.Chain[0]), foreign.Called(pki.CommonName(served.Chain[0].Issuer)))
 			}
 			if found[message] == nil {
 				found[message] = &Finding{Severity: Critical, Message: message, Next: next}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 )
@@ -162,8 +163,8 @@ func (f *Facts) secretCAFails(ca, h *Held, clients map[string][]*pki.Cert) (Find
 	finding := Finding{
 		Severity: Warning, Certs: []pki.Fingerprint{leaf.Fingerprint}, Due: leaf.NotAfter,
 		Message: fmt.Sprintf("ca.crt does not verify the certificate beside it, %s: clients that trust this ca.crt refuse it (%v)", name(leaf), err),
-		Next: fmt.Sprintf("ca.crt holds %s, and the certificate was issued by %q: have what issues it write the Secret again, or put the CA there that issued it. If ca.crt is there to verify clients, nothing is wrong",
-			names(ca.Content.Certs), pki.CommonName(leaf.Issuer)),
+		Next: fmt.Sprintf("ca.crt holds %s, and the certificate was issued by %s: have what issues it write the Secret again, or put the CA there that issued it. If ca.crt is there to verify clients, nothing is wrong",
+			names(ca.Content.Certs), foreign.Called(pki.CommonName(leaf.Issuer))),
 	}
 	if client := clientOf(ca.Content.Certs, clients); client != nil {
 		finding.Severity = Info

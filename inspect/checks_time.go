@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 )
 
@@ -151,7 +152,7 @@ func crlEnded(f *Facts) []Finding {
 			if finding == nil {
 				finding = &Finding{
 					Severity: Info, Due: l.NextUpdate,
-					Message: fmt.Sprintf("the revocation list of %q ended %s (%s): who checks against it refuses all certificates of that CA", pki.CommonName(l.Issuer), ago(f.Now, l.NextUpdate), day(l.NextUpdate)),
+					Message: fmt.Sprintf("the revocation list of %s ended %s (%s): who checks against it refuses all certificates of that CA", foreign.Called(pki.CommonName(l.Issuer)), ago(f.Now, l.NextUpdate), day(l.NextUpdate)),
 					Next:    "put the list there that the CA publishes now, or find out why what fetches it does not",
 				}
 				found[l.Fingerprint] = finding

@@ -2,31 +2,65 @@ package inspect
 
 import (
 	"reflect"
-	"strings"
+	"slices"
 
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 )
 
 // MarkForeign writes each text that came with the facts on one line, and between quotation
-// marks where it could be taken for words of this program: pki.Foreign. What plans and
-// reports are made of is then harmless wherever it is printed. It leaves certificates and
-// requests as they are, which are told from their bytes; the labels and annotations of
-// objects, which are data; and next steps, which are this program's own.
-func (s *Snapshot) MarkForeign() {
-	mark(reflect.ValueOf(s).Elem(), map[any]bool{})
-}
+// marks where it is no plain name: foreign.Text. What plans and reports are made of is then
+// harmless wherever it is printed. It leaves certificates and requests as they are, which are
+// told from their bytes; the labels and annotations of objects, which are data; and next
+// steps, which are this program's own. So are reasons: what others say in them is marked
+// where it comes in, as are all that a snapshot's file has.
+func (s *Snapshot) MarkForeign() { mark(reflect.ValueOf(s).Elem(), map[any]bool{}) }
 
 // MarkForeign does the same for what moves nodes: the messages of operators, and names.
 func (m *Machinery) MarkForeign() { mark(reflect.ValueOf(m).Elem(), map[any]bool{}) }
 
+// isProse reports whether a field has sentences of this program's, with texts of others in
+// them.
+func isProse(of reflect.Type, field string) bool {
+	var fields []string
+	switch of {
+	case reflect.TypeFor[Cluster]():
+		fields = []string{"Unauthenticated", "Synthetic"}
+	case reflect.TypeFor[Read](), reflect.TypeFor[Gap]():
+		fields = []string{"What", "Where", "Note", "Reason"}
+	case reflect.TypeFor[SigningRequest]():
+		fields = []string{"Bad"}
+	case reflect.TypeFor[Answer](), reflect.TypeFor[pki.Locked](), reflect.TypeFor[pki.BadBlock](), reflect.TypeFor[pki.Skipped]():
+		fields = []string{"Format", "Reason", "Detail"}
+	case reflect.TypeFor[Served](), reflect.TypeFor[Kubeconfig](), reflect.TypeFor[Comeback](), reflect.TypeFor[ComebackFile](), reflect.TypeFor[Access](), reflect.TypeFor[Lease]():
+		fields = []string{"Problem", "Refused", "Unread", "How"}
+	case reflect.TypeFor[Actor]():
+		fields = []string{"Why"}
+	}
+	return slices.Contains(fields, field)
+}
+
+// isCompared reports whether a field is compared with what was not marked. It is marked
+// where it is printed; pki.Location writes its own.
+func isCompared(of reflect.Type, field string) bool {
+	var fields []string
+	switch of {
+	case reflect.TypeFor[Actor]():
+		fields = []string{"Paused"} // with what a run wrote
+	case reflect.TypeFor[pki.Location]():
+		fields = []string{"Key", "Path", "Field"}
+	case reflect.TypeFor[NodeFile](), reflect.TypeFor[Kubeconfig]():
+		fields = []string{"Path", "Link", "Target"} // in whose order they are
+	case reflect.TypeFor[ComebackFile](), reflect.TypeFor[Access]():
+		fields = []string{"Shows"} // with constants
+	}
+	return slices.Contains(fields, field)
+}
+
 func mark(v reflect.Value, seen map[any]bool) {
 	switch v.Kind() {
 	case reflect.String:
-		if text := v.String(); text != "" {
-			if marked := pki.Foreign(text); marked != text {
-				v.SetString(marked)
-			}
-		}
+		set(v, foreign.Text)
 	case reflect.Pointer:
 		if v.IsNil() || seen[v.Interface()] {
 			return
@@ -47,6 +81,14 @@ func mark(v reflect.Value, seen map[any]bool) {
 	}
 }
 
+func set(v reflect.Value, mark func(string) string) {
+	if text := v.String(); text != "" {
+		if marked := mark(text); marked != text {
+			v.SetString(marked)
+		}
+	}
+}
+
 // markMap marks texts; what else maps hold has none.
 func markMap(v reflect.Value) {
 	if v.Type().Elem().Kind() != reflect.String {
@@ -54,7 +96,7 @@ func markMap(v reflect.Value) {
 	}
 	for _, k := range v.MapKeys() {
 		text := v.MapIndex(k).String()
-		if marked := pki.Foreign(text); marked != text {
+		if marked := foreign.Text(text); marked != text {
 			v.SetMapIndex(k, reflect.ValueOf(marked).Convert(v.Type().Elem()))
 		}
 	}
@@ -68,9 +110,9 @@ func markFields(v reflect.Value, seen map[any]bool) {
 	for i := range v.NumField() {
 		f := v.Type().Field(i)
 		switch {
-		case !f.IsExported() || f.Name == "Next" || f.Name == "Labels" || f.Name == "Annotations":
-		case v.Type() == reflect.TypeFor[Actor]() && f.Name == "Paused": // compared with what a run wrote, and marked where it is printed
-		case v.Type() == reflect.TypeFor[pki.Location]() && strings.Contains("Key Path Field", f.Name): // String encodes them
+		case !f.IsExported() || f.Name == "Next" || f.Name == "Labels" || f.Name == "Annotations" || isCompared(v.Type(), f.Name):
+		case isProse(v.Type(), f.Name):
+			set(v.Field(i), foreign.Prose)
 		default:
 			mark(v.Field(i), seen)
 		}

@@ -17,3 +17,20 @@ func TestWhoPausedAnObjectIsNotMarked(t *testing.T) {
 		t.Error("a message is not marked")
 	}
 }
+
+// TestPathsStayInTheirOrder: files on nodes are looked up by their paths, and paths with
+// blanks are among others.
+func TestPathsStayInTheirOrder(t *testing.T) {
+	paths := []string{"/etc/pki/My Corp CA.pem", "/etc/pki/next  curl.pem", "/var/lib/kubelet/pki/kubelet.crt"}
+	n := Node{Name: "n"}
+	for _, p := range paths {
+		n.Files = append(n.Files, NodeFile{Path: p})
+	}
+	s := Snapshot{Nodes: []Node{n}}
+	s.MarkForeign()
+	for _, p := range paths {
+		if s.Nodes[0].File(p) == nil {
+			t.Errorf("%s is not found", p)
+		}
+	}
+}

@@ -1,6 +1,10 @@
 package inspect
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
+)
 
 // WithoutUserinfo is text in which no URL has a user or a password; of ssh:// the user
 // stays. Errors quote URLs, and what clusters say of themselves does.
@@ -99,7 +103,7 @@ func WithoutTLS(server string) string {
 	if !found || strings.EqualFold(scheme, "https") { // without a scheme, it depends on the kubeconfig
 		return ""
 	}
-	return "its URL is " + ServerURL(strings.TrimSpace(server)) + noTLS
+	return "its URL is " + foreign.Text(ServerURL(strings.TrimSpace(server))) + noTLS
 }
 
 const noTLS = ", without TLS"
@@ -107,7 +111,7 @@ const noTLS = ", without TLS"
 // WithoutTLS says that an API server was asked without TLS; empty: none was. Of several
 // snapshots, the server may be that of another one.
 func (c Cluster) WithoutTLS() string {
-	if strings.HasSuffix(c.Unauthenticated, noTLS) {
+	if strings.HasSuffix(strings.TrimSuffix(c.Unauthenticated, "”"), noTLS) {
 		return c.Unauthenticated
 	}
 	return WithoutTLS(c.Server)

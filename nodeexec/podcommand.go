@@ -14,6 +14,8 @@ import (
 
 	"k8s.io/client-go/tools/remotecommand"
 	"k8s.io/client-go/util/exec"
+
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 )
 
 //go:embed podexec.sh
@@ -123,7 +125,7 @@ func (c *podCommand) begin(to io.Writer, live bool) error {
 	case line := <-c.out.greeted:
 		group, ok := strings.CutPrefix(line, "certrot-exec ")
 		if !ok || !isNumber(group) {
-			return c.failed(-1, fmt.Errorf("pod %s: the shell in container %s begins with %.80q, and not as it should", c.n.pod, c.n.pod.container, line))
+			return c.failed(-1, fmt.Errorf("pod %s: the shell in container %s begins with %s, and not as it should", c.n.pod, c.n.pod.container, foreign.Quoted(fmt.Sprintf("%.80s", line))))
 		}
 		c.group = group
 	case <-c.done:

@@ -88,7 +88,7 @@ func (r *relayed) greet() error {
 	name, ok := strings.CutPrefix(strings.TrimSpace(string(line)), "certrot-relay ")
 	switch {
 	case !ok:
-		return fmt.Errorf("relay: %.80q is not how it starts; does a login script print something?", line)
+		return fmt.Errorf("relay: %s is not how it starts; does a login script print something?", foreign.Quoted(fmt.Sprintf("%.80s", line)))
 	case name == "none":
 		return fmt.Errorf("%w: it has none of bash (with /dev/tcp), busybox nc, socat, ncat and nc", ErrNoRelay)
 	}

@@ -14,6 +14,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 )
 
 // hop is one SSH connection on the way to a node: the node's own, or that of a
@@ -112,7 +114,7 @@ func (s *SSH) claimedHosts(ctx context.Context, node string) ([]string, error) {
 	}
 	hosts := slices.DeleteFunc(slices.Clone(said), func(h string) bool { return !s.isMachine(h) })
 	if len(said) > 0 && len(hosts) == 0 {
-		return nil, fmt.Errorf("address of node %s: %q is no address of a node; give its address in an inventory (--ssh-inventory)", node, said)
+		return nil, fmt.Errorf("address of node %s: %s is no address of a node; give its address in an inventory (--ssh-inventory)", node, foreign.Texts(said))
 	}
 	return hosts, nil
 }
@@ -277,7 +279,7 @@ func (r router) hop(names, hosts []string, given Address, defaultUser string) (h
 	}
 	for _, host := range h.hosts {
 		if host == "" || host[0] == '-' || strings.ContainsFunc(host, notInHost) {
-			return h, fmt.Errorf("%q is neither an IP address nor the name of a host", host)
+			return h, fmt.Errorf("%s is neither an IP address nor the name of a host", foreign.Quoted(host))
 		}
 	}
 	if _, args := r.config.first(names, "user"); h.user == "" && args != nil {
@@ -301,7 +303,7 @@ func (r router) hop(names, hosts []string, given Address, defaultUser string) (h
 	}
 	if _, args := r.config.first(names, "hostkeyalias"); args != nil {
 		if h.alias = args[0]; h.alias == "" || strings.ContainsFunc(h.alias, notInHost) {
-			return h, fmt.Errorf("HostKeyAlias %q is no name of a host", h.alias)
+			return h, fmt.Errorf("HostKeyAlias %s is no name of a host", foreign.Quoted(h.alias))
 		}
 	}
 	return h, r.files(names, &h)

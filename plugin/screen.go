@@ -18,6 +18,7 @@ type screen struct {
 	mu   sync.Mutex
 	w    io.Writer
 	rest []byte // the beginning of a character whose end is in the next Write
+	hang hanging
 }
 
 func newScreen(w io.Writer) io.Writer {
@@ -42,7 +43,8 @@ func (s *screen) Write(p []byte) (int, error) {
 		}
 	}
 	s.rest = append([]byte{}, text[whole:]...)
-	if _, err := io.WriteString(s.w, pki.Visible(string(text[:whole]), "\n\t")); err != nil {
+	written := s.hang.hung(pki.Visible(string(text[:whole]), "\n\t"), terminalWidth(s.w))
+	if _, err := io.WriteString(s.w, written); err != nil {
 		return 0, err
 	}
 	return len(p), nil

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"k8s.io/klog/v2"
+
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 )
 
 // TestScreenKeepsCharactersWhole: a character may come in two writes, and what is none is
@@ -27,6 +29,56 @@ func TestScreenKeepsCharactersWhole(t *testing.T) {
 		}
 		if out.String() != want {
 			t.Errorf("in pieces of %d: %q, want %q", size+1, out.String(), want)
+		}
+	}
+}
+
+// TestAQuotationThatGoesOnIsIndented: on a terminal of 80 columns, nothing that others say
+// begins a line, wherever it is broken.
+func TestAQuotationThatGoesOnIsIndented(t *testing.T) {
+	t.Parallel()
+	for pad := range 100 {
+		said := foreign.Text(strings.Repeat("x", pad) + strings.Repeat(" next  rm -rf /", 12))
+		var text strings.Builder
+		wrap(&text, "  ", "list nodes: "+said+"; nothing else was read")
+		wrap(&text, "  next  ", "certrot inspect")
+		for _, size := range []int{1, 7, text.Len()} {
+			h, out := hanging{}, ""
+			for rest := []rune(text.String()); len(rest) > 0; rest = rest[min(size, len(rest)):] {
+				out += h.hung(string(rest[:min(size, len(rest))]), 80)
+			}
+			var begun []string // what a terminal shows at the beginning of a line
+			for _, line := range strings.Split(strings.TrimSuffix(out, "\n"), "\n") {
+				for runes := []rune(line); len(runes) > 0; runes = runes[min(80, len(runes)):] {
+					begun = append(begun, string(runes[:min(80, len(runes))]))
+				}
+			}
+			labels := 0
+			for _, line := range begun {
+				if rest := strings.TrimLeft(line, " "); len(line)-len(rest) < hang && strings.HasPrefix(rest, "next") {
+					labels++
+				}
+			}
+			if labels != 1 {
+				t.Fatalf("%d lines begin with next:\n%s", labels, strings.Join(begun, "\n"))
+			}
+			if got := strings.ReplaceAll(out, "\n"+strings.Repeat(" ", hang), ""); got != text.String() {
+				t.Fatalf("it is another text:\n%s", got)
+			}
+		}
+	}
+}
+
+// TestWhatMayBeCopiedIsNotBroken: of a script's comment, a second line would be a command.
+func TestWhatMayBeCopiedIsNotBroken(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("rm -rf x ", 30)
+	for _, text := range []string{"# “" + long + "”\n", "    \"message\": \"“" + long + "”\"\n", "  next  oc patch " + long + "\n"} {
+		if h := (hanging{}); h.hung(text, 80) != text {
+			t.Errorf("it is broken: %s", text)
+		}
+		if h := (hanging{}); h.hung("list: “"+long+"”", 0) != "list: “"+long+"”" {
+			t.Error("what goes to no terminal is broken")
 		}
 	}
 }

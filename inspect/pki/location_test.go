@@ -22,7 +22,7 @@ func TestLocationString(t *testing.T) {
 		{"node/worker-3:/var/lib/kubelet/kubeconfig#clusters[0].cluster.certificate-authority-data",
 			Location{Kind: KindFile, Node: "worker-3", Path: "/var/lib/kubelet/kubeconfig", Field: "clusters[0].cluster.certificate-authority-data"}},
 		{"file:./ca.pem", Location{Kind: KindFile, Path: "./ca.pem"}},
-		{`file:C:\ca [1].pem`, Location{Kind: KindFile, Path: `C:\ca [1].pem`}},
+		{`file:C:\ca%20[1].pem`, Location{Kind: KindFile, Path: `C:\ca [1].pem`}},
 		{"ClusterRole/system:node", Location{Kind: "ClusterRole", Name: "system:node"}},
 		{`MachineConfig/00-worker#spec.config.storage.files[3].contents.source#data["ca.crt"]`,
 			Location{Kind: "MachineConfig", Name: "00-worker", Field: `spec.config.storage.files[3].contents.source#data["ca.crt"]`}},
@@ -64,7 +64,7 @@ func TestParseLocationRefuses(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			_, err := ParseLocation(tt.text)
-			if err == nil || !strings.HasSuffix(err.Error(), tt.want) {
+			if err == nil || !strings.HasSuffix(err.Error(), tt.want) || !strings.Contains(err.Error(), "“"+tt.text+"”") {
 				t.Errorf("error %v, want …%s", err, tt.want)
 			}
 		})

@@ -4,8 +4,9 @@ import (
 	"cmp"
 	"fmt"
 	"strings"
-	"unicode"
 	"unicode/utf8"
+
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 )
 
 // The prefixes of file locations. An API kind is written so that it never
@@ -23,20 +24,20 @@ func (l Location) String() string {
 	switch {
 	case l.Kind == KindFile && l.Node == "":
 		b.WriteString(filePrefix)
-		escape(&b, l.Path, "#")
+		escape(&b, l.Path, "# ")
 	case l.Kind == KindFile:
 		b.WriteString(nodePrefix)
 		escape(&b, l.Node, "/:#[]")
 		if l.Path != "" || l.Field != "" { // else it is the node as a whole
 			b.WriteByte(':')
-			escape(&b, l.Path, "#")
+			escape(&b, l.Path, "# ")
 		}
 	default:
 		l.writeObject(&b)
 	}
 	if l.Field != "" {
 		b.WriteByte('#')
-		escape(&b, l.Field, "")
+		escape(&b, l.Field, " ")
 	}
 	return b.String()
 }
@@ -57,7 +58,7 @@ func (l Location) writeObject(b *strings.Builder) {
 	escape(b, l.Name, "/#[]")
 	if l.Key != "" {
 		b.WriteByte('[')
-		escape(b, l.Key, "#[]")
+		escape(b, l.Key, "#[] ")
 		b.WriteByte(']')
 	}
 }
@@ -67,7 +68,7 @@ func (l Location) writeObject(b *strings.Builder) {
 func ParseLocation(s string) (Location, error) {
 	l, err := parseLocation(s)
 	if err != nil {
-		return Location{}, fmt.Errorf("location %.200q: %w", s, err)
+		return Location{}, fmt.Errorf("location %s: %w", foreign.Quoted(s[:min(len(s), 200)]), err)
 	}
 	return l, nil
 }
@@ -142,7 +143,7 @@ func cutKey(s string) (object, key string, err error) {
 func escape(b *strings.Builder, s, special string) {
 	for len(s) > 0 {
 		r, n := utf8.DecodeRuneInString(s)
-		plain := r != '%' && unicode.IsPrint(r) && !strings.ContainsRune(special, r)
+		plain := r != '%' && foreign.Prints(s[:n]) && !strings.ContainsRune(special, r)
 		if r == utf8.RuneError && n == 1 {
 			plain = false
 		}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
@@ -46,7 +47,7 @@ func (j *judge) justMade(certs []*pki.Cert) bool {
 
 // subjects names certificates, the first one in full.
 func subjects(certs []*pki.Cert) string {
-	s := fmt.Sprintf("%q", pki.CommonName(certs[0].Subject))
+	s := foreign.Called(pki.CommonName(certs[0].Subject))
 	if more := len(certs) - 1; more > 0 {
 		s += fmt.Sprintf(" and %d more", more)
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
@@ -99,7 +100,7 @@ func (j *judge) lacksNext(c *Claim, next succession, ca *pki.Cert) {
 // breaksWith says that a claim holds until what is shown is signed by this signer.
 func (c *Claim) breaksWith(signer *pki.Cert, v catalog.Versions) {
 	c.Status, c.Lacks = WillBreak, signer
-	c.Why = fmt.Sprintf("what is shown will be signed by %q next", pki.CommonName(signer.Subject))
+	c.Why = fmt.Sprintf("what is shown will be signed by %s next", foreign.Called(pki.CommonName(signer.Subject)))
 	life, answer := catalog.LifetimeOf(c.Edge.Shown, v)
 	if answer == catalog.Yes && len(c.Chain) > 0 {
 		c.From = life.ResignedFrom(c.Chain[0].NotBefore, c.Chain[0].NotAfter, signer.NotBefore)

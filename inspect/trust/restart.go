@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
@@ -309,7 +310,7 @@ func (j *restart) trusts(id string, f *inspect.ComebackFile) {
 	if !c.From.IsZero() {
 		until = "not after " + moment(c.From) + ", when what the API server shows is, at the earliest,"
 	}
-	j.untils[id] = fmt.Sprintf("%s signed anew: %s lacks the CA %q (%s), made %s", until, f.Path, pki.CommonName(c.Lacks.Subject), c.Lacks.Fingerprint.Short(), moment(c.Lacks.NotBefore))
+	j.untils[id] = fmt.Sprintf("%s signed anew: %s lacks the CA %s (%s), made %s", until, f.Path, foreign.Called(pki.CommonName(c.Lacks.Subject)), c.Lacks.Fingerprint.Short(), moment(c.Lacks.NotBefore))
 	a := RestartAnswer{ID: id, Status: RestartCaution, Why: "now; " + j.untils[id], Next: c.Mend, From: c.From}
 	j.said[id] = a
 }
@@ -633,7 +634,7 @@ func access(f *inspect.Facts) RestartAnswer {
 	case c.Status == WillBreak:
 		out.Status, out.Why = RestartCaution, "its CA verifies what "+a.Server+" shows now; "+c.Why
 		if c.Lacks != nil {
-			out.Why = fmt.Sprintf("its CA verifies what %s shows now, and not what %q signs next", a.Server, pki.CommonName(c.Lacks.Subject))
+			out.Why = fmt.Sprintf("its CA verifies what %s shows now, and not what %s signs next", a.Server, foreign.Called(pki.CommonName(c.Lacks.Subject)))
 		}
 		return out
 	case c.Edge.Shown == catalog.Ref{}:

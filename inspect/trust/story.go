@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
@@ -37,7 +38,7 @@ func (j *judge) story(claims []Claim) []Event {
 	var out []Event
 	switch {
 	case !known:
-		out = append(out, Event{What: fmt.Sprintf("the load balancer's signer is called %q, as neither the installer nor its operator calls it", pki.CommonName(ca.Subject)), When: ca.NotBefore, Sources: []string{at}})
+		out = append(out, Event{What: fmt.Sprintf("the load balancer's signer is called %s, as neither the installer nor its operator calls it", foreign.Called(pki.CommonName(ca.Subject))), When: ca.NotBefore, Sources: []string{at}})
 	case row.First:
 		out = append(out, Event{What: "the load balancer's signer is still the installer's, made", When: ca.NotBefore, Sources: []string{at, row.Source}})
 	default:
@@ -239,7 +240,7 @@ func (j *judge) ending() []Event {
 		leaf := h.Content.Certs[0]
 		e := Event{When: leaf.NotAfter, Sources: []string{h.At.String(), life.Source}}
 		if leaf.IsCA {
-			e.What = fmt.Sprintf("the CA %q (%s) ends", pki.CommonName(leaf.Subject), life.Doc)
+			e.What = fmt.Sprintf("the CA %s (%s) ends", foreign.Called(pki.CommonName(leaf.Subject)), life.Doc)
 			if !cas[leaf.Fingerprint] {
 				out = append(out, e)
 			}

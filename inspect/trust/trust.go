@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
@@ -339,7 +340,7 @@ func (j *judge) files(e catalog.Edge) []anchors {
 				}
 			}
 			if a.certs == nil && a.skipped == nil {
-				a.problem = "there is no such file on the node, or no certificate in it"
+				a.problem = j.unreadFile(n, at.Path, "there is no such file on the node, or no certificate in it")
 			}
 		}
 		out = append(out, a)
@@ -347,10 +348,21 @@ func (j *judge) files(e catalog.Edge) []anchors {
 	return out
 }
 
+// unreadFile says why nothing was read of a file on a node: what the node's reading said of
+// it, else that there is none.
+func (j *judge) unreadFile(n *inspect.Node, path, none string) string {
+	for _, g := range j.f.Snapshot.Gaps {
+		if g.What == "node/"+n.Name && g.Where == path {
+			return "the file on the node was not read: " + g.Reason
+		}
+	}
+	return none
+}
+
 func (j *judge) kubeconfig(n *inspect.Node, path string, a *anchors) {
 	i := slices.IndexFunc(n.Kubeconfigs, func(k inspect.Kubeconfig) bool { return k.Path == path })
 	if i < 0 {
-		a.problem = "there is no such file on the node"
+		a.problem = j.unreadFile(n, path, "there is no such file on the node")
 		return
 	}
 	c, ok := n.Kubeconfigs[i].InUse()
@@ -463,7 +475,7 @@ func (j *judge) skips(c *Claim, holds func(c *Claim) bool) {
 	switch {
 	case s == nil:
 	case c.Reader == pki.ReaderUnknown:
-		c.Status, c.Why = Unknown, fmt.Sprintf("the certificate %q (%s) stands in the trust anchors, and some readers skip it: %s. Which one reads it is not known", pki.CommonName(s.Subject), s.Fingerprint.Short(), s.Reason)
+		c.Status, c.Why = Unknown, fmt.Sprintf("the certificate %s (%s) stands in the trust anchors, and some readers skip it: %s. Which one reads it is not known", foreign.Called(pki.CommonName(s.Subject)), s.Fingerprint.Short(), s.Reason)
 	default:
 		c.Why += "; " + s.String()
 	}

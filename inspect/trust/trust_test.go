@@ -274,8 +274,11 @@ func TestUnknown(t *testing.T) {
 		given func(w *world)
 		why   string
 	}{
-		"the node was not read":      {func(w *world) { w.s.Nodes[0].Via = "" }, "the node was not read"},
-		"there is no kubeconfig":     {func(*world) {}, "no such file"},
+		"the node was not read":  {func(w *world) { w.s.Nodes[0].Via = "" }, "the node was not read"},
+		"there is no kubeconfig": {func(*world) {}, "no such file"},
+		"the kubeconfig was not read": {func(w *world) {
+			w.s.Gaps = append(w.s.Gaps, inspect.Gap{What: "node/" + w.s.Nodes[0].Name, Where: e.Trust.Name, Reason: "its shape is not understood (line 4: an anchor)"})
+		}, "the file on the node was not read: its shape is not understood (line 4: an anchor)"},
 		"what is shown was not seen": {func(w *world) { w.trust(e, ca.CertPEM); w.s.Bundles = w.s.Bundles[1:] }, "was not seen"},
 		"verification is off":        {func(w *world) { w.trust(e, ca.CertPEM); w.s.Nodes[0].Kubeconfigs[0].Clusters[0].Insecure = true }, "insecure-skip-tls-verify"},
 		"the CA is a file": {func(w *world) {

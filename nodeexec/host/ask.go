@@ -97,7 +97,7 @@ func parseAnswer(out string) (answer, error) {
 	rest, ok := strings.CutPrefix(out, "certrot-host 1\n")
 	rest, whole := strings.CutSuffix(rest, "\nend\n")
 	if !ok || !whole {
-		return answer{}, fmt.Errorf("the answer of the node is not whole: %.200q", out)
+		return answer{}, fmt.Errorf("the answer of the node is not whole: %s", quoted(out))
 	}
 	lines := strings.Split(rest, "\n")
 	last := lines[len(lines)-1]
@@ -109,7 +109,7 @@ func parseAnswer(out string) (answer, error) {
 		a.code, a.why, _ = strings.Cut(rest, " ")
 		return a, nil
 	}
-	return answer{}, fmt.Errorf("the answer of the node does not say how it ended: %.200q", last)
+	return answer{}, fmt.Errorf("the answer of the node does not say how it ended: %s", quoted(last))
 }
 
 // failure is the error that an answer tells; nil if all went well.
@@ -130,3 +130,6 @@ func (a answer) failure() error {
 	}
 	return errors.New(why)
 }
+
+// quoted is the beginning of what a node answered: it may hold anything.
+func quoted(answer string) string { return foreign.Quoted(answer[:min(len(answer), 200)]) }

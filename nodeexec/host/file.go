@@ -89,7 +89,7 @@ func checkPath(p string) error {
 func parseFile(p, line string) (File, error) {
 	rest, ok := strings.CutPrefix(line, "file ")
 	if !ok {
-		return File{}, fmt.Errorf("the answer %.80q is about no file", line)
+		return File{}, fmt.Errorf("the answer %s is about no file", quoted(line))
 	}
 	kind, rest, more := strings.Cut(rest, " ")
 	switch k := Kind(kind); {
@@ -98,7 +98,7 @@ func parseFile(p, line string) (File, error) {
 	case !more && slices.Contains([]Kind{Absent, Directory, Link, Other}, k):
 		return File{Path: p, Kind: k}, nil
 	}
-	return File{}, fmt.Errorf("the answer %.80q is not understood", line)
+	return File{}, fmt.Errorf("the answer %s is not understood", quoted(line))
 }
 
 // parseFacts reads "SHA256 SIZE MODE UID GID LABEL".
@@ -106,7 +106,7 @@ func parseFacts(p, text string) (File, error) {
 	f := File{Path: p, Kind: Regular}
 	fields := strings.SplitN(text, " ", 6)
 	if len(fields) != 6 || fields[5] == "" {
-		return File{}, fmt.Errorf("the answer %.120q has not the fields of a file", text)
+		return File{}, fmt.Errorf("the answer %s has not the fields of a file", quoted(text))
 	}
 	var errs [5]error
 	f.SHA256, errs[0] = parseSum(fields[0])
@@ -117,7 +117,7 @@ func parseFacts(p, text string) (File, error) {
 	f.UID, errs[3] = strconv.Atoi(fields[3])
 	f.GID, errs[4] = strconv.Atoi(fields[4])
 	if err := errors.Join(errs[:]...); err != nil || f.Size < 0 || f.UID < 0 || f.GID < 0 {
-		return File{}, fmt.Errorf("the answer %.120q has not the fields of a file", text)
+		return File{}, fmt.Errorf("the answer %s has not the fields of a file", quoted(text))
 	}
 	if fields[5] != "?" {
 		f.Label = fields[5]
@@ -127,7 +127,7 @@ func parseFacts(p, text string) (File, error) {
 
 func parseSum(text string) (sum [32]byte, err error) {
 	if len(text) != 2*len(sum) || strings.Trim(text, "0123456789abcdef") != "" {
-		return sum, fmt.Errorf("%.80q is no sha256", text)
+		return sum, fmt.Errorf("%s is no sha256", quoted(text))
 	}
 	_, err = hex.Decode(sum[:], []byte(text))
 	return sum, err

@@ -252,7 +252,7 @@ func parseEntries(lines []string) ([]Entry, error) {
 	var entries []Entry
 	for group := range slices.Chunk(lines, 4) {
 		if len(group) != 4 {
-			return nil, fmt.Errorf("the answer ends within an entry: %.80q", group)
+			return nil, fmt.Errorf("the answer ends within an entry: %s", quoted(strings.Join(group, " ")))
 		}
 		facts, ok := strings.CutPrefix(group[0], "entry ")
 		path, ok2 := strings.CutPrefix(group[1], "path ")
@@ -262,7 +262,7 @@ func parseEntries(lines []string) ([]Entry, error) {
 			later = ""
 		}
 		if !ok || !ok2 || !ok3 || !ok4 || checkPath(path) != nil || later != "" && !validID(later) {
-			return nil, fmt.Errorf("the answer %.200q is no entry", group)
+			return nil, fmt.Errorf("the answer %s is no entry", quoted(strings.Join(group, " ")))
 		}
 		e := Entry{Later: later}
 		var err error
@@ -296,7 +296,7 @@ func parseRuns(lines []string) ([]Summary, error) {
 	for _, line := range lines {
 		f := strings.Split(line, " ")
 		if len(f) != 4 || f[0] != "run" || !validID(f[1]) {
-			return nil, fmt.Errorf("the answer %.120q is no run", line)
+			return nil, fmt.Errorf("the answer %s is no run", quoted(line))
 		}
 		var began time.Time
 		if f[2] != "-" {
@@ -307,7 +307,7 @@ func parseRuns(lines []string) ([]Summary, error) {
 		}
 		files, err := strconv.ParseUint(f[3], 10, 31)
 		if err != nil {
-			return nil, fmt.Errorf("the answer %.120q is no run", line)
+			return nil, fmt.Errorf("the answer %s is no run", quoted(line))
 		}
 		runs = append(runs, Summary{ID: f[1], Began: began, Files: int(files)})
 	}
@@ -324,7 +324,7 @@ func unixTime(text string) (time.Time, error) {
 		ns, err = strconv.ParseInt((part + "000000000")[:9], 10, 32)
 	}
 	if err != nil || s < 0 || ns < 0 || len(part) > 9 {
-		return time.Time{}, fmt.Errorf("%.40q is no time", text)
+		return time.Time{}, fmt.Errorf("%s is no time", quoted(text))
 	}
 	return time.Unix(s, ns).UTC(), nil
 }

@@ -92,7 +92,7 @@ func parseUnit(lines []string) (Unit, error) {
 	}
 	clock, ok := strings.CutPrefix(lines[0], "now ")
 	if !ok {
-		return Unit{}, fmt.Errorf("the answer %.80q has no time", lines[0])
+		return Unit{}, fmt.Errorf("the answer %s has no time", quoted(lines[0]))
 	}
 	now, err := unixTime(clock)
 	if err != nil {
@@ -102,7 +102,7 @@ func parseUnit(lines []string) (Unit, error) {
 	for _, line := range lines[1:] {
 		key, value, ok := strings.Cut(line, "=")
 		if _, twice := has[key]; !ok || twice {
-			return Unit{}, fmt.Errorf("the answer %.80q of systemctl is not understood", line)
+			return Unit{}, fmt.Errorf("the answer %s of systemctl is not understood", quoted(line))
 		}
 		has[key] = value
 	}
@@ -112,27 +112,27 @@ func parseUnit(lines []string) (Unit, error) {
 		}
 	}
 	if state := has["LoadState"]; state != "loaded" {
-		return Unit{}, fmt.Errorf("systemd can't load it: %.40q", state)
+		return Unit{}, fmt.Errorf("systemd can't load it: %s", quoted(state))
 	}
 	u := Unit{Name: has["Id"], Active: has["ActiveState"], Sub: has["SubState"], Result: has["Result"], Now: now, Restarts: -1}
 	if u.MainPID, err = strconv.Atoi(has["MainPID"]); err != nil || u.MainPID < 0 {
-		return Unit{}, fmt.Errorf("MainPID is %.40q", has["MainPID"])
+		return Unit{}, fmt.Errorf("MainPID is %s", quoted(has["MainPID"]))
 	}
 	switch has["NeedDaemonReload"] {
 	case "yes":
 		u.NeedDaemonReload = true
 	case "no":
 	default:
-		return Unit{}, fmt.Errorf("NeedDaemonReload is %.40q", has["NeedDaemonReload"])
+		return Unit{}, fmt.Errorf("NeedDaemonReload is %s", quoted(has["NeedDaemonReload"]))
 	}
 	if text, ok := has["NRestarts"]; ok { // since systemd 235
 		if u.Restarts, err = strconv.Atoi(text); err != nil || u.Restarts < 0 {
-			return Unit{}, fmt.Errorf("NRestarts is %.40q", text)
+			return Unit{}, fmt.Errorf("NRestarts is %s", quoted(text))
 		}
 	}
 	if text := has["ActiveEnterTimestamp"]; text != "" && text != "n/a" {
 		if u.Entered, err = time.Parse("Mon 2006-01-02 15:04:05 UTC", text); err != nil {
-			return Unit{}, fmt.Errorf("ActiveEnterTimestamp is %.40q, which is no time in UTC", text)
+			return Unit{}, fmt.Errorf("ActiveEnterTimestamp is %s, which is no time in UTC", quoted(text))
 		}
 	}
 	return u, nil

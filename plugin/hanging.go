@@ -1,0 +1,60 @@
+package plugin
+
+import "strings"
+
+// hang is how far quotations are indented that go on in another line: farther than the
+// words by which a line says what to do.
+const hang = 12
+
+// hanging breaks foreign quotations, “…”, where a terminal would, and indents what follows:
+// no text of a cluster's begins a line as this program's do. What may be copied, as commands
+// and comments of scripts, is left to the terminal.
+type hanging struct {
+	column                int
+	begun, quoted, script bool // begun: something stands on the line
+}
+
+// hung is a text for a terminal that is width columns wide; 0: it is for none.
+func (h *hanging) hung(s string, width int) string {
+	if width < 2*hang {
+		return s
+	}
+	var b strings.Builder
+	for _, r := range s {
+		if r == '\n' {
+			*h = hanging{}
+			b.WriteRune(r)
+			continue
+		}
+		if !h.begun && r != ' ' {
+			h.begun, h.script = true, strings.ContainsRune("#\"{[", r)
+		}
+		if r == '“' {
+			h.quoted = true
+		}
+		columns := columnsOf(r)
+		if h.quoted && !h.script && h.column+columns > width {
+			b.WriteString("\n" + strings.Repeat(" ", hang))
+			h.column = hang
+		}
+		if h.column += columns; h.column > width { // the terminal breaks it
+			h.column = columns
+		}
+		if r == '”' {
+			h.quoted = false
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+// columnsOf is how many columns a character takes at most.
+func columnsOf(r rune) int {
+	switch {
+	case r == '\t':
+		return 8
+	case r >= 0x1100 && (r < 0x2000 || r > 0x2bff):
+		return 2
+	}
+	return 1
+}
