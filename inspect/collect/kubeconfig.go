@@ -24,12 +24,12 @@ func Kubeconfig(sc *pki.Scanner, config clientcmdapi.Config, contextName string)
 		}
 		k := kubeconfigReader{sc: sc, into: &s}
 		if cl := config.Clusters[kctx.Cluster]; cl != nil {
-			k.read(cl.LocationOfOrigin, fmt.Sprintf("clusters[%q].cluster.certificate-authority", kctx.Cluster), cl.CertificateAuthorityData, cl.CertificateAuthority)
+			k.read(cl.LocationOfOrigin, fmt.Sprintf("clusters[%q].cluster.certificate-authority", inspect.WithoutUserinfo(kctx.Cluster)), cl.CertificateAuthorityData, cl.CertificateAuthority)
 		}
 		if u := config.AuthInfos[kctx.AuthInfo]; u != nil {
-			k.read(u.LocationOfOrigin, fmt.Sprintf("users[%q].user.client-certificate", kctx.AuthInfo), u.ClientCertificateData, u.ClientCertificate)
+			k.read(u.LocationOfOrigin, fmt.Sprintf("users[%q].user.client-certificate", inspect.WithoutUserinfo(kctx.AuthInfo)), u.ClientCertificateData, u.ClientCertificate)
 		}
-		s.Reads = append(s.Reads, inspect.Read{What: "kubeconfig", Where: "context " + contextName, Objects: 1})
+		s.Reads = append(s.Reads, inspect.Read{What: "kubeconfig", Where: "context " + inspect.WithoutUserinfo(contextName), Objects: 1})
 		return s
 	})}
 }

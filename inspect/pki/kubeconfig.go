@@ -102,29 +102,34 @@ func kubeconfigKeys() []string {
 // RefusesKubeconfig says why client-go does not load a text as a kubeconfig, or why that
 // is not sure; nil: it loads it. It quotes no value. The text may be redacted, with x in
 // place of each byte that stayed on its node.
-func RefusesKubeconfig(text []byte) (err error) {
+func RefusesKubeconfig(text []byte) error {
+	_, err := loadKubeconfig(text)
+	return err
+}
+
+func loadKubeconfig(text []byte) (k *kubeconfig, err error) {
 	defer func() {
 		if recover() != nil {
 			err = errors.New("the YAML parser gave up")
 		}
 	}()
 	if len(text) > maxYAML {
-		return errors.New("it is too large to be read as a kubeconfig")
+		return nil, errors.New("it is too large to be read as a kubeconfig")
 	}
 	asJSON := text
 	if !json.Valid(text) {
 		if asJSON, err = yaml.YAMLToJSON(text); err != nil {
-			return errors.New("client-go can't read it: it is neither YAML nor JSON")
+			return nil, errors.New("client-go can't read it: it is neither YAML nor JSON")
 		}
 	}
 	if err := ambiguous(text); err != nil {
-		return err
+		return nil, err
 	}
-	var k kubeconfig
-	if err := json.Unmarshal(asJSON, &k); err != nil {
-		return mistyped(err)
+	k = &kubeconfig{}
+	if err := json.Unmarshal(asJSON, k); err != nil {
+		return nil, mistyped(err)
 	}
-	return k.refused()
+	return k, k.refused()
 }
 
 // mistyped says which value client-go does not decode, and not what it is.

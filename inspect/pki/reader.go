@@ -11,6 +11,8 @@ import (
 
 	"golang.org/x/crypto/cryptobyte"
 	cbasn1 "golang.org/x/crypto/cryptobyte/asn1"
+
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 )
 
 // Reader is how a program reads the certificates that it trusts. Scan finds more
@@ -45,7 +47,7 @@ type Skipped struct {
 
 // String says it for people.
 func (s Skipped) String() string {
-	return fmt.Sprintf("the certificate %q (%s) stands there, and its reader skips it: %s", CommonName(s.Subject), s.Fingerprint.Short(), s.Reason)
+	return fmt.Sprintf("the certificate %s (%s) stands there, and its reader skips it: %s", foreign.Called(CommonName(s.Subject)), s.Fingerprint.Short(), s.Reason)
 }
 
 // InPEM reports whether it stands in a text of PEM, where its reader looks for it, and

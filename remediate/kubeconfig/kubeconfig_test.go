@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/kubeconfigtest"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
@@ -424,5 +425,23 @@ func BenchmarkSetCA(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+// TestBriefKeepsNoPasswordOfAProxy: without a scheme it is no URL to who looks for URLs.
+func TestBriefKeepsNoPasswordOfAProxy(t *testing.T) {
+	t.Parallel()
+	for _, proxy := range []string{"proxyuser:SECRET@proxy.example.com:3128", "http://proxyuser:SECRET@proxy.example.com:3128", "SECRET\" x"} {
+		config := clientcmdapi.NewConfig()
+		config.Clusters["c"] = &clientcmdapi.Cluster{Server: "https://api.example.com", ProxyURL: proxy}
+		config.Contexts["c"] = &clientcmdapi.Context{Cluster: "c"}
+		config.CurrentContext = "c"
+		_, err := clientcmd.NewDefaultClientConfig(*config, nil).ClientConfig()
+		if err == nil {
+			continue // client-go takes it
+		}
+		if text := Brief(err); strings.Contains(text, "SECRET") || !strings.Contains(text, "invalid") {
+			t.Errorf("%s", text)
+		}
 	}
 }

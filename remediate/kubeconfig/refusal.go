@@ -55,7 +55,7 @@ func refuse(reason Reason, format string, args ...any) *Refusal {
 // the tokens and keys in them, those of YAML what they can't read, and both URLs with passwords.
 func Brief(err error) string {
 	text := inspect.WithoutUserinfo(err.Error())
-	for _, quote := range []string{" in list:", " map key of type:", " map key:", " `"} {
+	for _, quote := range []string{" 'proxy-url' \"", " in list:", " map key of type:", " map key:", " `"} {
 		text, _, _ = strings.Cut(text, quote)
 	}
 	if before, _, ok := strings.Cut(text, " anchor '"); ok {

@@ -9,6 +9,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
@@ -67,7 +68,7 @@ func (r Result) Snapshot(node string) inspect.Snapshot {
 	}
 	s.Reads = []inspect.Read{read}
 	for _, g := range r.Gaps {
-		g.What = "node/" + node
+		g.What, g.Where = "node/"+node, foreign.Text(g.Where)
 		s.Gaps = append(s.Gaps, g)
 	}
 	s.Sort()
@@ -200,7 +201,7 @@ func (c *Content) document() (document, bool) {
 	}
 	is := d.Kind != "KubeletConfiguration" && (d.Kind == "Config" || d.Clusters != nil || d.Users != nil)
 	if is {
-		if err := pki.RefusesKubeconfig(c.Text); err != nil {
+		if err := pki.UnusableKubeconfig(c.Text); err != nil {
 			d.problem = "it can't be used as a kubeconfig: " + err.Error()
 		}
 	}

@@ -19,9 +19,10 @@ import (
 
 // kubeconfigForms are ways to write a kubeconfig with this CA. Some of them client-go
 // refuses, and in some it reads no CA.
-func kubeconfigForms(ca []byte) map[string]string {
+func kubeconfigForms(ca, keyPEM []byte) map[string]string {
 	b := base64.StdEncoding.EncodeToString(ca)
 	key := base64.StdEncoding.EncodeToString([]byte("not really a private key"))
+	pair := base64.StdEncoding.EncodeToString(keyPEM)
 	ok := "apiVersion: v1\nkind: Config\nclusters:\n- cluster:\n    certificate-authority-data: " + b + "\n    server: https://api-int.c.example.com:6443\n  name: c\n" +
 		"contexts:\n- context:\n    cluster: c\n    user: u\n  name: ctx\ncurrent-context: ctx\nusers:\n- name: u\n  user: {}\n"
 	data := func(written string) string { return strings.Replace(ok, b, written, 1) }
@@ -88,6 +89,32 @@ func kubeconfigForms(ca []byte) map[string]string {
 		"a context named yes":              all("name: ctx", "name: yes", "current-context: ctx", "current-context: yes"),
 		"a CA file, too":                   cluster("certificate-authority: /etc/ca.crt"),
 		"a key twice":                      cluster(`certificate-authority-data: ""`),
+
+		"sound, a client certificate":     user("client-certificate-data: " + b + "\n    client-key-data: " + pair),
+		"sound, no user is named":         all("    user: u\n", ""),
+		"sound, exec of an older version": user("exec: {apiVersion: client.authentication.k8s.io/v1beta1, command: c}"),
+		"sound, exec with a variable":     user("exec: {apiVersion: client.authentication.k8s.io/v1, command: c, interactiveMode: IfAvailable, env: [{name: a, value: b}]}"),
+		"sound, another user is unusable": ok + "- name: v\n  user: {as-uid: a}\n",
+		"sound, as a user":                user("as: admin\n    as-groups: [g]"),
+		"sound, a proxy":                  cluster("proxy-url: socks5://127.0.0.1:1080"),
+		"no server":                       all("    server: https://api-int.c.example.com:6443\n", ""),
+		"the current context is absent":   all("current-context: ctx", "current-context: other"),
+		"no current context":              all("current-context: ctx\n", ""),
+		"its cluster is absent":           all("    cluster: c\n", "    cluster: d\n"),
+		"sound, its user is absent":       all("    user: u\n", "    user: v\n"),
+		"a certificate without a key":     user("client-certificate-data: " + b),
+		"a certificate and its file":      user("client-certificate-data: " + b + "\n    client-certificate: /dev/null\n    client-key: /dev/null"),
+		"a key and its file":              user("client-certificate-data: " + b + "\n    client-key-data: " + key + "\n    client-key: /dev/null"),
+		"a token beside a password":       user("token: abc\n    username: a\n    password: b"),
+		"a token beside a user name":      user("token: abc\n    username: a"),
+		"exec beside a provider":          user("exec: {apiVersion: v1, command: c, interactiveMode: Never}\n    auth-provider: {name: oidc}"),
+		"exec without a command":          user("exec: {apiVersion: v1, interactiveMode: Never}"),
+		"exec without a version":          user("exec: {command: c, interactiveMode: Never}"),
+		"exec of v1 without a mode":       user("exec: {apiVersion: client.authentication.k8s.io/v1, command: c}"),
+		"a variable without a name":       user("exec: {apiVersion: v1, command: c, interactiveMode: Never, env: [{value: b}]}"),
+		"as a UID, and no user":           user("as-uid: a"),
+		"as a group, and no user":         user("as-groups: [g]"),
+		"as an extra, and no user":        user("as-user-extra: {a: [b]}"),
 	}
 }
 
@@ -100,6 +127,9 @@ func clientGo(text string, chain []*pki.Cert, now time.Time) error {
 	context := config.Contexts[config.CurrentContext]
 	if context == nil || config.Clusters[context.Cluster] == nil {
 		return fmt.Errorf("no cluster is in use")
+	}
+	if _, err := clientcmd.NewDefaultClientConfig(*config, nil).ClientConfig(); err != nil {
+		return err
 	}
 	cluster := config.Clusters[context.Cluster]
 	if cluster.CertificateAuthority != "" || cluster.InsecureSkipTLSVerify {
@@ -135,7 +165,7 @@ func TestNoKubeconfigThatClientGoRefusesIsTrusted(t *testing.T) {
 		t.Fatal(err)
 	}
 	chain := []*pki.Cert{parsed}
-	forms := kubeconfigForms(ca.CertPEM)
+	forms := kubeconfigForms(ca.CertPEM, ca.KeyPEM)
 	files, at := map[string]string{}, map[string]string{}
 	for i, name := range slices.Sorted(maps.Keys(forms)) {
 		at[name] = fmt.Sprintf("/etc/kubernetes/k%d.kubeconfig", i)

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 )
@@ -117,7 +118,7 @@ func (p *parser) line(line string) error {
 	case "unit":
 		return p.unit(f)
 	case "missing":
-		p.gap("", f[0]+" of services: "+f[1], "")
+		p.gap("", foreign.Text(f[0])+" of services: "+foreign.Text(f[1]), "")
 	case "flag":
 		p.result.Node.Flags = append(p.result.Node.Flags, Flag{Name: f[0], Value: f[1], Shown: f[2] == "1"})
 	case "none":
@@ -128,7 +129,7 @@ func (p *parser) line(line string) error {
 		}
 		p.result.Aliases[f[0]] = f[1]
 	case "lost":
-		p.gap(f[1], f[0], "")
+		p.gap(f[1], foreign.Text(f[0]), "")
 	case "file":
 		return p.file(f)
 	case "log":
@@ -149,7 +150,7 @@ func (p *parser) line(line string) error {
 		return p.walk(f)
 	case "cut":
 		if f[0] != "0" {
-			p.gap("", f[0]+" files are not listed: the output has no room left", nextRoom)
+			p.gap("", foreign.Text(f[0])+" files are not listed: the output has no room left", nextRoom)
 		}
 		p.cut = f[1] != "0"
 	default:
