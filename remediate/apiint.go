@@ -168,12 +168,12 @@ func (a APIInt) certificates(v catalog.Versions, now time.Time) ([]*pki.Cert, er
 	valid := false
 	for _, c := range out {
 		if !c.IsCA {
-			return nil, refuse("%q (sha256 %s) is no CA", c.Subject, c.Fingerprint.Short())
+			return nil, refuse("%s (sha256 %s) is no CA", foreign.Called(c.Subject), c.Fingerprint.Short())
 		}
 		valid = valid || c.NotAfter.After(now) && !c.NotBefore.After(now)
 	}
 	if !valid {
-		return nil, refuse("none of its %d CAs is valid now; %q ended %s", len(out), out[0].Subject, out[0].NotAfter.UTC().Format(time.RFC3339))
+		return nil, refuse("none of its %d CAs is valid now; %s ended %s", len(out), foreign.Called(out[0].Subject), out[0].NotAfter.UTC().Format(time.RFC3339))
 	}
 	return out, nil
 }

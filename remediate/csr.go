@@ -16,6 +16,7 @@ import (
 
 	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
 	"github.com/kubectl-certrot/kubectl-certrot/nodeexec/host"
@@ -184,8 +185,7 @@ func (a ApproveCSRs) reports(ctx context.Context, env *Env, started time.Time) b
 
 // approve approves what is pending now and matches.
 func (a ApproveCSRs) approve(ctx context.Context, env *Env, c *Change) error {
-	n := a.asker(env, c)
-	requests, err := pendingOf(ctx, env.Kube, n)
+	requests, n, err := leftOf(ctx, env, a.asker(env, c))
 	if err != nil {
 		return err
 	}
@@ -258,7 +258,7 @@ func approve(ctx context.Context, env *Env, n asker, r *request) error {
 	if c.UID != r.UID || c.ResourceVersion != r.ResourceVersion {
 		return apierrors.NewConflict(certificatesapi.Resource("certificatesigningrequests"), r.Name, errors.New("it changed since it was judged"))
 	}
-	if again, err := n.again(ctx, env.Kube, c); err != nil {
+	if again, err := n.again(ctx, env, c); err != nil {
 		return err
 	} else if again == nil || again.why != "" {
 		return apierrors.NewConflict(certificatesapi.Resource("certificatesigningrequests"), r.Name, errors.New("it does not match any more"))
@@ -282,6 +282,7 @@ func pendingOf(ctx context.Context, kube kubernetes.Interface, n asker) ([]*requ
 		return nil, err
 	}
 	var out []*request
+	answered := map[pki.Fingerprint]bool{}
 	opts := metav1.ListOptions{Limit: 500}
 	for {
 		page, err := kube.CertificatesV1().CertificateSigningRequests().List(ctx, opts)
@@ -296,9 +297,12 @@ func pendingOf(ctx context.Context, kube kubernetes.Interface, n asker) ([]*requ
 			if r != nil {
 				out = append(out, r)
 			}
+			if key, ok := n.answered(&page.Items[i]); ok {
+				answered[key] = true
+			}
 		}
 		if opts.Continue = page.Continue; opts.Continue == "" {
-			n.single(out)
+			n.single(out, answered)
 			return out, nil
 		}
 	}
@@ -335,13 +339,24 @@ func (n *asker) compared(ctx context.Context, kube kubernetes.Interface, csr *ce
 	return n.judge(csr), nil
 }
 
-// again judges a request with nothing that was read before.
-func (n asker) again(ctx context.Context, kube kubernetes.Interface, csr *certificatesapi.CertificateSigningRequest) (*request, error) {
-	n.object, n.peers, n.known = nil, nil, nil
-	if err := n.itsNode(ctx, kube); err != nil {
+// again judges a request with nothing that was read before. One to join is judged among all
+// that there are by now.
+func (n asker) again(ctx context.Context, env *Env, csr *certificatesapi.CertificateSigningRequest) (*request, error) {
+	n.object, n.peers, n.known, n.kubelet = nil, nil, nil, nil
+	if csr.Spec.SignerName == catalog.KubeletClientSigner && csr.Spec.Username != n.user() {
+		requests, _, err := leftOf(ctx, env, n)
+		i := slices.IndexFunc(requests, func(r *request) bool {
+			return r.Name == csr.Name && r.UID == csr.UID && r.ResourceVersion == csr.ResourceVersion
+		})
+		if err != nil || i < 0 {
+			return nil, err
+		}
+		return requests[i], nil
+	}
+	if err := n.itsNode(ctx, env.Kube); err != nil {
 		return nil, err
 	}
-	return n.compared(ctx, kube, csr)
+	return n.compared(ctx, env.Kube, csr)
 }
 
 // allNodes reads all Nodes.
@@ -408,10 +423,9 @@ func waiting(ctx context.Context, env *Env, n asker) string {
 	if env.Kube == nil {
 		return ""
 	}
-	n.read = env.origins
-	requests, err := pendingOf(ctx, env.Kube, n)
+	requests, _, err := leftOf(ctx, env, n)
 	if err != nil {
-		return "; whether its kubelet waits for a certificate is not known: " + pki.Foreign(err.Error())
+		return "; whether its kubelet waits for a certificate is not known: " + foreign.Prose(err.Error())
 	}
 	var out strings.Builder
 	approvable := current(requests)
@@ -513,20 +527,15 @@ func (a LeftCSRs) answer(ctx context.Context, env *Env, c *Change, node string) 
 	return failed
 }
 
-// leftOf reads the pending requests about a node. Its kubelet may have got its certificate
-// since the plan was made: where somebody asks as one without, that is looked at now.
+// leftOf reads the pending requests about a node. Where one asks by a bootstrapper's token,
+// the node is read now: its kubelet may have got its certificate since the plan was made.
 func leftOf(ctx context.Context, env *Env, n asker) ([]*request, asker, error) {
 	n.read = env.origins
 	requests, err := pendingOf(ctx, env.Kube, n)
-	if err != nil || !slices.ContainsFunc(requests, func(r *request) bool { return r.joins(n) }) {
+	if err != nil || !slices.ContainsFunc(requests, func(r *request) bool { return r.why == errUnlooked.Error() }) {
 		return requests, n, err
 	}
-	facts, err := env.Read(ctx, n.name)
-	if err != nil {
-		n.certified = "whether its kubelet lacks a client certificate is not known: " + pki.Foreign(err.Error())
-	} else {
-		n.certified = certified(facts, env.Now(), n.name)[n.name]
-	}
+	n.kubelet, n.certified = env.joiner(ctx, n)
 	requests, err = pendingOf(ctx, env.Kube, n)
 	return requests, n, err
 }
@@ -546,11 +555,7 @@ func (a LeftCSRs) Verify(ctx context.Context, env *Env, c *Change) error {
 	}
 	var left strings.Builder
 	for _, node := range a.Nodes {
-		_, n, err := leftOf(ctx, env, asker{name: node, versions: c.versions, certified: c.certified[node], hints: env.Hints})
-		if err != nil {
-			n.certified = "whether its kubelet lacks a client certificate is not known" // that they can't be read is said below
-		}
-		if text := waiting(ctx, env, n); text != "" {
+		if text := waiting(ctx, env, asker{name: node, versions: c.versions, certified: c.certified[node], hints: env.Hints}); text != "" {
 			fmt.Fprintf(&left, "node %s%s\n", node, text)
 		}
 	}

@@ -38,6 +38,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
+	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
 )
 
 // asking is a request in the making.
@@ -62,7 +63,7 @@ func clientAsking(t *testing.T) *asking {
 	}
 	a := &asking{key: key, asks: x509.CertificateRequest{Subject: pkix.Name{Organization: []string{"system:nodes"}, CommonName: "system:node:worker-0"}}}
 	a.csr.Name = "csr-client"
-	a.csr.CreationTimestamp = metav1.NewTime(noon)
+	a.csr.CreationTimestamp = metav1.NewTime(time.Now().Truncate(time.Second))
 	a.csr.Spec = certificatesapi.CertificateSigningRequestSpec{
 		SignerName: catalog.KubeletClientSigner, Username: bootstrapper, Groups: []string{mcoAccounts, "system:serviceaccounts", "system:authenticated"},
 		Usages: []certificatesapi.KeyUsage{"digital signature", "client auth"},
@@ -222,7 +223,7 @@ func TestWhichRequestsMatch(t *testing.T) {
 			if c.change != nil {
 				c.change(a)
 			}
-			r := asker{name: "worker-0", object: c.object, versions: c.versions, known: knownWorkerZero()}.judge(a.made(t))
+			r := asker{name: "worker-0", object: c.object, versions: c.versions, kubelet: &joiner{}, known: knownWorkerZero()}.judge(a.made(t))
 			switch {
 			case r == nil:
 				t.Fatal("it is not seen as the node's")
@@ -268,7 +269,7 @@ func TestWhichRequestsAreNotLookedAt(t *testing.T) {
 // waits for the earlier ones.
 func TestTheNewestOfEachIsWaitedFor(t *testing.T) {
 	t.Parallel()
-	n := asker{name: "worker-0", object: workerZero(), versions: catalog.Versions{Cluster: "4.15.0"}, known: knownWorkerZero()}
+	n := asker{name: "worker-0", object: workerZero(), versions: catalog.Versions{Cluster: "4.15.0"}, kubelet: &joiner{}, known: knownWorkerZero()}
 	named := func(a *asking, name string, age time.Duration) *request {
 		a.csr.Name, a.csr.CreationTimestamp = name, metav1.NewTime(noon.Add(-age))
 		return n.judge(a.made(t))
@@ -428,8 +429,19 @@ func approvals(t *testing.T, w *world, api *requestsAPI) (*Env, *strings.Builder
 	}
 	env, told := w.env(t, "run-1", nil, pkiFolder), &strings.Builder{}
 	env.Kube, env.Tell = api.client(t), func(node, text string) { fmt.Fprintf(told, "%s: %s\n", node, text) }
-	env.Signer = validSigner
+	env.Signer, env.APIClock, env.Comeback = validSigner, exactClock, mayBootstrap
 	return env, told
+}
+
+// exactClock is that of an API server on this machine.
+func exactClock() inspect.Clock {
+	now := time.Now()
+	return inspect.Clock{Sent: now, Before: now, After: now, Received: now}
+}
+
+// mayBootstrap is of a node whose bootstrap file the API server accepts.
+func mayBootstrap(context.Context, nodeexec.Node) (*inspect.Comeback, error) {
+	return &inspect.Comeback{Bootstrap: inspect.ComebackFile{Path: bootstrapFile, Shows: inspect.CredentialToken, Answers: []inspect.Answer{{Code: 200}}}}, nil
 }
 
 // TestApprovalInANodesStep: the kubelet comes back with no certificate, and asks; then
@@ -454,6 +466,7 @@ func TestApprovalInANodesStep(t *testing.T) {
 		}
 		switch looks++; looks {
 		case 3:
+			kubelet.csr.CreationTimestamp = metav1.NewTime(w.machines["worker-0"].started(t))
 			api.add(kubelet.made(t))
 		default:
 			if !asked && slices.Contains(api.log, "csr-client") {
@@ -539,7 +552,9 @@ func TestLateNamesWhatIsPending(t *testing.T) {
 	w := newWorld(t)
 	api := &requestsAPI{}
 	env, _ := approvals(t, w, api)
-	api.add(clientAsking(t).made(t))
+	asking := clientAsking(t)
+	asking.csr.CreationTimestamp = metav1.NewTime(time.Now().Add(time.Minute)) // after the restart
+	api.add(asking.made(t))
 	stranger := clientAsking(t)
 	stranger.csr.Name, stranger.csr.Spec.Username = "csr-stranger", "mallory"
 	api.add(stranger.made(t))
@@ -708,7 +723,7 @@ func TestWhoLacksAServingCertificate(t *testing.T) {
 func TestBootstrappersAskForKubeletsWithoutACertificate(t *testing.T) {
 	t.Parallel()
 	ask := func(certified string) string {
-		r := asker{name: "worker-0", object: workerZero(), versions: catalog.Versions{Cluster: "4.15.0"}, certified: certified}.judge(clientAsking(t).made(t))
+		r := asker{name: "worker-0", object: workerZero(), versions: catalog.Versions{Cluster: "4.15.0"}, kubelet: &joiner{}, certified: certified}.judge(clientAsking(t).made(t))
 		if r == nil {
 			t.Fatal("it is not judged")
 		}

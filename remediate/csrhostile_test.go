@@ -298,7 +298,7 @@ func TestTheFirstApprovalWaitsForWhoElseAsks(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			j := newJoining(t)
-			j.certificate(t, firstCert, time.Now().Add(-time.Hour), j.newKey(t)) // ended
+			j.lost(t)
 			api := &requestsAPI{signs: true}
 			env, told := approvals(t, j.world, api)
 			api.add(clientAsking(t).made(t))

@@ -1,6 +1,7 @@
 package remediate
 
 import (
+	"bytes"
 	"context"
 	"crypto/ecdsa"
 	"crypto/rsa"
@@ -9,6 +10,7 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"slices"
 	"strings"
@@ -30,6 +32,9 @@ type asker struct {
 	versions catalog.Versions
 	// certified is why its kubelet would not ask by a bootstrapper's token; empty: it may.
 	certified string
+	// kubelet is what the node says of its kubelet; nil: it was not read, and no request by
+	// a bootstrapper's token is its kubelet's.
+	kubelet *joiner
 	// earlier are requests from before its kubelet was restarted, by name; nil: it was not.
 	earlier map[string]bool
 	// peers are all Nodes, with whose addresses a server's names are compared.
@@ -53,6 +58,8 @@ type request struct {
 	restart string
 	// hand: only its names are not known to be the node's, which a person may know.
 	hand bool
+	// unasked: only whether the node's kubelet made it is unknown.
+	unasked bool
 	// proofs say of each name of a server from where it is known.
 	proofs []string
 }
@@ -72,9 +79,15 @@ func (n asker) judge(csr *certificatesapi.CertificateSigningRequest) *request {
 		err = n.matches(csr, asks)
 	}
 	var left *handed
+	var unasked *unasked
 	switch {
 	case errors.As(err, &left):
 		r.why, r.hand = err.Error(), true
+	case errors.As(err, &unasked):
+		r.why, r.unasked = err.Error(), true
+		if !n.versions.Plain {
+			r.restart = n.rebootstrap()
+		}
 	case err != nil:
 		r.why = err.Error()
 	case r.serving():
@@ -154,7 +167,10 @@ func (n asker) matches(csr *certificatesapi.CertificateSigningRequest, asks *x50
 		return err
 	}
 	if csr.Spec.SignerName == catalog.KubeletClientSigner {
-		return noExtensions(asks)
+		if err := noExtensions(asks); err != nil || csr.Spec.Username == n.user() {
+			return err
+		}
+		return n.kubelet.asked(csr)
 	}
 	return n.owns(asks)
 }
@@ -262,12 +278,27 @@ func (n asker) shared(asks *x509.CertificateRequest) error {
 // joins reports whether a request is by who may ask in any node's name, and matches.
 func (r *request) joins(n asker) bool { return r.why == "" && r.Spec.Username != n.user() }
 
-// single wants one key among the requests to join. A kubelet that was restarted makes one
-// request; one that runs for long has made several, each with another key, and which of
-// them is the one that it waits for can't be told from outside.
-func (n asker) single(all []*request) {
+// answered is the key of a request to join in the node's name that was approved, denied or
+// issued since its kubelet was started; all other requests are none of these.
+func (n asker) answered(csr *certificatesapi.CertificateSigningRequest) (key pki.Fingerprint, ok bool) {
+	if pending(csr) || csr.Spec.SignerName != catalog.KubeletClientSigner || csr.Spec.Username == n.user() || n.earlier[csr.Name] || n.kubelet == nil || n.kubelet.predates(csr) {
+		return key, false
+	}
+	asks, err := parseRequest(csr.Spec.Request)
+	if err != nil || asks.Subject.CommonName != n.user() {
+		return key, false
+	}
+	return pki.FingerprintOf(asks.RawSubjectPublicKeyInfo), true
+}
+
+// single wants one key among the requests to join, those that are answered (by their keys)
+// among them: the pending one may be a thief's, while the kubelet waits for the certificate
+// of its own. A kubelet that was restarted makes one request; one that runs for long has made
+// several, each with another key, and which of them is the one that it waits for can't be
+// told from outside.
+func (n asker) single(all []*request, answered map[pki.Fingerprint]bool) {
 	var joining []*request
-	keys := map[pki.Fingerprint]bool{}
+	keys := maps.Clone(answered)
 	for _, r := range all {
 		if r.joins(n) {
 			joining = append(joining, r)
@@ -277,14 +308,23 @@ func (n asker) single(all []*request) {
 	if len(keys) < 2 {
 		return
 	}
+	which := fmt.Sprintf("%d requests in this node's name, with different keys, ", len(keys))
+	if len(answered) > 0 {
+		which = fmt.Sprintf("%d requests in this node's name, with different keys, %d of them answered already, ", len(keys), len(answered))
+	}
 	for _, r := range joining {
 		if n.earlier != nil {
-			r.why = fmt.Sprintf("%d requests in this node's name, with different keys, came since its kubelet was restarted, which makes one: somebody else asks, too", len(joining))
+			r.why = which + "came since its kubelet was restarted, which makes one: somebody else asks, too, by the bootstrap token. " + n.hints.Next("Replace that token first ({} explain token-in-logs), then: ") + n.rebootstrap()
 			continue
 		}
-		r.why = fmt.Sprintf("%d requests in this node's name, with different keys, are pending: earlier tries of its kubelet, or somebody else's", len(joining))
-		r.restart = n.hints.Next("{} fix-api-int --nodes %s --rebootstrap --approve-csrs", n.name)
+		r.why = which + "came since its kubelet was started: earlier tries of its kubelet, or somebody else's"
+		r.restart = n.rebootstrap()
 	}
+}
+
+// rebootstrap is the command that restarts the kubelet, which then makes one request.
+func (n asker) rebootstrap() string {
+	return n.hints.Next("{} fix-api-int --nodes %s --rebootstrap --approve-csrs", n.name)
 }
 
 func (n asker) has(is func(corev1.NodeAddress) bool) bool {
@@ -305,7 +345,7 @@ func namesOf(asks *x509.CertificateRequest) string {
 	if len(names) == 0 {
 		return "none"
 	}
-	return strings.Join(names, ", ")
+	return foreign.Texts(names)
 }
 
 // serving reports whether a request is for a serving certificate.
@@ -315,30 +355,30 @@ func (r *request) serving() bool { return r.Spec.SignerName == catalog.KubeletSe
 func (r *request) describe() string {
 	lines := []string{
 		fmt.Sprintf("request %s, pending since %s", foreign.Name(r.Name), r.CreationTimestamp.UTC().Format(time.RFC3339)),
-		"  asked by " + pki.Foreign(r.Spec.Username) + ", in " + pki.Foreign(strings.Join(r.Spec.Groups, ", ")),
+		"  asked by " + pki.Foreign(r.Spec.Username) + ", in " + foreign.Texts(r.Spec.Groups),
 		"  signer   " + pki.Foreign(r.Spec.SignerName),
 	}
 	if r.asks != nil {
-		lines = append(lines, "  subject  "+pki.Foreign(r.asks.Subject.String()), "  names    "+pki.Foreign(namesOf(r.asks)),
+		lines = append(lines, "  subject  "+pki.Foreign(r.asks.Subject.String()), "  names    "+namesOf(r.asks),
 			fmt.Sprintf("  key      %s, sha256 %s", keyOf(r.asks), pki.FingerprintOf(r.asks.RawSubjectPublicKeyInfo)))
 	}
 	usages := make([]string, 0, len(r.Spec.Usages))
 	for _, u := range r.Spec.Usages {
 		usages = append(usages, string(u))
 	}
-	lines = append(lines, "  usages   "+pki.Foreign(strings.Join(usages, ", ")))
+	lines = append(lines, "  usages   "+foreign.Texts(usages))
 	for _, p := range r.proofs {
-		lines = append(lines, "  known    "+pki.Foreign(p))
+		lines = append(lines, "  known    "+foreign.Prose(p))
 	}
 	if r.why != "" {
-		lines = append(lines, "  "+r.verdict()+": "+pki.Foreign(r.why))
+		lines = append(lines, "  "+r.verdict()+": "+foreign.Prose(r.why))
 	}
 	return strings.Join(lines, "\n")
 }
 
 // told describes a request to who runs this, with the command where that is left to them.
 func (r *request) told() string {
-	if !r.hand {
+	if !r.hand && !r.unasked {
 		return r.describe()
 	}
 	return r.describe() + "\n  " + byHand + r.next()
@@ -353,6 +393,9 @@ func (r *request) verdict() string {
 	if r.hand {
 		return "NOT approved, as its names are not proven"
 	}
+	if r.unasked {
+		return "NOT approved, as it may not be the kubelet's"
+	}
 	return "NOT what this node's kubelet asks for"
 }
 
@@ -365,20 +408,24 @@ func (r *request) next() string {
 		return foreign.Command(inspect.RequestNames, "look at all of its names: kubectl get csr %[1]s -o jsonpath='{.spec.request}' | base64 -d | openssl req -noout -text; only if each of them is this node's: kubectl certificate approve %[1]s; else: kubectl certificate deny %[1]s", r.Name)
 	}
 	if r.why != "" {
-		return "certrot never approves it, as " + pki.Foreign(r.why) + "; look who asks for what: " + foreign.Command(inspect.RequestNames, "kubectl describe csr %s", r.Name)
+		return "certrot never approves it, as " + foreign.Prose(r.why) + "; look who asks for what: " + foreign.Command(inspect.RequestNames, "kubectl describe csr %s", r.Name)
 	}
 	return foreign.Command(inspect.RequestNames, "kubectl certificate approve %s", r.Name)
 }
 
 // current are the requests that may be waited for: of each signer and requestor the
-// newest one that matches, as a kubelet makes a new key for each try. A client's
-// comes before a server's.
+// newest one that matches, as a kubelet makes a new key for each try. Of several for one key
+// it is the oldest: who reads a request can make it again. A client's comes before a server's.
 func current(all []*request) []*request {
 	type key struct{ signer, user string }
 	newest := map[key]*request{}
 	for _, r := range all {
 		k := key{r.Spec.SignerName, r.Spec.Username}
-		if old := newest[k]; r.why == "" && (old == nil || old.CreationTimestamp.Before(&r.CreationTimestamp)) {
+		old := newest[k]
+		if r.why != "" {
+			continue
+		}
+		if old == nil || old.CreationTimestamp.Before(&r.CreationTimestamp) != bytes.Equal(old.asks.RawSubjectPublicKeyInfo, r.asks.RawSubjectPublicKeyInfo) {
 			newest[k] = r
 		}
 	}

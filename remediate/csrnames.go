@@ -73,11 +73,30 @@ func (o *origins) take(host, whose string) {
 
 // takeServer adds the host of an API server's URL.
 func (o *origins) takeServer(server, whose string) {
+	o.take(serverHost(server), whose)
+}
+
+// serverHost is the host of a URL, which may lack its scheme; empty: it has none.
+func serverHost(server string) string {
 	if !strings.Contains(server, "://") {
 		server = "https://" + server
 	}
-	if u, err := url.Parse(server); err == nil {
-		o.take(u.Hostname(), whose)
+	u, err := url.Parse(server)
+	if err != nil {
+		return ""
+	}
+	return u.Hostname()
+}
+
+// takeAPI adds a name of the API, and its first label, by which clients in its domain reach it.
+func (o *origins) takeAPI(server, whose string) {
+	host := serverHost(server)
+	o.take(host, whose)
+	if _, address := addressOf(host); address {
+		return
+	}
+	if label, _, more := strings.Cut(host, "."); more {
+		o.take(label, "the first label of "+whose)
 	}
 }
 
@@ -209,7 +228,9 @@ func reserved(name string) string {
 		return "the machine itself, for every client"
 	case slices.Contains([]string{"kubernetes", "kubernetes.default", "openshift", "openshift.default"}, name):
 		return "a name of the API server inside the cluster"
-	case slices.Contains(labels, "svc") || strings.HasSuffix(name, ".cluster.local"):
+	case name == "api" || name == "api-int":
+		return "how clients call the API in its own domain"
+	case slices.Contains(labels, "svc") || name == "cluster.local" || strings.HasSuffix(name, ".cluster.local"):
 		return "a name of Services"
 	}
 	return ""

@@ -18,6 +18,8 @@ func TestWhichNamesAKubeletGets(t *testing.T) {
 		o.take("API.example.com.", "a name of the API")
 		o.takeServer("https://192.0.2.7x.example.com:6443", "the server of a kubeconfig")
 		o.takeServer("https://[2001:db8::100]:6443", "the server of a kubeconfig")
+		o.takeAPI("https://K8S-lb.corp.example:6443", "a name of the API")
+		o.takeAPI("https://192.0.2.102:6443", "a name of the API")
 		o.take("192.0.2.100", "an address of the API")
 		o.take("::ffff:192.0.2.101", "an address of Service default/lb")
 		o.take("db.shop", "a name of Service shop/db")
@@ -82,6 +84,15 @@ func TestWhichNamesAKubeletGets(t *testing.T) {
 		{"a Service with the cluster's domain", known, "worker-0", "x.y.svc.cluster.local", "", "a name of Services"},
 		{"a Service with another domain", known, "worker-0", "x.y.svc.k8s.example", "", "a name of Services"},
 		{"a pod's name", known, "worker-0", "10-0-0-1.default.pod.cluster.local", "", "a name of Services"},
+		{"the cluster's domain", known, "cluster.local", "cluster.local", "", "a name of Services"},
+		{"the cluster's domain, in any case", claimed, "worker-0", "Cluster.Local", "", "a name of Services"},
+		{"api, by a Node that begins so", known, "api.example.org", "api", "", "how clients call the API"},
+		{"api-int, by a Node that begins so", bare, "api-int.example.org", "API-INT", "", "how clients call the API"},
+		{"api, by a Node that is called so", bare, "api", "api", "", "how clients call the API"},
+		{"kubernetes, by a Node that is called so", bare, "kubernetes", "kubernetes", "", "API server inside the cluster"},
+		{"the first label of the API's name, by a Node that begins so", known, "k8s-lb.example.org", "k8s-lb", "", "the first label of a name of the API"},
+		{"a Node's whole name that begins like the API's", known, "k8s-lb.example.org", "k8s-lb.example.org", "", ""},
+		{"the first number of the API's address is no label", known, "192.example.org", "192", "", ""},
 		{"a Service, short", known, "db.shop", "db.shop", "", "a name of Service shop/db"},
 		{"the address of a Service", known, "worker-0", "", "172.30.0.1", "the network of Services"},
 		{"the address of a Service that a certificate has", claimed, "worker-0", "", "172.30.0.1", "the network of Services"},
@@ -89,6 +100,7 @@ func TestWhichNamesAKubeletGets(t *testing.T) {
 		{"the address of a load balancer, by its other form", known, "worker-0", "", "192.0.2.101", "Service default/lb"},
 
 		{"localhost", claimed, "worker-0", "localhost", "", "the machine itself"},
+		{"localhost, by a Node that begins so", known, "localhost.localdomain", "localhost", "", "the machine itself"},
 		{"localhost as a Node", known, "localhost.localdomain", "localhost.localdomain", "", "the machine itself"},
 		{"below localhost", known, "worker-0", "a.localhost", "", "the machine itself"},
 		{"loopback", claimed, "worker-0", "", "127.0.0.1", "loopback"},

@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
@@ -79,7 +80,7 @@ func (o *origins) apis(ctx context.Context, env *Env, _ *corev1.Node) error {
 	for _, server := range env.Servers {
 		o.takeServer(server, "a server of your kubeconfig")
 	}
-	o.takeServer(env.Kube.CoreV1().RESTClient().Get().URL().String(), "the API server that is asked")
+	o.takeAPI(env.Kube.CoreV1().RESTClient().Get().URL().String(), "the API server that is asked")
 	var infrastructure struct {
 		Status struct {
 			External string `json:"apiServerURL"`
@@ -90,8 +91,8 @@ func (o *origins) apis(ctx context.Context, env *Env, _ *corev1.Node) error {
 	if err := getJSON(ctx, env.Kube, infrastructurePath, &infrastructure); err != nil {
 		return fmt.Errorf("read Infrastructure cluster: %w", err)
 	}
-	o.takeServer(infrastructure.Status.External, "a name of the API (Infrastructure cluster)")
-	o.takeServer(infrastructure.Status.Internal, "a name of the API (Infrastructure cluster)")
+	o.takeAPI(infrastructure.Status.External, "a name of the API (Infrastructure cluster)")
+	o.takeAPI(infrastructure.Status.Internal, "a name of the API (Infrastructure cluster)")
 	o.takeAll(infrastructure.Status.Platform)
 	return nil
 }
@@ -323,7 +324,7 @@ func (o *origins) served(ctx context.Context, env *Env, facts inspect.Snapshot) 
 		return fmt.Errorf("its serving certificate does not verify against ConfigMap %s/%s: %w", managedNamespace, kubeletServingCA, err)
 	}
 	if pki.CommonName(leaf.Subject) != "system:node:"+o.node {
-		return fmt.Errorf("its serving certificate is for %q", leaf.Subject)
+		return fmt.Errorf("its serving certificate is for %s", foreign.Called(leaf.Subject))
 	}
 	for _, host := range slices.Concat(leaf.Names.DNS, leaf.Names.IPs) {
 		o.own(host, "its present serving certificate has it, which ConfigMap "+managedNamespace+"/"+kubeletServingCA+" verifies")

@@ -45,7 +45,7 @@ func JudgeSigner(ctx context.Context, read func(context.Context, catalog.Ref) (c
 	}
 	signer, err := read(ctx, at)
 	if err != nil {
-		return SignerVerdict{Reason: pki.Foreign(err.Error()), Next: access, cause: err}
+		return SignerVerdict{Reason: foreign.Prose(err.Error()), Next: access, cause: err}
 	}
 	problem := invalid(signer)
 	if problem == "" {

@@ -41,6 +41,8 @@ type Env struct {
 	// Signer reads the certificate of a Secret that signs, and not its key; nil: there is no
 	// API to ask.
 	Signer func(ctx context.Context, of catalog.Ref) (collect.Signer, error)
+	// APIClock is the API server's clock against this machine's; nil: unknown.
+	APIClock func() inspect.Clock
 	// Comeback asks on a node that is open what the API server says to its kubelet's own
 	// credentials, which do not leave it; nil: it is not asked.
 	Comeback func(ctx context.Context, n nodeexec.Node) (*inspect.Comeback, error)

@@ -14,7 +14,6 @@ import (
 
 	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
-	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
 )
 
@@ -96,7 +95,8 @@ func (l Lease) take(ctx context.Context) (lapsed string, err error) {
 	if err != nil {
 		return "", err
 	}
-	by, age, live := l.other(held)
+	holder, age, live := l.other(held)
+	by := foreign.Text(holder) // any user who may write the Lease
 	if live && -age > leaseTime {
 		return "", &Refusal{
 			Name:   "lease-held",
@@ -111,11 +111,11 @@ func (l Lease) take(ctx context.Context) (lapsed string, err error) {
 		}
 	}
 	if held.Spec.RenewTime == nil { // nothing tells that they were silent
-		by = ""
+		holder = ""
 	}
 	l.fill(held)
 	_, err = leases.Update(ctx, held, metav1.UpdateOptions{})
-	return by, err
+	return holder, err
 }
 
 // Holder is who holds the Lease.
@@ -143,20 +143,20 @@ func (l Lease) HeldBy(ctx context.Context) (*Holder, error) {
 	if by == "" {
 		return nil, nil //nolint:nilnil // it was let go
 	}
-	h := &Holder{By: by, Silent: max(age, 0), Stale: !live}
+	h := &Holder{By: foreign.Text(by), Silent: max(age, 0), Stale: !live}
 	if held.Spec.AcquireTime != nil {
 		h.Since = held.Spec.AcquireTime.Time
 	}
 	return h, nil
 }
 
-// other is who else holds a Lease, and when they said so last; live is false where
+// other is who else holds a Lease, in their own words, and when they said so last; live is false where
 // they let go, are silent for too long, or are a process of this machine that ended.
 func (l Lease) other(held *coordinationv1.Lease) (by string, age time.Duration, live bool) {
 	if held.Spec.HolderIdentity == nil || *held.Spec.HolderIdentity == "" || *held.Spec.HolderIdentity == l.Holder {
 		return "", 0, false
 	}
-	by = pki.Foreign(*held.Spec.HolderIdentity) // any user who may write the Lease
+	by = *held.Spec.HolderIdentity
 	if held.Spec.RenewTime == nil {
 		return by, 0, false
 	}
@@ -234,7 +234,7 @@ func (l Lease) renew(ctx context.Context) error {
 func (l Lease) again(ctx context.Context) (lapsed string, err error) {
 	held, err := l.Kube.CoordinationV1().Leases(LeaseNamespace).Get(ctx, LeaseName, metav1.GetOptions{})
 	if err == nil && held.Spec.HolderIdentity != nil && *held.Spec.HolderIdentity != "" && *held.Spec.HolderIdentity != l.Holder {
-		return "", &Refusal{Name: "lease-held", Reason: pki.Foreign(*held.Spec.HolderIdentity) + " has it"}
+		return "", &Refusal{Name: "lease-held", Reason: foreign.Text(*held.Spec.HolderIdentity) + " has it"}
 	}
 	return l.take(ctx)
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
@@ -30,10 +31,10 @@ func owned(facts inspect.Snapshot, n *inspect.Node, path string, missing []*pki.
 		return nil
 	}
 	var since time.Time // when he could have begun, at the latest
-	what := fmt.Sprintf("the CA %q was made", missing[0].Subject)
+	what := fmt.Sprintf("the CA %s was made", foreign.Called(missing[0].Subject))
 	for _, m := range missing {
 		if m.NotBefore.After(since) {
-			since, what = m.NotBefore, fmt.Sprintf("the CA %q was made", m.Subject)
+			since, what = m.NotBefore, fmt.Sprintf("the CA %s was made", foreign.Called(m.Subject))
 		}
 	}
 	if published.After(since) { // by the API server's clock

@@ -135,6 +135,9 @@ func asked(f inspect.ComebackFile) bool {
 // that its CA does not verify the server is about to be mended, and it is asked again.
 func bootstraps(facts inspect.Snapshot, n *inspect.Node, untrusted bool) error {
 	path := catalog.KubeletKubeconfigs()[0]
+	if facts.Cluster.Versions.Plain && n.Comeback != nil {
+		path = cmp.Or(n.Comeback.Bootstrap.Path, catalog.KubeadmKubeconfigs()[0])
+	}
 	refuse := func(reason, next string) error {
 		return &Refusal{Name: bootstrapCredential, Node: n.Name, Reason: reason, Next: next}
 	}
@@ -277,7 +280,7 @@ func (a TakeAway) Diff(facts inspect.Snapshot, now time.Time) (*Change, error) {
 	switch {
 	case f.Link != "":
 		f.SHA256, f.Before = pki.Fingerprint{}, leading(f.Link)
-		c.Summary += ", a link: " + f.Link + " stays"
+		c.Summary += ", a link: " + foreign.Text(f.Link) + " stays"
 	case a.Path == catalog.KubeletKubeconfigs()[1]:
 		c.Summary += ": the kubelet makes it anew, from " + catalog.KubeletKubeconfigs()[0]
 		at := n.Time(now)
@@ -290,7 +293,7 @@ func (a TakeAway) Diff(facts inspect.Snapshot, now time.Time) (*Change, error) {
 }
 
 // leading is a link as a diff shows it.
-func leading(target string) []byte { return fmt.Appendln(nil, "a link to", target) }
+func leading(target string) []byte { return fmt.Appendln(nil, "a link to", foreign.Text(target)) }
 
 // Apply takes it away, as it was shown.
 func (a TakeAway) Apply(ctx context.Context, env *Env, c *Change) error {

@@ -3,6 +3,7 @@ package remediate
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -29,6 +30,7 @@ import (
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
 	"github.com/kubectl-certrot/kubectl-certrot/nodeexec/host"
@@ -89,6 +91,24 @@ func (j *joining) certificate(t *testing.T, path string, until time.Time, key *e
 	}
 }
 
+// lost is a node whose kubelet waits for a certificate: the one it has expired, and its
+// bootstrap file is right.
+func (j *joining) lost(t *testing.T) {
+	t.Helper()
+	j.certificate(t, firstCert, time.Now().Add(-time.Hour), j.newKey(t))
+	j.write(t, bootstrapFile, j.after(bootstrapFile))
+	j.aged(t, bootstrapFile)
+}
+
+// aged makes a file older than any start of the kubelet.
+func (j *joining) aged(t *testing.T, path string) {
+	t.Helper()
+	at := time.Now().Add(-48 * time.Hour)
+	if err := os.Chtimes(j.at(path), at, at); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // link is where the kubelet's certificate is; empty: nowhere.
 func (j *joining) link() string {
 	to, _ := os.Readlink(j.at(inspect.KubeletClient))
@@ -130,7 +150,7 @@ func (j *joining) env(t *testing.T, run string, f *faults) *Env {
 			restarts = j.restarts(t)
 			j.key = j.newKey(t)
 			a := clientAsking(t)
-			a.key, a.csr.Name, a.csr.CreationTimestamp = j.key, fmt.Sprintf("csr-%d", restarts), metav1.NewTime(j.now())
+			a.key, a.csr.Name, a.csr.CreationTimestamp = j.key, fmt.Sprintf("csr-%d", restarts), metav1.NewTime(j.started(t))
 			j.api.add(a.made(t))
 		}
 		for _, name := range j.api.log {
@@ -142,7 +162,14 @@ func (j *joining) env(t *testing.T, run string, f *faults) *Env {
 	}
 	j.api.signs = true
 	env.Kube, env.Tell = j.api.client(t), func(node, text string) { fmt.Fprintf(j.told, "%s: %s\n", node, text) }
-	env.Signer = validSigner
+	env.Signer, env.APIClock = validSigner, exactClock
+	reports := env.Heartbeat
+	env.Heartbeat = func(ctx context.Context, name string) (collect.Heartbeat, error) {
+		if j.link() == "" { // it waits for its certificate
+			return collect.Heartbeat{Ready: "Unknown"}, nil
+		}
+		return reports(ctx, name)
+	}
 	return env
 }
 
@@ -347,6 +374,7 @@ func TestATokenThatEndsMeanwhile(t *testing.T) {
 // with its bytes kept, or made by the kubelet; and the same command goes on. Each fault
 // happens to each call with CERTROT_EVERY_STEP=1, else to one of them.
 func TestRejoinFaults(t *testing.T) {
+	thorough(t)
 	t.Parallel()
 	ops, all := []operation{"aside", "unlink", "restart"}, everyFault()
 	for i, op := range ops {
@@ -393,7 +421,7 @@ func TestRejoinFaults(t *testing.T) {
 // and who asked before it neither.
 func TestSomebodyElseAsksInANodesName(t *testing.T) {
 	t.Parallel()
-	n := asker{name: "worker-0", object: workerZero(), versions: catalog.Versions{Cluster: "4.15.0"}, earlier: map[string]bool{"csr-earlier": true}}
+	n := asker{name: "worker-0", object: workerZero(), versions: catalog.Versions{Cluster: "4.15.0"}, kubelet: &joiner{}, earlier: map[string]bool{"csr-earlier": true}}
 	api := &requestsAPI{nodes: map[string]*corev1.Node{"worker-0": workerZero()}}
 	add := func(name string, a *asking) {
 		a.csr.Name = name
@@ -426,7 +454,7 @@ func TestSomebodyElseAsksInANodesName(t *testing.T) {
 		t.Errorf("without a restart: %q", got)
 	}
 	j := newJoining(t)
-	j.certificate(t, firstCert, time.Now().Add(-time.Hour), j.newKey(t)) // ended: it has to join
+	j.lost(t)
 	env, _ := approvals(t, j.world, api)
 	if text := waiting(t.Context(), env, n); !strings.Contains(text, "--nodes worker-0 --rebootstrap") || strings.Contains(text, "certificate approve") {
 		t.Errorf("what to do is not said: %s", text)
@@ -468,7 +496,7 @@ func TestSomebodyElseAsksInANodesName(t *testing.T) {
 func TestACertificateThatNeverComes(t *testing.T) {
 	t.Parallel()
 	j := newJoining(t)
-	j.certificate(t, firstCert, time.Now().Add(-time.Hour), j.newKey(t)) // ended
+	j.lost(t)
 	api := &requestsAPI{signs: true}
 	env, _ := approvals(t, j.world, api)
 	asked := clientAsking(t)
@@ -499,7 +527,7 @@ func TestACertificateThatNeverComes(t *testing.T) {
 		return pki.FingerprintOf(der).String()
 	}
 	for _, want := range []string{
-		"has no new client certificate", "somebody else may have asked", "asked by " + bootstrapper + ", in " + mcoAccounts, "credential-id JTI=7", noon.Format(time.RFC3339), "the key with sha256 " + sum(asked),
+		"has no new client certificate", "somebody else may have asked", "asked by " + bootstrapper + ", in " + mcoAccounts, "credential-id JTI=7", asked.csr.CreationTimestamp.UTC().Format(time.RFC3339), "the key with sha256 " + sum(asked),
 		"kubectl get csr csr-client -o jsonpath", "audit logs", "Kubernetes revokes no certificate", "certrot explain token-in-logs", "kubectl delete node worker-0",
 		"csr-own is pending, for the key with sha256 " + sum(own),
 	} {
@@ -514,7 +542,7 @@ func TestACertificateThatNeverComes(t *testing.T) {
 func TestAnApprovalOfAnotherKeyIsSeen(t *testing.T) {
 	t.Parallel()
 	j := newJoining(t)
-	j.certificate(t, firstCert, time.Now().Add(-time.Hour), j.newKey(t)) // ended
+	j.lost(t)
 	api := &requestsAPI{signs: true}
 	env, told := approvals(t, j.world, api)
 	api.add(clientAsking(t).made(t)) // with a key that is not the kubelet's

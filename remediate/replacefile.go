@@ -106,7 +106,7 @@ func (a ReplaceFile) text(facts inspect.Snapshot) ([]byte, *inspect.NodeFile, er
 	case file == nil || i < 0:
 		return nil, nil, unread("there is no such kubeconfig, or it could not be read", "on the node: "+foreign.Command("", "ls -l %s", a.Path))
 	case file.Link != "":
-		return nil, nil, unread("it is a link to "+file.Target, "links are not followed: name what it stands for to its owner, or make it a file")
+		return nil, nil, unread("it is a link to "+foreign.Text(file.Target), "links are not followed: name what it stands for to its owner, or make it a file")
 	case n.Kubeconfigs[i].Text == nil:
 		return nil, nil, unread("its text is not among the facts", facts.Hints.UnreadNodes("read the node again; else edit it by hand on the node"))
 	case int64(len(n.Kubeconfigs[i].Text)) != file.Size || file.SHA256 == (pki.Fingerprint{}):

@@ -82,7 +82,7 @@ func (a RestartPods) Diff(facts inspect.Snapshot, now time.Time) (*Change, error
 	}
 	var names []string
 	for _, p := range a.Pods {
-		names = append(names, p.Namespace+"/"+p.Name)
+		names = append(names, foreign.Text(p.Namespace+"/"+p.Name))
 	}
 	return &Change{Summary: fmt.Sprintf("restart pod %s (%s)", strings.Join(names, ", "), why)}, nil
 }
@@ -287,7 +287,7 @@ func (a RestartPods) Apply(ctx context.Context, env *Env, _ *Change) error {
 		uid := types.UID(p.UID)
 		err := pods.Delete(ctx, p.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}})
 		if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) { // those: it is gone, or another one
-			return fmt.Errorf("delete pod %s/%s: %w; %s", p.Namespace, p.Name, err, inspect.Hints{}.Unread(inspect.May{Verb: "delete", Resource: "pods", Namespace: p.Namespace}))
+			return fmt.Errorf("delete pod %s: %w; %s", foreign.Text(p.Namespace+"/"+p.Name), err, inspect.Hints{}.Unread(inspect.May{Verb: "delete", Resource: "pods", Namespace: p.Namespace}))
 		}
 	}
 	return nil
@@ -379,7 +379,7 @@ func (a RestartPods) renewed(pods []corev1.Pod) (bool, error) {
 		if p.Spec.NodeName != a.On || owner == nil || owner.Kind != "DaemonSet" || owner.Name != a.Row.DaemonSet {
 			continue
 		}
-		name := p.Namespace + "/" + p.Name
+		name := foreign.Text(p.Namespace + "/" + p.Name)
 		if slices.ContainsFunc(a.Pods, func(old inspect.Pod) bool { return old.UID == string(p.UID) }) {
 			return false, fmt.Errorf("pod %s on %s has not ended yet", name, a.On)
 		}
@@ -400,12 +400,12 @@ func (a RestartPods) renewed(pods []corev1.Pod) (bool, error) {
 	return true, nil
 }
 
-// podState says in a few words where a pod is.
+// podState says in a few words where a pod is, in its kubelet's words.
 func podState(p *corev1.Pod) string {
-	said := []string{string(p.Status.Phase)}
+	said := []string{foreign.Text(string(p.Status.Phase))}
 	for _, s := range slices.Concat(p.Status.InitContainerStatuses, p.Status.ContainerStatuses) {
 		if w := s.State.Waiting; w != nil {
-			said = append(said, strings.TrimSpace(s.Name+": "+w.Reason+" "+w.Message))
+			said = append(said, strings.TrimSpace(foreign.Text(s.Name)+": "+foreign.Text(w.Reason)+" "+foreign.Text(w.Message)))
 		}
 	}
 	return strings.Join(said, ", ")

@@ -79,7 +79,7 @@ func (a RestoreFile) untake(facts inspect.Snapshot, now time.Time) (*Change, err
 	c := &Change{Summary: "put back " + path, File: f}
 	if a.Entry.Before.Kind == host.Link {
 		f.After = leading(a.Entry.Target)
-		c.Summary += ", a link to " + a.Entry.Target
+		c.Summary += ", a link to " + foreign.Text(a.Entry.Target)
 		switch {
 		case file == nil:
 		case file.Link == "":
@@ -199,7 +199,7 @@ func (a RestoreFile) Verify(ctx context.Context, env *Env, _ *Change) error {
 	}
 	if a.Entry.Before.Kind == host.Link {
 		if n, ok := facts.Node(a.On); !ok || n.File(a.path()) == nil || n.File(a.path()).Link != a.Entry.Target {
-			return fmt.Errorf("%s on %s does not lead to %s", a.path(), a.On, a.Entry.Target)
+			return fmt.Errorf("%s on %s does not lead to %s", a.path(), a.On, foreign.Text(a.Entry.Target))
 		}
 		return nil
 	}

@@ -109,12 +109,14 @@ bodies() {
 	END { if (inside) exit 1 }'
 }
 
-# dates prints, of a certificate in one line of base64, until when it is valid
-# (YYYYMMDDHHMMSS, and as people write it) and the common name of its subject.
-dates() {
-	base64 -d 2>/dev/null | od -An -v -tx1 | tr -d ' \n' | awk '
+# der is how awk reads DER, in x as hex: byte reads one, part one element, its tag, and
+# where its content and what follows begin.
+der='
+	BEGIN {
+		digits = "0123456789abcdef"
+		for (i = 32; i < 127; i++) ascii = ascii sprintf("%c", i)
+	}
 	function byte(p) { return (index(digits, substr(x, p, 1)) - 1) * 16 + index(digits, substr(x, p + 1, 1)) - 1 }
-	# part reads one element of DER: its tag, and where its content and what follows begin.
 	function part(p,   n, l) {
 		tag = substr(x, p, 2); l = byte(p + 2); content = p + 4
 		if (l >= 128) {
@@ -124,7 +126,12 @@ dates() {
 		}
 		after = content + 2 * l
 		if (tag == "" || after > length(x) + 1) { failed = 1; exit 1 }
-	}
+	}'
+
+# dates prints, of a certificate in one line of base64, until when it is valid
+# (YYYYMMDDHHMMSS, and as people write it) and the common name of its subject.
+dates() {
+	base64 -d 2>/dev/null | od -An -v -tx1 | tr -d ' \n' | awk "$der"'
 	function text(from, to,   p, s) {
 		for (p = from; p < to; p += 2) s = s substr(ascii, byte(p) - 31, byte(p) >= 32 && byte(p) < 127)
 		return s
@@ -132,8 +139,6 @@ dates() {
 	{ x = x $0 }
 	END {
 		if (failed) exit 1
-		digits = "0123456789abcdef"
-		for (i = 32; i < 127; i++) ascii = ascii sprintf("%c", i)
 		part(1); if (tag != "30") exit 1
 		part(content); if (tag != "30") exit 1
 		part(content); if (tag == "a0") part(after)
@@ -154,6 +159,56 @@ dates() {
 		split("1 5 7 9 11 13", at); said = substr(until, 1, 4)
 		for (i = 2; i <= 6; i++) said = said substr("--T::", i - 1, 1) substr(until, at[i], 2)
 		print substr(until, 1, 14) " " said "Z " name
+	}'
+}
+
+# named tells whether the first certificate in PEM in a text has this name of a host among
+# its subjectAltNames, as Go reads them, and so the kubelet: it takes no common name, and '*'
+# for a whole first label alone. It compares bytes: a name may read like others: TEXT NAME
+named() {
+	printf '%s\n' "$1" | awk '
+	/^-----BEGIN CERTIFICATE-----$/ { on = !seen++; next }
+	/^-----END CERTIFICATE-----$/ { on = 0 }
+	on' | base64 -d 2>/dev/null | od -An -v -tx1 | awk -v host="$2" "$der"'
+	function lower(from, to,   p, b, s) {
+		for (p = from; p < to; p += 2) {
+			b = byte(p)
+			s = s sprintf("%02x", b >= 65 && b <= 90 ? b + 32 : b)
+		}
+		return s
+	}
+	function hex(s,   h, n) {
+		for (n = 1; n <= length(s); n++) h = h sprintf("%02x", index(ascii, substr(s, n, 1)) + 31)
+		return h
+	}
+	{ gsub(/ /, ""); x = x $0 }
+	END {
+		if (failed || x == "") exit 1
+		host = tolower(host)
+		want = hex(host); wild = index(host, ".") ? hex("*" substr(host, index(host, "."))) : want
+		part(1); part(content); end = after
+		part(content); if (tag == "a0") part(after)
+		for (i = 0; i < 5; i++) part(after) # behind the serial: algorithm, issuer, validity, subject, key
+		while (after < end) {
+			part(after)
+			if (tag != "a3") continue
+			part(content); one = content; stop = after
+			while (one < stop) {
+				part(one); one = after
+				part(content)
+				if (substr(x, content, after - content) != "551d11") continue
+				lists++
+				part(after); if (tag == "01") part(after)
+				part(content); last = after
+				while (content < last) {
+					part(content)
+					if (tag == "82" && ((name = lower(content, after)) == want || name == wild)) found = 1
+					content = after
+				}
+			}
+			after = stop
+		}
+		exit !(found && lists == 1)
 	}'
 }
 
@@ -420,6 +475,7 @@ verified() {
 	name=${address%:*}
 	name=${name#[}
 	name=${name%]}
+	unnamed="its certificate does not have $name among its subjectAltNames, which the kubelet wants"
 	if has openssl; then
 		by=openssl check=-verify_hostname
 		case $name in
@@ -437,19 +493,34 @@ verified() {
 		# shellcheck disable=SC2086 # two words, or none
 		said=$(limited env SSL_CERT_FILE=/dev/null SSL_CERT_DIR=/nonexistent openssl s_client -verify 9 -verify_return_error -connect "$address" $sni $check "$name" -partial_chain -CAfile "$1" </dev/null 2>&1) || status=$?
 		case "$status$nl$said$nl" in
-		*"${nl}verify error:"* | *"${nl}no peer certificate available$nl"*) ;;
-		"0$nl"*"${nl}Verify return code: 0 (ok)$nl"* | "0$nl"*"${nl}    Verify return code: 0 (ok)$nl"*) return ;;
+		*"${nl}verify error:"* | *"${nl}no peer certificate available$nl"*) wrong=$(printf '%s\n' "$said" | awk '/^verify error:/ { print; exit }') ;;
+		"0$nl"*"${nl}Verify return code: 0 (ok)$nl"* | "0$nl"*"${nl}    Verify return code: 0 (ok)$nl"*)
+			# It takes a common name, too, where there is no other name; of an address it does not.
+			[ $check = -verify_ip ] && return
+			named "$said" "$name" && return
+			wrong=$unnamed
+			;;
+		*) wrong='' ;;
 		esac
-		wrong=$(printf '%s\n' "$said" | awk '/^verify error:/ { print; exit }')
 		[ -n "$wrong" ] || refuse "what is shown at $address is not known: $(printf '%s\n' "$said" | awk 'NF && !/^verify depth is/ { print; exit }')" "is the API server up behind that name?"
 		said=$wrong
 	elif has curl; then
 		by=curl
 		mkdir -p "$scratch/none"
-		said=$(curl -q -sS -o /dev/null --noproxy '*' --max-time 20 --cacert "$1" --capath "$scratch/none" "https://$address/readyz" 2>&1)
-		case $? in
-		0) return ;;
-		60 | 51) ;;
+		status=0
+		said=$(curl -q -sS -v -o /dev/null --noproxy '*' --max-time 20 --cacert "$1" --capath "$scratch/none" "https://$address/readyz" 2>&1) || status=$?
+		# It takes a common name where there is no other name, and older ones take '*' within
+		# a label. It says so, in lines that no name can remove.
+		[ "$status" != 0 ] || ! printf '%s\n' "$said" | awk '
+		/common name: .*\(matched\)/ || /match(ed|es) cert.s "([^"*]+\*|\*[^.])/ { other = 1 }
+		/subjectAltName: / { alternative = 1 }
+		END { exit !(alternative && !other) }' || return 0
+		case $status in
+		0) said=$unnamed ;;
+		*) said=$(printf '%s\n' "$said" | awk '/^curl: \(/ { last = $0 } END { print last }') ;;
+		esac
+		case $status in
+		0 | 60 | 51) ;;
 		*) refuse "what is shown at $address is not known: $said" "is the API server up behind that name?" ;;
 		esac
 	else

@@ -1,6 +1,7 @@
 package remediate
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"maps"
@@ -17,9 +18,9 @@ import (
 // was not its kubelet. Lines follow each other by line breaks; the first one begins with
 // one, too.
 func (r *request) stranger(hints inspect.Hints, node string) string {
-	who := "asked by " + pki.Foreign(r.Spec.Username) + ", in " + pki.Foreign(strings.Join(r.Spec.Groups, ", "))
+	who := "asked by " + pki.Foreign(r.Spec.Username) + ", in " + foreign.Texts(r.Spec.Groups)
 	for _, key := range slices.Sorted(maps.Keys(r.Spec.Extra)) {
-		who += fmt.Sprintf(", %s %s", pki.Foreign(key), pki.Foreign(strings.Join(r.Spec.Extra[key], " ")))
+		who += fmt.Sprintf(", %s %s", pki.Foreign(key), foreign.Texts(r.Spec.Extra[key]))
 	}
 	return strings.Join([]string{
 		"",
@@ -42,6 +43,10 @@ func notArrived(ctx context.Context, env *Env, node string, r *request) string {
 		return text + "\n  Whether its kubelet asks by another request is not known: " + err.Error()
 	}
 	for _, o := range inOrder(others) {
+		if o.asks != nil && !o.serving() && o.Name != r.Name && bytes.Equal(o.asks.RawSubjectPublicKeyInfo, r.asks.RawSubjectPublicKeyInfo) {
+			return fmt.Sprintf(". Request %s was approved, and %s is pending for the same key: one is a copy, whose certificate is of no use to who made it. If the second is older, it is the kubelet's: %s", foreign.Name(r.Name), foreign.Name(o.Name),
+				foreign.Command(inspect.RequestNames, "kubectl certificate approve %s", o.Name))
+		}
 		if o.asks != nil && !o.serving() && o.Name != r.Name {
 			text += fmt.Sprintf("\n  Request %s is pending, for the key with sha256 %s: that may be the kubelet's", foreign.Name(o.Name), pki.FingerprintOf(o.asks.RawSubjectPublicKeyInfo))
 		}

@@ -9,6 +9,7 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"net"
@@ -63,7 +64,7 @@ func newIncident(now time.Time) incident {
 	return in
 }
 
-// apiServer is what listens at api-int: real TLS, and nothing behind the handshake.
+// apiServer is what listens at api-int: real TLS, and one answer to whatever is asked.
 type apiServer struct {
 	URL  string
 	pair atomic.Pointer[tls.Certificate]
@@ -99,7 +100,9 @@ func newAPIServer(t *testing.T, ca *pkitest.Authority) *apiServer {
 				_ = conn.SetDeadline(time.Now().Add(10 * time.Second))
 				shown := tls.Server(conn, config)
 				if shown.Handshake() == nil { // a client that ends it has its reasons
-					_, _ = shown.Read(make([]byte, 1)) // until the client has seen it
+					if n, _ := shown.Read(make([]byte, 1)); n > 0 { // until the client has seen it
+						_, _ = io.WriteString(shown, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok")
+					}
 				}
 				_ = shown.Close()
 			}()
@@ -299,6 +302,18 @@ func (m *machine) fakeSystemd(t *testing.T) {
 func (m *machine) restarts(t *testing.T) int {
 	t.Helper()
 	return bytes.Count(m.read(t, "/fake/restarts"), []byte("\n"))
+}
+
+// started is when the fake kubelet was started last.
+func (m *machine) started(t *testing.T) time.Time {
+	t.Helper()
+	_, text, _ := strings.Cut(string(m.read(t, "/fake/shown")), "\nExecMainStartTimestamp=")
+	text, _, _ = strings.Cut(text, "\n")
+	at, err := time.Parse("Mon 2006-01-02 15:04:05 UTC", text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return at
 }
 
 // asked is how often systemd was told to restart it.
