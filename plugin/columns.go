@@ -1,16 +1,17 @@
 package plugin
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 
 	"k8s.io/cli-runtime/pkg/printers"
 	"k8s.io/client-go/util/jsonpath"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
 )
 
 // columns prints a row for each certificate, as kubectl's custom-columns does
@@ -21,9 +22,12 @@ type columns struct {
 	paths   []*jsonpath.JSONPath
 }
 
+// maxColumns bounds a file of columns, in bytes.
+const maxColumns = 1 << 20
+
 // parseColumns reads "HEADER:path,HEADER:path"; with the name
 // custom-columns-file, spec is a file with two lines, as for kubectl.
-func parseColumns(name, spec string, noHeaders bool) (*columns, error) {
+func parseColumns(ctx context.Context, name, spec string, noHeaders bool) (*columns, error) {
 	var headers, paths []string
 	switch name {
 	case "custom-columns":
@@ -35,7 +39,7 @@ func parseColumns(name, spec string, noHeaders bool) (*columns, error) {
 			headers, paths = append(headers, header), append(paths, path)
 		}
 	case "custom-columns-file":
-		raw, err := os.ReadFile(spec)
+		raw, err := collect.ReadNamed(ctx, spec, nil, maxColumns)
 		if err != nil {
 			return nil, err
 		}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 
@@ -15,6 +14,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/kubectl/pkg/util/templates"
 
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
@@ -85,22 +85,30 @@ func (f *waveFlags) addFlags(cmd *cobra.Command) {
 	must(cmd.RegisterFlagCompletionFunc("only", cobra.FixedCompletions(remediate.Waves(), cobra.ShellCompDirectiveNoFileComp)))
 }
 
+// check is the error for flags that are wrong whatever else is given.
+func (f *waveFlags) check() error {
+	for _, name := range f.only {
+		if !slices.Contains(remediate.Waves(), name) {
+			return fmt.Errorf("--only %s is none of: %s", name, strings.Join(remediate.Waves(), ", "))
+		}
+	}
+	if _, err := remediate.ParseShare(f.maxUnavailable); err != nil {
+		return fmt.Errorf("--max-unavailable: %w", err)
+	}
+	return nil
+}
+
 // order is what the flags come to. named: the nodes are, and done in that order.
-func (f *waveFlags) order(named bool, accept []string) (remediate.Order, error) {
-	o := remediate.Order{Only: f.only, Accept: accept}
+func (f *waveFlags) order(named bool, accept []string) (o remediate.Order, err error) {
+	if err := f.check(); err != nil {
+		return o, err
+	}
 	if named && (len(f.only) > 0 || f.maxUnavailable != "1") {
 		return o, errors.New("--only and --max-unavailable are for all nodes: those that are named are done one after another, in that order")
 	}
-	for _, name := range f.only {
-		if !slices.Contains(remediate.Waves(), name) {
-			return o, fmt.Errorf("--only %s is none of: %s", name, strings.Join(remediate.Waves(), ", "))
-		}
-	}
-	var err error
-	if o.MaxUnavailable, err = remediate.ParseShare(f.maxUnavailable); err != nil {
-		return o, fmt.Errorf("--max-unavailable: %w", err)
-	}
-	return o, nil
+	o = remediate.Order{Only: f.only, Accept: accept}
+	o.MaxUnavailable, err = remediate.ParseShare(f.maxUnavailable)
+	return o, err
 }
 
 func newFixAPIIntCommand(app App, config *genericclioptions.ConfigFlags) *cobra.Command {
@@ -208,7 +216,7 @@ func commandLine(cmd *cobra.Command, but ...string) string {
 }
 
 func (f *fixFlags) run(ctx context.Context) error {
-	if err := errors.Join(f.mendFlags.check(), f.preflightFlags.check(), f.pods.check(f.risks), f.checkRebootstrap()); err != nil {
+	if err := errors.Join(f.mendFlags.check(), f.nodes.check(), f.waves.check(), f.preflightFlags.check(), f.pods.check(f.risks), f.checkRebootstrap()); err != nil {
 		return err
 	}
 	if len(f.from) > 0 {
@@ -272,7 +280,7 @@ func (f *fixFlags) mend(ctx context.Context, w *workplace) error {
 		p, err := f.plan(fix, a.run, facts)
 		err = f.preflight(ctx, w, facts, fix.CA, p, withPast(err, a.past))
 		if err == nil && w.noAPI != nil {
-			p.Notes = append(p.Notes, "Without the API server: "+pki.Foreign(w.noAPI.Error()))
+			p.Notes = append(p.Notes, "Without the API server: "+foreign.Prose(w.noAPI.Error()))
 		}
 		return p, err
 	}
@@ -287,14 +295,9 @@ func (f *fixFlags) give(ctx context.Context) (err error) {
 	case f.caFile != "" && f.caFrom != "":
 		return errors.New("--ca-file and --api-ca-from are two sources of the CA: give one")
 	case f.caFrom != "":
-		f.given, err = fromMaster(ctx, f.app, f.nodes.ssh, f.caFrom)
-	case f.caFile == "-":
-		f.given, err = io.ReadAll(io.LimitReader(f.app.Streams.In, maxCAFile+1))
+		f.given, err = fromMaster(ctx, f.app, &f.nodes.ssh, f.caFrom)
 	case f.caFile != "":
-		f.given, err = readBounded(f.caFile)
-	}
-	if err == nil && len(f.given) > maxCAFile {
-		err = fmt.Errorf("it is larger than %d bytes", maxCAFile)
+		f.given, err = collect.ReadNamed(ctx, f.caFile, f.app.Streams.In, maxCAFile)
 	}
 	if err != nil && f.caFile != "" {
 		err = fmt.Errorf("--ca-file: %w", err)
@@ -421,15 +424,6 @@ func (c *connection) setup(ctx context.Context) catalog.KubeletSetup {
 // maxCAFile bounds a file of CAs, in bytes: more than a ConfigMap can hold.
 const maxCAFile = 1 << 20
 
-func readBounded(path string) (text []byte, err error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = file.Close() }() // read only
-	return io.ReadAll(io.LimitReader(file, maxCAFile+1))
-}
-
 // offline shows the plan for facts from a file.
 func (f *fixFlags) offline(ctx context.Context) error {
 	if f.dryRun == dryRunNone && f.scripts == "" {
@@ -437,9 +431,6 @@ func (f *fixFlags) offline(ctx context.Context) error {
 	}
 	if f.nodes.local || f.nodes.via != viaAuto || f.nodes.ssh.given() || f.nodes.allowPods {
 		return errFromAndNodes
-	}
-	if err := f.checkNames(); err != nil {
-		return err
 	}
 	if err := checkFrom(f.from); err != nil {
 		return err

@@ -90,7 +90,7 @@ func (f *ownFlags) run(ctx context.Context) error {
 	case f.caFrom == "" && f.ssh.given():
 		return errors.New("flags for ssh go with --api-ca-from ssh://HOST")
 	}
-	own, err := f.locate()
+	own, err := f.locate(ctx)
 	if err != nil {
 		return err
 	}
@@ -133,7 +133,7 @@ func (f *ownFlags) run(ctx context.Context) error {
 }
 
 // locate finds the file in which the cluster of the context is.
-func (f *ownFlags) locate() (*ownConfig, error) {
+func (f *ownFlags) locate(ctx context.Context) (*ownConfig, error) {
 	loader := f.config.ToRawKubeConfigLoader()
 	raw, err := loader.RawConfig()
 	if err != nil {
@@ -158,7 +158,7 @@ func (f *ownFlags) locate() (*ownConfig, error) {
 	if own.path, err = filepath.EvalSymlinks(own.named); err != nil {
 		return nil, fmt.Errorf("kubeconfig: %w", err)
 	}
-	if own.text, err = readBounded(own.path); err != nil {
+	if own.text, err = collect.ReadNamed(ctx, own.path, nil, maxCAFile); err != nil {
 		return nil, fmt.Errorf("kubeconfig: %w", err)
 	}
 	here, err := kubeconfig.Find(own.text)
@@ -252,7 +252,7 @@ func (f *ownFlags) ca(ctx context.Context, own *ownConfig, served []*pki.Cert) (
 	case f.caFrom != "":
 		var err error
 		fix.From = "of " + f.caFrom
-		fix.CA, err = fromMaster(ctx, f.app, f.ssh, f.caFrom)
+		fix.CA, err = fromMaster(ctx, f.app, &f.ssh, f.caFrom)
 		return fix, err
 	}
 	// Before anything is sent there, and any program asked for a credential.

@@ -9,10 +9,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect/gather"
-	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate"
 )
 
@@ -37,7 +37,7 @@ func (f *fixFlags) emit(ctx context.Context, w *workplace) error {
 	if err := f.emitFor(ctx, w, fix, facts); err != nil || w.noAPI == nil {
 		return err
 	}
-	printf(f.app.Streams.ErrOut, "Without the API server: %s\n", pki.Foreign(w.noAPI.Error()))
+	printf(f.app.Streams.ErrOut, "Without the API server: %s\n", foreign.Prose(w.noAPI.Error()))
 	return nil
 }
 

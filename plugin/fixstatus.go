@@ -19,7 +19,6 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect/gather"
-	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/nodeexec/host"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate"
 )
@@ -247,7 +246,7 @@ func (w *workplace) lease(ctx context.Context) *repairLease {
 	h, err := remediate.Lease{Kube: w.conn.kube, Now: w.conn.clock.now}.HeldBy(ctx)
 	switch {
 	case err != nil:
-		return &repairLease{State: leaseUnknown, Reason: pki.Foreign(err.Error()), Next: inspect.Hints{}.Unread(inspect.MayGet("leases.coordination.k8s.io", remediate.LeaseNamespace))}
+		return &repairLease{State: leaseUnknown, Reason: foreign.Prose(err.Error()), Next: inspect.Hints{}.Unread(inspect.MayGet("leases.coordination.k8s.io", remediate.LeaseNamespace))}
 	case h == nil:
 		return nil
 	}

@@ -170,8 +170,18 @@ func TestWithoutAnAPINodesAnswer(t *testing.T) {
 	if err != nil || len(c.Own.Answers) == 0 || c.Own.Answers[0].Code != http.StatusUnauthorized {
 		t.Errorf("a kubelet that is not taken: %+v, %v", c, err)
 	}
-	if env := onNodes(settledAPI().connect(t), &out).env("run-1", a.read); env.Comeback != nil || env.Heartbeat == nil {
-		t.Error("with an API, nodes are asked all the same, or the API is not")
+	with := onNodes(settledAPI().connect(t), &out).env("run-1", a.read)
+	if with.Heartbeat == nil {
+		t.Fatal("with an API, its heartbeats are not asked for")
+	}
+
+	// A request to join is judged by what its node says, and by the API server's clock.
+	if c, err := with.Comeback(t.Context(), node); err != nil || c == nil || c.Bootstrap.Path == "" {
+		t.Errorf("what the node would join with: %+v, %v", c, err)
+	}
+	_, _ = with.Heartbeat(t.Context(), first.name) // whatever the answer is, it has a Date
+	if _, _, ok := with.APIClock().Ahead(); !ok {
+		t.Error("the API server's clock is unknown")
 	}
 }
 

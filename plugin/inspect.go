@@ -95,7 +95,7 @@ Exit codes: 0 all fine, 1 findings at or above --fail-on, 2 usage or no access, 
   # Facts saved earlier, as of that time
   {} inspect --from cluster.certrot`, "{}", app.Called)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o, err := f.toOptions(args, cmd.Flags().Changed("all-namespaces"))
+			o, err := f.toOptions(cmd.Context(), args, cmd.Flags().Changed("all-namespaces"))
 			if err != nil {
 				return err
 			}
@@ -128,19 +128,16 @@ func must(err error) {
 	}
 }
 
-func (f *inspectFlags) toOptions(args []string, allNamespacesTyped bool) (*inspectOptions, error) {
+func (f *inspectFlags) toOptions(ctx context.Context, args []string, allNamespacesTyped bool) (*inspectOptions, error) {
 	o := &inspectOptions{within: defaultWithin, allowUnknown: f.judge.allowUnknown}
 	var err error
 	if o.scope, err = f.toScope(args, allNamespacesTyped); err != nil {
 		return nil, err
 	}
-	if o.nodes, err = f.nodes.toChoice(f.app, o.scope); err != nil {
+	if o.nodes, err = f.nodes.toChoice(ctx, f.app, o.scope); err != nil {
 		return nil, err
 	}
-	if len(f.from) > 0 && f.nodes.given() {
-		return nil, errFromAndNodes
-	}
-	if err := checkFrom(f.from); err != nil {
+	if err := f.nodes.checkFrom(f.from); err != nil {
 		return nil, err
 	}
 	if f.certs.expiringWithin != "" {
@@ -166,7 +163,7 @@ func (f *inspectFlags) toOptions(args []string, allNamespacesTyped bool) (*inspe
 	}
 	// who chooses certificates wants to see them
 	f.output.all = f.output.all || f.certs.chooses() || f.certs.sortBy != "" || len(o.scope.Names) > 0
-	if o.print, err = f.output.toPrinter(f.app.Called, o); err != nil {
+	if o.print, err = f.output.toPrinter(ctx, f.app.Called, o); err != nil {
 		return nil, err
 	}
 	o.minSeverity = o.print.minSeverity

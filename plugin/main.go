@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
@@ -87,6 +89,21 @@ func calledAs(argv0, underscore string) string {
 	return caller + " " + strings.ReplaceAll(name, "_", "-")
 }
 
+// emptyFlag is the error for a flag that is given and empty, as from a variable of a script
+// that is not set: taken as not given, --nodes "$NODE" means all nodes. kubectl takes an empty
+// selector, output and flags of its own.
+func emptyFlag(cmd *cobra.Command) (err error) {
+	cmd.Flags().Visit(func(flag *pflag.Flag) {
+		if value := flag.Value.String(); value != "" && value != "[]" || cmd.InheritedFlags().Lookup(flag.Name) != nil {
+			return
+		}
+		if !slices.Contains([]string{"output", "selector", "node-selector"}, flag.Name) {
+			err = withHint(fmt.Errorf("--%s is empty: give it a value, or leave it out", flag.Name), "%s --help", cmd.CommandPath())
+		}
+	})
+	return err
+}
+
 // helpCommand prints what --help does. Completion offers it even where it is hidden,
 // so it has the name that people try.
 func helpCommand() *cobra.Command {
@@ -135,6 +152,7 @@ It reads OpenShift, OKD and plain Kubernetes, live or from files, and never show
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return withHint(err, "%s --help", cmd.CommandPath())
 	})
+	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return emptyFlag(cmd) }
 	config.AddFlags(root.PersistentFlags())
 	root.AddCommand(
 		newInspectCommand(app, config),

@@ -44,12 +44,12 @@ cat "$newest"
 
 // fromMaster reads the CAs on a master, by ssh, whose host key is checked. from is of the
 // form that masterCAUsage says.
-func fromMaster(ctx context.Context, app App, flags sshFlags, from string) ([]byte, error) {
+func fromMaster(ctx context.Context, app App, flags *sshFlags, from string) ([]byte, error) {
 	u, err := url.Parse(from)
 	if err != nil || u.Scheme != "ssh" || u.Hostname() == "" || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" {
 		return nil, fmt.Errorf("--api-ca-from %q is not of the form ssh://[USER@]HOST[:PORT]", from)
 	}
-	way, err := flags.transport(&questions{app: app, ended: ctx.Done()})
+	way, err := flags.transport(ctx, &questions{app: app, ended: ctx.Done()})
 	if err != nil {
 		return nil, err
 	}

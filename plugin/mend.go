@@ -69,7 +69,7 @@ func (f *mendFlags) check() error {
 	case !slices.Contains([]string{"", "diff", "json", "yaml"}, f.output):
 		return fmt.Errorf("-o %q is none of diff, json, yaml", f.output)
 	}
-	return nil
+	return f.checkNames()
 }
 
 // checkNames refuses what is no list of nodes to change.
@@ -77,10 +77,7 @@ func (f *mendFlags) checkNames() error {
 	if f.everyone && slices.Equal(f.nodes.nodes, []string{allNodes}) {
 		return nil
 	}
-	for i, n := range f.nodes.nodes {
-		if slices.Contains(f.nodes.nodes[:i], n) {
-			return fmt.Errorf("--nodes: %s is named twice", n)
-		}
+	for _, n := range f.nodes.nodes {
 		if n == allNodes || n == noNodes {
 			return fmt.Errorf("--nodes %s: name the nodes that are to be changed, one after another in that order", n)
 		}
@@ -89,11 +86,11 @@ func (f *mendFlags) checkNames() error {
 }
 
 // choice says which nodes, and how to get there.
-func (f *mendFlags) choice() (nodeChoice, error) {
+func (f *mendFlags) choice(ctx context.Context) (nodeChoice, error) {
 	if err := f.checkNames(); err != nil {
 		return nodeChoice{}, err
 	}
-	c, err := f.nodes.toChoice(f.app, collect.Scope{Resources: []collect.Resource{collect.NodeFiles()}})
+	c, err := f.nodes.toChoice(ctx, f.app, collect.Scope{Resources: []collect.Resource{collect.NodeFiles()}})
 	if err == nil && f.nodes.via == viaAuto && !c.local {
 		c.ways = []string{"local", "ssh", "exec"}
 		if f.nodes.allowPods {
@@ -121,7 +118,7 @@ type workplace struct {
 // workplace gets ready to go onto nodes. The API may be down: then nodes are those
 // that are named.
 func (f *mendFlags) workplace(ctx context.Context, names []string) (*workplace, error) {
-	c, err := f.choice()
+	c, err := f.choice(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -348,20 +345,18 @@ func (w *workplace) env(run string, o gather.Options) *remediate.Env {
 			return s, err
 		},
 	}
-	if w.conn == nil {
-		env.Comeback = func(ctx context.Context, n nodeexec.Node) (*inspect.Comeback, error) {
-			only := w.source(gather.Options{Only: true, Paths: slices.Concat(catalog.KubeletKubeconfigs(), catalog.KubeadmKubeconfigs())})
-			only.Served, only.Comeback = false, true
-			s, _, err := only.Read(ctx, collect.NodeObject{Name: n.Name()}, onNode{n, nodeexec.Via(n)})
-			if err != nil || len(s.Nodes) == 0 {
-				return nil, err
-			}
-			s.MarkForeign()
-			return s.Nodes[0].Comeback, nil
+	env.Comeback = func(ctx context.Context, n nodeexec.Node) (*inspect.Comeback, error) {
+		only := w.source(gather.Options{Only: true, Paths: slices.Concat(catalog.KubeletKubeconfigs(), catalog.KubeadmKubeconfigs())})
+		only.Served, only.Comeback = false, true
+		s, _, err := only.Read(ctx, collect.NodeObject{Name: n.Name()}, onNode{n, nodeexec.Via(n)})
+		if err != nil || len(s.Nodes) == 0 {
+			return nil, err
 		}
+		s.MarkForeign()
+		return s.Nodes[0].Comeback, nil
 	}
 	if w.conn != nil {
-		env.Heartbeat, env.Signer = w.conn.cluster.Heartbeat, w.conn.cluster.Signer
+		env.Heartbeat, env.Signer, env.APIClock = w.conn.cluster.Heartbeat, w.conn.cluster.Signer, w.conn.clock.reading
 		env.Kube, env.Dynamic, env.Servers = w.conn.kube, w.conn.dynamic, w.conn.servers()
 	}
 	return env

@@ -41,6 +41,23 @@ type nodeFlags struct {
 // errFromAndNodes: a file has been read already.
 var errFromAndNodes = errors.New("--from reads a file: --nodes, --via, --local and the like go with a live cluster; the kind nodes shows what is in the file")
 
+// checkFrom is the error for files to read: flags for nodes go with none.
+func (f *nodeFlags) checkFrom(from []string) error {
+	switch {
+	case len(from) == 0:
+		return nil
+	case f.given():
+		return errFromAndNodes
+	case len(f.paths) > 0:
+		return errors.New("--from reads a file: --node-path is read on nodes, and goes with a live cluster")
+	case f.trust:
+		return errors.New("--from reads a file: --trust-stores is read on nodes, and goes with a live cluster")
+	case f.debug != debugFlags{}:
+		return errors.New("--from reads a file: flags for debug pods go with a live cluster")
+	}
+	return checkFrom(from)
+}
+
 // checkFrom is the error for files to read that can't be read together: standard
 // input is read to its end, once.
 func checkFrom(from []string) error {
@@ -143,43 +160,54 @@ type nodeChoice struct {
 
 // toChoice checks the flags. scope is what inspect was asked for; names of nodes
 // may stand there.
-func (f *nodeFlags) toChoice(app App, scope collect.Scope) (nodeChoice, error) {
+func (f *nodeFlags) toChoice(ctx context.Context, app App, scope collect.Scope) (nodeChoice, error) {
 	c := nodeChoice{parallel: f.parallel, timeout: f.timeout, root: f.root, options: gather.Options{Paths: f.paths, TrustStores: f.trust}}
 	kinds := len(scope.Resources) > 0
 	c.none = kinds && !scope.Wants(collect.NodeFiles())
 	if !c.none && kinds {
 		c.names, c.asked, c.shown = scope.Names, true, len(scope.Resources) == 1
 	}
+	if err := f.check(); err != nil {
+		return c, err
+	}
 	if err := f.toNames(&c, scope); err != nil {
 		return c, err
 	}
+	c.debug = f.debug
+	err := f.toWays(ctx, &c, app)
+	return c, err
+}
+
+// check is the error for flags that are wrong whatever else is given.
+func (f *nodeFlags) check() error {
+	for i, n := range f.nodes {
+		switch {
+		case n == "" || strings.ContainsAny(n, "/ \t\n"):
+			return fmt.Errorf("--nodes %q is no name of a node", n)
+		case slices.Contains(f.nodes[:i], n):
+			return fmt.Errorf("--nodes: %s is named twice", n)
+		}
+	}
 	if f.parallel < 1 || f.parallel > 1000 {
-		return c, fmt.Errorf("--parallel %d is not between 1 and 1000", f.parallel)
+		return fmt.Errorf("--parallel %d is not between 1 and 1000", f.parallel)
 	}
 	if f.timeout <= 0 {
-		return c, fmt.Errorf("--node-timeout %s is no time", f.timeout)
+		return fmt.Errorf("--node-timeout %s is no time", f.timeout)
 	}
 	for _, p := range f.paths {
 		if !path.IsAbs(p) || path.Clean(p) == "/" {
-			return c, fmt.Errorf("--node-path %q: name a file or directory by its whole path, below /", p)
+			return fmt.Errorf("--node-path %q: name a file or directory by its whole path, below /", p)
 		}
 	}
 	if !slices.Contains(ways(), f.via) {
-		return c, fmt.Errorf("--via %q is none of %s", f.via, strings.Join(ways(), ", "))
+		return fmt.Errorf("--via %q is none of %s", f.via, strings.Join(ways(), ", "))
 	}
-	if err := f.debug.check(); err != nil {
-		return c, err
-	}
-	c.debug = f.debug
-	err := f.toWays(&c, app)
-	return c, err
+	return f.debug.check()
 }
 
 func (f *nodeFlags) toNames(c *nodeChoice, scope collect.Scope) error {
 	for _, n := range f.nodes {
 		switch {
-		case n == "" || strings.ContainsAny(n, "/ \t\n"):
-			return fmt.Errorf("--nodes %q is no name of a node", n)
 		case (n == allNodes || n == noNodes) && len(f.nodes) > 1:
 			return fmt.Errorf("--nodes %s goes with no other name", n)
 		case len(c.names) > 0:
@@ -215,7 +243,7 @@ func (f *nodeFlags) toNames(c *nodeChoice, scope collect.Scope) error {
 	return nil
 }
 
-func (f *nodeFlags) toWays(c *nodeChoice, app App) error {
+func (f *nodeFlags) toWays(ctx context.Context, c *nodeChoice, app App) error {
 	if f.local {
 		if f.via != viaAuto && f.via != "local" {
 			return fmt.Errorf("--local and --via %s exclude each other", f.via)
@@ -231,7 +259,7 @@ func (f *nodeFlags) toWays(c *nodeChoice, app App) error {
 	}
 	var err error
 	c.ask = &questions{app: app}
-	if c.ssh, err = f.ssh.transport(c.ask); err != nil {
+	if c.ssh, err = f.ssh.transport(ctx, c.ask); err != nil {
 		return err
 	}
 	c.sshAll = f.via == "ssh" || f.ssh.given()

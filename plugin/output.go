@@ -2,6 +2,7 @@ package plugin
 
 import (
 	"bufio"
+	"context"
 	"crypto/x509"
 	"encoding/json"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 )
@@ -46,7 +48,7 @@ func (f *outputFlags) addFlags(cmd *cobra.Command) {
 		[]string{"wide", "json", "yaml", "name", "text", "jsonpath=", "go-template=", "custom-columns="}, cobra.ShellCompDirectiveNoFileComp|cobra.ShellCompDirectiveNoSpace)))
 }
 
-func (f *outputFlags) toPrinter(called string, o *inspectOptions) (printer, error) {
+func (f *outputFlags) toPrinter(ctx context.Context, called string, o *inspectOptions) (printer, error) {
 	switch f.format {
 	case "", "wide":
 		people := peoplePrinter{called: called, wide: f.format == "wide", all: f.all, noHeaders: f.noHeaders, within: o.within, showNodes: o.nodes.shown}
@@ -63,7 +65,7 @@ func (f *outputFlags) toPrinter(called string, o *inspectOptions) (printer, erro
 		return printer{inspect.Info, printText}, nil
 	}
 	if name, spec, ok := strings.Cut(f.format, "="); ok && strings.HasPrefix(name, "custom-columns") {
-		columns, err := parseColumns(name, spec, f.noHeaders)
+		columns, err := parseColumns(ctx, name, spec, f.noHeaders)
 		if err != nil {
 			return printer{}, fmt.Errorf("-o %s: %w", f.format, err)
 		}
@@ -196,7 +198,7 @@ func printText(w io.Writer, inv *inspect.Inventory, _ inspect.Severity) error {
 		}
 		text, err := certificateText(parsed.Raw)
 		if err != nil {
-			text = fmt.Sprintf("# write %s as text: %s\n# read it with -o json\n", pki.Quoted(c.Subject), pki.Foreign(err.Error()))
+			text = fmt.Sprintf("# write %s as text: %s\n# read it with -o json\n", pki.Quoted(c.Subject), err)
 		}
 		if _, err := fmt.Fprintf(w, "# sha256 %s\n", c.Fingerprint); err != nil {
 			return err
@@ -223,7 +225,8 @@ func certificateText(der []byte) (text string, err error) {
 	}()
 	parsed, err := x509.ParseCertificate(pki.OneLineStrings(der))
 	if err != nil {
-		return "", err
+		return "", foreign.Error(err)
 	}
-	return certinfo.CertificateText(parsed)
+	text, err = certinfo.CertificateText(parsed)
+	return text, foreign.Error(err)
 }

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 	"k8s.io/cli-runtime/pkg/printers"
 
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 )
@@ -320,12 +321,12 @@ func (p peoplePrinter) row(now time.Time, c *inspect.InventoryCert) []string {
 		if len(places) > 1 {
 			in += fmt.Sprintf(" +%d", len(places)-1)
 		}
-		return []string{inTime(now, c.NotAfter), renewed(now, c), clean(c.Name()), typeOf(c), orDash(pki.Foreign(c.Owner)), in}
+		return []string{inTime(now, c.NotAfter), renewed(now, c), pki.Foreign(c.Name()), typeOf(c), orDash(pki.Foreign(c.Owner)), in}
 	}
 	names := append(append([]string{}, c.Names.DNS...), c.Names.IPs...)
 	return []string{
-		inTime(now, c.NotAfter), c.NotAfter.Format(time.RFC3339), renewed(now, c), clean(c.Name()), clean(issuerName(c)), typeOf(c), c.PublicKey,
-		orDash(clean(strings.Join(names, ","))), orDash(pki.Foreign(c.Owner)), c.Fingerprint.String(), strings.Join(places, ","),
+		inTime(now, c.NotAfter), c.NotAfter.Format(time.RFC3339), renewed(now, c), pki.Foreign(c.Name()), pki.Foreign(issuerName(c)), typeOf(c), c.PublicKey,
+		orDash(pki.Foreign(strings.Join(names, ","))), orDash(pki.Foreign(c.Owner)), c.Fingerprint.String(), strings.Join(places, ","),
 	}
 }
 
@@ -379,7 +380,7 @@ func (p peoplePrinter) requests(w io.Writer, inv *inspect.Inventory) {
 		printf(t, "NAME\tCONDITION\tSINCE\tREQUESTER\tSIGNER\tSUBJECT\n")
 	}
 	for _, r := range inv.Requests {
-		printf(t, "%s\t%s\t%s\t%s\t%s\t%s\n", r.Name, r.Condition, inTime(inv.Now, r.Since), clean(r.Requester), r.Signer, clean(r.Subject))
+		printf(t, "%s\t%s\t%s\t%s\t%s\t%s\n", r.Name, r.Condition, inTime(inv.Now, r.Since), pki.Foreign(r.Requester), r.Signer, pki.Foreign(r.Subject))
 	}
 	_ = t.Flush() // the buffer below keeps the error
 }
@@ -400,7 +401,7 @@ func (p peoplePrinter) revocationLists(w io.Writer, inv *inspect.Inventory) {
 			if !l.NextUpdate.IsZero() {
 				ends = inTime(inv.Now, l.NextUpdate)
 			}
-			printf(t, "%s\t%s\t%d\t%s\n", ends, clean(l.Issuer), l.Revoked, strings.Join(inspect.Fold(b.Locations), ","))
+			printf(t, "%s\t%s\t%d\t%s\n", ends, pki.Foreign(l.Issuer), l.Revoked, strings.Join(inspect.Fold(b.Locations), ","))
 		}
 	}
 	_ = t.Flush() // the buffer below keeps the error
@@ -452,8 +453,8 @@ const lineWidth = 118
 // wrap prints prose in lines of lineWidth, the first after the lead, the others
 // indented as far.
 func wrap(w io.Writer, lead, s string) {
-	if !pki.Prints(s) { // the program's own prose is one line: something of the cluster's is in it
-		s = pki.Foreign(s)
+	if !foreign.Prints(s) { // the program's own prose is one line: something of the cluster's is in it
+		s = foreign.Quoted(s)
 	}
 	line, indent := lead, strings.Repeat(" ", len([]rune(lead)))
 	empty := true

@@ -199,14 +199,11 @@ type rotations struct {
 // unasked reads without handshakes: what servers show is of no interest before anything
 // is made anew.
 func (f *rotateFlags) unasked(ctx context.Context) (inspect.Snapshot, error) {
-	nodes, err := f.seen.nodes.toChoice(f.seen.app, collect.Scope{})
-	switch {
-	case err != nil:
+	nodes, err := f.seen.nodes.toChoice(ctx, f.seen.app, collect.Scope{})
+	if err != nil {
 		return inspect.Snapshot{}, err
-	case len(f.seen.from) > 0 && f.seen.nodes.given():
-		return inspect.Snapshot{}, errFromAndNodes
 	}
-	if err := checkFrom(f.seen.from); err != nil {
+	if err := f.seen.nodes.checkFrom(f.seen.from); err != nil {
 		return inspect.Snapshot{}, err
 	}
 	r := reading{app: f.seen.app, config: f.seen.config, nodes: nodes}

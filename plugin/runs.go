@@ -12,6 +12,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/printers"
 
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
@@ -212,7 +213,7 @@ func (f *runsFlags) print(runs []runEntry) error {
 		if r.Started != nil {
 			started = inTime(now, *r.Started)
 		}
-		printf(t, "%s\t%s\t%s\t%s\t%d\t%s\n", pki.Foreign(r.Run), orDash(pki.Foreign(command)), started, orDash(pki.Foreign(strings.Join(r.Nodes, ","))), r.Files, orDash(pki.Foreign(r.Outcome)))
+		printf(t, "%s\t%s\t%s\t%s\t%d\t%s\n", pki.Foreign(r.Run), orDash(foreign.Prose(command)), started, orDash(pki.Foreign(strings.Join(r.Nodes, ","))), r.Files, orDash(foreign.Prose(r.Outcome)))
 	}
 	return t.Flush()
 }
@@ -245,7 +246,7 @@ func (f *runsFlags) prune(ctx context.Context, args []string) error {
 		}
 	}
 	for _, s := range stories {
-		printf(f.app.Streams.Out, "%s  %s  %s  nodes: %s\n", pki.Foreign(s.Run), pki.Foreign(s.Command), s.Started.UTC().Format(time.RFC3339), orDash(pki.Foreign(strings.Join(s.Nodes, ", "))))
+		printf(f.app.Streams.Out, "%s  %s  %s  nodes: %s\n", pki.Foreign(s.Run), foreign.Prose(s.Command), s.Started.UTC().Format(time.RFC3339), orDash(foreign.Texts(s.Nodes)))
 	}
 	a := &applying{mendFlags: f.mendFlags, workplace: &workplace{}}
 	printf(f.app.Streams.Out, "What nodes keep of them will be removed, and then their journals. After that they can't be undone.\n")

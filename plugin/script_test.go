@@ -12,7 +12,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -54,7 +53,6 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits":   exits,
-			"mkfifo":  mkfifo,
 			"mkbad":   mkbad,
 			"mkasked": mkasked,
 			"nowhere": nowhere,
@@ -78,10 +76,6 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	if code != args[0] {
 		ts.Fatalf("exit code %s, want %s", code, args[0])
 	}
-}
-
-func mkfifo(ts *testscript.TestScript, _ bool, args []string) {
-	ts.Check(syscall.Mkfifo(ts.MkAbs(args[0]), 0o600))
 }
 
 // nowhere fails if a word is in what the last command printed.

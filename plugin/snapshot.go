@@ -56,15 +56,18 @@ func (f *snapshotFlags) run(ctx context.Context) error {
 	if f.output == "" {
 		return errors.New("-o FILE is required")
 	}
-	nodes, err := f.nodes.toChoice(f.app, collect.Scope{})
+	if _, err := f.target(); err != nil { // before all is read for nothing
+		return err
+	}
+	nodes, err := f.nodes.toChoice(ctx, f.app, collect.Scope{})
 	if err != nil {
 		return err
 	}
-	if len(f.from) > 0 && f.nodes.given() {
-		return errFromAndNodes
-	}
-	if err := checkFrom(f.from); err != nil {
+	if err := f.nodes.checkFrom(f.from); err != nil {
 		return err
+	}
+	if f.restartSafe && len(f.from) > 0 {
+		return errors.New("--from reads a file: --restart-safe is asked on nodes, and goes with a live cluster")
 	}
 	nodes.options.Texts, nodes.served = true, true // so that a plan can be made from the file
 	nodes.comeback = f.restartSafe
@@ -81,7 +84,7 @@ func (f *snapshotFlags) run(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return errors.New("interrupted: nothing was written")
 	}
-	if err := f.write(s); err != nil {
+	if err := f.write(ctx, s); err != nil {
 		return err
 	}
 	printUnauthenticated(f.app.Streams.ErrOut, s.Cluster.Unauthenticated)
@@ -97,16 +100,16 @@ func (f *snapshotFlags) run(ctx context.Context) error {
 // write replaces the output by a complete snapshot: a reader sees the previous file or
 // the new one. A device or a pipe is written to and stays what it is: replaced by a file,
 // /dev/null is lost to the whole machine.
-func (f *snapshotFlags) write(s inspect.Snapshot) error {
+func (f *snapshotFlags) write(ctx context.Context, s inspect.Snapshot) error {
 	if f.output == "-" {
 		return collect.WriteSnapshot(raw(f.app.Streams.Out), s) // it is compressed
 	}
 	if at, err := os.Stat(f.output); err == nil && !at.Mode().IsRegular() {
-		return f.writeInto(s)
+		return f.writeInto(ctx, s)
 	}
-	path := f.output
-	if target, err := filepath.EvalSymlinks(path); err == nil {
-		path = target
+	path, err := f.target()
+	if err != nil {
+		return err
 	}
 	temp, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
 	if err != nil {
@@ -122,14 +125,38 @@ func (f *snapshotFlags) write(s inspect.Snapshot) error {
 	return nil
 }
 
-// writeInto writes to what is there and is no regular file; a folder can't be opened so.
-func (f *snapshotFlags) writeInto(s inspect.Snapshot) error {
-	file, err := os.OpenFile(f.output, os.O_WRONLY, 0)
+// target is the file that is replaced: of a link, what it leads to. A link that leads
+// nowhere is left as it is: whose it is, and what it is for, is unknown.
+func (f *snapshotFlags) target() (string, error) {
+	at, err := os.Lstat(f.output)
+	if f.output == "-" || err != nil || at.Mode()&os.ModeSymlink == 0 {
+		return f.output, nil
+	}
+	path, err := filepath.EvalSymlinks(f.output)
 	if err != nil {
-		return fmt.Errorf("write %s: %w", f.output, err)
+		return "", withHint(fmt.Errorf("write %s: it is a link whose target can't be followed: %w", f.output, err), "name the file that the link should lead to, or remove the link")
 	}
-	if err := errors.Join(collect.WriteSnapshot(file, s), file.Close()); err != nil {
-		return fmt.Errorf("write %s: %w", f.output, err)
+	return path, nil
+}
+
+// writeInto writes to what is there and is no regular file; a folder can't be opened so.
+// A pipe may have no reader: the end of ctx ends the wait for one.
+func (f *snapshotFlags) writeInto(ctx context.Context, s inspect.Snapshot) error {
+	done := make(chan error, 1)
+	go func() {
+		file, err := os.OpenFile(f.output, os.O_WRONLY, 0)
+		if err == nil {
+			err = errors.Join(collect.WriteSnapshot(file, s), file.Close())
+		}
+		done <- err
+	}()
+	select {
+	case <-ctx.Done():
+		return fmt.Errorf("interrupted while writing %s: not all was written", f.output)
+	case err := <-done:
+		if err != nil {
+			return fmt.Errorf("write %s: %w", f.output, err)
+		}
+		return nil
 	}
-	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -27,7 +28,7 @@ func TestASnapshotGoesIntoADeviceAndDoesNotReplaceIt(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = reader.Close() }()
-	if err := (&snapshotFlags{output: pipe}).write(inspect.Snapshot{}); err != nil {
+	if err := (&snapshotFlags{output: pipe}).write(t.Context(), inspect.Snapshot{}); err != nil {
 		t.Fatal(err)
 	}
 	if at, err := os.Lstat(pipe); err != nil || at.Mode()&os.ModeNamedPipe == 0 {
@@ -49,7 +50,7 @@ func TestASnapshotFollowsALink(t *testing.T) {
 	if err := os.Symlink(file, link); err != nil {
 		t.Fatal(err)
 	}
-	if err := (&snapshotFlags{output: link}).write(inspect.Snapshot{}); err != nil {
+	if err := (&snapshotFlags{output: link}).write(t.Context(), inspect.Snapshot{}); err != nil {
 		t.Fatal(err)
 	}
 	text, err := os.ReadFile(file)
@@ -58,5 +59,23 @@ func TestASnapshotFollowsALink(t *testing.T) {
 	}
 	if at, err := os.Lstat(link); err != nil || at.Mode()&os.ModeSymlink == 0 {
 		t.Errorf("the link was replaced: %v, %v", at.Mode(), err)
+	}
+}
+
+func TestASnapshotLeavesALinkThatLeadsNowhere(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	link := filepath.Join(folder, "link")
+	if err := os.Symlink(filepath.Join(folder, "none"), link); err != nil {
+		t.Fatal(err)
+	}
+	f := &snapshotFlags{output: link}
+	for name, err := range map[string]error{"write": f.write(t.Context(), inspect.Snapshot{}), "run": f.run(t.Context())} {
+		if err == nil || !strings.Contains(err.Error(), "it is a link whose target can't be followed") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if at, err := os.Lstat(link); err != nil || at.Mode()&os.ModeSymlink == 0 {
+		t.Errorf("the link was replaced: %v, %v", at, err)
 	}
 }

@@ -2,13 +2,13 @@ package plugin
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"runtime"
-	"slices"
 	"strings"
 	"sync"
 
@@ -28,6 +28,8 @@ type sshFlags struct {
 	config     string
 	knownHosts []string
 	inventory  string
+
+	nodes nodeexec.Inventory // of the inventory, once it was read
 }
 
 func (f *sshFlags) addFlags(cmd *cobra.Command) {
@@ -48,7 +50,7 @@ func (f *sshFlags) given() bool {
 }
 
 // transport returns the way by ssh.
-func (f *sshFlags) transport(q *questions) (*nodeexec.SSH, error) {
+func (f *sshFlags) transport(ctx context.Context, q *questions) (*nodeexec.SSH, error) {
 	home, err := os.UserHomeDir()
 	if err != nil {
 		home = "" // then nothing is read there
@@ -61,24 +63,45 @@ func (f *sshFlags) transport(q *questions) (*nodeexec.SSH, error) {
 	if runtime.GOOS != "windows" {
 		s.SystemConfig = "/etc/ssh/ssh_config"
 	}
-	for _, file := range slices.Concat(f.keys, f.knownHosts) {
-		if _, err := os.Stat(file); err != nil {
-			return nil, fmt.Errorf("ssh: %w", err)
-		}
+	if err := f.checkFiles(); err != nil {
+		return nil, err
 	}
 	s.HostKeys.Files = f.knownHosts
-	if f.inventory != "" {
-		file, err := os.Open(f.inventory)
+	if f.inventory != "" && f.nodes == nil { // a pipe has its lines once
+		text, err := collect.ReadNamed(ctx, f.inventory, nil, maxInventory)
+		if err == nil {
+			f.nodes, err = nodeexec.ParseInventory(bytes.NewReader(text), f.inventory)
+		}
 		if err != nil {
 			return nil, fmt.Errorf("--ssh-inventory: %w", err)
 		}
-		s.Inventory, err = nodeexec.ParseInventory(file, f.inventory)
-		if err := errors.Join(err, file.Close()); err != nil {
-			return nil, fmt.Errorf("--ssh-inventory: %w", err)
-		}
 	}
+	s.Inventory = f.nodes
 	s.HostKeys.Accept, s.Keys.Passphrase, s.Notice = q.hostKey, q.passphrase, q.notice
 	return s, nil
+}
+
+// maxInventory bounds an inventory, in bytes: many times what the largest clusters need.
+const maxInventory = 16 << 20
+
+// checkFiles is the error for files that ssh can't read for one node after the other.
+func (f *sshFlags) checkFiles() error {
+	for _, file := range f.keys {
+		if err := collect.CheckRegular(file); err != nil {
+			return withHint(fmt.Errorf("--ssh-key: %w", err), "put the key into the ssh-agent instead: ssh-add FILE; ssh-add - reads standard input")
+		}
+	}
+	for _, file := range f.knownHosts {
+		if err := collect.CheckRegular(file); err != nil {
+			return fmt.Errorf("--ssh-known-hosts: %w", err)
+		}
+	}
+	if f.config != "" && f.config != "none" {
+		if err := collect.CheckRegular(f.config); err != nil {
+			return fmt.Errorf("--ssh-config: %w", err)
+		}
+	}
+	return nil
 }
 
 // configuredSSH is ssh for those nodes of which the ssh configuration speaks:

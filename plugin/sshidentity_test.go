@@ -119,7 +119,7 @@ func TestAnotherMachineIsNotReadAsTheNode(t *testing.T) {
 	conn := settledAPI().with("/api/v1/nodes", list(node(host), node("worker-9"))).connect(t)
 	f := nodeFlags{via: "ssh", parallel: 2, timeout: time.Minute, paths: []string{s.dir}, ssh: s.flags}
 	var said bytes.Buffer
-	c, err := f.toChoice(App{Streams: genericiooptions.IOStreams{In: &bytes.Buffer{}, Out: &said, ErrOut: &said}}, collect.Scope{})
+	c, err := f.toChoice(t.Context(), App{Streams: genericiooptions.IOStreams{In: &bytes.Buffer{}, Out: &said, ErrOut: &said}}, collect.Scope{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -198,7 +198,7 @@ func TestTheNextStepForACutNodeIsNotAWayThatFailed(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			f := nodeFlags{via: c.via, parallel: 1, timeout: time.Minute, ssh: sshFlags{config: config}}
 			app := App{Called: "oc certrot", Streams: genericiooptions.IOStreams{In: &bytes.Buffer{}, Out: &bytes.Buffer{}, ErrOut: &bytes.Buffer{}}}
-			choice, err := f.toChoice(app, collect.Scope{})
+			choice, err := f.toChoice(t.Context(), app, collect.Scope{})
 			if err != nil {
 				t.Fatal(err)
 			}

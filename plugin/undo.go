@@ -13,6 +13,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/kubectl/pkg/util/templates"
 
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect/gather"
@@ -324,6 +325,11 @@ func (w *workplace) kept(ctx context.Context, node, run string) (entries []host.
 	})
 	if errors.Is(err, host.ErrNoRun) {
 		return nil, withHint(err, "which runs it keeps: %s", inspect.LiveHints(w.app.Called).Next("{} runs --from-nodes --nodes %s", node))
+	}
+	for _, e := range entries {
+		if !foreign.Word(e.Before.Path) { // what a run changes has a plain path: this is not of certrot
+			return nil, &exitError{code: exitRefused, err: withHint(nothingChanged(fmt.Errorf("what %s keeps of run %s has a path that no run has: %s", node, foreign.Name(run), foreign.Quoted(e.Before.Path))), "who wrote into %s on that node?", host.DefaultFolder)}
+		}
 	}
 	return entries, err
 }

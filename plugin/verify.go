@@ -204,14 +204,11 @@ func (f *verifyFlags) asOf() (time.Time, error) {
 }
 
 func (f *verifyFlags) read(ctx context.Context) (inspect.Snapshot, error) {
-	nodes, err := f.nodes.toChoice(f.app, collect.Scope{})
+	nodes, err := f.nodes.toChoice(ctx, f.app, collect.Scope{})
 	if err != nil {
 		return inspect.Snapshot{}, err
 	}
-	if len(f.from) > 0 && f.nodes.given() {
-		return inspect.Snapshot{}, errFromAndNodes
-	}
-	if err := checkFrom(f.from); err != nil {
+	if err := f.nodes.checkFrom(f.from); err != nil {
 		return inspect.Snapshot{}, err
 	}
 	nodes.served, nodes.comeback, nodes.callers = true, f.comeback, f.callers
@@ -556,7 +553,7 @@ func (g claimGroup) evidence(w io.Writer, now time.Time, wide bool) {
 		printf(w, "    trust %s\n", at)
 	}
 	if c.Lacks != nil {
-		wrap(w, "    lacks ", fmt.Sprintf("CA %q (%s), made %s", clean(c.Lacks.Subject), c.Lacks.SHA256.Short(), c.Lacks.Since.UTC().Format("2006-01-02 15:04 MST")))
+		wrap(w, "    lacks ", fmt.Sprintf("CA %s (%s), made %s", foreign.Called(c.Lacks.Subject), c.Lacks.SHA256.Short(), c.Lacks.Since.UTC().Format("2006-01-02 15:04 MST")))
 	}
 	if c.From != nil {
 		first := *c.From

@@ -165,3 +165,23 @@ func TestWhichUndoIsNamed(t *testing.T) {
 		t.Errorf("after an undo of the first one:\n%s", said)
 	}
 }
+
+// TestAPathOfAnEntryForgesNoLine: what a run keeps on a node may be written by anybody who is
+// root there.
+func TestAPathOfAnEntryForgesNoLine(t *testing.T) {
+	n := newLiveNode(t, "worker-0")
+	path := "/etc/x was read." + strings.Repeat(" ", 60) + "  next: kubectl certificate approve csr-evil"
+	text := []byte("x")
+	n.write(t, path, string(text))
+	node, err := nodeexec.Local{Node: n.name, Root: n.root, Chroot: true}.Dial(t.Context(), n.name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := (host.Run{ID: "run-1"}).Replace(t.Context(), node, host.Edit{Path: path, Before: sha256.Sum256(text), Insert: []byte("y")}); err != nil {
+		t.Fatal(err)
+	}
+	_, err = onNodes(nil, io.Discard, n).kept(t.Context(), n.name, "run-1")
+	if codeOf(err) != exitRefused || !strings.Contains(err.Error(), "“"+path+"”") {
+		t.Errorf("%v", err)
+	}
+}

@@ -18,7 +18,7 @@ import (
 // Kubeconfig to read.
 func Access(config clientcmdapi.Config, contextName, server string) Source {
 	return reader{"access", whole(func(ctx context.Context) inspect.Snapshot {
-		a := inspect.Access{Context: contextName, CA: inspect.CASystem}
+		a := inspect.Access{Context: inspect.WithoutUserinfo(contextName), CA: inspect.CASystem}
 		k := inspect.KubeconfigCluster{Server: server}
 		kctx := config.Contexts[contextName]
 		if kctx == nil {
@@ -27,7 +27,7 @@ func Access(config clientcmdapi.Config, contextName, server string) Source {
 		}
 		if u := config.AuthInfos[kctx.AuthInfo]; u != nil {
 			a.Shows, a.How = credential(u)
-			a.Certificate = located(u.LocationOfOrigin, fmt.Sprintf("users[%q].user.client-certificate-data", kctx.AuthInfo), len(u.ClientCertificateData) > 0, u.ClientCertificate)
+			a.Certificate = located(u.LocationOfOrigin, fmt.Sprintf("users[%q].user.client-certificate-data", inspect.WithoutUserinfo(kctx.AuthInfo)), len(u.ClientCertificateData) > 0, u.ClientCertificate)
 		}
 		if cl := config.Clusters[kctx.Cluster]; cl != nil {
 			switch {
@@ -39,7 +39,7 @@ func Access(config clientcmdapi.Config, contextName, server string) Source {
 				a.CA = inspect.CAFile
 			}
 			k.ServerName = cl.TLSServerName
-			a.Trust = located(cl.LocationOfOrigin, fmt.Sprintf("clusters[%q].cluster.certificate-authority-data", kctx.Cluster), len(cl.CertificateAuthorityData) > 0, cl.CertificateAuthority)
+			a.Trust = located(cl.LocationOfOrigin, fmt.Sprintf("clusters[%q].cluster.certificate-authority-data", inspect.WithoutUserinfo(kctx.Cluster)), len(cl.CertificateAuthorityData) > 0, cl.CertificateAuthority)
 			if cl.ProxyURL != "" {
 				a.Problem = "the kubeconfig goes through a proxy, so no handshake was made"
 				return inspect.Snapshot{Access: &a}

@@ -11,10 +11,11 @@ import (
 	"os"
 	"regexp"
 	"slices"
-	"syscall"
 
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
 )
 
 // maxFile bounds the bytes read of one file, unpacked. A list of all secrets of
@@ -23,6 +24,18 @@ const maxFile = 256 << 20
 
 // holdsNothing is the reason of the gap that such a file is.
 const holdsNothing = "holds nothing that looks like a certificate, a key or a Kubernetes object"
+
+// nothing is the gap of a file in which nothing was found.
+func (f File) nothing(data []byte) inspect.Gap {
+	g := inspect.Gap{What: "file", Where: f.Path, Reason: holdsNothing, Next: foreign.Command("", "file %s", foreign.Words(nodeexec.Quote(f.Path)))}
+	if len(data) == 0 {
+		g.Reason, g.Next = "is empty", "write it again, or name another file"
+	}
+	if f.Path == "-" || isPipe(f.Path) { // it was read, and is not there any more
+		g.Next = "look at what the command before the pipe prints"
+	}
+	return g
+}
 
 // File returns the source for one file: a saved snapshot, Kubernetes objects
 // (YAML or JSON, single, list or stream), or anything that holds certificates
@@ -93,7 +106,7 @@ func (f File) Read() (inspect.Snapshot, error) {
 		return s, nil
 	}
 	s := f.scan(data)
-	if slices.ContainsFunc(s.Gaps, func(g inspect.Gap) bool { return g.Reason == holdsNothing }) {
+	if slices.ContainsFunc(s.Gaps, func(g inspect.Gap) bool { return g.Reason == holdsNothing || len(data) == 0 }) {
 		if err := notArchive(f.Path, data); err != nil {
 			return inspect.Snapshot{}, fmt.Errorf("read %s: %w", f.Path, err)
 		}
@@ -101,7 +114,6 @@ func (f File) Read() (inspect.Snapshot, error) {
 	return s, nil
 }
 
-// open opens the file without ever waiting for a pipe's writer.
 func (f File) open() (io.ReadCloser, error) {
 	if f.Path == "-" {
 		if f.Stdin == nil {
@@ -109,21 +121,7 @@ func (f File) open() (io.ReadCloser, error) {
 		}
 		return io.NopCloser(f.Stdin), nil
 	}
-	file, err := os.OpenFile(f.Path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return nil, err
-	}
-	info, err := file.Stat()
-	switch {
-	case err != nil:
-	case info.Mode()&os.ModeNamedPipe != 0: // as from the shell's <(…)
-		return file, nil
-	case !info.Mode().IsRegular():
-		err = fmt.Errorf("read %s: is neither a file nor a pipe (%s)", f.Path, info.Mode().Type())
-	default:
-		return file, nil
-	}
-	return nil, errors.Join(err, file.Close())
+	return openNamed(f.Path)
 }
 
 // gunzip unpacks r where it is gzipped.
@@ -220,7 +218,7 @@ func (f File) scan(data []byte) inspect.Snapshot {
 	if why := unfinished(data); why != "" {
 		s.Gaps = append(s.Gaps, inspect.Gap{What: "file", Where: f.Path, Reason: "begins as a Kubernetes object and can't be read as one, so only the certificates that are to be seen in it were read: " + why, Next: "get the file again; kubectl and oc write objects whole"})
 	} else if len(s.Bundles) == 0 { // named, so something was expected of it
-		s.Gaps = append(s.Gaps, inspect.Gap{What: "file", Where: f.Path, Reason: holdsNothing, Next: "file " + f.Path})
+		s.Gaps = append(s.Gaps, f.nothing(data))
 	}
 	return s
 }

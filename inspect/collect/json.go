@@ -33,7 +33,7 @@ func listJSON[T any](ctx context.Context, c *Cluster, path string, opts metav1.L
 		var items []T
 		meta, err := readJSONList(body, func(dec *json.Decoder) error {
 			items = append(items, *new(T))
-			return dec.Decode(&items[len(items)-1])
+			return atItem(len(items)-1, dec.Decode(&items[len(items)-1]))
 		})
 		if err != nil {
 			return meta, fmt.Errorf("decode %s: %w", path, undecoded(err))
@@ -122,7 +122,7 @@ func readJSONItems[T any](dec *json.Decoder, atMost int) ([]T, error) {
 	var items []T
 	err := eachJSONItem(dec, atMost, func(dec *json.Decoder) error {
 		items = append(items, *new(T))
-		return dec.Decode(&items[len(items)-1])
+		return atItem(len(items)-1, dec.Decode(&items[len(items)-1]))
 	})
 	return items, err
 }
@@ -231,7 +231,7 @@ func parseCaller(sc *pki.Scanner, obj *inspect.Object, raw []byte) (inspect.Snap
 		o = &webhookObject{}
 	}
 	if err := json.Unmarshal(raw, o); err != nil {
-		return inspect.Snapshot{}, fmt.Errorf("decode %s: %w", obj.ID(), undecoded(err))
+		return inspect.Snapshot{}, fmt.Errorf("decode %s: %w", foreign.Text(obj.ID()), undecoded(err))
 	}
 	return readCaller(sc, obj.Kind, o), nil
 }
@@ -266,7 +266,7 @@ func unavailable(o *apiServiceObject) (inspect.Read, bool) {
 		if c.Type == "Available" && c.Status == metav1.ConditionFalse {
 			return inspect.Read{
 				What: "API " + o.Metadata.Name, Skipped: true,
-				Note: fmt.Sprintf("does not answer: %s: %s", c.Reason, inspect.WithoutUserinfo(c.Message)),
+				Note: fmt.Sprintf("does not answer: %s: %s", foreign.Text(c.Reason), foreign.Text(inspect.WithoutUserinfo(c.Message))),
 			}, true
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	certificatesapi "k8s.io/api/certificates/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 )
@@ -133,7 +134,7 @@ func (m *manifest) object(raw []byte, apiVersion, kind string) bool {
 			return false
 		}
 		m.count++ // an object, and a malformed one
-		m.Gaps = append(m.Gaps, inspect.Gap{What: "file", Where: o.Kind, Reason: "decode metadata: " + undecodedMetadata(raw, err).Error(), Next: "look at that object; in YAML, a name such as n, no or 1 must stand in quotes"})
+		m.Gaps = append(m.Gaps, inspect.Gap{What: "file", Where: foreign.Text(o.Kind), Reason: "decode metadata: " + undecodedMetadata(raw, err).Error(), Next: "look at that object; in YAML, a name such as n, no or 1 must stand in quotes"})
 		return true
 	}
 	if h.Kind == "" {
@@ -150,10 +151,10 @@ func (m *manifest) object(raw []byte, apiVersion, kind string) bool {
 				continue
 			}
 			if bad++; bad > maxBad {
-				m.Gaps = append(m.Gaps, inspect.Gap{What: "file", Where: h.Kind, Reason: fmt.Sprintf("more than %d of its items can't be read: the others were not tried", maxBad), Next: "look at that list"})
+				m.Gaps = append(m.Gaps, inspect.Gap{What: "file", Where: foreign.Text(h.Kind), Reason: fmt.Sprintf("more than %d of its items can't be read: the others were not tried", maxBad), Next: "look at that list"})
 				break
 			}
-			m.Gaps = append(m.Gaps, inspect.Gap{What: "file", Where: fmt.Sprintf("item %d of %s", i, h.Kind), Reason: "can't be read as a Kubernetes object", Next: "look at that item"})
+			m.Gaps = append(m.Gaps, inspect.Gap{What: "file", Where: fmt.Sprintf("item %d of %s", i, foreign.Text(h.Kind)), Reason: "can't be read as a Kubernetes object", Next: "look at that item"})
 		}
 		m.count++ // an empty list is one too
 		return true
@@ -165,7 +166,7 @@ func (m *manifest) object(raw []byte, apiVersion, kind string) bool {
 	obj := objectOf(pki.Kind(h.Kind), &h.Metadata)
 	switch err := m.read(obj, h.APIVersion, raw); {
 	case err != nil:
-		m.Gaps = append(m.Gaps, inspect.Gap{What: "file", Where: obj.ID(), Reason: err.Error()})
+		m.Gaps = append(m.Gaps, inspect.Gap{What: "file", Where: foreign.Text(obj.ID()), Reason: err.Error()})
 	case obj.Kind == "Secret" || obj.Kind == "ConfigMap":
 		m.whole[obj.ID()] = true
 	}
@@ -180,7 +181,7 @@ func (m *manifest) read(obj *inspect.Object, apiVersion string, raw []byte) erro
 	case "CertificateSigningRequest":
 		var csr certificatesapi.CertificateSigningRequest
 		if err := json.Unmarshal(raw, &csr); err != nil {
-			return fmt.Errorf("decode %s: %w", obj.ID(), undecoded(err))
+			return fmt.Errorf("decode %s: %w", foreign.Text(obj.ID()), undecoded(err))
 		}
 		r, issued := signingRequest(m.sc, &csr)
 		m.Requests = append(m.Requests, r)
@@ -197,7 +198,7 @@ func (m *manifest) read(obj *inspect.Object, apiVersion string, raw []byte) erro
 		return err
 	}
 	if err := identify(&m.Cluster, apiVersion, string(obj.Kind), raw); err != nil {
-		return fmt.Errorf("decode %s: %w", obj.ID(), undecoded(err))
+		return fmt.Errorf("decode %s: %w", foreign.Text(obj.ID()), undecoded(err))
 	}
 	// any other kind: wherever a certificate stands in it
 	for _, f := range m.sc.Scan(raw) {
@@ -220,7 +221,7 @@ func (m *manifest) keyed(obj *inspect.Object, raw []byte) error {
 		BinaryData map[string]string `json:"binaryData"`
 	}
 	if err := json.Unmarshal(raw, &o); err != nil {
-		return fmt.Errorf("decode %s: %w", obj.ID(), undecoded(err))
+		return fmt.Errorf("decode %s: %w", foreign.Text(obj.ID()), undecoded(err))
 	}
 	obj.Type = o.Type
 	values := map[string][]byte{}

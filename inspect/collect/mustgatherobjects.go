@@ -15,6 +15,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 )
@@ -197,7 +198,7 @@ func readGatheredValues(sc *pki.Scanner, obj *inspect.Object, raw []byte) ([]ins
 		BinaryData map[string]string `json:"binaryData"`
 	}
 	if err := json.Unmarshal(raw, &o); err != nil {
-		return nil, nil, fmt.Errorf("decode %s: %w", obj.ID(), undecoded(err))
+		return nil, nil, fmt.Errorf("decode %s: %w", foreign.Text(obj.ID()), undecoded(err))
 	}
 	obj.Type = o.Type
 	values, hidden := map[string][]byte{}, map[string]bool{}

@@ -65,7 +65,7 @@ func readOpenShift(sc *pki.Scanner, apiVersion string, obj *inspect.Object, raw 
 	err := read(raw)
 	switch {
 	case err != nil:
-		err = fmt.Errorf("decode %s: %w", obj.ID(), undecoded(err))
+		err = fmt.Errorf("decode %s: %w", foreign.Text(obj.ID()), undecoded(err))
 	case r.odd > 0:
 		err = fmt.Errorf("%s: %s not base64, as in a redacted file: what they held is unknown", obj.ID(), numbered(r.odd, "value is", "values are"))
 	}
@@ -478,7 +478,7 @@ func (c *Cluster) objectPage(r Resource, namespace string, t *tally) page {
 			}
 			one, _, err := readOpenShift(c.Scanner.Within(ctx), r.Group, obj, raw)
 			if err != nil { // the others are read all the same
-				one.Gaps = append(one.Gaps, inspect.Gap{What: r.Plural, Where: obj.ID(), Reason: err.Error(), Next: "look at that object: " + foreign.Command("", "kubectl get %s %s -o yaml", r.Plural, obj.Name)})
+				one.Gaps = append(one.Gaps, inspect.Gap{What: r.Plural, Where: foreign.Text(obj.ID()), Reason: err.Error(), Next: "look at that object: " + foreign.Command("", "kubectl get %s %s -o yaml", r.Plural, obj.Name)})
 			}
 			take(&found, one)
 			n++

@@ -9,6 +9,7 @@ import (
 	"io"
 	"io/fs"
 	"net/netip"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -255,11 +256,12 @@ func ReadSnapshot(r io.Reader) (inspect.Snapshot, error) {
 		if limited.N <= 0 {
 			return inspect.Snapshot{}, fmt.Errorf("snapshot is larger than %d bytes unpacked", maxSnapshot)
 		}
-		return inspect.Snapshot{}, fmt.Errorf("decode snapshot: %w", undecoded(err))
+		return inspect.Snapshot{}, fmt.Errorf("decode snapshot: %w", untimed(err))
 	}
 	if f.Kind != SnapshotKind || f.APIVersion != SnapshotAPIVersion {
 		return inspect.Snapshot{}, fmt.Errorf("file is a %q of version %q; this certrot reads %q of version %q", f.Kind, f.APIVersion, SnapshotKind, SnapshotAPIVersion)
 	}
+	markSentences(reflect.ValueOf(&f))
 	return unpackSnapshot(&f)
 }
 
@@ -321,7 +323,7 @@ func (f *snapshotFile) decode(dec *json.Decoder) error {
 			err = dec.Decode(&skipped)
 		}
 		if err != nil {
-			return err
+			return inField(key, err)
 		}
 	}
 	return expect(dec, '}')
@@ -581,7 +583,7 @@ func unpackSnapshot(f *snapshotFile) (inspect.Snapshot, error) {
 		s.Listed = append(s.Listed, inspect.Listed(l))
 	}
 	for _, r := range f.Reads {
-		s.Reads = append(s.Reads, inspect.Read{What: r.What, Where: r.Where, Objects: r.Objects, Skipped: r.Skipped, Note: r.fact()})
+		s.Reads = append(s.Reads, inspect.Read{What: r.What, Where: r.Where, Objects: r.Objects, Skipped: r.Skipped, Note: sentence(r.fact())})
 	}
 	for _, g := range f.Gaps { // its next step was for who took the file, and for the cluster of then
 		s.Gaps = append(s.Gaps, inspect.Gap{What: g.What, Where: g.Where, Reason: g.Reason})

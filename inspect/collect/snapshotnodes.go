@@ -184,7 +184,7 @@ func (f *fileAccess) unpack() (*inspect.Access, error) {
 	if f == nil {
 		return nil, nil
 	}
-	a := inspect.Access{Context: f.Context, Shows: f.Shows, How: f.How, CA: f.CA, Server: f.Server, Name: f.Name, Problem: f.Problem}
+	a := inspect.Access{Context: inspect.WithoutUserinfo(f.Context), Shows: f.Shows, How: f.How, CA: f.CA, Server: f.Server, Name: f.Name, Problem: f.Problem}
 	var err error
 	if f.Certificate != "" {
 		if a.Certificate, err = pki.ParseLocation(f.Certificate); err != nil {

@@ -3,13 +3,46 @@ package collect
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
+
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 )
+
+// notTime is the error of a field of a file that is no time. Where a list has it, it names
+// the item.
+type notTime struct{ at string }
+
+func (e *notTime) Error() string { return e.at + ": a time in it is no RFC 3339 time" }
+
+// atItem adds to the error of a time that it is in this item of a list.
+func atItem(i int, err error) error {
+	if bad := (*time.ParseError)(nil); errors.As(err, &bad) {
+		return &notTime{fmt.Sprintf("[%d]", i)}
+	}
+	return err
+}
+
+// inField adds to the error of a time that it is in this field.
+func inField(key json.Token, err error) error {
+	var bad *time.ParseError
+	var item *notTime
+	switch {
+	case errors.As(err, &item):
+		return &notTime{fmt.Sprintf("%v%s", key, item.at)}
+	case errors.As(err, &bad):
+		return &notTime{fmt.Sprint(key)}
+	}
+	return err
+}
 
 // undecoded is an error of a decoder without the text that is no time: what a file or a
 // server has in the place of a time may be secret.
-func undecoded(err error) error {
+func undecoded(err error) error { return foreign.Error(untimed(err)) }
+
+// untimed is undecoded, of an error that names fields in this program's words.
+func untimed(err error) error {
 	var bad *time.ParseError
 	if errors.As(err, &bad) {
 		return errors.New("a time in it is no RFC 3339 time")
