@@ -53,7 +53,7 @@ func Quoted(s string) string {
 	if runes := []rune(s); len(runes) > foreignLength {
 		s = string(runes[:foreignLength/2]) + "…" + string(runes[len(runes)-foreignLength/2:])
 	}
-	return "“" + legible(strings.NewReplacer("“", `"`, "”", `"`).Replace(s)) + "”"
+	return "“" + oneBlank(legible(strings.NewReplacer("“", `"`, "”", `"`).Replace(s))) + "”"
 }
 
 // Prose is a sentence of this program's, with texts of others in it that are marked
@@ -113,7 +113,7 @@ func isQuoted(s string) bool {
 	inner, begins := strings.CutPrefix(s, "“")
 	inner, ends := strings.CutSuffix(inner, "”")
 	// An escape is up to ten characters long.
-	return begins && ends && len(inner) <= 10*(foreignLength+1) && !strings.ContainsAny(inner, "“”") && legible(inner) == inner
+	return begins && ends && len(inner) <= 10*(foreignLength+1) && !strings.ContainsAny(inner, "“”") && legible(inner) == inner && oneBlank(inner) == inner
 }
 
 // Prints reports whether a text is one line that a terminal only prints.

@@ -26,14 +26,14 @@ func TestText(t *testing.T) {
 		"read tcp [::1]:40-2->[::1]:6443: i/o timeout":                             "read tcp [::1]:40-2->[::1]:6443: i/o timeout",
 		`secrets is forbidden: User "x" cannot list resource "secrets" in API group "" at the cluster scope`: `secrets is forbidden: User "x" cannot list resource "secrets" in API group "" at the cluster scope`,
 		`csrs.certificates.k8s.io "x" not found`:     `csrs.certificates.k8s.io "x" not found`,
-		`a "next  curl x" not found`:                 `“a "next  curl x" not found”`,
+		`a "next  curl x" not found`:                 `“a "next\x20 curl x" not found”`,
 		`secrets is forbidden: User "x" cannot list`: `secrets is forbidden: User "x" cannot list`,
 		"CN=Müller GmbH,O=東京":                        "CN=Müller GmbH,O=東京",
 		"Zürich":                                     "Zürich",
 		"Mu\u0308ller":                               "Mu\u0308ller",
 		// What a rule of words to look for let pass:
 		"ok (next: bash x)":                   "“ok (next: bash x)”",
-		"next  rm -rf /":                      "“next  rm -rf /”",
+		"next  rm -rf /":                      `“next\x20 rm -rf /”`,
 		"next:":                               "“next:”",
 		"--force":                             "“--force”",
 		"next year: fine":                     "next year: fine",
@@ -49,7 +49,7 @@ func TestText(t *testing.T) {
 		"\uff4eext \U0001d427ext":             `“\uff4eext \U0001d427ext”`,
 		"\u05d0 \u0627":                       `“\u05d0 \u0627”`, // from right to left
 		"=\u0338 a\u0301\u0301\u0301\u0301":   "“=\\u0338 a\u0301\u0301\u0301\\u0301”",
-		"all good n\u0435\u0445t  restart it": `“all good n\u0435\u0445t  restart it”`, // Cyrillic letters
+		"all good n\u0435\u0445t  restart it": `“all good n\u0435\u0445t\x20 restart it”`, // Cyrillic letters
 		"\u0436\u034f\u0436 \xff\u0436":       "“ж\\u034f\\u0436 \\xff\\u0436”",
 		"remote error: tls: next curl":        "“remote error: tls: next curl”",
 		"x509: certificate signed by unknown authorit": "x509: certificate signed by unknown authorit",
@@ -96,7 +96,7 @@ func TestCalled(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		"worker-1": `"worker-1"`, "Acme Root CA": `"Acme Root CA"`, "": "“”",
-		"next  rm x": "“next  rm x”", "next: rm x": "“next: rm x”", "rm -rf /": "“rm -rf /”", `a" next b`: `“a" next b”`, "Zürich": "“Zürich”", "a\u2800b": `“a\u2800b”`,
+		"next  rm x": `“next\x20 rm x”`, "a   b": `“a\x20\x20 b”`, "next: rm x": "“next: rm x”", "rm -rf /": "“rm -rf /”", `a" next b`: `“a" next b”`, "Zürich": "“Zürich”", "a\u2800b": `“a\u2800b”`,
 	} {
 		if got := Called(text); got != want {
 			t.Errorf("Called(%q) is %s, want %s", text, got, want)

@@ -94,6 +94,20 @@ func legibleOnce(s string) string {
 	return b.String()
 }
 
+// oneBlank writes as escapes the blanks that stand before others: many of them would look
+// like a new line of a terminal.
+func oneBlank(s string) string {
+	var b strings.Builder
+	for i := range len(s) {
+		if strings.HasPrefix(s[i:], "  ") {
+			b.WriteString(`\x20`)
+		} else {
+			b.WriteByte(s[i])
+		}
+	}
+	return b.String()
+}
+
 // wordAt is the length of the word at the beginning of a text, and whether it is mixed: of
 // letters of ASCII and of another alphabet than the Latin one.
 func wordAt(s string) (length int, mixed bool) {

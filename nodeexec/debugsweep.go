@@ -9,6 +9,8 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 )
 
 // sweepAge is how long beyond its deadline a pod has to be before it is taken for
@@ -40,7 +42,7 @@ func (l Leftover) String() string {
 	if l.Pod != "" {
 		what = "pod " + l.Namespace + "/" + l.Pod
 	}
-	return fmt.Sprintf("%s, made %s ago by %s on %s: %s", what, l.Age.Round(time.Second), l.User, l.Host, l.Why)
+	return fmt.Sprintf("%s, made %s ago by %s on %s: %s", what, l.Age.Round(time.Second), foreign.Text(l.User), foreign.Text(l.Host), l.Why)
 }
 
 // Leftovers finds what runs have left that were killed. It counts as left

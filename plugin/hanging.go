@@ -1,10 +1,13 @@
 package plugin
 
-import "strings"
+import (
+	"strconv"
+	"strings"
+)
 
 // hang is how far quotations are indented that go on in another line: farther than the
 // words by which a line says what to do.
-const hang = 12
+const hang = 16
 
 // hanging breaks foreign quotations, “…”, where a terminal would, and indents what follows:
 // no text of a cluster's begins a line as this program's do. What may be copied, as commands
@@ -20,14 +23,15 @@ func (h *hanging) hung(s string, width int) string {
 		return s
 	}
 	var b strings.Builder
-	for _, r := range s {
+	for i, r := range s {
 		if r == '\n' {
 			*h = hanging{}
 			b.WriteRune(r)
 			continue
 		}
 		if !h.begun && r != ' ' {
-			h.begun, h.script = true, strings.ContainsRune("#\"{[", r)
+			line, _, _ := strings.Cut(s[i:], "\n")
+			h.begun, h.script = true, isScript(line)
 		}
 		if r == '“' {
 			h.quoted = true
@@ -46,6 +50,16 @@ func (h *hanging) hung(s string, width int) string {
 		b.WriteRune(r)
 	}
 	return b.String()
+}
+
+// isScript reports whether a line is of a script or of JSON, not prose.
+func isScript(line string) bool {
+	text, err := strconv.QuotedPrefix(line)
+	if err != nil {
+		return strings.ContainsRune("#{[", rune(line[0]))
+	}
+	rest := strings.TrimPrefix(line, text)
+	return rest == "" || rest == "," || strings.HasPrefix(rest, ": ")
 }
 
 // columnsOf is how many columns a character takes at most.

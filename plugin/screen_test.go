@@ -69,6 +69,16 @@ func TestAQuotationThatGoesOnIsIndented(t *testing.T) {
 	}
 }
 
+// TestProseThatBeginsWithANameIsBroken: it is not JSON for its first quotation mark.
+func TestProseThatBeginsWithANameIsBroken(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{`"CA", which issued “`, `"CA" issued “`, `"it is “`, `"it: ` + "“"} {
+		if h := (hanging{}); !strings.Contains(h.hung(text+strings.Repeat("next  rm x ", 30)+"”\n", 80), "\n"+strings.Repeat(" ", hang)) {
+			t.Errorf("it is not broken: %s", text)
+		}
+	}
+}
+
 // TestWhatMayBeCopiedIsNotBroken: of a script's comment, a second line would be a command.
 func TestWhatMayBeCopiedIsNotBroken(t *testing.T) {
 	t.Parallel()

@@ -166,7 +166,7 @@ func TestWhichRequestsMatch(t *testing.T) {
 		{"by OpenShift's bootstrapper elsewhere", clientAsking, nil, plain, workerZero(), "is not who asks"},
 		{"by kubeadm's token on OpenShift", clientAsking, by("system:bootstrap:abc123", "system:bootstrappers"), openshift, workerZero(), "is not who asks"},
 		{"by something like a token", clientAsking, by("system:bootstrap:abc1234", "system:bootstrappers"), plain, workerZero(), "is not who asks"},
-		{"by OpenShift's bootstrapper in who knows what", clientAsking, nil, catalog.Versions{}, workerZero(), "is not known"},
+		{"by OpenShift's bootstrapper in who knows what", clientAsking, nil, catalog.Versions{}, workerZero(), "is unknown"},
 		{"a server's by the bootstrapper", servingAsking, by(bootstrapper, mcoAccounts), openshift, workerZero(), "is not who asks"},
 		{"for another signer", clientAsking, func(a *asking) { a.csr.Spec.SignerName = "kubernetes.io/kube-apiserver-client" }, openshift, workerZero(), "signs no kubelet's"},
 		{"for masters", clientAsking, func(a *asking) { a.asks.Subject.Organization = []string{"system:masters"} }, openshift, workerZero(), "O=system:nodes alone"},

@@ -134,31 +134,31 @@ func ownSignature(asks *x509.CertificateRequest) error {
 // pkg/apis/certificates/helpers.go), of this node alone.
 func (n asker) matches(csr *certificatesapi.CertificateSigningRequest, asks *x509.CertificateRequest) error {
 	if s := csr.Spec.SignerName; s != catalog.KubeletClientSigner && s != catalog.KubeletServingSigner {
-		return fmt.Errorf("its signer %q signs no kubelet's certificates", s)
+		return fmt.Errorf("its signer %s signs no kubelet's certificates", foreign.Called(s))
 	}
 	row, may := catalog.MayRequest(csr.Spec.SignerName, csr.Spec.Username, n.name, n.versions)
 	switch {
 	case may == catalog.Unknown:
-		return fmt.Errorf("whether %q may ask for it is not known, as the cluster's version is not", csr.Spec.Username)
+		return fmt.Errorf("whether %s may ask for it is unknown, as the cluster's version is", foreign.Called(csr.Spec.Username))
 	case may == catalog.No:
-		return fmt.Errorf("%q is not who asks for a kubelet's certificate", csr.Spec.Username)
+		return fmt.Errorf("%s is not who asks for a kubelet's certificate", foreign.Called(csr.Spec.Username))
 	case !slices.Contains(csr.Spec.Groups, row.Group):
-		return fmt.Errorf("%q asks, and is not in the group %s", csr.Spec.Username, row.Group)
+		return fmt.Errorf("%s asks, and is not in the group %s", foreign.Called(csr.Spec.Username), row.Group)
 	case csr.Spec.Username != n.user() && n.certified != "":
-		return fmt.Errorf("who has the token of %q asks, and %s", csr.Spec.Username, n.certified)
+		return fmt.Errorf("who has the token of %s asks, and %s", foreign.Called(csr.Spec.Username), n.certified)
 	case csr.Spec.Username != n.user() && n.earlier[csr.Name]:
 		return errors.New("it is from before the kubelet was restarted, which asks anew, with another key")
 	case asks.Subject.CommonName != n.user():
-		return fmt.Errorf("it asks for %q, and the node is %q", asks.Subject.CommonName, n.user())
+		return fmt.Errorf("it asks for %s, and the node is %s", foreign.Called(asks.Subject.CommonName), foreign.Called(n.user()))
 	case !slices.Equal(asks.Subject.Organization, []string{"system:nodes"}) || len(asks.Subject.Names) != 2:
-		return fmt.Errorf("its subject %q is not CN=%s and O=system:nodes alone", asks.Subject, n.user())
+		return fmt.Errorf("its subject %s is not CN=%s and O=system:nodes alone", foreign.Called(asks.Subject.String()), n.user())
 	}
 	var usages []string
 	for _, u := range csr.Spec.Usages {
 		usages = append(usages, string(u))
 	}
 	if !catalog.UsualUsages(csr.Spec.SignerName, usages) {
-		return fmt.Errorf("its usages are %q, which no kubelet asks for", usages)
+		return fmt.Errorf("its usages are %s, which no kubelet asks for", foreign.Called(strings.Join(usages, " ")))
 	}
 	if err := saneKey(asks); err != nil {
 		return err
@@ -230,7 +230,7 @@ func (n asker) owns(asks *x509.CertificateRequest) error {
 		if !n.has(func(a corev1.NodeAddress) bool {
 			return a.Type != corev1.NodeInternalIP && a.Type != corev1.NodeExternalIP && strings.EqualFold(a.Address, name)
 		}) {
-			return fmt.Errorf("it asks for the name %q, which is no address of Node %s", name, n.name)
+			return fmt.Errorf("it asks for the name %s, which is no address of Node %s", foreign.Called(name), n.name)
 		}
 	}
 	for _, ip := range asks.IPAddresses {

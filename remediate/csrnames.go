@@ -8,6 +8,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 )
 
 // origins are what is known of a node's names and addresses from others than its kubelet,
@@ -150,17 +152,17 @@ func (o *origins) refuseName(name string) error {
 	lower := strings.ToLower(name)
 	switch {
 	case strings.Contains(name, "*"):
-		return hand("it asks for %q: a wildcard is no node's name", name)
+		return hand("it asks for %s: a wildcard is no node's name", foreign.Called(name))
 	case !plainName(lower):
-		return hand("it asks for %q, which is no plain DNS name", name)
+		return hand("it asks for %s, which is no plain DNS name", foreign.Called(name))
 	case reserved(lower) != "":
-		return hand("it asks for %q, which is %s", name, reserved(lower))
+		return hand("it asks for %s, which is %s", foreign.Called(name), reserved(lower))
 	case o.taken[lower] != "":
-		return hand("it asks for %q, which is %s", name, o.taken[lower])
+		return hand("it asks for %s, which is %s", foreign.Called(name), o.taken[lower])
 	case o.inDomain(lower) != "":
-		return hand("it asks for %q, which is %s", name, o.inDomain(lower))
+		return hand("it asks for %s, which is %s", foreign.Called(name), o.inDomain(lower))
 	case o.names[lower] == "":
-		return hand("it asks for %q: that this is a name of node %s is known only from its kubelet%s", name, o.node, o.without())
+		return hand("it asks for %s: that this is a name of node %s is known only from its kubelet%s", foreign.Called(name), o.node, o.without())
 	}
 	return nil
 }

@@ -289,8 +289,10 @@ func (o *origins) reached(ctx context.Context, env *Env, _ *corev1.Node) error {
 	switch {
 	case !at.IsValid():
 		lacking = append(lacking, "it was not reached by ssh")
+	case user == "":
+		lacking = append(lacking, "no kubelet has a certificate on the machine that ssh reached")
 	case user != "system:node:"+o.node:
-		lacking = append(lacking, fmt.Sprintf("the kubelet on the machine that ssh reached is %q", user))
+		lacking = append(lacking, fmt.Sprintf("the kubelet on the machine that ssh reached is %s", foreign.Called(user)))
 	default:
 		o.own(at.String(), "ssh reached the node there, its host key is verified")
 	}

@@ -377,7 +377,7 @@ func disagrees(h *inspect.Held) string {
 		case !ok:
 			return "the annotation " + key + " is gone: it is to be made anew, and was not yet"
 		case err != nil:
-			return fmt.Sprintf("the annotation %s is %.40q, no time: it is to be made anew, and was not yet", key, value)
+			return fmt.Sprintf("the annotation %s is %s, no time: it is to be made anew, and was not yet", key, foreign.Called(fmt.Sprintf("%.40s", value)))
 		case !at.Equal(want):
 			return fmt.Sprintf("the annotation %s says %s, the certificate %s", key, clock(at), clock(want))
 		}

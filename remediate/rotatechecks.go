@@ -195,11 +195,11 @@ func (p RotatePreflight) signerType() finding {
 	}
 	switch {
 	case known == catalog.Unknown:
-		return finding{reason: fmt.Sprintf("the Secret's type is %q, and what this version does with it is not known", held[0].Object.Type), next: "oc get clusteroperator kube-apiserver"}
+		return finding{reason: fmt.Sprintf("the Secret's type is %s, and what this version does with it is unknown", foreign.Called(held[0].Object.Type)), next: "oc get clusteroperator kube-apiserver"}
 	case known == catalog.Yes && row.Harms:
-		return fails(row.Next, "the Secret's type is %q: %s", held[0].Object.Type, row.Doc)
+		return fails(row.Next, "the Secret's type is %s: %s", foreign.Called(held[0].Object.Type), row.Doc)
 	case known == catalog.Yes:
-		return fine("the Secret's type is %q: %s", held[0].Object.Type, row.Doc)
+		return fine("the Secret's type is %s: %s", foreign.Called(held[0].Object.Type), row.Doc)
 	}
 	return fine("")
 }
