@@ -34,7 +34,8 @@ type asking struct {
 	mu      sync.Mutex
 	asked   map[string]int // by what was asked of which node
 	failed  []string
-	cut     []string // by a change of the API server's client certificate, see tolerable
+	cut     []string // by a change of the API server's client certificate, see cutOff
+	half    []string // the API server read half of a new key pair, see halfRead
 	absent  int      // a kubelet was being restarted
 	restart bool     // kubelets are
 }
@@ -158,6 +159,8 @@ func (a *asking) count(what, node string, err error) {
 	switch {
 	case cutOff.MatchString(text):
 		a.cut = append(a.cut, text)
+	case halfRead.MatchString(text):
+		a.half = append(a.half, text)
 	case a.restart && nobodyThere.MatchString(text):
 		a.absent++
 	default:
@@ -172,6 +175,10 @@ var (
 	// with a new client certificate the API server closes all its connections to kubelets,
 	// that one too (client-go, transport/cert_rotation.go).
 	cutOff = regexp.MustCompile(`use of closed network connection`)
+	// halfRead is what the API server says that read a certificate before it was replaced and
+	// its key after: client-go reads the two files one after the other, and keeps the error for
+	// a second (client-go, transport/transport.go, cachingCertificateLoader).
+	halfRead = regexp.MustCompile(`tls: private key (type )?does not match public key`)
 	// nobodyThere is a kubelet that is being restarted, which ends what it carries without
 	// an error, and one that does not know its pods yet. It is never one that refuses somebody.
 	nobodyThere = regexp.MustCompile(`printed ""$|connection refused|connection reset by peer|\bEOF\b|broken pipe|pod does not exist|container not found|\(get pods|server closed`)
@@ -181,9 +188,13 @@ var (
 // connections: each of those that ask has one at a time.
 func (a *asking) cutsAtMost() int { return 3 * len(a.nodes) }
 
+// halvesAtMost is how many requests are begun within the second that the API server keeps
+// the error: each of those that ask pauses for 300 ms.
+func (a *asking) halvesAtMost() int { return 4 * a.cutsAtMost() }
+
 func (a *asking) report(t *testing.T) {
 	t.Helper()
-	t.Logf("asked %v, %d of them while a kubelet was restarted, cut off: %q", a.asked, a.absent, a.cut)
+	t.Logf("asked %v, %d of them while a kubelet was restarted, cut off: %q, with half a key pair: %q", a.asked, a.absent, a.cut, a.half)
 	for _, n := range a.nodes {
 		for _, what := range []string{"exec", "logs", "request"} {
 			if a.asked[what+" "+n] < 10 {
@@ -193,6 +204,9 @@ func (a *asking) report(t *testing.T) {
 	}
 	if len(a.failed) > 0 {
 		t.Errorf("%d failed:\n%s", len(a.failed), strings.Join(a.failed, "\n"))
+	}
+	if len(a.half) > a.halvesAtMost() {
+		t.Errorf("%d failed for a key pair that does not match, and no more than %d begin within a second:\n%s", len(a.half), a.halvesAtMost(), strings.Join(a.half, "\n"))
 	}
 	if len(a.cut) > a.cutsAtMost() {
 		t.Errorf("%d were cut off, and no more than %d may be under way at a time:\n%s", len(a.cut), a.cutsAtMost(), strings.Join(a.cut, "\n"))

@@ -202,9 +202,11 @@ func readAtStart() []string {
 	return []string{"kube-apiserver-server-ca", "serviceaccount-ca", "kube-controller-manager-client-cert-key", "kube-scheduler-client-cert-key"}
 }
 
-// write says whether it has changed a file.
+// write says whether it has changed a file. A key and its certificate are put in place
+// together: client-go remembers for a second that they do not match.
 func (s *syncer) write(h holder) (bool, error) {
-	name, differs := s.content[h.path], false
+	name := s.content[h.path]
+	var changed []string
 	for _, f := range []struct {
 		key, path string
 		mode      os.FileMode
@@ -221,19 +223,35 @@ func (s *syncer) write(h holder) (bool, error) {
 		if err == nil && bytes.Equal(before, text) {
 			continue
 		}
-		if err := replace(f.path, text, f.mode); err != nil {
-			return differs, err
+		if err := stage(f.path, text, f.mode); err != nil {
+			return false, err
 		}
-		differs = true
+		changed = append(changed, f.path)
 	}
-	return differs, nil
+	for _, path := range changed {
+		if err := place(path); err != nil {
+			return false, err
+		}
+	}
+	return len(changed) > 0, nil
 }
 
 // replace writes a file in one step: others read it at any moment.
 func replace(path string, text []byte, mode os.FileMode) error {
+	if err := stage(path, text, mode); err != nil {
+		return err
+	}
+	return place(path)
+}
+
+func stage(path string, text []byte, mode os.FileMode) error {
 	if err := os.WriteFile(path+".new", text, mode); err != nil {
 		return fmt.Errorf("replace certificates: %w", err)
 	}
+	return nil
+}
+
+func place(path string) error {
 	if err := os.Rename(path+".new", path); err != nil {
 		return fmt.Errorf("replace certificates: %w", err)
 	}
