@@ -78,6 +78,7 @@ type Kubelet struct {
 	Active             string    // systemd's word: "active", "failed"
 	Sub                string    // "running", "auto-restart"
 	Started            time.Time // its main process
+	Began              time.Time // Started, counted back from now by the system's uptime: another time where the clock was set since; zero: not told, or kept in a file
 	Running            time.Time // since when it says itself that it runs: it has read its files; zero: it does not say
 	RotateCertificates *bool     // renews its client certificate
 	ServerTLSBootstrap *bool     // asks for a serving certificate

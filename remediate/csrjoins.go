@@ -116,6 +116,10 @@ func joinerOf(facts inspect.Snapshot, name string, api inspect.Clock) *joiner {
 		return &joiner{why: fmt.Sprintf("the node's kubelet does not run: %s is %s (%s)", kubeletUnit, k.Active, k.Sub)}
 	case k.Started.IsZero():
 		return &joiner{why: "when the node's kubelet was started is unknown"}
+	case k.Began.IsZero():
+		return &joiner{why: "whether the node's clock was set since its kubelet's start is unknown: /proc on the node did not tell"}
+	case k.Began.Sub(k.Started).Abs() > 3*time.Second: // both are whole seconds
+		return &joiner{why: fmt.Sprintf("the node's clock was set since its kubelet's start: systemd says %s, its uptime %s. After systemctl restart kubelet on the node it asks again", clock(k.Started), clock(k.Began))}
 	case bootstrapSince(n):
 		return &joiner{why: "what the node's kubelet asks with is unknown: " + catalog.KubeletKubeconfigs()[0] + " changed after its start, at which it reads it"}
 	case !apiTold:

@@ -58,13 +58,17 @@ func TestOneRequestIsNotTheKubeletsForThatAlone(t *testing.T) {
 		change func(*testing.T, world)
 		why    string
 	}{
-		"the kubelet waits":                          {func(*testing.T, world) {}, ""},
-		"in the second in which it was started":      {asked(0), ""},
-		"from long before the start":                 {asked(-time.Hour), "from before the kubelet was started"},
-		"from a minute before the start":             {asked(-time.Minute), "from before the kubelet was started"},
-		"the kubelet is stopped":                     {unit("ActiveState=active\nSubState=running", "ActiveState=inactive\nSubState=dead"), "kubelet.service is inactive (dead)"},
-		"the kubelet ends again and again":           {unit("ActiveState=active\nSubState=running", "ActiveState=activating\nSubState=auto-restart"), "kubelet.service is activating (auto-restart)"},
-		"the node does not say since when":           {unit("ExecMainStartTimestamp=", "ExecMainStartTimestamp=n/a\nX="), "when the node's kubelet was started is unknown"},
+		"the kubelet waits":                     {func(*testing.T, world) {}, ""},
+		"in the second in which it was started": {asked(0), ""},
+		"from long before the start":            {asked(-time.Hour), "from before the kubelet was started"},
+		"from a minute before the start":        {asked(-time.Minute), "from before the kubelet was started"},
+		"the kubelet is stopped":                {unit("ActiveState=active\nSubState=running", "ActiveState=inactive\nSubState=dead"), "kubelet.service is inactive (dead)"},
+		"the kubelet ends again and again":      {unit("ActiveState=active\nSubState=running", "ActiveState=activating\nSubState=auto-restart"), "kubelet.service is activating (auto-restart)"},
+		"the node does not say since when":      {unit("ExecMainStartTimestamp=", "ExecMainStartTimestamp=n/a\nX="), "when the node's kubelet was started is unknown"},
+		"its clock was set since": {func(t *testing.T, w world) {
+			w.write(t, "/proc/stat", []byte("btime 3600\n"))
+		}, "the node's clock was set since its kubelet's start"},
+		"its uptime is not told":                     {func(_ *testing.T, w world) { _ = os.Remove(w.at("/proc/stat")) }, "whether the node's clock was set since its kubelet's start is unknown"},
 		"the API server does not say the time":       {func(_ *testing.T, w world) { w.env.APIClock = nil }, "does not say what time it is"},
 		"the node is not reached":                    {func(_ *testing.T, w world) { w.env.Open = nowhere }, "the node was not read: does not lead there"},
 		"the token in its file is not accepted":      {func(_ *testing.T, w world) { w.token = 401 }, "401 Unauthorized"},
@@ -200,7 +204,7 @@ func TestTheStartOfAKubeletByTheAPIServersClock(t *testing.T) {
 		t.Run(fmt.Sprintf("node %s, API %s, asked %s", c.node, c.api, c.asked), func(t *testing.T) {
 			t.Parallel()
 			started := noon.Add(-time.Hour) // by this machine's clock
-			facts := inspect.Snapshot{Nodes: []inspect.Node{{Name: "worker-0", Via: "ssh", Clock: ahead(c.node), Kubelet: inspect.Kubelet{Active: "active", Sub: "running", Started: started.Add(c.node)}}}}
+			facts := inspect.Snapshot{Nodes: []inspect.Node{{Name: "worker-0", Via: "ssh", Clock: ahead(c.node), Kubelet: inspect.Kubelet{Active: "active", Sub: "running", Started: started.Add(c.node), Began: started.Add(c.node)}}}}
 			csr := clientAsking(t).made(t)
 			csr.CreationTimestamp = metav1.NewTime(started.Add(c.asked + c.api))
 			if err := joinerOf(facts, "worker-0", ahead(c.api)).asked(csr); (err == nil) != c.approved {

@@ -406,7 +406,7 @@ func (n *simulated) facts() inspect.Snapshot {
 	yes := true
 	node := inspect.Node{
 		Name: n.name, Hostname: n.name, Via: "ssh", Role: n.role, Clock: inspect.Clock{Sent: n.clock, Before: n.clock, After: n.clock, Received: n.clock},
-		Kubelet: inspect.Kubelet{Active: "active", Sub: "running", Started: n.started, BootstrapConfig: bootstrapFile, Kubeconfig: kubeletFile, RotateCertificates: &yes},
+		Kubelet: inspect.Kubelet{Active: "active", Sub: "running", Started: n.started, Began: n.started, BootstrapConfig: bootstrapFile, Kubeconfig: kubeletFile, RotateCertificates: &yes},
 	}
 	s := inspect.Snapshot{Served: []inspect.Served{{Node: n.name, Address: apiInt + ":6443", Name: apiInt, Chain: n.shows}}}
 	const field = "clusters[0].cluster.certificate-authority-data"

@@ -258,7 +258,8 @@ echo x >>/fake/asked
 echo x >>/fake/restarts
 pid=$((1000 + $(wc -l </fake/restarts)))
 read -r epoch </fake/epoch
-entered=$(date -u -d "@$((epoch + 20 * $(wc -l </fake/restarts) - 10))" '+%a %Y-%m-%d %H:%M:%S UTC')
+at=$((epoch + 20 * $(wc -l </fake/restarts) - 10))
+entered=$(date -u -d "@$at" '+%a %Y-%m-%d %H:%M:%S UTC')
 active=active sub=running result=success
 case $mode in
 fails) active=failed sub=failed result=exit-code pid=0 entered=$(sed -n 's/^ActiveEnterTimestamp=//p' /fake/shown) ;;
@@ -270,6 +271,7 @@ ends) active=activating sub=auto-restart result=exit-code pid=0 ;;
 	cp /var/lib/kubelet/kubeconfig /fake/loaded
 	mkdir -p /proc/$pid
 	cp /fake/cmdline /proc/$pid/cmdline
+	echo "$pid (kubelet) S 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 $((at * 100)) 0" >/proc/$pid/stat
 	;;
 esac
 printf '%s\n' Id=kubelet.service LoadState=loaded ActiveState=$active SubState=$sub Result=$result MainPID=$pid \
@@ -280,7 +282,8 @@ mv /fake/new /fake/shown
 
 func (m *machine) fakeSystemd(t *testing.T) {
 	t.Helper()
-	started := time.Now().Add(-24 * time.Hour).UTC().Format("Mon 2006-01-02 15:04:05 UTC")
+	at := time.Now().Add(-24 * time.Hour)
+	started := at.UTC().Format("Mon 2006-01-02 15:04:05 UTC")
 	cmdline := []byte("/usr/bin/kubelet\x00--bootstrap-kubeconfig=" + bootstrapFile + "\x00--kubeconfig=" + kubeletFile + "\x00")
 	for path, text := range map[string]string{
 		"/usr/bin/systemctl": fakeSystemctl, "/usr/bin/systemd-run": fakeSystemdRun, "/fake/restart": fakeRestart, "/fake/mode": "normal\n",
@@ -290,6 +293,8 @@ func (m *machine) fakeSystemd(t *testing.T) {
 		"/fake/shown": "Id=kubelet.service\nLoadState=loaded\nActiveState=active\nSubState=running\nResult=success\nMainPID=1000\n" +
 			"ActiveEnterTimestamp=" + started + "\nExecMainStartTimestamp=" + started + "\nNRestarts=0\nNeedDaemonReload=no\n",
 		"/fake/cmdline": string(cmdline), "/proc/1000/cmdline": string(cmdline),
+		// As if it was booted when Unix' time began.
+		"/proc/stat": "btime 0\n", "/proc/1000/stat": fmt.Sprintf("1000 (kubelet) S 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 %d00 0\n", at.Unix()),
 	} {
 		m.write(t, path, []byte(text))
 	}

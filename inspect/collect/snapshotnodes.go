@@ -84,6 +84,7 @@ type (
 		Active             string    `json:"active,omitempty"`
 		Sub                string    `json:"sub,omitempty"`
 		Started            time.Time `json:"started,omitzero"`
+		Began              time.Time `json:"-"` // asked of a live node alone
 		Running            time.Time `json:"running,omitzero"`
 		RotateCertificates *bool     `json:"rotateCertificates,omitempty"`
 		ServerTLSBootstrap *bool     `json:"serverTLSBootstrap,omitempty"`

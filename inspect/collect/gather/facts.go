@@ -86,6 +86,7 @@ func (r Result) node(name string) inspect.Node {
 			}
 		}
 	}
+	n.Kubelet.Began = r.Node.Began
 	for _, p := range r.Node.Processes {
 		n.Processes = append(n.Processes, inspect.Process(p))
 	}

@@ -144,6 +144,13 @@ units() {
 		say missing flags "the kubelet's command line is not readable here"
 		return
 	fi
+	if booted && IFS= read -r stat <"$root/proc/$pid/stat"; then
+		# shellcheck disable=SC2086 # numbers, after the name in parentheses
+		set -- ${stat##*) }
+		case $# in
+		[2-9][0-9]) say began "$((boot + ${20} / ticks))" ;;
+		esac
+	fi
 	flags=$(limited 5 tr '\000' '\n' <"$root/proc/$pid/cmdline" | awk "$AWK" flags)
 	printf '%s\n' "$flags"
 	case $flags in
@@ -152,6 +159,19 @@ units() {
 		config=${config%% *}
 		;;
 	esac
+}
+
+# booted sets boot, when the system was started by the clock of now, and ticks.
+booted() {
+	boot=
+	[ -e "$root/proc/stat" ] || return 1
+	while IFS=' ' read -r word value; do
+		[ "$word" != btime ] || boot=$value
+	done <"$root/proc/stat"
+	case $boot in
+	'' | *[!0-9]*) return 1 ;;
+	esac
+	ticks=$(getconf CLK_TCK 2>/dev/null || echo 100)
 }
 
 # processes says when those that were asked for started. Of command lines nothing
@@ -168,17 +188,10 @@ processes() {
 		esac
 	done
 	[ "$wanted" != "$nl" ] && [ -e "$root/proc/stat" ] || return 0
-	boot=
-	while IFS=' ' read -r word value; do
-		[ "$word" != btime ] || boot=$value
-	done <"$root/proc/stat"
-	case $boot in
-	'' | *[!0-9]*)
+	if ! booted; then
 		say missing processes "/proc does not tell when the system was started"
 		return
-		;;
-	esac
-	ticks=$(getconf CLK_TCK 2>/dev/null || echo 100)
+	fi
 	for comm in "$root"/proc/[0-9]*/comm; do
 		IFS= read -r name <"$comm" || continue
 		case $names in

@@ -259,6 +259,8 @@ func TestServices(t *testing.T) {
 	tree(t, root, map[string]string{
 		"/etc/hostname":     "worker-3.example.com\n",
 		"/opt/kubelet.conf": kubeletConf,
+		"/proc/stat":        "cpu 1 2\nbtime 1000\n",
+		"/proc/42/stat":     "42 (a kubelet) S 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 6000 0\n",
 		"/proc/42/cmdline":  strings.Join([]string{"/usr/bin/kubelet", "--config=/opt/kubelet.conf", "--bootstrap-kubeconfig=/etc/kubernetes/kubeconfig", "--kubeconfig", "/var/lib/kubelet/kubeconfig", "--token-secret=abcdefghijk", "--cloud-key", "lmnopqrstuv", "--node-labels=a=b", "--anonymous-auth", "positional-wxyz"}, "\x00") + "\x00",
 	})
 	dir := tools(t, nil)
@@ -291,6 +293,9 @@ func TestServices(t *testing.T) {
 	}
 	if !slices.Equal(r.Node.Units, want) {
 		t.Errorf("units: %+v", r.Node.Units)
+	}
+	if want := time.Unix(1060, 0).UTC(); !r.Node.Began.Equal(want) {
+		t.Errorf("by the uptime it began at %s, want %s", r.Node.Began, want)
 	}
 	flags := []Flag{{".", "/usr/bin/kubelet", true}, {"config", "/opt/kubelet.conf", true}, {"bootstrap-kubeconfig", "/etc/kubernetes/kubeconfig", true}, {"kubeconfig", "/var/lib/kubelet/kubeconfig", true},
 		{"token-secret", "", false}, {"cloud-key", "", false}, {"node-labels", "", false}, {"anonymous-auth", "", false}}

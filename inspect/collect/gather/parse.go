@@ -134,6 +134,12 @@ func (p *parser) line(line string) error {
 		return p.file(f)
 	case "log":
 		return p.log(f)
+	case "began":
+		at, err := strconv.ParseInt(f[0], 10, 64)
+		if err != nil || at < 0 || at > maxSeconds {
+			return fmt.Errorf("began %.40q is no time", f[0])
+		}
+		p.result.Node.Began = time.Unix(at, 0).UTC()
 	case "process":
 		at, err := strconv.ParseInt(f[1], 10, 64)
 		if err != nil || at < 0 || at > maxSeconds {
@@ -162,7 +168,7 @@ func (p *parser) line(line string) error {
 // fieldsOf is how many fields a record has; 0: that depends, or it is unknown.
 func fieldsOf(word string) int {
 	switch word {
-	case "clock", "none":
+	case "clock", "none", "began":
 		return 1
 	case "process", "unit", "missing", "alias", "lost", "omitted", "cut":
 		return 2

@@ -37,6 +37,9 @@ type Node struct {
 	Clock    Clock // the node's
 	Units    []Unit
 	Flags    []Flag // of the kubelet's command line; the first, ".", is the program
+	// Began is when the kubelet's process was started, counted back from now by how long the
+	// system is up; zero: not told.
+	Began time.Time
 	// Processes are those asked for that run, in no order.
 	Processes []Process
 }
