@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -13,6 +14,9 @@ import (
 
 // slowestShown is how many tests the end of a run names as slow.
 const slowestShown = 10
+
+// lastWordsLength is how much of what a failed test said is told once more, in bytes.
+const lastWordsLength = 400
 
 func printFailures(w io.Writer, results []Result, failure string) {
 	for _, r := range results {
@@ -49,7 +53,7 @@ func printSummary(w io.Writer, steps []Step, took time.Duration) bool {
 		fmt.Fprintln(w, "\nFailed:")
 		for _, r := range results {
 			if r.State == Failed {
-				fmt.Fprintf(w, "  %s\n", r.Name())
+				fmt.Fprintf(w, "  %s\n%s", r.Name(), indent(lastWords(r.Output)))
 			}
 		}
 	}
@@ -60,6 +64,26 @@ func printSummary(w io.Writer, steps []Step, took time.Duration) bool {
 	fmt.Fprintf(w, "\n%d proven, %d skipped (not proven here), %s, in %s.\n", passed, skipped, verdict, took.Round(time.Second))
 	fmt.Fprintf(w, "%d passed, %d failed, %d skipped\n", passed, failed, skipped)
 	return failed == 0
+}
+
+// placed is how go test begins what a test says: its file and line.
+var placed = regexp.MustCompile(`(?m)^ *\w+_test\.go:\d+: `)
+
+// lastWords is the last of what a test said, cut: where only the end of a run is kept, that
+// tells why it failed.
+func lastWords(output string) string {
+	at := placed.FindAllStringIndex(output, -1)
+	if len(at) == 0 {
+		return ""
+	}
+	words, rest := strings.TrimSpace(output[at[len(at)-1][0]:]), ""
+	if i := strings.Index(words, "\n--- "); i >= 0 {
+		words = words[:i]
+	}
+	if len(words) > lastWordsLength {
+		words, rest = words[:lastWordsLength], " …"
+	}
+	return strings.ToValidUTF8(words, "") + rest
 }
 
 func all(steps []Step) (results []Result) {
