@@ -132,7 +132,10 @@ func (a *asking) logs(ctx context.Context, node string) error {
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
 	out, err := a.kube.CoreV1().Pods(a.ns).GetLogs(node, &corev1.PodLogOptions{}).DoRaw(ctx)
-	if err == nil && string(out) != "here\n" {
+	switch {
+	case err != nil:
+		err = fmt.Errorf("%w %s", err, out) // the reason is in the body alone
+	case string(out) != "here\n":
 		err = fmt.Errorf("the log is %q", out)
 	}
 	return err

@@ -15,8 +15,11 @@ import (
 // slowestShown is how many tests the end of a run names as slow.
 const slowestShown = 10
 
-// lastWordsLength is how much of what a failed test said is told once more, in bytes.
-const lastWordsLength = 400
+// Of what a failed test said, so much is told once more: pieces, and bytes of each.
+const (
+	lastWordsShown  = 3
+	lastWordsLength = 300
+)
 
 func printFailures(w io.Writer, results []Result, failure string) {
 	for _, r := range results {
@@ -69,21 +72,29 @@ func printSummary(w io.Writer, steps []Step, took time.Duration) bool {
 // placed is how go test begins what a test says: its file and line.
 var placed = regexp.MustCompile(`(?m)^ *\w+_test\.go:\d+: `)
 
+// commandRan is what test/e2e logs of each command that it runs.
+var commandRan = regexp.MustCompile(`: ended with -?\d+ after `)
+
 // lastWords is the last of what a test said, cut: where only the end of a run is kept, that
-// tells why it failed.
+// tells why it failed. go test does not tell errors from other words.
 func lastWords(output string) string {
+	var said []string
 	at := placed.FindAllStringIndex(output, -1)
-	if len(at) == 0 {
-		return ""
+	for i, from := range at {
+		to := len(output)
+		if i+1 < len(at) {
+			to = at[i+1][0]
+		}
+		words, _, _ := strings.Cut(strings.TrimSpace(output[from[0]:to]), "\n--- ")
+		if line, _, _ := strings.Cut(words, "\n"); commandRan.MatchString(line) {
+			continue
+		}
+		if len(words) > lastWordsLength {
+			words = words[:lastWordsLength] + " …"
+		}
+		said = append(said, strings.ToValidUTF8(words, ""))
 	}
-	words, rest := strings.TrimSpace(output[at[len(at)-1][0]:]), ""
-	if i := strings.Index(words, "\n--- "); i >= 0 {
-		words = words[:i]
-	}
-	if len(words) > lastWordsLength {
-		words, rest = words[:lastWordsLength], " …"
-	}
-	return strings.ToValidUTF8(words, "") + rest
+	return strings.Join(said[max(0, len(said)-lastWordsShown):], "\n")
 }
 
 func all(steps []Step) (results []Result) {
