@@ -60,7 +60,7 @@ It refuses to put back a file with which the kubelet would not trust what the AP
 }
 
 func undoRisks() []string {
-	return []string{remediate.BreaksTrust, remediate.NoLease, remediate.UnauthenticatedAPI, remediate.StaticPodsSettled}
+	return []string{remediate.BreaksTrust, remediate.RequestsPending, remediate.NoLease, remediate.UnauthenticatedAPI, remediate.StaticPodsSettled}
 }
 
 func (f *undoFlags) run(ctx context.Context, run string) error {
@@ -149,7 +149,7 @@ func (f *undoFlags) undo(ctx context.Context, w *workplace, run string, story re
 			return nil, err
 		}
 		var left []string
-		u := remediate.Undo{API: w.conn != nil, AcceptBreaksTrust: slices.Contains(f.risks, remediate.BreaksTrust)}
+		u := remediate.Undo{API: w.conn != nil, AcceptBreaksTrust: slices.Contains(f.risks, remediate.BreaksTrust), AcceptRequestsPending: slices.Contains(f.risks, remediate.RequestsPending)}
 		for _, name := range w.names() {
 			entries, err := w.kept(ctx, name, run)
 			if errors.Is(err, host.ErrNoRun) && !f.fromNodes {

@@ -283,13 +283,16 @@ func pendingOf(ctx context.Context, kube kubernetes.Interface, n asker) ([]*requ
 	}
 	var out []*request
 	answered := map[pki.Fingerprint]bool{}
-	opts := metav1.ListOptions{Limit: 500}
+	opts := metav1.ListOptions{Limit: 100} // a request may be 1 MB
 	for {
 		page, err := kube.CertificatesV1().CertificateSigningRequests().List(ctx, opts)
 		if err != nil {
 			return nil, fmt.Errorf("list certificate requests: %w", err)
 		}
 		for i := range page.Items {
+			if ctx.Err() != nil {
+				return nil, context.Cause(ctx)
+			}
 			r, err := n.compared(ctx, kube, &page.Items[i])
 			if err != nil {
 				return nil, err
@@ -488,29 +491,50 @@ func (a LeftCSRs) Apply(ctx context.Context, env *Env, c *Change) error {
 	if !a.Approve {
 		return nil // Verify shows them
 	}
-	if err := a.sight(ctx, env, c); err != nil {
-		return err
+	if err := a.each(ctx, sightTime, func(ctx context.Context, node string) error { return a.sight(ctx, env, c, node) }); hopeless(err) || ctx.Err() != nil {
+		return err // another error comes again, where it is asked again
 	}
-	for _, node := range a.Nodes {
-		if err := a.answer(ctx, env, c, node); err != nil {
-			return err
-		}
-	}
-	return nil
+	return a.each(ctx, answerTime, func(ctx context.Context, node string) error { return a.answer(ctx, env, c, node) })
 }
 
-// sight notes of all nodes that they ask to join: they settle at the same time.
-func (a LeftCSRs) sight(ctx context.Context, env *Env, c *Change) error {
+// For how long one node may hold up the others whose requests are left over.
+const (
+	sightTime  = 30 * time.Second
+	answerTime = askingClient + 20*time.Second
+)
+
+// Takes is how long all of it may take.
+func (a LeftCSRs) Takes() time.Duration {
+	return time.Duration(len(a.Nodes)) * (sightTime + answerTime)
+}
+
+// each does something for each node, whatever becomes of the others: a request in the name of
+// one keeps no other one from its certificate.
+func (a LeftCSRs) each(ctx context.Context, limit time.Duration, do func(context.Context, string) error) error {
+	var failed []error
 	for _, node := range a.Nodes {
-		requests, n, err := leftOf(ctx, env, asker{name: node, versions: c.versions, certified: c.certified[node], hints: env.Hints})
-		if err != nil {
-			return err
+		own, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("not done within %s", limit))
+		err := do(own, node)
+		cancel()
+		if err == nil {
+			continue
 		}
-		if slices.ContainsFunc(requests, func(r *request) bool { return r.joins(n) }) {
-			a.state.settled(node, env.Now())
+		failed = append(failed, fmt.Errorf("requests of node %s: %w", node, err))
+		if hopeless(err) || ctx.Err() != nil {
+			break
 		}
 	}
-	return nil
+	return errors.Join(failed...)
+}
+
+// sight notes of a node that it asks to join. It is done for all before the first one is
+// answered: they settle at the same time.
+func (a LeftCSRs) sight(ctx context.Context, env *Env, c *Change, node string) error {
+	requests, n, err := leftOf(ctx, env, asker{name: node, versions: c.versions, certified: c.certified[node], hints: env.Hints})
+	if err == nil && slices.ContainsFunc(requests, func(r *request) bool { return r.joins(n) }) {
+		a.state.settled(node, env.Now())
+	}
+	return err
 }
 
 // answer approves what is pending of a node, and waits for who signs it.
@@ -568,10 +592,30 @@ func (a LeftCSRs) Verify(ctx context.Context, env *Env, c *Change) error {
 // Undo does nothing: a certificate that was issued can't be called back.
 func (a LeftCSRs) Undo(context.Context, *Env, *Change) error { return nil }
 
+// RequestsPending is the risk that a kubelet can't fetch a certificate that it waits for.
+const RequestsPending = "requests-pending"
+
 // unanswered refuses to put files of a node back while its kubelet waits for a
 // certificate: with another CA it could not fetch it.
-func unanswered(facts inspect.Snapshot, node string) error {
-	return waits(node, PendingRequests(facts, node))
+func unanswered(facts inspect.Snapshot, node string, now time.Time) error {
+	var names []string
+	for _, r := range facts.Requests {
+		if r.Condition == inspect.Pending && r.About(node) && mayWait(facts, node, now, r.Signer, r.Requester) {
+			names = append(names, r.Object.Name)
+		}
+	}
+	return waits(node, names)
+}
+
+// mayWait reports whether the kubelet of a node may be who made a request in its name. With a
+// valid client certificate it makes none by a bootstrapper's token.
+func mayWait(facts inspect.Snapshot, node string, now time.Time, signer, requester string) bool {
+	if _, may := catalog.MayRequest(signer, requester, node, facts.Cluster.Versions); may == catalog.No {
+		return false
+	}
+	n, ok := facts.Node(node)
+	cert := clientOf(facts, node)
+	return !ok || requester == "system:node:"+node || cert == nil || !cert.NotAfter.After(n.Time(now))
 }
 
 // waits refuses where a kubelet waits for an answer to these requests.
@@ -579,8 +623,8 @@ func waits(node string, names []string) error {
 	if len(names) == 0 {
 		return nil
 	}
-	return &Refusal{Name: "requests-pending", Node: node, Reason: "its kubelet waits for a certificate: " + strings.Join(names, ", "),
-		Next: "answer first: " + foreign.Command(inspect.RequestNames, "kubectl describe csr %s", foreign.Spaces(names)) + "; then kubectl certificate approve, or deny, and try again"}
+	return &Refusal{Name: RequestsPending, Node: node, Risk: true, Reason: "its kubelet may wait for a certificate, or somebody asks in its name: " + strings.Join(names, ", "),
+		Next: "look who asks, and deny or approve: " + foreign.Command(inspect.RequestNames, "kubectl describe csr %s", foreign.Spaces(names)) + "; or, if the kubelet does not wait for them: --accept-risk=" + RequestsPending}
 }
 
 // unreadRequests says why it is not known which requests there are.

@@ -15,6 +15,7 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"math/big"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -214,7 +215,7 @@ func TestWhichRequestsMatch(t *testing.T) {
 		}, openshift, workerZero(), `"system:admin" is not who asks`},
 		{"with a key of a million bits", servingAsking, func(a *asking) {
 			a.pem = func([]byte) []byte { return million }
-		}, openshift, workerZero(), "its RSA key has 1048576 bits"},
+		}, openshift, workerZero(), "its request is of 355210 bytes"},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -653,6 +654,109 @@ func TestLeftRequests(t *testing.T) {
 	}
 }
 
+// TestKeysThatAreComputedWith: each check of a signature takes time, and anybody makes requests.
+func TestKeysThatAreComputedWith(t *testing.T) {
+	t.Parallel()
+	for bits, sane := range map[int]bool{1024: false, 2048: true, 4096: true, 4097: false, 8192: false} {
+		n := new(big.Int).Lsh(big.NewInt(1), uint(bits-1))
+		if err := saneKey(&x509.CertificateRequest{PublicKey: &rsa.PublicKey{N: n, E: 65537}}); (err == nil) != sane {
+			t.Errorf("%d bits: %v", bits, err)
+		}
+	}
+}
+
+// TestOneNodeHoldsUpNoOther: what goes wrong with the requests of a node is told of that node.
+func TestOneNodeHoldsUpNoOther(t *testing.T) {
+	t.Parallel()
+	a := NewLeftCSRs([]string{"worker-0", "worker-1", "worker-2"}, true, true)
+	var done []string
+	err := a.each(t.Context(), 20*time.Millisecond, func(ctx context.Context, node string) error {
+		done = append(done, node)
+		if node == "worker-0" {
+			<-ctx.Done()
+			return context.Cause(ctx)
+		}
+		return nil
+	})
+	if len(done) != 3 || err == nil || !strings.Contains(err.Error(), "requests of node worker-0: not done within 20ms") || strings.Contains(err.Error(), "worker-1") {
+		t.Errorf("%q, %v", done, err)
+	}
+	done = nil
+	err = a.each(t.Context(), time.Minute, func(_ context.Context, node string) error {
+		done = append(done, node)
+		return apierrors.NewForbidden(schema.GroupResource{Resource: "x"}, "y", errors.New("no"))
+	})
+	if len(done) != 1 || !apierrors.IsForbidden(err) {
+		t.Errorf("what is forbidden is asked again: %q, %v", done, err)
+	}
+	if got := a.Takes(); got < 3*askingClient {
+		t.Errorf("for three nodes there are %s", got)
+	}
+
+	// The API server refuses to approve the first one's.
+	api := &requestsAPI{signs: true}
+	env, _ := approvals(t, newWorld(t), api)
+	worker1 := workerZero()
+	worker1.Name, worker1.Status.Addresses = "worker-1", []corev1.NodeAddress{{Type: corev1.NodeHostName, Address: "worker-1"}, {Type: corev1.NodeInternalIP, Address: "192.0.2.8"}}
+	api.nodes["worker-1"] = worker1
+	api.add(servingAsking(t).made(t))
+	other := servingAsking(t)
+	other.csr.Name, other.csr.Spec.Username = "csr-other", "system:node:worker-1"
+	other.asks.Subject.CommonName, other.asks.DNSNames, other.asks.IPAddresses = "system:node:worker-1", []string{"worker-1"}, []net.IP{net.ParseIP("192.0.2.8")}
+	api.add(other.made(t))
+	api.before = func(method, path string) *apierrors.StatusError {
+		if method == http.MethodPut && strings.Contains(path, "csr-serving") {
+			return apierrors.NewRequestEntityTooLargeError("limit is 1")
+		}
+		return nil
+	}
+	a = NewLeftCSRs([]string{"worker-0", "worker-1"}, true, true)
+	change, _ := a.Diff(inspect.Snapshot{Cluster: inspect.Cluster{Versions: catalog.Versions{Cluster: "4.15.0"}}}, noon)
+	if err := a.Apply(t.Context(), env, change); err == nil || !strings.Contains(err.Error(), "requests of node worker-0: approve request csr-serving") {
+		t.Errorf("%v", err)
+	}
+	if !slices.Equal(api.log, []string{"csr-other"}) {
+		t.Errorf("approved %q", api.log)
+	}
+}
+
+// TestOnlyWhatMayBeAKubeletsHoldsUpAnUndo: anybody may make requests in any node's name.
+func TestOnlyWhatMayBeAKubeletsHoldsUpAnUndo(t *testing.T) {
+	t.Parallel()
+	const subject = "CN=system:node:worker-0,O=system:nodes"
+	for name, c := range map[string]struct {
+		signer, requester string
+		certificate       time.Time // of its kubelet, until then; zero: none
+		holds             bool
+	}{
+		"its own, for its serving certificate":  {catalog.KubeletServingSigner, "system:node:worker-0", noon.Add(time.Hour), true},
+		"its own, for its client certificate":   {catalog.KubeletClientSigner, "system:node:worker-0", noon.Add(time.Hour), true},
+		"a bootstrapper's":                      {catalog.KubeletClientSigner, bootstrapper, time.Time{}, true},
+		"a bootstrapper's, its own has expired": {catalog.KubeletClientSigner, bootstrapper, noon.Add(-time.Hour), true},
+		"a bootstrapper's, where it has one":    {catalog.KubeletClientSigner, bootstrapper, noon.Add(time.Hour), false},
+		"another node's":                        {catalog.KubeletClientSigner, "system:node:worker-9", time.Time{}, false},
+		"a tenant's, for another signer":        {"example.com/any", "system:serviceaccount:tenant:default", time.Time{}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			facts := inspect.Snapshot{
+				Cluster:  inspect.Cluster{Versions: catalog.Versions{Cluster: "4.15.0"}},
+				Nodes:    []inspect.Node{{Name: "worker-0", Via: "ssh"}},
+				Requests: []inspect.SigningRequest{{Object: &inspect.Object{Name: "csr-x"}, Signer: c.signer, Requester: c.requester, Condition: inspect.Pending, Request: &pki.Request{Subject: subject}}},
+			}
+			if !c.certificate.IsZero() {
+				ca := pkitest.NewCA("x", noon.Add(-48*time.Hour), c.certificate)
+				facts.Bundles = append(facts.Bundles, inspect.Bundle{At: pki.Location{Kind: pki.KindFile, Node: "worker-0", Path: inspect.KubeletClient}, Content: pki.NewScanner().Scan(ca.CertPEM)[0].Content})
+			}
+			err := unanswered(facts, "worker-0", noon)
+			var r *Refusal
+			if errors.As(err, &r) != c.holds || c.holds && (!r.Risk || !strings.Contains(r.Next, "--accept-risk=requests-pending")) {
+				t.Errorf("%v", err)
+			}
+		})
+	}
+}
+
 // TestUndoWaitsForAnAnswer: a kubelet that waits for a certificate gets no other CA.
 func TestUndoWaitsForAnAnswer(t *testing.T) {
 	t.Parallel()
@@ -670,6 +774,11 @@ func TestUndoWaitsForAnAnswer(t *testing.T) {
 	var r *Refusal
 	if !errors.As(err, &r) || r.Name != "requests-pending" || !strings.Contains(r.Next, "kubectl describe csr csr-1") {
 		t.Errorf("%v", err)
+	}
+	accepting := w.undoing(t, "run-1")
+	accepting.AcceptRequestsPending = true
+	if p, err := accepting.Plan("run-1", facts, w.now()); err != nil || !strings.Contains(strings.Join(p.Notes, " "), "Accepted by name: node worker-0") {
+		t.Errorf("accepted by name: %v", err)
 	}
 	facts.Requests[0].Condition = inspect.Issued
 	p, err := w.undoing(t, "run-1").Plan("run-1", facts, w.now())

@@ -103,9 +103,15 @@ func pending(csr *certificatesapi.CertificateSigningRequest) bool {
 	})
 }
 
+// maxRequest is how many bytes of a request are read: with 100 names it has some 5,000.
+const maxRequest = 64 << 10
+
 // parseRequest reads one PKCS#10 request and nothing beside it. Its signature is checked
 // later (see ownSignature): that takes time, and anybody may make requests.
 func parseRequest(text []byte) (*x509.CertificateRequest, error) {
+	if len(text) > maxRequest {
+		return nil, fmt.Errorf("its request is of %d bytes; kubelets make one of less than 2,000", len(text))
+	}
 	block, rest := pem.Decode(text)
 	if block == nil || block.Type != "CERTIFICATE REQUEST" {
 		return nil, errors.New("it holds no certificate request in PEM")
@@ -183,7 +189,7 @@ func saneKey(asks *x509.CertificateRequest) error {
 			return nil
 		}
 	case *rsa.PublicKey:
-		if bits := key.N.BitLen(); bits >= 2048 && bits <= 16384 {
+		if bits := key.N.BitLen(); bits >= 2048 && bits <= 4096 {
 			return nil
 		}
 	}

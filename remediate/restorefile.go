@@ -58,7 +58,7 @@ func (a RestoreFile) Diff(facts inspect.Snapshot, now time.Time) (*Change, error
 		return nil, err
 	}
 	f := &FileChange{Path: a.path(), SHA256: file.SHA256, Before: text, After: before, Old: caOf(text), New: caOf(before)}
-	return &Change{Summary: "put back " + a.path(), File: f, Deltas: []inspect.Delta{written(n, f, now)}}, nil
+	return &Change{Summary: "put back " + a.path(), File: f, versions: facts.Cluster.Versions, Deltas: []inspect.Delta{written(n, f, now)}}, nil
 }
 
 // untake is Diff for what the run took away.
@@ -76,7 +76,7 @@ func (a RestoreFile) untake(facts inspect.Snapshot, now time.Time) (*Change, err
 		return &Refusal{Name: changedSince, Node: a.On, Reason: path + " " + what + ": putting back what was before would undo that too", Next: "what was before is in the run's folder below " + host.DefaultFolder + " on the node"}
 	}
 	f := &FileChange{Path: path, Taken: true}
-	c := &Change{Summary: "put back " + path, File: f}
+	c := &Change{Summary: "put back " + path, File: f, versions: facts.Cluster.Versions}
 	if a.Entry.Before.Kind == host.Link {
 		f.After = leading(a.Entry.Target)
 		c.Summary += ", a link to " + foreign.Text(a.Entry.Target)
@@ -167,8 +167,15 @@ func (a RestoreFile) Apply(ctx context.Context, env *Env, c *Change) error {
 			return fmt.Errorf("whether the kubelet on %s waits for a certificate, which this would take from it, is not known: %w", a.On, err)
 		}
 		var names []string
+		facts, err := env.Read(ctx, a.On)
+		if err != nil {
+			return err
+		}
+		facts.Cluster.Versions = c.versions
 		for _, r := range requests {
-			names = append(names, r.Name)
+			if mayWait(facts, a.On, env.Now(), r.Spec.SignerName, r.Spec.Username) {
+				names = append(names, r.Name)
+			}
 		}
 		if err := waits(a.On, names); err != nil {
 			return err

@@ -57,7 +57,7 @@ func (e *Stopped) Error() string {
 
 func (e *Stopped) Unwrap() error { return e.Inner }
 
-// stepTime bounds what an action does to a node.
+// stepTime bounds what an action does to a node, where it does not say itself what it Takes.
 const stepTime = 2 * time.Minute
 
 // Run does what the plan says, wave by wave, and on each node step by step. At the
@@ -296,7 +296,11 @@ func (r Runner) step(ctx context.Context, p *Plan, s Step) error {
 	}
 	r.tell(a, Begun, c, nil)
 	// Begun, it goes on to its end: half of a step is no state to leave a node in.
-	whole, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), stepTime, fmt.Errorf("not done within %s", stepTime))
+	limit := stepTime
+	if long, ok := a.(interface{ Takes() time.Duration }); ok {
+		limit = max(limit, long.Takes())
+	}
+	whole, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), limit, fmt.Errorf("not done within %s", limit))
 	defer cancel()
 	if err := a.Apply(whole, r.Env, c); err != nil {
 		return stop(unmade(err))

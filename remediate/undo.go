@@ -22,6 +22,8 @@ type Undo struct {
 	// AcceptBreaksTrust goes on although kubelets will not trust what they are
 	// shown.
 	AcceptBreaksTrust bool
+	// AcceptRequestsPending goes on although requests in the nodes' names are pending.
+	AcceptRequestsPending bool
 }
 
 // Kept is what a node keeps of a run.
@@ -137,8 +139,10 @@ func (u Undo) plan(run string, facts inspect.Snapshot, now time.Time, blind bool
 		if err := identified(facts, kept.Node); err != nil {
 			return nil, err
 		}
-		if err := unanswered(facts, kept.Node); err != nil {
+		if err := unanswered(facts, kept.Node, now); err != nil && !u.AcceptRequestsPending {
 			return nil, err
+		} else if err != nil {
+			d.note("Accepted by name: node %s: %v", kept.Node, err)
 		}
 		d.node(kept.Node)
 		if len(kept.Entries) == 0 { // nothing there is the run's: neither a file, nor a restart
@@ -148,7 +152,7 @@ func (u Undo) plan(run string, facts inspect.Snapshot, now time.Time, blind bool
 		// kept.Entries are by path; the kubelet's own file goes back first, as it was
 		// written last.
 		for _, entry := range slices.Backward(kept.Entries) {
-			c, err := d.step(RestoreFile{On: kept.Node, Entry: entry, Blind: blind, Asks: u.API && !blind && len(changed) == 0 && unreadRequests(facts) == ""})
+			c, err := d.step(RestoreFile{On: kept.Node, Entry: entry, Blind: blind, Asks: u.API && !blind && !u.AcceptRequestsPending && len(changed) == 0 && unreadRequests(facts) == ""})
 			if err != nil {
 				return nil, err
 			}
