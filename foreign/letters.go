@@ -17,13 +17,18 @@ func plain(s string) bool {
 
 // advises reports whether a text reads as an instruction.
 func advises(s string) bool {
-	for word := range strings.SplitSeq(s, ":") {
+	for part := range strings.SplitSeq(s, ":") {
+		word := part
 		if begin := strings.LastIndexFunc(word, func(r rune) bool { return !unicode.IsLetter(r) }); begin >= 0 {
 			word = word[begin+1:]
 		}
 		switch strings.ToLower(word) {
 		case "next", "undo", "run", "back", "hand":
 			return true
+		case "error", "warning", "note", "hint": // libraries say "remote error: …"
+			if before := strings.TrimRight(part[:len(part)-len(word)], " "); before == "" || strings.ContainsRune(".;,!?|)", rune(before[len(before)-1])) {
+				return true
+			}
 		}
 	}
 	for word := range strings.FieldsFuncSeq(s, func(r rune) bool { return !unicode.In(r, unicode.L, unicode.M) }) {
@@ -32,8 +37,18 @@ func advises(s string) bool {
 		}
 	}
 	return strings.HasPrefix(s, "-") || strings.Contains(s, "$(") || strings.Contains(s, "  ") || slices.ContainsFunc(strings.Fields(s), func(word string) bool {
-		return slices.Contains([]string{"sudo", "kubectl", "oc", "certrot", "curl", "wget"}, word)
+		word = strings.Trim(word, "\"'`()[]{}<>,.;!?") // not ":", as in what libraries say: "ssh: …"
+		return isCommand(word[strings.LastIndexByte(word, '/')+1:]) || strings.ContainsAny(word, "✓✗")
 	})
+}
+
+// isCommand reports whether a word is one that a text may want to be run.
+func isCommand(word string) bool {
+	switch word {
+	case "sudo", "su", "kubectl", "oc", "certrot", "kubectl-certrot", "curl", "wget", "sh", "bash", "ssh", "scp", "rm", "systemctl", "chroot", "nsenter", "python", "python3", "perl", "openssl":
+		return true
+	}
+	return false
 }
 
 // isName reports whether a text is one word of ASCII, as names, subjects, paths, versions,

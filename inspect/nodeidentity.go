@@ -3,6 +3,8 @@ package inspect
 import (
 	"fmt"
 	"strings"
+
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 )
 
 // NotTheNode says why the machine that was read as a node is not that node, or is not
@@ -13,7 +15,7 @@ import (
 func (s *Snapshot) NotTheNode(node string) string {
 	if user := s.KubeletUser(node); user != "" {
 		if user != "system:node:"+node {
-			return fmt.Sprintf("the machine that was reached is another node: its kubelet is %q", user)
+			return fmt.Sprintf("the machine that was reached is another node: its kubelet is %s", foreign.Called(user))
 		}
 		return ""
 	}
@@ -26,7 +28,7 @@ func (s *Snapshot) NotTheNode(node string) string {
 	case hostname == "":
 		return "whether the machine that was reached is this node is not known: neither its kubelet's certificate nor its host name could be read"
 	case short(hostname) != short(node):
-		return fmt.Sprintf("the machine that was reached calls itself %s, and its kubelet's certificate could not be read", hostname)
+		return fmt.Sprintf("the machine that was reached calls itself %s, and its kubelet's certificate could not be read", foreign.Called(hostname))
 	}
 	return ""
 }

@@ -85,6 +85,9 @@ func ServerURL(server string) string {
 	scheme, rest, found := strings.Cut(server, "://")
 	if !found {
 		scheme, rest = "", server
+		if at := strings.LastIndex(server, "@"); at >= 0 && strings.Contains(server[:at], "/") { // it is no URL, and may have a password
+			rest = server[at+1:]
+		}
 	}
 	_, rest = userinfo(rest)
 	if i := strings.IndexAny(rest, "?#"); i >= 0 {

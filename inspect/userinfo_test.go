@@ -14,6 +14,8 @@ func TestNoPasswordOfAURLIsKept(t *testing.T) {
 		"https://user:sec ret@api:6443":                   "https://api:6443",
 		"https://user:sec#ret@api:6443":                   "https://api:6443",
 		"user:secret@api:6443":                            "api:6443",
+		"//user:secret@api:6443":                          "api:6443",
+		"https:/user:secret@api:6443":                     "api:6443",
 		"https://api:6443/?token=secret#secret":           "https://api:6443/",
 		"https://api:6443/k8s/clusters/a@b":               "https://api:6443/k8s/clusters/a@b",
 		"https://api.example.com:6443":                    "https://api.example.com:6443",

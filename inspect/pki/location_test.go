@@ -21,6 +21,7 @@ func TestLocationString(t *testing.T) {
 		{"APIService/v1beta1.metrics.k8s.io#spec.caBundle", Location{Kind: "APIService", Name: "v1beta1.metrics.k8s.io", Field: "spec.caBundle"}},
 		{"node/worker-3:/var/lib/kubelet/kubeconfig#clusters[0].cluster.certificate-authority-data",
 			Location{Kind: KindFile, Node: "worker-3", Path: "/var/lib/kubelet/kubeconfig", Field: "clusters[0].cluster.certificate-authority-data"}},
+		{"Secret/a%20b/c%20%20d[tls.crt]", Location{Kind: "Secret", Namespace: "a b", Name: "c  d", Key: "tls.crt"}},
 		{"file:./ca.pem", Location{Kind: KindFile, Path: "./ca.pem"}},
 		{`file:C:\ca%20[1].pem`, Location{Kind: KindFile, Path: `C:\ca [1].pem`}},
 		{"ClusterRole/system:node", Location{Kind: "ClusterRole", Name: "system:node"}},

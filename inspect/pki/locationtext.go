@@ -27,7 +27,7 @@ func (l Location) String() string {
 		escape(&b, l.Path, "# ")
 	case l.Kind == KindFile:
 		b.WriteString(nodePrefix)
-		escape(&b, l.Node, "/:#[]")
+		escape(&b, l.Node, "/:#[] ")
 		if l.Path != "" || l.Field != "" { // else it is the node as a whole
 			b.WriteByte(':')
 			escape(&b, l.Path, "# ")
@@ -49,13 +49,13 @@ func (l Location) writeObject(b *strings.Builder) {
 		b.WriteString("%6E")
 		kind = kind[1:]
 	}
-	escape(b, kind, "/:#[]")
+	escape(b, kind, "/:#[] ")
 	b.WriteByte('/')
 	if l.Namespace != "" {
-		escape(b, l.Namespace, "/#[]")
+		escape(b, l.Namespace, "/#[] ")
 		b.WriteByte('/')
 	}
-	escape(b, l.Name, "/#[]")
+	escape(b, l.Name, "/#[] ")
 	if l.Key != "" {
 		b.WriteByte('[')
 		escape(b, l.Key, "#[] ")
