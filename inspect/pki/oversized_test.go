@@ -147,3 +147,17 @@ func der(t *testing.T, text []byte) []byte {
 	}
 	return b.Bytes
 }
+
+// TestAChainThatAHandshakeRefusesIsNotVerified: crypto/tls takes smaller keys than are read.
+func TestAChainThatAHandshakeRefusesIsNotVerified(t *testing.T) {
+	from := time.Date(2024, 3, 1, 0, 0, 0, 0, time.UTC)
+	for bits, refused := range map[int]bool{8192: false, 8200: true} {
+		certPEM, _ := pkitest.Oversized("server", bits, from, from.AddDate(1, 0, 0))
+		chain := NewScanner().Scan(certPEM)[0].Content.Certs
+		for name, err := range map[string]error{"a server's": Verify(chain, chain, "", from.AddDate(0, 1, 0)), "a client's": VerifyClient(chain, chain, from.AddDate(0, 1, 0))} {
+			if got := err != nil && strings.Contains(err.Error(), "has an RSA key of 8200 bits"); got != refused {
+				t.Errorf("%s of %d bits: %v", name, bits, err)
+			}
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package pki
 
 import (
+	"crypto/rsa"
 	"crypto/x509"
 	"errors"
 	"fmt"
@@ -14,12 +15,34 @@ import (
 // crypto/x509, which kubelets, and most of Kubernetes, use. roots and chain are
 // only read.
 func Verify(chain, roots []*Cert, name string, now time.Time) error {
+	if err := handshakes(chain); err != nil {
+		return err
+	}
 	return verify(chain, roots, x509.VerifyOptions{DNSName: name, CurrentTime: now}) // no usage: a server's
 }
 
 // VerifyClient is Verify for the certificate of a client.
 func VerifyClient(chain, roots []*Cert, now time.Time) error {
+	if err := handshakes(chain); err != nil {
+		return err
+	}
 	return verify(chain, roots, x509.VerifyOptions{CurrentTime: now, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}})
+}
+
+// handshakes is the error for a chain that crypto/tls refuses before it verifies it: it
+// computes with no larger RSA key of a peer (crypto/tls, handshake_client.go, checkKeySize).
+func handshakes(chain []*Cert) error {
+	const most = 8192
+	for i, c := range chain {
+		parsed, err := c.X509()
+		if err != nil {
+			continue // verify says so
+		}
+		if key, ok := parsed.PublicKey.(*rsa.PublicKey); ok && key.N.BitLen() > most {
+			return fmt.Errorf("certificate %d of the chain has an RSA key of %d bits: crypto/tls takes up to %d", i+1, key.N.BitLen(), most)
+		}
+	}
+	return nil
 }
 
 // VerifyChain is Verify for any usage and any name.
