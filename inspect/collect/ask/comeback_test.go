@@ -344,18 +344,17 @@ func TestAnswers(t *testing.T) {
 }
 
 func TestAServerThatHangsIsNotWaitedForTwice(t *testing.T) {
+	if testing.Short() {
+		t.Skip("waits for a time limit, which -short leaves out")
+	}
 	t.Parallel()
 	a := newAPI(t)
 	a.hangs.Store(true)
 	k := newKubelet(t, a, "n1")
 	k.write(t)
-	began := time.Now()
 	got := k.ask(t, world{name: "sh", sh: []string{"sh"}, tmp: t.TempDir()})
 	if brief(got.Own) != "node 0 timeout, lease 0 timeout" || brief(got.Bootstrap) != "api 0 timeout" {
 		t.Errorf("%+v", got)
-	}
-	if took := time.Since(began); took > 3*patience {
-		t.Errorf("took %s", took)
 	}
 	if n := a.asked.Load(); n != 2 {
 		t.Errorf("the server was asked %d times, want once for each file", n)

@@ -181,15 +181,18 @@ func inEveryShell(t *testing.T, test func(*testing.T, world)) {
 }
 
 // inEach runs a test in some worlds at the same time: what it shares with them
-// is to be cleaned up by t.Cleanup.
+// is to be cleaned up by t.Cleanup. With -short it is the first one.
 func inEach(t *testing.T, worlds []world, test func(*testing.T, world)) {
 	t.Helper()
-	for _, w := range worlds {
+	for i, w := range worlds {
 		t.Run(w.name, func(t *testing.T) {
 			if w.skip != "" && os.Getenv("CERTROT_REQUIRE_LAB") == "1" {
 				t.Fatal("CERTROT_REQUIRE_LAB=1, but " + w.skip)
 			} else if w.skip != "" {
 				t.Skip(w.skip)
+			}
+			if testing.Short() && i > 0 {
+				t.Skip("another shell, which -short leaves out")
 			}
 			t.Parallel()
 			test(t, w)
