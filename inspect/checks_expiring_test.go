@@ -39,6 +39,7 @@ func TestWhatExpiresWithinTheAskedTimeIsAFinding(t *testing.T) {
 		{"the last CA of its bundle", newFixture("").configMap("shop", "ca", "ca.crt", ending.CertPEM), "warning", "the last one of its bundle"},
 		{"a CA whose bundle holds its successor", newFixture("").configMap("shop", "ca", "ca.crt", ending.CertPEM, next.CertPEM), "info", "its bundles hold another CA that is valid for longer"},
 		{"an intermediate CA sent with a certificate", newFixture("").secret("shop", "tls", nil, chained(below.Issue("shop.example.com", from(-1), from(400)), below.CertPEM)), "warning", "sent as part of a chain"},
+		{"an intermediate CA sent with what service-ca renews", newFixture("4.15.1").secret("team", "served", serving, chained(below.Issue("svc.team.svc", from(-1), from(400)), below.CertPEM)), "info", "sent as part of a chain, which is renewed automatically"},
 		{"a certificate of a request", newFixture("").object(Object{Kind: "CertificateSigningRequest", Name: "csr-1"}, map[string][]byte{"status.certificate": leaf(-1, 1).CertPEM}), "info", "kept for the record"},
 		{"only older revisions hold it", newFixture("4.15.1").secret(targetNS, "etcd-client-3", nil, leaf(-300, 3)).secret(targetNS, "etcd-client-4", nil, leaf(-10, 300)), "info", "only older static pod revisions"},
 		{"it has expired: certificate-expired says it", newFixture("").secret("shop", "tls", nil, leaf(-300, -3)), "", ""},

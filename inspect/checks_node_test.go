@@ -186,6 +186,7 @@ func nodeCases() []verdictCase {
 		{"kubeconfig-sound", "two clusters", newFixture(v414).embedded(own, func(k *Kubeconfig) { k.Clusters = append(k.Clusters, KubeconfigCluster{Name: "second"}) }, old.CertPEM), "warning", "2 clusters", 1},
 		{"kubeconfig-sound", "checks nobody", newFixture(v414).embedded(own, func(k *Kubeconfig) { k.Clusters[0].Insecure = true }, old.CertPEM), "critical", "insecure", 1},
 		{"kubeconfig-sound", "can't be read", newFixture(v414).embedded(own, func(k *Kubeconfig) { k.Problem = "line 7: did not find expected key" }), "critical", "line 7", 1},
+		{"kubeconfig-sound", "a file that is taken away", newFixture(v414).embedded(own, func(k *Kubeconfig) { k.Clusters[0].Insecure = true }, old.CertPEM).with(func(n *Node) { n.Files = nil }), "", "", 0},
 		{"kubeconfig-sound", "no cluster", newFixture(v414).embedded(own, func(k *Kubeconfig) { k.Clusters = nil }), "critical", "no cluster", 1},
 
 		{"file-private", "as it should be", newFixture(v414).onNode(pem, 0o600, kubelet.CertPEM, kubelet.KeyPEM).onNode(clientCA, 0o644, old.CertPEM), "", "", 0},

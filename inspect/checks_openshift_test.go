@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"encoding/base64"
 	"strings"
 	"testing"
 
@@ -67,6 +68,7 @@ func openShiftCases() []verdictCase {
 	ended := ca.Issue("old.example.com", from(-300), from(-3))
 	endedFile := map[string][]byte{"spec.config.storage.files[/etc/x/tls.crt]": ended.CertPEM}
 	keyFile := map[string][]byte{"spec.config.storage.files[/etc/x/tls.key]": leaf.KeyPEM}
+	within := []byte("apiVersion: v1\nkind: Config\nclusters:\n- name: c\n  cluster:\n    certificate-authority-data: " + base64.StdEncoding.EncodeToString(ca.CertPEM) + "\n")
 	return []verdictCase{
 		{"mco-reports-agree", "both report what there is", holding(ca.CertPEM).reports(cc, ca.Pair).reports(pool, ca.Pair), "", "", 0},
 		{"mco-reports-agree", "nobody reports, as before 4.14", holding(ca.CertPEM), "", "", 0},
@@ -88,6 +90,7 @@ func openShiftCases() []verdictCase {
 		{"reference-resolves", "a ConfigMap that is not there", newFixture("4.15.1").refers(proxy, bundle, TargetAbsent), "warning", "custom-ca[ca-bundle.crt], which is not there", 1},
 		{"reference-resolves", "one that two fields name", newFixture("4.15.1").refers(proxy, bundle, TargetAbsent).refers(router, bundle, TargetAbsent), "warning", "which is not there", 2},
 		{"reference-resolves", "a ConfigMap with its CAs under another key", newFixture("4.15.1").configMap("openshift-config", "custom-ca", "ca.crt", ca.CertPEM).refers(proxy, bundle, TargetThere), "warning", "holds no certificate", 1},
+		{"reference-resolves", "a ConfigMap with its CAs in a kubeconfig", newFixture("4.15.1").configMap("openshift-config", "custom-ca", "ca-bundle.crt", within).refers(proxy, bundle, TargetThere), "", "", 0}, // it does hold them
 		{"reference-resolves", "a Secret that is not there", newFixture("4.15.1").refers(router, apps, TargetAbsent), "critical", "does not start", 1},
 		{"reference-resolves", "what may not be read", newFixture("4.15.1").refers(router, apps, TargetUnknown), "", "", 0},
 		{"reference-resolves", "a MachineConfig, which holds none", usedBy(newFixture("4.15.1"), current), "", "", 0},

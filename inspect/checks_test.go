@@ -166,6 +166,7 @@ func rotationCases() []verdictCase {
 		{"rotation-annotations", "no annotations at all", localhost(nil, young), "", "", 0},
 
 		{"api-ca-delivered", "4.15, new signer, leaf still of the old one", story("4.15.0-0.okd-2024-01-27-070424", rotated, installers), "warning", "was replaced 10d ago", 1},
+		{"api-ca-delivered", "4.15, new signer, and one of its name elsewhere", story("4.15.1", rotated, installers).secret("backup", "loadbalancer-serving-signer", nil, installers.Pair), "warning", "was replaced 10d ago", 1},
 		{"api-ca-delivered", "4.15, new signer, leaf signed by it", story("4.15.0-0.okd-2024-01-27-070424", rotated, rotated), "critical", "a kubelet that reconnects or restarts", 2},
 		{"api-ca-delivered", "4.15, signer replaced long ago", story("4.15.1", veteran, veteran), "info", "was replaced 100d ago", 2},
 		{"api-ca-delivered", "4.15, the installer's signer", story("4.15.1", installers, installers), "", "", 0},

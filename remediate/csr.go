@@ -477,7 +477,7 @@ func (a LeftCSRs) Diff(facts inspect.Snapshot, now time.Time) (*Change, error) {
 		what = "approve what certificate requests of these nodes are pending and match them"
 	}
 	if len(names) > 0 {
-		what += " (now: " + strings.Join(names, ", ") + ")"
+		what += " (now: " + called(names) + ")"
 	}
 	ca, asked := plainSigner(facts, now)
 	return &Change{signer: ca, signerAsked: asked, Summary: what, versions: facts.Cluster.Versions, certified: certified(facts, now, a.Nodes...)}, nil
@@ -623,8 +623,17 @@ func waits(node string, names []string) error {
 	if len(names) == 0 {
 		return nil
 	}
-	return &Refusal{Name: RequestsPending, Node: node, Risk: true, Reason: "its kubelet may wait for a certificate, or somebody asks in its name: " + strings.Join(names, ", "),
+	return &Refusal{Name: RequestsPending, Node: node, Risk: true, Reason: "its kubelet may wait for a certificate, or somebody asks in its name: " + called(names),
 		Next: "look who asks, and deny or approve: " + foreign.Command(inspect.RequestNames, "kubectl describe csr %s", foreign.Spaces(names)) + "; or, if the kubelet does not wait for them: --accept-risk=" + RequestsPending}
+}
+
+// called are names of requests in a sentence; whoever makes one chooses its name.
+func called(names []string) string {
+	out := make([]string, len(names))
+	for i, n := range names {
+		out[i] = foreign.Name(n)
+	}
+	return strings.Join(out, ", ")
 }
 
 // unreadRequests says why it is not known which requests there are.

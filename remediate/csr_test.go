@@ -612,24 +612,25 @@ func TestLeftRequests(t *testing.T) {
 	w := newWorld(t)
 	for name, c := range map[string]struct {
 		approve, signs bool
-		forbidden      bool
+		forbidden      string // the method
 		want           []string
 		err            string
 	}{
 		"shown":                      {want: nil, err: "kubectl certificate approve csr-serving"},
 		"approved":                   {approve: true, signs: true, want: []string{"csr-serving"}},
 		"approved, and not signed":   {approve: true, want: []string{"csr-serving"}, err: "no certificate was issued"},
-		"approval is not allowed":    {approve: true, forbidden: true, err: "can-i approve signers/kubernetes.io/kubelet-serving"},
-		"not approved, nor asked to": {forbidden: true, err: "kubectl certificate approve csr-serving"},
+		"approval is not allowed":    {approve: true, forbidden: http.MethodPut, err: "can-i approve signers/kubernetes.io/kubelet-serving"},
+		"not approved, nor asked to": {forbidden: http.MethodPut, err: "kubectl certificate approve csr-serving"},
+		"reading is not allowed":     {forbidden: http.MethodGet, err: "whether its kubelet waits for a certificate is not known"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			api := &requestsAPI{signs: c.signs}
 			env, told := approvals(t, w, api)
 			api.add(servingAsking(t).made(t))
-			if c.forbidden {
+			if c.forbidden != "" {
 				api.before = func(method, _ string) *apierrors.StatusError {
-					if method == http.MethodPut {
+					if method == c.forbidden {
 						return apierrors.NewForbidden(schema.GroupResource{Resource: "certificatesigningrequests"}, "csr-serving", errors.New("no"))
 					}
 					return nil
@@ -651,6 +652,31 @@ func TestLeftRequests(t *testing.T) {
 	}
 	if c, err := NewLeftCSRs([]string{"worker-0"}, true, false).Diff(versions, noon); c != nil || err != nil {
 		t.Errorf("with nothing pending: %+v, %v", c, err)
+	}
+	pending := func(name, node string) inspect.SigningRequest {
+		return inspect.SigningRequest{Object: &inspect.Object{Name: name}, Condition: inspect.Pending, Request: &pki.Request{Subject: "CN=system:node:" + node + ",O=system:nodes"}}
+	}
+	versions.Requests = []inspect.SigningRequest{pending("csr-one", "worker-0"), pending("csr-two", "worker-0"), pending("csr-other", "worker-1")}
+	if c, err := NewLeftCSRs([]string{"worker-0"}, true, false).Diff(versions, noon); err != nil || c == nil || !strings.HasSuffix(c.Summary, "(now: csr-one, csr-two)") {
+		t.Errorf("the plan says of what is pending: %+v, %v", c, err)
+	}
+}
+
+// TestNoServingRequestIsWaitedForWhereNoneIsDue: its kubelet reports, and its serving
+// certificate is valid.
+func TestNoServingRequestIsWaitedForWhereNoneIsDue(t *testing.T) {
+	t.Parallel()
+	for _, serving := range []bool{false, true} {
+		w := newWorld(t)
+		env, _ := approvals(t, w, &requestsAPI{})
+		env.Heartbeat = heartbeatAt(w.now().Add(time.Hour))
+		step := ApproveCSRs{On: "worker-0", serving: serving, state: newApproving()}
+		if err := step.Apply(t.Context(), env, &Change{versions: catalog.Versions{Cluster: "4.15.0"}}); err != nil {
+			t.Fatal(err)
+		}
+		if waited := time.Duration(w.skipped.Load()); (waited >= askingServing) != serving {
+			t.Errorf("its serving certificate has ended: %v; it waited for %s", serving, waited)
+		}
 	}
 }
 

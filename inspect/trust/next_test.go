@@ -78,6 +78,19 @@ func TestNextOfEveryEdge(t *testing.T) {
 	}
 }
 
+// TestNextWithoutARhythm: of who makes requests at no known interval, the number of them is
+// told.
+func TestNextWithoutARhythm(t *testing.T) {
+	e := edge(t, "pods-kubernetes-service")
+	w := newWorld(catalog.Versions{Cluster: "4.20.1"})
+	w.s.Taken, w.s.Cluster.Topology = noon, "HighlyAvailable"
+	ca := pkitest.NewCA("the CA", from(-10), from(900))
+	w.stage(e, ca, ca.CertPEM)
+	if got := entryOf(t, w, e.ID).Next; !strings.Contains(got.Verifies, "by itself about every 1000 requests (goaway-chance 0.001") {
+		t.Errorf("got %+v", got)
+	}
+}
+
 // TestWithin: 693 requests halve those who have not been asked, at a chance of 0.001.
 func TestWithin(t *testing.T) {
 	if got := within(0.001, 0.5, 10*time.Second); got != 6930*time.Second {
@@ -120,6 +133,34 @@ func TestCopiesEndWithTheirOriginal(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestTheEndIsToldWithoutTheSigner: what is shown ends and nobody renews it; who signs next,
+// which was not read, changes nothing about that.
+func TestTheEndIsToldWithoutTheSigner(t *testing.T) {
+	e := edge(t, "kubeadm-kubelet-api")
+	ca := pkitest.NewCA("kubernetes", from(-800), from(900))
+	for end, want := range map[float64]Status{20: WillBreak, 300: Unknown} {
+		w := newWorld(versions(e))
+		w.show(e, leafFor(e, ca, end-365, end).CertPEM)
+		w.trust(e, ca.CertPEM)
+		if got := one(t, w.judge(e.ID)); got.Status != want || (want == WillBreak) != got.From.Equal(from(end)) {
+			t.Errorf("%v days before: %s from %s: %s", end, got.Status, got.From, got.Why)
+		}
+	}
+}
+
+// TestTheSignersKeyIsKeptElsewhere: where the CA is on the node and its key is not, nobody
+// there signs, and what comes next is not unknown for that.
+func TestTheSignersKeyIsKeptElsewhere(t *testing.T) {
+	e := edge(t, "kubeadm-apiserver-etcd")
+	ca := pkitest.NewCA("etcd-ca", from(-10), from(900))
+	w := newWorld(versions(e))
+	w.show(e, leafFor(e, ca, -1, 300).CertPEM)
+	w.trust(e, ca.CertPEM)
+	if got := one(t, w.judge(e.ID)); got.Status != Holds || got.Why != "" {
+		t.Errorf("%s: %s", got.Status, got.Why)
 	}
 }
 

@@ -224,9 +224,15 @@ func TestNewNodesAndWorst(t *testing.T) {
 	if r := report(); r.NewNode.Status != RestartUnknown || r.Worst() != RestartUnknown {
 		t.Errorf("nothing was read for new nodes: %+v, worst %s", r.NewNode, r.Worst())
 	}
-	shown := s.old.Issue("api-int.example.com", from(-2), from(28), pkitest.DNS("api-int.example.com"))
-	s.put(catalog.InternalLoadBalancerServing(), shown.CertPEM)
 	s.put(catalog.Ref{Kind: catalog.Secret, Namespace: "openshift-machine-config-operator", Name: "node-bootstrapper-token", Key: "ca.crt"}, s.old.CertPEM)
+	if r := report(); r.NewNode.Status != RestartUnknown || !strings.Contains(r.NewNode.Why, "new-node-api-int: what is shown was not seen") || r.Worst() != RestartUnknown {
+		t.Errorf("what new nodes are shown was not read: %+v, worst %s", r.NewNode, r.Worst())
+	}
+	shown := s.old.Issue("api-int.example.com", from(-2), from(28), pkitest.DNS("api-int.example.com"))
+	trusted := s.s.Bundles[len(s.s.Bundles)-1]
+	s.s.Bundles = s.s.Bundles[:len(s.s.Bundles)-1]
+	s.put(catalog.InternalLoadBalancerServing(), shown.CertPEM)
+	s.s.Bundles = append(s.s.Bundles, trusted)
 	s.s.Reads = []inspect.Read{{What: "secrets"}, {What: "configmaps"}}
 	if r := report(); r.NewNode.Status != RestartYes || r.Worst() != RestartYes {
 		t.Errorf("%+v, worst %s", r.NewNode, r.Worst())

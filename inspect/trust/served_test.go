@@ -95,7 +95,8 @@ func TestWhoIsLate(t *testing.T) {
 		"nobody read it":  {func(_, after pkitest.Pair) []byte { return after.CertPEM }, "on n1 is another one: the server has not read it"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w, _, before, after := masters()
+			w, ca, before, after := masters()
+			w.put(catalog.Ref{Kind: catalog.File, Name: "/etc/kubernetes/kubelet-ca.crt"}, ca.CertPEM) // a copy of something else
 			w.put(catalog.Ref{Kind: catalog.File, Name: "/etc/kubernetes/static-pod-resources/kube-apiserver-certs/secrets/internal-loadbalancer-serving-certkey/tls.crt"}, c.file(before, after))
 			w.served("kube-apiserver", "n1", master, internalName, before.CertPEM)
 			if got := one(t, w.judge("masters-show-secrets")); got.Status != Broken || !strings.Contains(got.Why, c.why) {

@@ -32,7 +32,8 @@ func TestANodeThatWasNotReadIsUnknownInEveryClaimAboutNodes(t *testing.T) {
 		for i := range w.s.Nodes[0].Files {
 			w.s.Nodes[0].Files[i].Modified = from(-5)
 		}
-		w.s.Nodes = append(w.s.Nodes, inspect.Node{Name: "cut"})
+		w.s.Nodes[0].Role = catalog.RoleWorker
+		w.s.Nodes = append(w.s.Nodes, inspect.Node{Name: "cut", Role: catalog.RoleWorker})
 		nodes := map[string]Status{}
 		for _, c := range Judge(inspect.NewFacts(w.s, noon, 30*24*time.Hour)) {
 			if c.ID == e.ID {
