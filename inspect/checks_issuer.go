@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"crypto/rsa"
 	"fmt"
 	"slices"
 
@@ -12,6 +13,47 @@ import (
 type issuers struct {
 	byName map[string][]issuer
 	byKey  map[[2]string][]issuer // by name and subject key identifier, which may be empty
+	proofs *proofs
+}
+
+// proofs are the signatures that were verified, each once. Tenants choose keys and names: what
+// all of them may cost is bounded.
+type proofs struct {
+	known map[[2]*pki.Cert]bool // by what is signed and the CA
+	left  int                   // what may still be computed, in units of costOf
+}
+
+// What signatures may cost: some seconds in all. An ordinary certificate is verified with one CA
+// or two.
+const (
+	proofsAtLeast = 50_000
+	proofsPerCert = 16
+)
+
+// costOf is what it costs to verify a signature with a key, in units of RSA of 1024 bits.
+func costOf(ca *pki.Cert) int {
+	parsed, err := ca.X509()
+	if err != nil {
+		return 1
+	}
+	if key, ok := parsed.PublicKey.(*rsa.PublicKey); ok {
+		return 1 + key.N.BitLen()*key.N.BitLen()>>20
+	}
+	return 2
+}
+
+// signed reports whether a CA has signed a certificate; told is false where that is too costly.
+func (p *proofs) signed(c, ca *pki.Cert) (ok, told bool) {
+	pair := [2]*pki.Cert{c, ca}
+	if ok, told = p.known[pair]; told {
+		return ok, true
+	}
+	if p.left -= costOf(ca); p.left < 0 {
+		return false, false
+	}
+	ok = signedBy(c, ca)
+	p.known[pair] = ok
+	return ok, true
 }
 
 // issuer is a CA that was read.
@@ -21,7 +63,7 @@ type issuer struct {
 }
 
 func newIssuers(f *Facts) issuers {
-	ix := issuers{map[string][]issuer{}, map[[2]string][]issuer{}}
+	ix := issuers{map[string][]issuer{}, map[[2]string][]issuer{}, &proofs{map[[2]*pki.Cert]bool{}, proofsAtLeast + proofsPerCert*len(f.Certs)}}
 	for _, c := range f.Certs {
 		if !c.IsCA {
 			continue
@@ -63,7 +105,7 @@ func outlivesIssuer(f *Facts) []Finding {
 		if !few {
 			continue
 		}
-		ca := lastIssuer(candidates, c.Cert)
+		ca := lastIssuer(ix, candidates, c.Cert)
 		if ca == nil || !ca.NotAfter.Before(c.NotAfter) || ca.NotAfter.Before(f.Now) {
 			continue
 		}
@@ -109,14 +151,20 @@ func listed(group []Holding) string {
 
 // lastIssuer returns the certificate of c's issuer that ends last: a CA renewed
 // with its key has several. nil if none is known to have signed c.
-func lastIssuer(candidates []issuer, c *pki.Cert) *pki.Cert {
+func lastIssuer(ix issuers, candidates []issuer, c *pki.Cert) *pki.Cert {
 	if len(candidates) == 1 && !candidates[0].NotAfter.Before(c.NotAfter) {
 		return candidates[0].Cert // most of them
 	}
 	candidates = slices.SortedStableFunc(slices.Values(candidates), func(a, b issuer) int { return b.NotAfter.Compare(a.NotAfter) })
 	for _, ca := range candidates {
-		if ca.NotAfter.Before(c.NotAfter) && !signedBy(c, ca.Cert) { // verified only where something follows from it
-			continue
+		if ca.NotAfter.Before(c.NotAfter) { // verified only where something follows from it
+			ok, told := ix.proofs.signed(c, ca.Cert)
+			if !told {
+				return nil
+			}
+			if !ok {
+				continue
+			}
 		}
 		return ca.Cert
 	}
@@ -184,8 +232,14 @@ func trustedRoot(ix issuers, c *pki.Cert) (name string, found bool) {
 				return "", true // too many to tell
 			}
 			for _, ca := range candidates {
-				if c.IssuerKey == "" && !signedBy(c, ca.Cert) {
-					continue // of that name only
+				if c.IssuerKey == "" {
+					ok, told := ix.proofs.signed(c, ca.Cert)
+					if !told {
+						return "", true // too costly to tell
+					}
+					if !ok {
+						continue // of that name only
+					}
 				}
 				if ca.trusted {
 					return "", true
