@@ -512,6 +512,7 @@ func (a LeftCSRs) Takes() time.Duration {
 // one keeps no other one from its certificate.
 func (a LeftCSRs) each(ctx context.Context, limit time.Duration, do func(context.Context, string) error) error {
 	var failed []error
+	var last error
 	for _, node := range a.Nodes {
 		own, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("not done within %s", limit))
 		err := do(own, node)
@@ -519,8 +520,8 @@ func (a LeftCSRs) each(ctx context.Context, limit time.Duration, do func(context
 		if err == nil {
 			continue
 		}
-		failed = append(failed, fmt.Errorf("requests of node %s: %w", node, err))
-		if hopeless(err) || ctx.Err() != nil {
+		again := last != nil && last.Error() == err.Error() // what is forbidden for all nodes
+		if failed, last = append(failed, fmt.Errorf("requests of node %s: %w", node, err)), err; again && hopeless(err) || ctx.Err() != nil {
 			break
 		}
 	}

@@ -712,8 +712,8 @@ func TestOneNodeHoldsUpNoOther(t *testing.T) {
 		done = append(done, node)
 		return apierrors.NewForbidden(schema.GroupResource{Resource: "x"}, "y", errors.New("no"))
 	})
-	if len(done) != 1 || !apierrors.IsForbidden(err) {
-		t.Errorf("what is forbidden is asked again: %q, %v", done, err)
+	if len(done) != 2 || !apierrors.IsForbidden(err) {
+		t.Errorf("what is forbidden for two is asked again: %q, %v", done, err)
 	}
 	if got := a.Takes(); got < 3*askingClient {
 		t.Errorf("for three nodes there are %s", got)
