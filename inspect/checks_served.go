@@ -3,6 +3,7 @@ package inspect
 import (
 	"errors"
 	"fmt"
+	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
@@ -32,10 +33,21 @@ func (c KubeconfigCluster) Dialled() (address, name string, err error) {
 		name = u.Hostname()
 	}
 	host := u.Hostname()
+	if !dialable(host) { // it gets into commands that are printed
+		return "", "", fmt.Errorf("the host of server %s is neither an IP address nor a DNS name", foreign.Quoted(ServerURL(c.Server)))
+	}
 	if strings.Contains(host, ":") { // IPv6
 		host = "[" + host + "]"
 	}
 	return host + ":" + port, name, nil
+}
+
+// dialable reports whether a host is an IP address, or has the characters of a DNS name alone.
+func dialable(host string) bool {
+	if addr, err := netip.ParseAddr(host); err == nil {
+		return addr.Zone() == "" || dialable(addr.Zone())
+	}
+	return strings.Trim(strings.ToLower(host), "abcdefghijklmnopqrstuvwxyz0123456789-._") == "" && !strings.HasPrefix(host, "-")
 }
 
 // unbracketed takes off brackets around what is no IPv6 address. multus' thin_entrypoint

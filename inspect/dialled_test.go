@@ -10,6 +10,11 @@ func TestDialled(t *testing.T) {
 		"https://[api-int.example.com]:6443": {"api-int.example.com:6443", "api-int.example.com"}, // multus, thin
 		"https://[10.0.0.7]:6443":            {"10.0.0.7:6443", "10.0.0.7"},
 		"https://[api-int.example.com:6443":  {},
+		"https://$(reboot):6443":             {},
+		"https://a;reboot;:6443":             {},
+		"https://a&&reboot:6443":             {},
+		"https://-k:6443":                    {},
+		"https://my_node.example.com:6443":   {"my_node.example.com:6443", "my_node.example.com"},
 		"http://api-int.example.com:6443":    {},
 		"":                                   {},
 	} {

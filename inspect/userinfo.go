@@ -99,6 +99,8 @@ func ServerURL(server string) string {
 	return rest
 }
 
+func isPort(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
+
 // WithoutTLS says that a URL is one of a server that is asked without TLS, so that another
 // one may have answered; empty: it is not.
 func WithoutTLS(server string) string {
@@ -129,7 +131,7 @@ func userinfo(rest string) (user, after string) {
 	}
 	at := strings.LastIndex(host, "@")
 	if at < 0 {
-		if port := host[strings.LastIndex(host, "]")+1:]; strings.Contains(port, ":") && strings.Trim(port[strings.LastIndex(port, ":")+1:], "0123456789") != "" {
+		if port := host[strings.LastIndex(host, "]")+1:]; strings.Contains(port, ":") && !isPort(port[strings.LastIndex(port, ":")+1:]) {
 			at = strings.LastIndex(rest, "@")
 		}
 	}

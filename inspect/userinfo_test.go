@@ -14,6 +14,7 @@ func TestNoPasswordOfAURLIsKept(t *testing.T) {
 		"https://user:sec ret@api:6443":                   "https://api:6443",
 		"https://user:sec#ret@api:6443":                   "https://api:6443",
 		"user:secret@api:6443":                            "api:6443",
+		"https://admin:a://secret@api:6443":               "https://api:6443",
 		"//user:secret@api:6443":                          "api:6443",
 		"https:/user:secret@api:6443":                     "api:6443",
 		"https://api:6443/?token=secret#secret":           "https://api:6443/",

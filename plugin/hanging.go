@@ -13,9 +13,9 @@ const hang = 16
 // no text of a cluster's begins a line as this program's do. What may be copied, as commands
 // and comments of scripts, is left to the terminal.
 type hanging struct {
-	column        int
-	begun, script bool // begun: something stands on the line
-	end           rune // of the quotation that is open; 0: none is
+	column                 int
+	begun, script, command bool // begun: something stands on the line
+	end                    rune // of the quotation that is open; 0: none is
 }
 
 // hung is a text for a terminal that is width columns wide; 0: it is for none.
@@ -32,18 +32,18 @@ func (h *hanging) hung(s string, width int) string {
 		}
 		if !h.begun && r != ' ' {
 			line, _, _ := strings.Cut(s[i:], "\n")
-			h.begun, h.script = true, isScript(line)
+			h.begun, h.script, h.command = true, isScript(line), isCommandLine(line)
 		}
-		closes := r == h.end
+		closes := r == h.end && r != 0
 		switch {
-		case h.end != 0:
-		case r == '“':
+		case r == '“': // whatever is open: a lone " must not end it
 			h.end = '”'
+		case h.end != 0:
 		case r == '"':
 			h.end = '"'
 		}
 		columns := columnsOf(r)
-		if h.end != 0 && !h.script && h.column+columns > width {
+		if h.end != 0 && !h.script && !(h.command && h.end == '"') && h.column+columns > width {
 			b.WriteString("\n" + strings.Repeat(" ", hang))
 			h.column = hang
 		}
@@ -58,11 +58,8 @@ func (h *hanging) hung(s string, width int) string {
 	return b.String()
 }
 
-// isScript reports whether a line is a command, or of a script or JSON, and not prose.
+// isScript reports whether a line is of a script or of JSON, not prose.
 func isScript(line string) bool {
-	if word, rest, _ := strings.Cut(line, " "); isLabel(word) && (strings.HasPrefix(rest, " ") || strings.HasSuffix(word, ":")) {
-		return true // a command
-	}
 	text, err := strconv.QuotedPrefix(line)
 	if err != nil {
 		return strings.ContainsRune("#{[", rune(line[0]))
@@ -80,4 +77,15 @@ func columnsOf(r rune) int {
 		return 2
 	}
 	return 1
+}
+
+// isCommandLine reports whether a line is a command: what stands in it between plain quotation
+// marks is not broken, as it is copied. foreign.Command has no “…” in one.
+func isCommandLine(line string) bool {
+	word, rest, _ := strings.Cut(line, " ")
+	switch strings.ToLower(strings.TrimSuffix(word, ":")) {
+	case "next", "undo", "or", "run":
+		return strings.HasPrefix(rest, " ") || strings.HasSuffix(word, ":")
+	}
+	return false
 }

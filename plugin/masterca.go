@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/client-go/rest"
@@ -42,6 +43,9 @@ done
 cat "$newest"
 `
 
+// masterTime bounds the reading of a CA on a master.
+const masterTime = time.Minute
+
 // fromMaster reads the CAs on a master, by ssh, whose host key is checked. from is of the
 // form that masterCAUsage says.
 func fromMaster(ctx context.Context, app App, flags *sshFlags, from string) ([]byte, error) {
@@ -68,7 +72,9 @@ func fromMaster(ctx context.Context, app App, flags *sshFlags, from string) ([]b
 	if err != nil {
 		return nil, fmt.Errorf("--api-ca-from %s: %w", from, err)
 	}
-	out, err := masterCAs(ctx, node)
+	reading, cancel := context.WithTimeoutCause(ctx, masterTime, fmt.Errorf("no answer within %s", masterTime))
+	defer cancel()
+	out, err := masterCAs(reading, node)
 	if err = errors.Join(err, node.Close()); err != nil {
 		return nil, fmt.Errorf("--api-ca-from %s: %w", from, err)
 	}

@@ -100,6 +100,27 @@ func TestProseThatBeginsWithANameIsBroken(t *testing.T) {
 	}
 }
 
+// TestForeignQuotationsHangOnEveryLine: one with a label of the program's too, and one that
+// begins with a foreign text that looks like a label.
+func TestForeignQuotationsHangOnEveryLine(t *testing.T) {
+	t.Parallel()
+	for _, lead := range []string{"error: read it: “", "  next  look at “", "Note     “", "  “error: ", "warning: a \"b “", "  next  a \"b “"} {
+		for pad := range 90 {
+			h := hanging{}
+			out := h.hung(lead+strings.Repeat("x", pad)+strings.Repeat("next: rm x ", 20)+"”\n", 80)
+			for i, line := range strings.Split(strings.TrimSuffix(out, "\n"), "\n") {
+				if len([]rune(line)) > 80 || i > 0 && !strings.HasPrefix(line, strings.Repeat(" ", hang)) {
+					t.Fatalf("%q, %d more: a terminal shows what others say at the beginning of a line:\n%s", lead, pad, out)
+				}
+			}
+		}
+	}
+	command := "  next  oc patch secret x -p '{\"a\": \"" + strings.Repeat("x ", 50) + "\"}'\n"
+	if h := (hanging{}); h.hung(command, 80) != command {
+		t.Errorf("a command is broken: %s", h.hung(command, 80))
+	}
+}
+
 // TestWhatMayBeCopiedIsNotBroken: of a script's comment, a second line would be a command.
 func TestWhatMayBeCopiedIsNotBroken(t *testing.T) {
 	t.Parallel()
