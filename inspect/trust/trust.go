@@ -112,6 +112,8 @@ func first(at []pki.Location) pki.Location {
 type judge struct {
 	f      *inspect.Facts
 	called func() []inspect.Call // several edges ask for them
+	// issuers are those that were looked for; nil: none was seen.
+	issuers map[*pki.Cert]*pki.Cert
 }
 
 // anchors are trust anchors that some places hold alike.
@@ -515,9 +517,39 @@ func (j *judge) issuer(chain []*pki.Cert) *pki.Cert {
 	if top.SelfSigned {
 		return top
 	}
-	for _, c := range j.f.Certs {
-		if c.IsCA && c.Subject == top.Issuer && pki.VerifyCA(top, []*pki.Cert{c.Cert}, top.NotBefore) == nil {
-			return c.Cert
+	ca, known := j.issuers[top]
+	if !known {
+		ca = j.issuerOf(top)
+		if j.issuers == nil {
+			j.issuers = map[*pki.Cert]*pki.Cert{}
+		}
+		j.issuers[top] = ca
+	}
+	return ca
+}
+
+// mostIssuers bounds how many CAs of one name are tried: tenants choose names and keys.
+const mostIssuers = 20
+
+// issuerOf is the oldest CA that verifies a certificate, of those where the catalog knows CAs;
+// else, of all. A CA that was issued once more with its key verifies the same, for who has
+// loaded the one before, too. So does a twin, with its name and key: anybody makes one.
+func (j *judge) issuerOf(top *pki.Cert) (ca *pki.Cert) {
+	for _, known := range []bool{true, false} {
+		tries := 0
+		for _, c := range j.f.Certs {
+			if !c.IsCA || c.Subject != top.Issuer || known != slices.ContainsFunc(c.In, func(h *inspect.Held) bool { return h.Row != nil }) {
+				continue
+			}
+			if tries++; tries > mostIssuers {
+				break
+			}
+			if (ca == nil || c.NotBefore.Before(ca.NotBefore)) && pki.VerifyCA(top, []*pki.Cert{c.Cert}, top.NotBefore) == nil {
+				ca = c.Cert
+			}
+		}
+		if ca != nil {
+			return ca
 		}
 	}
 	return nil
