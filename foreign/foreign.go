@@ -6,7 +6,6 @@ package foreign
 import (
 	"bytes"
 	"fmt"
-	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -34,10 +33,10 @@ func Texts(texts []string) string {
 	return strings.Join(marked, ", ")
 }
 
-// Called is a foreign name in a sentence, always between quotation marks: "name", or “name”
-// where it is no plain one, nor several with one blank between them.
+// Called is a foreign name in a sentence, always between quotation marks: "name" where it is
+// one plain word, else “name”, which hangs on a terminal.
 func Called(s string) string {
-	if !slices.ContainsFunc(strings.Split(s, " "), func(word string) bool { return !isName(word) }) {
+	if isName(s) {
 		return `"` + s + `"`
 	}
 	return Quoted(s)

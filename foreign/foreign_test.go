@@ -105,7 +105,7 @@ func TestALongForeignTextIsShortenedThoughQuoted(t *testing.T) {
 func TestCalled(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		"worker-1": `"worker-1"`, "Acme Root CA": `"Acme Root CA"`, "": "“”",
+		"worker-1": `"worker-1"`, "Acme Root CA": "“Acme Root CA”", "": "“”",
 		"next  rm x": `“next\x20 rm x”`, "a   b": `“a\x20\x20 b”`, "next: rm x": "“next: rm x”", "rm -rf /": "“rm -rf /”", `a" next b`: `“a" next b”`, "Zürich": "“Zürich”", "a\u2800b": `“a\u2800b”`,
 	} {
 		if got := Called(text); got != want {

@@ -58,23 +58,23 @@ func issuerCases() []verdictCase {
 	return []verdictCase{
 		{"certificate-outlives-ca", "a leaf that ends before its CA", with(ca, 99), "", "", 0},
 		{"certificate-outlives-ca", "a leaf that ends after its CA", with(ca, 101), "info", "before \"a.example.com\"", 1},
-		{"certificate-outlives-ca", "a leaf that ends after its CA, which ends soon", with(ending, 101), "warning", "\"ending CA\"", 1},
+		{"certificate-outlives-ca", "a leaf that ends after its CA, which ends soon", with(ending, 101), "warning", "“ending CA”", 1},
 		{"certificate-outlives-ca", "a CA renewed with its key", with(first, 101).configMap("shop", "new", "ca.crt", renewed.CertPEM), "", "", 0},
-		{"certificate-outlives-ca", "another CA of its issuer's name", with(ca, 101).configMap("shop", "new", "ca.crt", twin.CertPEM), "info", "\"test CA\"", 1},
+		{"certificate-outlives-ca", "another CA of its issuer's name", with(ca, 101).configMap("shop", "new", "ca.crt", twin.CertPEM), "info", "“test CA”", 1},
 		{"certificate-outlives-ca", "a leaf that is made anew before", newFixture("4.15.1").
 			secret(targetNS, "aggregator-client", rotation(leaf(ending, 29)), leaf(ending, 29)).configMap("shop", "ca", "ca.crt", ending.CertPEM), "", "", 0},
 		{"certificate-outlives-ca", "a leaf that is made anew, but later", served(ending, -1, 700), "warning", "\"svc.team.svc\"", 1},
 
 		{"issuer-seen", "a leaf and its CA", with(ca, 99).whole(), "", "", 0},
-		{"issuer-seen", "a leaf without its CA", newFixture("").whole().secret("shop", "tls", nil, leaf(ca, 99)), "info", "\"test CA\", which issued \"a.example.com\"", 1},
+		{"issuer-seen", "a leaf without its CA", newFixture("").whole().secret("shop", "tls", nil, leaf(ca, 99)), "info", "“test CA”, which issued \"a.example.com\"", 1},
 		{"issuer-seen", "a leaf whose CA lies in a signer's Secret only", newFixture("").whole().secret("shop", "tls", nil, leaf(ca, 99)).secret("shop", "ca", nil, ca.Pair), "info", "no CA bundle", 1},
 		{"issuer-seen", "a leaf without its CA, where not all was read", newFixture("").secret("shop", "tls", nil, leaf(ca, 99)), "", "", 0},
 		{"issuer-seen", "a chain to a CA in a bundle", chain(ca), "", "", 0},
-		{"issuer-seen", "a chain to a CA in no bundle", chain(ending), "info", "\"test CA\", which issued \"b.example.com\"", 1},
+		{"issuer-seen", "a chain to a CA in no bundle", chain(ending), "info", "“test CA”, which issued \"b.example.com\"", 1},
 		{"issuer-seen", "a bundle with another CA of that name", newFixture("").whole().secret("shop", "tls", nil, leaf(ca, 99)).configMap("shop", "ca", "ca.crt", twin.CertPEM), "info", "no CA bundle", 1},
 
 		{"ca-names", "one CA in two places", two(ca, ca), "", "", 0},
-		{"ca-names", "two CAs of one name", two(ca, twin), "info", "2 CAs with different keys are named \"test CA\"", 2},
+		{"ca-names", "two CAs of one name", two(ca, twin), "info", "2 CAs with different keys are named “test CA”", 2},
 		{"ca-names", "a CA renewed with its key", two(first, renewed), "", "", 0},
 		{"ca-names", "two CAs of one name, one of which can't be told by its key", newFixture("").configMap("team", "ca", "ca.crt", ca.CertPEM, twin.CertPEM).unmarked(), "warning", "OpenSSL takes the first", 1},
 		{"ca-names", "two CAs of one name in one bundle, which can be told by their keys", newFixture("").configMap("team", "ca", "ca.crt", ca.CertPEM, twin.CertPEM), "info", "2 CAs", 1},

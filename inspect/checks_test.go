@@ -114,7 +114,7 @@ func timeCases() []verdictCase {
 		{"crl-current", "a list that holds", newFixture("").configMap("shop", "crl", "crl.pem", revocationList(ca, -1, 6)), "", "", 0},
 		{"crl-current", "a list without an end", newFixture("").endlessList("shop"), "", "", 0},
 		{"crl-current", "a list that ended, beside its CA, in two places", newFixture("").configMap("shop", "crl", "crl.pem", ca.CertPEM, revocationList(ca, -9, -2)).
-			configMap("zoo", "crl", "ca.crt", revocationList(ca, -9, -2)), "warning", `the revocation list of "test CA" ended 2d ago`, 2},
+			configMap("zoo", "crl", "ca.crt", revocationList(ca, -9, -2)), "warning", `the revocation list of “test CA” ended 2d ago`, 2},
 		{"crl-current", "a list that ended, in an older revision", newFixture("4.15.1").object(Object{Kind: "Secret", Namespace: targetNS, Name: "etcd-client-3"}, map[string][]byte{"x.crl": revocationList(ca, -9, -2)}).
 			object(Object{Kind: "Secret", Namespace: targetNS, Name: "etcd-client-4"}, map[string][]byte{"x.crl": revocationList(ca, -1, 6)}), "info", "ended 2d ago", 1},
 
@@ -278,9 +278,9 @@ func bundleCases() []verdictCase {
 	}
 	return []verdictCase{
 		{"bundle-expired-ca", "two valid CAs", cm(ca.CertPEM, other.CertPEM), "", "", 0},
-		{"bundle-expired-ca", "an ended CA beside a valid one", cm(ca.CertPEM, ended.CertPEM), "info", "\"ended CA\"", 1},
+		{"bundle-expired-ca", "an ended CA beside a valid one", cm(ca.CertPEM, ended.CertPEM), "info", "“ended CA”", 1},
 		{"bundle-duplicate", "two CAs", cm(ca.CertPEM, other.CertPEM), "", "", 0},
-		{"bundle-duplicate", "one CA twice", cm(ca.CertPEM, other.CertPEM, ca.CertPEM), "info", "\"test CA\"", 1},
+		{"bundle-duplicate", "one CA twice", cm(ca.CertPEM, other.CertPEM, ca.CertPEM), "info", "“test CA”", 1},
 		{"bundle-not-ca", "two CAs", cm(ca.CertPEM, other.CertPEM), "", "", 0},
 		{"bundle-not-ca", "a leaf beside its CA, as in default-ingress-cert", cm(leaf.CertPEM, ca.CertPEM), "info", "\"a.example.com\"", 1},
 		{"bundle-not-ca", "a leaf alone", cm(leaf.CertPEM), "info", "no CA at all", 1},

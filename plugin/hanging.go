@@ -3,6 +3,7 @@ package plugin
 import (
 	"strconv"
 	"strings"
+	"unicode"
 )
 
 // hang is how far quotations are indented that go on in another line: farther than the
@@ -16,6 +17,7 @@ type hanging struct {
 	column                 int
 	begun, script, command bool // begun: something stands on the line
 	end                    rune // of the quotation that is open; 0: none is
+	unsure                 bool // the terminal may be in another column: how wide its letters are is not told
 }
 
 // hung is a text for a terminal that is width columns wide; 0: it is for none.
@@ -38,6 +40,10 @@ func (h *hanging) hung(s string, width int) string {
 		switch {
 		case r == '“': // whatever is open: a lone " must not end it
 			h.end = '”'
+			if h.unsure && !h.script {
+				b.WriteString("\n" + strings.Repeat(" ", hang))
+				h.column, h.unsure = hang, false
+			}
 		case h.end != 0:
 		case r == '"':
 			h.end = '"'
@@ -47,6 +53,7 @@ func (h *hanging) hung(s string, width int) string {
 			b.WriteString("\n" + strings.Repeat(" ", hang))
 			h.column = hang
 		}
+		h.unsure = h.unsure || r == '\t' || r > unicode.MaxLatin1 && !strings.ContainsRune("“”‘’…–—→≥≤✓✗·×", r)
 		if h.column += columns; h.column > width { // the terminal breaks it
 			h.column = columns
 		}

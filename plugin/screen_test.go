@@ -115,6 +115,13 @@ func TestForeignQuotationsHangOnEveryLine(t *testing.T) {
 			}
 		}
 	}
+	for pad := range 70 { // how wide a terminal writes these is unknown: the next quotation has a line of its own
+		h := hanging{}
+		out := h.hung("  next  look at “"+strings.Repeat("ạ", pad+1)+"” by “next: oc delete node m”\n", 80)
+		if !strings.Contains(out, "by \n"+strings.Repeat(" ", hang)+"“next: ") {
+			t.Fatalf("%d more: the second quotation begins in a column that is unknown:\n%s", pad, out)
+		}
+	}
 	command := "  next  oc patch secret x -p '{\"a\": \"" + strings.Repeat("x ", 50) + "\"}'\n"
 	if h := (hanging{}); h.hung(command, 80) != command {
 		t.Errorf("a command is broken: %s", h.hung(command, 80))

@@ -93,8 +93,8 @@ func (j *judge) lacksNext(c *Claim, next succession, ca *pki.Cert) {
 		return
 	}
 	c.Status, c.Later = Unknown, true
-	c.Why = fmt.Sprintf("it holds now; who signs what is shown next is not known: %s was not read, and %s, which publishes that CA, holds %q (%s), which is not trusted here",
-		next.signer, next.bundle, pki.CommonName(ca.Subject), ca.Fingerprint.Short())
+	c.Why = fmt.Sprintf("it holds now; who signs what is shown next is not known: %s was not read, and %s, which publishes that CA, holds %s (%s), which is not trusted here",
+		next.signer, next.bundle, foreign.Called(pki.CommonName(ca.Subject)), ca.Fingerprint.Short())
 }
 
 // breaksWith says that a claim holds until what is shown is signed by this signer.

@@ -206,7 +206,7 @@ func TestEveryEdge(t *testing.T) {
 				if len(claims) != 1 || claims[0].Status != c.want {
 					t.Fatalf("want one claim that is %s, got %+v", c.want, claims)
 				}
-				if got := claims[0]; c.want == Broken && !strings.Contains(got.Why, "unknown authority") && !strings.Contains(got.Why, `lacks "the CA"`) {
+				if got := claims[0]; c.want == Broken && !strings.Contains(got.Why, "unknown authority") && !strings.Contains(got.Why, `lacks “the CA”`) {
 					t.Errorf("why: %s", got.Why)
 				}
 			})
