@@ -160,12 +160,12 @@ func (a *asking) count(what, node string, err error) {
 	}
 	text := fmt.Sprintf("%s: %s on %s: %v", time.Now().UTC().Format("15:04:05.000"), what, node, err)
 	switch {
+	case a.restart && nobodyThere.MatchString(text):
+		a.absent++
 	case cutOff.MatchString(text):
 		a.cut = append(a.cut, text)
 	case halfRead.MatchString(text):
 		a.half = append(a.half, text)
-	case a.restart && nobodyThere.MatchString(text):
-		a.absent++
 	default:
 		a.failed = append(a.failed, text)
 	}
@@ -177,14 +177,15 @@ var (
 	// cutOff is what Kubernetes does to itself, whoever signs what: at the first handshake
 	// with a new client certificate the API server closes all its connections to kubelets,
 	// that one too (client-go, transport/cert_rotation.go).
-	cutOff = regexp.MustCompile(`use of closed network connection`)
+	// An exec whose stream it closes ends without an error, and has printed nothing.
+	cutOff = regexp.MustCompile(`use of closed network connection|printed ""$`)
 	// halfRead is what the API server says that read a certificate before it was replaced and
 	// its key after: client-go reads the two files one after the other, and keeps the error for
 	// a second (client-go, transport/transport.go, cachingCertificateLoader).
 	halfRead = regexp.MustCompile(`tls: private key (type )?does not match public key`)
 	// nobodyThere is a kubelet that is being restarted, which ends what it carries without
 	// an error, and one that does not know its pods yet. It is never one that refuses somebody.
-	nobodyThere = regexp.MustCompile(`printed ""$|connection refused|connection reset by peer|\bEOF\b|broken pipe|pod does not exist|container not found|\(get pods|server closed`)
+	nobodyThere = regexp.MustCompile(`printed ""$|connection refused|connection reset by peer|\bEOF\b|broken pipe|pod does not exist|container not found|\(get pods|server closed|context deadline exceeded`)
 )
 
 // cutsAtMost is how many requests may be under way while the API server closes its
