@@ -428,7 +428,7 @@ func waiting(ctx context.Context, env *Env, n asker) string {
 	}
 	requests, _, err := leftOf(ctx, env, n)
 	if err != nil {
-		return "; whether its kubelet waits for a certificate is not known: " + foreign.Prose(err.Error())
+		return "; whether its kubelet waits for a certificate is unknown: " + foreign.Prose(err.Error())
 	}
 	var out strings.Builder
 	approvable := current(requests)
@@ -520,10 +520,12 @@ func (a LeftCSRs) each(ctx context.Context, limit time.Duration, do func(context
 		if err == nil {
 			continue
 		}
-		again := last != nil && last.Error() == err.Error() // what is forbidden for all nodes
-		if failed, last = append(failed, fmt.Errorf("requests of node %s: %w", node, err)), err; again && hopeless(err) || ctx.Err() != nil {
+		failed = append(failed, fmt.Errorf("requests of node %s: %w", node, err))
+		forAll := hopeless(err) && last != nil && last.Error() == err.Error() // forbidden for one node after the other
+		if forAll || ctx.Err() != nil {
 			break
 		}
+		last = err
 	}
 	return errors.Join(failed...)
 }
@@ -624,11 +626,11 @@ func waits(node string, names []string) error {
 	if len(names) == 0 {
 		return nil
 	}
-	return &Refusal{Name: RequestsPending, Node: node, Risk: true, Reason: "its kubelet may wait for a certificate, or somebody asks in its name: " + called(names),
+	return &Refusal{Name: RequestsPending, Node: node, Risk: true, Reason: "its kubelet may wait for a certificate, unless another client asks in its name: " + called(names),
 		Next: "look who asks, and deny or approve: " + foreign.Command(inspect.RequestNames, "kubectl describe csr %s", foreign.Spaces(names)) + "; or, if the kubelet does not wait for them: --accept-risk=" + RequestsPending}
 }
 
-// called are names of requests in a sentence; whoever makes one chooses its name.
+// called are names of requests in a sentence: the client chooses them.
 func called(names []string) string {
 	out := make([]string, len(names))
 	for i, n := range names {

@@ -621,7 +621,7 @@ func TestLeftRequests(t *testing.T) {
 		"approved, and not signed":   {approve: true, want: []string{"csr-serving"}, err: "no certificate was issued"},
 		"approval is not allowed":    {approve: true, forbidden: http.MethodPut, err: "can-i approve signers/kubernetes.io/kubelet-serving"},
 		"not approved, nor asked to": {forbidden: http.MethodPut, err: "kubectl certificate approve csr-serving"},
-		"reading is not allowed":     {forbidden: http.MethodGet, err: "whether its kubelet waits for a certificate is not known"},
+		"reading is not allowed":     {forbidden: http.MethodGet, err: "whether its kubelet waits for a certificate is unknown"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
