@@ -29,7 +29,7 @@ func (f *fixing) byScript(t *testing.T, node string) {
 		t.Helper()
 		words := append([]string{"sudo", "sh", savedOn + "/" + name}, args...)
 		r := f.exec(t, f.lab.SSHCommand(context.WithoutCancel(t.Context()), node, words...))
-		t.Log(r.said())
+		t.Log("note:", r.said())
 		ends(t, r, code, says)
 	}
 

@@ -105,7 +105,7 @@ func (f *fixing) brokenUnit(t *testing.T, node string, before standing) {
 	if strings.Contains(r.said(), "put back\n") {
 		t.Errorf("something was put back:\n%s", r.said())
 	}
-	t.Log(r.stderr)
+	t.Log("note:", r.stderr)
 	published := f.published(t)
 	after := f.stands(t, node)
 	for path, text := range before.files {
@@ -364,7 +364,7 @@ func (f *fixing) killed(t *testing.T, node string, original standing) {
 			}
 			ends(t, r, 4, wants...)
 		}
-		t.Logf("%s when it had %s %s", signal, left[at].event, strings.ReplaceAll(left[at].action, "%s", node))
+		t.Logf("note: %s when it had %s %s", signal, left[at].event, strings.ReplaceAll(left[at].action, "%s", node))
 		left = left[at+1:]
 		runs = append(runs, run)
 		now := f.stands(t, node)

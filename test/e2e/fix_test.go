@@ -166,7 +166,7 @@ func (f *fixing) tell(t *testing.T, name, mine string, all map[string][]step, be
 				for _, s := range all[node] {
 					t.Run(s.name, func(t *testing.T) { s.run(t, who) })
 				}
-				t.Logf("in %s", time.Since(began).Round(time.Second))
+				t.Logf("note: in %s", time.Since(began).Round(time.Second))
 			})
 		}
 	})

@@ -186,7 +186,7 @@ func (f *fixing) exec(t *testing.T, c *exec.Cmd) result {
 	// A kubelet that does not come up is waited for longer than runLimit.
 	r := f.w.execWithin(t, c, 3*time.Minute)
 	f.secret.leak(t, strings.Join(c.Args, " "), r.said())
-	t.Logf("%s: ended with %d after %s", strings.Join(c.Args[1:], " "), r.code, r.took.Round(100*time.Millisecond))
+	t.Logf("note: %s: ended with %d after %s", strings.Join(c.Args[1:], " "), r.code, r.took.Round(100*time.Millisecond))
 	return r
 }
 

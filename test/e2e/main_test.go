@@ -90,7 +90,7 @@ func (o *worldOnce) make(t *testing.T, lab *labtest.Lab) (*world, error) {
 		if err := step.do(); err != nil {
 			return w, err // what is planted already is removed
 		}
-		t.Logf("%s in %s", step.what, time.Since(began).Round(time.Millisecond))
+		t.Logf("note: %s in %s", step.what, time.Since(began).Round(time.Millisecond))
 	}
 	return w, nil
 }

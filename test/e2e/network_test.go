@@ -57,7 +57,7 @@ func TestNetworkProbe(t *testing.T) {
 	asked := func(ctx context.Context) error {
 		began := time.Now()
 		err := probe.Verify(ctx, env, nil)
-		t.Logf("after %s: %v", time.Since(began).Round(100*time.Millisecond), err)
+		t.Logf("note: after %s: %v", time.Since(began).Round(100*time.Millisecond), err)
 		return err
 	}
 	if err := asked(t.Context()); err != nil {
@@ -132,7 +132,7 @@ func TestPatchedKubeRootCAIsPutBack(t *testing.T) {
 	}
 	began := time.Now()
 	err = a.Verify(t.Context(), env, c)
-	t.Logf("after %s: %v", time.Since(began).Round(10*time.Millisecond), err)
+	t.Logf("note: after %s: %v", time.Since(began).Round(10*time.Millisecond), err)
 	var bad *remediate.BadEffect
 	if !errors.As(err, &bad) {
 		t.Errorf("it is not put back: %v", err)
@@ -197,7 +197,7 @@ func TestRestartPods(t *testing.T) {
 	if err := a.Verify(t.Context(), env, nil); err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("restarted in %s", time.Since(began).Round(100*time.Millisecond))
+	t.Logf("note: restarted in %s", time.Since(began).Round(100*time.Millisecond))
 	after, same, _ := pods()
 	if len(after) != 1 || after[0] == before[0] || !slices.Equal(same, others) {
 		t.Errorf("was %v, is %v; others were %v, are %v", before, after, others, same)

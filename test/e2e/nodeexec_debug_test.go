@@ -20,7 +20,7 @@ import (
 // debugPods are a way that is closed at the end of the test, and leaves nothing.
 func debugPods(t *testing.T, lab *labtest.Lab, edit func(*nodeexec.Debug)) *nodeexec.Debug {
 	t.Helper()
-	way := &nodeexec.Debug{Config: restConfig(t, lab), Notice: func(s string) { t.Log(s) }}
+	way := &nodeexec.Debug{Config: restConfig(t, lab), Notice: func(s string) { t.Log("note:", s) }}
 	if edit != nil {
 		edit(way)
 	}
@@ -47,7 +47,7 @@ func refusal(t *testing.T, way nodeexec.Transport, node string) error {
 	if ctx.Err() != nil {
 		t.Fatalf("no word within %s: %v", waitLimit, err)
 	}
-	t.Logf("after %s: %v", time.Since(began).Round(100*time.Millisecond), err)
+	t.Logf("note: after %s: %v", time.Since(began).Round(100*time.Millisecond), err)
 	return err
 }
 
@@ -131,7 +131,7 @@ func TestDebugPodsThatDoNotCome(t *testing.T) {
 				if node == "" {
 					node = lab.Workers()[0]
 				}
-				way := &nodeexec.Debug{Config: restConfig(t, lab), Notice: func(s string) { t.Log(s) }}
+				way := &nodeexec.Debug{Config: restConfig(t, lab), Notice: func(s string) { t.Log("note:", s) }}
 				if c.edit != nil {
 					c.edit(t, way)
 				}
@@ -285,7 +285,7 @@ func TestDebugPodThatEndsHalfWay(t *testing.T) {
 			c.end(t)
 			select {
 			case err := <-ended:
-				t.Log(err)
+				t.Log("note:", err)
 				if !errors.Is(err, nodeexec.ErrUnknownOutcome) {
 					t.Errorf("the outcome is known: %v", err)
 				}

@@ -222,7 +222,7 @@ func TestExecThatRestartsTheKubelet(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), waitLimit)
 		out, err := n.Run(ctx, nil, "sh", "-c", "echo before; systemctl restart kubelet; echo after; exit 7")
 		cancel()
-		t.Logf("%q, %v", out, err)
+		t.Logf("note: %q, %v", out, err)
 		var run *nodeexec.RunError
 		if !errors.As(err, &run) || run.Code != 7 && !errors.Is(err, nodeexec.ErrUnknownOutcome) {
 			t.Errorf("a command that restarts the kubelet and ends with 7: %v", err)
@@ -255,7 +255,7 @@ func TestExecOntoANodeThatIsCutOff(t *testing.T) {
 	cancel()
 	_, err = io.ReadAll(s)
 	took := time.Since(began)
-	t.Logf("after %s: %v", took.Round(100*time.Millisecond), err)
+	t.Logf("note: after %s: %v", took.Round(100*time.Millisecond), err)
 	says(t, err, "it may still run there, in process group ")
 	if !errors.Is(err, nodeexec.ErrUnknownOutcome) || !errors.Is(err, context.Canceled) || took > 15*time.Second {
 		t.Errorf("a command on a node that was cut off: after %s: %v", took, err)

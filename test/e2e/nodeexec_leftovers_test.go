@@ -107,7 +107,7 @@ func TestDebugPodsOfKilledRuns(t *testing.T) {
 		t.Fatalf("the killed run has left nothing, and this test shows nothing: %s", out)
 	}
 
-	way := &nodeexec.Debug{Config: restConfig(t, lab), Notice: func(s string) { t.Log(s) }}
+	way := &nodeexec.Debug{Config: restConfig(t, lab), Notice: func(s string) { t.Log("note:", s) }}
 	left, err := way.Leftovers(t.Context())
 	if err != nil || len(left) != 1 || left[0].Why != "the process that made it is gone" {
 		t.Fatalf("left are %v, %v; want one namespace", left, err)

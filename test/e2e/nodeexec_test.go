@@ -27,7 +27,7 @@ func onto(t *testing.T, way nodeexec.Transport, node string) nodeexec.Node {
 		t.Fatal(err)
 	}
 	if took := time.Since(began); took > 5*time.Second {
-		t.Logf("by %s onto %s in %s", way.Name(), node, took)
+		t.Logf("note: by %s onto %s in %s", way.Name(), node, took)
 	}
 	return n
 }
@@ -140,7 +140,7 @@ func TestNodesByExecIntoAPodOfItsOwn(t *testing.T) {
 func TestNodesByDebugPod(t *testing.T) {
 	lab := labtest.RequireNodes(t)
 	node := lab.Workers()[0]
-	way := &nodeexec.Debug{Config: restConfig(t, lab), Notice: func(s string) { t.Log(s) }}
+	way := &nodeexec.Debug{Config: restConfig(t, lab), Notice: func(s string) { t.Log("note:", s) }}
 	t.Cleanup(func() {
 		if err := way.Close(); err != nil {
 			t.Error(err)

@@ -68,7 +68,7 @@ func TestANodeThatIsCutOff(t *testing.T) {
 				if r.took > 60*time.Second {
 					t.Errorf("by %s: took %s", way, r.took)
 				}
-				t.Logf("by %s in %s: %s", way, r.took.Round(100*time.Millisecond), gaps["node/"+cut])
+				t.Logf("note: by %s in %s: %s", way, r.took.Round(100*time.Millisecond), gaps["node/"+cut])
 			})
 		})
 	}
@@ -152,7 +152,7 @@ func TestAHostKeyThatChanged(t *testing.T) {
 	if why := gaps["node/"+nodes[0]]; !strings.Contains(why, "has changed") && !strings.Contains(why, "another") && !strings.Contains(why, "differs") {
 		t.Errorf("the gap says %q", why)
 	} else {
-		t.Log(why)
+		t.Log("note:", why)
 	}
 	if after, err := os.ReadFile(known); err != nil || string(after) != string(content) {
 		t.Errorf("known_hosts was changed: %v\n%s", err, after)
@@ -191,5 +191,5 @@ mkdir many && cd many && seq 1 10000 | xargs touch`
 	if r.took > 60*time.Second {
 		t.Errorf("took %s", r.took)
 	}
-	t.Logf("in %s:\n%s", r.took.Round(100*time.Millisecond), said.String())
+	t.Logf("note: in %s:\n%s", r.took.Round(100*time.Millisecond), said.String())
 }

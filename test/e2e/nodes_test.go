@@ -169,7 +169,7 @@ func TestEveryWayTellsTheSame(t *testing.T) {
 		if len(found) != 1 || found[0].Severity != "critical" {
 			t.Errorf("%s: the expired certificate on the node is %+v", name, found)
 		}
-		t.Logf("%s: %d places in %s", name, len(seen), r.took.Round(10*time.Millisecond))
+		t.Logf("note: %s: %d places in %s", name, len(seen), r.took.Round(10*time.Millisecond))
 	}
 }
 
@@ -270,7 +270,7 @@ func noKeyLeaves(t *testing.T, n onNodes, most int) {
 			if node.raw.Len() > most {
 				t.Errorf("%s sent %d bytes, more than %d", n.node, node.raw.Len(), most)
 			}
-			t.Logf("%d bytes", node.raw.Len())
+			t.Logf("note: %d bytes", node.raw.Len())
 		})
 	}
 }

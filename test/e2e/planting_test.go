@@ -29,7 +29,7 @@ func (w *world) consult(t *testing.T, kinds string) *oracle {
 		t.Fatal(err)
 	}
 	o.forget(w.planted)
-	t.Logf("asked the oracle, in %s", time.Since(began).Round(time.Millisecond))
+	t.Logf("note: asked the oracle, in %s", time.Since(began).Round(time.Millisecond))
 	return o
 }
 
@@ -88,7 +88,7 @@ func TestTheWholeClusterAsTheOracleSeesIt(t *testing.T) {
 		inv, r = w.inventory(t)
 		return wrong("places and their certificates", o.seen, inv.sightings(t)) + wrong("gaps", 0, len(inv.Gaps)) + wrong("exit code", 0, r.code)
 	})
-	t.Logf("read %d certificates in %d places in %s", len(inv.Certificates), len(seen.seen), r.took.Round(time.Millisecond))
+	t.Logf("note: read %d certificates in %d places in %s", len(inv.Certificates), len(seen.seen), r.took.Round(time.Millisecond))
 	found := inv.sightings(t)
 
 	t.Run("every certificate is found and none is invented", func(t *testing.T) {

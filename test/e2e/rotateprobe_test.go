@@ -97,7 +97,7 @@ func (f *fixing) ask(t *testing.T, nodes []string, ns string, restart bool) (end
 			if s := <-said; !noneFailed.MatchString(s) {
 				t.Errorf("api-int from %s", s)
 			} else {
-				t.Logf("api-int from %s", s)
+				t.Logf("note: api-int from %s", s)
 			}
 		}
 		a.stop()
@@ -198,7 +198,7 @@ func (a *asking) halvesAtMost() int { return 4 * a.cutsAtMost() }
 
 func (a *asking) report(t *testing.T) {
 	t.Helper()
-	t.Logf("asked %v, %d of them while a kubelet was restarted, cut off: %q, with half a key pair: %q", a.asked, a.absent, a.cut, a.half)
+	t.Logf("note: asked %v, %d of them while a kubelet was restarted, cut off: %q, with half a key pair: %q", a.asked, a.absent, a.cut, a.half)
 	for _, n := range a.nodes {
 		for _, what := range []string{"exec", "logs", "request"} {
 			if a.asked[what+" "+n] < 10 {

@@ -163,7 +163,7 @@ func (s *rotating) stopped(t *testing.T, signal syscall.Signal, when string, so 
 	}
 	r := unwrapped(result{code: c.ProcessState.ExitCode(), stdout: p.text()})
 	s.secret.leak(t, strings.Join(args, " "), r.said())
-	t.Logf("%s: %s ended by %s with %d, saying:\n%s", when, strings.Join(args, " "), signal, r.code, lastLines(r.stdout, 6))
+	t.Logf("note: %s: %s ended by %s with %d, saying:\n%s", when, strings.Join(args, " "), signal, r.code, lastLines(r.stdout, 6))
 	return r
 }
 

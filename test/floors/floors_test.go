@@ -9,9 +9,11 @@ import (
 	"go/parser"
 	"go/token"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -52,6 +54,36 @@ func TestDependenciesAreExplained(t *testing.T) {
 		if !strings.Contains(string(text), m) {
 			t.Errorf("go.mod requires %s, and %s does not say what it gives, what it costs and how to leave it", m, page)
 		}
+	}
+}
+
+// TestLogsOfTheLabsTestsAreNotes: the end of `make test` tells logs from errors by that word.
+func TestLogsOfTheLabsTestsAreNotes(t *testing.T) {
+	logs := regexp.MustCompile(`\bt\.Log(?:f\("note: |\("note:")?`)
+	files := 0
+	for _, dir := range []string{"../e2e", "../lab"} {
+		err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() || filepath.Ext(path) != ".go" {
+				return err
+			}
+			text, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			files++
+			for i, line := range strings.Split(string(text), "\n") {
+				if slices.Contains(logs.FindAllString(line, -1), "t.Log") {
+					t.Errorf("%s:%d: what is logged begins with \"note: \"", path, i+1)
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if files < 30 {
+		t.Errorf("only %d files were read", files)
 	}
 }
 

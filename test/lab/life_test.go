@@ -27,7 +27,7 @@ func TestUpIsIdempotent(t *testing.T) {
 	before := stateOf(t, lab)
 	start := time.Now()
 	lab.Up(t)
-	t.Logf("the second up took %s", time.Since(start).Round(time.Millisecond))
+	t.Logf("note: the second up took %s", time.Since(start).Round(time.Millisecond))
 	if after := stateOf(t, lab); after != before {
 		t.Errorf("a second up changed the lab: %+v, was %+v", after, before)
 	}

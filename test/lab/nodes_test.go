@@ -182,7 +182,7 @@ func TestRebootBringsANodeBack(t *testing.T) {
 	back := time.Now()
 	eventually(t, "the heartbeat is newer than the reboot", func() bool { return heartbeat(t, lab, name).After(back) })
 	waitReady(t, lab, name)
-	t.Logf("Ready %s after the reboot", time.Since(began).Round(time.Second))
+	t.Logf("note: Ready %s after the reboot", time.Since(began).Round(time.Second))
 	pod := mcdPod(t, lab, name)
 	eventually(t, "its pod can be reached again", func() bool {
 		return lab.OnHost(t.Context(), "kubectl", "-n", mcdNamespace, "exec", pod, "--", "true").Run() == nil
@@ -198,7 +198,7 @@ func TestCutOffNodeIsNotReadyUntilHealed(t *testing.T) {
 	lab.Cut(t, name)
 	began := time.Now()
 	lab.KubectlOutput(t, "wait", "node", name, "--for=condition=Ready=Unknown", "--timeout=60s")
-	t.Logf("NotReady %s after the cut", time.Since(began).Round(time.Second))
+	t.Logf("note: NotReady %s after the cut", time.Since(began).Round(time.Second))
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 	defer cancel()
 	if out, err := lab.SSHCommand(ctx, name, "true").CombinedOutput(); err == nil {

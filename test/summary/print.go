@@ -15,10 +15,10 @@ import (
 // slowestShown is how many tests the end of a run names as slow.
 const slowestShown = 10
 
-// Of what a failed test said, so much is told once more: pieces, and bytes of each.
+// Of why a test failed, so much is said once more at the end: errors, and bytes of each.
 const (
-	lastWordsShown  = 3
-	lastWordsLength = 300
+	errorsShown = 3
+	errorLength = 300
 )
 
 func printFailures(w io.Writer, results []Result, failure string) {
@@ -56,7 +56,7 @@ func printSummary(w io.Writer, steps []Step, took time.Duration) bool {
 		fmt.Fprintln(w, "\nFailed:")
 		for _, r := range results {
 			if r.State == Failed {
-				fmt.Fprintf(w, "  %s\n%s", r.Name(), indent(lastWords(r.Output)))
+				fmt.Fprintf(w, "  %s\n%s", r.Name(), indent(whyFailed(r.Output)))
 			}
 		}
 	}
@@ -70,31 +70,34 @@ func printSummary(w io.Writer, steps []Step, took time.Duration) bool {
 }
 
 // placed is how go test begins what a test says: its file and line.
-var placed = regexp.MustCompile(`(?m)^ *\w+_test\.go:\d+: `)
+var placed = regexp.MustCompile(`(?m)^ *\w+\.go:\d+: `)
 
-// commandRan is what test/e2e logs of each command that it runs.
-var commandRan = regexp.MustCompile(`: ended with -?\d+ after `)
+// note begins what the lab's tests log. go test does not tell logs from errors.
+const note = "note: "
 
-// lastWords is the last of what a test said, cut: where only the end of a run is kept, that
-// tells why it failed. go test does not tell errors from other words.
-func lastWords(output string) string {
-	var said []string
+// whyFailed are a failed test's first errors and its last one, cut: where only the end of a
+// run is kept, that says why it failed.
+func whyFailed(output string) string {
+	var errors []string
 	at := placed.FindAllStringIndex(output, -1)
 	for i, from := range at {
 		to := len(output)
 		if i+1 < len(at) {
 			to = at[i+1][0]
 		}
-		words, _, _ := strings.Cut(strings.TrimSpace(output[from[0]:to]), "\n--- ")
-		if line, _, _ := strings.Cut(words, "\n"); commandRan.MatchString(line) {
+		if strings.HasPrefix(output[from[1]:], note) {
 			continue
 		}
-		if len(words) > lastWordsLength {
-			words = words[:lastWordsLength] + " …"
+		words, _, _ := strings.Cut(strings.TrimSpace(output[from[0]:to]), "\n--- ")
+		if len(words) > errorLength {
+			words = words[:errorLength] + " …"
 		}
-		said = append(said, strings.ToValidUTF8(words, ""))
+		errors = append(errors, strings.ToValidUTF8(words, ""))
 	}
-	return strings.Join(said[max(0, len(said)-lastWordsShown):], "\n")
+	if len(errors) > errorsShown {
+		errors = append(errors[:errorsShown-1], errors[len(errors)-1])
+	}
+	return strings.Join(errors, "\n")
 }
 
 func all(steps []Step) (results []Result) {

@@ -129,12 +129,12 @@ func TestLastLineIsPlain(t *testing.T) {
 // TestFailuresSayWhyAtTheEnd: of a run's output sometimes only the end is kept.
 func TestFailuresSayWhyAtTheEnd(t *testing.T) {
 	var b strings.Builder
-	output := "    a_test.go:1: it begins\n        more\n    a_test.go:2: b\n    a_test.go:22: it fails\n        for this reason\n    a_test.go:3: inspect: ended with 1 after 2s\n    a_test.go:9: c\n--- FAIL: T (0.1s)\n"
+	output := "    a_test.go:1: note: it begins\n        more\n    a_test.go:2: it fails\n        for this reason\n    a_test.go:3: b\n    a_test.go:4: c\n    a_test.go:5: d\n    a_test.go:6: note: it ends\n--- FAIL: T (0.1s)\n"
 	printSummary(&b, []Step{{Results: []Result{{Package: "p", Test: "T", State: Failed, Output: output}, {Package: "p", Test: "U", State: Failed, Output: "panic"}}}}, time.Minute)
-	if !strings.Contains(b.String(), "\nFailed:\n  p T\n    a_test.go:2: b\n    a_test.go:22: it fails\n            for this reason\n    a_test.go:9: c\n  p U\n\n") {
+	if !strings.Contains(b.String(), "\nFailed:\n  p T\n    a_test.go:2: it fails\n            for this reason\n    a_test.go:3: b\n    a_test.go:5: d\n  p U\n\n") {
 		t.Errorf("got:\n%s", b.String())
 	}
-	if got := lastWords("a_test.go:1: " + strings.Repeat("é", 400)); len(got) > lastWordsLength+4 || !strings.HasSuffix(got, "é …") {
+	if got := whyFailed("a_test.go:1: " + strings.Repeat("é", 400)); len(got) > errorLength+4 || !strings.HasSuffix(got, "é …") {
 		t.Errorf("got %q", got)
 	}
 }

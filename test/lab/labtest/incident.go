@@ -43,7 +43,7 @@ func (l *Lab) Incident(t testing.TB, stage string, nodes ...string) {
 	if err != nil {
 		t.Fatalf("incident %s: %v\n%s", stage, err, out)
 	}
-	t.Logf("incident %s:\n%s", stage, out)
+	t.Logf("note: incident %s:\n%s", stage, out)
 }
 
 // Hold has the lab end one of its components, such as cert-rotation or cert-syncer, and
