@@ -3,6 +3,7 @@ package inspect
 import (
 	"crypto/elliptic"
 	"crypto/x509"
+	"fmt"
 	"strings"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
@@ -48,6 +49,13 @@ func issuerCases() []verdictCase {
 			map[string][]byte{"tls.crt": pkitest.Bundle(chained.CertPEM, middle.CertPEM), "tls.key": chained.KeyPEM}).configMap("shop", "ca", "ca.crt", root.CertPEM)
 	}
 	twin := pkitest.NewCA("test CA", from(-300), from(3000))
+	forged := func(i int) []byte { // with the key identifier of ending, which anybody writes
+		return pkitest.NewCA("ending CA", from(-300), from(3000), pkitest.KeyName(fmt.Sprint("forged ", i)), pkitest.Template(func(c *x509.Certificate) { c.SubjectKeyId = ending.Cert.SubjectKeyId })).CertPEM
+	}
+	many := newFixture("").secret("shop", "tls", nil, leaf(ending, 101)).configMap("openshift-config", "ca", "ca.crt", ending.CertPEM)
+	for i := range most + 1 {
+		many.configMap("a-team", fmt.Sprint("ca-", i), "ca.crt", forged(i))
+	}
 	two := func(cas ...*pkitest.Authority) *fixture {
 		f := newFixture("")
 		for i, c := range cas {
@@ -61,6 +69,10 @@ func issuerCases() []verdictCase {
 		{"certificate-outlives-ca", "a leaf that ends after its CA, which ends soon", with(ending, 101), "warning", "“ending CA”", 1},
 		{"certificate-outlives-ca", "a CA renewed with its key", with(first, 101).configMap("shop", "new", "ca.crt", renewed.CertPEM), "", "", 0},
 		{"certificate-outlives-ca", "another CA of its issuer's name", with(ca, 101).configMap("shop", "new", "ca.crt", twin.CertPEM), "info", "“test CA”", 1},
+		{"certificate-outlives-ca", "a tenant's CA of that name and key identifier", with(ending, 101).configMap("a-team", "ca", "ca.crt", forged(0)), "warning", "“ending CA”", 1},
+		{"certificate-outlives-ca", "more of them than are tried", many, "warning", "“ending CA”", 1},
+		{"certificate-outlives-ca", "a tenant's CA with that public key", with(first, 101).configMap("a-team", "ca", "ca.crt", renewed.CertPEM), "warning", "“ending CA”", 1},
+		{"certificate-outlives-ca", "the platform's CA with that key", with(first, 101).configMap("openshift-config", "ca", "ca.crt", renewed.CertPEM), "", "", 0},
 		{"certificate-outlives-ca", "a leaf that is made anew before", newFixture("4.15.1").
 			secret(targetNS, "aggregator-client", rotation(leaf(ending, 29)), leaf(ending, 29)).configMap("shop", "ca", "ca.crt", ending.CertPEM), "", "", 0},
 		{"certificate-outlives-ca", "a leaf that is made anew, but later", served(ending, -1, 700), "warning", "\"svc.team.svc\"", 1},

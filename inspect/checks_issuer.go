@@ -70,18 +70,31 @@ func (p *proofs) signed(c, ca *pki.Cert) (ok, told bool) {
 // issuer is a CA that was read.
 type issuer struct {
 	*pki.Cert
-	trusted bool // it is in a CA bundle
+	trusted  bool // it is in a CA bundle
+	reserved bool // some place of it is
+	in       []*Held
+}
+
+// near reports whether a tenant who did not make c could not have made the CA: it is where no
+// tenant writes, or in a namespace of c's. Anybody makes a CA with the name, the key identifier
+// and even the public key of another.
+func (ca issuer) near(c Holding) bool {
+	return ca.reserved || slices.ContainsFunc(ca.in, func(h *Held) bool {
+		return slices.ContainsFunc(c.In, func(of *Held) bool { return of.At.Namespace == h.At.Namespace })
+	})
 }
 
 func newIssuers(f *Facts) issuers {
 	ix := issuers{map[string][]issuer{}, map[[2]string][]issuer{}, &proofs{map[[2]*pki.Cert]bool{}, proofsAtLeast + proofsPerCert*len(f.Certs)}}
-	for _, c := range f.Certs {
-		if !c.IsCA {
-			continue
+	for _, reserved := range []bool{true, false} { // these first: see reservedOf
+		for _, c := range f.Certs {
+			if !c.IsCA || slices.ContainsFunc(c.In, (*Held).Reserved) != reserved {
+				continue
+			}
+			ca := issuer{c.Cert, slices.ContainsFunc(c.In, func(h *Held) bool { return h.Use == UseTrust }), reserved, c.In}
+			ix.byName[c.Subject] = append(ix.byName[c.Subject], ca)
+			ix.byKey[[2]string{c.Subject, c.SubjectKey}] = append(ix.byKey[[2]string{c.Subject, c.SubjectKey}], ca)
 		}
-		ca := issuer{c.Cert, slices.ContainsFunc(c.In, func(h *Held) bool { return h.Use == UseTrust })}
-		ix.byName[c.Subject] = append(ix.byName[c.Subject], ca)
-		ix.byKey[[2]string{c.Subject, c.SubjectKey}] = append(ix.byKey[[2]string{c.Subject, c.SubjectKey}], ca)
 	}
 	return ix
 }
@@ -90,8 +103,8 @@ func newIssuers(f *Facts) issuers {
 // more of them, nothing is said of what they issued.
 const most = 20
 
-// of returns the CAs that issued c, as far as names and key identifiers tell, and
-// whether they are few enough to verify the signature, which costs more than all
+// of returns the CAs that issued c, as far as names and key identifiers tell, the reserved ones
+// first, and whether they are all and few enough to verify the signature, which costs more than all
 // the rest: there may be tens of thousands of certificates.
 func (ix issuers) of(c *pki.Cert) (cas []issuer, few bool) {
 	cas = ix.byName[c.Issuer]
@@ -100,10 +113,22 @@ func (ix issuers) of(c *pki.Cert) (cas []issuer, few bool) {
 		if bare := ix.byKey[[2]string{c.Issuer, ""}]; len(bare) > 0 && len(cas)+len(bare) <= most {
 			cas = slices.Concat(cas, bare)
 		} else if len(bare) > 0 {
-			return nil, false // nothing is copied: a tenant writes tens of thousands
+			return cas, false // nothing is copied: a tenant writes tens of thousands
 		}
 	}
 	return cas, len(cas) <= most
+}
+
+// reservedOf are the reserved ones of CAs; none where they are too many to tell.
+func reservedOf(cas []issuer) []issuer {
+	n := 0
+	for n < len(cas) && n <= most && cas[n].reserved {
+		n++
+	}
+	if n > most {
+		return nil
+	}
+	return cas[:n]
 }
 
 // outlivesIssuer finds certificates that claim to be valid for longer than the CA
@@ -118,9 +143,9 @@ func outlivesIssuer(f *Facts) []Finding {
 		}
 		candidates, few := ix.of(c.Cert)
 		if !few {
-			continue
+			candidates = reservedOf(candidates)
 		}
-		ca := lastIssuer(ix, candidates, c.Cert)
+		ca := lastIssuer(ix, candidates, c)
 		if ca == nil || !ca.NotAfter.Before(c.NotAfter) || ca.NotAfter.Before(f.Now) {
 			continue
 		}
@@ -164,24 +189,23 @@ func listed(group []Holding) string {
 	return names(certs)
 }
 
-// lastIssuer returns the certificate of c's issuer that ends last: a CA renewed
-// with its key has several. nil if none is known to have signed c.
-func lastIssuer(ix issuers, candidates []issuer, c *pki.Cert) *pki.Cert {
-	if len(candidates) == 1 && !candidates[0].NotAfter.Before(c.NotAfter) {
-		return candidates[0].Cert // most of them
+// lastIssuer returns the certificate of c's issuer that ends last: a CA renewed with its key
+// has several. Those that are near c go before others. nil if none is known to have signed c,
+// or none ends before it.
+func lastIssuer(ix issuers, candidates []issuer, c Holding) *pki.Cert {
+	if !slices.ContainsFunc(candidates, func(ca issuer) bool { return ca.NotAfter.Before(c.NotAfter) }) {
+		return nil // most of them: no signature is verified where nothing follows from it
 	}
 	candidates = slices.SortedStableFunc(slices.Values(candidates), func(a, b issuer) int { return b.NotAfter.Compare(a.NotAfter) })
-	for _, ca := range candidates {
-		if ca.NotAfter.Before(c.NotAfter) { // verified only where something follows from it
-			ok, told := ix.proofs.signed(c, ca.Cert)
-			if !told {
-				return nil
-			}
-			if !ok {
+	for _, near := range []bool{true, false} {
+		for _, ca := range candidates {
+			if ca.near(c) != near {
 				continue
 			}
+			if ok, _ := ix.proofs.signed(c.Cert, ca.Cert); ok {
+				return ca.Cert
+			}
 		}
-		return ca.Cert
 	}
 	return nil
 }

@@ -127,6 +127,11 @@ func timeCases() []verdictCase {
 		{"certificate-expiring", "a month's certificate in the middle of its life", one(leaf(-15, 15)), "", "", 0},
 		{"certificate-expiring", "a bundle whose only CA has 5 days left", newFixture("").configMap("team", "kube-root-ca.crt", "ca.crt", dying.CertPEM), "critical", "the last one of its bundle", 1},
 		{"certificate-expiring", "a bundle with a dying CA and its successor", newFixture("").configMap("team", "kube-root-ca.crt", "ca.crt", dying.CertPEM, ca.CertPEM), "", "", 0},
+		// Anybody puts a certificate, which is public, into a Secret of theirs, with any annotation.
+		{"certificate-expiring", "a tenant's copy that says it is renewed", newFixture("4.15.1").secret("shop", "tls", nil, leaf(-345, 20)).secret("a-team", "mine", map[string]string{catalog.AnnotationServiceName: "x"}, pkitest.Pair{CertPEM: leaf(-345, 20).CertPEM}), "warning", "nothing is known to renew it", 2},
+		{"certificate-expiring", "the platform's, and such a copy", newFixture("4.15.1").secret("openshift-ingress", "wildcard", nil, leaf(-345, 20)).secret("a-team", "mine", map[string]string{catalog.AnnotationServiceName: "x"}, leaf(-345, 20)), "warning", "nothing is known to renew it", 2},
+		{"rotation-overdue", "the platform's, and a tenant's copy that says when", newFixture("4.15.1").secret("openshift-ingress", "wildcard", nil, leaf(-345, 20)).secret("a-team", "mine", map[string]string{catalog.AnnotationRefreshPeriod: "24h"}, leaf(-345, 20)), "", "", 0},
+		{"rotation-overdue", "one in a tenant's namespace, and a copy in another one", newFixture("4.15.1").secret("shop", "mine", map[string]string{catalog.AnnotationRefreshPeriod: "24h"}, leaf(-345, 20)).secret("a-team", "copy", nil, leaf(-345, 20)), "critical", "should have been renewed", 2},
 		{"certificate-expiring", "one that its operator renews", newFixture("4.15.1").secret(targetNS, "aggregator-client", rotation(leaf(-12, 18)), leaf(-12, 18)), "", "", 0},
 	}
 }

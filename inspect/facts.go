@@ -350,32 +350,92 @@ type Renewal struct {
 	Rule      string    // the rule, for people
 }
 
+// Reserved reports whether no tenant writes the place: a file, an object of the whole cluster's
+// or one in a namespace of the platform's. Certificates are public: anybody puts one into a
+// Secret of their own, with any annotation.
+func (h *Held) Reserved() bool {
+	return h.At.Namespace == "" || catalog.ReservedNamespace(h.At.Namespace)
+}
+
+// ByWriter groups places by who may write them: those of the platform and of administrators,
+// else, where there are none, a group for each namespace. What one place says of a certificate
+// holds for the others of its group, which are copies.
+func ByWriter(in []*Held) [][]*Held {
+	var reserved []*Held
+	for _, h := range in {
+		if h.Reserved() {
+			reserved = append(reserved, h)
+		}
+	}
+	if len(reserved) > 0 || len(in) == 0 {
+		return [][]*Held{reserved}
+	}
+	var groups [][]*Held
+	at := map[string]int{}
+	for _, h := range in {
+		i, seen := at[h.At.Namespace]
+		if !seen {
+			i, at[h.At.Namespace] = len(groups), len(groups)
+			groups = append(groups, nil)
+		}
+		groups[i] = append(groups[i], h)
+	}
+	return groups
+}
+
 // Renewal tells how a certificate is renewed, by the places that present it: those in
 // force go before older revisions, and one where it is renewed before others, which are
-// copies of it.
+// copies of it. Of places that several tenants write the worst counts.
 func (f *Facts) Renewal(c Holding) Renewal {
-	best := Renewal{Automatic: catalog.No}
 	for _, superseded := range []bool{false, true} {
-		presented := false
+		var presented []*Held
 		for _, h := range c.In {
-			if leaf := h.leaf(); h.Superseded != superseded || leaf == nil || leaf.Fingerprint != c.Fingerprint {
-				continue
-			}
-			presented = true
-			switch r := renewalOf(h, f.Snapshot.Cluster.Versions); {
-			case r.Automatic == catalog.Yes:
-				return r
-			case r.Automatic == catalog.Unknown && best.Automatic == catalog.No:
-				best = r
-			case best.Automatic == catalog.No:
-				best.None = best.None || r.None
+			if leaf := h.leaf(); h.Superseded == superseded && leaf != nil && leaf.Fingerprint == c.Fingerprint {
+				presented = append(presented, h)
 			}
 		}
-		if presented {
-			break
+		if len(presented) == 0 {
+			continue
+		}
+		var worst Renewal
+		for i, copies := range ByWriter(presented) {
+			if r := f.renewalAmong(copies); i == 0 || f.urgencyOf(c, r) > f.urgencyOf(c, worst) {
+				worst = r
+			}
+		}
+		return worst
+	}
+	return Renewal{Automatic: catalog.No}
+}
+
+// renewalAmong is how the leaf of copies is renewed.
+func (f *Facts) renewalAmong(copies []*Held) Renewal {
+	best := Renewal{Automatic: catalog.No}
+	for _, h := range copies {
+		switch r := renewalOf(h, f.Snapshot.Cluster.Versions); {
+		case r.Automatic == catalog.Yes:
+			return r
+		case r.Automatic == catalog.Unknown && best.Automatic == catalog.No:
+			best = r
+		case best.Automatic == catalog.No:
+			best.None = best.None || r.None
 		}
 	}
 	return best
+}
+
+// urgencyOf orders what is known of a renewal: one that is overdue is worse than none, which
+// is worse than one that may be.
+func (f *Facts) urgencyOf(c Holding, r Renewal) int {
+	switch {
+	case f.overdue(c, r):
+		return 3
+	case r.Automatic == catalog.No:
+		return 2
+	case r.Automatic == catalog.Unknown:
+		return 1
+	}
+	return 0
 }
 
 // RenewalOf is Renewal for a certificate that was read.

@@ -361,15 +361,16 @@ func certEntry(f *Facts, c Holding, fi Filter) (InventoryCert, bool) {
 	// Places that show the certificate come before those that trust it, and objects
 	// before their copies on nodes.
 	var places [4][]*Held
+	shown := func(h *Held) bool { leaf := h.leaf(); return leaf != nil && leaf.Fingerprint == c.Fingerprint }
+	reserved := slices.ContainsFunc(c.In, func(h *Held) bool { return shown(h) && h.Reserved() })
 	renews := false
 	for _, h := range c.In {
 		if !fi.place(h.At, h.Object) {
 			continue
 		}
-		leaf := h.leaf()
 		// the place that shows a certificate says more of it than one that
 		// trusts it
-		shows := leaf != nil && leaf.Fingerprint == c.Fingerprint
+		shows := shown(h)
 		rank := 0
 		if !shows {
 			rank = 2
@@ -378,7 +379,7 @@ func certEntry(f *Facts, c Holding, fi Filter) (InventoryCert, bool) {
 			rank++
 		}
 		places[rank] = append(places[rank], h)
-		if shows && !renews {
+		if shows && !renews && h.Reserved() == reserved {
 			e.Owner, e.Role = cmp.Or(h.Owner(), e.Owner), h.role()
 			renews = renewalOf(h, f.Snapshot.Cluster.Versions).Automatic == catalog.Yes
 		}

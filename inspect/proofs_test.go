@@ -47,7 +47,7 @@ func TestSignaturesCostWhatIsBounded(t *testing.T) {
 		t.Error("an issuer that was not looked for is said to be in no bundle")
 	}
 	bare.NotAfter = bare.NotAfter.AddDate(1, 0, 0)
-	if got := lastIssuer(ix, ix.byName[leaf.Issuer], &bare); got != nil {
+	if got := lastIssuer(ix, ix.byName[leaf.Issuer], Holding{Cert: &bare}); got != nil {
 		t.Errorf("%s is said to have issued it", got.Subject)
 	}
 }

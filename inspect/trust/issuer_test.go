@@ -20,11 +20,13 @@ func TestATenantsTwinIsNotTheIssuer(t *testing.T) {
 	leaf, real := one(ca.Issue("api-int", from, from.AddDate(1, 0, 0)).CertPEM), one(ca.CertPEM)
 	older, younger := *real, *real
 	older.NotBefore, younger.NotBefore = from.AddDate(-1, 0, 0), from.AddDate(0, 1, 0)
-	place := &catalog.Place{}
-	known := func(c *pki.Cert) inspect.Holding {
-		return inspect.Holding{Cert: c, In: []*inspect.Held{{Row: place}}}
+	in := func(namespace string) func(*pki.Cert) inspect.Holding {
+		return func(c *pki.Cert) inspect.Holding {
+			at := pki.Location{Kind: "Route", Namespace: namespace, Name: "r", Field: "spec.tls.caCertificate"}
+			return inspect.Holding{Cert: c, In: []*inspect.Held{{Bundle: &inspect.Bundle{At: at}, Row: &catalog.Place{}}}}
+		}
 	}
-	tenant := func(c *pki.Cert) inspect.Holding { return inspect.Holding{Cert: c, In: []*inspect.Held{{}}} }
+	known, tenant := in("openshift-kube-apiserver"), in("shop")
 	for name, c := range map[string]struct {
 		certs []inspect.Holding
 		want  *pki.Cert
@@ -32,7 +34,7 @@ func TestATenantsTwinIsNotTheIssuer(t *testing.T) {
 		"it alone":                      {[]inspect.Holding{known(real)}, real},
 		"beside a tenant's older one":   {[]inspect.Holding{tenant(&older), known(real)}, real},
 		"beside a tenant's younger one": {[]inspect.Holding{tenant(&younger), known(real)}, real},
-		"two where CAs are known":       {[]inspect.Holding{known(real), known(&older)}, &older},
+		"two that are the platform's":   {[]inspect.Holding{known(real), known(&older)}, &older},
 		"tenants' alone":                {[]inspect.Holding{tenant(real), tenant(&older)}, &older},
 		"none":                          {nil, nil},
 	} {

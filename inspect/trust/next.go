@@ -63,13 +63,34 @@ func (j *judge) ends(c *Claim, now time.Time) bool {
 }
 
 // lifeOf is the lifetime of a certificate by the places that hold it: a copy lives as long
-// as what it is a copy of. That of a place where it is renewed goes before others.
+// as what it is a copy of. That of a place where it is renewed goes before others; of places
+// that several tenants write, the worst counts.
 func (j *judge) lifeOf(leaf *pki.Cert) (catalog.Lifetime, catalog.Answer) {
-	var out catalog.Lifetime
-	answer := catalog.No
+	var holding []*inspect.Held
 	for i := range j.f.Held {
 		h := &j.f.Held[i]
-		if h.Row == nil || h.Use != inspect.UseIdentity || len(h.Content.Certs) == 0 || h.Content.Certs[0].Fingerprint != leaf.Fingerprint {
+		if h.Use == inspect.UseIdentity && len(h.Content.Certs) > 0 && h.Content.Certs[0].Fingerprint == leaf.Fingerprint {
+			holding = append(holding, h)
+		}
+	}
+	var worst catalog.Lifetime
+	answer := catalog.No
+	for i, copies := range inspect.ByWriter(holding) {
+		life, known := j.lifeAmong(copies)
+		renews := known == catalog.Yes && life.SelfRotating()
+		if i == 0 || !renews && (answer != catalog.Yes || worst.SelfRotating()) {
+			worst, answer = life, known
+		}
+	}
+	return worst, answer
+}
+
+// lifeAmong is the lifetime of a certificate by copies of it.
+func (j *judge) lifeAmong(copies []*inspect.Held) (catalog.Lifetime, catalog.Answer) {
+	var out catalog.Lifetime
+	answer := catalog.No
+	for _, h := range copies {
+		if h.Row == nil {
 			continue
 		}
 		switch life, known := h.Row.Lifetime(j.f.Snapshot.Cluster.Versions); {

@@ -102,6 +102,10 @@ func TestWithin(t *testing.T) {
 // a copy of it is shown; of one that nobody is known to renew, that it is near.
 func TestCopiesEndWithTheirOriginal(t *testing.T) {
 	made := catalog.Ref{Kind: catalog.Secret, Namespace: "openshift-ingress", Name: "router-certs-default", Key: "tls.crt"}
+	annotated := func(w *world, namespace, annotation string, leaf []byte) {
+		w.put(catalog.Ref{Kind: catalog.Secret, Namespace: namespace, Name: "wildcard", Key: "tls.crt"}, leaf)
+		w.s.Bundles[len(w.s.Bundles)-1].Object.Annotations = map[string]string{annotation: "wildcard"}
+	}
 	for _, id := range []string{"published-ingress", "pods-routes", "console-oauth"} {
 		for name, c := range map[string]struct {
 			begin, end float64
@@ -114,10 +118,14 @@ func TestCopiesEndWithTheirOriginal(t *testing.T) {
 			"an administrator's, in its last":   {-700, 20, func(*world, []byte) {}, Unknown, "what is shown ends 2024-06-21 12:00 UTC, and who renews it is not known"},
 			"one of 90 days, with 20 left":      {-70, 20, func(*world, []byte) {}, Holds, ""}, // as who renews it at two thirds may do yet
 			"one of 90 days, with 10 left":      {-80, 10, func(*world, []byte) {}, Unknown, "who renews it is not known"},
-			"cert-manager's": {-700, 20, func(w *world, leaf []byte) {
-				w.put(catalog.Ref{Kind: catalog.Secret, Namespace: "team", Name: "wildcard", Key: "tls.crt"}, leaf)
-				w.s.Bundles[len(w.s.Bundles)-1].Object.Annotations = map[string]string{catalog.AnnotationCertManager: "wildcard"}
-			}, Holds, ""},
+			"cert-manager's":                    {-700, 20, func(w *world, leaf []byte) { annotated(w, "openshift-ingress", catalog.AnnotationCertManager, leaf) }, Holds, ""},
+			// Anybody can put what is public into a Secret of their own, with any annotation.
+			"a tenant's, as if cert-manager's": {-700, 20, func(w *world, leaf []byte) { annotated(w, "team", catalog.AnnotationCertManager, leaf) }, Unknown, "who renews it is not known"},
+			"a tenant's, as if service-ca's":   {-700, 20, func(w *world, leaf []byte) { annotated(w, "team", catalog.AnnotationServiceName, leaf) }, Unknown, "who renews it is not known"},
+			"the operator's, and a tenant's": {-700, 20, func(w *world, leaf []byte) {
+				annotated(w, "a-team", catalog.AnnotationServiceName, leaf)
+				w.put(made, leaf)
+			}, WillBreak, "not even a new router-ca"},
 		} {
 			t.Run(id+"/"+name, func(t *testing.T) {
 				e := edge(t, id)

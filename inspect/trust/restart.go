@@ -648,12 +648,12 @@ func access(f *inspect.Facts) RestartAnswer {
 	return out
 }
 
-// origin is the object that what is shown comes from; the zero Ref where that was not
-// read.
+// origin is the platform's object that what is shown comes from; the zero Ref where that was
+// not read. Tenants have copies of what is public.
 func origin(f *inspect.Facts, leaf *pki.Cert) catalog.Ref {
 	for i := range f.Held {
 		h := &f.Held[i]
-		if h.Row != nil && h.At.Node == "" && len(h.Content.Certs) > 0 && h.Content.Certs[0].Fingerprint == leaf.Fingerprint {
+		if h.Row != nil && h.Reserved() && h.At.Node == "" && len(h.Content.Certs) > 0 && h.Content.Certs[0].Fingerprint == leaf.Fingerprint {
 			return h.Row.Ref
 		}
 	}

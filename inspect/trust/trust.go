@@ -531,14 +531,14 @@ func (j *judge) issuer(chain []*pki.Cert) *pki.Cert {
 // mostIssuers bounds how many CAs of one name are tried: tenants choose names and keys.
 const mostIssuers = 20
 
-// issuerOf is the oldest CA that verifies a certificate, of those where the catalog knows CAs;
-// else, of all. A CA that was issued once more with its key verifies the same, for who has
+// issuerOf is the oldest CA that verifies a certificate, of those that no tenant writes; else,
+// of all. A CA that was issued once more with its key verifies the same, for who has
 // loaded the one before, too. So does a twin, with its name and key: anybody makes one.
 func (j *judge) issuerOf(top *pki.Cert) (ca *pki.Cert) {
-	for _, known := range []bool{true, false} {
+	for _, reserved := range []bool{true, false} {
 		tries := 0
 		for _, c := range j.f.Certs {
-			if !c.IsCA || c.Subject != top.Issuer || known != slices.ContainsFunc(c.In, func(h *inspect.Held) bool { return h.Row != nil }) {
+			if !c.IsCA || c.Subject != top.Issuer || reserved != slices.ContainsFunc(c.In, (*inspect.Held).Reserved) {
 				continue
 			}
 			if tries++; tries > mostIssuers {
