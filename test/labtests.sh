@@ -1,14 +1,14 @@
 #!/bin/sh
-# Runs the tests that need a lab, in three parts beside each other, each with labs of
+# Runs the tests that need a lab, in four parts beside each other, each with labs of
 # its own: what they do most is wait, for kubelets, heartbeats and time limits.
 #
 #   sh test/labtests.sh '' PACKAGE…            all of them
 #   sh test/labtests.sh '-v -run=X' PACKAGE…   flags for go test; with -run, one part
 #
-# The first part has the shared lab, which stays up. The others disturb a whole lab:
-# the repair of the api-int incident has one, and so have the lab's own tests, which
-# come after the incident with multus. Theirs are gone when they end. Within a part,
-# packages take turns.
+# The first part has the shared lab, which stays up. The others disturb a whole lab, and
+# are of about the same length: repairs, rotations, and the lab's own tests behind the
+# incident with multus. Their labs are gone when they end. Within a part, packages take
+# turns.
 set -u
 part=shared
 if [ "$1" = --part ]; then
@@ -28,7 +28,7 @@ case " $flags" in
 	;;
 esac
 
-repairs='^Test(FixAPIInt|RestartSafe|Rotate)$' multus='^Test(Multus|FixKubeadm)$'
+repairs='^Test(FixAPIInt|RestartSafe|FixKubeadm)$' rotations='^TestRotate$' multus='^TestMultus$'
 e2e='' lab='' others=''
 for package; do
 	case $package in
@@ -42,6 +42,10 @@ failed=0
 case $part in
 repairs)
 	[ -z "$e2e" ] || tests -run "$repairs" "$e2e" || failed=1
+	exit $failed
+	;;
+rotations)
+	[ -z "$e2e" ] || tests -run "$rotations" "$e2e" || failed=1
 	exit $failed
 	;;
 lab)
@@ -59,7 +63,7 @@ parts=
 end() {
 	for p in $parts; do kill -- "-$p" 2>/dev/null || kill "$p" 2>/dev/null; done
 	for p in $parts; do wait "$p"; done
-	for name in repairs lab; do LAB_DIR=$tmp/$name go run ./test/lab down >/dev/null; done
+	for name in repairs rotations lab; do LAB_DIR=$tmp/$name go run ./test/lab down >/dev/null; done
 	rm -rf "$tmp"
 }
 trap end EXIT
@@ -72,7 +76,7 @@ if [ -r "$instances" ] && [ "$(cat "$instances")" -lt 512 ]; then
 	{ echo 512 >"$instances"; } 2>/dev/null || turns=1
 fi
 
-for name in repairs lab; do
+for name in repairs rotations lab; do
 	# shellcheck disable=SC2046 # nothing, where there is no setsid
 	LAB_DIR=$tmp/$name $(command -v setsid) sh "$0" --part $name "$flags" "$@" >"$tmp/$name.said" 2>&1 &
 	parts="$parts $!"
@@ -80,8 +84,8 @@ for name in repairs lab; do
 done
 
 # shellcheck disable=SC2086 # one argument a package is what is wanted
-[ -z "$e2e$others" ] || tests -skip "$repairs|$multus" $others $e2e || failed=1
+[ -z "$e2e$others" ] || tests -skip "$repairs|$rotations|$multus" $others $e2e || failed=1
 [ -n "$turns" ] || for p in $parts; do wait "$p" || failed=1; done
 parts=
-cat "$tmp/repairs.said" "$tmp/lab.said" # only now, so that their lines don't mix
+cat "$tmp/repairs.said" "$tmp/rotations.said" "$tmp/lab.said" # only now, so that their lines don't mix
 exit $failed
