@@ -17,6 +17,8 @@ import (
 
 	"golang.org/x/crypto/ssh"
 	"golang.org/x/crypto/ssh/knownhosts"
+
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 )
 
 // machines are names and ports of machines that the user or the cluster speaks of: what
@@ -121,6 +123,12 @@ func (k *knownHosts) another(h hop, addr string, key ssh.PublicKey) error {
 			return nil
 		}
 	}
+	bare := key
+	if cert, ok := key.(*ssh.Certificate); ok {
+		if bare = cert.Key; forAnother(cert.ValidPrincipals, h.name) {
+			return &HostKeyError{Host: knownhosts.Normalize(addr), Key: key, Another: "its certificate is for " + foreign.Texts(cert.ValidPrincipals)}
+		}
+	}
 	type entry struct{ at, host string }
 	var held []entry // what known_hosts has this key for
 	all := machines{names: slices.Clone(h.others.names), ports: append(slices.Clone(h.others.ports), strconv.Itoa(h.port))}
@@ -138,7 +146,7 @@ func (k *knownHosts) another(h hop, addr string, key ssh.PublicKey) error {
 			}
 			for _, host := range hosts {
 				all.add(host, 0)
-				if bytes.Equal(of.Marshal(), key.Marshal()) {
+				if bytes.Equal(of.Marshal(), bare.Marshal()) {
 					held = append(held, entry{fmt.Sprintf("%s:%d", file, number), host})
 				}
 			}
@@ -156,6 +164,22 @@ func (k *knownHosts) another(h hop, addr string, key ssh.PublicKey) error {
 		}
 	}
 	return nil
+}
+
+// forAnother reports whether a host certificate names machines, and none of them is the node.
+// One that has addresses alone names none.
+func forAnother(principals []string, node string) bool {
+	others := false
+	for _, p := range principals {
+		switch {
+		case machineName(p) == "":
+		case isNameOfAnother(p, node):
+			others = true
+		default:
+			return false
+		}
+	}
+	return others
 }
 
 // machineName is the name in a host of known_hosts or ssh_config, in lower case; "" if it

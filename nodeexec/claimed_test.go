@@ -1,6 +1,7 @@
 package nodeexec_test
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"net"
@@ -12,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/crypto/ssh"
 	"golang.org/x/crypto/ssh/knownhosts"
 
 	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
@@ -169,6 +171,58 @@ func TestAnotherMachinesKeyIsNotTheNodes(t *testing.T) {
 		write(t, h.file("known_hosts"), knownhosts.Line([]string{d.addr()}, d.keys[0])+"\n"+knownhosts.Line([]string{"bastion"}, d.keys[0])+"\n")
 		contains(t, hostKeyErrorText(t, s()), h.file("known_hosts")+":2 has it for bastion")
 	})
+}
+
+// TestAnotherMachinesCertificateIsNotTheNodes: nor does one who signs the certificates of all
+// hosts stand for what a kubelet reports.
+func TestAnotherMachinesCertificateIsNotTheNodes(t *testing.T) {
+	h := newHome(t)
+	dir := t.TempDir()
+	signer := func(name string) ssh.Signer {
+		writeKey(t, filepath.Join(dir, name), "ed25519", "")
+		key, err := ssh.ParsePrivateKey([]byte(read(t, filepath.Join(dir, name))))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return key
+	}
+	ca, host := signer("ca"), signer("host")
+	for name, c := range map[string]struct {
+		principals []string
+		also       string // a host of the key's in known_hosts
+		says       string // empty: it is accepted
+	}{
+		"its address alone":                    {[]string{"127.0.0.1"}, "", ""},
+		"the node's long name":                 {[]string{"127.0.0.1", "node-1.example.com"}, "", ""},
+		"another machine's":                    {[]string{"bastion", "127.0.0.1"}, "", "its certificate is for "},
+		"its address, by the key of a machine": {[]string{"127.0.0.1"}, "bastion", "has it for bastion"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			noLeaks(t)
+			cert := &ssh.Certificate{Key: host.PublicKey(), CertType: ssh.HostCert, ValidPrincipals: c.principals, ValidBefore: ssh.CertTimeInfinity}
+			if err := cert.SignCert(rand.Reader, ca); err != nil {
+				t.Fatal(err)
+			}
+			write(t, filepath.Join(dir, "host-cert.pub"), string(ssh.MarshalAuthorizedKey(cert)))
+			d := startSSHD(t, "HostKey "+filepath.Join(dir, "host")+"\nHostCertificate "+filepath.Join(dir, "host-cert.pub"), nil, h.key)
+			known := "@cert-authority " + knownhosts.Line([]string{d.addr()}, ca.PublicKey()) + "\n"
+			if c.also != "" {
+				known += knownhosts.Line([]string{c.also}, host.PublicKey()) + "\n"
+			}
+			write(t, h.file("known_hosts"), known)
+			s := nodeexec.ClaimLoopback(&nodeexec.SSH{Home: h.dir, Sudo: nodeexec.SudoNever, User: d.user, Port: d.port, Addresses: answer([]string{"127.0.0.1"}),
+				HostKeys: nodeexec.HostKeys{Files: []string{h.file("known_hosts")}}})
+			if c.says == "" {
+				_ = open(t, s, "node-1").Close()
+				return
+			}
+			e := hostKeyError(t, s)
+			if e.Unknown() {
+				t.Errorf("it may be accepted: %v", e)
+			}
+			contains(t, e.Error(), "is another host's", c.says)
+		})
+	}
 }
 
 func TestHostKeyAlias(t *testing.T) {

@@ -23,7 +23,7 @@ type HostKeyError struct {
 	Known   []knownhosts.KnownKey // what is there for this host
 	Revoked *knownhosts.KnownKey  // the line that revokes the key
 	Cert    error                 // what is wrong with a certificate
-	Another string                // the line by which the key is another host's, and that host
+	Another string                // by what the key is another host's: a line, or its certificate's names
 
 	names []string // of the host, with ports
 	file  string   // where the key is added if somebody accepts it
