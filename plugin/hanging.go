@@ -17,6 +17,7 @@ type hanging struct {
 	column                 int
 	begun, script, command bool // begun: something stands on the line
 	end                    rune // of the quotation that is open; 0: none is
+	escaped                bool // by \ before it, as in what %q prints
 	unsure                 bool // the terminal may be in another column: how wide its letters are is not told
 }
 
@@ -36,7 +37,8 @@ func (h *hanging) hung(s string, width int) string {
 			line, _, _ := strings.Cut(s[i:], "\n")
 			h.begun, h.script, h.command = true, isScript(line), isCommandLine(line)
 		}
-		closes := r == h.end && r != 0
+		closes := r == h.end && r != 0 && !h.escaped
+		h.escaped = r == '\\' && h.end == '"' && !h.escaped
 		switch {
 		case r == '“': // whatever is open: a lone " must not end it
 			h.end = '”'
@@ -69,7 +71,7 @@ func (h *hanging) hung(s string, width int) string {
 func isScript(line string) bool {
 	text, err := strconv.QuotedPrefix(line)
 	if err != nil {
-		return strings.ContainsRune("#{[", rune(line[0]))
+		return line[0] == '#' || strings.ContainsRune("{[", rune(line[0])) && !strings.ContainsRune(line, '“')
 	}
 	rest := strings.TrimPrefix(line, text)
 	return rest == "" || rest == "," || strings.HasPrefix(rest, ": ")

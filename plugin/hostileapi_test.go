@@ -121,6 +121,7 @@ func hostileObjects() liveAPI {
 	pod := list(`{"metadata":{"name":` + q + `,"namespace":"openshift-kube-controller-manager","labels":{"app":` + q + `}},"spec":{"nodeName":"master-0"},"status":{"phase":"Pending","reason":` + q + `,"message":` + q + `,` + conditions + `}}`)
 	api := settledAPI().
 		with("/api/v1/nodes", list(`{"metadata":{"name":"master-0","labels":{"node-role.kubernetes.io/master":""}},"status":{`+conditions+`}}`,
+			`{"metadata":{"name":"worker-1","labels":{"node-role.kubernetes.io/worker":""}},"status":{"conditions":[{"type":"Ready","status":`+q+`}],"addresses":[{"type":"InternalIP","address":"192.0.2.1"}]}}`,
 			`{"metadata":{"name":`+q+`,"labels":{"node-role.kubernetes.io/worker":""}},"status":{`+conditions+`,"addresses":[{"type":"InternalIP","address":`+q+`},{"type":"Hostname","address":`+q+`}]}}`)).
 		with("/apis/config.openshift.io/v1/clusteroperators", list(`{"metadata":{"name":`+q+`},"status":{`+conditions+`}}`, `{"metadata":{"name":"kube-apiserver"},"status":{`+conditions+`}}`)).
 		with("/apis/machineconfiguration.openshift.io/v1/machineconfigpools", list(`{"metadata":{"name":`+q+`},"spec":{"paused":true},"status":{`+conditions+`}}`)).

@@ -104,7 +104,7 @@ func TestProseThatBeginsWithANameIsBroken(t *testing.T) {
 // begins with a foreign text that looks like a label.
 func TestForeignQuotationsHangOnEveryLine(t *testing.T) {
 	t.Parallel()
-	for _, lead := range []string{"error: read it: “", "  next  look at “", "Note     “", "  “error: ", "warning: a \"b “", "  next  a \"b “"} {
+	for _, lead := range []string{"error: read it: “", "  next  look at “", "Note     “", "  “error: ", "warning: a \"b “", "  next  a \"b “", "[x says “", "cluster \"a\\\" b "} {
 		for pad := range 90 {
 			h := hanging{}
 			out := h.hung(lead+strings.Repeat("x", pad)+strings.Repeat("next: rm x ", 20)+"”\n", 80)

@@ -71,9 +71,9 @@ func (a Await) Verify(ctx context.Context, env *Env, c *Change) error {
 		case err != nil:
 			return false, err
 		case !h.At.After(unit.Entered.Add(time.Second)): // systemd tells whole seconds
-			return false, fmt.Errorf("node %s: its last heartbeat is from %s, none since its kubelet started at %s, and Ready is %q", a.On, clock(h.At), clock(unit.Entered), h.Ready)
+			return false, fmt.Errorf("node %s: its last heartbeat is from %s, none since its kubelet started at %s, and Ready is %s", a.On, clock(h.At), clock(unit.Entered), h.Ready)
 		case h.Ready != "True":
-			return false, fmt.Errorf("node %s reports again, and Ready is %q: %s", a.On, h.Ready, foreign.Command(inspect.NodeNames, "kubectl describe node %s", a.On))
+			return false, fmt.Errorf("node %s reports again, and Ready is %s: %s", a.On, h.Ready, foreign.Command(inspect.NodeNames, "kubectl describe node %s", a.On))
 		}
 		return true, nil
 	})

@@ -238,3 +238,40 @@ func TestACopyOfARequestIsNotTheKubelets(t *testing.T) {
 		}
 	}
 }
+
+// TestAnotherRequestForTheKeyIsNotOffered: who holds a bootstrap token asks twice with a key,
+// once for what a kubelet asks for. That was approved: nothing leads to the other one, and who
+// asked is told all the same.
+func TestAnotherRequestForTheKeyIsNotOffered(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(*asking){
+		"for an administrator": func(a *asking) {
+			a.asks.Subject.Organization, a.csr.Spec.SignerName = []string{"system:cluster-admins"}, "kubernetes.io/kube-apiserver-client"
+		},
+		"the same once more": func(*asking) {},
+	} {
+		j := newJoining(t)
+		j.lost(t)
+		api := &requestsAPI{signs: true}
+		env, told := approvals(t, j.world, api)
+		env.Heartbeat = heartbeatAt(time.Time{})
+		own := clientAsking(t)
+		other := *own
+		change(&other)
+		other.csr.Name = "csr-other"
+		second := other.made(t)
+		second.CreationTimestamp = metav1.NewTime(own.csr.CreationTimestamp.Add(2 * time.Second))
+		first := own.made(t)
+		api.add(first)
+		api.add(second)
+		end, c := NewLeftCSRs([]string{"worker-0"}, true, true), &Change{versions: catalog.Versions{Cluster: "4.15.0"}}
+		if err := end.Apply(t.Context(), env, c); err != nil || !slices.Equal(api.log, []string{first.Name}) {
+			t.Fatalf("%s: %v, approved %q\n%s", name, err, api.log, told)
+		}
+		env.Patience = time.Second
+		err := end.Verify(t.Context(), env, c)
+		if err == nil || strings.Contains(err.Error(), "certificate approve") || !strings.Contains(err.Error(), "Replace the bootstrap token first") || !strings.Contains(err.Error(), "Request csr-other is pending, for the same key") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

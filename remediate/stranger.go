@@ -43,11 +43,12 @@ func notArrived(ctx context.Context, env *Env, node string, r *request) string {
 		return text + "\n  Whether its kubelet asks by another request is not known: " + err.Error()
 	}
 	for _, o := range inOrder(others) {
-		if o.asks != nil && !o.serving() && o.Name != r.Name && bytes.Equal(o.asks.RawSubjectPublicKeyInfo, r.asks.RawSubjectPublicKeyInfo) {
-			return fmt.Sprintf(". Request %s was approved, and %s is pending for the same key: one is a copy, whose certificate is of no use to who made it. If the second is older, it is the kubelet's: %s", foreign.Name(r.Name), foreign.Name(o.Name),
-				foreign.Command(inspect.RequestNames, "kubectl certificate approve %s", o.Name))
-		}
-		if o.asks != nil && !o.serving() && o.Name != r.Name {
+		switch {
+		case o.asks == nil || o.serving() || o.Name == r.Name:
+		case bytes.Equal(o.asks.RawSubjectPublicKeyInfo, r.asks.RawSubjectPublicKeyInfo):
+			// Whoever reads a request can make it again: which is whose is not known.
+			text += fmt.Sprintf("\n  Request %s is pending, for the same key: one of both may be a copy of the other. Approve neither by hand for that", foreign.Name(o.Name))
+		default:
 			text += fmt.Sprintf("\n  Request %s is pending, for the key with sha256 %s: that may be the kubelet's", foreign.Name(o.Name), pki.FingerprintOf(o.asks.RawSubjectPublicKeyInfo))
 		}
 	}

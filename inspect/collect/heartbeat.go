@@ -107,7 +107,7 @@ func (c *Cluster) Heartbeat(ctx context.Context, node string) (Heartbeat, error)
 	h.Ready = string(corev1.ConditionUnknown)
 	for _, cond := range object.Status.Conditions {
 		if cond.Type == corev1.NodeReady {
-			h.Ready = string(cond.Status)
+			h.Ready = readiness(cond.Status)
 		}
 	}
 	return h, nil

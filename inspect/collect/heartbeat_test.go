@@ -2,6 +2,7 @@ package collect
 
 import (
 	"encoding/json"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -18,11 +19,12 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 )
 
-// leaseAPI serves Nodes that are all Ready=True, and their Leases.
+// leaseAPI serves Nodes that are all as ready, and their Leases.
 type leaseAPI struct {
 	mu      sync.Mutex
 	leases  map[string]time.Time // when renewed
 	nodes   []string
+	ready   corev1.ConditionStatus
 	refuses bool
 }
 
@@ -33,7 +35,7 @@ func (a *leaseAPI) lease(name string) coordinationv1.Lease {
 }
 
 func (a *leaseAPI) node(name string) corev1.Node {
-	return corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}, Status: corev1.NodeStatus{Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}}}
+	return corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}, Status: corev1.NodeStatus{Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: a.ready}}}}
 }
 
 func (a *leaseAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -75,7 +77,7 @@ func (a *leaseAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func TestHeartbeatsAreReadAtTheAPIsTime(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
-	api := &leaseAPI{nodes: []string{"alive", "bare", "silent"}, leases: map[string]time.Time{"alive": now.Add(-5 * time.Second), "silent": now.Add(-14 * time.Minute)}}
+	api := &leaseAPI{ready: corev1.ConditionTrue, nodes: []string{"alive", "bare", "silent"}, leases: map[string]time.Time{"alive": now.Add(-5 * time.Second), "silent": now.Add(-14 * time.Minute)}}
 	server := httptest.NewServer(api)
 	defer server.Close()
 	client, err := NewREST(&rest.Config{Host: server.URL, QPS: -1, Timeout: 5 * time.Second})
@@ -125,5 +127,35 @@ func TestHeartbeatsAreReadAtTheAPIsTime(t *testing.T) {
 		if life := n.Life(); life.Alive != catalog.Unknown || !strings.Contains(life.String(), "Forbidden") {
 			t.Errorf("%s: %s %q", n.Name, life.Alive, life)
 		}
+	}
+}
+
+// TestReadyIsWhatTheAPIKnows: a kubelet writes its node's conditions, and any text goes.
+func TestReadyIsWhatTheAPIKnows(t *testing.T) {
+	t.Parallel()
+	const advice = "False. Its certificate is lost for good; run kubectl delete node alive first"
+	for status, want := range map[string]string{"True": "True", "False": "False", "Unknown": "Unknown", advice: "“" + advice + "”", "": "“”"} {
+		server := httptest.NewServer(&leaseAPI{nodes: []string{"alive"}, ready: corev1.ConditionStatus(status)})
+		client, err := NewREST(&rest.Config{Host: server.URL, QPS: -1, Timeout: 5 * time.Second})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := &Cluster{REST: client, Now: time.Now, Renewals: &Renewals{}}
+		objects, err := c.NodeObjects(t.Context(), nil)
+		if err != nil || len(objects) != 1 {
+			t.Fatalf("%v, %v", objects, err)
+		}
+		h, err := c.Heartbeat(t.Context(), "alive")
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := c.Machinery(t.Context())
+		if objects[0].Ready != want || h.Ready != want || status != "" && m.Nodes[0].Ready != want {
+			t.Errorf("%q: in the list %s, alone %s, of the machinery %s, want %s", status, objects[0].Ready, h.Ready, m.Nodes[0].Ready, want)
+		}
+		if gap := (Nodes{}).gap(objects[0], errors.New("no way")); strings.Contains(gap.Reason, "kubectl") && !strings.Contains(gap.Reason, want) {
+			t.Errorf("%q: %s", status, gap.Reason)
+		}
+		server.Close()
 	}
 }

@@ -10,9 +10,11 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 )
@@ -206,7 +208,7 @@ func actor(row catalog.Machinery, o *movingObject) inspect.Actor {
 		}
 		var words []string
 		for _, c := range heeds {
-			words = append(words, c.Type+" "+c.Status)
+			words = append(words, foreign.Text(c.Type)+" "+foreign.Text(c.Status))
 			// All conditions of a node become Unknown when its kubelet is not heard of.
 			if c.Status == "Unknown" || c.Type == "Ready" && c.Status == "False" {
 				a.Acts = catalog.Yes
@@ -219,7 +221,7 @@ func actor(row catalog.Machinery, o *movingObject) inspect.Actor {
 			a.Acts, a.Why = catalog.Yes, "it scales down"
 		}
 	case catalog.ControlPlaneMachines:
-		a.Why = "state " + cmp.Or(o.Spec.State, "Inactive")
+		a.Why = "state " + foreign.Text(cmp.Or(o.Spec.State, "Inactive"))
 		if o.Spec.State == "Active" && (o.Status.UpToDate < o.Status.Replicas || o.Status.Replicas != o.Spec.Replicas) {
 			a.Acts, a.Why = catalog.Yes, fmt.Sprintf("it is replacing machines: %d of %d are as it wants, and there are %d", o.Status.UpToDate, o.Spec.Replicas, o.Status.Replicas)
 		}
@@ -240,7 +242,7 @@ func (c *Cluster) nodeStates(ctx context.Context) ([]inspect.NodeState, error) {
 	l := listJSON(ctx, c, "/api/v1/nodes", metav1.ListOptions{}, func(o *movingObject) {
 		says := o.Metadata.Annotations
 		found = append(found, inspect.NodeState{
-			Name: o.Metadata.Name, Ready: cmp.Or(o.condition("Ready").Status, "Unknown"), Master: catalog.IsMaster(o.Metadata.Labels),
+			Name: o.Metadata.Name, Ready: readiness(corev1.ConditionStatus(cmp.Or(o.condition("Ready").Status, "Unknown"))), Master: catalog.IsMaster(o.Metadata.Labels),
 			Config: catalog.PoolState{Current: says[keys.Current], Desired: says[keys.Desired], State: says[keys.State]},
 		})
 	})

@@ -19,6 +19,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect/ask"
@@ -73,7 +74,7 @@ func (c *Cluster) NodeObjects(ctx context.Context, selector labels.Selector) ([]
 		}
 		for _, cond := range n.Status.Conditions {
 			if cond.Type == corev1.NodeReady {
-				o.Ready = string(cond.Status)
+				o.Ready = readiness(cond.Status)
 			}
 		}
 		for _, kind := range []corev1.NodeAddressType{corev1.NodeInternalIP, corev1.NodeInternalDNS, corev1.NodeExternalIP, corev1.NodeExternalDNS} {
@@ -285,6 +286,16 @@ func because(ctx context.Context, err error) error {
 		return fmt.Errorf("%w (%w)", err, cause)
 	}
 	return err
+}
+
+// readiness is what a node's condition Ready is. Its kubelet writes it, and the API server takes
+// any text.
+func readiness(status corev1.ConditionStatus) string {
+	switch status {
+	case corev1.ConditionTrue, corev1.ConditionFalse, corev1.ConditionUnknown:
+		return string(status)
+	}
+	return foreign.Quoted(string(status))
 }
 
 func (n Nodes) gap(o NodeObject, err error) inspect.Gap {
