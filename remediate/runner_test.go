@@ -683,7 +683,7 @@ func TestEffectsThatDoNotShow(t *testing.T) {
 			e.Heartbeat = func(context.Context, string) (collect.Heartbeat, error) {
 				return collect.Heartbeat{At: time.Now().Add(time.Hour), Ready: "False"}, nil
 			}
-		}, "await worker-0", `Ready is "False"`, 1, func(err error) bool { var l *Late; return errors.As(err, &l) }},
+		}, "await worker-0", `Ready is False`, 1, func(err error) bool { var l *Late; return errors.As(err, &l) }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
