@@ -47,7 +47,7 @@ func (f *fixing) byScript(t *testing.T, node string) {
 		t.Errorf("it keeps the runs %q, and kept %q", after.runs, before.runs)
 	}
 	mustDo(t, f.lab, "ssh", node, "sudo test ! -e "+runsOnNode+"/.held")
-	f.letsIn(t, node)
+	letsIn(t, f.lab, node)
 
 	console(0, "Nothing is to be done", "--yes")
 	ends(t, f.inLab(t, "fix-api-int", "--nodes", node, "--via", "ssh", "--dry-run=client"), 0, "so already")

@@ -31,6 +31,7 @@ func TestFixAPIInt(t *testing.T) {
 	}
 	connected, first, second := nodes[0], nodes[1], nodes[2]
 	before := map[string]standing{}
+	restartKubelets(t, f.lab, nodes)
 	f.wholeHolds(t)
 	f.verifies(t, "holds", 0, nodes...)
 	f.lab.Incident(t, "signer")
@@ -261,7 +262,7 @@ func (f *fixing) repair(t *testing.T, node string, before standing) {
 	if want := before.runs + runOf(t, r) + " "; after.runs != want {
 		t.Errorf("it keeps the runs %q, want %q", after.runs, want)
 	}
-	f.letsIn(t, node)
+	letsIn(t, f.lab, node)
 	if runs := f.journals(t); len(runs) != 1 || runs[0] != runOf(t, r) {
 		t.Errorf("there are journals of %v", runs)
 	}
@@ -382,7 +383,7 @@ func (f *fixing) reboot(t *testing.T, node string) {
 	f.boots(t, node)
 	f.lab.WaitReady(t, node)
 	sameFiles(t, before, f.stands(t, node))
-	f.letsIn(t, node)
+	letsIn(t, f.lab, node)
 }
 
 // boots reboots a node, and waits until it can be entered again.
@@ -443,7 +444,7 @@ func (f *fixing) passedAround(t *testing.T, node string, before standing) {
 	ends(t, f.onNode(t, node, append([]string{"fix-api-int", "--local", "--yes"}, f.admin(t, node)...)...), 0, "done, and checked")
 	f.mended(t, node, meddled)
 	f.reports(t, node)
-	f.letsIn(t, node)
+	letsIn(t, f.lab, node)
 
 	// The same line one step higher makes a key that is there twice.
 	f.reset(t, node)

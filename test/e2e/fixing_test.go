@@ -476,12 +476,12 @@ func (f *fixing) ready(t *testing.T, node string) string {
 
 // letsIn waits until kubectl exec works on a node: it needs a kubelet that may ask
 // the API server, and knows its pods.
-func (f *fixing) letsIn(t *testing.T, node string) {
+func letsIn(t *testing.T, lab *labtest.Lab, node string) {
 	t.Helper()
 	const ns = "openshift-machine-config-operator"
-	pod := mustDo(t, f.lab, "get", "pods", "-n", ns, "-l", "k8s-app=machine-config-daemon", "--field-selector", "spec.nodeName="+node, "-o", "name")
+	pod := mustDo(t, lab, "get", "pods", "-n", ns, "-l", "k8s-app=machine-config-daemon", "--field-selector", "spec.nodeName="+node, "-o", "name")
 	eventually(t, "kubectl exec works on "+node, func() string {
-		out, err := labDo(f.lab, "exec", "-n", ns, strings.TrimSpace(pod), "--", "cat", "/rootfs/etc/hostname")
+		out, err := labDo(lab, "exec", "-n", ns, strings.TrimSpace(pod), "--", "cat", "/rootfs/etc/hostname")
 		if err != nil {
 			return err.Error()
 		}

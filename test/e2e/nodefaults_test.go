@@ -37,6 +37,19 @@ func readNodes(inv inventory) (read []string, gaps map[string]string) {
 	return read, gaps
 }
 
+// restartKubelets makes kubelets read their files again, which other tests wrote and put back,
+// and waits until pods there can be reached.
+func restartKubelets(t *testing.T, lab *labtest.Lab, nodes []string) {
+	t.Helper()
+	for _, n := range nodes {
+		mustDo(t, lab, "ssh", n, "sudo systemctl restart kubelet")
+	}
+	for _, n := range nodes {
+		lab.WaitReady(t, n)
+		letsIn(t, lab, n)
+	}
+}
+
 // One node that can't be reached is a gap that says why, in bounded time; the
 // others are read. verify knows nothing of it, and all of them.
 func TestANodeThatIsCutOff(t *testing.T) {
@@ -45,10 +58,7 @@ func TestANodeThatIsCutOff(t *testing.T) {
 	cut := lab.Workers()[0]
 	others := slices.DeleteFunc(lab.Nodes(), func(n string) bool { return n == cut })
 	slices.Sort(others)
-	for _, n := range others { // other tests wrote files that its kubelet has in memory, and put them back
-		mustDo(t, lab, "ssh", n, "sudo systemctl restart kubelet")
-		lab.WaitReady(t, n)
-	}
+	restartKubelets(t, lab, others)
 	lab.Cut(t, cut)
 	var both sync.WaitGroup // what takes time is the limit
 	for _, way := range []string{"ssh", "exec"} {
@@ -60,7 +70,7 @@ func TestANodeThatIsCutOff(t *testing.T) {
 				}
 				read, gaps := readNodes(decode(t, r))
 				if !slices.Equal(read, others) {
-					t.Errorf("by %s: read %v, want %v", way, read, others)
+					t.Errorf("by %s: read %v, want %v; not read: %q", way, read, others, gaps)
 				}
 				if why := gaps["node/"+cut]; !strings.Contains(why, way+":") || !strings.Contains(why, "inspect --local") {
 					t.Errorf("by %s: the gap says %q", way, why)
