@@ -52,7 +52,10 @@ type incident struct {
 }
 
 func newIncident(now time.Time) incident {
-	from, to := now.Add(-24*time.Hour), now.Add(24*time.Hour)
+	return newIncidentBetween(now.Add(-24*time.Hour), now.Add(24*time.Hour))
+}
+
+func newIncidentBetween(from, to time.Time) incident {
 	in := incident{
 		old:       pkitest.NewCA("kube-apiserver-lb-signer", from, to),
 		young:     pkitest.NewCA("loadbalancer-serving-signer", from, to),
@@ -78,6 +81,12 @@ func newAPIServer(t *testing.T, ca *pkitest.Authority) *apiServer {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return serve(t, l, ca)
+}
+
+// serve is an API server behind a listener.
+func serve(t *testing.T, l net.Listener, ca *pkitest.Authority) *apiServer {
+	t.Helper()
 	s := &apiServer{Listener: l, URL: "https://" + l.Addr().String()}
 	s.show(t, ca)
 	t.Cleanup(func() { _ = s.Close() })
@@ -114,7 +123,8 @@ func newAPIServer(t *testing.T, ca *pkitest.Authority) *apiServer {
 // show makes it show a certificate of another CA from now on.
 func (s *apiServer) show(t *testing.T, ca *pkitest.Authority) {
 	t.Helper()
-	s.showAs(t, ca, "api-int", pkitest.IPs("127.0.0.1"))
+	host, _, _ := net.SplitHostPort(s.Addr().String())
+	s.showAs(t, ca, "api-int", pkitest.IPs(host))
 }
 
 // showAs is the same with a certificate of this name.
@@ -154,17 +164,23 @@ type machine struct {
 
 func newWorld(t *testing.T, names ...string) *world {
 	t.Helper()
-	w := &world{incident: newIncident(time.Now()), machines: map[string]*machine{}, scanner: pki.NewScanner(), answers: &sync.Map{}, epoch: time.Now().Truncate(time.Second)}
-	var b [24]byte
-	_, _ = rand.Read(b[:])
-	w.token = "sesame-" + hex.EncodeToString(b[:])
-	w.api = newAPIServer(t, w.young)
+	in := newIncident(time.Now())
+	w := newWorldBy(in, newAPIServer(t, in.young))
 	if len(names) == 0 {
 		names = []string{"worker-0"}
 	}
 	for _, n := range names {
 		w.add(t, n)
 	}
+	return w
+}
+
+// newWorldBy is a world without nodes.
+func newWorldBy(in incident, api *apiServer) *world {
+	w := &world{incident: in, api: api, machines: map[string]*machine{}, scanner: pki.NewScanner(), answers: &sync.Map{}, epoch: time.Now().Truncate(time.Second)}
+	var b [24]byte
+	_, _ = rand.Read(b[:])
+	w.token = "sesame-" + hex.EncodeToString(b[:])
 	return w
 }
 

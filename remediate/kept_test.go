@@ -1,0 +1,272 @@
+package remediate
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ulikunitz/xz"
+
+	"github.com/kubectl-certrot/kubectl-certrot/nodeexec/host"
+)
+
+// A kept run is what a release leaves behind where it is killed: for each record of its
+// journal, the journal up to there, and what is on the nodes at that time. Those below
+// testdata/kept were made by that release. Later ones list them, go on, and undo them.
+//
+//	CERTROT_KEEP=testdata/kept/2 go test -run TestKeepRuns ./remediate
+//
+// makes one more, of the code as it is.
+const (
+	keptRun     = "20261123-103000-aaaaaa"
+	keptUndo    = "20261123-113000-bbbbbb"
+	keptAddress = "127.67.82.1:6443" // in the kubeconfigs: nothing else listens there
+	keptToken   = "sesame-of-a-kept-run"
+)
+
+// keptDirs are what a run and the fakes of a node write.
+func keptDirs() []string { return []string{"etc", "var", "fake", "proc"} }
+
+// keptIncident has CAs that are valid for as long as anybody may try.
+func keptIncident() incident {
+	return newIncidentBetween(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(2046, 1, 1, 0, 0, 0, 0, time.UTC))
+}
+
+func newKeptWorld(t *testing.T) *world {
+	t.Helper()
+	l, err := net.Listen("tcp", keptAddress)
+	if err != nil {
+		t.Skipf("the address of kept runs can't be used here: %v", err)
+	}
+	in := keptIncident()
+	w := newWorldBy(in, serve(t, l, in.young))
+	w.token = keptToken
+	for _, n := range []string{"worker-0", "worker-1"} {
+		w.add(t, n)
+	}
+	return w
+}
+
+// stop copies what there is: a journal, and the nodes' folders.
+func (w *world) stop(t *testing.T, dir string, journal []byte) {
+	t.Helper()
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(dir+"/journal.jsonl", journal, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, m := range w.machines {
+		if err := os.Mkdir(dir+"/"+name, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		for _, sub := range keptDirs() {
+			if out, err := exec.Command("cp", "-a", m.at("/"+sub), dir+"/"+name).CombinedOutput(); err != nil {
+				t.Fatalf("%v\n%s", err, out)
+			}
+		}
+	}
+}
+
+// TestKeepRuns makes kept runs, where it is told to.
+func TestKeepRuns(t *testing.T) {
+	to := os.Getenv("CERTROT_KEEP")
+	if to == "" {
+		return
+	}
+	dir, err := filepath.Abs(to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stops := t.TempDir()
+	w := newKeptWorld(t)
+	w.stop(t, stops+"/before", nil)
+	folder := host.DefaultFolder + "/" + keptRun
+	w.keep(t, stops+"/repair", Header{Run: keptRun, Command: "fix-api-int"}, func() *Plan { return w.repair(t, keptRun) })
+	w.api.show(t, w.old)
+	w.keep(t, stops+"/undo", Header{Run: keptUndo, Command: "undo", Undoes: keptRun}, func() *Plan {
+		p, err := w.undoing(t, keptRun).Plan(keptRun, w.facts(t, folder), w.now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}, folder)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command("tar", "--numeric-owner", "--sort=name", "-C", stops, "-cJf", dir+"/runs.tar.xz", ".").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+}
+
+// keep runs a plan, and copies what a runner that is killed leaves: nodes change while they are
+// asked something, so with each record there is what was on them before the next question.
+func (w *world) keep(t *testing.T, dir string, h Header, plan func() *Plan, paths ...string) {
+	t.Helper()
+	p := plan()
+	js := Journals{Folder: t.TempDir()}
+	h.Nodes, h.Started, h.Server, h.Certrot = w.names, w.now(), w.api.URL, "v0.0.0-kept"
+	j, err := js.Begin(h, w.now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept := 0
+	stop := func() {
+		text := js.raw(t)
+		lines := bytes.SplitAfter(bytes.TrimSuffix(text, []byte("\n")), []byte("\n"))
+		for ; kept < len(lines); kept++ {
+			w.stop(t, fmt.Sprintf("%s/%02d", dir, kept), append(bytes.TrimSuffix(bytes.Join(lines[:kept+1], nil), []byte("\n")), '\n'))
+		}
+	}
+	env := w.env(t, p.Run, &faults{before: func(int) { stop() }}, paths...)
+	if err := (Runner{Env: env, Journal: j}).Run(t.Context(), p); err != nil {
+		t.Fatal(err)
+	}
+	if err := j.Close(); err != nil {
+		t.Fatal(err)
+	}
+	stop()
+}
+
+// TestKeptRuns: a run of an earlier release, stopped at any record, is listed, gone on with, and
+// undone byte for byte; and so is its undo.
+func TestKeptRuns(t *testing.T) {
+	thorough(t)
+	sets, err := filepath.Glob("testdata/kept/*/runs.tar.xz")
+	if err != nil || len(sets) == 0 {
+		t.Fatalf("no kept runs: %v", err)
+	}
+	for _, set := range sets {
+		w := newKeptWorld(t)
+		stops := t.TempDir()
+		unpack(t, set, stops)
+		for _, m := range w.machines {
+			for path := range m.files {
+				if m.files[path], err = os.ReadFile(stops + "/before/" + m.name + path); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		tried := map[string]bool{} // what comes after is the same for the same state of the nodes
+		for _, part := range []string{"repair", "undo"} {
+			dirs, err := filepath.Glob(stops + "/" + part + "/*")
+			if err != nil || len(dirs) < 10 {
+				t.Fatalf("%s: %d records, %v", part, len(dirs), err)
+			}
+			for _, dir := range dirs {
+				t.Run(filepath.Base(filepath.Dir(set))+"/"+part+"/"+filepath.Base(dir), func(t *testing.T) {
+					w.listed(t, dir)
+					if key := keptState(t, dir); !tried[key] {
+						tried[key] = true
+						w.restored(t, dir).onceMore(t, "run-2")
+						w.restored(t, dir).putBack(t, keptRun)
+					}
+				})
+			}
+		}
+	}
+}
+
+func unpack(t *testing.T, set, dir string) {
+	t.Helper()
+	file, err := os.Open(set)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = file.Close() }()
+	c := exec.Command("tar", "--numeric-owner", "-C", dir, "-xp")
+	if c.Stdin, err = xz.NewReader(file); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := c.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+}
+
+// listed reads the journal of a stop as `runs` does.
+func (w *world) listed(t *testing.T, dir string) {
+	t.Helper()
+	text, err := os.ReadFile(dir + "/journal.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	run, command := keptRun, "fix-api-int"
+	if strings.Contains(dir, "/undo/") {
+		run, command = keptUndo, "undo"
+	}
+	js := Journals{Folder: t.TempDir()}
+	if err := os.WriteFile(js.path(run), text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	all, err := js.List()
+	if err != nil || len(all) != 1 {
+		t.Fatalf("%d runs, %v", len(all), err)
+	}
+	s := all[0]
+	if s.Run != run || s.Command != command || s.Server != "https://"+keptAddress || !slices.Equal(s.Nodes, w.names) || s.Started.IsZero() || (s.Undoes == keptRun) != (command == "undo") {
+		t.Errorf("%+v", s.Header)
+	}
+	records := bytes.Count(text, []byte("\n")) - 1
+	if len(s.Records) != records {
+		t.Errorf("%d records of %d", len(s.Records), records)
+	}
+	for _, r := range s.Records {
+		if r.Time.IsZero() || r.Event == "" || r.Event != Finished && (r.Action == "" || r.Node == "") {
+			t.Errorf("%+v", r)
+		}
+	}
+	last := text[bytes.LastIndexByte(text[:len(text)-1], '\n')+1:]
+	want := map[string]string{"begun": "interrupted in: ", "done": "interrupted after: ", "finished": "finished"}
+	for event, outcome := range want {
+		if bytes.Contains(last, []byte(`"event":"`+event+`"`)) && !strings.HasPrefix(s.Outcome(), outcome) {
+			t.Errorf("it ends with %q, and its outcome is %q", event, s.Outcome())
+		}
+	}
+}
+
+// restored is a world with what was on the nodes at a stop.
+func (w *world) restored(t *testing.T, dir string) *world {
+	t.Helper()
+	c := w.clone(t)
+	for name, m := range c.machines {
+		for _, sub := range keptDirs() {
+			if err := os.RemoveAll(m.at("/" + sub)); err != nil {
+				t.Fatal(err)
+			}
+			if out, err := exec.Command("cp", "-a", dir+"/"+name+"/"+sub, m.root).CombinedOutput(); err != nil {
+				t.Fatalf("%v\n%s", err, out)
+			}
+		}
+		m.write(t, "/fake/epoch", fmt.Appendln(nil, m.epoch.Unix()))
+	}
+	return c
+}
+
+// keptState tells apart what is on the nodes at stops.
+func keptState(t *testing.T, dir string) string {
+	t.Helper()
+	h := sha256.New()
+	for _, node := range []string{"worker-0", "worker-1"} {
+		err := filepath.WalkDir(dir+"/"+node, func(path string, d fs.DirEntry, err error) error {
+			if err != nil || !d.Type().IsRegular() {
+				return err
+			}
+			text, err := os.ReadFile(path)
+			fmt.Fprintf(h, "%s %x\n", strings.TrimPrefix(path, dir), sha256.Sum256(text))
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return string(h.Sum(nil))
+}
