@@ -42,7 +42,13 @@ const (
 // newConsole is a node with this shell, which has openssl.
 func newConsole(t *testing.T, shell string) *console {
 	t.Helper()
-	c := &console{machine: newWorld(t).machines["worker-0"]}
+	return consoleOf(t, newWorld(t).machines["worker-0"], shell)
+}
+
+// consoleOf is that of a node.
+func consoleOf(t *testing.T, m *machine, shell string) *console {
+	t.Helper()
+	c := &console{machine: m}
 	for _, name := range []string{"base64", "fold", "grep", "env"} {
 		if err := os.Symlink("/bin/busybox", c.at("/bin/"+name)); err != nil {
 			t.Fatal(err)
@@ -377,6 +383,12 @@ func TestCertrotUndoesAScript(t *testing.T) {
 	c := newConsole(t, busyboxAlone)
 	c.want(t, c.script(), 0, "Done", "--yes")
 	c.api.show(t, c.old)
+	c.undoneByCertrot(t)
+}
+
+// undoneByCertrot puts back what a script changed.
+func (c *console) undoneByCertrot(t *testing.T) {
+	t.Helper()
 	n, err := c.env(t, "run-1", nil).onto(t.Context(), "worker-0")
 	if err != nil {
 		t.Fatal(err)
