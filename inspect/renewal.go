@@ -1,0 +1,167 @@
+package inspect
+
+import (
+	"slices"
+	"time"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+)
+
+// Renewal is what is known of how a certificate is renewed.
+type Renewal struct {
+	// Automatic says whether it is renewed automatically. Unknown: there are rules, and
+	// the version that decides between them is not known.
+	Automatic catalog.Answer
+	None      bool      // the catalog says that nothing renews it; without that, No is that nothing is known to
+	By        string    // who renews it, or would; empty where Automatic is No
+	Due       time.Time // when, at the latest, if all goes well; zero unless Automatic is Yes
+	Rule      string    // the rule, for people
+}
+
+// Reserved reports whether no tenant writes the place: a file, an object of the whole cluster's
+// or one in a namespace of the platform's. Certificates are public: anybody puts one into a
+// Secret of their own, with any annotation.
+func (h *Held) Reserved() bool {
+	return h.At.Namespace == "" || catalog.ReservedNamespace(h.At.Namespace)
+}
+
+// ByWriter groups places by who may write them: those of the platform and of administrators,
+// else, where there are none, a group for each namespace. What one place says of a certificate
+// holds for the others of its group, which are copies.
+func ByWriter(in []*Held) [][]*Held {
+	var reserved []*Held
+	for _, h := range in {
+		if h.Reserved() {
+			reserved = append(reserved, h)
+		}
+	}
+	if len(reserved) > 0 || len(in) == 0 {
+		return [][]*Held{reserved}
+	}
+	var groups [][]*Held
+	at := map[string]int{}
+	for _, h := range in {
+		i, seen := at[h.At.Namespace]
+		if !seen {
+			i, at[h.At.Namespace] = len(groups), len(groups)
+			groups = append(groups, nil)
+		}
+		groups[i] = append(groups[i], h)
+	}
+	return groups
+}
+
+// Renewal tells how a certificate is renewed, by the places that present it: those in
+// force go before older revisions, and one where it is renewed before others, which are
+// copies of it. Of places that several tenants write the worst counts.
+func (f *Facts) Renewal(c Holding) Renewal {
+	for _, superseded := range []bool{false, true} {
+		var presented []*Held
+		for _, h := range c.In {
+			if leaf := h.leaf(); h.Superseded == superseded && leaf != nil && leaf.Fingerprint == c.Fingerprint {
+				presented = append(presented, h)
+			}
+		}
+		if len(presented) == 0 {
+			continue
+		}
+		var worst Renewal
+		for i, copies := range ByWriter(presented) {
+			if r := f.renewalAmong(copies); i == 0 || f.urgencyOf(c, r) > f.urgencyOf(c, worst) {
+				worst = r
+			}
+		}
+		return worst
+	}
+	return Renewal{Automatic: catalog.No}
+}
+
+// renewalAmong is how the leaf of copies is renewed.
+func (f *Facts) renewalAmong(copies []*Held) Renewal {
+	best := Renewal{Automatic: catalog.No}
+	for _, h := range copies {
+		switch r := renewalOf(h, f.Snapshot.Cluster.Versions); {
+		case r.Automatic == catalog.Yes:
+			return r
+		case r.Automatic == catalog.Unknown && best.Automatic == catalog.No:
+			best = r
+		case best.Automatic == catalog.No:
+			best.None = best.None || r.None
+		}
+	}
+	return best
+}
+
+// urgencyOf orders what is known of a renewal: one that is overdue is worse than none, which
+// is worse than one that may be.
+func (f *Facts) urgencyOf(c Holding, r Renewal) int {
+	switch {
+	case f.overdue(c, r):
+		return 3
+	case r.Automatic == catalog.No:
+		return 2
+	case r.Automatic == catalog.Unknown:
+		return 1
+	}
+	return 0
+}
+
+// RenewalOf is Renewal for a certificate that was read.
+func (f *Facts) RenewalOf(c *pki.Cert) Renewal {
+	i := slices.IndexFunc(f.Shown, func(h Holding) bool { return h.Fingerprint == c.Fingerprint })
+	if i < 0 {
+		return Renewal{Automatic: catalog.No}
+	}
+	return f.Renewal(f.Shown[i])
+}
+
+// renewalOf tells how the leaf of h is renewed: by what its own annotations
+// say, else by the catalog's row for the version that runs.
+func renewalOf(h *Held, v catalog.Versions) Renewal {
+	none := Renewal{Automatic: catalog.No}
+	leaf := h.leaf()
+	if leaf == nil {
+		return none
+	}
+	owner := h.Owner()
+	if owner == "" || owner == byUser {
+		owner = "its operator"
+	}
+	life := catalog.Lifetime{Share: 80, By: owner}
+	rule := "80 % of its validity"
+	managed := h.annotation(catalog.AnnotationNotAfter) != "" || h.annotation(catalog.AnnotationNotBefore) != ""
+	row, answer := catalog.Lifetime{}, catalog.No
+	if h.Row != nil {
+		row, answer = h.Row.Lifetime(v)
+	}
+	switch period, err := time.ParseDuration(h.annotation(catalog.AnnotationRefreshPeriod)); {
+	case err == nil && period > 0:
+		life.Refresh = period
+		rule = "its refresh period of " + days(period)
+	case answer == catalog.Yes:
+		life = row
+		rule = ruleOf(row)
+	case managed:
+	case answer == catalog.Unknown:
+		return Renewal{Automatic: catalog.Unknown, By: owner}
+	default:
+		return none
+	}
+	due, ok := life.RenewedBy(leaf.NotBefore, leaf.NotAfter)
+	if !ok {
+		none.None = true
+		return none
+	}
+	return Renewal{Automatic: catalog.Yes, By: life.By, Due: due, Rule: rule}
+}
+
+func ruleOf(l catalog.Lifetime) string {
+	switch {
+	case l.Refresh > 0:
+		return "its refresh period of " + days(l.Refresh)
+	case l.Share > 0:
+		return "its share of validity"
+	}
+	return "its end"
+}
