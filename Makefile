@@ -101,7 +101,7 @@ check: ## before each commit: format, floors, lint and short unit tests of what 
 	lint=$$(go run ./test/changed lint) tests=$$(go run ./test/changed test); \
 	bad=$$(for dir in $$lint; do gofmt -l $$dir/*.go; done); \
 	if [ -n "$$bad" ]; then echo "not formatted, run gofmt -w: $$bad" >&2; exit 1; fi; \
-	go test $(TESTFLAGS) ./test/floors; \
+	go test $(TESTFLAGS) ./test/floors ./test/mutate; \
 	[ -z "$$lint" ] || $(GOLANGCI_LINT) run $$lint; \
 	[ -z "$$tests" ] || go test -short -vet=off $(TESTFLAGS) $$tests
 

@@ -29,7 +29,7 @@ import (
 const (
 	keptRun     = "20261123-103000-aaaaaa"
 	keptUndo    = "20261123-113000-bbbbbb"
-	keptAddress = "127.67.82.1:6443" // in the kubeconfigs: nothing else listens there
+	keptAddress = "127.67.82.1:16743" // in the kubeconfigs: nothing else listens there
 	keptToken   = "sesame-of-a-kept-run"
 )
 
