@@ -72,6 +72,11 @@ func issuerCases() []verdictCase {
 		{"certificate-outlives-ca", "a tenant's CA of that name and key identifier", with(ending, 101).configMap("a-team", "ca", "ca.crt", forged(0)), "warning", "“ending CA”", 1},
 		{"certificate-outlives-ca", "more of them than are tried", many, "warning", "“ending CA”", 1},
 		{"certificate-outlives-ca", "a tenant's CA with that public key", with(first, 101).configMap("a-team", "ca", "ca.crt", renewed.CertPEM), "warning", "“ending CA”", 1},
+		{"certificate-outlives-ca", "a tenant's CA with that public key, beside a copy of the platform's leaf", newFixture("").secret("openshift-ingress", "tls", nil, leaf(first, 101)).configMap("openshift-config", "ca", "ca.crt", first.CertPEM).
+			configMap("a-team", "ca", "ca.crt", renewed.CertPEM).secret("a-team", "copy", nil, pkitest.Pair{CertPEM: leaf(first, 101).CertPEM}), "warning", "“ending CA”", 2},
+		{"certificate-outlives-ca", "the same of another tenant's leaf", with(first, 101).configMap("a-team", "ca", "ca.crt", renewed.CertPEM).secret("a-team", "copy", nil, pkitest.Pair{CertPEM: leaf(first, 101).CertPEM}), "warning", "“ending CA”", 2},
+		{"certificate-outlives-ca", "a leaf that is made anew later, and a copy that says sooner", served(ending, -1, 700).
+			secret("a-team", "copy", map[string]string{catalog.AnnotationRefreshPeriod: "360h"}, pkitest.Pair{CertPEM: ending.Issue("svc.team.svc", from(-1), from(700), pkitest.DNS("svc.team.svc")).CertPEM}), "warning", "“ending CA”", 2},
 		{"certificate-outlives-ca", "the platform's CA with that key", with(first, 101).configMap("openshift-config", "ca", "ca.crt", renewed.CertPEM), "", "", 0},
 		{"certificate-outlives-ca", "a leaf that is made anew before", newFixture("4.15.1").
 			secret(targetNS, "aggregator-client", rotation(leaf(ending, 29)), leaf(ending, 29)).configMap("shop", "ca", "ca.crt", ending.CertPEM), "", "", 0},

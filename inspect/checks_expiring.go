@@ -2,6 +2,7 @@ package inspect
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
@@ -21,21 +22,47 @@ const (
 // their life: in the middle of its life a short-lived certificate is no news.
 func expiring(f *Facts) []Finding {
 	var out []Finding
-	said := map[pki.Fingerprint]bool{}
+	said := said{}
 	for _, c := range f.Shown {
-		said[c.Fingerprint] = true // here or, when it is overdue, by rotation-overdue
+		said[c.Fingerprint] = presenting(c) // here or, when it is overdue, by rotation-overdue
 		if finding, ok := expiringLeaf(f, c); ok {
 			out = append(out, finding)
 		}
 	}
 	for _, finding := range trustEnding(f, said) {
-		said[finding.Certs[0]] = true
+		said[finding.Certs[0]] = nil
 		out = append(out, finding)
 	}
 	if f.asked {
 		out = append(out, expiringElsewhere(f, said)...)
 	}
 	return out
+}
+
+// said are the certificates about which something is said, and the places that present them;
+// nil: for all that hold them.
+type said map[pki.Fingerprint][]*Held
+
+// of reports whether what is said of a certificate is said for these places too: where it is
+// presented by who may write them. A tenant who presents the platform's CA says nothing of it.
+func (s said) of(c *pki.Cert, places []*Held) bool {
+	by, ok := s[c.Fingerprint]
+	if !ok || by == nil || slices.ContainsFunc(by, (*Held).Reserved) {
+		return ok
+	}
+	return !slices.ContainsFunc(places, func(h *Held) bool {
+		return !slices.ContainsFunc(by, func(p *Held) bool { return p.At.Namespace == h.At.Namespace })
+	})
+}
+
+// presenting are the places that present a certificate.
+func presenting(c Holding) (in []*Held) {
+	for _, h := range c.In {
+		if leaf := h.leaf(); leaf != nil && leaf.Fingerprint == c.Fingerprint {
+			in = append(in, h)
+		}
+	}
+	return in
 }
 
 // soon reports whether a certificate expires soon enough to be said: in this share of
@@ -85,7 +112,7 @@ func expiringLeaf(f *Facts, c Holding) (Finding, bool) {
 
 // trustEnding finds CA bundles of which every CA expires soon: kubeadm's cluster
 // CA, or a webhook's own. A CA that is also presented by a signer is judged there.
-func trustEnding(f *Facts, said map[pki.Fingerprint]bool) []Finding {
+func trustEnding(f *Facts, said said) []Finding {
 	var out []Finding
 	for _, held := range trustBundles(f) {
 		var last *pki.Cert // the CA that expires last
@@ -94,7 +121,7 @@ func trustEnding(f *Facts, said map[pki.Fingerprint]bool) []Finding {
 				last = c
 			}
 		}
-		if said[last.Fingerprint] || !f.soon(last, soonShare) {
+		if !f.soon(last, soonShare) || said.of(last, held) {
 			continue
 		}
 		out = append(out, atLeaf(Holding{last, held}, f.urgency(last), last.NotAfter,
@@ -106,10 +133,10 @@ func trustEnding(f *Facts, said map[pki.Fingerprint]bool) []Finding {
 
 // expiringElsewhere finds what expires and is not said yet: CAs of bundles that hold
 // others, of chains, and what is kept somewhere.
-func expiringElsewhere(f *Facts, said map[pki.Fingerprint]bool) []Finding {
+func expiringElsewhere(f *Facts, said said) []Finding {
 	var out []Finding
 	for _, c := range f.Certs {
-		if said[c.Fingerprint] || !f.soon(c.Cert, soonShare) {
+		if !f.soon(c.Cert, soonShare) || said.of(c.Cert, c.In) {
 			continue
 		}
 		severity, what, next := Info, "kept for the record", ""

@@ -75,9 +75,9 @@ type issuer struct {
 	in       []*Held
 }
 
-// near reports whether a tenant who did not make c could not have made the CA: it is where no
-// tenant writes, or in a namespace of c's. Anybody makes a CA with the name, the key identifier
-// and even the public key of another.
+// near reports whether nobody but who may write these places of a certificate may have made the
+// CA: it is where no tenant writes, or in a namespace of theirs. Anybody makes a CA with the name,
+// the key identifier and even the public key of another.
 func (ca issuer) near(c Holding) bool {
 	return ca.reserved || slices.ContainsFunc(ca.in, func(h *Held) bool {
 		return slices.ContainsFunc(c.In, func(of *Held) bool { return of.At.Namespace == h.At.Namespace })
@@ -145,7 +145,12 @@ func outlivesIssuer(f *Facts) []Finding {
 		if !few {
 			candidates = reservedOf(candidates)
 		}
-		ca := lastIssuer(ix, candidates, c)
+		var ca *pki.Cert // of copies that several may write, each has its own
+		for _, copies := range ByWriter(c.In) {
+			if by := lastIssuer(ix, candidates, Holding{c.Cert, copies}); ca == nil || by != nil && by.NotAfter.Before(ca.NotAfter) {
+				ca = by
+			}
+		}
 		if ca == nil || !ca.NotAfter.Before(c.NotAfter) || ca.NotAfter.Before(f.Now) {
 			continue
 		}

@@ -96,6 +96,7 @@ func timeCases() []verdictCase {
 	one := func(p pkitest.Pair) *fixture { return newFixture("").secret("shop", "tls", nil, p) }
 	ended := pkitest.NewCA("ended CA", from(-100), from(-1))
 	dying := pkitest.NewCA("dying CA", from(-3645), from(5))
+	young := pkitest.NewCA("young CA", from(-130), from(20))
 	return []verdictCase{
 		{"certificate-expired", "a valid leaf", one(leaf(-10, 300)), "", "", 0},
 		{"certificate-expired", "a leaf that ended", one(leaf(-300, -3)), "critical", "expired 3d ago", 1},
@@ -132,6 +133,12 @@ func timeCases() []verdictCase {
 		{"certificate-expiring", "the platform's, and such a copy", newFixture("4.15.1").secret("openshift-ingress", "wildcard", nil, leaf(-345, 20)).secret("a-team", "mine", map[string]string{catalog.AnnotationServiceName: "x"}, leaf(-345, 20)), "warning", "nothing is known to renew it", 2},
 		{"rotation-overdue", "the platform's, and a tenant's copy that says when", newFixture("4.15.1").secret("openshift-ingress", "wildcard", nil, leaf(-345, 20)).secret("a-team", "mine", map[string]string{catalog.AnnotationRefreshPeriod: "24h"}, leaf(-345, 20)), "", "", 0},
 		{"rotation-overdue", "one in a tenant's namespace, and a copy in another one", newFixture("4.15.1").secret("shop", "mine", map[string]string{catalog.AnnotationRefreshPeriod: "24h"}, leaf(-345, 20)).secret("a-team", "copy", nil, leaf(-345, 20)), "critical", "should have been renewed", 2},
+		{"certificate-expiring", "the platform's last CA, which a tenant presents as renewed", newFixture("4.15.1").configMap("openshift-config", "user-ca-bundle", "ca-bundle.crt", young.CertPEM).
+			secret("a-team", "mine", map[string]string{catalog.AnnotationRefreshPeriod: "87600h"}, pkitest.Pair{CertPEM: young.CertPEM}), "warning", "the last one of its bundle", 1},
+		{"certificate-expiring", "a tenant's last CA, which it presents itself", newFixture("4.15.1").configMap("a-team", "ca", "ca.crt", young.CertPEM).
+			secret("a-team", "mine", map[string]string{catalog.AnnotationRefreshPeriod: "87600h"}, pkitest.Pair{CertPEM: young.CertPEM}), "", "", 0},
+		{"certificate-expiring", "the platform's last CA, which it presents itself", newFixture("4.15.1").configMap("openshift-config", "user-ca-bundle", "ca-bundle.crt", young.CertPEM).
+			secret("openshift-config", "mine", map[string]string{catalog.AnnotationRefreshPeriod: "87600h"}, pkitest.Pair{CertPEM: young.CertPEM}), "", "", 0},
 		{"certificate-expiring", "one that its operator renews", newFixture("4.15.1").secret(targetNS, "aggregator-client", rotation(leaf(-12, 18)), leaf(-12, 18)), "", "", 0},
 	}
 }

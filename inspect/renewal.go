@@ -68,7 +68,8 @@ func (f *Facts) Renewal(c Holding) Renewal {
 		}
 		var worst Renewal
 		for i, copies := range ByWriter(presented) {
-			if r := f.renewalAmong(copies); i == 0 || f.urgencyOf(c, r) > f.urgencyOf(c, worst) {
+			r := f.renewalAmong(copies)
+			if more := f.urgencyOf(c, r) - f.urgencyOf(c, worst); i == 0 || more > 0 || more == 0 && r.Due.After(worst.Due) {
 				worst = r
 			}
 		}

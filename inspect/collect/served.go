@@ -37,6 +37,7 @@ func Handshake(ctx context.Context, from Dialer, address, name string) ([]*pki.C
 	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
 	defer stop()
 	var chain []*pki.Cert
+	proven := false // that the server has the leaf's key
 	client := tls.Client(conn, &tls.Config{
 		ServerName: name,
 		// The chain is what is asked for, whoever signed it. It is judged by checks, and
@@ -52,13 +53,19 @@ func Handshake(ctx context.Context, from Dialer, address, name string) ([]*pki.C
 			}
 			return nil
 		},
+		// A server that wants a client certificate may end the handshake for want of it. When
+		// this is asked, its own signature was verified (crypto/tls: in TLS 1.3 after its
+		// Finished, before that after its key exchange).
+		GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
+			proven = true
+			return &tls.Certificate{}, nil
+		},
 	})
 	err = client.HandshakeContext(ctx)
-	if len(chain) > 0 {
-		// A server that wants a client certificate may end it here: it has shown its own.
+	switch {
+	case len(chain) > 0 && (err == nil || proven):
 		return chain, nil
-	}
-	if err == nil {
+	case err == nil:
 		err = errors.New("no certificate was shown")
 	}
 	return nil, because(ctx, err)

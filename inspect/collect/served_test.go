@@ -107,6 +107,41 @@ func TestHandshakeEnds(t *testing.T) {
 	}
 }
 
+// TestAChainWithoutItsKeyIsNoAnswer: certificates are public, and whoever stands between shows an
+// old one. A server that wants a client certificate has shown that it has the key.
+func TestAChainWithoutItsKeyIsNoAnswer(t *testing.T) {
+	t.Parallel()
+	ca := pkitest.NewCA("ca", time.Now().Add(-time.Hour), time.Now().Add(time.Hour))
+	own, other := ca.Issue("a", time.Now().Add(-time.Hour), time.Now().Add(time.Hour), pkitest.DNS("a")), ca.Issue("b", time.Now().Add(-time.Hour), time.Now().Add(time.Hour), pkitest.DNS("b"))
+	pair, err := tls.X509KeyPair(own.CertPEM, own.KeyPEM)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stolen, err := tls.X509KeyPair(other.CertPEM, other.KeyPEM)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stolen.Certificate = pair.Certificate
+	for _, version := range []uint16{tls.VersionTLS12, tls.VersionTLS13} {
+		for _, wants := range []tls.ClientAuthType{tls.NoClientCert, tls.RequireAnyClientCert} {
+			for _, of := range []*tls.Certificate{&pair, &stolen} {
+				from := folder{dial: func(context.Context, string, string) (net.Conn, error) {
+					ours, theirs := net.Pipe()
+					go func() {
+						_ = tls.Server(theirs, &tls.Config{Certificates: []tls.Certificate{*of}, MinVersion: version, MaxVersion: version, ClientAuth: wants}).HandshakeContext(t.Context())
+						_ = theirs.Close()
+					}()
+					return ours, nil
+				}}
+				chain, err := Handshake(t.Context(), from, "a:1", "a")
+				if proven := of == &pair; proven != (len(chain) == 1) || proven != (err == nil) {
+					t.Errorf("%s, its own key %t, %s: %d certificates, %v", tls.VersionName(version), proven, wants, len(chain), err)
+				}
+			}
+		}
+	}
+}
+
 // TestSnapshotKeepsServed goes through the file.
 func TestSnapshotKeepsServed(t *testing.T) {
 	t.Parallel()
