@@ -42,7 +42,7 @@ func (l Leftover) String() string {
 	if l.Pod != "" {
 		what = "pod " + l.Namespace + "/" + l.Pod
 	}
-	return fmt.Sprintf("%s, made %s ago by %s on %s: %s", what, l.Age.Round(time.Second), foreign.Text(l.User), foreign.Text(l.Host), l.Why)
+	return fmt.Sprintf("%s, made %s ago by %s on %s: %s", what, l.Age.Round(time.Second), foreign.Name(l.User), foreign.Name(l.Host), l.Why)
 }
 
 // Leftovers finds what runs have left that were killed. It counts as left

@@ -107,15 +107,15 @@ func (n *podNode) fate(ctx context.Context, exit error) string {
 
 // ended says how a pod came to its end.
 func (p *podObject) ended() string {
-	said := []string{foreign.Text(p.Status.Phase)}
+	said := []string{foreign.Name(p.Status.Phase)}
 	for _, s := range []string{p.Status.Reason, p.Status.Message} {
 		if s != "" {
-			said = append(said, foreign.Text(s))
+			said = append(said, foreign.Quoted(s))
 		}
 	}
 	for _, c := range p.Status.ContainerStatuses {
 		if t := c.State.Terminated; t != nil {
-			said = append(said, strings.TrimSpace(fmt.Sprintf("container %s ended with %d %s %s", foreign.Text(c.Name), t.ExitCode, foreign.Text(t.Reason), foreign.Text(t.Message))))
+			said = append(said, strings.TrimSpace(fmt.Sprintf("container %s ended with %d %s %s", foreign.Name(c.Name), t.ExitCode, foreign.Name(t.Reason), foreign.Quoted(t.Message))))
 		}
 	}
 	return strings.Join(said, ": ")

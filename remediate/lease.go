@@ -96,7 +96,7 @@ func (l Lease) take(ctx context.Context) (lapsed string, err error) {
 		return "", err
 	}
 	holder, age, live := l.other(held)
-	by := foreign.Text(holder) // any user who may write the Lease
+	by := foreign.Name(holder) // any user who may write the Lease
 	if live && -age > leaseTime {
 		return "", &Refusal{
 			Name:   "lease-held",
@@ -143,7 +143,7 @@ func (l Lease) HeldBy(ctx context.Context) (*Holder, error) {
 	if by == "" {
 		return nil, nil //nolint:nilnil // it was let go
 	}
-	h := &Holder{By: foreign.Text(by), Silent: max(age, 0), Stale: !live}
+	h := &Holder{By: foreign.Name(by), Silent: max(age, 0), Stale: !live}
 	if held.Spec.AcquireTime != nil {
 		h.Since = held.Spec.AcquireTime.Time
 	}
@@ -234,7 +234,7 @@ func (l Lease) renew(ctx context.Context) error {
 func (l Lease) again(ctx context.Context) (lapsed string, err error) {
 	held, err := l.Kube.CoordinationV1().Leases(LeaseNamespace).Get(ctx, LeaseName, metav1.GetOptions{})
 	if err == nil && held.Spec.HolderIdentity != nil && *held.Spec.HolderIdentity != "" && *held.Spec.HolderIdentity != l.Holder {
-		return "", &Refusal{Name: "lease-held", Reason: foreign.Text(*held.Spec.HolderIdentity) + " has it"}
+		return "", &Refusal{Name: "lease-held", Reason: foreign.Name(*held.Spec.HolderIdentity) + " has it"}
 	}
 	return l.take(ctx)
 }

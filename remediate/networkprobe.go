@@ -222,7 +222,7 @@ func (a NetworkProbe) failure(ctx context.Context, env *Env, pod *corev1.Pod) (s
 		return "", nil
 	}
 	last := slices.MaxFunc(said, func(x, y corev1.Event) int { return x.LastTimestamp.Compare(y.LastTimestamp.Time) })
-	return foreign.Text(last.Message), nil
+	return foreign.Quoted(last.Message), nil
 }
 
 // removePod removes the pod, whatever became of it. A kubelet that is away does not say

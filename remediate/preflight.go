@@ -380,7 +380,7 @@ func (p Preflight) staticPods() finding {
 	var stuck []string
 	for _, i := range p.Machinery.Installers {
 		if !p.Machinery.Lost(i.Node) {
-			return fails(wait, "pod %s/%s puts a revision on %s, and has not finished (%s)", i.Namespace, i.Name, orNobody(i.Node), i.Phase)
+			return fails(wait, "pod %s/%s puts a revision on %s, and has not finished (%s)", i.Namespace, i.Name, orNobody(i.Node), foreign.Name(i.Phase))
 		}
 		stuck = append(stuck, fmt.Sprintf("pod %s/%s waits for %s", i.Namespace, i.Name, i.Node))
 	}
@@ -461,9 +461,9 @@ func (p Preflight) pools() finding {
 			continue
 		}
 		if !p.Machinery.Lost(n.Name) {
-			return fails("wait until it is done: "+foreign.Command(inspect.NodeNames, "oc get node %s -o yaml | grep machineconfiguration", n.Name), "machine-config-daemon is at work on %s (%s, from %s to %s)", n.Name, n.Config.State, n.Config.Current, n.Config.Desired)
+			return fails("wait until it is done: "+foreign.Command(inspect.NodeNames, "oc get node %s -o yaml | grep machineconfiguration", n.Name), "machine-config-daemon is at work on %s (%s, from %s to %s)", n.Name, foreign.Name(n.Config.State), foreign.Name(n.Config.Current), foreign.Name(n.Config.Desired))
 		}
-		notes = append(notes, fmt.Sprintf("machine-config-daemon goes on with its work on %s once it is back (%s)", n.Name, n.Config.State))
+		notes = append(notes, fmt.Sprintf("machine-config-daemon goes on with its work on %s once it is back (%s)", n.Name, foreign.Name(n.Config.State)))
 	}
 	for _, pool := range p.Machinery.Pools {
 		switch {
@@ -538,7 +538,7 @@ func (p Preflight) remediation() finding {
 		switch {
 		case a.Acts == catalog.No, a.Resource == catalog.ClusterAutoscalers && !scaled:
 		case a.Paused != nil:
-			notes = append(notes, what+" is paused by "+foreign.Text(strings.Join(a.Paused, ", ")))
+			notes = append(notes, what+" is paused by "+foreign.Quoted(strings.Join(a.Paused, ", ")))
 		case pausable && p.Pause:
 		default:
 			acts = append(acts, fmt.Sprintf("%s %s (%s)", what, row.Does, a.Why))

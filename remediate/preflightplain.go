@@ -95,7 +95,7 @@ func (p Preflight) podsReady(which func(inspect.Pod) bool, none string) finding 
 		case p.Machinery.Lost(pod.Node):
 			lost = append(lost, pod.Name)
 		default:
-			return fails(foreign.Command("kubectl -n kube-system get pods -o name", "kubectl -n kube-system describe pod %[1]s; kubectl -n kube-system logs %[1]s", pod.Name), "static pod kube-system/%s on %s is not ready (%s), and its node is", pod.Name, pod.Node, pod.Phase)
+			return fails(foreign.Command("kubectl -n kube-system get pods -o name", "kubectl -n kube-system describe pod %[1]s; kubectl -n kube-system logs %[1]s", pod.Name), "static pod kube-system/%s on %s is not ready (%s), and its node is", pod.Name, pod.Node, foreign.Name(pod.Phase))
 		}
 	}
 	slices.Sort(lost)

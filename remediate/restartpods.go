@@ -402,10 +402,10 @@ func (a RestartPods) renewed(pods []corev1.Pod) (bool, error) {
 
 // podState says in a few words where a pod is, in its kubelet's words.
 func podState(p *corev1.Pod) string {
-	said := []string{foreign.Text(string(p.Status.Phase))}
+	said := []string{foreign.Name(string(p.Status.Phase))}
 	for _, s := range slices.Concat(p.Status.InitContainerStatuses, p.Status.ContainerStatuses) {
 		if w := s.State.Waiting; w != nil {
-			said = append(said, strings.TrimSpace(foreign.Text(s.Name)+": "+foreign.Text(w.Reason)+" "+foreign.Text(w.Message)))
+			said = append(said, strings.TrimSpace(foreign.Name(s.Name)+": "+foreign.Name(w.Reason)+" "+foreign.Quoted(w.Message)))
 		}
 	}
 	return strings.Join(said, ", ")

@@ -10,7 +10,8 @@ import (
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/yaml"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 )
 
 const (
@@ -54,7 +55,7 @@ func toJSON(text []byte) ([]byte, error) {
 	if err := parsable(text); err != nil {
 		return nil, err
 	}
-	raw, err := yaml.YAMLToJSON(text)
+	raw, err := pki.YAMLToJSON(text)
 	if err != nil {
 		return nil, errors.New(yamlReason(err.Error()))
 	}

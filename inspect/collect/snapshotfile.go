@@ -644,6 +644,9 @@ func unpackContents(packed []fileContent, certs []*pki.Cert, tooLarge map[int]st
 			if s.Certificate < 0 || s.Certificate >= len(certs) {
 				return nil, fmt.Errorf("snapshot: content %d refers to certificate %d of %d", i, s.Certificate, len(certs))
 			}
+			if tooLarge[s.Certificate] != "" {
+				continue // it is among the bad blocks
+			}
 			c.Skipped = append(c.Skipped, pki.Skipped{Cert: certs[s.Certificate], By: s.By, Reason: s.Reason})
 		}
 		out[i] = c

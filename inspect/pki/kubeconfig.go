@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	yamlv3 "go.yaml.in/yaml/v3"
-	"sigs.k8s.io/yaml"
 )
 
 // The types of a kubeconfig as client-go reads it (k8s.io/client-go
@@ -118,7 +117,9 @@ func loadKubeconfig(text []byte) (k *kubeconfig, err error) {
 	}
 	asJSON := text
 	if !json.Valid(text) {
-		if asJSON, err = yaml.YAMLToJSON(text); err != nil {
+		if asJSON, err = YAMLToJSON(text); errors.Is(err, errAliased) {
+			return nil, err
+		} else if err != nil {
 			return nil, errors.New("client-go can't read it: it is neither YAML nor JSON")
 		}
 	}

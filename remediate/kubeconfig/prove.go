@@ -7,7 +7,8 @@ import (
 
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/tools/clientcmd/api"
-	"sigs.k8s.io/yaml"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 )
 
 // view is a text as client-go sees it.
@@ -25,7 +26,7 @@ type view struct {
 func see(text []byte) (view, error) {
 	var v view
 	err := guard(func() error {
-		asJSON, err := yaml.YAMLToJSON(text)
+		asJSON, err := pki.YAMLToJSON(text)
 		if err != nil {
 			return err
 		}
