@@ -55,6 +55,19 @@ func Quoted(s string) string {
 	return "“" + oneBlank(legible(strings.NewReplacer("“", `"`, "”", `"`).Replace(s))) + "”"
 }
 
+// Said is the reason and the message of a state or condition, which a kubelet may write as it
+// likes: the reason bare where it is a word, the message between quotation marks.
+func Said(reason, message string) string {
+	var said []string
+	if reason != "" {
+		said = append(said, Name(reason))
+	}
+	if message = strings.TrimSpace(message); message != "" {
+		said = append(said, Quoted(message))
+	}
+	return strings.Join(said, ": ")
+}
+
 // Prose is a sentence of this program's, with texts of others in it that are marked
 // already. What is none, as its quotation marks are not in pairs, is Quoted as a whole.
 func Prose(s string) string {

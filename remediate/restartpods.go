@@ -405,7 +405,7 @@ func podState(p *corev1.Pod) string {
 	said := []string{foreign.Name(string(p.Status.Phase))}
 	for _, s := range slices.Concat(p.Status.InitContainerStatuses, p.Status.ContainerStatuses) {
 		if w := s.State.Waiting; w != nil {
-			said = append(said, strings.TrimSpace(foreign.Name(s.Name)+": "+foreign.Name(w.Reason)+" "+foreign.Quoted(w.Message)))
+			said = append(said, foreign.Name(s.Name)+": "+foreign.Said(w.Reason, w.Message))
 		}
 	}
 	return strings.Join(said, ", ")

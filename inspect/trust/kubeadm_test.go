@@ -248,3 +248,49 @@ func TestKubeadmOwnAddress(t *testing.T) {
 		}
 	}
 }
+
+// TestAKubeletsAddressesMakeNoMaster: a kubelet writes the addresses of its Node. Who claims the
+// balancer's, or a master's, takes no master's answers away.
+func TestAKubeletsAddressesMakeNoMaster(t *testing.T) {
+	t.Parallel()
+	strange := pkitest.NewCA("kubernetes", from(-30), from(3640))
+	leaf := func(ca *pkitest.Authority, addresses ...string) []byte {
+		return ca.Issue("kube-apiserver", from(-10), from(355), pkitest.DNS("kubernetes.default.svc"), pkitest.IPs(addresses...)).CertPEM
+	}
+	for _, server := range []string{"10.0.0.100", "10.0.0.2"} { // the balancer, and the other master
+		for name, claim := range map[string]func(k *kubeadm){
+			"nobody": func(*kubeadm) {},
+			"the node": func(k *kubeadm) {
+				n := k.node("n3")
+				n.Addresses = append(n.Addresses, server)
+			},
+			"another one, unread": func(k *kubeadm) {
+				n := *k.node("n3")
+				n.Name, n.Via, n.Addresses, n.Kubeconfigs = "n4", "", []string{server}, nil
+				k.s.Unasked = append(k.s.Unasked, n)
+			},
+		} {
+			k := newKubeadm()
+			k.roles()
+			for _, node := range []string{"n1", "n2"} {
+				k.file(node, "apiserver.crt", leaf(k.ca, k.node(node).Addresses[0], server))
+			}
+			k.calls("n3", "https://"+server+":6443", leaf(k.ca, "10.0.0.2", "10.0.0.100"))
+			k.serves("n1", "10.0.0.1:6443", leaf(strange, "10.0.0.1", server))
+			claim(k)
+			want := "broken"
+			if server == "10.0.0.2" && name == "nobody" {
+				want = "holds" // n2 alone answers there
+			}
+			got := ""
+			for where, c := range are(k.report(), "kubeadm-kubelet-api") {
+				if strings.HasPrefix(where, "n3") {
+					got = string(c.Status)
+				}
+			}
+			if got != want {
+				t.Errorf("%s is claimed by %s: %s, want %s", server, name, got, want)
+			}
+		}
+	}
+}

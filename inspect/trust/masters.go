@@ -28,8 +28,8 @@ func (j *judge) byMasters(held []identity) []identity {
 	for _, direct := range []bool{true, false} { // who was asked by a kubeconfig's address is as good
 		for _, v := range j.f.Snapshot.Served {
 			node := v.Of
-			if n, ok := j.f.Snapshot.NodeAt(hostOf(v.Address)); ok && v.Server == catalog.ListenerBalanced {
-				node = n.Name
+			if name, ok := j.f.Snapshot.MasterAt(hostOf(v.Address)); ok && v.Server == catalog.ListenerBalanced {
+				node = name
 			}
 			if len(v.Chain) == 0 || node == "" || direct != (v.Server == catalog.ListenerAPIServer) || !direct && v.Server != catalog.ListenerBalanced {
 				continue
@@ -149,8 +149,8 @@ func (j *judge) elsewhere(c *Claim, owner string, s identity) {
 	c.Why = fmt.Sprintf("what %s shows is for other names than %q, and no node is known to have that name or address: whether %s answers there was not seen", s.node, c.Name, s.node)
 }
 
-// ownerOf is the node whose own address a kubeconfig names; empty: no node's, as far as
-// is known.
+// ownerOf is the master whose own address a kubeconfig names; empty: none's, as far as is
+// known, and then all of them may answer.
 func (j *judge) ownerOf(a anchors) string {
 	if a.cluster == nil {
 		return ""
@@ -159,8 +159,9 @@ func (j *judge) ownerOf(a anchors) string {
 	if err != nil {
 		return ""
 	}
-	if n, ok := j.f.Snapshot.NodeAt(hostOf(address)); ok {
-		return n.Name
+	name, ok := j.f.Snapshot.MasterAt(hostOf(address))
+	if !ok {
+		return ""
 	}
-	return ""
+	return name
 }
