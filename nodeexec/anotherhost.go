@@ -167,12 +167,15 @@ func (k *knownHosts) another(h hop, addr string, key ssh.PublicKey) error {
 }
 
 // forAnother reports whether a host certificate names machines, and none of them is the node.
-// One that has addresses alone names none.
+// One that has addresses alone names none. Where both have qualified names, those decide: another
+// cluster may have the short name too.
 func forAnother(principals []string, node string) bool {
+	qualified := func(name string) bool { return strings.Contains(machineName(name), ".") }
+	whole := qualified(node) && slices.ContainsFunc(principals, qualified)
 	others := false
 	for _, p := range principals {
 		switch {
-		case machineName(p) == "":
+		case machineName(p) == "" || whole && !qualified(p):
 		case isNameOfAnother(p, node):
 			others = true
 		default:
