@@ -29,25 +29,21 @@ func expiring(f *Facts) []Finding {
 			out = append(out, finding)
 		}
 	}
-	for _, finding := range trustEnding(f, said) {
-		said[finding.Certs[0]] = nil
-		out = append(out, finding)
-	}
+	out = append(out, trustEnding(f, said)...)
 	if f.asked {
 		out = append(out, expiringElsewhere(f, said)...)
 	}
 	return out
 }
 
-// said are the certificates about which something is said, and the places that present them;
-// nil: for all that hold them.
+// said are the certificates about which something is said, and the places for which it is.
 type said map[pki.Fingerprint][]*Held
 
 // of reports whether what is said of a certificate is said for these places too: where it is
 // presented by who may write them. A tenant who presents the platform's CA says nothing of it.
 func (s said) of(c *pki.Cert, places []*Held) bool {
 	by, ok := s[c.Fingerprint]
-	if !ok || by == nil || slices.ContainsFunc(by, (*Held).Reserved) {
+	if !ok || slices.ContainsFunc(by, (*Held).Reserved) {
 		return ok
 	}
 	return !slices.ContainsFunc(places, func(h *Held) bool {
@@ -111,7 +107,8 @@ func expiringLeaf(f *Facts, c Holding) (Finding, bool) {
 }
 
 // trustEnding finds CA bundles of which every CA expires soon: kubeadm's cluster
-// CA, or a webhook's own. A CA that is also presented by a signer is judged there.
+// CA, or a webhook's own. A CA that is also presented by a signer is judged there. What it finds
+// is said.
 func trustEnding(f *Facts, said said) []Finding {
 	var out []Finding
 	for _, held := range trustBundles(f) {
@@ -124,6 +121,7 @@ func trustEnding(f *Facts, said said) []Finding {
 		if !f.soon(last, soonShare) || said.of(last, held) {
 			continue
 		}
+		said[last.Fingerprint] = append(said[last.Fingerprint], held...)
 		out = append(out, atLeaf(Holding{last, held}, f.urgency(last), last.NotAfter,
 			fmt.Sprintf("CA %s, the last one of its bundle: after that its readers trust no certificate", f.expires(last)),
 			"renew the CA where it comes from, and add the new one to the bundle before the old one expires"))

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
 )
 
@@ -89,4 +90,21 @@ func unreadVersion() *fixture {
 func chained(p pkitest.Pair, issuer []byte) pkitest.Pair {
 	p.CertPEM = pkitest.Bundle(p.CertPEM, issuer)
 	return p
+}
+
+// TestATenantsBundleSpeaksForItself: what is said of a CA that is the last one of a tenant's bundle
+// is not said of the platform's chain that holds it.
+func TestATenantsBundleSpeaksForItself(t *testing.T) {
+	t.Parallel()
+	ca := pkitest.NewCA("middle CA", from(-345), from(20))
+	leaf := ca.Issue("apps", from(-10), from(700), pkitest.DNS("apps.example.com"))
+	f := newFixture("4.15.1").secret("openshift-ingress", "wildcard", nil, pkitest.Pair{CertPEM: pkitest.Bundle(leaf.CertPEM, ca.CertPEM), KeyPEM: leaf.KeyPEM}).configMap("a-team", "ca", "ca.crt", ca.CertPEM)
+	f.snapshot.Sort()
+	var chain bool
+	for _, found := range expiring(NewFacts(f.snapshot, noon, 30*fixtureDay).Asked()) {
+		chain = chain || strings.Contains(found.Message, "sent as part of a chain") && slices.ContainsFunc(found.At, func(at pki.Location) bool { return at.Namespace == "openshift-ingress" })
+	}
+	if !chain {
+		t.Error("nothing is said of the platform's chain")
+	}
 }

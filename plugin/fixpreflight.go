@@ -233,7 +233,7 @@ func unwell(m *inspect.Machinery) []string {
 	var notes []string
 	for _, o := range m.Operators {
 		if o.Degraded == "True" || o.Available == "False" {
-			notes = append(notes, fmt.Sprintf("The operator %s says that it is not well, which the incident itself may be the reason for: %.300s", o.Name, oneLine(o.Message)))
+			notes = append(notes, fmt.Sprintf("The operator %s says that it is not well, which the incident itself may be the reason for: %s", o.Name, oneLine(o.Message)))
 		}
 	}
 	if len(m.Silent) > 0 {

@@ -37,7 +37,7 @@ func Handshake(ctx context.Context, from Dialer, address, name string) ([]*pki.C
 	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
 	defer stop()
 	var chain []*pki.Cert
-	proven := false // that the server has the leaf's key
+	wanted := false // a client certificate
 	client := tls.Client(conn, &tls.Config{
 		ServerName: name,
 		// The chain is what is asked for, whoever signed it. It is judged by checks, and
@@ -53,17 +53,18 @@ func Handshake(ctx context.Context, from Dialer, address, name string) ([]*pki.C
 			}
 			return nil
 		},
-		// A server that wants a client certificate may end the handshake for want of it. When
-		// this is asked, its own signature was verified (crypto/tls: in TLS 1.3 after its
-		// Finished, before that after its key exchange).
 		GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
-			proven = true
+			wanted = true
 			return &tls.Certificate{}, nil
 		},
 	})
 	err = client.HandshakeContext(ctx)
+	// A server that wants a client certificate may end the handshake for want of it, and has
+	// proven by then that it has the leaf's key (crypto/tls: in TLS 1.3 by its Finished, before
+	// that by its signature of a key exchange, whose curve is told after that was verified).
+	proven := err == nil || wanted && client.ConnectionState().CurveID != 0
 	switch {
-	case len(chain) > 0 && (err == nil || proven):
+	case len(chain) > 0 && proven:
 		return chain, nil
 	case err == nil:
 		err = errors.New("no certificate was shown")

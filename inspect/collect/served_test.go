@@ -3,6 +3,7 @@ package collect
 import (
 	"context"
 	"crypto/tls"
+	"encoding/binary"
 	"io"
 	"log"
 	"net"
@@ -138,6 +139,45 @@ func TestAChainWithoutItsKeyIsNoAnswer(t *testing.T) {
 					t.Errorf("%s, its own key %t, %s: %d certificates, %v", tls.VersionName(version), proven, wants, len(chain), err)
 				}
 			}
+		}
+	}
+}
+
+// TestAServerThatSignsNothingHasShownNothing: before TLS 1.3 a key exchange may be left out, until
+// the client answers; a client certificate is asked for before that.
+func TestAServerThatSignsNothingHasShownNothing(t *testing.T) {
+	t.Parallel()
+	leaf := pkitest.NewCA("ca", time.Now().Add(-time.Hour), time.Now().Add(time.Hour)).Issue("a", time.Now().Add(-time.Hour), time.Now().Add(time.Hour), pkitest.DNS("a")).Cert.Raw
+	sized := func(bytes int, body ...[]byte) []byte { // a vector, with its length before it
+		all := slices.Concat(body...)
+		return append(binary.BigEndian.AppendUint32(nil, uint32(len(all)))[4-bytes:], all...) //nolint:gosec // a few hundred
+	}
+	message := func(kind byte, body ...[]byte) []byte { return append([]byte{kind}, sized(3, body...)...) }
+	for _, suite := range []uint16{tls.TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256, tls.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256} {
+		said := sized(2,
+			message(2, []byte{3, 3}, make([]byte, 32), []byte{0}, binary.BigEndian.AppendUint16(nil, suite), []byte{0}), // ServerHello
+			message(11, sized(3, sized(3, leaf))),                                        // Certificate
+			message(13, sized(1, []byte{1, 64}), sized(2, []byte{4, 3, 8, 4}), sized(2)), // CertificateRequest
+			message(14)) // ServerHelloDone
+		from := folder{dial: func(context.Context, string, string) (net.Conn, error) {
+			ours, theirs := net.Pipe()
+			go func() {
+				defer func() { _ = theirs.Close() }()
+				head := make([]byte, 5)
+				if _, err := io.ReadFull(theirs, head); err != nil {
+					return
+				}
+				if _, err := io.CopyN(io.Discard, theirs, int64(binary.BigEndian.Uint16(head[3:]))); err != nil {
+					return
+				}
+				_, _ = theirs.Write(append([]byte{22, 3, 3}, said...))
+				_, _ = io.Copy(io.Discard, theirs)
+			}()
+			return ours, nil
+		}}
+		chain, err := Handshake(t.Context(), from, "a:1", "a")
+		if len(chain) > 0 || err == nil || !strings.Contains(err.Error(), "ServerKeyExchange") {
+			t.Errorf("%s: %d certificates, %v", tls.CipherSuiteName(suite), len(chain), err)
 		}
 	}
 }

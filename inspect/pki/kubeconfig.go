@@ -117,7 +117,7 @@ func loadKubeconfig(text []byte) (k *kubeconfig, err error) {
 	}
 	asJSON := text
 	if !json.Valid(text) {
-		if asJSON, err = YAMLToJSON(text); errors.Is(err, errAliased) {
+		if asJSON, err = yamlToJSON(text, maxAliasedKubeconfig); errors.Is(err, errAliased) {
 			return nil, err
 		} else if err != nil {
 			return nil, errors.New("client-go can't read it: it is neither YAML nor JSON")

@@ -13,16 +13,21 @@ import (
 // are, and not how long. API servers take objects of 3 MiB.
 const maxAliased = 8 << 20
 
-var errAliased = errors.New("its aliases stand for more than 8 MiB of text")
+// maxAliasedKubeconfig is the same for a kubeconfig: a value may hold hundreds of them.
+const maxAliasedKubeconfig = 256 << 10
+
+var errAliased = errors.New("its aliases stand for too much text")
 
 // YAMLToJSON is that of sigs.k8s.io/yaml, within bounds.
-func YAMLToJSON(text []byte) ([]byte, error) {
+func YAMLToJSON(text []byte) ([]byte, error) { return yamlToJSON(text, maxAliased) }
+
+func yamlToJSON(text []byte, most int) ([]byte, error) {
 	if mayAlias(text) {
 		var root yamlv3.Node
 		if err := decodeYAML(yamlv3.NewDecoder(bytes.NewReader(text)), &root); err != nil {
 			return nil, err
 		}
-		if aliased(&root, map[*yamlv3.Node]int{}, 0) > maxAliased {
+		if aliased(&root, map[*yamlv3.Node]int{}, 0) > most {
 			return nil, errAliased
 		}
 	}
@@ -30,8 +35,10 @@ func YAMLToJSON(text []byte) ([]byte, error) {
 }
 
 // mayAlias reports whether there may be an anchor and an alias, &name and *name, where a value
-// begins. Most texts have none, and are not parsed for it.
-func mayAlias(text []byte) bool { return marks(text, '&') && marks(text, '*') }
+// begins. Most texts have none, and are not parsed for it; in UTF-16 that is not seen.
+func mayAlias(text []byte) bool {
+	return bytes.IndexByte(text, 0) >= 0 || marks(text, '&') && marks(text, '*')
+}
 
 func marks(text []byte, mark byte) bool {
 	for at := 0; ; at++ {

@@ -44,6 +44,13 @@ func TestAliasesAreBounded(t *testing.T) {
 			t.Errorf("%.40q: %.40s, %v; want %.40s, %v", text, got, err, want, err2)
 		}
 	}
+	var wide []byte // UTF-16
+	for _, r := range "\ufeffx: &x " + long + "\ny: [" + strings.TrimSuffix(strings.Repeat("*x,", 5000), ",") + "]\n" {
+		wide = append(wide, byte(r), byte(r>>8))
+	}
+	if out, err := YAMLToJSON(wide); err == nil {
+		t.Errorf("UTF-16: %d bytes become %d", len(wide), len(out))
+	}
 	if mayAlias([]byte("run: a 2>&1 && rm *.txt && ls\n")) {
 		t.Error("a script is parsed twice")
 	}
@@ -54,6 +61,10 @@ func TestAliasesAreBounded(t *testing.T) {
 	text := fmt.Sprintf("apiVersion: v1\nkind: Config\nclusters:\n- name: a\n  cluster: {server: https://x, certificate-authority-data: %s}\nx: &x %s\ny: [%s]\n", b64(ca.CertPEM), long, strings.TrimSuffix(strings.Repeat("*x,", 5000), ","))
 	if err := RefusesKubeconfig([]byte(text)); !errors.Is(err, errAliased) {
 		t.Errorf("as a kubeconfig: %v", err)
+	}
+	small := fmt.Sprintf("apiVersion: v1\nkind: Config\nclusters:\n- name: a\n  cluster: {server: https://x, certificate-authority-data: %s}\nx: &x %s\ny: [%s]\n", b64(ca.CertPEM), long[:3000], strings.TrimSuffix(strings.Repeat("*x,", 100), ","))
+	if err := RefusesKubeconfig([]byte(small)); !errors.Is(err, errAliased) {
+		t.Errorf("a small one, of which a value may hold hundreds: %v", err)
 	}
 	if found := NewScanner().Scan([]byte(text)); len(found) != 1 || len(found[0].Content.Certs) != 1 {
 		t.Errorf("its certificate is not found: %+v", found)
