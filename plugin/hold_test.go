@@ -77,7 +77,7 @@ func TestWhoHeldTheNodes(t *testing.T) {
 		{"another one than the holder was", bob, 2 * time.Minute, carol, exitStopped, carol + " changes this node"},
 		{"nobody has the Lease, and one the node", "", 0, carol, exitStopped, carol + " changes this node"},
 		{"the Lease is free, and the node is held by whom an earlier run took it from", "", 0, bob, exitFine, "Done."},
-		{"the holder lives", bob, 10 * time.Second, bob, exitRefused, bob + " changes this cluster"},
+		{"the holder lives", bob, 10 * time.Second, bob, exitRefused, "“" + bob + "” changes this cluster"},
 	} {
 		n.write(t, heldFile, "")
 		if c.held != "" {
