@@ -2,6 +2,7 @@ package remediate
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"fmt"
 	"io/fs"
@@ -77,13 +78,10 @@ func (w *world) stop(t *testing.T, dir string, journal []byte) {
 	}
 }
 
-// TestKeepRuns makes kept runs, where it is told to.
+// TestKeepRuns makes kept runs, in a temporary folder where CERTROT_KEEP names none.
 func TestKeepRuns(t *testing.T) {
-	to := os.Getenv("CERTROT_KEEP")
-	if to == "" {
-		return
-	}
-	dir, err := filepath.Abs(to)
+	thorough(t)
+	dir, err := filepath.Abs(cmp.Or(os.Getenv("CERTROT_KEEP"), t.TempDir()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,15 +98,18 @@ func TestKeepRuns(t *testing.T) {
 		}
 		return p
 	}, folder)
+	for _, part := range []string{"repair", "undo"} {
+		if made, err := filepath.Glob(stops + "/" + part + "/*/journal.jsonl"); len(made) < 10 {
+			t.Errorf("%s: only %d records, %v", part, len(made), err)
+		}
+	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(dir+"/script.sh", keptScript().Text("v0.0.0-kept"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := exec.Command("tar", "--numeric-owner", "--sort=name", "-C", stops, "-cJf", dir+"/runs.tar.xz", ".").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	pack(t, stops, dir+"/runs.tar.xz")
 }
 
 // keptScript is a script of a kept incident.
@@ -220,6 +221,28 @@ func TestKeptRuns(t *testing.T) {
 				})
 			}
 		}
+	}
+}
+
+func pack(t *testing.T, dir, set string) {
+	t.Helper()
+	out, err := exec.Command("tar", "--numeric-owner", "--sort=name", "-C", dir, "-c", ".").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var packed bytes.Buffer
+	w, err := xz.NewWriter(&packed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Write(out); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(set, packed.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
 	}
 }
 
