@@ -46,8 +46,8 @@ func notArrived(ctx context.Context, env *Env, node string, r *request) string {
 		switch {
 		case o.asks == nil || o.serving() || o.Name == r.Name:
 		case bytes.Equal(o.asks.RawSubjectPublicKeyInfo, r.asks.RawSubjectPublicKeyInfo):
-			// Whoever reads a request can make it again: which is whose is not known.
-			text += fmt.Sprintf("\n  Request %s is pending, for the same key: one of both may be a copy of the other. Approve neither by hand for that", foreign.Name(o.Name))
+			// A client that reads a request can send a copy of it: which one is the original is unknown.
+			text += fmt.Sprintf("\n  Request %s is pending, for the same key: one of the two may be a copy. Do not approve it by hand", foreign.Name(o.Name))
 		default:
 			text += fmt.Sprintf("\n  Request %s is pending, for the key with sha256 %s: that may be the kubelet's", foreign.Name(o.Name), pki.FingerprintOf(o.asks.RawSubjectPublicKeyInfo))
 		}
