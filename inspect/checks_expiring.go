@@ -22,27 +22,27 @@ const (
 // their life: in the middle of its life a short-lived certificate is no news.
 func expiring(f *Facts) []Finding {
 	var out []Finding
-	said := said{}
+	done := reported{}
 	for _, c := range f.Shown {
-		said[c.Fingerprint] = presenting(c) // here or, when it is overdue, by rotation-overdue
+		done[c.Fingerprint] = presenting(c) // here or, when it is overdue, by rotation-overdue
 		if finding, ok := expiringLeaf(f, c); ok {
 			out = append(out, finding)
 		}
 	}
-	out = append(out, trustEnding(f, said)...)
+	out = append(out, trustEnding(f, done)...)
 	if f.asked {
-		out = append(out, expiringElsewhere(f, said)...)
+		out = append(out, expiringElsewhere(f, done)...)
 	}
 	return out
 }
 
-// said are the certificates about which something is said, and the places for which it is.
-type said map[pki.Fingerprint][]*Held
+// reported are the certificates of findings, each with the places that its findings cover.
+type reported map[pki.Fingerprint][]*Held
 
-// of reports whether what is said of a certificate is said for these places too: where it is
-// presented by who may write them. A tenant who presents the platform's CA says nothing of it.
-func (s said) of(c *pki.Cert, places []*Held) bool {
-	by, ok := s[c.Fingerprint]
+// covers reports whether the findings of a certificate cover these places too: those that no
+// tenant writes cover all, a tenant's cover those in its namespace.
+func (r reported) covers(c *pki.Cert, places []*Held) bool {
+	by, ok := r[c.Fingerprint]
 	if !ok || slices.ContainsFunc(by, (*Held).Reserved) {
 		return ok
 	}
@@ -107,9 +107,9 @@ func expiringLeaf(f *Facts, c Holding) (Finding, bool) {
 }
 
 // trustEnding finds CA bundles of which every CA expires soon: kubeadm's cluster
-// CA, or a webhook's own. A CA that is also presented by a signer is judged there. What it finds
-// is said.
-func trustEnding(f *Facts, said said) []Finding {
+// CA, or a webhook's own. A CA that is also presented by a signer is judged there. It adds
+// what it finds to done.
+func trustEnding(f *Facts, done reported) []Finding {
 	var out []Finding
 	for _, held := range trustBundles(f) {
 		var last *pki.Cert // the CA that expires last
@@ -118,10 +118,10 @@ func trustEnding(f *Facts, said said) []Finding {
 				last = c
 			}
 		}
-		if !f.soon(last, soonShare) || said.of(last, held) {
+		if !f.soon(last, soonShare) || done.covers(last, held) {
 			continue
 		}
-		said[last.Fingerprint] = append(said[last.Fingerprint], held...)
+		done[last.Fingerprint] = append(done[last.Fingerprint], held...)
 		out = append(out, atLeaf(Holding{last, held}, f.urgency(last), last.NotAfter,
 			fmt.Sprintf("CA %s, the last one of its bundle: after that its readers trust no certificate", f.expires(last)),
 			"renew the CA where it comes from, and add the new one to the bundle before the old one expires"))
@@ -129,12 +129,12 @@ func trustEnding(f *Facts, said said) []Finding {
 	return out
 }
 
-// expiringElsewhere finds what expires and is not said yet: CAs of bundles that hold
+// expiringElsewhere finds what expires and is not reported yet: CAs of bundles that hold
 // others, of chains, and what is kept somewhere.
-func expiringElsewhere(f *Facts, said said) []Finding {
+func expiringElsewhere(f *Facts, done reported) []Finding {
 	var out []Finding
 	for _, c := range f.Certs {
-		if !f.soon(c.Cert, soonShare) || said.of(c.Cert, c.In) {
+		if !f.soon(c.Cert, soonShare) || done.covers(c.Cert, c.In) {
 			continue
 		}
 		severity, what, next := Info, "kept for the record", ""

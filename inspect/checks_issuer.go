@@ -75,9 +75,9 @@ type issuer struct {
 	in       []*Held
 }
 
-// near reports whether nobody but who may write these places of a certificate may have made the
-// CA: it is where no tenant writes, or in a namespace of theirs. Anybody makes a CA with the name,
-// the key identifier and even the public key of another.
+// near reports whether the CA is where no tenant writes, or in a namespace of the certificate's.
+// A tenant of another namespace can make a CA with the same name, key identifier and even public
+// key.
 func (ca issuer) near(c Holding) bool {
 	return ca.reserved || slices.ContainsFunc(ca.in, func(h *Held) bool {
 		return slices.ContainsFunc(c.In, func(of *Held) bool { return of.At.Namespace == h.At.Namespace })

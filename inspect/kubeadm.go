@@ -56,8 +56,8 @@ func (s *Snapshot) NodeAt(address string) (*Node, bool) {
 	return found, found != nil
 }
 
-// MasterAt is NodeAt for nodes that run kube-apiserver. Whoever else has the address, as a
-// balancer's, is none of them.
+// MasterAt is NodeAt for nodes that run kube-apiserver. A worker that has the address is not the
+// one that answers there.
 func (s *Snapshot) MasterAt(address string) (name string, ok bool) {
 	n, ok := s.NodeAt(address)
 	if !ok {

@@ -3,7 +3,7 @@ package catalog
 import "strings"
 
 // ReservedNamespace reports whether a namespace is the platform's own, where no tenant writes:
-// nobody who may only ask for projects gets one of such a name (openshift-apiserver,
+// project requests for such a name are refused (openshift-apiserver,
 // pkg/project/apiserver/registry/projectrequest/delegated/delegated.go, forbiddenNames and
 // forbiddenPrefixes; kubernetes.io, concepts/overview/working-with-objects/namespaces: kube-).
 // Administrators may make others there.

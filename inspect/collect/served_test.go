@@ -108,8 +108,8 @@ func TestHandshakeEnds(t *testing.T) {
 	}
 }
 
-// TestAChainWithoutItsKeyIsNoAnswer: certificates are public, and whoever stands between shows an
-// old one. A server that wants a client certificate has shown that it has the key.
+// TestAChainWithoutItsKeyIsNoAnswer: certificates are public, and a man in the middle can present
+// an old one. A server that wants a client certificate has shown that it has the key.
 func TestAChainWithoutItsKeyIsNoAnswer(t *testing.T) {
 	t.Parallel()
 	ca := pkitest.NewCA("ca", time.Now().Add(-time.Hour), time.Now().Add(time.Hour))

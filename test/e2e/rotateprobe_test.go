@@ -34,7 +34,7 @@ type asking struct {
 
 	mu      sync.Mutex
 	asked   map[string]int // by what was asked of which node
-	refused []string       // somebody did not accept a certificate
+	refused []string       // a certificate was not accepted
 	half    []string       // the API server read half of a new key pair, see halfRead
 	lost    []string       // no answer, for another reason
 	restart bool           // kubelets are restarted meanwhile
@@ -173,7 +173,7 @@ var (
 	noneFailed = regexp.MustCompile(`\b[1-9][0-9]* asked, 0 failed`)
 
 	// refused is what is said where a certificate is not accepted: by who connects (x509), by
-	// who is connected to (an alert of TLS), or by a kubelet that takes its caller for nobody
+	// who is connected to (an alert of TLS), or by a kubelet that does not authenticate its client
 	// (401, which the API server tells as "provide credentials", or 403).
 	refused = regexp.MustCompile(`(?i)x509|tls: |certificate|unauthorized|provide credentials|forbidden`)
 	// halfRead is what the API server says that read a certificate before it was replaced and
@@ -188,8 +188,8 @@ func (a *asking) halvesAtMost() int { return 12 * len(a.nodes) }
 
 // lostAtMost is how many requests may have no answer. At the first handshake with a new
 // client certificate the API server closes all its connections to kubelets (client-go,
-// transport/cert_rotation.go), whoever signs what: that ends what is under way, an exec even
-// without an error. A kubelet that is restarted answers nobody for some seconds.
+// transport/cert_rotation.go), also where the signer is the same: that ends what is under way, an
+// exec even without an error. A kubelet that is restarted does not answer for some seconds.
 func (a *asking) lostAtMost(asked int) int {
 	if a.restart {
 		return asked / 10
