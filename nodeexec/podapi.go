@@ -164,20 +164,27 @@ func (a *podAPI) execs(ctx context.Context, p podRef, argv []string, streams rem
 	// What happens is in the error; what these libraries log besides would only
 	// disturb a terminal.
 	ctx = klog.NewContext(ctx, klog.Logger{})
-	to := a.execURL(p, argv)
-	ws, err := remotecommand.NewWebSocketExecutor(a.config, http.MethodGet, to.String())
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	flooded := func() { cancel(errExecFlood) } // the other streams may stay open
+	m := &meter{flooded: flooded}
+	streams.Stdout, streams.Stderr = m.counts(streams.Stdout), m.counts(streams.Stderr)
+	ws, err := websocketExecutor(a.config, http.MethodGet, a.execURL(p, argv).String(), m)
 	if err != nil {
 		return err
 	}
 	err = ws.StreamWithContext(ctx, streams)
-	if !httpstream.IsUpgradeFailure(err) && !httpstream.IsHTTPSProxyError(err) {
-		return err
+	if httpstream.IsUpgradeFailure(err) || httpstream.IsHTTPSProxyError(err) {
+		spdy, failed := spdyExecutor(a.config, http.MethodPost, a.execURL(p, argv), flooded)
+		if failed != nil {
+			return failed
+		}
+		err = spdy.StreamWithContext(ctx, streams)
 	}
-	spdy, err := remotecommand.NewSPDYExecutor(a.config, http.MethodPost, to)
-	if err != nil {
-		return err
+	if errors.Is(context.Cause(ctx), errExecFlood) {
+		return errExecFlood // what client-go says of it is of less use
 	}
-	return spdy.StreamWithContext(ctx, streams)
+	return err
 }
 
 // podRef names a container.
