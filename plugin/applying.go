@@ -323,7 +323,7 @@ func (a *applying) apply(ctx context.Context, p *remediate.Plan, j *remediate.Jo
 		}
 	}}
 	if conn := a.workplace.conn; conn != nil {
-		r.Again = &remediate.Again{Facts: p.Basis, Machinery: conn.cluster.Machinery, StaticPods: a.workplace.staticPods, Accept: a.risks, Only: a.again, Say: func(text string) { a.say("    %s\n", clean(text)) }}
+		r.Gate = &remediate.Again{Facts: p.Basis, Machinery: conn.cluster.Machinery, StaticPods: a.workplace.staticPods, Accept: a.risks, Only: a.again, Say: func(text string) { a.say("    %s\n", clean(text)) }}
 	}
 	return r.Run(ctx, p)
 }

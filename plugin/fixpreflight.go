@@ -114,7 +114,7 @@ func (f *preflightFlags) ask(ctx context.Context, w *workplace, facts inspect.Sn
 		}
 		return planned
 	}
-	ask.Approves = p != nil && p.Approves()
+	ask.Approves = p != nil && remediate.Approves(p)
 	if w != nil && w.conn != nil {
 		ask.Machinery = w.conn.cluster.Machinery(ctx)
 		if ask.Approves && ask.Operated() {
@@ -139,7 +139,7 @@ func (f *preflightFlags) ask(ctx context.Context, w *workplace, facts inspect.Sn
 	if err != nil {
 		return err
 	}
-	if p.Frame(first, last); len(first) > 0 {
+	if remediate.Frame(p, first, last); len(first) > 0 {
 		p.Notes = append(p.Notes, "Health checks are paused first, and resumed at the end. If this stops half-way they stay paused: undo resumes them, and so does the same command when it comes to its end.")
 	}
 	return nil
@@ -161,7 +161,7 @@ func (f *preflightFlags) leftPaused(ctx context.Context, w *workplace, p *remedi
 		return nil
 	}
 	last, err := remediate.LeftPaused(w.conn.cluster.Machinery(ctx))
-	p.Frame(nil, last)
+	remediate.Frame(p, nil, last)
 	return err
 }
 
@@ -179,17 +179,17 @@ func unverified(err error) bool {
 // resume adds to the plan of an undo what a run paused, as the objects say it.
 func (w *workplace) resume(ctx context.Context, run string, story remediate.Story, p *remediate.Plan) error {
 	if w.conn == nil {
-		if story.Paused() {
+		if remediate.Paused(story) {
 			p.Notes = append(p.Notes, "The run paused health checks; without an API server they stay so: run this again when there is one.")
 		}
 		return nil
 	}
 	m := w.conn.cluster.Machinery(ctx)
-	if g, ok := m.Gap(catalog.MachineHealthChecks, catalog.NodeHealthChecks); ok && story.Paused() {
+	if g, ok := m.Gap(catalog.MachineHealthChecks, catalog.NodeHealthChecks); ok && remediate.Paused(story) {
 		return withHint(nothingChanged(fmt.Errorf("the run paused health checks, and they can't be read: %s", g.Reason)), "%s", g.Next)
 	}
 	last, err := remediate.Resumes(m, run)
-	p.Frame(nil, last)
+	remediate.Frame(p, nil, last)
 	return err
 }
 

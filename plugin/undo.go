@@ -79,7 +79,7 @@ func (f *undoFlags) run(ctx context.Context, run string) error {
 	if err != nil {
 		return err
 	}
-	if len(names) == 0 && story.Paused() {
+	if len(names) == 0 && remediate.Paused(story) {
 		return f.undoPauses(ctx, run, story)
 	}
 	if len(names) == 0 && !f.fromNodes {
@@ -134,7 +134,7 @@ func (f *undoFlags) nodesOf(run string) (names []string, story remediate.Story, 
 			names = append(names, n)
 		}
 	}
-	if patched := story.Patched(); len(patched) > 0 && len(names) == 0 && !story.Paused() {
+	if patched := remediate.Patched(story); len(patched) > 0 && len(names) == 0 && !remediate.Paused(story) {
 		return nil, story, withHint(fmt.Errorf("run %s changed no file on nodes, but ConfigMap %s, which is put back by hand", run, strings.Join(patched, ", ")), "how, is said in %s", js.Kept(run))
 	}
 	return names, story, nil
@@ -190,7 +190,7 @@ func (f *undoFlags) undo(ctx context.Context, w *workplace, run string, story re
 
 // byHand says what of a run is not put back on nodes.
 func byHand(run string, story remediate.Story) (notes []string, err error) {
-	for _, of := range story.Patched() {
+	for _, of := range remediate.Patched(story) {
 		js, err := journals()
 		if err != nil {
 			return nil, err

@@ -125,3 +125,19 @@ func unmade(err error) error {
 type BadEffect struct{ Reason string }
 
 func (e *BadEffect) Error() string { return e.Reason }
+
+// Late says that everything was done, and that the effect does not show yet.
+type Late struct{ Inner error }
+
+func (e *Late) Error() string { return e.Inner.Error() }
+func (e *Late) Unwrap() error { return e.Inner }
+
+// Unknown says that everything was done, and that its effect could not be asked
+// for.
+type Unknown struct {
+	Reason string
+	// Enough: other nodes need not wait for this one.
+	Enough bool
+}
+
+func (e *Unknown) Error() string { return e.Reason }

@@ -100,36 +100,29 @@ func (a *Again) verdict(ctx context.Context, env *Env, nodes []string) (v Verdic
 	return v, true
 }
 
-// again asks for nodes that come next, where their kubelets are to be restarted.
-func (r Runner) again(ctx context.Context, nodes ...NodePlan) error {
+// Wave asks before a wave in which kubelets are restarted.
+func (a *Again) Wave(ctx context.Context, env *Env, nodes []NodePlan) error {
 	var names []string
 	for _, n := range nodes {
-		restarts := slices.ContainsFunc(n.due(), func(s Step) bool { _, is := s.Action.(RestartUnit); return is })
-		if restarts {
+		if slices.ContainsFunc(n.due(), func(s Step) bool { _, is := s.Action.(RestartUnit); return is }) {
 			names = append(names, n.Name)
 		}
 	}
-	if r.Again == nil || len(names) == 0 {
+	if len(names) == 0 {
 		return nil
 	}
-	if err := r.Again.ask(ctx, r.Env, names); err != nil {
-		return &Stopped{Action: nodes[0].due()[0].Action, Inner: fmt.Errorf("not begun: %w", err), idle: true}
-	}
-	return nil
+	return a.ask(ctx, env, names)
 }
 
-// before asks again before a node of a wave. For the first one it was just asked.
-func (r Runner) before(ctx context.Context, p *Plan, n NodePlan, c *crew) error {
-	if c.first() || r.Again == nil {
-		return nil
-	}
+// Node asks before each control plane node, and before other nodes where it is long ago.
+func (a *Again) Node(ctx context.Context, env *Env, p *Plan, n NodePlan) error {
 	node, ok := p.Basis.Node(n.Name)
 	master := ok && (RunsAPIServer(p.Basis, node) || node.Role == catalog.RoleArbiter)
-	r.Again.mu.Lock()
-	lately := r.Env.Now().Sub(r.Again.last) < askedLately
-	r.Again.mu.Unlock()
+	a.mu.Lock()
+	lately := env.Now().Sub(a.last) < askedLately
+	a.mu.Unlock()
 	if !master && lately {
 		return nil
 	}
-	return r.again(ctx, n)
+	return a.Wave(ctx, env, []NodePlan{n})
 }

@@ -142,7 +142,7 @@ func TestWhatBeginsMeanwhile(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer j.Close()
-			err = Runner{Env: w.env(t, "run-1", nil), Journal: j, Again: again}.Run(t.Context(), p)
+			err = Runner{Env: w.env(t, "run-1", nil), Journal: j, Gate: again}.Run(t.Context(), p)
 			var s *Stopped
 			switch {
 			case c.before == "" && (err != nil || asked != 2):

@@ -90,9 +90,9 @@ func (a APIInt) named(d *draft) error {
 			return err
 		}
 	}
-	unwait(d, a.API)
-	leaveOut(d)
-	ungate(d.plan)
+	dropTrailingWaits(d, a.API)
+	noteSkippable(d)
+	dropTrailingGates(d.plan)
 	return nil
 }
 

@@ -81,7 +81,7 @@ func (a Await) Verify(ctx context.Context, env *Env, c *Change) error {
 	case err == nil:
 		return nil
 	case asked != nil && ctx.Err() == nil:
-		return &Unknown{fmt.Sprintf("whether node %s reports to the API server is not known: %v", a.On, err)}
+		return &Unknown{Reason: fmt.Sprintf("whether node %s reports to the API server is not known: %v", a.On, err)}
 	case ctx.Err() != nil:
 		return because(context.Cause(ctx), err)
 	}
@@ -95,7 +95,7 @@ const acceptedTime = time.Minute
 // that its kubelet has read, the API server is to be reached and trusted, and to take the
 // kubelet for that node. That is enough to go on to another node, and is no heartbeat.
 func (a Await) onTheNode(ctx context.Context, env *Env) error {
-	unknown := &Unknown{fmt.Sprintf("whether node %s reports to the API server is not known: no API server could be asked", a.On)}
+	unknown := &Unknown{Reason: fmt.Sprintf("whether node %s reports to the API server is not known: no API server could be asked", a.On)}
 	if env.Comeback == nil {
 		return unknown
 	}
@@ -118,7 +118,8 @@ func (a Await) onTheNode(ctx context.Context, env *Env) error {
 		return unknown
 	}
 	unknown.Reason += " from here; the API server answers its kubelet's own credentials, asked on the node"
-	return &answered{unknown}
+	unknown.Enough = true
+	return unknown
 }
 
 // accepted says why the API server does not take a kubelet's own credentials, or why that
@@ -144,22 +145,5 @@ func accepted(c *inspect.Comeback) error {
 	return fmt.Errorf("%s has no credentials to ask with", c.Own.Path)
 }
 
-// answered is an *Unknown with which other nodes need not wait.
-type answered struct{ *Unknown }
-
-func (e *answered) Unwrap() error { return e.Unknown }
-
 // Undo does nothing.
 func (a Await) Undo(context.Context, *Env, *Change) error { return nil }
-
-// Late says that everything was done, and that the effect does not show yet.
-type Late struct{ Inner error }
-
-func (e *Late) Error() string { return e.Inner.Error() }
-func (e *Late) Unwrap() error { return e.Inner }
-
-// Unknown says that everything was done, and that its effect could not be asked
-// for.
-type Unknown struct{ Reason string }
-
-func (e *Unknown) Error() string { return e.Reason }

@@ -103,7 +103,7 @@ func (v configMapValue) apply(ctx context.Context, env *Env) error {
 // with the value, read again after that many seconds; empty: nothing.
 func (v configMapValue) watch(ctx context.Context, env *Env, wrong func(m *corev1.ConfigMap, after float64) string) error {
 	if env.Kube == nil {
-		return &Unknown{fmt.Sprintf("whether %s stays so is not known: no API server could be asked", v.Of)}
+		return &Unknown{Reason: fmt.Sprintf("whether %s stays so is not known: no API server could be asked", v.Of)}
 	}
 	for began := env.Now(); ; {
 		m, err := env.Kube.CoreV1().ConfigMaps(v.Of.Namespace).Get(ctx, v.Of.Name, metav1.GetOptions{})

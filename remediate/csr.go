@@ -147,7 +147,7 @@ const (
 // Apply looks at requests until the kubelet reports, and approves those that match.
 func (a ApproveCSRs) Apply(ctx context.Context, env *Env, c *Change) error {
 	if env.Kube == nil {
-		return &Unknown{fmt.Sprintf("what the kubelet on %s asks for is not known: no API server could be asked", a.On)}
+		return &Unknown{Reason: fmt.Sprintf("what the kubelet on %s asks for is not known: no API server could be asked", a.On)}
 	}
 	var unit host.Unit
 	if err := env.twice(ctx, a.On, func(ctx context.Context, n nodeexec.Node) (err error) {
@@ -486,7 +486,7 @@ func (a LeftCSRs) Diff(facts inspect.Snapshot, now time.Time) (*Change, error) {
 // Apply shows and approves.
 func (a LeftCSRs) Apply(ctx context.Context, env *Env, c *Change) error {
 	if env.Kube == nil {
-		return &Unknown{"which certificate requests are pending is not known: no API server could be asked"}
+		return &Unknown{Reason: "which certificate requests are pending is not known: no API server could be asked"}
 	}
 	if !a.Approve {
 		return nil // Verify shows them
@@ -647,4 +647,22 @@ func unreadRequests(facts inspect.Snapshot) string {
 		}
 	}
 	return ""
+}
+
+// Approves reports whether kubelets of a plan wait for a certificate that is signed when
+// their requests are approved.
+func Approves(p *Plan) bool {
+	for _, n := range p.Nodes() {
+		for _, s := range n.due() {
+			switch a := s.Action.(type) {
+			case SeeCertificate:
+				return true
+			case ApproveCSRs:
+				if a.serving || s.Change.certified[a.On] == "" {
+					return true
+				}
+			}
+		}
+	}
+	return false
 }

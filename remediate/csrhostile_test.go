@@ -210,7 +210,11 @@ func TestFromWhereTheAddressesOfANodeAreKnown(t *testing.T) {
 		why     string
 	}{
 		"its Machine": {others: proven},
-		"its Machine, by an address in another form":             {others: machines(of("m-0", "worker-0", "", "::ffff:192.0.2.7"))},
+		"its Machine, by an address in another form": {others: machines(of("m-0", "worker-0", "", "::ffff:192.0.2.7"))},
+		"its Machine, where a tenant's Service wants the address": {others: with(proven, "/api/v1/services", map[string]any{"items": []any{map[string]any{
+			"metadata": map[string]any{"namespace": "tenant", "name": "mine"}, "spec": map[string]any{"type": "LoadBalancer", "loadBalancerIP": "192.0.2.7", "clusterIP": "172.30.0.9"}}}})},
+		"a tenant's Service that has the address": {others: with(proven, "/api/v1/services", map[string]any{"items": []any{map[string]any{
+			"metadata": map[string]any{"namespace": "tenant", "name": "mine"}, "status": map[string]any{"loadBalancer": map[string]any{"ingress": []any{map[string]any{"ip": "192.0.2.7"}}}}}}}), why: "192.0.2.7, which is an address of Service tenant/mine"},
 		"ssh, where its kubelet is":                              {reached: "192.0.2.7", client: client("worker-0")},
 		"ssh, with a zone":                                       {reached: "::ffff:192.0.2.7%eth0", client: client("worker-0")},
 		"its serving certificate":                                {serving: serving(signer, "worker-0", time.Hour)},

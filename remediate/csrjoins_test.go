@@ -54,10 +54,18 @@ func TestOneRequestIsNotTheKubeletsForThatAlone(t *testing.T) {
 			w.api.add(own.made(t))
 		}
 	}
+	stranger := func(t *testing.T, w world) {
+		other := clientAsking(t)
+		other.csr.Name, other.csr.Spec.Username = "csr-other", "system:node:worker-9"
+		other.csr.CreationTimestamp = metav1.NewTime(w.started(t).Add(time.Second))
+		other.csr.Status.Conditions = []certificatesapi.CertificateSigningRequestCondition{{Type: certificatesapi.CertificateDenied, Status: corev1.ConditionTrue}}
+		w.api.add(other.made(t))
+	}
 	for name, c := range map[string]struct {
 		change func(*testing.T, world)
 		why    string
 	}{
+		"one by somebody who may not join was denied": {stranger, ""},
 		"the kubelet waits":                     {func(*testing.T, world) {}, ""},
 		"in the second in which it was started": {asked(0), ""},
 		"from long before the start":            {asked(-time.Hour), "from before the kubelet was started"},

@@ -290,6 +290,9 @@ func (n asker) answered(csr *certificatesapi.CertificateSigningRequest) (key pki
 	if pending(csr) || csr.Spec.SignerName != catalog.KubeletClientSigner || csr.Spec.Username == n.user() || n.earlier[csr.Name] || n.kubelet == nil || n.kubelet.predates(csr) {
 		return key, false
 	}
+	if _, may := catalog.MayRequest(csr.Spec.SignerName, csr.Spec.Username, n.name, n.versions); may == catalog.No {
+		return key, false // nobody who joins asks so
+	}
 	asks, err := parseRequest(csr.Spec.Request)
 	if err != nil || asks.Subject.CommonName != n.user() {
 		return key, false

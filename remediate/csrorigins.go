@@ -136,7 +136,8 @@ func (o *origins) services(ctx context.Context, env *Env, _ *corev1.Node) error 
 func (o *origins) takeService(s *corev1.Service) {
 	o.take(s.Name+"."+s.Namespace, "a name of Service "+s.Namespace+"/"+s.Name)
 	whose := "an address of Service " + s.Namespace + "/" + s.Name
-	addresses := slices.Concat([]string{s.Spec.ClusterIP, s.Spec.LoadBalancerIP}, s.Spec.ClusterIPs, s.Spec.ExternalIPs)
+	// Not spec.loadBalancerIP: that is what its owner asks for. The status says what it got.
+	addresses := slices.Concat([]string{s.Spec.ClusterIP}, s.Spec.ClusterIPs, s.Spec.ExternalIPs)
 	for _, in := range s.Status.LoadBalancer.Ingress {
 		addresses = append(addresses, in.IP)
 	}

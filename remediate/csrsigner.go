@@ -64,43 +64,6 @@ func JudgeSigner(ctx context.Context, read func(context.Context, catalog.Ref) (c
 	return v
 }
 
-// Approves reports whether kubelets of a plan wait for a certificate that is signed when
-// their requests are approved.
-func (p *Plan) Approves() bool {
-	for _, n := range p.Nodes() {
-		for _, s := range n.due() {
-			switch a := s.Action.(type) {
-			case SeeCertificate:
-				return true
-			case ApproveCSRs:
-				if a.serving || s.Change.certified[a.On] == "" {
-					return true
-				}
-			}
-		}
-	}
-	return false
-}
-
-// signer is asked before kubelets are restarted that wait for it: where it can't sign, they
-// would be left without a certificate.
-func (p Preflight) signer() finding {
-	if !operated(p.Facts) {
-		ca, asked := plainSigner(p.Facts, p.Now)
-		if ca == nil || asked.IsZero() {
-			return fine("whether %s of control plane nodes, which signs, is valid is unknown: it was not read", catalog.KubeadmCA)
-		}
-		if problem := invalid(collect.Signer{NotBefore: ca.NotBefore, NotAfter: ca.NotAfter, Asked: asked}); problem != "" {
-			return fails("renew the cluster's CA first", "%s %s: kube-controller-manager can't sign with it", catalog.KubeadmCA, problem)
-		}
-		return fine("")
-	}
-	if p.Signer == nil {
-		return blind(p.Facts.Hints)
-	}
-	return finding{p.Signer.Holds, p.Signer.Reason, p.Signer.Next}
-}
-
 // invalid says why a certificate does not sign now, by the API server's time; empty: it does.
 func invalid(s collect.Signer) string {
 	switch {

@@ -129,8 +129,8 @@ func TestPlansThatWaitForASigner(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if p := j.plan(t, "run-1"); p.Empty() || p.Approves() != joins {
-			t.Errorf("joins %t: waits for the signer %t: %q", joins, p.Approves(), stepsOf(p))
+		if p := j.plan(t, "run-1"); p.Empty() || Approves(p) != joins {
+			t.Errorf("joins %t: waits for the signer %t: %q", joins, Approves(p), stepsOf(p))
 		}
 	}
 }

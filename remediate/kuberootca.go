@@ -48,17 +48,6 @@ func NewPatchKubeRootCA(ctx context.Context, kube kubernetes.Interface, namespac
 // ID is such as "patch openshift-multus/kube-root-ca.crt".
 func (a PatchKubeRootCA) ID() string { return "patch " + a.Of.Namespace + "/" + a.Of.Name }
 
-// Patched are the ConfigMaps that a run patched or was about to: NAMESPACE/NAME. They are put
-// back by hand, by what Journals.Kept names.
-func (s Story) Patched() (out []string) {
-	for i, r := range s.Records {
-		if of, ok := strings.CutPrefix(r.Action, "patch "); ok && r.Event == Begun && !slices.Contains(out, of) && !s.failedUnchanged(i) {
-			out = append(out, of)
-		}
-	}
-	return out
-}
-
 // Node is the cluster.
 func (a PatchKubeRootCA) Node() string { return "" }
 
@@ -115,4 +104,15 @@ func writer(m *corev1.ConfigMap, key string) string {
 // Undo puts the value from before back, while it is as Apply left it.
 func (a PatchKubeRootCA) Undo(ctx context.Context, env *Env, _ *Change) error {
 	return a.undo(ctx, env)
+}
+
+// Patched are the ConfigMaps that a run patched or was about to: NAMESPACE/NAME. They are put
+// back by hand, by what Journals.Kept names.
+func Patched(s Story) (out []string) {
+	for i, r := range s.Records {
+		if of, ok := strings.CutPrefix(r.Action, "patch "); ok && r.Event == Begun && !slices.Contains(out, of) && !s.failedUnchanged(i) {
+			out = append(out, of)
+		}
+	}
+	return out
 }

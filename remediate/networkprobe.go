@@ -63,7 +63,7 @@ const (
 // What a killed run leaves is removed as debug pods are: see nodeexec's Debug.Sweep.
 func (a NetworkProbe) Verify(ctx context.Context, env *Env, _ *Change) (err error) {
 	if env.Kube == nil {
-		return &Unknown{fmt.Sprintf("whether new pods on %s get a network is not known: no API server could be asked", a.On)}
+		return &Unknown{Reason: fmt.Sprintf("whether new pods on %s get a network is not known: no API server could be asked", a.On)}
 	}
 	image, err := a.image(ctx, env)
 	if err != nil {

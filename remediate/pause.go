@@ -241,7 +241,7 @@ func LeftPaused(m *inspect.Machinery) ([]Step, error) {
 
 // Frame puts steps of the cluster itself before and after all others. What nobody answered
 // is looked at after them: it may end a run, and they must not wait for that.
-func (p *Plan) Frame(first, last []Step) {
+func Frame(p *Plan, first, last []Step) {
 	if len(first) > 0 {
 		p.Waves = slices.Insert(p.Waves, 0, Wave{Nodes: []NodePlan{{Steps: first}}})
 	}
@@ -255,6 +255,6 @@ func (p *Plan) Frame(first, last []Step) {
 }
 
 // Paused reports whether a run paused something, or was about to.
-func (s Story) Paused() bool {
+func Paused(s Story) bool {
 	return slices.ContainsFunc(s.Records, func(r Record) bool { return r.Event == Begun && strings.HasPrefix(r.Action, "pause ") })
 }

@@ -239,6 +239,20 @@ func TestPreflightOfPlainClusters(t *testing.T) {
 		"etcd of a lost master": {"etcd-healthy", catalog.Yes, "etcd-master-1", func(p *Preflight, _ *fixture) {
 			p.StaticPods.Pods[1].Ready = false
 		}},
+		"a pod of etcd's name that a worker's kubelet made": {"etcd-healthy", catalog.Yes, "no control plane nodes: etcd-worker-0", func(p *Preflight, _ *fixture) {
+			p.Machinery.Nodes[3].Ready = "True"
+			p.StaticPods.Pods = append(p.StaticPods.Pods, pod("etcd-worker-0", "worker-0", false))
+		}},
+		"a worker's static pod": {"static-pods-settled", catalog.Yes, "no control plane nodes: kube-vip-worker-0", func(p *Preflight, _ *fixture) {
+			p.Machinery.Nodes[3].Ready = "True"
+			p.StaticPods.Pods = append(p.StaticPods.Pods, pod("kube-vip-worker-0", "worker-0", false))
+		}},
+		"etcd of a node with a kube-apiserver's files and no label": {"etcd-healthy", catalog.No, "etcd-worker-0 on worker-0 is not ready", func(p *Preflight, f *fixture) {
+			p.Machinery.Nodes[3].Ready = "True"
+			f.Bundles = append(f.Bundles, inspect.Bundle{At: pki.Location{Kind: pki.KindFile, Node: "worker-0", Path: "/etc/kubernetes/pki/apiserver.crt"}})
+			p.Facts = f.Snapshot
+			p.StaticPods.Pods = append(p.StaticPods.Pods, pod("etcd-worker-0", "worker-0", false))
+		}},
 		"etcd of a master that is Ready": {"etcd-healthy", catalog.No, "etcd-master-0 on master-0 is not ready", func(p *Preflight, _ *fixture) {
 			p.StaticPods.Pods[0].Ready = false
 		}},

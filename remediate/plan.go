@@ -216,3 +216,33 @@ func missing(of, in []inspect.Finding) []inspect.Finding {
 	}
 	return out
 }
+
+// cluster makes a step that is done to no node.
+func (d *draft) cluster(action Action) ([]NodePlan, error) {
+	n, err := d.apart("", func(d *draft) error { _, err := d.step(action); return err })
+	return []NodePlan{n}, err
+}
+
+// wave adds a wave, if there is anything in it.
+func (d *draft) wave(w Wave) {
+	if len(w.Nodes) > 0 {
+		d.plan.Waves = append(d.plan.Waves, w)
+	}
+}
+
+const (
+	WaveMasters      = "masters"
+	WaveControlPlane = "control-plane"
+	WaveWorkers      = "workers"
+	WaveNetwork      = "network"
+	WaveRequests     = "requests"
+
+	waveLost  = WaveWorkers + "-not-ready"
+	waveFirst = WaveWorkers + "-first"
+	waveNodes = "nodes" // of a single replica: all of them
+)
+
+// Waves are the names by which waves are chosen.
+func Waves() []string {
+	return []string{WaveMasters, WaveControlPlane, WaveWorkers, WaveNetwork, WaveRequests}
+}

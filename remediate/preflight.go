@@ -9,6 +9,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 )
 
@@ -291,6 +292,23 @@ func (p Preflight) namedCertificate() finding {
 	return fine("")
 }
 
+// worker reports whether a node is known to be no control plane node: by its labels, by what
+// operators say of static pods, and by its files as far as they were read. What pods say of
+// a node is written by its own kubelet.
+func (p Preflight) worker(node string) bool {
+	n, ok := p.Machinery.Node(node)
+	if _, gap := p.Machinery.Gap("nodes"); gap || !ok || n.Master {
+		return false
+	}
+	for _, s := range p.Machinery.StaticPods {
+		if slices.ContainsFunc(s.Masters, func(m inspect.StaticPodState) bool { return m.Node == node }) {
+			return false
+		}
+	}
+	read, known := p.Facts.Node(node)
+	return !known || !RunsAPIServer(p.Facts, read)
+}
+
 // masters are those among the nodes that are to be changed, by their label, by what
 // operators say of static pods, or by their files; false where it is not known which are.
 func (p Preflight) masters() ([]string, bool) {
@@ -379,6 +397,9 @@ func (p Preflight) staticPods() finding {
 	const wait = "wait for its end: oc get kubeapiserver,kubecontrollermanager,kubescheduler,etcd cluster -o yaml"
 	var stuck []string
 	for _, i := range p.Machinery.Installers {
+		if p.worker(i.Node) { // operators put none there; a kubelet can make a pod of that name on its own node
+			continue
+		}
 		if !p.Machinery.Lost(i.Node) {
 			return fails(wait, "pod %s/%s puts a revision on %s, and has not finished (%s)", i.Namespace, i.Name, orNobody(i.Node), foreign.Name(i.Phase))
 		}
@@ -567,4 +588,31 @@ func objectName(namespace, name string) string {
 func unique(names []string) []string {
 	slices.Sort(names)
 	return slices.Compact(names)
+}
+
+// MastersFirst is the risk to go on while it is not known of each master that it is
+// right.
+const MastersFirst = "masters-first"
+
+// WorkersBack is the risk to restart the kubelets of workers that are Ready although some
+// that were restarted before did not come back.
+const WorkersBack = "workers-back"
+
+// signer is asked before kubelets are restarted that wait for it: where it can't sign, they
+// would be left without a certificate.
+func (p Preflight) signer() finding {
+	if !operated(p.Facts) {
+		ca, asked := plainSigner(p.Facts, p.Now)
+		if ca == nil || asked.IsZero() {
+			return fine("whether %s of control plane nodes, which signs, is valid is unknown: it was not read", catalog.KubeadmCA)
+		}
+		if problem := invalid(collect.Signer{NotBefore: ca.NotBefore, NotAfter: ca.NotAfter, Asked: asked}); problem != "" {
+			return fails("renew the cluster's CA first", "%s %s: kube-controller-manager can't sign with it", catalog.KubeadmCA, problem)
+		}
+		return fine("")
+	}
+	if p.Signer == nil {
+		return blind(p.Facts.Hints)
+	}
+	return finding{p.Signer.Holds, p.Signer.Reason, p.Signer.Next}
 }

@@ -153,6 +153,13 @@ func TestPreflight(t *testing.T) {
 		{"an installer that waits for the lost master", "static-pods-settled", masters, func(p *Preflight) {
 			p.Machinery.Installers = []inspect.Installer{{Namespace: "openshift-etcd", Name: "installer-8-master-1", Node: "master-1", Phase: "Pending"}}
 		}, catalog.Yes, "waits for master-1"},
+		{"a pod of an installer's name that a worker's kubelet made", "static-pods-settled", masters, func(p *Preflight) {
+			p.Machinery.Nodes[3].Ready = "True"
+			p.Machinery.Installers = []inspect.Installer{{Namespace: "openshift-kube-apiserver", Name: "installer-9-worker-0", Node: "worker-0", Phase: "Pending"}}
+		}, catalog.Yes, ""},
+		{"an installer on a node that is not known", "static-pods-settled", masters, func(p *Preflight) {
+			p.Machinery.Installers = []inspect.Installer{{Namespace: "openshift-etcd", Name: "installer-8-master-9", Node: "master-9", Phase: "Pending"}}
+		}, catalog.No, "has not finished (Pending)"},
 		{"pods may not be listed", "static-pods-settled", masters, notRead("pods"), catalog.Unknown, "forbidden"},
 		{"a rollout, and only workers", "static-pods-settled", workers, func(p *Preflight) { first(etcdOf(p)).Target = 8 }, catalog.Yes, noMaster},
 

@@ -83,10 +83,16 @@ func (p Preflight) podsReady(which func(inspect.Pod) bool, none string) finding 
 	case p.StaticPods.Gap != nil:
 		return finding{reason: p.StaticPods.Gap.Reason, next: p.StaticPods.Gap.Next}
 	}
-	var lost []string
+	var lost, others []string
 	found := false
 	for _, pod := range p.StaticPods.Pods {
 		if pod.OwnerKind != "Node" || !which(pod) {
+			continue
+		}
+		if p.worker(pod.Node) {
+			if !pod.Ready {
+				others = append(others, pod.Name)
+			}
 			continue
 		}
 		found = true
@@ -99,11 +105,16 @@ func (p Preflight) podsReady(which func(inspect.Pod) bool, none string) finding 
 		}
 	}
 	slices.Sort(lost)
-	switch {
-	case !found:
-		return fine("%s", none)
-	case len(lost) > 0:
-		return fine("not heard of, since their nodes are lost: %s", strings.Join(lost, ", "))
+	slices.Sort(others)
+	var notes []string
+	if !found {
+		notes = append(notes, none)
 	}
-	return fine("")
+	if len(lost) > 0 {
+		notes = append(notes, "not heard of, since their nodes are lost: "+strings.Join(lost, ", "))
+	}
+	if len(others) > 0 {
+		notes = append(notes, "not ready, and not counted, since their nodes are no control plane nodes: "+strings.Join(others, ", "))
+	}
+	return fine("%s", strings.Join(notes, "; "))
 }

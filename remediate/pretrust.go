@@ -43,7 +43,7 @@ func AheadOf(facts inspect.Snapshot, now time.Time) (Ahead, error) {
 	if !ok {
 		return refuse("signer-known", hints.Unread(inspect.MayGet("configmaps", catalog.LoadBalancerCA().Namespace)), "%s", why)
 	}
-	shown := p.shownAtAPIInt()
+	shown := shownAtAPIInt(p)
 	if len(shown) == 0 {
 		return refuse("served-known", hints.UnreadNodes("{} verify api-int --nodes all says why"), "what api-int shows was not seen, by no handshake and in no Secret")
 	}
@@ -73,7 +73,7 @@ func AheadOf(facts inspect.Snapshot, now time.Time) (Ahead, error) {
 
 // shownAtAPIInt are the distinct chains that handshakes from nodes saw; without one, what
 // is in the Secret.
-func (p Preflight) shownAtAPIInt() (chains [][]*pki.Cert) {
+func shownAtAPIInt(p Preflight) (chains [][]*pki.Cert) {
 	seen := map[pki.Fingerprint]bool{}
 	for _, s := range p.Facts.Served {
 		if s.Server == "" && len(s.Chain) > 0 && !seen[s.Chain[0].Fingerprint] {

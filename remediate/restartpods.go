@@ -355,7 +355,7 @@ const podTime = 5 * time.Minute
 // That its network works is another question: see NetworkProbe.
 func (a RestartPods) Verify(ctx context.Context, env *Env, _ *Change) error {
 	if env.Kube == nil {
-		return &Unknown{fmt.Sprintf("whether %s/%s runs on %s is not known: no API server could be asked", a.Row.Namespace, a.Row.DaemonSet, a.On)}
+		return &Unknown{Reason: fmt.Sprintf("whether %s/%s runs on %s is not known: no API server could be asked", a.Row.Namespace, a.Row.DaemonSet, a.On)}
 	}
 	err := env.until(ctx, podTime, func(ctx context.Context) (bool, error) {
 		list, err := env.Kube.CoreV1().Pods(a.Row.Namespace).List(ctx, metav1.ListOptions{LabelSelector: a.Row.Label, FieldSelector: fields.OneTermEqualSelector("spec.nodeName", a.On).String()})

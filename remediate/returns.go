@@ -31,32 +31,32 @@ func returns(d *draft, name string, api, more bool, ca []byte) error {
 	return ask()
 }
 
-// unwait takes the waits from nodes to which nothing else is done, and after which nothing
+// dropTrailingWaits takes the waits from nodes to which nothing else is done, and after which nothing
 // is: without an API it is not known whether nodes are back, and they would be asked for
 // ever. Where it is known that a master is not, that is waited for.
-func unwait(d *draft, api bool) {
+func dropTrailingWaits(d *draft, api bool) {
 	for i := len(d.plan.Waves) - 1; i >= 0; i-- {
 		for j := len(d.plan.Waves[i].Nodes) - 1; j >= 0; j-- {
 			n := &d.plan.Waves[i].Nodes[j]
 			was, ok := d.plan.Basis.Node(n.Name)
 			switch {
 			case !n.Changes():
-			case !ok || !n.waits(), api && RunsAPIServer(d.facts, was), n.asks(d.plan.Basis):
+			case !ok || !onlyWaits(*n), api && RunsAPIServer(d.facts, was), hasPending(*n, d.plan.Basis):
 				return
 			default:
-				*n = d.unwaited(*n)
+				*n = withoutWaits(d, *n)
 			}
 		}
 	}
 }
 
-// leaveOut says how to go past nodes that are waited for, and to which nothing else is done.
+// noteSkippable says how to go past nodes that are waited for, and to which nothing else is done.
 // Past a master nothing leads: while it is away, another one is not to be lost, too.
-func leaveOut(d *draft) {
+func noteSkippable(d *draft) {
 	nodes := d.plan.Nodes()
 	for i, n := range nodes {
 		f, ok := d.facts.Node(n.Name)
-		if !ok || !n.waits() || i == len(nodes)-1 || RunsAPIServer(d.facts, f) {
+		if !ok || !onlyWaits(n) || i == len(nodes)-1 || RunsAPIServer(d.facts, f) {
 			continue
 		}
 		others := slices.DeleteFunc(slices.Clone(nodes), func(o NodePlan) bool { return o.Name == n.Name })
@@ -74,8 +74,8 @@ func namesOfNodes(nodes []NodePlan) (out []string) {
 	return out
 }
 
-// waits reports whether all that is due there is to wait for what was done before.
-func (n NodePlan) waits() bool {
+// onlyWaits reports whether all that is due there is to wait for what was done before.
+func onlyWaits(n NodePlan) bool {
 	for _, s := range n.due() {
 		switch s.Action.(type) {
 		case Await, AwaitAPIServer, ApproveCSRs:
@@ -86,36 +86,32 @@ func (n NodePlan) waits() bool {
 	return n.Changes()
 }
 
-// unwaited is a node that is not waited for: it is as it was before. A request of it that is
+// withoutWaits is a node that is not waited for: it is as it was before. A request of it that is
 // pending is looked at.
-func (d *draft) unwaited(n NodePlan) NodePlan {
+func withoutWaits(d *draft, n NodePlan) NodePlan {
 	d.facts.Nodes = slices.Clone(d.facts.Nodes)
 	now, ok := d.facts.Node(n.Name)
 	if was, read := d.plan.Basis.Node(n.Name); ok && read {
 		now.Ready, now.Heartbeat, now.Lease = was.Ready, was.Heartbeat, was.Lease
 	}
-	asks := n.asks(d.plan.Basis)
+	pending := hasPending(n, d.plan.Basis)
 	n.Steps = slices.DeleteFunc(slices.Clone(n.Steps), func(s Step) bool {
 		switch s.Action.(type) {
 		case Await, AwaitAPIServer:
 			return true
 		case ApproveCSRs:
-			return !asks
+			return !pending
 		}
 		return false
 	})
 	return n
 }
 
-// asks reports whether a request of its kubelet is pending, and to be looked at.
-func (n NodePlan) asks(facts inspect.Snapshot) bool {
+// hasPending reports whether a request of its kubelet is pending, and to be looked at.
+func hasPending(n NodePlan, facts inspect.Snapshot) bool {
 	approves := slices.ContainsFunc(n.due(), func(s Step) bool { _, is := s.Action.(ApproveCSRs); return is })
 	return approves && len(PendingRequests(facts, n.Name)) > 0
 }
-
-// WorkersBack is the risk to restart the kubelets of workers that are Ready although some
-// that were restarted before did not come back.
-const WorkersBack = "workers-back"
 
 // notBack reports whether a node is not known to be back since its kubelet was started.
 func notBack(facts inspect.Snapshot, n *inspect.Node, now time.Time) bool {
@@ -123,15 +119,15 @@ func notBack(facts inspect.Snapshot, n *inspect.Node, now time.Time) bool {
 	return c != nil || err != nil
 }
 
-// begunFirst puts workers to which everything was done, and that are not back, before the
+// resumeFirst puts workers to which everything was done, and that are not back, before the
 // first one that is Ready: what took them away is not done to it. Where nothing is done to a
 // Ready one, or that was accepted, they are not waited for: what mends them may come later.
-func (a APIInt) begunFirst(d *draft, begun []NodePlan, first, rest *Wave) {
+func (a APIInt) resumeFirst(d *draft, begun []NodePlan, first, rest *Wave) {
 	accepted := slices.Contains(a.Order.Accept, WorkersBack)
 	var waited []NodePlan
 	for _, n := range begun {
 		if accepted || len(first.Nodes) == 0 {
-			n = d.unwaited(n)
+			n = withoutWaits(d, n)
 		}
 		if n.Changes() {
 			waited = append(waited, n)
@@ -151,4 +147,30 @@ func (a APIInt) begunFirst(d *draft, begun []NodePlan, first, rest *Wave) {
 		first.Why = "those that were begun and are not back, and one that works, before the others"
 	}
 	first.Nodes = append(waited, first.Nodes...)
+}
+
+// dropTrailingGates takes the question whether kube-apiserver answers from masters after which
+// nothing is done.
+func dropTrailingGates(p *Plan) {
+	after := false
+	for i := len(p.Waves) - 1; i >= 0; i-- {
+		for j := len(p.Waves[i].Nodes) - 1; j >= 0; j-- {
+			n := &p.Waves[i].Nodes[j]
+			if rest := withoutGates(*n); !after && !rest.Changes() {
+				*n = rest
+			}
+			after = after || n.Changes()
+		}
+	}
+}
+
+// idle reports whether no more is to be done than to ask whether kube-apiservers answer.
+func idle(p *Plan) bool {
+	return !slices.ContainsFunc(p.Nodes(), func(n NodePlan) bool { return withoutGates(n).Changes() })
+}
+
+// withoutGates is a node without the question whether kube-apiserver answers.
+func withoutGates(n NodePlan) NodePlan {
+	n.Steps = slices.DeleteFunc(slices.Clone(n.Steps), func(s Step) bool { _, gate := s.Action.(AwaitAPIServer); return gate })
+	return n
 }

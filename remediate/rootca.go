@@ -69,7 +69,7 @@ const (
 // Verify waits for as long as it goes on.
 func (a AwaitRootCA) Verify(ctx context.Context, env *Env, _ *Change) error {
 	if a.Read == nil {
-		return &Unknown{"whether kube-controller-manager and kube-root-ca.crt have the CA is not known: no API server could be asked"}
+		return &Unknown{Reason: "whether kube-controller-manager and kube-root-ca.crt have the CA is not known: no API server could be asked"}
 	}
 	var last inspect.Rollout
 	var asked error
@@ -103,7 +103,7 @@ func (a AwaitRootCA) Verify(ctx context.Context, env *Env, _ *Change) error {
 	case ctx.Err() != nil:
 		return because(context.Cause(ctx), err)
 	case asked != nil:
-		return &Unknown{fmt.Sprintf("whether kube-controller-manager and kube-root-ca.crt have the CA is not known: %v", err)}
+		return &Unknown{Reason: fmt.Sprintf("whether kube-controller-manager and kube-root-ca.crt have the CA is not known: %v", err)}
 	case err != nil:
 		return &Late{fmt.Errorf("%w. %s", err, lever(last, notEnded(a.CA, env.Now())))}
 	case len(last.Behind(notEnded(a.CA, env.Now()))) > 0 || len(last.RootCAs) == 0:

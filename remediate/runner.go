@@ -16,11 +16,32 @@ import (
 type Runner struct {
 	Env     *Env
 	Journal *Journal
-	Again   *Again // nil: there is no API server to ask
+	Gate    Gate // nil: there is no API server to ask
 	// Observe is told what is about to be done, and how it went.
 	// One call at a time, though several nodes may be worked on.
 	Observe func(a Action, e Event, c *Change, err error)
 	telling *sync.Mutex
+}
+
+// Gate is asked again, while a plan runs, whether it may go on: what the plan was checked
+// against may have changed since. An error stops the run before anything is begun.
+type Gate interface {
+	// Wave is asked before a wave. nodes are those of it, in order.
+	Wave(ctx context.Context, env *Env, nodes []NodePlan) error
+	// Node is asked before each node of a wave but the first.
+	Node(ctx context.Context, env *Env, p *Plan, n NodePlan) error
+}
+
+// ask asks the gate. nil: go on with these nodes.
+func (r Runner) ask(nodes []NodePlan, gate func() error) *Stopped {
+	if r.Gate == nil || len(nodes) == 0 {
+		return nil
+	}
+	err := gate()
+	if err == nil {
+		return nil
+	}
+	return &Stopped{Action: nodes[0].due()[0].Action, Inner: fmt.Errorf("not begun: %w", err), idle: true}
 }
 
 // Stopped says where a run ended before its end. What was done before stays done.
@@ -127,7 +148,7 @@ func bothUnknown(a, b error) error {
 	if !errors.As(a, &first) || !errors.As(a, &one) || !errors.As(b, &other) {
 		return cmp.Or(a, b)
 	}
-	return &Stopped{Action: first.Action, Inner: &Unknown{one.Reason + "; " + other.Reason}}
+	return &Stopped{Action: first.Action, Inner: &Unknown{Reason: one.Reason + "; " + other.Reason}}
 }
 
 // withUnknown adds to why a wave stopped what is not known of earlier ones; nil: all is.
@@ -169,13 +190,12 @@ func (c *crew) ended(n NodePlan, done int, err error) {
 	defer c.mu.Unlock()
 	var stopped *Stopped
 	var unknown *Unknown
-	var on *answered
 	steps := n.due()
 	switch {
 	case err == nil && done == len(steps):
 	case err != nil && !errors.As(err, &stopped):
 		c.broken = err
-	case errors.As(err, &unknown) && done == len(steps)-1 && (len(c.queue)+len(c.later) == 0 || errors.As(err, &on)) && !c.halted():
+	case errors.As(err, &unknown) && done == len(steps)-1 && (len(c.queue)+len(c.later) == 0 || unknown.Enough) && !c.halted():
 		c.unknown = bothUnknown(c.unknown, err)
 	case err != nil && !(stopped.idle && c.halted()):
 		c.failed = append(c.failed, stopped)
@@ -188,21 +208,23 @@ func (c *crew) ended(n NodePlan, done int, err error) {
 
 // wave does a wave, on several nodes at once.
 func (r Runner) wave(ctx context.Context, p *Plan, parallel int, c *crew) error {
-	if err := r.again(ctx, c.queue...); err != nil {
-		var stopped *Stopped
-		if errors.As(err, &stopped) {
-			stopped.Left = append(titles(c.queue), c.later...)
-		}
+	if err := r.ask(c.queue, func() error { return r.Gate.Wave(ctx, r.Env, c.queue) }); err != nil {
+		err.Left = append(titles(c.queue), c.later...)
 		return err
 	}
 	var hands sync.WaitGroup
 	for range min(max(parallel, 1), len(c.queue)) {
 		hands.Go(func() {
 			for n, ok := c.next(); ok; n, ok = c.next() {
-				done, err := 0, r.before(ctx, p, n, c)
-				if err == nil {
-					done, err = r.node(ctx, p, n, c.stop)
+				var refused *Stopped
+				if !c.first() { // for the first node the wave was just asked
+					refused = r.ask([]NodePlan{n}, func() error { return r.Gate.Node(ctx, r.Env, p, n) })
 				}
+				if refused != nil {
+					c.ended(n, 0, refused)
+					continue
+				}
+				done, err := r.node(ctx, p, n, c.stop)
 				c.ended(n, done, err)
 			}
 		})

@@ -544,7 +544,7 @@ func (s *simulation) attempt(js Journals, number int) (done bool) {
 	k.sleeps()
 	s.keeper = k
 	again := &Again{Facts: p.Basis, Machinery: s.machinery}
-	err = Runner{Env: env, Journal: j, Again: again, Observe: s.observe}.Run(kept, p)
+	err = Runner{Env: env, Journal: j, Gate: again, Observe: s.observe}.Run(kept, p)
 	s.keeper = nil
 	if err := release(); err == nil && s.lease != nil && *s.lease.Spec.HolderIdentity == l.Holder {
 		s.broken = append(s.broken, "the Lease was let go by "+run+", and is held")
@@ -579,11 +579,11 @@ func (s *simulation) plan(run string, number int, facts inspect.Snapshot) (*Plan
 	}
 	if p.Empty() {
 		last, err := LeftPaused(s.machinery(s.t.Context()))
-		p.Frame(nil, last)
+		Frame(p, nil, last)
 		return p, err
 	}
 	first, last, err := Pauses(s.machinery(s.t.Context()), run)
-	p.Frame(first, last)
+	Frame(p, first, last)
 	return p, err
 }
 

@@ -190,9 +190,9 @@ func (u Undo) plan(run string, facts inspect.Snapshot, now time.Time, blind bool
 			return nil, err
 		}
 	}
-	unwait(d, u.API)
-	leaveOut(d)
-	ungate(d.plan)
+	dropTrailingWaits(d, u.API)
+	noteSkippable(d)
+	dropTrailingGates(d.plan)
 	p := d.finish()
 	if p.Empty() {
 		p.Notes = append(p.Notes, "Everything is as it was before the run: "+strings.TrimSpace(run))

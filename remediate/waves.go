@@ -15,27 +15,6 @@ import (
 )
 
 // The waves of a repair of all nodes, in this order; those of workers are three.
-const (
-	WaveMasters      = "masters"
-	WaveControlPlane = "control-plane"
-	WaveWorkers      = "workers"
-	WaveNetwork      = "network"
-	WaveRequests     = "requests"
-
-	waveLost  = WaveWorkers + "-not-ready"
-	waveFirst = WaveWorkers + "-first"
-	waveNodes = "nodes" // of a single replica: all of them
-)
-
-// Waves are the names by which waves are chosen.
-func Waves() []string {
-	return []string{WaveMasters, WaveControlPlane, WaveWorkers, WaveNetwork, WaveRequests}
-}
-
-// MastersFirst is the risk to go on while it is not known of each master that it is
-// right.
-const MastersFirst = "masters-first"
-
 // Share is a number of nodes, or a part of all.
 type Share struct {
 	N       int // at least 1
@@ -79,9 +58,9 @@ func (a APIInt) all(d *draft) error {
 			unseen = append(unseen, n.Name)
 		}
 		if why := a.unlabelled(d.facts, n); why != "" {
-			next := foreign.Command(inspect.NodeNames, "a master: kubectl label node %s node-role.kubernetes.io/master= ; or name the nodes with --nodes, in the order in which they are to be repaired: masters first", n.Name)
+			next := foreign.Command(inspect.NodeNames, "if it is a worker: look what makes that there, and name the other nodes with --nodes, control plane nodes first; only if it was installed as a control plane node: kubectl label node %s node-role.kubernetes.io/master=", n.Name)
 			if left := ofAPIServer(d.facts, n.Name); left != "" {
-				next += fmt.Sprintf("; no master any more: move what is left of one out of the way there, %s", path.Dir(left))
+				next += fmt.Sprintf("; no control plane node any more: move what is left of one out of the way there, %s", path.Dir(left))
 			}
 			return &Refusal{Name: "node-role", Node: n.Name, Reason: "it has no master's label, and " + why, Next: next}
 		}
@@ -115,7 +94,7 @@ func (a APIInt) all(d *draft) error {
 	if err := a.after(d, append(masters, workers...)); err != nil {
 		return err
 	}
-	ungate(d.plan)
+	dropTrailingGates(d.plan)
 	if len(d.plan.Nodes()) == 0 && len(d.plan.Unknown) > 0 {
 		return d.plan.Unknown[0]
 	}
@@ -129,7 +108,7 @@ func (a APIInt) unlabelled(facts inspect.Snapshot, n *inspect.Node) string {
 		return ""
 	}
 	if slices.Contains(a.APIServers, n.Name) {
-		return "the API has a pod of kube-apiserver there"
+		return "the API has a pod of kube-apiserver there, which only its own kubelet writes"
 	}
 	if file := ofAPIServer(facts, n.Name); file != "" {
 		return "files of a kube-apiserver are on it: " + file
@@ -181,7 +160,7 @@ func (a APIInt) after(d *draft, names []string) error {
 	if !a.Order.wants(WaveRequests) || !a.After.Requests {
 		return nil
 	}
-	n, err := d.cluster(NewLeftCSRs(names, a.ApproveCSRs, !d.plan.idle()))
+	n, err := d.cluster(NewLeftCSRs(names, a.ApproveCSRs, !idle(d.plan)))
 	d.wave(Wave{Name: WaveRequests, Why: "what kubelets asked for and nobody answered", Parallel: 1, Nodes: n})
 	return err
 }
@@ -213,12 +192,6 @@ func (a APIInt) rootCA(d *draft) error {
 	return nil
 }
 
-// cluster makes a step that is done to no node.
-func (d *draft) cluster(action Action) ([]NodePlan, error) {
-	n, err := d.apart("", func(d *draft) error { _, err := d.step(action); return err })
-	return []NodePlan{n}, err
-}
-
 // network restarts pods on nodes whose kubelets are right by then; first those that
 // approve what the others ask for.
 func (a APIInt) network(d *draft, names []string) error {
@@ -228,7 +201,7 @@ func (a APIInt) network(d *draft, names []string) error {
 			return nil
 		}
 		n, _ := d.facts.Node(name)
-		if life := d.facts.Life(n); (n.Ready == "Unknown" || life.Alive == catalog.No) && !d.plan.mends(name) {
+		if life := d.facts.Life(n); (n.Ready == "Unknown" || life.Alive == catalog.No) && !mends(d.plan, name) {
 			return &Refusal{
 				Name: "node-reports", Node: name, Reason: "its files are right, and it does not report to the API server (" + life.String() + "): a pod of the network that is deleted there would not come back",
 				Next: d.hints().Next("kubectl describe node %s; what its kubelet is told: {} verify restart-safe --nodes %s; on the node: journalctl -u kubelet -n 50", name, name),
@@ -304,7 +277,7 @@ func (a APIInt) network(d *draft, names []string) error {
 
 // mends reports whether a node is waited for before its network's pods, so that it reports
 // by then. That a request of it is approved alone says nothing of that.
-func (p *Plan) mends(node string) bool {
+func mends(p *Plan, node string) bool {
 	return slices.ContainsFunc(p.Nodes(), func(n NodePlan) bool {
 		return n.Name == node && slices.ContainsFunc(n.due(), func(s Step) bool { _, waits := s.Action.(Await); return waits })
 	})
@@ -362,7 +335,7 @@ func (a APIInt) mastersFirst(d *draft, masters Wave, unknown []*Refusal, chosen 
 	var reason, next string
 	var due []NodePlan
 	for _, n := range masters.Nodes {
-		if n.ungated().Changes() {
+		if withoutGates(n).Changes() {
 			due = append(due, n)
 		}
 	}
@@ -414,7 +387,7 @@ func (a APIInt) workers(d *draft, names []string) error {
 	var begun []NodePlan
 	for _, n := range nodes {
 		switch {
-		case n.waits():
+		case onlyWaits(n):
 			begun = append(begun, n)
 		case n.Changes() && lost(d.plan.Basis, n.Name):
 			lostOnes.Nodes = append(lostOnes.Nodes, n)
@@ -429,43 +402,10 @@ func (a APIInt) workers(d *draft, names []string) error {
 			first.Why = "one that is Ready, before the others; whether it is alive is not known: " + d.plan.Basis.Life(n).Heartbeat()
 		}
 	}
-	a.begunFirst(d, begun, &first, &rest)
+	a.resumeFirst(d, begun, &first, &rest)
 	lostOnes.Parallel = Share{10, true}.of(len(lostOnes.Nodes))
 	d.wave(lostOnes)
 	d.wave(first)
 	d.wave(rest)
 	return nil
-}
-
-// wave adds a wave, if there is anything in it.
-func (d *draft) wave(w Wave) {
-	if len(w.Nodes) > 0 {
-		d.plan.Waves = append(d.plan.Waves, w)
-	}
-}
-
-// ungate takes the question whether kube-apiserver answers from masters after which
-// nothing is done.
-func ungate(p *Plan) {
-	after := false
-	for i := len(p.Waves) - 1; i >= 0; i-- {
-		for j := len(p.Waves[i].Nodes) - 1; j >= 0; j-- {
-			n := &p.Waves[i].Nodes[j]
-			if rest := n.ungated(); !after && !rest.Changes() {
-				*n = rest
-			}
-			after = after || n.Changes()
-		}
-	}
-}
-
-// idle reports whether no more is to be done than to ask whether kube-apiservers answer.
-func (p *Plan) idle() bool {
-	return !slices.ContainsFunc(p.Nodes(), func(n NodePlan) bool { return n.ungated().Changes() })
-}
-
-// ungated is a node without the question whether kube-apiserver answers.
-func (n NodePlan) ungated() NodePlan {
-	n.Steps = slices.DeleteFunc(slices.Clone(n.Steps), func(s Step) bool { _, gate := s.Action.(AwaitAPIServer); return gate })
-	return n
 }

@@ -438,7 +438,7 @@ func TestEffectThatIsNotKnown(t *testing.T) {
 	}{{"n2b", true, ""}, {"n2a", false, "n2a"}, {"n1b", false, "n1b"}} {
 		s := &stage{apply: func(id string) error {
 			if id == c.at {
-				return &Unknown{"nobody to ask"}
+				return &Unknown{Reason: "nobody to ask"}
 			}
 			return nil
 		}}
@@ -460,7 +460,7 @@ func TestWhatIsNotKnownStaysSaid(t *testing.T) {
 	s := &stage{apply: func(id string) error {
 		switch id {
 		case "n1b":
-			return &answered{&Unknown{"n1 was not seen"}}
+			return &Unknown{Reason: "n1 was not seen", Enough: true}
 		case "n2a":
 			return errors.New("n2a is broken")
 		}
@@ -508,7 +508,7 @@ func TestFrameEndsBeforeRequests(t *testing.T) {
 		",":                  nil,
 	} {
 		p := &Plan{Waves: slices.Clone(waves)}
-		p.Frame(step, step)
+		Frame(p, step, step)
 		var got []string
 		for _, w := range p.Waves {
 			got = append(got, w.Name)
