@@ -12,7 +12,7 @@ import (
 
 	gorilla "github.com/gorilla/websocket"
 	corev1 "k8s.io/api/core/v1"
-	oldstream "k8s.io/apimachinery/pkg/util/httpstream"
+	oldstream "k8s.io/apimachinery/pkg/util/httpstream" //nolint:staticcheck // client-go's spdy.Upgrader has its types
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/remotecommand"
 	"k8s.io/client-go/transport"
@@ -173,7 +173,7 @@ func (rt meteredRoundTripper) RoundTrip(r *http.Request) (*http.Response, error)
 			return meteredConn{conn, rt.m}, nil
 		},
 	}
-	conn, resp, err := dialer.DialContext(r.Context(), to.String(), header) //nolint:bodyclose // gorilla/websocket closes it
+	conn, resp, err := dialer.DialContext(r.Context(), to.String(), header)
 	switch {
 	case errors.Is(err, gorilla.ErrBadHandshake) && resp != nil:
 		text, _ := io.ReadAll(resp.Body) // of which the dialer keeps 1 KiB

@@ -66,13 +66,13 @@ func TestOneRequestIsNotTheKubeletsForThatAlone(t *testing.T) {
 		why    string
 	}{
 		"one by somebody who may not join was denied": {stranger, ""},
-		"the kubelet waits":                     {func(*testing.T, world) {}, ""},
-		"in the second in which it was started": {asked(0), ""},
-		"from long before the start":            {asked(-time.Hour), "from before the kubelet was started"},
-		"from a minute before the start":        {asked(-time.Minute), "from before the kubelet was started"},
-		"the kubelet is stopped":                {unit("ActiveState=active\nSubState=running", "ActiveState=inactive\nSubState=dead"), "kubelet.service is inactive (dead)"},
-		"the kubelet ends again and again":      {unit("ActiveState=active\nSubState=running", "ActiveState=activating\nSubState=auto-restart"), "kubelet.service is activating (auto-restart)"},
-		"the node does not say since when":      {unit("ExecMainStartTimestamp=", "ExecMainStartTimestamp=n/a\nX="), "when the node's kubelet was started is unknown"},
+		"the kubelet waits":                           {func(*testing.T, world) {}, ""},
+		"in the second in which it was started":       {asked(0), ""},
+		"from long before the start":                  {asked(-time.Hour), "from before the kubelet was started"},
+		"from a minute before the start":              {asked(-time.Minute), "from before the kubelet was started"},
+		"the kubelet is stopped":                      {unit("ActiveState=active\nSubState=running", "ActiveState=inactive\nSubState=dead"), "kubelet.service is inactive (dead)"},
+		"the kubelet ends again and again":            {unit("ActiveState=active\nSubState=running", "ActiveState=activating\nSubState=auto-restart"), "kubelet.service is activating (auto-restart)"},
+		"the node does not say since when":            {unit("ExecMainStartTimestamp=", "ExecMainStartTimestamp=n/a\nX="), "when the node's kubelet was started is unknown"},
 		"its clock was set since": {func(t *testing.T, w world) {
 			w.write(t, "/proc/stat", []byte("btime 3600\n"))
 		}, "the node's clock was set since its kubelet's start"},

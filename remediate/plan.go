@@ -230,6 +230,7 @@ func (d *draft) wave(w Wave) {
 	}
 }
 
+// The waves of a repair of all nodes, in this order; those of workers are three.
 const (
 	WaveMasters      = "masters"
 	WaveControlPlane = "control-plane"

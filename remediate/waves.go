@@ -14,7 +14,6 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 )
 
-// The waves of a repair of all nodes, in this order; those of workers are three.
 // Share is a number of nodes, or a part of all.
 type Share struct {
 	N       int // at least 1
