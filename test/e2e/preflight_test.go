@@ -284,7 +284,7 @@ func TestHealthChecksArePausedAndResumed(t *testing.T) {
 			t.Fatal(err)
 		}
 		p := &remediate.Plan{Run: id, Basis: inspect.Snapshot{}, Now: time.Now()}
-		p.Frame(steps, nil)
+		remediate.Frame(p, steps, nil)
 		if err := (remediate.Runner{Env: env, Journal: j}).Run(t.Context(), p); err != nil {
 			t.Error(err)
 		}
