@@ -2,11 +2,13 @@ package inspect
 
 import (
 	"bytes"
+	"fmt"
 	"path"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 )
@@ -14,13 +16,13 @@ import (
 // Facts is all that a check may look at: a snapshot, the time, and what the
 // catalog says of each place. It is made once and never changed.
 type Facts struct {
-	Snapshot Snapshot
-	Now      time.Time
-	Within   time.Duration // how near an end of validity is worth saying
-	asked    bool          // see Asked
-	Held     []Held        // one for each of Snapshot.Bundles
-	Certs    []Holding     // one for each distinct certificate, by subject
-	Shown    []Holding     // those that are the leaf of an identity, and where
+	Snapshot    Snapshot
+	Now         time.Time
+	Within      time.Duration // how near an end of validity is worth saying
+	WithinAsked bool          // see Asked
+	Held        []Held        // one for each of Snapshot.Bundles
+	Certs       []Holding     // one for each distinct certificate, by subject
+	Shown       []Holding     // those that are the leaf of an identity, and where
 }
 
 // Use is what the certificates at a place are there for.
@@ -82,7 +84,7 @@ func (f *Facts) Hints() Hints { return f.Snapshot.Hints }
 // certificate that does is a finding then, whatever share of its life is left.
 func (f *Facts) Asked() *Facts {
 	out := *f
-	out.asked = true
+	out.WithinAsked = true
 	return &out
 }
 
@@ -119,7 +121,7 @@ func (f *Facts) supersedeOnNodes() {
 	for i := range f.Snapshot.Nodes {
 		n := &f.Snapshot.Nodes[i]
 		for j := range n.Files {
-			if l := &n.Files[j]; isCurrentLink(l) && l.Target != "" {
+			if l := &n.Files[j]; IsCurrentLink(l) && l.Target != "" {
 				current[manager{n.Name, strings.TrimSuffix(l.Path, currentSuffix)}] = l.Target
 			}
 		}
@@ -210,7 +212,7 @@ func hold(b *Bundle, v catalog.Versions, refs refs) Held {
 	} else if b.Object != nil {
 		o := catalog.Object{Kind: string(at.Kind), Namespace: at.Namespace, Name: at.Name, Type: b.Object.Type, Signer: b.Object.Signer, Labels: b.Object.Labels, Annotations: b.Object.Annotations}
 		h.row(catalog.LookupObject(o, h.key(), v))
-		if path, ok := fileIn(at); ok && h.Row == nil { // what nodes will have there
+		if path, ok := FileIn(at); ok && h.Row == nil { // what nodes will have there
 			h.row(catalog.Lookup(catalog.File, "", path, "", v))
 		}
 		if _, n, ok := catalog.RevisionOf(string(at.Kind), at.Namespace, at.Name); ok {
@@ -239,8 +241,8 @@ func (h *Held) row(p catalog.Place, known bool) {
 	}
 }
 
-// role is the catalog's; empty where it does not know the place.
-func (h *Held) role() string {
+// Role is the catalog's; empty where it does not know the place.
+func (h *Held) Role() string {
 	if h.Row == nil {
 		return ""
 	}
@@ -295,7 +297,7 @@ func namesTrust(at pki.Location) bool {
 	name := strings.ToLower(at.Key)
 	if at.Kind == pki.KindFile {
 		name = strings.ToLower(path.Base(at.Path))
-	} else if file, ok := fileIn(at); ok && strings.HasSuffix(at.Field, "]") {
+	} else if file, ok := FileIn(at); ok && strings.HasSuffix(at.Field, "]") {
 		name = strings.ToLower(path.Base(file))
 	}
 	stem := strings.TrimSuffix(strings.TrimSuffix(name, ".crt"), ".pem")
@@ -306,16 +308,16 @@ func namesIdentity(at pki.Location) bool {
 	return at.Key == "tls.crt" || strings.HasSuffix(at.Field, "client-certificate-data") || strings.HasSuffix(at.Field, "client-certificate")
 }
 
-// leaf is the certificate that an identity shows: the first one.
-func (h *Held) leaf() *pki.Cert {
+// Leaf is the certificate that an identity shows: the first one.
+func (h *Held) Leaf() *pki.Cert {
 	if h.Use != UseIdentity || len(h.Content.Certs) == 0 {
 		return nil
 	}
 	return h.Content.Certs[0]
 }
 
-// annotation of the object; empty where there is none.
-func (h *Held) annotation(name string) string {
+// Annotation of the object; empty where there is none.
+func (h *Held) Annotation(name string) string {
 	if h.Object == nil {
 		return ""
 	}
@@ -332,9 +334,83 @@ func (h *Held) Owner() string {
 	if h.Row != nil {
 		return h.Row.Owner
 	}
-	owner := h.annotation(catalog.AnnotationOwningComponent)
+	owner := h.Annotation(catalog.AnnotationOwningComponent)
 	if owner == "" && h.named {
 		return byUser
 	}
 	return owner
+}
+
+func Locations(held []*Held) []pki.Location {
+	out := make([]pki.Location, len(held))
+	for i, h := range held {
+		out[i] = h.At
+	}
+	return out
+}
+
+// days writes a duration in days where it is some.
+func days(d time.Duration) string {
+	if d >= 48*time.Hour && d%(24*time.Hour) == 0 {
+		return fmt.Sprintf("%d d", d/(24*time.Hour))
+	}
+	return strings.TrimSuffix(strings.TrimSuffix(d.String(), "0s"), "0m")
+}
+
+// CertName is how a certificate is called in a sentence.
+func CertName(c *pki.Cert) string {
+	s := pki.CommonName(c.Subject)
+	if s == "" && len(c.Names.DNS) > 0 {
+		s = c.Names.DNS[0]
+	}
+	if s == "" {
+		s = "no subject"
+	}
+	return fmt.Sprintf("%s (%s)", foreign.Called(s), c.Fingerprint.Short())
+}
+
+// Most bounds how many CAs of one name are told apart by verifying signatures. With
+// more of them, nothing is said of what they issued.
+const Most = 20
+
+// At returns the bundle at a place of the catalog; nil if none was read.
+func (f *Facts) At(r catalog.Ref) *Held {
+	for i := range f.Held {
+		h := &f.Held[i]
+		if string(h.At.Kind) == r.Kind && h.At.Namespace == r.Namespace && h.At.Name == r.Name && (r.Key == "" || h.At.Key == r.Key) {
+			return h
+		}
+	}
+	return nil
+}
+
+// shown returns, for each certificate that is the leaf of an identity, the
+// places where it is. Certificates kept for the record are passed over.
+func shown(certs []Holding) []Holding {
+	var out []Holding
+	for _, c := range certs {
+		var in []*Held
+		for _, h := range c.In {
+			if leaf := h.Leaf(); leaf != nil && leaf.Fingerprint == c.Fingerprint {
+				in = append(in, h)
+			}
+		}
+		if len(in) > 0 {
+			out = append(out, Holding{Cert: c.Cert, In: in})
+		}
+	}
+	return out
+}
+
+// Overdue reports whether a certificate that is renewed so should have been by now.
+func (f *Facts) Overdue(c Holding, r Renewal) bool {
+	if r.Due.IsZero() || c.NotAfter.Before(f.Now) { // certificate-expired says it
+		return false
+	}
+	// library-go lets a leaf wait until its signer is older than a tenth of
+	// the refresh period; the hour is for everybody's resync
+	grace := max(r.Due.Sub(c.NotBefore)/10, time.Hour)
+	// but never so long that nobody would be warned
+	grace = min(grace, c.NotAfter.Sub(r.Due)/2)
+	return !f.Now.Before(r.Due.Add(grace))
 }

@@ -35,12 +35,12 @@ func Newest(parts ...Snapshot) Snapshot {
 	references, exposed, logs := map[pki.Location]int{}, map[pki.Location]int{}, map[pki.Location]int{}
 	for i := range byAge {
 		p := &byAge[i]
-		p.Bundles = unseen(p.Bundles, bundles, i, func(b Bundle) pki.Location { return object(b.At) })
+		p.Bundles = unseen(p.Bundles, bundles, i, func(b Bundle) pki.Location { return ObjectAt(b.At) })
 		p.Bundles = slices.DeleteFunc(p.Bundles, func(b Bundle) bool { return !onNode(b.At, i) })
 		p.Requests = unseen(p.Requests, requests, i, func(r SigningRequest) string { return r.Object.Name })
 		p.Served = unseen(p.Served, served, i, func(s Served) [4]string { return [4]string{s.Node, s.Address, s.Name, s.Server} })
-		p.Reported = unseen(p.Reported, reported, i, func(r Reported) pki.Location { return object(r.At) })
-		p.References = unseen(p.References, references, i, func(r Reference) pki.Location { return object(r.From) })
+		p.Reported = unseen(p.Reported, reported, i, func(r Reported) pki.Location { return ObjectAt(r.At) })
+		p.References = unseen(p.References, references, i, func(r Reference) pki.Location { return ObjectAt(r.From) })
 		p.Exposed = unseen(p.Exposed, exposed, i, func(e Exposed) pki.Location { return e.At })
 		p.Exposed = slices.DeleteFunc(p.Exposed, func(e Exposed) bool { return !onNode(e.At, i) })
 		p.ServerLogs = unseen(p.ServerLogs, logs, i, func(l ServerLog) pki.Location { return l.At })

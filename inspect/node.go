@@ -2,12 +2,12 @@ package inspect
 
 import (
 	"io/fs"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
-)
-
-// Node is one machine of the cluster: what was read on it, beside the
+) // Node is one machine of the cluster: what was read on it, beside the
 // certificates, which are Bundles whose location names it.
 type Node struct {
 	Name string
@@ -130,4 +130,44 @@ type KubeconfigCluster struct {
 	// where that is not the host in Server.
 	ServerName string
 	Masked     bool // certificate-authority-data did not leave the node: a gap says why
+}
+
+func OnNode(n *Node, file string) pki.Location {
+	return pki.Location{Kind: pki.KindFile, Node: n.Name, Path: file}
+}
+
+const currentSuffix = "-current.pem"
+
+func IsCurrentLink(l *NodeFile) bool { return l.Link != "" && strings.HasSuffix(l.Path, currentSuffix) }
+
+// File returns what was read of a file or link on the node; nil: nothing, or it
+// holds nothing that matters here.
+func (n *Node) File(p string) *NodeFile {
+	i, ok := slices.BinarySearchFunc(n.Files, p, func(f NodeFile, p string) int { return strings.Compare(f.Path, p) })
+	if !ok {
+		return nil
+	}
+	return &n.Files[i]
+}
+
+// InNode returns the first place in a file of a node; nil if there is none.
+func (f *Facts) InNode(n *Node, file string) *Held {
+	for i := range f.Held {
+		if h := &f.Held[i]; h.At.Node == n.Name && h.At.Path == file {
+			return h
+		}
+	}
+	return nil
+}
+
+// nodeUser is the user name of a node's kubelet.
+const nodeUser = "system:node:"
+
+// Asked reports whether a request is this node's: by its kubelet, or for it.
+func (n *Node) Asked(r SigningRequest) bool { return r.About(n.Name) }
+
+// About reports whether a request is a node's: by its kubelet, or for it.
+func (r SigningRequest) About(node string) bool {
+	user := nodeUser + node
+	return r.Requester == user || r.Request != nil && pki.CommonName(r.Request.Subject) == user
 }

@@ -9,29 +9,29 @@ import (
 
 // The kinds of OpenShift whose places are fields.
 const (
-	kindRoute            = "Route"
-	kindControllerConfig = "ControllerConfig"
-	kindMachineConfig    = "MachineConfig"
-	kindPool             = "MachineConfigPool"
+	KindRoute            = "Route"
+	KindControllerConfig = "ControllerConfig"
+	KindMachineConfig    = "MachineConfig"
+	KindPool             = "MachineConfigPool"
 	// Kubernetes' own where it has a namespace, else the configuration of OpenShift's.
-	kindIngress = "Ingress"
+	KindIngress = "Ingress"
 )
 
 // The fields of a Route's certificate and its key, which belong there.
 const (
-	routeCertificate = "spec.tls.certificate"
-	routeKey         = "spec.tls.key"
+	RouteCertificate = "spec.tls.certificate"
+	RouteKey         = "spec.tls.key"
 )
 
-// ignitionFile begins the field of a file in a MachineConfig; its path follows, in
+// IgnitionFile begins the field of a file in a MachineConfig; its path follows, in
 // brackets.
-const ignitionFile = "spec.config.storage.files["
+const IgnitionFile = "spec.config.storage.files["
 
-// fileIn returns the path of the file in a MachineConfig that a place is in.
-func fileIn(at pki.Location) (string, bool) {
-	rest, ok := strings.CutPrefix(at.Field, ignitionFile)
+// FileIn returns the path of the file in a MachineConfig that a place is in.
+func FileIn(at pki.Location) (string, bool) {
+	rest, ok := strings.CutPrefix(at.Field, IgnitionFile)
 	path, _, closed := strings.Cut(rest, "]")
-	return path, ok && closed && at.Kind == kindMachineConfig
+	return path, ok && closed && at.Kind == KindMachineConfig
 }
 
 // fieldUse tells what fields are for whose kind says it.
@@ -39,14 +39,14 @@ func fieldUse(at pki.Location) (Use, bool) {
 	switch at.Kind {
 	case "CertificateSigningRequest":
 		return UseRecord, true
-	case kindRoute:
-		if at.Field == routeCertificate || at.Field == routeKey {
+	case KindRoute:
+		if at.Field == RouteCertificate || at.Field == RouteKey {
 			return UseIdentity, true
 		}
 		return UseTrust, true
-	case kindControllerConfig:
+	case KindControllerConfig:
 		return UseTrust, true
-	case kindMachineConfig:
+	case KindMachineConfig:
 		return UseTrust, strings.HasPrefix(at.Field, "spec.config.ignition.security.tls.certificateAuthorities[")
 	}
 	return UseOther, false
@@ -61,8 +61,8 @@ type refs struct {
 func refsOf(references []Reference) refs {
 	r := refs{to: map[pki.Location]bool{}, pools: map[string]bool{}}
 	for _, ref := range references {
-		r.to[object(ref.To)] = true
-		if ref.From.Kind == kindPool {
+		r.to[ObjectAt(ref.To)] = true
+		if ref.From.Kind == KindPool {
 			r.pools[ref.From.Name] = true
 		}
 	}
@@ -71,10 +71,10 @@ func refsOf(references []Reference) refs {
 
 // names reports whether a place is in an object that the cluster's configuration
 // names.
-func (r refs) names(at pki.Location) bool { return len(r.to) > 0 && r.to[object(at)] }
+func (r refs) names(at pki.Location) bool { return len(r.to) > 0 && r.to[ObjectAt(at)] }
 
-// object is the object that a place is in.
-func object(at pki.Location) pki.Location {
+// ObjectAt is the object that a place is in.
+func ObjectAt(at pki.Location) pki.Location {
 	at.Key, at.Field = "", ""
 	return at
 }
@@ -82,7 +82,7 @@ func object(at pki.Location) pki.Location {
 // unused reports whether a place is in a MachineConfig that was rendered for a
 // pool which uses others, now and before its update.
 func (r refs) unused(at pki.Location) bool {
-	if at.Kind != kindMachineConfig {
+	if at.Kind != KindMachineConfig {
 		return false
 	}
 	pool, ok := catalog.RenderedPool(at.Name)

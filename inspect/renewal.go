@@ -59,7 +59,7 @@ func (f *Facts) Renewal(c Holding) Renewal {
 	for _, superseded := range []bool{false, true} {
 		var presented []*Held
 		for _, h := range c.In {
-			if leaf := h.leaf(); h.Superseded == superseded && leaf != nil && leaf.Fingerprint == c.Fingerprint {
+			if leaf := h.Leaf(); h.Superseded == superseded && leaf != nil && leaf.Fingerprint == c.Fingerprint {
 				presented = append(presented, h)
 			}
 		}
@@ -82,7 +82,7 @@ func (f *Facts) Renewal(c Holding) Renewal {
 func (f *Facts) renewalAmong(copies []*Held) Renewal {
 	best := Renewal{Automatic: catalog.No}
 	for _, h := range copies {
-		switch r := renewalOf(h, f.Snapshot.Cluster.Versions); {
+		switch r := RenewalOf(h, f.Snapshot.Cluster.Versions); {
 		case r.Automatic == catalog.Yes:
 			return r
 		case r.Automatic == catalog.Unknown && best.Automatic == catalog.No:
@@ -98,7 +98,7 @@ func (f *Facts) renewalAmong(copies []*Held) Renewal {
 // is worse than one that may be.
 func (f *Facts) urgencyOf(c Holding, r Renewal) int {
 	switch {
-	case f.overdue(c, r):
+	case f.Overdue(c, r):
 		return 3
 	case r.Automatic == catalog.No:
 		return 2
@@ -117,11 +117,11 @@ func (f *Facts) RenewalOf(c *pki.Cert) Renewal {
 	return f.Renewal(f.Shown[i])
 }
 
-// renewalOf tells how the leaf of h is renewed: by what its own annotations
+// RenewalOf tells how the leaf of h is renewed: by what its own annotations
 // say, else by the catalog's row for the version that runs.
-func renewalOf(h *Held, v catalog.Versions) Renewal {
+func RenewalOf(h *Held, v catalog.Versions) Renewal {
 	none := Renewal{Automatic: catalog.No}
-	leaf := h.leaf()
+	leaf := h.Leaf()
 	if leaf == nil {
 		return none
 	}
@@ -131,12 +131,12 @@ func renewalOf(h *Held, v catalog.Versions) Renewal {
 	}
 	life := catalog.Lifetime{Share: 80, By: owner}
 	rule := "80 % of its validity"
-	managed := h.annotation(catalog.AnnotationNotAfter) != "" || h.annotation(catalog.AnnotationNotBefore) != ""
+	managed := h.Annotation(catalog.AnnotationNotAfter) != "" || h.Annotation(catalog.AnnotationNotBefore) != ""
 	row, answer := catalog.Lifetime{}, catalog.No
 	if h.Row != nil {
 		row, answer = h.Row.Lifetime(v)
 	}
-	switch period, err := time.ParseDuration(h.annotation(catalog.AnnotationRefreshPeriod)); {
+	switch period, err := time.ParseDuration(h.Annotation(catalog.AnnotationRefreshPeriod)); {
 	case err == nil && period > 0:
 		life.Refresh = period
 		rule = "its refresh period of " + days(period)

@@ -298,3 +298,11 @@ func (s *Snapshot) Sort() {
 func (o *Object) ID() string {
 	return pki.Location{Kind: o.Kind, Namespace: o.Namespace, Name: o.Name}.String()
 }
+
+// About reports whether a report speaks of a certificate: by its common name, which
+// everybody writes alike, and its times, to the second, where they are said (in
+// 4.14 none is). It is not what decides about trust.
+func (r Reported) About(c *pki.Cert) bool {
+	return pki.CommonName(r.Subject) == pki.CommonName(c.Subject) &&
+		(r.NotBefore.IsZero() || r.NotBefore.Equal(c.NotBefore)) && (r.NotAfter.IsZero() || r.NotAfter.Equal(c.NotAfter))
+}

@@ -63,7 +63,7 @@ func TestHowRunsEnd(t *testing.T) {
 			t.Errorf("%s: exit code %d, want %d: %v", c.name, code, c.code, err)
 		}
 		if err != nil {
-			report(a.app.Streams, err)
+			printError(a.app.Streams, err)
 		}
 		for _, word := range c.says {
 			if !strings.Contains(out.String(), word) {
@@ -80,7 +80,7 @@ func TestHowRunsEnd(t *testing.T) {
 func TestErrorsAreCleanForATerminal(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder
-	report(genericiooptions.IOStreams{ErrOut: newScreen(&out)}, withHint(errors.New("red \x1b[31m\r and\na second line"), "\x1b]0;title\x07"))
+	printError(genericiooptions.IOStreams{ErrOut: newScreen(&out)}, withHint(errors.New("red \x1b[31m\r and\na second line"), "\x1b]0;title\x07"))
 	if strings.ContainsAny(out.String(), "\x1b\r\x07") || !strings.Contains(out.String(), "\n  | a second line\n  next: ") {
 		t.Errorf("%q", out.String())
 	}

@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/report"
 )
 
 // certFlags choose certificates, and their order.
@@ -72,7 +72,7 @@ func (f certFlags) toChoice() (certChoice, error) {
 }
 
 // filter adds to fi what is chosen, as of now.
-func (c certChoice) filter(fi inspect.Filter, within time.Duration, now time.Time) inspect.Filter {
+func (c certChoice) filter(fi report.Filter, within time.Duration, now time.Time) report.Filter {
 	if c.owner != "" {
 		fi.Owner = func(owner string) bool { return hasPart(owner, c.owner) }
 	}

@@ -10,8 +10,9 @@ import (
 	"k8s.io/cli-runtime/pkg/printers"
 	"k8s.io/client-go/util/jsonpath"
 
-	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/report"
 )
 
 // columns prints a row for each certificate, as kubectl's custom-columns does
@@ -65,7 +66,7 @@ func parseColumns(ctx context.Context, name, spec string, noHeaders bool) (*colu
 	return c, nil
 }
 
-func (c *columns) print(w io.Writer, inv *inspect.Inventory, _ inspect.Severity) error {
+func (c *columns) print(w io.Writer, inv *report.Inventory, _ assess.Severity) error {
 	t := printers.GetNewTabWriter(w)
 	if len(c.headers) > 0 {
 		if _, err := fmt.Fprintln(t, strings.Join(c.headers, "\t")); err != nil {

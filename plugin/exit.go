@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/report"
 )
 
 // The exit codes, documented in docs/exit-codes.md.
@@ -60,7 +62,7 @@ func codeOf(err error) int {
 }
 
 // verdict turns an inventory into an exit code: findings outrank gaps.
-func verdict(inv *inspect.Inventory, failOn *inspect.Severity, allowUnknown bool, hints inspect.Hints) error {
+func verdict(inv *report.Inventory, failOn *assess.Severity, allowUnknown bool, hints inspect.Hints) error {
 	if len(inv.Gaps) > 0 && !readAnything(inv) {
 		return withHint(errors.New("nothing that was asked for could be read"), "see what is unknown, above%s", hints.Live("; kubectl auth whoami; kubectl auth can-i --list"))
 	}
@@ -75,6 +77,6 @@ func verdict(inv *inspect.Inventory, failOn *inspect.Severity, allowUnknown bool
 
 // readAnything reports whether anything but the caller's own kubeconfig was
 // read.
-func readAnything(inv *inspect.Inventory) bool {
-	return slices.ContainsFunc(inv.Reads, func(r inspect.InventoryRead) bool { return r.What != "kubeconfig" && !r.Skipped })
+func readAnything(inv *report.Inventory) bool {
+	return slices.ContainsFunc(inv.Reads, func(r report.InventoryRead) bool { return r.What != "kubeconfig" && !r.Skipped })
 }

@@ -9,7 +9,7 @@ import (
 	"k8s.io/cli-runtime/pkg/printers"
 	"k8s.io/kubectl/pkg/util/templates"
 
-	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/check"
 )
 
 func newExplainCommand(app App) *cobra.Command {
@@ -33,7 +33,7 @@ func newExplainCommand(app App) *cobra.Command {
 		},
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 			var out []string
-			for _, c := range inspect.Checks() {
+			for _, c := range check.Checks() {
 				if !slices.Contains(args, c.ID) {
 					out = append(out, cobra.CompletionWithDesc(c.ID, c.Title))
 				}
@@ -46,7 +46,7 @@ func newExplainCommand(app App) *cobra.Command {
 // explanation is the text about the checks named; without names, a table of all.
 func explanation(ids []string) (string, error) {
 	var out strings.Builder
-	checks := inspect.Checks()
+	checks := check.Checks()
 	if len(ids) == 0 {
 		t := printers.GetNewTabWriter(&out)
 		printf(t, "CHECK\tCLAIM\n")
@@ -57,7 +57,7 @@ func explanation(ids []string) (string, error) {
 		return out.String(), err
 	}
 	for i, id := range ids {
-		n := slices.IndexFunc(checks, func(c inspect.Check) bool { return c.ID == strings.ToLower(id) })
+		n := slices.IndexFunc(checks, func(c check.Check) bool { return c.ID == strings.ToLower(id) })
 		if n < 0 {
 			return "", fmt.Errorf("no check is called %q%s", id, similar(id, checks))
 		}
@@ -75,7 +75,7 @@ func explanation(ids []string) (string, error) {
 }
 
 // similar names the checks that share a word with id.
-func similar(id string, checks []inspect.Check) string {
+func similar(id string, checks []check.Check) string {
 	var out []string
 	for _, c := range checks {
 		for _, word := range strings.Split(strings.ToLower(id), "-") {

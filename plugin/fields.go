@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/client-go/util/jsonpath"
 
-	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/report"
 )
 
 // fieldPath reads a path to a field of a certificate as kubectl takes them, with
@@ -23,7 +23,7 @@ func fieldPath(typed string) (*jsonpath.JSONPath, error) {
 	if i := strings.IndexAny(text, ".[ "); i >= 0 {
 		first = text[:i]
 	}
-	if known := inspect.CertificateFields(); first != "" && !slices.Contains(known, first) {
+	if known := report.CertificateFields(); first != "" && !slices.Contains(known, first) {
 		return nil, fmt.Errorf("certificates have no field %q; they have %s", first, strings.Join(known, ", "))
 	}
 	if text == "" {
@@ -35,7 +35,7 @@ func fieldPath(typed string) (*jsonpath.JSONPath, error) {
 
 func completeFields(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	var out []string
-	for _, field := range inspect.CertificateFields() {
+	for _, field := range report.CertificateFields() {
 		out = append(out, "."+field)
 	}
 	return out, cobra.ShellCompDirectiveNoFileComp
@@ -45,9 +45,9 @@ func completeFields(*cobra.Command, []string, string) ([]string, cobra.ShellComp
 type order struct{ path *jsonpath.JSONPath }
 
 // sort puts certs in order; those that are alike keep theirs.
-func (o *order) sort(certs []inspect.InventoryCert) error {
+func (o *order) sort(certs []report.InventoryCert) error {
 	type keyed struct {
-		inspect.InventoryCert
+		report.InventoryCert
 		key string
 	}
 	all := make([]keyed, len(certs))

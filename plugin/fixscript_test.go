@@ -46,7 +46,7 @@ func TestScriptsWhereAnAPIAnswers(t *testing.T) {
 		f := &fixFlags{mendFlags: mendFlags{app: w.app}, preflightFlags: preflightFlags{risks: c.risks}, scripts: folder, caFile: "ca.crt", given: given, waves: waveFlags{maxUnavailable: "1"}, pods: networkFlags{restart: restartNeeded}}
 		err := f.emit(t.Context(), w)
 		if err != nil {
-			report(w.app.Streams, err)
+			printError(w.app.Streams, err)
 		}
 		script, _ := os.ReadFile(filepath.Join(folder, "fix-api-int-"+c.node+".sh"))
 		if (c.says == "") != (err == nil) || !strings.Contains(out.String(), c.says) || (len(script) > 0) != (err == nil) {

@@ -65,7 +65,7 @@ func TestRejoinIsRefusedBeforeARestartWhereTheSignerCannotSign(t *testing.T) {
 		if err == nil {
 			t.Fatalf("%s: nothing is refused", name)
 		}
-		report(w.app.Streams, err)
+		printError(w.app.Streams, err)
 		said := out.String()
 		if codeOf(err) != exitRefused || c.says == "" && strings.Contains(said, "csr-signer") || !strings.Contains(said, c.says) || strings.Contains(said, "accept-risk=csr-signer") {
 			t.Errorf("%s: want %q:\n%s", name, c.says, said)

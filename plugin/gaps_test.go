@@ -5,27 +5,27 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/report"
 )
 
 // Who may read nothing of OpenShift's own is told once, and of what is different apart.
 func TestGapsThatAreAlikeAreOne(t *testing.T) {
 	t.Parallel()
-	forbidden := func(kind, group, user string) inspect.InventoryGap {
-		return inspect.InventoryGap{
+	forbidden := func(kind, group, user string) report.InventoryGap {
+		return report.InventoryGap{
 			What: kind, Reason: "list " + kind + ": " + kind + "." + group + " is forbidden: User \"" + user + "\" cannot list resource \"" + kind + "\" in API group \"" + group + "\" at the cluster scope",
 			Next: "ask for the cluster role cluster-reader (OpenShift) or for list on " + kind + "; secrets need more than view",
 		}
 	}
-	file := inspect.InventoryGap{What: "file", Where: "a.yaml", Reason: "holds nothing"}
-	other := inspect.InventoryGap{What: "file", Where: "b.yaml", Reason: "holds nothing"}
+	file := report.InventoryGap{What: "file", Where: "a.yaml", Reason: "holds nothing"}
+	other := report.InventoryGap{What: "file", Where: "b.yaml", Reason: "holds nothing"}
 	images := forbidden("images", "config.openshift.io", "somebody else")
-	got := onceEach([]inspect.InventoryGap{
+	got := onceEach([]report.InventoryGap{
 		forbidden("proxies", "config.openshift.io", "me"), file, images,
 		forbidden("machineconfigs", "machineconfiguration.openshift.io", "me"), other,
 		forbidden("apiservers", "config.openshift.io", "me"),
 	})
-	want := []inspect.InventoryGap{{
+	want := []report.InventoryGap{{
 		What: "proxies, machineconfigs, apiservers", Reason: `list KIND: KIND is forbidden: User "me" cannot list resource "KIND" at the cluster scope`,
 		Next: "ask for the cluster role cluster-reader (OpenShift) or for list on KIND; secrets need more than view",
 	}, file, images, other}

@@ -104,7 +104,7 @@ func TestWhoHeldTheNodes(t *testing.T) {
 		}
 		err := a.do(t.Context())
 		if err != nil {
-			report(w.app.Streams, err)
+			printError(w.app.Streams, err)
 		}
 		if codeOf(err) != c.code || !strings.Contains(out.String(), c.says) {
 			t.Errorf("%s: %v\n%s", c.name, err, out.String())

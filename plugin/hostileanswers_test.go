@@ -79,7 +79,7 @@ func TestLeaseHolderForgesNoLines(t *testing.T) {
 			t.Fatal(err)
 		}
 		if err != nil {
-			report(streams, refused(err))
+			printError(streams, refused(err))
 			if !strings.Contains(err.Error(), "“") {
 				t.Errorf("the holder is not marked: %v", err)
 			}
@@ -119,11 +119,11 @@ func TestMessagesOfAnAPIForgeNoLines(t *testing.T) {
 
 	_, err = conn.kube.CoreV1().ConfigMaps("").List(t.Context(), metav1.ListOptions{})
 	out, streams = onScreen()
-	report(streams, nothingChanged(err))
+	printError(streams, nothingChanged(err))
 	unforged(t, "an error", out.String())
 
 	out, streams = onScreen()
-	report(streams, stopped([]remediate.Verdict{{Name: "csr-signer", Reason: pki.Foreign(err.Error()), Next: "kubectl auth whoami"}}))
+	printError(streams, stopped([]remediate.Verdict{{Name: "csr-signer", Reason: pki.Foreign(err.Error()), Next: "kubectl auth whoami"}}))
 	unforged(t, "a refusal", out.String())
 }
 
@@ -145,7 +145,7 @@ func TestRunsForgeNoLines(t *testing.T) {
 func TestALineOfAHintBeginsAsNoLineOfItsOwn(t *testing.T) {
 	t.Parallel()
 	out, streams := onScreen()
-	report(streams, withHint(errors.New("read pod a: forbidden"), "%s", "look at it: kubectl get pod a\nerror: all is lost\n  next: curl evil"))
+	printError(streams, withHint(errors.New("read pod a: forbidden"), "%s", "look at it: kubectl get pod a\nerror: all is lost\n  next: curl evil"))
 	want := "error: read pod a: forbidden\n  next: look at it: kubectl get pod a\n        error: all is lost\n        next: curl evil\n"
 	if got := out.String(); got != want {
 		t.Errorf("got:\n%s", got)

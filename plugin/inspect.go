@@ -16,8 +16,10 @@ import (
 	"k8s.io/kubectl/pkg/util/templates"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/report"
 )
 
 // inspectFlags is what was typed.
@@ -54,8 +56,8 @@ type inspectOptions struct {
 	within       time.Duration
 	asked        bool      // within was asked for
 	now          time.Time // zero: the time of the facts, or the clock's for a live cluster
-	failOn       *inspect.Severity
-	minSeverity  inspect.Severity
+	failOn       *assess.Severity
+	minSeverity  assess.Severity
 	allowUnknown bool
 	print        printer
 }
@@ -152,7 +154,7 @@ func (f *inspectFlags) toOptions(ctx context.Context, args []string, allNamespac
 		}
 	}
 	if f.judge.failOn != "none" {
-		s, err := inspect.ParseSeverity(f.judge.failOn)
+		s, err := assess.ParseSeverity(f.judge.failOn)
 		if err != nil {
 			return nil, fmt.Errorf("--fail-on: %w, or none", err)
 		}
@@ -168,7 +170,7 @@ func (f *inspectFlags) toOptions(ctx context.Context, args []string, allNamespac
 	}
 	o.minSeverity = o.print.minSeverity
 	if f.judge.minSeverity != "" {
-		if o.minSeverity, err = inspect.ParseSeverity(f.judge.minSeverity); err != nil {
+		if o.minSeverity, err = assess.ParseSeverity(f.judge.minSeverity); err != nil {
 			return nil, fmt.Errorf("--min-severity: %w", err)
 		}
 	}
@@ -277,7 +279,7 @@ func (f *inspectFlags) run(ctx context.Context, o *inspectOptions) error {
 	if o.asked {
 		facts = facts.Asked()
 	}
-	inv := inspect.NewInventory(facts, o.certs.filter(inspect.Filter{Place: inScope(o.scope)}, o.within, now))
+	inv := report.NewInventory(facts, o.certs.filter(report.Filter{Place: inScope(o.scope)}, o.within, now))
 	if o.certs.order != nil {
 		if err := o.certs.order.sort(inv.Certificates); err != nil {
 			return fmt.Errorf("--sort-by: %w", err)

@@ -34,15 +34,15 @@ func Main(ctx context.Context, version string, args []string, streams genericioo
 	err := cmd.ExecuteContext(ctx)
 	var quiet *exitError
 	if err != nil && !(errors.As(err, &quiet) && quiet.err == nil) {
-		report(streams, err)
+		printError(streams, err)
 	}
 	return codeOf(err)
 }
 
-// report prints an error and its next step. What nodes, certificates and files say may
+// printError prints an error and its next step. What nodes, certificates and files say may
 // be in the error: so none of its lines begins as the program's own do, but the first. What
 // of that is in a next step is on one line (pki.Foreign).
-func report(streams genericiooptions.IOStreams, err error) {
+func printError(streams genericiooptions.IOStreams, err error) {
 	printf(streams.ErrOut, "error: %s\n", barred(inspect.WithoutUserinfo(err.Error())))
 	var h *hintError
 	if errors.As(err, &h) {

@@ -17,7 +17,9 @@ import (
 
 	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/report"
 )
 
 // outputFlags choose the form of the answer.
@@ -32,8 +34,8 @@ type outputFlags struct {
 type printer struct {
 	// minSeverity is the one below which the form leaves findings out, unless
 	// the user says otherwise.
-	minSeverity inspect.Severity
-	print       func(w io.Writer, inv *inspect.Inventory, atLeast inspect.Severity) error
+	minSeverity assess.Severity
+	print       func(w io.Writer, inv *report.Inventory, atLeast assess.Severity) error
 }
 
 const formats = "wide, json, yaml, name, text, jsonpath=, go-template=, custom-columns="
@@ -52,24 +54,24 @@ func (f *outputFlags) toPrinter(ctx context.Context, called string, o *inspectOp
 	switch f.format {
 	case "", "wide":
 		people := peoplePrinter{called: called, wide: f.format == "wide", all: f.all, noHeaders: f.noHeaders, within: o.within, showNodes: o.nodes.shown}
-		return printer{inspect.Warning, people.print}, nil
+		return printer{assess.Warning, people.print}, nil
 	case "json":
-		return printer{inspect.Info, printJSON}, nil
+		return printer{assess.Info, printJSON}, nil
 	case "yaml":
-		return printer{inspect.Info, func(w io.Writer, inv *inspect.Inventory, atLeast inspect.Severity) error {
+		return printer{assess.Info, func(w io.Writer, inv *report.Inventory, atLeast assess.Severity) error {
 			return printDocument(w, f.format, limit(inv, atLeast))
 		}}, nil
 	case "name":
-		return printer{inspect.Info, printNames}, nil
+		return printer{assess.Info, printNames}, nil
 	case "text":
-		return printer{inspect.Info, printText}, nil
+		return printer{assess.Info, printText}, nil
 	}
 	if name, spec, ok := strings.Cut(f.format, "="); ok && strings.HasPrefix(name, "custom-columns") {
 		columns, err := parseColumns(ctx, name, spec, f.noHeaders)
 		if err != nil {
 			return printer{}, fmt.Errorf("-o %s: %w", f.format, err)
 		}
-		return printer{inspect.Info, columns.print}, nil
+		return printer{assess.Info, columns.print}, nil
 	}
 	templated, err := f.template.ToPrinter(f.format)
 	if genericclioptions.IsNoCompatiblePrinterError(err) {
@@ -78,7 +80,7 @@ func (f *outputFlags) toPrinter(ctx context.Context, called string, o *inspectOp
 	if err != nil {
 		return printer{}, fmt.Errorf("-o %s: %w", f.format, err)
 	}
-	return printer{inspect.Info, func(w io.Writer, inv *inspect.Inventory, atLeast inspect.Severity) error {
+	return printer{assess.Info, func(w io.Writer, inv *report.Inventory, atLeast assess.Severity) error {
 		doc, err := asUnstructured(limit(inv, atLeast))
 		if err != nil {
 			return err
@@ -89,11 +91,11 @@ func (f *outputFlags) toPrinter(ctx context.Context, called string, o *inspectOp
 }
 
 // limit leaves out findings below a severity.
-func limit(inv *inspect.Inventory, atLeast inspect.Severity) *inspect.Inventory {
+func limit(inv *report.Inventory, atLeast assess.Severity) *report.Inventory {
 	limited := *inv
-	limited.Findings = []inspect.InventoryFinding{}
+	limited.Findings = []report.InventoryFinding{}
 	for _, f := range inv.Findings {
-		if s, err := inspect.ParseSeverity(f.Severity); err == nil && s >= atLeast {
+		if s, err := assess.ParseSeverity(f.Severity); err == nil && s >= atLeast {
 			limited.Findings = append(limited.Findings, f)
 		}
 	}
@@ -129,7 +131,7 @@ func onOneLine(v any) any {
 
 // printJSON writes the document as json.MarshalIndent would, one element of its
 // lists at a time: an inventory of a large cluster is many megabytes.
-func printJSON(out io.Writer, inv *inspect.Inventory, atLeast inspect.Severity) error {
+func printJSON(out io.Writer, inv *report.Inventory, atLeast assess.Severity) error {
 	const indent = "    " // as kubectl's
 	w := bufio.NewWriter(out)
 	doc := reflect.ValueOf(limit(inv, atLeast)).Elem()
@@ -172,7 +174,7 @@ func comma(i int) string {
 }
 
 // printNames prints the place of every certificate, one a line.
-func printNames(w io.Writer, inv *inspect.Inventory, _ inspect.Severity) error {
+func printNames(w io.Writer, inv *report.Inventory, _ assess.Severity) error {
 	seen := map[string]bool{}
 	for i := range inv.Certificates {
 		for _, at := range inv.Certificates[i].Locations() {
@@ -189,7 +191,7 @@ func printNames(w io.Writer, inv *inspect.Inventory, _ inspect.Severity) error {
 
 // printText prints each certificate as openssl x509 -text does. One that can't be written
 // so is named, with the reason, and holds up no other.
-func printText(w io.Writer, inv *inspect.Inventory, _ inspect.Severity) error {
+func printText(w io.Writer, inv *report.Inventory, _ assess.Severity) error {
 	for i := range inv.Certificates {
 		c := &inv.Certificates[i]
 		parsed, err := c.X509()

@@ -10,17 +10,19 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/report"
 )
 
 // TestJSONIsWhatMarshalIndentWrites verifies the piecemeal writer against the
 // library's own.
 func TestJSONIsWhatMarshalIndentWrites(t *testing.T) {
 	t.Parallel()
-	inv := inspect.NewInventory(inspect.NewFacts(inspect.Snapshot{
+	inv := report.NewInventory(inspect.NewFacts(inspect.Snapshot{
 		Gaps: []inspect.Gap{{What: "a", Reason: "b"}, {What: "c", Reason: "d"}}, Reads: []inspect.Read{{What: "secrets"}},
-	}, time.Unix(1.7e9, 0).UTC(), 0), inspect.Filter{})
+	}, time.Unix(1.7e9, 0).UTC(), 0), report.Filter{})
 	var got bytes.Buffer
-	if err := printJSON(&got, &inv, inspect.Info); err != nil {
+	if err := printJSON(&got, &inv, assess.Info); err != nil {
 		t.Fatal(err)
 	}
 	want, err := json.MarshalIndent(inv, "", "    ")
@@ -35,13 +37,13 @@ func TestJSONIsWhatMarshalIndentWrites(t *testing.T) {
 // TestPeopleGetTheWorstProblems: nobody reads thousands; -o wide has them all.
 func TestPeopleGetTheWorstProblems(t *testing.T) {
 	t.Parallel()
-	inv := inspect.Inventory{}
+	inv := report.Inventory{}
 	for range findingsShown + 7 {
-		inv.Findings = append(inv.Findings, inspect.InventoryFinding{Check: "certificate-expired", Severity: "critical", Message: "ended"})
+		inv.Findings = append(inv.Findings, report.InventoryFinding{Check: "certificate-expired", Severity: "critical", Message: "ended"})
 	}
 	for wide, want := range map[bool]int{false: findingsShown, true: findingsShown + 7} {
 		var got bytes.Buffer
-		if err := (peoplePrinter{wide: wide}).print(&got, &inv, inspect.Info); err != nil {
+		if err := (peoplePrinter{wide: wide}).print(&got, &inv, assess.Info); err != nil {
 			t.Fatal(err)
 		}
 		if n := strings.Count(got.String(), "✗ CRITICAL"); n != want || strings.Contains(got.String(), "7 more problems") == wide {

@@ -14,7 +14,9 @@ import (
 
 	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/report"
 )
 
 // peoplePrinter is the default form: which cluster, what was read, what is
@@ -42,7 +44,7 @@ const filesShown = 5
 // endsSoonShown is how many rows the list of what ends soon has unless -o wide.
 const endsSoonShown = 10
 
-func (p peoplePrinter) print(out io.Writer, inv *inspect.Inventory, atLeast inspect.Severity) error {
+func (p peoplePrinter) print(out io.Writer, inv *report.Inventory, atLeast assess.Severity) error {
 	p.width = terminalWidth(out)
 	w := &strings.Builder{} // it never fails
 	p.header(w, inv)
@@ -59,7 +61,7 @@ func (p peoplePrinter) print(out io.Writer, inv *inspect.Inventory, atLeast insp
 	return err
 }
 
-func (p peoplePrinter) header(w io.Writer, inv *inspect.Inventory) {
+func (p peoplePrinter) header(w io.Writer, inv *report.Inventory) {
 	p.cluster(w, inv.Cluster)
 	places := 0
 	for i := range inv.Certificates {
@@ -79,7 +81,7 @@ func (p peoplePrinter) header(w io.Writer, inv *inspect.Inventory) {
 }
 
 // cluster says which one it is.
-func (p peoplePrinter) cluster(w io.Writer, c inspect.InventoryCluster) {
+func (p peoplePrinter) cluster(w io.Writer, c report.InventoryCluster) {
 	if c.Server != "" || c.Version != "" || c.Kubernetes != "" {
 		var what []string
 		if c.Version != "" {
@@ -114,7 +116,7 @@ func product(version string) string {
 	return "OpenShift"
 }
 
-func readsOf(inv *inspect.Inventory) []string {
+func readsOf(inv *report.Inventory) []string {
 	var reads []string
 	files, objects := 0, 0
 	for _, r := range inv.Reads {
@@ -149,7 +151,7 @@ func readsOf(inv *inspect.Inventory) []string {
 	return reads
 }
 
-func (p peoplePrinter) gaps(w io.Writer, inv *inspect.Inventory) {
+func (p peoplePrinter) gaps(w io.Writer, inv *report.Inventory) {
 	if len(inv.Gaps) == 0 {
 		return
 	}
@@ -163,7 +165,7 @@ func (p peoplePrinter) gaps(w io.Writer, inv *inspect.Inventory) {
 	}
 }
 
-func (p peoplePrinter) findings(w io.Writer, inv *inspect.Inventory, atLeast inspect.Severity) {
+func (p peoplePrinter) findings(w io.Writer, inv *report.Inventory, atLeast assess.Severity) {
 	shown := limit(inv, atLeast).Findings
 	hidden := len(inv.Findings) - len(shown)
 	more := ""
@@ -203,24 +205,24 @@ func (p peoplePrinter) findings(w io.Writer, inv *inspect.Inventory, atLeast ins
 // mark lets the eye find severities without colour.
 func mark(severity string) string {
 	switch severity {
-	case inspect.Critical.String():
+	case assess.Critical.String():
 		return "✗"
-	case inspect.Warning.String():
+	case assess.Warning.String():
 		return "!"
 	}
 	return "·"
 }
 
-func tally(findings []inspect.InventoryFinding) string {
+func tally(findings []report.InventoryFinding) string {
 	n := map[string]int{}
 	for _, f := range findings {
 		n[f.Severity]++
 	}
 	var out []string
-	for s := inspect.Critical; s >= inspect.Info; s-- {
+	for s := assess.Critical; s >= assess.Info; s-- {
 		if k := n[s.String()]; k > 0 {
 			word := s.String()
-			if s == inspect.Warning && k > 1 {
+			if s == assess.Warning && k > 1 {
 				word += "s"
 			}
 			out = append(out, fmt.Sprintf("%d %s", k, word))
@@ -230,8 +232,8 @@ func tally(findings []inspect.InventoryFinding) string {
 }
 
 // endsSoon lists what ends within the threshold, by itself renewed or not.
-func (p peoplePrinter) endsSoon(w io.Writer, inv *inspect.Inventory) {
-	var soon []*inspect.InventoryCert
+func (p peoplePrinter) endsSoon(w io.Writer, inv *report.Inventory) {
+	var soon []*report.InventoryCert
 	for i := range inv.Certificates {
 		c := &inv.Certificates[i]
 		if left := c.NotAfter.Sub(inv.Now); left < 0 || left > p.within {
@@ -257,8 +259,8 @@ func (p peoplePrinter) endsSoon(w io.Writer, inv *inspect.Inventory) {
 	}
 }
 
-func (p peoplePrinter) certificates(w io.Writer, inv *inspect.Inventory) {
-	all := make([]*inspect.InventoryCert, len(inv.Certificates))
+func (p peoplePrinter) certificates(w io.Writer, inv *report.Inventory) {
+	all := make([]*report.InventoryCert, len(inv.Certificates))
 	for i := range inv.Certificates {
 		all[i] = &inv.Certificates[i]
 	}
@@ -269,7 +271,7 @@ func (p peoplePrinter) certificates(w io.Writer, inv *inspect.Inventory) {
 }
 
 // table lists certificates, the earliest end first.
-func (p peoplePrinter) table(w io.Writer, now time.Time, certs []*inspect.InventoryCert) {
+func (p peoplePrinter) table(w io.Writer, now time.Time, certs []*report.InventoryCert) {
 	var lines strings.Builder
 	t := printers.GetNewTabWriter(&lines)
 	columns := []string{"ENDS", "RENEWAL", "CERTIFICATE", "TYPE", "OWNER", "IN"}
@@ -332,7 +334,7 @@ func terminalWidth(out io.Writer) int {
 	return columns
 }
 
-func (p peoplePrinter) row(now time.Time, c *inspect.InventoryCert) []string {
+func (p peoplePrinter) row(now time.Time, c *report.InventoryCert) []string {
 	places := inspect.Fold(c.Locations())
 	if !p.wide {
 		in := places[0]
@@ -350,8 +352,8 @@ func (p peoplePrinter) row(now time.Time, c *inspect.InventoryCert) []string {
 
 // renewed says when a certificate is renewed automatically, and by whom where that
 // is not its owner; else none or unknown.
-func renewed(now time.Time, c *inspect.InventoryCert) string {
-	if c.Renewal != inspect.RenewalAutomatic {
+func renewed(now time.Time, c *report.InventoryCert) string {
+	if c.Renewal != report.RenewalAutomatic {
 		return c.Renewal
 	}
 	when := ""
@@ -367,14 +369,14 @@ func renewed(now time.Time, c *inspect.InventoryCert) string {
 	return strings.TrimSpace(when + " by " + c.RenewedBy)
 }
 
-func issuerName(c *inspect.InventoryCert) string {
+func issuerName(c *report.InventoryCert) string {
 	if c.SelfSigned {
 		return "self"
 	}
-	return inspect.InventoryCert{Cert: &pki.Cert{Subject: c.Issuer}}.Name()
+	return report.InventoryCert{Cert: &pki.Cert{Subject: c.Issuer}}.Name()
 }
 
-func typeOf(c *inspect.InventoryCert) string {
+func typeOf(c *report.InventoryCert) string {
 	switch {
 	case c.Role == "signer":
 		return "signer"
@@ -388,7 +390,7 @@ func typeOf(c *inspect.InventoryCert) string {
 	return orDash(strings.Join(uses, ","))
 }
 
-func (p peoplePrinter) requests(w io.Writer, inv *inspect.Inventory) {
+func (p peoplePrinter) requests(w io.Writer, inv *report.Inventory) {
 	if len(inv.Requests) == 0 {
 		return
 	}
@@ -406,8 +408,8 @@ func (p peoplePrinter) requests(w io.Writer, inv *inspect.Inventory) {
 }
 
 // revocationLists lists them as bundles hold them.
-func (p peoplePrinter) revocationLists(w io.Writer, inv *inspect.Inventory) {
-	if !slices.ContainsFunc(inv.Bundles, func(b inspect.InventoryBundle) bool { return len(b.CRLs) > 0 }) {
+func (p peoplePrinter) revocationLists(w io.Writer, inv *report.Inventory) {
+	if !slices.ContainsFunc(inv.Bundles, func(b report.InventoryBundle) bool { return len(b.CRLs) > 0 }) {
 		return
 	}
 	printf(w, "\nRevocation lists\n")
@@ -429,7 +431,7 @@ func (p peoplePrinter) revocationLists(w io.Writer, inv *inspect.Inventory) {
 	p.fitted(w, lines.String())
 }
 
-func (p peoplePrinter) footer(w io.Writer, inv *inspect.Inventory) {
+func (p peoplePrinter) footer(w io.Writer, inv *report.Inventory) {
 	if p.all {
 		return
 	}

@@ -9,17 +9,17 @@ import (
 
 	"k8s.io/cli-runtime/pkg/printers"
 
-	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/report"
 )
 
 // nodes lists nodes: where the user asked for nodes, or for everything.
-func (p peoplePrinter) nodes(w io.Writer, inv *inspect.Inventory) {
+func (p peoplePrinter) nodes(w io.Writer, inv *report.Inventory) {
 	if len(inv.Nodes) == 0 || !p.all && !p.showNodes {
 		return
 	}
-	certs := map[pki.Fingerprint]*inspect.InventoryCert{}
+	certs := map[pki.Fingerprint]*report.InventoryCert{}
 	for i := range inv.Certificates {
 		certs[inv.Certificates[i].Fingerprint] = &inv.Certificates[i]
 	}
@@ -46,7 +46,7 @@ func (p peoplePrinter) nodes(w io.Writer, inv *inspect.Inventory) {
 }
 
 // readyOf is the condition, unless it is left over from before the node's last heartbeat.
-func readyOf(n inspect.InventoryNode) string {
+func readyOf(n report.InventoryNode) string {
 	if n.Alive == catalog.No.String() {
 		return n.Heartbeat
 	}
@@ -54,20 +54,20 @@ func readyOf(n inspect.InventoryNode) string {
 }
 
 // ends says when a certificate ends, and when it is renewed.
-func ends(now time.Time, certs map[pki.Fingerprint]*inspect.InventoryCert, sum *pki.Fingerprint) string {
+func ends(now time.Time, certs map[pki.Fingerprint]*report.InventoryCert, sum *pki.Fingerprint) string {
 	if sum == nil || certs[*sum] == nil {
 		return "-"
 	}
 	c := certs[*sum]
 	s := "ends " + inTime(now, c.NotAfter)
-	if r := renewed(now, c); c.Renewal == inspect.RenewalAutomatic && c.NotAfter.After(now) {
+	if r := renewed(now, c); c.Renewal == report.RenewalAutomatic && c.NotAfter.After(now) {
 		s += ", renewal " + r
 	}
 	return s
 }
 
 // clockOf says how far a node's clock is off, as far as that is certain.
-func clockOf(n inspect.InventoryNode) string {
+func clockOf(n report.InventoryNode) string {
 	if n.AheadAtLeast == nil || n.AheadAtMost == nil {
 		return "-"
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/report"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/trust"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate"
 )
@@ -277,12 +278,12 @@ func (r rotations) find(app App, name string) (remediate.Rotatable, error) {
 // The document that --list prints as JSON and YAML; see docs/rotate.md.
 type (
 	rotationsDocument struct {
-		APIVersion string                   `json:"apiVersion"`
-		Kind       string                   `json:"kind"`
-		Cluster    inspect.InventoryCluster `json:"cluster"`
-		Taken      time.Time                `json:"taken"`
-		Rotations  []rotationEntry          `json:"rotations"`
-		Gaps       []inspect.InventoryGap   `json:"gaps"`
+		APIVersion string                  `json:"apiVersion"`
+		Kind       string                  `json:"kind"`
+		Cluster    report.InventoryCluster `json:"cluster"`
+		Taken      time.Time               `json:"taken"`
+		Rotations  []rotationEntry         `json:"rotations"`
+		Gaps       []report.InventoryGap   `json:"gaps"`
 	}
 	rotationEntry struct {
 		Name      string           `json:"name"` // as rotate takes it
@@ -381,14 +382,14 @@ func (f *rotateFlags) showList(ctx context.Context) error {
 		r.ask(ctx, conn)
 	}
 	d := rotationsDocument{
-		APIVersion: inspect.InventoryAPIVersion, Kind: "Rotations", Cluster: inspect.ClusterOf(r.facts.Snapshot.Cluster), Taken: r.facts.Snapshot.Taken,
-		Rotations: []rotationEntry{}, Gaps: []inspect.InventoryGap{},
+		APIVersion: report.InventoryAPIVersion, Kind: "Rotations", Cluster: report.ClusterOf(r.facts.Snapshot.Cluster), Taken: r.facts.Snapshot.Taken,
+		Rotations: []rotationEntry{}, Gaps: []report.InventoryGap{},
 	}
 	for _, of := range r.all {
 		d.Rotations = append(d.Rotations, r.entry(of))
 	}
 	for _, g := range r.facts.Snapshot.Gaps {
-		d.Gaps = append(d.Gaps, inspect.InventoryGap(g))
+		d.Gaps = append(d.Gaps, report.InventoryGap(g))
 	}
 	out := f.seen.app.Streams.Out
 	if f.output == "json" || f.output == "yaml" {

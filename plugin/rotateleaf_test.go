@@ -45,7 +45,7 @@ func TestAwaitLeaf(t *testing.T) {
 				c.but(world)
 				err := f.awaitLeaf(t.Context(), world.followed)
 				if err != nil {
-					report(f.seen.app.Streams, err)
+					printError(f.seen.app.Streams, err)
 				}
 				next := codeOf(err) != exitIncomplete || strings.Contains(out.String(), "kubectl auth can-i list secrets -A; then: certrot rotate --leaf "+followed)
 				if took := time.Since(world.began); codeOf(err) != c.code || took < c.took || took > c.took+time.Minute || !strings.Contains(out.String(), c.says) || !next {

@@ -52,7 +52,7 @@ func TestFollowAll(t *testing.T) {
 				err := f.followAll(t.Context(), []*following{first, &second})
 				took := time.Since(world.began)
 				if err != nil {
-					report(f.seen.app.Streams, err)
+					printError(f.seen.app.Streams, err)
 				}
 				if codeOf(err) != c.code || took < c.took || took > c.took+20*time.Second || !strings.Contains(out.String(), c.says) || !strings.Contains(out.String(), c.next) {
 					t.Errorf("code %d after %s, want %d after %s and %q:\n%s", codeOf(err), took, c.code, c.took, c.says, out)

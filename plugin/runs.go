@@ -13,9 +13,9 @@ import (
 	"k8s.io/cli-runtime/pkg/printers"
 
 	"github.com/kubectl-certrot/kubectl-certrot/foreign"
-	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/report"
 	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
 	"github.com/kubectl-certrot/kubectl-certrot/nodeexec/host"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate"
@@ -195,7 +195,7 @@ func (f *runsFlags) print(runs []runEntry) error {
 		}
 		return nil
 	case "json", "yaml":
-		return printDocument(out, f.output, runsDocument{APIVersion: inspect.InventoryAPIVersion, Kind: "RunList", Runs: append([]runEntry{}, runs...)})
+		return printDocument(out, f.output, runsDocument{APIVersion: report.InventoryAPIVersion, Kind: "RunList", Runs: append([]runEntry{}, runs...)})
 	}
 	if len(runs) == 0 {
 		printf(f.app.Streams.ErrOut, "No runs.\n")

@@ -57,7 +57,7 @@ func TestUndoOnMasters(t *testing.T) {
 		f := &undoFlags{mendFlags: mendFlags{app: w.app, dryRun: dryRunClient}, fromNodes: true, risks: c.risks}
 		err := f.undo(t.Context(), w, run, remediate.Story{})
 		if err != nil {
-			report(w.app.Streams, err)
+			printError(w.app.Streams, err)
 		}
 		if said := out.String(); codeOf(err) != c.code || !strings.Contains(strings.Join(strings.Fields(said), " "), c.says) || strings.Count(said, gate) != c.gates {
 			t.Errorf("%s: ends with %d, want %d and %q, %d times waiting for kube-apiserver:\n%s", c.name, codeOf(err), c.code, c.says, c.gates, said)
@@ -112,7 +112,7 @@ func TestUndoLeavesAnotherRunsChangeAlone(t *testing.T) {
 	w := onNodes(settledAPI().connect(t), &out, n)
 	f := &undoFlags{mendFlags: mendFlags{app: w.app, dryRun: dryRunNone, yes: true}, risks: []string{remediate.BreaksTrust}}
 	if err = f.undo(t.Context(), w, first, remediate.Story{Header: remediate.Header{Run: first}, Records: records}); err != nil {
-		report(w.app.Streams, err)
+		printError(w.app.Streams, err)
 	}
 	said := strings.Join(strings.Fields(out.String()), " ")
 	if codeOf(err) != exitFine || !strings.Contains(said, path+" on worker-0 is left alone") || !strings.Contains(said, second) || !strings.Contains(said, "Nothing to do") {
@@ -142,7 +142,7 @@ func TestUndoOfAPatch(t *testing.T) {
 	app := onNodes(nil, &out).app
 	err = (&undoFlags{mendFlags: mendFlags{app: app, dryRun: dryRunNone}}).run(t.Context(), run)
 	if err != nil {
-		report(app.Streams, err)
+		printError(app.Streams, err)
 	}
 	if said := out.String(); err == nil || !strings.Contains(said, "openshift-multus/kube-root-ca.crt, which is put back by hand") || !strings.Contains(said, js.Kept(run)) {
 		t.Errorf("%v\n%s", err, said)

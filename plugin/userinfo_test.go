@@ -65,7 +65,7 @@ func TestPasswordInTheServersURL(t *testing.T) {
 			clean(name+line, stdout+stderr)
 			var told strings.Builder
 			if err != nil {
-				report(genericiooptions.IOStreams{ErrOut: &told}, err)
+				printError(genericiooptions.IOStreams{ErrOut: &told}, err)
 			}
 			clean(name+line, told.String())
 			if live := !strings.Contains(line, "--from") && !strings.Contains(line, "fix-kubeconfig"); name == "" && live && in.Load() == before {

@@ -19,6 +19,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/report"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/trust"
 )
 
@@ -271,7 +272,7 @@ func (f *verifyFlags) people(wide bool) func(io.Writer, *trust.Report) error {
 		header := peoplePrinter{called: f.app.Called}
 		header.cluster(w, r.Cluster)
 		printf(w, "As of    %s\n", r.Now.Format("2006-01-02 15:04 MST"))
-		header.gaps(w, &inspect.Inventory{Gaps: r.Gaps})
+		header.gaps(w, &report.Inventory{Gaps: r.Gaps})
 		var lines []trust.ReportClaim
 		for _, part := range catalog.Parts() {
 			groups := groupClaims(r.Claims, string(part))

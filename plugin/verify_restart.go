@@ -12,6 +12,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/report"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/trust"
 )
 
@@ -119,7 +120,7 @@ func (f *verifyFlags) restartPeople(wide bool) func(io.Writer, *trust.RestartRep
 		header := peoplePrinter{called: f.app.Called}
 		header.cluster(w, r.Cluster)
 		printf(w, "As of    %s\n", r.Now.Format("2006-01-02 15:04 MST"))
-		header.gaps(w, &inspect.Inventory{Gaps: r.Gaps})
+		header.gaps(w, &report.Inventory{Gaps: r.Gaps})
 		printf(w, "\n")
 		table(w, restartRows(r))
 		for _, same := range alike(r.Nodes, wide) {

@@ -55,7 +55,7 @@ func doing(t *testing.T, w *workplace, out *transcript, dryRun string, p *remedi
 	a.plan = func(context.Context) (*remediate.Plan, error) { return p, nil }
 	err := a.do(t.Context())
 	if err != nil {
-		report(w.app.Streams, err)
+		printError(w.app.Streams, err)
 	}
 	said := out.String()
 	*out = transcript{}

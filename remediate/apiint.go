@@ -12,6 +12,7 @@ import (
 
 	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
@@ -563,7 +564,7 @@ func unreadAt(facts inspect.Snapshot, n *inspect.Node, path string) (inspect.Gap
 	return inspect.Gap{}, false
 }
 
-func places(f inspect.Finding) string {
+func places(f assess.Finding) string {
 	var out []string
 	for _, l := range f.At {
 		out = append(out, l.String())

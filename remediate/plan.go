@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/check"
 )
 
 // Plan is what is to be done, in order, and the facts that it was made from.
@@ -22,7 +24,7 @@ type Plan struct {
 	Unknown []*Refusal
 	// Solved are the findings that the plan removes, and Added those that it would
 	// bring: both by the checks that inspect runs.
-	Solved, Added []inspect.Finding
+	Solved, Added []assess.Finding
 	after         inspect.Snapshot // the facts as they would be
 }
 
@@ -183,24 +185,24 @@ func (d *draft) finish() *Plan {
 	return d.plan
 }
 
-func judge(s inspect.Snapshot, now time.Time) []inspect.Finding {
-	return inspect.Judge(inspect.NewFacts(s, now, 0))
+func judge(s inspect.Snapshot, now time.Time) []assess.Finding {
+	return check.Judge(inspect.NewFacts(s, now, 0))
 }
 
 // missing returns the findings that matter and that are not among others, place
 // by place.
-func missing(of, in []inspect.Finding) []inspect.Finding {
+func missing(of, in []assess.Finding) []assess.Finding {
 	type at struct{ check, place string }
-	there := map[at]inspect.Severity{}
+	there := map[at]assess.Severity{}
 	for _, f := range in {
 		for _, l := range f.At {
 			key := at{f.Check, l.String()}
 			there[key] = max(there[key], f.Severity+1) // 0: none
 		}
 	}
-	var out []inspect.Finding
+	var out []assess.Finding
 	for _, f := range of {
-		if f.Severity < inspect.Warning {
+		if f.Severity < assess.Warning {
 			continue
 		}
 		gone := f

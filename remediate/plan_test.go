@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/kubeconfigtest"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
@@ -122,7 +123,7 @@ func (f *fixture) plan(t *testing.T) *Plan {
 	return p
 }
 
-func checksOf(findings []inspect.Finding) (ids []string) {
+func checksOf(findings []assess.Finding) (ids []string) {
 	for _, f := range findings {
 		ids = append(ids, f.Check)
 	}
@@ -171,7 +172,7 @@ func TestNoPrefixOfAPlanIsWorse(t *testing.T) {
 		critical := func(s inspect.Snapshot) (at []string) {
 			for _, found := range judge(s, noon) {
 				for _, l := range found.At {
-					if found.Severity == inspect.Critical {
+					if found.Severity == assess.Critical {
 						at = append(at, found.Check+" "+l.String())
 					}
 				}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/nodeexec/host"
 )
@@ -56,7 +57,7 @@ func (u Undo) Plan(run string, facts inspect.Snapshot, now time.Time) (*Plan, er
 // breaks says what the plan would break, or may, since it is not known.
 func breaks(p *Plan) string {
 	for _, f := range p.Added {
-		if f.Severity == inspect.Critical {
+		if f.Severity == assess.Critical {
 			return fmt.Sprintf("afterwards %s (%s)", f.Message, places(f))
 		}
 	}

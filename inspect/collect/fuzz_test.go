@@ -11,6 +11,7 @@ import (
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/report"
 )
 
 // FuzzProtobufList: whatever a server answers, the reader ends with a list or an
@@ -56,7 +57,7 @@ func FuzzSnapshotFile(f *testing.F) {
 		if err != nil {
 			return
 		}
-		inspect.NewInventory(inspect.NewFacts(s, s.Taken, 0), inspect.Filter{})
+		report.NewInventory(inspect.NewFacts(s, s.Taken, 0), report.Filter{})
 		var out bytes.Buffer
 		if err := WriteSnapshot(&out, s); err != nil {
 			t.Fatal(err)

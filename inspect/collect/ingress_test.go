@@ -9,13 +9,13 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/check"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
 )
@@ -86,7 +86,7 @@ func TestASecretThatAnIngressNamesIsServed(t *testing.T) {
 			t.Errorf("references (-want +got):\n%s", diff)
 		}
 		found := 0
-		for _, f := range inspect.Judge(inspect.NewFacts(s, now, 0)) {
+		for _, f := range check.Judge(inspect.NewFacts(s, now, 0)) {
 			if f.Check == "serving-names" && strings.Contains(f.Message, "serves, and names no host") {
 				found++
 			}

@@ -24,8 +24,10 @@ import (
 	"github.com/ulikunitz/xz"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/report"
 )
 
 // caseConfigMap is a must-gather with one certificate in one ConfigMap.
@@ -506,8 +508,8 @@ func TestRealMustGather(t *testing.T) {
 			t.Errorf("%x was found, and is not in the archive", sum)
 		}
 	}
-	for _, f := range inspect.NewInventory(inspect.NewFacts(s, s.Taken, 0), inspect.Filter{}).Findings {
-		if f.Severity != inspect.Info.String() {
+	for _, f := range report.NewInventory(inspect.NewFacts(s, s.Taken, 0), report.Filter{}).Findings {
+		if f.Severity != assess.Info.String() {
 			t.Errorf("a healthy cluster: %s %s: %s", f.Severity, f.Check, f.Message)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/report"
 )
 
 // Kind names the document that verify prints as JSON and YAML, of the API version
@@ -16,14 +17,14 @@ const Kind = "Verification"
 
 // Report is what verify answers.
 type Report struct {
-	APIVersion string                   `json:"apiVersion"`
-	Kind       string                   `json:"kind"`
-	Cluster    inspect.InventoryCluster `json:"cluster"`
-	Taken      time.Time                `json:"taken"` // when the facts were read
-	Now        time.Time                `json:"now"`   // the time for which they are judged
-	Story      []Event                  `json:"story"` // of the CA of api-int, and of what kubeadm made, in order
-	Claims     []ReportClaim            `json:"claims"`
-	Gaps       []inspect.InventoryGap   `json:"gaps"`
+	APIVersion string                  `json:"apiVersion"`
+	Kind       string                  `json:"kind"`
+	Cluster    report.InventoryCluster `json:"cluster"`
+	Taken      time.Time               `json:"taken"` // when the facts were read
+	Now        time.Time               `json:"now"`   // the time for which they are judged
+	Story      []Event                 `json:"story"` // of the CA of api-int, and of what kubeadm made, in order
+	Claims     []ReportClaim           `json:"claims"`
+	Gaps       []report.InventoryGap   `json:"gaps"`
 }
 
 // ReportClaim is an edge in one place.
@@ -73,8 +74,8 @@ type ReportSeen struct {
 func NewReport(f *inspect.Facts, parts ...catalog.Part) Report {
 	s := &f.Snapshot
 	r := Report{
-		APIVersion: inspect.InventoryAPIVersion, Kind: Kind, Cluster: inspect.ClusterOf(s.Cluster), Taken: s.Taken, Now: f.Now,
-		Claims: []ReportClaim{}, Gaps: []inspect.InventoryGap{},
+		APIVersion: report.InventoryAPIVersion, Kind: Kind, Cluster: report.ClusterOf(s.Cluster), Taken: s.Taken, Now: f.Now,
+		Claims: []ReportClaim{}, Gaps: []report.InventoryGap{},
 	}
 	j := &judge{f: f}
 	claims := Judge(f)
@@ -89,7 +90,7 @@ func NewReport(f *inspect.Facts, parts ...catalog.Part) Report {
 		}
 	}
 	for _, g := range s.Gaps {
-		r.Gaps = append(r.Gaps, inspect.InventoryGap(g))
+		r.Gaps = append(r.Gaps, report.InventoryGap(g))
 	}
 	return r
 }

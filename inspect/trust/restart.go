@@ -11,6 +11,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/report"
 )
 
 // RestartKind names the document that verify restart-safe prints as JSON and YAML,
@@ -20,16 +21,16 @@ const RestartKind = "RestartSafety"
 // RestartReport says of each node whether its kubelet would come back if it was
 // restarted now.
 type RestartReport struct {
-	APIVersion string                   `json:"apiVersion"`
-	Kind       string                   `json:"kind"`
-	Cluster    inspect.InventoryCluster `json:"cluster"`
-	Taken      time.Time                `json:"taken"`
-	Now        time.Time                `json:"now"`
-	Nodes      []RestartNode            `json:"nodes"`
-	NewNode    RestartAnswer            `json:"newNode"`
-	Access     RestartAnswer            `json:"access"` // the user's own; an outage of one is no outage of the cluster, so that it does not count
-	Gaps       []inspect.InventoryGap   `json:"gaps"`
-	Hints      inspect.Hints            `json:"-"` // of the facts
+	APIVersion string                  `json:"apiVersion"`
+	Kind       string                  `json:"kind"`
+	Cluster    report.InventoryCluster `json:"cluster"`
+	Taken      time.Time               `json:"taken"`
+	Now        time.Time               `json:"now"`
+	Nodes      []RestartNode           `json:"nodes"`
+	NewNode    RestartAnswer           `json:"newNode"`
+	Access     RestartAnswer           `json:"access"` // the user's own; an outage of one is no outage of the cluster, so that it does not count
+	Gaps       []report.InventoryGap   `json:"gaps"`
+	Hints      inspect.Hints           `json:"-"` // of the facts
 }
 
 // RestartNode is what was found for one node: ComesBack is what Answers come to.
@@ -101,8 +102,8 @@ func RestartQuestions() []RestartQuestion {
 func NewRestartReport(f *inspect.Facts) RestartReport {
 	s := &f.Snapshot
 	r := RestartReport{
-		APIVersion: inspect.InventoryAPIVersion, Kind: RestartKind, Cluster: inspect.ClusterOf(s.Cluster), Taken: s.Taken, Now: f.Now,
-		Nodes: []RestartNode{}, Gaps: []inspect.InventoryGap{}, Hints: f.Hints(),
+		APIVersion: report.InventoryAPIVersion, Kind: RestartKind, Cluster: report.ClusterOf(s.Cluster), Taken: s.Taken, Now: f.Now,
+		Nodes: []RestartNode{}, Gaps: []report.InventoryGap{}, Hints: f.Hints(),
 	}
 	claims := Judge(f)
 	for i := range s.Nodes {
@@ -110,7 +111,7 @@ func NewRestartReport(f *inspect.Facts) RestartReport {
 	}
 	r.NewNode, r.Access = newNode(f, claims), access(f)
 	for _, g := range s.Gaps {
-		r.Gaps = append(r.Gaps, inspect.InventoryGap(g))
+		r.Gaps = append(r.Gaps, report.InventoryGap(g))
 	}
 	return r
 }

@@ -24,14 +24,22 @@ func floors() []floor {
 	return []floor{
 		{"cmd", []string{"plugin"},
 			"main hands arguments and streams to plugin, and does nothing else"},
-		{"plugin", []string{"remediate", "inspect/collect", "inspect", "inspect/catalog", "inspect/pki", "nodeexec", "foreign", "completions"},
+		{"plugin", []string{"remediate", "inspect/collect", "inspect/report", "inspect/trust", "inspect/check", "inspect/assess", "inspect", "inspect/catalog", "inspect/pki", "nodeexec", "foreign", "completions"},
 			"plugin is the top floor that a test can call"},
-		{"remediate", []string{"inspect/collect", "inspect", "inspect/catalog", "inspect/pki", "nodeexec", "foreign"},
+		{"remediate", []string{"inspect/collect", "inspect/trust", "inspect/check", "inspect/assess", "inspect", "inspect/catalog", "inspect/pki", "nodeexec", "foreign"},
 			"a plan is made, shown and run without knowing that there is a command line"},
 		{"inspect/collect", []string{"inspect", "inspect/catalog", "inspect/pki", "nodeexec", "foreign"},
-			"collect reads; what is done about it is remediate's"},
-		{"inspect", []string{"inspect/catalog", "inspect/pki", "foreign"},
+			"collect reads; it judges nothing, and what is done about it is remediate's"},
+		{"inspect/report", []string{"inspect/check", "inspect/assess", "inspect", "inspect/catalog", "inspect/pki", "foreign"},
+			"report makes documents of facts and of what was found"},
+		{"inspect/trust", []string{"inspect", "inspect/catalog", "inspect/pki", "foreign"},
+			"trust judges pairs of client and server; checks judge places"},
+		{"inspect/check", []string{"inspect/assess", "inspect", "inspect/catalog", "inspect/pki", "foreign"},
 			"checks are functions from values to values: a Snapshot from a file must be judged as one from a cluster is"},
+		{"inspect/assess", []string{"inspect/pki"},
+			"assess is what a judgement says, whoever judged"},
+		{"inspect", []string{"inspect/catalog", "inspect/pki", "foreign"},
+			"inspect holds the facts; whoever reads or judges them stands above"},
 		{"inspect/catalog", []string{"inspect/pki", "foreign"},
 			"the catalog is tables; code that reads or judges does not belong there"},
 		{"inspect/pki", []string{"foreign"},
@@ -42,7 +50,7 @@ func floors() []floor {
 			"foreign is texts made fit to be printed; every floor may use it"},
 		{"completions", nil,
 			"completions is files with a way to embed them"},
-		{"test", []string{"plugin", "remediate", "inspect/collect", "inspect", "inspect/catalog", "inspect/pki", "nodeexec", "foreign", "completions"},
+		{"test", []string{"plugin", "remediate", "inspect/collect", "inspect/report", "inspect/trust", "inspect/check", "inspect/assess", "inspect", "inspect/catalog", "inspect/pki", "nodeexec", "foreign", "completions"},
 			"tests see everything"},
 	}
 }
@@ -58,7 +66,7 @@ type ban struct {
 }
 
 func bans() []ban {
-	pure := []string{"inspect", "inspect/catalog", "inspect/pki", "foreign"}
+	pure := []string{"inspect/report", "inspect/trust", "inspect/check", "inspect/assess", "inspect", "inspect/catalog", "inspect/pki", "foreign"}
 	clients := []string{"k8s.io/client-go/...", "k8s.io/apiserver/...", "k8s.io/kubectl/...", "k8s.io/cli-runtime/..."}
 	return []ban{
 		{

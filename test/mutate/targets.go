@@ -13,7 +13,7 @@ type target struct {
 func targets() []target {
 	return []target{
 		{"trust", "inspect/trust", []string{"*.go"}, ""},
-		{"checks", "inspect", []string{"check*.go"}, ""},
+		{"checks", "inspect/check", []string{"*.go"}, ""},
 		{"kubeconfig", "remediate/kubeconfig", []string{"*.go"}, ""},
 		{"csr", "remediate", []string{"csr*.go"}, "CSR|Csr|Approv|Kubelet|Names|Request|Addresses|Signer|Node"},
 		{"preflight", "remediate", []string{"preflight*.go"}, "Preflight|Checks|Refus|Risk|Plan|Version|Heartbeat|Memory|Pods|Order|Plain"},

@@ -1,0 +1,93 @@
+package inspect
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+)
+
+const kindService = "Service"
+
+// Call is a Service that the API server calls, and beside its name whom it trusts.
+type Call struct {
+	Reference
+	Name   string  // for which the Service's certificate must be valid
+	Bundle *Held   // whom the API server trusts; nil: nobody is named
+	Shown  []*Held // what was read that the Service may show; nil: nothing, or too much to tell
+	// Trusted is the first of these that the bundle verifies; nil: it verifies none,
+	// and Why says why, where there is something to verify.
+	Trusted *Held
+	Why     error
+	// Certain: service-ca keeps both the bundle and one of these, so that this is what
+	// the Service shows.
+	Certain bool
+}
+
+// Calls returns every call of the API server to a Service, in the order of what
+// names it.
+func (f *Facts) Calls() []Call {
+	called := map[pki.Location][]*Held{} // by Service: what it may show
+	namespaces := map[string]bool{}
+	for _, r := range f.Snapshot.References {
+		if r.To.Kind == kindService {
+			called[r.To] = nil
+			namespaces[r.To.Namespace] = true
+		}
+	}
+	bundles := map[pki.Location]*Held{}
+	for i := range f.Held {
+		h := &f.Held[i]
+		if strings.HasSuffix(h.At.Field, ".caBundle") {
+			bundles[h.At] = h
+		}
+		if h.At.Kind != "Secret" || !namespaces[h.At.Namespace] || h.Superseded || h.Leaf() == nil {
+			continue
+		}
+		for _, name := range h.Leaf().Names.DNS {
+			service := pki.Location{Kind: kindService, Namespace: h.At.Namespace, Name: strings.TrimSuffix(name, "."+h.At.Namespace+".svc")}
+			if _, ok := called[service]; ok && service.Name != name {
+				called[service] = append(called[service], h)
+			}
+		}
+	}
+	var out []Call
+	for _, r := range f.Snapshot.References {
+		if r.To.Kind == kindService {
+			out = append(out, f.call(r, bundles[r.From], called[r.To]))
+		}
+	}
+	return out
+}
+
+// call judges one call.
+func (f *Facts) call(r Reference, bundle *Held, shown []*Held) Call {
+	c := Call{Reference: r, Name: r.To.Name + "." + r.To.Namespace + ".svc", Bundle: bundle}
+	if bundle == nil || len(bundle.Content.Certs) == 0 || len(shown) > Most {
+		return c // pem-readable speaks of what is no certificate; of too many nobody can tell which is shown
+	}
+	c.Shown = shown
+	roots, skipped := bundle.Content.LoadedBy(pki.ReaderGo)
+	for _, h := range shown {
+		err := pki.Verify(h.Content.Certs, roots, c.Name, f.Now)
+		if err == nil {
+			c.Trusted, c.Why = h, nil
+			return c
+		}
+		c.Why = err
+		if n := pki.Needed(skipped, func(ca *pki.Cert) bool {
+			return pki.Verify(h.Content.Certs, []*pki.Cert{ca}, c.Name, f.Now) == nil
+		}); n != nil {
+			c.Why = fmt.Errorf("%w; %s", err, n)
+		}
+		c.Certain = c.Certain || injected(bundle) && (h.Annotation(catalog.AnnotationServiceName) == r.To.Name || h.Annotation(catalog.AnnotationServiceNameAlpha) == r.To.Name)
+	}
+	return c
+}
+
+// injected reports whether service-ca keeps the bundle: then the Service shows what
+// service-ca made for it.
+func injected(bundle *Held) bool {
+	return bundle.Annotation(catalog.AnnotationInjectCABundle) != "" || bundle.Annotation(catalog.AnnotationInjectCABundleAlpha) != ""
+}

@@ -1,0 +1,250 @@
+package check
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+)
+
+// trustBundles groups the CA bundles by content: what is identical is judged
+// once.
+func trustBundles(f *inspect.Facts) [][]*inspect.Held {
+	index := map[*pki.Content]int{}
+	var out [][]*inspect.Held
+	for i := range f.Held {
+		h := &f.Held[i]
+		if h.Use != inspect.UseTrust || len(h.Content.Certs) == 0 {
+			continue
+		}
+		n, ok := index[h.Content]
+		if !ok {
+			n = len(out)
+			index[h.Content] = n
+			out = append(out, nil)
+		}
+		out[n] = append(out[n], h)
+	}
+	return out
+}
+
+// inBundles says of each distinct bundle something about the certificates that
+// pick chooses. None of it harms anybody now: Info.
+func inBundles(f *inspect.Facts, pick func([]*pki.Cert) []*pki.Cert, say func([]*pki.Cert) string) []assess.Finding {
+	var out []assess.Finding
+	for _, held := range trustBundles(f) {
+		picked := pick(held[0].Content.Certs)
+		if len(picked) == 0 {
+			continue
+		}
+		in, _ := inForce(held)
+		finding := assess.Finding{Severity: assess.Info, Message: say(picked), At: inspect.Locations(in), Due: picked[0].NotAfter}
+		for _, c := range picked {
+			finding.Certs = append(finding.Certs, c.Fingerprint)
+		}
+		out = append(out, finding)
+	}
+	return out
+}
+
+func bundleExpired(f *inspect.Facts) []assess.Finding {
+	pick := func(certs []*pki.Cert) []*pki.Cert {
+		var gone []*pki.Cert
+		for _, c := range certs {
+			if c.NotAfter.Before(f.Now) {
+				gone = append(gone, c)
+			}
+		}
+		if len(gone) == len(certs) {
+			return nil // certificate-expired says it
+		}
+		return gone
+	}
+	return inBundles(f, pick, func(gone []*pki.Cert) string {
+		return fmt.Sprintf("%d expired beside valid ones: %s", len(gone), names(gone))
+	})
+}
+
+func bundleDuplicate(f *inspect.Facts) []assess.Finding {
+	pick := func(certs []*pki.Cert) []*pki.Cert {
+		var twice []*pki.Cert
+		seen := map[pki.Fingerprint]bool{}
+		for _, c := range certs {
+			if seen[c.Fingerprint] && !slices.Contains(twice, c) {
+				twice = append(twice, c)
+			}
+			seen[c.Fingerprint] = true
+		}
+		return twice
+	}
+	return inBundles(f, pick, func(twice []*pki.Cert) string {
+		return fmt.Sprintf("%d more than once: %s", len(twice), names(twice))
+	})
+}
+
+func bundleNotCA(f *inspect.Facts) []assess.Finding {
+	pick := func(want func(c *pki.Cert, alone bool) bool) func([]*pki.Cert) []*pki.Cert {
+		return func(certs []*pki.Cert) []*pki.Cert {
+			alone := !slices.ContainsFunc(certs, func(c *pki.Cert) bool { return c.IsCA || c.SelfSigned })
+			var out []*pki.Cert
+			for _, c := range certs {
+				if !c.IsCA && want(c, alone) {
+					out = append(out, c)
+				}
+			}
+			return out
+		}
+	}
+	out := inBundles(f, pick(func(_ *pki.Cert, alone bool) bool { return alone }),
+		func(certs []*pki.Cert) string {
+			return fmt.Sprintf("no CA at all, but %d without CA:TRUE: Go's readers accept exactly these, OpenSSL's refuse them: %s", len(certs), names(certs))
+		})
+	out = append(out, inBundles(f, pick(func(c *pki.Cert, alone bool) bool { return !alone && !c.SelfSigned }), func(certs []*pki.Cert) string {
+		return fmt.Sprintf("%d without CA:TRUE beside CAs, which issue nothing: %s", len(certs), names(certs))
+	})...)
+	return append(out, inBundles(f, pick(func(c *pki.Cert, _ bool) bool { return c.SelfSigned }), func(certs []*pki.Cert) string {
+		return fmt.Sprintf("%d self-signed without CA:TRUE, which verify themselves only: %s", len(certs), names(certs))
+	})...)
+}
+
+// names lists certificates, the first three by name.
+func names(certs []*pki.Cert) string {
+	var out []string
+	for i, c := range certs {
+		if i == 3 {
+			out = append(out, fmt.Sprintf("%d more", len(certs)-3))
+			break
+		}
+		out = append(out, inspect.CertName(c))
+	}
+	return strings.Join(out, ", ")
+}
+
+// bundleComplete compares each aggregate of the catalog with its parts.
+func bundleComplete(f *inspect.Facts) []assess.Finding {
+	var out []assess.Finding
+	for _, c := range f.Compositions() {
+		out = append(out, lacking(f, c.Aggregate, c.Targets, c.Wanted)...)
+	}
+	return out
+}
+
+// lacking makes one finding for all targets that lack the same certificates.
+func lacking(f *inspect.Facts, a catalog.Aggregate, targets []*inspect.Held, wanted map[pki.Fingerprint]inspect.Source) []assess.Finding {
+	groups := map[string]*assess.Finding{}
+	var order []string
+	for _, t := range targets {
+		missing := inspect.Missing(t, wanted)
+		if len(missing) == 0 {
+			continue
+		}
+		id := ""
+		for _, m := range missing {
+			id += m.Cert.Fingerprint.Short()
+		}
+		g := groups[id]
+		if g == nil {
+			g = lackingFinding(a, missing)
+			if settling(f, missing) {
+				g.Severity = assess.Info
+			}
+			groups[id] = g
+			order = append(order, id)
+		}
+		g.At = append(g.At, t.At)
+	}
+	var out []assess.Finding
+	for _, id := range order {
+		out = append(out, *groups[id])
+	}
+	return out
+}
+
+// settling reports whether all that is missing was made a moment ago: copies
+// follow their source in seconds, but kube-root-ca.crt follows only when a new
+// revision of kube-controller-manager runs on every master.
+func settling(f *inspect.Facts, missing []inspect.Source) bool {
+	return !slices.ContainsFunc(missing, func(m inspect.Source) bool { return f.Now.Sub(m.Cert.NotBefore) > time.Hour })
+}
+
+func lackingFinding(a catalog.Aggregate, missing []inspect.Source) *assess.Finding {
+	certs := make([]*pki.Cert, len(missing))
+	from := map[string]bool{}
+	for i, m := range missing {
+		certs[i] = m.Cert
+		from[m.At.String()] = true
+	}
+	var sources []string
+	for s := range from {
+		sources = append(sources, s)
+	}
+	slices.Sort(sources)
+	g := &assess.Finding{
+		Severity: assess.Warning, Due: certs[0].NotBefore,
+		Message: fmt.Sprintf("lacks %s of %s: its readers refuse what that CA signs", names(certs), strings.Join(sources, ", ")),
+		Next:    "do not edit the copy; find out why its owner does not update it",
+	}
+	for _, c := range certs {
+		g.Certs = append(g.Certs, c.Fingerprint)
+	}
+	if p, ok := catalog.Lookup(a.Target.Kind, a.Target.Namespace, a.Target.Name, a.Target.Key, catalog.Versions{}); ok {
+		g.Next = "do not edit the copy; find out why " + p.Owner + " does not update it" + clusterOperatorHint(p.Owner)
+	}
+	return g
+}
+
+// copiesAgree finds published copies that differ from most.
+func copiesAgree(f *inspect.Facts) []assess.Finding {
+	var out []assess.Finding
+	for _, published := range slices.Sorted(maps.Keys(catalog.PublishedCopies())) {
+		groups := map[string][]*inspect.Held{} // by the certificates, in their order
+		var order []string
+		for i := range f.Held {
+			h := &f.Held[i]
+			if h.At.Kind != "ConfigMap" || h.At.Name != published {
+				continue
+			}
+			id := sequence(h.Content.Certs)
+			if groups[id] == nil {
+				order = append(order, id)
+			}
+			groups[id] = append(groups[id], h)
+		}
+		if len(order) < 2 {
+			continue
+		}
+		slices.SortStableFunc(order, func(a, b string) int { return len(groups[b]) - len(groups[a]) })
+		most := order[0]
+		for _, c := range order[1:] {
+			message := fmt.Sprintf("%s differs from the %d other copies: holds %s, they hold %s", published, len(groups[most]), contentNames(groups[c][0].Content), contentNames(groups[most][0].Content))
+			out = append(out, assess.Finding{
+				Severity: assess.Warning, At: inspect.Locations(groups[c]), Message: message,
+				Next: "do not edit it, its publisher overwrites it; look whether the publisher runs: " + foreign.Command("", "kubectl -n %s get configmap %s -o yaml", groups[c][0].At.Namespace, published),
+			})
+		}
+	}
+	return out
+}
+
+// sequence tells lists of certificates apart.
+func sequence(certs []*pki.Cert) string {
+	var b strings.Builder
+	for _, c := range certs {
+		b.Write(c.Fingerprint[:])
+	}
+	return b.String()
+}
+
+func contentNames(c *pki.Content) string {
+	if len(c.Certs) == 0 {
+		return "no readable certificate"
+	}
+	return names(c.Certs)
+}

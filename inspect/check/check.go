@@ -1,0 +1,66 @@
+package check
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/duration"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+)
+
+// Check is one claim about a cluster's certificates and the function that
+// judges it. IDs are lower-kebab and never change.
+type Check struct {
+	ID    string
+	Title string // a claim that is true when all is well
+	Doc   string // what it looks at, why it matters, what to do; plain text
+	Run   func(*inspect.Facts) []assess.Finding
+}
+
+// Judge runs all checks and returns what they find: the worst first, then in
+// the order of Checks.
+func Judge(f *inspect.Facts) []assess.Finding {
+	var out []assess.Finding
+	order := map[string]int{}
+	for i, c := range Checks() {
+		order[c.ID] = i
+		for _, finding := range c.Run(f) {
+			finding.Check = c.ID
+			slices.SortFunc(finding.At, pki.Compare)
+			out = append(out, finding)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b assess.Finding) int {
+		return cmp.Or(cmp.Compare(b.Severity, a.Severity), cmp.Compare(order[a.Check], order[b.Check]), a.Due.Compare(b.Due), cmp.Compare(len(b.At), len(a.At)))
+	})
+	return out
+}
+
+// inForce returns the places among held that are not older revisions; and
+// whether there are any. Where all are, it returns those.
+func inForce(held []*inspect.Held) ([]*inspect.Held, bool) {
+	var now []*inspect.Held
+	for _, h := range held {
+		if !h.Superseded {
+			now = append(now, h)
+		}
+	}
+	if len(now) == 0 {
+		return held, false
+	}
+	return now, true
+}
+
+// ago says how long before now t was, as kubectl does: "9d", "3h12m".
+func ago(now, t time.Time) string {
+	if t.After(now) {
+		return "in " + duration.HumanDuration(t.Sub(now))
+	}
+	return duration.HumanDuration(now.Sub(t)) + " ago"
+}
+
+func day(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 MST") }

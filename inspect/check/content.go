@@ -1,0 +1,338 @@
+package check
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+)
+
+// keyMismatch looks at each identity and the keys that belong to it by name.
+func keyMismatch(f *inspect.Facts) []assess.Finding {
+	var out []assess.Finding
+	// the places of one object or file stand together
+	for rest := f.Held; len(rest) > 0; {
+		n := 1
+		for n < len(rest) && holder(rest[n].At) == holder(rest[0].At) {
+			n++
+		}
+		out = append(out, mismatches(rest[:n])...)
+		rest = rest[n:]
+	}
+	return out
+}
+
+// mismatches looks at the places of one object or file.
+func mismatches(held []inspect.Held) []assess.Finding {
+	if !slices.ContainsFunc(held, func(h inspect.Held) bool { return len(h.Content.Keys) > 0 }) {
+		return nil
+	}
+	var out []assess.Finding
+	for i := range held {
+		h := &held[i]
+		if h.Use == inspect.UseTrust || h.Use == inspect.UseRecord || len(h.Content.Certs) == 0 {
+			continue
+		}
+		keys := slices.Clone(h.Content.Keys)
+		places := keyPlaces(h.At)
+		for _, k := range held {
+			if slices.Contains(places, k.At) {
+				keys = append(keys, k.Content.Keys...)
+			}
+		}
+		if message := mismatch(h.Content.Certs, keys); message != "" {
+			severity := assess.Critical
+			if h.Superseded {
+				severity = assess.Info
+			}
+			out = append(out, assess.Finding{
+				Severity: severity, At: []pki.Location{h.At}, Certs: []pki.Fingerprint{h.Content.Certs[0].Fingerprint}, Message: message,
+				Next: "put certificate and key of one pair there; where an operator keeps them, delete the object so that it makes both anew",
+			})
+		}
+	}
+	return out
+}
+
+// holder is the object or file that a place is in.
+func holder(at pki.Location) pki.Location {
+	at.Key, at.Field = "", ""
+	if at.Node != "" {
+		at.Path = path.Dir(at.Path) // tls.crt and tls.key are files of one directory
+	}
+	return at
+}
+
+// keyPlaces are where the key of a certificate is kept, by its name.
+func keyPlaces(at pki.Location) []pki.Location {
+	other := at
+	part, prefix, end := &other.Key, "", ""
+	switch file, ok := inspect.FileIn(at); {
+	case strings.HasSuffix(at.Field, "client-certificate-data"):
+		other.Field = strings.TrimSuffix(at.Field, "certificate-data") + "key-data"
+		return []pki.Location{other}
+	case at.Kind == inspect.KindRoute && at.Field == inspect.RouteCertificate:
+		other.Field = inspect.RouteKey
+		return []pki.Location{other}
+	case ok && at.Field == inspect.IgnitionFile+file+"]":
+		part, prefix, end = &other.Field, inspect.IgnitionFile, "]"
+	case at.Field != "":
+		return nil
+	case at.Node != "":
+		part = &other.Path
+	}
+	whole := strings.TrimSuffix(strings.TrimPrefix(*part, prefix), end)
+	if whole == "" {
+		return nil
+	}
+	out := make([]pki.Location, 0, 3) // one for each name below: this is asked of every certificate
+	stem, ext := whole, ""
+	if i := strings.LastIndexByte(whole, '.'); i >= 0 {
+		stem, ext = whole[:i], whole[i:]
+	}
+	if ext == ".crt" || ext == ".pem" || ext == ".cert" || ext == ".cer" {
+		for _, name := range []string{stem + ".key", stem + "-key.pem", strings.TrimSuffix(stem, "cert") + "key" + ext} {
+			if name != whole {
+				*part = prefix + name + end
+				out = append(out, other)
+			}
+		}
+	}
+	return out
+}
+
+// mismatch compares the first certificate with the keys that could be its.
+// Encrypted keys answer nothing.
+func mismatch(certs []*pki.Cert, keys []pki.Key) string {
+	var readable []pki.Key
+	for _, k := range keys {
+		if !k.Encrypted && k.SPKI != (pki.Fingerprint{}) {
+			readable = append(readable, k)
+		}
+	}
+	if len(readable) == 0 {
+		return ""
+	}
+	for n, c := range certs {
+		for _, k := range readable {
+			switch {
+			case k.SPKI != c.SPKI:
+			case n == 0:
+				return ""
+			default:
+				return fmt.Sprintf("the key belongs to certificate %d, %s, not to the first one, %s: a server shows the first", n+1, inspect.CertName(c), inspect.CertName(certs[0]))
+			}
+		}
+	}
+	return fmt.Sprintf("%s and the key beside it do not belong together", inspect.CertName(certs[0]))
+}
+
+// unreadable reports what claims to be a certificate and is none. Identical
+// values are one finding.
+func unreadable(f *inspect.Facts) []assess.Finding {
+	groups := map[*pki.Content]*assess.Finding{}
+	var order []*pki.Content
+	for i := range f.Held {
+		h := &f.Held[i]
+		if len(h.Content.Bad) == 0 {
+			continue
+		}
+		g := groups[h.Content]
+		if g == nil {
+			g = &assess.Finding{Severity: unreadableSeverity(h), Message: unreadableMessage(h.Content), Next: "write the value anew from where it comes from"}
+			groups[h.Content] = g
+			order = append(order, h.Content)
+		}
+		g.Severity = max(g.Severity, unreadableSeverity(h))
+		g.At = append(g.At, h.At)
+	}
+	var out []assess.Finding
+	for _, c := range order {
+		out = append(out, *groups[c])
+	}
+	return slices.Concat(out, skippedCAs(f), withoutCertificate(f), badRequests(f))
+}
+
+// skippedCAs finds CAs in bundles that seem to be trusted, and that Go's reader skips:
+// kubelets, kubectl and most of the cluster do not trust them.
+func skippedCAs(f *inspect.Facts) []assess.Finding {
+	groups := map[*pki.Content]int{}
+	var out []assess.Finding
+	for i := range f.Held {
+		h := &f.Held[i]
+		if h.Use != inspect.UseTrust || len(h.Content.Skipped) == 0 || len(h.Content.Bad) > 0 || strings.HasSuffix(h.At.Path, ".trust.crt") { // that format is OpenSSL's alone
+			continue
+		}
+		if n, ok := groups[h.Content]; ok {
+			out[n].At = append(out[n].At, h.At)
+			continue
+		}
+		_, skipped := h.Content.LoadedBy(pki.ReaderGo)
+		skipped = slices.DeleteFunc(skipped, func(s pki.Skipped) bool { return !s.InPEM() })
+		if len(skipped) == 0 {
+			continue
+		}
+		finding := assess.Finding{Severity: unreadableSeverity(h), At: []pki.Location{h.At}, Message: "CA bundle: " + skipped[0].String(), Next: "write the block as plain PEM: a line BEGIN CERTIFICATE, base64, a line END CERTIFICATE"}
+		for _, s := range skipped {
+			finding.Certs = append(finding.Certs, s.Fingerprint)
+		}
+		if more := len(skipped) - 1; more > 0 {
+			finding.Message += fmt.Sprintf("; and %d more", more)
+		}
+		groups[h.Content] = len(out)
+		out = append(out, finding)
+	}
+	return out
+}
+
+// justMade is how long a controller may take to fill a Secret that it made: some
+// make it first, and wait for the certificate.
+const justMade = time.Hour
+
+// withoutCertificate finds places that are there to hold certificates, and hold
+// none. Copies in every namespace are left to copies-agree. What is alike is one
+// finding.
+func withoutCertificate(f *inspect.Facts) []assess.Finding {
+	var out []assess.Finding
+	for i := range f.Held {
+		h := &f.Held[i]
+		if len(h.Content.Certs) > 0 || len(h.Content.Bad) > 0 || len(h.Content.Locked) > 0 || h.Object == nil {
+			continue
+		}
+		_, copied := catalog.PublishedCopies()[h.At.Name]
+		finding := assess.Finding{Severity: assess.Warning}
+		switch {
+		case h.At.Kind == "Secret" && h.Object.Type == "kubernetes.io/tls" && h.At.Key == "tls.crt":
+			finding.Message = "a Secret of type kubernetes.io/tls holds no certificate: a server that reads it does not start, or shows another one"
+			finding.Next = "look at what should fill it (a cert-manager Certificate, an annotation of service-ca), and at its events; when it is of no use any more, delete it"
+			if f.Now.Sub(h.Object.Created) < justMade {
+				finding.Severity = assess.Info
+				finding.Message = "a new Secret of type kubernetes.io/tls holds no certificate yet"
+			}
+		case h.At.Kind == "ConfigMap" && h.Role() == string(catalog.CABundle) && h.Content.Empty() && !copied:
+			finding.Message = "a CA bundle holds no certificate: its readers trust nobody"
+			finding.Next = "find out why its owner, " + h.Owner() + ", does not fill it" + clusterOperatorHint(h.Owner())
+		default:
+			continue
+		}
+		if h.Superseded {
+			finding.Severity = assess.Info
+		}
+		same := func(o assess.Finding) bool {
+			return o.Severity == finding.Severity && o.Message == finding.Message && o.Next == finding.Next
+		}
+		n := slices.IndexFunc(out, same)
+		if n < 0 {
+			n = len(out)
+			out = append(out, finding)
+		}
+		out[n].At = append(out[n].At, h.At)
+	}
+	return out
+}
+
+// cutShort reports whether reading a value stopped at one of the parser's
+// limits: what is behind it is unknown.
+func cutShort(c *pki.Content) bool {
+	return slices.ContainsFunc(c.Bad, func(b pki.BadBlock) bool { return b.Index < 0 && b.Type == "value" })
+}
+
+// lockedShown is how many places of locked keystores a gap names; the bundles of
+// the inventory have all.
+const lockedShown = 5
+
+// Locked turns keystores that were not read into gaps, one for each reason.
+func Locked(f *inspect.Facts, place func(pki.Location, *inspect.Object) bool) []inspect.Gap {
+	type group struct {
+		keystores int
+		at        []pki.Location
+	}
+	groups := map[string]*group{}
+	var reasons []string
+	for i := range f.Held {
+		h := &f.Held[i]
+		if !place(h.At, h.Object) {
+			continue
+		}
+		for n, l := range h.Content.Locked {
+			reason := l.Format + ": " + l.Reason
+			g := groups[reason]
+			if g == nil {
+				g = &group{}
+				groups[reason] = g
+				reasons = append(reasons, reason)
+			}
+			g.keystores++
+			if n == 0 || !slices.Contains(g.at, h.At) {
+				g.at = append(g.at, h.At)
+			}
+		}
+	}
+	var out []inspect.Gap
+	for _, reason := range reasons {
+		g := groups[reason]
+		where := inspect.Fold(g.at)
+		if more := len(where) - lockedShown; more > 0 {
+			where = append(where[:lockedShown], fmt.Sprintf("and %d more (bundles of -o json where locked is)", more))
+		}
+		what, unknown := "1 keystore locked", "what certificates it holds is unknown"
+		if g.keystores > 1 {
+			what, unknown = fmt.Sprintf("%d keystores locked", g.keystores), "what certificates they hold is unknown"
+		}
+		next := "look at it with its password and a tool for its format: keytool -list -v -keystore FILE"
+		if strings.HasSuffix(reason, pki.LockedLimit) {
+			next = f.Hints().Next("read %sits object alone: %skubectl get -n NAMESPACE secret NAME -o yaml | {} inspect --from -",
+				foreign.Words(f.Hints().Live("its namespace or ")), foreign.Words(f.Hints().Live(f.Hints().Next("{} inspect -n NAMESPACE, or "))))
+		}
+		out = append(out, inspect.Gap{What: what, Where: strings.Join(where, ", "), Reason: reason + "; " + unknown, Next: next})
+	}
+	return out
+}
+
+// unreadableSeverity: text that merely speaks of certificates (a template, a
+// manual) is worth knowing; a bundle or an identity that can't be read harms.
+func unreadableSeverity(h *inspect.Held) assess.Severity {
+	switch {
+	case h.Superseded:
+		return assess.Info
+	case h.Use != inspect.UseOther || h.Row != nil || len(h.Content.Certs) > 0 || h.At.Kind == pki.KindFile || cutShort(h.Content):
+		return assess.Warning
+	}
+	return assess.Info
+}
+
+func unreadableMessage(c *pki.Content) string {
+	b := c.Bad[0]
+	where := "the value"
+	if b.Index >= 0 {
+		where = fmt.Sprintf("block %d", b.Index+1)
+	}
+	s := fmt.Sprintf("%s (%s): %s", where, b.Type, b.Reason)
+	if more := len(c.Bad) - 1; more > 0 {
+		s += fmt.Sprintf("; and %d more", more)
+	}
+	if len(c.Certs) > 0 {
+		s += fmt.Sprintf("; %d certificates beside it can be read", len(c.Certs))
+	}
+	return s
+}
+
+func badRequests(f *inspect.Facts) []assess.Finding {
+	var out []assess.Finding
+	for _, r := range f.Snapshot.Requests {
+		if r.Bad != "" {
+			out = append(out, assess.Finding{
+				Severity: assess.Warning, At: []pki.Location{{Kind: r.Object.Kind, Name: r.Object.Name, Field: "spec.request"}},
+				Message: r.Bad, Next: foreign.Command(inspect.RequestNames, "kubectl describe csr %s", r.Object.Name),
+			})
+		}
+	}
+	return out
+}

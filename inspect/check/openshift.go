@@ -1,0 +1,170 @@
+package check
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+)
+
+// referenceResolves looks for what the cluster's configuration names. Several
+// fields that name one object are one finding.
+func referenceResolves(f *inspect.Facts) []assess.Finding {
+	holds := map[pki.Location]bool{} // of what is referred to, which is little
+	for _, r := range f.Snapshot.References {
+		holds[r.To] = false
+	}
+	for i := range f.Held {
+		if at := f.Held[i].At; len(holds) > 0 && len(f.Held[i].Content.Certs) > 0 {
+			at.Field = ""
+			for _, at := range []pki.Location{at, inspect.ObjectAt(at)} {
+				if _, asked := holds[at]; asked {
+					holds[at] = true
+				}
+			}
+		}
+	}
+	var out []assess.Finding
+	known := map[pki.Location]int{}
+	for _, r := range f.Snapshot.References {
+		if r.To.Kind != "Secret" && r.To.Kind != "ConfigMap" || holds[r.To] || r.Target == inspect.TargetUnknown {
+			continue
+		}
+		if n, ok := known[r.To]; ok {
+			out[n].At = append(out[n].At, r.From)
+			continue
+		}
+		known[r.To] = len(out)
+		resource := strings.ToLower(string(r.To.Kind))
+		finding := assess.Finding{
+			Severity: assess.Warning, At: []pki.Location{r.From},
+			Message: fmt.Sprintf("names %s, which is not there", r.To),
+			Next:    fmt.Sprintf("make %s %s in namespace %s, or correct the name", resource, r.To.Name, r.To.Namespace),
+		}
+		if r.Target == inspect.TargetThere {
+			finding.Message = fmt.Sprintf("names %s, which holds no certificate", r.To)
+			finding.Next = "put the certificates there: " + foreign.Command("", "kubectl -n %s get %s %s -o yaml", r.To.Namespace, resource, r.To.Name)
+		}
+		if r.From.Kind == inspect.KindIngress && r.From.Namespace != "" {
+			finding.Message += ": the Ingress' controller presents its default certificate"
+		} else if r.To.Kind == "Secret" {
+			finding.Severity = assess.Critical
+			finding.Message += ": a server goes on without it, or does not start"
+		} else {
+			finding.Message += ": nobody is trusted by it"
+		}
+		out = append(out, finding)
+	}
+	return out
+}
+
+// reportsAgree compares what machine-config-operator reports with the data of the
+// ControllerConfig, bundle by bundle.
+func reportsAgree(f *inspect.Facts) []assess.Finding {
+	data := deliveredBundles(f)
+	if data == nil {
+		return nil
+	}
+	reports := map[pki.Location]map[string][]inspect.Reported{} // by object and bundle
+	var order []pki.Location
+	for _, r := range f.Snapshot.Reported {
+		at := inspect.ObjectAt(r.At)
+		if reports[at] == nil {
+			order = append(order, at)
+			reports[at] = map[string][]inspect.Reported{}
+		}
+		reports[at][r.Bundle] = append(reports[at][r.Bundle], r)
+	}
+	var out []assess.Finding
+	for _, at := range order {
+		if at.Kind == inspect.KindControllerConfig { // it reports all that it holds; pools only the API server's CAs
+			for bundle := range data {
+				reports[at][bundle] = slices.Clip(reports[at][bundle])
+			}
+		}
+		for _, bundle := range slices.Sorted(maps.Keys(reports[at])) {
+			if finding, ok := disagreement(f, at, bundle, reports[at][bundle], data[bundle]); ok {
+				out = append(out, finding)
+			}
+		}
+	}
+	return out
+}
+
+// deliveredBundles are the bundles of the ControllerConfig, by the names under
+// which they are reported; nil where none was read.
+func deliveredBundles(f *inspect.Facts) map[string][]*inspect.Held {
+	var out map[string][]*inspect.Held
+	for i := range f.Held {
+		h := &f.Held[i]
+		if h.At.Kind != inspect.KindControllerConfig {
+			continue
+		}
+		if out == nil {
+			out = map[string][]*inspect.Held{}
+		}
+		bundle := strings.TrimPrefix(h.At.Field, "spec.")
+		if list, file, ok := strings.Cut(bundle, "["); ok && strings.HasPrefix(list, "imageRegistryBundle") {
+			bundle = strings.TrimSuffix(file, "]")
+		} else if bundle != "" {
+			bundle = strings.ToUpper(bundle[:1]) + bundle[1:]
+		}
+		out[bundle] = append(out[bundle], h)
+	}
+	return out
+}
+
+// disagreement says what one object reports of a bundle that is not so. Of data
+// that can't be read to its end nothing is said: the controller stops at another
+// place than we do, and pem-readable names it.
+func disagreement(f *inspect.Facts, at pki.Location, bundle string, reports []inspect.Reported, data []*inspect.Held) (assess.Finding, bool) {
+	var unsaid []*pki.Cert
+	places := []pki.Location{}
+	for _, h := range data {
+		if len(h.Content.Bad)+len(h.Content.Keys) > 0 {
+			return assess.Finding{}, false
+		}
+		for _, c := range h.Content.Certs {
+			if !slices.ContainsFunc(reports, func(r inspect.Reported) bool { return r.About(c) }) && !slices.Contains(unsaid, c) {
+				unsaid = append(unsaid, c)
+			}
+		}
+		places = append(places, h.At)
+	}
+	var gone []string
+	for _, r := range reports {
+		held := func(h *inspect.Held) bool { return slices.ContainsFunc(h.Content.Certs, r.About) }
+		if !slices.ContainsFunc(data, held) {
+			gone = append(gone, foreign.Called(pki.CommonName(r.Subject)))
+			places = append(places, r.At)
+		}
+	}
+	if len(unsaid)+len(gone) == 0 {
+		return assess.Finding{}, false
+	}
+	finding := assess.Finding{Severity: assess.Warning, At: append(places, at), Next: "the machine-config-controller is behind or does not run: kubectl -n openshift-machine-config-operator get pods; kubectl get clusteroperators machine-config"}
+	var says []string
+	if len(unsaid) > 0 {
+		says = append(says, "does not list "+names(unsaid)+", which it holds")
+		fresh := func(c *pki.Cert) bool { return f.Now.Sub(c.NotBefore) <= time.Hour }
+		if !slices.ContainsFunc(unsaid, func(c *pki.Cert) bool { return !fresh(c) }) {
+			finding.Severity = assess.Info
+		}
+	} else if at.Kind == inspect.KindPool {
+		finding.Severity = assess.Info
+	}
+	if len(gone) > 0 {
+		says = append(says, "lists "+strings.Join(gone, ", ")+", which it does not hold")
+	}
+	finding.Message = fmt.Sprintf("what %s reports of the ControllerConfig's bundle %s %s", at, bundle, strings.Join(says, ", and "))
+	for _, c := range unsaid {
+		finding.Certs = append(finding.Certs, c.Fingerprint)
+	}
+	return finding, true
+}

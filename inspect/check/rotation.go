@@ -1,0 +1,156 @@
+package check
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+)
+
+// clusterOperatorHint names the command that shows an operator's own account of
+// its trouble. Owners that are no cluster operators get none.
+func clusterOperatorHint(owner string) string {
+	if op, ok := strings.CutSuffix(owner, "-operator"); ok && !strings.Contains(op, " ") {
+		return ": " + foreign.Command("oc get clusteroperators", "oc get clusteroperator %s -o yaml", strings.TrimPrefix(op, "cluster-"))
+	}
+	return ""
+}
+
+// annotations compares what library-go decides from with the certificate.
+func annotations(f *inspect.Facts) []assess.Finding {
+	var out []assess.Finding
+	for i := range f.Held {
+		h := &f.Held[i]
+		leaf := h.Leaf()
+		if leaf == nil || h.At.Key != "tls.crt" || h.Superseded || !managed(h) {
+			continue
+		}
+		if problems := disagreements(h, leaf); len(problems) > 0 {
+			severity, next := assess.Warning, annotationsOf(h.At)
+			out = append(out, assess.Finding{
+				Severity: severity, At: []pki.Location{h.At}, Certs: []pki.Fingerprint{leaf.Fingerprint}, Next: next, Due: leaf.NotAfter,
+				Message: fmt.Sprintf("%s: %s", inspect.CertName(leaf), strings.Join(problems, "; ")),
+			})
+		}
+	}
+	return out
+}
+
+// managed reports whether library-go's rotation keeps the object.
+func managed(h *inspect.Held) bool {
+	for _, a := range []string{catalog.AnnotationNotBefore, catalog.AnnotationNotAfter, catalog.AnnotationIssuer} {
+		if h.Annotation(a) != "" {
+			return true
+		}
+	}
+	return false
+}
+
+func disagreements(h *inspect.Held, leaf *pki.Cert) []string {
+	var out []string
+	for _, d := range []struct {
+		key, short string
+		want       time.Time
+	}{
+		{catalog.AnnotationNotBefore, "certificate-not-before", leaf.NotBefore},
+		{catalog.AnnotationNotAfter, "certificate-not-after", leaf.NotAfter},
+	} {
+		value, ok := h.Object.Annotations[d.key]
+		switch at, err := time.Parse(time.RFC3339, value); {
+		case !ok:
+			out = append(out, "annotation "+d.short+" is missing: its owner regenerates the certificate at its next sync")
+		case err != nil:
+			out = append(out, fmt.Sprintf("annotation %s %s is no time: its owner regenerates the certificate at its next sync", d.short, foreign.Called(fmt.Sprintf("%.40s", value))))
+		case !at.Equal(d.want):
+			out = append(out, fmt.Sprintf("annotation %s says %s, the certificate %s", d.short, day(at), day(d.want)))
+		}
+	}
+	if issuer, ok := h.Object.Annotations[catalog.AnnotationIssuer]; ok && issuer != pki.CommonName(leaf.Issuer) {
+		out = append(out, fmt.Sprintf("annotation certificate-issuer says %s, the certificate %s", foreign.Called(fmt.Sprintf("%.80s", issuer)), foreign.Called(pki.CommonName(leaf.Issuer))))
+	}
+	return out
+}
+
+// annotationsOf is the command that prints an object's annotations.
+func annotationsOf(at pki.Location) string {
+	const format = "%s/%s -o jsonpath='{.metadata.annotations}'"
+	kind := strings.ToLower(string(at.Kind))
+	if at.Namespace == "" {
+		return foreign.Command("", "oc get "+format, kind, at.Name)
+	}
+	return foreign.Command("", "oc get -n %s "+format, at.Namespace, kind, at.Name)
+}
+
+// firstLeaf bounds how much younger than a new signer its first leaf can be: a
+// leaf's refresh period, and a day. Kubelets fail in the days after that first
+// leaf; a later one means that the cluster has lived through it, or was mended
+// by hand, which the API's objects don't tell.
+const firstLeaf = 16 * 24 * time.Hour
+
+// longAgo is when a cluster that still works must have been mended: certificates
+// and connections of kubelets do not live that long.
+const longAgo = 60 * 24 * time.Hour
+
+// apiCADelivered tells the story of okd#1881 as far as the API's own objects
+// do: the load balancer's signer was replaced, and this version does not bring
+// its CA to the kubelets.
+func apiCADelivered(f *inspect.Facts) []assess.Finding {
+	v := f.Snapshot.Cluster.Versions
+	delivery, answer := catalog.DeliveryOf(catalog.KubeletKubeconfigCA(), v)
+	signer := f.At(catalog.LoadBalancerSigner())
+	if answer != catalog.Yes || delivery.Delivered || signer == nil || signer.Leaf() == nil {
+		return nil
+	}
+	ca := signer.Leaf()
+	rotated, born := ca.NotBefore, f.Snapshot.Cluster.Created
+	if !born.IsZero() && rotated.Sub(born) < 24*time.Hour { // the installer's own
+		return nil
+	}
+	if _, unix, found := strings.Cut(pki.CommonName(ca.Subject), "@"); born.IsZero() && (!found || unix == "") {
+		return nil // the installer's names carry no time
+	}
+	finding := assess.Finding{
+		Severity: assess.Warning, At: []pki.Location{signer.At}, Certs: []pki.Fingerprint{ca.Fingerprint}, Due: rotated,
+		Message: fmt.Sprintf("the CA of api and api-int was replaced %s by %s, and %s does not bring it into the kubelets' kubeconfigs", ago(f.Now, rotated), inspect.CertName(ca), version(v)),
+		Next: f.Hints().Next("before the API's certificate is signed by it (up to 15 days later): {} pretrust puts the CAs of ConfigMap openshift-config-managed/kube-apiserver-server-ca into both kubeconfigs of " +
+			"each kubelet, while every way onto nodes still works"),
+	}
+	leaf := f.At(catalog.InternalLoadBalancerServing())
+	if leaf == nil && f.Now.Sub(rotated) > firstLeaf {
+		finding.Message += "; what api-int shows was not read"
+		finding.Next = "read " + catalog.InternalLoadBalancerServing().String() + " too, and compare the kubelets' kubeconfigs with ConfigMap openshift-config-managed/kube-apiserver-server-ca"
+	}
+	if leaf != nil && leaf.Leaf() != nil && signedBy(leaf.Leaf(), ca) {
+		switch {
+		case leaf.Leaf().NotBefore.Sub(rotated) < firstLeaf:
+			finding.Severity = assess.Critical
+		case f.Now.Sub(rotated) > longAgo:
+			finding.Severity = assess.Info
+		}
+		finding.At = append(finding.At, leaf.At)
+		finding.Certs = append(finding.Certs, leaf.Leaf().Fingerprint)
+		finding.Message += fmt.Sprintf("; api-int shows a certificate signed by it since %s: a kubelet that reconnects or restarts without it fails with x509: certificate signed by unknown authority", day(leaf.Leaf().NotBefore))
+		finding.Next = f.Hints().Next("{} fix-api-int puts the CAs of ConfigMap openshift-config-managed/kube-apiserver-server-ca into both kubeconfigs of each kubelet, keeps the old ones, and restarts it: " +
+			"masters first, one at a time. Do not restart kubelets or nodes before")
+	}
+	return []assess.Finding{finding}
+}
+
+func version(v catalog.Versions) string {
+	if v.Cluster != "" {
+		return v.Cluster
+	}
+	return "this version"
+}
+
+// signedBy verifies the signature of one certificate with the key of another.
+func signedBy(leaf, ca *pki.Cert) bool {
+	l, errL := leaf.X509()
+	c, errC := ca.X509()
+	return errL == nil && errC == nil && l.CheckSignatureFrom(c) == nil
+}

@@ -1,0 +1,63 @@
+package check
+
+import (
+	"fmt"
+
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+)
+
+// apiTrusted holds each kubeconfig against what was served.
+func apiTrusted(f *inspect.Facts) []assess.Finding {
+	found := map[string]*assess.Finding{}
+	var order []string
+	for _, n := range nodesRead(f) {
+		for _, k := range n.Kubeconfigs {
+			c, ok := k.InUse()
+			if !ok || !c.CAData || c.Masked || c.Insecure {
+				continue // kubeconfig-sound speaks of these
+			}
+			address, server, err := c.Dialled()
+			if err != nil {
+				continue
+			}
+			served, ok := f.Snapshot.ShownTo(n.Name, address)
+			if !ok {
+				continue
+			}
+			err = f.Snapshot.Distrusts(n.Name, k, served.Chain, server, n.Time(f.Now))
+			if err == nil {
+				continue
+			}
+			message := fmt.Sprintf("the CA in this file does not verify what is shown at %s: %s", address, err)
+			next := f.Hints().Next("{} fix-api-int --nodes NAME shows the fix, and asks before it applies it")
+			if len(served.Chain) > 0 {
+				message += fmt.Sprintf(" (%s, issued by %s)", inspect.CertName(served.Chain[0]), foreign.Called(pki.CommonName(served.Chain[0].Issuer)))
+			}
+			if found[message] == nil {
+				found[message] = &assess.Finding{Severity: assess.Critical, Message: message, Next: next}
+				order = append(order, message)
+			}
+			found[message].At = append(found[message].At, inspect.OnNode(n, k.Path))
+		}
+	}
+	var out []assess.Finding
+	for _, m := range order {
+		out = append(out, *found[m])
+	}
+	return out
+}
+
+func kubeletLoaded(f *inspect.Facts) []assess.Finding {
+	var out []assess.Finding
+	for _, n := range nodesRead(f) {
+		if own := n.Stale(); own != "" {
+			out = append(out, assess.Finding{Severity: assess.Warning, At: []pki.Location{inspect.OnNode(n, own)},
+				Message: fmt.Sprintf("the kubelet on %s runs since %s and has not read %s, changed %s", n.Name, day(n.Kubelet.Started), own, day(n.File(own).Modified)),
+				Next:    "systemctl restart kubelet on the node, after a look at the file: pods keep running"})
+		}
+	}
+	return out
+}

@@ -1,0 +1,208 @@
+package check
+
+import (
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+)
+
+// The usages that allow a certificate to serve, as Cert.Usages has them.
+const (
+	usageServer = "server auth"
+	usageAny    = "any"
+)
+
+// servers says which places servers present.
+type servers struct {
+	named map[pki.Location]bool // objects that the configuration has a server present
+}
+
+func serversOf(f *inspect.Facts) servers {
+	s := servers{map[pki.Location]bool{}}
+	for _, r := range f.Snapshot.References {
+		// An OAuth names what is presented to identity providers, by a client.
+		if r.To.Kind == "Secret" && r.From.Kind != "OAuth" {
+			s.named[inspect.ObjectAt(r.To)] = true
+		}
+	}
+	return s
+}
+
+// present reports whether a server presents what is at a place.
+func (s servers) present(h *inspect.Held) bool {
+	return h.Role() == string(catalog.Serving) || s.named[inspect.ObjectAt(h.At)] || h.At.Kind == inspect.KindRoute && h.At.Field == inspect.RouteCertificate
+}
+
+// servingNames finds serving certificates that name no host.
+func servingNames(f *inspect.Facts) []assess.Finding {
+	var out []assess.Finding
+	servers := serversOf(f)
+	for _, c := range f.Shown {
+		if c.NotAfter.Before(f.Now) || len(c.Names.DNS)+len(c.Names.IPs)+len(c.Names.Others) > 0 {
+			continue
+		}
+		in, current := inForce(c.In)
+		if !current {
+			continue
+		}
+		does := "serves"
+		switch {
+		case slices.ContainsFunc(in, servers.present):
+		case c.IsCA:
+			continue
+		case slices.Equal(c.Usages, []string{usageServer}):
+		case mayServe(c.Cert) && isHost(pki.CommonName(c.Subject)) && slices.ContainsFunc(in, inTLSSecret):
+			does = "may serve"
+		default:
+			continue
+		}
+		out = append(out, atLeaf(c, assess.Warning, c.NotAfter,
+			fmt.Sprintf("%s %s, and names no host: clients refuse it, since the common name does not count (Go 1.15, OpenSSL, browsers)", inspect.CertName(c.Cert), does),
+			"have it issued with the host names and addresses under which it is reached as subject alternative names"))
+	}
+	return out
+}
+
+// mayServe reports whether its extended key usages allow a certificate to serve.
+func mayServe(c *pki.Cert) bool {
+	return len(c.Usages) == 0 || slices.Contains(c.Usages, usageServer) || slices.Contains(c.Usages, usageAny)
+}
+
+// inTLSSecret reports whether a place is the certificate of a Secret of type
+// kubernetes.io/tls of which the catalog does not know what it is for.
+func inTLSSecret(h *inspect.Held) bool {
+	return h.At.Kind == "Secret" && h.At.Key == "tls.crt" && h.Object != nil && h.Object.Type == "kubernetes.io/tls" && h.Role() == ""
+}
+
+// isHost reports whether a common name is one that servers were once recognised by: a
+// domain name or an address. Users and components are called otherwise.
+func isHost(cn string) bool {
+	if _, err := netip.ParseAddr(cn); err == nil {
+		return true
+	}
+	return strings.Contains(cn, ".") && strings.Trim(strings.ToLower(cn), "abcdefghijklmnopqrstuvwxyz0123456789.-*") == ""
+}
+
+// servingUsage finds certificates that servers present and whose usages forbid it.
+func servingUsage(f *inspect.Facts) []assess.Finding {
+	var out []assess.Finding
+	servers := serversOf(f)
+	for _, c := range f.Shown {
+		if c.NotAfter.Before(f.Now) || mayServe(c.Cert) {
+			continue
+		}
+		in, current := inForce(c.In)
+		in = slices.DeleteFunc(slices.Clone(in), func(h *inspect.Held) bool { return !servers.present(h) })
+		if !current || len(in) == 0 {
+			continue
+		}
+		out = append(out, atLeaf(inspect.Holding{Cert: c.Cert, In: in}, assess.Warning, c.NotAfter,
+			fmt.Sprintf("%s may not serve: its usage is %s; clients refuse the server that presents it", inspect.CertName(c.Cert), strings.Join(c.Usages, ", ")),
+			"have it issued with the extended key usage server auth"))
+	}
+	return out
+}
+
+// secretCA finds Secrets whose ca.crt does not verify their tls.crt.
+func secretCA(f *inspect.Facts) []assess.Finding {
+	cas := map[pki.Location]*inspect.Held{} // by Secret
+	for i := range f.Held {
+		h := &f.Held[i]
+		if h.At.Kind == "Secret" && h.At.Key == "ca.crt" && h.At.Field == "" && h.Row == nil && !h.Superseded && len(h.Content.Certs) > 0 {
+			cas[inspect.ObjectAt(h.At)] = h
+		}
+	}
+	if len(cas) == 0 {
+		return nil
+	}
+	clients := clientsOf(f)
+	type pair struct{ ca, leaf *pki.Content }
+	known := map[pair]int{} // copies of one Secret are one finding
+	var out []assess.Finding
+	for i := range f.Held {
+		h := &f.Held[i]
+		ca := cas[inspect.ObjectAt(h.At)]
+		if ca == nil || h.At.Key != "tls.crt" || h.Leaf() == nil {
+			continue
+		}
+		n, ok := known[pair{ca.Content, h.Content}]
+		if !ok {
+			finding, found := secretCAFails(f, ca, h, clients)
+			n = -1
+			if found {
+				n, out = len(out), append(out, finding)
+			}
+			known[pair{ca.Content, h.Content}] = n
+		}
+		if n >= 0 {
+			out[n].At = append(out[n].At, ca.At, h.At)
+		}
+	}
+	return out
+}
+
+// secretCAFails judges a tls.crt by the ca.crt beside it. What has expired, or has a
+// signature that is refused, is for other checks to say.
+func secretCAFails(f *inspect.Facts, ca, h *inspect.Held, clients map[string][]*pki.Cert) (assess.Finding, bool) {
+	leaf := h.Leaf()
+	err := error(nil)
+	if mayServe(leaf) && weakSignature(leaf.Signature) == "" {
+		err = pki.VerifyChain(h.Content.Certs, ca.Content.Certs, f.Now)
+	}
+	var unknown x509.UnknownAuthorityError
+	if !errors.As(err, &unknown) {
+		return assess.Finding{}, false
+	}
+	finding := assess.Finding{
+		Severity: assess.Warning, Certs: []pki.Fingerprint{leaf.Fingerprint}, Due: leaf.NotAfter,
+		Message: fmt.Sprintf("ca.crt does not verify the certificate beside it, %s: clients that trust this ca.crt refuse it (%v)", inspect.CertName(leaf), err),
+		Next: fmt.Sprintf("ca.crt holds %s, and the certificate was issued by %s: have what issues it write the Secret again, or put the CA there that issued it. If ca.crt is there to verify clients, nothing is wrong",
+			names(ca.Content.Certs), foreign.Called(pki.CommonName(leaf.Issuer))),
+	}
+	if client := clientOf(ca.Content.Certs, clients); client != nil {
+		finding.Severity = assess.Info
+		finding.Message = fmt.Sprintf("ca.crt does not verify the certificate beside it, %s; it verifies clients, such as %s", inspect.CertName(leaf), inspect.CertName(client))
+		finding.Next = ""
+	}
+	return finding, true
+}
+
+// clientsOf are the certificates for clients only, by their issuer's name.
+func clientsOf(f *inspect.Facts) map[string][]*pki.Cert {
+	out := map[string][]*pki.Cert{}
+	for _, c := range f.Shown {
+		if !mayServe(c.Cert) {
+			out[c.Issuer] = append(out[c.Issuer], c.Cert)
+		}
+	}
+	return out
+}
+
+// clientOf returns a certificate for clients that one of these CAs has issued; nil: none
+// was read. A few are tried: names alone prove nothing, and signatures cost.
+func clientOf(cas []*pki.Cert, clients map[string][]*pki.Cert) *pki.Cert {
+	tries := 3
+	for _, ca := range cas {
+		for _, c := range clients[ca.Subject] {
+			if c.IssuerKey != "" && ca.SubjectKey != "" && c.IssuerKey != ca.SubjectKey {
+				continue
+			}
+			if signedBy(c, ca) {
+				return c
+			}
+			if tries--; tries == 0 {
+				return nil
+			}
+		}
+	}
+	return nil
+}

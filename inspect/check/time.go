@@ -1,0 +1,145 @@
+package check
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+)
+
+// atLeaf makes a finding about a certificate that is shown. Where only older
+// revisions hold it, nobody shows it any more: Info.
+func atLeaf(c inspect.Holding, severity assess.Severity, due time.Time, message, next string) assess.Finding {
+	in, current := inForce(c.In)
+	if !current {
+		severity = assess.Info
+		message += "; only older static pod revisions, MachineConfigs that no pool uses, or files that were replaced, hold it"
+		next = ""
+	}
+	return assess.Finding{Severity: severity, Message: message, Next: next, At: inspect.Locations(in), Certs: []pki.Fingerprint{c.Fingerprint}, Due: due}
+}
+
+func expired(f *inspect.Facts) []assess.Finding {
+	var out []assess.Finding
+	for _, c := range f.Shown {
+		if !c.NotAfter.Before(f.Now) {
+			continue
+		}
+		next := "renew it where it comes from, then replace it here"
+		if r := f.Renewal(c); r.By != "" {
+			next = r.By + " renews it by itself and did not: look at that first" + clusterOperatorHint(r.By)
+		}
+		out = append(out, atLeaf(c, assess.Critical, c.NotAfter,
+			fmt.Sprintf("%s expired %s (%s)", inspect.CertName(c.Cert), ago(f.Now, c.NotAfter), day(c.NotAfter)), next))
+	}
+	return append(out, chainsExpired(f)...)
+}
+
+// chainsExpired finds identities whose leaf is valid but not its chain, and
+// bundles in which every CA has expired.
+func chainsExpired(f *inspect.Facts) []assess.Finding {
+	var out []assess.Finding
+	for _, c := range f.Certs {
+		if !c.NotAfter.Before(f.Now) {
+			continue
+		}
+		var chain, alone []*inspect.Held
+		for _, h := range c.In {
+			switch {
+			case h.Use == inspect.UseIdentity && h.Leaf().Fingerprint != c.Fingerprint:
+				chain = append(chain, h)
+			case h.Use == inspect.UseTrust && allExpired(h, f.Now):
+				alone = append(alone, h)
+			}
+		}
+		when := fmt.Sprintf("%s (%s)", ago(f.Now, c.NotAfter), day(c.NotAfter))
+		if len(chain) > 0 {
+			out = append(out, atLeaf(inspect.Holding{Cert: c.Cert, In: chain}, assess.Warning, c.NotAfter,
+				fmt.Sprintf("%s, sent along as part of a chain, expired %s", inspect.CertName(c.Cert), when), "replace the chain by the issuer's present certificate"))
+		}
+		if len(alone) > 0 {
+			out = append(out, atLeaf(inspect.Holding{Cert: c.Cert, In: alone}, assess.Critical, c.NotAfter,
+				fmt.Sprintf("CA %s expired %s, and its bundle holds no CA that is valid: its readers trust nobody", inspect.CertName(c.Cert), when), "find the bundle's source, and the CA that replaced this one"))
+		}
+	}
+	return out
+}
+
+func allExpired(h *inspect.Held, now time.Time) bool {
+	for _, c := range h.Content.Certs {
+		if !c.NotAfter.Before(now) {
+			return false
+		}
+	}
+	return true
+}
+
+func notYetValid(f *inspect.Facts) []assess.Finding {
+	var out []assess.Finding
+	for _, c := range f.Shown {
+		if c.NotBefore.After(f.Now) {
+			out = append(out, atLeaf(c, assess.Critical, c.NotBefore,
+				fmt.Sprintf("%s is valid only from %s (%s)", inspect.CertName(c.Cert), day(c.NotBefore), ago(f.Now, c.NotBefore)),
+				"compare the clocks of this machine, the nodes and whoever signed it: date -u"))
+		}
+	}
+	return out
+}
+
+func overdue(f *inspect.Facts) []assess.Finding {
+	var out []assess.Finding
+	for _, c := range f.Shown {
+		r := f.Renewal(c)
+		if !f.Overdue(c, r) {
+			continue
+		}
+		severity := assess.Warning
+		if c.NotAfter.Sub(f.Now) < c.NotAfter.Sub(c.NotBefore)/urgentShare {
+			severity = assess.Critical
+		}
+		out = append(out, atLeaf(c, severity, c.NotAfter,
+			fmt.Sprintf("%s should have been renewed %s by %s (%s); it expires %s", inspect.CertName(c.Cert), ago(f.Now, r.Due), r.By, r.Rule, ago(f.Now, c.NotAfter)),
+			"find out why "+r.By+" does not renew it"+clusterOperatorHint(r.By)))
+	}
+	return out
+}
+
+// crlEnded finds revocation lists that have been replaced, or should have been.
+// A list that is held in several places is one finding.
+func crlEnded(f *inspect.Facts) []assess.Finding {
+	found := map[pki.Fingerprint]*assess.Finding{}
+	var order []*assess.Finding
+	for i := range f.Held {
+		h := &f.Held[i]
+		for _, l := range h.Content.CRLs {
+			if l.NextUpdate.IsZero() || !l.NextUpdate.Before(f.Now) || h.Use == inspect.UseRecord {
+				continue
+			}
+			finding := found[l.Fingerprint]
+			if finding == nil {
+				finding = &assess.Finding{
+					Severity: assess.Info, Due: l.NextUpdate,
+					Message: fmt.Sprintf("the revocation list of %s ended %s (%s): who checks against it refuses all certificates of that CA", foreign.Called(pki.CommonName(l.Issuer)), ago(f.Now, l.NextUpdate), day(l.NextUpdate)),
+					Next:    "put the list there that the CA publishes now, or find out why what fetches it does not",
+				}
+				found[l.Fingerprint] = finding
+				order = append(order, finding)
+			}
+			if !h.Superseded {
+				finding.Severity = assess.Warning
+			}
+			if !slices.Contains(finding.At, h.At) {
+				finding.At = append(finding.At, h.At)
+			}
+		}
+	}
+	out := make([]assess.Finding, len(order))
+	for i, finding := range order {
+		out[i] = *finding
+	}
+	return out
+}

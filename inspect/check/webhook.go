@@ -1,0 +1,51 @@
+package check
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+)
+
+// calledTrusted holds the CA bundles by which the API server calls Services
+// against what these may show.
+func calledTrusted(f *inspect.Facts) []assess.Finding {
+	var out []assess.Finding
+	for _, c := range f.Calls() {
+		switch {
+		case c.Bundle == nil:
+			finding := callFinding(c)
+			finding.Message = "names no CA for the Service " + c.Name + ": the API server then trusts its system's CAs, none of which signs for a Service"
+			out = append(out, finding)
+		case c.Why != nil:
+			out = append(out, callFails(c))
+		}
+	}
+	return out
+}
+
+func callFinding(c inspect.Call) assess.Finding {
+	return assess.Finding{Severity: assess.Warning, At: []pki.Location{c.From}, Next: "have whoever keeps the CA bundle put the CA there that signs the Service's certificate (cert-manager's cainjector, service-ca's annotation, the operator), or restart it"}
+}
+
+// callFails is the finding about a call that its bundle verifies nothing for.
+func callFails(c inspect.Call) assess.Finding {
+	finding := callFinding(c)
+	var certs []*pki.Cert
+	for _, h := range c.Shown {
+		finding.At = append(finding.At, h.At)
+		finding.Certs = append(finding.Certs, h.Leaf().Fingerprint)
+		if !slices.Contains(certs, h.Leaf()) {
+			certs = append(certs, h.Leaf())
+		}
+	}
+	finding.Message = fmt.Sprintf("the CA bundle does not verify what the Service %s has to show, %s: %v", c.Name, names(certs), c.Why)
+	if c.Certain {
+		finding.Severity = assess.Critical
+	} else {
+		finding.Next = "see first what the Service's port shows (it may have a certificate of its own, in memory): if it is one of these, " + finding.Next
+	}
+	return finding
+}

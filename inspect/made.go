@@ -1,0 +1,196 @@
+package inspect
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+)
+
+// composition is an aggregate of the catalog, as it was read.
+type composition struct {
+	catalog.Aggregate
+	Targets []*Held
+	Wanted  map[pki.Fingerprint]Source // what the parts hold
+	unread  []catalog.Ref              // the parts that may be there, and were not read
+}
+
+func (f *Facts) Compositions() []composition {
+	var out []composition
+	var aggregates []catalog.Aggregate
+	for _, a := range catalog.Aggregates() {
+		if a.In.Holds(f.Snapshot.Cluster.Versions) == catalog.Yes {
+			aggregates = append(aggregates, a)
+		}
+	}
+	byObject := f.byObject(aggregates)
+	for _, a := range aggregates {
+		c := composition{Aggregate: a, Targets: f.targets(a, byObject), Wanted: map[pki.Fingerprint]Source{}}
+		for _, part := range a.Parts {
+			held := byObject[objectKey(part)]
+			if len(held) == 0 && !f.Absent(part) {
+				c.unread = append(c.unread, part)
+			}
+			for _, h := range held {
+				for _, cert := range wantedOf(f, h, part) {
+					if _, ok := c.Wanted[cert.Fingerprint]; !ok {
+						c.Wanted[cert.Fingerprint] = Source{cert, h.At}
+					}
+				}
+			}
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+// Made is a bundle that is made of others, or a file that is a copy of one.
+type Made struct {
+	At    []pki.Location // copies with the same content are one
+	Certs []*pki.Cert
+	Lacks []*pki.Cert // of what it is made of
+	// Skipped are those of what it is made of that stand in it, and that some readers skip.
+	Skipped []pki.Skipped
+	From    []string      // where those are
+	Unread  []catalog.Ref // what it is made of, too, and was not read
+}
+
+// Made returns the bundles that the catalog says to be made of others, where any of
+// those were read.
+func (f *Facts) Made() []Made {
+	var out []Made
+	for _, c := range f.Compositions() {
+		if len(c.Wanted) == 0 {
+			continue // of certificates that are no CAs there is nothing to hold
+		}
+		seen := map[*pki.Content]int{}
+		for _, t := range c.Targets {
+			if t.Use != UseTrust {
+				continue
+			}
+			if n, ok := seen[t.Content]; ok {
+				out[n].At = append(out[n].At, t.At)
+				continue
+			}
+			seen[t.Content] = len(out)
+			m := Made{At: []pki.Location{t.At}, Certs: t.Content.Certs, Unread: c.unread}
+			m.Skipped = skippedOf(t, func(fp pki.Fingerprint) bool { _, ok := c.Wanted[fp]; return ok })
+			for _, s := range Missing(t, c.Wanted) {
+				m.Lacks = append(m.Lacks, s.Cert)
+				if from := s.At.String(); !slices.Contains(m.From, from) {
+					m.From = append(m.From, from)
+				}
+			}
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+// skippedOf are the certificates of a bundle that are wanted in it, and that some readers
+// skip.
+func skippedOf(h *Held, wanted func(pki.Fingerprint) bool) []pki.Skipped {
+	_, skipped := h.Content.LoadedBy(pki.ReaderUnknown)
+	var out []pki.Skipped
+	for _, s := range skipped {
+		if wanted(s.Fingerprint) {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// Missing is what a bundle lacks, by subject.
+func Missing(t *Held, wanted map[pki.Fingerprint]Source) []Source {
+	var out []Source
+	for fp, s := range wanted {
+		if !slices.ContainsFunc(t.Content.Certs, func(c *pki.Cert) bool { return c.Fingerprint == fp }) {
+			out = append(out, s)
+		}
+	}
+	slices.SortFunc(out, func(x, y Source) int {
+		return strings.Compare(x.Cert.Subject+x.Cert.Fingerprint.String(), y.Cert.Subject+y.Cert.Fingerprint.String())
+	})
+	return out
+}
+
+// Source is a certificate that a bundle must hold, and where it comes from.
+type Source struct {
+	Cert *pki.Cert
+	At   pki.Location
+}
+
+// wantedOf returns the unexpired CAs of a part.
+func wantedOf(f *Facts, h *Held, part catalog.Ref) []*pki.Cert {
+	if part.Key != "" && part.Key != h.key() || h.Use == UseRecord {
+		return nil
+	}
+	var out []*pki.Cert
+	for _, c := range h.Content.Certs {
+		if c.IsCA && !c.NotAfter.Before(f.Now) {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// objectKey is a place without its key, "*" namespaces kept as they are.
+func objectKey(r catalog.Ref) catalog.Ref { r.Key = ""; return r }
+
+// byObject finds the objects that aggregates speak of.
+func (f *Facts) byObject(aggregates []catalog.Aggregate) map[catalog.Ref][]*Held {
+	m := map[catalog.Ref][]*Held{}
+	for _, a := range aggregates {
+		m[objectKey(a.Target)] = nil
+		for _, part := range a.Parts {
+			m[objectKey(part)] = nil
+		}
+	}
+	for i := range f.Held {
+		h := &f.Held[i]
+		if h.Revision > 0 {
+			continue
+		}
+		k := catalog.Ref{Kind: string(h.At.Kind), Namespace: h.At.Namespace, Name: h.At.Name}
+		if _, wanted := m[k]; wanted {
+			m[k] = append(m[k], h)
+		}
+	}
+	return m
+}
+
+// targets are the places of an aggregate: one object, or its copies in all
+// namespaces.
+func (f *Facts) targets(a catalog.Aggregate, byObject map[catalog.Ref][]*Held) []*Held {
+	var out []*Held
+	r := a.Target
+	if a.Carries != (catalog.Carries{}) {
+		for i := range f.Held {
+			h := &f.Held[i]
+			if string(h.At.Kind) == r.Kind && h.Annotation(a.Carries.Annotation) != "" && (r.Key == h.key() || r.Key == "" && h.Use == UseTrust) {
+				out = append(out, h)
+			}
+		}
+		return out
+	}
+	take := func(held []*Held) {
+		for _, h := range held {
+			// Of a kubeconfig, it is the clusters that hold them, and not the users.
+			if r.Key == "" && h.Use == UseTrust || r.Key != "" && r.Key == h.key() {
+				out = append(out, h)
+			}
+		}
+	}
+	if r.Namespace != "*" {
+		take(byObject[objectKey(r)])
+		return out
+	}
+	for i := range f.Held {
+		h := &f.Held[i]
+		if string(h.At.Kind) == r.Kind && h.At.Name == r.Name {
+			take([]*Held{h})
+		}
+	}
+	return out
+}

@@ -1,0 +1,492 @@
+package report
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/check"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+)
+
+// InventoryAPIVersion and InventoryKind name the document that inspect prints
+// as JSON and YAML. It only gains fields (docs/output.md).
+const (
+	InventoryAPIVersion = "certrot/v1alpha1"
+	InventoryKind       = "Inventory"
+)
+
+// Inventory is what inspect answers: every certificate and bundle in scope, the
+// findings, and what could not be read.
+type Inventory struct {
+	APIVersion   string               `json:"apiVersion"`
+	Kind         string               `json:"kind"`
+	Cluster      InventoryCluster     `json:"cluster"`
+	Taken        time.Time            `json:"taken"` // when the facts were read
+	Now          time.Time            `json:"now"`   // the time for which they are judged
+	Reads        []InventoryRead      `json:"reads"`
+	Certificates []InventoryCert      `json:"certificates"`
+	Bundles      []InventoryBundle    `json:"bundles"`
+	Requests     []InventoryRequest   `json:"requests"`
+	Nodes        []InventoryNode      `json:"nodes"`
+	Reported     []InventoryReported  `json:"reported"`
+	References   []InventoryReference `json:"references"`
+	Exposed      []InventoryExposed   `json:"exposed"`
+	Findings     []InventoryFinding   `json:"findings"`
+	Gaps         []InventoryGap       `json:"gaps"`
+}
+
+// InventoryCluster says which cluster it is.
+type InventoryCluster struct {
+	Server     string            `json:"server,omitempty"`
+	Context    string            `json:"context,omitempty"`
+	Version    string            `json:"version,omitempty"`    // OpenShift's or OKD's
+	Kubernetes string            `json:"kubernetes,omitempty"` // git version
+	Operators  map[string]string `json:"operators,omitempty"`
+	Unreviewed string            `json:"unreviewed,omitempty"` // versions that run and were not reviewed, and what follows
+	Topology   string            `json:"topology,omitempty"`
+	Platform   string            `json:"platform,omitempty"`
+	Internal   string            `json:"internal,omitempty"` // URL of api-int
+	Created    *time.Time        `json:"created,omitempty"`
+	// Unauthenticated says why another server than the API server may have answered.
+	Unauthenticated string `json:"unauthenticated,omitempty"`
+	Synthetic       string `json:"synthetic,omitempty"` // the facts are made up, and why
+}
+
+// InventoryRead says what was read.
+type InventoryRead struct {
+	What    string `json:"what"`
+	Where   string `json:"where,omitempty"` // empty: the whole cluster
+	Objects int    `json:"objects"`
+	Skipped bool   `json:"skipped,omitempty"` // there is nothing to read; note says why
+	Note    string `json:"note,omitempty"`
+	Next    string `json:"next,omitempty"` // how it is read all the same
+}
+
+// InventoryCert is one certificate and every place that holds it. Its JSON form
+// is certDocument's.
+type InventoryCert struct {
+	*pki.Cert
+	in         []*inspect.Held // those that show it before those that trust it
+	Owner      string
+	Role       string
+	Renews     catalog.Answer // whether it is renewed automatically
+	Renewal    string         // automatic, none, unknown
+	RenewedBy  string         // who renews it, or would; empty where Renews is No
+	RenewalDue time.Time      // zero where no rule is known
+}
+
+// Whether a certificate is renewed without anybody's doing.
+const (
+	RenewalAutomatic = "automatic"
+	RenewalNone      = "none"    // the catalog knows that nothing renews it
+	RenewalUnknown   = "unknown" // neither the catalog nor the object says
+)
+
+// certDocument is how a certificate is written; see docs/output.md.
+type certDocument struct {
+	SHA256         pki.Fingerprint `json:"sha256"` // of the DER
+	Subject        string          `json:"subject"`
+	Issuer         string          `json:"issuer"`
+	Serial         string          `json:"serial"` // hex
+	NotBefore      time.Time       `json:"notBefore"`
+	NotAfter       time.Time       `json:"notAfter"`
+	IsCA           bool            `json:"isCA"`
+	SelfSigned     bool            `json:"selfSigned"`
+	DNSNames       []string        `json:"dnsNames,omitempty"`
+	IPAddresses    []string        `json:"ipAddresses,omitempty"`
+	OtherNames     []string        `json:"otherNames,omitempty"`
+	Usages         []string        `json:"usages,omitempty"`
+	PublicKey      string          `json:"publicKey"`
+	Signature      string          `json:"signatureAlgorithm"`
+	SubjectKeyID   string          `json:"subjectKeyId,omitempty"`
+	AuthorityKeyID string          `json:"authorityKeyId,omitempty"`
+	Locations      []pki.Location  `json:"locations"`
+	Owner          string          `json:"owner,omitempty"`
+	Role           string          `json:"role,omitempty"`
+	Renewal        string          `json:"renewal"`
+	RenewedBy      string          `json:"renewedBy,omitempty"`
+	RenewalDue     time.Time       `json:"renewalDue,omitzero"`
+}
+
+// CertificateFields returns the names of the fields of a certificate, as json and
+// yaml have them, in their order.
+func CertificateFields() []string {
+	var out []string
+	for field := range reflect.TypeFor[certDocument]().Fields() {
+		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		out = append(out, name)
+	}
+	return out
+}
+
+// MarshalJSON writes the certDocument: made only when it is written, since there
+// may be tens of thousands.
+func (c InventoryCert) MarshalJSON() ([]byte, error) {
+	return json.Marshal(certDocument{
+		SHA256: c.Fingerprint, Subject: c.Subject, Issuer: c.Issuer, Serial: c.Serial, NotBefore: c.NotBefore.UTC(), NotAfter: c.NotAfter.UTC(),
+		IsCA: c.IsCA, SelfSigned: c.SelfSigned, DNSNames: c.Names.DNS, IPAddresses: c.Names.IPs, OtherNames: c.Names.Others,
+		Usages: c.Usages, PublicKey: c.PublicKey, Signature: c.Signature, SubjectKeyID: c.SubjectKey, AuthorityKeyID: c.IssuerKey,
+		Locations: c.Locations(), Owner: c.Owner, Role: c.Role, Renewal: c.Renewal, RenewedBy: c.RenewedBy, RenewalDue: c.RenewalDue.UTC().Truncate(time.Second),
+	})
+}
+
+// Locations returns the places that hold the certificate: those that show it before
+// those that trust it. A CA may lie in thousands, so the list is made when it is asked
+// for.
+func (c InventoryCert) Locations() []pki.Location { return inspect.Locations(c.in) }
+
+// Places is the number of Locations.
+func (c InventoryCert) Places() int { return len(c.in) }
+
+// Name is how people call the certificate: its common name, else its subject
+// or first name.
+func (c InventoryCert) Name() string {
+	if cn := pki.CommonName(c.Subject); cn != "" {
+		return cn
+	}
+	if len(c.Names.DNS) > 0 {
+		return c.Names.DNS[0]
+	}
+	return "(no subject)"
+}
+
+// InventoryBundle is what several places hold alike: a CA bundle, or a
+// certificate with its chain.
+type InventoryBundle struct {
+	Use          inspect.Use       `json:"use,omitempty"`
+	Certificates []pki.Fingerprint `json:"certificates"`  // in their order
+	Bad          int               `json:"bad,omitempty"` // blocks that can't be read
+	PrivateKeys  int               `json:"privateKeys,omitempty"`
+	Locked       int               `json:"locked,omitempty"` // keystores that no password opened
+	CRLs         []InventoryCRL    `json:"revocationLists,omitempty"`
+	Locations    []pki.Location    `json:"locations"`
+	Owner        string            `json:"owner,omitempty"`
+	Role         string            `json:"role,omitempty"`
+}
+
+// InventoryCRL is a certificate revocation list.
+type InventoryCRL struct {
+	SHA256         pki.Fingerprint `json:"sha256"` // of the DER
+	Issuer         string          `json:"issuer"`
+	ThisUpdate     time.Time       `json:"thisUpdate"`
+	NextUpdate     time.Time       `json:"nextUpdate,omitzero"` // absent: it does not say
+	Revoked        int             `json:"revoked"`
+	AuthorityKeyID string          `json:"authorityKeyId,omitempty"`
+}
+
+// InventoryRequest is a CertificateSigningRequest.
+type InventoryRequest struct {
+	Name      string            `json:"name"`
+	Signer    string            `json:"signer"`
+	Requester string            `json:"requester"`
+	Condition inspect.Condition `json:"condition"`
+	Since     time.Time         `json:"since"`
+	Subject   string            `json:"subject,omitempty"`
+	DNSNames  []string          `json:"dnsNames,omitempty"`
+	IPs       []string          `json:"ipAddresses,omitempty"`
+}
+
+// InventoryReported is what a controller says of a certificate.
+type InventoryReported struct {
+	Location  pki.Location `json:"location"`
+	Bundle    string       `json:"bundle"`
+	Subject   string       `json:"subject"`
+	Signer    string       `json:"signer,omitempty"`
+	NotBefore time.Time    `json:"notBefore,omitzero"`
+	NotAfter  time.Time    `json:"notAfter,omitzero"`
+}
+
+// InventoryReference is a field that names another object.
+type InventoryReference struct {
+	From   pki.Location   `json:"from"`
+	To     pki.Location   `json:"to"`
+	Target inspect.Target `json:"target,omitempty"` // absent: unknown
+}
+
+// InventoryExposed is a log with somebody's token or key in it.
+type InventoryExposed struct {
+	Location pki.Location `json:"location"`
+	Mode     string       `json:"mode,omitempty"` // of a file on a node, in octal
+	Tokens   int          `json:"tokens"`         // lines
+	Keys     int          `json:"keys"`
+	First    time.Time    `json:"first,omitzero"`
+	Last     time.Time    `json:"last,omitzero"`
+}
+
+// InventoryFinding is a claim that does not hold.
+type InventoryFinding struct {
+	Check        string            `json:"check"`
+	Severity     string            `json:"severity"`
+	Title        string            `json:"title"` // the claim
+	Message      string            `json:"message"`
+	Next         string            `json:"next,omitempty"`
+	Locations    []pki.Location    `json:"locations,omitempty"`
+	Certificates []pki.Fingerprint `json:"certificates,omitempty"`
+}
+
+// InventoryGap is something in scope that could not be read.
+type InventoryGap struct {
+	What   string `json:"what"`
+	Where  string `json:"where,omitempty"`
+	Reason string `json:"reason"`
+	Next   string `json:"next,omitempty"`
+}
+
+// Filter chooses what of the facts is reported. The zero Filter is everything.
+type Filter struct {
+	// Place chooses by place and object; nil: all.
+	Place func(pki.Location, *inspect.Object) bool
+	// Cert chooses certificates; nil: all. With it, findings that are not about
+	// a chosen certificate are left out.
+	Cert func(*pki.Cert) bool
+	// Owner chooses certificates by InventoryCert.Owner, empty where nobody is
+	// known; nil: all. It goes with findings as Cert does.
+	Owner func(string) bool
+}
+
+// someCerts reports whether the filter chooses among certificates.
+func (fi Filter) someCerts() bool { return fi.Cert != nil || fi.Owner != nil }
+
+func (fi Filter) place(at pki.Location, o *inspect.Object) bool {
+	return fi.Place == nil || fi.Place(at, o)
+}
+
+// following is the filter that also chooses what the places that it chooses refer
+// to.
+func (fi Filter) following(references []inspect.Reference) Filter {
+	chosen := map[pki.Location]bool{}
+	for _, r := range references {
+		if r.To.Kind != inspect.KindMachineConfig && fi.place(r.From, nil) {
+			chosen[inspect.ObjectAt(r.To)] = true
+		}
+	}
+	if choose := fi.Place; choose != nil && len(chosen) > 0 {
+		fi.Place = func(at pki.Location, o *inspect.Object) bool { return choose(at, o) || chosen[inspect.ObjectAt(at)] }
+	}
+	return fi
+}
+
+// NewInventory judges the facts and reports what the filter chooses. What is
+// judged is always everything that was read.
+func NewInventory(f *inspect.Facts, fi Filter) Inventory {
+	s := &f.Snapshot
+	fi = fi.following(s.References)
+	inv := Inventory{
+		APIVersion: InventoryAPIVersion, Kind: InventoryKind, Taken: s.Taken, Now: f.Now, Cluster: ClusterOf(s.Cluster),
+		Reads: []InventoryRead{}, Certificates: []InventoryCert{}, Bundles: []InventoryBundle{},
+		Requests: []InventoryRequest{}, Nodes: []InventoryNode{}, Reported: []InventoryReported{}, References: []InventoryReference{}, Exposed: []InventoryExposed{}, Findings: []InventoryFinding{}, Gaps: []InventoryGap{},
+	}
+	for _, r := range s.Reads {
+		inv.Reads = append(inv.Reads, InventoryRead(r))
+	}
+	for _, g := range append(slices.Clip(s.Gaps), check.Locked(f, fi.place)...) {
+		inv.Gaps = append(inv.Gaps, InventoryGap(g))
+	}
+	inv.Certificates = make([]InventoryCert, 0, len(f.Certs))
+	chosen := map[pki.Fingerprint]bool{}
+	for _, c := range f.Certs {
+		if entry, ok := certEntry(f, c, fi); ok {
+			inv.Certificates = append(inv.Certificates, entry)
+			chosen[c.Fingerprint] = true
+		}
+	}
+	slices.SortStableFunc(inv.Certificates, func(a, b InventoryCert) int { return a.NotAfter.Compare(b.NotAfter) })
+	inv.Bundles = append(inv.Bundles, bundleEntries(f, fi, chosen)...)
+	for _, r := range s.Requests {
+		if !fi.someCerts() && fi.place(pki.Location{Kind: r.Object.Kind, Name: r.Object.Name}, r.Object) {
+			inv.Requests = append(inv.Requests, requestEntry(r))
+		}
+	}
+	inv.Nodes = append(inv.Nodes, nodeEntries(f, fi)...)
+	for _, r := range s.Reported {
+		if fi.Cert == nil && fi.place(r.At, nil) {
+			inv.Reported = append(inv.Reported, InventoryReported{r.At, r.Bundle, r.Subject, r.Signer, r.NotBefore, r.NotAfter})
+		}
+	}
+	for _, r := range s.References {
+		if fi.Cert == nil && fi.place(r.From, nil) {
+			inv.References = append(inv.References, InventoryReference(r))
+		}
+	}
+	for _, e := range s.Exposed {
+		if fi.Cert == nil && fi.place(e.At, nil) {
+			entry := InventoryExposed{Location: e.At, Tokens: e.Tokens, Keys: e.Keys, First: e.First, Last: e.Last}
+			if e.Mode != 0 {
+				entry.Mode = fmt.Sprintf("%04o", e.Mode.Perm())
+			}
+			inv.Exposed = append(inv.Exposed, entry)
+		}
+	}
+	objects := map[string]*inspect.Object{}
+	for i := range s.Bundles {
+		if fi.Place == nil {
+			break // nobody asks
+		}
+		if o := s.Bundles[i].Object; o != nil {
+			objects[o.ID()] = o
+		}
+	}
+	for _, r := range s.Requests {
+		objects[r.Object.ID()] = r.Object
+	}
+	for _, found := range check.Judge(f) {
+		if entry, ok := findingEntry(found, fi, objects, chosen); ok {
+			inv.Findings = append(inv.Findings, entry)
+		}
+	}
+	return inv
+}
+
+// ClusterOf is how a cluster is written.
+func ClusterOf(c inspect.Cluster) InventoryCluster {
+	out := InventoryCluster{
+		Server: c.Server, Context: c.Context, Version: c.Versions.Cluster, Kubernetes: c.Versions.Kubernetes,
+		Operators: c.Versions.Operators, Unreviewed: c.Versions.NotReviewed(), Topology: c.Topology, Platform: c.Platform, Internal: c.Internal, Unauthenticated: c.Unauthenticated, Synthetic: c.Synthetic,
+	}
+	if !c.Created.IsZero() {
+		out.Created = &c.Created
+	}
+	return out
+}
+
+func certEntry(f *inspect.Facts, c inspect.Holding, fi Filter) (InventoryCert, bool) {
+	if fi.Cert != nil && !fi.Cert(c.Cert) {
+		return InventoryCert{}, false
+	}
+	e := InventoryCert{Cert: c.Cert}
+	// Places that show the certificate come before those that trust it, and objects
+	// before their copies on nodes.
+	var places [4][]*inspect.Held
+	shown := func(h *inspect.Held) bool { leaf := h.Leaf(); return leaf != nil && leaf.Fingerprint == c.Fingerprint }
+	reserved := slices.ContainsFunc(c.In, func(h *inspect.Held) bool { return shown(h) && h.Reserved() })
+	renews := false
+	for _, h := range c.In {
+		if !fi.place(h.At, h.Object) {
+			continue
+		}
+		// the place that shows a certificate says more of it than one that
+		// trusts it
+		shows := shown(h)
+		rank := 0
+		if !shows {
+			rank = 2
+		}
+		if h.At.Node != "" {
+			rank++
+		}
+		places[rank] = append(places[rank], h)
+		if shows && !renews && h.Reserved() == reserved {
+			e.Owner, e.Role = cmp.Or(h.Owner(), e.Owner), h.Role()
+			renews = inspect.RenewalOf(h, f.Snapshot.Cluster.Versions).Automatic == catalog.Yes
+		}
+		e.Owner, e.Role = cmp.Or(e.Owner, h.Owner()), cmp.Or(e.Role, h.Role())
+	}
+	e.in = slices.Concat(places[:]...)
+	r := f.Renewal(c)
+	e.Renews, e.RenewedBy, e.RenewalDue, e.Renewal = r.Automatic, r.By, r.Due, RenewalUnknown
+	switch {
+	case r.Automatic == catalog.Yes:
+		e.Renewal = RenewalAutomatic
+	case r.None:
+		e.Renewal = RenewalNone
+	}
+	return e, len(e.in) > 0 && (fi.Owner == nil || fi.Owner(e.Owner))
+}
+
+// bundleEntries reports places with more than a lone certificate, those with
+// the same content as one.
+func bundleEntries(f *inspect.Facts, fi Filter, chosen map[pki.Fingerprint]bool) []InventoryBundle {
+	type group struct {
+		content *pki.Content
+		use     inspect.Use
+	}
+	members := map[group][]*inspect.Held{}
+	var order []group
+	for i := range f.Held {
+		h := &f.Held[i]
+		c := h.Content
+		if !fi.place(h.At, h.Object) || (h.Use != inspect.UseTrust && len(c.Certs) < 2 && len(c.CRLs)+len(c.Locked)+len(c.Bad) == 0) || !anyChosen(c, fi, chosen) {
+			continue
+		}
+		g := group{c, h.Use}
+		if members[g] == nil {
+			order = append(order, g)
+		}
+		members[g] = append(members[g], h)
+	}
+	out := make([]InventoryBundle, 0, len(order))
+	for _, g := range order {
+		e := InventoryBundle{Use: g.use, Certificates: []pki.Fingerprint{}, Bad: len(g.content.Bad), PrivateKeys: len(g.content.Keys), Locked: len(g.content.Locked), Locations: inspect.Locations(members[g])}
+		for _, cert := range g.content.Certs {
+			e.Certificates = append(e.Certificates, cert.Fingerprint)
+		}
+		for _, l := range g.content.CRLs {
+			e.CRLs = append(e.CRLs, InventoryCRL{
+				SHA256: l.Fingerprint, Issuer: l.Issuer, ThisUpdate: l.ThisUpdate, NextUpdate: l.NextUpdate, Revoked: l.Revoked, AuthorityKeyID: l.IssuerKey,
+			})
+		}
+		for _, h := range members[g] {
+			e.Owner, e.Role = cmp.Or(e.Owner, h.Owner()), cmp.Or(e.Role, h.Role())
+		}
+		out = append(out, e)
+	}
+	return out
+}
+
+func anyChosen(c *pki.Content, fi Filter, chosen map[pki.Fingerprint]bool) bool {
+	return !fi.someCerts() || slices.ContainsFunc(c.Certs, func(c *pki.Cert) bool { return chosen[c.Fingerprint] })
+}
+
+func requestEntry(r inspect.SigningRequest) InventoryRequest {
+	e := InventoryRequest{Name: r.Object.Name, Signer: r.Signer, Requester: r.Requester, Condition: r.Condition, Since: r.Since}
+	if r.Request != nil {
+		e.Subject, e.DNSNames, e.IPs = r.Request.Subject, r.Request.Names.DNS, r.Request.Names.IPs
+	}
+	return e
+}
+
+func findingEntry(found assess.Finding, fi Filter, objects map[string]*inspect.Object, chosen map[pki.Fingerprint]bool) (InventoryFinding, bool) {
+	e := InventoryFinding{
+		Check: found.Check, Severity: found.Severity.String(), Title: TitleOf(found.Check),
+		Message: found.Message, Next: found.Next, Certificates: found.Certs,
+	}
+	if fi.someCerts() && !slices.ContainsFunc(found.Certs, func(fp pki.Fingerprint) bool { return chosen[fp] }) {
+		return e, false
+	}
+	for _, at := range found.At {
+		o := objects[pki.Location{Kind: at.Kind, Namespace: at.Namespace, Name: at.Name}.String()]
+		if fi.place(at, o) {
+			e.Locations = append(e.Locations, at)
+		}
+	}
+	return e, len(e.Locations) > 0 || len(found.At) == 0
+}
+
+// TitleOf returns the claim of a check; empty for one that does not exist.
+func TitleOf(id string) string {
+	for _, c := range check.Checks() {
+		if c.ID == id {
+			return c.Title
+		}
+	}
+	return ""
+}
+
+// Worst returns the highest severity among the findings; false without any.
+func (inv *Inventory) Worst() (assess.Severity, bool) {
+	worst, any := assess.Info, false
+	for _, f := range inv.Findings {
+		if s, err := assess.ParseSeverity(f.Severity); err == nil {
+			worst, any = max(worst, s), true
+		}
+	}
+	return worst, any
+}

@@ -1,0 +1,70 @@
+package report
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/inspecttest"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
+)
+
+func TestChoosingAKindChoosesWhatItNames(t *testing.T) {
+	t.Parallel()
+	ca := pkitest.NewCA("a CA", inspecttest.DaysFromNoon(-300), inspecttest.DaysFromNoon(3000))
+	f := inspecttest.NewFixture("4.15.1").ConfigMap("openshift-config", "custom-ca", "ca-bundle.crt", ca.CertPEM).ConfigMap("a", "b", "ca.crt", ca.CertPEM).
+		Refers(pki.Location{Kind: "Proxy", Name: "cluster", Field: "spec.trustedCA.name"}, pki.Location{Kind: "ConfigMap", Namespace: "openshift-config", Name: "custom-ca", Key: "ca-bundle.crt"}, inspect.TargetThere)
+	f.Snapshot.Sort()
+	inv := NewInventory(inspect.NewFacts(f.Snapshot, inspecttest.Noon, 0), Filter{Place: func(at pki.Location, _ *inspect.Object) bool { return at.Kind == "Proxy" }})
+	if len(inv.Certificates) != 1 || inv.Certificates[0].Places() != 1 || inv.Certificates[0].Locations()[0].Name != "custom-ca" || len(inv.References) != 1 {
+		t.Errorf("%+v, %+v", inv.Certificates, inv.References)
+	}
+}
+
+// What is in a keystore that nobody could open is unknown, and said once for all
+// of them.
+func TestLockedKeystoresAreAGap(t *testing.T) {
+	t.Parallel()
+	const reason = "none opens it"
+	f := inspecttest.NewFixture("")
+	place := func(kind pki.Kind, namespace, name, key string, c *pki.Content) {
+		f.Snapshot.Bundles = append(f.Snapshot.Bundles, inspect.Bundle{At: pki.Location{Kind: kind, Namespace: namespace, Name: name, Key: key}, Object: &inspect.Object{Kind: kind, Namespace: namespace, Name: name}, Content: c})
+	}
+	for _, namespace := range []string{"a", "b"} {
+		place("Secret", namespace, "kafka", "user.p12", &pki.Content{Locked: []pki.Locked{{Format: "PKCS#12", Reason: reason}}})
+	}
+	place("ConfigMap", "c", "x", "all", &pki.Content{Locked: []pki.Locked{{Format: "PKCS#12", Reason: reason}, {Format: "BCFKS", Reason: "not read"}}})
+	list := &pki.CRL{Issuer: "CN=ca", ThisUpdate: inspecttest.DaysFromNoon(-1), NextUpdate: inspecttest.DaysFromNoon(1), Revoked: 2}
+	place("ConfigMap", "c", "y", "crl.pem", &pki.Content{CRLs: []*pki.CRL{list}})
+	f.Snapshot.Sort()
+	inv := NewInventory(inspect.NewFacts(f.Snapshot, inspecttest.Noon, 30*inspecttest.Day), Filter{})
+	var got []string
+	for _, g := range inv.Gaps {
+		got = append(got, g.What+" at "+g.Where+": "+g.Reason)
+	}
+	want := []string{
+		"3 keystores locked at ConfigMap/c/x[all], Secret/a/kafka[user.p12], Secret/b/kafka[user.p12]: PKCS#12: none opens it; what certificates they hold is unknown",
+		"1 keystore locked at ConfigMap/c/x[all]: BCFKS: not read; what certificates it holds is unknown",
+	}
+	if strings.Join(got, "\n") != strings.Join(want, "\n") {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+	lockedAt, lists := 0, 0
+	for _, b := range inv.Bundles {
+		lockedAt += b.Locked * len(b.Locations)
+		lists += len(b.CRLs)
+	}
+	if lockedAt != 4 || lists != 1 || len(inv.Findings) != 0 {
+		t.Errorf("%d locked and %d lists among bundles, %d findings", lockedAt, lists, len(inv.Findings))
+	}
+	place("Secret", "d", "late", "user.p12", &pki.Content{Locked: []pki.Locked{{Format: "PKCS#12", Reason: pki.LockedLimit}}})
+	late := NewInventory(inspect.NewFacts(f.Snapshot, inspecttest.Noon, 30*inspecttest.Day), Filter{Place: func(at pki.Location, _ *inspect.Object) bool { return at.Namespace == "d" }})
+	if len(late.Gaps) != 1 || !strings.Contains(late.Gaps[0].Next, "read its namespace or its object alone") {
+		t.Errorf("beyond the limit of all: %+v", late.Gaps)
+	}
+	only := NewInventory(inspect.NewFacts(f.Snapshot, inspecttest.Noon, 30*inspecttest.Day), Filter{Place: func(at pki.Location, _ *inspect.Object) bool { return at.Namespace == "b" }})
+	if len(only.Gaps) != 1 || only.Gaps[0].What != "1 keystore locked" {
+		t.Errorf("in one namespace: %+v", only.Gaps)
+	}
+}

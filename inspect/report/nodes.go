@@ -1,0 +1,80 @@
+package report
+
+import (
+	"cmp"
+	"math"
+	"time"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+)
+
+// InventoryNode is one node: how it was read, and what its kubelet shows.
+type InventoryNode struct {
+	Name  string `json:"name"`
+	Via   string `json:"via,omitempty"`   // "ssh", "exec", "debug", "local"; empty: not read
+	Ready string `json:"ready,omitempty"` // "True", "False", "Unknown"
+	// Alive is "yes" where the node's heartbeat was seen, "no" where there is none, and
+	// "unknown"; absent where the API was not asked. Heartbeat says why it is not yes.
+	Alive     string     `json:"alive,omitempty"`
+	Heartbeat string     `json:"heartbeat,omitempty"`
+	Kubelet   string     `json:"kubelet,omitempty"`
+	Started   *time.Time `json:"kubeletStarted,omitempty"`
+	// What the kubelet's flags and configuration say; absent: they do not.
+	RotateCertificates *bool  `json:"rotateCertificates,omitempty"`
+	ServerTLSBootstrap *bool  `json:"serverTLSBootstrap,omitempty"`
+	ClientCAFile       string `json:"clientCAFile,omitempty"`
+	Authorization      string `json:"authorization,omitempty"`
+	Anonymous          *bool  `json:"anonymous,omitempty"`
+	// Client and Serving are the kubelet's certificates in use.
+	Client  *pki.Fingerprint `json:"clientCertificate,omitempty"`
+	Serving *pki.Fingerprint `json:"servingCertificate,omitempty"`
+	// Pending are the names of certificate requests of this node that wait.
+	Pending []string `json:"pendingRequests,omitempty"`
+	// AheadAtLeast and AheadAtMost bound by how much the node's clock is ahead of
+	// the one of the machine that read it, in seconds.
+	AheadAtLeast *int `json:"clockAheadAtLeastSeconds,omitempty"`
+	AheadAtMost  *int `json:"clockAheadAtMostSeconds,omitempty"`
+	Files        int  `json:"files"`
+}
+
+func nodeEntries(f *inspect.Facts, fi Filter) []InventoryNode {
+	var out []InventoryNode
+	for i := range f.Snapshot.Nodes {
+		n := &f.Snapshot.Nodes[i]
+		if !fi.place(inspect.OnNode(n, ""), nil) {
+			continue
+		}
+		e := InventoryNode{Name: n.Name, Via: n.Via, Ready: n.Ready, Kubelet: n.Kubelet.Active, Files: len(n.Files),
+			RotateCertificates: n.Kubelet.RotateCertificates, ServerTLSBootstrap: n.Kubelet.ServerTLSBootstrap, ClientCAFile: n.Kubelet.ClientCAFile,
+			Authorization: n.Kubelet.Authorization, Anonymous: n.Kubelet.Anonymous}
+		e.Alive, e.Heartbeat = f.Snapshot.Life(n).Words()
+		if n.Kubelet.Active != "" {
+			e.Kubelet = cmp.Or(n.Kubelet.Sub, n.Kubelet.Active)
+		}
+		if t := n.Kubelet.Started; !t.IsZero() {
+			e.Started = &t
+		}
+		e.Client = presentedBy(f, n, inspect.KubeletClient)
+		e.Serving = presentedBy(f, n, "/var/lib/kubelet/pki/kubelet-server-current.pem")
+		for _, r := range f.Snapshot.Requests {
+			if r.Condition == inspect.Pending && n.Asked(r) {
+				e.Pending = append(e.Pending, r.Object.Name)
+			}
+		}
+		if least, most, ok := n.Clock.Ahead(); ok {
+			low, high := int(math.Floor(least.Seconds())), int(math.Ceil(most.Seconds()))
+			e.AheadAtLeast, e.AheadAtMost = &low, &high
+		}
+		out = append(out, e)
+	}
+	return out
+}
+
+// presentedBy is the first certificate of a file of a node.
+func presentedBy(f *inspect.Facts, n *inspect.Node, file string) *pki.Fingerprint {
+	if h := f.InNode(n, file); h != nil && len(h.Content.Certs) > 0 {
+		return &h.Content.Certs[0].Fingerprint
+	}
+	return nil
+}

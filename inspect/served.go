@@ -1,0 +1,207 @@
+package inspect
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+)
+
+// KubeletClient names the certificate with which a kubelet works: a link to it.
+const KubeletClient = "/var/lib/kubelet/pki/kubelet-client-current.pem"
+
+// Dialled returns the address, host:port, that a client with this server in its
+// kubeconfig connects to, and the name that it expects there.
+func (c KubeconfigCluster) Dialled() (address, name string, err error) {
+	u, err := url.Parse(unbracketed(c.Server))
+	if err != nil || u.Scheme != "https" || u.Hostname() == "" {
+		return "", "", fmt.Errorf("server %q is no https:// address", ServerURL(c.Server))
+	}
+	port := u.Port()
+	if port == "" {
+		port = "443"
+	}
+	name = c.ServerName
+	if name == "" {
+		name = u.Hostname()
+	}
+	host := u.Hostname()
+	if !dialable(host) { // it gets into commands that are printed
+		return "", "", fmt.Errorf("the host of server %s is neither an IP address nor a DNS name", foreign.Quoted(ServerURL(c.Server)))
+	}
+	if strings.Contains(host, ":") { // IPv6
+		host = "[" + host + "]"
+	}
+	return host + ":" + port, name, nil
+}
+
+// dialable reports whether a host is an IP address, or has the characters of a DNS name alone.
+func dialable(host string) bool {
+	if addr, err := netip.ParseAddr(host); err == nil {
+		return addr.Zone() == "" || dialable(addr.Zone())
+	}
+	return strings.Trim(strings.ToLower(host), "abcdefghijklmnopqrstuvwxyz0123456789-._") == "" && !strings.HasPrefix(host, "-")
+}
+
+// unbracketed takes off brackets around what is no IPv6 address. multus' thin_entrypoint
+// writes them around any host (cmd/thin_entrypoint/main.go v4.2.2), and net/url takes
+// them for a mistake (from Go 1.25.2 on).
+func unbracketed(server string) string {
+	scheme, rest, ok := strings.Cut(server, "://[")
+	host, port, closed := strings.Cut(rest, "]")
+	if !ok || !closed || strings.Contains(host, ":") {
+		return server
+	}
+	return scheme + "://" + host + port
+}
+
+// ServerName is the name that a row of the catalog means in this cluster, and "" for
+// a row that means none; false where it is not known, or depends on a kubeconfig.
+func ServerName(n catalog.Name, c Cluster) (string, bool) {
+	server := ""
+	switch n {
+	case catalog.NameAny:
+		return "", true
+	case catalog.NameInKubeconfig, catalog.NameClient:
+		return "", false
+	case catalog.NameInternal:
+		server = c.Internal
+	case catalog.NameExternal:
+		server = c.External
+	default:
+		return string(n), true
+	}
+	_, name, err := KubeconfigCluster{Server: server}.Dialled()
+	return name, err == nil
+}
+
+// InUse returns the cluster of the current context.
+func (k Kubeconfig) InUse() (KubeconfigCluster, bool) {
+	for _, c := range k.Clusters {
+		if c.Name == k.Current && k.Current != "" {
+			return c, true
+		}
+	}
+	return KubeconfigCluster{}, false
+}
+
+// Trusted returns the certificates that a client with this kubeconfig on that
+// node trusts, as far as they were read: those in the file itself that client-go loads.
+func (s *Snapshot) Trusted(node string, k Kubeconfig) []*pki.Cert {
+	loaded, _ := s.Loaded(node, k)
+	return loaded
+}
+
+// Loaded is Trusted, and what stands in the file beside that, which client-go skips.
+func (s *Snapshot) Loaded(node string, k Kubeconfig) ([]*pki.Cert, []pki.Skipped) {
+	c, ok := k.InUse()
+	if !ok || k.Problem != "" {
+		return nil, nil
+	}
+	at := pki.Location{Kind: pki.KindFile, Node: node, Path: k.Path, Field: c.Field}
+	for i := range s.Bundles {
+		if s.Bundles[i].At == at {
+			return s.Bundles[i].Content.LoadedBy(pki.ReaderGo)
+		}
+	}
+	return nil, nil
+}
+
+// Distrusts says why a client with this kubeconfig on that node does not accept a chain
+// from a server of that name; nil: it does.
+func (s *Snapshot) Distrusts(node string, k Kubeconfig, chain []*pki.Cert, name string, now time.Time) error {
+	if k.Problem != "" {
+		return errors.New(k.Problem)
+	}
+	roots, skipped := s.Loaded(node, k)
+	err := pki.Verify(chain, roots, name, now)
+	if err == nil {
+		return nil
+	}
+	needed := pki.Needed(skipped, func(c *pki.Cert) bool {
+		return pki.Verify(chain, append(slices.Clone(roots), c), name, now) == nil
+	})
+	if needed != nil {
+		return fmt.Errorf("%w; %s", err, needed)
+	}
+	return err
+}
+
+// Node returns the node of that name.
+func (s *Snapshot) Node(name string) (*Node, bool) {
+	for i := range s.Nodes {
+		if s.Nodes[i].Name == name {
+			return &s.Nodes[i], true
+		}
+	}
+	return nil, false
+}
+
+// ShownTo returns what was served at an address of a kubeconfig to somebody on a
+// node.
+func (s *Snapshot) ShownTo(node, address string) (Served, bool) {
+	for _, v := range s.Served {
+		if v.Node == node && v.Address == address && v.Server == "" && v.Problem == "" {
+			return v, true
+		}
+	}
+	return Served{}, false
+}
+
+// Time is what the node's clock shows when ours shows now: a node judges by its
+// own.
+func (n *Node) Time(now time.Time) time.Time {
+	least, most, ok := n.Clock.Ahead()
+	if !ok {
+		return now
+	}
+	return now.Add(least + (most-least)/2)
+}
+
+// starting is how long a kubelet that does not say when it is ready may take to
+// write the kubeconfig that it then reads.
+const starting = 10 * time.Second
+
+// loaded returns until when a change of its kubeconfig was read by the kubelet.
+// It writes the file itself when it starts with none, and says that it runs after
+// that (kubernetes cmd/kubelet/app/server.go); systemd tells whole seconds.
+func (k Kubelet) loaded() time.Time {
+	if !k.Running.IsZero() {
+		return k.Running.Add(time.Second)
+	}
+	return k.Started.Add(starting)
+}
+
+// Stale returns the kubelet's own kubeconfig on a node if it was changed after
+// the kubelet read it; "" where it was not, or where one of the times is not
+// known.
+func (n *Node) Stale() string {
+	own := n.Kubelet.Kubeconfig
+	if own == "" {
+		own = "/var/lib/kubelet/kubeconfig"
+	}
+	file := n.File(own)
+	if file == nil || n.Kubelet.Started.IsZero() || !file.Modified.After(n.Kubelet.loaded()) {
+		return ""
+	}
+	return own
+}
+
+// KubeletUser returns the user name in the client certificate with which a node's
+// kubelet works, such as "system:node:worker-0"; "" where it was not read.
+func (s *Snapshot) KubeletUser(node string) string {
+	for i := range s.Bundles {
+		b := &s.Bundles[i]
+		if b.At.Node == node && b.At.Path == KubeletClient && len(b.Content.Certs) > 0 {
+			return pki.CommonName(b.Content.Certs[0].Subject)
+		}
+	}
+	return ""
+}
