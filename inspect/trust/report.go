@@ -77,15 +77,13 @@ func NewReport(f *inspect.Facts, parts ...catalog.Part) Report {
 		APIVersion: report.InventoryAPIVersion, Kind: Kind, Cluster: report.ClusterOf(s.Cluster), Taken: s.Taken, Now: f.Now,
 		Claims: []ReportClaim{}, Gaps: []report.InventoryGap{},
 	}
-	j := &judge{f: f}
 	claims := Judge(f)
+	next := forecasts(f, claims)
 	r.Story = storyOf(f, claims, parts)
-	for _, c := range claims {
+	for i, c := range claims {
 		if len(parts) == 0 || slices.Contains(parts, c.Part) {
 			e := entry(c)
-			if c.Reads != "" {
-				e.Next = j.next(&c)
-			}
+			e.Next = next[i]
 			r.Claims = append(r.Claims, e)
 		}
 	}
