@@ -91,13 +91,6 @@ func TestNextWithoutARhythm(t *testing.T) {
 	}
 }
 
-// TestWithin: 693 requests halve those who have not been asked, at a chance of 0.001.
-func TestWithin(t *testing.T) {
-	if got := within(0.001, 0.5, 10*time.Second); got != 6930*time.Second {
-		t.Errorf("half of them within %s", got)
-	}
-}
-
 // TestCopiesEndWithTheirOriginal: the end of a certificate that nobody renews is told where
 // a copy of it is shown; of one that nobody is known to renew, that it is near.
 func TestCopiesEndWithTheirOriginal(t *testing.T) {

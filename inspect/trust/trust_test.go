@@ -2,6 +2,7 @@ package trust
 
 import (
 	"encoding/json"
+	"path"
 	"slices"
 	"strings"
 	"testing"
@@ -108,7 +109,7 @@ func (w *world) stage(e catalog.Edge, ca *pkitest.Authority, trusted ...[]byte) 
 		w.signer(catalog.Edge{Carries: catalog.Carries{Annotation: catalog.AnnotationServiceName}}, ca)
 	case catalog.ByArrival:
 		source, target := e.Shown, e.Trust
-		if !placed(source) {
+		if source.Kind != catalog.ConfigMap && source.Kind != catalog.File { // a field that names one
 			source = catalog.Ref{Kind: catalog.ConfigMap, Namespace: "openshift-config", Name: "named", Key: "registry.example.com..5000"}
 			w.s.References = []inspect.Reference{{From: pki.Location{Kind: pki.Kind(e.Shown.Kind), Name: "cluster", Field: e.Shown.Key}, To: pki.Location{Kind: catalog.ConfigMap, Namespace: source.Namespace, Name: source.Name}}}
 		}
@@ -122,11 +123,22 @@ func (w *world) stage(e catalog.Edge, ca *pkitest.Authority, trusted ...[]byte) 
 	}
 }
 
+// signs reports whether a rotation is about what an edge is shown.
+func signs(r catalog.Rotation, e catalog.Edge) bool {
+	if r.Carries != (catalog.Carries{}) {
+		return e.Carries == r.Carries
+	}
+	return slices.ContainsFunc(r.Targets, func(t catalog.Ref) bool {
+		same, err := path.Match(t.Name, e.Shown.Name)
+		return t == e.Shown || t.Kind == catalog.File && err == nil && same
+	})
+}
+
 // signer makes this authority the one that signs what an edge is shown next, where the
 // catalog knows of one.
 func (w *world) signer(e catalog.Edge, ca *pkitest.Authority) {
 	for _, r := range catalog.Rotations() {
-		if r.In.Holds(w.s.Cluster.Versions) == catalog.Yes && (&judge{}).signs(r, &Claim{Edge: e}) {
+		if r.In.Holds(w.s.Cluster.Versions) == catalog.Yes && signs(r, e) {
 			if r.Signer != e.Trust {
 				w.put(r.Signer, ca.CertPEM)
 			}
