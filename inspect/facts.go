@@ -341,6 +341,7 @@ func (h *Held) Owner() string {
 	return owner
 }
 
+// Locations are the places of entries.
 func Locations(held []*Held) []pki.Location {
 	out := make([]pki.Location, len(held))
 	for i, h := range held {

@@ -8,16 +8,17 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 )
 
-// composition is an aggregate of the catalog, as it was read.
-type composition struct {
+// Composition is an aggregate of the catalog, as it was read.
+type Composition struct {
 	catalog.Aggregate
 	Targets []*Held
 	Wanted  map[pki.Fingerprint]Source // what the parts hold
 	unread  []catalog.Ref              // the parts that may be there, and were not read
 }
 
-func (f *Facts) Compositions() []composition {
-	var out []composition
+// Compositions are the bundles that are made of others.
+func (f *Facts) Compositions() []Composition {
+	var out []Composition
 	var aggregates []catalog.Aggregate
 	for _, a := range catalog.Aggregates() {
 		if a.In.Holds(f.Snapshot.Cluster.Versions) == catalog.Yes {
@@ -26,7 +27,7 @@ func (f *Facts) Compositions() []composition {
 	}
 	byObject := f.byObject(aggregates)
 	for _, a := range aggregates {
-		c := composition{Aggregate: a, Targets: f.targets(a, byObject), Wanted: map[pki.Fingerprint]Source{}}
+		c := Composition{Aggregate: a, Targets: f.targets(a, byObject), Wanted: map[pki.Fingerprint]Source{}}
 		for _, part := range a.Parts {
 			held := byObject[objectKey(part)]
 			if len(held) == 0 && !f.Absent(part) {

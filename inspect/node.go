@@ -7,7 +7,9 @@ import (
 	"time"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
-) // Node is one machine of the cluster: what was read on it, beside the
+)
+
+// Node is one machine of the cluster: what was read on it, beside the
 // certificates, which are Bundles whose location names it.
 type Node struct {
 	Name string
@@ -132,12 +134,14 @@ type KubeconfigCluster struct {
 	Masked     bool // certificate-authority-data did not leave the node: a gap says why
 }
 
+// OnNode is the place of a file on a node.
 func OnNode(n *Node, file string) pki.Location {
 	return pki.Location{Kind: pki.KindFile, Node: n.Name, Path: file}
 }
 
 const currentSuffix = "-current.pem"
 
+// IsCurrentLink reports whether a file is the link to a certificate in use.
 func IsCurrentLink(l *NodeFile) bool { return l.Link != "" && strings.HasSuffix(l.Path, currentSuffix) }
 
 // File returns what was read of a file or link on the node; nil: nothing, or it

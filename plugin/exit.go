@@ -78,5 +78,5 @@ func verdict(inv *report.Inventory, failOn *assess.Severity, allowUnknown bool, 
 // readAnything reports whether anything but the caller's own kubeconfig was
 // read.
 func readAnything(inv *report.Inventory) bool {
-	return slices.ContainsFunc(inv.Reads, func(r report.InventoryRead) bool { return r.What != "kubeconfig" && !r.Skipped })
+	return slices.ContainsFunc(inv.Reads, func(r report.Read) bool { return r.What != "kubeconfig" && !r.Skipped })
 }

@@ -45,9 +45,9 @@ func completeFields(*cobra.Command, []string, string) ([]string, cobra.ShellComp
 type order struct{ path *jsonpath.JSONPath }
 
 // sort puts certs in order; those that are alike keep theirs.
-func (o *order) sort(certs []report.InventoryCert) error {
+func (o *order) sort(certs []report.Cert) error {
 	type keyed struct {
-		report.InventoryCert
+		report.Cert
 		key string
 	}
 	all := make([]keyed, len(certs))
@@ -64,7 +64,7 @@ func (o *order) sort(certs []report.InventoryCert) error {
 	}
 	slices.SortStableFunc(all, func(a, b keyed) int { return compareCells(a.key, b.key) })
 	for i := range all {
-		certs[i] = all[i].InventoryCert
+		certs[i] = all[i].Cert
 	}
 	return nil
 }

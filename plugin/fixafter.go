@@ -9,6 +9,7 @@ import (
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/report"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/trust"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate"
 )
@@ -59,12 +60,12 @@ func (f *fixFlags) verified(ctx context.Context, a *applying) error {
 	if err != nil {
 		return &exitError{code: exitIncomplete, err: withHint(fmt.Errorf("everything was done, and whether everybody trusts api-int could not be asked: %w", err), "%s", called)}
 	}
-	return judged(a, trust.NewReport(inspect.NewFacts(s, s.Taken, defaultWithin), catalog.PartAPIInt), called)
+	return judged(a, report.NewVerification(inspect.NewFacts(s, s.Taken, defaultWithin), catalog.PartAPIInt), called)
 }
 
 // judged tells what a report says: a line, and one more for each claim that does not hold,
 // or of which that is not known, with the nodes that it is about, three at most. called is the command that shows all of it.
-func judged(a *applying, r trust.Report, called string) error {
+func judged(a *applying, r report.Verification, called string) error {
 	code := exitFine
 	var e *exitError
 	if errors.As((&verifyFlags{}).verdict(&r), &e) {

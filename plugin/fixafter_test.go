@@ -20,6 +20,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/report"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/trust"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate"
 )
@@ -86,9 +87,9 @@ func TestWhatIsSaidAtTheEnd(t *testing.T) {
 	} {
 		var out strings.Builder
 		a := &applying{mendFlags: mendFlags{app: App{Streams: genericiooptions.IOStreams{Out: &out, ErrOut: &out}}}}
-		var r trust.Report
+		var r report.Verification
 		for i, s := range c.statuses {
-			r.Claims = append(r.Claims, trust.ReportClaim{Part: string(catalog.PartAPIInt), Claim: "kubelets trust it", Why: "because of " + s.String(), Status: s.String(), Node: fmt.Sprintf("worker-%d", i)})
+			r.Claims = append(r.Claims, report.VerificationClaim{Part: string(catalog.PartAPIInt), Claim: "kubelets trust it", Why: "because of " + s.String(), Status: s.String(), Node: fmt.Sprintf("worker-%d", i)})
 		}
 		err := judged(a, r, "certrot verify api-int --nodes all")
 		if codeOf(err) != c.code || !strings.Contains(out.String(), c.says) || !strings.Contains(out.String(), claimTally(r.Claims)) {
@@ -110,10 +111,10 @@ func TestOfWhomItIsSaid(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder
 	a := &applying{mendFlags: mendFlags{app: App{Streams: genericiooptions.IOStreams{Out: &out, ErrOut: &out}}}}
-	var r trust.Report
+	var r report.Verification
 	add := func(status trust.Status, why string, nodes ...string) {
 		for _, n := range nodes {
-			r.Claims = append(r.Claims, trust.ReportClaim{Part: string(catalog.PartAPIInt), Claim: "kubelets trust it", Why: why, Status: status.String(), Node: n})
+			r.Claims = append(r.Claims, report.VerificationClaim{Part: string(catalog.PartAPIInt), Claim: "kubelets trust it", Why: why, Status: status.String(), Node: n})
 		}
 	}
 	add(trust.Unknown, "nobody could read it", "worker-0", "worker-0", "worker-1", "worker-2", "worker-3", "worker-4")

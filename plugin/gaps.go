@@ -14,12 +14,12 @@ const anyKind = "KIND"
 // onceEach makes one gap of those that say the same of several kinds: who may read little
 // is told so once for people, and kind by kind in json. The order is that of the first
 // of each.
-func onceEach(gaps []report.InventoryGap) []report.InventoryGap {
+func onceEach(gaps []report.Gap) []report.Gap {
 	// An API server names the kind with its group, and the group again.
 	group := regexp.MustCompile(anyKind + `(\.[a-z0-9.-]+)? is forbidden|in API group "[^"]*" ?`)
-	index := map[report.InventoryGap]int{}
-	var members [][]report.InventoryGap
-	var texts []report.InventoryGap
+	index := map[report.Gap]int{}
+	var members [][]report.Gap
+	var texts []report.Gap
 	for _, g := range gaps {
 		text := g
 		word := regexp.MustCompile(`\b` + regexp.QuoteMeta(g.What) + `\b`)
@@ -39,7 +39,7 @@ func onceEach(gaps []report.InventoryGap) []report.InventoryGap {
 		}
 		members[i] = append(members[i], g)
 	}
-	out := make([]report.InventoryGap, len(texts))
+	out := make([]report.Gap, len(texts))
 	for i, same := range members {
 		out[i] = same[0]
 		if len(same) == 1 {

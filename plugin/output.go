@@ -93,7 +93,7 @@ func (f *outputFlags) toPrinter(ctx context.Context, called string, o *inspectOp
 // limit leaves out findings below a severity.
 func limit(inv *report.Inventory, atLeast assess.Severity) *report.Inventory {
 	limited := *inv
-	limited.Findings = []report.InventoryFinding{}
+	limited.Findings = []report.Finding{}
 	for _, f := range inv.Findings {
 		if s, err := assess.ParseSeverity(f.Severity); err == nil && s >= atLeast {
 			limited.Findings = append(limited.Findings, f)

@@ -81,7 +81,7 @@ func (p peoplePrinter) header(w io.Writer, inv *report.Inventory) {
 }
 
 // cluster says which one it is.
-func (p peoplePrinter) cluster(w io.Writer, c report.InventoryCluster) {
+func (p peoplePrinter) cluster(w io.Writer, c report.Cluster) {
 	if c.Server != "" || c.Version != "" || c.Kubernetes != "" {
 		var what []string
 		if c.Version != "" {
@@ -213,7 +213,7 @@ func mark(severity string) string {
 	return "·"
 }
 
-func tally(findings []report.InventoryFinding) string {
+func tally(findings []report.Finding) string {
 	n := map[string]int{}
 	for _, f := range findings {
 		n[f.Severity]++
@@ -233,7 +233,7 @@ func tally(findings []report.InventoryFinding) string {
 
 // endsSoon lists what ends within the threshold, by itself renewed or not.
 func (p peoplePrinter) endsSoon(w io.Writer, inv *report.Inventory) {
-	var soon []*report.InventoryCert
+	var soon []*report.Cert
 	for i := range inv.Certificates {
 		c := &inv.Certificates[i]
 		if left := c.NotAfter.Sub(inv.Now); left < 0 || left > p.within {
@@ -260,7 +260,7 @@ func (p peoplePrinter) endsSoon(w io.Writer, inv *report.Inventory) {
 }
 
 func (p peoplePrinter) certificates(w io.Writer, inv *report.Inventory) {
-	all := make([]*report.InventoryCert, len(inv.Certificates))
+	all := make([]*report.Cert, len(inv.Certificates))
 	for i := range inv.Certificates {
 		all[i] = &inv.Certificates[i]
 	}
@@ -271,7 +271,7 @@ func (p peoplePrinter) certificates(w io.Writer, inv *report.Inventory) {
 }
 
 // table lists certificates, the earliest end first.
-func (p peoplePrinter) table(w io.Writer, now time.Time, certs []*report.InventoryCert) {
+func (p peoplePrinter) table(w io.Writer, now time.Time, certs []*report.Cert) {
 	var lines strings.Builder
 	t := printers.GetNewTabWriter(&lines)
 	columns := []string{"ENDS", "RENEWAL", "CERTIFICATE", "TYPE", "OWNER", "IN"}
@@ -334,7 +334,7 @@ func terminalWidth(out io.Writer) int {
 	return columns
 }
 
-func (p peoplePrinter) row(now time.Time, c *report.InventoryCert) []string {
+func (p peoplePrinter) row(now time.Time, c *report.Cert) []string {
 	places := inspect.Fold(c.Locations())
 	if !p.wide {
 		in := places[0]
@@ -352,7 +352,7 @@ func (p peoplePrinter) row(now time.Time, c *report.InventoryCert) []string {
 
 // renewed says when a certificate is renewed automatically, and by whom where that
 // is not its owner; else none or unknown.
-func renewed(now time.Time, c *report.InventoryCert) string {
+func renewed(now time.Time, c *report.Cert) string {
 	if c.Renewal != report.RenewalAutomatic {
 		return c.Renewal
 	}
@@ -369,14 +369,14 @@ func renewed(now time.Time, c *report.InventoryCert) string {
 	return strings.TrimSpace(when + " by " + c.RenewedBy)
 }
 
-func issuerName(c *report.InventoryCert) string {
+func issuerName(c *report.Cert) string {
 	if c.SelfSigned {
 		return "self"
 	}
-	return report.InventoryCert{Cert: &pki.Cert{Subject: c.Issuer}}.Name()
+	return report.Cert{Cert: &pki.Cert{Subject: c.Issuer}}.Name()
 }
 
-func typeOf(c *report.InventoryCert) string {
+func typeOf(c *report.Cert) string {
 	switch {
 	case c.Role == "signer":
 		return "signer"
@@ -409,7 +409,7 @@ func (p peoplePrinter) requests(w io.Writer, inv *report.Inventory) {
 
 // revocationLists lists them as bundles hold them.
 func (p peoplePrinter) revocationLists(w io.Writer, inv *report.Inventory) {
-	if !slices.ContainsFunc(inv.Bundles, func(b report.InventoryBundle) bool { return len(b.CRLs) > 0 }) {
+	if !slices.ContainsFunc(inv.Bundles, func(b report.Bundle) bool { return len(b.CRLs) > 0 }) {
 		return
 	}
 	printf(w, "\nRevocation lists\n")

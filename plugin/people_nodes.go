@@ -19,7 +19,7 @@ func (p peoplePrinter) nodes(w io.Writer, inv *report.Inventory) {
 	if len(inv.Nodes) == 0 || !p.all && !p.showNodes {
 		return
 	}
-	certs := map[pki.Fingerprint]*report.InventoryCert{}
+	certs := map[pki.Fingerprint]*report.Cert{}
 	for i := range inv.Certificates {
 		certs[inv.Certificates[i].Fingerprint] = &inv.Certificates[i]
 	}
@@ -46,7 +46,7 @@ func (p peoplePrinter) nodes(w io.Writer, inv *report.Inventory) {
 }
 
 // readyOf is the condition, unless it is left over from before the node's last heartbeat.
-func readyOf(n report.InventoryNode) string {
+func readyOf(n report.Node) string {
 	if n.Alive == catalog.No.String() {
 		return n.Heartbeat
 	}
@@ -54,7 +54,7 @@ func readyOf(n report.InventoryNode) string {
 }
 
 // ends says when a certificate ends, and when it is renewed.
-func ends(now time.Time, certs map[pki.Fingerprint]*report.InventoryCert, sum *pki.Fingerprint) string {
+func ends(now time.Time, certs map[pki.Fingerprint]*report.Cert, sum *pki.Fingerprint) string {
 	if sum == nil || certs[*sum] == nil {
 		return "-"
 	}
@@ -67,7 +67,7 @@ func ends(now time.Time, certs map[pki.Fingerprint]*report.InventoryCert, sum *p
 }
 
 // clockOf says how far a node's clock is off, as far as that is certain.
-func clockOf(n report.InventoryNode) string {
+func clockOf(n report.Node) string {
 	if n.AheadAtLeast == nil || n.AheadAtMost == nil {
 		return "-"
 	}

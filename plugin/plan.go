@@ -420,7 +420,7 @@ type (
 
 func printPlanDocument(out io.Writer, format, command string, p *remediate.Plan) error {
 	d := planDocument{
-		APIVersion: report.InventoryAPIVersion, Kind: "Plan", Command: command, Run: p.Run,
+		APIVersion: report.APIVersion, Kind: "Plan", Command: command, Run: p.Run,
 		Server: p.Basis.Cluster.Server, Version: p.Basis.Cluster.Versions.Cluster, Unreviewed: p.Basis.Cluster.Versions.NotReviewed(), Unauthenticated: p.Basis.Cluster.Unauthenticated,
 		Notes: append([]string{}, p.Notes...), Waves: []planWave{}, Nodes: []planNode{}, Solved: []planFinding{}, Shown: []planServed{},
 	}

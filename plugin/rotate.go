@@ -278,12 +278,12 @@ func (r rotations) find(app App, name string) (remediate.Rotatable, error) {
 // The document that --list prints as JSON and YAML; see docs/rotate.md.
 type (
 	rotationsDocument struct {
-		APIVersion string                  `json:"apiVersion"`
-		Kind       string                  `json:"kind"`
-		Cluster    report.InventoryCluster `json:"cluster"`
-		Taken      time.Time               `json:"taken"`
-		Rotations  []rotationEntry         `json:"rotations"`
-		Gaps       []report.InventoryGap   `json:"gaps"`
+		APIVersion string          `json:"apiVersion"`
+		Kind       string          `json:"kind"`
+		Cluster    report.Cluster  `json:"cluster"`
+		Taken      time.Time       `json:"taken"`
+		Rotations  []rotationEntry `json:"rotations"`
+		Gaps       []report.Gap    `json:"gaps"`
 	}
 	rotationEntry struct {
 		Name      string           `json:"name"` // as rotate takes it
@@ -382,14 +382,14 @@ func (f *rotateFlags) showList(ctx context.Context) error {
 		r.ask(ctx, conn)
 	}
 	d := rotationsDocument{
-		APIVersion: report.InventoryAPIVersion, Kind: "Rotations", Cluster: report.ClusterOf(r.facts.Snapshot.Cluster), Taken: r.facts.Snapshot.Taken,
-		Rotations: []rotationEntry{}, Gaps: []report.InventoryGap{},
+		APIVersion: report.APIVersion, Kind: "Rotations", Cluster: report.ClusterOf(r.facts.Snapshot.Cluster), Taken: r.facts.Snapshot.Taken,
+		Rotations: []rotationEntry{}, Gaps: []report.Gap{},
 	}
 	for _, of := range r.all {
 		d.Rotations = append(d.Rotations, r.entry(of))
 	}
 	for _, g := range r.facts.Snapshot.Gaps {
-		d.Gaps = append(d.Gaps, report.InventoryGap(g))
+		d.Gaps = append(d.Gaps, report.Gap(g))
 	}
 	out := f.seen.app.Streams.Out
 	if f.output == "json" || f.output == "yaml" {

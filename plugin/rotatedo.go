@@ -379,7 +379,7 @@ func (f *rotateFlags) showPlans(plans []rotation) error {
 func (f *rotateFlags) planDocument(p rotation) rotationPlanDocument {
 	c := p.facts.Snapshot.Cluster
 	d := rotationPlanDocument{
-		APIVersion: report.InventoryAPIVersion, Kind: "RotationPlan", Server: c.Server, Version: c.Versions.Cluster, Unreviewed: c.Versions.NotReviewed(), Secret: p.of.At.Namespace + "/" + p.of.At.Name,
+		APIVersion: report.APIVersion, Kind: "RotationPlan", Server: c.Server, Version: c.Versions.Cluster, Unreviewed: c.Versions.NotReviewed(), Secret: p.of.At.Namespace + "/" + p.of.At.Name,
 		Owner: p.owner(), Annotation: p.of.Trigger.Annotation, DryRun: f.dryRun, Annotations: p.differing(), Checks: append([]rotateVerdict{}, p.verdicts...),
 		Accepted: append([]string{}, p.accepted...), Awaited: p.awaited, Consequences: p.follows(), Undo: noWayBack,
 	}

@@ -74,7 +74,7 @@ func (f *rotateFlags) explain(ctx context.Context, name string) error {
 	case formMermaid:
 		_, err = io.WriteString(out, mermaid(steps))
 	case "json", "yaml":
-		d := rotationFlowDocument{APIVersion: report.InventoryAPIVersion, Kind: "RotationFlow", Version: version, Secret: of.At.Namespace + "/" + of.At.Name, Steps: []rotationStep{}}
+		d := rotationFlowDocument{APIVersion: report.APIVersion, Kind: "RotationFlow", Version: version, Secret: of.At.Namespace + "/" + of.At.Name, Steps: []rotationStep{}}
 		for _, s := range steps {
 			d.Steps = append(d.Steps, rotationStep{s.Stage, s.By, s.To, s.Does, string(s.Node), s.Pools, s.Seen != "", s.Seen, string(s.Mark), s.Source})
 		}

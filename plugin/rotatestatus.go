@@ -126,7 +126,7 @@ func (f *rotateFlags) showStages(p rotation, stages []remediate.Stage, w *follow
 	}
 	c := p.facts.Snapshot.Cluster
 	d := rotationStatusDocument{
-		APIVersion: report.InventoryAPIVersion, Kind: "RotationStatus", Server: c.Server, Version: c.Versions.Cluster, Unreviewed: c.Versions.NotReviewed(), Unauthenticated: c.Unauthenticated, Taken: p.facts.Snapshot.Taken,
+		APIVersion: report.APIVersion, Kind: "RotationStatus", Server: c.Server, Version: c.Versions.Cluster, Unreviewed: c.Versions.NotReviewed(), Unauthenticated: c.Unauthenticated, Taken: p.facts.Snapshot.Taken,
 		Secret: p.of.At.Namespace + "/" + p.of.At.Name, Stages: []rotationStage{},
 	}
 	if cert := p.of.Cert(); cert != nil {

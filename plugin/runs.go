@@ -195,7 +195,7 @@ func (f *runsFlags) print(runs []runEntry) error {
 		}
 		return nil
 	case "json", "yaml":
-		return printDocument(out, f.output, runsDocument{APIVersion: report.InventoryAPIVersion, Kind: "RunList", Runs: append([]runEntry{}, runs...)})
+		return printDocument(out, f.output, runsDocument{APIVersion: report.APIVersion, Kind: "RunList", Runs: append([]runEntry{}, runs...)})
 	}
 	if len(runs) == 0 {
 		printf(f.app.Streams.ErrOut, "No runs.\n")

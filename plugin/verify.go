@@ -108,7 +108,7 @@ func (f *verifyFlags) run(ctx context.Context, args []string) error {
 		}
 		parts = append(parts, catalog.Parts()[i])
 	}
-	write, ok := map[string]func(io.Writer, *trust.Report) error{
+	write, ok := map[string]func(io.Writer, *report.Verification) error{
 		"": f.people(false), "wide": f.people(true), "json": reportDocument("json"), "yaml": reportDocument("yaml"), "junit": reportJUnit,
 	}[f.output]
 	if !ok {
@@ -121,15 +121,15 @@ func (f *verifyFlags) run(ctx context.Context, args []string) error {
 	if f.wait < 0 || f.wait > 0 && (len(f.from) > 0 || f.now != "") {
 		return errors.New("--wait is a time such as 30m, and goes with a cluster, not with --from or --now")
 	}
-	report, err := f.until(ctx, askAgain, func() (trust.Report, error) {
+	report, err := f.until(ctx, askAgain, func() (report.Verification, error) {
 		s, err := f.read(ctx)
 		if err != nil {
-			return trust.Report{}, err
+			return report.Verification{}, err
 		}
 		if f.now == "" {
 			now = s.Taken
 		}
-		return trust.NewReport(inspect.NewFacts(s, now, defaultWithin), parts...), nil
+		return report.NewVerification(inspect.NewFacts(s, now, defaultWithin), parts...), nil
 	})
 	if err != nil {
 		return err
@@ -144,7 +144,7 @@ func (f *verifyFlags) run(ctx context.Context, args []string) error {
 }
 
 // verdict is the exit code that says what a report comes to.
-func (f *verifyFlags) verdict(r *trust.Report) error {
+func (f *verifyFlags) verdict(r *report.Verification) error {
 	switch worst := r.Worst(); {
 	case worst >= trust.WillBreak:
 		return &exitError{code: exitFindings}
@@ -156,7 +156,7 @@ func (f *verifyFlags) verdict(r *trust.Report) error {
 
 // settled reports whether there is nothing to wait for: what could not be read at all
 // does not get better by asking again.
-func (f *verifyFlags) settled(r *trust.Report) bool {
+func (f *verifyFlags) settled(r *report.Verification) bool {
 	worst := r.Worst()
 	return worst == trust.Holds || worst == trust.Unknown && f.allowUnknown
 }
@@ -164,7 +164,7 @@ func (f *verifyFlags) settled(r *trust.Report) bool {
 // until asks once, and with --wait again until all holds or the time is over: the last
 // answer counts. That the first one can't be had is an error; later on the cluster may
 // well be away for a while.
-func (f *verifyFlags) until(ctx context.Context, pause time.Duration, ask func() (trust.Report, error)) (trust.Report, error) {
+func (f *verifyFlags) until(ctx context.Context, pause time.Duration, ask func() (report.Verification, error)) (report.Verification, error) {
 	begin := time.Now()
 	last, err := ask()
 	took := time.Since(begin)
@@ -220,12 +220,12 @@ func (f *verifyFlags) read(ctx context.Context) (inspect.Snapshot, error) {
 	return r.live(ctx)
 }
 
-func reportDocument(format string) func(io.Writer, *trust.Report) error {
-	return func(w io.Writer, r *trust.Report) error { return printDocument(w, format, r) }
+func reportDocument(format string) func(io.Writer, *report.Verification) error {
+	return func(w io.Writer, r *report.Verification) error { return printDocument(w, format, r) }
 }
 
 // reportJUnit writes a test suite for each part, as CI systems show them.
-func reportJUnit(w io.Writer, r *trust.Report) error {
+func reportJUnit(w io.Writer, r *report.Verification) error {
 	var doc junitDocument
 	for _, part := range catalog.Parts() {
 		s := junitSuite{Name: string(part)}
@@ -253,7 +253,7 @@ func reportJUnit(w io.Writer, r *trust.Report) error {
 }
 
 // where says where a claim is about: its node, else the places of its trust.
-func where(c trust.ReportClaim) string {
+func where(c report.VerificationClaim) string {
 	switch {
 	case c.Node != "":
 		return "on " + c.Node
@@ -266,14 +266,14 @@ func where(c trust.ReportClaim) string {
 }
 
 // people writes a report for people: claims that agree are one line.
-func (f *verifyFlags) people(wide bool) func(io.Writer, *trust.Report) error {
-	return func(out io.Writer, r *trust.Report) error {
+func (f *verifyFlags) people(wide bool) func(io.Writer, *report.Verification) error {
+	return func(out io.Writer, r *report.Verification) error {
 		w := &strings.Builder{}
 		header := peoplePrinter{called: f.app.Called}
 		header.cluster(w, r.Cluster)
 		printf(w, "As of    %s\n", r.Now.Format("2006-01-02 15:04 MST"))
 		header.gaps(w, &report.Inventory{Gaps: r.Gaps})
-		var lines []trust.ReportClaim
+		var lines []report.VerificationClaim
 		for _, part := range catalog.Parts() {
 			groups := groupClaims(r.Claims, string(part))
 			if len(groups) == 0 && !slices.ContainsFunc(r.Story, func(e trust.Event) bool { return e.Part == part }) {
@@ -303,7 +303,7 @@ func (f *verifyFlags) people(wide bool) func(io.Writer, *trust.Report) error {
 
 // printStory writes what has become of the CA of api-int, and what will, or of what
 // kubeadm made, as one paragraph.
-func printStory(w io.Writer, r *trust.Report, part catalog.Part) {
+func printStory(w io.Writer, r *report.Verification, part catalog.Part) {
 	var story, next []string
 	for _, e := range r.Story {
 		if e.Part != part {
@@ -332,7 +332,7 @@ func printStory(w io.Writer, r *trust.Report, part catalog.Part) {
 }
 
 // claimTally counts claims by status.
-func claimTally(claims []trust.ReportClaim) string {
+func claimTally(claims []report.VerificationClaim) string {
 	n := map[string]int{}
 	for _, c := range claims {
 		n[c.Status]++
@@ -366,9 +366,9 @@ func statusMark(status string) string {
 }
 
 // claimGroup is claims of one edge that agree.
-type claimGroup []trust.ReportClaim
+type claimGroup []report.VerificationClaim
 
-func groupClaims(claims []trust.ReportClaim, part string) []claimGroup {
+func groupClaims(claims []report.VerificationClaim, part string) []claimGroup {
 	type key struct{ id, status, why, lacks string }
 	index := map[key]int{}
 	var out []claimGroup
@@ -394,7 +394,7 @@ func groupClaims(claims []trust.ReportClaim, part string) []claimGroup {
 // same reports whether two groups do not hold for the same reason.
 func (g claimGroup) same(o claimGroup) bool {
 	return len(g) == len(o) && g[0].Status == o[0].Status && g[0].Why == o[0].Why &&
-		slices.EqualFunc(g, o, func(a, b trust.ReportClaim) bool { return slices.Equal(a.Trust, b.Trust) })
+		slices.EqualFunc(g, o, func(a, b report.VerificationClaim) bool { return slices.Equal(a.Trust, b.Trust) })
 }
 
 // unknownAs reports whether two groups are unknown for the same reason, and nothing else
@@ -414,7 +414,7 @@ func (g claimGroup) nodes() (names []string) {
 }
 
 // among is the number of claims of the group's edge, of all its lines.
-func (g claimGroup) among(claims []trust.ReportClaim) int {
+func (g claimGroup) among(claims []report.VerificationClaim) int {
 	n := 0
 	for _, c := range claims {
 		if c.ID == g[0].ID && c.Part == g[0].Part {

@@ -25,7 +25,7 @@ func (f *verifyFlags) restart(ctx context.Context, args []string) error {
 	if len(args) > 1 {
 		return fmt.Errorf("%s is a question of its own: no part goes with it", restartSafe)
 	}
-	write, ok := map[string]func(io.Writer, *trust.RestartReport) error{
+	write, ok := map[string]func(io.Writer, *report.RestartReport) error{
 		"": f.restartPeople(false), "wide": f.restartPeople(true), "json": restartDocument("json"), "yaml": restartDocument("yaml"), "junit": restartJUnit,
 	}[f.output]
 	if !ok {
@@ -43,7 +43,7 @@ func (f *verifyFlags) restart(ctx context.Context, args []string) error {
 	if now.IsZero() {
 		now = s.Taken
 	}
-	report := trust.NewRestartReport(inspect.NewFacts(s, now, defaultWithin))
+	report := report.NewRestartReport(inspect.NewFacts(s, now, defaultWithin))
 	if err := write(f.app.Streams.Out, &report); err != nil {
 		return fmt.Errorf("print: %w", err)
 	}
@@ -59,8 +59,8 @@ func (f *verifyFlags) restart(ctx context.Context, args []string) error {
 	return nil
 }
 
-func restartDocument(format string) func(io.Writer, *trust.RestartReport) error {
-	return func(w io.Writer, r *trust.RestartReport) error { return printDocument(w, format, r) }
+func restartDocument(format string) func(io.Writer, *report.RestartReport) error {
+	return func(w io.Writer, r *report.RestartReport) error { return printDocument(w, format, r) }
 }
 
 // The questions of restart-safe that are not about one node, for people, and the
@@ -72,7 +72,7 @@ const (
 )
 
 // restartJUnit writes a test suite for each node: its questions and the verdict.
-func restartJUnit(w io.Writer, r *trust.RestartReport) error {
+func restartJUnit(w io.Writer, r *report.RestartReport) error {
 	var doc junitDocument
 	add := func(s *junitSuite, name string, a trust.RestartAnswer, counts bool) {
 		t, why := junitCase{Name: name, Class: a.ID}, string(a.Status)+": "+oneLine(a.Why)
@@ -114,8 +114,8 @@ func restartMark(s trust.RestartStatus) string {
 }
 
 // restartPeople writes a table, and below it why for what is no plain yes.
-func (f *verifyFlags) restartPeople(wide bool) func(io.Writer, *trust.RestartReport) error {
-	return func(out io.Writer, r *trust.RestartReport) error {
+func (f *verifyFlags) restartPeople(wide bool) func(io.Writer, *report.RestartReport) error {
+	return func(out io.Writer, r *report.RestartReport) error {
 		w := &strings.Builder{}
 		header := peoplePrinter{called: f.app.Called}
 		header.cluster(w, r.Cluster)
@@ -165,7 +165,7 @@ func (f *verifyFlags) restartPeople(wide bool) func(io.Writer, *trust.RestartRep
 const columnsShown = 8
 
 // restartRows are questions by nodes, or nodes by questions where they are many.
-func restartRows(r *trust.RestartReport) [][]string {
+func restartRows(r *report.RestartReport) [][]string {
 	questions := trust.RestartQuestions()
 	head := []string{""}
 	wide := 42

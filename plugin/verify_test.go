@@ -11,6 +11,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/report"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/trust"
 )
 
@@ -41,13 +42,13 @@ func TestVerifyWaits(t *testing.T) {
 				cancel()
 			}
 			asked := 0
-			got, err := f.until(ctx, time.Millisecond, func() (trust.Report, error) {
+			got, err := f.until(ctx, time.Millisecond, func() (report.Verification, error) {
 				status := c.answers[asked]
 				asked++
 				if status == "" {
-					return trust.Report{}, away
+					return report.Verification{}, away
 				}
-				return trust.Report{Claims: []trust.ReportClaim{{Status: status}}}, nil
+				return report.Verification{Claims: []report.VerificationClaim{{Status: status}}}, nil
 			})
 			if asked != c.asked || (err != nil) != (c.want == "") || err == nil && got.Claims[0].Status != c.want {
 				t.Errorf("asked %d times, got %+v, %v", asked, got.Claims, err)
@@ -63,17 +64,17 @@ func TestVerifyWaits(t *testing.T) {
 // verifiers connect anew, over all nodes of a line; the story comes first.
 func TestVerifySaysWhen(t *testing.T) {
 	day := func(n int) time.Time { return time.Date(2024, 6, n, 12, 0, 0, 0, time.UTC) }
-	on := func(node string, from, to int) trust.ReportClaim {
+	on := func(node string, from, to int) report.VerificationClaim {
 		breaks := day(14)
-		return trust.ReportClaim{
+		return report.VerificationClaim{
 			ID: "kubelet-api-int", Part: string(catalog.PartAPIInt), Claim: "kubelets trust it", Status: trust.WillBreak.String(), Node: node, Why: "signed by another next",
 			From: &breaks, Next: &trust.Next{Verifies: "at its next connection", From: day(from), To: day(to)}, Lost: "the node",
 		}
 	}
-	r := trust.Report{
+	r := report.Verification{
 		Now:    day(1),
 		Story:  []trust.Event{{Part: catalog.PartAPIInt, What: "the signer was replaced", When: day(1).AddDate(0, 0, -1)}, {Part: catalog.PartAPIInt, What: "it is signed anew", When: day(14), Until: day(23), Next: "oc certrot fix-api-int"}},
-		Claims: []trust.ReportClaim{on("n1", 20, 26), on("n2", 18, 24)},
+		Claims: []report.VerificationClaim{on("n1", 20, 26), on("n2", 18, 24)},
 	}
 	var out strings.Builder
 	if err := (&verifyFlags{app: App{Called: "oc certrot"}}).people(false)(&out, &r); err != nil {

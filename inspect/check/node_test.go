@@ -122,7 +122,7 @@ func nodeCases() []verdictCase {
 		{"clock-skew", "agree", inspecttest.NewFixture(v414).Clock(2 * time.Second), "", "", 0},
 		{"clock-skew", "behind", inspecttest.NewFixture(v414).Clock(-time.Minute), "warning", "behind this machine's", 1},
 		{"clock-skew", "far ahead", inspecttest.NewFixture(v414).Clock(time.Hour), "critical", "ahead of", 1},
-		{"clock-skew", "ours is wrong", inspecttest.NewFixture(v414).Clock(time.Hour).ApiClock(time.Hour), "critical", "the clock of this machine is at least", 0},
+		{"clock-skew", "ours is wrong", inspecttest.NewFixture(v414).Clock(time.Hour).APIClock(time.Hour), "critical", "the clock of this machine is at least", 0},
 
 		{"certificate-expired", "an old pair of the kubelet", inspecttest.NewFixture(v414).OnNode(pem, 0o600, kubelet.CertPEM, kubelet.KeyPEM).
 			OnNode("/var/lib/kubelet/pki/kubelet-client-2024-04-01-12-00-00.pem", 0o600, gone.CertPEM, gone.KeyPEM).Link(current, pem), "info", "", 1},

@@ -87,6 +87,7 @@ func (f *Fixture) Embedded(file string, change func(*inspect.Kubeconfig), cas ..
 	return f
 }
 
+// Link adds a symbolic link to the node.
 func (f *Fixture) Link(path, target string) *Fixture {
 	n := f.node()
 	n.Files = append(n.Files, inspect.NodeFile{Path: path, Mode: fs.ModeSymlink | 0o777, Link: "x.pem", Target: target})
@@ -122,6 +123,7 @@ func (f *Fixture) node() *inspect.Node {
 	return &f.Snapshot.Nodes[0]
 }
 
+// With changes the node.
 func (f *Fixture) With(change func(*inspect.Node)) *Fixture {
 	change(f.node())
 	return f
@@ -146,7 +148,8 @@ func (f *Fixture) BootstrapToken(created time.Time, ca []byte) *Fixture {
 		map[string][]byte{"ca.crt": ca})
 }
 
-func (f *Fixture) ApiClock(off time.Duration) *Fixture {
+// APIClock sets how far the API server's clock is ahead.
+func (f *Fixture) APIClock(off time.Duration) *Fixture {
 	f.Snapshot.Cluster.Clock = inspect.Clock{Sent: Noon, Before: Noon.Add(off), After: Noon.Add(off), Received: Noon.Add(time.Second)}
 	return f
 }
@@ -167,6 +170,7 @@ func (f *Fixture) Reports(at pki.Location, p pkitest.Pair) *Fixture {
 	return f
 }
 
+// ControllerConfig adds the ControllerConfig of OpenShift.
 func (f *Fixture) ControllerConfig(values map[string][]byte) *Fixture {
 	return f.Object(inspect.Object{Kind: inspect.KindControllerConfig, Name: "machine-config-controller"}, values)
 }
@@ -180,17 +184,20 @@ func (f *Fixture) Unfinished() *Fixture {
 	return f
 }
 
+// Namespaces of OpenShift.
 const (
 	OperatorNS = "openshift-kube-apiserver-operator"
 	TargetNS   = "openshift-kube-apiserver"
 	ManagedNS  = "openshift-config-managed"
 )
 
+// DaysFromNoon is a time before or after Noon.
 func DaysFromNoon(days int) time.Time { return Noon.Add(time.Duration(days) * Day) }
 
 // Noon is the time of every fixture.
-var Noon = time.Date(2024, 6, 1, 12, 0, 0, 0, time.UTC)
+var Noon = time.Date(2024, 6, 1, 12, 0, 0, 0, time.UTC) //nolint:gochecknoglobals // a constant; Go has none of this type
 
+// Day is 24 hours.
 const Day = 24 * time.Hour
 
 // Fixture is a snapshot in the making.
@@ -199,6 +206,7 @@ type Fixture struct {
 	Snapshot inspect.Snapshot
 }
 
+// NewFixture is a cluster of a version, without objects.
 func NewFixture(version string) *Fixture {
 	f := &Fixture{Scanner: pki.NewScanner()}
 	f.Snapshot.Taken = Noon
@@ -232,11 +240,13 @@ func (f *Fixture) Hollow(o inspect.Object, key string) *Fixture {
 	return f
 }
 
+// Secret adds a TLS Secret.
 func (f *Fixture) Secret(namespace, name string, annotations map[string]string, p pkitest.Pair) *Fixture {
 	return f.Object(inspect.Object{Kind: "Secret", Namespace: namespace, Name: name, Type: "kubernetes.io/tls", Annotations: annotations},
 		map[string][]byte{"tls.crt": p.CertPEM, "tls.key": p.KeyPEM})
 }
 
+// ConfigMap adds a ConfigMap with one key.
 func (f *Fixture) ConfigMap(namespace, name, key string, blocks ...[]byte) *Fixture {
 	return f.Object(inspect.Object{Kind: "ConfigMap", Namespace: namespace, Name: name}, map[string][]byte{key: pkitest.Bundle(blocks...)})
 }
@@ -251,6 +261,7 @@ func (f *Fixture) EndlessList(namespace string) *Fixture {
 	return f
 }
 
+// Request adds a CertificateSigningRequest.
 func (f *Fixture) Request(name string, condition inspect.Condition, age time.Duration) *Fixture {
 	f.Snapshot.Requests = append(f.Snapshot.Requests, inspect.SigningRequest{
 		Object: &inspect.Object{Kind: "CertificateSigningRequest", Name: name}, Signer: "kubernetes.io/kubelet-serving",
@@ -268,12 +279,14 @@ func Rotation(p pkitest.Pair) map[string]string {
 	}
 }
 
+// With is a copy of m with one value more.
 func With(m map[string]string, key, value string) map[string]string {
 	m = maps.Clone(m)
 	m[key] = value
 	return m
 }
 
+// Without is a copy of m without a key.
 func Without(m map[string]string, key string) map[string]string {
 	m = maps.Clone(m)
 	delete(m, key)

@@ -16,35 +16,35 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 )
 
-// InventoryAPIVersion and InventoryKind name the document that inspect prints
+// APIVersion and InventoryKind name the document that inspect prints
 // as JSON and YAML. It only gains fields (docs/output.md).
 const (
-	InventoryAPIVersion = "certrot/v1alpha1"
-	InventoryKind       = "Inventory"
+	APIVersion    = "certrot/v1alpha1"
+	InventoryKind = "Inventory"
 )
 
 // Inventory is what inspect answers: every certificate and bundle in scope, the
 // findings, and what could not be read.
 type Inventory struct {
-	APIVersion   string               `json:"apiVersion"`
-	Kind         string               `json:"kind"`
-	Cluster      InventoryCluster     `json:"cluster"`
-	Taken        time.Time            `json:"taken"` // when the facts were read
-	Now          time.Time            `json:"now"`   // the time for which they are judged
-	Reads        []InventoryRead      `json:"reads"`
-	Certificates []InventoryCert      `json:"certificates"`
-	Bundles      []InventoryBundle    `json:"bundles"`
-	Requests     []InventoryRequest   `json:"requests"`
-	Nodes        []InventoryNode      `json:"nodes"`
-	Reported     []InventoryReported  `json:"reported"`
-	References   []InventoryReference `json:"references"`
-	Exposed      []InventoryExposed   `json:"exposed"`
-	Findings     []InventoryFinding   `json:"findings"`
-	Gaps         []InventoryGap       `json:"gaps"`
+	APIVersion   string      `json:"apiVersion"`
+	Kind         string      `json:"kind"`
+	Cluster      Cluster     `json:"cluster"`
+	Taken        time.Time   `json:"taken"` // when the facts were read
+	Now          time.Time   `json:"now"`   // the time for which they are judged
+	Reads        []Read      `json:"reads"`
+	Certificates []Cert      `json:"certificates"`
+	Bundles      []Bundle    `json:"bundles"`
+	Requests     []Request   `json:"requests"`
+	Nodes        []Node      `json:"nodes"`
+	Reported     []Reported  `json:"reported"`
+	References   []Reference `json:"references"`
+	Exposed      []Exposed   `json:"exposed"`
+	Findings     []Finding   `json:"findings"`
+	Gaps         []Gap       `json:"gaps"`
 }
 
-// InventoryCluster says which cluster it is.
-type InventoryCluster struct {
+// Cluster says which cluster it is.
+type Cluster struct {
 	Server     string            `json:"server,omitempty"`
 	Context    string            `json:"context,omitempty"`
 	Version    string            `json:"version,omitempty"`    // OpenShift's or OKD's
@@ -60,8 +60,8 @@ type InventoryCluster struct {
 	Synthetic       string `json:"synthetic,omitempty"` // the facts are made up, and why
 }
 
-// InventoryRead says what was read.
-type InventoryRead struct {
+// Read says what was read.
+type Read struct {
 	What    string `json:"what"`
 	Where   string `json:"where,omitempty"` // empty: the whole cluster
 	Objects int    `json:"objects"`
@@ -70,9 +70,9 @@ type InventoryRead struct {
 	Next    string `json:"next,omitempty"` // how it is read all the same
 }
 
-// InventoryCert is one certificate and every place that holds it. Its JSON form
+// Cert is one certificate and every place that holds it. Its JSON form
 // is certDocument's.
-type InventoryCert struct {
+type Cert struct {
 	*pki.Cert
 	in         []*inspect.Held // those that show it before those that trust it
 	Owner      string
@@ -129,7 +129,7 @@ func CertificateFields() []string {
 
 // MarshalJSON writes the certDocument: made only when it is written, since there
 // may be tens of thousands.
-func (c InventoryCert) MarshalJSON() ([]byte, error) {
+func (c Cert) MarshalJSON() ([]byte, error) {
 	return json.Marshal(certDocument{
 		SHA256: c.Fingerprint, Subject: c.Subject, Issuer: c.Issuer, Serial: c.Serial, NotBefore: c.NotBefore.UTC(), NotAfter: c.NotAfter.UTC(),
 		IsCA: c.IsCA, SelfSigned: c.SelfSigned, DNSNames: c.Names.DNS, IPAddresses: c.Names.IPs, OtherNames: c.Names.Others,
@@ -141,14 +141,14 @@ func (c InventoryCert) MarshalJSON() ([]byte, error) {
 // Locations returns the places that hold the certificate: those that show it before
 // those that trust it. A CA may lie in thousands, so the list is made when it is asked
 // for.
-func (c InventoryCert) Locations() []pki.Location { return inspect.Locations(c.in) }
+func (c Cert) Locations() []pki.Location { return inspect.Locations(c.in) }
 
 // Places is the number of Locations.
-func (c InventoryCert) Places() int { return len(c.in) }
+func (c Cert) Places() int { return len(c.in) }
 
 // Name is how people call the certificate: its common name, else its subject
 // or first name.
-func (c InventoryCert) Name() string {
+func (c Cert) Name() string {
 	if cn := pki.CommonName(c.Subject); cn != "" {
 		return cn
 	}
@@ -158,22 +158,22 @@ func (c InventoryCert) Name() string {
 	return "(no subject)"
 }
 
-// InventoryBundle is what several places hold alike: a CA bundle, or a
+// Bundle is what several places hold alike: a CA bundle, or a
 // certificate with its chain.
-type InventoryBundle struct {
+type Bundle struct {
 	Use          inspect.Use       `json:"use,omitempty"`
 	Certificates []pki.Fingerprint `json:"certificates"`  // in their order
 	Bad          int               `json:"bad,omitempty"` // blocks that can't be read
 	PrivateKeys  int               `json:"privateKeys,omitempty"`
 	Locked       int               `json:"locked,omitempty"` // keystores that no password opened
-	CRLs         []InventoryCRL    `json:"revocationLists,omitempty"`
+	CRLs         []CRL             `json:"revocationLists,omitempty"`
 	Locations    []pki.Location    `json:"locations"`
 	Owner        string            `json:"owner,omitempty"`
 	Role         string            `json:"role,omitempty"`
 }
 
-// InventoryCRL is a certificate revocation list.
-type InventoryCRL struct {
+// CRL is a certificate revocation list.
+type CRL struct {
 	SHA256         pki.Fingerprint `json:"sha256"` // of the DER
 	Issuer         string          `json:"issuer"`
 	ThisUpdate     time.Time       `json:"thisUpdate"`
@@ -182,8 +182,8 @@ type InventoryCRL struct {
 	AuthorityKeyID string          `json:"authorityKeyId,omitempty"`
 }
 
-// InventoryRequest is a CertificateSigningRequest.
-type InventoryRequest struct {
+// Request is a CertificateSigningRequest.
+type Request struct {
 	Name      string            `json:"name"`
 	Signer    string            `json:"signer"`
 	Requester string            `json:"requester"`
@@ -194,8 +194,8 @@ type InventoryRequest struct {
 	IPs       []string          `json:"ipAddresses,omitempty"`
 }
 
-// InventoryReported is what a controller says of a certificate.
-type InventoryReported struct {
+// Reported is what a controller says of a certificate.
+type Reported struct {
 	Location  pki.Location `json:"location"`
 	Bundle    string       `json:"bundle"`
 	Subject   string       `json:"subject"`
@@ -204,15 +204,15 @@ type InventoryReported struct {
 	NotAfter  time.Time    `json:"notAfter,omitzero"`
 }
 
-// InventoryReference is a field that names another object.
-type InventoryReference struct {
+// Reference is a field that names another object.
+type Reference struct {
 	From   pki.Location   `json:"from"`
 	To     pki.Location   `json:"to"`
 	Target inspect.Target `json:"target,omitempty"` // absent: unknown
 }
 
-// InventoryExposed is a log with somebody's token or key in it.
-type InventoryExposed struct {
+// Exposed is a log with somebody's token or key in it.
+type Exposed struct {
 	Location pki.Location `json:"location"`
 	Mode     string       `json:"mode,omitempty"` // of a file on a node, in octal
 	Tokens   int          `json:"tokens"`         // lines
@@ -221,8 +221,8 @@ type InventoryExposed struct {
 	Last     time.Time    `json:"last,omitzero"`
 }
 
-// InventoryFinding is a claim that does not hold.
-type InventoryFinding struct {
+// Finding is a claim that does not hold.
+type Finding struct {
 	Check        string            `json:"check"`
 	Severity     string            `json:"severity"`
 	Title        string            `json:"title"` // the claim
@@ -232,8 +232,8 @@ type InventoryFinding struct {
 	Certificates []pki.Fingerprint `json:"certificates,omitempty"`
 }
 
-// InventoryGap is something in scope that could not be read.
-type InventoryGap struct {
+// Gap is something in scope that could not be read.
+type Gap struct {
 	What   string `json:"what"`
 	Where  string `json:"where,omitempty"`
 	Reason string `json:"reason"`
@@ -280,17 +280,17 @@ func NewInventory(f *inspect.Facts, fi Filter) Inventory {
 	s := &f.Snapshot
 	fi = fi.following(s.References)
 	inv := Inventory{
-		APIVersion: InventoryAPIVersion, Kind: InventoryKind, Taken: s.Taken, Now: f.Now, Cluster: ClusterOf(s.Cluster),
-		Reads: []InventoryRead{}, Certificates: []InventoryCert{}, Bundles: []InventoryBundle{},
-		Requests: []InventoryRequest{}, Nodes: []InventoryNode{}, Reported: []InventoryReported{}, References: []InventoryReference{}, Exposed: []InventoryExposed{}, Findings: []InventoryFinding{}, Gaps: []InventoryGap{},
+		APIVersion: APIVersion, Kind: InventoryKind, Taken: s.Taken, Now: f.Now, Cluster: ClusterOf(s.Cluster),
+		Reads: []Read{}, Certificates: []Cert{}, Bundles: []Bundle{},
+		Requests: []Request{}, Nodes: []Node{}, Reported: []Reported{}, References: []Reference{}, Exposed: []Exposed{}, Findings: []Finding{}, Gaps: []Gap{},
 	}
 	for _, r := range s.Reads {
-		inv.Reads = append(inv.Reads, InventoryRead(r))
+		inv.Reads = append(inv.Reads, Read(r))
 	}
 	for _, g := range append(slices.Clip(s.Gaps), check.Locked(f, fi.place)...) {
-		inv.Gaps = append(inv.Gaps, InventoryGap(g))
+		inv.Gaps = append(inv.Gaps, Gap(g))
 	}
-	inv.Certificates = make([]InventoryCert, 0, len(f.Certs))
+	inv.Certificates = make([]Cert, 0, len(f.Certs))
 	chosen := map[pki.Fingerprint]bool{}
 	for _, c := range f.Certs {
 		if entry, ok := certEntry(f, c, fi); ok {
@@ -298,7 +298,7 @@ func NewInventory(f *inspect.Facts, fi Filter) Inventory {
 			chosen[c.Fingerprint] = true
 		}
 	}
-	slices.SortStableFunc(inv.Certificates, func(a, b InventoryCert) int { return a.NotAfter.Compare(b.NotAfter) })
+	slices.SortStableFunc(inv.Certificates, func(a, b Cert) int { return a.NotAfter.Compare(b.NotAfter) })
 	inv.Bundles = append(inv.Bundles, bundleEntries(f, fi, chosen)...)
 	for _, r := range s.Requests {
 		if !fi.someCerts() && fi.place(pki.Location{Kind: r.Object.Kind, Name: r.Object.Name}, r.Object) {
@@ -308,17 +308,17 @@ func NewInventory(f *inspect.Facts, fi Filter) Inventory {
 	inv.Nodes = append(inv.Nodes, nodeEntries(f, fi)...)
 	for _, r := range s.Reported {
 		if fi.Cert == nil && fi.place(r.At, nil) {
-			inv.Reported = append(inv.Reported, InventoryReported{r.At, r.Bundle, r.Subject, r.Signer, r.NotBefore, r.NotAfter})
+			inv.Reported = append(inv.Reported, Reported{r.At, r.Bundle, r.Subject, r.Signer, r.NotBefore, r.NotAfter})
 		}
 	}
 	for _, r := range s.References {
 		if fi.Cert == nil && fi.place(r.From, nil) {
-			inv.References = append(inv.References, InventoryReference(r))
+			inv.References = append(inv.References, Reference(r))
 		}
 	}
 	for _, e := range s.Exposed {
 		if fi.Cert == nil && fi.place(e.At, nil) {
-			entry := InventoryExposed{Location: e.At, Tokens: e.Tokens, Keys: e.Keys, First: e.First, Last: e.Last}
+			entry := Exposed{Location: e.At, Tokens: e.Tokens, Keys: e.Keys, First: e.First, Last: e.Last}
 			if e.Mode != 0 {
 				entry.Mode = fmt.Sprintf("%04o", e.Mode.Perm())
 			}
@@ -346,8 +346,8 @@ func NewInventory(f *inspect.Facts, fi Filter) Inventory {
 }
 
 // ClusterOf is how a cluster is written.
-func ClusterOf(c inspect.Cluster) InventoryCluster {
-	out := InventoryCluster{
+func ClusterOf(c inspect.Cluster) Cluster {
+	out := Cluster{
 		Server: c.Server, Context: c.Context, Version: c.Versions.Cluster, Kubernetes: c.Versions.Kubernetes,
 		Operators: c.Versions.Operators, Unreviewed: c.Versions.NotReviewed(), Topology: c.Topology, Platform: c.Platform, Internal: c.Internal, Unauthenticated: c.Unauthenticated, Synthetic: c.Synthetic,
 	}
@@ -357,11 +357,11 @@ func ClusterOf(c inspect.Cluster) InventoryCluster {
 	return out
 }
 
-func certEntry(f *inspect.Facts, c inspect.Holding, fi Filter) (InventoryCert, bool) {
+func certEntry(f *inspect.Facts, c inspect.Holding, fi Filter) (Cert, bool) {
 	if fi.Cert != nil && !fi.Cert(c.Cert) {
-		return InventoryCert{}, false
+		return Cert{}, false
 	}
-	e := InventoryCert{Cert: c.Cert}
+	e := Cert{Cert: c.Cert}
 	// Places that show the certificate come before those that trust it, and objects
 	// before their copies on nodes.
 	var places [4][]*inspect.Held
@@ -403,7 +403,7 @@ func certEntry(f *inspect.Facts, c inspect.Holding, fi Filter) (InventoryCert, b
 
 // bundleEntries reports places with more than a lone certificate, those with
 // the same content as one.
-func bundleEntries(f *inspect.Facts, fi Filter, chosen map[pki.Fingerprint]bool) []InventoryBundle {
+func bundleEntries(f *inspect.Facts, fi Filter, chosen map[pki.Fingerprint]bool) []Bundle {
 	type group struct {
 		content *pki.Content
 		use     inspect.Use
@@ -422,14 +422,14 @@ func bundleEntries(f *inspect.Facts, fi Filter, chosen map[pki.Fingerprint]bool)
 		}
 		members[g] = append(members[g], h)
 	}
-	out := make([]InventoryBundle, 0, len(order))
+	out := make([]Bundle, 0, len(order))
 	for _, g := range order {
-		e := InventoryBundle{Use: g.use, Certificates: []pki.Fingerprint{}, Bad: len(g.content.Bad), PrivateKeys: len(g.content.Keys), Locked: len(g.content.Locked), Locations: inspect.Locations(members[g])}
+		e := Bundle{Use: g.use, Certificates: []pki.Fingerprint{}, Bad: len(g.content.Bad), PrivateKeys: len(g.content.Keys), Locked: len(g.content.Locked), Locations: inspect.Locations(members[g])}
 		for _, cert := range g.content.Certs {
 			e.Certificates = append(e.Certificates, cert.Fingerprint)
 		}
 		for _, l := range g.content.CRLs {
-			e.CRLs = append(e.CRLs, InventoryCRL{
+			e.CRLs = append(e.CRLs, CRL{
 				SHA256: l.Fingerprint, Issuer: l.Issuer, ThisUpdate: l.ThisUpdate, NextUpdate: l.NextUpdate, Revoked: l.Revoked, AuthorityKeyID: l.IssuerKey,
 			})
 		}
@@ -445,16 +445,16 @@ func anyChosen(c *pki.Content, fi Filter, chosen map[pki.Fingerprint]bool) bool 
 	return !fi.someCerts() || slices.ContainsFunc(c.Certs, func(c *pki.Cert) bool { return chosen[c.Fingerprint] })
 }
 
-func requestEntry(r inspect.SigningRequest) InventoryRequest {
-	e := InventoryRequest{Name: r.Object.Name, Signer: r.Signer, Requester: r.Requester, Condition: r.Condition, Since: r.Since}
+func requestEntry(r inspect.SigningRequest) Request {
+	e := Request{Name: r.Object.Name, Signer: r.Signer, Requester: r.Requester, Condition: r.Condition, Since: r.Since}
 	if r.Request != nil {
 		e.Subject, e.DNSNames, e.IPs = r.Request.Subject, r.Request.Names.DNS, r.Request.Names.IPs
 	}
 	return e
 }
 
-func findingEntry(found assess.Finding, fi Filter, objects map[string]*inspect.Object, chosen map[pki.Fingerprint]bool) (InventoryFinding, bool) {
-	e := InventoryFinding{
+func findingEntry(found assess.Finding, fi Filter, objects map[string]*inspect.Object, chosen map[pki.Fingerprint]bool) (Finding, bool) {
+	e := Finding{
 		Check: found.Check, Severity: found.Severity.String(), Title: TitleOf(found.Check),
 		Message: found.Message, Next: found.Next, Certificates: found.Certs,
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 )
 
-// InventoryNode is one node: how it was read, and what its kubelet shows.
-type InventoryNode struct {
+// Node is one node: how it was read, and what its kubelet shows.
+type Node struct {
 	Name  string `json:"name"`
 	Via   string `json:"via,omitempty"`   // "ssh", "exec", "debug", "local"; empty: not read
 	Ready string `json:"ready,omitempty"` // "True", "False", "Unknown"
@@ -38,14 +38,14 @@ type InventoryNode struct {
 	Files        int  `json:"files"`
 }
 
-func nodeEntries(f *inspect.Facts, fi Filter) []InventoryNode {
-	var out []InventoryNode
+func nodeEntries(f *inspect.Facts, fi Filter) []Node {
+	var out []Node
 	for i := range f.Snapshot.Nodes {
 		n := &f.Snapshot.Nodes[i]
 		if !fi.place(inspect.OnNode(n, ""), nil) {
 			continue
 		}
-		e := InventoryNode{Name: n.Name, Via: n.Via, Ready: n.Ready, Kubelet: n.Kubelet.Active, Files: len(n.Files),
+		e := Node{Name: n.Name, Via: n.Via, Ready: n.Ready, Kubelet: n.Kubelet.Active, Files: len(n.Files),
 			RotateCertificates: n.Kubelet.RotateCertificates, ServerTLSBootstrap: n.Kubelet.ServerTLSBootstrap, ClientCAFile: n.Kubelet.ClientCAFile,
 			Authorization: n.Kubelet.Authorization, Anonymous: n.Kubelet.Anonymous}
 		e.Alive, e.Heartbeat = f.Snapshot.Life(n).Words()

@@ -1,4 +1,4 @@
-package trust
+package trust_test
 
 import (
 	"slices"
@@ -9,6 +9,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/report"
 )
 
 // kubeadm is a cluster as kubeadm makes it: the control plane nodes n1 and n2, the
@@ -82,14 +83,14 @@ func (k *kubeadm) conf(node, name, server string) {
 }
 
 // report is what verify says, by edge, node and what is shown.
-func (k *kubeadm) report() Report {
+func (k *kubeadm) report() report.Verification {
 	k.s.Sort()
-	return NewReport(inspect.NewFacts(k.s, noon, 30*day))
+	return report.NewVerification(inspect.NewFacts(k.s, noon, 30*day))
 }
 
 // are the claims of an edge, each by its node.
-func are(r Report, id string) map[string]ReportClaim {
-	out := map[string]ReportClaim{}
+func are(r report.Verification, id string) map[string]report.VerificationClaim {
+	out := map[string]report.VerificationClaim{}
 	for _, c := range r.Claims {
 		if c.ID == id {
 			key := c.Node

@@ -1,4 +1,4 @@
-package trust
+package trust_test
 
 import (
 	"slices"
@@ -9,6 +9,8 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/report"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/trust"
 )
 
 // published makes kube-root-ca.crt hold these.
@@ -197,9 +199,9 @@ func TestOtherDistributions(t *testing.T) {
 			w.put(catalog.Ref{Kind: catalog.ConfigMap, Namespace: "team", Name: "kube-root-ca.crt", Key: "ca.crt"}, ca.CertPEM)
 			c.given(&w.s)
 			w.s.Sort()
-			r := NewReport(inspect.NewFacts(w.s, noon, 30*day))
-			claims := slices.ContainsFunc(r.Claims, func(c ReportClaim) bool { return strings.HasPrefix(c.ID, "kubeadm-") })
-			said := slices.ContainsFunc(r.Story, func(e Event) bool { return strings.Contains(e.What, "was not judged") })
+			r := report.NewVerification(inspect.NewFacts(w.s, noon, 30*day))
+			claims := slices.ContainsFunc(r.Claims, func(c report.VerificationClaim) bool { return strings.HasPrefix(c.ID, "kubeadm-") })
+			said := slices.ContainsFunc(r.Story, func(e trust.Event) bool { return strings.Contains(e.What, "was not judged") })
 			if claims != c.claims || said != c.said {
 				t.Errorf("claims %v, said %v: %+v", claims, said, r)
 			}

@@ -334,9 +334,9 @@ func (j *judge) clientRenewal(held catalog.Connection, node string) (from, to ti
 	return from, to
 }
 
-// forecasts says what comes of each claim at the next rotation; nil: who verifies is known by
+// Forecasts says what comes of each claim at the next rotation; nil: who verifies is known by
 // a server's log only.
-func forecasts(f *inspect.Facts, claims []Claim) []*Next {
+func Forecasts(f *inspect.Facts, claims []Claim) []*Next {
 	j := &judge{f: f}
 	out := make([]*Next, len(claims))
 	for i := range claims {

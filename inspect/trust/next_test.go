@@ -1,4 +1,4 @@
-package trust
+package trust_test
 
 import (
 	"slices"
@@ -9,6 +9,8 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/report"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/trust"
 )
 
 // TestNext: how soon a kubelet connects anew, by version, topology, and its own
@@ -47,12 +49,12 @@ func TestNext(t *testing.T) {
 }
 
 // entryOf is what the report says of an edge in the one place where it is.
-func entryOf(t *testing.T, w *world, id string) ReportClaim {
+func entryOf(t *testing.T, w *world, id string) report.VerificationClaim {
 	t.Helper()
 	w.s.Sort()
 	slices.SortFunc(w.s.Nodes[0].Files, func(a, b inspect.NodeFile) int { return strings.Compare(a.Path, b.Path) })
-	var out []ReportClaim
-	for _, c := range NewReport(inspect.NewFacts(w.s, w.s.Taken, 30*day)).Claims {
+	var out []report.VerificationClaim
+	for _, c := range report.NewVerification(inspect.NewFacts(w.s, w.s.Taken, 30*day)).Claims {
 		if c.ID == id {
 			out = append(out, c)
 		}
@@ -103,22 +105,22 @@ func TestCopiesEndWithTheirOriginal(t *testing.T) {
 		for name, c := range map[string]struct {
 			begin, end float64
 			given      func(w *world, leaf []byte)
-			want       Status
+			want       trust.Status
 			why        string
 		}{
-			"the operator's, in its last month": {-700, 20, func(w *world, leaf []byte) { w.put(made, leaf) }, WillBreak, "not even a new router-ca"},
-			"the operator's, with a year left":  {-365, 365, func(w *world, leaf []byte) { w.put(made, leaf) }, Holds, ""},
-			"an administrator's, in its last":   {-700, 20, func(*world, []byte) {}, Unknown, "what is shown ends 2024-06-21 12:00 UTC, and who renews it is not known"},
-			"one of 90 days, with 20 left":      {-70, 20, func(*world, []byte) {}, Holds, ""}, // as who renews it at two thirds may do yet
-			"one of 90 days, with 10 left":      {-80, 10, func(*world, []byte) {}, Unknown, "who renews it is not known"},
-			"cert-manager's":                    {-700, 20, func(w *world, leaf []byte) { annotated(w, "openshift-ingress", catalog.AnnotationCertManager, leaf) }, Holds, ""},
+			"the operator's, in its last month": {-700, 20, func(w *world, leaf []byte) { w.put(made, leaf) }, trust.WillBreak, "not even a new router-ca"},
+			"the operator's, with a year left":  {-365, 365, func(w *world, leaf []byte) { w.put(made, leaf) }, trust.Holds, ""},
+			"an administrator's, in its last":   {-700, 20, func(*world, []byte) {}, trust.Unknown, "what is shown ends 2024-06-21 12:00 UTC, and who renews it is not known"},
+			"one of 90 days, with 20 left":      {-70, 20, func(*world, []byte) {}, trust.Holds, ""}, // as who renews it at two thirds may do yet
+			"one of 90 days, with 10 left":      {-80, 10, func(*world, []byte) {}, trust.Unknown, "who renews it is not known"},
+			"cert-manager's":                    {-700, 20, func(w *world, leaf []byte) { annotated(w, "openshift-ingress", catalog.AnnotationCertManager, leaf) }, trust.Holds, ""},
 			// Anybody can put what is public into a Secret of their own, with any annotation.
-			"a tenant's, as if cert-manager's": {-700, 20, func(w *world, leaf []byte) { annotated(w, "team", catalog.AnnotationCertManager, leaf) }, Unknown, "who renews it is not known"},
-			"a tenant's, as if service-ca's":   {-700, 20, func(w *world, leaf []byte) { annotated(w, "team", catalog.AnnotationServiceName, leaf) }, Unknown, "who renews it is not known"},
+			"a tenant's, as if cert-manager's": {-700, 20, func(w *world, leaf []byte) { annotated(w, "team", catalog.AnnotationCertManager, leaf) }, trust.Unknown, "who renews it is not known"},
+			"a tenant's, as if service-ca's":   {-700, 20, func(w *world, leaf []byte) { annotated(w, "team", catalog.AnnotationServiceName, leaf) }, trust.Unknown, "who renews it is not known"},
 			"the operator's, and a tenant's": {-700, 20, func(w *world, leaf []byte) {
 				annotated(w, "a-team", catalog.AnnotationServiceName, leaf)
 				w.put(made, leaf)
-			}, WillBreak, "not even a new router-ca"},
+			}, trust.WillBreak, "not even a new router-ca"},
 		} {
 			t.Run(id+"/"+name, func(t *testing.T) {
 				e := edge(t, id)
@@ -129,7 +131,7 @@ func TestCopiesEndWithTheirOriginal(t *testing.T) {
 				w.trust(e, ca.CertPEM)
 				c.given(w, leaf)
 				got := one(t, w.judge(id))
-				if got.Status != c.want || !strings.Contains(got.Why, c.why) || c.want != Holds && !got.From.Equal(from(c.end)) {
+				if got.Status != c.want || !strings.Contains(got.Why, c.why) || c.want != trust.Holds && !got.From.Equal(from(c.end)) {
 					t.Errorf("%s from %s: %s", got.Status, got.From, got.Why)
 				}
 			})
@@ -142,11 +144,11 @@ func TestCopiesEndWithTheirOriginal(t *testing.T) {
 func TestTheEndIsToldWithoutTheSigner(t *testing.T) {
 	e := edge(t, "kubeadm-kubelet-api")
 	ca := pkitest.NewCA("kubernetes", from(-800), from(900))
-	for end, want := range map[float64]Status{20: WillBreak, 300: Unknown} {
+	for end, want := range map[float64]trust.Status{20: trust.WillBreak, 300: trust.Unknown} {
 		w := newWorld(versions(e))
 		w.show(e, leafFor(e, ca, end-365, end).CertPEM)
 		w.trust(e, ca.CertPEM)
-		if got := one(t, w.judge(e.ID)); got.Status != want || (want == WillBreak) != got.From.Equal(from(end)) {
+		if got := one(t, w.judge(e.ID)); got.Status != want || (want == trust.WillBreak) != got.From.Equal(from(end)) {
 			t.Errorf("%v days before: %s from %s: %s", end, got.Status, got.From, got.Why)
 		}
 	}
@@ -160,7 +162,7 @@ func TestTheSignersKeyIsKeptElsewhere(t *testing.T) {
 	w := newWorld(versions(e))
 	w.show(e, leafFor(e, ca, -1, 300).CertPEM)
 	w.trust(e, ca.CertPEM)
-	if got := one(t, w.judge(e.ID)); got.Status != Holds || got.Why != "" {
+	if got := one(t, w.judge(e.ID)); got.Status != trust.Holds || got.Why != "" {
 		t.Errorf("%s: %s", got.Status, got.Why)
 	}
 }
@@ -178,7 +180,9 @@ func TestShardsBefore412(t *testing.T) {
 				w.put(r, leafFor(e, by, -1, 59).CertPEM)
 			}
 			w.trust(e, ca.CertPEM)
-			got := slices.DeleteFunc(w.judge(id), func(c Claim) bool { return c.Status == Unknown && strings.Contains(c.Why, "4.11 was not reviewed") })
+			got := slices.DeleteFunc(w.judge(id), func(c trust.Claim) bool {
+				return c.Status == trust.Unknown && strings.Contains(c.Why, "4.11 was not reviewed")
+			})
 			if len(got) != want {
 				t.Errorf("%s, %s: %+v", id, version, got)
 			}

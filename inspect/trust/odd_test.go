@@ -1,4 +1,4 @@
-package trust
+package trust_test
 
 import (
 	"testing"
@@ -8,6 +8,8 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/report"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/trust"
 )
 
 // TestOddSnapshots: facts that lack what they mostly have, or have it twice, are judged
@@ -46,13 +48,13 @@ func TestOddSnapshots(t *testing.T) {
 	for _, v := range []catalog.Versions{{}, {Plain: true}, {Cluster: "x"}, {Cluster: "4.12.1"}, {Cluster: "4.22.1"}} {
 		for _, now := range []time.Time{{}, noon} {
 			f := inspect.NewFacts(odd(v).s, now, 0)
-			for _, c := range NewReport(f).Claims {
-				if c.Node == "odd" && c.Status == Holds.String() {
+			for _, c := range report.NewVerification(f).Claims {
+				if c.Node == "odd" && c.Status == trust.Holds.String() {
 					t.Errorf("%+v at %s: %s holds", v, now, c.ID)
 				}
 			}
-			for _, n := range NewRestartReport(f).Nodes {
-				if n.Name == "odd" && n.ComesBack.Status == RestartYes {
+			for _, n := range report.NewRestartReport(f).Nodes {
+				if n.Name == "odd" && n.ComesBack.Status == trust.RestartYes {
 					t.Errorf("%+v at %s: it comes back", v, now)
 				}
 			}

@@ -1,4 +1,4 @@
-package trust
+package trust_test
 
 import (
 	"testing"
@@ -7,6 +7,8 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/report"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/trust"
 )
 
 // TestATenantsCopyIsNoOrigin: what the API server shows is public. A Route that holds it says
@@ -39,7 +41,7 @@ func TestATenantsCopyIsNoOrigin(t *testing.T) {
 		s.s.Served = append(s.s.Served, inspect.Served{Address: "api.example.com:6443", Name: "api.example.com", Server: catalog.ListenerOutside, Chain: s.sc.Scan(leaf.CertPEM)[0].Content.Certs})
 		s.s.Access = &inspect.Access{Shows: inspect.CredentialCertificate, CA: inspect.CAEmbedded, Certificate: user, Trust: ca, Server: "api.example.com:6443", Name: "api.example.com"}
 		s.s.Sort()
-		if got := NewRestartReport(inspect.NewFacts(s.s, noon, 25*day)).Access; got.Status != RestartCaution {
+		if got := report.NewRestartReport(inspect.NewFacts(s.s, noon, 25*day)).Access; got.Status != trust.RestartCaution {
 			t.Errorf("a copy %s: %s: %s", name, got.Status, got.Why)
 		}
 	}

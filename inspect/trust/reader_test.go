@@ -1,4 +1,4 @@
-package trust
+package trust_test
 
 import (
 	"strings"
@@ -9,6 +9,8 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/report"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/trust"
 )
 
 func TestVerifyTrustsNoCAThatItsReaderSkips(t *testing.T) {
@@ -23,22 +25,22 @@ func TestVerifyTrustsNoCAThatItsReaderSkips(t *testing.T) {
 				}
 				w := newWorld(versions(e))
 				w.stage(e, ca, form.Text, []byte("\n"), old.CertPEM)
-				want, by := Broken, form.Go
+				want, by := trust.Broken, form.Go
 				switch e.Reader {
 				case pki.ReaderUnknown:
-					want, by = Unknown, form.Go && form.OpenSSL
+					want, by = trust.Unknown, form.Go && form.OpenSSL
 				case pki.ReaderOpenSSL:
 					by = form.OpenSSL
 				}
 				if by {
-					want = Holds
+					want = trust.Holds
 				}
 				claims := w.judge(e.ID)
 				if len(claims) == 0 {
 					t.Fatalf("%s: no claim", e.ID)
 				}
 				for _, c := range claims {
-					if c.Status != want || want != Holds && !strings.Contains(c.Why, "skip") {
+					if c.Status != want || want != trust.Holds && !strings.Contains(c.Why, "skip") {
 						t.Errorf("%s, read by %s: %s: %s", e.ID, e.Reader, c.Status, c.Why)
 					}
 				}
@@ -57,12 +59,12 @@ func TestANodeDoesNotComeBackByACAThatItsKubeletSkips(t *testing.T) {
 			s.kubeconfig(path, "https://"+apiInt, s.old.CertPEM, []byte("\n"), form.Text)
 		}
 		s.serves(s.fresh)
-		r := NewRestartReport(inspect.NewFacts(s.s, noon, 30*24*time.Hour))
-		want := RestartNo
+		r := report.NewRestartReport(inspect.NewFacts(s.s, noon, 30*24*time.Hour))
+		want := trust.RestartNo
 		if form.Go {
-			want = RestartYes
+			want = trust.RestartYes
 		}
-		if got := r.Nodes[0].ComesBack; got.Status != want || want == RestartNo && !strings.Contains(got.Why, "skip") {
+		if got := r.Nodes[0].ComesBack; got.Status != want || want == trust.RestartNo && !strings.Contains(got.Why, "skip") {
 			t.Errorf("%s: %s: %s", form.Name, got.Status, got.Why)
 		}
 	}

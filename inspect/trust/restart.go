@@ -11,135 +11,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
-	"github.com/kubectl-certrot/kubectl-certrot/inspect/report"
 )
-
-// RestartKind names the document that verify restart-safe prints as JSON and YAML,
-// of the API version of inspect's (docs/output.md).
-const RestartKind = "RestartSafety"
-
-// RestartReport says of each node whether its kubelet would come back if it was
-// restarted now.
-type RestartReport struct {
-	APIVersion string                  `json:"apiVersion"`
-	Kind       string                  `json:"kind"`
-	Cluster    report.InventoryCluster `json:"cluster"`
-	Taken      time.Time               `json:"taken"`
-	Now        time.Time               `json:"now"`
-	Nodes      []RestartNode           `json:"nodes"`
-	NewNode    RestartAnswer           `json:"newNode"`
-	Access     RestartAnswer           `json:"access"` // the user's own; an outage of one is no outage of the cluster, so that it does not count
-	Gaps       []report.InventoryGap   `json:"gaps"`
-	Hints      inspect.Hints           `json:"-"` // of the facts
-}
-
-// RestartNode is what was found for one node: ComesBack is what Answers come to.
-type RestartNode struct {
-	Name      string          `json:"name"`
-	Via       string          `json:"via,omitempty"`
-	Ready     string          `json:"ready,omitempty"`
-	Alive     string          `json:"alive,omitempty"`     // "yes", "no", "unknown", by its Lease; absent: the API was not asked
-	Heartbeat string          `json:"heartbeat,omitempty"` // why it is not yes
-	ComesBack RestartAnswer   `json:"comesBack"`
-	Answers   []RestartAnswer `json:"answers"` // one for each of RestartQuestions, in their order
-}
-
-// RestartAnswer is the answer to one question.
-type RestartAnswer struct {
-	ID     string        `json:"id"`
-	Status RestartStatus `json:"status"`
-	Why    string        `json:"why,omitempty"`
-	Next   string        `json:"next,omitempty"`
-	// From is when a yes ends at the earliest, because the certificate that is shown is
-	// signed anew; zero: not by that, or not known.
-	From time.Time `json:"from,omitzero"`
-}
-
-// RestartStatus is yes, none, unknown, caution or no.
-type RestartStatus string
-
-// The statuses, the better ones first.
-const (
-	RestartYes     RestartStatus = "yes"
-	RestartNone    RestartStatus = "none" // there is nothing to answer: not needed here
-	RestartUnknown RestartStatus = "unknown"
-	RestartCaution RestartStatus = "caution" // yes, with a hand or for a while; Why says it
-	RestartNo      RestartStatus = "no"
-)
-
-// RestartQuestion is a line of the table.
-type RestartQuestion struct{ ID, Text, Short string }
-
-// The questions that the verdict is made of.
-const (
-	ownLoads       = "own-kubeconfig"
-	resolves       = "resolves"
-	trusts         = "trusts"
-	clientCert     = "client-certificate"
-	ownNode        = "own-node"
-	ownLease       = "own-lease"
-	bootstrapLoads = "bootstrap-kubeconfig"
-	bootstrapTrust = "bootstrap-trusts"
-	bootstrapToken = "bootstrap-token"
-)
-
-// RestartQuestions are asked of each node, in this order.
-func RestartQuestions() []RestartQuestion {
-	return []RestartQuestion{
-		{ownLoads, "its kubeconfig loads", "LOADS"},
-		{resolves, "the API server's name resolves on it", "RESOLVES"},
-		{trusts, "it trusts what the API server shows it", "TRUSTS"},
-		{clientCert, "its client certificate is valid", "CERT"},
-		{ownNode, "it may get its own Node", "NODE"},
-		{ownLease, "it may get its own Lease", "LEASE"},
-		{bootstrapLoads, "its bootstrap kubeconfig loads", "B-LOADS"},
-		{bootstrapTrust, "by that one, it trusts the API server too", "B-TRUSTS"},
-		{bootstrapToken, "its bootstrap token is accepted", "TOKEN"},
-	}
-}
-
-// NewRestartReport judges the facts.
-func NewRestartReport(f *inspect.Facts) RestartReport {
-	s := &f.Snapshot
-	r := RestartReport{
-		APIVersion: report.InventoryAPIVersion, Kind: RestartKind, Cluster: report.ClusterOf(s.Cluster), Taken: s.Taken, Now: f.Now,
-		Nodes: []RestartNode{}, Gaps: []report.InventoryGap{}, Hints: f.Hints(),
-	}
-	claims := Judge(f)
-	for i := range s.Nodes {
-		r.Nodes = append(r.Nodes, restartOf(f, &s.Nodes[i], claims))
-	}
-	r.NewNode, r.Access = newNode(f, claims), access(f)
-	for _, g := range s.Gaps {
-		r.Gaps = append(r.Gaps, report.InventoryGap(g))
-	}
-	return r
-}
-
-// Worst is the worst that is said of nodes, those that may be added included;
-// unknown where no node was seen.
-func (r *RestartReport) Worst() RestartStatus {
-	if len(r.Nodes) == 0 {
-		return RestartUnknown
-	}
-	all := []RestartAnswer{r.NewNode}
-	for _, n := range r.Nodes {
-		all = append(all, n.ComesBack)
-	}
-	return worst(all...).Status
-}
-
-// worst is the first of the worst answers.
-func worst(answers ...RestartAnswer) RestartAnswer {
-	order := []RestartStatus{RestartYes, RestartNone, RestartUnknown, RestartCaution, RestartNo}
-	out := answers[0]
-	for _, a := range answers[1:] {
-		if slices.Index(order, a.Status) > slices.Index(order, out.Status) {
-			out = a
-		}
-	}
-	return out
-}
 
 // restart judges one node.
 type restart struct {
@@ -157,7 +29,8 @@ type restart struct {
 	untils map[string]string
 }
 
-func restartOf(f *inspect.Facts, n *inspect.Node, claims []Claim) RestartNode {
+// RestartOf judges one node. claims are those of Judge.
+func RestartOf(f *inspect.Facts, n *inspect.Node, claims []Claim) RestartNode {
 	out := RestartNode{Name: n.Name, Via: n.Via, Ready: n.Ready}
 	out.Alive, out.Heartbeat = f.Snapshot.Life(n).Words()
 	j := restart{f: f, n: n, c: n.Comeback, claims: claims, said: map[string]RestartAnswer{}, untils: map[string]string{}}
@@ -487,7 +360,7 @@ func (j *restart) verdict() RestartAnswer {
 	case !j.joins():
 		all = []string{ownLoads, clientCert, resolves, trusts, ownNode, ownLease}
 	case j.c.Bootstrap.Absent:
-		a := worst(j.said[ownLoads], j.said[clientCert])
+		a := WorstAnswer(j.said[ownLoads], j.said[clientCert])
 		a.ID, a.Why = "comes-back", a.Why+", and there is no bootstrap kubeconfig to join anew with"
 		return a
 	case j.kept() != nil:
@@ -505,7 +378,7 @@ func (j *restart) verdict() RestartAnswer {
 			answers = append(answers, a)
 		}
 	}
-	a := worst(answers...)
+	a := WorstAnswer(answers...)
 	if a.Status == RestartYes {
 		a.Why, a.Next = "", ""
 		switch kept := j.kept(); {
@@ -526,137 +399,4 @@ func (j *restart) verdict() RestartAnswer {
 	}
 	a.ID, a.Next = "comes-back", strings.ReplaceAll(a.Next, "NODE", j.n.Name)
 	return a
-}
-
-// cautioned is a verdict on now, of a node that does not come back any more after the
-// next rotation.
-func cautioned(a RestartAnswer, until string, why RestartAnswer) RestartAnswer {
-	switch a.Status {
-	case RestartUnknown:
-		a.Why = "whether it comes back now is not known (" + a.Why + "); in any case " + until
-	case RestartCaution:
-		a.Why += "; and " + until
-	default:
-		a.Why = "it comes back now; " + until
-	}
-	a.Status, a.From, a.Next = RestartCaution, why.From, cmp.Or(why.Next, a.Next)
-	return a
-}
-
-// newNode says whether a node that is added now would join: by the edges of who
-// verifies what when a node is added.
-func newNode(f *inspect.Facts, claims []Claim) RestartAnswer {
-	out := RestartAnswer{ID: "new-node", Status: RestartNone, Why: "the catalog has no edge for nodes that are added to this kind of cluster"}
-	if hosted := catalog.KeptElsewhere(catalog.InternalLoadBalancerServing(), f.Snapshot.Cluster.Topology); !f.Snapshot.Cluster.Versions.Plain && !hosted {
-		out.Status, out.Why = RestartUnknown, "what new nodes are given was not read: Secrets and ConfigMaps of openshift-machine-config-operator and openshift-machine-api"
-		out.Next = f.Hints().Unread(inspect.MayList("secrets", "openshift-machine-config-operator"), inspect.MayList("configmaps", "openshift-machine-config-operator"), inspect.MayList("secrets", "openshift-machine-api"))
-	}
-	var all []RestartAnswer
-	for _, c := range claims {
-		if c.Reads != catalog.ReadsAtNewNodes {
-			continue
-		}
-		a := RestartAnswer{ID: out.ID, Status: RestartYes}
-		switch c.Status {
-		case Broken:
-			a.Status = RestartNo
-		case WillBreak:
-			a.Status = RestartCaution
-		case Unknown:
-			if !c.Later { // now is what is asked
-				a.Status = RestartUnknown
-			}
-		}
-		if a.Status != RestartYes {
-			a.Why, a.Next = c.ID+": "+c.Why, f.Hints().Next("{} verify ")+strings.ReplaceAll(string(c.Part), " ", "-")
-		}
-		all = append(all, a)
-	}
-	if len(all) == 0 {
-		return out
-	}
-	return worst(all...)
-}
-
-// access says whether the user's own way in would outlive an outage of the pod
-// network and of log-in, and the next rotation of what the API server shows.
-func access(f *inspect.Facts) RestartAnswer {
-	a := f.Snapshot.Access
-	out := RestartAnswer{ID: "access", Status: RestartUnknown}
-	if a == nil {
-		out.Why, out.Next = "your kubeconfig was not read", f.Hints().UnreadRestart("{} verify restart-safe, with it")
-		return out
-	}
-	out.Next = "keep one: on OpenShift the installer's auth/kubeconfig, or on a master " +
-		"/etc/kubernetes/static-pod-resources/kube-apiserver-certs/secrets/node-kubeconfigs/localhost-recovery.kubeconfig; of kubeadm /etc/kubernetes/admin.conf"
-	if a.Shows != inspect.CredentialCertificate {
-		out.Status, out.Why = RestartNo, "your kubeconfig shows "+cmp.Or(a.How, "nothing")+" and no client certificate: what is checked by somebody else than kube-apiserver is refused when that is down"
-		return out
-	}
-	certs := certsAt(f, a.Certificate)
-	if len(certs) == 0 {
-		out.Why = "its client certificate was not read"
-		return out
-	}
-	cert := certs[0]
-	switch {
-	case f.Now.After(cert.NotAfter) || f.Now.Before(cert.NotBefore):
-		out.Status, out.Why = RestartNo, "its client certificate is not valid now: from "+moment(cert.NotBefore)+" to "+moment(cert.NotAfter)
-		return out
-	case a.CA == inspect.CAIgnored:
-		out.Status, out.Why = RestartCaution, "it verifies nobody: insecure-skip-tls-verify"
-		return out
-	case a.CA == inspect.CASystem:
-		out.Why = "it has no CA of its own: what this machine trusts counts"
-		return out
-	}
-	i := slices.IndexFunc(f.Snapshot.Served, func(v inspect.Served) bool {
-		return v.Server == catalog.ListenerOutside && v.Address == a.Server && v.Name == a.Name && v.Problem == ""
-	})
-	if i < 0 || a.Problem != "" {
-		out.Why = cmp.Or(a.Problem, "what the API server shows you was not seen")
-		return out
-	}
-	served := f.Snapshot.Served[i]
-	var roots []*pki.Cert
-	for i := range f.Held {
-		if f.Held[i].At == a.Trust {
-			loaded, _ := f.Held[i].Content.LoadedBy(pki.ReaderGo)
-			roots = append(roots, loaded...)
-		}
-	}
-	if err := pki.Verify(served.Chain, roots, served.Name, f.Now); err != nil {
-		out.Status, out.Why = RestartNo, "its CA does not verify what "+a.Server+" shows: "+err.Error()
-		return out
-	}
-	c := Claim{Edge: catalog.Edge{Shown: origin(f, served.Chain[0])}, Chain: served.Chain, Roots: roots}
-	(&judge{f: f}).forecast(&c, f.Now)
-	switch {
-	case c.Status == WillBreak:
-		out.Status, out.Why = RestartCaution, "its CA verifies what "+a.Server+" shows now; "+c.Why
-		if c.Lacks != nil {
-			out.Why = fmt.Sprintf("its CA verifies what %s shows now, and not what %s signs next", a.Server, foreign.Called(pki.CommonName(c.Lacks.Subject)))
-		}
-		return out
-	case c.Edge.Shown == catalog.Ref{}:
-		out.Why = "its CA verifies what " + a.Server + " shows now; where that comes from was not read, and so not who signs it next"
-		return out
-	case c.Status == Unknown:
-		out.Why = c.Why
-		return out
-	}
-	out.Status, out.Why, out.Next = RestartYes, "its client certificate is valid until "+moment(cert.NotAfter), ""
-	return out
-}
-
-// origin is the platform's object that what is shown comes from; the zero Ref where that was
-// not read. Tenants have copies of what is public.
-func origin(f *inspect.Facts, leaf *pki.Cert) catalog.Ref {
-	for i := range f.Held {
-		h := &f.Held[i]
-		if h.Row != nil && h.Reserved() && h.At.Node == "" && len(h.Content.Certs) > 0 && h.Content.Certs[0].Fingerprint == leaf.Fingerprint {
-			return h.Row.Ref
-		}
-	}
-	return catalog.Ref{}
 }

@@ -1,4 +1,4 @@
-package trust
+package trust_test
 
 import (
 	"strings"
@@ -9,6 +9,8 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/report"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/trust"
 )
 
 const (
@@ -88,36 +90,36 @@ func TestComesBack(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		with    func(*starting)
-		verdict RestartStatus
+		verdict trust.RestartStatus
 		answers string // in the order of the questions: y yes, - none, ? unknown, ! caution, n no
 		why     string
 	}{
-		{"all is well", func(*starting) {}, RestartYes, "yyyyyyyyy", ""},
+		{"all is well", func(*starting) {}, trust.RestartYes, "yyyyyyyyy", ""},
 		{"api-int was signed anew", func(s *starting) {
 			s.serves(s.fresh)
 			fails(&s.c.Own, inspect.FailedTrust)
 			fails(&s.c.Bootstrap, inspect.FailedTrust)
-		}, RestartNo, "yyny??y!?", "unknown authority"},
+		}, trust.RestartNo, "yyny??y!?", "unknown authority"},
 		{"another master shows what was signed anew", func(s *starting) {
 			s.serves(s.fresh)
 			other := s.s.Served[0]
 			other.Node, other.Of, other.Address, other.Server = "", "m2", "10.0.0.2:6443", catalog.ListenerAPIServer
 			s.serves(s.old)
 			s.s.Served = append(s.s.Served, other)
-		}, RestartCaution, "yy!yyyy!y", "by the server that it met; " + ownFile + " does not verify what m2 shows: x509"},
+		}, trust.RestartCaution, "yy!yyyy!y", "by the server that it met; " + ownFile + " does not verify what m2 shows: x509"},
 		{"another node was shown what was signed anew", func(s *starting) {
 			s.serves(s.fresh)
 			other := s.s.Served[0]
 			other.Node = "n2"
 			s.serves(s.old)
 			s.s.Served = append(s.s.Served, other)
-		}, RestartCaution, "yy!yyyy!y", "does not verify what n2 was shown there: x509"},
+		}, trust.RestartCaution, "yy!yyyy!y", "does not verify what n2 was shown there: x509"},
 		{"another master shows the same", func(s *starting) {
 			other := s.s.Served[0]
 			other.Node, other.Of, other.Address, other.Server = "", "m2", "10.0.0.2:6443", catalog.ListenerAPIServer
 			s.s.Served = append(s.s.Served, other)
-		}, RestartYes, "yyyyyyyyy", ""},
-		{"the signer was replaced, api-int is still of the one before", func(s *starting) { s.replaced() }, RestartCaution, "yy!yyyy!y",
+		}, trust.RestartYes, "yyyyyyyyy", ""},
+		{"the signer was replaced, api-int is still of the one before", func(s *starting) { s.replaced() }, trust.RestartCaution, "yy!yyyy!y",
 			"it comes back now; not after 2024-06-14 12:00 UTC, when what the API server shows is, at the earliest, signed anew: " + ownFile + ` lacks the CA "lb-signer@2"`},
 		{"the signer was replaced, and the node was mended", func(s *starting) {
 			s.replaced()
@@ -126,86 +128,86 @@ func TestComesBack(t *testing.T) {
 					s.s.Bundles[i].Content = s.sc.Scan(pkitest.Bundle(s.old.CertPEM, s.fresh.CertPEM))[0].Content
 				}
 			}
-		}, RestartYes, "yyyyyyyyy", ""},
-		{"the signer was replaced, and the API server is not well", func(s *starting) { s.replaced(); told(&s.c.Own, 503, "ServiceUnavailable") }, RestartCaution, "yy!y??y!y", "whether it comes back now is not known (the API server answers 503"},
-		{"the signer was replaced, and the API server does not know the certificate", func(s *starting) { s.replaced(); told(&s.c.Own, 401, "Unauthorized") }, RestartNo, "yy!ynny!y", "401 Unauthorized"},
+		}, trust.RestartYes, "yyyyyyyyy", ""},
+		{"the signer was replaced, and the API server is not well", func(s *starting) { s.replaced(); told(&s.c.Own, 503, "ServiceUnavailable") }, trust.RestartCaution, "yy!y??y!y", "whether it comes back now is not known (the API server answers 503"},
+		{"the signer was replaced, and the API server does not know the certificate", func(s *starting) { s.replaced(); told(&s.c.Own, 401, "Unauthorized") }, trust.RestartNo, "yy!ynny!y", "401 Unauthorized"},
 		{"the signer was replaced, and the node has to join anew", func(s *starting) {
 			s.replaced()
 			s.client(from(-31), from(-1))
-		}, RestartCaution, "yy!nyyy!y", "nothing starts on it until then; and not after"},
-		{"the handshake is judged as a kubelet judges, whatever the node's tool says", func(s *starting) { s.serves(s.fresh) }, RestartNo, "yynyyyy!y", "unknown authority"},
+		}, trust.RestartCaution, "yy!nyyy!y", "nothing starts on it until then; and not after"},
+		{"the handshake is judged as a kubelet judges, whatever the node's tool says", func(s *starting) { s.serves(s.fresh) }, trust.RestartNo, "yynyyyy!y", "unknown authority"},
 		{"nothing but the node's tool saw what is shown", func(s *starting) {
 			s.s.Served = nil
 			fails(&s.c.Own, inspect.FailedTrust)
-		}, RestartNo, "yyny??yyy", "detail of trust"},
+		}, trust.RestartNo, "yyny??yyy", "detail of trust"},
 		{"the name does not resolve", func(s *starting) {
 			s.s.Served = nil
 			fails(&s.c.Own, inspect.FailedResolve)
-		}, RestartNo, "yn?y??yyy", "detail of resolve"},
-		{"the API server does not answer", func(s *starting) { fails(&s.c.Own, inspect.FailedTime) }, RestartNo, "yyyynnyyy", "detail of timeout"},
-		{"there is nobody who could ask", func(s *starting) { s.s.Served = nil; fails(&s.c.Own, inspect.FailedTool) }, RestartUnknown, "y??y??yyy", "detail of tool"},
-		{"the API server does not know the certificate", func(s *starting) { told(&s.c.Own, 401, "Unauthorized") }, RestartNo, "yyyynnyyy", "401 Unauthorized"},
-		{"it is another node's certificate", func(s *starting) { told(&s.c.Own, 403, "Forbidden") }, RestartNo, "yyyynnyyy", "403 Forbidden"},
-		{"there is no Node: the kubelet makes one", func(s *starting) { told(&s.c.Own, 404, "NotFound") }, RestartYes, "yyyyyyyyy", ""},
-		{"the API server is not well", func(s *starting) { told(&s.c.Own, 503, "ServiceUnavailable") }, RestartUnknown, "yyyy??yyy", "503"},
-		{"the token has expired, and is not needed", func(s *starting) { told(&s.c.Bootstrap, 401, "Unauthorized") }, RestartYes, "yyyyyyyy!", ""},
-		{"the token may not read this, and is good", func(s *starting) { told(&s.c.Bootstrap, 403, "Forbidden") }, RestartYes, "yyyyyyyyy", ""},
-		{"the client certificate has ended", func(s *starting) { s.client(from(-31), from(-1)); told(&s.c.Own, 401, "Unauthorized") }, RestartCaution, "yyynnnyyy", "join anew"},
+		}, trust.RestartNo, "yn?y??yyy", "detail of resolve"},
+		{"the API server does not answer", func(s *starting) { fails(&s.c.Own, inspect.FailedTime) }, trust.RestartNo, "yyyynnyyy", "detail of timeout"},
+		{"there is nobody who could ask", func(s *starting) { s.s.Served = nil; fails(&s.c.Own, inspect.FailedTool) }, trust.RestartUnknown, "y??y??yyy", "detail of tool"},
+		{"the API server does not know the certificate", func(s *starting) { told(&s.c.Own, 401, "Unauthorized") }, trust.RestartNo, "yyyynnyyy", "401 Unauthorized"},
+		{"it is another node's certificate", func(s *starting) { told(&s.c.Own, 403, "Forbidden") }, trust.RestartNo, "yyyynnyyy", "403 Forbidden"},
+		{"there is no Node: the kubelet makes one", func(s *starting) { told(&s.c.Own, 404, "NotFound") }, trust.RestartYes, "yyyyyyyyy", ""},
+		{"the API server is not well", func(s *starting) { told(&s.c.Own, 503, "ServiceUnavailable") }, trust.RestartUnknown, "yyyy??yyy", "503"},
+		{"the token has expired, and is not needed", func(s *starting) { told(&s.c.Bootstrap, 401, "Unauthorized") }, trust.RestartYes, "yyyyyyyy!", ""},
+		{"the token may not read this, and is good", func(s *starting) { told(&s.c.Bootstrap, 403, "Forbidden") }, trust.RestartYes, "yyyyyyyyy", ""},
+		{"the client certificate has ended", func(s *starting) { s.client(from(-31), from(-1)); told(&s.c.Own, 401, "Unauthorized") }, trust.RestartCaution, "yyynnnyyy", "join anew"},
 		{"the client certificate and the token have ended", func(s *starting) {
 			s.client(from(-31), from(-1))
 			told(&s.c.Own, 401, "Unauthorized")
 			told(&s.c.Bootstrap, 401, "Unauthorized")
-		}, RestartNo, "yyynnnyyn", "does not know the token"},
+		}, trust.RestartNo, "yyynnnyyn", "does not know the token"},
 		{"by the node's clock the client certificate has ended", func(s *starting) {
 			ahead := noon.Add(40 * day)
 			s.s.Nodes[0].Clock = inspect.Clock{Sent: noon, Before: ahead, After: ahead, Received: noon.Add(time.Second)}
-		}, RestartNo, "yynnyyyny", ""},
-		{"kubeadm keeps no bootstrap file", func(s *starting) { s.c.Bootstrap = inspect.ComebackFile{Path: joinFile, Absent: true} }, RestartYes, "yyyyyy---", ""},
+		}, trust.RestartNo, "yynnyyyny", ""},
+		{"kubeadm keeps no bootstrap file", func(s *starting) { s.c.Bootstrap = inspect.ComebackFile{Path: joinFile, Absent: true} }, trust.RestartYes, "yyyyyy---", ""},
 		{"no bootstrap file, and the certificate has ended", func(s *starting) {
 			s.c.Bootstrap = inspect.ComebackFile{Path: joinFile, Absent: true}
 			s.client(from(-31), from(-1))
-		}, RestartNo, "yyynyy---", "no bootstrap kubeconfig"},
+		}, trust.RestartNo, "yyynyy---", "no bootstrap kubeconfig"},
 		{"its own file is gone: it is made anew, with the certificate that is there", func(s *starting) {
 			s.c.Own = inspect.ComebackFile{Path: ownFile, Absent: true}
 			told(&s.c.Bootstrap, 401, "Unauthorized")
-		}, RestartCaution, "n??n??yyn", "made anew"},
+		}, trust.RestartCaution, "n??n??yyn", "made anew"},
 		{"its own file is gone, and the certificate has ended", func(s *starting) {
 			s.c.Own = inspect.ComebackFile{Path: ownFile, Absent: true}
 			s.client(from(-31), from(-1))
-		}, RestartCaution, "n??n??yyy", "join anew"},
+		}, trust.RestartCaution, "n??n??yyy", "join anew"},
 		{"the client certificate begins later: the bootstrap file is not looked at", func(s *starting) {
 			s.client(from(1), from(29))
 			told(&s.c.Own, 401, "Unauthorized")
 			told(&s.c.Bootstrap, 401, "Unauthorized")
-		}, RestartNo, "yyynnnyy!", "begins later"},
+		}, trust.RestartNo, "yyynnnyy!", "begins later"},
 		{"it shows a token, and there is a file to join with", func(s *starting) {
 			s.c.Own.Shows, s.c.Own.Certificate = inspect.CredentialToken, ""
 			s.client(from(-31), from(-1))
-		}, RestartCaution, "yyy-yyyyy", "join anew"},
+		}, trust.RestartCaution, "yyy-yyyyy", "join anew"},
 		{"it shows a token, and that is all there is", func(s *starting) {
 			s.c.Own.Shows, s.c.Own.Certificate = inspect.CredentialToken, ""
 			s.c.Bootstrap = inspect.ComebackFile{Absent: true}
-		}, RestartYes, "yyy-yy---", ""},
+		}, trust.RestartYes, "yyy-yy---", ""},
 		{"its own file is broken, and so is the other", func(s *starting) {
 			s.c.Own = inspect.ComebackFile{Path: ownFile, Refused: "it is no YAML"}
 			s.c.Bootstrap = inspect.ComebackFile{Path: joinFile, Refused: "it is empty"}
-		}, RestartNo, "n??n??n??", "it is empty"},
+		}, trust.RestartNo, "n??n??n??", "it is empty"},
 		{"its own file could not be read", func(s *starting) {
 			s.c.Own = inspect.ComebackFile{Path: ownFile, Unread: "its shape is not understood"}
-		}, RestartUnknown, "?????" + "?yyy", "not understood"},
-		{"it was not asked", func(s *starting) { s.s.Nodes[0].Comeback = nil }, RestartUnknown, "?????????", "not tried"},
-		{"the node did not answer", func(s *starting) { *s.c = inspect.Comeback{Problem: "gave up"} }, RestartUnknown, "?????????", "gave up"},
-		{"the node was not read", func(s *starting) { s.s.Nodes[0].Via = "" }, RestartUnknown, "?????????", "not read"},
+		}, trust.RestartUnknown, "?????" + "?yyy", "not understood"},
+		{"it was not asked", func(s *starting) { s.s.Nodes[0].Comeback = nil }, trust.RestartUnknown, "?????????", "not tried"},
+		{"the node did not answer", func(s *starting) { *s.c = inspect.Comeback{Problem: "gave up"} }, trust.RestartUnknown, "?????????", "gave up"},
+		{"the node was not read", func(s *starting) { s.s.Nodes[0].Via = "" }, trust.RestartUnknown, "?????????", "not read"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			s := newStarting()
 			c.with(s)
-			r := NewRestartReport(inspect.NewFacts(s.s, noon, 0))
+			r := report.NewRestartReport(inspect.NewFacts(s.s, noon, 0))
 			got := ""
 			for _, a := range r.Nodes[0].Answers {
-				got += map[RestartStatus]string{RestartYes: "y", RestartNone: "-", RestartUnknown: "?", RestartCaution: "!", RestartNo: "n"}[a.Status]
-				if a.Status != RestartYes && a.Why == "" {
+				got += map[trust.RestartStatus]string{trust.RestartYes: "y", trust.RestartNone: "-", trust.RestartUnknown: "?", trust.RestartCaution: "!", trust.RestartNo: "n"}[a.Status]
+				if a.Status != trust.RestartYes && a.Why == "" {
 					t.Errorf("%s: %s without a reason", a.ID, a.Status)
 				}
 			}
@@ -220,12 +222,12 @@ func TestComesBack(t *testing.T) {
 func TestNewNodesAndWorst(t *testing.T) {
 	t.Parallel()
 	s := newStarting()
-	report := func() RestartReport { return NewRestartReport(inspect.NewFacts(s.s, noon, 0)) }
-	if r := report(); r.NewNode.Status != RestartUnknown || r.Worst() != RestartUnknown {
+	report := func() report.RestartReport { return report.NewRestartReport(inspect.NewFacts(s.s, noon, 0)) }
+	if r := report(); r.NewNode.Status != trust.RestartUnknown || r.Worst() != trust.RestartUnknown {
 		t.Errorf("nothing was read for new nodes: %+v, worst %s", r.NewNode, r.Worst())
 	}
 	s.put(catalog.Ref{Kind: catalog.Secret, Namespace: "openshift-machine-config-operator", Name: "node-bootstrapper-token", Key: "ca.crt"}, s.old.CertPEM)
-	if r := report(); r.NewNode.Status != RestartUnknown || !strings.Contains(r.NewNode.Why, "new-node-api-int: what is shown was not seen") || r.Worst() != RestartUnknown {
+	if r := report(); r.NewNode.Status != trust.RestartUnknown || !strings.Contains(r.NewNode.Why, "new-node-api-int: what is shown was not seen") || r.Worst() != trust.RestartUnknown {
 		t.Errorf("what new nodes are shown was not read: %+v, worst %s", r.NewNode, r.Worst())
 	}
 	shown := s.old.Issue("api-int.example.com", from(-2), from(28), pkitest.DNS("api-int.example.com"))
@@ -234,15 +236,15 @@ func TestNewNodesAndWorst(t *testing.T) {
 	s.put(catalog.InternalLoadBalancerServing(), shown.CertPEM)
 	s.s.Bundles = append(s.s.Bundles, trusted)
 	s.s.Reads = []inspect.Read{{What: "secrets"}, {What: "configmaps"}}
-	if r := report(); r.NewNode.Status != RestartYes || r.Worst() != RestartYes {
+	if r := report(); r.NewNode.Status != trust.RestartYes || r.Worst() != trust.RestartYes {
 		t.Errorf("%+v, worst %s", r.NewNode, r.Worst())
 	}
 	s.s.Bundles[len(s.s.Bundles)-1].Content = s.sc.Scan(s.fresh.CertPEM)[0].Content
-	if r := report(); r.NewNode.Status != RestartNo || !strings.Contains(r.NewNode.Why, "new-node-api-int") || r.Worst() != RestartNo {
+	if r := report(); r.NewNode.Status != trust.RestartNo || !strings.Contains(r.NewNode.Why, "new-node-api-int") || r.Worst() != trust.RestartNo {
 		t.Errorf("%+v, worst %s", r.NewNode, r.Worst())
 	}
 	s.s.Nodes = nil
-	if r := report(); r.Worst() != RestartUnknown {
+	if r := report(); r.Worst() != trust.RestartUnknown {
 		t.Errorf("without nodes: %s", r.Worst())
 	}
 }
@@ -261,20 +263,20 @@ func TestAccess(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		with func(*starting)
-		want RestartStatus
+		want trust.RestartStatus
 		why  string
 	}{
-		{"a certificate and both CAs", func(*starting) {}, RestartYes, "until"},
-		{"a token", func(s *starting) { s.s.Access.Shows, s.s.Access.How = inspect.CredentialToken, "a token" }, RestartNo, "a token"},
-		{"a program", func(s *starting) { s.s.Access.Shows, s.s.Access.How = inspect.CredentialOther, "the program oc" }, RestartNo, "the program oc"},
-		{"the certificate was not read", func(s *starting) { s.s.Access.Certificate.Field = "other" }, RestartUnknown, "not read"},
-		{"the machine's own trust store", func(s *starting) { s.s.Access.CA = inspect.CASystem }, RestartUnknown, "no CA of its own"},
-		{"nobody is verified", func(s *starting) { s.s.Access.CA = inspect.CAIgnored }, RestartCaution, "insecure"},
-		{"no handshake was made", func(s *starting) { s.s.Access.Problem = "through a proxy" }, RestartUnknown, "proxy"},
-		{"the CA does not verify what is shown", func(s *starting) { s.s.Bundles[len(s.s.Bundles)-1].Content = s.sc.Scan(s.clients.CertPEM)[0].Content }, RestartNo, "does not verify"},
-		{"the signer was replaced", func(s *starting) { s.s.Bundles[len(s.s.Bundles)-1].Content = s.sc.Scan(s.old.CertPEM)[0].Content }, RestartCaution, "signs next"},
-		{"what is shown ends, and nobody renews it", func(s *starting) { s.byHand(file) }, RestartCaution, "shows now; what is shown ends, and does not renew itself"},
-		{"no kubeconfig was read", func(s *starting) { s.s.Access = nil }, RestartUnknown, "not read"},
+		{"a certificate and both CAs", func(*starting) {}, trust.RestartYes, "until"},
+		{"a token", func(s *starting) { s.s.Access.Shows, s.s.Access.How = inspect.CredentialToken, "a token" }, trust.RestartNo, "a token"},
+		{"a program", func(s *starting) { s.s.Access.Shows, s.s.Access.How = inspect.CredentialOther, "the program oc" }, trust.RestartNo, "the program oc"},
+		{"the certificate was not read", func(s *starting) { s.s.Access.Certificate.Field = "other" }, trust.RestartUnknown, "not read"},
+		{"the machine's own trust store", func(s *starting) { s.s.Access.CA = inspect.CASystem }, trust.RestartUnknown, "no CA of its own"},
+		{"nobody is verified", func(s *starting) { s.s.Access.CA = inspect.CAIgnored }, trust.RestartCaution, "insecure"},
+		{"no handshake was made", func(s *starting) { s.s.Access.Problem = "through a proxy" }, trust.RestartUnknown, "proxy"},
+		{"the CA does not verify what is shown", func(s *starting) { s.s.Bundles[len(s.s.Bundles)-1].Content = s.sc.Scan(s.clients.CertPEM)[0].Content }, trust.RestartNo, "does not verify"},
+		{"the signer was replaced", func(s *starting) { s.s.Bundles[len(s.s.Bundles)-1].Content = s.sc.Scan(s.old.CertPEM)[0].Content }, trust.RestartCaution, "signs next"},
+		{"what is shown ends, and nobody renews it", func(s *starting) { s.byHand(file) }, trust.RestartCaution, "shows now; what is shown ends, and does not renew itself"},
+		{"no kubeconfig was read", func(s *starting) { s.s.Access = nil }, trust.RestartUnknown, "not read"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -289,7 +291,7 @@ func TestAccess(t *testing.T) {
 			s.s.Served = append(s.s.Served, inspect.Served{Address: "api.example.com:6443", Name: "api.example.com", Server: catalog.ListenerOutside, Chain: s.sc.Scan(leaf.CertPEM)[0].Content.Certs})
 			s.s.Access = &inspect.Access{Shows: inspect.CredentialCertificate, CA: inspect.CAEmbedded, Certificate: user, Trust: ca, Server: "api.example.com:6443", Name: "api.example.com"}
 			c.with(s)
-			if got := NewRestartReport(inspect.NewFacts(s.s, noon, 25*day)).Access; got.Status != c.want || !strings.Contains(got.Why, c.why) {
+			if got := report.NewRestartReport(inspect.NewFacts(s.s, noon, 25*day)).Access; got.Status != c.want || !strings.Contains(got.Why, c.why) {
 				t.Errorf("%+v, want %s", got, c.want)
 			}
 		})

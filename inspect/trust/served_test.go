@@ -1,4 +1,4 @@
-package trust
+package trust_test
 
 import (
 	"slices"
@@ -9,6 +9,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/trust"
 )
 
 const (
@@ -37,7 +38,7 @@ func masters() (w *world, ca *pkitest.Authority, before, after pkitest.Pair) {
 	return w, ca, before, after
 }
 
-func one(t *testing.T, claims []Claim) Claim {
+func one(t *testing.T, claims []trust.Claim) trust.Claim {
 	t.Helper()
 	if len(claims) != 1 {
 		t.Fatalf("want one claim, got %+v", claims)
@@ -51,14 +52,14 @@ func TestMastersShowTheirSecrets(t *testing.T) {
 	newer := ca.Issue("newer", from(-1), from(29), pkitest.DNS(internalName))
 	for name, c := range map[string]struct {
 		shown  []byte
-		status Status
+		status trust.Status
 		why    string
 	}{
-		"what the Secret holds":       {after.CertPEM, Holds, ""},
-		"what it held before":         {before.CertPEM, Broken, "10.0.0.5:6443 shows"},
-		"what no CA here has signed":  {proxy.Issue("old", from(-20), from(10), pkitest.DNS(internalName)).CertPEM, Unknown, "somebody between ends TLS"},
-		"what is newer than that":     {newer.CertPEM, Unknown, "Run it again"},
-		"what its own CA signed late": {ca.Issue("expired", from(-60), from(-30), pkitest.DNS(internalName)).CertPEM, Broken, "made 2024-04-02"},
+		"what the Secret holds":       {after.CertPEM, trust.Holds, ""},
+		"what it held before":         {before.CertPEM, trust.Broken, "10.0.0.5:6443 shows"},
+		"what no CA here has signed":  {proxy.Issue("old", from(-20), from(10), pkitest.DNS(internalName)).CertPEM, trust.Unknown, "somebody between ends TLS"},
+		"what is newer than that":     {newer.CertPEM, trust.Unknown, "Run it again"},
+		"what its own CA signed late": {ca.Issue("expired", from(-60), from(-30), pkitest.DNS(internalName)).CertPEM, trust.Broken, "made 2024-04-02"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w.s.Served = nil
@@ -67,7 +68,7 @@ func TestMastersShowTheirSecrets(t *testing.T) {
 			if got.Status != c.status || !strings.Contains(got.Why, c.why) || got.Node != "master-0" || got.Server != master {
 				t.Errorf("%s: %q on %q at %q", got.Status, got.Why, got.Node, got.Server)
 			}
-			if c.status == Broken && (got.Held == nil || got.Held.Fingerprint != pki.FingerprintOf(after.Cert.Raw)) {
+			if c.status == trust.Broken && (got.Held == nil || got.Held.Fingerprint != pki.FingerprintOf(after.Cert.Raw)) {
 				t.Errorf("the Secret holds %v", got.Held)
 			}
 		})
@@ -80,7 +81,7 @@ func TestAReloadTakesTime(t *testing.T) {
 	w.put(catalog.APIServerCA(), ca.CertPEM)
 	w.put(catalog.InternalLoadBalancerServing(), ca.Issue("new", from(-1.0/24/60), from(30), pkitest.DNS(internalName)).CertPEM)
 	w.served("kube-apiserver", "master-0", master, internalName, ca.Issue("old", from(-20), from(10), pkitest.DNS(internalName)).CertPEM)
-	if got := one(t, w.judge("masters-show-secrets")); got.Status != Unknown || !strings.Contains(got.Why, "may take 5 minutes; run it again") {
+	if got := one(t, w.judge("masters-show-secrets")); got.Status != trust.Unknown || !strings.Contains(got.Why, "may take 5 minutes; run it again") {
 		t.Errorf("%s: %s", got.Status, got.Why)
 	}
 }
@@ -99,7 +100,7 @@ func TestWhoIsLate(t *testing.T) {
 			w.put(catalog.Ref{Kind: catalog.File, Name: "/etc/kubernetes/kubelet-ca.crt"}, ca.CertPEM) // a copy of something else
 			w.put(catalog.Ref{Kind: catalog.File, Name: "/etc/kubernetes/static-pod-resources/kube-apiserver-certs/secrets/internal-loadbalancer-serving-certkey/tls.crt"}, c.file(before, after))
 			w.served("kube-apiserver", "n1", master, internalName, before.CertPEM)
-			if got := one(t, w.judge("masters-show-secrets")); got.Status != Broken || !strings.Contains(got.Why, c.why) {
+			if got := one(t, w.judge("masters-show-secrets")); got.Status != trust.Broken || !strings.Contains(got.Why, c.why) {
 				t.Errorf("%s: %s", got.Status, got.Why)
 			}
 		})
@@ -108,11 +109,11 @@ func TestWhoIsLate(t *testing.T) {
 
 func TestHandshakesThatWereNotMade(t *testing.T) {
 	w, _, _, _ := masters()
-	if got := one(t, w.judge("masters-show-secrets")); got.Status != Unknown || !strings.Contains(got.Why, "no handshake with them was made") {
+	if got := one(t, w.judge("masters-show-secrets")); got.Status != trust.Unknown || !strings.Contains(got.Why, "no handshake with them was made") {
 		t.Errorf("%s: %s", got.Status, got.Why)
 	}
 	w.s.Served = []inspect.Served{{Node: "n1", Of: "master-0", Server: "kube-apiserver", Address: master, Name: internalName, Problem: "connection refused"}}
-	if got := one(t, w.judge("masters-show-secrets")); got.Status != Unknown || got.Why != master+": TLS handshake from n1: connection refused" {
+	if got := one(t, w.judge("masters-show-secrets")); got.Status != trust.Unknown || got.Why != master+": TLS handshake from n1: connection refused" {
 		t.Errorf("%s: %s", got.Status, got.Why)
 	}
 	w.s.Cluster.Versions = catalog.Versions{Plain: true, Kubernetes: "v1.35.4"}
@@ -132,11 +133,11 @@ func TestTheNameOutside(t *testing.T) {
 	for name, c := range map[string]struct {
 		asked  string
 		shown  []byte
-		status Status
+		status trust.Status
 	}{
-		"the administrator's, for api": {"api.example.com", users.CertPEM, Holds},
-		"the Secret's, for an address": {"10.0.0.1", after.CertPEM, Holds},
-		"another, for an address":      {"10.0.0.1", ca.Issue("x", from(-20), from(10), pkitest.DNS("x")).CertPEM, Unknown},
+		"the administrator's, for api": {"api.example.com", users.CertPEM, trust.Holds},
+		"the Secret's, for an address": {"10.0.0.1", after.CertPEM, trust.Holds},
+		"another, for an address":      {"10.0.0.1", ca.Issue("x", from(-20), from(10), pkitest.DNS("x")).CertPEM, trust.Unknown},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w.s.Served = nil
@@ -153,19 +154,19 @@ func TestAnAdministratorsCertificateForAPIInt(t *testing.T) {
 	users := catalog.Ref{Kind: catalog.Secret, Namespace: "openshift-kube-apiserver", Name: "user-serving-cert-000", Key: "tls.crt"}
 	for name, c := range map[string]struct {
 		given  func(w *world, after pkitest.Pair)
-		status Status
+		status trust.Status
 	}{
 		"is shown": {func(w *world, _ pkitest.Pair) {
 			w.served("kube-apiserver", "master-0", master, internalName, wildcard.CertPEM)
-		}, Broken},
-		"is shown to a node": {func(w *world, _ pkitest.Pair) { w.served("", "", internalName+":6443", internalName, wildcard.CertPEM) }, Broken},
+		}, trust.Broken},
+		"is shown to a node": {func(w *world, _ pkitest.Pair) { w.served("", "", internalName+":6443", internalName, wildcard.CertPEM) }, trust.Broken},
 		"is not shown": {func(w *world, after pkitest.Pair) {
 			w.served("kube-apiserver", "master-0", master, internalName, after.CertPEM)
-		}, Holds},
-		"who knows": {func(*world, pkitest.Pair) {}, Unknown},
+		}, trust.Holds},
+		"who knows": {func(*world, pkitest.Pair) {}, trust.Unknown},
 		"is asked for as api": {func(w *world, _ pkitest.Pair) {
 			w.served("kube-apiserver", "master-0", master, "api.example.com", wildcard.CertPEM)
-		}, Unknown},
+		}, trust.Unknown},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w, _, _, after := masters()
@@ -195,18 +196,18 @@ func TestSeenGoesBeforeHeld(t *testing.T) {
 	w.served("kubelet", "n1", "10.0.0.5:10250", "", good.CertPEM)
 	w.served("kubelet", "n2", "10.0.0.6:10250", "", good.CertPEM)
 	w.served("kubelet", "n3", "10.0.0.5:10250", "", other.Issue("kubelet", from(-1), from(29), pkitest.IPs("10.0.0.5")).CertPEM)
-	got := map[string]Status{}
+	got := map[string]trust.Status{}
 	for _, c := range w.judge(e.ID) {
 		got[c.Node] = c.Status
 	}
-	if len(got) != 3 || got["n1"] != Holds || got["n2"] != Broken || got["n3"] != Broken {
+	if len(got) != 3 || got["n1"] != trust.Holds || got["n2"] != trust.Broken || got["n3"] != trust.Broken {
 		t.Errorf("who is right, has the address of another, is signed by another: %v", got)
 	}
-	files := map[string]Status{}
+	files := map[string]trust.Status{}
 	for _, c := range w.judge("kubelets-show-file") {
 		files[c.Node] = c.Status
 	}
-	if len(files) != 3 || files["n1"] != Holds || files["n2"] != Unknown || files["n3"] != Unknown {
+	if len(files) != 3 || files["n1"] != trust.Holds || files["n2"] != trust.Unknown || files["n3"] != trust.Unknown {
 		t.Errorf("against their files: %v", files)
 	}
 
@@ -215,7 +216,7 @@ func TestSeenGoesBeforeHeld(t *testing.T) {
 	w.put(server.Trust, ca.CertPEM)
 	w.put(server.Shown, ca.Issue("mcs", from(-1), from(900), pkitest.DNS(internalName)).CertPEM)
 	w.served("machine-config-server", "master-0", "10.0.0.5:22623", internalName, other.Issue("mcs", from(-5), from(900), pkitest.DNS(internalName)).CertPEM)
-	if got := one(t, w.judge(server.ID)); got.Status != Broken || got.Server != "10.0.0.5:22623" {
+	if got := one(t, w.judge(server.ID)); got.Status != trust.Broken || got.Server != "10.0.0.5:22623" {
 		t.Errorf("%s at %q: %s", got.Status, got.Server, got.Why)
 	}
 }

@@ -1,4 +1,4 @@
-package trust
+package trust_test
 
 import (
 	"slices"
@@ -8,6 +8,8 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/report"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/trust"
 )
 
 // TestServiceCARotates: once service-ca has another signer, who trusts the one before
@@ -22,15 +24,15 @@ func TestServiceCARotates(t *testing.T) {
 	for _, id := range []string{"service-ca", "apiserver-validating-webhooks", "apiserver-token-review", "node-registry"} {
 		for name, c := range map[string]struct {
 			given func(w *world)
-			want  Status
+			want  trust.Status
 		}{
-			"the signer is the same":                {func(w *world) { w.put(signer, before.CertPEM) }, Holds},
-			"another one, with a bridge":            {func(w *world) { w.put(signer, after.CertPEM); w.put(bridges, bridge.CertPEM) }, Holds},
-			"another one, without":                  {func(w *world) { w.put(signer, after.CertPEM) }, WillBreak},
-			"another one, with a bridge to a third": {func(w *world) { w.put(signer, after.CertPEM); w.put(bridges, stranger.CertPEM) }, WillBreak},
-			"it was not read":                       {func(*world) {}, Unknown},
-			"its bundle was, with a bridge":         {func(w *world) { w.put(published, before.CertPEM, after.CertPEM, bridge.CertPEM) }, Holds},
-			"its bundle was, without":               {func(w *world) { w.put(published, before.CertPEM, after.CertPEM) }, Unknown},
+			"the signer is the same":                {func(w *world) { w.put(signer, before.CertPEM) }, trust.Holds},
+			"another one, with a bridge":            {func(w *world) { w.put(signer, after.CertPEM); w.put(bridges, bridge.CertPEM) }, trust.Holds},
+			"another one, without":                  {func(w *world) { w.put(signer, after.CertPEM) }, trust.WillBreak},
+			"another one, with a bridge to a third": {func(w *world) { w.put(signer, after.CertPEM); w.put(bridges, stranger.CertPEM) }, trust.WillBreak},
+			"it was not read":                       {func(*world) {}, trust.Unknown},
+			"its bundle was, with a bridge":         {func(w *world) { w.put(published, before.CertPEM, after.CertPEM, bridge.CertPEM) }, trust.Holds},
+			"its bundle was, without":               {func(w *world) { w.put(published, before.CertPEM, after.CertPEM) }, trust.Unknown},
 		} {
 			t.Run(id+"/"+name, func(t *testing.T) {
 				e := edge(t, id)
@@ -43,7 +45,7 @@ func TestServiceCARotates(t *testing.T) {
 					}
 				}
 				c.given(w)
-				if got := one(t, w.judge(id)); got.Status != c.want || got.Later != (c.want == Unknown) {
+				if got := one(t, w.judge(id)); got.Status != c.want || got.Later != (c.want == trust.Unknown) {
 					t.Errorf("%s: %s", got.Status, got.Why)
 				}
 			})
@@ -53,7 +55,7 @@ func TestServiceCARotates(t *testing.T) {
 	w.put(signer, after.CertPEM)
 	w.put(bridges, bridge.CertPEM)
 	w.s.Sort()
-	story := NewReport(inspect.NewFacts(w.s, noon, 30*day), catalog.PartServices).Story
+	story := report.NewVerification(inspect.NewFacts(w.s, noon, 30*day), catalog.PartServices).Story
 	if len(story) != 2 || !story[0].When.Equal(from(394)) || !story[1].When.Equal(from(290)) || story[0].Part != catalog.PartServices {
 		t.Errorf("%+v", story)
 	}
@@ -76,7 +78,7 @@ func TestInjected(t *testing.T) {
 			}
 			var lacking []string
 			for _, c := range w.judge("bundle-parts") {
-				if c.Status == Broken && c.Trust[0].Name == "asks" && strings.Contains(c.Why, "service-signer@2") {
+				if c.Status == trust.Broken && c.Trust[0].Name == "asks" && strings.Contains(c.Why, "service-signer@2") {
 					lacking = append(lacking, c.Trust[0].String())
 				}
 			}

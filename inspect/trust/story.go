@@ -164,8 +164,8 @@ func (j *judge) delivery(claims []Claim, ca *pki.Cert) []Event {
 	return append(out, e)
 }
 
-// storyOf is the story of the parts that are spoken of.
-func storyOf(f *inspect.Facts, claims []Claim, parts []catalog.Part) []Event {
+// StoryOf is the story of the parts that are spoken of.
+func StoryOf(f *inspect.Facts, claims []Claim, parts []catalog.Part) []Event {
 	j, out := &judge{f: f}, []Event{}
 	tell := func(part catalog.Part, events func() []Event) {
 		if len(parts) > 0 && !slices.Contains(parts, part) {

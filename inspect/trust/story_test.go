@@ -1,4 +1,4 @@
-package trust
+package trust_test
 
 import (
 	"strings"
@@ -8,6 +8,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/report"
 )
 
 // The names of the load balancer's signer; the second was made a day before noon.
@@ -76,7 +77,7 @@ func TestStory(t *testing.T) {
 			}
 			w.trust(e, signers[c.trusts].CertPEM)
 			w.s.Sort()
-			got := NewReport(inspect.NewFacts(w.s, noon, 30*day)).Story
+			got := report.NewVerification(inspect.NewFacts(w.s, noon, 30*day)).Story
 			if len(got) != len(c.want) {
 				t.Fatalf("want %d events, got %+v", len(c.want), got)
 			}
@@ -94,10 +95,10 @@ func TestStoryIsOfAPIInt(t *testing.T) {
 	w := story(t, -2, false)
 	w.s.Sort()
 	f := inspect.NewFacts(w.s, noon, 30*day)
-	if r := NewReport(f, catalog.PartServices); len(r.Story) != 0 {
+	if r := report.NewVerification(f, catalog.PartServices); len(r.Story) != 0 {
 		t.Errorf("got %+v", r.Story)
 	}
-	if r := NewReport(f, catalog.PartServices, catalog.PartAPIInt); len(r.Story) == 0 {
+	if r := report.NewVerification(f, catalog.PartServices, catalog.PartAPIInt); len(r.Story) == 0 {
 		t.Error("api-int has no story")
 	}
 }

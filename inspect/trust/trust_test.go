@@ -1,4 +1,4 @@
-package trust
+package trust_test
 
 import (
 	"encoding/json"
@@ -12,6 +12,8 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/report"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/trust"
 )
 
 var noon = time.Date(2024, 6, 1, 12, 0, 0, 0, time.UTC)
@@ -161,11 +163,11 @@ func (w *world) call(e catalog.Edge, ca ...[]byte) {
 	w.s.References = append(w.s.References, inspect.Reference{From: at, To: pki.Location{Kind: "Service", Namespace: "team", Name: "svc"}})
 }
 
-func (w *world) judge(id string) []Claim {
+func (w *world) judge(id string) []trust.Claim {
 	w.s.Sort()
 	slices.SortFunc(w.s.Nodes[0].Files, func(a, b inspect.NodeFile) int { return strings.Compare(a.Path, b.Path) })
-	var out []Claim
-	for _, c := range Judge(inspect.NewFacts(w.s, noon, 30*day)) {
+	var out []trust.Claim
+	for _, c := range trust.Judge(inspect.NewFacts(w.s, noon, 30*day)) {
 		if c.ID == id {
 			out = append(out, c)
 		}
@@ -209,8 +211,8 @@ func TestEveryEdge(t *testing.T) {
 		for _, c := range []struct {
 			name string
 			ca   []byte
-			want Status
-		}{{"holds", ca.CertPEM, Holds}, {"broken", other.CertPEM, Broken}} {
+			want trust.Status
+		}{{"holds", ca.CertPEM, trust.Holds}, {"broken", other.CertPEM, trust.Broken}} {
 			t.Run(e.ID+"/"+c.name, func(t *testing.T) {
 				w := newWorld(v)
 				w.stage(e, ca, c.ca)
@@ -218,7 +220,7 @@ func TestEveryEdge(t *testing.T) {
 				if len(claims) != 1 || claims[0].Status != c.want {
 					t.Fatalf("want one claim that is %s, got %+v", c.want, claims)
 				}
-				if got := claims[0]; c.want == Broken && !strings.Contains(got.Why, "unknown authority") && !strings.Contains(got.Why, `lacks “the CA”`) {
+				if got := claims[0]; c.want == trust.Broken && !strings.Contains(got.Why, "unknown authority") && !strings.Contains(got.Why, `lacks “the CA”`) {
 					t.Errorf("why: %s", got.Why)
 				}
 			})
@@ -257,14 +259,14 @@ func TestForecast(t *testing.T) {
 	for name, c := range map[string]struct {
 		begin   float64
 		rotated bool
-		want    Status
+		want    trust.Status
 		from    time.Time
 		lacks   string
 	}{
-		"the leaf is of the old signer, young":             {-2, false, WillBreak, from(13), "CN=lb@1"},
-		"the leaf is due, the signer younger than 1.5 d":   {-15, false, WillBreak, from(0.5), "CN=lb@1"},
-		"the leaf is past 80 %, whatever the signer's age": {-23.9, false, WillBreak, from(0.1), "CN=lb@1"},
-		"the leaf is of the new signer":                    {-0.5, true, Broken, time.Time{}, "CN=lb@1"},
+		"the leaf is of the old signer, young":             {-2, false, trust.WillBreak, from(13), "CN=lb@1"},
+		"the leaf is due, the signer younger than 1.5 d":   {-15, false, trust.WillBreak, from(0.5), "CN=lb@1"},
+		"the leaf is past 80 %, whatever the signer's age": {-23.9, false, trust.WillBreak, from(0.1), "CN=lb@1"},
+		"the leaf is of the new signer":                    {-0.5, true, trust.Broken, time.Time{}, "CN=lb@1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			claims := story(t, c.begin, c.rotated).judge("kubelet-api-int")
@@ -308,7 +310,7 @@ func TestUnknown(t *testing.T) {
 			w.put(e.Shown, leafFor(e, ca, -1, 29).CertPEM)
 			c.given(w)
 			claims := w.judge(e.ID)
-			if len(claims) != 1 || claims[0].Status != Unknown || !strings.Contains(claims[0].Why, c.why) {
+			if len(claims) != 1 || claims[0].Status != trust.Unknown || !strings.Contains(claims[0].Why, c.why) {
 				t.Errorf("got %+v", claims)
 			}
 		})
@@ -323,17 +325,17 @@ func TestSignerNotRead(t *testing.T) {
 	old, ca, fresh := pkitest.NewCA("old", from(-900), from(900)), pkitest.NewCA("lb", from(-10), from(900)), pkitest.NewCA("fresh", from(-1), from(900))
 	for name, c := range map[string]struct {
 		given func(w *world)
-		want  Status
+		want  trust.Status
 		why   string
 	}{
-		"nothing was read":                         {func(*world) {}, Unknown, "it holds now; what is signed next is not known: " + signer.String() + " was not read, nor " + published.String()},
-		"there is no signer":                       {func(w *world) { w.whole("secrets") }, Holds, ""},
-		"the control plane is in another cluster":  {func(w *world) { w.s.Cluster.Topology = "External" }, Holds, ""},
-		"the bundle has nobody else":               {func(w *world) { w.put(published, ca.CertPEM) }, Holds, ""},
-		"the bundle has one of before, too":        {func(w *world) { w.put(published, old.CertPEM, ca.CertPEM) }, Holds, ""},
-		"the bundle has another one, made since":   {func(w *world) { w.put(published, ca.CertPEM, fresh.CertPEM) }, Unknown, `holds "fresh"`},
-		"the signer was read, and is another one":  {func(w *world) { w.put(signer, fresh.CertPEM) }, WillBreak, `signed by "fresh" next`},
-		"the signer was read, and is the same one": {func(w *world) { w.put(signer, ca.CertPEM); w.put(published, ca.CertPEM, fresh.CertPEM) }, Holds, ""},
+		"nothing was read":                         {func(*world) {}, trust.Unknown, "it holds now; what is signed next is not known: " + signer.String() + " was not read, nor " + published.String()},
+		"there is no signer":                       {func(w *world) { w.whole("secrets") }, trust.Holds, ""},
+		"the control plane is in another cluster":  {func(w *world) { w.s.Cluster.Topology = "External" }, trust.Holds, ""},
+		"the bundle has nobody else":               {func(w *world) { w.put(published, ca.CertPEM) }, trust.Holds, ""},
+		"the bundle has one of before, too":        {func(w *world) { w.put(published, old.CertPEM, ca.CertPEM) }, trust.Holds, ""},
+		"the bundle has another one, made since":   {func(w *world) { w.put(published, ca.CertPEM, fresh.CertPEM) }, trust.Unknown, `holds "fresh"`},
+		"the signer was read, and is another one":  {func(w *world) { w.put(signer, fresh.CertPEM) }, trust.WillBreak, `signed by "fresh" next`},
+		"the signer was read, and is the same one": {func(w *world) { w.put(signer, ca.CertPEM); w.put(published, ca.CertPEM, fresh.CertPEM) }, trust.Holds, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := edge(t, "kubelet-api-int")
@@ -346,7 +348,7 @@ func TestSignerNotRead(t *testing.T) {
 				w.served("", "", internalName+":6443", internalName, leafFor(e, ca, -1, 29).CertPEM)
 			}
 			got := one(t, w.judge(e.ID))
-			if got.Status != c.want || got.Later != (c.want == Unknown) || !strings.Contains(got.Why, c.why) || c.want == Holds && got.Why != "" {
+			if got.Status != c.want || got.Later != (c.want == trust.Unknown) || !strings.Contains(got.Why, c.why) || c.want == trust.Holds && got.Why != "" {
 				t.Errorf("%s: %s", got.Status, got.Why)
 			}
 		})
@@ -376,25 +378,25 @@ func TestNobodyIsTrusted(t *testing.T) {
 		why := "there is no " + e.Trust.String()
 		for name, c := range map[string]struct {
 			given func(w *world)
-			want  Status
+			want  trust.Status
 			why   string
 		}{
-			"all was read":            {func(w *world) { w.whole("secrets", "configmaps") }, Broken, why},
-			"nothing was read wholly": {func(*world) {}, Unknown, "not read: " + e.Trust.String()},
+			"all was read":            {func(w *world) { w.whole("secrets", "configmaps") }, trust.Broken, why},
+			"nothing was read wholly": {func(*world) {}, trust.Unknown, "not read: " + e.Trust.String()},
 			"reading broke off": {func(w *world) {
 				w.whole("secrets", "configmaps")
 				w.s.Gaps = []inspect.Gap{{What: "secrets"}, {What: "configmaps"}}
-			}, Unknown, "not read"},
-			"a namespace was read":       {func(w *world) { w.s.Reads = []inspect.Read{{What: "configmaps", Where: "team"}} }, Unknown, "not read"},
-			"the version is not known":   {func(w *world) { w.whole("secrets", "configmaps"); w.s.Cluster.Versions = catalog.Versions{} }, Unknown, "version that decides"},
-			"what is shown is not there": {func(w *world) { w.whole("secrets", "configmaps"); w.s.Bundles = nil }, Holds, ""},
+			}, trust.Unknown, "not read"},
+			"a namespace was read":       {func(w *world) { w.s.Reads = []inspect.Read{{What: "configmaps", Where: "team"}} }, trust.Unknown, "not read"},
+			"the version is not known":   {func(w *world) { w.whole("secrets", "configmaps"); w.s.Cluster.Versions = catalog.Versions{} }, trust.Unknown, "version that decides"},
+			"what is shown is not there": {func(w *world) { w.whole("secrets", "configmaps"); w.s.Bundles = nil }, trust.Holds, ""},
 		} {
 			t.Run(e.ID+"/"+name, func(t *testing.T) {
 				w := newWorld(versions(e))
 				w.show(e, leafFor(e, ca, -1, 29).CertPEM)
 				c.given(w)
 				claims := w.judge(e.ID)
-				if c.want == Holds || e.Optional && c.why != "not read" && !strings.HasPrefix(c.why, "not read: ") {
+				if c.want == trust.Holds || e.Optional && c.why != "not read" && !strings.HasPrefix(c.why, "not read: ") {
 					if len(claims) > 0 {
 						t.Fatalf("want no claim, got %+v", claims)
 					}
@@ -423,7 +425,7 @@ func TestServedGoesFirst(t *testing.T) {
 	w.s.Served = []inspect.Served{{Node: "n1", Address: "api-int.example.com:6443", Name: "api-int.example.com", Chain: chain}}
 	// The Secret holds another one already: the next master that reads it ends that.
 	claims := w.judge(e.ID)
-	if len(claims) != 1 || claims[0].Status != WillBreak || claims[0].Server != "api-int.example.com:6443" || !strings.Contains(claims[0].Why, "its Secret holds another one already") {
+	if len(claims) != 1 || claims[0].Status != trust.WillBreak || claims[0].Server != "api-int.example.com:6443" || !strings.Contains(claims[0].Why, "its Secret holds another one already") {
 		t.Errorf("got %+v", claims)
 	}
 	// And one of the masters has: the next connection may be led there.
@@ -431,7 +433,7 @@ func TestServedGoesFirst(t *testing.T) {
 		w.s.Served = append(w.s.Served, inspect.Served{Node: "n1", Of: "m2", Server: catalog.ListenerAPIServer, Address: "10.0.0.2:6443", Name: "api-int.example.com", Chain: f.Content.Certs})
 	}
 	claims = w.judge(e.ID)
-	if len(claims) != 1 || claims[0].Status != Broken || claims[0].Server != "10.0.0.2:6443" || !strings.Contains(claims[0].Why, "by m2, one of the masters") {
+	if len(claims) != 1 || claims[0].Status != trust.Broken || claims[0].Server != "10.0.0.2:6443" || !strings.Contains(claims[0].Why, "by m2, one of the masters") {
 		t.Errorf("got %+v", claims)
 	}
 }
@@ -446,7 +448,7 @@ func TestNodeTime(t *testing.T) {
 	behind := noon.Add(-2 * day)
 	w.s.Nodes[0].Clock = inspect.Clock{Sent: noon, Before: behind, After: behind, Received: noon}
 	claims := w.judge(e.ID)
-	if len(claims) != 1 || claims[0].Status != Broken || !strings.Contains(claims[0].Why, "not yet valid") || claims[0].Lacks != nil {
+	if len(claims) != 1 || claims[0].Status != trust.Broken || !strings.Contains(claims[0].Why, "not yet valid") || claims[0].Lacks != nil {
 		t.Errorf("got %+v", claims)
 	}
 }
@@ -454,8 +456,8 @@ func TestNodeTime(t *testing.T) {
 func TestReport(t *testing.T) {
 	w := story(t, -2, false)
 	w.s.Sort()
-	r := NewReport(inspect.NewFacts(w.s, noon, 30*day), catalog.PartAPIInt)
-	if r.Worst() != WillBreak {
+	r := report.NewVerification(inspect.NewFacts(w.s, noon, 30*day), catalog.PartAPIInt)
+	if r.Worst() != trust.WillBreak {
 		t.Errorf("worst is %s", r.Worst())
 	}
 	raw, err := json.Marshal(r)
@@ -467,7 +469,7 @@ func TestReport(t *testing.T) {
 			t.Errorf("the report lacks %s: %s", want, raw)
 		}
 	}
-	if r = NewReport(inspect.NewFacts(inspect.Snapshot{}, noon, 30*day)); r.Worst() != Unknown {
+	if r = report.NewVerification(inspect.NewFacts(inspect.Snapshot{}, noon, 30*day)); r.Worst() != trust.Unknown {
 		t.Errorf("of nothing, the worst is %s", r.Worst())
 	}
 }
@@ -481,16 +483,16 @@ func TestUncertain(t *testing.T) {
 	for name, c := range map[string]struct {
 		id    string
 		given func(w *world)
-		want  Status
+		want  trust.Status
 		why   string
 	}{
-		"a call of a Service with a certificate in memory": {"apiserver-aggregated-apis", func(w *world) { w.s.Bundles[0].Object.Annotations = nil }, Unknown, "one of its own"},
-		"a call of a Service of which nothing was read":    {"apiserver-mutating-webhooks", func(w *world) { forget(w, "served") }, Unknown, "was not seen"},
-		"a call that names no CA":                          {"apiserver-validating-webhooks", func(w *world) { forget(w, "caller") }, Broken, "no CA is named"},
-		"a bundle of which a part was not read":            {"bundle-parts", func(w *world) { w.s.Reads = nil; w.s.Bundles[1].Content = w.s.Bundles[0].Content }, Unknown, "default-ingress-cert"},
-		"a part that was made a moment ago":                {"bundle-parts", func(w *world) { w.s.Bundles[0].Content.Certs[0].NotBefore = noon.Add(-time.Minute) }, Unknown, "within the hour"},
-		"a platform that was not read":                     {"balancers-api-int", func(w *world) { w.s.Cluster.Platform = "" }, Unknown, "platformStatus"},
-		"a network of which nothing was read":              {"ovnkube-node-api-int", func(w *world) { forget(w, "kube-root-ca.crt") }, Unknown, "whether it runs here"},
+		"a call of a Service with a certificate in memory": {"apiserver-aggregated-apis", func(w *world) { w.s.Bundles[0].Object.Annotations = nil }, trust.Unknown, "one of its own"},
+		"a call of a Service of which nothing was read":    {"apiserver-mutating-webhooks", func(w *world) { forget(w, "served") }, trust.Unknown, "was not seen"},
+		"a call that names no CA":                          {"apiserver-validating-webhooks", func(w *world) { forget(w, "caller") }, trust.Broken, "no CA is named"},
+		"a bundle of which a part was not read":            {"bundle-parts", func(w *world) { w.s.Reads = nil; w.s.Bundles[1].Content = w.s.Bundles[0].Content }, trust.Unknown, "default-ingress-cert"},
+		"a part that was made a moment ago":                {"bundle-parts", func(w *world) { w.s.Bundles[0].Content.Certs[0].NotBefore = noon.Add(-time.Minute) }, trust.Unknown, "within the hour"},
+		"a platform that was not read":                     {"balancers-api-int", func(w *world) { w.s.Cluster.Platform = "" }, trust.Unknown, "platformStatus"},
+		"a network of which nothing was read":              {"ovnkube-node-api-int", func(w *world) { forget(w, "kube-root-ca.crt") }, trust.Unknown, "whether it runs here"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := edge(t, c.id)
@@ -538,9 +540,9 @@ func TestNoSuchVerifier(t *testing.T) {
 // was not read; of what may be there or not, nothing is said.
 func TestOptionalOnUnreadNodes(t *testing.T) {
 	ca := pkitest.NewCA("the CA", from(-10), from(900))
-	for id, want := range map[string][]Status{
-		"multus-api-int": {Holds, Unknown}, "ovnkube-node-api-int": {Holds, Unknown}, "balancers-api-int": {Holds, Unknown}, "kubelet-api-int": {Holds, Unknown},
-		"whereabouts-api-int": {Holds}, "node-registry": {Holds}, "kubeadm-scheduler-api": {Holds},
+	for id, want := range map[string][]trust.Status{
+		"multus-api-int": {trust.Holds, trust.Unknown}, "ovnkube-node-api-int": {trust.Holds, trust.Unknown}, "balancers-api-int": {trust.Holds, trust.Unknown}, "kubelet-api-int": {trust.Holds, trust.Unknown},
+		"whereabouts-api-int": {trust.Holds}, "node-registry": {trust.Holds}, "kubeadm-scheduler-api": {trust.Holds},
 	} {
 		e := edge(t, id)
 		w := newWorld(versions(e))
@@ -549,10 +551,10 @@ func TestOptionalOnUnreadNodes(t *testing.T) {
 		if !e.Optional {
 			w.s.Nodes = w.s.Nodes[:2]
 		}
-		var got []Status
+		var got []trust.Status
 		for _, c := range w.judge(id) {
 			got = append(got, c.Status)
-			if c.Status == Unknown && (c.Node != "n2" || c.Why != "the node was not read") {
+			if c.Status == trust.Unknown && (c.Node != "n2" || c.Why != "the node was not read") {
 				t.Errorf("%s: %s on %s", id, c.Why, c.Node)
 			}
 		}
@@ -569,7 +571,7 @@ func TestInstead(t *testing.T) {
 	w := newWorld(versions(e))
 	w.stage(e, ca, own.CertPEM)
 	w.put(e.Instead, leafFor(e, own, -1, 29).CertPEM)
-	if claims := w.judge(e.ID); len(claims) != 1 || claims[0].Status != Holds {
+	if claims := w.judge(e.ID); len(claims) != 1 || claims[0].Status != trust.Holds {
 		t.Errorf("got %+v", claims)
 	}
 }
@@ -614,9 +616,9 @@ func TestEveryTopologyAndVersion(t *testing.T) {
 					placed[e.Shown], placed[e.Trust], placed[e.Where] = true, true, true
 				}
 				w.judge("") // sorts
-				for _, c := range Judge(inspect.NewFacts(w.s, noon, 30*day)) {
+				for _, c := range trust.Judge(inspect.NewFacts(w.s, noon, 30*day)) {
 					isEdge := slices.ContainsFunc(catalog.Edges(), func(e catalog.Edge) bool { return e.ID == c.ID })
-					if isEdge && c.Status != Holds && c.By == catalog.ByVerifying && (topology != "External" || c.Trust[0].Kind != pki.KindFile) { // there, these files have nothing to verify
+					if isEdge && c.Status != trust.Holds && c.By == catalog.ByVerifying && (topology != "External" || c.Trust[0].Kind != pki.KindFile) { // there, these files have nothing to verify
 						t.Errorf("%s %s %s: %s", c.ID, c.Node, c.Status, c.Why)
 					}
 					delete(want, c.ID)
@@ -634,7 +636,7 @@ func TestEveryTopologyAndVersion(t *testing.T) {
 func TestUnreviewedVersionsAreUnknown(t *testing.T) {
 	ca, other := pkitest.NewCA("the CA", from(-10), from(900)), pkitest.NewCA("another CA", from(-10), from(900))
 	for _, version := range []string{"4.8.13", "4.11.9", "4.23.0", "5.7.0"} {
-		for trusted, want := range map[*pkitest.Authority]Status{ca: Holds, other: Broken} {
+		for trusted, want := range map[*pkitest.Authority]trust.Status{ca: trust.Holds, other: trust.Broken} {
 			w := newWorld(catalog.Versions{Cluster: version})
 			w.s.Cluster.Topology, w.s.Cluster.Platform, w.s.Cluster.OwnAddresses = "HighlyAvailable", "AWS", catalog.No
 			w.whole("secrets", "configmaps")
@@ -646,13 +648,13 @@ func TestUnreviewedVersionsAreUnknown(t *testing.T) {
 			w.s.Served = []inspect.Served{{Node: "n1", Address: "api-int.example.com:6443", Name: "api-int.example.com", Chain: chain}}
 			w.judge("") // sorts
 			seen := 0
-			for _, c := range Judge(inspect.NewFacts(w.s, noon, 30*day)) {
+			for _, c := range trust.Judge(inspect.NewFacts(w.s, noon, 30*day)) {
 				switch {
-				case c.Server != "" && c.Status == Broken:
+				case c.Server != "" && c.Status == trust.Broken:
 					seen++
-				case c.Server != "" && want == Holds && strings.HasPrefix(c.Why, "it holds now"):
+				case c.Server != "" && want == trust.Holds && strings.HasPrefix(c.Why, "it holds now"):
 					seen++
-				case c.Status != Unknown:
+				case c.Status != trust.Unknown:
 					t.Errorf("%s: %s %s: %s", version, c.ID, c.Status, c.Why)
 				}
 			}
@@ -676,8 +678,8 @@ func TestHostedControlPlane(t *testing.T) {
 	w.put(catalog.Ref{Kind: catalog.ConfigMap, Namespace: "*", Name: "kube-root-ca.crt", Key: "ca.crt"}, ca.CertPEM)
 	w.put(catalog.Ref{Kind: catalog.File, Name: "/var/lib/kubelet/pki/kubelet-client-current.pem"}, leafFor(catalog.Edge{}, ca, -1, 29).CertPEM)
 	w.judge("")
-	for _, c := range Judge(inspect.NewFacts(w.s, noon, 30*day)) {
-		if c.Status == Broken || c.Part == catalog.PartAPIInt && (c.Status != Unknown || !strings.Contains(c.Why, "neither by a handshake")) {
+	for _, c := range trust.Judge(inspect.NewFacts(w.s, noon, 30*day)) {
+		if c.Status == trust.Broken || c.Part == catalog.PartAPIInt && (c.Status != trust.Unknown || !strings.Contains(c.Why, "neither by a handshake")) {
 			t.Errorf("%s: %s: %s", c.ID, c.Status, c.Why)
 		}
 	}
@@ -688,8 +690,8 @@ func TestHostedControlPlane(t *testing.T) {
 		{Server: catalog.ListenerOutside, Address: "api.example.com:6443", Name: "api.example.com", Chain: chain},
 	}
 	held := 0
-	for _, c := range Judge(inspect.NewFacts(w.s, noon, 30*day)) {
-		if strings.Contains(c.ID, "-show") || c.Status == Broken || c.Part == catalog.PartAPIInt && c.Status != Holds {
+	for _, c := range trust.Judge(inspect.NewFacts(w.s, noon, 30*day)) {
+		if strings.Contains(c.ID, "-show") || c.Status == trust.Broken || c.Part == catalog.PartAPIInt && c.Status != trust.Holds {
 			t.Errorf("%s: %s: %s", c.ID, c.Status, c.Why)
 		}
 		if c.Part == catalog.PartAPIInt {
@@ -711,11 +713,11 @@ func TestServedByName(t *testing.T) {
 	w.signer(e, ca)
 	w.trust(e, ca.CertPEM)
 	w.served("", "", internalName+":6443", "api.example.com", other.Issue("api", from(-1), from(59), pkitest.DNS("api.example.com")).CertPEM)
-	if got := one(t, w.judge(e.ID)); got.Status != Holds || got.Server != "" {
+	if got := one(t, w.judge(e.ID)); got.Status != trust.Holds || got.Server != "" {
 		t.Errorf("%s at %q: %s", got.Status, got.Server, got.Why)
 	}
 	w.served("", "", internalName+":6443", internalName, leafFor(e, other, -1, 59).CertPEM)
-	if got := one(t, w.judge(e.ID)); got.Status != Broken || got.Server != internalName+":6443" {
+	if got := one(t, w.judge(e.ID)); got.Status != trust.Broken || got.Server != internalName+":6443" {
 		t.Errorf("%s at %q: %s", got.Status, got.Server, got.Why)
 	}
 }

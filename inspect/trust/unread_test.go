@@ -1,4 +1,4 @@
-package trust
+package trust_test
 
 import (
 	"testing"
@@ -7,6 +7,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/trust"
 )
 
 // TestANodeThatWasNotReadIsUnknownInEveryClaimAboutNodes: what holds for the other
@@ -34,8 +35,8 @@ func TestANodeThatWasNotReadIsUnknownInEveryClaimAboutNodes(t *testing.T) {
 		}
 		w.s.Nodes[0].Role = catalog.RoleWorker
 		w.s.Nodes = append(w.s.Nodes, inspect.Node{Name: "cut", Role: catalog.RoleWorker})
-		nodes := map[string]Status{}
-		for _, c := range Judge(inspect.NewFacts(w.s, noon, 30*24*time.Hour)) {
+		nodes := map[string]trust.Status{}
+		for _, c := range trust.Judge(inspect.NewFacts(w.s, noon, 30*24*time.Hour)) {
 			if c.ID == e.ID {
 				nodes[c.Node] = max(nodes[c.Node], c.Status)
 			}
@@ -43,7 +44,7 @@ func TestANodeThatWasNotReadIsUnknownInEveryClaimAboutNodes(t *testing.T) {
 		if _, ok := nodes["n1"]; !ok {
 			continue // it is about no node
 		}
-		if got, ok := nodes["cut"]; !ok || got != Unknown {
+		if got, ok := nodes["cut"]; !ok || got != trust.Unknown {
 			t.Errorf("%s: holds for n1 (%v); for the node that was not read: %v, %v", e.ID, nodes["n1"], ok, got)
 		}
 	}

@@ -93,7 +93,7 @@ func TestRulesCatch(t *testing.T) {
 	pkgs := list(t, fixture)
 	got := slices.Concat(violations(pkgs), exits(t, pkgs), requirements(t, fixture))
 	for _, want := range []string{
-		"inspect imports inspect/collect: checks are functions",
+		"inspect imports inspect/collect: inspect holds the facts",
 		"inspect/catalog imports net/http: this floor does no IO",
 		"inspect/pki imports os: this floor does no IO",
 		"inspect/pki imports inspect/catalog: pki knows certificates",

@@ -30,7 +30,7 @@ func floors() []floor {
 			"a plan is made, shown and run without knowing that there is a command line"},
 		{"inspect/collect", []string{"inspect", "inspect/catalog", "inspect/pki", "nodeexec", "foreign"},
 			"collect reads; it judges nothing, and what is done about it is remediate's"},
-		{"inspect/report", []string{"inspect/check", "inspect/assess", "inspect", "inspect/catalog", "inspect/pki", "foreign"},
+		{"inspect/report", []string{"inspect/trust", "inspect/check", "inspect/assess", "inspect", "inspect/catalog", "inspect/pki", "foreign"},
 			"report makes documents of facts and of what was found"},
 		{"inspect/trust", []string{"inspect", "inspect/catalog", "inspect/pki", "foreign"},
 			"trust judges pairs of client and server; checks judge places"},

@@ -1,0 +1,58 @@
+package report
+
+import (
+	"time"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/trust"
+)
+
+// RestartKind names the document that verify restart-safe prints as JSON and YAML,
+// of the API version of inspect's (docs/output.md).
+const RestartKind = "RestartSafety"
+
+// RestartReport says of each node whether its kubelet would come back if it was
+// restarted now.
+type RestartReport struct {
+	APIVersion string              `json:"apiVersion"`
+	Kind       string              `json:"kind"`
+	Cluster    Cluster             `json:"cluster"`
+	Taken      time.Time           `json:"taken"`
+	Now        time.Time           `json:"now"`
+	Nodes      []trust.RestartNode `json:"nodes"`
+	NewNode    trust.RestartAnswer `json:"newNode"`
+	Access     trust.RestartAnswer `json:"access"` // the user's own; an outage of one is no outage of the cluster, so that it does not count
+	Gaps       []Gap               `json:"gaps"`
+	Hints      inspect.Hints       `json:"-"` // of the facts
+}
+
+// NewRestartReport judges the facts.
+func NewRestartReport(f *inspect.Facts) RestartReport {
+	s := &f.Snapshot
+	r := RestartReport{
+		APIVersion: APIVersion, Kind: RestartKind, Cluster: ClusterOf(s.Cluster), Taken: s.Taken, Now: f.Now,
+		Nodes: []trust.RestartNode{}, Gaps: []Gap{}, Hints: f.Hints(),
+	}
+	claims := trust.Judge(f)
+	for i := range s.Nodes {
+		r.Nodes = append(r.Nodes, trust.RestartOf(f, &s.Nodes[i], claims))
+	}
+	r.NewNode, r.Access = trust.JoiningNode(f, claims), trust.UserAccess(f)
+	for _, g := range s.Gaps {
+		r.Gaps = append(r.Gaps, Gap(g))
+	}
+	return r
+}
+
+// Worst is the worst that is said of nodes, those that may be added included;
+// unknown where no node was seen.
+func (r *RestartReport) Worst() trust.RestartStatus {
+	if len(r.Nodes) == 0 {
+		return trust.RestartUnknown
+	}
+	all := []trust.RestartAnswer{r.NewNode}
+	for _, n := range r.Nodes {
+		all = append(all, n.ComesBack)
+	}
+	return trust.WorstAnswer(all...).Status
+}
