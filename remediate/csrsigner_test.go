@@ -21,7 +21,7 @@ import (
 
 // validSigner is a csr-signer that signs now.
 func validSigner(context.Context, catalog.Ref) (collect.Signer, error) {
-	return collect.Signer{NotBefore: noon.AddDate(0, 0, -1), NotAfter: noon.AddDate(0, 0, 29), Asked: noon}, nil
+	return collect.Signer{NotBefore: testNow.AddDate(0, 0, -1), NotAfter: testNow.AddDate(0, 0, 29), Asked: testNow}, nil
 }
 
 // TestNoApprovalBeforeTheSignerIsValid: after a power-off the csr-signer has expired, and
@@ -29,7 +29,7 @@ func validSigner(context.Context, catalog.Ref) (collect.Signer, error) {
 func TestNoApprovalBeforeTheSignerIsValid(t *testing.T) {
 	t.Parallel()
 	openshift, plain := catalog.Versions{Cluster: "4.15.0"}, catalog.Versions{Plain: true, Kubernetes: "v1.35.4"}
-	valid, expired := [2]time.Time{noon.AddDate(0, 0, -1), noon.AddDate(0, 0, 29)}, [2]time.Time{noon.AddDate(0, 0, -40), noon.AddDate(0, 0, -10)}
+	valid, expired := [2]time.Time{testNow.AddDate(0, 0, -1), testNow.AddDate(0, 0, 29)}, [2]time.Time{testNow.AddDate(0, 0, -40), testNow.AddDate(0, 0, -10)}
 	forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "secrets"}, "csr-signer", errors.New("no"))
 	for name, c := range map[string]struct {
 		signer    func(looks int, of catalog.Ref) (collect.Signer, error)
@@ -39,23 +39,23 @@ func TestNoApprovalBeforeTheSignerIsValid(t *testing.T) {
 		plainFile []byte
 	}{
 		"it is valid": {signer: func(int, catalog.Ref) (collect.Signer, error) {
-			return collect.Signer{NotBefore: valid[0], NotAfter: valid[1], Asked: noon}, nil
+			return collect.Signer{NotBefore: valid[0], NotAfter: valid[1], Asked: testNow}, nil
 		}, approved: true},
 		"it has expired": {signer: func(int, catalog.Ref) (collect.Signer, error) {
-			return collect.Signer{NotBefore: expired[0], NotAfter: expired[1], Asked: noon}, nil
+			return collect.Signer{NotBefore: expired[0], NotAfter: expired[1], Asked: testNow}, nil
 		},
 			says: "csr-signer: Secret/openshift-kube-controller-manager/csr-signer[tls.crt] expired 20"},
 		"it expired by this machine's clock alone": {signer: func(int, catalog.Ref) (collect.Signer, error) {
 			return collect.Signer{NotBefore: expired[0], NotAfter: expired[1], Asked: expired[0].Add(time.Hour)}, nil
 		}, approved: true},
 		"it is not valid yet": {signer: func(int, catalog.Ref) (collect.Signer, error) {
-			return collect.Signer{NotBefore: noon.Add(time.Hour), NotAfter: valid[1], Asked: noon}, nil
+			return collect.Signer{NotBefore: testNow.Add(time.Hour), NotAfter: valid[1], Asked: testNow}, nil
 		}, says: "is not valid before"},
 		"it is renewed meanwhile": {signer: func(looks int, of catalog.Ref) (collect.Signer, error) {
 			if of == catalog.CSRSigner() && looks < 8 {
-				return collect.Signer{NotBefore: expired[0], NotAfter: expired[1], Asked: noon}, nil
+				return collect.Signer{NotBefore: expired[0], NotAfter: expired[1], Asked: testNow}, nil
 			}
-			return collect.Signer{NotBefore: valid[0], NotAfter: valid[1], Asked: noon}, nil
+			return collect.Signer{NotBefore: valid[0], NotAfter: valid[1], Asked: testNow}, nil
 		}, approved: true, says: "Secret/openshift-kube-controller-manager-operator/csr-signer[tls.crt] is renewed, and is copied there"},
 		"it may not be read": {signer: func(int, catalog.Ref) (collect.Signer, error) { return collect.Signer{}, forbidden },
 			says: "kubectl auth can-i get secret/csr-signer -n openshift-kube-controller-manager"},
@@ -71,7 +71,7 @@ func TestNoApprovalBeforeTheSignerIsValid(t *testing.T) {
 			api := &requestsAPI{signs: true}
 			w := newWorld(t)
 			env, told := approvals(t, w, api)
-			now := noon
+			now := testNow
 			env.Now, env.Sleep = func() time.Time { return now }, func(ctx context.Context, d time.Duration) error { now = now.Add(d); return context.Cause(ctx) }
 			looks := 0
 			env.Signer = func(_ context.Context, of catalog.Ref) (collect.Signer, error) {
@@ -82,7 +82,7 @@ func TestNoApprovalBeforeTheSignerIsValid(t *testing.T) {
 				env.Signer = nil
 			}
 			api.add(clientAsking(t).made(t))
-			facts := inspect.Snapshot{Cluster: inspect.Cluster{Versions: openshift, Clock: inspect.Clock{Sent: noon, Before: noon, After: noon, Received: noon}}, Nodes: []inspect.Node{{Name: "worker-0", Via: "ssh"}}}
+			facts := inspect.Snapshot{Cluster: inspect.Cluster{Versions: openshift, Clock: inspect.Clock{Sent: testNow, Before: testNow, After: testNow, Received: testNow}}, Nodes: []inspect.Node{{Name: "worker-0", Via: "ssh"}}}
 			if c.versions.Plain {
 				facts.Cluster.Versions = plain
 				api.requests[0].Spec.Username, api.requests[0].Spec.Groups = "system:bootstrap:abcdef", []string{"system:bootstrappers", "system:authenticated"}
@@ -92,7 +92,7 @@ func TestNoApprovalBeforeTheSignerIsValid(t *testing.T) {
 				facts.Bundles = []inspect.Bundle{{At: pki.Location{Kind: pki.KindFile, Node: "master-0", Path: catalog.KubeadmCA}, Content: found[0].Content}}
 			}
 			a := NewLeftCSRs([]string{"worker-0"}, true, true)
-			change, err := a.Diff(facts, noon)
+			change, err := a.Diff(facts, testNow)
 			if err != nil || change == nil {
 				t.Fatal(change, err)
 			}
@@ -138,8 +138,8 @@ func TestPlansThatWaitForASigner(t *testing.T) {
 // TestPreflightOfTheSigner refuses a rejoin before anything is changed.
 func TestPreflightOfTheSigner(t *testing.T) {
 	t.Parallel()
-	clock := inspect.Clock{Sent: noon, Before: noon, After: noon, Received: noon}
-	expired := pki.NewScanner().Scan(pkitest.NewCA("kubernetes", noon.AddDate(0, 0, -40), noon.AddDate(0, 0, -10)).CertPEM)[0].Content
+	clock := inspect.Clock{Sent: testNow, Before: testNow, After: testNow, Received: testNow}
+	expired := pki.NewScanner().Scan(pkitest.NewCA("kubernetes", testNow.AddDate(0, 0, -40), testNow.AddDate(0, 0, -10)).CertPEM)[0].Content
 	plain := inspect.Snapshot{Cluster: inspect.Cluster{Versions: catalog.Versions{Plain: true, Kubernetes: "v1.35.4"}, Clock: clock}}
 	withCA := plain
 	withCA.Bundles = []inspect.Bundle{{At: pki.Location{Kind: pki.KindFile, Node: "master-0", Path: catalog.KubeadmCA}, Content: expired}}
@@ -153,8 +153,8 @@ func TestPreflightOfTheSigner(t *testing.T) {
 		"no API":                    {p: Preflight{Approves: true}, asked: true, holds: catalog.Unknown, blind: true},
 		"may not be read":           {p: Preflight{Approves: true, Machinery: &inspect.Machinery{}, Signer: &SignerVerdict{Reason: "forbidden"}}, asked: true, holds: catalog.Unknown},
 		"valid":                     {p: Preflight{Approves: true, Machinery: &inspect.Machinery{}, Signer: &SignerVerdict{Holds: catalog.Yes}}, asked: true, holds: catalog.Yes},
-		"plain, and not read":       {p: Preflight{Approves: true, Machinery: &inspect.Machinery{}, Facts: plain, Now: noon}, asked: true, holds: catalog.Yes},
-		"plain, and its CA expired": {p: Preflight{Approves: true, Machinery: &inspect.Machinery{}, Facts: withCA, Now: noon}, asked: true, holds: catalog.No},
+		"plain, and not read":       {p: Preflight{Approves: true, Machinery: &inspect.Machinery{}, Facts: plain, Now: testNow}, asked: true, holds: catalog.Yes},
+		"plain, and its CA expired": {p: Preflight{Approves: true, Machinery: &inspect.Machinery{}, Facts: withCA, Now: testNow}, asked: true, holds: catalog.No},
 	} {
 		checks := c.p.Check()
 		v := checks[len(checks)-1]

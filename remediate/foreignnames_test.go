@@ -24,7 +24,7 @@ func TestALinksTargetIsMarked(t *testing.T) {
 		"replace":   ReplaceFile{On: "worker-0", Path: inspect.KubeletClient},
 	} {
 		said := ""
-		c, err := a.Diff(facts, noon)
+		c, err := a.Diff(facts, testNow)
 		var r *Refusal
 		switch {
 		case errors.As(err, &r):

@@ -18,9 +18,9 @@ import (
 func (f *fixture) silent(names ...string) {
 	for i := range f.Nodes {
 		n := &f.Nodes[i]
-		n.Lease = inspect.Lease{Duration: 40 * time.Second, Asked: noon}
+		n.Lease = inspect.Lease{Duration: 40 * time.Second, Asked: testNow}
 		if slices.Contains(names, n.Name) {
-			n.Heartbeat = noon.Add(-14 * time.Minute)
+			n.Heartbeat = testNow.Add(-14 * time.Minute)
 		}
 	}
 }
@@ -31,7 +31,7 @@ func TestReadyNodesWithoutAHeartbeatAreLost(t *testing.T) {
 	t.Parallel()
 	f := newCluster("master-0 master-1 worker-0 worker-1")
 	f.silent("master-1", "worker-0")
-	p, err := f.whole().Plan("run-1", f.Snapshot, noon)
+	p, err := f.whole().Plan("run-1", f.Snapshot, testNow)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,8 +47,8 @@ func TestAHeartbeatThatStoppedIsNoReturn(t *testing.T) {
 	f.silent("worker-0")
 	n := f.first()
 	n.Kubelet.Started = n.Heartbeat.Add(-time.Hour)
-	for _, a := range []Action{Await{On: n.Name}, NewApproveCSRs(n.Name, f.Snapshot, noon)} {
-		if c, err := a.Diff(f.Snapshot, noon); err != nil || c == nil {
+	for _, a := range []Action{Await{On: n.Name}, NewApproveCSRs(n.Name, f.Snapshot, testNow)} {
+		if c, err := a.Diff(f.Snapshot, testNow); err != nil || c == nil {
 			t.Errorf("%s: nothing is to be done to a node whose last heartbeat is 14 minutes old: %v", a.ID(), err)
 		}
 	}
@@ -78,11 +78,11 @@ func TestNoPodIsDeletedOnASilentNode(t *testing.T) {
 	t.Parallel()
 	f := mended()
 	row := rowOf("machine-config-daemon")
-	a := RestartPods{On: "worker-0", Row: row, Pods: []inspect.Pod{podOf(row, "worker-0", noon)}, CA: f.caOf()}
+	a := RestartPods{On: "worker-0", Row: row, Pods: []inspect.Pod{podOf(row, "worker-0", testNow)}, CA: f.caOf()}
 	root := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: row.Namespace, Name: "kube-root-ca.crt"}, Data: map[string]string{"ca.crt": string(f.configMap)}}
 	api := newFakeAPI(nodeThat("worker-0", "True"), root, daemonPod(a.Pods[0], a.Pods[0].UID, "Running", "True"))
 	api.env.Heartbeat = func(context.Context, string) (collect.Heartbeat, error) {
-		return collect.Heartbeat{At: noon.Add(-14 * time.Minute), Ready: "True", Lease: inspect.Lease{Asked: noon}}, nil
+		return collect.Heartbeat{At: testNow.Add(-14 * time.Minute), Ready: "True", Lease: inspect.Lease{Asked: testNow}}, nil
 	}
 	err := a.Apply(t.Context(), api.env, nil)
 	if err == nil || !strings.Contains(err.Error(), "no heartbeat for 14m (Lease)") || len(api.did()) > 0 {

@@ -34,7 +34,7 @@ type fakeAPI struct {
 
 // newFakeAPI is a fake API server, and a clock that moves on when somebody waits.
 func newFakeAPI(objects ...runtime.Object) *fakeAPI {
-	now := noon
+	now := testNow
 	f := &fakeAPI{Clientset: fake.NewClientset(objects...)}
 	f.env = &Env{Run: "run-1", Kube: f, Now: func() time.Time { return now }, Sleep: func(ctx context.Context, d time.Duration) error {
 		now = now.Add(d)
@@ -56,7 +56,7 @@ func (f *fakeAPI) did() (out []string) {
 // caOf are the CAs that the fixture's kubelets are to trust.
 func (f *fixture) caOf() []*pki.Cert { return certs(f.sc, f.configMap) }
 
-// mended are facts after a repair at noon: the kubelets have read the new CA.
+// mended are facts after a repair at testNow: the kubelets have read the new CA.
 func mended(names ...string) *fixture {
 	f := newFixture(names...)
 	for i := range f.Nodes {
@@ -64,9 +64,9 @@ func mended(names ...string) *fixture {
 		f.embed(n.Name, bootstrapFile, f.configMap, f.before)
 		f.embed(n.Name, kubeletFile, f.configMap, f.before)
 		for j := range n.Files {
-			n.Files[j].Modified = noon.Add(-2 * time.Minute)
+			n.Files[j].Modified = testNow.Add(-2 * time.Minute)
 		}
-		n.Kubelet.Started = noon.Add(-time.Minute)
+		n.Kubelet.Started = testNow.Add(-time.Minute)
 	}
 	return f
 }
@@ -90,14 +90,14 @@ func podOf(row catalog.NetworkPod, node string, started time.Time) inspect.Pod {
 func TestRestartPodsWhereNeeded(t *testing.T) {
 	t.Parallel()
 	const node = "worker-0"
-	long, since := noon.Add(-25*time.Hour), noon.Add(-30*time.Second)
-	between := noon.Add(-time.Hour) // after the CA was made, before it came to the node
+	long, since := testNow.Add(-25*time.Hour), testNow.Add(-30*time.Second)
+	between := testNow.Add(-time.Hour) // after the CA was made, before it came to the node
 	// halfway is a rotation in which the node met a master that shows the old certificate.
-	after := noon.Add(-20 * time.Minute)
+	after := testNow.Add(-20 * time.Minute)
 	halfway := func(also ...inspect.Served) func(f *fixture, a *RestartPods) {
 		return func(f *fixture, _ *RestartPods) {
-			next := pkitest.NewCA("next", noon.Add(-10*time.Minute), noon.Add(time.Hour))
-			leaf := next.Issue(apiInt, noon.Add(-5*time.Minute), noon.Add(time.Hour), pkitest.DNS(apiInt))
+			next := pkitest.NewCA("next", testNow.Add(-10*time.Minute), testNow.Add(time.Hour))
+			leaf := next.Issue(apiInt, testNow.Add(-5*time.Minute), testNow.Add(time.Hour), pkitest.DNS(apiInt))
 			f.embed(node, kubeletFile, f.configMap, f.before, next.CertPEM) // which is older than the daemon
 			for _, s := range also {
 				s.Name, s.Chain = apiInt, certs(f.sc, leaf.CertPEM)
@@ -139,22 +139,22 @@ func TestRestartPodsWhereNeeded(t *testing.T) {
 		"a kubelet that is down":                      {"multus", long, func(f *fixture, _ *RestartPods) { f.first().Kubelet.Active = "failed" }, `the kubelet is "failed"`},
 		"a node that was not read":                    {"multus", long, func(f *fixture, _ *RestartPods) { f.first().Via = "" }, "node-read on worker-0"},
 		"the daemon from before the CA":               {"machine-config-daemon", long, nil, "it runs since before the CA was made"},
-		"the daemon from before the CA that signs next": {"machine-config-daemon", noon.Add(-20 * time.Minute), func(f *fixture, a *RestartPods) {
-			a.Next = certs(f.sc, pkitest.NewCA("next", noon.Add(-10*time.Minute), noon.Add(time.Hour)).CertPEM)
+		"the daemon from before the CA that signs next": {"machine-config-daemon", testNow.Add(-20 * time.Minute), func(f *fixture, a *RestartPods) {
+			a.Next = certs(f.sc, pkitest.NewCA("next", testNow.Add(-10*time.Minute), testNow.Add(time.Hour)).CertPEM)
 		}, "it runs since before the CA was made"},
 		"the daemon, and kube-root-ca.crt is old":      {"machine-config-daemon", between, func(f *fixture, a *RestartPods) { a.RootCA.CA = certs(f.sc, f.before) }, "it runs since before kube-root-ca.crt had the CA"},
 		"the daemon from before kube-root-ca.crt":      {"machine-config-daemon", between, nil, "it runs since before kube-root-ca.crt was last written"},
-		"a new pod from just after it":                 {"machine-config-daemon", noon.Add(-29 * time.Minute), unwritten, ""},
-		"a container that was restarted just after it": {"machine-config-daemon", noon.Add(-29 * time.Minute), func(_ *fixture, a *RestartPods) { a.Pods[0].Accepted = between }, "was last written"},
-		"the daemon from after it":                     {"machine-config-daemon", noon.Add(-20 * time.Minute), unwritten, ""},
-		"the daemon whose NodeWriter has the kubelet's file of before": {"machine-config-daemon", noon.Add(-20 * time.Minute), nil,
+		"a new pod from just after it":                 {"machine-config-daemon", testNow.Add(-29 * time.Minute), unwritten, ""},
+		"a container that was restarted just after it": {"machine-config-daemon", testNow.Add(-29 * time.Minute), func(_ *fixture, a *RestartPods) { a.Pods[0].Accepted = between }, "was last written"},
+		"the daemon from after it":                     {"machine-config-daemon", testNow.Add(-20 * time.Minute), unwritten, ""},
+		"the daemon whose NodeWriter has the kubelet's file of before": {"machine-config-daemon", testNow.Add(-20 * time.Minute), nil,
 			"restart pod openshift-machine-config-operator/machine-config-daemon-worker-0 (it runs since before /var/lib/kubelet/kubeconfig was last written)"},
 		"the daemon that was restarted after that": {"machine-config-daemon", since, nil, ""},
-		"the daemon, and the kubelet's file was not read": {"machine-config-daemon", noon.Add(-20 * time.Minute), func(f *fixture, _ *RestartPods) {
+		"the daemon, and the kubelet's file was not read": {"machine-config-daemon", testNow.Add(-20 * time.Minute), func(f *fixture, _ *RestartPods) {
 			f.first().Files = slices.DeleteFunc(f.first().Files, func(x inspect.NodeFile) bool { return x.Path == kubeletFile })
 		}, "network-memory"},
 		"a daemon whose process is older than its pod says": {"machine-config-daemon", since, func(f *fixture, _ *RestartPods) {
-			f.first().Processes = []inspect.Process{{Command: "machine-config-daemon", Started: noon.Add(-20 * time.Minute)}}
+			f.first().Processes = []inspect.Process{{Command: "machine-config-daemon", Started: testNow.Add(-20 * time.Minute)}}
 		}, "before /var/lib/kubelet/kubeconfig was last written"},
 		"kube-root-ca.crt of unknown age":      {"machine-config-daemon", between, func(f *fixture, a *RestartPods) { unwritten(f, a); a.RootCA.Written = time.Time{} }, "network-memory"},
 		"kube-root-ca.crt that was not read":   {"machine-config-daemon", between, func(f *fixture, a *RestartPods) { unwritten(f, a); a.RootCA = nil }, "network-memory"},
@@ -166,7 +166,7 @@ func TestRestartPodsWhereNeeded(t *testing.T) {
 		"a node whose clock is an hour behind": {"multus", long.Add(30 * time.Minute), func(f *fixture, _ *RestartPods) {
 			// By its clock that is before the CA was made; by the cluster's, after it.
 			n := f.first()
-			n.Clock.Before, n.Clock.After = noon.Add(-time.Hour), noon.Add(-time.Hour)
+			n.Clock.Before, n.Clock.After = testNow.Add(-time.Hour), testNow.Add(-time.Hour)
 			for i := range n.Files {
 				n.Files[i].Modified = long
 			}
@@ -176,11 +176,11 @@ func TestRestartPodsWhereNeeded(t *testing.T) {
 			t.Parallel()
 			f := mended()
 			a := RestartPods{On: node, Row: rowOf(c.row), Pods: []inspect.Pod{podOf(rowOf(c.row), node, c.started)}, CA: f.caOf()}
-			a.RootCA = &inspect.RootCA{Namespace: a.Row.Namespace, CA: f.caOf(), Written: noon.Add(-30 * time.Minute)}
+			a.RootCA = &inspect.RootCA{Namespace: a.Row.Namespace, CA: f.caOf(), Written: testNow.Add(-30 * time.Minute)}
 			if c.change != nil {
 				c.change(f, &a)
 			}
-			change, err := a.Diff(f.Snapshot, noon)
+			change, err := a.Diff(f.Snapshot, testNow)
 			got := ""
 			if err != nil {
 				got = err.Error()
@@ -216,10 +216,10 @@ func TestRestartPods(t *testing.T) {
 	t.Parallel()
 	f := mended()
 	row := rowOf("multus")
-	a := RestartPods{On: "worker-0", Row: row, Pods: []inspect.Pod{podOf(row, "worker-0", noon.Add(-25*time.Hour))}, CA: f.caOf()}
+	a := RestartPods{On: "worker-0", Row: row, Pods: []inspect.Pod{podOf(row, "worker-0", testNow.Add(-25*time.Hour))}, CA: f.caOf()}
 	old := a.Pods[0]
 	api := newFakeAPI(nodeThat("worker-0", "False"), daemonPod(old, old.UID, "Running", "True"))
-	c, err := a.Diff(f.Snapshot, noon)
+	c, err := a.Diff(f.Snapshot, testNow)
 	if err != nil || c == nil {
 		t.Fatal(c, err)
 	}
@@ -227,7 +227,7 @@ func TestRestartPods(t *testing.T) {
 	looks := 0
 	api.PrependReactor("list", "pods", func(clienttesting.Action) (bool, runtime.Object, error) {
 		looks++
-		list := &corev1.PodList{Items: []corev1.Pod{*daemonPod(podOf(row, "worker-1", noon), "elsewhere", "Pending", "False")}}
+		list := &corev1.PodList{Items: []corev1.Pod{*daemonPod(podOf(row, "worker-1", testNow), "elsewhere", "Pending", "False")}}
 		switch {
 		case looks == 2:
 			list.Items = append(list.Items, *daemonPod(old, "new", "Pending", "False"))
@@ -266,7 +266,7 @@ func TestRestartPodsThatMustNotBe(t *testing.T) {
 		return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "openshift-machine-config-operator", Name: "kube-root-ca.crt"}, Data: map[string]string{"ca.crt": string(text)}}
 	}
 	row := rowOf("machine-config-daemon")
-	a := RestartPods{On: "worker-0", Row: row, Pods: []inspect.Pod{podOf(row, "worker-0", noon)}, CA: f.caOf()}
+	a := RestartPods{On: "worker-0", Row: row, Pods: []inspect.Pod{podOf(row, "worker-0", testNow)}, CA: f.caOf()}
 	for name, c := range map[string]struct {
 		objects []runtime.Object
 		want    string
@@ -313,7 +313,7 @@ func TestRestartPodsThatMustNotBe(t *testing.T) {
 func TestRestartedPodThatDoesNotCome(t *testing.T) {
 	t.Parallel()
 	row := rowOf("multus")
-	a := RestartPods{On: "worker-0", Row: row, Pods: []inspect.Pod{podOf(row, "worker-0", noon)}}
+	a := RestartPods{On: "worker-0", Row: row, Pods: []inspect.Pod{podOf(row, "worker-0", testNow)}}
 	old := a.Pods[0]
 	crash := daemonPod(old, "new", "Running", "False")
 	crash.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "kube-multus", State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff", Message: "back-off"}}}}
@@ -347,7 +347,7 @@ func TestNetworkRestartsInOrder(t *testing.T) {
 	t.Parallel()
 	f := mended("master-0", "worker-0")
 	f.Cluster.Versions = catalog.Versions{Cluster: "4.15.0"}
-	long := noon.Add(-25 * time.Hour)
+	long := testNow.Add(-25 * time.Hour)
 	r := NetworkRestarts{CA: f.caOf()}
 	for _, row := range catalog.NetworkPodsIn(f.Cluster.Versions) {
 		if !row.First {
@@ -364,7 +364,7 @@ func TestNetworkRestartsInOrder(t *testing.T) {
 		return fmt.Sprint(strings.Join(out, "\n"), notes, err)
 	}
 	want := "restart master-0:openshift-network-node-identity/network-node-identity[] <nil>"
-	if diff := cmp.Diff(want, ids(r.First(f.Snapshot, noon))); diff != "" {
+	if diff := cmp.Diff(want, ids(r.First(f.Snapshot, testNow))); diff != "" {
 		t.Error(diff)
 	}
 	want = `restart worker-0:openshift-multus/multus
@@ -372,32 +372,32 @@ restart worker-0:openshift-multus/multus-additional-cni-plugins
 restart worker-0:openshift-ovn-kubernetes/ovnkube-node
 restart worker-0:openshift-machine-config-operator/machine-config-daemon
 probe worker-0:network[] <nil>`
-	if diff := cmp.Diff(want, ids(r.OnNode(f.Snapshot, noon, "worker-0"))); diff != "" {
+	if diff := cmp.Diff(want, ids(r.OnNode(f.Snapshot, testNow, "worker-0"))); diff != "" {
 		t.Error(diff)
 	}
 
 	// Once all of them are new, nothing is to be done.
 	r.Rollout.RootCAs = nil
 	for i := range r.Pods {
-		r.Pods[i].Started, r.Pods[i].Accepted = noon.Add(-30*time.Second), noon.Add(-30*time.Second)
+		r.Pods[i].Started, r.Pods[i].Accepted = testNow.Add(-30*time.Second), testNow.Add(-30*time.Second)
 	}
 	for _, ns := range NetworkNamespaces(f.Cluster.Versions) {
-		r.Rollout.RootCAs = append(r.Rollout.RootCAs, inspect.RootCA{Namespace: ns, CA: f.caOf(), Written: noon.Add(-time.Hour)})
+		r.Rollout.RootCAs = append(r.Rollout.RootCAs, inspect.RootCA{Namespace: ns, CA: f.caOf(), Written: testNow.Add(-time.Hour)})
 	}
-	if got := ids(r.OnNode(f.Snapshot, noon, "worker-0")); got != "[] <nil>" {
+	if got := ids(r.OnNode(f.Snapshot, testNow, "worker-0")); got != "[] <nil>" {
 		t.Errorf("all new: %s", got)
 	}
 	r.EachProbed = true
-	if got := ids(r.OnNode(f.Snapshot, noon, "worker-0")); got != "probe worker-0:network[] <nil>" {
+	if got := ids(r.OnNode(f.Snapshot, testNow, "worker-0")); got != "probe worker-0:network[] <nil>" {
 		t.Errorf("all new, and probed: %s", got)
 	}
 	r.Rollout.RootCAs = nil
-	if _, notes, err := r.OnNode(f.Snapshot, noon, "worker-0"); err != nil || len(notes) != 2 || !strings.Contains(notes[1], "--restart-network=always restarts it all the same.") {
+	if _, notes, err := r.OnNode(f.Snapshot, testNow, "worker-0"); err != nil || len(notes) != 2 || !strings.Contains(notes[1], "--restart-network=always restarts it all the same.") {
 		t.Errorf("not known: %q, %v", notes, err)
 	}
 	f.embed("worker-0", kubeletFile, f.before)
 	var refusal *Refusal
-	if _, _, err := r.OnNode(f.Snapshot, noon, "worker-0"); !errors.As(err, &refusal) || refusal.Name != KubeletTrusts {
+	if _, _, err := r.OnNode(f.Snapshot, testNow, "worker-0"); !errors.As(err, &refusal) || refusal.Name != KubeletTrusts {
 		t.Errorf("a node that is not right: %v", err)
 	}
 }
@@ -471,9 +471,9 @@ func TestAwaitRootCA(t *testing.T) {
 		"it is everywhere":        {AwaitRootCA{CA: now, Known: done, Read: read}, false},
 		"it is not":               {AwaitRootCA{CA: now, Known: behind(7, "True"), Read: read}, true},
 		"nothing was read":        {AwaitRootCA{CA: now, Read: read}, true},
-		"an ended CA is left out": {AwaitRootCA{CA: append(now[:len(now):len(now)], &pki.Cert{NotAfter: noon.Add(-time.Hour)}), Known: done, Read: read}, false},
+		"an ended CA is left out": {AwaitRootCA{CA: append(now[:len(now):len(now)], &pki.Cert{NotAfter: testNow.Add(-time.Hour)}), Known: done, Read: read}, false},
 	} {
-		if got, err := c.a.Diff(f.Snapshot, noon); err != nil || (got != nil) != c.want {
+		if got, err := c.a.Diff(f.Snapshot, testNow); err != nil || (got != nil) != c.want {
 			t.Errorf("%s: %v, %v", name, got, err)
 		}
 	}
@@ -492,7 +492,7 @@ func TestNetworkProbe(t *testing.T) {
 	elsewhere := runs("openshift-multus", "elsewhere", "on-another-node", "DaemonSet")
 	elsewhere.Spec.NodeName = "worker-1"
 	there := []runtime.Object{elsewhere, runs("default", "mine", "users", ""), runs("openshift-dns", "dns", "platforms", "DaemonSet"), runs("shop", "agent", "agents", "DaemonSet")}
-	started := metav1.NewTime(noon)
+	started := metav1.NewTime(testNow)
 	for name, c := range map[string]struct {
 		probe   NetworkProbe
 		kubelet func(p *corev1.Pod, looks int) // the kubelet's part, and what becomes of the pod
@@ -636,7 +636,7 @@ func TestPatchKubeRootCA(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := a.Diff(f.Snapshot, noon)
+	c, err := a.Diff(f.Snapshot, testNow)
 	if err != nil || c == nil || !strings.Contains(c.Summary, "add to ConfigMap/openshift-multus/kube-root-ca.crt[ca.crt]: CN=loadbalancer-serving-signer (sha256 ") {
 		t.Fatal(c, err)
 	}
@@ -664,7 +664,7 @@ func TestPatchKubeRootCA(t *testing.T) {
 	}
 	if again, err := NewPatchKubeRootCA(t.Context(), api, "openshift-multus", f.caOf()); err != nil {
 		t.Error(err)
-	} else if c, err := again.Diff(f.Snapshot, noon); c != nil || err != nil {
+	} else if c, err := again.Diff(f.Snapshot, testNow); c != nil || err != nil {
 		t.Errorf("a second time: %v, %v", c, err)
 	}
 	if err := a.Undo(t.Context(), api.env, c); err != nil || now() != string(f.before) {

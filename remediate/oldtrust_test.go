@@ -27,7 +27,7 @@ type rotated struct {
 }
 
 func newRotated() rotated {
-	f := rotated{fixture: newFixture("master-0"), ended: pkitest.NewCA("loadbalancer-serving-signer@1", noon.Add(-90*time.Hour), noon.Add(-time.Hour))}
+	f := rotated{fixture: newFixture("master-0"), ended: pkitest.NewCA("loadbalancer-serving-signer@1", testNow.Add(-90*time.Hour), testNow.Add(-time.Hour))}
 	for _, r := range catalog.Rotations() {
 		if r.Signer == catalog.LoadBalancerSigner() || r.Signer.Name == catalog.LoadBalancerSigner().Name {
 			f.row = r
@@ -38,7 +38,7 @@ func newRotated() rotated {
 	f.embed("master-0", kubeletFile, f.configMap)
 	f.Reads = []inspect.Read{{What: "secrets"}, {What: "configmaps"}}
 	f.object(catalog.LoadBalancerCA(), f.bundle())
-	f.served(f.young.Issue(apiInt, noon.Add(-3*time.Hour), noon.Add(time.Hour), pkitest.DNS(apiInt)))
+	f.served(f.young.Issue(apiInt, testNow.Add(-3*time.Hour), testNow.Add(time.Hour), pkitest.DNS(apiInt)))
 	return f
 }
 
@@ -48,7 +48,7 @@ func (f rotated) bundle() []byte {
 
 func (f rotated) judge(accepted ...string) ([]OldCA, error) {
 	f.Sort()
-	return OldTrust(inspect.NewFacts(f.Snapshot, noon, time.Hour), f.row, accepted)
+	return OldTrust(inspect.NewFacts(f.Snapshot, testNow, time.Hour), f.row, accepted)
 }
 
 func TestOldTrustThatNobodyNeeds(t *testing.T) {
@@ -70,7 +70,7 @@ func TestOldTrustThatNobodyNeeds(t *testing.T) {
 func TestOldTrustThatIsNeeded(t *testing.T) {
 	t.Parallel()
 	leaf := func(f rotated) pkitest.Pair {
-		return f.old.Issue("still", noon.Add(-3*time.Hour), noon.Add(time.Hour), pkitest.DNS("still"))
+		return f.old.Issue("still", testNow.Add(-3*time.Hour), testNow.Add(time.Hour), pkitest.DNS("still"))
 	}
 	for name, c := range map[string]struct {
 		change func(rotated)
@@ -86,7 +86,7 @@ func TestOldTrustThatIsNeeded(t *testing.T) {
 			f.Snapshot.Served = append(f.Snapshot.Served, inspect.Served{Node: "master-0", Address: "10.0.0.1:6443", Server: catalog.ListenerAPIServer, Chain: f.sc.Scan(leaf(f).CertPEM)[0].Content.Certs})
 		}, "10.0.0.1:6443 shows a certificate of it"},
 		"a leaf that was just signed": {func(f rotated) {
-			f.served(f.young.Issue(apiInt, noon.Add(-20*time.Minute), noon.Add(time.Hour), pkitest.DNS(apiInt)))
+			f.served(f.young.Issue(apiInt, testNow.Add(-20*time.Minute), testNow.Add(time.Hour), pkitest.DNS(apiInt)))
 		}, "only 20m0s ago"},
 	} {
 		f := newRotated()
@@ -121,7 +121,7 @@ func TestOldTrustThatIsNotKnown(t *testing.T) {
 		"no nodes":                 {func(f *rotated) { f.Nodes = nil }, AllRead, "no node was read"},
 		"a node that was left out": {func(f *rotated) { f.Unasked = []inspect.Node{{Name: "worker-1"}} }, AllRead, "node worker-1 was left out"},
 		"a clock that is wrong": {func(f *rotated) {
-			f.Cluster.Clock = inspect.Clock{Sent: noon, Before: noon.Add(-2 * time.Hour), After: noon.Add(-2 * time.Hour), Received: noon}
+			f.Cluster.Clock = inspect.Clock{Sent: testNow, Before: testNow.Add(-2 * time.Hour), After: testNow.Add(-2 * time.Hour), Received: testNow}
 		}, Clocks, "behind this machine's"},
 		"a node that is away": {func(f *rotated) { f.Nodes[0].Via = "" }, AllRead, "node master-0 was not read"},
 	} {
@@ -143,13 +143,13 @@ func TestOldTrustThatIsNotKnown(t *testing.T) {
 func TestOldTrustOfTwins(t *testing.T) {
 	t.Parallel()
 	f := newRotated()
-	twin := pkitest.NewCA("kube-apiserver-lb-signer", noon.Add(-25*time.Hour), noon.Add(24*time.Hour), pkitest.KeyName("kube-apiserver-lb-signer from "+noon.Add(-24*time.Hour).Format(time.RFC3339Nano)))
+	twin := pkitest.NewCA("kube-apiserver-lb-signer", testNow.Add(-25*time.Hour), testNow.Add(24*time.Hour), pkitest.KeyName("kube-apiserver-lb-signer from "+testNow.Add(-24*time.Hour).Format(time.RFC3339Nano)))
 	if certs(f.sc, twin.CertPEM)[0].SPKI != certs(f.sc, f.old.CertPEM)[0].SPKI {
 		t.Fatal("they have two keys")
 	}
 	f.forget(catalog.LoadBalancerCA())
 	f.object(catalog.LoadBalancerCA(), pkitest.Bundle(f.old.CertPEM, twin.CertPEM, f.young.CertPEM))
-	f.object(catalog.Ref{Kind: catalog.Secret, Namespace: "a", Name: "b", Key: "tls.crt"}, f.old.Issue("still", noon.Add(-3*time.Hour), noon.Add(time.Hour), pkitest.DNS("still")).CertPEM)
+	f.object(catalog.Ref{Kind: catalog.Secret, Namespace: "a", Name: "b", Key: "tls.crt"}, f.old.Issue("still", testNow.Add(-3*time.Hour), testNow.Add(time.Hour), pkitest.DNS("still")).CertPEM)
 	cas, err := f.judge()
 	if err != nil || cas[0].Keep != "" || !strings.Contains(cas[1].Keep, "Secret/a/b[tls.crt] holds CN=still") {
 		t.Errorf("%+v, %v", cas, err)
@@ -187,7 +187,7 @@ func TestPruneBundle(t *testing.T) {
 
 	api = newFakeAPI(object(f.bundle()))
 	a := PruneBundle{configMapValue: configMapValue{Of: of, Version: "7", Before: string(f.bundle()), After: string(f.young.CertPEM)}, Removes: []*pki.Cert{judged[0].Cert, judged[1].Cert}}
-	change, err := a.Diff(f.Snapshot, noon)
+	change, err := a.Diff(f.Snapshot, testNow)
 	if err != nil || !strings.Contains(change.Summary, "remove from ConfigMap/openshift-kube-apiserver-operator/loadbalancer-serving-ca[ca-bundle.crt]: CN=loadbalancer-serving-signer@1 (sha256 ") {
 		t.Fatalf("%+v, %v", change, err)
 	}

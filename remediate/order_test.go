@@ -35,7 +35,7 @@ func TestNamedMasters(t *testing.T) {
 		{"all are right", []string{"master-0", "master-1"}, func(f *fixture, _ *APIInt) {
 			f.right("master-0", "master-1")
 			for i := range f.Nodes {
-				f.Nodes[i].Heartbeat = noon
+				f.Nodes[i].Heartbeat = testNow
 			}
 		}, nil},
 		{"without an API", []string{"master-0", "master-1"}, func(f *fixture, fix *APIInt) {
@@ -82,7 +82,7 @@ func TestNamedMasters(t *testing.T) {
 		if c.change != nil {
 			c.change(f, &fix)
 		}
-		p, err := fix.Plan("run-1", f.Snapshot, noon)
+		p, err := fix.Plan("run-1", f.Snapshot, testNow)
 		if err != nil {
 			t.Errorf("%s: %v", c.name, err)
 			continue
@@ -99,8 +99,8 @@ func TestNamedMasters(t *testing.T) {
 func (f *fixture) began(name string) {
 	f.right(name)
 	n, _ := f.Snapshot.Node(name)
-	n.Kubelet.Started = noon.Add(-time.Minute)
-	n.Ready, n.Heartbeat = "Unknown", noon.Add(-time.Hour)
+	n.Kubelet.Started = testNow.Add(-time.Minute)
+	n.Ready, n.Heartbeat = "Unknown", testNow.Add(-time.Hour)
 }
 
 // apiServer makes a node a master by its files alone.
@@ -114,7 +114,7 @@ func (f *fixture) apiServer(name string) {
 // joins gives nodes a client certificate that is valid, and a bootstrap file that is accepted.
 func (f *fixture) joins(names ...string) {
 	for _, name := range names {
-		p := f.old.Issue("system:node:"+name, noon.Add(-time.Hour), noon.Add(time.Hour))
+		p := f.old.Issue("system:node:"+name, testNow.Add(-time.Hour), testNow.Add(time.Hour))
 		f.Bundles = append(f.Bundles, inspect.Bundle{At: pki.Location{Kind: pki.KindFile, Node: name, Path: inspect.KubeletClient}, Content: f.sc.Scan(p.CertPEM)[0].Content})
 		n, _ := f.Snapshot.Node(name)
 		n.Comeback = &inspect.Comeback{
@@ -160,7 +160,7 @@ func TestMastersWithoutTheirLabel(t *testing.T) {
 		f := newCluster("master-0 worker-0")
 		fix := f.whole()
 		c.change(f, &fix)
-		_, err := fix.Plan("run-1", f.Snapshot, noon)
+		_, err := fix.Plan("run-1", f.Snapshot, testNow)
 		var r *Refusal
 		if !errors.As(err, &r) || r.Name != "node-role" || r.Node != c.node || !strings.Contains(r.Reason, c.says) || r.Next == "" {
 			t.Errorf("%s: %v", c.name, err)
@@ -180,7 +180,7 @@ func TestMastersWithoutTheirLabel(t *testing.T) {
 		f.unread("worker-0")
 		fix := f.whole()
 		fix.APIServers, fix.Order.Only = c.known, []string{WaveMasters}
-		p, err := fix.Plan("run-1", f.Snapshot, noon)
+		p, err := fix.Plan("run-1", f.Snapshot, testNow)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -203,16 +203,16 @@ func TestALostWorkerKeepsNobodyWaiting(t *testing.T) {
 	for _, asks := range []bool{true, false} {
 		f := newCluster("worker-0! worker-1")
 		f.right("worker-0", "worker-1")
-		f.Nodes[0].Heartbeat = noon.Add(-25 * time.Hour)
+		f.Nodes[0].Heartbeat = testNow.Add(-25 * time.Hour)
 		if asks {
 			f.Requests = []inspect.SigningRequest{{Object: &inspect.Object{Name: "csr-1"}, Requester: "system:node:worker-0", Condition: inspect.Pending}}
 		}
 		fix := f.whole()
 		fix.ApproveCSRs = true
 		row := rowOf("multus")
-		long := noon.Add(-25 * time.Hour)
+		long := testNow.Add(-25 * time.Hour)
 		fix.After.Network = &NetworkRestarts{CA: f.caOf(), Pods: []inspect.Pod{podOf(row, "worker-0", long), podOf(row, "worker-1", long)}}
-		p, err := fix.Plan("run-1", f.Snapshot, noon)
+		p, err := fix.Plan("run-1", f.Snapshot, testNow)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -234,7 +234,7 @@ func TestAPauseThatSomebodyLifts(t *testing.T) {
 		m.Actors = append(m.Actors, check)
 		return m
 	}}
-	env := &Env{Now: func() time.Time { return noon }}
+	env := &Env{Now: func() time.Time { return testNow }}
 	if err := again.ask(t.Context(), env, []string{"worker-0"}); err != nil {
 		t.Errorf("while it is paused: %v", err)
 	}
@@ -256,9 +256,9 @@ func TestALeaseOfTheFuture(t *testing.T) {
 		{24 * time.Hour, "24h0m0s ahead"},
 		{20 * time.Second, "changes this cluster"},
 	} {
-		renewed := metav1.NewMicroTime(noon.Add(c.ahead))
+		renewed := metav1.NewMicroTime(testNow.Add(c.ahead))
 		l := leaseOf(fake.NewClientset(&coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: LeaseNamespace, Name: LeaseName}, Spec: coordinationv1.LeaseSpec{HolderIdentity: &holder, RenewTime: &renewed, LeaseDurationSeconds: &lasts}}), "alice")
-		l.Now = func() time.Time { return noon }
+		l.Now = func() time.Time { return testNow }
 		_, err := l.Take(t.Context())
 		var r *Refusal
 		if !errors.As(err, &r) || r.Risk || !strings.Contains(r.Reason, c.says) || strings.Contains(r.Next, "delete lease certrot") != (c.ahead > leaseTime) {
@@ -271,8 +271,8 @@ func TestALeaseOfTheFuture(t *testing.T) {
 func TestWhatJournalsTell(t *testing.T) {
 	t.Parallel()
 	js := Journals{Folder: t.TempDir()}
-	now := func() time.Time { return noon }
-	for run, begun := range map[string]time.Time{"old": noon.Add(-time.Hour), "new": noon} {
+	now := func() time.Time { return testNow }
+	for run, begun := range map[string]time.Time{"old": testNow.Add(-time.Hour), "new": testNow} {
 		j, err := js.Begin(Header{Run: run, Lapsed: run + " holder", Started: begun}, now)
 		if err != nil {
 			t.Fatal(err)
@@ -281,7 +281,7 @@ func TestWhatJournalsTell(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if got := js.Lapsed(noon.Add(-time.Minute)); !slices.Equal(got, []string{"new holder"}) {
+	if got := js.Lapsed(testNow.Add(-time.Minute)); !slices.Equal(got, []string{"new holder"}) {
 		t.Errorf("%q", got)
 	}
 	if s, err := js.Read("new"); err != nil || !slices.Equal(Patched(s), []string{"openshift-multus/kube-root-ca.crt"}) {
@@ -298,10 +298,10 @@ func TestANodeThatIsNotBackIsToldHowToJoin(t *testing.T) {
 		for i := range f.Nodes {
 			f.Nodes[i].Role = []string{catalog.RoleMaster, catalog.RoleWorker}[i]
 		}
-		f.pem("worker-0", inspect.KubeletClient, f.young.Issue("system:node:worker-0", noon.AddDate(0, 0, -40), noon.AddDate(0, 0, -10)).CertPEM)
+		f.pem("worker-0", inspect.KubeletClient, f.young.Issue("system:node:worker-0", testNow.AddDate(0, 0, -40), testNow.AddDate(0, 0, -10)).CertPEM)
 		fix := f.fix()
 		fix.Nodes = nodes
-		p, err := fix.Plan("run", f.Snapshot, noon)
+		p, err := fix.Plan("run", f.Snapshot, testNow)
 		if err != nil || !strings.Contains(strings.Join(p.Notes, "\n"), line) {
 			t.Errorf("nodes %v: %v, plan %+v", nodes, err, p)
 		}

@@ -37,13 +37,13 @@ func TestOwnedFiles(t *testing.T) {
 	} {
 		f := newFixture()
 		f.Cluster.Versions.Cluster = c.version
-		f.served(f.young.Issue(apiInt, hour, noon.Add(time.Hour), pkitest.DNS(apiInt)))
+		f.served(f.young.Issue(apiInt, hour, testNow.Add(time.Hour), pkitest.DNS(apiInt)))
 		n := &f.Nodes[0]
 		n.Clock = inspect.Clock{Sent: c.now, Before: c.now, After: c.now, Received: c.now}
 		for i := range n.Files {
 			n.Files[i].Modified = c.written
 		}
-		n.Processes = []inspect.Process{{Command: "machine-config-daemon", Started: noon.Add(-20 * time.Hour)}}
+		n.Processes = []inspect.Process{{Command: "machine-config-daemon", Started: testNow.Add(-20 * time.Hour)}}
 		fix := f.fix()
 		if c.change != nil {
 			c.change(f, &fix)
@@ -66,7 +66,7 @@ func TestOwnedFileIsNotTakenAway(t *testing.T) {
 	for _, accepted := range []bool{false, true} {
 		f := newFixture()
 		f.Cluster.Versions.Cluster = "4.16.3"
-		f.served(f.young.Issue(apiInt, hour, noon.Add(time.Hour), pkitest.DNS(apiInt)))
+		f.served(f.young.Issue(apiInt, hour, testNow.Add(time.Hour), pkitest.DNS(apiInt)))
 		f.embed("worker-0", bootstrapFile, f.configMap) // only the own file lacks it
 		now := hour.Add(time.Minute)
 		n := f.first()
@@ -74,7 +74,7 @@ func TestOwnedFileIsNotTakenAway(t *testing.T) {
 		for i := range n.Files {
 			n.Files[i].Modified = hour.Add(-time.Hour)
 		}
-		n.Processes = []inspect.Process{{Command: "machine-config-daemon", Started: noon.Add(-20 * time.Hour)}}
+		n.Processes = []inspect.Process{{Command: "machine-config-daemon", Started: testNow.Add(-20 * time.Hour)}}
 		fix := f.fix()
 		fix.Rebootstrap = true
 		want := OwnedFile

@@ -33,7 +33,7 @@ func kubeadmFixture(names ...string) *fixture {
 // pem gives a node a file of certificates.
 func (f *fixture) pem(node, path string, text []byte) {
 	n, _ := f.Snapshot.Node(node)
-	n.Files = append(n.Files, inspect.NodeFile{Path: path, Modified: noon.Add(-48 * time.Hour)})
+	n.Files = append(n.Files, inspect.NodeFile{Path: path, Modified: testNow.Add(-48 * time.Hour)})
 	for _, found := range f.sc.Scan(text) {
 		f.Bundles = append(f.Bundles, inspect.Bundle{At: pki.Location{Kind: pki.KindFile, Node: node, Path: path}, Content: found.Content})
 	}
@@ -104,7 +104,7 @@ func TestWhatKubeadmsNodesHaveBesideIsSaidAndLeft(t *testing.T) {
 	f.embed("master-0", scheduler, pkitest.Bundle(f.before, f.young.CertPEM))
 	fix := f.fix()
 	fix.Nodes = nil
-	p, err := fix.Plan("run-1", f.Snapshot, noon)
+	p, err := fix.Plan("run-1", f.Snapshot, testNow)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,7 +147,7 @@ func TestAKubeconfigWhoseCAIsAFileIsRefused(t *testing.T) {
 	_, after, _ := strings.Cut(string(k.Text), "    server:")
 	k.Text = []byte(before + "certificate-authority: " + catalog.KubeadmCA + "\n    server:" + after)
 	f.first().File(k.Path).Size = int64(len(k.Text))
-	_, err := f.fix().Plan("run-1", f.Snapshot, noon)
+	_, err := f.fix().Plan("run-1", f.Snapshot, testNow)
 	var r *Refusal
 	if !errors.As(err, &r) || r.Name != fileShape || !strings.Contains(r.Next, "append the CAs to "+catalog.KubeadmCA+", then: systemctl restart kubelet") {
 		t.Errorf("%v: %+v", err, r)
@@ -158,12 +158,12 @@ func TestNothingToDoOnPlainMastersIsNothing(t *testing.T) {
 	t.Parallel()
 	f := kubeadmFixture("master-0", "master-1")
 	for i := range f.Nodes {
-		f.Nodes[i].Role, f.Nodes[i].Ready, f.Nodes[i].Heartbeat = catalog.RoleMaster, "True", noon
+		f.Nodes[i].Role, f.Nodes[i].Ready, f.Nodes[i].Heartbeat = catalog.RoleMaster, "True", testNow
 		f.embed(f.Nodes[i].Name, catalog.KubeadmKubeconfigs()[1], f.before, f.young.CertPEM)
 	}
 	fix := f.fix()
 	fix.Nodes, fix.After.Requests = nil, true
-	p, err := fix.Plan("run-1", f.Snapshot, noon)
+	p, err := fix.Plan("run-1", f.Snapshot, testNow)
 	if err != nil || !p.Empty() {
 		t.Fatalf("steps %q, %v", dueSteps(p), err)
 	}
@@ -172,10 +172,10 @@ func TestNothingToDoOnPlainMastersIsNothing(t *testing.T) {
 func TestUndoOfKubeadmsFilesMindsTheirTrust(t *testing.T) {
 	t.Parallel()
 	f := kubeadmFixture("worker-0")
-	if f.embed("worker-0", catalog.KubeadmKubeconfigs()[1], f.before); trusts(f.Snapshot, "worker-0", setupOf(f.Snapshot, f.first()).Own, noon) == nil {
+	if f.embed("worker-0", catalog.KubeadmKubeconfigs()[1], f.before); trusts(f.Snapshot, "worker-0", setupOf(f.Snapshot, f.first()).Own, testNow) == nil {
 		t.Fatal("the old CA is trusted")
 	}
-	p := &Plan{Basis: f.Snapshot, after: f.Snapshot, Now: noon, Waves: []Wave{{Nodes: []NodePlan{{Name: "worker-0", Steps: []Step{{NewRestartUnit("worker-0"), &Change{}}}}}}}}
+	p := &Plan{Basis: f.Snapshot, after: f.Snapshot, Now: testNow, Waves: []Wave{{Nodes: []NodePlan{{Name: "worker-0", Steps: []Step{{NewRestartUnit("worker-0"), &Change{}}}}}}}}
 	if why := breaks(p); !strings.Contains(why, "/etc/kubernetes/kubelet.conf") {
 		t.Errorf("said is %q", why)
 	}
@@ -202,7 +202,7 @@ func TestScriptsOfKubeadmsNodes(t *testing.T) {
 	f.Cluster.Versions = catalog.Versions{} // no API server that says what it is
 	fix := f.fix()
 	fix.Nodes = []string{"worker-0", "worker-1"}
-	scripts, notes, err := fix.Scripts("run-1", f.Snapshot, noon)
+	scripts, notes, err := fix.Scripts("run-1", f.Snapshot, testNow)
 	if err != nil || len(scripts) != 2 {
 		t.Fatalf("%v, %d scripts", err, len(scripts))
 	}
@@ -272,7 +272,7 @@ func TestPreflightOfPlainClusters(t *testing.T) {
 		"pods that were not asked for": {"static-pods-settled", catalog.Unknown, "not asked for", func(p *Preflight, _ *fixture) { p.StaticPods = nil }},
 		"no API":                       {"etcd-healthy", catalog.Unknown, "no API server", func(p *Preflight, _ *fixture) { p.Machinery = nil }},
 		"one master shows the certificate of another CA": {ServerSide, catalog.No, "master-1 at 10.0.0.2:6443 shows", func(p *Preflight, f *fixture) {
-			leaf := f.old.Issue(apiInt, noon.Add(-time.Hour), noon.Add(time.Hour), pkitest.DNS(apiInt))
+			leaf := f.old.Issue(apiInt, testNow.Add(-time.Hour), testNow.Add(time.Hour), pkitest.DNS(apiInt))
 			p.CA = p.CA[:1]
 			p.Facts.Served = append(p.Facts.Served, inspect.Served{Of: "master-1", Address: "10.0.0.2:6443", Name: apiInt, Server: catalog.ListenerAPIServer, Chain: certs(f.sc, leaf.CertPEM)})
 		}},

@@ -31,8 +31,8 @@ type fixture struct {
 }
 
 func newFixture(names ...string) *fixture {
-	f := &fixture{incident: newIncident(noon), sc: pki.NewScanner()}
-	f.Taken = noon
+	f := &fixture{incident: newIncident(testNow), sc: pki.NewScanner()}
+	f.Taken = testNow
 	f.Cluster = inspect.Cluster{Server: "https://api", Versions: catalog.Versions{Cluster: "4.15.0"}, Topology: "HighlyAvailable"}
 	if len(names) == 0 {
 		names = []string{"worker-0"}
@@ -40,7 +40,7 @@ func newFixture(names ...string) *fixture {
 	for _, n := range names {
 		f.node(n)
 	}
-	leaf := f.young.Issue(apiInt, noon.Add(-time.Hour), noon.Add(time.Hour), pkitest.DNS(apiInt))
+	leaf := f.young.Issue(apiInt, testNow.Add(-time.Hour), testNow.Add(time.Hour), pkitest.DNS(apiInt))
 	f.object(catalog.APIServerCA(), f.configMap)
 	f.object(catalog.LoadBalancerSigner(), f.young.CertPEM)
 	f.served(leaf)
@@ -50,9 +50,9 @@ func newFixture(names ...string) *fixture {
 
 func (f *fixture) node(name string) {
 	node := inspect.Node{
-		Name: name, Hostname: name, Via: "ssh", Ready: "Unknown", Heartbeat: noon.Add(-25 * time.Hour),
-		Clock:   inspect.Clock{Sent: noon, Before: noon, After: noon, Received: noon},
-		Kubelet: inspect.Kubelet{Active: "active", Sub: "running", Started: noon.Add(-24 * time.Hour), BootstrapConfig: bootstrapFile, Kubeconfig: kubeletFile},
+		Name: name, Hostname: name, Via: "ssh", Ready: "Unknown", Heartbeat: testNow.Add(-25 * time.Hour),
+		Clock:   inspect.Clock{Sent: testNow, Before: testNow, After: testNow, Received: testNow},
+		Kubelet: inspect.Kubelet{Active: "active", Sub: "running", Started: testNow.Add(-24 * time.Hour), BootstrapConfig: bootstrapFile, Kubeconfig: kubeletFile},
 	}
 	f.Nodes = append(f.Nodes, node)
 	f.embed(name, bootstrapFile, f.before)
@@ -69,7 +69,7 @@ func (f *fixture) embed(name, path string, cas ...[]byte) {
 		text, current = []byte(kubeconfigtest.MachineConfigServer(ca, server, strings.Repeat("x", 40))), "local"
 	}
 	const field = "clusters[0].cluster.certificate-authority-data"
-	n.Files = append(n.Files, inspect.NodeFile{Path: path, Mode: 0o600, Size: int64(len(text)), Modified: noon.Add(-48 * time.Hour), Whole: true, Secret: true, SHA256: pki.FingerprintOf(append([]byte(name), text...))})
+	n.Files = append(n.Files, inspect.NodeFile{Path: path, Mode: 0o600, Size: int64(len(text)), Modified: testNow.Add(-48 * time.Hour), Whole: true, Secret: true, SHA256: pki.FingerprintOf(append([]byte(name), text...))})
 	slices.SortFunc(n.Files, func(a, b inspect.NodeFile) int { return strings.Compare(a.Path, b.Path) })
 	n.Kubeconfigs = append(n.Kubeconfigs, inspect.Kubeconfig{Path: path, Users: 1, Current: current, Text: text, Clusters: []inspect.KubeconfigCluster{
 		{Name: current, Server: server, CAData: true, Field: field},
@@ -116,7 +116,7 @@ func (f *fixture) fix() APIInt {
 
 func (f *fixture) plan(t *testing.T) *Plan {
 	t.Helper()
-	p, err := f.fix().Plan("run-1", f.Snapshot, noon)
+	p, err := f.fix().Plan("run-1", f.Snapshot, testNow)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -137,7 +137,7 @@ func TestPlanIsProven(t *testing.T) {
 	before := f.With()
 	fix := f.fix()
 	fix.Nodes = []string{"worker-1", "master-0"} // not by name
-	p, err := fix.Plan("run-1", f.Snapshot, noon)
+	p, err := fix.Plan("run-1", f.Snapshot, testNow)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -154,7 +154,7 @@ func TestPlanIsProven(t *testing.T) {
 	if solved := checksOf(p.Solved); !slices.Contains(solved, "api-trusted") || !slices.Contains(solved, "node-file-current") || len(p.Added) > 0 {
 		t.Errorf("solved %q, added %+v", solved, p.Added)
 	}
-	again, err := fix.Plan("run-1", f.Snapshot, noon)
+	again, err := fix.Plan("run-1", f.Snapshot, testNow)
 	if err != nil || !slices.Equal(stepsOf(again), want) {
 		t.Errorf("planned again: %v", err)
 	}
@@ -170,7 +170,7 @@ func TestNoPrefixOfAPlanIsWorse(t *testing.T) {
 	for name, f := range map[string]*fixture{"two nodes": newFixture("worker-0", "worker-1"), "no file of the kubelet": missing, "one file is right": half} {
 		p := f.plan(t)
 		critical := func(s inspect.Snapshot) (at []string) {
-			for _, found := range judge(s, noon) {
+			for _, found := range judge(s, testNow) {
 				for _, l := range found.At {
 					if found.Severity == assess.Critical {
 						at = append(at, found.Check+" "+l.String())
@@ -205,13 +205,13 @@ type worsening struct{ ReplaceFile }
 
 func (a worsening) Diff(inspect.Snapshot, time.Time) (*Change, error) {
 	const field = "clusters[0].cluster.certificate-authority-data"
-	return &Change{Deltas: []inspect.Delta{inspect.KubeconfigWritten{Node: a.On, Path: a.Path, Field: field, CA: &pki.Content{}, At: noon}}}, nil
+	return &Change{Deltas: []inspect.Delta{inspect.KubeconfigWritten{Node: a.On, Path: a.Path, Field: field, CA: &pki.Content{}, At: testNow}}}, nil
 }
 
 func TestPlanThatAddsAFindingIsRefused(t *testing.T) {
 	t.Parallel()
 	f := newFixture()
-	d := newDraft("run-1", f.Snapshot, noon)
+	d := newDraft("run-1", f.Snapshot, testNow)
 	d.node("worker-0")
 	if _, err := d.step(worsening{ReplaceFile{On: "worker-0", Path: kubeletFile}}); err != nil {
 		t.Fatal(err)
@@ -228,24 +228,24 @@ func TestPlanThatAddsAFindingIsRefused(t *testing.T) {
 func TestClockThatWasSetBack(t *testing.T) {
 	t.Parallel()
 	f := newFixture()
-	f.first().Kubelet.Started = noon.Add(10 * time.Minute)
-	p, err := f.fix().Plan("run-1", f.Snapshot, noon)
+	f.first().Kubelet.Started = testNow.Add(10 * time.Minute)
+	p, err := f.fix().Plan("run-1", f.Snapshot, testNow)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if s := p.Nodes()[0].Steps[2]; s.Change == nil || !strings.HasPrefix(s.Action.ID(), "restart") {
 		t.Errorf("%+v", s)
 	}
-	f.first().Clock.After = noon
-	if c, err := NewRestartUnit("worker-0", kubeletFile).Diff(f.Snapshot, noon); err != nil || c == nil {
+	f.first().Clock.After = testNow
+	if c, err := NewRestartUnit("worker-0", kubeletFile).Diff(f.Snapshot, testNow); err != nil || c == nil {
 		t.Errorf("a restart is taken for done: %v", err)
 	}
 }
 
 func TestUnion(t *testing.T) {
 	t.Parallel()
-	in := newIncident(noon)
-	ended := pkitest.NewCA("ended", noon.Add(-48*time.Hour), noon.Add(-time.Hour))
+	in := newIncident(testNow)
+	ended := pkitest.NewCA("ended", testNow.Add(-48*time.Hour), testNow.Add(-time.Hour))
 	sc := pki.NewScanner()
 	text := in.configMap
 	crlf := bytes.ReplaceAll(text, []byte("\n"), []byte("\r\n"))
@@ -265,7 +265,7 @@ func TestUnion(t *testing.T) {
 		{"what is there twice is once", text, pkitest.Bundle(in.old.CertPEM, in.old.CertPEM, in.localhost.CertPEM), pkitest.Bundle(text, in.old.CertPEM)},
 	} {
 		given := bytes.Clone(c.verbatim)
-		got := union(c.verbatim, certs(sc, c.verbatim), certs(sc, c.old), noon)
+		got := union(c.verbatim, certs(sc, c.verbatim), certs(sc, c.old), testNow)
 		if !bytes.Equal(got, c.want) {
 			t.Errorf("%s:\n%s\nwant:\n%s", c.name, got, c.want)
 		}
@@ -285,7 +285,7 @@ func TestSoAlready(t *testing.T) {
 	for _, path := range catalog.KubeletKubeconfigs() {
 		f.embed("worker-0", path, others)
 	}
-	f.first().Heartbeat, f.first().Ready = noon.Add(-time.Second), "True"
+	f.first().Heartbeat, f.first().Ready = testNow.Add(-time.Second), "True"
 	if p := f.plan(t); !p.Empty() || len(p.Nodes()) != 1 || len(p.Nodes()[0].Steps) != 4 && len(p.Nodes()[0].Steps) != 3 {
 		t.Errorf("to do: %q", stepsOf(p))
 	}
@@ -362,17 +362,17 @@ func TestRefusals(t *testing.T) {
 			}
 		}},
 		{"what is shown is not valid by the node's clock", "ca-verifies-served", "expired", func(f *fixture, _ *APIInt) {
-			f.first().Clock.Before, f.first().Clock.After = noon.Add(5*time.Hour), noon.Add(5*time.Hour)
+			f.first().Clock.Before, f.first().Clock.After = testNow.Add(5*time.Hour), testNow.Add(5*time.Hour)
 		}},
 		{"a CA with its key", "ca-usable", "private key", func(f *fixture, fix *APIInt) { fix.CA = pkitest.Bundle(f.configMap, f.young.KeyPEM) }},
 		{"a certificate that is no CA", "ca-usable", "is no CA", func(f *fixture, fix *APIInt) {
-			fix.CA = pkitest.Bundle(f.configMap, f.young.Issue(apiInt, noon.Add(-time.Hour), noon.Add(time.Hour)).CertPEM)
+			fix.CA = pkitest.Bundle(f.configMap, f.young.Issue(apiInt, testNow.Add(-time.Hour), testNow.Add(time.Hour)).CertPEM)
 		}},
 		{"a CA that ended", "ca-usable", "none of its 1 CAs is valid", func(_ *fixture, fix *APIInt) {
-			fix.CA = pkitest.NewCA("ended", noon.Add(-48*time.Hour), noon.Add(-time.Hour)).CertPEM
+			fix.CA = pkitest.NewCA("ended", testNow.Add(-48*time.Hour), testNow.Add(-time.Hour)).CertPEM
 		}},
 		{"a CA of tomorrow", "ca-usable", "is valid now", func(_ *fixture, fix *APIInt) {
-			fix.CA = pkitest.NewCA("early", noon.Add(24*time.Hour), noon.Add(48*time.Hour)).CertPEM
+			fix.CA = pkitest.NewCA("early", testNow.Add(24*time.Hour), testNow.Add(48*time.Hour)).CertPEM
 		}},
 		{"a CA that is empty", "ca-usable", "no certificate", func(_ *fixture, fix *APIInt) { fix.CA = nil }},
 		{"a CA that is a text", "ca-usable", "no certificate", func(_ *fixture, fix *APIInt) { fix.CA = []byte("hello\n") }},
@@ -389,7 +389,7 @@ func TestRefusals(t *testing.T) {
 			f := newFixture()
 			fix := f.fix()
 			c.change(f, &fix)
-			p, err := fix.Plan("run-1", f.Snapshot, noon)
+			p, err := fix.Plan("run-1", f.Snapshot, testNow)
 			var r *Refusal
 			if p != nil || !errors.As(err, &r) || r.Name != c.check || !strings.Contains(err.Error(), c.says) || r.Risk {
 				t.Fatalf("%+v, %v", p, err)
@@ -424,7 +424,7 @@ func TestNotes(t *testing.T) {
 		f := newFixture()
 		fix := f.fix()
 		c.change(f, &fix)
-		p, err := fix.Plan("run-1", f.Snapshot, noon)
+		p, err := fix.Plan("run-1", f.Snapshot, testNow)
 		if err != nil {
 			t.Errorf("%s: %v", c.name, err)
 			continue
@@ -438,7 +438,7 @@ func TestNotes(t *testing.T) {
 // TestWhenARestartIsDue is about times of the node's own clock.
 func TestWhenARestartIsDue(t *testing.T) {
 	t.Parallel()
-	started := noon.Add(-time.Hour)
+	started := testNow.Add(-time.Hour)
 	for _, c := range []struct {
 		name     string
 		modified time.Time
@@ -458,14 +458,14 @@ func TestWhenARestartIsDue(t *testing.T) {
 		n := f.first()
 		n.Kubelet.Started = started
 		n.File(kubeletFile).Modified = c.modified
-		change, err := NewRestartUnit("worker-0", c.files...).Diff(f.Snapshot, noon)
+		change, err := NewRestartUnit("worker-0", c.files...).Diff(f.Snapshot, testNow)
 		if err != nil || (change != nil) != c.due {
 			t.Errorf("%s: %+v, %v", c.name, change, err)
 		}
 	}
 	f := newFixture()
 	f.first().Kubelet = inspect.Kubelet{Active: "failed", Sub: "failed"} // it never came up
-	if c, err := NewRestartUnit("worker-0", kubeletFile).Diff(f.Snapshot, noon); err != nil || c == nil {
+	if c, err := NewRestartUnit("worker-0", kubeletFile).Diff(f.Snapshot, testNow); err != nil || c == nil {
 		t.Errorf("a kubelet that never came up is left alone: %v", err)
 	}
 }
@@ -491,14 +491,14 @@ func undone(t *testing.T) (*fixture, Undo) {
 			Before: host.File{Path: path, Kind: host.Regular, SHA256: was.SHA256, Size: was.Size}, Wrote: [][32]byte{n.File(path).SHA256},
 		})
 	}
-	f.served(f.old.Issue(apiInt, noon.Add(-time.Hour), noon.Add(time.Hour), pkitest.DNS(apiInt)))
+	f.served(f.old.Issue(apiInt, testNow.Add(-time.Hour), testNow.Add(time.Hour), pkitest.DNS(apiInt)))
 	return f, u
 }
 
 func TestPlanToPutBack(t *testing.T) {
 	t.Parallel()
 	f, u := undone(t)
-	p, err := u.Plan("run-1", f.Snapshot, noon)
+	p, err := u.Plan("run-1", f.Snapshot, testNow)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -522,7 +522,7 @@ func TestPlanToPutBack(t *testing.T) {
 			f.first().File(host.DefaultFolder+"/run-1/before-1").Size++
 		}},
 		{"what does not trust what is shown", BreaksTrust, "afterwards", func(f *fixture, _ *Undo) {
-			f.served(f.young.Issue(apiInt, noon.Add(-time.Hour), noon.Add(time.Hour), pkitest.DNS(apiInt)))
+			f.served(f.young.Issue(apiInt, testNow.Add(-time.Hour), testNow.Add(time.Hour), pkitest.DNS(apiInt)))
 		}},
 		{"a server that is not known", BreaksTrust, "no handshake", func(f *fixture, _ *Undo) { f.Served = nil }},
 	} {
@@ -530,13 +530,13 @@ func TestPlanToPutBack(t *testing.T) {
 			t.Parallel()
 			f, u := undone(t)
 			c.change(f, &u)
-			_, err := u.Plan("run-1", f.Snapshot, noon)
+			_, err := u.Plan("run-1", f.Snapshot, testNow)
 			var r *Refusal
 			if !errors.As(err, &r) || r.Name != c.check || !strings.Contains(err.Error(), c.says) || r.Risk != (c.check == BreaksTrust) {
 				t.Fatalf("%v", err)
 			}
 			u.AcceptBreaksTrust = true
-			p, err := u.Plan("run-1", f.Snapshot, noon)
+			p, err := u.Plan("run-1", f.Snapshot, testNow)
 			if accepted := err == nil; accepted != r.Risk {
 				t.Fatalf("accepted: %v", err)
 			}
@@ -558,13 +558,13 @@ func TestUndoThatWasInterrupted(t *testing.T) {
 		f.first().File(e.Before.Path).SHA256 = e.Before.SHA256
 	}
 	f.first().File(kubeletFile).Modified = f.first().Kubelet.Started.Add(time.Hour)
-	p, err := u.Plan("run-1", f.Snapshot, noon)
+	p, err := u.Plan("run-1", f.Snapshot, testNow)
 	if want := []string{"restart worker-0:kubelet.service", "await worker-0"}; err != nil || !slices.Equal(stepsOf(p), want) {
 		t.Fatalf("%+v, %v", p, err)
 	}
-	f.served(f.young.Issue(apiInt, noon.Add(-time.Hour), noon.Add(time.Hour), pkitest.DNS(apiInt)))
+	f.served(f.young.Issue(apiInt, testNow.Add(-time.Hour), testNow.Add(time.Hour), pkitest.DNS(apiInt)))
 	var r *Refusal
-	if _, err := u.Plan("run-1", f.Snapshot, noon); !errors.As(err, &r) || r.Name != BreaksTrust || !r.Risk {
+	if _, err := u.Plan("run-1", f.Snapshot, testNow); !errors.As(err, &r) || r.Name != BreaksTrust || !r.Risk {
 		t.Errorf("%v", err)
 	}
 }
@@ -575,7 +575,7 @@ func TestAnotherMachine(t *testing.T) {
 	f := newFixture()
 	kubelet := func(name string) {
 		at := pki.Location{Kind: pki.KindFile, Node: "worker-0", Path: inspect.KubeletClient}
-		p := f.old.Issue("system:node:"+name, noon.Add(-time.Hour), noon.Add(time.Hour))
+		p := f.old.Issue("system:node:"+name, testNow.Add(-time.Hour), testNow.Add(time.Hour))
 		f.Bundles = slices.DeleteFunc(f.Bundles, func(b inspect.Bundle) bool { return b.At == at })
 		f.Bundles = append(f.Bundles, inspect.Bundle{At: at, Content: pki.NewScanner().Scan(p.CertPEM)[0].Content})
 		f.Sort()
@@ -583,17 +583,17 @@ func TestAnotherMachine(t *testing.T) {
 	refused := func(says string) {
 		t.Helper()
 		var r *Refusal
-		_, err := f.fix().Plan("run-1", f.Snapshot, noon)
+		_, err := f.fix().Plan("run-1", f.Snapshot, testNow)
 		if !errors.As(err, &r) || r.Name != "node-identity" || r.Risk || r.Next == "" || !strings.Contains(r.Reason, says) {
 			t.Errorf("want %q: %v", says, err)
 		}
-		if _, err := (Undo{Nodes: []Kept{{Node: "worker-0"}}}).Plan("run-1", f.Snapshot, noon); !errors.As(err, &r) || r.Name != "node-identity" {
+		if _, err := (Undo{Nodes: []Kept{{Node: "worker-0"}}}).Plan("run-1", f.Snapshot, testNow); !errors.As(err, &r) || r.Name != "node-identity" {
 			t.Errorf("undo: %v", err)
 		}
 	}
 	for hostname, ok := range map[string]bool{"worker-0": true, "WORKER-0.example.com": true, "worker-00": false, "": false} {
 		f.first().Hostname = hostname
-		if _, err := f.fix().Plan("run-1", f.Snapshot, noon); (err == nil) != ok {
+		if _, err := f.fix().Plan("run-1", f.Snapshot, testNow); (err == nil) != ok {
 			t.Errorf("%q: %v", hostname, err)
 		}
 	}
@@ -606,7 +606,7 @@ func TestAnotherMachine(t *testing.T) {
 	refused("system:node:worker-1")
 	kubelet("worker-0")
 	f.first().Hostname = "ip-10-0-0-1"
-	if _, err := f.fix().Plan("run-1", f.Snapshot, noon); err != nil {
+	if _, err := f.fix().Plan("run-1", f.Snapshot, testNow); err != nil {
 		t.Error(err)
 	}
 }
@@ -619,7 +619,7 @@ func TestNothingToPutBack(t *testing.T) {
 		f.first().File(e.Before.Path).SHA256 = e.Before.SHA256
 	}
 	for _, u := range []Undo{u, {Nodes: []Kept{{Node: "worker-0"}}}} {
-		p, err := u.Plan("run-1", f.Snapshot, noon)
+		p, err := u.Plan("run-1", f.Snapshot, testNow)
 		if err != nil || !p.Empty() || !strings.Contains(strings.Join(p.Notes, ""), "as it was before the run") {
 			t.Errorf("%+v, %v", p, err)
 		}

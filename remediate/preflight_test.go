@@ -17,7 +17,7 @@ import (
 func quiet(names ...string) *Preflight {
 	f := newFixture(names...)
 	f.Cluster.Internal = "https://" + apiInt + ":6443"
-	f.Cluster.Clock = inspect.Clock{Sent: noon, Before: noon, After: noon, Received: noon}
+	f.Cluster.Clock = inspect.Clock{Sent: testNow, Before: testNow, After: testNow, Received: testNow}
 	f.object(catalog.LoadBalancerCA(), f.young.CertPEM)
 	f.object(catalog.OwnServerCA(), f.configMap)
 	f.Sort()
@@ -30,7 +30,7 @@ func quiet(names ...string) *Preflight {
 		return s
 	}
 	done := catalog.PoolState{Current: "rendered-1", Desired: "rendered-1", State: "Done"}
-	return &Preflight{Facts: f.Snapshot, Now: noon, Nodes: names, Machinery: &inspect.Machinery{
+	return &Preflight{Facts: f.Snapshot, Now: testNow, Nodes: names, Machinery: &inspect.Machinery{
 		Update:     inspect.Update{Progressing: "False"},
 		StaticPods: []inspect.StaticPods{static("etcds"), static("kubeapiservers")},
 		Pools:      []inspect.Pool{{Name: "master", Current: "rendered-1", Wanted: "rendered-1", Machines: 3, Updated: 3}},
@@ -82,14 +82,14 @@ func replaced(ref catalog.Ref, pem func() []byte) func(*Preflight) {
 }
 
 func strangers() []byte {
-	return pkitest.NewCA("somebody else's CA", noon.Add(-time.Hour), noon.Add(time.Hour)).CertPEM
+	return pkitest.NewCA("somebody else's CA", testNow.Add(-time.Hour), testNow.Add(time.Hour)).CertPEM
 }
 
 // shows makes a server show what a stranger's CA signed.
 func shows(server, of string) func(*Preflight) {
 	return func(p *Preflight) {
-		ca := pkitest.NewCA("somebody else's CA", noon.Add(-time.Hour), noon.Add(time.Hour))
-		leaf := ca.Issue(apiInt, noon.Add(-time.Hour), noon.Add(time.Hour), pkitest.DNS(apiInt))
+		ca := pkitest.NewCA("somebody else's CA", testNow.Add(-time.Hour), testNow.Add(time.Hour))
+		leaf := ca.Issue(apiInt, testNow.Add(-time.Hour), testNow.Add(time.Hour), pkitest.DNS(apiInt))
 		f := newFixture("worker-0")
 		p.Facts.Served = append(slices.Clone(p.Facts.Served), inspect.Served{Node: "worker-0", Address: "10.0.0.1:6443", Name: apiInt, Server: server, Of: of, Chain: f.sc.Scan(leaf.CertPEM)[0].Content.Certs})
 	}
@@ -98,7 +98,7 @@ func shows(server, of string) func(*Preflight) {
 func ahead(d time.Duration) func(*Preflight) {
 	return func(p *Preflight) {
 		for i := range p.Facts.Nodes {
-			p.Facts.Nodes[i].Clock = inspect.Clock{Sent: noon, Before: noon.Add(d), After: noon.Add(d), Received: noon}
+			p.Facts.Nodes[i].Clock = inspect.Clock{Sent: testNow, Before: testNow.Add(d), After: testNow.Add(d), Received: testNow}
 		}
 	}
 }

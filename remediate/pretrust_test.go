@@ -13,21 +13,21 @@ import (
 // early are facts after the signer was replaced and before it signed anything.
 func early() *fixture {
 	f := newFixture("master-0", "worker-0")
-	f.young = pkitest.NewCA("loadbalancer-serving-signer", noon.Add(-9*time.Hour), noon.Add(24*time.Hour))
+	f.young = pkitest.NewCA("loadbalancer-serving-signer", testNow.Add(-9*time.Hour), testNow.Add(24*time.Hour))
 	f.configMap = pkitest.Bundle(f.old.CertPEM, f.young.CertPEM, f.localhost.CertPEM, f.service.CertPEM)
 	f.object(catalog.LoadBalancerCA(), pkitest.Bundle(f.old.CertPEM, f.young.CertPEM))
-	f.served(f.old.Issue(apiInt, noon.Add(-14*24*time.Hour), noon.Add(16*24*time.Hour), pkitest.DNS(apiInt)))
+	f.served(f.old.Issue(apiInt, testNow.Add(-14*24*time.Hour), testNow.Add(16*24*time.Hour), pkitest.DNS(apiInt)))
 	return f
 }
 
 func TestAheadOfTheFirstCertificate(t *testing.T) {
 	t.Parallel()
 	f := early()
-	a, err := AheadOf(f.Snapshot, noon)
+	a, err := AheadOf(f.Snapshot, testNow)
 	if err != nil || len(a.CAs) != 1 || a.CAs[0].Fingerprint != f.sc.Scan(f.young.CertPEM)[0].Content.Certs[0].Fingerprint {
 		t.Fatalf("%+v, %v", a, err)
 	}
-	if !a.From.After(noon) || a.Until.Before(a.From) {
+	if !a.From.After(testNow) || a.Until.Before(a.From) {
 		t.Errorf("from %s until %s", a.From, a.Until)
 	}
 	p := f.plan(t)
@@ -65,20 +65,20 @@ func TestNotAhead(t *testing.T) {
 			}
 		},
 		"ca-verifies-served": func(f *fixture) {
-			f.served(pkitest.NewCA("somebody", noon.Add(-time.Hour), noon.Add(time.Hour)).Issue(apiInt, noon.Add(-time.Hour), noon.Add(time.Hour), pkitest.DNS(apiInt)))
+			f.served(pkitest.NewCA("somebody", testNow.Add(-time.Hour), testNow.Add(time.Hour)).Issue(apiInt, testNow.Add(-time.Hour), testNow.Add(time.Hour), pkitest.DNS(apiInt)))
 		},
 	} {
 		f := early()
 		change(f)
-		_, err := AheadOf(f.Snapshot, noon)
+		_, err := AheadOf(f.Snapshot, testNow)
 		refused(t, err, name)
 	}
 
 	// The new CA signs already: what nodes lack is not for this to mend, and with nothing
 	// to do there is nothing to say.
 	f := early()
-	f.served(f.young.Issue(apiInt, noon.Add(-time.Hour), noon.Add(time.Hour), pkitest.DNS(apiInt)))
-	a, err := AheadOf(f.Snapshot, noon)
+	f.served(f.young.Issue(apiInt, testNow.Add(-time.Hour), testNow.Add(time.Hour), pkitest.DNS(apiInt)))
+	a, err := AheadOf(f.Snapshot, testNow)
 	if err != nil || len(a.CAs) != 0 {
 		t.Fatalf("%+v, %v", a, err)
 	}
@@ -89,7 +89,7 @@ func TestNotAhead(t *testing.T) {
 
 	// The new CA is not yet in what kubelets are given: not even a plan with nothing to do is so already.
 	f = early()
-	if a, err = AheadOf(f.Snapshot, noon); err != nil {
+	if a, err = AheadOf(f.Snapshot, testNow); err != nil {
 		t.Fatal(err)
 	}
 	refused(t, a.Onto(&Plan{}, f.before), ServerSide)
@@ -97,9 +97,9 @@ func TestNotAhead(t *testing.T) {
 	// One master shows it, another one not yet.
 	f = early()
 	other := f.Served[1]
-	f.served(f.young.Issue(apiInt, noon.Add(-time.Hour), noon.Add(time.Hour), pkitest.DNS(apiInt)))
+	f.served(f.young.Issue(apiInt, testNow.Add(-time.Hour), testNow.Add(time.Hour), pkitest.DNS(apiInt)))
 	f.Served = append(f.Served, other)
-	if a, err := AheadOf(f.Snapshot, noon); err != nil || len(a.CAs) != 0 {
+	if a, err := AheadOf(f.Snapshot, testNow); err != nil || len(a.CAs) != 0 {
 		t.Errorf("%+v, %v", a, err)
 	}
 }

@@ -28,7 +28,7 @@ func TestFixKubeconfigAddsACAThatKubectlSkips(t *testing.T) {
 		text := []byte(kubeconfigtest.Kubelet(base64.StdEncoding.EncodeToString(held), "https://"+apiInt+":6443"))
 		fix := f.fix()
 		fix.CA = f.young.CertPEM
-		c, err := fix.Own(text, f.Served[0].Chain, apiInt, noon)
+		c, err := fix.Own(text, f.Served[0].Chain, apiInt, testNow)
 		if err != nil {
 			t.Errorf("%s: %v", form.Name, err)
 			continue
@@ -57,7 +57,7 @@ func TestFixAPIIntWritesACAThatTheKubeletSkips(t *testing.T) {
 		}
 		fix := f.fix()
 		fix.CA = f.young.CertPEM
-		p, err := fix.Plan("run-1", f.Snapshot, noon)
+		p, err := fix.Plan("run-1", f.Snapshot, testNow)
 		if err != nil {
 			t.Errorf("%s: %v", form.Name, err)
 			continue
@@ -90,7 +90,7 @@ func TestFixAPIIntRefusesAConfigMapOfWhichKubeletsSkipABlock(t *testing.T) {
 		f := newFixture()
 		fix := f.fix()
 		fix.CA, fix.Published = slices.Concat(f.old.CertPEM, []byte("\n"), form.Text), true
-		_, err := fix.Plan("run-1", f.Snapshot, noon)
+		_, err := fix.Plan("run-1", f.Snapshot, testNow)
 		var r *Refusal
 		if form.Go != (err == nil) || err != nil && (!errors.As(err, &r) || r.Name != "ca-usable" || !strings.Contains(r.Reason, "skip")) {
 			t.Errorf("%s: %v", form.Name, err)

@@ -27,8 +27,8 @@ func TestWorkersThatAreNotBack(t *testing.T) {
 	}{
 		{"the first one did not come back", "worker-0 worker-1 worker-2", nil, "workers-first/1: worker-0 worker-1; workers/1: worker-2", []string{"await worker-0"}, "not known to be back: worker-0. They are waited for"},
 		{"it is Ready as it was before its restart", "worker-0 worker-1", func(f *fixture, _ *APIInt) { f.first().Ready = "True" }, "workers-first/1: worker-0 worker-1", []string{"await worker-0"}, "--accept-risk=workers-back"},
-		{"it reports, and is not Ready", "worker-0 worker-1", func(f *fixture, _ *APIInt) { f.first().Ready, f.first().Heartbeat = "False", noon }, "workers-first/1: worker-0 worker-1", []string{"await worker-0"}, "waited for"},
-		{"it is back", "worker-0 worker-1", func(f *fixture, _ *APIInt) { f.first().Ready, f.first().Heartbeat = "True", noon }, "workers-first/1: worker-1", nil, ""},
+		{"it reports, and is not Ready", "worker-0 worker-1", func(f *fixture, _ *APIInt) { f.first().Ready, f.first().Heartbeat = "False", testNow }, "workers-first/1: worker-0 worker-1", []string{"await worker-0"}, "waited for"},
+		{"it is back", "worker-0 worker-1", func(f *fixture, _ *APIInt) { f.first().Ready, f.first().Heartbeat = "True", testNow }, "workers-first/1: worker-1", nil, ""},
 		{"accepted by name", "worker-0 worker-1", func(_ *fixture, fix *APIInt) { fix.Order.Accept = []string{WorkersBack} }, "workers-first/1: worker-1", nil, "Accepted by name (workers-back)"},
 		{"those that are lost do not wait", "worker-0 worker-1! worker-2", nil, "workers-not-ready/1: worker-1; workers-first/1: worker-0 worker-2", []string{"await worker-0"}, "waited for"},
 		{"nothing is done to one that is Ready", "worker-0 worker-1!", nil, "workers-not-ready/1: worker-1", nil, ""},
@@ -47,7 +47,7 @@ func TestWorkersThatAreNotBack(t *testing.T) {
 			f.asks("worker-0")
 		}, "", nil, ""},
 		{"it asks, and is back", "worker-0 worker-1", func(f *fixture, fix *APIInt) {
-			f.first().Ready, f.first().Heartbeat = "True", noon
+			f.first().Ready, f.first().Heartbeat = "True", testNow
 			f.asks("worker-0")
 			fix.ApproveCSRs = true
 		}, "workers-first/1: worker-1", nil, ""},
@@ -57,14 +57,14 @@ func TestWorkersThatAreNotBack(t *testing.T) {
 		f.began("worker-0")
 		for i := range f.Nodes { // the others never were away
 			if n := &f.Nodes[i]; n.Name != "worker-0" && n.Ready == "True" {
-				n.Heartbeat = noon.Add(-time.Second)
+				n.Heartbeat = testNow.Add(-time.Second)
 			}
 		}
 		fix := f.whole()
 		if c.change != nil {
 			c.change(f, &fix)
 		}
-		p, err := fix.Plan("run-1", f.Snapshot, noon)
+		p, err := fix.Plan("run-1", f.Snapshot, testNow)
 		if err != nil {
 			t.Errorf("%s: %v", c.name, err)
 			continue

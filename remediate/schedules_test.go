@@ -99,8 +99,8 @@ type keptFile struct {
 }
 
 func newSimulation(t *testing.T, f *fixture, pair tls.Certificate, seed uint64, k *known, keys map[string]*kubeletKey) *simulation {
-	s := &simulation{fixture: f, t: t, rng: rand.New(rand.NewPCG(seed, 1881)), seed: seed, clock: noon, shows: f.Served[0].Chain, trusted: map[string]bool{}, pair: pair, known: k, objects: objects{
-		strange: map[string]bool{}, probes: map[string]*corev1.Pod{}, keys: keys, leading: true, rolled: noon,
+	s := &simulation{fixture: f, t: t, rng: rand.New(rand.NewPCG(seed, 1881)), seed: seed, clock: testNow, shows: f.Served[0].Chain, trusted: map[string]bool{}, pair: pair, known: k, objects: objects{
+		strange: map[string]bool{}, probes: map[string]*corev1.Pod{}, keys: keys, leading: true, rolled: testNow,
 		old: certs(k.certs, f.before), young: certs(k.certs, f.configMap),
 	}}
 	if s.rng.IntN(2) == 0 {
@@ -117,8 +117,8 @@ func newSimulation(t *testing.T, f *fixture, pair tls.Certificate, seed uint64, 
 
 func (s *simulation) add(name, role string) {
 	ca := base64.StdEncoding.EncodeToString(s.before)
-	n := &simulated{simulation: s, name: name, role: role, started: noon.Add(-24 * time.Hour), pid: 1000, memory: s.before, multus: s.before,
-		multusUp: true, multusAt: noon.Add(-25 * time.Hour), joins: s.before, cert: s.key("kubelet", name, 0, lasting()), touched: map[string]bool{}, kept: map[string]map[string]*keptFile{},
+	n := &simulated{simulation: s, name: name, role: role, started: testNow.Add(-24 * time.Hour), pid: 1000, memory: s.before, multus: s.before,
+		multusUp: true, multusAt: testNow.Add(-25 * time.Hour), joins: s.before, cert: s.key("kubelet", name, 0, lasting()), touched: map[string]bool{}, kept: map[string]map[string]*keptFile{},
 		files: map[string][]byte{}, cas: map[string][]byte{}, modified: map[string]time.Time{},
 	}
 	n.write(bootstrapFile, []byte(kubeconfigtest.MachineConfigServer(ca, "https://"+apiInt+":6443", strings.Repeat("x", 40))))
@@ -130,7 +130,7 @@ func (s *simulation) add(name, role string) {
 		n.cert = s.key("kubelet", name, 0, ended())
 	}
 	for path := range n.files {
-		n.modified[path] = noon.Add(-48 * time.Hour)
+		n.modified[path] = testNow.Add(-48 * time.Hour)
 	}
 	s.nodes = append(s.nodes, n)
 }
@@ -139,7 +139,7 @@ func (s *simulation) add(name, role string) {
 func (s *simulation) trusts(pem []byte) bool {
 	ok, known := s.trusted[string(pem)]
 	if !known {
-		ok = pki.Verify(s.shows, certs(s.known.certs, pem), apiInt, noon) == nil
+		ok = pki.Verify(s.shows, certs(s.known.certs, pem), apiInt, testNow) == nil
 		s.trusted[string(pem)] = ok
 	}
 	return ok
@@ -426,12 +426,12 @@ func (n *simulated) facts() inspect.Snapshot {
 func (n *simulated) heartbeat() collect.Heartbeat {
 	if n.late > 0 {
 		n.late--
-		return collect.Heartbeat{At: noon.Add(-time.Hour), Ready: "Unknown"}
+		return collect.Heartbeat{At: testNow.Add(-time.Hour), Ready: "Unknown"}
 	}
 	if n.connected {
 		return collect.Heartbeat{At: n.clock, Ready: "True"}
 	}
-	return collect.Heartbeat{At: noon.Add(-time.Hour), Ready: "Unknown"}
+	return collect.Heartbeat{At: testNow.Add(-time.Hour), Ready: "Unknown"}
 }
 
 // all is what a plan is made from.
@@ -702,13 +702,13 @@ func TestNothingIsMadeWorse(t *testing.T) {
 	t.Parallel()
 	f := newFixture()
 	// RSA, which OpenShift's signers use, is verified in less time.
-	f.young = pkitest.NewCA("loadbalancer-serving-signer", noon.Add(-24*time.Hour), noon.Add(24*time.Hour), pkitest.RSA(2048))
+	f.young = pkitest.NewCA("loadbalancer-serving-signer", testNow.Add(-24*time.Hour), testNow.Add(24*time.Hour), pkitest.RSA(2048))
 	f.configMap = pkitest.Bundle(f.young.CertPEM, f.localhost.CertPEM, f.service.CertPEM)
 	f.Bundles = nil
 	f.object(catalog.APIServerCA(), f.configMap)
 	f.object(catalog.LoadBalancerSigner(), f.young.CertPEM)
 	const localName = "localhost"
-	p := f.localhost.Issue(localName, noon.Add(-time.Hour), noon.Add(23*time.Hour), pkitest.DNS(localName))
+	p := f.localhost.Issue(localName, testNow.Add(-time.Hour), testNow.Add(23*time.Hour), pkitest.DNS(localName))
 	pair, err := tls.X509KeyPair(p.CertPEM, p.KeyPEM)
 	if err != nil {
 		t.Fatal(err)
@@ -719,7 +719,7 @@ func TestNothingIsMadeWorse(t *testing.T) {
 		t.Cleanup(func() { _ = os.RemoveAll(made) })
 	}
 	defer debug.SetGCPercent(debug.SetGCPercent(400)) // all of it is short-lived, and little
-	f.served(f.young.Issue(apiInt, noon.Add(-time.Hour), noon.Add(23*time.Hour), pkitest.DNS(apiInt)))
+	f.served(f.young.Issue(apiInt, testNow.Add(-time.Hour), testNow.Add(23*time.Hour), pkitest.DNS(apiInt)))
 	k, keys, ends := newKnown(), map[string]*kubeletKey{}, map[string][]byte{}
 	began, attempts, edited := time.Now(), uint64(0), uint64(0)
 	for seed := range schedules() {

@@ -843,7 +843,7 @@ func TestScriptsOfAPlan(t *testing.T) {
 	t.Parallel()
 	f := newFixture("worker-0", "worker-1")
 	fix := APIInt{Nodes: []string{"worker-0", "worker-1", "worker-2"}, CA: f.configMap, Published: true, From: "evil\n$(reboot)", API: true}
-	scripts, notes, err := fix.Scripts("run-1", f.Snapshot, noon)
+	scripts, notes, err := fix.Scripts("run-1", f.Snapshot, testNow)
 	if err != nil || len(scripts) != 3 || !strings.Contains(strings.Join(notes, "\n"), "worker-2 was not read") {
 		t.Fatalf("%v, %q, %d scripts", err, notes, len(scripts))
 	}
@@ -860,7 +860,7 @@ func TestScriptsOfAPlan(t *testing.T) {
 		}
 	}
 	f.Cluster.Topology = ""
-	scripts, notes, err = fix.Scripts("run-1", f.Snapshot, noon)
+	scripts, notes, err = fix.Scripts("run-1", f.Snapshot, testNow)
 	const untold = "The topology of the control plane is not known."
 	if err != nil || len(scripts) != 3 || !strings.Contains(strings.Join(notes, "\n"), untold) {
 		t.Fatalf("%v, %q, %d scripts", err, notes, len(scripts))
@@ -882,12 +882,12 @@ func TestScriptsOfAPlan(t *testing.T) {
 	} {
 		a, s := fix, f.Snapshot
 		change(&a, &s)
-		if _, _, err := a.Scripts("run-1", s, noon); !errors.As(err, &r) {
+		if _, _, err := a.Scripts("run-1", s, testNow); !errors.As(err, &r) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	fix.Nodes = []string{"worker-0'; reboot"}
-	if _, _, err := fix.Scripts("run-1", f.Snapshot, noon); err == nil {
+	if _, _, err := fix.Scripts("run-1", f.Snapshot, testNow); err == nil {
 		t.Error("that is no node's name")
 	}
 }
@@ -899,7 +899,7 @@ func TestScriptShellcheck(t *testing.T) {
 		t.Skip("shellcheck is not installed")
 	}
 	in := newIncident(time.Now())
-	s := Script{Node: "worker-0", Run: "run-1", Setup: catalog.KubeletSetups(catalog.Versions{})[0], SHA256: make([]pki.Fingerprint, 2), CA: in.configMap, From: "a test", Made: noon}
+	s := Script{Node: "worker-0", Run: "run-1", Setup: catalog.KubeletSetups(catalog.Versions{})[0], SHA256: make([]pki.Fingerprint, 2), CA: in.configMap, From: "a test", Made: testNow}
 	name := filepath.Join(t.TempDir(), s.Name())
 	if err := os.WriteFile(name, s.Text("v0"), 0o700); err != nil {
 		t.Fatal(err)

@@ -212,7 +212,7 @@ func (s *simulation) key(whose, node string, i int, until time.Time) *kubeletKey
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	tmpl := &x509.Certificate{SerialNumber: big.NewInt(int64(len(s.keys)) + 1), Subject: subject, NotBefore: noon.Add(-48 * time.Hour), NotAfter: until, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}
+	tmpl := &x509.Certificate{SerialNumber: big.NewInt(int64(len(s.keys)) + 1), Subject: subject, NotBefore: testNow.Add(-48 * time.Hour), NotAfter: until, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}
 	der, err := x509.CreateCertificate(rand.Reader, tmpl, tmpl, private.Public(), private)
 	if err != nil {
 		s.t.Fatal(err)
@@ -227,9 +227,9 @@ func (s *simulation) key(whose, node string, i int, until time.Time) *kubeletKey
 	return k
 }
 
-// Until when client certificates are valid, of schedules that begin at noon.
-func lasting() time.Time { return noon.Add(24 * time.Hour) }
-func ended() time.Time   { return noon.Add(-time.Hour) }
+// Until when client certificates are valid, of schedules that begin at testNow.
+func lasting() time.Time { return testNow.Add(24 * time.Hour) }
+func ended() time.Time   { return testNow.Add(-time.Hour) }
 
 func (n *simulated) certified() bool { return n.cert.cert.NotAfter.After(n.clock) }
 

@@ -41,9 +41,9 @@ func undoing(nodes string, back ...string) (*fixture, Undo) {
 	}
 	for _, name := range back {
 		n, _ := f.Snapshot.Node(name)
-		n.Kubelet.Started, n.Ready, n.Heartbeat = noon.Add(-time.Minute), "Unknown", noon.Add(-time.Hour)
+		n.Kubelet.Started, n.Ready, n.Heartbeat = testNow.Add(-time.Minute), "Unknown", testNow.Add(-time.Hour)
 	}
-	f.served(f.old.Issue(apiInt, noon.Add(-time.Hour), noon.Add(time.Hour), pkitest.DNS(apiInt)))
+	f.served(f.old.Issue(apiInt, testNow.Add(-time.Hour), testNow.Add(time.Hour), pkitest.DNS(apiInt)))
 	return f, u
 }
 
@@ -65,7 +65,7 @@ func TestUndoThatGoesOn(t *testing.T) {
 		{name: "a worker after one that is to be done", nodes: "worker-0 worker-1 worker-2", back: []string{"worker-1"}, want: []string{"await worker-0", "await worker-1", "await worker-2"}, says: "leave it out: --nodes worker-0,worker-2"},
 		{name: "the last one", nodes: "master-0 master-1", back: []string{"master-1"}, want: []string{"await master-0", gate + "master-0"}},
 		{name: "one that is back", nodes: "master-0 master-1", back: []string{"master-0"}, change: func(f *fixture, _ *Undo) {
-			f.first().Ready, f.first().Heartbeat = "True", noon
+			f.first().Ready, f.first().Heartbeat = "True", testNow
 		}, want: []string{gate + "master-0", "await master-1"}},
 		{name: "one that the run did not come to", nodes: "master-0 master-1", change: func(f *fixture, u *Undo) {
 			u.Nodes[0].Entries, f.first().Ready = nil, "Unknown"
@@ -83,7 +83,7 @@ func TestUndoThatGoesOn(t *testing.T) {
 			f.apiServer("master-0")
 		}},
 		{name: "what breaks trust is not waited for", nodes: "master-0 master-1", back: []string{"master-0"}, change: func(f *fixture, u *Undo) {
-			f.served(f.young.Issue(apiInt, noon.Add(-time.Hour), noon.Add(time.Hour), pkitest.DNS(apiInt)))
+			f.served(f.young.Issue(apiInt, testNow.Add(-time.Hour), testNow.Add(time.Hour), pkitest.DNS(apiInt)))
 			u.AcceptBreaksTrust = true
 		}},
 	} {
@@ -91,7 +91,7 @@ func TestUndoThatGoesOn(t *testing.T) {
 		if c.change != nil {
 			c.change(f, &u)
 		}
-		p, err := u.Plan("run-1", f.Snapshot, noon)
+		p, err := u.Plan("run-1", f.Snapshot, testNow)
 		if err != nil {
 			t.Errorf("%s: %v", c.name, err)
 			continue

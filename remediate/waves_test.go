@@ -23,7 +23,7 @@ func newCluster(nodes string) *fixture {
 	for _, word := range strings.Fields(nodes) {
 		name, isLost := strings.CutSuffix(word, "!")
 		n, _ := f.Snapshot.Node(name)
-		n.Ready, n.Role, n.Heartbeat = "True", catalog.RoleWorker, noon.Add(-time.Second)
+		n.Ready, n.Role, n.Heartbeat = "True", catalog.RoleWorker, testNow.Add(-time.Second)
 		if isLost {
 			n.Ready = "Unknown"
 		}
@@ -122,7 +122,7 @@ func TestWavesInTheirOrder(t *testing.T) {
 		if c.change != nil {
 			c.change(f, &fix)
 		}
-		p, err := fix.Plan("run-1", f.Snapshot, noon)
+		p, err := fix.Plan("run-1", f.Snapshot, testNow)
 		if err != nil {
 			t.Errorf("%s: %v", c.name, err)
 			continue
@@ -153,7 +153,7 @@ func TestRefusalsOfWaves(t *testing.T) {
 		{"workers alone before masters", MastersFirst, "master-0, master-1", true, func(_ *fixture, fix *APIInt) { fix.Order.Only = []string{WaveWorkers} }},
 		{"nobody said what a node is", "node-role", "not known", false, func(f *fixture, _ *APIInt) { f.first().Role = "" }},
 		{"the CA is wrong for one node", verifiesServed, "does not verify", false, func(f *fixture, _ *APIInt) {
-			leaf := f.old.Issue(apiInt, noon.Add(-time.Hour), noon.Add(time.Hour))
+			leaf := f.old.Issue(apiInt, testNow.Add(-time.Hour), testNow.Add(time.Hour))
 			for i := range f.Served {
 				if f.Served[i].Node == "worker-1" {
 					f.Served[i].Chain = f.sc.Scan(leaf.CertPEM)[0].Content.Certs
@@ -169,7 +169,7 @@ func TestRefusalsOfWaves(t *testing.T) {
 		f := newCluster("master-0 master-1 worker-0 worker-1")
 		fix := f.whole()
 		c.change(f, &fix)
-		_, err := fix.Plan("run-1", f.Snapshot, noon)
+		_, err := fix.Plan("run-1", f.Snapshot, testNow)
 		var r *Refusal
 		if !errors.As(err, &r) || r.Name != c.check || r.Risk != c.risk || !strings.Contains(r.Reason, c.says) || r.Next == "" {
 			t.Errorf("%s: %+v", c.name, err)
@@ -184,7 +184,7 @@ func TestMastersAreAskedBeforeOthersAreTouched(t *testing.T) {
 	gates := func(f *fixture) (names []string) {
 		fix := f.whole()
 		fix.CA = f.young.CertPEM // with --ca-file: of api-int's signer alone
-		p, err := fix.Plan("run-1", f.Snapshot, noon)
+		p, err := fix.Plan("run-1", f.Snapshot, testNow)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -235,7 +235,7 @@ func TestPodsThatWillBeKilled(t *testing.T) {
 		says     string
 	}{{nil, "is not known"}, {map[string]int{"worker-1": 12}, "When worker-1 returns, 12 of its pods"}, {map[string]int{}, ""}} {
 		fix.Deleting = c.deleting
-		p, err := fix.Plan("run-1", f.Snapshot, noon)
+		p, err := fix.Plan("run-1", f.Snapshot, testNow)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -309,7 +309,7 @@ func (s *stage) node(name string) NodePlan {
 func (s *stage) run(ctx context.Context, t *testing.T, p *Plan) (Story, error) {
 	t.Helper()
 	s.journal.Folder = t.TempDir()
-	id := NewRun(noon)
+	id := NewRun(testNow)
 	j, err := s.journal.Begin(Header{Run: id}, time.Now)
 	if err != nil {
 		t.Fatal(err)
@@ -529,7 +529,7 @@ func TestASingleNodeIsRepairedBeforeItsRootCAIsWaitedFor(t *testing.T) {
 	fix := f.fix()
 	fix.Nodes = nil
 	fix.After.RootCA = &AwaitRootCA{}
-	p, err := fix.Plan("run-1", f.Snapshot, noon)
+	p, err := fix.Plan("run-1", f.Snapshot, testNow)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -38,6 +38,9 @@ import (
 )
 
 // The two files, as catalog.KubeletKubeconfigs has them.
+// testNow is the time of plans that are made of fixtures.
+var testNow = time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
+
 const (
 	bootstrapFile = "/etc/kubernetes/kubeconfig"
 	kubeletFile   = "/var/lib/kubelet/kubeconfig"
