@@ -22,14 +22,14 @@ type deed struct {
 }
 
 // begun takes down that a step was begun.
-func (a *applying) begun(action remediate.Action, c *remediate.Change) {
-	_, pauses := action.(remediate.Pause)
-	a.deeds = append(a.deeds, deed{a.run, action.ID(), c.File != nil || pauses})
+func (a *applying) begun(step remediate.Action, c *remediate.Change) {
+	_, pauses := step.(remediate.Pause)
+	a.deeds = append(a.deeds, deed{a.run, step.ID(), c.File != nil || pauses})
 }
 
 // unmade forgets a step that changed nothing, or that put back what it had changed.
-func (a *applying) unmade(action remediate.Action) {
-	a.deeds = slices.DeleteFunc(a.deeds, func(d deed) bool { return d.run == a.run && d.step == action.ID() })
+func (a *applying) unmade(step remediate.Action) {
+	a.deeds = slices.DeleteFunc(a.deeds, func(d deed) bool { return d.run == a.run && d.step == step.ID() })
 }
 
 // changed are the runs that changed something.

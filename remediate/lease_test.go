@@ -164,3 +164,25 @@ func TestLeaseThatIsLost(t *testing.T) {
 		})
 	}
 }
+
+// TestALeaseOfTheFuture would live on and on.
+func TestALeaseOfTheFuture(t *testing.T) {
+	t.Parallel()
+	holder, lasts := "bob@b (pid 2 of y), run 2", int32(60)
+	for _, c := range []struct {
+		ahead time.Duration
+		says  string
+	}{
+		{24 * time.Hour, "24h0m0s ahead"},
+		{20 * time.Second, "changes this cluster"},
+	} {
+		renewed := metav1.NewMicroTime(noon.Add(c.ahead))
+		l := leaseOf(fake.NewClientset(&coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: LeaseNamespace, Name: LeaseName}, Spec: coordinationv1.LeaseSpec{HolderIdentity: &holder, RenewTime: &renewed, LeaseDurationSeconds: &lasts}}), "alice")
+		l.Now = func() time.Time { return noon }
+		_, err := l.Take(t.Context())
+		var r *Refusal
+		if !errors.As(err, &r) || r.Risk || !strings.Contains(r.Reason, c.says) || strings.Contains(r.Next, "delete lease certrot") != (c.ahead > leaseTime) {
+			t.Errorf("%s: %+v", c.ahead, err)
+		}
+	}
+}

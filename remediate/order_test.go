@@ -8,9 +8,6 @@ import (
 	"testing"
 	"time"
 
-	coordinationv1 "k8s.io/api/coordination/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes/fake"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
@@ -188,12 +185,6 @@ func TestMastersWithoutTheirLabel(t *testing.T) {
 			t.Errorf("kube-apiservers %q: notes %q", c.known, p.Notes)
 		}
 	}
-	m := settled()
-	m.Nodes = append(m.Nodes, inspect.NodeState{Name: "relabelled", Ready: "True"})
-	m.StaticPods[1].Masters = append(m.StaticPods[1].Masters, inspect.StaticPodState{Node: "relabelled"})
-	if got, ok := (Preflight{Machinery: m, Nodes: []string{"relabelled", "worker-0"}}).masters(); !ok || !slices.Equal(got, []string{"relabelled"}) {
-		t.Errorf("by what operators say: %q, %t", got, ok)
-	}
 }
 
 // TestALostWorkerKeepsNobodyWaiting: one whose files are right has its pending request
@@ -242,28 +233,6 @@ func TestAPauseThatSomebodyLifts(t *testing.T) {
 	var r *Refusal
 	if err := again.ask(t.Context(), env, []string{"worker-0"}); !errors.As(err, &r) || r.Name != remediationActive {
 		t.Errorf("when it is not: %v", err)
-	}
-}
-
-// TestALeaseOfTheFuture would live on and on.
-func TestALeaseOfTheFuture(t *testing.T) {
-	t.Parallel()
-	holder, lasts := "bob@b (pid 2 of y), run 2", int32(60)
-	for _, c := range []struct {
-		ahead time.Duration
-		says  string
-	}{
-		{24 * time.Hour, "24h0m0s ahead"},
-		{20 * time.Second, "changes this cluster"},
-	} {
-		renewed := metav1.NewMicroTime(testNow.Add(c.ahead))
-		l := leaseOf(fake.NewClientset(&coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: LeaseNamespace, Name: LeaseName}, Spec: coordinationv1.LeaseSpec{HolderIdentity: &holder, RenewTime: &renewed, LeaseDurationSeconds: &lasts}}), "alice")
-		l.Now = func() time.Time { return testNow }
-		_, err := l.Take(t.Context())
-		var r *Refusal
-		if !errors.As(err, &r) || r.Risk || !strings.Contains(r.Reason, c.says) || strings.Contains(r.Next, "delete lease certrot") != (c.ahead > leaseTime) {
-			t.Errorf("%s: %+v", c.ahead, err)
-		}
 	}
 }
 

@@ -267,3 +267,13 @@ func TestEveryPreflightCheckIsDocumented(t *testing.T) {
 		}
 	}
 }
+
+func TestMastersByWhatOperatorsSay(t *testing.T) {
+	t.Parallel()
+	m := settled()
+	m.Nodes = append(m.Nodes, inspect.NodeState{Name: "relabelled", Ready: "True"})
+	m.StaticPods[1].Masters = append(m.StaticPods[1].Masters, inspect.StaticPodState{Node: "relabelled"})
+	if got, ok := (Preflight{Machinery: m, Nodes: []string{"relabelled", "worker-0"}}).masters(); !ok || !slices.Equal(got, []string{"relabelled"}) {
+		t.Errorf("by what operators say: %q, %t", got, ok)
+	}
+}
