@@ -74,7 +74,7 @@ func TestAskedAgain(t *testing.T) {
 
 // settled is a cluster that is left alone.
 func settled() *inspect.Machinery {
-	m := quiet("worker-0").Machinery
+	m := quietMachinery()
 	for i := range m.Nodes {
 		m.Nodes[i].Ready = "True"
 	}

@@ -21,6 +21,12 @@ func quiet(names ...string) *Preflight {
 	f.object(catalog.LoadBalancerCA(), f.young.CertPEM)
 	f.object(catalog.OwnServerCA(), f.configMap)
 	f.Sort()
+	return &Preflight{Facts: f.Snapshot, Now: testNow, Nodes: names, Machinery: quietMachinery()}
+}
+
+// quietMachinery is what moves a cluster of three masters, one of which is lost, and a worker:
+// nothing.
+func quietMachinery() *inspect.Machinery {
 	degraded, available := catalog.EtcdMembers()
 	static := func(resource string) inspect.StaticPods {
 		s := inspect.StaticPods{Resource: resource, Latest: 7, Conditions: map[string]string{degraded: "False", available: "True"}, Messages: map[string]string{}}
@@ -30,7 +36,7 @@ func quiet(names ...string) *Preflight {
 		return s
 	}
 	done := catalog.PoolState{Current: "rendered-1", Desired: "rendered-1", State: "Done"}
-	return &Preflight{Facts: f.Snapshot, Now: testNow, Nodes: names, Machinery: &inspect.Machinery{
+	return &inspect.Machinery{
 		Update:     inspect.Update{Progressing: "False"},
 		StaticPods: []inspect.StaticPods{static("etcds"), static("kubeapiservers")},
 		Pools:      []inspect.Pool{{Name: "master", Current: "rendered-1", Wanted: "rendered-1", Machines: 3, Updated: 3}},
@@ -40,7 +46,7 @@ func quiet(names ...string) *Preflight {
 			{Name: "master-2", Ready: "True", Master: true, Config: done},
 			{Name: "worker-0", Ready: "Unknown", Config: done},
 		},
-	}}
+	}
 }
 
 func etcdOf(p *Preflight) *inspect.StaticPods { return &p.Machinery.StaticPods[0] }
