@@ -147,7 +147,7 @@ func TestWhatBeginsMeanwhile(t *testing.T) {
 			switch {
 			case c.before == "" && (err != nil || asked != 2):
 				t.Errorf("asked %d times, and not for the wave and before the other master: %v", asked, err)
-			case c.before != "" && (!errors.As(err, &s) || !strings.Contains(err.Error(), upgradeRunning) || s.Action.Node() != c.before || !slices.Equal(s.Left, c.left)):
+			case c.before != "" && (!errors.As(err, &s) || !strings.Contains(err.Error(), "upgrade-running") || s.Action.Node() != c.before || !slices.Equal(s.Left, c.left)):
 				t.Errorf("%v: %+v", err, s)
 			}
 			for _, n := range w.names {

@@ -317,14 +317,14 @@ func usualObjects() map[string]any {
 		return m{"metadata": m{"name": name}, "status": m{"nodeRef": m{"kind": "Node", "name": node}, "addresses": list}}
 	}
 	return map[string]any{
-		infrastructurePath: m{"status": m{"apiServerURL": "https://api.c.example.com:6443", "apiServerInternalURI": "https://api-int.c.example.com:6443",
+		"/apis/config.openshift.io/v1/infrastructures/cluster": m{"status": m{"apiServerURL": "https://api.c.example.com:6443", "apiServerInternalURI": "https://api-int.c.example.com:6443",
 			"platformStatus": m{"type": "BareMetal", "baremetal": m{"apiServerInternalIPs": []string{"192.0.2.100"}, "ingressIPs": []string{"192.0.2.101"}}}}},
-		dnsPath: m{"spec": m{"baseDomain": "c.example.com"}},
-		ingressPath: m{"spec": m{"domain": "apps.c.example.com", "appsDomain": "Shop.example.org.", "componentRoutes": []m{{"hostname": "login.corp.example"}}},
+		"/apis/config.openshift.io/v1/dnses/cluster": m{"spec": m{"baseDomain": "c.example.com"}},
+		"/apis/config.openshift.io/v1/ingresses/cluster": m{"spec": m{"domain": "apps.c.example.com", "appsDomain": "Shop.example.org.", "componentRoutes": []m{{"hostname": "login.corp.example"}}},
 			"status": m{"componentRoutes": []m{{"currentHostnames": []string{"console.corp.example"}}}}},
-		ingressControllersPath: m{"items": []m{{"metadata": m{"name": "default"}, "status": m{"domain": "apps.c.example.com"}}, {"metadata": m{"name": "shard"}, "status": m{"domain": "shard.example.com"}}}},
-		networkPath:            m{"status": m{"serviceNetwork": []string{"172.30.0.0/16", "fd02::/112"}}},
-		machinesPath:           m{"items": []m{machineOf("m-0", "worker-0", "192.0.2.7", "2001:db8::7"), machineOf("m-1", "worker-1", "192.0.2.8")}},
+		"/apis/operator.openshift.io/v1/namespaces/openshift-ingress-operator/ingresscontrollers": m{"items": []m{{"metadata": m{"name": "default"}, "status": m{"domain": "apps.c.example.com"}}, {"metadata": m{"name": "shard"}, "status": m{"domain": "shard.example.com"}}}},
+		"/apis/config.openshift.io/v1/networks/cluster":                                           m{"status": m{"serviceNetwork": []string{"172.30.0.0/16", "fd02::/112"}}},
+		"/apis/machine.openshift.io/v1beta1/namespaces/openshift-machine-api/machines":            m{"items": []m{machineOf("m-0", "worker-0", "192.0.2.7", "2001:db8::7"), machineOf("m-1", "worker-1", "192.0.2.8")}},
 		"/api/v1/services": m{"items": []m{
 			{"metadata": m{"namespace": "default", "name": "kubernetes"}, "spec": m{"clusterIP": "172.30.0.1", "clusterIPs": []string{"172.30.0.1", "fd02::1"}}},
 			{"metadata": m{"namespace": "shop", "name": "db"}, "spec": m{"clusterIP": "None"}, "status": m{"loadBalancer": m{"ingress": []m{{"ip": "192.0.2.110"}}}}},

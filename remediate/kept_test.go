@@ -274,7 +274,7 @@ func (w *world) listed(t *testing.T, dir string) {
 		run, command = keptUndo, "undo"
 	}
 	js := Journals{Folder: t.TempDir()}
-	if err := os.WriteFile(js.path(run), text, 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(js.Folder, run+".jsonl"), text, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	all, err := js.List()

@@ -71,7 +71,7 @@ func TestUndoNamesTheRunThatOwnsAFile(t *testing.T) {
 	u.AcceptBreaksTrust = true
 	_, err := u.Plan("run-1", w.facts(t, host.DefaultFolder+"/run-1"), w.now())
 	var r *Refusal
-	if !errors.As(err, &r) || r.Name != changedSince || !strings.Contains(r.Reason, "run-2") || !strings.Contains(r.Next, "certrot undo run-2") {
+	if !errors.As(err, &r) || r.Name != "changed-since" || !strings.Contains(r.Reason, "run-2") || !strings.Contains(r.Next, "certrot undo run-2") {
 		t.Errorf("%+v, %v", r, err)
 	}
 	w.putBack(t, "run-2")

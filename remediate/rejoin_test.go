@@ -325,14 +325,14 @@ func TestRejoinIsRefused(t *testing.T) {
 		"nobody approves": {func(t *testing.T, j *joining, a *APIInt) {
 			_ = os.Remove(j.at(inspect.KubeletClient))
 			a.ApproveCSRs = false
-		}, nil, noApprover, "nobody approves that"},
+		}, nil, "approver", "nobody approves that"},
 		"no API": {func(t *testing.T, j *joining, a *APIInt) {
 			_ = os.Remove(j.at(inspect.KubeletClient))
 			a.API = false
-		}, nil, noApprover, "no API server"},
+		}, nil, "approver", "no API server"},
 		"its certificate could not be read": {func(t *testing.T, j *joining, _ *APIInt) { _ = os.Remove(j.at(inspect.KubeletClient)) }, func(s *inspect.Snapshot) {
 			s.Gaps = append(s.Gaps, inspect.Gap{What: "node/worker-0", Where: pkiFolder, Reason: "permission denied"})
-		}, clientCertificate, "permission denied"},
+		}, "client-certificate", "permission denied"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -362,7 +362,7 @@ func TestATokenThatEndsMeanwhile(t *testing.T) {
 	j.token = 401
 	_, err := j.run(t.Context(), t, j.env(t, "run-1", nil), p)
 	var r *Refusal
-	if !errors.As(err, &r) || r.Name != bootstrapCredential {
+	if !errors.As(err, &r) || r.Name != "bootstrap-credential" {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(j.machine.read(t, kubeletFile), j.files[kubeletFile]) || j.link() != firstCert || j.asked(t) > 0 {

@@ -799,7 +799,7 @@ func TestJournalThatCantBeKept(t *testing.T) {
 		js := Journals{Folder: t.TempDir()}
 		j, err := js.Begin(Header{Run: "run-1"}, func() time.Time {
 			if lines++; lines == at+1 {
-				_ = j.file.Close()
+				_ = j.Close()
 			}
 			return w.now()
 		})

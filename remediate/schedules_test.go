@@ -673,7 +673,7 @@ func (s *simulation) right() (wrong []string) {
 		}
 	}
 	if s.check != nil {
-		if by, _ := s.paused(); strings.HasPrefix(by, pauseMark) {
+		if by, _ := s.paused(); strings.HasPrefix(by, "certrot ") {
 			wrong = append(wrong, "a health check is paused by "+by)
 		}
 	}

@@ -719,7 +719,7 @@ func (a simulatedChecks) Patch(_ context.Context, name string, _ types.PatchType
 		return nil, apierrors.NewConflict(schema.GroupResource{Resource: catalog.MachineHealthChecks}, name, errSimulated)
 	}
 	by, _ := a.s.paused()
-	if to := patch.Metadata.Annotations[pausedBy]; to == nil && strings.HasPrefix(by, pauseMark) {
+	if to := patch.Metadata.Annotations[pausedBy]; to == nil && strings.HasPrefix(by, "certrot ") {
 		a.s.pause("")
 	} else if to != nil && by == "" {
 		a.s.pause(*to)
