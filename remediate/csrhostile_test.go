@@ -497,7 +497,6 @@ func TestANameOfANodeForgesNoCommand(t *testing.T) {
 	r.asks, _ = parseRequest(r.Spec.Request)
 	for where, text := range map[string]string{
 		"a stranger's": r.stranger(inspect.LiveHints("oc certrot"), name),
-		"its rollout":  lever(inspect.Rollout{Operator: true, Masters: []inspect.Revision{{Node: name, Ready: "False"}}}, nil),
 	} {
 		if strings.Contains(text, "drain "+name) || strings.Contains(text, "describe node "+name) {
 			t.Errorf("%s: %s", where, text)

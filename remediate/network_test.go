@@ -712,3 +712,13 @@ func TestSchedulersLever(t *testing.T) {
 		t.Errorf("kube-controller-manager is behind, too: %s", got)
 	}
 }
+
+// TestARolloutsNodeForgesNoCommand: an API server that is not what it is taken for has any name.
+func TestARolloutsNodeForgesNoCommand(t *testing.T) {
+	t.Parallel()
+	const name = "worker-0;reboot"
+	text := lever(inspect.Rollout{Operator: true, Masters: []inspect.Revision{{Node: name, Ready: "False"}}}, nil)
+	if strings.Contains(text, "drain "+name) || strings.Contains(text, "describe node "+name) {
+		t.Error(text)
+	}
+}
