@@ -193,7 +193,7 @@ func (a ApproveCSRs) approve(ctx context.Context, env *Env, c *Change) error {
 }
 
 func (a ApproveCSRs) asker(env *Env, c *Change) asker {
-	return asker{name: a.On, versions: c.versions, certified: c.certified[a.On], earlier: a.state.earlier, hints: env.Hints, read: env.origins}
+	return asker{name: a.On, versions: c.versions, certified: c.certified[a.On], earlier: a.state.earlier, hints: env.Hints, read: originsBy(env)}
 }
 
 // approve shows requests, each once, and approves the current ones.
@@ -557,7 +557,7 @@ func (a LeftCSRs) answer(ctx context.Context, env *Env, c *Change, node string) 
 // leftOf reads the pending requests about a node. Where one asks by a bootstrapper's token,
 // the node is read now: its kubelet may have got its certificate since the plan was made.
 func leftOf(ctx context.Context, env *Env, n asker) ([]*request, asker, error) {
-	n.read = env.origins
+	n.read = originsBy(env)
 	requests, err := pendingOf(ctx, env.Kube, n)
 	if err != nil || !slices.ContainsFunc(requests, func(r *request) bool { return r.why == errUnlooked.Error() }) {
 		return requests, n, err

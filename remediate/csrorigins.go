@@ -60,6 +60,10 @@ func servingOf(facts inspect.Snapshot, node string) []*pki.Cert {
 
 // origins reads from where a node's names and addresses are known, and what has others.
 // object is its Node.
+func originsBy(e *Env) func(ctx context.Context, node string, object *corev1.Node) *origins {
+	return func(ctx context.Context, node string, object *corev1.Node) *origins { return e.origins(ctx, node, object) }
+}
+
 func (e *Env) origins(ctx context.Context, node string, object *corev1.Node) *origins {
 	o := newOrigins(node)
 	for _, read := range []func(context.Context, *Env, *corev1.Node) error{o.apis, o.baseDomain, o.ingress, o.ingressControllers, o.services, o.serviceNetworks} {
