@@ -117,7 +117,7 @@ unit: ## unit tests of every module
 	done; exit $$failed
 
 every-step: ## unit tests that interrupt every step, take every input (go run ./test/changed targets)
-	@CERTROT_EVERY_STEP=1 go test -count=1 -vet=off -timeout 60m $(TESTFLAGS) ./nodeexec/host ./remediate ./plugin
+	@CERTROT_EVERY_STEP=1 go test -count=1 -vet=off -timeout 60m $(TESTFLAGS) ./nodeexec/host ./remediate/... ./plugin
 
 fuzz-inputs: ## fuzz every Fuzz* function for 10 s (go run ./test/changed targets)
 	@sh test/fuzz.sh 10s $(TESTFLAGS)

@@ -16,6 +16,8 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect/gather"
 	"github.com/kubectl-certrot/kubectl-certrot/nodeexec/host"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/action"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/preflight"
 )
 
 // applying shows a plan, asks, and does it.
@@ -323,7 +325,7 @@ func (a *applying) apply(ctx context.Context, p *remediate.Plan, j *remediate.Jo
 		}
 	}}
 	if conn := a.workplace.conn; conn != nil {
-		r.Gate = &remediate.Again{Facts: p.Basis, Machinery: conn.cluster.Machinery, StaticPods: a.workplace.staticPods, Accept: a.risks, Only: a.again, Say: func(text string) { a.say("    %s\n", clean(text)) }}
+		r.Gate = &preflight.Again{Facts: p.Basis, Machinery: conn.cluster.Machinery, StaticPods: a.workplace.staticPods, Accept: a.risks, Only: a.again, Say: func(text string) { a.say("    %s\n", clean(text)) }}
 	}
 	return r.Run(ctx, p)
 }
@@ -379,7 +381,7 @@ func (a *applying) ended(p *remediate.Plan, err error) error {
 	if errors.As(err, &stopped) && a.past != "" && p != nil && r == nil && !stopped.Interrupted && ofMaster(p, stopped) {
 		back += fmt.Sprintf("\nwhere this master is lost for good: %s\n  (%s)", a.past, pastMastersMeans)
 	}
-	if _, waited := actionOf(stopped).(remediate.Await); errors.As(err, &late) && waited && a.others != "" && p != nil && len(stopped.Left) > 0 && !ofMaster(p, stopped) {
+	if _, waited := actionOf(stopped).(action.Await); errors.As(err, &late) && waited && a.others != "" && p != nil && len(stopped.Left) > 0 && !ofMaster(p, stopped) {
 		back += fmt.Sprintf("\nwhere %s does not come back, whatever is done to it: %s\n  (then one worker after the other may be lost in the same way, one with each run)", stopped.Action.Node(), a.others)
 	}
 	if stopped != nil && len(stopped.Left)+len(stopped.Half)+len(stopped.Others) > 0 {

@@ -11,6 +11,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/action"
 )
 
 // TestHowRunsEnd is about what is said, and the exit code: once something was
@@ -18,7 +19,7 @@ import (
 func TestHowRunsEnd(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	refusal := &remediate.Refusal{Name: "kubelet-known", Node: "worker-1", Reason: "no answer", Next: "look"}
-	await := remediate.Await{On: "worker-0"}
+	await := action.Await{On: "worker-0"}
 	stopped := func(inner error, left ...string) error {
 		return &remediate.Stopped{Action: await, Inner: inner, Left: left}
 	}

@@ -10,7 +10,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
-	"github.com/kubectl-certrot/kubectl-certrot/remediate"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/preflight"
 )
 
 // purpose is what an API server is asked for. The zero value is to write: who reads says so.
@@ -32,7 +32,7 @@ const (
 // writing is the purpose of a command that writes. ca: the CA comes from a flag.
 func writing(risks []string, ca bool) purpose {
 	switch {
-	case slices.Contains(risks, remediate.UnauthenticatedAPI):
+	case slices.Contains(risks, preflight.UnauthenticatedAPI):
 		return toWriteAnyway
 	case ca:
 		return toWriteByGivenCA
@@ -66,15 +66,15 @@ func withoutTLS(c *rest.Config) string {
 // refuseUnauthenticated is the refusal to write on the word of such a server.
 func refuseUnauthenticated(reason string) error {
 	return &exitError{code: exitRefused, err: withHint(
-		&unchanged{"refused, nothing was changed", fmt.Errorf("%s: the API server is not authenticated (%s): the CA it publishes may be an attacker's", remediate.UnauthenticatedAPI, reason)},
-		"set the cluster's CA in the kubeconfig: kubectl config set-cluster NAME --certificate-authority=FILE --embed-certs. fix-api-int takes it from --ca-file FILE or --api-ca-from ssh://core@MASTER, too. Or accept it: --accept-risk=%s", remediate.UnauthenticatedAPI)}
+		&unchanged{"refused, nothing was changed", fmt.Errorf("%s: the API server is not authenticated (%s): the CA it publishes may be an attacker's", preflight.UnauthenticatedAPI, reason)},
+		"set the cluster's CA in the kubeconfig: kubectl config set-cluster NAME --certificate-authority=FILE --embed-certs. fix-api-int takes it from --ca-file FILE or --api-ca-from ssh://core@MASTER, too. Or accept it: --accept-risk=%s", preflight.UnauthenticatedAPI)}
 }
 
 // refuseWithoutTLS is the refusal to write on the word of a server that no CA can verify.
 func refuseWithoutTLS(reason string) error {
 	return &exitError{code: exitRefused, err: withHint(
-		&unchanged{"refused, nothing was changed", fmt.Errorf("%s: the API server is not authenticated (%s): a CA file verifies nothing without TLS", remediate.UnauthenticatedAPI, reason)},
-		"name the API server by its https:// URL: kubectl config set-cluster NAME --server=https://HOST:6443. Or accept it: --accept-risk=%s", remediate.UnauthenticatedAPI)}
+		&unchanged{"refused, nothing was changed", fmt.Errorf("%s: the API server is not authenticated (%s): a CA file verifies nothing without TLS", preflight.UnauthenticatedAPI, reason)},
+		"name the API server by its https:// URL: kubectl config set-cluster NAME --server=https://HOST:6443. Or accept it: --accept-risk=%s", preflight.UnauthenticatedAPI)}
 }
 
 // allows refuses an API server that is not authenticated, before it is asked anything.

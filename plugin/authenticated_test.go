@@ -26,6 +26,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/apiint"
 )
 
 // stranger answers as the API server does, and counts what it is asked.
@@ -223,7 +224,7 @@ func TestGivenCAVerifiesTheAPI(t *testing.T) {
 			t.Errorf("%s: %+v, %v", c.name, conn, err)
 			continue
 		}
-		var fix remediate.APIInt
+		var fix apiint.APIInt
 		err = f.ca(t.Context(), &workplace{conn: conn}, &fix)
 		if fromAPI := c.from && c.secure; !fromAPI && (err != nil || string(fix.CA) != ca) {
 			t.Errorf("%s: kubelets are to trust %q of %q, not what was given: %v", c.name, fix.CA, fix.From, err)

@@ -22,6 +22,8 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/apiint"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/preflight"
 )
 
 type fixFlags struct {
@@ -54,11 +56,11 @@ func (f *fixFlags) command() string {
 }
 
 // plan makes the plan for these facts.
-func (f *fixFlags) plan(fix remediate.APIInt, run string, facts inspect.Snapshot) (*remediate.Plan, error) {
+func (f *fixFlags) plan(fix apiint.APIInt, run string, facts inspect.Snapshot) (*remediate.Plan, error) {
 	if !f.ahead {
 		return fix.Plan(run, facts, facts.Taken)
 	}
-	ahead, err := remediate.AheadOf(facts, facts.Taken)
+	ahead, err := apiint.AheadOf(facts, facts.Taken)
 	if err != nil {
 		return nil, err
 	}
@@ -92,22 +94,22 @@ func (f *waveFlags) check() error {
 			return fmt.Errorf("--only %s is none of: %s", name, strings.Join(remediate.Waves(), ", "))
 		}
 	}
-	if _, err := remediate.ParseShare(f.maxUnavailable); err != nil {
+	if _, err := apiint.ParseShare(f.maxUnavailable); err != nil {
 		return fmt.Errorf("--max-unavailable: %w", err)
 	}
 	return nil
 }
 
 // order is what the flags come to. named: the nodes are, and done in that order.
-func (f *waveFlags) order(named bool, accept []string) (o remediate.Order, err error) {
+func (f *waveFlags) order(named bool, accept []string) (o apiint.Order, err error) {
 	if err := f.check(); err != nil {
 		return o, err
 	}
 	if named && (len(f.only) > 0 || f.maxUnavailable != "1") {
 		return o, errors.New("--only and --max-unavailable are for all nodes: those that are named are done one after another, in that order")
 	}
-	o = remediate.Order{Only: f.only, Accept: accept}
-	o.MaxUnavailable, err = remediate.ParseShare(f.maxUnavailable)
+	o = apiint.Order{Only: f.only, Accept: accept}
+	o.MaxUnavailable, err = apiint.ParseShare(f.maxUnavailable)
 	return o, err
 }
 
@@ -253,8 +255,8 @@ func (f *fixFlags) mend(ctx context.Context, w *workplace) error {
 	}
 	if w.all {
 		a.past = pastMasters(f.line, f.risks)
-		if !slices.Contains(f.risks, remediate.WorkersBack) {
-			a.others = f.resume + " --accept-risk=" + remediate.WorkersBack
+		if !slices.Contains(f.risks, preflight.WorkersBack) {
+			a.others = f.resume + " --accept-risk=" + preflight.WorkersBack
 		}
 	}
 	if w.all && w.conn != nil && len(f.waves.only) == 0 {
@@ -309,7 +311,7 @@ func (f *fixFlags) give(ctx context.Context) (err error) {
 }
 
 // repair is what is asked for of the nodes of a workplace.
-func (f *fixFlags) repair(ctx context.Context, w *workplace) (fix remediate.APIInt, err error) {
+func (f *fixFlags) repair(ctx context.Context, w *workplace) (fix apiint.APIInt, err error) {
 	fix.API, fix.ApproveCSRs, fix.Rebootstrap = w.conn != nil, f.approve, f.anew
 	if fix.Order, err = f.waves.order(!w.all, f.risks); err != nil {
 		return fix, err
@@ -330,7 +332,7 @@ func (f *fixFlags) repair(ctx context.Context, w *workplace) (fix remediate.APII
 
 // after reads what decides on the steps that follow those of kubelets. say is told what
 // is waited for.
-func (f *fixFlags) after(ctx context.Context, w *workplace, facts inspect.Snapshot, fix *remediate.APIInt, say func(string)) error {
+func (f *fixFlags) after(ctx context.Context, w *workplace, facts inspect.Snapshot, fix *apiint.APIInt, say func(string)) error {
 	if w.conn == nil {
 		return nil
 	}
@@ -374,7 +376,7 @@ func certsIn(text []byte) []*pki.Cert {
 }
 
 // ca finds out what kubelets are to trust.
-func (f *fixFlags) ca(ctx context.Context, w *workplace, fix *remediate.APIInt) error {
+func (f *fixFlags) ca(ctx context.Context, w *workplace, fix *apiint.APIInt) error {
 	if w.conn != nil { // else it is not known, as where it can't be read
 		fix.Since, _ = w.conn.cluster.Changed(ctx, catalog.APIServerCA())
 	}
@@ -459,11 +461,11 @@ func (f *fixFlags) offline(ctx context.Context) error {
 }
 
 // inFile reads facts from files, and says what is asked for of the nodes in them.
-func (f *fixFlags) inFile(ctx context.Context) (s inspect.Snapshot, fix remediate.APIInt, err error) {
+func (f *fixFlags) inFile(ctx context.Context) (s inspect.Snapshot, fix apiint.APIInt, err error) {
 	if f.caFrom != "" {
 		return s, fix, errFromAndNodes
 	}
-	fix = remediate.APIInt{API: true, ApproveCSRs: f.approve, Rebootstrap: f.anew}
+	fix = apiint.APIInt{API: true, ApproveCSRs: f.approve, Rebootstrap: f.anew}
 	named := len(f.nodes.nodes) > 0 && f.nodes.nodes[0] != allNodes
 	if named {
 		fix.Nodes = f.nodes.nodes

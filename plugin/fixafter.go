@@ -12,13 +12,14 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/report"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/trust"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/preflight"
 )
 
 // pastMasters is the line that repairs workers although a master is lost for good. line
 // is how the command was called, but for --only and --accept-risk.
 func pastMasters(line string, risks []string) string {
-	if !slices.Contains(risks, remediate.MastersFirst) {
-		risks = append(slices.Clone(risks), remediate.MastersFirst)
+	if !slices.Contains(risks, preflight.MastersFirst) {
+		risks = append(slices.Clone(risks), preflight.MastersFirst)
 	}
 	return line + " --only " + remediate.WaveWorkers + " --accept-risk=" + strings.Join(risks, ",")
 }
@@ -29,7 +30,7 @@ const pastMastersMeans = "while it is not Ready, kube-controller-manager gets no
 // withPast adds the line to a refusal to go past masters.
 func withPast(err error, line string) error {
 	var r *remediate.Refusal
-	if line == "" || !errors.As(err, &r) || r.Name != remediate.MastersFirst {
+	if line == "" || !errors.As(err, &r) || r.Name != preflight.MastersFirst {
 		return err
 	}
 	more := *r
@@ -40,7 +41,7 @@ func withPast(err error, line string) error {
 // ofMaster reports whether a run stopped at a master.
 func ofMaster(p *remediate.Plan, s *remediate.Stopped) bool {
 	n, ok := p.Basis.Node(s.Action.Node())
-	return ok && (remediate.RunsAPIServer(p.Basis, n) || n.Role == catalog.RoleArbiter)
+	return ok && (inspect.RunsAPIServer(p.Basis, n) || n.Role == catalog.RoleArbiter)
 }
 
 // verified asks, after a run of the whole cluster, what verify api-int asks, of facts that

@@ -23,6 +23,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/report"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/trust"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/preflight"
 )
 
 // TestKubeconfigWithoutACA means this machine's CAs, which do not know the server here:
@@ -139,11 +140,11 @@ func TestLinePastMasters(t *testing.T) {
 	if got, want := pastMasters("certrot fix-api-int --via ssh", []string{"clocks"}), "certrot fix-api-int --via ssh --only workers --accept-risk=clocks,masters-first"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
-	if got, want := pastMasters("x", []string{remediate.MastersFirst}), "x --only workers --accept-risk=masters-first"; got != want {
+	if got, want := pastMasters("x", []string{preflight.MastersFirst}), "x --only workers --accept-risk=masters-first"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	var r *remediate.Refusal
-	if err := withPast(&remediate.Refusal{Name: remediate.MastersFirst, Next: "open port 22"}, "the line"); !errors.As(err, &r) || !strings.HasPrefix(r.Next, "open port 22\n") || !strings.Contains(r.Next, "the line") {
+	if err := withPast(&remediate.Refusal{Name: preflight.MastersFirst, Next: "open port 22"}, "the line"); !errors.As(err, &r) || !strings.HasPrefix(r.Next, "open port 22\n") || !strings.Contains(r.Next, "the line") {
 		t.Errorf("%+v", err)
 	}
 	if err := withPast(&remediate.Refusal{Name: "clocks", Next: "look"}, "the line"); !errors.As(err, &r) || r.Next != "look" {

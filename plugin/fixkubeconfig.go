@@ -25,6 +25,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/apiint"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/kubeconfig"
 )
 
@@ -120,7 +121,7 @@ func (f *ownFlags) run(ctx context.Context) error {
 		}
 	}
 	backup := own.path + ".certrot-" + now.Format("20060102T150405Z")
-	written, err := remediate.ReplaceOwn(remediate.OwnFile{Path: own.path, Named: own.named, Backup: backup}, own.text, change.Text)
+	written, err := apiint.ReplaceOwn(apiint.OwnFile{Path: own.path, Named: own.named, Backup: backup}, own.text, change.Text)
 	switch {
 	case written && err != nil:
 		warn(f.app.Streams, "after "+clean(own.path)+" was written: ", err)
@@ -241,8 +242,8 @@ func (o *ownConfig) served(ctx context.Context) ([]*pki.Cert, error) {
 }
 
 // ca gets the CAs.
-func (f *ownFlags) ca(ctx context.Context, own *ownConfig, served []*pki.Cert) (remediate.APIInt, error) {
-	fix := remediate.APIInt{}
+func (f *ownFlags) ca(ctx context.Context, own *ownConfig, served []*pki.Cert) (apiint.APIInt, error) {
+	fix := apiint.APIInt{}
 	switch {
 	case f.caFile != "":
 		file := &fixFlags{mendFlags: mendFlags{app: f.app}, caFile: f.caFile}
@@ -281,7 +282,7 @@ func (f *ownFlags) ca(ctx context.Context, own *ownConfig, served []*pki.Cert) (
 
 // show says what changes in whom the file trusts. The file's text is not shown: tokens
 // and keys are in it.
-func (f *ownFlags) show(own *ownConfig, fix remediate.APIInt, c *remediate.OwnChange, served []*pki.Cert, now time.Time) {
+func (f *ownFlags) show(own *ownConfig, fix apiint.APIInt, c *apiint.OwnChange, served []*pki.Cert, now time.Time) {
 	w := &strings.Builder{}
 	printf(w, "File     %s  (context %s, cluster %s)\n", own.path, own.context, c.Cluster)
 	printf(w, "Server   %s\n", c.Server)

@@ -20,6 +20,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/apiint"
 )
 
 // ownServer is an API server, as far as its version goes, with a certificate of this CA.
@@ -221,12 +222,12 @@ func TestReplaceOwnLeavesNothing(t *testing.T) {
 	if err := os.WriteFile(path, []byte("changed"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	f := remediate.OwnFile{Path: path, Named: path, Backup: path + ".before"}
-	if written, err := remediate.ReplaceOwn(f, []byte("read"), []byte("new")); written || !errors.Is(err, remediate.ErrChanged) {
+	f := apiint.OwnFile{Path: path, Named: path, Backup: path + ".before"}
+	if written, err := apiint.ReplaceOwn(f, []byte("read"), []byte("new")); written || !errors.Is(err, remediate.ErrChanged) {
 		t.Errorf("written %v, %v", written, err)
 	}
 	f.Backup = dir + "/none/before"
-	if written, err := remediate.ReplaceOwn(f, []byte("changed"), []byte("new")); written || err == nil {
+	if written, err := apiint.ReplaceOwn(f, []byte("changed"), []byte("new")); written || err == nil {
 		t.Errorf("written %v, %v", written, err)
 	}
 	if left, _ := filepath.Glob(dir + "/*"); len(left) != 1 {
@@ -240,11 +241,11 @@ func TestReplaceOwnLeavesNothing(t *testing.T) {
 	if err := os.Symlink(path, link); err != nil {
 		t.Fatal(err)
 	}
-	f = remediate.OwnFile{Path: path, Named: link, Backup: path + ".before"}
+	f = apiint.OwnFile{Path: path, Named: link, Backup: path + ".before"}
 	if err := os.WriteFile(link+".lock", nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if written, err := remediate.ReplaceOwn(f, []byte("changed"), []byte("new")); written || err == nil || !strings.Contains(err.Error(), "link.lock is there") {
+	if written, err := apiint.ReplaceOwn(f, []byte("changed"), []byte("new")); written || err == nil || !strings.Contains(err.Error(), "link.lock is there") {
 		t.Errorf("written %v, %v", written, err)
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
-	"github.com/kubectl-certrot/kubectl-certrot/remediate"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/action"
 )
 
 // The words of --restart-network.
@@ -37,7 +37,7 @@ func (f *networkFlags) addFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.restart, "restart-network", restartNeeded, "Network pods to restart, once their node is right: needed (those that run since before they could know the CA), always, never.")
 	flags.BoolVar(&f.probe, "probe-network", false, "Make a pod on each node, to see whether it gets a network, also where nothing is restarted; it is removed.")
-	flags.BoolVar(&f.patch, "patch-kube-root-ca", false, "Add the CA to ConfigMap openshift-multus/kube-root-ca.crt, which kube-controller-manager puts back while it works; needs --accept-risk="+remediate.OwnedObject+".")
+	flags.BoolVar(&f.patch, "patch-kube-root-ca", false, "Add the CA to ConfigMap openshift-multus/kube-root-ca.crt, which kube-controller-manager puts back while it works; needs --accept-risk="+action.OwnedObject+".")
 	must(cmd.RegisterFlagCompletionFunc("restart-network", cobra.FixedCompletions(restarts(), cobra.ShellCompDirectiveNoFileComp)))
 }
 
@@ -46,8 +46,8 @@ func (f *networkFlags) check(risks []string) error {
 	switch {
 	case !slices.Contains(restarts(), f.restart):
 		return fmt.Errorf("--restart-network %q is none of %s", f.restart, strings.Join(restarts(), ", "))
-	case f.patch && !slices.Contains(risks, remediate.OwnedObject):
-		return withHint(fmt.Errorf("--patch-kube-root-ca writes what belongs to kube-controller-manager, which puts it back while it works: it needs --accept-risk=%s", remediate.OwnedObject),
+	case f.patch && !slices.Contains(risks, action.OwnedObject):
+		return withHint(fmt.Errorf("--patch-kube-root-ca writes what belongs to kube-controller-manager, which puts it back while it works: it needs --accept-risk=%s", action.OwnedObject),
 			"what lasts is serviceaccount-ca and a new revision of kube-controller-manager, which fix-api-int waits for")
 	}
 	return nil
@@ -68,7 +68,7 @@ func networkOf(ctx context.Context, w *workplace, v catalog.Versions) (networkFa
 	if w.conn == nil {
 		return facts, nil
 	}
-	namespaces := remediate.NetworkNamespaces(v)
+	namespaces := action.NetworkNamespaces(v)
 	if len(namespaces) == 0 {
 		return facts, nil
 	}
@@ -83,15 +83,15 @@ func networkOf(ctx context.Context, w *workplace, v catalog.Versions) (networkFa
 }
 
 // rootCA is the step that waits for kube-controller-manager and kube-root-ca.crt.
-func (n networkFacts) rootCA(ca []*pki.Cert, say func(string)) remediate.AwaitRootCA {
-	return remediate.AwaitRootCA{CA: ca, Known: n.rollout, Read: n.read, Say: say}
+func (n networkFacts) rootCA(ca []*pki.Cert, say func(string)) action.AwaitRootCA {
+	return action.AwaitRootCA{CA: ca, Known: n.rollout, Read: n.read, Say: say}
 }
 
 // restarts are the steps for the network's pods; false: none are wanted.
-func (f *networkFlags) restarts(n networkFacts, d debugFlags, ca []*pki.Cert) (remediate.NetworkRestarts, bool) {
-	r := remediate.NetworkRestarts{
+func (f *networkFlags) restarts(n networkFacts, d debugFlags, ca []*pki.Cert) (action.NetworkRestarts, bool) {
+	r := action.NetworkRestarts{
 		CA: ca, Pods: n.pods, Rollout: n.rollout, Read: n.read, Always: f.restart == restartAlways,
-		Probe: remediate.NetworkProbe{Namespace: d.namespace, Image: d.image}, EachProbed: f.probe,
+		Probe: action.NetworkProbe{Namespace: d.namespace, Image: d.image}, EachProbed: f.probe,
 	}
 	if f.restart == restartNever {
 		r.Pods = nil
@@ -101,12 +101,12 @@ func (f *networkFlags) restarts(n networkFacts, d debugFlags, ca []*pki.Cert) (r
 
 // patches is the step that adds the CA to multus' kube-root-ca.crt; false: it is not
 // wanted.
-func (f *networkFlags) patches(ctx context.Context, w *workplace, ca []*pki.Cert, now time.Time) (remediate.PatchKubeRootCA, bool, error) {
+func (f *networkFlags) patches(ctx context.Context, w *workplace, ca []*pki.Cert, now time.Time) (action.PatchKubeRootCA, bool, error) {
 	if !f.patch {
-		return remediate.PatchKubeRootCA{}, false, nil
+		return action.PatchKubeRootCA{}, false, nil
 	}
 	if w.conn == nil {
-		return remediate.PatchKubeRootCA{}, false, fmt.Errorf("--patch-kube-root-ca: %w", w.noAPI)
+		return action.PatchKubeRootCA{}, false, fmt.Errorf("--patch-kube-root-ca: %w", w.noAPI)
 	}
 	var valid []*pki.Cert
 	for _, c := range ca {
@@ -114,6 +114,6 @@ func (f *networkFlags) patches(ctx context.Context, w *workplace, ca []*pki.Cert
 			valid = append(valid, c)
 		}
 	}
-	a, err := remediate.NewPatchKubeRootCA(ctx, w.conn.kube, "openshift-multus", valid)
+	a, err := action.NewPatchKubeRootCA(ctx, w.conn.kube, "openshift-multus", valid)
 	return a, err == nil, err
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/action"
 )
 
 func TestNetworkFlags(t *testing.T) {
@@ -52,7 +53,7 @@ func TestNetworkFlags(t *testing.T) {
 		if got := f.restart; got != strings.Fields(c.mode)[0] || wanted != strings.HasSuffix(c.mode, "true") || r.Always != (got == restartAlways) || (len(r.Pods) == 0) != (got == restartNever) || r.EachProbed != f.probe {
 			t.Errorf("%s: %s, %t, %+v", name, got, wanted, r)
 		}
-		if r.Probe != (remediate.NetworkProbe{Namespace: "mine", Image: "own"}) {
+		if r.Probe != (action.NetworkProbe{Namespace: "mine", Image: "own"}) {
 			t.Errorf("%s: the proof is %+v", name, r.Probe)
 		}
 	}

@@ -17,6 +17,9 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect/gather"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/action"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/csr"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/preflight"
 )
 
 // preflightFlags say what to go on in spite of.
@@ -27,15 +30,15 @@ type preflightFlags struct {
 }
 
 func (f *preflightFlags) addFlags(cmd *cobra.Command) {
-	cmd.Flags().StringSliceVar(&f.risks, "accept-risk", nil, "Go on although this check does not hold, or is not known, by its name; repeatable: "+strings.Join(remediate.Risks(), ", ")+".")
+	cmd.Flags().StringSliceVar(&f.risks, "accept-risk", nil, "Go on although this check does not hold, or is not known, by its name; repeatable: "+strings.Join(preflight.Risks(), ", ")+".")
 	cmd.Flags().BoolVar(&f.pause, "pause-remediation", false, "Pause health checks that delete or reboot nodes which are not Ready, for as long as this takes.")
-	must(cmd.RegisterFlagCompletionFunc("accept-risk", cobra.FixedCompletions(remediate.Risks(), cobra.ShellCompDirectiveNoFileComp)))
+	must(cmd.RegisterFlagCompletionFunc("accept-risk", cobra.FixedCompletions(preflight.Risks(), cobra.ShellCompDirectiveNoFileComp)))
 }
 
 func (f *preflightFlags) check() error {
 	for _, risk := range f.risks {
-		if !slices.Contains(remediate.Risks(), risk) {
-			return fmt.Errorf("--accept-risk=%s is none of: %s", risk, strings.Join(remediate.Risks(), ", "))
+		if !slices.Contains(preflight.Risks(), risk) {
+			return fmt.Errorf("--accept-risk=%s is none of: %s", risk, strings.Join(preflight.Risks(), ", "))
 		}
 	}
 	return nil
@@ -44,21 +47,21 @@ func (f *preflightFlags) check() error {
 // accepted are the facts as far as risks are accepted by name: a version that was not
 // reviewed is answered as the nearest one that was.
 func (f *preflightFlags) accepted(s inspect.Snapshot) inspect.Snapshot {
-	s.Cluster.Versions.Accepted = slices.Contains(f.risks, remediate.UnreviewedVersion)
+	s.Cluster.Versions.Accepted = slices.Contains(f.risks, preflight.UnreviewedVersion)
 	return s
 }
 
 // unreviewed refuses to write where a version runs that was not reviewed, or that an API
 // server was asked for and that can't be read, unless that is accepted by name.
 func unreviewed(c inspect.Cluster, risks []string) error {
-	v := remediate.Verdict{Name: remediate.UnreviewedVersion, Reason: c.Versions.NotReviewed(), Risk: true, Next: "use a release of certrot that reviewed this version"}
+	v := preflight.Verdict{Name: preflight.UnreviewedVersion, Reason: c.Versions.NotReviewed(), Risk: true, Next: "use a release of certrot that reviewed this version"}
 	if v.Reason == "" {
 		v.Reason, v.Next = unreadVersion(c), "oc get clusterversion,clusteroperators"
 	}
-	if v.Reason == "" || slices.Contains(risks, remediate.UnreviewedVersion) {
+	if v.Reason == "" || slices.Contains(risks, preflight.UnreviewedVersion) {
 		return nil
 	}
-	return stopped([]remediate.Verdict{v})
+	return stopped([]preflight.Verdict{v})
 }
 
 // unreadVersion says why the version of a cluster is not known whose API server was asked;
@@ -92,19 +95,19 @@ func (f *preflightFlags) ask(ctx context.Context, w *workplace, facts inspect.Sn
 		return err // it may be the reason why there is no plan
 	}
 	if reason := unreadVersion(facts.Cluster); reason != "" && p != nil {
-		p.Notes = append(p.Notes, "Accepted by name: "+remediate.UnreviewedVersion+": "+reason+".")
+		p.Notes = append(p.Notes, "Accepted by name: "+preflight.UnreviewedVersion+": "+reason+".")
 	}
 	if facts.Cluster.Versions.NotReviewed() != "" && p != nil {
-		p.Notes = append(p.Notes, "Accepted by name: "+remediate.UnreviewedVersion+": what the catalog says of the nearest version that was reviewed is taken.")
+		p.Notes = append(p.Notes, "Accepted by name: "+preflight.UnreviewedVersion+": what the catalog says of the nearest version that was reviewed is taken.")
 	}
 	if planned != nil && !explains {
 		return planned
 	}
-	if w != nil && w.conn == nil && answered(w.noAPI) && !slices.Contains(f.risks, remediate.NoAPI) {
-		return &exitError{code: exitRefused, err: withHint(&unchanged{"refused, nothing was changed", fmt.Errorf("%s: the API server answers, and it can't be asked whether this is safe now: %w", remediate.NoAPI, w.noAPI)},
-			"get in first: --api-ca-from ssh://core@MASTER where its CA is not trusted, a kubeconfig with a client certificate where a token is not taken. In spite of it: --accept-risk=%s", remediate.NoAPI)}
+	if w != nil && w.conn == nil && answered(w.noAPI) && !slices.Contains(f.risks, preflight.NoAPI) {
+		return &exitError{code: exitRefused, err: withHint(&unchanged{"refused, nothing was changed", fmt.Errorf("%s: the API server answers, and it can't be asked whether this is safe now: %w", preflight.NoAPI, w.noAPI)},
+			"get in first: --api-ca-from ssh://core@MASTER where its CA is not trusted, a kubeconfig with a client certificate where a token is not taken. In spite of it: --accept-risk=%s", preflight.NoAPI)}
 	}
-	ask := remediate.Preflight{Facts: facts, Now: facts.Taken, Pause: f.pause, CA: certsIn(ca), Nodes: nodes, Script: f.script}
+	ask := preflight.Preflight{Facts: facts, Now: facts.Taken, Pause: f.pause, CA: certsIn(ca), Nodes: nodes, Script: f.script}
 	if w != nil && w.conn != nil {
 		ask.Facts.Served = append(slices.Clone(facts.Served), w.mastersShow(ctx, facts)...)
 	}
@@ -114,11 +117,11 @@ func (f *preflightFlags) ask(ctx context.Context, w *workplace, facts inspect.Sn
 		}
 		return planned
 	}
-	ask.Approves = p != nil && remediate.Approves(p)
+	ask.Approves = p != nil && csr.Approves(p)
 	if w != nil && w.conn != nil {
 		ask.Machinery = w.conn.cluster.Machinery(ctx)
 		if ask.Approves && ask.Operated() {
-			signer := remediate.JudgeSigner(ctx, w.conn.cluster.Signer)
+			signer := csr.JudgeSigner(ctx, w.conn.cluster.Signer)
 			ask.Signer = &signer
 		}
 		if !ask.Operated() {
@@ -135,23 +138,23 @@ func (f *preflightFlags) ask(ctx context.Context, w *workplace, facts inspect.Sn
 		p.Notes = append(p.Notes, "Nothing is paused, since no API server was asked.")
 		return nil
 	}
-	first, last, err := remediate.Pauses(ask.Machinery, p.Run)
+	first, last, err := action.Pauses(ask.Machinery, p.Run)
 	if err != nil {
 		return err
 	}
-	if remediate.Frame(p, first, last); len(first) > 0 {
+	if action.Frame(p, first, last); len(first) > 0 {
 		p.Notes = append(p.Notes, "Health checks are paused first, and resumed at the end. If this stops half-way they stay paused: undo resumes them, and so does the same command when it comes to its end.")
 	}
 	return nil
 }
 
 // staticPods asks the API server for those of the control plane.
-func (w *workplace) staticPods(ctx context.Context) *remediate.StaticPods {
+func (w *workplace) staticPods(ctx context.Context) *preflight.StaticPods {
 	pods, gaps := w.conn.cluster.Pods(ctx, metav1.NamespaceSystem)
 	if len(gaps) > 0 {
-		return &remediate.StaticPods{Pods: pods, Gap: &gaps[0]}
+		return &preflight.StaticPods{Pods: pods, Gap: &gaps[0]}
 	}
-	return &remediate.StaticPods{Pods: pods}
+	return &preflight.StaticPods{Pods: pods}
 }
 
 // leftPaused adds to a plan with nothing to do what earlier runs left paused, if it is to
@@ -160,8 +163,8 @@ func (f *preflightFlags) leftPaused(ctx context.Context, w *workplace, p *remedi
 	if !f.pause || w == nil || w.conn == nil {
 		return nil
 	}
-	last, err := remediate.LeftPaused(w.conn.cluster.Machinery(ctx))
-	remediate.Frame(p, nil, last)
+	last, err := action.LeftPaused(w.conn.cluster.Machinery(ctx))
+	action.Frame(p, nil, last)
 	return err
 }
 
@@ -179,24 +182,24 @@ func unverified(err error) bool {
 // resume adds to the plan of an undo what a run paused, as the objects say it.
 func (w *workplace) resume(ctx context.Context, run string, story remediate.Story, p *remediate.Plan) error {
 	if w.conn == nil {
-		if remediate.Paused(story) {
+		if action.Paused(story) {
 			p.Notes = append(p.Notes, "The run paused health checks; without an API server they stay so: run this again when there is one.")
 		}
 		return nil
 	}
 	m := w.conn.cluster.Machinery(ctx)
-	if g, ok := m.Gap(catalog.MachineHealthChecks, catalog.NodeHealthChecks); ok && remediate.Paused(story) {
+	if g, ok := m.Gap(catalog.MachineHealthChecks, catalog.NodeHealthChecks); ok && action.Paused(story) {
 		return withHint(nothingChanged(fmt.Errorf("the run paused health checks, and they can't be read: %s", g.Reason)), "%s", g.Next)
 	}
-	last, err := remediate.Resumes(m, run)
-	remediate.Frame(p, nil, last)
+	last, err := action.Resumes(m, run)
+	action.Frame(p, nil, last)
 	return err
 }
 
 // judge adds notes to the plan, or says what stops it.
-func (f *preflightFlags) judge(ask remediate.Preflight, p *remediate.Plan) error {
+func (f *preflightFlags) judge(ask preflight.Preflight, p *remediate.Plan) error {
 	var good, blind []string
-	var stops []remediate.Verdict
+	var stops []preflight.Verdict
 	for _, v := range ask.Check() {
 		switch {
 		case v.Stops() && v.Risk && slices.Contains(f.risks, v.Name):
@@ -243,7 +246,7 @@ func unwell(m *inspect.Machinery) []string {
 }
 
 // stopped is the error that says all that stops a plan, and how to go on.
-func stopped(stops []remediate.Verdict) error {
+func stopped(stops []preflight.Verdict) error {
 	var reasons, next, risks []string
 	for _, v := range stops {
 		reasons = append(reasons, v.Name+": "+v.Reason)
@@ -267,7 +270,7 @@ func (w *workplace) mastersShow(ctx context.Context, facts inspect.Snapshot) []i
 	}
 	var masters []collect.NodeObject
 	for _, n := range all {
-		if read, ok := facts.Node(n.Name); ok && remediate.RunsAPIServer(facts, read) {
+		if read, ok := facts.Node(n.Name); ok && inspect.RunsAPIServer(facts, read) {
 			n.Master = true // it may have lost its label
 		}
 		if n.Master {

@@ -14,6 +14,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect/gather"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/apiint"
 )
 
 func addEmitFlag(cmd *cobra.Command, folder *string) {
@@ -26,7 +27,7 @@ func (f *fixFlags) emit(ctx context.Context, w *workplace) error {
 	if err := f.checkEmit(); err != nil {
 		return err
 	}
-	fix := remediate.APIInt{Nodes: w.names(), API: w.conn != nil, Order: remediate.Order{Accept: f.risks}}
+	fix := apiint.APIInt{Nodes: w.names(), API: w.conn != nil, Order: apiint.Order{Accept: f.risks}}
 	if err := f.ca(ctx, w, &fix); err != nil {
 		return err
 	}
@@ -75,7 +76,7 @@ func (f *fixFlags) checkEmit() error {
 
 // emitFor writes the scripts if the cluster's state allows what they do. w is nil for
 // facts from a file.
-func (f *fixFlags) emitFor(ctx context.Context, w *workplace, fix remediate.APIInt, facts inspect.Snapshot) error {
+func (f *fixFlags) emitFor(ctx context.Context, w *workplace, fix apiint.APIInt, facts inspect.Snapshot) error {
 	if len(fix.Nodes) == 0 {
 		for _, n := range facts.Nodes {
 			fix.Nodes = append(fix.Nodes, n.Name)

@@ -11,7 +11,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
-	"github.com/kubectl-certrot/kubectl-certrot/remediate"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/preflight"
 )
 
 // TestScriptsWhereAnAPIAnswers asks a live API server before scripts are written: for
@@ -20,7 +20,7 @@ func TestScriptsWhereAnAPIAnswers(t *testing.T) {
 	t.Parallel()
 	given := pkitest.NewCA("new", time.Now().Add(-time.Hour), time.Now().Add(time.Hour)).CertPEM
 	// What this API server has nothing of.
-	unknown := []string{remediate.ServerSide, "named-certificate"}
+	unknown := []string{preflight.ServerSide, "named-certificate"}
 	upgrade := settledAPI().with("/apis/config.openshift.io/v1/clusterversions",
 		list(`{"metadata":{"name":"version"},"status":{"desired":{"version":"4.15.2"},"conditions":[{"type":"Progressing","status":"True","message":"Working towards 4.15.2"}]}}`))
 	installer := settledAPI().with(installerPods, anInstaller())
@@ -33,12 +33,12 @@ func TestScriptsWhereAnAPIAnswers(t *testing.T) {
 		says  string // of the refusal; empty: scripts are written
 		note  string // in the script
 	}{
-		{"what is not known", settledAPI(), node, nil, remediate.ServerSide + ": ", ""},
+		{"what is not known", settledAPI(), node, nil, preflight.ServerSide + ": ", ""},
 		{"nothing is under way", settledAPI(), node, unknown, "", "Checked of the whole cluster"},
 		{"an upgrade", upgrade, node, unknown, "upgrade-running: the cluster goes to 4.15.2", ""},
 		{"an upgrade that was accepted", upgrade, node, append([]string{"upgrade-running"}, unknown...), "", "Accepted by name: upgrade-running"},
 		{"a rollout, and a worker", installer, node, unknown, "", "Checked of the whole cluster"},
-		{"a rollout, and a master", installer, "master-0", unknown, remediate.StaticPodsSettled + ": pod openshift-kube-controller-manager/installer-8-master-0", ""},
+		{"a rollout, and a master", installer, "master-0", unknown, preflight.StaticPodsSettled + ": pod openshift-kube-controller-manager/installer-8-master-0", ""},
 	} {
 		var out transcript
 		w := onNodes(c.api.connect(t), &out, liveNode{name: c.node})

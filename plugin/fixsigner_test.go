@@ -17,6 +17,8 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/action"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/csr"
 )
 
 // TestRejoinIsRefusedBeforeARestartWhereTheSignerCannotSign: a kubelet was restarted without
@@ -75,7 +77,7 @@ func TestRejoinIsRefusedBeforeARestartWhereTheSignerCannotSign(t *testing.T) {
 
 // restarting is a plan that restarts a kubelet.
 func restarting() *remediate.Plan {
-	steps := []remediate.Step{{Action: remediate.NewRestartUnit("w"), Change: &remediate.Change{Summary: "restart"}}}
+	steps := []remediate.Step{{Action: action.NewRestartUnit("w"), Change: &remediate.Change{Summary: "restart"}}}
 	return &remediate.Plan{Waves: []remediate.Wave{{Nodes: []remediate.NodePlan{{Name: "w", Steps: steps}}}}}
 }
 
@@ -83,6 +85,6 @@ func restarting() *remediate.Plan {
 func rejoining() *remediate.Plan {
 	p := restarting()
 	n := &p.Waves[0].Nodes[0]
-	n.Steps = append(n.Steps, remediate.Step{Action: remediate.NewApproveCSRs("w", inspect.Snapshot{}, time.Now()), Change: &remediate.Change{Summary: "approve"}})
+	n.Steps = append(n.Steps, remediate.Step{Action: csr.NewApproveCSRs("w", inspect.Snapshot{}, time.Now()), Change: &remediate.Change{Summary: "approve"}})
 	return p
 }

@@ -22,6 +22,10 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/report"
 	"github.com/kubectl-certrot/kubectl-certrot/nodeexec/host"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/action"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/apiint"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/csr"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/preflight"
 )
 
 // fixStatusFlags tell how far a repair is, whoever began it: by facts alone.
@@ -101,8 +105,8 @@ func (f *fixStatusFlags) status(ctx context.Context) error {
 }
 
 // tell judges facts as a repair would, and prints what it finds.
-func (f *fixStatusFlags) tell(fix remediate.APIInt, facts inspect.Snapshot) error {
-	fix.Order.Accept = []string{remediate.MastersFirst} // it is shown, and nothing is done
+func (f *fixStatusFlags) tell(fix apiint.APIInt, facts inspect.Snapshot) error {
+	fix.Order.Accept = []string{preflight.MastersFirst} // it is shown, and nothing is done
 	p, err := fix.Plan(remediate.NewRun(collect.Taken()), facts, facts.Taken)
 	var refusal *remediate.Refusal
 	if errors.As(err, &refusal) && refusal.Node != "" && fix.Nodes == nil && len(facts.Nodes) > 0 && refusal.Name != "node-role" {
@@ -308,7 +312,7 @@ func stands(p *remediate.Plan, n remediate.NodePlan) repairNode {
 		}
 		due = true
 		switch s.Action.(type) {
-		case remediate.Await, remediate.AwaitAPIServer, remediate.ApproveCSRs:
+		case action.Await, action.AwaitAPIServer, csr.ApproveCSRs:
 		default:
 			waits = false
 			todo = append(todo, s.Change.Summary)

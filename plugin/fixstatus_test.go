@@ -12,6 +12,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/action"
 )
 
 // TestLineThatGoesOn has the flags that were given, and neither secrets nor consent
@@ -44,9 +45,9 @@ func TestHowFarARepairIs(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1_700_000_000, 0)
 	change := &remediate.Change{Summary: "restart kubelet.service"}
-	todo := remediate.Step{Action: remediate.NewRestartUnit("n"), Change: change}
+	todo := remediate.Step{Action: action.NewRestartUnit("n"), Change: change}
 	wait := func(n string) remediate.Step {
-		return remediate.Step{Action: remediate.Await{On: n}, Change: &remediate.Change{Summary: "wait"}}
+		return remediate.Step{Action: action.Await{On: n}, Change: &remediate.Change{Summary: "wait"}}
 	}
 	alive := inspect.Lease{Advanced: true}
 	plan := func(ready string, steps ...remediate.Step) *remediate.Plan {

@@ -23,6 +23,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
 	"github.com/kubectl-certrot/kubectl-certrot/nodeexec/host"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/action"
 )
 
 // looking is a step that changes nothing, and looks when it is its turn.
@@ -153,7 +154,7 @@ func TestWithoutAnAPINodesAnswer(t *testing.T) {
 	begun := 0
 	a := &applying{mendFlags: mendFlags{app: w.app, yes: true}, workplace: w, command: "fix-api-int", run: remediate.NewRun(time.Now()), about: func(io.Writer, *remediate.Plan) {}}
 	a.plan = func(context.Context) (*remediate.Plan, error) {
-		return stepsOn(remediate.Await{On: first.name}, looking{second.name, func() { begun++ }}), nil
+		return stepsOn(action.Await{On: first.name}, looking{second.name, func() { begun++ }}), nil
 	}
 	err := a.do(t.Context())
 	if codeOf(err) != exitIncomplete || begun != 1 || err == nil || !strings.Contains(err.Error(), "the API server answers its kubelet's own credentials, asked on the node") {

@@ -19,6 +19,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/preflight"
 )
 
 // planted is what an API server, a node or a Lease may say.
@@ -123,7 +124,7 @@ func TestMessagesOfAnAPIForgeNoLines(t *testing.T) {
 	unforged(t, "an error", out.String())
 
 	out, streams = onScreen()
-	printError(streams, stopped([]remediate.Verdict{{Name: "csr-signer", Reason: pki.Foreign(err.Error()), Next: "kubectl auth whoami"}}))
+	printError(streams, stopped([]preflight.Verdict{{Name: "csr-signer", Reason: pki.Foreign(err.Error()), Next: "kubectl auth whoami"}}))
 	unforged(t, "a refusal", out.String())
 }
 

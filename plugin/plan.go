@@ -22,6 +22,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/report"
 	"github.com/kubectl-certrot/kubectl-certrot/nodeexec/host"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/apiint"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/kubeconfig"
 )
 
@@ -222,7 +223,7 @@ func identity(c *pki.Cert) string {
 }
 
 // aboutCA says where the CA is from, and what it was held against.
-func aboutCA(w io.Writer, fix remediate.APIInt, p *remediate.Plan) {
+func aboutCA(w io.Writer, fix apiint.APIInt, p *remediate.Plan) {
 	n := 0
 	for _, found := range pki.NewScanner().Scan(fix.CA) {
 		n += len(found.Content.Certs)

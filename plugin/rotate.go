@@ -22,7 +22,9 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/report"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/trust"
-	"github.com/kubectl-certrot/kubectl-certrot/remediate"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/action"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/preflight"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/rotate"
 )
 
 // rotateFlags are what was typed.
@@ -98,12 +100,12 @@ Exit codes: 0 done; 1 a dry run would change something, or --wait ended before i
 	flags.StringVar(&f.dryRun, "dry-run", dryRunNone, `"server" has the API server try it and shows what would change; "client" only asks what has to hold. Exit code 1 if anything would be done.`)
 	flags.Lookup("dry-run").NoOptDefVal = dryRunServer
 	flags.BoolVarP(&f.yes, "yes", "y", false, "Do what is shown without asking.")
-	flags.StringSliceVar(&f.risks, "accept-risk", nil, "Go on although this check does not hold, or is not known, by its name; repeatable: "+strings.Join(remediate.RotateRisks(), ", ")+".")
+	flags.StringSliceVar(&f.risks, "accept-risk", nil, "Go on although this check does not hold, or is not known, by its name; repeatable: "+strings.Join(rotate.RotateRisks(), ", ")+".")
 	flags.BoolVar(&f.leaf, "leaf", false, "Have what the signer signs signed anew too, once everybody who verifies it trusts the new CA.")
 	flags.DurationVar(&f.wait, "wait", 0, "Follow what is made anew for this long (such as 10m), until all who verify by it trust it: all NAMEs and --leaf together. Nothing is begun after that. 0 does not wait. Without it: 30m on a terminal, with --leaf and with several NAMEs, else 0.")
 	flags.StringVarP(&f.output, "output", "o", "", "Form of the answer: json, yaml; of --list also wide, of --explain mermaid (a sequence diagram).")
 	must(cmd.RegisterFlagCompletionFunc("dry-run", cobra.FixedCompletions([]string{dryRunNone, dryRunClient, dryRunServer}, cobra.ShellCompDirectiveNoFileComp)))
-	must(cmd.RegisterFlagCompletionFunc("accept-risk", cobra.FixedCompletions(remediate.RotateRisks(), cobra.ShellCompDirectiveNoFileComp)))
+	must(cmd.RegisterFlagCompletionFunc("accept-risk", cobra.FixedCompletions(rotate.RotateRisks(), cobra.ShellCompDirectiveNoFileComp)))
 	must(cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"wide", "json", "yaml", formMermaid}, cobra.ShellCompDirectiveNoFileComp)))
 	cmd.AddCommand(newRotateStatusCommand(app, config), newRotatePruneCommand(app, config))
 	return cmd
@@ -154,8 +156,8 @@ func (f *rotateFlags) check(args []string) error {
 		return errors.New("--from changes nothing: say --list or --dry-run=client")
 	}
 	for _, risk := range f.risks {
-		if !slices.Contains(remediate.RotateRisks(), risk) {
-			return fmt.Errorf("--accept-risk=%s is none of: %s", risk, strings.Join(remediate.RotateRisks(), ", "))
+		if !slices.Contains(rotate.RotateRisks(), risk) {
+			return fmt.Errorf("--accept-risk=%s is none of: %s", risk, strings.Join(rotate.RotateRisks(), ", "))
 		}
 	}
 	return nil
@@ -189,10 +191,10 @@ func (f *rotateFlags) run(ctx context.Context, args []string) error {
 type rotations struct {
 	facts     *inspect.Facts
 	claims    []trust.Claim
-	machinery *inspect.Machinery         // nil: no API server was asked
-	network   *remediate.NetworkRestarts // see RotatePreflight
-	unread    string                     // see RotatePreflight
-	all       []remediate.Rotatable
+	machinery *inspect.Machinery      // nil: no API server was asked
+	network   *action.NetworkRestarts // see RotatePreflight
+	unread    string                  // see RotatePreflight
+	all       []rotate.Rotatable
 	called    string    // how the user calls the program
 	since     *pki.Cert // the signer's, that was to be replaced; nil: it is not known
 }
@@ -227,19 +229,19 @@ func (f *rotateFlags) read(ctx context.Context) (rotations, error) {
 	if ctx.Err() != nil {
 		return rotations{}, nothingChanged(errors.New("interrupted"))
 	}
-	s.Cluster.Versions.Accepted = slices.Contains(f.risks, remediate.UnreviewedVersion)
+	s.Cluster.Versions.Accepted = slices.Contains(f.risks, preflight.UnreviewedVersion)
 	r := rotations{facts: inspect.NewFacts(s, s.Taken, defaultWithin), called: f.seen.app.Called}
 	r.claims = trust.Judge(r.facts)
-	r.all = remediate.Rotatables(r.facts)
+	r.all = rotate.Rotatables(r.facts)
 	return r, nil
 }
 
-func (r rotations) chain(of remediate.Rotatable) remediate.Chain {
-	return remediate.Chain{Facts: r.facts, Claims: r.claims, Of: of, Since: r.since, Machinery: r.machinery}
+func (r rotations) chain(of rotate.Rotatable) rotate.Chain {
+	return rotate.Chain{Facts: r.facts, Claims: r.claims, Of: of, Since: r.since, Machinery: r.machinery}
 }
 
-func (r rotations) preflight(of remediate.Rotatable) remediate.RotatePreflight {
-	return remediate.RotatePreflight{Chain: r.chain(of), Now: r.facts.Now, Network: r.network, Unread: r.unread}
+func (r rotations) preflight(of rotate.Rotatable) rotate.RotatePreflight {
+	return rotate.RotatePreflight{Chain: r.chain(of), Now: r.facts.Now, Network: r.network, Unread: r.unread}
 }
 
 // ask asks the API server for what is no certificate's. Pods that dial api-int are of
@@ -247,7 +249,7 @@ func (r rotations) preflight(of remediate.Rotatable) remediate.RotatePreflight {
 func (r *rotations) ask(ctx context.Context, conn *connection) {
 	r.machinery = conn.cluster.Machinery(ctx)
 	at := catalog.InternalLoadBalancerServing()
-	of, err := remediate.FindRotatable(r.all, at.Namespace+"/"+at.Name)
+	of, err := rotate.FindRotatable(r.all, at.Namespace+"/"+at.Name)
 	if err != nil {
 		return // there is none
 	}
@@ -260,12 +262,12 @@ func (r *rotations) ask(ctx context.Context, conn *connection) {
 		r.unread = ": " + oneLine(err.Error())
 		return
 	}
-	r.network = &remediate.NetworkRestarts{Pods: n.pods, Rollout: n.rollout}
+	r.network = &action.NetworkRestarts{Pods: n.pods, Rollout: n.rollout}
 }
 
 // find returns what is named.
-func (r rotations) find(app App, name string) (remediate.Rotatable, error) {
-	of, err := remediate.FindRotatable(r.all, name)
+func (r rotations) find(app App, name string) (rotate.Rotatable, error) {
+	of, err := rotate.FindRotatable(r.all, name)
 	if err == nil {
 		return of, nil
 	}
@@ -313,7 +315,7 @@ type (
 )
 
 // entry is a line of --list.
-func (r rotations) entry(of remediate.Rotatable) rotationEntry {
+func (r rotations) entry(of rotate.Rotatable) rotationEntry {
 	v := r.facts.Snapshot.Cluster.Versions
 	e := rotationEntry{
 		Name: of.Name, Secret: of.At.Namespace + "/" + of.At.Name, Role: "signer", Rotates: "yes",
@@ -362,7 +364,7 @@ func effectOf(d catalog.Delivery) string {
 	return d.To.Name + ": " + cmp.Or(d.Effect, d.Doc)
 }
 
-func verdictOf(v remediate.Verdict) rotateVerdict {
+func verdictOf(v preflight.Verdict) rotateVerdict {
 	return rotateVerdict{v.Name, v.Holds.String(), v.Reason, v.Next, v.Risk, v.Blind, v.Stops()}
 }
 

@@ -16,7 +16,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
-	"github.com/kubectl-certrot/kubectl-certrot/remediate"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/rotate"
 )
 
 // planned is a rotation in a version of which nothing else is known.
@@ -24,9 +24,9 @@ func planned(t *testing.T, version, name string, m *inspect.Machinery, held ...i
 	t.Helper()
 	s := inspect.Snapshot{Cluster: inspect.Cluster{Versions: catalog.Versions{Cluster: version}}, Bundles: held}
 	p := rotation{rotations: rotations{facts: inspect.NewFacts(s, time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC), defaultWithin), machinery: m}}
-	p.all = remediate.Rotatables(p.facts)
+	p.all = rotate.Rotatables(p.facts)
 	var err error
-	if p.of, err = remediate.FindRotatable(p.all, name); err != nil {
+	if p.of, err = rotate.FindRotatable(p.all, name); err != nil {
 		t.Fatal(err)
 	}
 	return p

@@ -21,6 +21,9 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/report"
 	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/action"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/preflight"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/rotate"
 )
 
 // The document that rotate prints as JSON and YAML; see docs/rotate.md.
@@ -66,15 +69,15 @@ const noWayBack = "none: the old key is gone once the new one is made. What trus
 // rotation is one that is planned.
 type rotation struct {
 	rotations
-	of       remediate.Rotatable
-	action   remediate.Rotate
+	of       rotate.Rotatable
+	action   action.Rotate
 	verdicts []rotateVerdict
 	accepted []string
 	awaited  []string          // checks that do not hold yet, for which it is waited
 	after    map[string]string // annotations, as the API server would have them; nil: it was not asked
 	anew     bool              // of a leaf: its signer is to be made anew before
 	// left is what is to be done with --leaf; nil: what was named is made anew, and no more.
-	left *remediate.Left
+	left *rotate.Left
 	// leaves are what the signer signs, as it is planned that they follow.
 	leaves []rotation
 }
@@ -89,7 +92,7 @@ func (f *rotateFlags) rotate(ctx context.Context, names []string) error {
 	app := f.seen.app
 	for _, name := range names {
 		if !slices.Contains(knownNames(), strings.TrimPrefix(name, "secret/")) {
-			return withHint(fmt.Errorf("%q: %w", name, remediate.ErrNoSuchRotation), "%s rotate --list shows what there is", app.Called)
+			return withHint(fmt.Errorf("%q: %w", name, rotate.ErrNoSuchRotation), "%s rotate --list shows what there is", app.Called)
 		}
 	}
 	if err := f.allowed(); err != nil {
@@ -208,7 +211,7 @@ func (f *rotateFlags) judgeAll(p *rotation, resumed bool) error {
 		resumed = resumed || !left.Signer
 		for _, of := range left.Leaves {
 			leaf := rotation{rotations: p.rotations, of: of, anew: left.Signer}
-			if err := leaf.judgeLeaf(f.risks, func(v remediate.Verdict) bool { return broughtAlong(v) || resumed && settling(v) }); err != nil {
+			if err := leaf.judgeLeaf(f.risks, func(v preflight.Verdict) bool { return broughtAlong(v) || resumed && settling(v) }); err != nil {
 				return err
 			}
 			p.leaves = append(p.leaves, leaf)
@@ -217,7 +220,7 @@ func (f *rotateFlags) judgeAll(p *rotation, resumed bool) error {
 	if !p.itself() {
 		return nil
 	}
-	return p.judge(f.risks, func(v remediate.Verdict) bool { return resumed && settling(v) })
+	return p.judge(f.risks, func(v preflight.Verdict) bool { return resumed && settling(v) })
 }
 
 // try reads what is to be patched, and has the API server try that.
@@ -226,7 +229,7 @@ func (f *rotateFlags) try(ctx context.Context, conn *connection, p *rotation) er
 	if err != nil {
 		return fmt.Errorf("client for %s: %w", conn.server, err)
 	}
-	if p.action, err = remediate.PlanRotation(ctx, client, p.of.At, p.of.Trigger.Annotation, inspect.LiveHints(f.seen.app.Called)); err != nil {
+	if p.action, err = action.PlanRotation(ctx, client, p.of.At, p.of.Trigger.Annotation, inspect.LiveHints(f.seen.app.Called)); err != nil {
 		return refused(err)
 	}
 	if h := p.of.Held; h != nil && h.Object != nil && h.Object.Annotations[p.of.Trigger.Annotation] != p.action.Was {
@@ -263,14 +266,14 @@ func (p rotation) untried(err error) error {
 
 // judge asks all checks. The error says all that stops it; what waits reports is waited
 // for, and does not. waits may be nil.
-func (p *rotation) judge(accepted []string, waits func(remediate.Verdict) bool) error {
+func (p *rotation) judge(accepted []string, waits func(preflight.Verdict) bool) error {
 	return p.weigh(p.preflight(p.of).Check(), accepted, waits)
 }
 
 // judgeLeaf asks all checks of what is signed anew because its signer was. Where its owner
 // was told already nothing holds that back any more, and what is asked of trust is only
 // told.
-func (p *rotation) judgeLeaf(accepted []string, waits func(remediate.Verdict) bool) error {
+func (p *rotation) judgeLeaf(accepted []string, waits func(preflight.Verdict) bool) error {
 	pre := p.preflight(p.of)
 	pre.Follows, pre.Anew = true, p.anew
 	if !p.of.Told() {
@@ -278,7 +281,7 @@ func (p *rotation) judgeLeaf(accepted []string, waits func(remediate.Verdict) bo
 	}
 	p.verdicts, p.accepted, p.awaited = nil, nil, nil
 	for _, v := range pre.Check() {
-		if slices.Contains([]string{remediate.SignerTrusted, remediate.OutsideVerifiers, remediate.PodsMemory, remediate.OwnKubeconfig}, v.Name) {
+		if slices.Contains([]string{rotate.SignerTrusted, rotate.OutsideVerifiers, rotate.PodsMemory, rotate.OwnKubeconfig}, v.Name) {
 			p.verdicts = append(p.verdicts, verdictOf(v))
 		}
 	}
@@ -286,20 +289,20 @@ func (p *rotation) judgeLeaf(accepted []string, waits func(remediate.Verdict) bo
 }
 
 // broughtAlong reports whether the new signer brings it by itself, or people do meanwhile.
-func broughtAlong(v remediate.Verdict) bool {
-	return slices.Contains([]string{remediate.SignerTrusted, remediate.OutsideVerifiers, remediate.PodsMemory, remediate.OwnKubeconfig, "chain-settled"}, v.Name)
+func broughtAlong(v preflight.Verdict) bool {
+	return slices.Contains([]string{rotate.SignerTrusted, rotate.OutsideVerifiers, rotate.PodsMemory, rotate.OwnKubeconfig, "chain-settled"}, v.Name)
 }
 
 // settling reports whether it is what a new signer keeps busy until it has come to
 // everybody: operators, static pods, and nodes with their pools. What is not known of
 // those does not get known by waiting.
-func settling(v remediate.Verdict) bool {
-	return v.Holds == catalog.No && slices.Contains([]string{"operators-settled", remediate.StaticPodsSettled, "pools-ready", "nodes-ready"}, v.Name)
+func settling(v preflight.Verdict) bool {
+	return v.Holds == catalog.No && slices.Contains([]string{"operators-settled", preflight.StaticPodsSettled, "pools-ready", "nodes-ready"}, v.Name)
 }
 
-func (p *rotation) weigh(verdicts []remediate.Verdict, accepted []string, waits func(remediate.Verdict) bool) error {
+func (p *rotation) weigh(verdicts []preflight.Verdict, accepted []string, waits func(preflight.Verdict) bool) error {
 	p.verdicts, p.accepted, p.awaited = nil, nil, nil
-	var stops []remediate.Verdict
+	var stops []preflight.Verdict
 	for _, v := range verdicts {
 		p.verdicts = append(p.verdicts, verdictOf(v))
 		switch {
@@ -411,7 +414,7 @@ func (p rotation) follows() []rotateConsequences {
 	out := p.consequences()
 	for _, leaf := range p.leaves {
 		for i, c := range out {
-			if ok, err := path.Match(c.At, leaf.of.At.String()); c.Stage == remediate.StageLeaf && ok && err == nil {
+			if ok, err := path.Match(c.At, leaf.of.At.String()); c.Stage == rotate.StageLeaf && ok && err == nil {
 				out[i].Text, out[i].From = c.By+" signs it anew with the new CA, once all who verify it are seen to trust that", nil
 			}
 		}

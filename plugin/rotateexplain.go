@@ -11,7 +11,8 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/report"
-	"github.com/kubectl-certrot/kubectl-certrot/remediate"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/preflight"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/rotate"
 )
 
 // formMermaid is a sequence diagram, as pages on GitHub and GitLab show it.
@@ -51,13 +52,13 @@ func (f *rotateFlags) explain(ctx context.Context, name string) error {
 		}
 		s.Cluster = r.facts.Snapshot.Cluster
 	}
-	s.Cluster.Versions.Accepted = slices.Contains(f.risks, remediate.UnreviewedVersion)
+	s.Cluster.Versions.Accepted = slices.Contains(f.risks, preflight.UnreviewedVersion)
 	version := s.Cluster.Versions.Cluster
 	if _, ok := catalog.ParseMinor(version); !ok {
 		return withHint(fmt.Errorf("version %q: which one it is about is not known", version), "name it: --for-version 4.15")
 	}
 	r := rotations{facts: inspect.NewFacts(s, s.Taken, defaultWithin)}
-	r.all = remediate.Rotatables(r.facts)
+	r.all = rotate.Rotatables(r.facts)
 	of, err := r.find(f.seen.app, name)
 	switch {
 	case err != nil:
@@ -91,7 +92,7 @@ func (f *rotateFlags) explain(ctx context.Context, name string) error {
 
 // printFlow shows each step to people, with where it is written. Sources are named once,
 // below.
-func printFlow(out io.Writer, of remediate.Rotatable, version string, steps []catalog.FlowStep) error {
+func printFlow(out io.Writer, of rotate.Rotatable, version string, steps []catalog.FlowStep) error {
 	w := &strings.Builder{}
 	printf(w, "How a rotation of %s goes in %s\n\n", of.At, version)
 	var sources []catalog.Evidence

@@ -14,13 +14,13 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
-	"github.com/kubectl-certrot/kubectl-certrot/remediate"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/rotate"
 )
 
 // following is what is seen of a rotation while it is waited for.
 type following struct {
 	read func(context.Context) (rotations, error)
-	find func(rotations, string) (remediate.Rotatable, error)
+	find func(rotations, string) (rotate.Rotatable, error)
 	say  func(format string, args ...any)
 	name string // as find takes it
 	// called is the name as it is typed; named: it is said each time, as several are followed.
@@ -44,7 +44,7 @@ type following struct {
 
 // following begins to follow what was just written, or stands there. conn is nil where the
 // machinery is not asked.
-func (f *rotateFlags) following(conn *connection, of remediate.Rotatable, since *pki.Cert) *following {
+func (f *rotateFlags) following(conn *connection, of rotate.Rotatable, since *pki.Cert) *following {
 	errOut := f.seen.app.Streams.ErrOut
 	var w *following
 	w = &following{
@@ -56,7 +56,7 @@ func (f *rotateFlags) following(conn *connection, of remediate.Rotatable, since 
 			}
 			return r, err
 		},
-		find: func(r rotations, name string) (remediate.Rotatable, error) { return r.find(f.seen.app, name) },
+		find: func(r rotations, name string) (rotate.Rotatable, error) { return r.find(f.seen.app, name) },
 		say:  func(format string, args ...any) { printf(errOut, format, args...) },
 		name: of.At.Namespace + "/" + of.At.Name, called: of.Name, since: since, begun: since != nil, quiet: f.wait == 0,
 		next:  inspect.LiveHints(f.seen.app.Called).Next("{} rotate status %s", of.Name),
@@ -84,24 +84,24 @@ func called(name string) bool {
 // requests can be made: before that, they would tell of the one before.
 func signsCallers(s *inspect.Snapshot) bool {
 	facts := inspect.NewFacts(*s, s.Taken, defaultWithin)
-	all := remediate.Rotatables(facts)
+	all := rotate.Rotatables(facts)
 	return slices.ContainsFunc(catalog.Callers(), func(row catalog.Caller) bool {
-		of, err := remediate.FindRotatable(all, row.Shown.Namespace+"/"+row.Shown.Name)
+		of, err := rotate.FindRotatable(all, row.Shown.Namespace+"/"+row.Shown.Name)
 		if err != nil {
 			return false
 		}
-		signed, _ := remediate.Chain{Facts: facts, Of: of}.Signed()
+		signed, _ := rotate.Chain{Facts: facts, Of: of}.Signed()
 		return signed == catalog.Yes
 	})
 }
 
 // stages are those of what was named.
-func (p rotation) stages() []remediate.Stage {
+func (p rotation) stages() []rotate.Stage {
 	return p.preflight(p.of).Stages()
 }
 
 // until reads again and again until it is done, and for no longer than limit from now on.
-func (w *following) until(ctx context.Context, limit time.Duration, done func(rotation, []remediate.Stage) bool) (rotation, bool, error) {
+func (w *following) until(ctx context.Context, limit time.Duration, done func(rotation, []rotate.Stage) bool) (rotation, bool, error) {
 	began := collect.Taken()
 	for {
 		asked := collect.Taken()
@@ -137,7 +137,7 @@ func (w *following) unread(err error) error {
 }
 
 // look reads, and judges what was named.
-func (w *following) look(ctx context.Context) (rotation, []remediate.Stage, error) {
+func (w *following) look(ctx context.Context) (rotation, []rotate.Stage, error) {
 	r, err := w.read(ctx)
 	if err != nil {
 		return rotation{}, nil, err
@@ -148,9 +148,9 @@ func (w *following) look(ctx context.Context) (rotation, []remediate.Stage, erro
 		return p, nil, err
 	}
 	stages := p.stages()
-	itself := remediate.StageLeaf
+	itself := rotate.StageLeaf
 	if p.of.Signer() {
-		itself = remediate.StageSigner
+		itself = rotate.StageSigner
 	}
 	for i, s := range stages {
 		if s.Name == itself && sameCert(p.of.Cert(), w.since) { // it was told, and did nothing yet
@@ -161,7 +161,7 @@ func (w *following) look(ctx context.Context) (rotation, []remediate.Stage, erro
 }
 
 // progress says which stages are new, and keeps when they were reached.
-func (w *following) progress(stages []remediate.Stage, after time.Duration) {
+func (w *following) progress(stages []rotate.Stage, after time.Duration) {
 	for _, s := range stages {
 		is := s.Reached.String()
 		if w.said[s.Name] == is {
@@ -185,7 +185,7 @@ func (w *following) progress(stages []remediate.Stage, after time.Duration) {
 }
 
 // times are how long each stage took since the begin; empty: none was seen to be reached.
-func (w *following) times(stages []remediate.Stage) string {
+func (w *following) times(stages []rotate.Stage) string {
 	var out []string
 	for _, s := range stages {
 		if took, ok := w.took[s.Name]; ok && s.Reached == catalog.Yes {
@@ -201,13 +201,13 @@ func reachedMark(a catalog.Answer) string {
 
 // through reports whether there is nothing more to wait for. What a signer signs may
 // follow days later, and what servers show with it.
-func through(p rotation, stages []remediate.Stage) bool {
-	return !slices.ContainsFunc(p.counting(stages), func(s remediate.Stage) bool { return s.Reached == catalog.No })
+func through(p rotation, stages []rotate.Stage) bool {
+	return !slices.ContainsFunc(p.counting(stages), func(s rotate.Stage) bool { return s.Reached == catalog.No })
 }
 
 // counting are the stages without those that follow by themselves, days later.
-func (p rotation) counting(stages []remediate.Stage) []remediate.Stage {
-	i := slices.IndexFunc(stages, func(s remediate.Stage) bool { return s.Name == remediate.StageLeaf })
+func (p rotation) counting(stages []rotate.Stage) []rotate.Stage {
+	i := slices.IndexFunc(stages, func(s rotate.Stage) bool { return s.Name == rotate.StageLeaf })
 	if i < 0 || !p.of.Signer() || stages[i].Reached != catalog.No || stages[i].Settling {
 		return stages
 	}
@@ -215,10 +215,10 @@ func (p rotation) counting(stages []remediate.Stage) []remediate.Stage {
 }
 
 // inBundles reports whether a signer is made, and in all bundles.
-func inBundles(stages []remediate.Stage) bool {
+func inBundles(stages []rotate.Stage) bool {
 	for _, s := range stages {
 		switch s.Name {
-		case remediate.StageSigner, remediate.StageBundle, remediate.StageAggregates:
+		case rotate.StageSigner, rotate.StageBundle, rotate.StageAggregates:
 			if s.Reached != catalog.Yes {
 				return false
 			}
@@ -302,7 +302,7 @@ func (f *rotateFlags) ending(p rotation, w *following) error {
 
 // settle waits until the next one may be begun: that all bundles have it must be seen.
 func (f *rotateFlags) settle(ctx context.Context, w *following) error {
-	p, ok, err := w.until(ctx, f.left(), func(_ rotation, stages []remediate.Stage) bool { return inBundles(stages) })
+	p, ok, err := w.until(ctx, f.left(), func(_ rotation, stages []rotate.Stage) bool { return inBundles(stages) })
 	if err != nil || ok {
 		return err
 	}
@@ -318,7 +318,7 @@ func (f *rotateFlags) settle(ctx context.Context, w *following) error {
 func (f *rotateFlags) awaitChecks(ctx context.Context, w *following, p *rotation) error {
 	w.begun = true
 	var why error
-	now, ok, err := w.until(ctx, f.left(), func(now rotation, _ []remediate.Stage) bool {
+	now, ok, err := w.until(ctx, f.left(), func(now rotation, _ []rotate.Stage) bool {
 		why = now.judge(f.risks, nil)
 		return why == nil
 	})

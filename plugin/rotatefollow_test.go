@@ -20,6 +20,8 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/trust"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/preflight"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/rotate"
 )
 
 const followed = "aggregator-client-signer"
@@ -99,7 +101,7 @@ func (c *turning) read(context.Context) (rotations, error) {
 	}
 	s.Sort()
 	r := rotations{facts: inspect.NewFacts(s, now, 0), since: c.followed.signer}
-	r.claims, r.all = trust.Judge(r.facts), remediate.Rotatables(r.facts)
+	r.claims, r.all = trust.Judge(r.facts), rotate.Rotatables(r.facts)
 	return r, nil
 }
 
@@ -111,7 +113,7 @@ func turn(f *rotateFlags) *turning {
 	c.signers = map[int]*pkitest.Authority{5: c.signer("new", 5)}
 	at := catalog.Ref{Kind: catalog.Secret, Namespace: "openshift-kube-apiserver-operator", Name: followed, Key: "tls.crt"}
 	i := slices.IndexFunc(catalog.Rotations(), func(r catalog.Rotation) bool { return r.Signer == at })
-	of := remediate.Rotatable{At: at, Name: followed, Rotation: catalog.Rotations()[i]}
+	of := rotate.Rotatable{At: at, Name: followed, Rotation: catalog.Rotations()[i]}
 	c.followed = f.following(nil, of, c.sc.Scan(c.old.CertPEM)[0].Content.Certs[0])
 	c.followed.read = c.read
 	return c
@@ -148,7 +150,7 @@ func TestFollowing(t *testing.T) {
 				f, out := flagsForTest()
 				world := turn(f)
 				c.but(world)
-				_, ok, err := world.followed.until(t.Context(), c.wait, func(p rotation, stages []remediate.Stage) bool { return through(p, stages) })
+				_, ok, err := world.followed.until(t.Context(), c.wait, func(p rotation, stages []rotate.Stage) bool { return through(p, stages) })
 				took := time.Since(world.began)
 				if err != nil || ok != c.ok || took < c.took || took > c.took+time.Minute {
 					t.Errorf("through %t after %s, %v; want %t after %s:\n%s", ok, took, err, c.ok, c.took, out)
@@ -175,7 +177,7 @@ func TestFollowingTellsTimes(t *testing.T) {
 		for name, took := range world.followed.took {
 			seconds[name] = int(took.Seconds())
 		}
-		for name, from := range map[string]int{remediate.StageSigner: 125, remediate.StageAggregates: 30, remediate.StageTrust: 30} {
+		for name, from := range map[string]int{rotate.StageSigner: 125, rotate.StageAggregates: 30, rotate.StageTrust: 30} {
 			if got := seconds[name]; got < from || got > from+20 {
 				t.Errorf("%s after %d s, want from %d on", name, got, from)
 			}
@@ -225,7 +227,7 @@ func TestNextLeaf(t *testing.T) {
 // TestRefusedHalfWay: once something was done, nothing may say that nothing was.
 func TestRefusedHalfWay(t *testing.T) {
 	t.Parallel()
-	refusal := stopped([]remediate.Verdict{{Name: "nodes-ready", Reason: "not Ready: worker-0", Next: "look at worker-0"}})
+	refusal := stopped([]preflight.Verdict{{Name: "nodes-ready", Reason: "not Ready: worker-0", Next: "look at worker-0"}})
 	gone := errors.New("connection refused")
 	for _, c := range []struct {
 		title    string
@@ -264,8 +266,8 @@ func TestRefusedHalfWay(t *testing.T) {
 // that goes on names those that were not begun.
 func TestInTurn(t *testing.T) {
 	t.Parallel()
-	a, b := rotation{of: remediate.Rotatable{Name: "a"}}, rotation{of: remediate.Rotatable{Name: "b"}}
-	refusal := stopped([]remediate.Verdict{{Name: "nodes-ready", Reason: "not Ready: worker-0", Next: "look at worker-0"}})
+	a, b := rotation{of: rotate.Rotatable{Name: "a"}}, rotation{of: rotate.Rotatable{Name: "b"}}
+	refusal := stopped([]preflight.Verdict{{Name: "nodes-ready", Reason: "not Ready: worker-0", Next: "look at worker-0"}})
 	for _, c := range []struct {
 		title string
 		ends  map[string]error
@@ -457,9 +459,9 @@ func TestResumedInTheRollout(t *testing.T) {
 func TestASettlingLeafIsWaitedFor(t *testing.T) {
 	t.Parallel()
 	p := planned(t, "4.20.1", "csr-signer-signer", nil)
-	leaf := remediate.Stage{Name: remediate.StageLeaf, Reached: catalog.No}
-	stages := func(leaf remediate.Stage) []remediate.Stage {
-		return []remediate.Stage{{Name: remediate.StageSigner, Reached: catalog.Yes}, leaf, {Name: remediate.StageServed, Reached: catalog.Unknown}}
+	leaf := rotate.Stage{Name: rotate.StageLeaf, Reached: catalog.No}
+	stages := func(leaf rotate.Stage) []rotate.Stage {
+		return []rotate.Stage{{Name: rotate.StageSigner, Reached: catalog.Yes}, leaf, {Name: rotate.StageServed, Reached: catalog.Unknown}}
 	}
 	if !through(p, stages(leaf)) {
 		t.Error("what follows by itself is waited for")

@@ -10,6 +10,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/rotate"
 )
 
 // signLeaves has what a signer signs signed anew, one after the other, each when all who
@@ -89,7 +90,7 @@ func (f *rotateFlags) nextLeaf(ctx context.Context, w *following) (*rotation, er
 	var next *rotation
 	var why error
 	blind, said := 0, ""
-	p, ok, err := w.until(ctx, f.left(), func(now rotation, stages []remediate.Stage) bool {
+	p, ok, err := w.until(ctx, f.left(), func(now rotation, stages []rotate.Stage) bool {
 		leaf, none := now.leafNow(stages)
 		next, why = nil, nil
 		switch {
@@ -141,7 +142,7 @@ func (f *rotateFlags) nextLeaf(ctx context.Context, w *following) (*rotation, er
 
 // leafNow is the first of those that are to be signed anew; nil: there is none, for good
 // (Yes), not yet (No), or as far as it was read (Unknown).
-func (p rotation) leafNow(stages []remediate.Stage) (leaf *rotation, none catalog.Answer) {
+func (p rotation) leafNow(stages []rotate.Stage) (leaf *rotation, none catalog.Answer) {
 	left := p.preflight(p.of).Left(p.all)
 	if !left.Signer && len(left.Leaves) > 0 {
 		return &rotation{rotations: p.rotations, of: left.Leaves[0]}, catalog.No
@@ -149,7 +150,7 @@ func (p rotation) leafNow(stages []remediate.Stage) (leaf *rotation, none catalo
 	none = catalog.Yes
 	for _, s := range stages {
 		switch {
-		case s.Name != remediate.StageSigner && s.Name != remediate.StageLeaf:
+		case s.Name != rotate.StageSigner && s.Name != rotate.StageLeaf:
 		case s.Reached == catalog.No:
 			return nil, catalog.No
 		case s.Reached == catalog.Unknown:
@@ -218,14 +219,14 @@ func (f *rotateFlags) signLeaf(ctx context.Context, conn *connection, leaf rotat
 // awaitLeaf waits until what was told is signed by the newest signer, and no server shows
 // what was there before.
 func (f *rotateFlags) awaitLeaf(ctx context.Context, w *following) error {
-	var unread *remediate.Stage // without which it is not known who has signed it
+	var unread *rotate.Stage // without which it is not known who has signed it
 	blind := 0
-	p, ok, err := w.until(ctx, f.left(), func(_ rotation, stages []remediate.Stage) bool {
+	p, ok, err := w.until(ctx, f.left(), func(_ rotation, stages []rotate.Stage) bool {
 		unread = nil
 		for i, s := range stages {
-			itself := s.Name == remediate.StageLeaf || s.Name == remediate.StageSigner
+			itself := s.Name == rotate.StageLeaf || s.Name == rotate.StageSigner
 			switch {
-			case s.Reached == catalog.No && (itself || s.Name == remediate.StageServed):
+			case s.Reached == catalog.No && (itself || s.Name == rotate.StageServed):
 				blind = 0
 				return false
 			case s.Reached == catalog.Unknown && itself && unread == nil:

@@ -20,13 +20,15 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/preflight"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/rotate"
 )
 
 // pruneCommand is what journals call it.
 const pruneCommand = "rotate prune"
 
 func pruneRisks() []string {
-	return []string{remediate.AllRead, remediate.JustSigned, remediate.NoLease, remediate.UnauthenticatedAPI, remediate.UnreviewedVersion}
+	return []string{rotate.AllRead, rotate.JustSigned, remediate.NoLease, preflight.UnauthenticatedAPI, preflight.UnreviewedVersion}
 }
 
 func newRotatePruneCommand(app App, config *genericclioptions.ConfigFlags) *cobra.Command {
@@ -85,7 +87,7 @@ func (f *rotateFlags) prune(ctx context.Context, name string) error {
 		return err
 	}
 	if !slices.Contains(knownNames(), strings.TrimPrefix(name, "secret/")) {
-		return withHint(fmt.Errorf("%q: %w", name, remediate.ErrNoSuchRotation), "%s rotate --list shows what there is", app.Called)
+		return withHint(fmt.Errorf("%q: %w", name, rotate.ErrNoSuchRotation), "%s rotate --list shows what there is", app.Called)
 	}
 	if err := f.allowed(); err != nil {
 		return err
@@ -120,13 +122,13 @@ func (f *rotateFlags) prune(ctx context.Context, name string) error {
 		}
 		r.facts.Snapshot.Cluster.Clock = conn.clock.reading()
 	}
-	cas, err := remediate.OldTrust(r.facts, of.Rotation, f.risks)
+	cas, err := rotate.OldTrust(r.facts, of.Rotation, f.risks)
 	if err != nil {
 		return refused(err)
 	}
 	p := pruning{rotations: r, of: of, cas: cas}
 	if conn != nil && f.dryRun != dryRunClient {
-		if p.action, err = remediate.NewPruneBundle(ctx, conn.kube, of.Rotation.Bundle, cas); errors.Is(err, remediate.ErrChanged) {
+		if p.action, err = rotate.NewPruneBundle(ctx, conn.kube, of.Rotation.Bundle, cas); errors.Is(err, remediate.ErrChanged) {
 			return &exitError{code: exitRefused, err: withHint(nothingChanged(err), "somebody writes it at this moment: look, and run it again")}
 		} else if err != nil {
 			return withHint(nothingChanged(err), "%s", inspect.Hints{}.Unread(inspect.May{Verb: "patch", Resource: "configmaps", Namespace: of.Rotation.Bundle.Namespace}))
@@ -147,9 +149,9 @@ func (f *rotateFlags) prune(ctx context.Context, name string) error {
 // pruning is the removal of old CAs that is planned.
 type pruning struct {
 	rotations
-	of     remediate.Rotatable
-	cas    []remediate.OldCA
-	action remediate.PruneBundle
+	of     rotate.Rotatable
+	cas    []rotate.OldCA
+	action rotate.PruneBundle
 }
 
 func (p pruning) removable() (n int) {

@@ -17,7 +17,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/report"
-	"github.com/kubectl-certrot/kubectl-certrot/remediate"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/rotate"
 )
 
 func newRotateStatusCommand(app App, config *genericclioptions.ConfigFlags) *cobra.Command {
@@ -78,7 +78,7 @@ func (f *rotateFlags) status(ctx context.Context, name string) error {
 	case f.wait < 0 || f.wait > 0 && len(f.seen.from) > 0:
 		return errors.New("--wait is a time such as 10m, and goes with a cluster, not with --from")
 	case !slices.Contains(knownNames(), strings.TrimPrefix(name, "secret/")):
-		return withHint(fmt.Errorf("%q: %w", name, remediate.ErrNoSuchRotation), "%s rotate --list shows what there is", f.seen.app.Called)
+		return withHint(fmt.Errorf("%q: %w", name, rotate.ErrNoSuchRotation), "%s rotate --list shows what there is", f.seen.app.Called)
 	}
 	var conn *connection
 	if len(f.seen.from) == 0 {
@@ -87,7 +87,7 @@ func (f *rotateFlags) status(ctx context.Context, name string) error {
 			return err
 		}
 	}
-	w := f.following(conn, remediate.Rotatable{}, nil)
+	w := f.following(conn, rotate.Rotatable{}, nil)
 	w.name, w.next = name, inspect.LiveHints(f.seen.app.Called).Next("{} rotate status %s", name)
 	p, _, err := w.until(ctx, f.wait, through)
 	if err != nil {
@@ -101,7 +101,7 @@ func (f *rotateFlags) status(ctx context.Context, name string) error {
 }
 
 // verdictOn is the exit code that stages come to.
-func verdictOn(stages []remediate.Stage) error {
+func verdictOn(stages []rotate.Stage) error {
 	code := exitFine
 	for _, s := range stages {
 		switch {
@@ -119,7 +119,7 @@ func verdictOn(stages []remediate.Stage) error {
 
 func sameCert(a, b *pki.Cert) bool { return a != nil && b != nil && a.Fingerprint == b.Fingerprint }
 
-func (f *rotateFlags) showStages(p rotation, stages []remediate.Stage, w *following) error {
+func (f *rotateFlags) showStages(p rotation, stages []rotate.Stage, w *following) error {
 	out := f.seen.app.Streams.Out
 	if f.output == "" {
 		return printStages(out, p, stages, w)
@@ -143,7 +143,7 @@ func (f *rotateFlags) showStages(p rotation, stages []remediate.Stage, w *follow
 	return printDocument(out, f.output, d)
 }
 
-func printStages(out io.Writer, p rotation, stages []remediate.Stage, seen *following) error {
+func printStages(out io.Writer, p rotation, stages []rotate.Stage, seen *following) error {
 	w := &strings.Builder{}
 	printUnauthenticated(w, p.facts.Snapshot.Cluster.Unauthenticated)
 	printf(w, "%s, of %s\n", p.of.At, p.owner())

@@ -11,7 +11,7 @@ import (
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
-	"github.com/kubectl-certrot/kubectl-certrot/remediate"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/rotate"
 )
 
 // hurried has so much time left, of the minutes of --wait.
@@ -89,7 +89,7 @@ func TestNothingIsBegunTooLate(t *testing.T) {
 // is on its way and what was not begun, and which line goes on.
 func TestWhereItStands(t *testing.T) {
 	t.Parallel()
-	plans := []rotation{{of: remediate.Rotatable{Name: "a"}}, {of: remediate.Rotatable{Name: "b"}}, {of: remediate.Rotatable{Name: "c"}}}
+	plans := []rotation{{of: rotate.Rotatable{Name: "a"}}, {of: rotate.Rotatable{Name: "b"}}, {of: rotate.Rotatable{Name: "c"}}}
 	for _, c := range []struct {
 		title   string
 		changed bool

@@ -19,6 +19,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
 	"github.com/kubectl-certrot/kubectl-certrot/nodeexec/host"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/preflight"
 )
 
 type runsFlags struct {
@@ -73,7 +74,7 @@ Runs are named, or chosen by --older-than. A journal stays as long as one of its
 	return cmd
 }
 
-func runsRisks() []string { return []string{remediate.UnauthenticatedAPI} }
+func runsRisks() []string { return []string{preflight.UnauthenticatedAPI} }
 
 // runsDocument is what -o json and -o yaml print.
 type runsDocument struct {

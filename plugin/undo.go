@@ -21,6 +21,10 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
 	"github.com/kubectl-certrot/kubectl-certrot/nodeexec/host"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/action"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/csr"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/preflight"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/undo"
 )
 
 type undoFlags struct {
@@ -60,7 +64,7 @@ It refuses to put back a file with which the kubelet would not trust what the AP
 }
 
 func undoRisks() []string {
-	return []string{remediate.BreaksTrust, remediate.RequestsPending, remediate.NoLease, remediate.UnauthenticatedAPI, remediate.StaticPodsSettled}
+	return []string{undo.BreaksTrust, csr.RequestsPending, remediate.NoLease, preflight.UnauthenticatedAPI, preflight.StaticPodsSettled}
 }
 
 func (f *undoFlags) run(ctx context.Context, run string) error {
@@ -79,7 +83,7 @@ func (f *undoFlags) run(ctx context.Context, run string) error {
 	if err != nil {
 		return err
 	}
-	if len(names) == 0 && remediate.Paused(story) {
+	if len(names) == 0 && action.Paused(story) {
 		return f.undoPauses(ctx, run, story)
 	}
 	if len(names) == 0 && !f.fromNodes {
@@ -134,7 +138,7 @@ func (f *undoFlags) nodesOf(run string) (names []string, story remediate.Story, 
 			names = append(names, n)
 		}
 	}
-	if patched := remediate.Patched(story); len(patched) > 0 && len(names) == 0 && !remediate.Paused(story) {
+	if patched := action.Patched(story); len(patched) > 0 && len(names) == 0 && !action.Paused(story) {
 		return nil, story, withHint(fmt.Errorf("run %s changed no file on nodes, but ConfigMap %s, which is put back by hand", run, strings.Join(patched, ", ")), "how, is said in %s", js.Kept(run))
 	}
 	return names, story, nil
@@ -142,14 +146,14 @@ func (f *undoFlags) nodesOf(run string) (names []string, story remediate.Story, 
 
 func (f *undoFlags) undo(ctx context.Context, w *workplace, run string, story remediate.Story) error {
 	read := gather.Options{Paths: []string{host.DefaultFolder + "/" + run}}
-	a := &applying{mendFlags: f.mendFlags, workplace: w, command: "undo", run: remediate.NewRun(collect.Taken()), undoes: run, read: read, noLease: slices.Contains(f.risks, remediate.NoLease), risks: f.risks, again: []string{remediate.StaticPodsSettled}}
+	a := &applying{mendFlags: f.mendFlags, workplace: w, command: "undo", run: remediate.NewRun(collect.Taken()), undoes: run, read: read, noLease: slices.Contains(f.risks, remediate.NoLease), risks: f.risks, again: []string{preflight.StaticPodsSettled}}
 	a.plan = func(ctx context.Context) (*remediate.Plan, error) {
 		byHand, err := byHand(run, story)
 		if err != nil {
 			return nil, err
 		}
 		var left []string
-		u := remediate.Undo{API: w.conn != nil, AcceptBreaksTrust: slices.Contains(f.risks, remediate.BreaksTrust), AcceptRequestsPending: slices.Contains(f.risks, remediate.RequestsPending)}
+		u := undo.Undo{API: w.conn != nil, AcceptBreaksTrust: slices.Contains(f.risks, undo.BreaksTrust), AcceptRequestsPending: slices.Contains(f.risks, csr.RequestsPending)}
 		for _, name := range w.names() {
 			entries, err := w.kept(ctx, name, run)
 			if errors.Is(err, host.ErrNoRun) && !f.fromNodes {
@@ -163,7 +167,7 @@ func (f *undoFlags) undo(ctx context.Context, w *workplace, run string, story re
 			if err != nil {
 				return nil, err
 			}
-			u.Nodes = append(u.Nodes, remediate.Kept{Node: name, Entries: entries})
+			u.Nodes = append(u.Nodes, undo.Kept{Node: name, Entries: entries})
 		}
 		facts := w.facts(ctx, read)
 		if ctx.Err() != nil {
@@ -190,7 +194,7 @@ func (f *undoFlags) undo(ctx context.Context, w *workplace, run string, story re
 
 // byHand says what of a run is not put back on nodes.
 func byHand(run string, story remediate.Story) (notes []string, err error) {
-	for _, of := range remediate.Patched(story) {
+	for _, of := range action.Patched(story) {
 		js, err := journals()
 		if err != nil {
 			return nil, err
@@ -205,17 +209,17 @@ func (f *undoFlags) settled(ctx context.Context, w *workplace, facts inspect.Sna
 	if w.conn == nil || p.Empty() {
 		return nil
 	}
-	ask := remediate.Preflight{Facts: facts, Machinery: w.conn.cluster.Machinery(ctx), Nodes: nodesOf(p), Now: facts.Taken}
+	ask := preflight.Preflight{Facts: facts, Machinery: w.conn.cluster.Machinery(ctx), Nodes: nodesOf(p), Now: facts.Taken}
 	if !ask.Operated() {
 		ask.StaticPods = w.staticPods(ctx)
 	}
 	for _, v := range ask.Check() {
 		switch {
-		case v.Name != remediate.StaticPodsSettled || !v.Stops():
+		case v.Name != preflight.StaticPodsSettled || !v.Stops():
 		case slices.Contains(f.risks, v.Name):
 			p.Notes = append(p.Notes, "Accepted by name: "+v.Name+": "+v.Reason)
 		default:
-			return stopped([]remediate.Verdict{v})
+			return stopped([]preflight.Verdict{v})
 		}
 	}
 	return nil

@@ -15,6 +15,8 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
 	"github.com/kubectl-certrot/kubectl-certrot/nodeexec/host"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/preflight"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/undo"
 )
 
 // TestUndoOnMasters plans to put back what a run changed: not while static pods are rolled
@@ -44,7 +46,7 @@ func TestUndoOnMasters(t *testing.T) {
 		{"a master, and another node after it", settledAPI(), []liveNode{master, worker}, nil, exitFindings, gate, 1},
 		{"a master alone", settledAPI(), []liveNode{master}, nil, exitFindings, "wait for a heartbeat", 0},
 		{"while an installer pod runs there", settledAPI().with(installerPods, anInstaller()), []liveNode{master, worker}, nil, exitRefused, "static-pods-settled: pod openshift-kube-controller-manager/installer-8-master-0", 0},
-		{"which was accepted", settledAPI().with(installerPods, anInstaller()), []liveNode{master, worker}, []string{remediate.StaticPodsSettled}, exitFindings, "Accepted by name: static-pods-settled", 1},
+		{"which was accepted", settledAPI().with(installerPods, anInstaller()), []liveNode{master, worker}, []string{preflight.StaticPodsSettled}, exitFindings, "Accepted by name: static-pods-settled", 1},
 		{"a worker, while an installer pod runs on a master", settledAPI().with(installerPods, anInstaller()), []liveNode{worker}, nil, exitFindings, "wait for a heartbeat", 0},
 		{"without an API", nil, []liveNode{master, worker}, nil, exitFindings, "whether nodes report again will not be seen", 0},
 	} {
@@ -110,7 +112,7 @@ func TestUndoLeavesAnotherRunsChangeAlone(t *testing.T) {
 	records := []remediate.Record{{Event: remediate.Begun, Node: n.name, Path: path}, {Event: remediate.Done, Node: n.name, Path: path}}
 	var out transcript
 	w := onNodes(settledAPI().connect(t), &out, n)
-	f := &undoFlags{mendFlags: mendFlags{app: w.app, dryRun: dryRunNone, yes: true}, risks: []string{remediate.BreaksTrust}}
+	f := &undoFlags{mendFlags: mendFlags{app: w.app, dryRun: dryRunNone, yes: true}, risks: []string{undo.BreaksTrust}}
 	if err = f.undo(t.Context(), w, first, remediate.Story{Header: remediate.Header{Run: first}, Records: records}); err != nil {
 		printError(w.app.Streams, err)
 	}

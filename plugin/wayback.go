@@ -13,6 +13,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/action"
 )
 
 // deed is a step of a run that changed something, or may have.
@@ -23,7 +24,7 @@ type deed struct {
 
 // begun takes down that a step was begun.
 func (a *applying) begun(step remediate.Action, c *remediate.Change) {
-	_, pauses := step.(remediate.Pause)
+	_, pauses := step.(action.Pause)
 	a.deeds = append(a.deeds, deed{a.run, step.ID(), c.File != nil || pauses})
 }
 

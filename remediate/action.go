@@ -43,13 +43,13 @@ type Change struct {
 	// Deltas are what it does to the facts.
 	Deltas []inspect.Delta
 	// versions are what runs, where that decides what requests are a kubelet's.
-	versions catalog.Versions
+	Versions catalog.Versions
 	// certified says, by node, why its kubelet does not ask as one without a certificate.
-	certified map[string]string
+	Certified map[string]string
 	// signer is the CA with which requests are signed where no operator keeps one; nil: it
 	// was not read. signerAsked is what time it was at the API server then.
-	signer      *pki.Cert
-	signerAsked time.Time
+	Signer      *pki.Cert
+	SignerAsked time.Time
 }
 
 // FileChange is what happens to a kubeconfig on a node.
@@ -82,9 +82,9 @@ var ErrChanged = errors.New("it changed after it was read")
 
 // Names of refusals that say that a file is not what it was.
 const (
-	fileRead     = "file-read"
-	fileShape    = "kubeconfig-shape"
-	changedSince = "changed-since"
+	FileRead     = "file-read"
+	FileShape    = "kubeconfig-shape"
+	ChangedSince = "changed-since"
 )
 
 // Refusal says why something is not done. Nothing was changed.
@@ -94,11 +94,11 @@ type Refusal struct {
 	Reason string
 	Next   string
 	Risk   bool // it may be accepted by name
-	cause  error
+	Cause  error
 }
 
 // Unwrap is what failed; nil: nothing did.
-func (r *Refusal) Unwrap() error { return r.cause }
+func (r *Refusal) Unwrap() error { return r.Cause }
 
 func (r *Refusal) Error() string {
 	if r.Node == "" {

@@ -83,8 +83,8 @@ func (e *Env) wayTo(node string) *way {
 	return e.way[node]
 }
 
-// onto returns a node, on the way that is open already if there is one.
-func (e *Env) onto(ctx context.Context, node string) (nodeexec.Node, error) {
+// Onto returns a node, on the way that is open already if there is one.
+func (e *Env) Onto(ctx context.Context, node string) (nodeexec.Node, error) {
 	w := e.wayTo(node)
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -98,14 +98,14 @@ func (e *Env) onto(ctx context.Context, node string) (nodeexec.Node, error) {
 	return n, err
 }
 
-func (e *Env) tell(node, text string) {
+func (e *Env) Note(node, text string) {
 	if e.Tell != nil {
 		e.Tell(node, text)
 	}
 }
 
-// drop forgets the way onto a node: it may have died with the kubelet.
-func (e *Env) drop(node string) {
+// Drop forgets the way onto a node: it may have died with the kubelet.
+func (e *Env) Drop(node string) {
 	w := e.wayTo(node)
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -134,29 +134,29 @@ func (e *Env) Close() error {
 // Read reads a node's facts anew. A way that broke is opened once more.
 func (e *Env) Read(ctx context.Context, node string) (inspect.Snapshot, error) {
 	var facts inspect.Snapshot
-	err := e.twice(ctx, node, func(ctx context.Context, n nodeexec.Node) (err error) {
+	err := e.Twice(ctx, node, func(ctx context.Context, n nodeexec.Node) (err error) {
 		facts, err = e.Facts(ctx, n)
 		return err
 	})
 	return facts, err
 }
 
-// readTime bounds reading a node, the way there included.
-const readTime = 2 * time.Minute
+// ReadTime bounds reading a node, the way there included.
+const ReadTime = 2 * time.Minute
 
-// twice does something that only reads, and does it again by a new way onto the
+// Twice does something that only reads, and does it again by a new way onto the
 // node if the first one may be dead.
-func (e *Env) twice(ctx context.Context, node string, do func(context.Context, nodeexec.Node) error) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, readTime, fmt.Errorf("no answer within %s", readTime))
+func (e *Env) Twice(ctx context.Context, node string, do func(context.Context, nodeexec.Node) error) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, ReadTime, fmt.Errorf("no answer within %s", ReadTime))
 	defer cancel()
-	n, err := e.onto(ctx, node)
+	n, err := e.Onto(ctx, node)
 	if err == nil {
 		if err = do(ctx, n); err == nil || ctx.Err() != nil {
 			return err
 		}
 	}
-	e.drop(node)
-	n, again := e.onto(ctx, node)
+	e.Drop(node)
+	n, again := e.Onto(ctx, node)
 	if again != nil {
 		return errors.Join(err, again)
 	}
@@ -166,14 +166,14 @@ func (e *Env) twice(ctx context.Context, node string, do func(context.Context, n
 // entry is what a run's folder on a node says of a file.
 type entry struct{ host.Entry }
 
-// wrote reports whether a file is as the run left it.
-func (e *entry) wrote(f host.File) bool {
+// IsWritten reports whether a file is as the run left it.
+func (e *entry) IsWritten(f host.File) bool {
 	return e != nil && len(e.Wrote) > 0 && e.Wrote[len(e.Wrote)-1] == f.SHA256
 }
 
-// look returns a file as it is now, and what the run knows of it; nil: nothing.
-func (e *Env) look(ctx context.Context, node, path string) (now host.File, of *entry, err error) {
-	err = e.twice(ctx, node, func(ctx context.Context, n nodeexec.Node) error {
+// Look returns a file as it is now, and what the run knows of it; nil: nothing.
+func (e *Env) Look(ctx context.Context, node, path string) (now host.File, of *entry, err error) {
+	err = e.Twice(ctx, node, func(ctx context.Context, n nodeexec.Node) error {
 		files, err := host.Look(ctx, n, path)
 		if err != nil {
 			return err
@@ -193,9 +193,9 @@ func (e *Env) look(ctx context.Context, node, path string) (now host.File, of *e
 	return now, of, err
 }
 
-// until asks again and again whether something is so, for as long as it may take.
+// Until asks again and again whether something is so, for as long as it may take.
 // done returns false and why while it is not so yet.
-func (e *Env) until(ctx context.Context, usual time.Duration, done func(context.Context) (bool, error)) error {
+func (e *Env) Until(ctx context.Context, usual time.Duration, done func(context.Context) (bool, error)) error {
 	if e.Patience > 0 {
 		usual = e.Patience
 	}
@@ -209,13 +209,13 @@ func (e *Env) until(ctx context.Context, usual time.Duration, done func(context.
 			return fmt.Errorf("not within %s: %w", usual, err)
 		}
 		if ended := e.Sleep(ctx, time.Second); ended != nil {
-			return because(ended, err)
+			return Because(ended, err)
 		}
 	}
 }
 
-// because adds why it ended to an error that does not say so itself. err may be nil.
-func because(ended, err error) error {
+// Because adds why it ended to an error that does not say so itself. err may be nil.
+func Because(ended, err error) error {
 	if errors.Is(err, ended) {
 		return err
 	}
@@ -225,14 +225,14 @@ func because(ended, err error) error {
 // releaseTime bounds what is done after the end of a node's steps.
 const releaseTime = 30 * time.Second
 
-// hold keeps others off a node, those too who have no API to ask for the Lease, until
+// Hold keeps others off a node, those too who have no API to ask for the Lease, until
 // release.
-func (e *Env) hold(ctx context.Context, node string) (release func(), err error) {
+func (e *Env) Hold(ctx context.Context, node string) (release func(), err error) {
 	if e.Holder == "" || node == "" {
 		return func() {}, nil
 	}
 	take := func(over string) error {
-		return e.twice(ctx, node, func(ctx context.Context, n nodeexec.Node) error {
+		return e.Twice(ctx, node, func(ctx context.Context, n nodeexec.Node) error {
 			return host.Run{ID: e.Run}.Hold(ctx, n, e.Holder, over)
 		})
 	}
@@ -248,7 +248,7 @@ func (e *Env) hold(ctx context.Context, node string) (release func(), err error)
 		ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), releaseTime, fmt.Errorf("not done within %s", releaseTime))
 		defer cancel()
 		// If not, it ends by itself.
-		_ = e.twice(ctx, node, func(ctx context.Context, n nodeexec.Node) error {
+		_ = e.Twice(ctx, node, func(ctx context.Context, n nodeexec.Node) error {
 			return host.Run{ID: e.Run}.Release(ctx, n, e.Holder)
 		})
 	}, nil

@@ -5,10 +5,10 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 )
 
-// identified refuses a machine that is not the node it is taken for: a wrong line
+// Identified refuses a machine that is not the node it is taken for: a wrong line
 // in an ssh configuration or inventory, --local on another machine. Its kubelet's
 // client certificate says who it is; where that can't be read, its host name.
-func identified(facts inspect.Snapshot, node string) error {
+func Identified(facts inspect.Snapshot, node string) error {
 	n, ok := facts.Node(node)
 	if !ok || n.Via == "" {
 		return nil // others say that it was not read

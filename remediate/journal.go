@@ -92,7 +92,7 @@ func (j Journals) Begin(h Header, now func() time.Time) (*Journal, error) {
 	}
 	out := &Journal{file: file, now: now}
 	if err = out.line(h); err == nil {
-		err = syncFolder(j.Folder)
+		err = SyncFolder(j.Folder)
 	}
 	if err != nil { // an empty journal would only raise questions
 		return nil, errors.Join(err, file.Close(), os.Remove(file.Name()))
@@ -100,8 +100,8 @@ func (j Journals) Begin(h Header, now func() time.Time) (*Journal, error) {
 	return out, nil
 }
 
-// syncFolder puts the name of a new file on the disk.
-func syncFolder(folder string) error {
+// SyncFolder puts the name of a new file on the disk.
+func SyncFolder(folder string) error {
 	if runtime.GOOS == "windows" { // which can't, and does it by itself
 		return nil
 	}
@@ -282,7 +282,7 @@ func ValidRun(id string) bool {
 func (s Story) Changed() map[string][]string {
 	out := map[string][]string{}
 	for i, r := range s.Records {
-		if r.Event == Begun && r.Path != "" && !slices.Contains(out[r.Node], r.Path) && !s.failedUnchanged(i) {
+		if r.Event == Begun && r.Path != "" && !slices.Contains(out[r.Node], r.Path) && !s.FailedUnchanged(i) {
 			out[r.Node] = append(out[r.Node], r.Path)
 		}
 	}
@@ -300,9 +300,9 @@ func (s Story) Touched() (nodes []string) {
 	return nodes
 }
 
-// failedUnchanged reports whether what was begun with the record of this index failed
+// FailedUnchanged reports whether what was begun with the record of this index failed
 // before it changed anything.
-func (s Story) failedUnchanged(begun int) bool {
+func (s Story) FailedUnchanged(begun int) bool {
 	b := s.Records[begun]
 	for _, r := range s.Records[begun+1:] {
 		if r.Node == b.Node && r.Path == b.Path && r.Action == b.Action {
@@ -337,4 +337,11 @@ func (s Story) Outcome() string {
 	default:
 		return "interrupted after: " + last.Action
 	}
+}
+
+func Timestamp(t time.Time) string {
+	if t.IsZero() {
+		return "never"
+	}
+	return t.UTC().Format("2006-01-02 15:04:05 MST")
 }

@@ -25,7 +25,7 @@ const (
 	leaseTime  = time.Minute
 	renewAfter = 10 * time.Second
 	retryAfter = 3 * time.Second // a renewal that failed
-	leaseAsk   = 10 * time.Second
+	LeaseAsk   = 10 * time.Second
 	// giveUp is how long after its last renewal a holder takes the Lease for lost: a third
 	// of its time before others may take it.
 	giveUp = 40 * time.Second
@@ -58,7 +58,7 @@ func (l Lease) Take(ctx context.Context) (lapsed string, err error) {
 	all, cancel := context.WithTimeoutCause(ctx, giveUp, fmt.Errorf("no answer within %s", giveUp))
 	defer cancel()
 	for faster := 0; faster < 5; {
-		one, cancel := context.WithTimeoutCause(all, leaseAsk, fmt.Errorf("no answer within %s", leaseAsk))
+		one, cancel := context.WithTimeoutCause(all, LeaseAsk, fmt.Errorf("no answer within %s", LeaseAsk))
 		lapsed, err := l.take(one)
 		cancel()
 		var refused *Refusal
@@ -68,7 +68,7 @@ func (l Lease) Take(ctx context.Context) (lapsed string, err error) {
 		case apierrors.IsConflict(err), apierrors.IsAlreadyExists(err), apierrors.IsNotFound(err): // another one was faster
 			faster++
 			continue
-		case away(err) && l.Sleep(all, retryAfter) == nil:
+		case Away(err) && l.Sleep(all, retryAfter) == nil:
 			continue
 		}
 		return "", &Refusal{Name: NoLease, Risk: true, Reason: fmt.Sprintf("the Lease %s/%s, which keeps others from changing the cluster meanwhile, can't be written: %v", LeaseNamespace, LeaseName, err), Next: next}
@@ -76,9 +76,9 @@ func (l Lease) Take(ctx context.Context) (lapsed string, err error) {
 	return "", &Refusal{Name: NoLease, Risk: true, Reason: fmt.Sprintf("the Lease %s/%s changes all the time", LeaseNamespace, LeaseName), Next: foreign.Command("", "kubectl -n %s get lease %s -o yaml -w", LeaseNamespace, LeaseName)}
 }
 
-// away reports whether an API server did not answer, or says itself that it can't at the
+// Away reports whether an API server did not answer, or says itself that it can't at the
 // moment: nobody was refused anything.
-func away(err error) bool {
+func Away(err error) bool {
 	var said apierrors.APIStatus
 	return !errors.As(err, &said) || said.Status().Code >= http.StatusInternalServerError || apierrors.IsTooManyRequests(err)
 }
@@ -130,7 +130,7 @@ type Holder struct {
 
 // HeldBy reads who holds the Lease; nil: nobody does.
 func (l Lease) HeldBy(ctx context.Context) (*Holder, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, leaseAsk, fmt.Errorf("no answer within %s", leaseAsk))
+	ctx, cancel := context.WithTimeoutCause(ctx, LeaseAsk, fmt.Errorf("no answer within %s", LeaseAsk))
 	defer cancel()
 	held, err := l.Kube.CoordinationV1().Leases(LeaseNamespace).Get(ctx, LeaseName, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
@@ -212,7 +212,7 @@ func (l Lease) renew(ctx context.Context) error {
 		if now.Before(next) && waited < pause {
 			continue
 		}
-		limit := min(leaseAsk, left)
+		limit := min(LeaseAsk, left)
 		one, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("no answer within %s", limit))
 		_, err := l.again(one)
 		cancel()
@@ -241,7 +241,7 @@ func (l Lease) again(ctx context.Context) (lapsed string, err error) {
 
 // release deletes the Lease, if it is ours.
 func (l Lease) release(ctx context.Context) error {
-	ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), leaseAsk, fmt.Errorf("no answer within %s", leaseAsk))
+	ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), LeaseAsk, fmt.Errorf("no answer within %s", LeaseAsk))
 	defer cancel()
 	leases := l.Kube.CoordinationV1().Leases(LeaseNamespace)
 	held, err := leases.Get(ctx, LeaseName, metav1.GetOptions{})

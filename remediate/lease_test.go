@@ -105,7 +105,7 @@ func TestLeaseWhileTheAPIRestarts(t *testing.T) {
 			if ok := err == nil; ok != c.ok || !ok && (!errors.As(err, &refusal) || !strings.Contains(refusal.Reason, c.with.Error())) || took > c.most || took >= leaseTime {
 				t.Errorf("%s: after %s: %v", title, took, err)
 			}
-			if !c.ok && away(c.with) && took < giveUp-retryAfter {
+			if !c.ok && Away(c.with) && took < giveUp-retryAfter {
 				t.Errorf("%s: given up after %s", title, took)
 			}
 		})

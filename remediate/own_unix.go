@@ -9,9 +9,9 @@ import (
 	"syscall"
 )
 
-// own gives a file the owner of another one, and returns the mode that it may have. Who
+// Own gives a file the owner of another one, and returns the mode that it may have. Who
 // may not give it to the group, gives the group nothing.
-func own(f *os.File, like os.FileInfo, mode os.FileMode) (os.FileMode, error) {
+func Own(f *os.File, like os.FileInfo, mode os.FileMode) (os.FileMode, error) {
 	want, ok := like.Sys().(*syscall.Stat_t)
 	if !ok {
 		return mode, nil

@@ -25,7 +25,7 @@ type Plan struct {
 	// Solved are the findings that the plan removes, and Added those that it would
 	// bring: both by the checks that inspect runs.
 	Solved, Added []assess.Finding
-	after         inspect.Snapshot // the facts as they would be
+	After         inspect.Snapshot // the facts as they would be
 }
 
 // Wave is done before the next one begins.
@@ -52,8 +52,8 @@ func (n NodePlan) Title() string {
 	return n.Name
 }
 
-// due are the steps that change something.
-func (n NodePlan) due() (steps []Step) {
+// Due are the steps that change something.
+func (n NodePlan) Due() (steps []Step) {
 	for _, s := range n.Steps {
 		if s.Change != nil {
 			steps = append(steps, s)
@@ -62,8 +62,8 @@ func (n NodePlan) due() (steps []Step) {
 	return steps
 }
 
-// due are the nodes on which something is to be done.
-func (w Wave) due() (nodes []NodePlan) {
+// Due are the nodes on which something is to be done.
+func (w Wave) Due() (nodes []NodePlan) {
 	for _, n := range w.Nodes {
 		if n.Changes() {
 			nodes = append(nodes, n)
@@ -72,7 +72,7 @@ func (w Wave) due() (nodes []NodePlan) {
 	return nodes
 }
 
-func titles(nodes []NodePlan) (out []string) {
+func Titles(nodes []NodePlan) (out []string) {
 	for _, n := range nodes {
 		out = append(out, n.Title())
 	}
@@ -121,71 +121,71 @@ func RunStarted(run string) (at time.Time, ok bool) {
 	return at, err == nil
 }
 
-// draft makes a plan step by step. Each step is judged by the facts as the steps
+// Draft makes a plan step by step. Each step is judged by the facts as the steps
 // before it leave them.
-type draft struct {
-	plan  *Plan
-	facts inspect.Snapshot
+type Draft struct {
+	Plan  *Plan
+	Facts inspect.Snapshot
 }
 
-// hints write the next steps of a plan.
-func (d *draft) hints() inspect.Hints { return d.plan.Basis.Hints }
+// Hints write the next steps of a plan.
+func (d *Draft) Hints() inspect.Hints { return d.Plan.Basis.Hints }
 
-func newDraft(run string, basis inspect.Snapshot, now time.Time) *draft {
-	return &draft{plan: &Plan{Run: run, Basis: basis, Now: now}, facts: basis}
+func NewDraft(run string, basis inspect.Snapshot, now time.Time) *Draft {
+	return &Draft{Plan: &Plan{Run: run, Basis: basis, Now: now}, Facts: basis}
 }
 
-// node begins the steps of a node, in a wave without a name: one after another.
-func (d *draft) node(name string) {
-	if len(d.plan.Waves) == 0 {
-		d.plan.Waves = []Wave{{Parallel: 1}}
+// Node begins the steps of a node, in a wave without a name: one after another.
+func (d *Draft) Node(name string) {
+	if len(d.Plan.Waves) == 0 {
+		d.Plan.Waves = []Wave{{Parallel: 1}}
 	}
-	w := &d.plan.Waves[len(d.plan.Waves)-1]
+	w := &d.Plan.Waves[len(d.Plan.Waves)-1]
 	w.Nodes = append(w.Nodes, NodePlan{Name: name})
 }
 
-// apart makes the steps of a node by themselves. After an error, the draft is as it
+// Apart makes the steps of a node by themselves. After an error, the draft is as it
 // was before.
-func (d *draft) apart(name string, make func(*draft) error) (NodePlan, error) {
-	one := &draft{plan: &Plan{Run: d.plan.Run, Now: d.plan.Now, Basis: d.plan.Basis, Notes: slices.Clone(d.plan.Notes)}, facts: d.facts}
-	one.node(name)
+func (d *Draft) Apart(name string, make func(*Draft) error) (NodePlan, error) {
+	one := &Draft{Plan: &Plan{Run: d.Plan.Run, Now: d.Plan.Now, Basis: d.Plan.Basis, Notes: slices.Clone(d.Plan.Notes)}, Facts: d.Facts}
+	one.Node(name)
 	if err := make(one); err != nil {
 		return NodePlan{}, err
 	}
-	d.facts, d.plan.Notes = one.facts, one.plan.Notes
-	return one.plan.Waves[0].Nodes[0], nil
+	d.Facts, d.Plan.Notes = one.Facts, one.Plan.Notes
+	return one.Plan.Waves[0].Nodes[0], nil
 }
 
-// step adds an action for the last node of the last wave, and returns what it would change.
-func (d *draft) step(a Action) (*Change, error) {
-	c, err := a.Diff(d.facts, d.plan.Now)
+// Step adds an action for the last node of the last wave, and returns what it would change.
+func (d *Draft) Step(a Action) (*Change, error) {
+	c, err := a.Diff(d.Facts, d.Plan.Now)
 	if err != nil {
 		return nil, err
 	}
 	if c != nil {
-		d.facts = d.facts.With(c.Deltas...)
+		d.Facts = d.Facts.With(c.Deltas...)
 	}
-	w := &d.plan.Waves[len(d.plan.Waves)-1]
+	w := &d.Plan.Waves[len(d.Plan.Waves)-1]
 	n := &w.Nodes[len(w.Nodes)-1]
 	n.Steps = append(n.Steps, Step{a, c})
 	return c, nil
 }
 
-func (d *draft) note(format string, args ...any) {
-	if text := fmt.Sprintf(format, args...); !slices.Contains(d.plan.Notes, text) {
-		d.plan.Notes = append(d.plan.Notes, text)
+func (d *Draft) Note(format string, args ...any) {
+	if text := fmt.Sprintf(format, args...); !slices.Contains(d.Plan.Notes, text) {
+		d.Plan.Notes = append(d.Plan.Notes, text)
 	}
 }
 
-// finish proves the plan: it compares what the checks find before and after.
-func (d *draft) finish() *Plan {
-	d.plan.after = d.facts
-	before, after := judge(d.plan.Basis, d.plan.Now), judge(d.facts, d.plan.Now)
-	d.plan.Solved, d.plan.Added = missing(before, after), missing(after, before)
-	return d.plan
+// Finish proves the plan: it compares what the checks find before and after.
+func (d *Draft) Finish() *Plan {
+	d.Plan.After = d.Facts
+	before, after := Judge(d.Plan.Basis, d.Plan.Now), Judge(d.Facts, d.Plan.Now)
+	d.Plan.Solved, d.Plan.Added = missing(before, after), missing(after, before)
+	return d.Plan
 }
 
-func judge(s inspect.Snapshot, now time.Time) []assess.Finding {
+func Judge(s inspect.Snapshot, now time.Time) []assess.Finding {
 	return check.Judge(inspect.NewFacts(s, now, 0))
 }
 
@@ -219,16 +219,16 @@ func missing(of, in []assess.Finding) []assess.Finding {
 	return out
 }
 
-// cluster makes a step that is done to no node.
-func (d *draft) cluster(action Action) ([]NodePlan, error) {
-	n, err := d.apart("", func(d *draft) error { _, err := d.step(action); return err })
+// Cluster makes a step that is done to no node.
+func (d *Draft) Cluster(action Action) ([]NodePlan, error) {
+	n, err := d.Apart("", func(d *Draft) error { _, err := d.Step(action); return err })
 	return []NodePlan{n}, err
 }
 
-// wave adds a wave, if there is anything in it.
-func (d *draft) wave(w Wave) {
+// Wave adds a wave, if there is anything in it.
+func (d *Draft) Wave(w Wave) {
 	if len(w.Nodes) > 0 {
-		d.plan.Waves = append(d.plan.Waves, w)
+		d.Plan.Waves = append(d.Plan.Waves, w)
 	}
 }
 
@@ -240,9 +240,9 @@ const (
 	WaveNetwork      = "network"
 	WaveRequests     = "requests"
 
-	waveLost  = WaveWorkers + "-not-ready"
-	waveFirst = WaveWorkers + "-first"
-	waveNodes = "nodes" // of a single replica: all of them
+	WaveLost  = WaveWorkers + "-not-ready"
+	WaveFirst = WaveWorkers + "-first"
+	WaveNodes = "nodes" // of a single replica: all of them
 )
 
 // Waves are the names by which waves are chosen.

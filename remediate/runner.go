@@ -41,7 +41,7 @@ func (r Runner) ask(nodes []NodePlan, gate func() error) *Stopped {
 	if err == nil {
 		return nil
 	}
-	return &Stopped{Action: nodes[0].due()[0].Action, Inner: fmt.Errorf("not begun: %w", err), idle: true}
+	return &Stopped{Action: nodes[0].Due()[0].Action, Inner: fmt.Errorf("not begun: %w", err), idle: true}
 }
 
 // Stopped says where a run ended before its end. What was done before stays done.
@@ -90,7 +90,7 @@ func (r Runner) Run(ctx context.Context, p *Plan) error {
 	r.telling = &sync.Mutex{}
 	var unknown error // done as far as is known
 	for i, w := range p.Waves {
-		c := &crew{queue: w.due(), later: p.later(i)}
+		c := &crew{queue: w.Due(), later: p.later(i)}
 		if err := r.wave(ctx, p, w.Parallel, c); err != nil {
 			return withUnknown(err, unknown)
 		}
@@ -104,18 +104,18 @@ func (r Runner) Run(ctx context.Context, p *Plan) error {
 
 // later are the names of what comes in the waves after that of this index.
 func (p *Plan) later(i int) (out []string) {
-	named := titles(p.Waves[i].Nodes)
+	named := Titles(p.Waves[i].Nodes)
 	for _, w := range p.Waves[:i] {
-		named = append(named, titles(w.Nodes)...)
+		named = append(named, Titles(w.Nodes)...)
 	}
 	for _, w := range p.Waves[i+1:] {
-		for _, title := range titles(w.due()) {
+		for _, title := range Titles(w.Due()) {
 			if slices.Contains(named, title) {
 				title += " (wave " + w.Name + ")"
 			}
 			out = append(out, title)
 		}
-		named = append(named, titles(w.Nodes)...)
+		named = append(named, Titles(w.Nodes)...)
 	}
 	return out
 }
@@ -190,7 +190,7 @@ func (c *crew) ended(n NodePlan, done int, err error) {
 	defer c.mu.Unlock()
 	var stopped *Stopped
 	var unknown *Unknown
-	steps := n.due()
+	steps := n.Due()
 	switch {
 	case err == nil && done == len(steps):
 	case err != nil && !errors.As(err, &stopped):
@@ -209,7 +209,7 @@ func (c *crew) ended(n NodePlan, done int, err error) {
 // wave does a wave, on several nodes at once.
 func (r Runner) wave(ctx context.Context, p *Plan, parallel int, c *crew) error {
 	if err := r.ask(c.queue, func() error { return r.Gate.Wave(ctx, r.Env, c.queue) }); err != nil {
-		err.Left = append(titles(c.queue), c.later...)
+		err.Left = append(Titles(c.queue), c.later...)
 		return err
 	}
 	var hands sync.WaitGroup
@@ -234,7 +234,7 @@ func (r Runner) wave(ctx context.Context, p *Plan, parallel int, c *crew) error 
 		return c.broken
 	}
 	first := c.failed[0]
-	first.Others, first.Half, first.Left = c.failed[1:], c.half, append(titles(c.queue), c.later...)
+	first.Others, first.Half, first.Left = c.failed[1:], c.half, append(Titles(c.queue), c.later...)
 	var unknown *Stopped
 	if errors.As(c.unknown, &unknown) { // not the last steps after all
 		first.Others = append(first.Others, unknown)
@@ -249,7 +249,7 @@ func (r Runner) wave(ctx context.Context, p *Plan, parallel int, c *crew) error 
 func (r Runner) node(ctx context.Context, p *Plan, n NodePlan, stop func() bool) (done int, err error) {
 	release, held := func() {}, false
 	defer func() { release() }()
-	for i, s := range n.due() {
+	for i, s := range n.Due() {
 		if stop() {
 			return i, nil
 		}
@@ -257,7 +257,7 @@ func (r Runner) node(ctx context.Context, p *Plan, n NodePlan, stop func() bool)
 			return i, interrupted(ctx, s.Action)
 		}
 		if !held {
-			letGo, err := r.Env.hold(ctx, n.Name)
+			letGo, err := r.Env.Hold(ctx, n.Name)
 			if err != nil {
 				return i, &Stopped{Action: s.Action, Inner: fmt.Errorf("not begun: %w", err)}
 			}
@@ -267,7 +267,7 @@ func (r Runner) node(ctx context.Context, p *Plan, n NodePlan, stop func() bool)
 			return i, err
 		}
 	}
-	return len(n.due()), nil
+	return len(n.Due()), nil
 }
 
 func interrupted(ctx context.Context, a Action) error {
@@ -293,14 +293,14 @@ func (r Runner) step(ctx context.Context, p *Plan, s Step) error {
 		if err != nil {
 			return stop(err)
 		}
-		if err := identified(fresh, a.Node()); err != nil {
+		if err := Identified(fresh, a.Node()); err != nil {
 			return stop(err)
 		}
 		facts = renewed(p.Basis, fresh, a.Node())
 	}
 	c, err := a.Diff(facts, r.Env.Now())
 	var refusal *Refusal
-	if errors.As(err, &refusal) && (refusal.Name == fileRead || refusal.Name == fileShape || refusal.Name == changedSince) {
+	if errors.As(err, &refusal) && (refusal.Name == FileRead || refusal.Name == FileShape || refusal.Name == ChangedSince) {
 		return stop(fmt.Errorf("%w: %w", ErrChanged, err))
 	}
 	if err != nil {

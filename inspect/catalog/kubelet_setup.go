@@ -127,3 +127,6 @@ func Distributions() []Distribution {
 		managed("GKE", "-gke.", "gcloud container clusters update CLUSTER --start-credential-rotation; nodes are made anew by it", "docs.cloud.google.com/kubernetes-engine/docs/how-to/credential-rotation"),
 	}
 }
+
+// KubeletUnit is the kubelet's service, on OpenShift and elsewhere.
+const KubeletUnit = "kubelet.service"

@@ -19,6 +19,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/action"
 	"github.com/kubectl-certrot/kubectl-certrot/test/lab/labtest"
 )
 
@@ -52,7 +53,7 @@ func TestNetworkProbe(t *testing.T) {
 	env, cluster := asAdministrator(t, lab)
 	env.Patience = 20 * time.Second
 	node := lab.Workers()[0]
-	probe := remediate.NetworkProbe{On: node}
+	probe := action.NetworkProbe{On: node}
 	t.Cleanup(func() { noneLeft(t, lab) })
 	asked := func(ctx context.Context) error {
 		began := time.Now()
@@ -112,7 +113,7 @@ func TestPatchedKubeRootCAIsPutBack(t *testing.T) {
 		return m.Data["ca.crt"]
 	}
 	before := value()
-	a, err := remediate.NewPatchKubeRootCA(t.Context(), env.Kube, namespace, ca)
+	a, err := action.NewPatchKubeRootCA(t.Context(), env.Kube, namespace, ca)
 	a.Keep = func([]byte) error { return nil }
 	if err != nil {
 		t.Fatal(err)
@@ -189,7 +190,7 @@ func TestRestartPods(t *testing.T) {
 	if len(of) != 1 || !of[0].Ready || of[0].Started.IsZero() || of[0].Accepted.IsZero() || of[0].OwnerKind != "DaemonSet" {
 		t.Fatalf("%+v", of)
 	}
-	a := remediate.RestartPods{On: node, Row: row, Pods: of, CA: root.RootCAs[0].CA}
+	a := action.RestartPods{On: node, Row: row, Pods: of, CA: root.RootCAs[0].CA}
 	began := time.Now()
 	if err := a.Apply(t.Context(), env, nil); err != nil {
 		t.Fatal(err)

@@ -25,6 +25,8 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/action"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/preflight"
 	"github.com/kubectl-certrot/kubectl-certrot/test/lab/labtest"
 )
 
@@ -261,9 +263,9 @@ func TestHealthChecksArePausedAndResumed(t *testing.T) {
 	if len(m.Gaps) > 0 {
 		t.Errorf("gaps: %+v", m.Gaps)
 	}
-	verdict := func(pause bool) remediate.Verdict {
-		all := remediate.Preflight{Machinery: m, Pause: pause}.Check()
-		return all[slices.IndexFunc(all, func(v remediate.Verdict) bool { return v.Name == "remediation-active" })]
+	verdict := func(pause bool) preflight.Verdict {
+		all := preflight.Preflight{Machinery: m, Pause: pause}.Check()
+		return all[slices.IndexFunc(all, func(v preflight.Verdict) bool { return v.Name == "remediation-active" })]
 	}
 	if v := verdict(false); !v.Stops() || !strings.Contains(v.Reason, "MachineHealthCheck openshift-machine-api/workers") || !strings.Contains(v.Reason, "NodeHealthCheck nodes") || strings.Contains(v.Reason, "termination") {
 		t.Errorf("%+v", v)
@@ -284,7 +286,7 @@ func TestHealthChecksArePausedAndResumed(t *testing.T) {
 			t.Fatal(err)
 		}
 		p := &remediate.Plan{Run: id, Basis: inspect.Snapshot{}, Now: time.Now()}
-		remediate.Frame(p, steps, nil)
+		action.Frame(p, steps, nil)
 		if err := (remediate.Runner{Env: env, Journal: j}).Run(t.Context(), p); err != nil {
 			t.Error(err)
 		}
@@ -299,7 +301,7 @@ func TestHealthChecksArePausedAndResumed(t *testing.T) {
 		}
 	}
 	const first, second = "20260131-120000-000001", "20260131-120000-000002"
-	pauses, resumes, err := remediate.Pauses(m, first)
+	pauses, resumes, err := action.Pauses(m, first)
 	if err != nil || len(pauses) != 2 || len(resumes) != 2 {
 		t.Fatalf("%d and %d steps, %v", len(pauses), len(resumes), err)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/action"
 	"github.com/kubectl-certrot/kubectl-certrot/test/lab/labtest"
 )
 
@@ -114,7 +115,7 @@ func (s *rotating) refusals(t *testing.T) {
 		t.Fatal(err)
 	}
 	of := catalog.Ref{Kind: catalog.Secret, Namespace: operatorNamespace, Name: "node-system-admin-signer"}
-	shown, err := remediate.PlanRotation(t.Context(), client, of, catalog.AnnotationNotAfter, inspect.Hints{})
+	shown, err := action.PlanRotation(t.Context(), client, of, catalog.AnnotationNotAfter, inspect.Hints{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,7 +124,7 @@ func (s *rotating) refusals(t *testing.T) {
 		t.Errorf("it was written meanwhile: %v", err)
 	}
 	admin := signerIn(t, lab, of.Name)
-	if shown, err = remediate.PlanRotation(t.Context(), client, of, catalog.AnnotationNotAfter, inspect.Hints{}); err != nil {
+	if shown, err = action.PlanRotation(t.Context(), client, of, catalog.AnnotationNotAfter, inspect.Hints{}); err != nil {
 		t.Fatal(err)
 	}
 	shown.UID = "11111111-2222-3333-4444-555555555555" // that of one that was deleted, and made anew
@@ -135,7 +136,7 @@ func (s *rotating) refusals(t *testing.T) {
 	}
 	var refused *remediate.Refusal
 	of.Name = "nobodys-signer"
-	if _, err := remediate.PlanRotation(t.Context(), client, of, catalog.AnnotationNotAfter, inspect.Hints{}); !errors.As(err, &refused) || refused.Name != "there" {
+	if _, err := action.PlanRotation(t.Context(), client, of, catalog.AnnotationNotAfter, inspect.Hints{}); !errors.As(err, &refused) || refused.Name != "there" {
 		t.Errorf("it is not there: %v", err)
 	}
 }

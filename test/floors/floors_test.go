@@ -98,7 +98,7 @@ func TestRulesCatch(t *testing.T) {
 		"inspect/pki imports os: this floor does no IO",
 		"inspect/pki imports inspect/catalog: pki knows certificates",
 		"nodeexec imports inspect/pki: nodeexec is how to get onto a node",
-		"remediate imports plugin: a plan is made",
+		"remediate imports plugin: the engine runs",
 		"remediate imports github.com/spf13/cobra: only plugin knows flags",
 		"plugin imports example.com/third imports k8s.io/kubernetes/pkg/api: the plugin ships without",
 		"remediate imports test/lab: what ships must not depend",

@@ -10,9 +10,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -171,12 +173,12 @@ func (l limits) of(ctx context.Context, root string, t target) (time.Duration, e
 		return 0, err
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	program := filepath.Join(dir, "tests")
-	if out, err := build(ctx, root, t, program); err != nil {
+	programs := filepath.Join(dir, "tests")
+	if out, err := build(ctx, root, t, programs); err != nil {
 		return 0, fmt.Errorf("build the tests of %s: %w\n%s", t.dir, err, out)
 	}
 	start := time.Now()
-	if out, err := runTests(ctx, root, t, program, time.Hour); err != nil {
+	if out, err := runTests(ctx, root, t, programs, time.Hour); err != nil {
 		return 0, fmt.Errorf("tests of %s without any change: %w\n%s", t.dir, err, out)
 	}
 	l[t.name] = 5*time.Since(start) + time.Minute
@@ -194,8 +196,8 @@ func test(ctx context.Context, root string, m mutant, limit time.Duration) (verd
 	if err != nil {
 		return "", err
 	}
-	program := filepath.Join(dir, "tests")
-	if out, err := build(ctx, root, m.target, program, "-overlay", overlay); err != nil {
+	programs := filepath.Join(dir, "tests")
+	if out, err := build(ctx, root, m.target, programs, "-overlay", overlay); err != nil {
 		if ctx.Err() != nil {
 			return "", ctx.Err()
 		}
@@ -204,7 +206,7 @@ func test(ctx context.Context, root string, m mutant, limit time.Duration) (verd
 		}
 		return unbuilt, nil
 	}
-	if _, err := runTests(ctx, root, m.target, program, limit); err != nil {
+	if _, err := runTests(ctx, root, m.target, programs, limit); err != nil {
 		if ctx.Err() != nil {
 			return "", ctx.Err()
 		}
@@ -232,30 +234,47 @@ func writeOverlay(root, dir string, m mutant) (string, error) {
 	return overlay, errors.Join(os.WriteFile(changed, source, 0o600), os.WriteFile(overlay, replace, 0o600))
 }
 
-func build(ctx context.Context, root string, t target, program string, flags ...string) (string, error) {
-	args := append([]string{"test", "-c", "-vet=off", "-o", program}, flags...)
-	cmd := exec.CommandContext(ctx, "go", append(args, "./"+t.dir)...) //nolint:gosec // the go command, as make runs it
+// build builds the tests of a target into a folder, a program a package.
+func build(ctx context.Context, root string, t target, programs string, flags ...string) (string, error) {
+	args := append([]string{"test", "-c", "-vet=off", "-o", programs + "/"}, flags...)
+	for _, p := range t.packages() {
+		args = append(args, "./"+p)
+	}
+	cmd := exec.CommandContext(ctx, "go", args...) //nolint:gosec // the go command, as make runs it
 	cmd.Dir = root
 	out, err := cmd.CombinedOutput()
 	return string(out), err
 }
 
-func runTests(ctx context.Context, root string, t target, program string, limit time.Duration) (string, error) {
+// runTests runs the tests of a target, its own first, up to the first that fails.
+func runTests(ctx context.Context, root string, t target, programs string, limit time.Duration) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, program, "-test.failfast", "-test.timeout", limit.String(), "-test.run", t.run) //nolint:gosec // just built
-	cmd.Dir = filepath.Join(root, t.dir)
-	cmd.WaitDelay = time.Second
-	out, err := cmd.CombinedOutput()
-	return string(out), err
+	for _, p := range t.packages() {
+		program := filepath.Join(programs, path.Base(p)+".test")
+		if _, err := os.Stat(program); errors.Is(err, fs.ErrNotExist) {
+			continue // a package without tests
+		}
+		cmd := exec.CommandContext(ctx, program, "-test.failfast", "-test.timeout", limit.String(), "-test.run", t.run) //nolint:gosec // just built
+		cmd.Dir = filepath.Join(root, p)
+		cmd.WaitDelay = time.Second
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return string(out), err
+		}
+	}
+	return "", nil
 }
 
 // keyOf identifies a mutant with all sources and tests of its package.
 func keyOf(root string, m mutant) (string, error) {
 	sum := sha256.New()
-	files, err := filepath.Glob(filepath.Join(root, m.target.dir, "*.go"))
-	if err != nil {
-		return "", err
+	var files []string
+	for _, p := range m.target.packages() {
+		of, err := filepath.Glob(filepath.Join(root, p, "*.go"))
+		if err != nil {
+			return "", err
+		}
+		files = append(files, of...)
 	}
 	for _, f := range files {
 		data, err := os.ReadFile(f)

@@ -6,18 +6,26 @@ type target struct {
 	dir   string   // the package's folder
 	files []string // patterns of path.Match in dir
 	run   string   // -run of go test: the tests that are about it; empty: all
+	tests []string // folders of other packages whose tests judge it too
 }
+
+// packages are those whose tests are run, the target's own first.
+func (t target) packages() []string { return append([]string{t.dir}, t.tests...) }
+
+// planTests are the tests of what is done, and in which order.
+const planTests = "Plan|Wave|Order|Failure|Effect|Parallel|Action|Step|Worse"
 
 // targets are what decides: who trusts whom, what is found, what is approved, what is
 // refused, what is written, and in which order.
 func targets() []target {
 	return []target{
-		{"trust", "inspect/trust", []string{"*.go"}, ""},
-		{"checks", "inspect/check", []string{"*.go"}, ""},
-		{"kubeconfig", "remediate/kubeconfig", []string{"*.go"}, ""},
-		{"csr", "remediate", []string{"csr*.go"}, "CSR|Csr|Approv|Kubelet|Names|Request|Addresses|Signer|Node"},
-		{"preflight", "remediate", []string{"preflight*.go"}, "Preflight|Checks|Refus|Risk|Plan|Version|Heartbeat|Memory|Pods|Order|Plain"},
-		{"plan", "remediate", []string{"plan.go", "waves.go", "apiint.go"}, "Plan|Wave|Order|Failure|Effect|Parallel|Action|Step|Worse"},
+		{"trust", "inspect/trust", []string{"*.go"}, "", nil},
+		{"checks", "inspect/check", []string{"*.go"}, "", nil},
+		{"kubeconfig", "remediate/kubeconfig", []string{"*.go"}, "", nil},
+		{"csr", "remediate/csr", []string{"*.go"}, "", nil},
+		{"preflight", "remediate/preflight", []string{"*.go"}, "", nil},
+		{"plan", "remediate", []string{"plan.go"}, planTests, []string{"remediate/apiint", "remediate/undo", "remediate/remediatetest"}},
+		{"waves", "remediate/apiint", []string{"waves.go", "apiint.go"}, planTests, []string{"remediate/remediatetest"}},
 	}
 }
 

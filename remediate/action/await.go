@@ -1,0 +1,145 @@
+package action
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
+	"github.com/kubectl-certrot/kubectl-certrot/nodeexec/host"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/csr"
+)
+
+// Await waits until a node reports to the API server after its kubelet was
+// restarted, and is Ready. It changes nothing: a node that is late with the right
+// files is said to be late, and nothing is put back.
+type Await struct{ On string }
+
+// ID is such as "await worker-0".
+func (a Await) ID() string { return "await " + a.On }
+
+// Node is the node.
+func (a Await) Node() string { return a.On }
+
+// Diff compares the last sign of life with the start of the kubelet.
+func (a Await) Diff(facts inspect.Snapshot, now time.Time) (*remediate.Change, error) {
+	n, ok := facts.Node(a.On)
+	if ok && inspect.ReportsSince(facts, n) {
+		return nil, nil //nolint:nilnil // so already, as Action says
+	}
+	at := n.Time(now).Add(3 * time.Minute)
+	return &remediate.Change{Summary: "wait for a heartbeat that is newer than the restart", Deltas: []inspect.Delta{inspect.HeartbeatSeen{Node: a.On, At: at}}, Versions: facts.Cluster.Versions, Certified: csr.Certified(facts, now, a.On)}, nil
+}
+
+// Apply does nothing.
+func (a Await) Apply(context.Context, *remediate.Env, *remediate.Change) error { return nil }
+
+// heartbeatTime is how long a node may take to be Ready after its kubelet came up:
+// a lease is renewed every ten seconds, and back-off in the kubelet goes up to
+// some minutes.
+const heartbeatTime = 3 * time.Minute
+
+// Verify asks the API server. A Ready condition alone proves nothing: it may be
+// left from before.
+func (a Await) Verify(ctx context.Context, env *remediate.Env, c *remediate.Change) error {
+	if env.Heartbeat == nil {
+		return a.onTheNode(ctx, env)
+	}
+	var unit host.Unit
+	if err := env.Twice(ctx, a.On, func(ctx context.Context, n nodeexec.Node) (err error) {
+		unit, err = host.LookUnit(ctx, n, catalog.KubeletUnit)
+		return err
+	}); err != nil {
+		return err
+	}
+	var asked error
+	err := env.Until(ctx, heartbeatTime, func(ctx context.Context) (bool, error) {
+		h, err := env.Heartbeat(ctx, a.On)
+		asked = err
+		switch {
+		case err != nil:
+			return false, err
+		case !h.At.After(unit.Entered.Add(time.Second)): // systemd tells whole seconds
+			return false, fmt.Errorf("node %s: its last heartbeat is from %s, none since its kubelet started at %s, and Ready is %s", a.On, remediate.Timestamp(h.At), remediate.Timestamp(unit.Entered), h.Ready)
+		case h.Ready != "True":
+			return false, fmt.Errorf("node %s reports again, and Ready is %s: %s", a.On, h.Ready, foreign.Command(inspect.NodeNames, "kubectl describe node %s", a.On))
+		}
+		return true, nil
+	})
+	switch {
+	case err == nil:
+		return nil
+	case asked != nil && ctx.Err() == nil:
+		return &remediate.Unknown{Reason: fmt.Sprintf("whether node %s reports to the API server is not known: %v", a.On, err)}
+	case ctx.Err() != nil:
+		return remediate.Because(context.Cause(ctx), err)
+	}
+	return &remediate.Late{Inner: fmt.Errorf("%w%s", err, csr.Waiting(ctx, env, csr.Asker{Name: a.On, Versions: c.Versions, Certified: c.Certified[a.On], Hints: env.Hints}))}
+}
+
+// acceptedTime is how long a kubelet's credentials may be refused after its restart.
+const acceptedTime = time.Minute
+
+// onTheNode asks the node itself, where no API server can be asked from here: by the file
+// that its kubelet has read, the API server is to be reached and trusted, and to take the
+// kubelet for that node. That is enough to go on to another node, and is no heartbeat.
+func (a Await) onTheNode(ctx context.Context, env *remediate.Env) error {
+	unknown := &remediate.Unknown{Reason: fmt.Sprintf("whether node %s reports to the API server is not known: no API server could be asked", a.On)}
+	if env.Comeback == nil {
+		return unknown
+	}
+	err := env.Until(ctx, acceptedTime, func(ctx context.Context) (bool, error) {
+		var c *inspect.Comeback
+		err := env.Twice(ctx, a.On, func(ctx context.Context, n nodeexec.Node) (err error) {
+			c, err = env.Comeback(ctx, n)
+			return err
+		})
+		if err == nil {
+			err = accepted(c)
+		}
+		return err == nil, err
+	})
+	switch {
+	case ctx.Err() != nil:
+		return errors.Join(context.Cause(ctx), unknown)
+	case err != nil:
+		unknown.Reason += fmt.Sprintf("; asked on the node, with its kubelet's own credentials: %v", err)
+		return unknown
+	}
+	unknown.Reason += " from here; the API server answers its kubelet's own credentials, asked on the node"
+	unknown.Enough = true
+	return unknown
+}
+
+// accepted says why the API server does not take a kubelet's own credentials, or why that
+// is not known; nil: it does.
+func accepted(c *inspect.Comeback) error {
+	if c == nil {
+		return errors.New("nobody asked")
+	}
+	if problem := cmp.Or(c.Problem, c.Own.Refused, c.Own.Unread); problem != "" {
+		return errors.New(problem)
+	}
+	for _, answer := range c.Own.Answers {
+		switch {
+		case answer.Question != inspect.AskNode:
+		case answer.Code == http.StatusOK:
+			return nil
+		case answer.Code != 0:
+			return fmt.Errorf("%s says %d %s", answer.Server, answer.Code, answer.Reason)
+		default:
+			return errors.New(answer.Detail)
+		}
+	}
+	return fmt.Errorf("%s has no credentials to ask with", c.Own.Path)
+}
+
+// Undo does nothing.
+func (a Await) Undo(context.Context, *remediate.Env, *remediate.Change) error { return nil }

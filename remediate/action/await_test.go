@@ -1,0 +1,29 @@
+package action
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/remediatetest"
+)
+
+func TestWhatIsNotAccepted(t *testing.T) {
+	t.Parallel()
+	file := inspect.ComebackFile{Path: remediatetest.KubeletFile}
+	unasked, refused, distrusted := file, file, file
+	refused.Refused = "it is empty"
+	unasked.Answers = []inspect.Answer{{Question: inspect.AskLease, Code: 200}}
+	distrusted.Answers = []inspect.Answer{{Question: inspect.AskNode, Failure: inspect.FailedTrust, Detail: "the CA does not verify it"}}
+	for want, c := range map[string]*inspect.Comeback{
+		"neither curl nor openssl":  {Problem: "neither curl nor openssl"},
+		"no credentials":            {Own: unasked},
+		"it is empty":               {Own: refused},
+		"the CA does not verify it": {Own: distrusted},
+		"nobody asked":              nil,
+	} {
+		if err := accepted(c); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", want, err)
+		}
+	}
+}

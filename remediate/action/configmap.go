@@ -1,0 +1,145 @@
+package action
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate"
+)
+
+// fieldManager is who the API server notes as the writer of a field.
+const fieldManager = "certrot"
+
+// ConfigMapValue is a value in a ConfigMap that is to be changed.
+type ConfigMapValue struct {
+	Of catalog.Ref
+	// Version is the object's when it was read: only that one is changed.
+	Version string
+	// Before and After are the value, the latter as the API server would keep it.
+	Before, After string
+}
+
+// Load reads the value; After is the same.
+func (v *ConfigMapValue) Load(ctx context.Context, kube kubernetes.Interface) error {
+	m, err := kube.CoreV1().ConfigMaps(v.Of.Namespace).Get(ctx, v.Of.Name, metav1.GetOptions{})
+	if err != nil {
+		return fmt.Errorf("read %s: %w", v.Of, err)
+	}
+	v.Version, v.Before, v.After = m.ResourceVersion, m.Data[v.Of.Key], m.Data[v.Of.Key]
+	return nil
+}
+
+// Try has the API server make the change without keeping it: After becomes what it
+// would keep.
+func (v *ConfigMapValue) Try(ctx context.Context, kube kubernetes.Interface, after string) error {
+	tried, err := v.patch(ctx, kube, v.Version, after, metav1.DryRunAll)
+	if err != nil {
+		return fmt.Errorf("try to patch %s: %w", v.Of, err)
+	}
+	v.After = tried.Data[v.Of.Key]
+	return nil
+}
+
+// patch writes a value, if the object is still of that version.
+func (v ConfigMapValue) patch(ctx context.Context, kube kubernetes.Interface, version, value string, dryRun ...string) (*corev1.ConfigMap, error) {
+	body, err := json.Marshal(map[string]any{
+		"metadata": map[string]string{"resourceVersion": version},
+		"data":     map[string]string{v.Of.Key: value},
+	})
+	if err != nil {
+		return nil, err
+	}
+	m, err := kube.CoreV1().ConfigMaps(v.Of.Namespace).Patch(ctx, v.Of.Name, types.MergePatchType, body, metav1.PatchOptions{DryRun: dryRun, FieldManager: fieldManager})
+	if apierrors.IsConflict(err) {
+		return nil, fmt.Errorf("%w: %w", remediate.ErrChanged, err)
+	}
+	return m, err
+}
+
+// KeepBefore has the value from before kept, as a patch that puts it back. to is told it; nil:
+// there is no place.
+func (v ConfigMapValue) KeepBefore(to func(manifest []byte) error) error {
+	if to == nil {
+		return errors.New("there is no place to keep what was before")
+	}
+	var out strings.Builder
+	fmt.Fprintf(&out, "# %s as it was. To put it back:\n# %s\ndata:\n  %s: |\n", v.Of, foreign.Command("", "kubectl -n %s patch configmap %s --type merge --patch-file FILE", v.Of.Namespace, v.Of.Name), v.Of.Key)
+	for line := range strings.Lines(v.Before) {
+		out.WriteString("    " + strings.TrimRight(line, "\r\n") + "\n")
+	}
+	if err := to([]byte(out.String())); err != nil {
+		return fmt.Errorf("keep %s as it was: %w", v.Of, err)
+	}
+	return nil
+}
+
+// Write writes After.
+func (v ConfigMapValue) Write(ctx context.Context, env *remediate.Env) error {
+	if env.Kube == nil {
+		return fmt.Errorf("patch %s: no API server could be asked", v.Of)
+	}
+	if _, err := v.patch(ctx, env.Kube, v.Version, v.After); err != nil {
+		err = fmt.Errorf("patch %s: %w", v.Of, err)
+		if !remediate.Away(err) { // the API server refused it
+			return &remediate.Unmade{Inner: err}
+		}
+		return err
+	}
+	return nil
+}
+
+// Watch looks for as long as a change may take to be put back. wrong says what is wrong
+// with the value, read again after that many seconds; empty: nothing.
+func (v ConfigMapValue) Watch(ctx context.Context, env *remediate.Env, wrong func(m *corev1.ConfigMap, after float64) string) error {
+	if env.Kube == nil {
+		return &remediate.Unknown{Reason: fmt.Sprintf("whether %s stays so is not known: no API server could be asked", v.Of)}
+	}
+	for began := env.Now(); ; {
+		m, err := env.Kube.CoreV1().ConfigMaps(v.Of.Namespace).Get(ctx, v.Of.Name, metav1.GetOptions{})
+		if err != nil {
+			return fmt.Errorf("read %s again: %w", v.Of, err)
+		}
+		after := env.Now().Sub(began)
+		if why := wrong(m, after.Seconds()); why != "" {
+			return &remediate.BadEffect{Reason: why}
+		}
+		if after > putBackTime {
+			return nil
+		}
+		if ended := env.Sleep(ctx, 200*time.Millisecond); ended != nil {
+			return fmt.Errorf("whether %s is put back was watched for %.0f s only: %w", v.Of, after.Seconds(), ended)
+		}
+	}
+}
+
+// PutBack puts Before back, while the value is After.
+func (v ConfigMapValue) PutBack(ctx context.Context, env *remediate.Env) error {
+	if env.Kube == nil {
+		return fmt.Errorf("put back %s: no API server could be asked", v.Of)
+	}
+	m, err := env.Kube.CoreV1().ConfigMaps(v.Of.Namespace).Get(ctx, v.Of.Name, metav1.GetOptions{})
+	switch {
+	case err != nil:
+		return fmt.Errorf("read %s: %w", v.Of, err)
+	case m.Data[v.Of.Key] == v.Before:
+		return nil
+	case m.Data[v.Of.Key] != v.After:
+		return fmt.Errorf("%s: %w", v.Of, remediate.ErrChanged)
+	}
+	if _, err := v.patch(ctx, env.Kube, m.ResourceVersion, v.Before); err != nil {
+		return fmt.Errorf("put back %s: %w", v.Of, err)
+	}
+	return nil
+}

@@ -1,0 +1,170 @@
+package action
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/metadata"
+
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate"
+)
+
+// RotateManager is the field manager of what Rotate writes.
+const RotateManager = "certrot-rotate"
+
+// Rotate has a certificate made anew: it removes the annotation by which its owner
+// decides. Of the Secret nothing but its metadata is ever asked for.
+type Rotate struct {
+	Of     catalog.Ref
+	Client metadata.Interface
+	Trigger
+}
+
+// Trigger is the Secret's metadata for which a rotation was planned.
+type Trigger struct {
+	Annotation           string // the key that is removed
+	Was                  string // its value
+	UID, ResourceVersion string
+	Annotations          map[string]string // all of them
+}
+
+// PlanRotation reads the metadata of a Secret. The error is a *Refusal where it is not
+// there, may not be read, or lacks the annotation: then its owner was told already.
+func PlanRotation(ctx context.Context, client metadata.Interface, of catalog.Ref, annotation string, hints inspect.Hints) (Rotate, error) {
+	r := Rotate{Of: of, Client: client}
+	now, err := r.get(ctx)
+	if err != nil {
+		return r, r.explain("read", err)
+	}
+	was, ok := now.Annotations[annotation]
+	if !ok {
+		return r, &remediate.Refusal{Name: "already-triggered", Reason: fmt.Sprintf("%s has no annotation %s: its owner makes it anew in any case, or nobody keeps it", of, annotation),
+			Next: hints.Next("{} rotate status %s/%s", of.Namespace, of.Name)}
+	}
+	r.Trigger = Trigger{Annotation: annotation, Was: was, UID: string(now.UID), ResourceVersion: now.ResourceVersion, Annotations: now.Annotations}
+	return r, nil
+}
+
+func (r Rotate) secrets() metadata.ResourceInterface {
+	return r.Client.Resource(schema.GroupVersionResource{Version: "v1", Resource: "secrets"}).Namespace(r.Of.Namespace)
+}
+
+func (r Rotate) get(ctx context.Context) (*metav1.PartialObjectMetadata, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, remediate.LeaseAsk, fmt.Errorf("no answer within %s", remediate.LeaseAsk))
+	defer cancel()
+	return r.secrets().Get(ctx, r.Of.Name, metav1.GetOptions{})
+}
+
+// Try has the API server do it without keeping it, and returns the annotations as they
+// would be: who may not do it, or whom a webhook refuses, learns that here.
+func (r Rotate) Try(ctx context.Context) (map[string]string, error) {
+	after, err := r.patch(ctx, metav1.DryRunAll)
+	if err != nil {
+		return nil, r.explain("patch (as a dry run)", err)
+	}
+	return after.Annotations, nil
+}
+
+// patch is a merge patch: with null it removes an annotation whoever wrote it, which
+// server-side apply can't.
+func (r Rotate) patch(ctx context.Context, dryRun ...string) (*metav1.PartialObjectMetadata, error) {
+	body, err := json.Marshal(map[string]any{"metadata": map[string]any{
+		"uid": r.UID, "resourceVersion": r.ResourceVersion, "annotations": map[string]any{r.Annotation: nil},
+	}})
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, remediate.LeaseAsk, fmt.Errorf("no answer within %s", remediate.LeaseAsk))
+	defer cancel()
+	return r.secrets().Patch(ctx, r.Of.Name, types.MergePatchType, body, metav1.PatchOptions{FieldManager: RotateManager, DryRun: dryRun})
+}
+
+// explain says what was tried on what, and the next step.
+func (r Rotate) explain(verb string, err error) error {
+	err = fmt.Errorf("%s %s: %w", verb, r.Of, err)
+	switch {
+	case apierrors.IsForbidden(err):
+		return &remediate.Refusal{Name: "rbac", Reason: err.Error(), Next: inspect.Hints{}.Unread(inspect.MayGet("secret/"+r.Of.Name, r.Of.Namespace), inspect.May{Verb: "patch", Resource: "secret/" + r.Of.Name, Namespace: r.Of.Namespace})}
+	case apierrors.IsNotFound(err):
+		return &remediate.Refusal{Name: "there", Reason: err.Error(), Next: "its owner makes it anew where it was deleted; is this an OpenShift cluster, and the right one? " + foreign.Command("", "kubectl -n %s get secrets", r.Of.Namespace)}
+	case apierrors.IsConflict(err), otherUID(err):
+		return fmt.Errorf("%w: %w", remediate.ErrChanged, err)
+	}
+	return err
+}
+
+// otherUID reports whether the API server refused a patch because the object is another
+// one of that name: it says so of the field.
+func otherUID(err error) bool {
+	var status apierrors.APIStatus
+	if !apierrors.IsInvalid(err) || !errors.As(err, &status) || status.Status().Details == nil {
+		return false
+	}
+	return slices.ContainsFunc(status.Status().Details.Causes, func(c metav1.StatusCause) bool { return c.Field == "metadata.uid" })
+}
+
+// ID is such as "rotate Secret/openshift-kube-apiserver-operator/aggregator-client-signer".
+func (r Rotate) ID() string { return "rotate " + r.Of.Kind + "/" + r.Of.Namespace + "/" + r.Of.Name }
+
+// Node is the cluster itself.
+func (r Rotate) Node() string { return "" }
+
+// Diff tells nothing new: what is to be done was read from the API server itself.
+func (r Rotate) Diff(inspect.Snapshot, time.Time) (*remediate.Change, error) {
+	return &remediate.Change{Summary: fmt.Sprintf("remove the annotation %s of %s", r.Annotation, r.Of)}, nil
+}
+
+// Apply removes the annotation, if the Secret is the one that was shown, and as it was
+// shown.
+func (r Rotate) Apply(ctx context.Context, _ *remediate.Env, _ *remediate.Change) error {
+	_, err := r.patch(ctx)
+	if err != nil {
+		return r.explain("patch", err)
+	}
+	return nil
+}
+
+// madeAnewTime is how long an owner may take: it looks at the Secret when it changes,
+// and every minute.
+const madeAnewTime = 3 * time.Minute
+
+// Verify waits until the owner has written another time there.
+func (r Rotate) Verify(ctx context.Context, env *remediate.Env, _ *remediate.Change) error {
+	err := env.Until(ctx, madeAnewTime, func(ctx context.Context) (bool, error) {
+		now, err := r.get(ctx)
+		if err != nil {
+			return false, r.explain("read", err)
+		}
+		value, ok := now.Annotations[r.Annotation]
+		switch _, bad := time.Parse(time.RFC3339, value); {
+		case !ok, bad != nil:
+			return false, fmt.Errorf("%s was not made anew yet", r.Of)
+		case value == r.Was:
+			return false, fmt.Errorf("somebody put back the annotation of %s", r.Of)
+		}
+		return true, nil
+	})
+	if err == nil {
+		return nil
+	}
+	if ctx.Err() != nil {
+		return remediate.Because(context.Cause(ctx), err)
+	}
+	return &remediate.Late{Inner: err}
+}
+
+// Undo can't be done: the certificate before it is gone with its key.
+func (r Rotate) Undo(context.Context, *remediate.Env, *remediate.Change) error {
+	return errors.New("a rotation can't be taken back: what was there before is gone with its key")
+}

@@ -1,0 +1,50 @@
+package action
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	metadatafake "k8s.io/client-go/metadata/fake"
+	ktesting "k8s.io/client-go/testing"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate"
+)
+
+// TestInterruptedOnce: why a wait ended is said once, whether it was asked or waited then.
+func TestInterruptedOnce(t *testing.T) {
+	t.Parallel()
+	interrupt := errors.New("interrupt signal received")
+	at := catalog.Ref{Kind: catalog.Secret, Namespace: "ns", Name: "signer"}
+	for title, asking := range map[string]bool{"while it waits": false, "while it asks": true} {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		scheme := metadatafake.NewTestScheme()
+		if err := metav1.AddMetaToScheme(scheme); err != nil {
+			t.Fatal(err)
+		}
+		client := metadatafake.NewSimpleMetadataClient(scheme, &metav1.PartialObjectMetadata{
+			TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"}, ObjectMeta: metav1.ObjectMeta{Namespace: at.Namespace, Name: at.Name},
+		})
+		client.PrependReactor("get", "secrets", func(ktesting.Action) (bool, runtime.Object, error) {
+			if asking {
+				cancel(interrupt)
+				return true, nil, fmt.Errorf("get: %w", interrupt)
+			}
+			return false, nil, nil
+		})
+		env := &remediate.Env{Now: time.Now, Sleep: func(ctx context.Context, _ time.Duration) error {
+			cancel(interrupt)
+			return context.Cause(ctx)
+		}}
+		err := Rotate{Of: at, Client: client}.Verify(ctx, env, nil)
+		if err == nil || strings.Count(err.Error(), interrupt.Error()) != 1 || !asking && !strings.Contains(err.Error(), "was not made anew yet") {
+			t.Errorf("%s: %v", title, err)
+		}
+	}
+}

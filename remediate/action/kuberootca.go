@@ -1,0 +1,119 @@
+package action
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate"
+)
+
+// OwnedObject is the risk of writing an object that a controller owns.
+const OwnedObject = "owned-object"
+
+// PatchKubeRootCA adds CAs to kube-root-ca.crt of a namespace, which belongs to
+// kube-controller-manager: that puts it back from its memory as soon as it sees the
+// change, in less than a second. It is of use only while no kube-controller-manager
+// works.
+type PatchKubeRootCA struct {
+	ConfigMapValue
+	Adds []*pki.Cert
+	// Keep is told the ConfigMap as it was before anything is written: the way back.
+	Keep func(manifest []byte) error
+}
+
+// NewPatchKubeRootCA reads the ConfigMap, and has the API server try the change without
+// making it.
+func NewPatchKubeRootCA(ctx context.Context, kube kubernetes.Interface, namespace string, ca []*pki.Cert) (PatchKubeRootCA, error) {
+	a := PatchKubeRootCA{ConfigMapValue: ConfigMapValue{Of: catalog.RootCAOf(namespace)}}
+	if err := a.Load(ctx, kube); err != nil {
+		return a, err
+	}
+	a.Adds = inspect.Lacking(pki.LoadedPEM(pki.NewScanner(), []byte(a.Before)), ca)
+	if len(a.Adds) == 0 {
+		return a, nil
+	}
+	value := append(bytes.TrimRight([]byte(a.Before), "\r\n"), '\n')
+	return a, a.Try(ctx, kube, strings.TrimLeft(string(append(value, pki.EncodePEM(a.Adds)...)), "\n"))
+}
+
+// ID is such as "patch openshift-multus/kube-root-ca.crt".
+func (a PatchKubeRootCA) ID() string { return "patch " + a.Of.Namespace + "/" + a.Of.Name }
+
+// Node is the cluster.
+func (a PatchKubeRootCA) Node() string { return "" }
+
+// Diff says which CAs are added.
+func (a PatchKubeRootCA) Diff(inspect.Snapshot, time.Time) (*remediate.Change, error) {
+	if a.Before == a.After {
+		return nil, nil //nolint:nilnil // so already, as Action says
+	}
+	var names []string
+	for _, c := range a.Adds {
+		names = append(names, fmt.Sprintf("%s (sha256 %s)", pki.Foreign(c.Subject), c.Fingerprint.Short()))
+	}
+	return &remediate.Change{Summary: fmt.Sprintf("add to %s: %s", a.Of, strings.Join(names, ", "))}, nil
+}
+
+// Apply keeps the ConfigMap as it was, and patches it.
+func (a PatchKubeRootCA) Apply(ctx context.Context, env *remediate.Env, _ *remediate.Change) error {
+	if env.Kube == nil {
+		return fmt.Errorf("%s: no API server could be asked", a.ID())
+	}
+	if err := a.KeepBefore(a.Keep); err != nil {
+		return err
+	}
+	return a.Write(ctx, env)
+}
+
+// putBackTime is how long a change is watched. Its publisher puts it back as soon as it
+// hears of it.
+const putBackTime = 20 * time.Second
+
+// Verify watches whether it stays. A *BadEffect says that it was put back, by whom, and
+// what would last.
+func (a PatchKubeRootCA) Verify(ctx context.Context, env *remediate.Env, _ *remediate.Change) error {
+	return a.Watch(ctx, env, func(m *corev1.ConfigMap, after float64) string {
+		if len(inspect.Lacking(pki.LoadedPEM(pki.NewScanner(), []byte(m.Data[a.Of.Key])), a.Adds)) == 0 {
+			return ""
+		}
+		return fmt.Sprintf("%s was put back within %.1f s by %s, which publishes what it read when it started. What lasts is serviceaccount-ca, and a kube-controller-manager that has read it: "+
+			"oc -n openshift-kube-controller-manager get configmap serviceaccount-ca; oc get kubecontrollermanager cluster -o yaml", a.Of, after, Writer(m, a.Of.Key))
+	})
+}
+
+// Writer is who wrote a key of a ConfigMap last, by the name that it gave itself.
+func Writer(m *corev1.ConfigMap, key string) string {
+	name, last := "its publisher", time.Time{}
+	for _, f := range m.ManagedFields {
+		if f.Time != nil && !f.Time.Time.Before(last) && f.FieldsV1 != nil && strings.Contains(f.FieldsV1.GetRawString(), `"f:`+key+`"`) {
+			name, last = f.Manager, f.Time.Time
+		}
+	}
+	return name
+}
+
+// Undo puts the value from before back, while it is as Apply left it.
+func (a PatchKubeRootCA) Undo(ctx context.Context, env *remediate.Env, _ *remediate.Change) error {
+	return a.PutBack(ctx, env)
+}
+
+// Patched are the ConfigMaps that a run patched or was about to: NAMESPACE/NAME. They are put
+// back by hand, by what Journals.Kept names.
+func Patched(s remediate.Story) (out []string) {
+	for i, r := range s.Records {
+		if of, ok := strings.CutPrefix(r.Action, "patch "); ok && r.Event == remediate.Begun && !slices.Contains(out, of) && !s.FailedUnchanged(i) {
+			out = append(out, of)
+		}
+	}
+	return out
+}

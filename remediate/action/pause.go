@@ -1,0 +1,270 @@
+package action
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate"
+)
+
+// pauseMark begins what certrot writes where it pauses something: the run follows.
+const pauseMark = "certrot "
+
+// Pause tells an object to let nodes be, or Resume to go on, in the name of a run. It
+// says so at the object itself, so that anybody can see who paused it, and what others
+// paused is never resumed.
+type Pause struct {
+	Of     inspect.Actor
+	By     []string // runs: the first one pauses, all of them are resumed
+	Resume bool
+}
+
+// ID is such as "pause machinehealthchecks openshift-machine-api/workers".
+func (a Pause) ID() string {
+	verb := "pause "
+	if a.Resume {
+		verb = "resume "
+	}
+	return verb + a.Of.Resource + " " + ObjectName(a.Of.Namespace, a.Of.Name)
+}
+
+// Node is none: it is the cluster's.
+func (a Pause) Node() string { return "" }
+
+// marks are what stands at the object for the runs.
+func (a Pause) marks() []string {
+	var out []string
+	for _, run := range a.By {
+		out = append(out, pauseMark+run)
+	}
+	return out
+}
+
+// Diff shows the one field that changes. Whether it is so already is looked up when it
+// is done: it may be minutes later.
+func (a Pause) Diff(inspect.Snapshot, time.Time) (*remediate.Change, error) {
+	row, ok := catalog.MachineryOf(a.Of.Resource)
+	if !ok || row.Paused == (catalog.Pausing{}) {
+		return nil, fmt.Errorf("%s: it is not known how that is paused", a.ID())
+	}
+	if !a.Resume && slices.Contains(a.Of.Paused, a.marks()[0]) {
+		return nil, nil //nolint:nilnil // so already, as Action says
+	}
+	field, sign := "spec."+row.Paused.Requests, "+"
+	if row.Paused.Annotation != "" {
+		field = "annotation " + row.Paused.Annotation
+	}
+	if a.Resume {
+		sign = "-"
+	}
+	return &remediate.Change{Summary: fmt.Sprintf("%s: %s: %s %q", a.ID(), field, sign, strings.Join(a.marks(), ", "))}, nil
+}
+
+// pauseTries is how often a change of somebody else's in between is let go first.
+const pauseTries = 5
+
+// Apply writes the one field, only while the object is as it was read a moment ago.
+func (a Pause) Apply(ctx context.Context, env *remediate.Env, _ *remediate.Change) error {
+	return a.set(ctx, env, a.Resume)
+}
+
+func (a Pause) set(ctx context.Context, env *remediate.Env, resume bool) error {
+	var err error
+	for range pauseTries {
+		var live *unstructured.Unstructured
+		var patch map[string]any
+		if live, err = a.live(ctx, env); apierrors.IsNotFound(err) && resume {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("%s: read it: %w", a.ID(), err)
+		}
+		if patch = a.patch(live, resume); patch == nil {
+			return nil
+		}
+		var raw []byte
+		if raw, err = json.Marshal(patch); err != nil {
+			return err
+		}
+		_, err = a.client(env).Patch(ctx, a.Of.Name, types.MergePatchType, raw, metav1.PatchOptions{FieldManager: "certrot"})
+		if !apierrors.IsConflict(err) {
+			break
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", a.ID(), err)
+	}
+	return nil
+}
+
+// patch is what to change of a live object; nil: nothing.
+func (a Pause) patch(live *unstructured.Unstructured, resume bool) map[string]any {
+	row, _ := catalog.MachineryOf(a.Of.Resource)
+	metadata := map[string]any{"resourceVersion": live.GetResourceVersion()}
+	if key := row.Paused.Annotation; key != "" {
+		value, paused := live.GetAnnotations()[key]
+		switch {
+		case resume && paused && slices.Contains(a.marks(), value):
+			metadata["annotations"] = map[string]any{key: nil}
+		case !resume && !paused:
+			metadata["annotations"] = map[string]any{key: a.marks()[0]}
+		default:
+			return nil
+		}
+		return map[string]any{"metadata": metadata}
+	}
+	requests, _, _ := unstructured.NestedStringSlice(live.Object, "spec", row.Paused.Requests)
+	ours := func(r string) bool { return slices.Contains(a.marks(), r) }
+	switch {
+	case resume && slices.ContainsFunc(requests, ours):
+		requests = slices.DeleteFunc(requests, ours)
+	case !resume && !slices.Contains(requests, a.marks()[0]):
+		requests = append(requests, a.marks()[0])
+	default:
+		return nil
+	}
+	return map[string]any{"metadata": metadata, "spec": map[string]any{row.Paused.Requests: requests}}
+}
+
+func (a Pause) client(env *remediate.Env) dynamic.ResourceInterface {
+	row, _ := catalog.MachineryOf(a.Of.Resource)
+	parts := strings.Split(row.Path, "/") // "", "apis", group, version, resource
+	of := env.Dynamic.Resource(schema.GroupVersionResource{Group: parts[2], Version: parts[3], Resource: parts[4]})
+	if a.Of.Namespace == "" {
+		return of
+	}
+	return of.Namespace(a.Of.Namespace)
+}
+
+func (a Pause) live(ctx context.Context, env *remediate.Env) (*unstructured.Unstructured, error) {
+	if env.Dynamic == nil {
+		return nil, errors.New("there is no API server to ask")
+	}
+	return a.client(env).Get(ctx, a.Of.Name, metav1.GetOptions{})
+}
+
+// Verify reads the object again.
+func (a Pause) Verify(ctx context.Context, env *remediate.Env, _ *remediate.Change) error {
+	live, err := a.live(ctx, env)
+	if apierrors.IsNotFound(err) && a.Resume {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("%s: read it again: %w", a.ID(), err)
+	}
+	if a.patch(live, a.Resume) != nil {
+		return fmt.Errorf("%s: somebody changed it back at once", a.ID())
+	}
+	return nil
+}
+
+// Undo does the opposite.
+func (a Pause) Undo(ctx context.Context, env *remediate.Env, _ *remediate.Change) error {
+	return a.set(ctx, env, !a.Resume)
+}
+
+// Pauses are the steps that keep health checks off nodes while a run is under way: the
+// first ones before all others, the last ones after them. Of those that an earlier run
+// paused, and did not resume since it was interrupted, the last ones are this run's too.
+func Pauses(m *inspect.Machinery, run string) (first, last []remediate.Step, err error) {
+	return steps(m, func(a inspect.Actor) (pause, resume bool) {
+		earlier := slices.ContainsFunc(a.Paused, func(by string) bool { return strings.HasPrefix(by, pauseMark) })
+		return a.Acts != catalog.No && a.Paused == nil, a.Acts != catalog.No && a.Paused == nil || earlier
+	}, func(a inspect.Actor) []string {
+		by := []string{run}
+		for _, who := range a.Paused {
+			if other, ours := strings.CutPrefix(who, pauseMark); ours && other != run {
+				by = append(by, other)
+			}
+		}
+		return by
+	})
+}
+
+// Resumes are the steps that resume what a run paused.
+func Resumes(m *inspect.Machinery, run string) ([]remediate.Step, error) {
+	_, last, err := steps(m, func(a inspect.Actor) (pause, resume bool) {
+		return false, slices.Contains(a.Paused, pauseMark+run)
+	}, func(inspect.Actor) []string { return []string{run} })
+	return last, err
+}
+
+func steps(m *inspect.Machinery, which func(inspect.Actor) (pause, resume bool), by func(inspect.Actor) []string) (first, last []remediate.Step, err error) {
+	add := func(to *[]remediate.Step, a Pause) {
+		c, failed := a.Diff(inspect.Snapshot{}, time.Time{})
+		err = errors.Join(err, failed)
+		*to = append(*to, remediate.Step{Action: a, Change: c})
+	}
+	for _, a := range m.Actors {
+		if row, _ := catalog.MachineryOf(a.Resource); row.Paused == (catalog.Pausing{}) {
+			continue
+		}
+		pause, resume := which(a)
+		if pause {
+			add(&first, Pause{Of: a, By: by(a)})
+		}
+		if resume {
+			add(&last, Pause{Of: a, By: by(a), Resume: true})
+		}
+	}
+	return first, last, err
+}
+
+// LeftPaused are the steps that resume what runs before this one left paused.
+func LeftPaused(m *inspect.Machinery) ([]remediate.Step, error) {
+	ours := func(by string) bool { return strings.HasPrefix(by, pauseMark) }
+	_, last, err := steps(m, func(a inspect.Actor) (pause, resume bool) {
+		return false, slices.ContainsFunc(a.Paused, ours)
+	}, func(a inspect.Actor) (by []string) {
+		for _, who := range a.Paused {
+			if other, ok := strings.CutPrefix(who, pauseMark); ok {
+				by = append(by, other)
+			}
+		}
+		return by
+	})
+	return last, err
+}
+
+// Frame puts steps of the cluster itself before and after all others. What nobody answered
+// is looked at after them: it may end a run, and they must not wait for that.
+func Frame(p *remediate.Plan, first, last []remediate.Step) {
+	if len(first) > 0 {
+		p.Waves = slices.Insert(p.Waves, 0, remediate.Wave{Nodes: []remediate.NodePlan{{Steps: first}}})
+	}
+	if len(last) > 0 {
+		i := slices.IndexFunc(p.Waves, func(w remediate.Wave) bool { return w.Name == remediate.WaveRequests })
+		if i < 0 {
+			i = len(p.Waves)
+		}
+		p.Waves = slices.Insert(p.Waves, i, remediate.Wave{Nodes: []remediate.NodePlan{{Steps: last}}})
+	}
+}
+
+// Paused reports whether a run paused something, or was about to.
+func Paused(s remediate.Story) bool {
+	return slices.ContainsFunc(s.Records, func(r remediate.Record) bool {
+		return r.Event == remediate.Begun && strings.HasPrefix(r.Action, "pause ")
+	})
+}
+
+func ObjectName(namespace, name string) string {
+	if namespace == "" {
+		return name
+	}
+	return namespace + "/" + name
+}

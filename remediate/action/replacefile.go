@@ -1,0 +1,330 @@
+package action
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
+	"github.com/kubectl-certrot/kubectl-certrot/nodeexec/host"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/kubeconfig"
+)
+
+// ReplaceFile makes a kubeconfig on a node trust these CAs beside those that it
+// trusts already. Not more than the value of certificate-authority-data changes.
+type ReplaceFile struct {
+	On, Path string
+	CA       []byte // PEM, in the order and the bytes that are wanted
+	Known    *Known // nil: all is read anew
+}
+
+// ID is such as "replace worker-0:/etc/kubernetes/kubeconfig".
+func (a ReplaceFile) ID() string { return "replace " + a.On + ":" + a.Path }
+
+// Node is the node.
+func (a ReplaceFile) Node() string { return a.On }
+
+// Diff finds the value and says what it would be.
+func (a ReplaceFile) Diff(facts inspect.Snapshot, now time.Time) (*remediate.Change, error) {
+	text, file, err := a.text(facts)
+	if err != nil {
+		return nil, err
+	}
+	refuse := func(err error) error {
+		next := "compare it with the same file on another node, and mend it by hand first"
+		var shape *kubeconfig.Refusal
+		if errors.As(err, &shape) && shape.Reason == kubeconfig.CAFile {
+			next = fmt.Sprintf("on the node: append the CAs to %s, then: systemctl restart kubelet", shape.Path)
+		}
+		return &remediate.Refusal{Name: remediate.FileShape, Node: a.On, Reason: a.Path + ": " + err.Error(), Next: next}
+	}
+	ca, err := a.Known.Find(text)
+	if err != nil {
+		return nil, refuse(err)
+	}
+	sc := a.Known.Scanner()
+	old, want := pki.LoadedPEM(sc, ca.PEM), pki.LoadedPEM(sc, a.CA)
+	if len(want) == 0 {
+		return nil, fmt.Errorf("%s: no CA to write", a.ID())
+	}
+	if !slices.ContainsFunc(want, func(c *pki.Cert) bool { return !pki.Contains(old, c) }) {
+		return nil, nil //nolint:nilnil // so already, as Action says
+	}
+	n, _ := facts.Node(a.On)
+	value := Union(a.CA, want, old, n.Time(now))
+	edit, err := a.Known.setCA(text, value)
+	if err != nil {
+		return nil, refuse(err)
+	}
+	f := &remediate.FileChange{Path: a.Path, SHA256: file.SHA256, Edit: edit, Before: text, After: edit.Apply(text), Old: old, New: pki.LoadedPEM(sc, value)}
+	return &remediate.Change{
+		Summary: "CA in " + a.Path, File: f,
+		Deltas: []inspect.Delta{written(n, f, now)},
+	}, nil
+}
+
+// written is what a change of a kubeconfig does to the facts. The node's own
+// clock says when; it is after the kubelet started in any case.
+func written(n *inspect.Node, f *remediate.FileChange, now time.Time) inspect.Delta {
+	d := inspect.KubeconfigWritten{Node: n.Name, Path: f.Path, CA: &pki.Content{Certs: f.New}, Text: f.After, At: n.Time(now)}
+	if after := n.Kubelet.Started.Add(time.Minute); d.At.Before(after) {
+		d.At = after
+	}
+	for _, k := range n.Kubeconfigs {
+		if c, ok := k.InUse(); ok && k.Path == f.Path {
+			d.Field = c.Field
+		}
+	}
+	return d
+}
+
+// text returns the file as the node showed it.
+func (a ReplaceFile) text(facts inspect.Snapshot) ([]byte, *inspect.NodeFile, error) {
+	unread := func(reason, next string) error {
+		for _, g := range facts.Gaps { // what the reading itself said is better
+			if g.What == "node/"+a.On && g.Where == a.Path {
+				reason, next = g.Reason, cmp.Or(g.Next, next)
+			}
+		}
+		return &remediate.Refusal{Name: remediate.FileRead, Node: a.On, Reason: a.Path + ": " + reason, Next: next}
+	}
+	n, ok := facts.Node(a.On)
+	if !ok || n.Via == "" {
+		return nil, nil, unread("the node was not read", "see what is unknown")
+	}
+	file := n.File(a.Path)
+	i := slices.IndexFunc(n.Kubeconfigs, func(k inspect.Kubeconfig) bool { return k.Path == a.Path })
+	switch {
+	case file == nil || i < 0:
+		return nil, nil, unread("there is no such kubeconfig, or it could not be read", "on the node: "+foreign.Command("", "ls -l %s", a.Path))
+	case file.Link != "":
+		return nil, nil, unread("it is a link to "+foreign.Text(file.Target), "links are not followed: name what it stands for to its owner, or make it a file")
+	case n.Kubeconfigs[i].Text == nil:
+		return nil, nil, unread("its text is not among the facts", facts.Hints.UnreadNodes("read the node again; else edit it by hand on the node"))
+	case int64(len(n.Kubeconfigs[i].Text)) != file.Size || file.SHA256 == (pki.Fingerprint{}):
+		return nil, nil, unread(fmt.Sprintf("%d bytes were shown of its %d", len(n.Kubeconfigs[i].Text), file.Size), "read the node again")
+	}
+	return n.Kubeconfigs[i].Text, file, nil
+}
+
+// Union is what is written: the wanted bytes verbatim, then what was trusted
+// before and has not ended, one newline between blocks. The order matters: from
+// 4.16 on, machine-config-daemon looks for the ConfigMap's blocks in the text, and
+// rewrites the file and restarts the kubelet where one is not found as it is there
+// (openshift/machine-config-operator pkg/daemon/certificate_writer.go).
+func Union(verbatim []byte, want, old []*pki.Cert, now time.Time) []byte {
+	value := append(bytes.TrimRight(bytes.Clone(verbatim), "\r\n"), '\n')
+	// What stands behind the last block is a piece of its own, which must stay the last.
+	var rest []byte
+	if last := bytes.LastIndex(value, []byte(endCertificate)); last >= 0 {
+		if end := last + len(endCertificate); len(bytes.TrimSpace(value[end:])) > 0 {
+			value, rest = append(value[:end:end], '\n'), bytes.Clone(value[end:])
+		}
+	}
+	for _, c := range old {
+		if !pki.Contains(want, c) && c.NotAfter.After(now) {
+			value = append(value, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: c.DER})...)
+			want = append(want[:len(want):len(want)], c)
+		}
+	}
+	if rest != nil {
+		value = append(bytes.TrimRight(value, "\n"), rest...)
+	}
+	return value
+}
+
+const endCertificate = "-----END CERTIFICATE-----"
+
+// Apply replaces the file.
+func (a ReplaceFile) Apply(ctx context.Context, env *remediate.Env, c *remediate.Change) error {
+	n, err := env.Onto(ctx, a.On)
+	if err != nil {
+		return err
+	}
+	run := host.Run{ID: env.Run}
+	e := host.Edit{Path: a.Path, Before: c.File.SHA256, Offset: int64(c.File.Edit.Offset), Length: int64(c.File.Edit.Length), Insert: c.File.Edit.Insert}
+	_, err = run.Replace(ctx, n, e)
+	switch {
+	case errors.Is(err, host.ErrChanged):
+		return fmt.Errorf("%w: %w", remediate.ErrChanged, err)
+	case errors.Is(err, nodeexec.ErrUnknownOutcome):
+		env.Drop(a.On)
+		return a.settle(ctx, env, e, err)
+	}
+	return err
+}
+
+// settle finds out what a write did whose end was not seen, by trying it once more
+// on a new way there. It has the node's lock then: what was begun has ended, or is
+// said to be still at work.
+func (a ReplaceFile) settle(ctx context.Context, env *remediate.Env, e host.Edit, unseen error) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), remediate.ReadTime)
+	defer cancel()
+	n, err := env.Onto(ctx, a.On)
+	if err == nil {
+		_, err = host.Run{ID: env.Run}.Replace(ctx, n, e)
+	}
+	if err == nil {
+		return nil
+	}
+	if !errors.Is(err, host.ErrChanged) {
+		return fmt.Errorf("%w; and once more: %w", unseen, err)
+	}
+	now, entry, err := env.Look(ctx, a.On, a.Path)
+	switch {
+	case err != nil:
+		return fmt.Errorf("%w; and asking again: %w", unseen, err)
+	case entry.IsWritten(now):
+		return nil
+	}
+	return fmt.Errorf("%w: it is neither as it was nor as it was to be: %w", remediate.ErrChanged, unseen)
+}
+
+// Verify reads the file again: it is what this run wrote, it loads, it holds what
+// it is to hold, belongs to whom it did, and trusts what is served now.
+func (a ReplaceFile) Verify(ctx context.Context, env *remediate.Env, c *remediate.Change) error {
+	now, entry, err := env.Look(ctx, a.On, a.Path)
+	switch {
+	case err != nil:
+		return err
+	case entry == nil:
+		return fmt.Errorf("%s on %s is not in the manifest of run %s", a.Path, a.On, env.Run)
+	case !entry.IsWritten(now):
+		return fmt.Errorf("%s on %s: %w", a.Path, a.On, remediate.ErrChanged)
+	case now.Mode != entry.Before.Mode || now.UID != entry.Before.UID || now.GID != entry.Before.GID || now.Label != entry.Before.Label:
+		return &remediate.BadEffect{Reason: fmt.Sprintf("%s on %s has another owner, mode or label than before", a.Path, a.On)}
+	}
+	facts, err := env.Read(ctx, a.On)
+	if err != nil {
+		return err
+	}
+	text, file, err := a.text(facts)
+	if err != nil && len(gapsAt(facts, a.On, a.Path)) > 0 {
+		return err // not read, which says nothing of the file
+	}
+	if err != nil {
+		return &remediate.BadEffect{Reason: err.Error()}
+	}
+	if file.SHA256 != now.SHA256 { // by somebody else, a moment ago: it is theirs to judge
+		return fmt.Errorf("%s on %s: %w", a.Path, a.On, remediate.ErrChanged)
+	}
+	ca, err := a.Known.Find(text)
+	if err != nil {
+		return &remediate.BadEffect{Reason: a.Path + ": " + err.Error()}
+	}
+	if held := pki.LoadedPEM(a.Known.Scanner(), ca.PEM); !slices.EqualFunc(held, c.File.New, func(x, y *pki.Cert) bool { return x.Fingerprint == y.Fingerprint }) {
+		return &remediate.BadEffect{Reason: fmt.Sprintf("%s on %s holds %d certificates, not the %d that were written", a.Path, a.On, len(held), len(c.File.New))}
+	}
+	err = Trusts(facts, a.On, a.Path, env.Now())
+	var bad *remediate.BadEffect
+	if errors.As(err, &bad) && !a.trusted(facts, c, env.Now()) {
+		// What is shown changed meanwhile, or one of several servers shows another
+		// chain: the file from before would be no better.
+		return fmt.Errorf("it is written, and %s; the file from before does not trust it either", bad.Reason)
+	}
+	return err
+}
+
+// trusted reports whether the CAs from before verify what is shown now.
+func (a ReplaceFile) trusted(facts inspect.Snapshot, c *remediate.Change, now time.Time) bool {
+	n, ok := facts.Node(a.On)
+	if !ok {
+		return false
+	}
+	for _, k := range n.Kubeconfigs {
+		cluster, ok := k.InUse()
+		if k.Path != a.Path || !ok {
+			continue
+		}
+		if address, name, err := cluster.Dialled(); err == nil {
+			served, _ := facts.ShownTo(a.On, address)
+			return pki.Verify(served.Chain, c.File.Old, name, n.Time(now)) == nil
+		}
+	}
+	return false
+}
+
+// gapsAt are what was not read of a file, or of all of a node.
+func gapsAt(facts inspect.Snapshot, node, path string) (out []inspect.Gap) {
+	for _, g := range facts.Gaps {
+		if g.What == "node/"+node && (g.Where == path || g.Where == "") {
+			out = append(out, g)
+		}
+	}
+	return out
+}
+
+// Trusts says whether a kubeconfig on a node verifies what its server shows now.
+func Trusts(facts inspect.Snapshot, node, path string, now time.Time) error {
+	n, ok := facts.Node(node)
+	if !ok {
+		return fmt.Errorf("node %s was not read", node)
+	}
+	i := slices.IndexFunc(n.Kubeconfigs, func(k inspect.Kubeconfig) bool { return k.Path == path })
+	if i < 0 {
+		return &remediate.BadEffect{Reason: path + " can't be read as a kubeconfig"}
+	}
+	if problem := n.Kubeconfigs[i].Problem; problem != "" {
+		return &remediate.BadEffect{Reason: path + ": " + problem}
+	}
+	c, ok := n.Kubeconfigs[i].InUse()
+	if !ok {
+		return &remediate.BadEffect{Reason: path + ": its current context leads to no cluster"}
+	}
+	address, name, err := c.Dialled()
+	if err != nil {
+		return &remediate.BadEffect{Reason: path + ": " + err.Error()}
+	}
+	served, ok := facts.ShownTo(node, address)
+	if !ok {
+		return fmt.Errorf("what is shown at %s to node %s is not known: %s", address, node, GapsOf(facts, address))
+	}
+	if err := facts.Distrusts(node, n.Kubeconfigs[i], served.Chain, name, n.Time(now)); err != nil {
+		return &remediate.BadEffect{Reason: fmt.Sprintf("%s on %s does not trust what is shown at %s: %v", path, node, address, err)}
+	}
+	return nil
+}
+
+// GapsOf says why something was not read.
+func GapsOf(facts inspect.Snapshot, where string) string {
+	for _, g := range facts.Gaps {
+		if g.Where == where {
+			return g.Reason
+		}
+	}
+	return "no handshake was made"
+}
+
+// Undo puts the bytes from before back.
+func (a ReplaceFile) Undo(ctx context.Context, env *remediate.Env, _ *remediate.Change) error {
+	return restore(ctx, env, a.On, a.Path)
+}
+
+func restore(ctx context.Context, env *remediate.Env, node, path string) error {
+	n, err := env.Onto(ctx, node)
+	if err != nil {
+		return err
+	}
+	_, err = host.Run{ID: env.Run}.Restore(ctx, n, path)
+	switch {
+	case errors.Is(err, host.ErrChanged):
+		return fmt.Errorf("%w: %w", remediate.ErrChanged, err)
+	case errors.Is(err, nodeexec.ErrUnknownOutcome):
+		env.Drop(node)
+		now, entry, lookErr := env.Look(ctx, node, path)
+		if lookErr == nil && entry != nil && now.SHA256 == entry.Before.SHA256 {
+			return nil
+		}
+		return errors.Join(err, lookErr)
+	}
+	return err
+}

@@ -1,0 +1,501 @@
+package action
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate"
+)
+
+// Names of refusals to restart a pod.
+const (
+	// KubeletTrusts: the node's kubelet must be right before anything is restarted
+	// that reads its files, or needs it to be started again.
+	KubeletTrusts = "kubelet-trusts"
+	// NetworkMemory: whether a pod has the CA in memory is not known.
+	NetworkMemory = "network-memory"
+)
+
+// RestartPods deletes the pods that a DaemonSet has on a node, so that new ones read
+// their trust anchors, and waits for these. There is nothing to undo.
+type RestartPods struct {
+	On   string
+	Row  catalog.NetworkPod
+	Pods []inspect.Pod // those of the Row on the node, as they were when the plan was made
+	CA   []*pki.Cert   // what is to be trusted
+	// RootCA is kube-root-ca.crt of their namespace, as it was then; nil: not read.
+	RootCA *inspect.RootCA
+	// Next are CAs that will sign what is shown: what runs since before they were made
+	// lacks them, although it needs none of them yet.
+	Next []*pki.Cert
+	// Always: also where it is not needed, or not known to be.
+	Always bool
+	// Read reads how far kube-controller-manager is, who makes pods anew; nil: that is not
+	// asked.
+	Read func(context.Context) (inspect.Rollout, error)
+}
+
+// ID is such as "restart worker-0:openshift-multus/multus".
+func (a RestartPods) ID() string {
+	return "restart " + a.On + ":" + a.Row.Namespace + "/" + a.Row.DaemonSet
+}
+
+// Node is the node.
+func (a RestartPods) Node() string { return a.On }
+
+// Diff says why the pods are to be restarted. It is a Refusal named KubeletTrusts while
+// the node's kubelet is not right, and one named NetworkMemory where it is not known
+// whether it is needed.
+func (a RestartPods) Diff(facts inspect.Snapshot, now time.Time) (*remediate.Change, error) {
+	if len(a.Pods) == 0 || a.Row.Heals {
+		return nil, nil //nolint:nilnil // so already, as Action says
+	}
+	n, ok := facts.Node(a.On)
+	if !ok || n.Via == "" {
+		return nil, remediate.UnreadNode(facts, a.On)
+	}
+	if err := a.kubelet(facts, n, now); err != nil {
+		return nil, err
+	}
+	answer, why := a.Needed(facts, n, now)
+	switch {
+	case a.Always:
+		why = "as --restart-network=always says"
+	case answer == catalog.Unknown:
+		return nil, &remediate.Refusal{Name: NetworkMemory, Node: a.On, Reason: fmt.Sprintf("whether %s/%s has the CA in memory is not known: %s", a.Row.Namespace, a.Row.DaemonSet, why), Next: "--restart-network=always restarts it all the same"}
+	case answer == catalog.No:
+		return nil, nil //nolint:nilnil // so already, as Action says
+	}
+	var names []string
+	for _, p := range a.Pods {
+		names = append(names, foreign.Text(p.Namespace+"/"+p.Name))
+	}
+	return &remediate.Change{Summary: fmt.Sprintf("restart pod %s (%s)", strings.Join(names, ", "), why)}, nil
+}
+
+// kubelet refuses a node whose kubelet does not run with files that verify what it is
+// shown. A thick multus that starts with a wrong one takes the node's network
+// configuration away, and without a kubelet no pod is started again.
+func (a RestartPods) kubelet(facts inspect.Snapshot, n *inspect.Node, now time.Time) error {
+	own := catalog.KubeletKubeconfigs()[1]
+	reason := ""
+	if err := Trusts(facts, n.Name, own, now); err != nil {
+		reason = err.Error()
+	} else if stale := n.Stale(); stale != "" {
+		reason = "the kubelet has not read " + stale + " since it was changed"
+	} else if n.Kubelet.Active != "active" {
+		reason = fmt.Sprintf("the kubelet is %q", n.Kubelet.Active)
+	}
+	if reason == "" {
+		return nil
+	}
+	return &remediate.Refusal{Name: KubeletTrusts, Node: n.Name, Reason: fmt.Sprintf("%s/%s is not restarted before the node's kubelet is right: %s", a.Row.Namespace, a.Row.DaemonSet, reason), Next: "repair the node first: " + foreign.Command(inspect.NodeNames, "fix-api-int --nodes %s", n.Name)}
+}
+
+// Needed says whether the pods run since before they could know the CA, and why.
+func (a RestartPods) Needed(facts inspect.Snapshot, n *inspect.Node, now time.Time) (catalog.Answer, string) {
+	started := a.started(n)
+	if started.IsZero() {
+		return catalog.Unknown, "when it started is not known"
+	}
+	// CAs are dated by the cluster's clock, processes by the node's.
+	since := started.Add(now.Sub(n.Time(now)))
+	made, known := a.made(facts, n, now)
+	if known && made.After(since) {
+		return catalog.Yes, "it runs since before the CA was made"
+	}
+	unknown := ""
+	for _, ref := range []catalog.Ref{a.Row.Trust, a.Row.Also} {
+		answer, why := catalog.No, ""
+		switch {
+		case ref == catalog.Ref{}:
+		case ref.Kind == catalog.File:
+			answer, why = byFile(n, ref, started)
+		default:
+			answer, why = a.byRootCA(n, now, since, made, known)
+		}
+		if answer == catalog.Yes {
+			return answer, why
+		}
+		if answer == catalog.Unknown {
+			unknown = cmp.Or(unknown, why)
+		}
+	}
+	switch {
+	case unknown != "":
+		return catalog.Unknown, unknown
+	case !known:
+		return catalog.Unknown, "which CA signed what the node is shown is not known"
+	}
+	return catalog.No, ""
+}
+
+// byFile says whether who started then has read a file on its node as it is now.
+func byFile(n *inspect.Node, ref catalog.Ref, started time.Time) (catalog.Answer, string) {
+	f := n.File(ref.Name)
+	switch {
+	case f == nil:
+		return catalog.Unknown, ref.Name + " was not read"
+	case later(f).Add(imprecise).After(started):
+		return catalog.Yes, "it runs since before " + ref.Name + " was last written"
+	}
+	return catalog.No, ""
+}
+
+// byRootCA is byFile for kube-root-ca.crt of the pods' namespace: since is when they
+// started, by the cluster's clock, and made is when the CA was made, where that is known.
+func (a RestartPods) byRootCA(n *inspect.Node, now, since, made time.Time, known bool) (catalog.Answer, string) {
+	switch {
+	case a.RootCA == nil:
+		return catalog.Unknown, a.Row.Trust.String() + " was not read"
+	case len(inspect.Lacking(a.RootCA.CA, NotEnded(a.CA, now))) > 0:
+		return catalog.Yes, "it runs since before kube-root-ca.crt had the CA"
+	case known && made.Before(a.RootCA.Created):
+		// It has had this CA from its beginning.
+	case a.RootCA.Written.IsZero():
+		return catalog.Unknown, "when " + a.Row.Trust.String() + " was last written is not known"
+	case a.RootCA.Written.Add(projected).After(since) && !a.accepted(a.RootCA.Written.Add(n.Time(now).Sub(now))):
+		return catalog.Yes, "it runs since before kube-root-ca.crt was last written"
+	}
+	return catalog.No, ""
+}
+
+// projected is how long a kubelet may take to bring a changed ConfigMap into a pod that
+// it has already: it looks once a minute, and remembers what it read for another. For a
+// pod that is new to it, it reads the ConfigMap anew (kubernetes/kubernetes
+// pkg/kubelet/util/manager, RegisterPod).
+const projected = 2 * time.Minute
+
+// imprecise is by how much the start of a process may be later than told.
+const imprecise = 2 * time.Second
+
+// later is when a file may have been last written.
+func later(f *inspect.NodeFile) time.Time {
+	if f.Changed.After(f.Modified) {
+		return f.Changed
+	}
+	return f.Modified
+}
+
+// started is when the oldest of them read its trust anchors, by the node's clock; zero:
+// not known.
+func (a RestartPods) started(n *inspect.Node) (oldest time.Time) {
+	if at, _, ok := n.Running(a.Row.Command); ok && a.Row.Command != "" {
+		return at
+	}
+	for i, p := range a.Pods {
+		at := p.Started
+		if a.Row.ByInit {
+			at = p.Accepted
+		}
+		if i == 0 || at.Before(oldest) {
+			oldest = at
+		}
+	}
+	return oldest
+}
+
+// accepted reports whether the kubelet took all of them not before then, by the node's
+// clock.
+func (a RestartPods) accepted(then time.Time) bool {
+	return !slices.ContainsFunc(a.Pods, func(p inspect.Pod) bool { return p.Accepted.Before(then) })
+}
+
+// made is when the newest CA was made without which what the node is shown, or will be,
+// does not verify; false where that is not known. Behind one address there are several
+// masters, and while they take up a new certificate they show different ones.
+func (a RestartPods) made(facts inspect.Snapshot, n *inspect.Node, now time.Time) (at time.Time, known bool) {
+	for _, ca := range a.Next {
+		if ca.NotBefore.After(at) {
+			at, known = ca.NotBefore, true
+		}
+	}
+	if known {
+		return at, known
+	}
+	own := catalog.KubeletKubeconfigs()[1]
+	for _, k := range n.Kubeconfigs {
+		c, ok := k.InUse()
+		if !ok || k.Path != own {
+			continue
+		}
+		address, name, err := c.Dialled()
+		if err != nil {
+			return at, false
+		}
+		served, _ := facts.ShownTo(n.Name, address)
+		trusted := facts.Trusted(n.Name, k)
+		if at, known = oldest(served.Chain, trusted, name, n.Time(now)); !known {
+			continue
+		}
+		asked := [][]*pki.Cert{served.Chain} // many nodes are shown the same
+		for _, v := range facts.Served {
+			if v.Name != name || v.Address != address && v.Server != catalog.ListenerAPIServer || slices.ContainsFunc(asked, func(c []*pki.Cert) bool { return sameCerts(c, v.Chain) }) {
+				continue
+			}
+			asked = append(asked, v.Chain)
+			if other, ok := oldest(v.Chain, trusted, name, n.Time(now)); ok && other.After(at) {
+				at = other
+			}
+		}
+	}
+	return at, known
+}
+
+func sameCerts(a, b []*pki.Cert) bool {
+	return slices.EqualFunc(a, b, func(a, b *pki.Cert) bool { return a.Fingerprint == b.Fingerprint })
+}
+
+// oldest is when the oldest of the CAs was made that verify a chain: with it, no other is
+// wanted.
+func oldest(chain []*pki.Cert, cas []*pki.Cert, name string, now time.Time) (at time.Time, known bool) {
+	for _, ca := range cas {
+		if (!known || ca.NotBefore.Before(at)) && pki.Verify(chain, []*pki.Cert{ca}, name, now) == nil {
+			at, known = ca.NotBefore, true
+		}
+	}
+	return at, known
+}
+
+// Apply deletes the pods that are still those of the plan.
+func (a RestartPods) Apply(ctx context.Context, env *remediate.Env, _ *remediate.Change) error {
+	if env.Kube == nil {
+		return fmt.Errorf("%s: no API server could be asked to delete pods", a.ID())
+	}
+	if err := a.reports(ctx, env); err != nil {
+		return err
+	}
+	if err := errors.Join(a.remade(ctx, env), a.published(ctx, env)); err != nil {
+		return err
+	}
+	pods := env.Kube.CoreV1().Pods(a.Row.Namespace)
+	for _, p := range a.Pods {
+		uid := types.UID(p.UID)
+		err := pods.Delete(ctx, p.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}})
+		if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) { // those: it is gone, or another one
+			return fmt.Errorf("delete pod %s: %w; %s", foreign.Text(p.Namespace+"/"+p.Name), err, inspect.Hints{}.Unread(inspect.May{Verb: "delete", Resource: "pods", Namespace: p.Namespace}))
+		}
+	}
+	return nil
+}
+
+// reports refuses a node whose kubelet is away: it would start no other pod.
+func (a RestartPods) reports(ctx context.Context, env *remediate.Env) error {
+	n, err := env.Kube.CoreV1().Nodes().Get(ctx, a.On, metav1.GetOptions{})
+	if err != nil {
+		return fmt.Errorf("read node %s: %w", a.On, err)
+	}
+	if env.Heartbeat != nil {
+		if h, err := env.Heartbeat(ctx, a.On); err == nil && h.Life().Alive == catalog.No {
+			return fmt.Errorf("node %s does not report to the API server, %s: a pod that is deleted there now would not come back: %s", a.On, h.Life(), foreign.Command(inspect.NodeNames, "kubectl describe node %s", a.On))
+		}
+	}
+	for _, c := range n.Status.Conditions {
+		// False may be for want of a network, which the restart mends.
+		if c.Type == corev1.NodeReady && c.Status != corev1.ConditionUnknown {
+			return nil
+		}
+	}
+	return fmt.Errorf("node %s does not report to the API server: a pod that is deleted there now would not come back: %s", a.On, foreign.Command(inspect.NodeNames, "kubectl describe node %s", a.On))
+}
+
+// remade refuses to delete what nobody may make anew, or put on its node: a
+// kube-controller-manager or kube-scheduler that trusts only the old CA works until it has
+// to connect again.
+func (a RestartPods) remade(ctx context.Context, env *remediate.Env) error {
+	if a.Read == nil {
+		return nil
+	}
+	r, err := a.Read(ctx)
+	if err != nil {
+		return fmt.Errorf("whether somebody can make pods of %s/%s anew is not known: %w", a.Row.Namespace, a.Row.DaemonSet, err)
+	}
+	r.RootCAs = nil // see published
+	if behind := r.Behind(NotEnded(a.CA, env.Now())); len(behind) > 0 {
+		return fmt.Errorf("nobody may make pods of %s/%s anew: %s; wait for that first: fix-api-int --only %s", a.Row.Namespace, a.Row.DaemonSet, strings.Join(behind, "; "), remediate.WaveControlPlane)
+	}
+	return nil
+}
+
+// published refuses to start a pod that would read the old CA again.
+func (a RestartPods) published(ctx context.Context, env *remediate.Env) error {
+	if a.Row.Trust.Kind == catalog.File {
+		return nil
+	}
+	of := a.Row.Trust
+	m, err := env.Kube.CoreV1().ConfigMaps(of.Namespace).Get(ctx, of.Name, metav1.GetOptions{})
+	if err != nil {
+		return fmt.Errorf("read %s: %w", of, err)
+	}
+	if lack := inspect.Lacking(pki.LoadedPEM(pki.NewScanner(), []byte(m.Data[of.Key])), NotEnded(a.CA, env.Now())); len(lack) > 0 {
+		return fmt.Errorf("%s lacks %s (sha256 %s): a new pod would read the old CAs again; wait until kube-controller-manager has published it: fix-api-int status", of, pki.Foreign(lack[0].Subject), lack[0].Fingerprint.Short())
+	}
+	return nil
+}
+
+// podTime is how long a pod may take to end and another one to be ready: thirty
+// seconds of grace, and some for its images and init containers.
+const podTime = 5 * time.Minute
+
+// Verify waits until a pod that is not one of those runs on the node, and is ready.
+// That its network works is another question: see NetworkProbe.
+func (a RestartPods) Verify(ctx context.Context, env *remediate.Env, _ *remediate.Change) error {
+	if env.Kube == nil {
+		return &remediate.Unknown{Reason: fmt.Sprintf("whether %s/%s runs on %s is not known: no API server could be asked", a.Row.Namespace, a.Row.DaemonSet, a.On)}
+	}
+	err := env.Until(ctx, podTime, func(ctx context.Context) (bool, error) {
+		list, err := env.Kube.CoreV1().Pods(a.Row.Namespace).List(ctx, metav1.ListOptions{LabelSelector: a.Row.Label, FieldSelector: fields.OneTermEqualSelector("spec.nodeName", a.On).String()})
+		if err != nil {
+			return false, fmt.Errorf("list pods of %s/%s on %s: %w", a.Row.Namespace, a.Row.DaemonSet, a.On, err)
+		}
+		return a.renewed(list.Items)
+	})
+	if err != nil && ctx.Err() == nil {
+		return fmt.Errorf("%w; %s", err, foreign.Command(inspect.NodeNames, "kubectl -n %s get pods -l %s --field-selector spec.nodeName=%s -o wide", a.Row.Namespace, foreign.Words(a.Row.Label), a.On))
+	}
+	return err
+}
+
+// renewed reports whether a new pod is ready and the old ones are gone.
+func (a RestartPods) renewed(pods []corev1.Pod) (bool, error) {
+	fresh := false
+	for i := range pods {
+		p := &pods[i]
+		owner := metav1.GetControllerOf(p)
+		if p.Spec.NodeName != a.On || owner == nil || owner.Kind != "DaemonSet" || owner.Name != a.Row.DaemonSet {
+			continue
+		}
+		name := foreign.Text(p.Namespace + "/" + p.Name)
+		if slices.ContainsFunc(a.Pods, func(old inspect.Pod) bool { return old.UID == string(p.UID) }) {
+			return false, fmt.Errorf("pod %s on %s has not ended yet", name, a.On)
+		}
+		if p.DeletionTimestamp != nil {
+			continue
+		}
+		ready := slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool {
+			return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
+		})
+		if !ready || p.Status.Phase != corev1.PodRunning {
+			return false, fmt.Errorf("pod %s on %s is not ready: %s", name, a.On, podState(p))
+		}
+		fresh = true
+	}
+	if !fresh {
+		return false, fmt.Errorf("there is no new pod of %s/%s on %s", a.Row.Namespace, a.Row.DaemonSet, a.On)
+	}
+	return true, nil
+}
+
+// podState says in a few words where a pod is, in its kubelet's words.
+func podState(p *corev1.Pod) string {
+	said := []string{foreign.Name(string(p.Status.Phase))}
+	for _, s := range slices.Concat(p.Status.InitContainerStatuses, p.Status.ContainerStatuses) {
+		if w := s.State.Waiting; w != nil {
+			said = append(said, foreign.Name(s.Name)+": "+foreign.Said(w.Reason, w.Message))
+		}
+	}
+	return strings.Join(said, ", ")
+}
+
+// Undo does nothing: the pods from before are gone, and those that run read what is on
+// the node.
+func (a RestartPods) Undo(context.Context, *remediate.Env, *remediate.Change) error { return nil }
+
+// NetworkRestarts finds out which network pods have to be restarted.
+type NetworkRestarts struct {
+	CA      []*pki.Cert                                    // what is to be trusted
+	Pods    []inspect.Pod                                  // of the namespaces of catalog.NetworkPods
+	Rollout inspect.Rollout                                // of the same namespaces
+	Read    func(context.Context) (inspect.Rollout, error) // see RestartPods
+	Always  bool                                           // see RestartPods
+	Probe   NetworkProbe                                   // what to ask a node with afterwards; On is set for each
+	// EachProbed: nodes on which nothing is restarted are asked, too.
+	EachProbed bool
+	Next       []*pki.Cert // see RestartPods
+}
+
+// NetworkNamespaces are those whose pods and kube-root-ca.crt count, in these versions.
+func NetworkNamespaces(v catalog.Versions) []string {
+	var out []string
+	for _, row := range catalog.NetworkPodsIn(v) {
+		if !slices.Contains(out, row.Namespace) {
+			out = append(out, row.Namespace)
+		}
+	}
+	return out
+}
+
+// First returns the restarts that come before those of any node, for the nodes on
+// which there are such pods: who approves certificate requests of the others. Facts are
+// as they will be when the nodes are repaired. Notes say what is unknown, for people.
+func (r NetworkRestarts) First(facts inspect.Snapshot, now time.Time) (actions []remediate.Action, notes []string, err error) {
+	for _, n := range facts.Nodes {
+		more, unknown, err := r.restarts(facts, now, n.Name, true)
+		if err != nil {
+			return nil, nil, err
+		}
+		actions, notes = append(actions, more...), append(notes, unknown...)
+	}
+	return actions, notes, nil
+}
+
+// OnNode returns what is to be done on a node, in this order: its restarts, and then a
+// new pod as the proof. See First.
+func (r NetworkRestarts) OnNode(facts inspect.Snapshot, now time.Time, node string) (actions []remediate.Action, notes []string, err error) {
+	actions, notes, err = r.restarts(facts, now, node, false)
+	if err == nil && (r.EachProbed || len(actions) > 0) {
+		probe := r.Probe
+		probe.On = node
+		actions = append(actions, probe)
+	}
+	return actions, notes, err
+}
+
+func (r NetworkRestarts) restarts(facts inspect.Snapshot, now time.Time, node string, first bool) (actions []remediate.Action, notes []string, err error) {
+	for _, row := range catalog.NetworkPodsIn(facts.Cluster.Versions) {
+		if row.First != first {
+			continue
+		}
+		a := RestartPods{On: node, Row: row, Pods: r.of(row, node), CA: r.CA, Next: r.Next, Always: r.Always, Read: r.Read}
+		if root, ok := r.Rollout.RootCA(row.Namespace); ok {
+			a.RootCA = &root
+		}
+		c, err := a.Diff(facts, now)
+		var refusal *remediate.Refusal
+		switch {
+		case errors.As(err, &refusal) && refusal.Name == NetworkMemory:
+			notes = append(notes, fmt.Sprintf("%s: %s; %s.", node, refusal.Reason, refusal.Next))
+		case err != nil:
+			return nil, nil, err
+		case c != nil:
+			actions = append(actions, a)
+		}
+	}
+	return actions, notes, nil
+}
+
+// of are the pods that a row's DaemonSet has on a node.
+func (r NetworkRestarts) of(row catalog.NetworkPod, node string) []inspect.Pod {
+	var out []inspect.Pod
+	for _, p := range r.Pods {
+		if p.Node == node && p.Namespace == row.Namespace && p.OwnerKind == "DaemonSet" && p.OwnerName == row.DaemonSet {
+			out = append(out, p)
+		}
+	}
+	return out
+}

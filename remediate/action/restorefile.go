@@ -1,0 +1,222 @@
+package action
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+	"github.com/kubectl-certrot/kubectl-certrot/nodeexec/host"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/csr"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/kubeconfig"
+)
+
+// RestoreFile puts back what a file was before a run.
+type RestoreFile struct {
+	On    string
+	Entry host.Entry // of the run's folder on the node
+	// Blind says that the trust in what is served was given up by name.
+	Blind bool
+	// Asks: whether its kubelet waits for a certificate is asked once more before.
+	Asks bool
+}
+
+// ID is such as "restore worker-0:/etc/kubernetes/kubeconfig".
+func (a RestoreFile) ID() string { return "restore " + a.On + ":" + a.path() }
+
+// Node is the node.
+func (a RestoreFile) Node() string { return a.On }
+
+func (a RestoreFile) path() string { return a.Entry.Before.Path }
+
+// Diff compares the file with what the run made of it.
+func (a RestoreFile) Diff(facts inspect.Snapshot, now time.Time) (*remediate.Change, error) {
+	if later := a.Entry.Later; later != "" {
+		return nil, &remediate.Refusal{Name: remediate.ChangedSince, Node: a.On, Reason: fmt.Sprintf("run %s changed %s after this run: putting back what was before would undo that too", later, a.path()),
+			Next: facts.Hints.Next("to put that run back first: {} undo %s --from-nodes --nodes %s", later, a.On)}
+	}
+	if a.Entry.Taken {
+		return a.untake(facts, now)
+	}
+	text, file, err := ReplaceFile{On: a.On, Path: a.path()}.text(facts)
+	if err != nil {
+		return nil, err
+	}
+	if file.SHA256 == pki.Fingerprint(a.Entry.Before.SHA256) {
+		return nil, nil //nolint:nilnil // so already, as Action says
+	}
+	if !slices.Contains(a.Entry.Wrote, [32]byte(file.SHA256)) {
+		return nil, &remediate.Refusal{Name: remediate.ChangedSince, Node: a.On, Reason: fmt.Sprintf("%s was changed after the run (sha256 %s now): putting back what was before would undo that too", a.path(), file.SHA256.Short()),
+			Next: "what was before is in the run's folder below " + host.DefaultFolder + " on the node, under the sha256 " + pki.Fingerprint(a.Entry.Before.SHA256).String()}
+	}
+	n, _ := facts.Node(a.On)
+	before, err := a.backup(n)
+	if err != nil {
+		return nil, err
+	}
+	f := &remediate.FileChange{Path: a.path(), SHA256: file.SHA256, Before: text, After: before, Old: caOf(text), New: caOf(before)}
+	return &remediate.Change{Summary: "put back " + a.path(), File: f, Versions: facts.Cluster.Versions, Deltas: []inspect.Delta{written(n, f, now)}}, nil
+}
+
+// untake is Diff for what the run took away.
+func (a RestoreFile) untake(facts inspect.Snapshot, now time.Time) (*remediate.Change, error) {
+	n, ok := facts.Node(a.On)
+	if !ok || n.Via == "" {
+		return nil, &remediate.Refusal{Name: remediate.FileRead, Node: a.On, Reason: "the node was not read", Next: "see what is unknown"}
+	}
+	path := a.path()
+	file := n.File(path)
+	if file == nil && !inspect.MissingFile(facts, n, path) {
+		return nil, &remediate.Refusal{Name: remediate.FileRead, Node: a.On, Reason: path + ": it could not be read", Next: "on the node: " + foreign.Command("", "ls -l %s", path)}
+	}
+	since := func(what string) error {
+		return &remediate.Refusal{Name: remediate.ChangedSince, Node: a.On, Reason: path + " " + what + ": putting back what was before would undo that too", Next: "what was before is in the run's folder below " + host.DefaultFolder + " on the node"}
+	}
+	f := &remediate.FileChange{Path: path, Taken: true}
+	c := &remediate.Change{Summary: "put back " + path, File: f, Versions: facts.Cluster.Versions}
+	if a.Entry.Before.Kind == host.Link {
+		f.After = leading(a.Entry.Target)
+		c.Summary += ", a link to " + foreign.Text(a.Entry.Target)
+		switch {
+		case file == nil:
+		case file.Link == "":
+			return nil, since("is no link any more")
+		case file.Link == a.Entry.Target:
+			return nil, nil //nolint:nilnil // so already, as Action says
+		default:
+			f.Link, f.Before = file.Link, leading(file.Link)
+		}
+		return c, nil
+	}
+	if file != nil && file.SHA256 == pki.Fingerprint(a.Entry.Before.SHA256) {
+		return nil, nil //nolint:nilnil // so already, as Action says
+	}
+	if file != nil {
+		f.SHA256 = file.SHA256
+		for _, k := range n.Kubeconfigs {
+			if k.Path == path {
+				f.Before, f.Old = k.Text, caOf(k.Text)
+			}
+		}
+		if !slices.Contains(a.Entry.Wrote, [32]byte(file.SHA256)) && !KubeletWrote(f.Before) {
+			return nil, since("is not as a kubelet makes it, so that somebody else changed it")
+		}
+	}
+	from := ""
+	for _, k := range n.Kubeconfigs { // its text may be such that it did not leave the node
+		if kept := n.File(k.Path); kept != nil && kept.SHA256 == pki.Fingerprint(a.Entry.Before.SHA256) && strings.HasPrefix(k.Path, host.DefaultFolder+"/") {
+			from, f.After, f.New = k.Path, k.Text, caOf(k.Text)
+		}
+	}
+	if from != "" {
+		at := n.Time(now)
+		if after := n.Kubelet.Started.Add(time.Minute); at.Before(after) {
+			at = after
+		}
+		c.Deltas = []inspect.Delta{inspect.KubeconfigCopied{Node: a.On, From: from, To: path, At: at}}
+	}
+	return c, nil
+}
+
+// KubeletWrote reports whether a kubeconfig is such as a kubelet makes when it joins: of
+// this shape, with any CA and server.
+func KubeletWrote(text []byte) bool {
+	const shape = "apiVersion: v1\nclusters:\n- cluster:\n    certificate-authority-data:\n    server:\n  name: default-cluster\ncontexts:\n- context:\n    cluster: default-cluster\n    namespace: default\n    user: default-auth\n" +
+		"  name: default-context\ncurrent-context: default-context\nkind: Config\nusers:\n- name: default-auth\n  user:\n    client-certificate: " + inspect.KubeletClient + "\n    client-key: " + inspect.KubeletClient + "\n"
+	var b strings.Builder
+	for line := range strings.Lines(string(text)) {
+		for _, key := range []string{"    certificate-authority-data:", "    server:"} {
+			if strings.HasPrefix(line, key) {
+				line = key + "\n"
+			}
+		}
+		if line != "preferences: {}\n" { // up to 1.33
+			b.WriteString(line)
+		}
+	}
+	return b.String() == shape
+}
+
+// backup finds the bytes from before among what was read of the run's folder.
+func (a RestoreFile) backup(n *inspect.Node) ([]byte, error) {
+	for _, k := range n.Kubeconfigs {
+		if f := n.File(k.Path); f != nil && f.SHA256 == pki.Fingerprint(a.Entry.Before.SHA256) && strings.HasPrefix(k.Path, host.DefaultFolder+"/") && int64(len(k.Text)) == f.Size {
+			return k.Text, nil
+		}
+	}
+	return nil, &remediate.Refusal{Name: "backup-read", Node: a.On, Reason: "what " + a.path() + " was before could not be read", Next: "on the node: " + foreign.Command("", "ls -lR %s", host.DefaultFolder)}
+}
+
+// caOf are the CAs in a kubeconfig; none where it can't be read.
+func caOf(text []byte) []*pki.Cert {
+	ca, err := kubeconfig.Find(text)
+	if err != nil {
+		return nil
+	}
+	return pki.LoadedPEM(pki.NewScanner(), ca.PEM)
+}
+
+// Apply puts it back.
+func (a RestoreFile) Apply(ctx context.Context, env *remediate.Env, c *remediate.Change) error {
+	if a.Asks && env.Kube != nil {
+		requests, err := csr.PendingOf(ctx, env.Kube, csr.Asker{Name: a.On, Hints: env.Hints})
+		if err != nil {
+			return fmt.Errorf("whether the kubelet on %s waits for a certificate, which this would take from it, is not known: %w", a.On, err)
+		}
+		var names []string
+		facts, err := env.Read(ctx, a.On)
+		if err != nil {
+			return err
+		}
+		facts.Cluster.Versions = c.Versions
+		for _, r := range requests {
+			if csr.MayWait(facts, a.On, env.Now(), r.Spec.SignerName, r.Spec.Username) {
+				names = append(names, r.Name)
+			}
+		}
+		if err := csr.Waits(a.On, names); err != nil {
+			return err
+		}
+	}
+	if a.Entry.Taken {
+		return putBack(ctx, env, a.On, a.path(), a.Entry.Before.Kind == host.Link, c.File)
+	}
+	return restore(ctx, env, a.On, a.path())
+}
+
+// Verify looks whether it is what it was, bytes, owner, mode and label.
+func (a RestoreFile) Verify(ctx context.Context, env *remediate.Env, _ *remediate.Change) error {
+	now, _, err := env.Look(ctx, a.On, a.path())
+	if err != nil {
+		return err
+	}
+	if now != a.Entry.Before {
+		return fmt.Errorf("%s on %s is not as it was before: sha256 %x, mode %04o, owner %d:%d, label %q; it was %x, %04o, %d:%d, %q", a.path(), a.On,
+			now.SHA256[:6], now.Mode, now.UID, now.GID, now.Label, a.Entry.Before.SHA256[:6], a.Entry.Before.Mode, a.Entry.Before.UID, a.Entry.Before.GID, a.Entry.Before.Label)
+	}
+	if a.Blind {
+		return nil
+	}
+	facts, err := env.Read(ctx, a.On)
+	if err != nil {
+		return err
+	}
+	if a.Entry.Before.Kind == host.Link {
+		if n, ok := facts.Node(a.On); !ok || n.File(a.path()) == nil || n.File(a.path()).Link != a.Entry.Target {
+			return fmt.Errorf("%s on %s does not lead to %s", a.path(), a.On, foreign.Text(a.Entry.Target))
+		}
+		return nil
+	}
+	return Trusts(facts, a.On, a.path(), env.Now())
+}
+
+// Undo is not possible: what the run had written is not kept. Doing what the run
+// did writes it again.
+func (a RestoreFile) Undo(context.Context, *remediate.Env, *remediate.Change) error {
+	return fmt.Errorf("%s: what was there before is not kept: run the command again that had changed it", a.ID())
+}

@@ -1,0 +1,174 @@
+package action
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate"
+)
+
+// AwaitRootCA waits until kube-controller-manager and kube-scheduler have these CAs on every
+// master, and kube-root-ca.crt has them. It changes nothing: their operators bring them, once the
+// masters' kubelets can run the pods that install a revision. kube-controller-manager
+// dials api-int with the CAs of its revision: before it has the new one, no certificate
+// request is approved or signed, and what runs in pods trusts the old CA.
+type AwaitRootCA struct {
+	CA    []*pki.Cert
+	Known inspect.Rollout // as it was when the plan was made
+	// Read reads it anew: collect's Cluster.Rollout for the same namespaces. nil: there
+	// is no API to ask.
+	Read func(context.Context) (inspect.Rollout, error)
+	// Say is told what is waited for, whenever that changes; may be nil.
+	Say func(string)
+}
+
+// ID is "await kube-root-ca.crt".
+func (AwaitRootCA) ID() string { return "await kube-root-ca.crt" }
+
+// Node is the cluster.
+func (AwaitRootCA) Node() string { return "" }
+
+// Diff says what is behind.
+func (a AwaitRootCA) Diff(_ inspect.Snapshot, now time.Time) (*remediate.Change, error) {
+	if a.Read != nil && len(a.Known.RootCAs) > 0 && len(a.Known.Behind(NotEnded(a.CA, now))) == 0 {
+		return nil, nil //nolint:nilnil // so already, as Action says
+	}
+	return &remediate.Change{Summary: "wait until kube-controller-manager and kube-root-ca.crt have the CA"}, nil
+}
+
+// NotEnded are the certificates that have not ended: operators leave those that have
+// out of their bundles.
+func NotEnded(certs []*pki.Cert, now time.Time) []*pki.Cert {
+	var out []*pki.Cert
+	for _, c := range certs {
+		if c.NotAfter.After(now) {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// Apply does nothing.
+func (AwaitRootCA) Apply(context.Context, *remediate.Env, *remediate.Change) error { return nil }
+
+// RolloutTime is how long kube-controller-manager may take to be everywhere: static
+// pods of three masters are rolled out one after another, each in some minutes. stall
+// is how long nothing may change meanwhile.
+const (
+	RolloutTime = 30 * time.Minute
+	stall       = 6 * time.Minute
+)
+
+// Verify waits for as long as it goes on.
+func (a AwaitRootCA) Verify(ctx context.Context, env *remediate.Env, _ *remediate.Change) error {
+	if a.Read == nil {
+		return &remediate.Unknown{Reason: "whether kube-controller-manager and kube-root-ca.crt have the CA is not known: no API server could be asked"}
+	}
+	var last inspect.Rollout
+	var asked error
+	said, since := "", env.Now()
+	err := env.Until(ctx, RolloutTime, func(ctx context.Context) (bool, error) {
+		r, err := a.Read(ctx)
+		if asked = err; err != nil {
+			return false, err
+		}
+		last = r
+		behind := last.Behind(NotEnded(a.CA, env.Now()))
+		if len(behind) == 0 && len(last.RootCAs) > 0 {
+			return true, nil
+		}
+		text := strings.Join(behind, "; ")
+		if len(last.RootCAs) == 0 {
+			text = "there is no kube-root-ca.crt in any of the namespaces that were looked at"
+		}
+		if text != said {
+			said, since = text, env.Now()
+			if a.Say != nil {
+				a.Say(text)
+			}
+		}
+		if env.Now().Sub(since) > stall {
+			return true, nil // it will not come by waiting
+		}
+		return false, errors.New(text)
+	})
+	switch {
+	case ctx.Err() != nil:
+		return remediate.Because(context.Cause(ctx), err)
+	case asked != nil:
+		return &remediate.Unknown{Reason: fmt.Sprintf("whether kube-controller-manager and kube-root-ca.crt have the CA is not known: %v", err)}
+	case err != nil:
+		return &remediate.Late{Inner: fmt.Errorf("%w. %s", err, Lever(last, NotEnded(a.CA, env.Now())))}
+	case len(last.Behind(NotEnded(a.CA, env.Now()))) > 0 || len(last.RootCAs) == 0:
+		return &remediate.Late{Inner: fmt.Errorf("nothing has changed for %s: %s. %s", stall, said, Lever(last, NotEnded(a.CA, env.Now())))}
+	}
+	return nil
+}
+
+// Lever says what makes a rollout that stands still go on. It is said and not done: a
+// new revision restarts kube-controller-manager on all masters.
+func Lever(r inspect.Rollout, ca []*pki.Cert) string {
+	if !r.Operator {
+		return "There is no operator that would roll it out: kube-controller-manager publishes the file of its --root-ca-file, and reads it when it starts"
+	}
+	if len(inspect.Lacking(r.Source, ca)) > 0 {
+		return "serviceaccount-ca is put together of openshift-config-managed/kube-apiserver-server-ca by its operator: oc get clusteroperator kube-controller-manager; oc -n openshift-kube-controller-manager-operator logs deployment/kube-controller-manager-operator"
+	}
+	if r.Scheduler != nil && len(inspect.Lacking(r.Scheduler.Source, ca)) > 0 {
+		return "kube-scheduler's serviceaccount-ca is put together by its operator: oc get clusteroperator kube-scheduler; oc -n openshift-kube-scheduler-operator logs deployment/openshift-kube-scheduler-operator"
+	}
+	var away []string
+	masters := r.Masters
+	if r.Scheduler != nil {
+		masters = slices.Concat(masters, r.Scheduler.Masters)
+	}
+	for _, m := range masters {
+		if m.Away() && !slices.Contains(away, m.Node) {
+			away = append(away, m.Node)
+		}
+	}
+	if len(away) > 0 {
+		return fmt.Sprintf("Installer pods can't run on %s, which holds up all masters: mend that first: %s", strings.Join(away, ", "), foreign.Command(inspect.NodeNames, "oc describe node %s", foreign.Spaces(away)))
+	}
+	resource, namespace := "kubecontrollermanager", catalog.ServiceAccountCA().Namespace
+	scheduler := inspect.Rollout{Scheduler: r.Scheduler}
+	manager := r
+	manager.Scheduler, manager.RootCAs = nil, nil
+	if len(scheduler.Behind(ca)) > 0 && len(manager.Behind(ca)) == 0 { // it is kube-scheduler that is waited for
+		resource, namespace = "kubescheduler", catalog.SchedulerCA().Namespace
+	}
+	return networkless(r) + foreign.Command("", "What the operator says: oc get %[1]s cluster -o yaml; oc -n %[2]s get pods. A new revision on all masters is made by: "+
+		`oc patch %[1]s cluster --type=merge -p '{"spec":{"forceRedeploymentReason":"certrot-'"$(date +%%s)"'"}}'`, resource, namespace)
+}
+
+// networkless says what may keep an installer pod waiting on a master that is Ready: a
+// multus that still has the old CA in memory gives it no network. What helps is its
+// process ended on the node: the kubelet starts that again by itself. A pod that is deleted
+// is made anew by kube-controller-manager, which may trust only the old CA itself.
+func networkless(r inspect.Rollout) string {
+	text := ""
+	for _, m := range r.Masters {
+		if m.Ready != "True" || m.Away() || m.Installer != "Pending" {
+			continue
+		}
+		for _, row := range catalog.NetworkPods() {
+			if row.ID == "multus" {
+				text += fmt.Sprintf("The installer pod waits on %s, which is Ready: its %s (%s) may still have the old CA in memory, so that new pods there get no network. Where its events say so (%s), the kubelet's kubeconfig on %s has the CA, and the own certificate of %s has not ended (%s), restart its container, and do not delete the pod, which nobody may make anew yet. On %s: %s. ",
+					m.Node, row.DaemonSet, row.In, foreign.Command("", "oc -n %s get events", catalog.ServiceAccountCA().Namespace), m.Node, row.DaemonSet,
+					foreign.Command("", "sudo openssl x509 -noout -enddate -in %s", row.Client), m.Node, foreign.Command("", "sudo kill $(pidof %s)", row.Command))
+			}
+		}
+	}
+	return text
+}
+
+// Undo does nothing.
+func (AwaitRootCA) Undo(context.Context, *remediate.Env, *remediate.Change) error { return nil }

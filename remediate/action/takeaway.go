@@ -1,0 +1,135 @@
+package action
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
+	"github.com/kubectl-certrot/kubectl-certrot/nodeexec/host"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate"
+)
+
+// TakeAway takes a file away from its name, or a symbolic link, whose end stays. What it
+// was is in the run's folder on the node.
+type TakeAway struct{ On, Path string }
+
+// ID is such as "take-away worker-0:/var/lib/kubelet/kubeconfig".
+func (a TakeAway) ID() string { return "take-away " + a.On + ":" + a.Path }
+
+// Node is the node.
+func (a TakeAway) Node() string { return a.On }
+
+// Diff finds the file.
+func (a TakeAway) Diff(facts inspect.Snapshot, now time.Time) (*remediate.Change, error) {
+	n, ok := facts.Node(a.On)
+	if !ok || n.Via == "" {
+		return nil, &remediate.Refusal{Name: remediate.FileRead, Node: a.On, Reason: "the node was not read", Next: "see what is unknown"}
+	}
+	file := n.File(a.Path)
+	switch {
+	case file == nil && inspect.MissingFile(facts, n, a.Path):
+		return nil, nil //nolint:nilnil // so already, as Action says
+	case file == nil || file.Link == "" && file.SHA256 == (pki.Fingerprint{}):
+		return nil, &remediate.Refusal{Name: remediate.FileRead, Node: a.On, Reason: a.Path + ": it could not be read", Next: "on the node: " + foreign.Command("", "ls -l %s", a.Path)}
+	}
+	f := &remediate.FileChange{Path: a.Path, SHA256: file.SHA256, Taken: true, Link: file.Link}
+	for _, k := range n.Kubeconfigs {
+		if k.Path == a.Path {
+			f.Before = k.Text
+		}
+	}
+	c := &remediate.Change{Summary: "take " + a.Path + " away", File: f, Deltas: []inspect.Delta{inspect.FileTaken{Node: a.On, Path: a.Path}}}
+	switch {
+	case f.Link != "":
+		f.SHA256, f.Before = pki.Fingerprint{}, leading(f.Link)
+		c.Summary += ", a link: " + foreign.Text(f.Link) + " stays"
+	case a.Path == catalog.KubeletKubeconfigs()[1]:
+		c.Summary += ": the kubelet makes it anew, from " + catalog.KubeletKubeconfigs()[0]
+		at := n.Time(now)
+		if after := n.Kubelet.Started.Add(time.Minute); at.Before(after) {
+			at = after
+		}
+		c.Deltas = []inspect.Delta{inspect.KubeconfigCopied{Node: a.On, From: catalog.KubeletKubeconfigs()[0], To: a.Path, At: at}}
+	}
+	return c, nil
+}
+
+// leading is a link as a diff shows it.
+func leading(target string) []byte { return fmt.Appendln(nil, "a link to", foreign.Text(target)) }
+
+// Apply takes it away, as it was shown.
+func (a TakeAway) Apply(ctx context.Context, env *remediate.Env, c *remediate.Change) error {
+	take := func() error {
+		n, err := env.Onto(ctx, a.On)
+		if err != nil {
+			return err
+		}
+		if c.File.Link != "" {
+			_, err = host.Run{ID: env.Run}.TakeLink(ctx, n, a.Path, c.File.Link)
+		} else {
+			_, err = host.Run{ID: env.Run}.Take(ctx, n, a.Path, c.File.SHA256)
+		}
+		return err
+	}
+	err := take()
+	if errors.Is(err, nodeexec.ErrUnknownOutcome) { // what it took away already stays so
+		env.Drop(a.On)
+		again := take()
+		if again != nil { // the first time may have done it
+			again = fmt.Errorf("%w; and once more: %w", err, again)
+		}
+		err = again
+	}
+	if errors.Is(err, host.ErrChanged) {
+		return fmt.Errorf("%w: %w", remediate.ErrChanged, err)
+	}
+	return err
+}
+
+// Verify looks whether nothing has the name, and whether the way back is kept.
+func (a TakeAway) Verify(ctx context.Context, env *remediate.Env, _ *remediate.Change) error {
+	now, entry, err := env.Look(ctx, a.On, a.Path)
+	switch {
+	case err != nil:
+		return err
+	case entry == nil || !entry.Taken:
+		return fmt.Errorf("%s on %s is not among what run %s took away", a.Path, a.On, env.Run)
+	case now.Kind != host.Absent:
+		return fmt.Errorf("%s on %s: %w: something has its name again", a.Path, a.On, remediate.ErrChanged)
+	}
+	return nil
+}
+
+// Undo puts it back.
+func (a TakeAway) Undo(ctx context.Context, env *remediate.Env, c *remediate.Change) error {
+	return putBack(ctx, env, a.On, a.Path, c.File.Link != "", nil)
+}
+
+// putBack puts back what was taken away. over is what has its name by now; nil: nothing.
+func putBack(ctx context.Context, env *remediate.Env, node, path string, link bool, over *remediate.FileChange) error {
+	n, err := env.Onto(ctx, node)
+	if err != nil {
+		return err
+	}
+	run := host.Run{ID: env.Run}
+	switch {
+	case link && over != nil:
+		_, err = run.RestoreLink(ctx, n, path, over.Link)
+	case link:
+		_, err = run.RestoreLink(ctx, n, path, "")
+	case over != nil && over.SHA256 != (pki.Fingerprint{}):
+		_, err = run.RestoreOver(ctx, n, path, over.SHA256)
+	default:
+		_, err = run.Restore(ctx, n, path)
+	}
+	if errors.Is(err, host.ErrChanged) {
+		return fmt.Errorf("%w: %w", remediate.ErrChanged, err)
+	}
+	return err // where its end was not seen, doing it again is harmless
+}

@@ -1,0 +1,456 @@
+package apiint
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/action"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/csr"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/preflight"
+)
+
+// APIInt makes kubelets trust what the API server shows them: the CA in both of their
+// kubeconfigs, then a restart. On OpenShift that is at api-int (okd-project/okd#1881).
+type APIInt struct {
+	Nodes []string // these, one after another in this order; nil: all that the facts have
+	Order Order    // of all nodes
+	CA    []byte   // PEM: what kubelets are to trust, verbatim
+	From  string   // where the CA is from, for people
+	// Published: the CA is the value of OpenShift's ConfigMap, whose text
+	// machine-config-daemon compares. Of any other text, only the certificates are
+	// written.
+	Published bool
+	// Since is when the ConfigMap got the value that it has; zero: not known.
+	Since time.Time
+	API   bool // an API server can be asked whether nodes come back
+	// APIServers are the nodes of which the API has a kube-apiserver's pod, whatever their
+	// labels say; nil: not known.
+	APIServers []string
+	// Deleting are how many pods of a node are marked for deletion; nil: not known.
+	Deleting map[string]int
+	// ApproveCSRs approves what restarted kubelets ask for, where it matches them.
+	ApproveCSRs bool
+	// Rebootstrap has kubelets make their kubeconfig anew, and ask for a client
+	// certificate where theirs is of no more use.
+	Rebootstrap bool
+	After       After         // what follows the steps of kubelets, where all nodes are repaired
+	trusted     []*pki.Cert   // the certificates in CA
+	Known       *action.Known // nil: nothing yet
+}
+
+// Plan makes the plan for these facts. The error is a *Refusal where it must not
+// be done, or where it is not known whether it may.
+func (a APIInt) Plan(run string, facts inspect.Snapshot, now time.Time) (*remediate.Plan, error) {
+	if err := a.supported(facts.Cluster); err != nil {
+		return nil, err
+	}
+	if a.Known == nil {
+		a.Known = action.NewKnown()
+	}
+	ca, err := a.certificates(facts.Cluster.Versions, now)
+	if err != nil {
+		return nil, err
+	}
+	d := remediate.NewDraft(run, facts, now)
+	a.owner(d)
+	if plain := pki.EncodePEM(ca); !a.Published && !bytes.Equal(dense(a.CA), dense(plain)) {
+		a.CA = plain
+		d.Note("%s holds more than certificates in plain PEM; only those are written.", a.From)
+	}
+	a.trusted = ca
+	if a.Nodes == nil {
+		err = a.all(d)
+	} else {
+		err = a.named(d)
+	}
+	if err != nil {
+		return nil, err
+	}
+	a.beside(d)
+	p := d.Finish()
+	if err := proven(p); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// named plans the nodes that were named.
+func (a APIInt) named(d *remediate.Draft) error {
+	for _, name := range a.Nodes {
+		d.Node(name)
+		if err := a.node(d, name); err != nil {
+			return err
+		}
+	}
+	action.DropTrailingWaits(d, a.API)
+	action.NoteSkippable(d)
+	action.DropTrailingGates(d.Plan)
+	return nil
+}
+
+// node adds the steps for a node, if it is known what it needs.
+func (a APIInt) node(d *remediate.Draft, name string) error {
+	n, ok := d.Facts.Node(name)
+	if !ok || n.Via == "" {
+		return remediate.UnreadNode(d.Facts, name)
+	}
+	if err := remediate.Identified(d.Facts, name); err != nil {
+		return err
+	}
+	if err := likeSetup(d.Facts, n); err != nil {
+		return err
+	}
+	if err := a.verifies(d.Facts, n, a.trusted, d.Plan.Now); err != nil {
+		return err
+	}
+	if a.Rebootstrap {
+		return a.rejoin(d, n)
+	}
+	return a.repair(d, n)
+}
+
+// proven refuses a plan after which the checks find something new.
+func proven(p *remediate.Plan) error {
+	if len(p.Added) == 0 {
+		return nil
+	}
+	f := p.Added[0]
+	return &remediate.Refusal{Name: "plan-proven", Reason: fmt.Sprintf("the plan would bring a new problem: %s: %s (%s)", f.Check, f.Message, Places(f)), Next: p.Basis.Hints.Next("please report this with the output of: {} snapshot -o FILE")}
+}
+
+// supported refuses clusters where a kubelet must not be restarted like this.
+func (a APIInt) supported(c inspect.Cluster) error {
+	if row, ok := catalog.DistributionOf(c.Versions); ok {
+		return &remediate.Refusal{Name: "kubelet-setup", Reason: fmt.Sprintf("this cluster is %s (%s), whose kubelets neither OpenShift nor kubeadm set up: %s", row.Name, c.Versions.Kubernetes, row.Doc), Next: row.Next}
+	}
+	if row, ok := catalog.KubeletRestartOn(c.Topology); ok && !row.Allowed {
+		return &remediate.Refusal{Name: "topology", Reason: fmt.Sprintf("the control plane's topology is %s: %s", c.Topology, row.Doc), Next: row.Next}
+	}
+	if c.Topology != "" && !slices.ContainsFunc(catalog.Topologies(), func(t catalog.Topology) bool { return t.Name == c.Topology }) {
+		return &remediate.Refusal{Name: "topology", Reason: fmt.Sprintf("the control plane's topology is %q, of which it is not known whether a kubelet may be restarted there", c.Topology), Next: "look for a newer certrot"}
+	}
+	return nil
+}
+
+// certificates are those to write, all of them CAs that are valid.
+func (a APIInt) certificates(v catalog.Versions, now time.Time) ([]*pki.Cert, error) {
+	refuse := func(format string, args ...any) error {
+		row := catalog.KubeletSetups(v)[0]
+		return &remediate.Refusal{Name: "ca-usable", Reason: a.From + ": " + fmt.Sprintf(format, args...), Next: fmt.Sprintf("the right CAs are in ConfigMap %s/%s, and on masters in %s", row.CA.Namespace, row.CA.Name, row.Disk)}
+	}
+	var out []*pki.Cert
+	for _, found := range a.Known.Scanner().Scan(a.CA) {
+		c := found.Content
+		switch {
+		case len(c.Keys) > 0:
+			return nil, refuse("a private key is in it")
+		case len(c.Bad) > 0:
+			return nil, refuse("not all of it can be read: %s", c.Bad[0].Reason)
+		case found.Field != "":
+			return nil, refuse("certificates are inside of a document; PEM is wanted")
+		}
+		if _, skipped := c.LoadedBy(pki.ReaderGo); a.Published && len(skipped) > 0 { // written as it is, kubelets would skip it
+			return nil, refuse("%s. It is written byte for byte, so that kubelets would skip it, too", skipped[0])
+		}
+		out = append(out, c.Certs...)
+	}
+	if len(out) == 0 {
+		return nil, refuse("no certificate is in it")
+	}
+	valid := false
+	for _, c := range out {
+		if !c.IsCA {
+			return nil, refuse("%s (sha256 %s) is no CA", foreign.Called(c.Subject), c.Fingerprint.Short())
+		}
+		valid = valid || c.NotAfter.After(now) && !c.NotBefore.After(now)
+	}
+	if !valid {
+		return nil, refuse("none of its %d CAs is valid now; %s ended %s", len(out), foreign.Called(out[0].Subject), out[0].NotAfter.UTC().Format(time.RFC3339))
+	}
+	return out, nil
+}
+
+// dense is text without its white space.
+func dense(text []byte) []byte { return bytes.Join(bytes.Fields(text), nil) }
+
+// owner says whose the files are in this version.
+func (a APIInt) owner(d *remediate.Draft) {
+	row, answer := catalog.DeliveryOf(catalog.KubeletKubeconfigCA(), d.Facts.Cluster.Versions)
+	if answer == catalog.Yes && row.Delivered {
+		then := "It takes what is written here for its own."
+		if !a.Published {
+			then = "Where the CAs of " + catalog.APIServerCA().String() + " are not all among what is written, it writes the file again."
+		}
+		d.Note("In this version %s. If it has not done so, look at it too: oc get machineconfigpools; oc -n openshift-machine-config-operator logs -l k8s-app=machine-config-daemon. %s", row.Doc, then)
+	}
+	if !inspect.Operated(d.Facts) {
+		return
+	}
+	if d.Facts.Cluster.Topology == "" {
+		d.Note("The topology of the control plane is not known. Where two nodes guard each other with fencing (DualReplica), or the control plane is hosted elsewhere (External), do not go on.")
+	}
+	if answer == catalog.Unknown {
+		d.Note("The cluster's version is not known. From 4.16 on machine-config-daemon writes these files too.")
+	}
+}
+
+// verifiesServed is the check that the CA is the right one. Where it fails on one
+// node, nothing is done to any.
+const verifiesServed = "ca-verifies-served"
+
+// verifies holds the CA against what is really served, from the node.
+func (a APIInt) verifies(facts inspect.Snapshot, n *inspect.Node, ca []*pki.Cert, now time.Time) error {
+	refuse := func(name, reason, next string) error {
+		return &remediate.Refusal{Name: name, Node: n.Name, Reason: reason, Next: next}
+	}
+	asked, setup := false, inspect.SetupOf(facts, n)
+	for _, k := range n.Kubeconfigs {
+		c, ok := k.InUse()
+		if !ok || !slices.Contains(setup.Files(), k.Path) || a.Rebootstrap && k.Path != setup.Files()[0] {
+			continue // the other one is made anew, whatever is in it
+		}
+		address, name, err := c.Dialled()
+		if err != nil {
+			return refuse(remediate.FileShape, k.Path+": "+err.Error(), "compare it with the same file on another node")
+		}
+		served, ok := facts.ShownTo(n.Name, address)
+		if !ok {
+			return refuse("served-known", fmt.Sprintf("what is shown at %s is not known: %s", address, action.GapsOf(facts, address)), "is the API server up behind api-int? On the node: curl -kv https://"+address+"/readyz")
+		}
+		asked = true
+		if err := pki.Verify(served.Chain, ca, name, n.Time(now)); err != nil {
+			return refuse(verifiesServed, fmt.Sprintf("%s does not verify what is shown at %s to the node: %v\n%s", a.From, address, err, chain(served.Chain)), setup.Right)
+		}
+	}
+	if !asked {
+		return refuse(remediate.FileRead, "none of "+strings.Join(setup.Files(), ", ")+" could be read as a kubeconfig", "on the node: "+foreign.Command("", "ls -l %s", foreign.Spaces(setup.Files())))
+	}
+	return nil
+}
+
+// chain says which certificates were shown.
+func chain(certs []*pki.Cert) string {
+	var lines []string
+	for i, c := range certs {
+		lines = append(lines, fmt.Sprintf("  shown %d: %s, issued by %s, sha256 %s, until %s", i+1, pki.Foreign(c.Subject), pki.Foreign(c.Issuer), c.Fingerprint, c.NotAfter.UTC().Format(time.RFC3339)))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// repair adds the steps for a node: the file to join with, which does nothing as
+// long as the kubelet's client certificate is valid, the kubelet's own, and one
+// restart. Each prefix of this leaves the node no worse than it was.
+func (a APIInt) repair(d *remediate.Draft, n *inspect.Node) error {
+	setup := inspect.SetupOf(d.Facts, n)
+	files := setup.Files()
+	if n.Kubelet.BootstrapConfig == "" && n.Kubelet.Kubeconfig == "" {
+		d.Note("Which kubeconfigs the kubelet on %s uses is not known, since it does not run: %s's are taken.", n.Name, setup.Name)
+	}
+	var changed []string
+	for _, path := range files {
+		if inspect.MissingFile(d.Facts, n, path) {
+			if path == files[0] && setup.Joins {
+				continue
+			}
+			if path == files[0] {
+				d.Note("%s is not on %s: should its kubelet have to join anew, it can't.", path, n.Name)
+				continue
+			}
+			d.Note("%s is not on %s: its kubelet writes it, from %s, when it starts.", path, n.Name, files[0])
+			changed = append(changed, path)
+			continue
+		}
+		wrote, err := a.write(d, n, path)
+		if err != nil {
+			return err
+		}
+		if wrote {
+			changed = append(changed, path)
+		}
+	}
+	approve := csr.NewApproveCSRs(n.Name, d.Facts, d.Plan.Now)
+	restart := action.NewRestartUnit(n.Name, changed...)
+	if a.API && a.ApproveCSRs {
+		restart = restart.Before(n, approve)
+	}
+	c, err := d.Step(restart)
+	if err != nil {
+		return err
+	}
+	a.suggest(d, n, c == nil)
+	// Its kubelet may have been restarted by a run that was interrupted before it answered.
+	begun := a.API && a.Nodes == nil && action.NotBack(d.Facts, n, d.Plan.Now)
+	asks := a.API && a.Nodes != nil && a.ApproveCSRs && len(csr.PendingRequests(d.Facts, n.Name)) > 0
+	if c == nil && !a.waitedFor(n) && !asks && !begun {
+		return nil
+	}
+	var first []remediate.Action
+	if a.API && a.ApproveCSRs {
+		first = append(first, approve)
+	}
+	return a.comesBack(d, n, c != nil, first...)
+}
+
+// comesBack adds the waits for a node, and before them what is done for its kubelet after a
+// restart: by this plan, or by a run that was stopped before it was back.
+func (a APIInt) comesBack(d *remediate.Draft, n *inspect.Node, restarted bool, first ...remediate.Action) error {
+	if restarted {
+		a.returning(d, n)
+	}
+	if restarted && !a.API {
+		d.Note("No API server could be asked: whether nodes report again will not be seen. Before the next node is begun, each is asked itself whether the API server takes its kubelet's own credentials.")
+	}
+	for _, s := range first {
+		if _, err := d.Step(s); err != nil {
+			return err
+		}
+	}
+	return action.Returns(d, n.Name, a.API, a.waitedFor(n), a.CA)
+}
+
+// waitedFor reports whether others are begun only when this node is back: masters and
+// arbiters of all nodes, and of nodes that were named, all but the last.
+func (a APIInt) waitedFor(n *inspect.Node) bool {
+	if a.Nodes == nil {
+		return n.Role != catalog.RoleWorker
+	}
+	return n.Name != a.Nodes[len(a.Nodes)-1]
+}
+
+// suggest names the command for a kubelet that has to join anew, or may have to: its files
+// are right, right: and there is nothing to do.
+func (a APIInt) suggest(d *remediate.Draft, n *inspect.Node, right bool) {
+	if !inspect.SetupOf(d.Facts, n).Operators {
+		return // kubeadm joins nodes in another way
+	}
+	line := d.Hints().Next("{} fix-api-int --nodes %s --rebootstrap --approve-csrs", n.Name)
+	useless, err := uselessCertificate(d.Plan.Basis, n, d.Plan.Now)
+	switch {
+	case err == nil && useless != "" && inspect.KubeletClientCert(d.Plan.Basis, n.Name) != nil && !a.ApproveCSRs:
+		d.Note("The kubelet on %s has no client certificate that is of use: %s. It will ask for one, which nobody approves by itself: %s", n.Name, useless, line)
+	case right && d.Plan.Basis.Life(n).Lost() && !inspect.MissingFile(d.Plan.Basis, n, catalog.KubeletKubeconfigs()[0]):
+		told := d.Hints().UnreadRestart("{} verify restart-safe --nodes %s", n.Name)
+		d.Note("The files of %s are right, and it %s. What its kubelet is told: %s. Where its client certificate is not accepted, it joins anew by: %s", n.Name, d.Plan.Basis.Life(n).Is(), told, line)
+	}
+}
+
+// write adds the step that writes the CA into a file, and reports whether it changes.
+func (a APIInt) write(d *remediate.Draft, n *inspect.Node, path string) (bool, error) {
+	c, err := d.Step(action.ReplaceFile{On: n.Name, Path: path, CA: a.CA, Known: a.Known})
+	if err != nil || c == nil {
+		return false, err
+	}
+	if err := a.ownerFirst(d, n, path, c.File.Old); err != nil {
+		return false, err
+	}
+	return true, nil
+}
+
+// ownerFirst is owned, unless that risk was accepted. old are the CAs in the file.
+func (a APIInt) ownerFirst(d *remediate.Draft, n *inspect.Node, path string, old []*pki.Cert) error {
+	if r := preflight.Owned(d.Facts, n, path, pki.Without(a.trusted, old), a.Since, d.Plan.Now); r != nil && !slices.Contains(a.Order.Accept, preflight.OwnedFile) {
+		return r
+	}
+	return nil
+}
+
+// beside says which other files on the plan's nodes lack CAs that kubelets are given. They
+// are left as they are: who reads them at its start would have to be restarted, too.
+func (a APIInt) beside(d *remediate.Draft) {
+	type lack struct{ path, ca string } // ca is empty where it is not known
+	on := map[lack][]string{}
+	var order []lack
+	rows, clusters := map[string]catalog.Beside{}, map[string]string{}
+	for _, planned := range d.Plan.Nodes() {
+		n, ok := d.Facts.Node(planned.Name)
+		if !ok {
+			continue
+		}
+		for _, row := range inspect.SetupOf(d.Facts, n).Beside {
+			if inspect.MissingFile(d.Facts, n, row.Path) {
+				continue
+			}
+			l := lack{path: row.Path}
+			old, read := heldOn(d.Facts, n.Name, row.Path)
+			if missing := action.NotEnded(pki.Without(a.trusted, old), d.Plan.Now); read && len(missing) == 0 {
+				continue
+			} else if read {
+				l.ca = pki.Named(missing[0])
+			}
+			for _, k := range n.Kubeconfigs {
+				if c, ok := k.InUse(); ok && k.Path == row.Path {
+					clusters[row.Path] = c.Name
+				}
+			}
+			if rows[row.Path] = row; on[l] == nil {
+				order = append(order, l)
+			}
+			if !slices.Contains(on[l], n.Name) {
+				on[l] = append(on[l], n.Name)
+			}
+		}
+	}
+	for _, l := range order {
+		row, nodes := rows[l.path], strings.Join(on[l], ", ")
+		if l.ca == "" {
+			d.Note("Whether %s on %s has the CA is not known: %s.", l.path, nodes, row.Reader)
+			continue
+		}
+		d.Note("%s on %s lacks %s, and is left as it is: %s. To mend it, there: %s", l.path, nodes, l.ca, row.Reader, strings.ReplaceAll(row.Mend, "CLUSTER", nodeexec.Quote(clusters[l.path])))
+	}
+}
+
+// heldOn are the certificates in a file on a node; false where none was read.
+func heldOn(facts inspect.Snapshot, node, path string) (out []*pki.Cert, read bool) {
+	for _, b := range facts.Bundles {
+		if b.At.Node == node && b.At.Path == path {
+			loaded, _ := b.Content.LoadedBy(pki.ReaderGo)
+			out, read = append(out, loaded...), true
+		}
+	}
+	return out, read
+}
+
+// likeSetup refuses a node whose kubelet works with other files.
+func likeSetup(facts inspect.Snapshot, n *inspect.Node) error {
+	setup := inspect.SetupOf(facts, n)
+	for i, used := range []string{n.Kubelet.BootstrapConfig, n.Kubelet.Kubeconfig} {
+		if path := setup.Files()[i]; used != "" && used != path {
+			return &remediate.Refusal{Name: "kubelet-flags", Node: n.Name, Reason: fmt.Sprintf("its kubelet runs with %s, and %s's with %s", used, setup.Name, path), Next: "this node is not set up as " + setup.Name + "'s are: mend it by hand"}
+		}
+	}
+	return nil
+}
+
+// returning says what happens to pods on a node that was away for long.
+func (a APIInt) returning(d *remediate.Draft, n *inspect.Node) {
+	if !d.Plan.Basis.Life(n).Lost() {
+		return
+	}
+	pods := a.Deleting[n.Name]
+	switch {
+	case a.Deleting == nil:
+		d.Note("How many pods were given up on nodes that are lost is not known: those that are marked for deletion are killed when their node returns.")
+	case pods > 0:
+		d.Note("When %s returns, %d of its pods are killed: they were marked for deletion while it was away, and what replaced them runs elsewhere.", n.Name, pods)
+	}
+}
+
+func Places(f assess.Finding) string {
+	var out []string
+	for _, l := range f.At {
+		out = append(out, l.String())
+	}
+	return cmp.Or(strings.Join(out, ", "), "the cluster")
+}

@@ -1,0 +1,44 @@
+package apiint
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/nodeexec/host"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/action"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/remediatetest"
+)
+
+// TestALinksTargetIsMarked: root of a node chooses it, and the plan of a repair is printed to
+// an administrator of the cluster.
+func TestALinksTargetIsMarked(t *testing.T) {
+	t.Parallel()
+	target := "/var/lib/kubelet/pki/old.pem stays" + strings.Repeat(" ", 40) + "  next: kubectl certificate approve csr-evil"
+	facts := inspect.Snapshot{Nodes: []inspect.Node{{Name: "worker-0", Via: "ssh",
+		Files:       []inspect.NodeFile{{Path: inspect.KubeletClient, Link: target, Target: target}},
+		Kubeconfigs: []inspect.Kubeconfig{{Path: inspect.KubeletClient}},
+	}}}
+	for name, a := range map[string]remediate.Action{
+		"take away": action.TakeAway{On: "worker-0", Path: inspect.KubeletClient},
+		"put back":  action.RestoreFile{On: "worker-0", Entry: host.Entry{Before: host.File{Path: inspect.KubeletClient, Kind: host.Link}, Taken: true, Target: target + "2"}},
+		"replace":   action.ReplaceFile{On: "worker-0", Path: inspect.KubeletClient},
+	} {
+		said := ""
+		c, err := a.Diff(facts, remediatetest.TestNow)
+		var r *remediate.Refusal
+		switch {
+		case errors.As(err, &r):
+			said = r.Reason
+		case err != nil:
+			t.Fatal(err)
+		default:
+			said = c.Summary + string(c.File.Before) + string(c.File.After)
+		}
+		if n := strings.Count(said, "/var/lib/kubelet/pki/old.pem stays"); n == 0 || n != strings.Count(said, "“/var/lib/kubelet/pki/old.pem stays") {
+			t.Errorf("%s: %s", name, said)
+		}
+	}
+}

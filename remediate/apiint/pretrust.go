@@ -1,0 +1,122 @@
+package apiint
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/preflight"
+)
+
+// Ahead is the time between a new CA of api-int and the first certificate of it: as long
+// as it lasts, every kubelet can be given the CA while all that leads there still works.
+type Ahead struct {
+	CAs []*pki.Cert // the new ones: published, and nothing that is shown is of them
+	// From is when what is shown is signed anew at the earliest, Until at the latest;
+	// zero: not known.
+	From, Until time.Time
+}
+
+// AheadOf finds that time in the facts. The zero Ahead: there is no new CA. The error is
+// a *Refusal where it is over, where this version needs nobody's help, or where it is not
+// known.
+func AheadOf(facts inspect.Snapshot, now time.Time) (Ahead, error) {
+	refuse := func(name, next, format string, args ...any) (Ahead, error) {
+		return Ahead{}, &remediate.Refusal{Name: name, Reason: fmt.Sprintf(format, args...), Next: next}
+	}
+	v, hints := facts.Cluster.Versions, facts.Hints
+	if v.Plain {
+		return refuse("openshift", hints.Next("{} fix-api-int writes a CA that kube-root-ca.crt has and kubelets lack"), "this is no OpenShift: nothing replaces its CA by itself")
+	}
+	switch row, answer := catalog.DeliveryOf(catalog.KubeletKubeconfigCA(), v); {
+	case answer != catalog.Yes:
+		return refuse("version-known", hints.Next("{} fix-api-int needs no version"), "whether this version (%s) brings the CA to kubelets by itself is not known", cmp.Or(v.Cluster, "none was read"))
+	case row.Delivered:
+		return refuse("not-delivered", hints.Next("{} verify api-int says which node lacks it, and {} fix-api-int brings it to one that was left out"), "in this version (%s) %s: nobody needs to be ahead of it", v.Cluster, row.Doc)
+	}
+	p := preflight.Preflight{Facts: facts, Now: now}
+	cas, why, ok := p.Held(catalog.LoadBalancerCA())
+	if !ok {
+		return refuse("signer-known", hints.Unread(inspect.MayGet("configmaps", catalog.LoadBalancerCA().Namespace)), "%s", why)
+	}
+	shown := shownAtAPIInt(p)
+	if len(shown) == 0 {
+		return refuse("served-known", hints.UnreadNodes("{} verify api-int --nodes all says why"), "what api-int shows was not seen, by no handshake and in no Secret")
+	}
+	// What signs now is in use; what was made after it is new.
+	var used time.Time
+	var out Ahead
+	for _, ca := range cas {
+		if slices.ContainsFunc(shown, func(chain []*pki.Cert) bool { return pki.Verify(chain, []*pki.Cert{ca}, "", now) == nil }) && ca.NotBefore.After(used) {
+			used = ca.NotBefore
+		}
+	}
+	for _, ca := range cas {
+		if ca.IsCA && ca.NotBefore.After(used) && ca.NotAfter.After(now) {
+			out.CAs = append(out.CAs, ca)
+		}
+	}
+	if used.IsZero() {
+		return refuse("ca-verifies-served", hints.Next("{} verify api-int"), "no CA of %s verifies what api-int shows", catalog.LoadBalancerCA())
+	}
+	if life, answer := catalog.LifetimeOf(catalog.InternalLoadBalancerServing(), v); answer == catalog.Yes && len(out.CAs) > 0 {
+		leaf, newest := shown[0][0], slices.MaxFunc(out.CAs, func(a, b *pki.Cert) int { return a.NotBefore.Compare(b.NotBefore) })
+		life.Refresh, out.From = 0, life.ResignedFrom(leaf.NotBefore, leaf.NotAfter, newest.NotBefore)
+		out.Until, _ = life.RenewedBy(leaf.NotBefore, leaf.NotAfter)
+	}
+	return out, nil
+}
+
+// shownAtAPIInt are the distinct chains that handshakes from nodes saw; without one, what
+// is in the Secret.
+func shownAtAPIInt(p preflight.Preflight) (chains [][]*pki.Cert) {
+	seen := map[pki.Fingerprint]bool{}
+	for _, s := range p.Facts.Served {
+		if s.Server == "" && len(s.Chain) > 0 && !seen[s.Chain[0].Fingerprint] {
+			seen[s.Chain[0].Fingerprint] = true
+			chains = append(chains, s.Chain)
+		}
+	}
+	if len(chains) == 0 {
+		if leaf, _, ok := p.Held(catalog.InternalLoadBalancerServing()); ok {
+			chains = append(chains, leaf)
+		}
+	}
+	return chains
+}
+
+// Onto says in a plan what it is ahead of, and refuses one for which it is too late: then
+// nodes lack a CA that signs already, and that is fix-api-int's to mend. written is what
+// kubelets are given, PEM: where a new CA is not among that, nothing would be ahead of it.
+func (a Ahead) Onto(p *remediate.Plan, written []byte) error {
+	if len(a.CAs) == 0 {
+		if p.Empty() {
+			return nil
+		}
+		return &remediate.Refusal{Name: "not-too-late", Reason: fmt.Sprintf("%s holds no CA that is newer than the one which signs what api-int shows, and kubelets lack that one: this is the incident, or the rest of it", catalog.LoadBalancerCA()), Next: p.Basis.Hints.Next("{} fix-api-int makes the same change, in the order that helps then")}
+	}
+	if missing := pki.Without(a.CAs, pki.LoadedPEM(pki.NewScanner(), written)); len(missing) > 0 {
+		return &remediate.Refusal{Name: preflight.ServerSide, Reason: fmt.Sprintf("%s holds %s, and %s does not yet: kubelets can't be given it", catalog.LoadBalancerCA(), pki.Named(missing[0]), catalog.APIServerCA()),
+			Next: "kube-apiserver-operator brings it there, within minutes: oc get clusteroperator kube-apiserver; oc -n openshift-kube-apiserver-operator logs deployment/kube-apiserver-operator"}
+	}
+	var names []string
+	for _, ca := range a.CAs {
+		names = append(names, pki.Named(ca))
+	}
+	note := "Ahead of its first certificate: " + strings.Join(names, ", ") + "."
+	if !a.From.IsZero() {
+		note += " What api-int shows is signed anew from " + a.From.UTC().Format("2006-01-02 15:04 UTC")
+		if !a.Until.IsZero() {
+			note += ", and by " + a.Until.UTC().Format("2006-01-02 15:04 UTC") + " at the latest"
+		}
+		note += ": every node is to have it before."
+	}
+	p.Notes = append([]string{note}, p.Notes...)
+	return nil
+}

@@ -1,0 +1,108 @@
+package apiint
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/preflight"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/remediatetest"
+)
+
+// early are facts after the signer was replaced and before it signed anything.
+func early() *remediatetest.Fixture {
+	f := remediatetest.NewFixture("master-0", "worker-0")
+	f.Young = pkitest.NewCA("loadbalancer-serving-signer", remediatetest.TestNow.Add(-9*time.Hour), remediatetest.TestNow.Add(24*time.Hour))
+	f.ConfigMap = pkitest.Bundle(f.Old.CertPEM, f.Young.CertPEM, f.Localhost.CertPEM, f.Service.CertPEM)
+	f.Object(catalog.LoadBalancerCA(), pkitest.Bundle(f.Old.CertPEM, f.Young.CertPEM))
+	f.Serve(f.Old.Issue(remediatetest.ApiInt, remediatetest.TestNow.Add(-14*24*time.Hour), remediatetest.TestNow.Add(16*24*time.Hour), pkitest.DNS(remediatetest.ApiInt)))
+	return f
+}
+
+func TestAheadOfTheFirstCertificate(t *testing.T) {
+	t.Parallel()
+	f := early()
+	a, err := AheadOf(f.Snapshot, remediatetest.TestNow)
+	if err != nil || len(a.CAs) != 1 || a.CAs[0].Fingerprint != f.Sc.Scan(f.Young.CertPEM)[0].Content.Certs[0].Fingerprint {
+		t.Fatalf("%+v, %v", a, err)
+	}
+	if !a.From.After(remediatetest.TestNow) || a.Until.Before(a.From) {
+		t.Errorf("from %s until %s", a.From, a.Until)
+	}
+	p := planOf(f, t)
+	if err := a.Onto(p, f.ConfigMap); err != nil || p.Empty() || !strings.Contains(p.Notes[0], "is signed anew from ") {
+		t.Errorf("%v, notes %q", err, p.Notes)
+	}
+}
+
+func TestNotAhead(t *testing.T) {
+	t.Parallel()
+	refused := func(t *testing.T, err error, name string) {
+		t.Helper()
+		var r *remediate.Refusal
+		if !errors.As(err, &r) || r.Name != name || r.Next == "" {
+			t.Errorf("%v, want %s", err, name)
+		}
+	}
+	for name, change := range map[string]func(*remediatetest.Fixture){
+		"not-delivered": func(f *remediatetest.Fixture) { f.Cluster.Versions.Cluster = "4.16.3" },
+		"openshift":     func(f *remediatetest.Fixture) { f.Cluster.Versions = catalog.Versions{Plain: true} },
+		"version-known": func(f *remediatetest.Fixture) { f.Cluster.Versions.Cluster = "" },
+		"signer-known": func(f *remediatetest.Fixture) {
+			for i := range f.Bundles {
+				if f.Bundles[i].At.Name == catalog.LoadBalancerCA().Name {
+					f.Bundles[i].At.Name = "other"
+				}
+			}
+		},
+		"served-known": func(f *remediatetest.Fixture) {
+			f.Served = nil
+			for i := range f.Bundles {
+				if f.Bundles[i].At.Name == catalog.InternalLoadBalancerServing().Name {
+					f.Bundles[i].At.Name = "other"
+				}
+			}
+		},
+		"ca-verifies-served": func(f *remediatetest.Fixture) {
+			f.Serve(pkitest.NewCA("somebody", remediatetest.TestNow.Add(-time.Hour), remediatetest.TestNow.Add(time.Hour)).Issue(remediatetest.ApiInt, remediatetest.TestNow.Add(-time.Hour), remediatetest.TestNow.Add(time.Hour), pkitest.DNS(remediatetest.ApiInt)))
+		},
+	} {
+		f := early()
+		change(f)
+		_, err := AheadOf(f.Snapshot, remediatetest.TestNow)
+		refused(t, err, name)
+	}
+
+	// The new CA signs already: what nodes lack is not for this to mend, and with nothing
+	// to do there is nothing to say.
+	f := early()
+	f.Serve(f.Young.Issue(remediatetest.ApiInt, remediatetest.TestNow.Add(-time.Hour), remediatetest.TestNow.Add(time.Hour), pkitest.DNS(remediatetest.ApiInt)))
+	a, err := AheadOf(f.Snapshot, remediatetest.TestNow)
+	if err != nil || len(a.CAs) != 0 {
+		t.Fatalf("%+v, %v", a, err)
+	}
+	refused(t, a.Onto(planOf(f, t), f.ConfigMap), "not-too-late")
+	if err := a.Onto(&remediate.Plan{}, nil); err != nil {
+		t.Error(err)
+	}
+
+	// The new CA is not yet in what kubelets are given: not even a plan with nothing to do is so already.
+	f = early()
+	if a, err = AheadOf(f.Snapshot, remediatetest.TestNow); err != nil {
+		t.Fatal(err)
+	}
+	refused(t, a.Onto(&remediate.Plan{}, f.Before), preflight.ServerSide)
+
+	// One master shows it, another one not yet.
+	f = early()
+	other := f.Served[1]
+	f.Serve(f.Young.Issue(remediatetest.ApiInt, remediatetest.TestNow.Add(-time.Hour), remediatetest.TestNow.Add(time.Hour), pkitest.DNS(remediatetest.ApiInt)))
+	f.Served = append(f.Served, other)
+	if a, err := AheadOf(f.Snapshot, remediatetest.TestNow); err != nil || len(a.CAs) != 0 {
+		t.Errorf("%+v, %v", a, err)
+	}
+}

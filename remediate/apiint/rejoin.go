@@ -1,0 +1,126 @@
+package apiint
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/action"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/csr"
+)
+
+// rejoin adds the steps by which a kubelet makes its kubeconfig anew from the bootstrap
+// file. A client certificate that is of use stays: then it asks for none
+// (kubernetes/kubernetes pkg/kubelet/certificate/bootstrap/bootstrap.go v1.35.4).
+// Nothing is taken away before the API server accepts, asked on the node itself, what
+// the kubelet will join with.
+func (a APIInt) rejoin(d *remediate.Draft, n *inspect.Node) error {
+	bootstrap, own := catalog.KubeletKubeconfigs()[0], catalog.KubeletKubeconfigs()[1]
+	if !inspect.SetupOf(d.Facts, n).Operators {
+		return &remediate.Refusal{Name: "openshift", Node: n.Name, Reason: "a kubelet that kubeadm set up joins anew with a token that kubeadm makes", Next: "on a control plane node: kubeadm token create --print-join-command; on this node: kubeadm reset, then what that prints"}
+	}
+	if inspect.MissingFile(d.Facts, n, bootstrap) {
+		return &remediate.Refusal{Name: "bootstrap-file", Node: n.Name, Reason: bootstrap + " is not there: its kubelet could not join anew", Next: "copy it from another node of the same pool, mode 0600, owner root, and try again"}
+	}
+	before := d.Facts
+	wrote, err := a.write(d, n, bootstrap)
+	if err != nil {
+		return err
+	}
+	useless, err := uselessCertificate(before, n, d.Plan.Now)
+	if err != nil {
+		return err
+	}
+	var changed []string
+	if wrote {
+		changed = append(changed, bootstrap)
+	}
+	ca, unfit := action.ReplaceFile{On: n.Name, Path: own, CA: a.CA, Known: a.Known}.Diff(d.Facts, d.Plan.Now)
+	lost := useless != "" || unfit != nil || ca != nil
+	if (unfit != nil || ca != nil) && !inspect.MissingFile(d.Facts, n, own) {
+		var old []*pki.Cert // what can't be changed may lack all
+		if ca != nil {
+			old = ca.File.Old
+		}
+		if err := a.ownerFirst(d, n, own, old); err != nil {
+			return err
+		}
+	}
+	if lost {
+		if err := a.mayJoin(d, n, useless, wrote); err != nil {
+			return err
+		}
+		steps := []remediate.Action{action.AskBootstrap{On: n.Name}}
+		// One that has ended is left alone by the kubelet, too. The link goes first: that
+		// the certificate is of no use is only told as long as the kubeconfig is there.
+		cert, there := inspect.KubeletClientCert(before, n.Name), n.File(inspect.KubeletClient) != nil
+		if useless != "" && there && (cert == nil || cert.NotAfter.After(n.Time(d.Plan.Now))) {
+			steps = append(steps, action.TakeAway{On: n.Name, Path: inspect.KubeletClient})
+		}
+		for _, s := range append(steps, action.TakeAway{On: n.Name, Path: own}) {
+			if _, err := d.Step(s); err != nil {
+				return err
+			}
+		}
+		changed = append(changed, own)
+	}
+	approve := csr.NewApproveCSRs(n.Name, d.Facts, d.Plan.Now)
+	c, err := d.Step(action.NewRestartUnit(n.Name, changed...).Before(n, approve))
+	if err != nil || c == nil && !a.waitedFor(n) {
+		return err
+	}
+	var first []remediate.Action
+	if useless != "" {
+		first = []remediate.Action{approve, csr.SeeCertificate{On: n.Name, State: approve.State}}
+	}
+	return a.comesBack(d, n, c != nil, first...)
+}
+
+// mayJoin refuses what would leave a kubelet without an answer, and says what will happen.
+// wrote: the plan writes the CA into the bootstrap file first.
+func (a APIInt) mayJoin(d *remediate.Draft, n *inspect.Node, useless string, wrote bool) error {
+	if err := csr.Bootstraps(d.Facts, n, wrote); err != nil {
+		return err
+	}
+	if useless == "" {
+		d.Note("The kubelet on %s makes its kubeconfig anew from %s and goes on with the client certificate that it has: it asks for no other one.", n.Name, catalog.KubeletKubeconfigs()[0])
+		if c := n.Comeback; c == nil || !csr.Asked(c.Own) {
+			d.Note("Whether the API server accepts that client certificate of %s is not known, as its own kubeconfig does not lead there. If the node does not report afterwards, the same command finds out.", n.Name)
+		}
+		return nil
+	}
+	refuse := func(reason, next string) error {
+		return &remediate.Refusal{Name: csr.NoApprover, Node: n.Name, Reason: fmt.Sprintf("its kubelet will ask for a client certificate, as %s, and %s", useless, reason), Next: next}
+	}
+	if !a.API {
+		return refuse("no API server could be asked to approve that", d.Hints().UnreadRestart("repair your own access first: {} fix-kubeconfig, --api-ca-from, or --kubeconfig of a master"))
+	}
+	if row, ok := csr.ApprovedByHand(d.Facts.Cluster.Versions); ok && !a.ApproveCSRs {
+		return refuse("nobody approves that: "+row.Doc, "add --approve-csrs: what is asked for is shown, and approved where it is what this kubelet asks for")
+	}
+	d.Note("The kubelet on %s asks for a new client certificate, by %s, as %s.", n.Name, catalog.KubeletKubeconfigs()[0], useless)
+	return nil
+}
+
+// uselessCertificate says why a kubelet can't go on with its client certificate; empty
+// where it can, as far as is known.
+func uselessCertificate(facts inspect.Snapshot, n *inspect.Node, now time.Time) (string, error) {
+	cert := inspect.KubeletClientCert(facts, n.Name)
+	switch {
+	case cert == nil && inspect.UnreadClient(facts, n) != "":
+		return "", &remediate.Refusal{Name: csr.ClientCertificate, Node: n.Name, Reason: "whether its kubelet has a client certificate is not known: " + inspect.UnreadClient(facts, n), Next: "on the node: " + foreign.Command("", "ls -l %s", inspect.KubeletClient)}
+	case cert == nil:
+		return "there is none in " + inspect.KubeletClient, nil
+	case cert.NotAfter.Before(n.Time(now)):
+		return "that in " + inspect.KubeletClient + " ended " + cert.NotAfter.UTC().Format(time.RFC3339), nil
+	}
+	if c := n.Comeback; c != nil && c.Own.Certificate == inspect.KubeletClient && slices.ContainsFunc(c.Own.Answers, func(a inspect.Answer) bool { return a.Code == 401 }) {
+		return "the API server does not accept that in " + inspect.KubeletClient + " (401), which is valid until " + cert.NotAfter.UTC().Format(time.RFC3339), nil
+	}
+	return "", nil
+}

@@ -1,0 +1,195 @@
+package apiint
+
+import (
+	"bytes"
+	"crypto/sha256"
+	_ "embed" // the script for a person on a node
+	"encoding/hex"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+	"github.com/kubectl-certrot/kubectl-certrot/nodeexec/host"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate"
+)
+
+//go:embed script.sh
+var scriptText string
+
+// Script is the repair of a node as a shell script, for a person at its console or
+// in ssh: it needs no certrot, no oc and no API server. It holds the CA, and neither
+// keys nor tokens.
+type Script struct {
+	Node, Run string
+	Setup     catalog.KubeletSetup // of the kubelet, with its kubeconfigs
+	// SHA256 are those of Setup.Files when the node was read; zero: it was not.
+	SHA256 []pki.Fingerprint
+	CA     []byte   // PEM, verbatim
+	From   string   // where the CA is from, for people
+	Notes  []string // what people are to know of the cluster and of the node
+	Made   time.Time
+	// Idle: the node was read, and needs nothing.
+	Idle bool
+}
+
+// Name is the script's file name, such as "fix-api-int-worker-1.sh".
+func (s Script) Name() string { return "fix-api-int-" + s.Node + ".sh" }
+
+// Scripts makes a script for each node, and says what people are to know of them. A
+// node that was read is held against everything that Plan checks; of others only
+// the script itself can, on the node. The error is a *Refusal where it must not be
+// done.
+func (a APIInt) Scripts(run string, facts inspect.Snapshot, now time.Time) (scripts []Script, notes []string, err error) {
+	if err := a.supported(facts.Cluster); err != nil {
+		return nil, nil, err
+	}
+	ca, err := a.certificates(facts.Cluster.Versions, now)
+	if err != nil {
+		return nil, nil, err
+	}
+	d := remediate.NewDraft(run, facts, now)
+	a.owner(d)
+	if plain := pki.EncodePEM(ca); !a.Published && !bytes.Equal(dense(a.CA), dense(plain)) {
+		a.CA = plain
+		d.Note("%s holds more than certificates in plain PEM; only those are written.", a.From)
+	}
+	if err := a.embeddable(facts.Hints); err != nil {
+		return nil, nil, err
+	}
+	for _, name := range a.Nodes {
+		if !nodeNamed(name) {
+			return nil, nil, fmt.Errorf("node %q: a node's name has lower-case letters, digits, - and . only", name)
+		}
+		n, ok := facts.Node(name)
+		setup := unreadSetup(facts)
+		if ok && n.Via != "" {
+			setup = inspect.SetupOf(facts, n)
+		}
+		files := setup.Files()
+		s := Script{Node: name, Run: run, Setup: setup, SHA256: make([]pki.Fingerprint, len(files)), CA: a.CA, From: a.From, Made: now}
+		of := remediate.NewDraft(run, facts, now)
+		a.owner(of)
+		if !ok || n.Via == "" {
+			of.Note("%s was not read (%s): its script is for kubeconfigs where %s has them, %s, whatever they hold.", name, remediate.UnreadNode(facts, name).Reason, setup.Name, strings.Join(files, " and "))
+		} else {
+			one := a
+			// A script asks no API, approves nothing, and does not look at the other nodes.
+			one.Nodes, one.API, one.ApproveCSRs = []string{name}, true, false
+			p, err := one.Plan(run, facts, now)
+			if err != nil {
+				return nil, nil, err
+			}
+			of.Plan.Notes = p.Notes
+			if s.Idle = p.Empty(); s.Idle {
+				of.Note("%s needs nothing now: its script says so.", name)
+			}
+			for i, path := range files {
+				if f := n.File(path); f != nil {
+					s.SHA256[i] = f.SHA256
+				}
+			}
+		}
+		for _, text := range of.Plan.Notes {
+			d.Note("%s", text)
+		}
+		s.Notes = of.Plan.Notes
+		scripts = append(scripts, s)
+	}
+	return scripts, d.Plan.Notes, nil
+}
+
+// unreadSetup is how the kubelet of a node that was not read is set up, as far as the
+// others tell: as kubeadm does it where all of those are, else as OpenShift does.
+func unreadSetup(facts inspect.Snapshot) catalog.KubeletSetup {
+	rows := catalog.KubeletSetups(facts.Cluster.Versions)
+	if inspect.Operated(facts) {
+		return rows[0]
+	}
+	return rows[len(rows)-1] // OpenShift's come first
+}
+
+// nodeNamed reports whether this may be a node's name (kubernetes: DNS subdomains).
+func nodeNamed(name string) bool {
+	const letters = "abcdefghijklmnopqrstuvwxyz0123456789"
+	return name != "" && len(name) <= 253 && strings.Trim(name, letters+"-.") == "" && strings.Trim(name[:1]+name[len(name)-1:], letters) == ""
+}
+
+// scriptCA is the line that ends the CA in a script.
+const scriptCA = "CERTROT_CA"
+
+// embeddable refuses CAs that a script could not hold as they are, or read.
+func (a APIInt) embeddable(hints inspect.Hints) error {
+	refuse := func(line int, why string) error {
+		return &remediate.Refusal{Name: "ca-usable", Reason: fmt.Sprintf("%s: line %d %s, so a script can't hold it as it is", a.From, line, why), Next: hints.Next("on the node itself: {} fix-api-int --local --ca-file FILE")}
+	}
+	inside, behind := false, 0 // the line of text behind the last certificate
+	for i, line := range strings.Split(strings.TrimRight(string(a.CA), "\r\n"), "\n") {
+		switch {
+		case strings.Trim(line, printable) != "" || line == scriptCA:
+			return refuse(i+1, "has other characters than those of ASCII")
+		case line == "-----BEGIN CERTIFICATE-----" && !inside:
+			inside = true
+		case line == "-----END CERTIFICATE-----" && inside:
+			inside = false
+			behind = 0
+		case !inside && strings.TrimSpace(line) != "":
+			behind = i + 1
+		case strings.Contains(line, "-----") || inside && (line == "" || strings.Trim(line, base64Letters) != ""):
+			return refuse(i+1, "is not PEM as it is usually written")
+		}
+	}
+	if behind > 0 {
+		return refuse(behind, "stands behind the last certificate")
+	}
+	return nil
+}
+
+const (
+	base64Letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/="
+	printable     = " !\"#$%&'()*+,-./0123456789:;<=>?@ABCDEFGHIJKLMNOPQRSTUVWXYZ[\\]^_`abcdefghijklmnopqrstuvwxyz{|}~"
+)
+
+// Text is the script. version is certrot's.
+func (s Script) Text(version string) []byte {
+	ca := append(bytes.TrimRight(bytes.Clone(s.CA), "\r\n"), '\n')
+	sum := sha256.Sum256(ca)
+	var subjects []string
+	for _, c := range pki.LoadedPEM(pki.NewScanner(), ca) {
+		subjects = append(subjects, fmt.Sprintf("#   %s, until %s, sha256 %s", comment(c.Subject), c.NotAfter.UTC().Format(time.RFC3339), c.Fingerprint))
+	}
+	notes := []string{""}
+	for _, n := range s.Notes {
+		notes = append(notes, "#   "+comment(n))
+	}
+	was := func(i int) string {
+		if s.SHA256[i] == (pki.Fingerprint{}) {
+			return ""
+		}
+		return s.SHA256[i].String()
+	}
+	joins := ""
+	if s.Setup.Joins {
+		joins = "1"
+	}
+	return []byte(strings.NewReplacer(
+		"@NODE@", s.Node, "@RUN@", s.Run, "@NAME@", s.Name(), "@FOLDER@", host.DefaultFolder, "@HOLD_SECONDS@", strconv.Itoa(int(host.HoldTime/time.Second)),
+		"@SETUP@", s.Setup.Name, "@JOINS@", joins, "@BOOTSTRAP@", s.Setup.Bootstrap, "@OWN@", s.Setup.Own, "@BOOTSTRAP_SHA256@", was(0), "@OWN_SHA256@", was(1),
+		"@CA_SHA256@", hex.EncodeToString(sum[:]), "@CA@", strings.TrimSuffix(string(ca), "\n"),
+		"@HOST@", strings.TrimSuffix(host.Script(), "\n"), "@SUBJECTS@", strings.Join(subjects, "\n"), "@NOTES@", strings.Join(notes, "\n"),
+		"@MADE@", s.Made.UTC().Format(time.RFC3339), "@VERSION@", comment(version), "@FROM@", comment(s.From),
+	).Replace(scriptText))
+}
+
+// comment is text that stays on a line of a comment.
+func comment(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r > '~' {
+			return '?'
+		}
+		return r
+	}, text)
+}

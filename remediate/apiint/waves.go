@@ -1,0 +1,426 @@
+package apiint
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/action"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/csr"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/preflight"
+)
+
+// Share is a number of nodes, or a part of all.
+type Share struct {
+	N       int // at least 1
+	Percent bool
+}
+
+// ParseShare reads "2" or "10%".
+func ParseShare(text string) (Share, error) {
+	digits, percent := strings.CutSuffix(text, "%")
+	n, err := strconv.Atoi(digits)
+	if err != nil || n < 1 || percent && n > 100 || strings.Trim(digits, "0123456789") != "" {
+		return Share{}, fmt.Errorf("%q is neither a number of nodes, at least 1, nor a percentage such as 10%%", text)
+	}
+	return Share{n, percent}, nil
+}
+
+// of is the share of so many nodes, rounded down, and at least 1.
+func (s Share) of(nodes int) int {
+	if s.Percent {
+		return max(nodes*s.N/100, 1)
+	}
+	return max(s.N, 1)
+}
+
+// Order says which nodes are repaired when, where all are.
+type Order struct {
+	Only           []string // names of waves; none: all of them
+	MaxUnavailable Share    // of Ready workers; the zero value is one
+	Accept         []string // risks, by name
+}
+
+func (o Order) wants(wave string) bool { return len(o.Only) == 0 || slices.Contains(o.Only, wave) }
+
+// all plans the repair of all nodes that the facts have.
+func (a APIInt) all(d *remediate.Draft) error {
+	var masters, workers []string
+	var unseen []string
+	for i := range d.Facts.Nodes {
+		n := &d.Facts.Nodes[i]
+		if a.APIServers == nil && n.Role == catalog.RoleWorker && n.Via == "" {
+			unseen = append(unseen, n.Name)
+		}
+		if why := a.unlabelled(d.Facts, n); why != "" {
+			next := foreign.Command(inspect.NodeNames, "if it is a worker: look what makes that there, and name the other nodes with --nodes, control plane nodes first; only if it was installed as a control plane node: kubectl label node %s node-role.kubernetes.io/master=", n.Name)
+			if left := inspect.APIServerFile(d.Facts, n.Name); left != "" {
+				next += fmt.Sprintf("; no control plane node any more: move what is left of one out of the way there, %s", path.Dir(left))
+			}
+			return &remediate.Refusal{Name: "node-role", Node: n.Name, Reason: "it has no master's label, and " + why, Next: next}
+		}
+		switch n.Role {
+		case catalog.RoleMaster, catalog.RoleArbiter:
+			masters = append(masters, n.Name)
+		case catalog.RoleWorker:
+			workers = append(workers, n.Name)
+		default:
+			return &remediate.Refusal{Name: "node-role", Node: n.Name, Reason: "whether it runs kube-apiserver is not known: the API did not say", Next: "name the nodes with --nodes, in the order in which they are to be repaired: masters first"}
+		}
+	}
+	if len(masters) == 0 && a.After.RootCA != nil && a.After.RootCA.Known.Operator { // else there may be none in a file
+		return &remediate.Refusal{Name: "node-role", Reason: "no node has a master's label: which of them run kube-apiserver is not known", Next: "name the nodes with --nodes, in the order in which they are to be repaired: masters first"}
+	}
+	if len(unseen) > 0 {
+		d.Note("That these nodes, which were not read, run no kube-apiserver is known by their labels alone: %s.", strings.Join(unseen, ", "))
+	}
+	lostFirst(d.Facts, masters)
+	if err := a.masters(d, masters); err != nil {
+		return err
+	}
+	if a.Order.wants(remediate.WaveWorkers) {
+		if err := a.workers(d, workers); err != nil {
+			return err
+		}
+	}
+	if row, _ := catalog.KubeletRestartOn(d.Facts.Cluster.Topology); row.Single && len(d.Plan.Waves) > 0 {
+		d.Plan.Waves = []remediate.Wave{{Name: remediate.WaveNodes, Why: "one after another: there is one kube-apiserver, and no other to wait for", Parallel: 1, Nodes: d.Plan.Nodes()}}
+	}
+	if err := a.after(d, append(masters, workers...)); err != nil {
+		return err
+	}
+	action.DropTrailingGates(d.Plan)
+	if len(d.Plan.Nodes()) == 0 && len(d.Plan.Unknown) > 0 {
+		return d.Plan.Unknown[0]
+	}
+	return nil
+}
+
+// unlabelled says what tells of a master that its labels make it a worker; empty: nothing
+// does.
+func (a APIInt) unlabelled(facts inspect.Snapshot, n *inspect.Node) string {
+	if n.Role != catalog.RoleWorker {
+		return ""
+	}
+	if slices.Contains(a.APIServers, n.Name) {
+		return "the API has a pod of kube-apiserver there, which only its own kubelet writes"
+	}
+	if file := inspect.APIServerFile(facts, n.Name); file != "" {
+		return "files of a kube-apiserver are on it: " + file
+	}
+	if a.After.RootCA != nil && slices.ContainsFunc(a.After.RootCA.Known.Masters, func(m inspect.Revision) bool { return m.Node == n.Name }) {
+		return "kube-controller-manager's operator rolls out static pods to it"
+	}
+	return ""
+}
+
+// After is what follows the steps of kubelets.
+type After struct {
+	RootCA   *action.AwaitRootCA     // nil: nobody publishes the CA to pods, or it is not known
+	Patch    *action.PatchKubeRootCA // in place of waiting for it; nil: not wanted
+	Network  *action.NetworkRestarts // nil: not wanted, or not known
+	Requests bool                    // left-over requests of kubelets are looked at
+}
+
+// after plans what comes after the kubelets: the CA in pods, those of the network node
+// by node, and requests that are left over.
+func (a APIInt) after(d *remediate.Draft, names []string) error {
+	if a.Order.wants(remediate.WaveControlPlane) {
+		if err := a.rootCA(d); err != nil {
+			return err
+		}
+	}
+	if a.Order.wants(remediate.WaveNetwork) && a.After.Network != nil {
+		if err := a.network(d, names); err != nil {
+			return err
+		}
+	}
+	if !a.Order.wants(remediate.WaveRequests) || !a.After.Requests {
+		return nil
+	}
+	n, err := d.Cluster(csr.NewLeftCSRs(names, a.ApproveCSRs, !action.Idle(d.Plan)))
+	d.Wave(remediate.Wave{Name: remediate.WaveRequests, Why: "what kubelets asked for and nobody answered", Parallel: 1, Nodes: n})
+	return err
+}
+
+// rootCA comes between masters and workers: kube-controller-manager dials api-int, too,
+// and gets its CA and publishes it to pods when all masters can run installer pods.
+func (a APIInt) rootCA(d *remediate.Draft) error {
+	var step remediate.Action
+	switch {
+	case a.After.Patch != nil:
+		step = *a.After.Patch
+	case a.After.RootCA != nil:
+		step = *a.After.RootCA
+	default:
+		return nil
+	}
+	n, err := d.Cluster(step)
+	if err != nil {
+		return err
+	}
+	w := remediate.Wave{Name: remediate.WaveControlPlane, Why: "kube-controller-manager trusts api-int, and pods get the CA by kube-root-ca.crt", Parallel: 1, Nodes: n}
+	i := 0
+	for i < len(d.Plan.Waves) && (d.Plan.Waves[i].Name == remediate.WaveMasters || d.Plan.Waves[i].Name == remediate.WaveNodes) {
+		i++
+	}
+	if len(n) > 0 {
+		d.Plan.Waves = slices.Insert(d.Plan.Waves, i, w)
+	}
+	return nil
+}
+
+// network restarts pods on nodes whose kubelets are right by then; first those that
+// approve what the others ask for.
+func (a APIInt) network(d *remediate.Draft, names []string) error {
+	w := remediate.Wave{Name: remediate.WaveNetwork, Why: "node by node, only where the kubelet is right: pods that have the old CA in memory", Parallel: 1}
+	add := func(name string, actions []remediate.Action) error {
+		if len(actions) == 0 {
+			return nil
+		}
+		n, _ := d.Facts.Node(name)
+		if life := d.Facts.Life(n); (n.Ready == "Unknown" || life.Alive == catalog.No) && !mends(d.Plan, name) {
+			return &remediate.Refusal{
+				Name: "node-reports", Node: name, Reason: "its files are right, and it does not report to the API server (" + life.String() + "): a pod of the network that is deleted there would not come back",
+				Next: d.Hints().Next("kubectl describe node %s; what its kubelet is told: {} verify restart-safe --nodes %s; on the node: journalctl -u kubelet -n 50", name, name),
+			}
+		}
+		planned, err := d.Apart(name, func(d *remediate.Draft) error {
+			for _, action := range actions {
+				if _, err := d.Step(action); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err == nil {
+			w.Nodes = append(w.Nodes, planned)
+		}
+		return err
+	}
+	// What does not hold of a node keeps nobody else waiting.
+	apart := func(name string, err error) error {
+		var r *remediate.Refusal
+		if !errors.As(err, &r) || r.Node != name {
+			return err
+		}
+		if !slices.ContainsFunc(d.Plan.Unknown, func(u *remediate.Refusal) bool { return u.Node == name }) {
+			d.Plan.Unknown = append(d.Plan.Unknown, r)
+		}
+		return nil
+	}
+	known := d.Facts
+	known.Nodes = nil
+	for _, n := range d.Facts.Nodes {
+		switch {
+		case slices.ContainsFunc(d.Plan.Unknown, func(r *remediate.Refusal) bool { return r.Node == n.Name }):
+		case n.Via == "":
+			d.Plan.Unknown = append(d.Plan.Unknown, remediate.UnreadNode(d.Facts, n.Name))
+		default:
+			known.Nodes = append(known.Nodes, n)
+		}
+	}
+	var notes []string
+	for _, n := range known.Nodes {
+		one := known
+		one.Nodes = []inspect.Node{n}
+		first, more, err := a.After.Network.First(one, d.Plan.Now)
+		for _, action := range first {
+			err = errors.Join(err, add(n.Name, []remediate.Action{action}))
+		}
+		if err := apart(n.Name, err); err != nil {
+			return err
+		}
+		notes = append(notes, more...)
+	}
+	for _, name := range names {
+		if _, ok := known.Node(name); !ok {
+			continue
+		}
+		actions, more, err := a.After.Network.OnNode(known, d.Plan.Now, name)
+		if err == nil {
+			err = add(name, actions)
+		}
+		if err := apart(name, err); err != nil {
+			return err
+		}
+		notes = append(notes, more...)
+	}
+	for _, text := range notes {
+		d.Note("%s", text)
+	}
+	d.Wave(w)
+	return nil
+}
+
+// mends reports whether a node is waited for before its network's pods, so that it reports
+// by then. That a request of it is approved alone says nothing of that.
+func mends(p *remediate.Plan, node string) bool {
+	return slices.ContainsFunc(p.Nodes(), func(n remediate.NodePlan) bool {
+		return n.Name == node && slices.ContainsFunc(n.Due(), func(s remediate.Step) bool { _, waits := s.Action.(action.Await); return waits })
+	})
+}
+
+// lostFirst puts nodes that are lost before the others: to restart the kubelet
+// of another master while one is lost makes nothing better.
+func lostFirst(facts inspect.Snapshot, names []string) {
+	slices.SortStableFunc(names, func(a, b string) int {
+		switch lostA, lostB := lost(facts, a), lost(facts, b); {
+		case lostA && !lostB:
+			return -1
+		case lostB && !lostA:
+			return 1
+		}
+		return 0
+	})
+}
+
+func lost(facts inspect.Snapshot, name string) bool {
+	n, ok := facts.Node(name)
+	return ok && (n.Ready == "" || facts.Life(n).Lost())
+}
+
+// masters plans the masters, or where they are not chosen, sees that they are right.
+func (a APIInt) masters(d *remediate.Draft, names []string) error {
+	wave := remediate.Wave{
+		Name: remediate.WaveMasters, Parallel: 1,
+		Why: "one at a time, those that are lost first (NotReady, or no heartbeat): each is Ready, with a new heartbeat, and its kube-apiserver answers, before the next one is touched",
+	}
+	chosen := a.Order.wants(remediate.WaveMasters)
+	of := d
+	if !chosen {
+		of = &remediate.Draft{Plan: &remediate.Plan{Run: d.Plan.Run, Now: d.Plan.Now, Basis: d.Plan.Basis}, Facts: d.Facts}
+	}
+	nodes, unknown, err := a.each(of, names)
+	if err != nil {
+		return err
+	}
+	wave.Nodes = nodes
+	if chosen {
+		d.Wave(wave)
+		d.Plan.Unknown = append(d.Plan.Unknown, unknown...)
+		if len(a.Order.Only) == 1 {
+			return nil // nothing comes after them
+		}
+	}
+	return a.mastersFirst(d, wave, unknown, chosen)
+}
+
+// mastersFirst refuses to go past a master that is not right. While one is lost, its
+// installer pods wait, kube-controller-manager gets no new revision, and with it
+// kube-root-ca.crt and the signing of requests stand still.
+func (a APIInt) mastersFirst(d *remediate.Draft, masters remediate.Wave, unknown []*remediate.Refusal, chosen bool) error {
+	var reason, next string
+	var due []remediate.NodePlan
+	for _, n := range masters.Nodes {
+		if action.WithoutGates(n).Changes() {
+			due = append(due, n)
+		}
+	}
+	switch {
+	case len(unknown) > 0:
+		reason, next = fmt.Sprintf("it is not known whether this master is right, and nothing is to be done to others after it: %v", unknown[0]), unknown[0].Next
+	case !chosen && len(due) > 0:
+		reason, next = "these masters are to be repaired before others: "+strings.Join(remediate.Titles(due), ", "), "repair them first: --only "+remediate.WaveMasters
+	default:
+		return nil
+	}
+	if !slices.Contains(a.Order.Accept, preflight.MastersFirst) {
+		return &remediate.Refusal{Name: preflight.MastersFirst, Reason: reason, Risk: true, Next: next + "; or, if they are to be left out: --accept-risk=" + preflight.MastersFirst}
+	}
+	d.Note("Accepted by name (%s): %s", preflight.MastersFirst, reason)
+	return nil
+}
+
+// each plans nodes one by one. Those of which it is not known what they need are
+// left out.
+func (a APIInt) each(d *remediate.Draft, names []string) (nodes []remediate.NodePlan, unknown []*remediate.Refusal, err error) {
+	for _, name := range names {
+		n, err := d.Apart(name, func(d *remediate.Draft) error { return a.node(d, name) })
+		var r *remediate.Refusal
+		switch {
+		case err == nil:
+			nodes = append(nodes, n)
+		case errors.As(err, &r) && r.Node == name && r.Name != verifiesServed:
+			unknown = append(unknown, r)
+		default:
+			return nil, nil, err
+		}
+	}
+	return nodes, unknown, nil
+}
+
+// workers plans the workers: those that are lost, a first one of the others, and
+// then the others.
+func (a APIInt) workers(d *remediate.Draft, names []string) error {
+	nodes, unknown, err := a.each(d, names)
+	if err != nil {
+		return err
+	}
+	d.Plan.Unknown = append(d.Plan.Unknown, unknown...)
+	most := a.Order.MaxUnavailable.of(len(names))
+	lostOnes := remediate.Wave{Name: remediate.WaveLost, Why: "they are lost already: a tenth of them at once"}
+	first := remediate.Wave{Name: remediate.WaveFirst, Why: "one that works, before the others", Parallel: 1}
+	rest := remediate.Wave{Name: remediate.WaveWorkers, Why: fmt.Sprintf("at most %d at once", most), Parallel: most}
+	var begun []remediate.NodePlan
+	for _, n := range nodes {
+		switch {
+		case action.OnlyWaits(n):
+			begun = append(begun, n)
+		case n.Changes() && lost(d.Plan.Basis, n.Name):
+			lostOnes.Nodes = append(lostOnes.Nodes, n)
+		case n.Changes() && len(first.Nodes) == 0:
+			first.Nodes = append(first.Nodes, n)
+		default:
+			rest.Nodes = append(rest.Nodes, n)
+		}
+	}
+	if len(first.Nodes) > 0 {
+		if n, ok := d.Plan.Basis.Node(first.Nodes[0].Name); ok && d.Plan.Basis.Life(n).Works() != catalog.Yes {
+			first.Why = "one that is Ready, before the others; whether it is alive is not known: " + d.Plan.Basis.Life(n).Heartbeat()
+		}
+	}
+	a.resumeFirst(d, begun, &first, &rest)
+	lostOnes.Parallel = Share{10, true}.of(len(lostOnes.Nodes))
+	d.Wave(lostOnes)
+	d.Wave(first)
+	d.Wave(rest)
+	return nil
+}
+
+// resumeFirst puts workers to which everything was done, and that are not back, before the
+// first one that is Ready: what took them away is not done to it. Where nothing is done to a
+// Ready one, or that was accepted, they are not waited for: what mends them may come later.
+func (a APIInt) resumeFirst(d *remediate.Draft, begun []remediate.NodePlan, first, rest *remediate.Wave) {
+	accepted := slices.Contains(a.Order.Accept, preflight.WorkersBack)
+	var waited []remediate.NodePlan
+	for _, n := range begun {
+		if accepted || len(first.Nodes) == 0 {
+			n = action.WithoutWaits(d, n)
+		}
+		if n.Changes() {
+			waited = append(waited, n)
+		} else {
+			rest.Nodes = append(rest.Nodes, n)
+		}
+	}
+	const away = "All was done to these workers, and they are not known to be back: %s. "
+	switch names := strings.Join(remediate.Titles(begun), ", "); {
+	case len(begun) == 0 || len(first.Nodes) == 0:
+	case accepted:
+		d.Note("Accepted by name (%s): "+away+"They are not waited for.", preflight.WorkersBack, names)
+	default:
+		d.Note(away+"They are waited for before one that works is begun. Where one does not come back: --accept-risk=%s", names, preflight.WorkersBack)
+	}
+	if len(waited) > 0 {
+		first.Why = "those that were begun and are not back, and one that works, before the others"
+	}
+	first.Nodes = append(waited, first.Nodes...)
+}

@@ -1,0 +1,419 @@
+package apiint
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/action"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/csr"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/preflight"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/remediatetest"
+)
+
+func wholeOf(f *remediatetest.Fixture) APIInt {
+	fix := fixOf(f)
+	fix.Nodes = nil
+	return fix
+}
+
+func TestWavesInTheirOrder(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, nodes string
+		change      func(f *remediatetest.Fixture, fix *APIInt)
+		want        string
+		unknown     string
+	}{
+		{"masters, a first worker, the others", "master-0 master-1 master-2 worker-0 worker-1 worker-2", nil,
+			"masters/1: master-0 master-1 master-2; workers-first/1: worker-0; workers/1: worker-1 worker-2", ""},
+		{"the lost ones first", "master-0 master-1! worker-0 worker-1! worker-2!", nil,
+			"masters/1: master-1 master-0; workers-not-ready/1: worker-1 worker-2; workers-first/1: worker-0", ""},
+		{"some at once", "master-0 worker-0 worker-1 worker-2", func(_ *remediatetest.Fixture, fix *APIInt) { fix.Order.MaxUnavailable = Share{N: 2} },
+			"masters/1: master-0; workers-first/1: worker-0; workers/2: worker-1 worker-2", ""},
+		{"a part of them at once", "worker-0 worker-1 worker-2 worker-3 worker-4", func(_ *remediatetest.Fixture, fix *APIInt) { fix.Order.MaxUnavailable = Share{50, true} },
+			"workers-first/1: worker-0; workers/2: worker-1 worker-2 worker-3 worker-4", ""},
+		{"what is right is left alone", "master-0 worker-0 worker-1 worker-2!", func(f *remediatetest.Fixture, _ *APIInt) { f.Right("master-0", "worker-0") },
+			"masters/1: master-0; workers-not-ready/1: worker-2; workers-first/1: worker-1", ""}, // the master is asked
+		{"a worker that was not read", "master-0 worker-0 worker-1", func(f *remediatetest.Fixture, _ *APIInt) { f.Unread("worker-0") },
+			"masters/1: master-0; workers-first/1: worker-1", "worker-0: node-read"},
+		{"a worker of a strange shape", "master-0 worker-0 worker-1", func(f *remediatetest.Fixture, _ *APIInt) {
+			n, _ := f.Snapshot.Node("worker-0")
+			n.Kubelet.Kubeconfig = "/etc/mine"
+		}, "masters/1: master-0; workers-first/1: worker-1", "worker-0: kubelet-flags"},
+		{"masters alone", "master-0 worker-0", func(_ *remediatetest.Fixture, fix *APIInt) { fix.Order.Only = []string{remediate.WaveMasters} }, "masters/1: master-0", ""},
+		{"a master that was not read, and masters alone", "master-0 master-1", func(f *remediatetest.Fixture, fix *APIInt) {
+			f.Unread("master-0")
+			fix.Order.Only = []string{remediate.WaveMasters}
+		}, "masters/1: master-1", "master-0: node-read"},
+		{"a master that is left out by name", "master-0 master-1 worker-0", func(f *remediatetest.Fixture, fix *APIInt) {
+			f.Unread("master-0")
+			fix.Order.Accept = []string{preflight.MastersFirst}
+		}, "masters/1: master-1; workers-first/1: worker-0", "master-0: node-read"},
+		{"workers alone, and masters are right", "master-0 worker-0", func(f *remediatetest.Fixture, fix *APIInt) {
+			f.Right("master-0")
+			fix.Order.Only = []string{remediate.WaveWorkers}
+		}, "workers-first/1: worker-0", ""},
+		{"workers alone, and the risk is accepted", "master-0 worker-0", func(_ *remediatetest.Fixture, fix *APIInt) {
+			fix.Order = Order{Only: []string{remediate.WaveWorkers}, Accept: []string{preflight.MastersFirst}}
+		}, "workers-first/1: worker-0", ""},
+		{"an arbiter is a master without a kube-apiserver", "master-0 worker-0", func(f *remediatetest.Fixture, _ *APIInt) {
+			n, _ := f.Snapshot.Node("worker-0")
+			n.Role = catalog.RoleArbiter
+		}, "masters/1: master-0 worker-0", ""},
+		{"one kube-apiserver: no waves", "master-0 worker-0! worker-1", func(f *remediatetest.Fixture, _ *APIInt) { f.Cluster.Topology = "SingleReplica" },
+			"nodes/1: master-0 worker-0 worker-1", ""},
+		{"a master that is right, and not Ready, is waited for", "master-0! worker-0", func(f *remediatetest.Fixture, _ *APIInt) { f.Right("master-0") },
+			"masters/1: master-0; workers-first/1: worker-0", ""},
+		{"all is right", "master-0 worker-0 worker-1", func(f *remediatetest.Fixture, _ *APIInt) { f.Right("master-0", "worker-0", "worker-1") }, "", ""},
+	} {
+		f := remediatetest.NewCluster(c.nodes)
+		fix := wholeOf(f)
+		if c.change != nil {
+			c.change(f, &fix)
+		}
+		p, err := fix.Plan("run-1", f.Snapshot, remediatetest.TestNow)
+		if err != nil {
+			t.Errorf("%s: %v", c.name, err)
+			continue
+		}
+		var unknown []string
+		for _, r := range p.Unknown {
+			unknown = append(unknown, r.Node+": "+r.Name)
+		}
+		if got := remediatetest.Course(p); got != c.want || strings.Join(unknown, "; ") != c.unknown {
+			t.Errorf("%s:\n%s\nwant:\n%s\nunknown: %s", c.name, got, c.want, unknown)
+		}
+		for _, w := range p.Waves {
+			if w.Why == "" || w.Parallel < 1 {
+				t.Errorf("%s: %+v", c.name, w)
+			}
+		}
+	}
+}
+
+func TestRefusalsOfWaves(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, check, says string
+		risk              bool
+		change            func(f *remediatetest.Fixture, fix *APIInt)
+	}{
+		{"a master that was not read", preflight.MastersFirst, "port 22", true, func(f *remediatetest.Fixture, _ *APIInt) { f.Unread("master-1") }},
+		{"workers alone before masters", preflight.MastersFirst, "master-0, master-1", true, func(_ *remediatetest.Fixture, fix *APIInt) { fix.Order.Only = []string{remediate.WaveWorkers} }},
+		{"nobody said what a node is", "node-role", "not known", false, func(f *remediatetest.Fixture, _ *APIInt) { f.First().Role = "" }},
+		{"the CA is wrong for one node", verifiesServed, "does not verify", false, func(f *remediatetest.Fixture, _ *APIInt) {
+			leaf := f.Old.Issue(remediatetest.ApiInt, remediatetest.TestNow.Add(-time.Hour), remediatetest.TestNow.Add(time.Hour))
+			for i := range f.Served {
+				if f.Served[i].Node == "worker-1" {
+					f.Served[i].Chain = f.Sc.Scan(leaf.CertPEM)[0].Content.Certs
+				}
+			}
+		}},
+		{"no node could be read", "node-read", "port 22", false, func(f *remediatetest.Fixture, _ *APIInt) {
+			f.Nodes = slices.DeleteFunc(f.Nodes, func(n inspect.Node) bool { return n.Role == catalog.RoleMaster })
+			f.Unread("worker-0")
+			f.Unread("worker-1")
+		}},
+	} {
+		f := remediatetest.NewCluster("master-0 master-1 worker-0 worker-1")
+		fix := wholeOf(f)
+		c.change(f, &fix)
+		_, err := fix.Plan("run-1", f.Snapshot, remediatetest.TestNow)
+		var r *remediate.Refusal
+		if !errors.As(err, &r) || r.Name != c.check || r.Risk != c.risk || !strings.Contains(r.Reason, c.says) || r.Next == "" {
+			t.Errorf("%s: %+v", c.name, err)
+		}
+	}
+}
+
+// TestMastersAreAskedBeforeOthersAreTouched looks where plans ask whether
+// kube-apiserver answers.
+func TestMastersAreAskedBeforeOthersAreTouched(t *testing.T) {
+	t.Parallel()
+	gates := func(f *remediatetest.Fixture) (names []string) {
+		fix := wholeOf(f)
+		fix.CA = f.Young.CertPEM // with --ca-file: of api-int's signer alone
+		p, err := fix.Plan("run-1", f.Snapshot, remediatetest.TestNow)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, n := range p.Nodes() {
+			for i, s := range n.Steps {
+				g, ok := s.Action.(action.AwaitAPIServer)
+				if !ok {
+					continue
+				}
+				names = append(names, g.On)
+				for _, ca := range [][]byte{f.Localhost.CertPEM, f.Young.CertPEM} {
+					if !strings.Contains(string(g.CA), string(ca)) {
+						t.Errorf("%s: the answer is trusted by %s", g.On, g.CA)
+					}
+				}
+				if i != len(n.Steps)-1 || g.Port != "6443" || s.Change == nil {
+					t.Errorf("%s: step %d of %d, %+v", g.On, i, len(n.Steps), g)
+				}
+			}
+		}
+		return names
+	}
+	f := remediatetest.NewCluster("master-0 master-1 worker-0")
+	if got := gates(f); !slices.Equal(got, []string{"master-0", "master-1"}) {
+		t.Errorf("asked: %q", got)
+	}
+	f.Right("master-0", "master-1")
+	if got := gates(f); !slices.Equal(got, []string{"master-0", "master-1"}) {
+		t.Errorf("masters are right, a worker is not: %q", got)
+	}
+	f.Right("worker-0")
+	if got := gates(f); len(got) > 0 {
+		t.Errorf("nothing is to be done, and asked: %q", got)
+	}
+	f = remediatetest.NewCluster("master-0 worker-0")
+	f.Cluster.Topology = "SingleReplica"
+	if got := gates(f); len(got) > 0 {
+		t.Errorf("there is no other one, and asked: %q", got)
+	}
+}
+
+func TestPodsThatWillBeKilled(t *testing.T) {
+	t.Parallel()
+	f := remediatetest.NewCluster("worker-0 worker-1!")
+	fix := wholeOf(f)
+	for _, c := range []struct {
+		deleting map[string]int
+		says     string
+	}{{nil, "is not known"}, {map[string]int{"worker-1": 12}, "When worker-1 returns, 12 of its pods"}, {map[string]int{}, ""}} {
+		fix.Deleting = c.deleting
+		p, err := fix.Plan("run-1", f.Snapshot, remediatetest.TestNow)
+		if err != nil {
+			t.Fatal(err)
+		}
+		said := strings.Join(p.Notes, "\n")
+		if c.says != "" && !strings.Contains(said, c.says) || c.says == "" && strings.Contains(said, "killed") {
+			t.Errorf("%v: %s", c.deleting, said)
+		}
+	}
+}
+
+func TestShares(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string][2]int{"1": {1, 1}, "3": {3, 3}, "10%": {5, 1}, "100%": {50, 7}, "1%": {1, 1}} {
+		s, err := ParseShare(text)
+		if err != nil || s.of(50) != want[0] || s.of(7) != want[1] {
+			t.Errorf("%s: %d of 50, %d of 7, %v", text, s.of(50), s.of(7), err)
+		}
+	}
+	for _, text := range []string{"", "0", "-1", "+1", "0%", "101%", "1.5", "%", "1 %", "all"} {
+		if s, err := ParseShare(text); err == nil {
+			t.Errorf("%q: %+v", text, s)
+		}
+	}
+}
+
+func TestWavesKeepTheirBounds(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var three sync.WaitGroup
+		three.Add(3)
+		s := &remediatetest.Stage{Apply: func(id string) error {
+			if slices.Contains([]string{"n1a", "n2a", "n3a"}, id) { // which are begun at once
+				three.Done()
+				three.Wait()
+			}
+			time.Sleep(5 * time.Millisecond)
+			return nil
+		}}
+		story, err := s.Run(t.Context(), t, s.Plan(s.Wave(3, "n1", "n2", "n3", "n4", "n5", "n6"), s.Wave(1, "", "m1")))
+		if err != nil || story.Outcome() != "finished" || len(story.Records) != 2*2*8+1 {
+			t.Fatalf("%v, %+v", err, story.Records)
+		}
+		if s.Most != 3 {
+			t.Errorf("%d at once", s.Most)
+		}
+		if last := s.Began[len(s.Began)-4:]; !slices.Equal(last, []string{"a", "b", "m1a", "m1b"}) {
+			t.Errorf("the second wave did not wait for the first: %q", s.Began)
+		}
+		for _, n := range []string{"n1", "n2", "n3", "n4", "n5", "n6"} {
+			if slices.Index(s.Began, n+"a") > slices.Index(s.Began, n+"b") {
+				t.Errorf("%s: %q", n, s.Began)
+			}
+		}
+	})
+}
+
+// TestFirstFailureBeginsNothingMore fails one node while two others are worked on.
+func TestFirstFailureBeginsNothingMore(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		failed := make(chan struct{})
+		s := &remediatetest.Stage{}
+		s.Apply = func(id string) error {
+			switch id {
+			case "n1a":
+				time.Sleep(time.Millisecond) // until n2a and n3b have begun
+				defer close(failed)
+				return errors.New("a disk is full")
+			case "n2a", "n3b": // in the middle of something when it happens
+				<-failed
+				time.Sleep(50 * time.Millisecond)
+			}
+			return nil
+		}
+		story, err := s.Run(t.Context(), t, s.Plan(s.Wave(3, "n2", "n3", "n1", "n4"), s.Wave(1, "", "m1")))
+		var stopped *remediate.Stopped
+		if !errors.As(err, &stopped) || stopped.Action.ID() != "n1a" || !strings.Contains(err.Error(), "a disk is full") || len(stopped.Others) > 0 {
+			t.Fatalf("%v", err)
+		}
+		if !slices.Equal(stopped.Half, []string{"n2"}) || !slices.Equal(stopped.Left, []string{"n4", "a", "m1"}) {
+			t.Errorf("half %q, left %q", stopped.Half, stopped.Left)
+		}
+		slices.Sort(s.Began)
+		if !slices.Equal(s.Began, []string{"n1a", "n2a", "n3a", "n3b"}) {
+			t.Errorf("begun: %q", s.Began)
+		}
+		if story.Outcome() == "finished" || !slices.ContainsFunc(story.Records, func(r remediate.Record) bool { return r.Event == remediate.Done && r.Action == "n2a" }) {
+			t.Errorf("%+v", story.Records)
+		}
+	})
+}
+
+// TestFailuresAtTheSameTime are all told.
+func TestFailuresAtTheSameTime(t *testing.T) {
+	t.Parallel()
+	var both sync.WaitGroup
+	both.Add(2)
+	s := &remediatetest.Stage{Apply: func(id string) error {
+		both.Done()
+		both.Wait()
+		return fmt.Errorf("%s is broken", id)
+	}}
+	_, err := s.Run(t.Context(), t, s.Plan(s.Wave(2, "n1", "n2", "n3")))
+	var stopped *remediate.Stopped
+	if !errors.As(err, &stopped) || len(stopped.Others) != 1 || !strings.Contains(err.Error(), "n1a is broken") || !strings.Contains(err.Error(), "n2a is broken") || !slices.Equal(stopped.Left, []string{"n3"}) {
+		t.Errorf("%v: %+v", err, stopped)
+	}
+}
+
+// TestEffectThatIsNotKnown stops the run, unless nothing comes after it.
+func TestEffectThatIsNotKnown(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		at      string
+		goesOn  bool
+		stopped string
+	}{{"n2b", true, ""}, {"n2a", false, "n2a"}, {"n1b", false, "n1b"}} {
+		s := &remediatetest.Stage{Apply: func(id string) error {
+			if id == c.at {
+				return &remediate.Unknown{Reason: "nobody to ask"}
+			}
+			return nil
+		}}
+		_, err := s.Run(t.Context(), t, s.Plan(s.Wave(1, "n1"), s.Wave(1, "n2")))
+		var stopped *remediate.Stopped
+		if !errors.As(err, &stopped) || stopped.Action.ID() != c.at {
+			t.Errorf("%s: %v", c.at, err)
+		}
+		if all := len(s.Began) == 4; all != c.goesOn {
+			t.Errorf("%s: begun %q", c.at, s.Began)
+		}
+	}
+}
+
+// TestWhatIsNotKnownStaysSaid: a node that answers for itself lets the next wave begin, and
+// what is not known of it is not forgotten when that fails.
+func TestWhatIsNotKnownStaysSaid(t *testing.T) {
+	t.Parallel()
+	s := &remediatetest.Stage{Apply: func(id string) error {
+		switch id {
+		case "n1b":
+			return &remediate.Unknown{Reason: "n1 was not seen", Enough: true}
+		case "n2a":
+			return errors.New("n2a is broken")
+		}
+		return nil
+	}}
+	_, err := s.Run(t.Context(), t, s.Plan(s.Wave(1, "n1"), s.Wave(1, "n2")))
+	var stopped *remediate.Stopped
+	if !errors.As(err, &stopped) || stopped.Action.ID() != "n2a" || len(stopped.Others) != 1 || !strings.Contains(err.Error(), "n1 was not seen") {
+		t.Errorf("%v: %+v", err, stopped)
+	}
+}
+
+func TestWavesInterrupted(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		s := &remediatetest.Stage{}
+		s.Apply = func(id string) error {
+			if id == "n2a" {
+				cancel(errors.New("Ctrl-C"))
+			}
+			time.Sleep(20 * time.Millisecond)
+			return nil
+		}
+		network, requests := s.Wave(1, "n1", "n4", "n5"), s.Wave(1, "n5")
+		network.Name, requests.Name = remediate.WaveNetwork, remediate.WaveRequests
+		_, err := s.Run(ctx, t, s.Plan(s.Wave(2, "n1", "n2", "n3"), s.Wave(1, "n4"), network, requests))
+		var stopped *remediate.Stopped
+		if !errors.As(err, &stopped) || !strings.Contains(err.Error(), "Ctrl-C") || len(stopped.Others) > 0 || !stopped.Interrupted || !slices.Equal(stopped.Left, []string{"n3", "n4", "n1 (wave network)", "n4 (wave network)", "n5", "n5 (wave requests)"}) {
+			t.Errorf("%v: %+v", err, stopped)
+		}
+		if len(s.Began) > 3 {
+			t.Errorf("begun: %q", s.Began)
+		}
+	})
+}
+
+// What was paused is resumed before requests that nobody answered may end the run.
+func TestFrameEndsBeforeRequests(t *testing.T) {
+	t.Parallel()
+	step := []remediate.Step{{Action: csr.LeftCSRs{}}}
+	for want, waves := range map[string][]remediate.Wave{
+		",masters,,requests": {{Name: remediate.WaveMasters}, {Name: remediate.WaveRequests}},
+		",masters,":          {{Name: remediate.WaveMasters}},
+		",":                  nil,
+	} {
+		p := &remediate.Plan{Waves: slices.Clone(waves)}
+		action.Frame(p, step, step)
+		var got []string
+		for _, w := range p.Waves {
+			got = append(got, w.Name)
+		}
+		if s := strings.Join(got, ","); s != want {
+			t.Errorf("%q, want %q", s, want)
+		}
+	}
+}
+
+// With one master, all nodes are one wave, and kube-controller-manager is waited for
+// after it: while its node is lost, it gets no CA.
+func TestASingleNodeIsRepairedBeforeItsRootCAIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	f := remediatetest.NewFixture("master-0")
+	f.Cluster.Topology = "SingleReplica"
+	f.Nodes[0].Role = catalog.RoleMaster
+	fix := fixOf(f)
+	fix.Nodes = nil
+	fix.After.RootCA = &action.AwaitRootCA{}
+	p, err := fix.Plan("run-1", f.Snapshot, remediatetest.TestNow)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, w := range p.Waves {
+		names = append(names, w.Name)
+	}
+	if !slices.Equal(names, []string{remediate.WaveNodes, remediate.WaveControlPlane}) {
+		t.Errorf("the waves are %q", names)
+	}
+}

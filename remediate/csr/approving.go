@@ -1,0 +1,175 @@
+package csr
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate"
+)
+
+// Approving is what one run of the action remembers.
+type Approving struct {
+	approved []string // names of what was approved by this run
+	// joined are the approved requests of kubelets without a certificate, by node: there
+	// is no second one.
+	joined map[string]*request
+	// earlier are requests from before the kubelet was restarted; nil: that was not looked at.
+	Earlier     map[string]bool
+	shown       map[string]bool // names
+	awaited     string          // what was said last of why nothing is approved yet
+	servingDone bool            // a serving certificate was asked for, and approved
+	// handed: one was asked for, and is left to a person.
+	handed bool
+	// seen is when a request to join was first seen, by node.
+	seen map[string]time.Time
+	// settles: at the last look, one was not approved yet for that alone.
+	settles bool
+}
+
+// approve shows requests, each once, and approves the current ones.
+func (s *Approving) approve(ctx context.Context, env *remediate.Env, c *remediate.Change, n Asker, requests []*request) error {
+	node := n.Name
+	s.show(env, node, requests)
+	s.settles = false
+	for _, r := range current(requests) {
+		joins := r.joins(n)
+		if joins && s.joined[node] != nil {
+			continue // its kubelet has its answer
+		}
+		if joins && !s.settled(node, env.Now()) {
+			s.settles = true
+			continue
+		}
+		if err := s.signerValid(ctx, env, c, node); err != nil {
+			return err
+		}
+		err := approve(ctx, env, n, r)
+		if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
+			continue // somebody else did something to it: it is looked at again
+		}
+		if err != nil {
+			return err
+		}
+		env.Note(node, "approved "+foreign.Name(r.Name))
+		s.approved = append(s.approved, r.Name)
+		if joins {
+			s.joined[node] = r
+		}
+		s.servingDone = s.servingDone || r.serving()
+	}
+	return nil
+}
+
+// settled reports whether a node's first request to join was seen long enough ago.
+func (s *Approving) settled(node string, now time.Time) bool {
+	if s.seen[node].IsZero() {
+		s.seen[node] = now
+	}
+	return now.Sub(s.seen[node]) >= settling
+}
+
+func (s *Approving) show(env *remediate.Env, node string, requests []*request) {
+	for _, r := range inOrder(requests) {
+		s.handed = s.handed || r.hand
+		if !s.shown[r.Name] {
+			s.shown[r.Name] = true
+			env.Note(node, r.told())
+		}
+	}
+}
+
+// issued waits until what was approved has its certificate.
+func (s *Approving) issued(ctx context.Context, env *remediate.Env) error {
+	err := env.Until(ctx, issuing, func(ctx context.Context) (bool, error) {
+		for _, name := range s.approved {
+			csr, err := env.Kube.CertificatesV1().CertificateSigningRequests().Get(ctx, name, metav1.GetOptions{})
+			switch {
+			case apierrors.IsNotFound(err): // answered, fetched and cleaned up
+			case err != nil:
+				return false, fmt.Errorf("read request %s: %w", foreign.Name(name), err)
+			case len(csr.Status.Certificate) == 0:
+				return false, fmt.Errorf("request %s is approved, and no certificate was issued: for kubernetes.io signers that is kube-controller-manager's work: does it run, and does it trust the API server?", foreign.Name(name))
+			}
+		}
+		return true, nil
+	})
+	if err != nil && ctx.Err() == nil {
+		return &remediate.Late{Inner: err}
+	}
+	return err
+}
+
+// signerValid refuses to approve a request before kube-controller-manager can sign it:
+// after a failure it tries again later and later, after up to 16 minutes. After a long
+// power-off kubelets ask minutes before the expired signer is renewed.
+func (s *Approving) signerValid(ctx context.Context, env *remediate.Env, c *remediate.Change, node string) error {
+	if c.Versions.Plain {
+		return s.caValid(env, c, node)
+	}
+	if v := JudgeSigner(ctx, env.Signer); v.Holds != catalog.Yes {
+		return s.refuse(env, node, &remediate.Refusal{Name: CsrSigner, Reason: v.Reason, Next: v.Next, Cause: v.cause})
+	}
+	return nil
+}
+
+// refuse says once what is awaited, and that nothing is approved meanwhile.
+func (s *Approving) refuse(env *remediate.Env, node string, why *remediate.Refusal) error {
+	if text := why.Error(); s.awaited != text {
+		s.awaited = text
+		env.Note(node, "waiting, before anything is approved: "+text)
+	}
+	return &remediate.Late{Inner: fmt.Errorf("nothing was approved: %w", why)}
+}
+
+// caValid judges the file with which a kube-controller-manager without operators signs, as
+// far as it was read: where it was not, that is said, and nothing is refused.
+func (s *Approving) caValid(env *remediate.Env, c *remediate.Change, node string) error {
+	switch {
+	case c.Signer == nil && s.awaited == "":
+		s.awaited = "unread"
+		env.Note(node, "whether the CA that signs ("+catalog.KubeadmCA+" of control plane nodes) is valid is unknown: it was not read")
+	case c.Signer != nil && !c.SignerAsked.IsZero():
+		if problem := Invalid(collect.Signer{NotBefore: c.Signer.NotBefore, NotAfter: c.Signer.NotAfter, Asked: c.SignerAsked}); problem != "" {
+			return s.refuse(env, node, &remediate.Refusal{Name: CsrSigner, Reason: catalog.KubeadmCA + " " + problem + ": kube-controller-manager can't sign with it", Next: "renew the cluster's CA first"})
+		}
+	}
+	return nil
+}
+
+// arrived waits for the client certificate of a kubelet that joins, and wants it to be for
+// the key that was approved: by that alone it is known who had asked.
+func (s *Approving) arrived(ctx context.Context, env *remediate.Env, node string) (*pki.Cert, error) {
+	var cert *pki.Cert
+	err := env.Until(ctx, issuing, func(ctx context.Context) (bool, error) {
+		facts, err := env.Read(ctx, node)
+		if err != nil {
+			return false, err
+		}
+		n, _ := facts.Node(node)
+		if cert = inspect.KubeletClientCert(facts, node); cert == nil || cert.NotAfter.Before(n.Time(env.Now())) {
+			return false, fmt.Errorf("the kubelet on %s has no new client certificate in %s yet: kubectl get csr; on the node: journalctl -u kubelet -n 50", node, inspect.KubeletClient)
+		}
+		return true, nil
+	})
+	r := s.joined[node]
+	switch {
+	case err != nil && ctx.Err() == nil && r != nil:
+		return nil, &remediate.Late{Inner: fmt.Errorf("%w%s", err, notArrived(ctx, env, node, r))}
+	case err != nil && ctx.Err() == nil:
+		return nil, &remediate.Late{Inner: err}
+	case err != nil:
+		return nil, err
+	case r != nil && pki.FingerprintOf(r.asks.RawSubjectPublicKeyInfo) != cert.SPKI:
+		return nil, fmt.Errorf("the kubelet on %s has a certificate for the key with sha256 %s, and what was approved (%s) was for another one: somebody else asked in its name, and may have a certificate for system:node:%s%s", node, cert.SPKI, foreign.Name(r.Name), node, r.stranger(env.Hints, node))
+	}
+	return cert, nil
+}

@@ -1,0 +1,78 @@
+package csr
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate"
+)
+
+// Names of refusals to have a kubelet join anew.
+const (
+	BootstrapCredential = "bootstrap-credential"
+	ClientCertificate   = "client-certificate"
+	NoApprover          = "approver"
+)
+
+// ApprovedByHand is the row of who asks for a first certificate, where nobody approves that.
+func ApprovedByHand(v catalog.Versions) (catalog.KubeletRequester, bool) {
+	for _, r := range catalog.KubeletRequesters() {
+		if r.ByHand && r.In.Holds(v) != catalog.No {
+			return r, true
+		}
+	}
+	return catalog.KubeletRequester{}, false
+}
+
+// Asked reports whether the API server answered to a kubeconfig.
+func Asked(f inspect.ComebackFile) bool {
+	return slices.ContainsFunc(f.Answers, func(a inspect.Answer) bool { return a.Code > 0 })
+}
+
+// Bootstraps refuses a node whose bootstrap file does not get a certificate. untrusted:
+// that its CA does not verify the server is about to be mended, and it is asked again.
+func Bootstraps(facts inspect.Snapshot, n *inspect.Node, untrusted bool) error {
+	path := catalog.KubeletKubeconfigs()[0]
+	if facts.Cluster.Versions.Plain && n.Comeback != nil {
+		path = cmp.Or(n.Comeback.Bootstrap.Path, catalog.KubeadmKubeconfigs()[0])
+	}
+	refuse := func(reason, next string) error {
+		return &remediate.Refusal{Name: BootstrapCredential, Node: n.Name, Reason: reason, Next: next}
+	}
+	const again = "put another token into it, on the node: oc -n openshift-machine-config-operator create token node-bootstrapper --duration=2h makes one that ends by itself; that of new nodes is in Secret openshift-machine-config-operator/node-bootstrapper-token"
+	look := facts.Hints.UnreadRestart("{} verify restart-safe --nodes %s", n.Name)
+	const ask = "whether %s works is not known: %s"
+	c := n.Comeback
+	switch {
+	case c == nil:
+		return refuse(fmt.Sprintf(ask, path, "it was not asked on the node"), look)
+	case c.Problem != "":
+		return refuse(fmt.Sprintf(ask, path, c.Problem), look)
+	case c.Bootstrap.Path != path || c.Bootstrap.Absent:
+		return refuse("its kubelet has no bootstrap kubeconfig "+path, "copy it from another node of the same pool, mode 0600, owner root")
+	case c.Bootstrap.Refused != "":
+		return refuse(path+" can't be loaded: "+c.Bootstrap.Refused, "compare it with the same file on another node")
+	case c.Bootstrap.Unread != "":
+		return refuse(fmt.Sprintf(ask, path, c.Bootstrap.Unread), "compare it with the same file on another node")
+	case c.Bootstrap.Shows == inspect.CredentialNone:
+		return refuse("there is neither a token nor a certificate in "+path, again)
+	}
+	if len(c.Bootstrap.Answers) > 0 {
+		a := c.Bootstrap.Answers[0]
+		switch {
+		case a.Code == 401:
+			return refuse("the API server does not accept what is in "+path+" (401 "+a.Reason+"): it has expired, or was deleted", again)
+		case a.Code == 200 || a.Code == 403: // it is known
+			return nil
+		case a.Failure == inspect.FailedTrust && untrusted:
+			return nil
+		case a.Code > 0:
+			return refuse(fmt.Sprintf("the API server answers %d %s to what is in %s", a.Code, a.Reason, path), "is the API server well? kubectl get --raw '/readyz?verbose'")
+		}
+		return refuse(fmt.Sprintf(ask, path, a.Detail), look)
+	}
+	return refuse(fmt.Sprintf(ask, path, "it was not asked on the node"), look)
+}

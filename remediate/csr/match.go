@@ -1,0 +1,460 @@
+package csr
+
+import (
+	"bytes"
+	"context"
+	"crypto/ecdsa"
+	"crypto/rsa"
+	"crypto/x509"
+	"encoding/asn1"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"slices"
+	"strings"
+	"time"
+
+	certificatesapi "k8s.io/api/certificates/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+)
+
+// Asker is the node in whose name requests for certificates are judged.
+type Asker struct {
+	Name     string
+	object   *corev1.Node // nil: the API knows no such Node
+	Versions catalog.Versions
+	// certified is why its kubelet would not ask by a bootstrapper's token; empty: it may.
+	Certified string
+	// kubelet is what the node says of its kubelet; nil: it was not read, and no request by
+	// a bootstrapper's token is its kubelet's.
+	kubelet *joiner
+	// earlier are requests from before its kubelet was restarted, by name; nil: it was not.
+	earlier map[string]bool
+	// peers are all Nodes, with whose addresses a server's names are compared.
+	peers []corev1.Node
+	// read reads from where a server's names are known; nil: nothing may be approved.
+	read  func(ctx context.Context, node string, object *corev1.Node) *origins
+	known *origins
+	Hints inspect.Hints
+}
+
+func (n Asker) user() string { return "system:node:" + n.Name }
+
+// request is a pending request for a certificate that says that it is a node's.
+type request struct {
+	*certificatesapi.CertificateSigningRequest
+	asks *x509.CertificateRequest // nil: it can't be read
+	// why says what is not as a kubelet of that node asks; empty: it matches.
+	why string
+	// restart is the command after which the kubelet's own request is known; empty where
+	// that is of no help.
+	restart string
+	// hand: only its names are not known to be the node's, which a person may know.
+	hand bool
+	// unasked: only whether the node's kubelet made it is unknown.
+	unasked bool
+	// proofs say of each name of a server from where it is known.
+	proofs []string
+}
+
+// judge returns a pending request that is, by its requestor or its subject, about
+// the node; nil where it is answered already, or about something else.
+func (n Asker) judge(csr *certificatesapi.CertificateSigningRequest) *request {
+	if !Pending(csr) {
+		return nil
+	}
+	asks, err := parseRequest(csr.Spec.Request)
+	if csr.Spec.Username != n.user() && (asks == nil || asks.Subject.CommonName != n.user()) {
+		return nil
+	}
+	r := &request{CertificateSigningRequest: csr, asks: asks}
+	if err == nil {
+		err = n.matches(csr, asks)
+	}
+	var left *handed
+	var unasked *unasked
+	switch {
+	case errors.As(err, &left):
+		r.why, r.hand = err.Error(), true
+	case errors.As(err, &unasked):
+		r.why, r.unasked = err.Error(), true
+		if !n.Versions.Plain {
+			r.restart = n.rebootstrap()
+		}
+	case err != nil:
+		r.why = err.Error()
+	case r.serving():
+		r.proofs = n.known.proofs(asks)
+	}
+	return r
+}
+
+// Pending reports whether nobody has answered a request.
+func Pending(csr *certificatesapi.CertificateSigningRequest) bool {
+	return len(csr.Status.Certificate) == 0 && !slices.ContainsFunc(csr.Status.Conditions, func(c certificatesapi.CertificateSigningRequestCondition) bool {
+		return c.Status != corev1.ConditionFalse
+	})
+}
+
+// maxRequest is how many bytes of a request are read: with 100 names it has some 5,000.
+const maxRequest = 64 << 10
+
+// parseRequest reads one PKCS#10 request and nothing beside it. Its signature is checked
+// later (see ownSignature): that takes time, and anybody may make requests.
+func parseRequest(text []byte) (*x509.CertificateRequest, error) {
+	if len(text) > maxRequest {
+		return nil, fmt.Errorf("its request is of %d bytes; kubelets make one of less than 2,000", len(text))
+	}
+	block, rest := pem.Decode(text)
+	if block == nil || block.Type != "CERTIFICATE REQUEST" {
+		return nil, errors.New("it holds no certificate request in PEM")
+	}
+	asks, err := pki.ParseX509Request(block.Bytes)
+	if err != nil {
+		return nil, fmt.Errorf("its request can't be read: %w", err)
+	}
+	if strings.TrimSpace(string(rest)) != "" {
+		return asks, errors.New("it holds more than one request")
+	}
+	return asks, nil
+}
+
+// ownSignature wants a request signed with the key that it is for, which is of a size that can be
+// computed with.
+func ownSignature(asks *x509.CertificateRequest) error {
+	if err := asks.CheckSignature(); err != nil {
+		return fmt.Errorf("it is not signed with the key that it is for: %w", err)
+	}
+	return nil
+}
+
+// matches says in what a request is not one that a kubelet of the node makes. It
+// wants what kube-controller-manager's approver wants (kubernetes
+// pkg/apis/certificates/helpers.go), of this node alone.
+func (n Asker) matches(csr *certificatesapi.CertificateSigningRequest, asks *x509.CertificateRequest) error {
+	if s := csr.Spec.SignerName; s != catalog.KubeletClientSigner && s != catalog.KubeletServingSigner {
+		return fmt.Errorf("its signer %s signs no kubelet's certificates", foreign.Called(s))
+	}
+	row, may := catalog.MayRequest(csr.Spec.SignerName, csr.Spec.Username, n.Name, n.Versions)
+	switch {
+	case may == catalog.Unknown:
+		return fmt.Errorf("whether %s may ask for it is unknown, as the cluster's version is", foreign.Called(csr.Spec.Username))
+	case may == catalog.No:
+		return fmt.Errorf("%s is not who asks for a kubelet's certificate", foreign.Called(csr.Spec.Username))
+	case !slices.Contains(csr.Spec.Groups, row.Group):
+		return fmt.Errorf("%s asks, and is not in the group %s", foreign.Called(csr.Spec.Username), row.Group)
+	case csr.Spec.Username != n.user() && n.Certified != "":
+		return fmt.Errorf("who has the token of %s asks, and %s", foreign.Called(csr.Spec.Username), n.Certified)
+	case csr.Spec.Username != n.user() && n.earlier[csr.Name]:
+		return errors.New("it is from before the kubelet was restarted, which asks anew, with another key")
+	case asks.Subject.CommonName != n.user():
+		return fmt.Errorf("it asks for %s, and the node is %s", foreign.Called(asks.Subject.CommonName), foreign.Called(n.user()))
+	case !slices.Equal(asks.Subject.Organization, []string{"system:nodes"}) || len(asks.Subject.Names) != 2:
+		return fmt.Errorf("its subject %s is not CN=%s and O=system:nodes alone", foreign.Called(asks.Subject.String()), n.user())
+	}
+	var usages []string
+	for _, u := range csr.Spec.Usages {
+		usages = append(usages, string(u))
+	}
+	if !catalog.UsualUsages(csr.Spec.SignerName, usages) {
+		return fmt.Errorf("its usages are %s, which no kubelet asks for", foreign.Called(strings.Join(usages, " ")))
+	}
+	if err := saneKey(asks); err != nil {
+		return err
+	}
+	if err := ownSignature(asks); err != nil {
+		return err
+	}
+	if csr.Spec.SignerName == catalog.KubeletClientSigner {
+		if err := noExtensions(asks); err != nil || csr.Spec.Username == n.user() {
+			return err
+		}
+		return n.kubelet.asked(csr)
+	}
+	return n.owns(asks)
+}
+
+// saneKey takes the keys that kubelets make, and RSA's that are long enough.
+func saneKey(asks *x509.CertificateRequest) error {
+	switch key := asks.PublicKey.(type) {
+	case *ecdsa.PublicKey:
+		if bits := key.Curve.Params().BitSize; bits >= 256 {
+			return nil
+		}
+	case *rsa.PublicKey:
+		if bits := key.N.BitLen(); bits >= 2048 && bits <= 4096 {
+			return nil
+		}
+	}
+	return fmt.Errorf("its key is %s; kubelets make ECDSA P-256", keyOf(asks))
+}
+
+func keyOf(asks *x509.CertificateRequest) string {
+	switch key := asks.PublicKey.(type) {
+	case *ecdsa.PublicKey:
+		return "ECDSA " + key.Curve.Params().Name
+	case *rsa.PublicKey:
+		return fmt.Sprintf("RSA of %d bits", key.N.BitLen())
+	}
+	return asks.PublicKeyAlgorithm.String()
+}
+
+// noExtensions wants a client's request, which has no names beside its subject.
+func noExtensions(asks *x509.CertificateRequest) error {
+	if len(asks.Extensions) > 0 {
+		return fmt.Errorf("a kubelet's client certificate has no other names, and it asks for %s", namesOf(asks))
+	}
+	return nil
+}
+
+// owns wants a server's request, all of whose names are addresses of its Node, and known
+// from elsewhere, too: the kubelet writes its Node itself.
+func (n Asker) owns(asks *x509.CertificateRequest) error {
+	if n.object == nil {
+		return fmt.Errorf("there is no Node %s with whose addresses its names could be compared", n.Name)
+	}
+	subjectAltName := asn1.ObjectIdentifier{2, 5, 29, 17}
+	for _, e := range asks.Extensions {
+		if !e.Id.Equal(subjectAltName) {
+			return fmt.Errorf("it asks for extension %s, which no kubelet does", e.Id)
+		}
+	}
+	if len(asks.EmailAddresses)+len(asks.URIs) > 0 {
+		return fmt.Errorf("it asks for the names %s: a kubelet has only DNS names and addresses", namesOf(asks))
+	}
+	if len(asks.DNSNames)+len(asks.IPAddresses) == 0 {
+		return errors.New("it asks for no name")
+	}
+	for _, name := range asks.DNSNames {
+		if !n.has(func(a corev1.NodeAddress) bool {
+			return a.Type != corev1.NodeInternalIP && a.Type != corev1.NodeExternalIP && strings.EqualFold(a.Address, name)
+		}) {
+			return fmt.Errorf("it asks for the name %s, which is no address of Node %s", foreign.Called(name), n.Name)
+		}
+	}
+	for _, ip := range asks.IPAddresses {
+		if !n.has(func(a corev1.NodeAddress) bool { return ip.Equal(net.ParseIP(a.Address)) }) {
+			return fmt.Errorf("it asks for the address %s, which is none of Node %s", ip, n.Name)
+		}
+	}
+	if n.Versions.Plain || n.Versions.Cluster == "" {
+		return hand("this is not known to be OpenShift: elsewhere the cluster's own CA may sign it, and nothing but the kubelet says which names are its own")
+	}
+	if err := n.shared(asks); err != nil {
+		return err
+	}
+	if n.known == nil {
+		return errUncompared
+	}
+	return n.known.refuse(asks)
+}
+
+// shared refuses names that another Node has, too: a kubelet writes the addresses of its
+// Node itself, and might write another one's.
+func (n Asker) shared(asks *x509.CertificateRequest) error {
+	for _, peer := range n.peers {
+		if peer.Name == n.Name {
+			continue
+		}
+		short, _, _ := strings.Cut(peer.Name, ".")
+		for _, name := range asks.DNSNames {
+			// Two nodes may have one short name, in different domains; neither owns it.
+			if strings.EqualFold(name, peer.Name) || strings.EqualFold(name, short) && !strings.EqualFold(name, n.Name) {
+				return hand("it asks for %s, which is a name of Node %s, too", name, peer.Name)
+			}
+		}
+		for _, a := range peer.Status.Addresses {
+			ip := net.ParseIP(a.Address)
+			if slices.ContainsFunc(asks.DNSNames, func(name string) bool { return strings.EqualFold(name, a.Address) }) ||
+				ip != nil && slices.ContainsFunc(asks.IPAddresses, ip.Equal) {
+				return hand("it asks for %s, which is an address of Node %s, too", a.Address, peer.Name)
+			}
+		}
+	}
+	return nil
+}
+
+// joins reports whether a request is by who may ask in any node's name, and matches.
+func (r *request) joins(n Asker) bool { return r.why == "" && r.Spec.Username != n.user() }
+
+// answered is the key of a request to join in the node's name that was approved, denied or
+// issued since its kubelet was started; all other requests are none of these.
+func (n Asker) answered(csr *certificatesapi.CertificateSigningRequest) (key pki.Fingerprint, ok bool) {
+	if Pending(csr) || csr.Spec.SignerName != catalog.KubeletClientSigner || csr.Spec.Username == n.user() || n.earlier[csr.Name] || n.kubelet == nil || n.kubelet.predates(csr) {
+		return key, false
+	}
+	if _, may := catalog.MayRequest(csr.Spec.SignerName, csr.Spec.Username, n.Name, n.Versions); may == catalog.No {
+		return key, false // nobody who joins asks so
+	}
+	asks, err := parseRequest(csr.Spec.Request)
+	if err != nil || asks.Subject.CommonName != n.user() {
+		return key, false
+	}
+	return pki.FingerprintOf(asks.RawSubjectPublicKeyInfo), true
+}
+
+// single wants one key among the requests to join, those that are answered (by their keys)
+// among them: the pending one may be a thief's, while the kubelet waits for the certificate
+// of its own. A kubelet that was restarted makes one request; one that runs for long has made
+// several, each with another key, and which of them is the one that it waits for can't be
+// told from outside.
+func (n Asker) single(all []*request, answered map[pki.Fingerprint]bool) {
+	var joining []*request
+	keys := maps.Clone(answered)
+	for _, r := range all {
+		if r.joins(n) {
+			joining = append(joining, r)
+			keys[pki.FingerprintOf(r.asks.RawSubjectPublicKeyInfo)] = true
+		}
+	}
+	if len(keys) < 2 {
+		return
+	}
+	which := fmt.Sprintf("%d requests in this node's name, with different keys, ", len(keys))
+	if len(answered) > 0 {
+		which = fmt.Sprintf("%d requests in this node's name, with different keys, %d of them answered already, ", len(keys), len(answered))
+	}
+	for _, r := range joining {
+		if n.earlier != nil {
+			r.why = which + "came since its kubelet was restarted, which makes one: somebody else asks, too, by the bootstrap token. " + n.Hints.Next("Replace that token first ({} explain token-in-logs), then: ") + n.rebootstrap()
+			continue
+		}
+		r.why = which + "came since its kubelet was started: earlier tries of its kubelet, or somebody else's"
+		r.restart = n.rebootstrap()
+	}
+}
+
+// rebootstrap is the command that restarts the kubelet, which then makes one request.
+func (n Asker) rebootstrap() string {
+	return n.Hints.Next("{} fix-api-int --nodes %s --rebootstrap --approve-csrs", n.Name)
+}
+
+func (n Asker) has(is func(corev1.NodeAddress) bool) bool {
+	return slices.ContainsFunc(n.object.Status.Addresses, is)
+}
+
+func namesOf(asks *x509.CertificateRequest) string {
+	names := slices.Concat(asks.DNSNames, asks.EmailAddresses)
+	for _, ip := range asks.IPAddresses {
+		names = append(names, ip.String())
+	}
+	for _, u := range asks.URIs {
+		names = append(names, u.String())
+	}
+	if len(names) == 0 && len(asks.Extensions) > 0 {
+		return fmt.Sprintf("extension %s", asks.Extensions[0].Id)
+	}
+	if len(names) == 0 {
+		return "none"
+	}
+	return foreign.Texts(names)
+}
+
+// serving reports whether a request is for a serving certificate.
+func (r *request) serving() bool { return r.Spec.SignerName == catalog.KubeletServingSigner }
+
+// describe says what is asked for, by whom, in several lines.
+func (r *request) describe() string {
+	lines := []string{
+		fmt.Sprintf("request %s, pending since %s", foreign.Name(r.Name), r.CreationTimestamp.UTC().Format(time.RFC3339)),
+		"  asked by " + pki.Foreign(r.Spec.Username) + ", in " + foreign.Texts(r.Spec.Groups),
+		"  signer   " + pki.Foreign(r.Spec.SignerName),
+	}
+	if r.asks != nil {
+		lines = append(lines, "  subject  "+pki.Foreign(r.asks.Subject.String()), "  names    "+namesOf(r.asks),
+			fmt.Sprintf("  key      %s, sha256 %s", keyOf(r.asks), pki.FingerprintOf(r.asks.RawSubjectPublicKeyInfo)))
+	}
+	usages := make([]string, 0, len(r.Spec.Usages))
+	for _, u := range r.Spec.Usages {
+		usages = append(usages, string(u))
+	}
+	lines = append(lines, "  usages   "+foreign.Texts(usages))
+	for _, p := range r.proofs {
+		lines = append(lines, "  known    "+foreign.Prose(p))
+	}
+	if r.why != "" {
+		lines = append(lines, "  "+r.verdict()+": "+foreign.Prose(r.why))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// told describes a request to who runs this, with the command where that is left to them.
+func (r *request) told() string {
+	if !r.hand && !r.unasked {
+		return r.describe()
+	}
+	return r.describe() + "\n  " + byHand + r.next()
+}
+
+// byHand comes before the command of a request. It stands in texts of several lines, below
+// what others wrote: "next:" is said of the whole run, at its end, and nowhere else.
+const byHand = "by hand: "
+
+// verdict is what is wrong with a request, in general.
+func (r *request) verdict() string {
+	if r.hand {
+		return "NOT approved, as its names are not proven"
+	}
+	if r.unasked {
+		return "NOT approved, as it may not be the kubelet's"
+	}
+	return "NOT what this node's kubelet asks for"
+}
+
+// next is the command for a person.
+func (r *request) next() string {
+	if r.restart != "" {
+		return "which one is the kubelet's, only a restart tells, after which it makes one: " + r.restart
+	}
+	if r.hand {
+		return foreign.Command(inspect.RequestNames, "look at all of its names: kubectl get csr %[1]s -o jsonpath='{.spec.request}' | base64 -d | openssl req -noout -text; only if each of them is this node's: kubectl certificate approve %[1]s; else: kubectl certificate deny %[1]s", r.Name)
+	}
+	if r.why != "" {
+		return "certrot never approves it, as " + foreign.Prose(r.why) + "; look who asks for what: " + foreign.Command(inspect.RequestNames, "kubectl describe csr %s", r.Name)
+	}
+	return foreign.Command(inspect.RequestNames, "kubectl certificate approve %s", r.Name)
+}
+
+// current are the requests that may be waited for: of each signer and requestor the
+// newest one that matches, as a kubelet makes a new key for each try. Of several for one key
+// it is the oldest: who reads a request can make it again. A client's comes before a server's.
+func current(all []*request) []*request {
+	type key struct{ signer, user string }
+	newest := map[key]*request{}
+	for _, r := range all {
+		k := key{r.Spec.SignerName, r.Spec.Username}
+		old := newest[k]
+		if r.why != "" {
+			continue
+		}
+		if old == nil || old.CreationTimestamp.Before(&r.CreationTimestamp) != bytes.Equal(old.asks.RawSubjectPublicKeyInfo, r.asks.RawSubjectPublicKeyInfo) {
+			newest[k] = r
+		}
+	}
+	return slices.DeleteFunc(inOrder(all), func(r *request) bool { return newest[key{r.Spec.SignerName, r.Spec.Username}] != r })
+}
+
+// inOrder sorts requests: clients' first, then by age and name.
+func inOrder(all []*request) []*request {
+	all = slices.Clone(all)
+	slices.SortStableFunc(all, func(a, b *request) int {
+		if a.serving() != b.serving() {
+			if b.serving() {
+				return -1
+			}
+			return 1
+		}
+		if c := a.CreationTimestamp.Compare(b.CreationTimestamp.Time); c != 0 {
+			return c
+		}
+		return strings.Compare(a.Name, b.Name)
+	})
+	return all
+}

@@ -1,0 +1,257 @@
+package csr
+
+import (
+	"crypto/x509"
+	"fmt"
+	"net"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
+)
+
+// origins are what is known of a node's names and addresses from others than its kubelet,
+// which writes the addresses of its Node itself; and which names and addresses are not a
+// node's at all. It is values only: what reads them is in csrorigins.go.
+type origins struct {
+	node      string
+	names     map[string]string     // DNS name in lower case: from where it is known
+	addresses map[netip.Addr]string // from where it is known
+	taken     map[string]string     // a name in lower case, or an address: what has it
+	networks  []network             // whose addresses Services have
+	domains   []domain              // whose names Routes have
+	unread    []string              // why it is not known what else has names: with any, nothing is approved
+	lacking   []string              // what could have known more, and why it did not
+	decided   string                // why its serving certificate proves nothing; empty: it proves its names
+}
+
+type network struct {
+	prefix netip.Prefix
+	whose  string
+}
+
+// domain is a domain in lower case, with all names beneath it.
+type domain struct{ name, whose string }
+
+// newOrigins knows a node by its name alone, which its credentials prove.
+func newOrigins(node string) *origins {
+	o := &origins{node: node, names: map[string]string{}, addresses: map[netip.Addr]string{}, taken: map[string]string{}}
+	if _, err := netip.ParseAddr(node); err == nil {
+		return o // a name that is an address proves no address
+	}
+	o.own(node, "it is the Node's name")
+	if short, _, more := strings.Cut(node, "."); more {
+		o.own(short, "it is the first label of the Node's name")
+	}
+	return o
+}
+
+// own adds a name or an address of the node, and from where it is known. What it is known
+// from first stays.
+func (o *origins) own(host, from string) {
+	if a, ok := addressOf(host); ok {
+		if _, known := o.addresses[a]; !known {
+			o.addresses[a] = from
+		}
+		return
+	}
+	if name := strings.ToLower(host); name != "" && o.names[name] == "" {
+		o.names[name] = from
+	}
+}
+
+// take adds a name or an address that is not this node's.
+func (o *origins) take(host, whose string) {
+	key := strings.ToLower(strings.TrimSuffix(host, "."))
+	if a, ok := addressOf(host); ok {
+		key = a.String()
+	}
+	if key != "" && o.taken[key] == "" {
+		o.taken[key] = whose
+	}
+}
+
+// takeServer adds the host of an API server's URL.
+func (o *origins) takeServer(server, whose string) {
+	o.take(serverHost(server), whose)
+}
+
+// serverHost is the host of a URL, which may lack its scheme; empty: it has none.
+func serverHost(server string) string {
+	if !strings.Contains(server, "://") {
+		server = "https://" + server
+	}
+	u, err := url.Parse(server)
+	if err != nil {
+		return ""
+	}
+	return u.Hostname()
+}
+
+// takeAPI adds a name of the API, and its first label, by which clients in its domain reach it.
+func (o *origins) takeAPI(server, whose string) {
+	host := serverHost(server)
+	o.take(host, whose)
+	if _, address := addressOf(host); address {
+		return
+	}
+	if label, _, more := strings.Cut(host, "."); more {
+		o.take(label, "the first label of "+whose)
+	}
+}
+
+// takeNetwork adds the addresses of a CIDR.
+func (o *origins) takeNetwork(cidr, whose string) {
+	if p, err := netip.ParsePrefix(cidr); err == nil {
+		o.networks = append(o.networks, network{p.Masked(), whose})
+	}
+}
+
+// addressOf reads an address in any of its forms: one of IPv4 in IPv6 is that of IPv4, and a
+// zone is left out.
+func addressOf(host string) (netip.Addr, bool) {
+	a, err := netip.ParseAddr(strings.Trim(host, "[]"))
+	if err != nil {
+		return netip.Addr{}, false
+	}
+	return a.WithZone("").Unmap(), true
+}
+
+// handed is why a request for a serving certificate is left to a person: its requestor is
+// the node, and not all of its names are known to be.
+type handed struct{ reason string }
+
+func (h *handed) Error() string { return h.reason }
+
+func hand(format string, args ...any) error { return &handed{fmt.Sprintf(format, args...)} }
+
+// errUncompared: the names of a request were compared with its Node only.
+var errUncompared error = &handed{"its names were compared with nothing but what its kubelet writes"}
+
+// refuse says why the names of a request are not all the node's; nil: they are.
+func (o *origins) refuse(asks *x509.CertificateRequest) error {
+	for _, name := range asks.DNSNames {
+		if err := o.refuseName(name); err != nil {
+			return err
+		}
+	}
+	for _, ip := range asks.IPAddresses {
+		if err := o.refuseAddress(ip); err != nil {
+			return err
+		}
+	}
+	if len(o.unread) > 0 {
+		return hand("which names and addresses belong to others is unknown: %s", strings.Join(o.unread, "; "))
+	}
+	return nil
+}
+
+func (o *origins) refuseName(name string) error {
+	lower := strings.ToLower(name)
+	switch {
+	case strings.Contains(name, "*"):
+		return hand("it asks for %s: a wildcard is no node's name", foreign.Called(name))
+	case !plainName(lower):
+		return hand("it asks for %s, which is no plain DNS name", foreign.Called(name))
+	case reserved(lower) != "":
+		return hand("it asks for %s, which is %s", foreign.Called(name), reserved(lower))
+	case o.taken[lower] != "":
+		return hand("it asks for %s, which is %s", foreign.Called(name), o.taken[lower])
+	case o.inDomain(lower) != "":
+		return hand("it asks for %s, which is %s", foreign.Called(name), o.inDomain(lower))
+	case o.names[lower] == "":
+		return hand("it asks for %s: that this is a name of node %s is known only from its kubelet%s", foreign.Called(name), o.node, o.without())
+	}
+	return nil
+}
+
+func (o *origins) refuseAddress(ip net.IP) error {
+	a, ok := netip.AddrFromSlice(ip)
+	if !ok {
+		return hand("it asks for %q, which is no address", ip)
+	}
+	a = a.Unmap()
+	in := slices.IndexFunc(o.networks, func(n network) bool { return n.prefix.Contains(a) })
+	switch {
+	case special(a) != "":
+		return hand("it asks for %s, which is %s", a, special(a))
+	case o.taken[a.String()] != "":
+		return hand("it asks for %s, which is %s", a, o.taken[a.String()])
+	case in >= 0:
+		return hand("it asks for %s, which is in %s", a, o.networks[in].whose)
+	case o.addresses[a] == "":
+		return hand("it asks for %s: that this is an address of node %s is known only from its kubelet%s", a, o.node, o.without())
+	}
+	return nil
+}
+
+// without says what could have known more.
+func (o *origins) without() string {
+	if len(o.lacking) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(o.lacking, "; ") + ")"
+}
+
+// proofs say of each name of a request from where it is known.
+func (o *origins) proofs(asks *x509.CertificateRequest) (out []string) {
+	for _, name := range asks.DNSNames {
+		out = append(out, name+": "+o.names[strings.ToLower(name)])
+	}
+	for _, ip := range asks.IPAddresses {
+		if a, ok := netip.AddrFromSlice(ip); ok {
+			out = append(out, a.Unmap().String()+": "+o.addresses[a.Unmap()])
+		}
+	}
+	return out
+}
+
+// plainName reports whether a name in lower case is labels of letters, digits, '-' and '_',
+// and no address.
+func plainName(name string) bool {
+	if _, address := addressOf(name); address || len(name) > 253 {
+		return false
+	}
+	for label := range strings.SplitSeq(name, ".") {
+		if label == "" || len(label) > 63 || strings.Trim(label, "abcdefghijklmnopqrstuvwxyz0123456789-_") != "" {
+			return false
+		}
+	}
+	return true
+}
+
+// reserved says what a name is that no node may have; empty: none of these.
+func reserved(name string) string {
+	labels := strings.Split(name, ".")
+	switch {
+	case labels[0] == "localhost" || labels[len(labels)-1] == "localhost":
+		return "the machine itself, for every client"
+	case slices.Contains([]string{"kubernetes", "kubernetes.default", "openshift", "openshift.default"}, name):
+		return "a name of the API server inside the cluster"
+	case name == "api" || name == "api-int":
+		return "how clients call the API in its own domain"
+	case slices.Contains(labels, "svc") || name == "cluster.local" || strings.HasSuffix(name, ".cluster.local"):
+		return "a name of Services"
+	}
+	return ""
+}
+
+// special says what an address is that no node is reached at from elsewhere; empty: none of
+// these.
+func special(a netip.Addr) string {
+	switch {
+	case a.IsUnspecified():
+		return "the unspecified address"
+	case a.IsLoopback():
+		return "a loopback address"
+	case a.IsMulticast():
+		return "a multicast address"
+	case a.IsLinkLocalUnicast():
+		return "a link-local address"
+	case a == netip.AddrFrom4([4]byte{255, 255, 255, 255}):
+		return "the broadcast address"
+	}
+	return ""
+}

@@ -1,0 +1,44 @@
+package csr
+
+import (
+	"crypto/x509"
+	"net"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+)
+
+// A short name may be another Node's whole name, and an address that a node answers at may
+// be a Service's external one.
+func TestAKubeletGetsNoNameOfAnotherNodeAndNoExternalIP(t *testing.T) {
+	t.Parallel()
+	const node, external = "worker-1.b.example.com", "192.0.2.50"
+	for name, peer := range map[string]string{"worker-1": "worker-1", "WORKER-1": "worker-1.a.example.com"} {
+		o := newOrigins(node)
+		var service corev1.Service
+		service.Name, service.Namespace, service.Spec.ExternalIPs = "vip", "tenant", []string{external}
+		o.takeService(&service)
+		o.own(external, "ssh reached the node there")
+		n := Asker{Name: node, Versions: catalog.Versions{Cluster: "4.18.1"}, known: o, object: &corev1.Node{}}
+		for _, a := range []string{name, node, external} {
+			n.object.Status.Addresses = append(n.object.Status.Addresses, corev1.NodeAddress{Type: corev1.NodeHostName, Address: a})
+		}
+		n.object.Status.Addresses = append(n.object.Status.Addresses, corev1.NodeAddress{Type: corev1.NodeInternalIP, Address: external})
+		if err := n.owns(&x509.CertificateRequest{DNSNames: []string{name}}); err != nil {
+			t.Errorf("without another node: %v", err)
+		}
+		n.peers = []corev1.Node{{ObjectMeta: metav1.ObjectMeta{Name: peer}}}
+		if err := n.owns(&x509.CertificateRequest{DNSNames: []string{name}}); err == nil {
+			t.Errorf("%s gets %s, which is a name of Node %s", node, name, peer)
+		}
+		if err := n.owns(&x509.CertificateRequest{DNSNames: []string{node}}); err != nil {
+			t.Errorf("its own name: %v", err)
+		}
+		if err := n.owns(&x509.CertificateRequest{IPAddresses: []net.IP{net.ParseIP(external)}}); err == nil {
+			t.Error("it gets the external IP of a Service")
+		}
+	}
+}

@@ -1,0 +1,57 @@
+package csr
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate"
+)
+
+// stranger says who asked for what was approved in a node's name, and what to do where that
+// was not its kubelet. Lines follow each other by line breaks; the first one begins with
+// one, too.
+func (r *request) stranger(hints inspect.Hints, node string) string {
+	who := "asked by " + pki.Foreign(r.Spec.Username) + ", in " + foreign.Texts(r.Spec.Groups)
+	for _, key := range slices.Sorted(maps.Keys(r.Spec.Extra)) {
+		who += fmt.Sprintf(", %s %s", pki.Foreign(key), foreign.Texts(r.Spec.Extra[key]))
+	}
+	return strings.Join([]string{
+		"",
+		"  " + who + ", at " + r.CreationTimestamp.UTC().Format(time.RFC3339),
+		"  for the key with sha256 " + pki.FingerprintOf(r.asks.RawSubjectPublicKeyInfo).String(),
+		"  what it got, and until when: " + foreign.Command(inspect.RequestNames, "kubectl get csr %s -o jsonpath='{.status.certificate}' | base64 -d | openssl x509 -noout -subject -enddate -fingerprint -sha256", r.Name),
+		"  from which address: the audit logs of all kube-apiservers have who created certificatesigningrequests at that time (sourceIPs); it is to be " + node + "'s",
+		"  If it was somebody else: Kubernetes revokes no certificate, and with that one they are system:node:" + node + " until it ends. They may read what pods on that Node use, their Secrets, too, and write the Node.",
+		hints.Next("  Replace the bootstrap token first, by which they would ask again ({} explain token-in-logs); then let no pod run under that name: ") +
+			foreign.Command(inspect.NodeNames, "kubectl drain %[1]s, kubectl delete node %[1]s", node) + ", and a machine with another name in its place; then replace the Secrets that were used there. Until it ends, look whether a Node of that name comes again",
+	}, "\n")
+}
+
+// notArrived says why it may be that no certificate came to a node, whose request was
+// approved.
+func notArrived(ctx context.Context, env *remediate.Env, node string, r *request) string {
+	text := fmt.Sprintf(". Request %s was approved in its name: if its kubelet runs, and can ask the API server, then somebody else may have asked, and have a certificate for system:node:%s%s", foreign.Name(r.Name), node, r.stranger(env.Hints, node))
+	others, err := PendingOf(ctx, env.Kube, Asker{Name: node, Hints: env.Hints})
+	if err != nil {
+		return text + "\n  Whether its kubelet asks by another request is not known: " + err.Error()
+	}
+	for _, o := range inOrder(others) {
+		switch {
+		case o.asks == nil || o.serving() || o.Name == r.Name:
+		case bytes.Equal(o.asks.RawSubjectPublicKeyInfo, r.asks.RawSubjectPublicKeyInfo):
+			// A client that reads a request can send a copy of it: which one is the original is unknown.
+			text += fmt.Sprintf("\n  Request %s is pending, for the same key: one of the two may be a copy. Do not approve it by hand", foreign.Name(o.Name))
+		default:
+			text += fmt.Sprintf("\n  Request %s is pending, for the key with sha256 %s: that may be the kubelet's", foreign.Name(o.Name), pki.FingerprintOf(o.asks.RawSubjectPublicKeyInfo))
+		}
+	}
+	return text
+}

@@ -1,0 +1,80 @@
+package csr
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate"
+)
+
+// CsrSigner is the check of what signs certificate requests.
+const CsrSigner = "csr-signer"
+
+// SignerVerdict says whether what signs certificate requests is valid.
+type SignerVerdict struct {
+	Holds        catalog.Answer
+	Reason, Next string
+	cause        error
+}
+
+// JudgeSigner reads what signs certificate requests where operators keep it, and judges it by
+// the API server's time. read is nil where no API server can be asked.
+func JudgeSigner(ctx context.Context, read func(context.Context, catalog.Ref) (collect.Signer, error)) SignerVerdict {
+	at := catalog.CSRSigner()
+	access := inspect.Hints{}.Unread(inspect.MayGet("secret/"+at.Name, at.Namespace))
+	if read == nil {
+		return SignerVerdict{Reason: fmt.Sprintf("%s was not read", at), Next: access}
+	}
+	signer, err := read(ctx, at)
+	if err != nil {
+		return SignerVerdict{Reason: foreign.Prose(err.Error()), Next: access, cause: err}
+	}
+	problem := Invalid(signer)
+	if problem == "" {
+		return SignerVerdict{Holds: catalog.Yes}
+	}
+	renewed := ""
+	source := catalog.CSRSignerSource()
+	if original, err := read(ctx, source); err == nil && Invalid(original) == "" {
+		renewed = fmt.Sprintf("; %s is renewed, and is copied there", source)
+	}
+	v := SignerVerdict{Holds: catalog.No, Reason: fmt.Sprintf("%s %s%s: kube-controller-manager can't sign with it", at, problem, renewed),
+		Next: foreign.Command("", "oc get clusteroperator kube-controller-manager; oc get secret -n %s %s -o jsonpath='{.metadata.annotations}'", at.Namespace, at.Name)}
+	if signer.Asked.IsZero() {
+		v.Holds = catalog.Unknown
+	}
+	return v
+}
+
+// Invalid says why a certificate does not sign now, by the API server's time; empty: it does.
+func Invalid(s collect.Signer) string {
+	switch {
+	case s.Asked.IsZero():
+		return "may have expired: the API server does not say what time it is"
+	case s.Asked.Before(s.NotBefore):
+		return "is not valid before " + remediate.Timestamp(s.NotBefore)
+	case !s.Asked.Before(s.NotAfter):
+		return "expired " + remediate.Timestamp(s.NotAfter)
+	}
+	return ""
+}
+
+// PlainSigner is the CA of a cluster without operators, where it was read on a node, and
+// what time it is at the API server; zero: not known.
+func PlainSigner(facts inspect.Snapshot, now time.Time) (ca *pki.Cert, asked time.Time) {
+	if least, most, ok := facts.Cluster.Clock.Ahead(); ok {
+		asked = now.Add((least + most) / 2)
+	}
+	for _, b := range facts.Bundles {
+		if b.At.Kind == pki.KindFile && b.At.Path == catalog.KubeadmCA && len(b.Content.Certs) > 0 && (ca == nil || b.Content.Certs[0].NotAfter.Before(ca.NotAfter)) {
+			ca = b.Content.Certs[0]
+		}
+	}
+	return ca, asked
+}

@@ -1,0 +1,14 @@
+package remediate
+
+import "github.com/kubectl-certrot/kubectl-certrot/inspect"
+
+func UnreadNode(facts inspect.Snapshot, name string) *Refusal {
+	r := &Refusal{Name: "node-read", Node: name, Reason: "it was not read", Next: "is that its name? inspect nodes shows those that there are"}
+	for _, g := range facts.Gaps {
+		if g.What == "node/"+name || g.What == "nodes" {
+			r.Reason, r.Next = g.Reason, g.Next
+			break
+		}
+	}
+	return r
+}

@@ -1,0 +1,130 @@
+package preflight
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/action"
+)
+
+// Again asks once more, while a plan is carried out, what may have changed since it was
+// made: upgrades, pools, what reboots nodes, rollouts of static pods. It asks before each
+// wave in which kubelets are restarted, before each master, and where it is long ago.
+type Again struct {
+	Facts     inspect.Snapshot // of the plan: they tell which checks its cluster has
+	Machinery func(context.Context) *inspect.Machinery
+	// StaticPods reads those of kube-system, where no operator tells of them.
+	StaticPods func(context.Context) *StaticPods
+	Accept     []string          // names of checks in spite of which to go on
+	Only       []string          // names of checks; none: all that may change meanwhile
+	Say        func(text string) // is told what is waited for; nil: nobody
+
+	mu   sync.Mutex
+	last time.Time
+}
+
+const (
+	askedLately = 5 * time.Minute  // how long an answer is good for other workers of a wave
+	askPause    = 10 * time.Second // between two questions
+	unreadTime  = 2 * time.Minute  // for which it may not be known: kube-apiserver restarts in a rollout
+)
+
+// settles tells which checks are asked again, and how long is waited for them to hold. A
+// rollout or an update that waited for a master goes on when that is back: it ends by
+// itself. An upgrade, or who reboots nodes, does not.
+func settles(check string) (wait time.Duration, ok bool) {
+	switch check {
+	case StaticPodsSettled, poolsSettled:
+		return action.RolloutTime, true
+	case upgradeRunning, remediationActive:
+		return 0, true
+	}
+	return 0, false
+}
+
+// ask returns nil as soon as all of it holds, and a *Refusal where it does not for longer
+// than it may. nodes are those whose kubelets are to be restarted next.
+func (a *Again) ask(ctx context.Context, env *remediate.Env, nodes []string) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	begin, said := env.Now(), ""
+	for {
+		v, holds := a.verdict(ctx, env, nodes)
+		switch {
+		case ctx.Err() != nil: // what was read may be half of what there is
+			return context.Cause(ctx)
+		case holds:
+			a.last = env.Now()
+			return nil
+		}
+		wait, _ := settles(v.Name)
+		if v.Holds == catalog.Unknown {
+			wait = max(wait, unreadTime)
+		}
+		if env.Patience > 0 {
+			wait = min(wait, env.Patience)
+		}
+		if waited := env.Now().Sub(begin); waited >= wait {
+			reason := v.Reason
+			if wait > 0 {
+				reason = fmt.Sprintf("not within %s: %s", wait, reason)
+			}
+			return &remediate.Refusal{Name: v.Name, Reason: reason, Next: v.Next, Risk: v.Risk}
+		}
+		if text := v.Name + ": " + v.Reason; text != said && a.Say != nil {
+			a.Say(fmt.Sprintf("waits, for %s at most: %s", wait, text))
+			said = text
+		}
+		if err := env.Sleep(ctx, askPause); err != nil {
+			return err
+		}
+	}
+}
+
+// verdict is the first one that stops; holds: there is none.
+func (a *Again) verdict(ctx context.Context, env *remediate.Env, nodes []string) (v Verdict, holds bool) {
+	p := Preflight{Facts: a.Facts, Machinery: a.Machinery(ctx), Nodes: nodes, Now: env.Now()}
+	if !p.Operated() && a.StaticPods != nil {
+		p.StaticPods = a.StaticPods(ctx)
+	}
+	for _, v := range p.Check() {
+		_, asked := settles(v.Name)
+		if asked && v.Stops() && !slices.Contains(a.Accept, v.Name) && (len(a.Only) == 0 || slices.Contains(a.Only, v.Name)) {
+			return v, false
+		}
+	}
+	return v, true
+}
+
+// Wave asks before a wave in which kubelets are restarted.
+func (a *Again) Wave(ctx context.Context, env *remediate.Env, nodes []remediate.NodePlan) error {
+	var names []string
+	for _, n := range nodes {
+		if slices.ContainsFunc(n.Due(), func(s remediate.Step) bool { _, is := s.Action.(action.RestartUnit); return is }) {
+			names = append(names, n.Name)
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	return a.ask(ctx, env, names)
+}
+
+// Node asks before each control plane node, and before other nodes where it is long ago.
+func (a *Again) Node(ctx context.Context, env *remediate.Env, p *remediate.Plan, n remediate.NodePlan) error {
+	node, ok := p.Basis.Node(n.Name)
+	master := ok && (inspect.RunsAPIServer(p.Basis, node) || node.Role == catalog.RoleArbiter)
+	a.mu.Lock()
+	lately := env.Now().Sub(a.last) < askedLately
+	a.mu.Unlock()
+	if !master && lately {
+		return nil
+	}
+	return a.Wave(ctx, env, []remediate.NodePlan{n})
+}

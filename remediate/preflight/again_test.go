@@ -1,0 +1,111 @@
+package preflight
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/action"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/remediatetest"
+)
+
+// TestAskedAgain has something begin after the plan was made, which ends or does not.
+func TestAskedAgain(t *testing.T) {
+	t.Parallel()
+	plain := remediatetest.KubeadmFixture("master-1").Snapshot
+	for _, c := range []struct {
+		name    string
+		begins  func(m *inspect.Machinery)
+		times   int // how often it is found
+		again   *Again
+		stopped string // the name of the check; empty: it goes on
+		waits   time.Duration
+	}{
+		{"nothing", nil, 0, &Again{}, "", 0},
+		{"an upgrade", remediatetest.BegunUpgrade, 1, &Again{}, upgradeRunning, 0},
+		{"an upgrade, which was accepted", remediatetest.BegunUpgrade, 1000, &Again{Accept: []string{upgradeRunning}}, "", 0},
+		{"an upgrade, which is not asked for", remediatetest.BegunUpgrade, 1000, &Again{Only: []string{StaticPodsSettled}}, "", 0},
+		{"a rollout that ends", remediatetest.BegunRollout, 12, &Again{}, "", 2 * time.Minute},
+		{"a rollout that does not", remediatetest.BegunRollout, 1000, &Again{}, StaticPodsSettled, action.RolloutTime},
+		{"an API server that restarts", remediatetest.Silent, 5, &Again{}, "", 50 * time.Second},
+		{"an API server that is silent", remediatetest.Silent, 1000, &Again{}, upgradeRunning, unreadTime},
+		{"a plain cluster has no ClusterVersion", remediatetest.WithoutOperators, 1000, &Again{Facts: plain, StaticPods: unready(0)}, "", 0},
+		{"a plain cluster's static pod that becomes ready", remediatetest.WithoutOperators, 1000, &Again{Facts: plain, StaticPods: unready(12)}, "", 2 * time.Minute},
+		{"one that does not", remediatetest.WithoutOperators, 1000, &Again{Facts: plain, StaticPods: unready(1000)}, StaticPodsSettled, action.RolloutTime},
+		{"one that does not, which was accepted", remediatetest.WithoutOperators, 1000, &Again{Facts: plain, StaticPods: unready(1000), Accept: []string{StaticPodsSettled}}, "", 0},
+		{"an undo there", remediatetest.WithoutOperators, 1000, &Again{Facts: plain, StaticPods: unready(1000), Only: []string{StaticPodsSettled}}, StaticPodsSettled, action.RolloutTime},
+		{"static pods that were not asked for", remediatetest.WithoutOperators, 1000, &Again{Facts: plain}, StaticPodsSettled, action.RolloutTime},
+	} {
+		found := 0
+		var said []string
+		now := remediatetest.TestNow
+		env := &remediate.Env{Now: func() time.Time { return now }, Sleep: func(_ context.Context, d time.Duration) error {
+			now = now.Add(d)
+			return nil
+		}}
+		c.again.Say = func(text string) { said = append(said, text) }
+		c.again.Machinery = func(context.Context) *inspect.Machinery {
+			m := remediatetest.Settled()
+			if c.begins != nil && found < c.times {
+				found++
+				c.begins(m)
+			}
+			return m
+		}
+		err := c.again.ask(t.Context(), env, []string{"master-1"})
+		var r *remediate.Refusal
+		switch {
+		case c.stopped == "" && err != nil:
+			t.Errorf("%s: %v", c.name, err)
+		case c.stopped != "" && (!errors.As(err, &r) || r.Name != c.stopped || !r.Risk || r.Next == ""):
+			t.Errorf("%s: %v", c.name, err)
+		}
+		if now.Sub(remediatetest.TestNow) != c.waits || len(said) != min(1, int(c.waits)) {
+			t.Errorf("%s: waited %s, said %q", c.name, now.Sub(remediatetest.TestNow), said)
+		}
+	}
+}
+
+// unready reads a static pod of master-1 that is not ready when it is first asked for, so
+// many times.
+func unready(times int) func(context.Context) *StaticPods {
+	asked := 0
+	return func(context.Context) *StaticPods {
+		asked++
+		return &StaticPods{Pods: []inspect.Pod{{Namespace: "kube-system", Name: "kube-apiserver-master-1", Node: "master-1", OwnerKind: "Node", OwnerName: "master-1", Phase: "Running", Ready: asked > times}}}
+	}
+}
+
+// TestUnlabelledMastersAreAskedAbout: what is asked of masters is asked of those, too, that only
+// their files tell.
+func TestUnlabelledMastersAreAskedAbout(t *testing.T) {
+	t.Parallel()
+	facts := inspect.Snapshot{Nodes: []inspect.Node{{Name: "bare", Via: "ssh", Role: catalog.RoleWorker}, {Name: "worker-0", Via: "ssh", Role: catalog.RoleWorker}}}
+	at := pki.Location{Kind: pki.KindFile, Node: "bare", Path: "/etc/kubernetes/static-pod-resources/kube-apiserver-certs/secrets/kubelet-client/tls.crt"}
+	facts.Bundles = []inspect.Bundle{{At: at, Content: &pki.Content{}}}
+	p := Preflight{Facts: facts, Machinery: &inspect.Machinery{Nodes: []inspect.NodeState{{Name: "bare"}, {Name: "worker-0"}}}, Nodes: []string{"bare", "worker-0"}}
+	if masters, ok := p.masters(); !ok || len(masters) != 1 || masters[0] != "bare" {
+		t.Errorf("masters: %v, %t", masters, ok)
+	}
+	for i, want := range []bool{true, false} {
+		if got := inspect.RunsAPIServer(facts, &facts.Nodes[i]); got != want {
+			t.Errorf("%s: %t", facts.Nodes[i].Name, got)
+		}
+	}
+}
+
+func TestMastersByWhatOperatorsSay(t *testing.T) {
+	t.Parallel()
+	m := remediatetest.Settled()
+	m.Nodes = append(m.Nodes, inspect.NodeState{Name: "relabelled", Ready: "True"})
+	m.StaticPods[1].Masters = append(m.StaticPods[1].Masters, inspect.StaticPodState{Node: "relabelled"})
+	if got, ok := (Preflight{Machinery: m, Nodes: []string{"relabelled", "worker-0"}}).masters(); !ok || !slices.Equal(got, []string{"relabelled"}) {
+		t.Errorf("by what operators say: %q, %t", got, ok)
+	}
+}

@@ -1,0 +1,120 @@
+package preflight
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+)
+
+// plainChecks are those for clusters without OpenShift's operators, as kubeadm makes them.
+// Nothing there tells whether an upgrade is under way.
+func plainChecks() []preflightCheck {
+	return []preflightCheck{
+		{ServerSide, "each control plane node shows what the published CAs verify", true, true, Preflight.serversShow},
+		{"etcd-healthy", "etcd's static pods are ready", true, true, Preflight.etcdPods},
+		{"static-pods-settled", "the control plane's static pods are ready", true, true, Preflight.controlPlanePods},
+		{"clocks", "the clocks agree", true, false, Preflight.clocks},
+		{"remediation-active", "nothing deletes or reboots nodes meanwhile", true, true, Preflight.remediation},
+	}
+}
+
+// serversShow holds the CAs against every kube-apiserver: behind a balancer, one that
+// shows another certificate would lose kubelets now and then.
+func (p Preflight) serversShow() Finding {
+	rows := catalog.KubeletSetups(p.Facts.Cluster.Versions)
+	row := rows[len(rows)-1] // OpenShift's come first
+	var silent []string
+	shown := 0
+	for _, v := range p.Facts.Served {
+		if v.Server != "" && v.Server != catalog.ListenerAPIServer {
+			continue
+		}
+		from := v.Address
+		if v.Of != "" {
+			from = v.Of + " at " + v.Address
+		}
+		if len(v.Chain) == 0 {
+			if v.Of != "" {
+				silent = append(silent, v.Of)
+			}
+			continue
+		}
+		shown++
+		if err := pki.Verify(v.Chain, p.CA, v.Name, p.Now); err != nil {
+			return Fails(row.Right, "%s shows %s, which the CAs that kubelets are to trust do not verify: %v", from, pki.Named(v.Chain[0]), err)
+		}
+	}
+	switch {
+	case shown == 0:
+		return Finding{Reason: "what the API server shows is not known: none answered", Next: "on a node: curl -kv the server in " + row.Own + ", with /readyz"}
+	case len(silent) > 0:
+		return Fine("not asked, since they did not answer: %s", strings.Join(unique(silent), ", "))
+	}
+	return Fine("")
+}
+
+// etcdPods lets members be that are down because of their kubelet alone.
+func (p Preflight) etcdPods() Finding {
+	return p.podsReady(func(pod inspect.Pod) bool { return strings.HasPrefix(pod.Name, "etcd-") },
+		"no etcd runs as a static pod in kube-system: it is elsewhere, and no kubelet here holds it")
+}
+
+func (p Preflight) controlPlanePods() Finding {
+	return p.podsReady(func(pod inspect.Pod) bool { return !strings.HasPrefix(pod.Name, "etcd-") },
+		"no static pod in kube-system tells of the control plane")
+}
+
+// podsReady asks for static pods: a kubelet shows them as mirror pods, whose controller
+// is the Node.
+func (p Preflight) podsReady(which func(inspect.Pod) bool, none string) Finding {
+	if f, ok := p.Unread("nodes"); ok {
+		return f
+	}
+	if masters, ok := p.masters(); ok && len(masters) == 0 {
+		return Fine(NoMaster)
+	}
+	switch {
+	case p.StaticPods == nil:
+		return Finding{Reason: "the pods of kube-system were not asked for", Next: "kubectl -n kube-system get pods"}
+	case p.StaticPods.Gap != nil:
+		return Finding{Reason: p.StaticPods.Gap.Reason, Next: p.StaticPods.Gap.Next}
+	}
+	var lost, others []string
+	found := false
+	for _, pod := range p.StaticPods.Pods {
+		if pod.OwnerKind != "Node" || !which(pod) {
+			continue
+		}
+		if p.worker(pod.Node) {
+			if !pod.Ready {
+				others = append(others, pod.Name)
+			}
+			continue
+		}
+		found = true
+		switch {
+		case pod.Ready && p.Machinery.Life(pod.Node).Alive != catalog.No:
+		case p.Machinery.Lost(pod.Node):
+			lost = append(lost, pod.Name)
+		default:
+			return Fails(foreign.Command("kubectl -n kube-system get pods -o name", "kubectl -n kube-system describe pod %[1]s; kubectl -n kube-system logs %[1]s", pod.Name), "static pod kube-system/%s on %s is not ready (%s), and its node is", pod.Name, pod.Node, foreign.Name(pod.Phase))
+		}
+	}
+	slices.Sort(lost)
+	slices.Sort(others)
+	var notes []string
+	if !found {
+		notes = append(notes, none)
+	}
+	if len(lost) > 0 {
+		notes = append(notes, "not heard of, since their nodes are lost: "+strings.Join(lost, ", "))
+	}
+	if len(others) > 0 {
+		notes = append(notes, "not ready, and not counted, since their nodes are no control plane nodes: "+strings.Join(others, ", "))
+	}
+	return Fine("%s", strings.Join(notes, "; "))
+}

@@ -1,0 +1,41 @@
+package preflight
+
+import (
+	"testing"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/csr"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/remediatetest"
+)
+
+// TestPreflightOfTheSigner refuses a rejoin before anything is changed.
+func TestPreflightOfTheSigner(t *testing.T) {
+	t.Parallel()
+	clock := inspect.Clock{Sent: remediatetest.TestNow, Before: remediatetest.TestNow, After: remediatetest.TestNow, Received: remediatetest.TestNow}
+	expired := pki.NewScanner().Scan(pkitest.NewCA("kubernetes", remediatetest.TestNow.AddDate(0, 0, -40), remediatetest.TestNow.AddDate(0, 0, -10)).CertPEM)[0].Content
+	plain := inspect.Snapshot{Cluster: inspect.Cluster{Versions: catalog.Versions{Plain: true, Kubernetes: "v1.35.4"}, Clock: clock}}
+	withCA := plain
+	withCA.Bundles = []inspect.Bundle{{At: pki.Location{Kind: pki.KindFile, Node: "master-0", Path: catalog.KubeadmCA}, Content: expired}}
+	for name, c := range map[string]struct {
+		p     Preflight
+		asked bool
+		holds catalog.Answer
+		blind bool
+	}{
+		"nothing is approved":       {p: Preflight{}},
+		"no API":                    {p: Preflight{Approves: true}, asked: true, holds: catalog.Unknown, blind: true},
+		"may not be read":           {p: Preflight{Approves: true, Machinery: &inspect.Machinery{}, Signer: &csr.SignerVerdict{Reason: "forbidden"}}, asked: true, holds: catalog.Unknown},
+		"valid":                     {p: Preflight{Approves: true, Machinery: &inspect.Machinery{}, Signer: &csr.SignerVerdict{Holds: catalog.Yes}}, asked: true, holds: catalog.Yes},
+		"plain, and not read":       {p: Preflight{Approves: true, Machinery: &inspect.Machinery{}, Facts: plain, Now: remediatetest.TestNow}, asked: true, holds: catalog.Yes},
+		"plain, and its CA expired": {p: Preflight{Approves: true, Machinery: &inspect.Machinery{}, Facts: withCA, Now: remediatetest.TestNow}, asked: true, holds: catalog.No},
+	} {
+		checks := c.p.Check()
+		v := checks[len(checks)-1]
+		if (v.Name == csr.CsrSigner) != c.asked || c.asked && (v.Holds != c.holds || v.Risk || v.Blind != c.blind) {
+			t.Errorf("%s: %+v", name, v)
+		}
+	}
+}

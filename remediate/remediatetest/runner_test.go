@@ -1,0 +1,699 @@
+package remediatetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
+	"github.com/kubectl-certrot/kubectl-certrot/nodeexec/host"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/undo"
+)
+
+// TestRepairAndBack is all as it should be: the repair, the second time at which
+// there is nothing to do, and the way back.
+func TestRepairAndBack(t *testing.T) {
+	t.Parallel()
+	w := NewWorld(t, "worker-0", "worker-1")
+	p := repair(w, t, "run-1")
+	w.unspoken(t, p)
+	if ids := StepsOf(p); !slices.Equal(ids, []string{
+		"replace worker-0:" + BootstrapFile, "replace worker-0:" + KubeletFile, "restart worker-0:kubelet.service", "await worker-0",
+		"replace worker-1:" + BootstrapFile, "replace worker-1:" + KubeletFile, "restart worker-1:kubelet.service", "await worker-1",
+	}) {
+		t.Errorf("steps %q", ids)
+	}
+	story, err := w.run(t.Context(), t, w.env(t, "run-1", nil), p)
+	if err != nil || story.Outcome() != "finished" || len(story.Records) != 2*8+1 {
+		t.Errorf("%v, %+v", err, story)
+	}
+	for _, m := range w.Machines {
+		m.mended(t)
+		if n := m.restarts(t); n != 1 {
+			t.Errorf("%s was restarted %d times", m.name, n)
+		}
+	}
+	if again := repair(w, t, "run-2"); !again.Empty() {
+		t.Errorf("still to do: %q", StepsOf(again))
+	}
+
+	u := undoing(w, t, "run-1")
+	_, err = u.Plan("run-1", w.facts(t, host.DefaultFolder+"/run-1"), w.Now())
+	var r *remediate.Refusal
+	if !errors.As(err, &r) || r.Name != undo.BreaksTrust || !r.Risk {
+		t.Fatalf("it puts back what does not trust the API server: %v", err)
+	}
+	putBackRun(w, t, "run-1")
+}
+
+// TestUndoOfWhatIsTrusted needs no word of consent: the server shows again what it
+// showed before.
+func TestUndoOfWhatIsTrusted(t *testing.T) {
+	t.Parallel()
+	w := NewWorld(t)
+	if _, err := w.run(t.Context(), t, w.env(t, "run-1", nil), repair(w, t, "run-1")); err != nil {
+		t.Fatal(err)
+	}
+	w.api.show(t, w.Old)
+	p, err := undoing(w, t, "run-1").Plan("run-1", w.facts(t, host.DefaultFolder+"/run-1"), w.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.unspoken(t, p)
+	if ids := StepsOf(p); !slices.Equal(ids, []string{"restore worker-0:" + KubeletFile, "restore worker-0:" + BootstrapFile, "restart worker-0:kubelet.service", "await worker-0"}) {
+		t.Errorf("steps %q", ids)
+	}
+	if _, err := w.run(t.Context(), t, w.env(t, "run-1", nil, host.DefaultFolder+"/run-1"), p); err != nil {
+		t.Fatal(err)
+	}
+	m := w.Machines["worker-0"]
+	m.original(t)
+	if h, _ := m.heartbeat(t.Context(), ""); h.Ready != "True" {
+		t.Errorf("heartbeat %+v", h)
+	}
+}
+
+// undoing is what puts a run back, by what nodes keep of it.
+func undoing(w *World, t *testing.T, run string) undo.Undo {
+	t.Helper()
+	u := undo.Undo{API: true}
+	env := w.env(t, run, nil)
+	for _, name := range w.names {
+		n, err := env.Onto(t.Context(), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		entries, err := host.Run{ID: run}.Entries(t.Context(), n)
+		if err != nil && !errors.Is(err, host.ErrNoRun) {
+			t.Fatal(err)
+		}
+		u.Nodes = append(u.Nodes, undo.Kept{Node: name, Entries: entries})
+	}
+	return u
+}
+
+// putBackRun puts a run back, whatever that breaks, and looks at what came of it.
+func putBackRun(w *World, t *testing.T, run string) {
+	t.Helper()
+	u := undoing(w, t, run)
+	u.AcceptBreaksTrust = true
+	folder := host.DefaultFolder + "/" + run
+	p, err := u.Plan(run, w.facts(t, folder), w.Now())
+	if err != nil {
+		t.Errorf("plan to put it back: %v", err)
+		return
+	}
+	w.unspoken(t, p)
+	if _, err := w.run(t.Context(), t, w.env(t, run, nil, folder), p); err != nil {
+		t.Errorf("put it back: %v", err)
+	}
+	for _, m := range w.Machines {
+		m.original(t)
+		if left := m.leftovers(t); len(left) > 0 && len(p.Nodes()[0].Steps) > 0 && p.Nodes()[0].Steps[0].Change != nil {
+			t.Errorf("left behind: %q", left)
+		}
+	}
+	if p, err = u.Plan(run, w.facts(t, folder), w.Now()); err != nil || !p.Empty() {
+		t.Errorf("still to put back: %v", err)
+	}
+}
+
+// onceMore repairs the world as if nothing had been before, and looks whether that
+// is the end of it.
+func onceMore(w *World, t *testing.T, run string) {
+	t.Helper()
+	p := repair(w, t, run)
+	if _, err := w.run(t.Context(), t, w.env(t, run, nil), p); err != nil {
+		t.Errorf("once more: %v", err)
+	}
+	for _, m := range w.Machines {
+		m.mended(t)
+	}
+	if p := repair(w, t, run+"-third"); !p.Empty() {
+		t.Errorf("still to do: %q", StepsOf(p))
+	}
+}
+
+// leftOn is in what state a run left a node, for those that differ.
+func leftOn(m *Machine, t *testing.T) string {
+	t.Helper()
+	var left []string
+	for _, l := range m.leftovers(t) {
+		left = append(left, l[:len(l)-min(6, len(l))])
+	}
+	_, kept := entriesOn(m, t)
+	return fmt.Sprint(m.repaired(t, BootstrapFile), m.repaired(t, KubeletFile), m.asked(t), m.restarts(t), left, kept)
+}
+
+func entriesOn(m *Machine, t *testing.T) (entries []host.Entry, names string) {
+	t.Helper()
+	for _, k := range undoing(m.World, t, "run-1").Nodes {
+		if k.Node == m.name {
+			entries = k.Entries
+		}
+	}
+	for _, e := range entries {
+		names += " " + e.Before.Path
+	}
+	return entries, names
+}
+
+// seen are the states that runs left nodes in. What comes after is the same for the
+// same state, and tried once, whichever test comes there first.
+var seen sync.Map
+
+// goOn tries both ways on from where a run left the world.
+func goOn(w *World, t *testing.T) {
+	t.Helper()
+	m := w.Machines[w.names[0]]
+	state := leftOn(m, t)
+	if _, known := seen.LoadOrStore(state, true); known {
+		return
+	}
+	t.Logf("left as %s", state)
+	onceMore(w.clone(t), t, "run-2")
+	putBackRun(w.clone(t), t, "run-1")
+	pruned := w.clone(t)
+	n, err := pruned.env(t, "run-1", nil).Onto(t.Context(), m.name)
+	if err == nil {
+		err = host.Run{ID: "run-1"}.Remove(t.Context(), n)
+	}
+	if left := pruned.Machines[m.name].leftovers(t); err != nil || len(left) > 0 {
+		t.Errorf("removed, and left behind: %q, %v", left, err)
+	}
+	if t.Failed() {
+		t.Fatalf("after %s", state)
+	}
+}
+
+// TestFaultsAnywhere lets something go wrong with each call to the node in turn.
+func TestFaultsAnywhere(t *testing.T) {
+	thorough(t)
+	t.Parallel()
+	base := NewWorld(t)
+	p := repair(base, t, "run-1")
+	all := &faults{}
+	sound := base.clone(t)
+	if _, err := sound.run(t.Context(), t, sound.env(t, "run-1", all), p); err != nil {
+		t.Fatal(err)
+	}
+	for name, how := range everyFault() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tried := 0
+			for i, op := range all.calls {
+				reads := !slices.Contains([]operation{"replace", "restart"}, op)
+				if reads && (how != broken && how != cut || i%6 != 0) && !everything() {
+					continue // what only reads is called again whatever the error was
+				}
+				w := base.clone(t)
+				f := &faults{how: how, at: i + 1}
+				story, err := w.run(t.Context(), t, w.env(t, "run-1", f), p)
+				// How often it looks while it waits depends on the machine's load: what
+				// counts is to which call it happened.
+				if op = f.hit(); op == "" {
+					continue
+				}
+				tried++
+				w.Machines["worker-0"].honest(t, story, err)
+				if again := slices.Contains([]operation{"gather", "look", "entries"}, op); again && how != cut && err != nil {
+					t.Errorf("reading again would do: %v", err)
+				}
+				if how == cut && err == nil && i < len(all.calls)-1 {
+					t.Error("with no way onto the node, all went well")
+				}
+				goOn(w, t)
+				if t.Failed() {
+					t.Fatalf("call %d, %s: %v\n%+v", i+1, op, err, story.Records)
+				}
+			}
+			if tried < 3 {
+				t.Errorf("calls %q: where is the rest?", all.calls)
+			}
+		})
+	}
+}
+
+// TestFaultsOnTheWayBack lets something go wrong with each call that puts back.
+func TestFaultsOnTheWayBack(t *testing.T) {
+	thorough(t)
+	t.Parallel()
+	base := NewWorld(t)
+	if _, err := base.run(t.Context(), t, base.env(t, "run-1", nil), repair(base, t, "run-1")); err != nil {
+		t.Fatal(err)
+	}
+	u := undoing(base, t, "run-1")
+	u.AcceptBreaksTrust = true
+	folder := host.DefaultFolder + "/run-1"
+	p, err := u.Plan("run-1", base.facts(t, folder), base.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := &faults{}
+	sound := base.clone(t)
+	if _, err := sound.run(t.Context(), t, sound.env(t, "run-1", all, folder), p); err != nil {
+		t.Fatal(err)
+	}
+	tried := 0
+	for i, op := range all.calls {
+		if op != "restore" && op != "restart" {
+			continue
+		}
+		for name, how := range everyFault() {
+			if (how == refused || how == broken) && !everything() {
+				continue // nothing runs, and that is known: as where the plan is made
+			}
+			tried++
+			w := base.clone(t)
+			m := w.Machines["worker-0"]
+			story, err := w.run(t.Context(), t, w.env(t, "run-1", &faults{how: how, at: i + 1}, folder), p)
+			own, bootstrap := !m.repaired(t, KubeletFile), !m.repaired(t, BootstrapFile)
+			m.dressed(t)
+			if bootstrap && !own || m.asked(t) > 1 && !bootstrap {
+				t.Errorf("out of order: %v, %v, asked %d times to restart", own, bootstrap, m.asked(t))
+			}
+			for _, r := range story.Records {
+				if r.Event == remediate.Done && r.Path != "" && m.repaired(t, r.Path) {
+					t.Errorf("the journal says %+v", r)
+				}
+			}
+			if state := "undo: " + leftOn(m, t); err != nil {
+				if _, known := seen.LoadOrStore(state, true); !known {
+					putBackRun(w, t, "run-1")
+				}
+			} else {
+				m.original(t)
+			}
+			if t.Failed() {
+				t.Fatalf("call %d, %s, %s: %v\n%+v", i+1, op, name, err, story.Records)
+			}
+		}
+	}
+	if tried < 3*4 {
+		t.Errorf("calls %q: where is the rest?", all.calls)
+	}
+}
+
+// TestKilledAtAnyMoment kills what writes at moments of all kinds. That each file
+// is whole even then is host's to prove; here it is that what comes after gets
+// along with whatever is left.
+func TestKilledAtAnyMoment(t *testing.T) {
+	thorough(t)
+	t.Parallel()
+	base := NewWorld(t)
+	p := repair(base, t, "run-1")
+	for _, op := range []operation{"replace", "restart"} {
+		more := 5 * time.Millisecond
+		if !everything() {
+			more = 40 * time.Millisecond
+		}
+		for delay := 4 * time.Millisecond; delay < 140*time.Millisecond; delay += delay/4 + more {
+			w := base.clone(t)
+			f := &faults{how: killed, op: op, delay: delay}
+			story, err := w.run(t.Context(), t, w.env(t, "run-1", f), p)
+			w.Machines["worker-0"].honest(t, story, err)
+			goOn(w, t)
+			if t.Failed() {
+				t.Fatalf("%s killed after %s: %v\n%+v", op, delay, err, story.Records)
+			}
+		}
+	}
+}
+
+// TestInterruptedAnywhere ends the run's context at each call to the node in turn:
+// a step that was begun is done to its end, and no other one is begun.
+func TestInterruptedAnywhere(t *testing.T) {
+	thorough(t)
+	t.Parallel()
+	base := NewWorld(t)
+	p := repair(base, t, "run-1")
+	for at := 1; ; at++ {
+		w := base.clone(t)
+		ctx, cancel := context.WithCancelCause(t.Context())
+		begun := 0 // steps, when it was interrupted
+		var js remediate.Journals
+		f := &faults{}
+		f.before = func(n int) {
+			if n == at {
+				begun = strings.Count(string(rawJournal(js, t)), `"event":"begun"`)
+				cancel(errInterrupted)
+			}
+		}
+		env := w.env(t, "run-1", f)
+		js = remediate.Journals{Folder: t.TempDir()}
+		story, err := w.runIn(ctx, t, js, env, p)
+		if len(f.calls) < at {
+			break
+		}
+		m := w.Machines["worker-0"]
+		m.honest(t, story, err)
+		events := map[remediate.Event]int{}
+		for _, r := range story.Records {
+			events[r.Event]++
+			if r.Event == remediate.Begun && r.Path != "" && !slices.ContainsFunc(story.Records, func(x remediate.Record) bool { return x.Action == r.Action && x.Event == remediate.Done }) {
+				t.Errorf("%s was begun, and not done to its end", r.Action)
+			}
+		}
+		if events[remediate.Begun] > begun {
+			t.Errorf("%d steps were begun after it was interrupted", events[remediate.Begun]-begun)
+		}
+		if err != nil && !errors.Is(err, errInterrupted) && !errors.Is(err, context.Canceled) {
+			t.Errorf("%v", err)
+		}
+		if stopped := (*remediate.Stopped)(nil); errors.As(err, &stopped) && !stopped.Interrupted {
+			t.Errorf("it does not say that it was interrupted: %v", err)
+		}
+		goOn(w, t)
+		if t.Failed() {
+			t.Fatalf("interrupted at call %d, %s: %v\n%+v", at, f.calls[at-1], err, story.Records)
+		}
+		if !everything() {
+			at += 5
+		}
+	}
+}
+
+var errInterrupted = errors.New("interrupted")
+
+// TestOfWhatChangedNothingIsWritten changes the node between the plan and the
+// step, and between the step's own look and its write.
+func TestOfWhatChangedNothingIsWritten(t *testing.T) {
+	t.Parallel()
+	base := NewWorld(t)
+	p := repair(base, t, "run-1")
+	for name, change := range map[string]func(t *testing.T, m *Machine){
+		"somebody else wrote it": func(t *testing.T, m *Machine) {
+			m.Write(t, BootstrapFile, append([]byte("# mine\n"), m.files[BootstrapFile]...))
+		},
+		"it is gone": func(t *testing.T, m *Machine) {
+			if err := os.Remove(m.At(BootstrapFile)); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"it is a link now": func(t *testing.T, m *Machine) {
+			if err := firstOf(os.Rename(m.At(BootstrapFile), m.At(BootstrapFile+"-1")), os.Symlink("kubeconfig-1", m.At(BootstrapFile))); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"it has a second name": func(t *testing.T, m *Machine) {
+			if err := os.Link(m.At(BootstrapFile), m.At(BootstrapFile+"-1")); err != nil {
+				t.Fatal(err)
+			}
+		},
+	} {
+		for when, at := range map[string]int{"before the step": 1, "before the write": 3} {
+			t.Run(name+" "+when, func(t *testing.T) {
+				t.Parallel()
+				w := base.clone(t)
+				m := w.Machines["worker-0"]
+				var before string
+				f := &faults{before: func(n int) {
+					if n == at {
+						change(t, m)
+						before = m.disk(t)
+					}
+				}}
+				story, err := w.run(t.Context(), t, w.env(t, "run-1", f), p)
+				var s *remediate.Stopped
+				if !errors.As(err, &s) || s.Undone || m.asked(t) > 0 {
+					t.Errorf("%v", err)
+				}
+				if linked := name == "it has a second name" || name == "it is a link now" && at == 3; !linked && !errors.Is(err, remediate.ErrChanged) {
+					t.Errorf("not ErrChanged: %v", err)
+				}
+				if now := m.disk(t); now != before {
+					t.Errorf("something was written:\n%s\nbefore:\n%s", now, before)
+				}
+				if at == 1 && len(story.Changed()) > 0 && name != "it has a second name" { // of which facts do not tell
+					t.Errorf("the journal says that it was begun: %+v", story.Records)
+				}
+			})
+		}
+	}
+}
+
+// TestChainThatNeitherFileTrusts has the server show another chain as soon as the
+// new file is there: the one from before would be no better, and nothing is put
+// back.
+func TestChainThatNeitherFileTrusts(t *testing.T) {
+	t.Parallel()
+	other := pkitest.NewCA("of-nobody", time.Now().Add(-time.Hour), time.Now().Add(time.Hour))
+	w := NewWorld(t)
+	m := w.Machines["worker-0"]
+	p := repair(w, t, "run-1")
+	f := &faults{how: refused, after: func(op operation) {
+		if op == "replace" {
+			w.api.show(t, other)
+		}
+	}}
+	story, err := w.run(t.Context(), t, w.env(t, "run-1", f), p)
+	m.honest(t, story, err)
+	var s *remediate.Stopped
+	var bad *remediate.BadEffect
+	if !errors.As(err, &s) || s.Undone || errors.As(err, &bad) || !strings.Contains(err.Error(), "the file from before does not trust it either") {
+		t.Fatalf("%v", err)
+	}
+	if !m.repaired(t, BootstrapFile) || m.repaired(t, KubeletFile) || m.asked(t) > 0 {
+		t.Errorf("%+v", story.Records)
+	}
+	w.api.show(t, w.Young)
+	goOn(w, t)
+}
+
+// TestOfFilesThatFailTheirCheck has somebody make the new file readable for all as
+// soon as it is there: it is put back.
+func TestOfFilesThatFailTheirCheck(t *testing.T) {
+	thorough(t)
+	t.Parallel()
+	base := NewWorld(t)
+	p := repair(base, t, "run-1")
+	for name, c := range map[string]struct {
+		how    fault
+		op     operation
+		undone bool
+	}{
+		"and it is put back":                   {refused, "", true},
+		"and putting back is not seen":         {unended, "restore", true},
+		"and putting back does not run":        {unrun, "restore", false},
+		"and putting back is refused":          {refused, "restore", false},
+		"and the way dies":                     {cut, "restore", false},
+		"and the way dies, and is found again": {broken, "restore", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := base.clone(t)
+			m := w.Machines["worker-0"]
+			f := &faults{how: c.how, op: c.op, after: func(op operation) {
+				if op != "replace" {
+					return
+				}
+				if err := os.Chmod(m.At(BootstrapFile), 0o644); err != nil {
+					t.Error(err)
+				}
+			}}
+			story, err := w.run(t.Context(), t, w.env(t, "run-1", f), p)
+			if !c.undone {
+				if err := os.Chmod(m.At(BootstrapFile), 0o640); err != nil {
+					t.Error(err)
+				}
+			}
+			m.honest(t, story, err)
+			var s *remediate.Stopped
+			var bad *remediate.BadEffect
+			if !errors.As(err, &s) || !errors.As(err, &bad) || s.Undone != c.undone || (s.UndoFailed == nil) != c.undone {
+				t.Fatalf("%v", err)
+			}
+			last := story.Records[len(story.Records)-1]
+			if c.undone {
+				m.original(t)
+				if last.Event != remediate.Undone || story.Outcome() != "undone: replace worker-0:"+BootstrapFile {
+					t.Errorf("the journal says %+v", last)
+				}
+			} else if last.Event != remediate.Failed || !m.repaired(t, BootstrapFile) {
+				t.Errorf("the journal says %+v", last)
+			}
+			if m.repaired(t, KubeletFile) || m.asked(t) > 0 {
+				t.Error("it went on")
+			}
+			goOn(w, t)
+		})
+	}
+}
+
+// TestEffectsThatDoNotShow leaves alone what is right, however its effect is.
+func TestEffectsThatDoNotShow(t *testing.T) {
+	t.Parallel()
+	base := NewWorld(t, "worker-0", "worker-1")
+	p := repair(base, t, "run-1")
+	one := *p
+	one.Waves = []remediate.Wave{{Nodes: p.Nodes()[:1]}}
+	for _, c := range []struct {
+		name    string
+		plan    *remediate.Plan
+		mode    string // of the fake kubelet
+		change  func(e *remediate.Env)
+		stopped string // the ID of the action
+		says    string
+		asked   int // restarts of worker-0
+		is      func(err error) bool
+	}{
+		{"it never restarts", p, "never", nil, "restart worker-0:kubelet.service", "was not restarted", 1, nil},
+		{"it comes up failed", p, "fails", nil, "restart worker-0:kubelet.service", "does not come up: failed (failed), exit-code", 1, nil},
+		{"it comes up, and ends again", p, "ends", nil, "restart worker-0:kubelet.service", "does not come up: activating (auto-restart), exit-code", 1, nil},
+		{"it is late", p, "late", nil, "await worker-0", "its last heartbeat is from", 1, func(err error) bool { var l *remediate.Late; return errors.As(err, &l) }},
+		{"no API, and one node", &one, "normal", func(e *remediate.Env) { e.Heartbeat = nil }, "await worker-0", "no API server could be asked", 1, IsUnknown},
+		{"no API, and two nodes", p, "normal", func(e *remediate.Env) { e.Heartbeat = nil }, "await worker-0", "no API server could be asked", 1, IsUnknown},
+		{"an API that gives no answer", p, "normal", func(e *remediate.Env) {
+			e.Heartbeat = func(context.Context, string) (collect.Heartbeat, error) { return collect.Heartbeat{}, errFault }
+		}, "await worker-0", "is not known", 1, IsUnknown},
+		{"it reports, and is not Ready", p, "normal", func(e *remediate.Env) {
+			e.Heartbeat = func(context.Context, string) (collect.Heartbeat, error) {
+				return collect.Heartbeat{At: time.Now().Add(time.Hour), Ready: "False"}, nil
+			}
+		}, "await worker-0", `Ready is False`, 1, func(err error) bool { var l *remediate.Late; return errors.As(err, &l) }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			w := base.clone(t)
+			m := w.Machines["worker-0"]
+			m.mode(t, c.mode)
+			env := w.env(t, "run-1", nil)
+			env.Patience = 6 * time.Second
+			if c.change != nil {
+				c.change(env)
+			}
+			story, err := w.run(t.Context(), t, env, c.plan)
+			m.honest(t, story, err)
+			var s *remediate.Stopped
+			if !errors.As(err, &s) || s.Action.ID() != c.stopped || s.Undone || !strings.Contains(err.Error(), c.says) || c.is != nil && !c.is(err) {
+				t.Errorf("%v", err)
+			}
+			if strings.Count(err.Error(), c.stopped) != 1 {
+				t.Errorf("it says twice what was stopped: %v", err)
+			}
+			if !m.repaired(t, BootstrapFile) || !m.repaired(t, KubeletFile) || m.asked(t) != c.asked {
+				t.Errorf("put back, or not done; asked %d times to restart", m.asked(t))
+			}
+			w.Machines["worker-1"].original(t)
+		})
+	}
+}
+
+// TestServerGoneAtTheCheck can't tell whether the new file is right, so nothing is
+// put back.
+func TestServerGoneAtTheCheck(t *testing.T) {
+	t.Parallel()
+	w := NewWorld(t)
+	m := w.Machines["worker-0"]
+	p := repair(w, t, "run-1")
+	f := &faults{after: func(op operation) {
+		if op == "replace" {
+			_ = w.api.Close()
+		}
+	}}
+	story, err := w.run(t.Context(), t, w.env(t, "run-1", f), p)
+	m.honest(t, story, err)
+	var s *remediate.Stopped
+	if !errors.As(err, &s) || s.Undone || s.UndoFailed != nil || !strings.Contains(err.Error(), "is not known") {
+		t.Errorf("%v", err)
+	}
+	if !m.repaired(t, BootstrapFile) || m.repaired(t, KubeletFile) {
+		t.Error("it was put back, or it went on")
+	}
+}
+
+// TestTwoAtOnce has another certrot hold the node's lock.
+func TestTwoAtOnce(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("flock"); err != nil {
+		t.Skip("flock is not installed")
+	}
+	w := NewWorld(t)
+	m := w.Machines["worker-0"]
+	p := repair(w, t, "run-1")
+	if err := os.MkdirAll(m.At(host.DefaultFolder), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	lock, err := os.OpenFile(m.At(host.DefaultFolder+"/.lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
+		t.Fatal(err)
+	}
+	story, err := w.run(t.Context(), t, w.env(t, "run-1", nil), p)
+	m.honest(t, story, err)
+	if !errors.Is(err, host.ErrBusy) {
+		t.Errorf("%v", err)
+	}
+	m.original(t)
+	if err := lock.Close(); err != nil {
+		t.Fatal(err)
+	}
+	onceMore(w, t, "run-2")
+}
+
+// TestKubeletWithoutAKubeconfig gets one from the bootstrap file.
+func TestKubeletWithoutAKubeconfig(t *testing.T) {
+	t.Parallel()
+	w := NewWorld(t)
+	m := w.Machines["worker-0"]
+	if err := os.Remove(m.At(KubeletFile)); err != nil {
+		t.Fatal(err)
+	}
+	p := repair(w, t, "run-1")
+	if _, err := w.run(t.Context(), t, w.env(t, "run-1", nil), p); err != nil {
+		t.Fatal(err)
+	}
+	m.mended(t)
+	if again := repair(w, t, "run-2"); !again.Empty() {
+		t.Errorf("still to do: %q, %q, %+v", StepsOf(again), again.Notes, again.Basis.Nodes)
+	}
+}
+
+// TestJournalThatCantBeKept stops before what it could not announce.
+func TestJournalThatCantBeKept(t *testing.T) {
+	t.Parallel()
+	base := NewWorld(t)
+	p := repair(base, t, "run-1")
+	for at, want := range []string{"begin of the first", "end of the first", "begin of the second", "end of the second"} {
+		w := base.clone(t)
+		m := w.Machines["worker-0"]
+		var j *remediate.Journal
+		lines := 0
+		js := remediate.Journals{Folder: t.TempDir()}
+		j, err := js.Begin(remediate.Header{Run: "run-1"}, func() time.Time {
+			if lines++; lines == at+1 {
+				_ = j.Close()
+			}
+			return w.Now()
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := (remediate.Runner{Env: w.env(t, "run-1", nil), Journal: j}).Run(t.Context(), p); !errors.Is(err, os.ErrClosed) {
+			t.Errorf("%s: %v", want, err)
+		}
+		story, err := js.Read("run-1")
+		if err != nil || len(story.Records) != at {
+			t.Errorf("%s: %v, %+v", want, err, story)
+		}
+		if m.repaired(t, BootstrapFile) != (at >= 1) || m.repaired(t, KubeletFile) != (at >= 3) || m.asked(t) > 0 {
+			t.Errorf("%s: it went on without a journal", want)
+		}
+		for path := range m.files {
+			if m.repaired(t, path) && !slices.Contains(story.Changed()["worker-0"], path) {
+				t.Errorf("%s: the journal does not know of %s", want, path)
+			}
+		}
+	}
+}

@@ -1,0 +1,640 @@
+package rotate
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/action"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/preflight"
+)
+
+// RotatePreflight is what is asked before something is rotated.
+type RotatePreflight struct {
+	Chain
+	Now time.Time
+	// Follows: it is signed anew because its signer was. Then trust that is seen counts,
+	// however young the signer is, and nothing else does.
+	Follows bool
+	// Anew: its signer is to be made anew before. What signs now tells nothing then.
+	Anew bool
+	// Network are the pods that dial api-int, and the CAs that they are given; nil: they
+	// were not read, and Unread says why, for people.
+	Network *action.NetworkRestarts
+	Unread  string
+}
+
+// rotateCheck is one of them.
+type rotateCheck struct {
+	name, claim string
+	risk        bool
+	api         bool // only the API tells
+	ask         func(RotatePreflight) preflight.Finding
+}
+
+func rotateChecks() []rotateCheck {
+	return []rotateCheck{
+
+		{"control-plane-here", "the control plane runs in this cluster", false, false, RotatePreflight.here},
+		{"annotations-agree", "the annotations by which the owner decides agree with the certificate", true, false, RotatePreflight.annotations},
+		{"signer-type", "this version's operators can replace the signer in place", true, false, RotatePreflight.signerType},
+		{"chain-settled", "no rotation of the same chain is under way", true, false, RotatePreflight.chain},
+		{ReachesVerifiers, "this version brings a new CA to all who verify by it", true, false, RotatePreflight.reaches},
+		{"leaf-young", "nothing is about to be signed by the new CA before nodes can be given it", true, false, RotatePreflight.leafYoung},
+		{"signer-age", "the certificate that signs it is old enough to have come to everybody", true, false, RotatePreflight.age},
+		{SignerTrusted, "everybody trusts the certificate that signs it", true, false, RotatePreflight.trusted},
+		{OutsideVerifiers, "nobody but the cluster verifies it", true, false, RotatePreflight.outside},
+		{PodsMemory, "nobody who verifies it has only the CA of before in memory", true, false, RotatePreflight.memory},
+		{OwnKubeconfig, "your own kubeconfig trusts what signs what the API shows you", true, false, RotatePreflight.own},
+		{"topology", "kubelets may be restarted, where a new CA has them restarted", true, false, RotatePreflight.topology},
+		{"operators-settled", "the operators are well, and at rest", true, true, RotatePreflight.operators},
+		{"upgrade-running", "no upgrade is under way", true, true, RotatePreflight.upgrade},
+		{"static-pods-settled", "no rollout of static pods is under way", true, true, RotatePreflight.staticPods},
+		{"pools-ready", "no pool is paused, updating or degraded", true, true, RotatePreflight.pools},
+		{"nodes-ready", "all nodes are Ready and send heartbeats", true, true, RotatePreflight.nodes},
+		{preflight.UnreviewedVersion, "the versions that run were reviewed for the catalog", true, false, RotatePreflight.reviewed},
+	}
+}
+
+// SignerTrusted is the check that everybody trusts the certificate that signs.
+const SignerTrusted = "signer-trusted"
+
+// ReachesVerifiers is the check that the owners of what verifies bring a new CA there.
+const ReachesVerifiers = "reaches-verifiers"
+
+// OutsideVerifiers is the check that nobody verifies it who can't be seen.
+const OutsideVerifiers = "outside-verifiers"
+
+// PodsMemory is the check that nobody has only the CA of before in memory.
+const PodsMemory = "pods-memory"
+
+// OwnKubeconfig is the check that the caller is not shut out.
+const OwnKubeconfig = "own-kubeconfig"
+
+// RotateRisks are the names that may be accepted.
+func RotateRisks() []string {
+	var names []string
+	for _, c := range rotateChecks() {
+		if c.risk {
+			names = append(names, c.name)
+		}
+	}
+	return append(names, remediate.NoLease, preflight.UnauthenticatedAPI)
+}
+
+// Check asks everything; nothing is written.
+func (p RotatePreflight) Check() []preflight.Verdict {
+	var out []preflight.Verdict
+	for _, c := range rotateChecks() {
+		f := c.ask(p)
+		out = append(out, preflight.Verdict{
+			Name: c.name, Claim: c.claim, Holds: f.Holds, Reason: f.Reason, Next: f.Next, Risk: c.risk && !(p.Follows && c.name == SignerTrusted),
+			Blind: f.Holds == catalog.Unknown && c.api && p.Machinery == nil,
+		})
+	}
+	return out
+}
+
+// Unmanaged says why something is rotated by nobody here; empty: it is.
+func (r Rotatable) Unmanaged() (reason, next string) {
+	switch {
+	case r.Known == catalog.Unknown && len(r.versions.Unreviewed()) > 0:
+		next = "use a release of certrot that reviewed this version"
+		if r.managedIfAccepted() {
+			next += "; or take the nearest one's way: --accept-risk=" + preflight.UnreviewedVersion
+		}
+		return "how it is made anew depends on the version: " + r.versions.Undecided(), next
+	case r.Known == catalog.Unknown:
+		return "how it is made anew depends on a version that was not read", "oc get clusterversion,clusteroperators"
+	case r.Known == catalog.No:
+		return "the catalog knows no supported way to have it made anew in this version", r.hints.Next("{} inspect says whose it is")
+	case r.Trigger.Annotation == "":
+		return "certrot does not rotate it", r.Trigger.Doc
+	}
+	return "", ""
+}
+
+// managedIfAccepted reports whether certrot would rotate it where the nearest version's way
+// is accepted.
+func (r Rotatable) managedIfAccepted() bool {
+	v := r.versions
+	v.Accepted = true
+	trigger, known := catalog.TriggerOf(r.At, v)
+	return known == catalog.Yes && trigger.Annotation != ""
+}
+
+func (c Chain) hints() inspect.Hints { return c.Facts.Hints() }
+
+// unreadPods is the next step where it was not read since when pods run; a snapshot does not
+// hold that.
+func (p RotatePreflight) unreadPods() string {
+	return p.hints().Live(p.hints().Unread(inspect.MayList("pods", p.dialling()[0].Namespace)) + "; docs/permissions.md (network pods) says what else is read")
+}
+
+func (p RotatePreflight) versions() catalog.Versions { return p.Facts.Snapshot.Cluster.Versions }
+
+// reviewed asks whether the catalog's rows are known to hold for what runs.
+func (p RotatePreflight) reviewed() preflight.Finding {
+	if out := p.versions().NotReviewed(); out != "" {
+		return preflight.Fails("use a release of certrot that reviewed this version", "%s", out)
+	}
+	return preflight.Fine("")
+}
+
+// here refuses clusters whose control plane is kept in another one.
+func (p RotatePreflight) here() preflight.Finding {
+	if topology := p.Facts.Snapshot.Cluster.Topology; catalog.KeptElsewhere(p.Of.At, topology) {
+		row, _ := catalog.KubeletRestartOn(topology)
+		return preflight.Fails(row.Next, "the topology is %s: %s", topology, row.Doc)
+	}
+	if p.versions().Plain {
+		return preflight.Fails("where kubeadm made them: kubeadm certs renew", "this is no OpenShift: nobody makes it anew")
+	}
+	return preflight.Fine("")
+}
+
+func (p RotatePreflight) annotations() preflight.Finding {
+	next := foreign.Command("", "oc get secret -n %s %s -o jsonpath='{.metadata.annotations}'", p.Of.At.Namespace, p.Of.At.Name)
+	if p.Of.Cert() == nil {
+		if notThere(p.Facts, p.Of.At) {
+			return preflight.Fails(lookAtOperator(p.owner()), "%s is not there", p.Of.At)
+		}
+		return preflight.Finding{Reason: p.Of.At.String() + " was not read", Next: p.hints().Unread(inspect.MayGet("secrets", p.Of.At.Namespace))}
+	}
+	if problem := disagrees(p.Of.Held); problem != "" {
+		return preflight.Fails(next, "%s: %s", p.Of.At, problem)
+	}
+	return preflight.Fine("")
+}
+
+// gone is that a signer is known not to be there, which is more than that it was not read.
+func (p RotatePreflight) gone() (preflight.Finding, bool) {
+	at := p.Of.Rotation.Signer
+	return preflight.Fails(lookAtOperator(p.owner()), "%s is not there", at), len(heldAt(p.Facts, at)) == 0 && notThere(p.Facts, at)
+}
+
+func (p RotatePreflight) signerType() preflight.Finding {
+	if f, gone := p.gone(); gone {
+		return f
+	}
+	held := heldAt(p.Facts, p.Of.Rotation.Signer)
+	if len(held) == 0 || held[0].Object == nil {
+		return preflight.Finding{Reason: "the type of " + p.Of.Rotation.Signer.String() + " was not read", Next: p.hints().Unread(inspect.MayGet("secrets", p.Of.Rotation.Signer.Namespace))}
+	}
+	const right = "kubernetes.io/tls"
+	if held[0].Object.Type == "" {
+		return preflight.Finding{Reason: "the type of " + p.Of.Rotation.Signer.String() + " is not told", Next: foreign.Command("", "oc get secret -n %s %s -o jsonpath='{.type}'", p.Of.Rotation.Signer.Namespace, p.Of.Rotation.Signer.Name)}
+	}
+	row, known := catalog.SignerTypeOf(held[0].Object.Type, p.versions())
+	if known == catalog.No && held[0].Object.Type != right { // operators ask for nothing else than whether it is the right one
+		row, known = catalog.SignerTypeOf("SecretTypeTLS", p.versions())
+	}
+	switch {
+	case known == catalog.Unknown:
+		return preflight.Finding{Reason: fmt.Sprintf("the Secret's type is %s, and what this version does with it is unknown", foreign.Called(held[0].Object.Type)), Next: "oc get clusteroperator kube-apiserver"}
+	case known == catalog.Yes && row.Harms:
+		return preflight.Fails(row.Next, "the Secret's type is %s: %s", foreign.Called(held[0].Object.Type), row.Doc)
+	case known == catalog.Yes:
+		return preflight.Fine("the Secret's type is %s: %s", foreign.Called(held[0].Object.Type), row.Doc)
+	}
+	return preflight.Fine("")
+}
+
+func (p RotatePreflight) chain() preflight.Finding {
+	if f, gone := p.gone(); gone {
+		return f
+	}
+	if p.Of.Cert() == nil {
+		return preflight.Finding{Reason: "what signs now was not read", Next: p.hints().Unread(inspect.MayList("secrets", ""), inspect.MayList("configmaps", ""))}
+	}
+	switch reached, s := p.Settled(); reached {
+	case catalog.No:
+		return preflight.Fails(p.hints().Next("wait until it is through: {} rotate status %s", p.Of.Name), "%s: %s", s.Name, s.Text)
+	case catalog.Unknown:
+		return preflight.Finding{Reason: s.Name + ": " + s.Text, Next: s.Next}
+	}
+	return preflight.Fine("")
+}
+
+// reaches refuses the incident: a CA that nodes are not given.
+func (p RotatePreflight) reaches() preflight.Finding {
+	if !p.Of.Signer() {
+		return preflight.Fine("")
+	}
+	row, withheld := p.Of.Rotation.Withheld(p.versions())
+	switch withheld {
+	case catalog.Unknown:
+		return preflight.Finding{Reason: "whether this version brings the CA to nodes is not known: the version of machine-config was not read", Next: "oc get clusteroperator machine-config"}
+	case catalog.No:
+		return preflight.Fine("")
+	}
+	return preflight.Fails(p.safeOrder(), "this version does not bring the new CA to %s on nodes (%s): kubelets that connect anew fail once something is signed by it", row.To.Name, row.Doc)
+}
+
+// safeOrder is how it is done where nodes must be given the CA by hand, and by when. It
+// goes as far as the last thing that it signs, with what is to be accepted by name on the
+// way; the line of the last step is the one that goes on where the signer is new already.
+func (p RotatePreflight) safeOrder() string {
+	name := p.Of.Name
+	counts := ""
+	if quiet, second := p.quiet(p.Of.At); quiet > 0 {
+		counts = fmt.Sprintf(" (a signer counts when it is %.0f minutes old: the %s may issue another one)", quiet.Minutes(), second)
+	}
+	by := ""
+	if at := p.deadline(); !at.IsZero() {
+		by = ". Steps 3 and 4 have to end before " + remediate.Timestamp(at) + ", when what it signs is signed anew at the earliest if it was rotated now"
+	}
+	via := foreign.Words(p.hints().Live(" --via ssh"))
+	leaf, unseen := p.hints().Next("{} rotate %s --leaf --nodes all%s", name, via), ""
+	for _, at := range p.leaves() {
+		if catalog.ShownOutside(at) {
+			leaf += " --accept-risk=" + OutsideVerifiers
+			unseen = fmt.Sprintf(". The risk is about %s: who verifies it from outside can't be seen, and a kubeconfig that lacks the CA fails. Without the risk the step ends before that one, with exit code 3", at.Name)
+			break
+		}
+	}
+	return p.hints().Next("the safe order: (1) {} rotate %[1]s --accept-risk=%[2]s: the signer alone; (2) {} rotate status %[1]s: until it says that signer, bundle and aggregates are reached%[3]s; then the CA is in %[4]s; "+
+		"(3) {} pretrust%[5]s: it gives the CA to every node; (4) {} fix-kubeconfig: on each machine, for each kubeconfig of people and programs%[6]s; "+
+		"(5) %[7]s: what it signs, now. Else that follows by itself%[8]s. Or upgrade to 4.16, which brings it to nodes", name, ReachesVerifiers, foreign.Words(counts), catalog.APIServerCA(), via, foreign.Words(by), foreign.Words(leaf), foreign.Words(unseen))
+}
+
+// deadline is when something is signed by a signer that is made now, at the earliest.
+func (p RotatePreflight) deadline() time.Time {
+	var first time.Time
+	for _, at := range p.leaves() {
+		life, known := catalog.LifetimeOf(at, p.versions())
+		for _, h := range heldAt(p.Facts, at) {
+			if known != catalog.Yes || len(h.Content.Certs) == 0 {
+				continue
+			}
+			c := h.Content.Certs[0]
+			if due := life.ResignedFrom(c.NotBefore, c.NotAfter, p.Now); first.IsZero() || due.Before(first) {
+				first = due
+			}
+		}
+	}
+	return first
+}
+
+// youngShare is the part of a leaf's validity, in percent, after which no CA is made
+// that nodes must be given by hand: at 80 it is signed anew however young its signer.
+const youngShare = 70
+
+func (p RotatePreflight) leafYoung() preflight.Finding {
+	if _, withheld := p.Of.Rotation.Withheld(p.versions()); !p.Of.Signer() || withheld == catalog.No {
+		return preflight.Fine("")
+	}
+	for _, at := range p.leaves() {
+		held := heldAt(p.Facts, at)
+		if len(held) == 0 || len(held[0].Content.Certs) == 0 {
+			if notThere(p.Facts, at) {
+				continue
+			}
+			return preflight.Finding{Reason: at.String() + " was not read", Next: p.hints().Unread(inspect.MayGet("secrets", at.Namespace))}
+		}
+		c := held[0].Content.Certs[0]
+		if age, all := p.Now.Sub(c.NotBefore), c.NotAfter.Sub(c.NotBefore); age*100 > all*youngShare {
+			return preflight.Fails(p.hints().Next("have it signed anew by the signer of today first: {} rotate %s", at.Name),
+				"%s is past %d %% of its validity, and is signed anew at 80 %%, by whatever signs then", at, youngShare)
+		}
+	}
+	return preflight.Fine("")
+}
+
+// age refuses what is signed by a signer that may still be on its way to some.
+func (p RotatePreflight) age() preflight.Finding {
+	if p.Of.Signer() || p.Follows {
+		return preflight.Fine("")
+	}
+	if f, gone := p.gone(); gone {
+		return f
+	}
+	ca, at := p.signer(), p.Of.Rotation.Signer
+	if ca == nil {
+		return preflight.Finding{Reason: "how old its signer is, is not known: " + at.String() + " was not read", Next: p.hints().Unread(inspect.MayGet("secrets", at.Namespace))}
+	}
+	life, known := catalog.LifetimeOf(p.Of.At, p.versions())
+	switch old := ca.NotBefore.Add(life.Refresh / 10); {
+	case known != catalog.Yes:
+		return preflight.Finding{Reason: "after which time it is renewed in this version is not known, and so how old its signer is to be", Next: "oc get clusterversion,clusteroperators; its signer was made " + remediate.Timestamp(ca.NotBefore)}
+	case p.Now.Before(old):
+		return preflight.Fails("wait until then: what it signs follows by itself", "its signer was made %s, and is not old enough before %s to be trusted everywhere: a tenth of the time after which this is renewed",
+			remediate.Timestamp(ca.NotBefore), remediate.Timestamp(old))
+	}
+	return preflight.Fine("")
+}
+
+// outside says of what only people's kubeconfigs verify that these can't be seen.
+func (p RotatePreflight) outside() preflight.Finding {
+	if p.Of.Signer() || !catalog.ShownOutside(p.Of.At) {
+		return preflight.Fine("")
+	}
+	return preflight.Finding{
+		Reason: "it is shown to who reaches the API from outside: people's kubeconfigs, which can't be seen from here, verify it, and those that lack the CA are shut out",
+		Next:   p.hints().Next("give them the CA before: {} fix-kubeconfig on each machine. By itself it is signed anew later"),
+	}
+}
+
+// memory says of what pods verify that what they have in memory is not asked.
+func (p RotatePreflight) memory() preflight.Finding {
+	ca, cert := p.signer(), p.Of.Cert()
+	if p.Of.Signer() || ca == nil || cert == nil || signed(cert, ca) && !p.Anew { // by a new signer alone
+		return preflight.Fine("")
+	}
+	if p.Of.At == catalog.InternalLoadBalancerServing() {
+		return p.networkMemory(ca)
+	}
+	for _, e := range p.Of.Rotation.Consumers(p.versions()) {
+		if e.Kept && e.Shown == p.Of.At {
+			return preflight.Finding{
+				Reason: fmt.Sprintf("%s that run since before %s came to them may have the CA of before alone in memory, and are not asked: they lose the API server at their next connection", e.Verifier, p.newCA(ca)),
+				Next:   "restart them before, operators first; or leave it to its owner, who signs it anew later",
+			}
+		}
+	}
+	return preflight.Fine("")
+}
+
+// newCA names the CA that is to sign.
+func (p RotatePreflight) newCA(ca *pki.Cert) string {
+	if p.Anew {
+		return "the new CA"
+	}
+	return pki.Named(ca)
+}
+
+// networkMemory asks when the pods were started that dial api-int, and read the CA of their
+// kube-root-ca.crt once. Those that read the kubelet's kubeconfig are asked by their edges.
+func (p RotatePreflight) networkMemory(ca *pki.Cert) preflight.Finding {
+	if p.Anew {
+		return preflight.Fails(p.restarting(restartLines(p.dialling())), "pods that dial api-int read their CA when they start, and run since before the new one: %s", strings.Join(daemonSets(p.dialling()), ", "))
+	}
+	if p.Network == nil {
+		return preflight.Finding{Reason: "since when the pods run that dial api-int was not read" + p.Unread, Next: p.unreadPods()}
+	}
+	var late, names, unknown []string
+	for _, row := range p.dialling() {
+		if row.In.Holds(p.versions()) != catalog.Yes {
+			unknown = append(unknown, fmt.Sprintf("whether %s/%s reads kube-root-ca.crt in this version", row.Namespace, row.DaemonSet))
+			continue
+		}
+		one := action.RestartPods{Row: row, CA: []*pki.Cert{ca}, Next: []*pki.Cert{ca}}
+		if root, ok := p.Network.Rollout.RootCA(row.Namespace); ok {
+			one.RootCA = &root
+		}
+		for _, pod := range p.Network.Pods {
+			if pod.Namespace != row.Namespace || pod.OwnerKind != "DaemonSet" || pod.OwnerName != row.DaemonSet {
+				continue
+			}
+			n, ok := p.Facts.Snapshot.Node(pod.Node)
+			if !ok {
+				n = &inspect.Node{Name: pod.Node}
+			}
+			one.On, one.Pods = pod.Node, []inspect.Pod{pod}
+			switch answer, why := one.Needed(p.Facts.Snapshot, n, p.Now); answer {
+			case catalog.Yes:
+				names = append(names, pod.Name+" on "+pod.Node+" ("+why+")")
+				late = append(late, foreign.Command("", "kubectl -n %s delete pod %s", pod.Namespace, pod.Name))
+			case catalog.Unknown:
+				unknown = append(unknown, "whether "+pod.Name+" on "+pod.Node+" has it in memory ("+why+")")
+			}
+		}
+	}
+	switch {
+	case len(names) > 0:
+		return preflight.Fails(p.restarting(late), "these pods dial api-int, and have the CA of before alone in memory: %s", few(names))
+	case len(unknown) > 0:
+		return preflight.Finding{Reason: "not known: " + few(unknown), Next: "see when they were started, or: " + p.restarting(restartLines(p.dialling()))}
+	}
+	return preflight.Fine("")
+}
+
+// dialling are the rows of pods that read kube-root-ca.crt when they start, and not again.
+func (p RotatePreflight) dialling() []catalog.NetworkPod {
+	return slices.DeleteFunc(catalog.NetworkPods(), func(row catalog.NetworkPod) bool {
+		return row.Heals || row.Trust.Kind != catalog.ConfigMap || row.In.Holds(p.versions()) == catalog.No
+	})
+}
+
+func daemonSets(rows []catalog.NetworkPod) []string {
+	var out []string
+	for _, row := range rows {
+		out = append(out, row.Namespace+"/"+row.DaemonSet)
+	}
+	return out
+}
+
+// restarting says how pods are started anew: not before somebody can make them anew, and
+// they find the CA.
+func (p RotatePreflight) restarting(lines []string) string {
+	how := "node by node, each when the one before is Ready again, and not before kube-root-ca.crt of their namespaces, kube-controller-manager and kube-scheduler have the CA, without whom nobody makes them anew: " + few(lines)
+	if row, answer := catalog.DeliveryOf(catalog.KubeletKubeconfigCA(), p.versions()); answer == catalog.Yes && !row.Delivered {
+		return p.hints().Next("{} pretrust, which does this in its order; or ") + how
+	}
+	return how
+}
+
+// restartLines are the commands that have the pods of a node started anew.
+func restartLines(rows []catalog.NetworkPod) []string {
+	var out []string
+	for _, row := range rows {
+		out = append(out, foreign.Command("", "kubectl -n %s delete pod -l %s --field-selector spec.nodeName=NODE", row.Namespace, foreign.Words(row.Label)))
+	}
+	return out
+}
+
+// trusted refuses to have something signed by a certificate that not everybody trusts.
+func (p RotatePreflight) trusted() preflight.Finding {
+	if p.Of.Signer() {
+		return preflight.Fine("")
+	}
+	if f, gone := p.gone(); gone {
+		return f
+	}
+	ca := p.signer()
+	if ca == nil {
+		return preflight.Finding{Reason: p.Of.Rotation.Signer.String() + " was not read", Next: p.hints().Unread(inspect.MayGet("secrets", p.Of.Rotation.Signer.Namespace))}
+	}
+	for _, s := range p.Stages() {
+		switch {
+		case s.Name == StageTrust && s.Reached == catalog.Unknown && catalog.ShownOutside(p.Of.At): // asked by itself
+		case s.Name != StageBundle && s.Name != StageAggregates && s.Name != StageTrust:
+		case s.Reached == catalog.No:
+			return preflight.Fails(s.Next, "%s: %s", s.Name, s.Text)
+		case s.Reached == catalog.Unknown:
+			return preflight.Finding{Reason: s.Name + ": " + s.Text, Next: s.Next}
+		}
+	}
+	return preflight.Fine("")
+}
+
+// own refuses to have the API server show what the caller's own kubeconfig does not trust:
+// who rotates would be the first to be shut out.
+func (p RotatePreflight) own() preflight.Finding {
+	cert, ca := p.Of.Cert(), p.signer()
+	server, err := url.Parse(p.Facts.Snapshot.Cluster.Server)
+	read := slices.ContainsFunc(p.Facts.Snapshot.Reads, func(r inspect.Read) bool { return r.What == "kubeconfig" })
+	if p.Of.Signer() || cert == nil || ca == nil || err != nil || !read {
+		return preflight.Fine("")
+	}
+	x, err := cert.X509()
+	if err != nil || x.VerifyHostname(server.Hostname()) != nil { // it is shown to others
+		return preflight.Fine("")
+	}
+	var roots []*pki.Cert
+	for i := range p.Facts.Held {
+		if h := &p.Facts.Held[i]; h.At.Node == "" && h.At.Kind == pki.KindFile && !strings.HasPrefix(h.At.Field, "users[") {
+			loaded, _ := h.Content.LoadedBy(pki.ReaderGo)
+			roots = append(roots, loaded...)
+		}
+	}
+	switch {
+	case len(roots) == 0:
+		return preflight.Finding{Reason: "your kubeconfig names no CA for " + server.Hostname() + ", so this machine's trust store decides", Next: p.hints().Next("{} verify access says whether it trusts what is shown")}
+	case pki.VerifyCA(ca, roots, p.Now) != nil:
+		return preflight.Fails(p.hints().Next("{} fix-kubeconfig gives it the CA, as long as the API still answers; so do all others who have such a kubeconfig"), "your kubeconfig does not trust %s, which signs what %s shows from then on", pki.Named(ca), server.Hostname())
+	}
+	return preflight.Fine("")
+}
+
+// topology is about the kubelets that are restarted to give them a new CA.
+func (p RotatePreflight) topology() preflight.Finding {
+	restarts := ""
+	for _, d := range p.Of.Rotation.Brought(p.versions()) {
+		if d.To == catalog.KubeletKubeconfigCA() {
+			if d.Node == catalog.NodeKubelet {
+				restarts = d.Effect
+			}
+			if !d.Delivered {
+				restarts = "nodes are to be given the CA by hand, and their kubelets restarted"
+			}
+		}
+	}
+	if !p.Of.Signer() || restarts == "" {
+		return preflight.Fine("")
+	}
+	name := p.Facts.Snapshot.Cluster.Topology
+	row, known := catalog.KubeletRestartOn(name)
+	switch {
+	case name == "":
+		return preflight.Finding{Reason: "the topology was not read, and " + restarts, Next: "oc get infrastructure cluster -o jsonpath='{.status.controlPlaneTopology}'"}
+	case !known:
+		return preflight.Finding{Reason: fmt.Sprintf("what a restart of kubelets does on the topology %s is not known, and %s", name, restarts), Next: "ask its vendor"}
+	case !row.Allowed:
+		return preflight.Fails(row.Next, "the topology is %s: %s; and %s", name, row.Doc, restarts)
+	}
+	return preflight.Fine("")
+}
+
+// general asks what is asked before kubelets are restarted, too.
+func (p RotatePreflight) general() preflight.Preflight {
+	all := preflight.Preflight{Facts: p.Facts.Snapshot, Machinery: p.Machinery, Now: p.Now}
+	if p.Machinery != nil {
+		for _, n := range p.Machinery.Nodes {
+			all.Nodes = append(all.Nodes, n.Name)
+		}
+	}
+	return all
+}
+
+func (p RotatePreflight) upgrade() preflight.Finding { return p.general().Upgrade() }
+
+func (p RotatePreflight) staticPods() preflight.Finding {
+	f := p.general().StaticPodsSettle()
+	if f.Reason == preflight.NoMaster { // there is none
+		f.Reason = ""
+	}
+	return f
+}
+
+func (p RotatePreflight) operators() preflight.Finding {
+	row := "clusteroperators"
+	if f, ok := p.general().Unread(row); ok {
+		return f
+	}
+	var bad, silent []string
+	for _, o := range p.Machinery.Operators {
+		switch {
+		case o.Degraded == "True" || o.Available == "False" || o.Progressing == "True":
+			bad = append(bad, fmt.Sprintf("%s (Available %s, Progressing %s, Degraded %s)", o.Name, o.Available, o.Progressing, o.Degraded))
+		case o.Available != "True" || o.Progressing != "False" || o.Degraded != "False":
+			silent = append(silent, o.Name)
+		}
+	}
+	const look = "oc get clusteroperators; oc adm wait-for-stable-cluster"
+	switch {
+	case len(bad) > 0:
+		return preflight.Fails(look, "%s", few(bad))
+	case len(silent) > 0:
+		return preflight.Finding{Reason: "how they are is not said by: " + few(silent), Next: look}
+	case len(p.Machinery.Operators) == 0:
+		return preflight.Finding{Reason: "there is no ClusterOperator", Next: look}
+	}
+	return preflight.Fine("")
+}
+
+// pools goes on where other checks let be: a paused pool may hold up the new CA, or
+// hide that it can't be brought.
+func (p RotatePreflight) pools() preflight.Finding {
+	if f, ok := p.general().Unread(catalog.Pools); ok {
+		return f
+	}
+	var bad []string
+	for _, pool := range p.Machinery.Pools {
+		var is []string
+		if pool.Paused {
+			is = append(is, "paused")
+		}
+		if pool.Updating == "True" || pool.Current != pool.Wanted && pool.Machines > 0 {
+			is = append(is, "updating")
+		}
+		if pool.Degraded == "True" {
+			is = append(is, "degraded")
+		}
+		if len(is) > 0 {
+			bad = append(bad, pool.Name+" is "+strings.Join(is, " and "))
+		}
+	}
+	if len(bad) == 0 {
+		return preflight.Fine("")
+	}
+	held := "in this version nodes get the CA all the same"
+	if slices.ContainsFunc(p.Of.Rotation.Brought(p.versions()), func(d catalog.Delivery) bool { return d.Pools }) {
+		held = "in this version its nodes get no new CA meanwhile"
+	}
+	return preflight.Fails("oc get machineconfigpools; oc adm wait-for-stable-cluster", "%s; %s", few(bad), held)
+}
+
+func (p RotatePreflight) nodes() preflight.Finding {
+	if f, ok := p.general().Unread("nodes"); ok {
+		return f
+	}
+	var lost, notReady, unknown []string
+	for _, n := range p.Machinery.Nodes {
+		switch life := n.Life(); {
+		case n.Ready != "True":
+			notReady = append(notReady, n.Name)
+		case life.Lost():
+			lost = append(lost, n.Name+": "+life.String())
+		case life.Works() != catalog.Yes:
+			unknown = append(unknown, n.Name+": "+life.Heartbeat())
+		}
+	}
+	if len(notReady) > 0 {
+		lost = append([]string{"not Ready: " + few(notReady)}, lost...)
+	}
+	switch {
+	case len(lost) > 0:
+		return preflight.Fails("kubectl get nodes; kubectl get leases -n kube-node-lease", "%s. Rollouts wait for such a master, and such a node gets no new CA", few(lost))
+	case len(unknown) > 0:
+		return preflight.Finding{Reason: "which nodes are alive is not known: " + few(unknown), Next: p.hints().Unread(inspect.MayList("leases.coordination.k8s.io", "kube-node-lease"))}
+	}
+	return preflight.Fine("")
+}

@@ -1,0 +1,248 @@
+package rotate
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/action"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/preflight"
+)
+
+// Names of refusals to remove an old CA.
+const (
+	// AllRead: who needs a CA is known only where everything was read.
+	AllRead = "all-read"
+	// OldTrustRead: the signer and its bundle must have been.
+	OldTrustRead = "old-trust-read"
+	// Clocks: what has ended is judged by this machine's.
+	Clocks = "clocks"
+	// JustSigned: what was signed anew a moment ago may not be in use yet.
+	JustSigned = "just-signed"
+)
+
+// OldCA is a CA in the bundle of a signer.
+type OldCA struct {
+	*pki.Cert
+	Keep string // why it stays; empty: nobody who was seen needs it
+}
+
+// loaded is how long a process may show the certificate from before, after the Secret or
+// the file that it reads was written: servers of the control plane look once a minute,
+// and clients read theirs when they connect anew.
+const loaded = time.Hour
+
+// OldTrust judges each CA in the bundle that a signer's CAs are published in, in its
+// order. An old one goes only if no certificate that was seen, in the cluster, on nodes
+// or in a handshake, needs it. The error is a *Refusal where that is not known; in spite
+// of what was accepted by its name.
+func OldTrust(f *inspect.Facts, r catalog.Rotation, accepted []string) ([]OldCA, error) {
+	refuse := func(name, next, format string, args ...any) ([]OldCA, error) {
+		return nil, &remediate.Refusal{Name: name, Reason: fmt.Sprintf(format, args...), Next: next, Risk: name == AllRead}
+	}
+	again := f.Hints().Next("{} inspect --all says what was read of it")
+	signers, _ := published(f, r.Signer)
+	if len(signers) == 0 && notThere(f, r.Signer) {
+		return refuse(OldTrustRead, f.Hints().Next("its operator makes it anew; {} rotate status %s tells how far it is", r.Signer.Name), "%s is not there", r.Signer)
+	}
+	if len(signers) == 0 {
+		return refuse(OldTrustRead, again, "%s was not read: which CA is the one of now is not known", r.Signer)
+	}
+	bundle, whole := published(f, r.Bundle)
+	if len(bundle) == 0 || !whole {
+		return refuse(OldTrustRead, again, "%s was not read, or not all of it", r.Bundle)
+	}
+	if !pki.Contains(bundle, signers[0]) {
+		return refuse(OldTrustRead, f.Hints().Next("its operator must repair it; {} rotate status %s tells how far it is", r.Signer.Name), "%s lacks %s, the signer of now", r.Bundle, pki.Named(signers[0]))
+	}
+	if missing := unreadFor(f); len(missing) > 0 && !slices.Contains(accepted, AllRead) {
+		return refuse(AllRead, "read it too, with --nodes all and a way that leads to each node", "%s: what was not read may need a CA", strings.Join(missing, "; "))
+	}
+	if from, to, told := f.Snapshot.Cluster.Clock.Ahead(); told && (from > preflight.MaxSkew || to < -preflight.MaxSkew) {
+		return refuse(Clocks, "set this machine's clock: chronyc tracking; timedatectl", "the API server's clock is %s this machine's, by which it would be judged what has ended", preflight.Skew(from, to))
+	}
+	var out []OldCA
+	stay := slices.Clone(bundle) // without those that go: two must not vouch for each other
+	for _, ca := range bundle {
+		why := whyKept(f, ca, signers[0], stay, slices.Contains(accepted, JustSigned))
+		if why == "" {
+			stay = slices.DeleteFunc(stay, func(c *pki.Cert) bool { return c.Fingerprint == ca.Fingerprint })
+		}
+		out = append(out, OldCA{ca, why})
+	}
+	return out, nil
+}
+
+// published is what a place holds; whole: nothing in it was unreadable.
+func published(f *inspect.Facts, ref catalog.Ref) (certs []*pki.Cert, whole bool) {
+	for _, h := range heldAt(f, ref) {
+		loaded, skipped := h.Content.LoadedBy(pki.ReaderGo)
+		return loaded, len(h.Content.Bad)+len(skipped) == 0
+	}
+	return nil, false
+}
+
+// unreadFor is what of certificates was not read: at most three reasons, and how many more.
+func unreadFor(f *inspect.Facts) []string {
+	var out []string
+	for _, what := range []string{"secrets", "configmaps"} {
+		if !f.Whole(what) {
+			out = append(out, "not all "+what+" were read")
+		}
+	}
+	if len(f.Snapshot.Nodes) == 0 {
+		out = append(out, "no node was read")
+	}
+	for _, n := range f.Snapshot.Nodes {
+		if n.Via == "" {
+			out = append(out, "node "+n.Name+" was not read")
+		}
+	}
+	for _, n := range f.Snapshot.Unasked {
+		out = append(out, "node "+n.Name+" was left out")
+	}
+	for _, g := range f.Snapshot.Gaps {
+		if g.What != "secrets" && g.What != "configmaps" { // those are said
+			out = append(out, strings.TrimSpace(g.What+" "+g.Where)+": "+g.Reason)
+		}
+	}
+	if more := len(out) - 3; more > 0 {
+		out = append(out[:3:3], fmt.Sprintf("and %d more", more))
+	}
+	return out
+}
+
+// whyKept says why a CA of a bundle stays.
+func whyKept(f *inspect.Facts, ca, signer *pki.Cert, bundle []*pki.Cert, loadedAll bool) string {
+	switch {
+	case ca.Fingerprint == signer.Fingerprint:
+		return "the signer of now"
+	case !ca.IsCA:
+		return "it is no CA: who put it there is not known"
+	case ca.NotBefore.After(signer.NotBefore):
+		return "it is newer than the signer of now: more than one was made, and which one signs next is not settled"
+	case !ca.NotAfter.After(f.Now):
+		return "" // nobody accepts what it signed
+	}
+	others := slices.DeleteFunc(slices.Clone(bundle), func(c *pki.Cert) bool { return c.Fingerprint == ca.Fingerprint })
+	needs := func(c *pki.Cert) bool {
+		return c.Issuer == ca.Subject && c.Fingerprint != ca.Fingerprint && c.NotAfter.After(f.Now) && pki.VerifyCA(c, []*pki.Cert{ca}, f.Now) == nil && pki.VerifyCA(c, others, f.Now) != nil
+	}
+	for _, s := range f.Snapshot.Served {
+		if slices.ContainsFunc(s.Chain, needs) {
+			return fmt.Sprintf("%s shows a certificate of it", s.Address)
+		}
+	}
+	for _, h := range f.Certs {
+		if at := presents(h); at != "" && needs(h.Cert) {
+			return fmt.Sprintf("%s holds %s of it, until %s", at, pki.Named(h.Cert), h.NotAfter.UTC().Format(time.DateOnly))
+		}
+	}
+	for _, h := range f.Shown {
+		if ago := f.Now.Sub(h.NotBefore); !loadedAll && ago < loaded && pki.VerifyCA(h.Cert, []*pki.Cert{signer}, f.Now) == nil && h.Fingerprint != signer.Fingerprint {
+			return fmt.Sprintf("%s was signed by the signer of now only %s ago, and a process may still use the one from before: wait until %s, or --accept-risk=%s",
+				pki.Named(h.Cert), ago.Round(time.Second), h.NotBefore.Add(loaded).UTC().Format("15:04 UTC"), JustSigned)
+		}
+	}
+	return ""
+}
+
+// presents is a place from which a certificate is shown to others, and does not only
+// stand in a list of whom to trust; empty: there is none.
+func presents(h inspect.Holding) string {
+	for _, in := range h.In {
+		if in.Use != inspect.UseTrust {
+			return in.At.String()
+		}
+	}
+	return ""
+}
+
+// PruneBundle removes old CAs from the bundle of a signer.
+type PruneBundle struct {
+	action.ConfigMapValue
+	Removes []*pki.Cert
+	// Keep is told the ConfigMap as it was before anything is written: the way back.
+	Keep func(manifest []byte) error
+}
+
+// NewPruneBundle reads the bundle, and has the API server try the change without making
+// it. It is ErrChanged where the bundle is not what was judged.
+func NewPruneBundle(ctx context.Context, kube kubernetes.Interface, of catalog.Ref, judged []OldCA) (PruneBundle, error) {
+	a := PruneBundle{ConfigMapValue: action.ConfigMapValue{Of: of}}
+	if err := a.Load(ctx, kube); err != nil {
+		return a, err
+	}
+	now := pki.LoadedPEM(pki.NewScanner(), []byte(a.Before))
+	if !slices.EqualFunc(now, judged, func(c *pki.Cert, j OldCA) bool { return c.Fingerprint == j.Fingerprint }) {
+		return a, fmt.Errorf("%s: %w", of, remediate.ErrChanged)
+	}
+	var stay []*pki.Cert
+	for _, j := range judged {
+		if j.Keep == "" {
+			a.Removes = append(a.Removes, j.Cert)
+		} else {
+			stay = append(stay, j.Cert)
+		}
+	}
+	if len(a.Removes) == 0 {
+		return a, nil
+	}
+	return a, a.Try(ctx, kube, string(pki.EncodePEM(stay)))
+}
+
+// ID is such as "prune openshift-kube-apiserver-operator/loadbalancer-serving-ca".
+func (a PruneBundle) ID() string { return "prune " + a.Of.Namespace + "/" + a.Of.Name }
+
+// Node is the cluster.
+func (a PruneBundle) Node() string { return "" }
+
+// Diff says which CAs go.
+func (a PruneBundle) Diff(inspect.Snapshot, time.Time) (*remediate.Change, error) {
+	if a.Before == a.After {
+		return nil, nil //nolint:nilnil // so already, as Action says
+	}
+	var names []string
+	for _, c := range a.Removes {
+		names = append(names, pki.Named(c))
+	}
+	return &remediate.Change{Summary: fmt.Sprintf("remove from %s: %s", a.Of, strings.Join(names, ", "))}, nil
+}
+
+// Apply keeps the bundle as it was, and writes it without them.
+func (a PruneBundle) Apply(ctx context.Context, env *remediate.Env, _ *remediate.Change) error {
+	if env.Kube == nil {
+		return fmt.Errorf("%s: no API server could be asked", a.ID())
+	}
+	if err := a.KeepBefore(a.Keep); err != nil {
+		return err
+	}
+	return a.Write(ctx, env)
+}
+
+// Verify watches whether its operator leaves it so. Where it is put back, that is a
+// *BadEffect.
+func (a PruneBundle) Verify(ctx context.Context, env *remediate.Env, _ *remediate.Change) error {
+	return a.Watch(ctx, env, func(m *corev1.ConfigMap, after float64) string {
+		for _, c := range pki.LoadedPEM(pki.NewScanner(), []byte(m.Data[a.Of.Key])) {
+			if pki.Contains(a.Removes, c) {
+				return fmt.Sprintf("%s was put back into %s within %.1f s by %s", pki.Named(c), a.Of, after, action.Writer(m, a.Of.Key))
+			}
+		}
+		return ""
+	})
+}
+
+// Undo puts the value from before back, while it is as Apply left it.
+func (a PruneBundle) Undo(ctx context.Context, env *remediate.Env, _ *remediate.Change) error {
+	return a.PutBack(ctx, env)
+}

@@ -1,0 +1,222 @@
+package rotate
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/action"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/remediatetest"
+)
+
+// rotated are facts long after the load balancer's signer was replaced: its bundle has
+// the one from before, and one that has ended.
+type rotated struct {
+	*remediatetest.Fixture
+	ended *pkitest.Authority
+	row   catalog.Rotation
+}
+
+func newRotated() rotated {
+	f := rotated{Fixture: remediatetest.NewFixture("master-0"), ended: pkitest.NewCA("loadbalancer-serving-signer@1", remediatetest.TestNow.Add(-90*time.Hour), remediatetest.TestNow.Add(-time.Hour))}
+	for _, r := range catalog.Rotations() {
+		if r.Signer == catalog.LoadBalancerSigner() || r.Signer.Name == catalog.LoadBalancerSigner().Name {
+			f.row = r
+		}
+	}
+	f.row.Signer.Key, f.row.Bundle.Key = catalog.LoadBalancerSigner().Key, catalog.LoadBalancerCA().Key
+	f.Embed("master-0", remediatetest.BootstrapFile, f.ConfigMap)
+	f.Embed("master-0", remediatetest.KubeletFile, f.ConfigMap)
+	f.Reads = []inspect.Read{{What: "secrets"}, {What: "configmaps"}}
+	f.Object(catalog.LoadBalancerCA(), f.bundle())
+	f.Serve(f.Young.Issue(remediatetest.ApiInt, remediatetest.TestNow.Add(-3*time.Hour), remediatetest.TestNow.Add(time.Hour), pkitest.DNS(remediatetest.ApiInt)))
+	return f
+}
+
+func (f rotated) bundle() []byte {
+	return pkitest.Bundle(f.ended.CertPEM, f.Old.CertPEM, f.Young.CertPEM)
+}
+
+func (f rotated) judge(accepted ...string) ([]OldCA, error) {
+	f.Sort()
+	return OldTrust(inspect.NewFacts(f.Snapshot, remediatetest.TestNow, time.Hour), f.row, accepted)
+}
+
+func TestOldTrustThatNobodyNeeds(t *testing.T) {
+	t.Parallel()
+	f := newRotated()
+	cas, err := f.judge()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var kept []string
+	for _, ca := range cas {
+		kept = append(kept, ca.Keep)
+	}
+	if !slices.Equal(kept, []string{"", "", "the signer of now"}) {
+		t.Errorf("kept %q", kept)
+	}
+}
+
+func TestOldTrustThatIsNeeded(t *testing.T) {
+	t.Parallel()
+	leaf := func(f rotated) pkitest.Pair {
+		return f.Old.Issue("still", remediatetest.TestNow.Add(-3*time.Hour), remediatetest.TestNow.Add(time.Hour), pkitest.DNS("still"))
+	}
+	for name, c := range map[string]struct {
+		change func(rotated)
+		want   string
+	}{
+		"a Secret": {func(f rotated) {
+			f.Object(catalog.Ref{Kind: catalog.Secret, Namespace: "a", Name: "b", Key: "tls.crt"}, leaf(f).CertPEM)
+		}, "Secret/a/b[tls.crt] holds CN=still"},
+		"a file on a node": {func(f rotated) {
+			f.Bundles = append(f.Bundles, inspect.Bundle{At: pki.Location{Kind: pki.KindFile, Node: "master-0", Path: "/etc/x.crt"}, Content: f.Sc.Scan(leaf(f).CertPEM)[0].Content})
+		}, "node/master-0:/etc/x.crt holds CN=still"},
+		"a server": {func(f rotated) {
+			f.Snapshot.Served = append(f.Snapshot.Served, inspect.Served{Node: "master-0", Address: "10.0.0.1:6443", Server: catalog.ListenerAPIServer, Chain: f.Sc.Scan(leaf(f).CertPEM)[0].Content.Certs})
+		}, "10.0.0.1:6443 shows a certificate of it"},
+		"a leaf that was just signed": {func(f rotated) {
+			f.Serve(f.Young.Issue(remediatetest.ApiInt, remediatetest.TestNow.Add(-20*time.Minute), remediatetest.TestNow.Add(time.Hour), pkitest.DNS(remediatetest.ApiInt)))
+		}, "only 20m0s ago"},
+	} {
+		f := newRotated()
+		c.change(f)
+		cas, err := f.judge()
+		if err != nil || !strings.Contains(cas[1].Keep, c.want) {
+			t.Errorf("%s: %q, %v", name, cas[1].Keep, err)
+		}
+		if cas, err := f.judge(JustSigned); name == "a leaf that was just signed" && (err != nil || cas[1].Keep != "") {
+			t.Errorf("%s, accepted: %q, %v", name, cas[1].Keep, err)
+		}
+		if err == nil && cas[0].Keep != "" {
+			t.Errorf("%s: one that ended stays: %s", name, cas[0].Keep)
+		}
+	}
+}
+
+func TestOldTrustThatIsNotKnown(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		change     func(*rotated)
+		want, says string
+	}{
+		"no signer": {func(f *rotated) { f.row.Signer.Name = "other" }, OldTrustRead, "other[tls.crt] is not there"},
+		"no bundle": {func(f *rotated) { f.row.Bundle.Name = "other" }, OldTrustRead, "other[ca-bundle.crt] was not read"},
+		"a bundle without it": {func(f *rotated) {
+			f.forget(catalog.LoadBalancerCA())
+			f.Object(catalog.LoadBalancerCA(), f.Old.CertPEM)
+		}, OldTrustRead, "the signer of now"},
+		"secrets of one place":     {func(f *rotated) { f.Reads[0].Where = "a" }, AllRead, "not all secrets"},
+		"a kind that forbidden":    {func(f *rotated) { f.Gaps = []inspect.Gap{{What: "routes", Reason: "forbidden"}} }, AllRead, "routes: forbidden"},
+		"no nodes":                 {func(f *rotated) { f.Nodes = nil }, AllRead, "no node was read"},
+		"a node that was left out": {func(f *rotated) { f.Unasked = []inspect.Node{{Name: "worker-1"}} }, AllRead, "node worker-1 was left out"},
+		"a clock that is wrong": {func(f *rotated) {
+			f.Cluster.Clock = inspect.Clock{Sent: remediatetest.TestNow, Before: remediatetest.TestNow.Add(-2 * time.Hour), After: remediatetest.TestNow.Add(-2 * time.Hour), Received: remediatetest.TestNow}
+		}, Clocks, "behind this machine's"},
+		"a node that is away": {func(f *rotated) { f.Nodes[0].Via = "" }, AllRead, "node master-0 was not read"},
+	} {
+		f := newRotated()
+		c.change(&f)
+		_, err := f.judge()
+		var r *remediate.Refusal
+		if _, err := f.judge(AllRead, JustSigned); (err == nil) != (c.want == AllRead) {
+			t.Errorf("%s, accepted: %v", name, err)
+		}
+		if !errors.As(err, &r) || r.Name != c.want || !strings.Contains(r.Reason, c.says) || r.Next == "" {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestOldTrustOfTwins: of two CAs with one name and one key, one stays as long as there is
+// a certificate of it.
+func TestOldTrustOfTwins(t *testing.T) {
+	t.Parallel()
+	f := newRotated()
+	twin := pkitest.NewCA("kube-apiserver-lb-signer", remediatetest.TestNow.Add(-25*time.Hour), remediatetest.TestNow.Add(24*time.Hour), pkitest.KeyName("kube-apiserver-lb-signer from "+remediatetest.TestNow.Add(-24*time.Hour).Format(time.RFC3339Nano)))
+	if pki.LoadedPEM(f.Sc, twin.CertPEM)[0].SPKI != pki.LoadedPEM(f.Sc, f.Old.CertPEM)[0].SPKI {
+		t.Fatal("they have two keys")
+	}
+	f.forget(catalog.LoadBalancerCA())
+	f.Object(catalog.LoadBalancerCA(), pkitest.Bundle(f.Old.CertPEM, twin.CertPEM, f.Young.CertPEM))
+	f.Object(catalog.Ref{Kind: catalog.Secret, Namespace: "a", Name: "b", Key: "tls.crt"}, f.Old.Issue("still", remediatetest.TestNow.Add(-3*time.Hour), remediatetest.TestNow.Add(time.Hour), pkitest.DNS("still")).CertPEM)
+	cas, err := f.judge()
+	if err != nil || cas[0].Keep != "" || !strings.Contains(cas[1].Keep, "Secret/a/b[tls.crt] holds CN=still") {
+		t.Errorf("%+v, %v", cas, err)
+	}
+}
+
+func (f *rotated) forget(ref catalog.Ref) {
+	f.Bundles = slices.DeleteFunc(f.Bundles, func(b inspect.Bundle) bool { return b.At.Name == ref.Name })
+}
+
+func TestPruneBundle(t *testing.T) {
+	t.Parallel()
+	f := newRotated()
+	judged, err := f.judge()
+	if err != nil {
+		t.Fatal(err)
+	}
+	of := f.row.Bundle
+	object := func(text []byte) *corev1.ConfigMap {
+		return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: of.Namespace, Name: of.Name, ResourceVersion: "7"}, Data: map[string]string{of.Key: string(text)}}
+	}
+	value := func(api *remediatetest.FakeAPI) string {
+		m, err := api.CoreV1().ConfigMaps(of.Namespace).Get(t.Context(), of.Name, metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m.Data[of.Key]
+	}
+
+	// Another CA came since it was judged.
+	api := remediatetest.NewFakeAPI(object(append(f.bundle(), f.Localhost.CertPEM...)))
+	if _, err := NewPruneBundle(t.Context(), api, of, judged); !errors.Is(err, remediate.ErrChanged) {
+		t.Errorf("a bundle that changed: %v", err)
+	}
+
+	api = remediatetest.NewFakeAPI(object(f.bundle()))
+	a := PruneBundle{ConfigMapValue: action.ConfigMapValue{Of: of, Version: "7", Before: string(f.bundle()), After: string(f.Young.CertPEM)}, Removes: []*pki.Cert{judged[0].Cert, judged[1].Cert}}
+	change, err := a.Diff(f.Snapshot, remediatetest.TestNow)
+	if err != nil || !strings.Contains(change.Summary, "remove from ConfigMap/openshift-kube-apiserver-operator/loadbalancer-serving-ca[ca-bundle.crt]: CN=loadbalancer-serving-signer@1 (sha256 ") {
+		t.Fatalf("%+v, %v", change, err)
+	}
+	if err := a.Apply(t.Context(), api.Env, change); err == nil || value(api) != string(f.bundle()) {
+		t.Errorf("with no place to keep it: %v", err)
+	}
+	a.Keep = func([]byte) error { return errors.New("disk full") }
+	if err := a.Apply(t.Context(), api.Env, change); err == nil || value(api) != string(f.bundle()) {
+		t.Errorf("with a full disk: %v", err)
+	}
+	var kept []byte
+	a.Keep = func(text []byte) error { kept = text; return nil }
+	if err := a.Apply(t.Context(), api.Env, change); err != nil || value(api) != string(f.Young.CertPEM) {
+		t.Fatalf("%v, %s", err, value(api))
+	}
+	var manifest struct{ Data map[string]string }
+	if err := yaml.Unmarshal(kept, &manifest); err != nil || len(pki.LoadedPEM(pki.NewScanner(), []byte(manifest.Data[of.Key]))) != 3 {
+		t.Errorf("%v: kept:\n%s", err, kept)
+	}
+	if err := a.Verify(t.Context(), api.Env, change); err != nil {
+		t.Error(err)
+	}
+	if err := a.Undo(t.Context(), api.Env, change); err != nil || value(api) != string(f.bundle()) {
+		t.Errorf("undo: %v", err)
+	}
+	var bad *remediate.BadEffect
+	if err := a.Verify(t.Context(), api.Env, change); !errors.As(err, &bad) {
+		t.Errorf("put back by somebody: %v", err)
+	}
+}

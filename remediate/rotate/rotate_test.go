@@ -1,0 +1,391 @@
+package rotate
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/trust"
+)
+
+// rotating is a cluster with one signer, its bundles and what it signs.
+type rotating struct {
+	sc       *pki.Scanner
+	s        inspect.Snapshot
+	m        *inspect.Machinery
+	signer   string
+	old, new *pkitest.Authority
+	at       time.Time
+}
+
+// placesOf are the places of a signer: itself, its bundle, all that are made of that,
+// and what it signs.
+func (r *rotating) rotation() catalog.Rotation {
+	all := catalog.Rotations()
+	return all[slices.IndexFunc(all, func(x catalog.Rotation) bool { return x.Signer.Name == r.signer })]
+}
+
+// put adds what a place holds, in place of what it held.
+func (r *rotating) put(ref catalog.Ref, secretType string, pem ...[]byte) {
+	at := pki.Location{Kind: pki.Kind(ref.Kind), Namespace: strings.ReplaceAll(ref.Namespace, "*", "team"), Name: ref.Name, Key: ref.Key}
+	if ref.Kind == catalog.ControllerConfig {
+		at.Key, at.Field = "", ref.Key
+	}
+	r.take(ref)
+	for _, f := range r.sc.Scan(pkitest.Bundle(pem...)) {
+		o := &inspect.Object{Kind: at.Kind, Namespace: at.Namespace, Name: at.Name, Type: secretType, Annotations: map[string]string{
+			catalog.AnnotationNotBefore: f.Content.Certs[0].NotBefore.Format(time.RFC3339),
+			catalog.AnnotationNotAfter:  f.Content.Certs[0].NotAfter.Format(time.RFC3339),
+		}}
+		r.s.Bundles = append(r.s.Bundles, inspect.Bundle{At: at, Object: o, Content: f.Content})
+	}
+}
+
+func (r *rotating) take(ref catalog.Ref) {
+	r.s.Bundles = slices.DeleteFunc(r.s.Bundles, func(b inspect.Bundle) bool { return b.At.Name == ref.Name && string(b.At.Kind) == ref.Kind })
+}
+
+func (r *rotating) annotate(name, key, value string) {
+	for i := range r.s.Bundles {
+		if o := r.s.Bundles[i].Object; o.Name == name && value == "" {
+			delete(o.Annotations, key)
+		} else if o.Name == name {
+			o.Annotations[key] = value
+		}
+	}
+}
+
+// carried are the bundles into which the signer's own goes.
+func (r *rotating) carried() []catalog.Ref {
+	var out []catalog.Ref
+	for _, a := range catalog.Carriers(r.rotation().Bundle, r.s.Cluster.Versions) {
+		if a.Carries == (catalog.Carries{}) && a.Target.Kind != catalog.Secret {
+			out = append(out, a.Target)
+		}
+	}
+	return out
+}
+
+// newRotating is well, and at rest: everything is signed by the old signer, and
+// trusts it alone.
+func newRotating(signer, version string) *rotating {
+	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	r := &rotating{sc: pki.NewScanner(), signer: signer, at: at}
+	r.old = pkitest.NewCA(signer, at.AddDate(0, -2, 0), at.AddDate(5, 0, 0))
+	r.new = pkitest.NewCA("openshift-kube-apiserver-operator_"+signer+"@1", at.Add(-time.Hour), at.AddDate(5, 0, 0), pkitest.KeyName("new"))
+	r.s.Cluster = inspect.Cluster{Server: "https://api", Topology: "HighlyAvailable", Versions: catalog.Versions{Cluster: version}}
+	for _, what := range []string{"secrets", "configmaps", "controllerconfigs"} {
+		r.s.Reads = append(r.s.Reads, inspect.Read{What: what})
+	}
+	row := r.rotation()
+	r.put(row.Signer, "kubernetes.io/tls", r.old.CertPEM)
+	for _, at := range append([]catalog.Ref{row.Bundle}, r.carried()...) {
+		r.put(at, "", r.old.CertPEM)
+	}
+	for _, target := range row.Targets {
+		r.put(target, "kubernetes.io/tls", r.old.Issue("leaf "+target.Name, at.AddDate(0, 0, -5), at.AddDate(0, 0, 25)).CertPEM)
+	}
+	r.m = &inspect.Machinery{
+		Update:     inspect.Update{Progressing: "False"},
+		Operators:  []inspect.OperatorState{{Name: "kube-apiserver", Available: "True", Progressing: "False", Degraded: "False"}},
+		StaticPods: []inspect.StaticPods{{Resource: "kubeapiservers", Latest: 7, Masters: []inspect.StaticPodState{{Node: "master-0", Current: 7}}}},
+		Pools:      []inspect.Pool{{Name: "worker", Current: "rendered-1", Wanted: "rendered-1", Machines: 1, Updated: 1, Updating: "False", Degraded: "False"}},
+		Nodes: []inspect.NodeState{
+			{Name: "master-0", Ready: "True", Master: true, Heartbeat: at, Lease: inspect.Lease{Asked: at}},
+			{Name: "worker-0", Ready: "True", Heartbeat: at, Lease: inspect.Lease{Asked: at}},
+		},
+	}
+	return r
+}
+
+func (r *rotating) preflight(t *testing.T, name string) RotatePreflight {
+	t.Helper()
+	r.s.Sort()
+	f := inspect.NewFacts(r.s, r.at, 0)
+	of, err := FindRotatable(Rotatables(f), name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return RotatePreflight{Chain: Chain{Facts: f, Claims: trust.Judge(f), Of: of, Machinery: r.m}, Now: r.at}
+}
+
+const (
+	toKubelet    = "kube-apiserver-to-kubelet-signer"
+	loadBalancer = "loadbalancer-serving-signer"
+	aggregator   = "aggregator-client-signer"
+)
+
+// TestRotateChecks: each check stops a rotation for its own reason, and no other does.
+func TestRotateChecks(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		title, name, version string
+		but                  func(*rotating)
+		stops                string // such as "nodes-ready no"; empty: nothing does
+		says                 string
+	}{
+		{"a cluster at rest", toKubelet, "4.15.3", func(*rotating) {}, "", ""},
+		{"from a file nobody is asked", toKubelet, "4.15.3", func(r *rotating) { r.m = nil }, "", ""},
+		{"a control plane that is hosted", toKubelet, "4.15.3", func(r *rotating) { r.s.Cluster.Topology = "External" }, "control-plane-here no", "hosted elsewhere"},
+		{"an annotation that lies", toKubelet, "4.15.3", func(r *rotating) { r.annotate(toKubelet, catalog.AnnotationNotAfter, "2030-01-01T00:00:00Z") }, "annotations-agree no, chain-settled no", "says 2030-01-01"},
+		{"an annotation that is gone", toKubelet, "4.15.3", func(r *rotating) { r.annotate(toKubelet, catalog.AnnotationNotAfter, "") }, "annotations-agree no, chain-settled no", "to be made anew, and was not yet"},
+		{"the old type in the version that does harm", aggregator, "4.15.3", func(r *rotating) { r.put(r.rotation().Signer, "SecretTypeTLS", r.old.CertPEM) }, "signer-type no", "okd#1881"},
+		{"the old type in a patch that does none", aggregator, "4.15.10", func(r *rotating) { r.put(r.rotation().Signer, "SecretTypeTLS", r.old.CertPEM) }, "", ""},
+		{"the old type in a version that does none", aggregator, "4.16.3", func(r *rotating) { r.put(r.rotation().Signer, "SecretTypeTLS", r.old.CertPEM) }, "", ""},
+		{"a new signer whose CA is in no bundle yet", aggregator, "4.15.3", func(r *rotating) { r.put(r.rotation().Signer, "kubernetes.io/tls", r.new.CertPEM) }, "chain-settled no", "bundle: 0 of 1 have it"},
+		{"a CA that is late in one of the bundles", toKubelet, "4.15.3", func(r *rotating) {
+			r.put(catalog.Ref{Kind: catalog.ConfigMap, Namespace: "openshift-kube-apiserver", Name: "client-ca", Key: "ca-bundle.crt"}, "", r.new.CertPEM)
+		}, "chain-settled no", "without it: ConfigMap/openshift-kube-apiserver/client-ca"},
+		{"a leaf that the signer of before has signed", toKubelet, "4.15.3", func(r *rotating) {
+			row := r.rotation()
+			r.put(row.Signer, "kubernetes.io/tls", r.new.CertPEM)
+			for _, at := range append([]catalog.Ref{row.Bundle}, r.carried()...) {
+				r.put(at, "", r.old.CertPEM, r.new.CertPEM)
+			}
+		}, "chain-settled no", "signed anew 2026-03-11 12:00:00 UTC at the earliest"},
+		{"what was not read is not settled", toKubelet, "4.15.3", func(r *rotating) {
+			r.take(r.rotation().Bundle)
+			r.s.Reads = nil
+		}, "chain-settled unknown", "not read: ConfigMap/openshift-kube-apiserver-operator/kube-apiserver-to-kubelet-client-ca"},
+		{"a signer that is gone", toKubelet, "4.15.3", func(r *rotating) { r.take(r.rotation().Signer) }, "annotations-agree no, signer-type no, chain-settled no", "is not there"},
+		{"the load balancer's signer before 4.16", loadBalancer, "4.15.3", func(*rotating) {}, "reaches-verifiers no", "/var/lib/kubelet/kubeconfig"},
+		{"the load balancer's signer from 4.16", loadBalancer, "4.16.3", func(*rotating) {}, "", ""},
+		{"the load balancer's signer of nobody knows which version", loadBalancer, "", func(*rotating) {}, "reaches-verifiers unknown", "the version of machine-config was not read"},
+		{"a leaf that is signed anew soon", loadBalancer, "4.15.3", func(r *rotating) {
+			r.put(catalog.InternalLoadBalancerServing(), "kubernetes.io/tls", r.old.Issue("leaf", r.at.AddDate(0, 0, -22), r.at.AddDate(0, 0, 8)).CertPEM)
+		}, "reaches-verifiers no, leaf-young no", "past 70 % of its validity"},
+		{"two nodes with fencing, and kubelets to be restarted", loadBalancer, "4.16.3", func(r *rotating) { r.s.Cluster.Topology = "DualReplica" }, "topology no", "pacemaker"},
+		{"two nodes with fencing, and none", toKubelet, "4.16.3", func(r *rotating) { r.s.Cluster.Topology = "DualReplica" }, "", ""},
+		{"an unknown topology, and kubelets to be restarted", loadBalancer, "4.16.3", func(r *rotating) { r.s.Cluster.Topology = "" }, "topology unknown", "was not read"},
+		{"a leaf of a young signer", "kubelet-client", "4.15.3", func(r *rotating) {
+			ca := pkitest.NewCA(toKubelet, r.at.Add(-35*time.Hour), r.at.AddDate(1, 0, 0), pkitest.KeyName("young"))
+			r.put(r.rotation().Signer, "kubernetes.io/tls", ca.CertPEM)
+			for _, at := range append([]catalog.Ref{r.rotation().Bundle}, r.carried()...) {
+				r.put(at, "", r.old.CertPEM, ca.CertPEM)
+			}
+		}, "signer-age no, signer-trusted unknown", "not old enough before 2026-03-01 13:00:00 UTC"},
+		{"a leaf whose signer was not read", "kubelet-client", "4.15.3", func(r *rotating) { r.take(r.rotation().Signer); r.s.Reads = nil },
+			"signer-type unknown, chain-settled unknown, signer-age unknown, signer-trusted unknown", "how old its signer is, is not known: Secret/openshift-kube-apiserver-operator/kube-apiserver-to-kubelet-signer"},
+		{"a leaf whose signer is gone", "kubelet-client", "4.15.3", func(r *rotating) { r.take(r.rotation().Signer) },
+			"signer-type no, chain-settled no, signer-age no, signer-trusted no", "is not there"},
+		{"a leaf whose verifiers were not read", "kubelet-client", "4.15.3", func(*rotating) {}, "signer-trusted unknown", "trust: 0 of 1"},
+		{"a leaf that is shown to people outside", "external-loadbalancer-serving-certkey", "4.15.3", func(*rotating) {}, "outside-verifiers unknown", "can't be seen from here"},
+		{"a leaf whose verifiers all trust the signer", "aggregator-client", "4.15.3", func(r *rotating) {
+			r.put(catalog.Ref{Kind: catalog.ConfigMap, Namespace: "kube-system", Name: "extension-apiserver-authentication", Key: "requestheader-client-ca-file"}, "", r.old.CertPEM)
+		}, "", ""},
+		{"an operator that is degraded", toKubelet, "4.15.3", func(r *rotating) { r.m.Operators[0].Degraded = "True" }, "operators-settled no", "kube-apiserver (Available True, Progressing False, Degraded True)"},
+		{"an operator that says nothing", toKubelet, "4.15.3", func(r *rotating) { r.m.Operators[0].Progressing = "" }, "operators-settled unknown", "kube-apiserver"},
+		{"no operator", toKubelet, "4.15.3", func(r *rotating) { r.m.Operators = nil }, "operators-settled unknown", "there is no ClusterOperator"},
+		{"an upgrade", toKubelet, "4.15.3", func(r *rotating) { r.m.Update.Progressing = "True" }, "upgrade-running no", "the cluster goes to"},
+		{"a rollout", toKubelet, "4.15.3", func(r *rotating) { r.m.StaticPods[0].Masters[0].Target = 8 }, "static-pods-settled no", "is put on master-0"},
+		{"a paused pool that holds it up", toKubelet, "4.12.3", func(r *rotating) { r.m.Pools[0].Paused = true }, "pools-ready no", "worker is paused; in this version its nodes get no new CA"},
+		{"a paused pool that does not", toKubelet, "4.15.3", func(r *rotating) { r.m.Pools[0].Paused = true }, "pools-ready no", "nodes get the CA all the same"},
+		{"a pool that is at work", toKubelet, "4.15.3", func(r *rotating) { r.m.Pools[0].Wanted = "rendered-2" }, "pools-ready no", "worker is updating"},
+		{"a node that is lost", toKubelet, "4.15.3", func(r *rotating) { r.m.Nodes[1].Ready = "Unknown" }, "nodes-ready no", "not Ready: worker-0"},
+		{"a node that is Ready, without a heartbeat", toKubelet, "4.15.3", func(r *rotating) { r.m.Nodes[1].Heartbeat = r.at.Add(-14 * time.Minute) }, "nodes-ready no", "worker-0: no heartbeat for 14m (Lease)"},
+		{"a node whose Lease may not be read", toKubelet, "4.15.3", func(r *rotating) {
+			r.m.Nodes[1].Heartbeat, r.m.Nodes[1].Lease = time.Time{}, inspect.Lease{Unread: "list leases: forbidden"}
+		}, "nodes-ready unknown", "worker-0: heartbeat not read: list leases: forbidden"},
+		{"pools that may not be read", toKubelet, "4.15.3", func(r *rotating) {
+			r.m.Gaps = []inspect.Gap{{What: catalog.Pools, Reason: "list: forbidden", Next: "ask"}}
+		}, "pools-ready unknown", "forbidden"},
+		{"a plain Kubernetes", toKubelet, "", func(r *rotating) { r.s.Cluster.Versions = catalog.Versions{Plain: true, Kubernetes: "v1.35.4"} }, "none", ""},
+	} {
+		t.Run(c.title, func(t *testing.T) {
+			t.Parallel()
+			signer := map[string]string{"kubelet-client": toKubelet, "external-loadbalancer-serving-certkey": loadBalancer, "aggregator-client": aggregator}[c.name]
+			if signer == "" {
+				signer = c.name
+			}
+			r := newRotating(signer, c.version)
+			c.but(r)
+			if c.stops == "none" {
+				if _, err := FindRotatable(Rotatables(inspect.NewFacts(r.s, r.at, 0)), c.name); !errors.Is(err, ErrNoSuchRotation) {
+					t.Errorf("it is found: %v", err)
+				}
+				return
+			}
+			var stops, says []string
+			for _, v := range r.preflight(t, c.name).Check() {
+				if v.Stops() {
+					stops, says = append(stops, v.Name+" "+v.Holds.String()), append(says, v.Reason)
+					if v.Reason == "" || v.Next == "" {
+						t.Errorf("%s says no reason or no next step: %+v", v.Name, v)
+					}
+					if v.Risk == (v.Name == "control-plane-here") {
+						t.Errorf("%s may be accepted: %t", v.Name, v.Risk)
+					}
+				}
+			}
+			if got := strings.Join(stops, ", "); got != c.stops {
+				t.Errorf("stopped by %q, want %q: %q", got, c.stops, says)
+			}
+			if !strings.Contains(strings.Join(says, "\n"), c.says) {
+				t.Errorf("says %q, want %q", says, c.says)
+			}
+		})
+	}
+}
+
+// TestSafeOrder: where nodes get no CA, it is said what to do in which order, and by
+// when: at 15 days of the leaf's age, and not before the signer is 1.5 days old.
+func TestSafeOrder(t *testing.T) {
+	t.Parallel()
+	r := newRotating(loadBalancer, "4.15.3")
+	next := func() string {
+		for _, v := range r.preflight(t, loadBalancer).Check() {
+			if v.Name == "reaches-verifiers" {
+				return v.Next
+			}
+		}
+		return ""
+	}
+	got := next()
+	for _, want := range []string{"(1) kubectl certrot rotate " + loadBalancer + " --accept-risk=reaches-verifiers:", "(2) kubectl certrot rotate status " + loadBalancer + ":", "when it is 2 minutes old", "(3) kubectl certrot pretrust ", "(4) kubectl certrot fix-kubeconfig:", "before 2026-03-11 12:00:00 UTC", "(5) kubectl certrot rotate " + loadBalancer + " --leaf "} {
+		if !strings.Contains(got, want) {
+			t.Errorf("10 days are left: %q is not in %s", want, got)
+		}
+	}
+	// What stops a thing that is signed, whatever the steps before have done, is accepted in
+	// the last line.
+	_, last, _ := strings.Cut(got, "(5) ")
+	last, _, _ = strings.Cut(last, ":")
+	brought := []string{SignerTrusted, PodsMemory, OwnKubeconfig, "chain-settled"} // by pretrust, fix-kubeconfig, and waiting
+	accepted := 0
+	for _, at := range r.preflight(t, loadBalancer).leaves() {
+		p := r.preflight(t, at.Name)
+		p.Follows, p.Anew = true, true
+		for _, v := range p.Check() {
+			if !v.Stops() || v.Blind || slices.Contains(brought, v.Name) {
+				continue
+			}
+			accepted++
+			if !strings.Contains(last, "--accept-risk="+v.Name) {
+				t.Errorf("%s stops at %s, and is not in the line %s", at.Name, v.Name, last)
+			}
+		}
+	}
+	if accepted != strings.Count(last, "--accept-risk=") || accepted == 0 {
+		t.Errorf("%d checks stop it: %s", accepted, last)
+	}
+	r.put(catalog.InternalLoadBalancerServing(), "kubernetes.io/tls", r.old.Issue("leaf", r.at.AddDate(0, 0, -16), r.at.AddDate(0, 0, 14)).CertPEM)
+	if got := next(); !strings.Contains(got, "before 2026-03-03 00:00:00 UTC") {
+		t.Errorf("it is due, and waits for the signer's age: %s", got)
+	}
+}
+
+// TestRotationStages follows a new CA from place to place.
+func TestRotationStages(t *testing.T) {
+	t.Parallel()
+	r := newRotating(aggregator, "4.15.3")
+	row := r.rotation()
+	extension := catalog.Ref{Kind: catalog.ConfigMap, Namespace: "kube-system", Name: "extension-apiserver-authentication", Key: "requestheader-client-ca-file"}
+	r.put(extension, "", r.old.CertPEM)
+	both := [][]byte{r.old.CertPEM, r.new.CertPEM}
+	fresh := pkitest.NewCA("fresh", r.at.Add(59*time.Minute), r.at.AddDate(1, 0, 0), pkitest.KeyName("fresh"))
+	r.at = r.at.Add(time.Hour)
+	for _, step := range []struct {
+		title string
+		do    func()
+		want  string // of signer, bundle, aggregates, trust, leaf, served, edges: y, n, ?
+	}{
+		{"before", func() {}, "yyyyy?y"},
+		{"the annotation is removed", func() { r.annotate(aggregator, catalog.AnnotationNotAfter, "") }, "nyyyy?y"},
+		{"a signer is made that may be made once more", func() { r.put(row.Signer, "kubernetes.io/tls", fresh.CertPEM) }, "nnnnnnn"},
+		{"the signer is made", func() { r.put(row.Signer, "kubernetes.io/tls", r.new.CertPEM) }, "ynnnnnn"},
+		{"it is in its bundle", func() { r.put(row.Bundle, "", both...) }, "yynnnnn"},
+		{"and in all bundles that are made of it", func() {
+			for _, at := range r.carried() {
+				r.put(at, "", both...)
+			}
+		}, "yyynnnn"},
+		{"and with everybody", func() { r.put(extension, "", both...) }, "yyyynnn"},
+		{"and signs", func() {
+			r.put(row.Targets[0], "kubernetes.io/tls", r.new.Issue("leaf", r.at, r.at.AddDate(0, 0, 30)).CertPEM)
+		}, "yyyyy?y"},
+		{"a bundle can't be read any more", func() { r.take(row.Bundle); r.s.Reads = nil }, "y???y??"},
+	} {
+		step.do()
+		var got strings.Builder
+		stages := r.preflight(t, aggregator).Stages()
+		for _, s := range stages {
+			got.WriteString(map[catalog.Answer]string{catalog.Yes: "y", catalog.No: "n", catalog.Unknown: "?"}[s.Reached])
+			if s.Reached != catalog.Yes && s.Next == "" {
+				t.Errorf("%s: %s says no next step", step.title, s.Name)
+			}
+		}
+		if got.String() != step.want {
+			t.Errorf("%s: %s, want %s: %+v", step.title, got.String(), step.want, stages)
+		}
+	}
+}
+
+func TestFindRotatable(t *testing.T) {
+	t.Parallel()
+	all := Rotatables(inspect.NewFacts(newRotating(toKubelet, "4.15.3").s, time.Now(), 0))
+	for name, want := range map[string]string{
+		toKubelet:             "openshift-kube-apiserver-operator/" + toKubelet,
+		"secret/" + toKubelet: "openshift-kube-apiserver-operator/" + toKubelet,
+		"openshift-kube-apiserver/kubelet-client":      "openshift-kube-apiserver/kubelet-client",
+		"openshift-kube-controller-manager/csr-signer": "openshift-kube-controller-manager/csr-signer",
+	} {
+		if r, err := FindRotatable(all, name); err != nil || r.At.Namespace+"/"+r.At.Name != want {
+			t.Errorf("%s: %s, %v", name, r.At, err)
+		}
+	}
+	if _, err := FindRotatable(all, "csr-signer"); err == nil || !strings.Contains(err.Error(), "openshift-kube-controller-manager/csr-signer or ") && !strings.Contains(err.Error(), " or openshift-kube-controller-manager/csr-signer") {
+		t.Errorf("two of that name: %v", err)
+	}
+	if _, err := FindRotatable(all, "loadbalancer-serving-signer-key"); !errors.Is(err, ErrNoSuchRotation) {
+		t.Errorf("none of that name: %v", err)
+	}
+	for _, r := range all {
+		reason, next := r.Unmanaged()
+		if managed := r.Trigger.Annotation != ""; managed != (reason == "") || !managed && next == "" {
+			t.Errorf("%s: managed %t, %q, %q", r.At, managed, reason, next)
+		}
+	}
+}
+
+// TestRotateShutsNobodyOut: what the API shows to the caller is not signed by what the
+// caller's own kubeconfig does not trust.
+func TestRotateShutsNobodyOut(t *testing.T) {
+	t.Parallel()
+	const shown = "external-loadbalancer-serving-certkey"
+	for title, c := range map[string]struct {
+		but  func(*rotating)
+		want string
+	}{
+		"it lacks the CA":                 {func(*rotating) {}, "no: your kubeconfig does not trust CN=loadbalancer-serving-signer"},
+		"it has the CA":                   {func(r *rotating) { r.kubeconfig(r.old.CertPEM) }, "yes: "},
+		"it has another CA":               {func(r *rotating) { r.kubeconfig(r.new.CertPEM) }, "no: "},
+		"it names none":                   {func(r *rotating) { r.take(catalog.Ref{Kind: string(pki.KindFile)}) }, "unknown: your kubeconfig names no CA for api.example.com"},
+		"another server":                  {func(r *rotating) { r.s.Cluster.Server = "https://elsewhere:6443" }, "yes: "},
+		"facts from somebody else's file": {func(r *rotating) { r.s.Reads = nil }, "yes: "},
+	} {
+		r := newRotating(loadBalancer, "4.16.3")
+		r.s.Cluster.Server = "https://api.example.com:6443"
+		r.s.Reads = append(r.s.Reads, inspect.Read{What: "kubeconfig"})
+		r.put(catalog.Ref{Kind: catalog.Secret, Namespace: "openshift-kube-apiserver", Name: shown, Key: "tls.crt"}, "kubernetes.io/tls",
+			r.old.Issue("api", r.at.AddDate(0, 0, -5), r.at.AddDate(0, 0, 25), pkitest.DNS("api.example.com")).CertPEM)
+		r.kubeconfig(pkitest.NewCA("before", r.at.AddDate(-1, 0, 0), r.at.AddDate(1, 0, 0)).CertPEM)
+		c.but(r)
+		f := r.preflight(t, shown).own()
+		if got := f.Holds.String() + ": " + f.Reason; !strings.HasPrefix(got, c.want) || f.Holds != catalog.Yes && f.Next == "" {
+			t.Errorf("%s: %s", title, got)
+		}
+	}
+}
+
+// kubeconfig puts this CA into the caller's own, in place of the one that it had.
+func (r *rotating) kubeconfig(ca []byte) {
+	r.take(catalog.Ref{Kind: string(pki.KindFile)})
+	at := pki.Location{Kind: pki.KindFile, Path: "/home/admin/kubeconfig", Field: `clusters["c"].cluster.certificate-authority-data`}
+	r.s.Bundles = append(r.s.Bundles, inspect.Bundle{At: at, Content: r.sc.Scan(ca)[0].Content})
+}

@@ -1,0 +1,79 @@
+package rotate
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
+)
+
+// TestAcceptedByKubelets: what kubelets answer to masters' requests counts, and masters
+// that have another certificate yet, or were not read, are not through.
+func TestAcceptedByKubelets(t *testing.T) {
+	t.Parallel()
+	row := catalog.Callers()[0]
+	no := false
+	for _, c := range []struct {
+		title   string
+		masters []string // what their files hold: "new", "old", "" (not read)
+		codes   []int    // of two kubelets, to the first master, and to each that has an old one; nil: nobody asked
+		want    string
+	}{
+		{"both accept it", []string{"new"}, []int{200, 403}, "yes: all 2 requests with a certificate of it were accepted"},
+		{"nobody asked", []string{"new"}, nil, "unknown: not known: kubelet-client (no request was made with it: that takes a master that can be read)"},
+		{"one does not", []string{"new"}, []int{200, 401}, "no: 1 of 2 requests with a certificate of it were accepted; not: 10.0.0.2:10250 answers 401"},
+		{"one does not answer", []string{"new"}, []int{200, 0}, "unknown: 1 of 2 requests with a certificate of it were accepted; not known: a request from master-0 to 10.0.0.2:10250 had no answer"},
+		{"a master still has the old one, which is accepted", []string{"new", "old"}, []int{200, 200}, "no: 2 of 3 requests with a certificate of it were accepted; not: " + row.Certificate + " on master-1 still has the one made"},
+		{"a master was not read", []string{"new", ""}, []int{200, 200}, "unknown: 2 of 2 requests with a certificate of it were accepted; not known: what kube-apiserver on master-1 shows"},
+		{"a master has none", []string{"new", "none"}, []int{200, 200}, "unknown: 2 of 2 requests with a certificate of it were accepted; not known: what kube-apiserver on master-1 shows"},
+	} {
+		r := newRotating(toKubelet, "4.15.3")
+		issue := func(by *pkitest.Authority, name string) []byte {
+			return by.Issue("system:kube-apiserver", r.at.Add(-10*time.Minute), r.at.AddDate(0, 0, 30), pkitest.KeyName(name)).CertPEM
+		}
+		leaf := map[string][]byte{"new": issue(r.new, "new"), "old": issue(r.old, "old")}
+		r.put(r.rotation().Signer, "kubernetes.io/tls", r.new.CertPEM)
+		both := pkitest.Bundle(r.old.CertPEM, r.new.CertPEM)
+		for _, at := range append([]catalog.Ref{r.rotation().Bundle}, r.carried()...) {
+			r.put(at, "", both)
+		}
+		r.put(r.rotation().Targets[0], "kubernetes.io/tls", leaf["new"])
+		for i, holds := range c.masters {
+			n := inspect.Node{Name: []string{"master-0", "master-1"}[i], Role: catalog.RoleMaster}
+			if holds != "" {
+				n.Via = "ssh"
+			}
+			if leaf[holds] != nil {
+				n.Files = []inspect.NodeFile{{Path: row.Certificate}}
+				at := pki.Location{Kind: pki.KindFile, Node: n.Name, Path: row.Certificate}
+				r.s.Bundles = append(r.s.Bundles, inspect.Bundle{At: at, Content: r.sc.Scan(leaf[holds])[0].Content})
+				for k, code := range c.codes {
+					a := inspect.Accepted{Row: row.ID, Of: []string{"worker-0", "worker-1"}[k], Certificate: row.Certificate}
+					a.Server, a.Code = []string{"10.0.0.1:10250", "10.0.0.2:10250"}[k], code
+					n.Accepted = append(n.Accepted, a)
+				}
+			}
+			r.s.Nodes = append(r.s.Nodes, n)
+		}
+		for _, name := range []string{"worker-0", "worker-1"} {
+			r.s.Nodes = append(r.s.Nodes, inspect.Node{Name: name, Via: "ssh", Kubelet: inspect.Kubelet{Anonymous: &no}})
+		}
+		for _, name := range []string{toKubelet, "kubelet-client"} {
+			for _, s := range r.preflight(t, name).Stages() {
+				if s.Name != StageServed {
+					continue
+				}
+				if s.Reached == catalog.No && strings.Contains(s.Text, "401") && !strings.HasPrefix(s.Next, "on worker-1: where ") {
+					t.Errorf("%s, of %s: next: %s", c.title, name, s.Next)
+				}
+				if got := s.Reached.String() + ": " + s.Text; !strings.HasPrefix(got, c.want) || (s.Next == "") != (s.Reached == catalog.Yes) {
+					t.Errorf("%s, of %s: %s (next: %s), want %s", c.title, name, got, s.Next, c.want)
+				}
+			}
+		}
+	}
+}

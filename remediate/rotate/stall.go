@@ -1,0 +1,147 @@
+package rotate
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/trust"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/preflight"
+)
+
+// causes joins what holds something up; or is what to look at where nothing was seen.
+func causes(seen []string, look string) string {
+	if len(seen) == 0 {
+		return look
+	}
+	return strings.Join(seen, "; ")
+}
+
+// ownerDown says why an operator does not do what it is to do: its Deployment, and what
+// its ClusterOperator says of it. Nothing: it was not asked, or nothing speaks against it.
+func (c Chain) ownerDown(owner string) []string {
+	if c.Machinery == nil {
+		return nil
+	}
+	var out []string
+	for _, w := range c.Machinery.Workloads {
+		switch at := w.Namespace + "/" + w.Name; {
+		case w.Name != owner || w.Kind != inspect.Deployment:
+		case w.Wanted == 0:
+			out = append(out, fmt.Sprintf("%s does not run: its Deployment %s is scaled to 0: %s", owner, at, foreign.Command("", "oc -n %s scale deployment/%s --replicas=1", w.Namespace, w.Name)))
+		case w.Ready == 0:
+			out = append(out, fmt.Sprintf("%s does not run: no pod of its Deployment %s is ready: %s", owner, at, foreign.Command("", "oc -n %s describe pods", w.Namespace)))
+		}
+	}
+	return append(out, c.operatorSick(strings.TrimSuffix(owner, "-operator"))...)
+}
+
+// operatorSick says what a ClusterOperator says that speaks against it.
+func (c Chain) operatorSick(name string) []string {
+	for _, o := range c.Machinery.Operators {
+		switch {
+		case o.Name != name:
+		case o.Available == "False":
+			return []string{fmt.Sprintf("ClusterOperator %s is not Available: %s", name, preflight.OrNobody(o.Message))}
+		case o.Degraded == "True":
+			return []string{fmt.Sprintf("ClusterOperator %s is Degraded: %s", name, preflight.OrNobody(o.Message))}
+		}
+	}
+	return nil
+}
+
+// publishersDown says why a CA does not come into bundles: who makes them is down, or a
+// revision of static pods waits for a master.
+func (c Chain) publishersDown() []string {
+	if c.Machinery == nil {
+		return nil
+	}
+	var out []string
+	for _, name := range catalog.Publishers() {
+		out = append(out, c.ownerDown(name)...)
+	}
+	return append(out, c.waitingRevisions()...)
+}
+
+// waitingRevisions are those that are not on a master that is lost.
+func (c Chain) waitingRevisions() []string {
+	var out []string
+	for _, s := range c.Machinery.StaticPods {
+		for _, m := range s.Masters {
+			if m.Current < s.Latest && c.Machinery.Lost(m.Node) {
+				out = append(out, fmt.Sprintf("revision %d of %s waits for %s, which %s: %s", s.Latest, s.Resource, m.Node, c.Machinery.Life(m.Node).Is(), foreign.Command(inspect.NodeNames, "kubectl describe node %s", m.Node)))
+			}
+		}
+	}
+	return out
+}
+
+// nodesLate says why a CA does not come to nodes, of those that lack it.
+func (c Chain) nodesLate() []string {
+	if c.Machinery == nil {
+		return nil
+	}
+	byDaemon, byPools := false, false
+	for _, d := range c.Of.Rotation.Brought(c.Facts.Snapshot.Cluster.Versions) {
+		byDaemon, byPools = byDaemon || d.Delivered && !d.Pools, byPools || d.Pools
+	}
+	var out, lost, silent, without []string
+	for _, node := range c.lacking() {
+		switch {
+		case c.Machinery.Lost(node):
+			if lost = append(lost, node); c.Machinery.Life(node).Ready == "True" {
+				silent = append(silent, node)
+			}
+		case byDaemon && !c.daemonOn(node) && c.daemonsRead():
+			without = append(without, node)
+		}
+	}
+	for _, node := range silent {
+		lost = slices.DeleteFunc(lost, func(l string) bool { return l == node })
+		out = append(out, fmt.Sprintf("%s %s: %s", node, c.Machinery.Life(node).Is(), foreign.Command(inspect.NodeNames, "kubectl describe node %s", node)))
+	}
+	if len(lost) > 0 {
+		out = append(out, fmt.Sprintf("not Ready: %s: %s", few(lost), foreign.Command(inspect.NodeNames, "kubectl describe node %s", lost[0])))
+	}
+	if len(without) > 0 {
+		out = append(out, fmt.Sprintf("machine-config-daemon does not run on %s: %s", few(without), foreign.Command("", "oc -n %s get pods -o wide -l k8s-app=machine-config-daemon", catalog.ConfigDaemon().Namespace)))
+	}
+	for _, pool := range c.Machinery.Pools {
+		switch {
+		case byPools && pool.Paused:
+			out = append(out, fmt.Sprintf("the pool %s is paused, and in this version its nodes get no new CA meanwhile: %s", pool.Name, foreign.Command("oc get machineconfigpools -o name", `oc patch machineconfigpool %s --type merge -p '{"spec":{"paused":false}}'`, pool.Name)))
+		case (byPools || byDaemon) && pool.Degraded == "True":
+			out = append(out, fmt.Sprintf("the pool %s is degraded: %s", pool.Name, foreign.Command("oc get machineconfigpools -o name", "oc describe machineconfigpool %s", pool.Name)))
+		}
+	}
+	if byDaemon || byPools {
+		out = append(out, c.operatorSick("machine-config")...)
+	}
+	return out
+}
+
+// lacking are the nodes on which somebody is known not to trust what is, or will be, shown.
+func (c Chain) lacking() []string {
+	var out []string
+	for _, claim := range c.claims() {
+		if claim.Node != "" && claim.Status >= trust.WillBreak && !slices.Contains(out, claim.Node) {
+			out = append(out, claim.Node)
+		}
+	}
+	return out
+}
+
+// daemonsRead reports whether it is known where machine-config-daemon runs: where there is
+// none at all, nodes are kept by something else.
+func (c Chain) daemonsRead() bool {
+	return slices.ContainsFunc(c.Machinery.Workloads, func(w inspect.Workload) bool { return w.Kind == inspect.DaemonPod })
+}
+
+func (c Chain) daemonOn(node string) bool {
+	return slices.ContainsFunc(c.Machinery.Workloads, func(w inspect.Workload) bool {
+		return w.Kind == inspect.DaemonPod && w.Node == node && w.Ready > 0
+	})
+}

@@ -1,0 +1,206 @@
+package undo
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/nodeexec/host"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/action"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/apiint"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/csr"
+)
+
+// BreaksTrust is the risk that a kubelet does not trust what it is shown
+// afterwards.
+const BreaksTrust = "breaks-trust"
+
+// Undo puts back what a run changed on nodes.
+type Undo struct {
+	Nodes []Kept
+	API   bool // an API server can be asked whether nodes come back
+	// AcceptBreaksTrust goes on although kubelets will not trust what they are
+	// shown.
+	AcceptBreaksTrust bool
+	// AcceptRequestsPending goes on although requests in the nodes' names are pending.
+	AcceptRequestsPending bool
+}
+
+// Kept is what a node keeps of a run.
+type Kept struct {
+	Node    string
+	Entries []host.Entry
+}
+
+// Plan makes the plan for these facts, the last file first. The error is a
+// *Refusal where it must not be done.
+func (u Undo) Plan(run string, facts inspect.Snapshot, now time.Time) (*remediate.Plan, error) {
+	p, err := u.plan(run, facts, now, false)
+	if err != nil {
+		return nil, err
+	}
+	broken := breaks(p)
+	if broken == "" {
+		return p, nil
+	}
+	if !u.AcceptBreaksTrust {
+		return nil, &remediate.Refusal{Name: BreaksTrust, Reason: broken, Risk: true, Next: "leave it as it is; or, if the node is to be lost to the API until this is mended: --accept-risk=" + BreaksTrust}
+	}
+	if p, err = u.plan(run, facts, now, true); err != nil {
+		return nil, err
+	}
+	p.Notes = append(p.Notes, "Accepted by name: "+broken)
+	return p, nil
+}
+
+// breaks says what the plan would break, or may, since it is not known.
+func breaks(p *remediate.Plan) string {
+	for _, f := range p.Added {
+		if f.Severity == assess.Critical {
+			return fmt.Sprintf("afterwards %s (%s)", f.Message, apiint.Places(f))
+		}
+	}
+	for _, n := range p.Nodes() {
+		for _, s := range n.Steps {
+			if s.Change == nil {
+				continue
+			}
+			if _, restart := s.Action.(action.RestartUnit); restart {
+				// Its file may be the old one already, by an undo that was interrupted.
+				own := catalog.KubeletKubeconfigs()[1]
+				if node, ok := p.After.Node(n.Name); ok {
+					own = inspect.SetupOf(p.After, node).Own
+				}
+				if err := action.Trusts(p.After, n.Name, own, p.Now); err != nil {
+					return "afterwards " + err.Error()
+				}
+			}
+			if s.Change.File == nil {
+				continue
+			}
+			if s.Change.File.Taken && s.Change.File.Path != catalog.KubeletKubeconfigs()[1] {
+				if reason := outdone(p, n.Name, s.Change.File); reason != "" {
+					return reason
+				}
+				continue
+			}
+			if s.Change.File.Taken && s.Change.File.Before == nil {
+				continue // what will be is asked of the restart, above
+			}
+			if reason := unseen(p.Basis, n.Name, s.Change.File.Path); reason != "" {
+				return reason
+			}
+		}
+	}
+	return ""
+}
+
+// outdone says which certificate an undo would take from a kubelet: the run took the one
+// before it away as it was of no more use.
+func outdone(p *remediate.Plan, node string, f *remediate.FileChange) string {
+	n, ok := p.Basis.Node(node)
+	cert := inspect.KubeletClientCert(p.Basis, node)
+	if !ok || f.Link == "" || cert == nil || cert.NotAfter.Before(n.Time(p.Now)) {
+		return ""
+	}
+	return fmt.Sprintf("afterwards the kubelet on %s has not the client certificate of sha256 %s, valid until %s, but the one that the run took away as it was of no more use", node, cert.Fingerprint.Short(), cert.NotAfter.UTC().Format(time.RFC3339))
+}
+
+// unseen says why it is not known what the server of a kubeconfig shows.
+func unseen(facts inspect.Snapshot, node, path string) string {
+	n, ok := facts.Node(node)
+	if !ok {
+		return "node " + node + " was not read"
+	}
+	for _, k := range n.Kubeconfigs {
+		c, ok := k.InUse()
+		if k.Path != path || !ok {
+			continue
+		}
+		address, _, err := c.Dialled()
+		if err != nil {
+			return err.Error()
+		}
+		if _, ok := facts.ShownTo(node, address); !ok {
+			return fmt.Sprintf("whether %s will be trusted is not known: %s", address, action.GapsOf(facts, address))
+		}
+		return ""
+	}
+	return path + " on " + node + " was not read"
+}
+
+func (u Undo) plan(run string, facts inspect.Snapshot, now time.Time, blind bool) (*remediate.Plan, error) {
+	d := remediate.NewDraft(run, facts, now)
+	for i, kept := range u.Nodes {
+		n, ok := facts.Node(kept.Node)
+		if !ok || n.Via == "" {
+			return nil, remediate.UnreadNode(facts, kept.Node)
+		}
+		if err := remediate.Identified(facts, kept.Node); err != nil {
+			return nil, err
+		}
+		if err := csr.Unanswered(facts, kept.Node, now); err != nil && !u.AcceptRequestsPending {
+			return nil, err
+		} else if err != nil {
+			d.Note("Accepted by name: node %s: %v", kept.Node, err)
+		}
+		d.Node(kept.Node)
+		if len(kept.Entries) == 0 { // nothing there is the run's: neither a file, nor a restart
+			continue
+		}
+		var changed []string
+		// kept.Entries are by path; the kubelet's own file goes back first, as it was
+		// written last.
+		for _, entry := range slices.Backward(kept.Entries) {
+			c, err := d.Step(action.RestoreFile{On: kept.Node, Entry: entry, Blind: blind, Asks: u.API && !blind && !u.AcceptRequestsPending && len(changed) == 0 && csr.UnreadRequests(facts) == ""})
+			if err != nil {
+				return nil, err
+			}
+			if c != nil {
+				changed = append(changed, entry.Before.Path)
+			}
+		}
+		// With nothing left to put back it may still be due: an undo may have been
+		// interrupted before it.
+		restart := action.NewRestartUnit(kept.Node, changed...)
+		restart.Blind = blind
+		c, err := d.Step(restart)
+		if err != nil {
+			return nil, err
+		}
+		more := i < len(u.Nodes)-1
+		if c == nil && !more {
+			continue
+		}
+		if blind {
+			if c != nil {
+				d.Note("Node %s will be NotReady: its kubelet will not trust the API server. Back in: ssh, and run the command again that is undone here.", kept.Node)
+			}
+			continue
+		}
+		if reason := csr.UnreadRequests(facts); c != nil && u.API && reason != "" {
+			d.Note("Whether kubelets wait for certificates is not known, and this would take them from them: %s", reason)
+		}
+		if c != nil && !u.API {
+			d.Note("No API server could be asked: whether nodes report again will not be seen.")
+		}
+		// With nothing left to do to it, its kubelet may have been restarted by an undo that
+		// was interrupted before it was back.
+		if err := action.Returns(d, kept.Node, u.API, more, action.LocalCAs(facts, n)); err != nil {
+			return nil, err
+		}
+	}
+	action.DropTrailingWaits(d, u.API)
+	action.NoteSkippable(d)
+	action.DropTrailingGates(d.Plan)
+	p := d.Finish()
+	if p.Empty() {
+		p.Notes = append(p.Notes, "Everything is as it was before the run: "+strings.TrimSpace(run))
+	}
+	return p, nil
+}
