@@ -224,7 +224,7 @@ func TestGivenCAVerifiesTheAPI(t *testing.T) {
 			t.Errorf("%s: %+v, %v", c.name, conn, err)
 			continue
 		}
-		var fix apiint.APIInt
+		var fix apiint.Repair
 		err = f.ca(t.Context(), &workplace{conn: conn}, &fix)
 		if fromAPI := c.from && c.secure; !fromAPI && (err != nil || string(fix.CA) != ca) {
 			t.Errorf("%s: kubelets are to trust %q of %q, not what was given: %v", c.name, fix.CA, fix.From, err)

@@ -56,7 +56,7 @@ func (f *fixFlags) command() string {
 }
 
 // plan makes the plan for these facts.
-func (f *fixFlags) plan(fix apiint.APIInt, run string, facts inspect.Snapshot) (*remediate.Plan, error) {
+func (f *fixFlags) plan(fix apiint.Repair, run string, facts inspect.Snapshot) (*remediate.Plan, error) {
 	if !f.ahead {
 		return fix.Plan(run, facts, facts.Taken)
 	}
@@ -311,7 +311,7 @@ func (f *fixFlags) give(ctx context.Context) (err error) {
 }
 
 // repair is what is asked for of the nodes of a workplace.
-func (f *fixFlags) repair(ctx context.Context, w *workplace) (fix apiint.APIInt, err error) {
+func (f *fixFlags) repair(ctx context.Context, w *workplace) (fix apiint.Repair, err error) {
 	fix.API, fix.ApproveCSRs, fix.Rebootstrap = w.conn != nil, f.approve, f.anew
 	if fix.Order, err = f.waves.order(!w.all, f.risks); err != nil {
 		return fix, err
@@ -332,7 +332,7 @@ func (f *fixFlags) repair(ctx context.Context, w *workplace) (fix apiint.APIInt,
 
 // after reads what decides on the steps that follow those of kubelets. say is told what
 // is waited for.
-func (f *fixFlags) after(ctx context.Context, w *workplace, facts inspect.Snapshot, fix *apiint.APIInt, say func(string)) error {
+func (f *fixFlags) after(ctx context.Context, w *workplace, facts inspect.Snapshot, fix *apiint.Repair, say func(string)) error {
 	if w.conn == nil {
 		return nil
 	}
@@ -376,7 +376,7 @@ func certsIn(text []byte) []*pki.Cert {
 }
 
 // ca finds out what kubelets are to trust.
-func (f *fixFlags) ca(ctx context.Context, w *workplace, fix *apiint.APIInt) error {
+func (f *fixFlags) ca(ctx context.Context, w *workplace, fix *apiint.Repair) error {
 	if w.conn != nil { // else it is not known, as where it can't be read
 		fix.Since, _ = w.conn.cluster.Changed(ctx, catalog.APIServerCA())
 	}
@@ -461,11 +461,11 @@ func (f *fixFlags) offline(ctx context.Context) error {
 }
 
 // inFile reads facts from files, and says what is asked for of the nodes in them.
-func (f *fixFlags) inFile(ctx context.Context) (s inspect.Snapshot, fix apiint.APIInt, err error) {
+func (f *fixFlags) inFile(ctx context.Context) (s inspect.Snapshot, fix apiint.Repair, err error) {
 	if f.caFrom != "" {
 		return s, fix, errFromAndNodes
 	}
-	fix = apiint.APIInt{API: true, ApproveCSRs: f.approve, Rebootstrap: f.anew}
+	fix = apiint.Repair{API: true, ApproveCSRs: f.approve, Rebootstrap: f.anew}
 	named := len(f.nodes.nodes) > 0 && f.nodes.nodes[0] != allNodes
 	if named {
 		fix.Nodes = f.nodes.nodes

@@ -242,8 +242,8 @@ func (o *ownConfig) served(ctx context.Context) ([]*pki.Cert, error) {
 }
 
 // ca gets the CAs.
-func (f *ownFlags) ca(ctx context.Context, own *ownConfig, served []*pki.Cert) (apiint.APIInt, error) {
-	fix := apiint.APIInt{}
+func (f *ownFlags) ca(ctx context.Context, own *ownConfig, served []*pki.Cert) (apiint.Repair, error) {
+	fix := apiint.Repair{}
 	switch {
 	case f.caFile != "":
 		file := &fixFlags{mendFlags: mendFlags{app: f.app}, caFile: f.caFile}
@@ -282,7 +282,7 @@ func (f *ownFlags) ca(ctx context.Context, own *ownConfig, served []*pki.Cert) (
 
 // show says what changes in whom the file trusts. The file's text is not shown: tokens
 // and keys are in it.
-func (f *ownFlags) show(own *ownConfig, fix apiint.APIInt, c *apiint.OwnChange, served []*pki.Cert, now time.Time) {
+func (f *ownFlags) show(own *ownConfig, fix apiint.Repair, c *apiint.OwnChange, served []*pki.Cert, now time.Time) {
 	w := &strings.Builder{}
 	printf(w, "File     %s  (context %s, cluster %s)\n", own.path, own.context, c.Cluster)
 	printf(w, "Server   %s\n", c.Server)

@@ -27,7 +27,7 @@ func (f *fixFlags) emit(ctx context.Context, w *workplace) error {
 	if err := f.checkEmit(); err != nil {
 		return err
 	}
-	fix := apiint.APIInt{Nodes: w.names(), API: w.conn != nil, Order: apiint.Order{Accept: f.risks}}
+	fix := apiint.Repair{Nodes: w.names(), API: w.conn != nil, Order: apiint.Order{Accept: f.risks}}
 	if err := f.ca(ctx, w, &fix); err != nil {
 		return err
 	}
@@ -76,7 +76,7 @@ func (f *fixFlags) checkEmit() error {
 
 // emitFor writes the scripts if the cluster's state allows what they do. w is nil for
 // facts from a file.
-func (f *fixFlags) emitFor(ctx context.Context, w *workplace, fix apiint.APIInt, facts inspect.Snapshot) error {
+func (f *fixFlags) emitFor(ctx context.Context, w *workplace, fix apiint.Repair, facts inspect.Snapshot) error {
 	if len(fix.Nodes) == 0 {
 		for _, n := range facts.Nodes {
 			fix.Nodes = append(fix.Nodes, n.Name)

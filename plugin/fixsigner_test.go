@@ -85,6 +85,6 @@ func restarting() *remediate.Plan {
 func rejoining() *remediate.Plan {
 	p := restarting()
 	n := &p.Waves[0].Nodes[0]
-	n.Steps = append(n.Steps, remediate.Step{Action: csr.NewApproveCSRs("w", inspect.Snapshot{}, time.Now()), Change: &remediate.Change{Summary: "approve"}})
+	n.Steps = append(n.Steps, remediate.Step{Action: csr.NewApprove("w", inspect.Snapshot{}, time.Now()), Change: &remediate.Change{Summary: "approve"}})
 	return p
 }

@@ -105,7 +105,7 @@ func (f *fixStatusFlags) status(ctx context.Context) error {
 }
 
 // tell judges facts as a repair would, and prints what it finds.
-func (f *fixStatusFlags) tell(fix apiint.APIInt, facts inspect.Snapshot) error {
+func (f *fixStatusFlags) tell(fix apiint.Repair, facts inspect.Snapshot) error {
 	fix.Order.Accept = []string{preflight.MastersFirst} // it is shown, and nothing is done
 	p, err := fix.Plan(remediate.NewRun(collect.Taken()), facts, facts.Taken)
 	var refusal *remediate.Refusal
@@ -312,7 +312,7 @@ func stands(p *remediate.Plan, n remediate.NodePlan) repairNode {
 		}
 		due = true
 		switch s.Action.(type) {
-		case action.Await, action.AwaitAPIServer, csr.ApproveCSRs:
+		case action.Await, action.AwaitAPIServer, csr.Approve:
 		default:
 			waits = false
 			todo = append(todo, s.Change.Summary)

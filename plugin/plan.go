@@ -223,7 +223,7 @@ func identity(c *pki.Cert) string {
 }
 
 // aboutCA says where the CA is from, and what it was held against.
-func aboutCA(w io.Writer, fix apiint.APIInt, p *remediate.Plan) {
+func aboutCA(w io.Writer, fix apiint.Repair, p *remediate.Plan) {
 	n := 0
 	for _, found := range pki.NewScanner().Scan(fix.CA) {
 		n += len(found.Content.Certs)

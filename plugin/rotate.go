@@ -100,12 +100,12 @@ Exit codes: 0 done; 1 a dry run would change something, or --wait ended before i
 	flags.StringVar(&f.dryRun, "dry-run", dryRunNone, `"server" has the API server try it and shows what would change; "client" only asks what has to hold. Exit code 1 if anything would be done.`)
 	flags.Lookup("dry-run").NoOptDefVal = dryRunServer
 	flags.BoolVarP(&f.yes, "yes", "y", false, "Do what is shown without asking.")
-	flags.StringSliceVar(&f.risks, "accept-risk", nil, "Go on although this check does not hold, or is not known, by its name; repeatable: "+strings.Join(rotate.RotateRisks(), ", ")+".")
+	flags.StringSliceVar(&f.risks, "accept-risk", nil, "Go on although this check does not hold, or is not known, by its name; repeatable: "+strings.Join(rotate.Risks(), ", ")+".")
 	flags.BoolVar(&f.leaf, "leaf", false, "Have what the signer signs signed anew too, once everybody who verifies it trusts the new CA.")
 	flags.DurationVar(&f.wait, "wait", 0, "Follow what is made anew for this long (such as 10m), until all who verify by it trust it: all NAMEs and --leaf together. Nothing is begun after that. 0 does not wait. Without it: 30m on a terminal, with --leaf and with several NAMEs, else 0.")
 	flags.StringVarP(&f.output, "output", "o", "", "Form of the answer: json, yaml; of --list also wide, of --explain mermaid (a sequence diagram).")
 	must(cmd.RegisterFlagCompletionFunc("dry-run", cobra.FixedCompletions([]string{dryRunNone, dryRunClient, dryRunServer}, cobra.ShellCompDirectiveNoFileComp)))
-	must(cmd.RegisterFlagCompletionFunc("accept-risk", cobra.FixedCompletions(rotate.RotateRisks(), cobra.ShellCompDirectiveNoFileComp)))
+	must(cmd.RegisterFlagCompletionFunc("accept-risk", cobra.FixedCompletions(rotate.Risks(), cobra.ShellCompDirectiveNoFileComp)))
 	must(cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"wide", "json", "yaml", formMermaid}, cobra.ShellCompDirectiveNoFileComp)))
 	cmd.AddCommand(newRotateStatusCommand(app, config), newRotatePruneCommand(app, config))
 	return cmd
@@ -156,8 +156,8 @@ func (f *rotateFlags) check(args []string) error {
 		return errors.New("--from changes nothing: say --list or --dry-run=client")
 	}
 	for _, risk := range f.risks {
-		if !slices.Contains(rotate.RotateRisks(), risk) {
-			return fmt.Errorf("--accept-risk=%s is none of: %s", risk, strings.Join(rotate.RotateRisks(), ", "))
+		if !slices.Contains(rotate.Risks(), risk) {
+			return fmt.Errorf("--accept-risk=%s is none of: %s", risk, strings.Join(rotate.Risks(), ", "))
 		}
 	}
 	return nil
@@ -240,8 +240,8 @@ func (r rotations) chain(of rotate.Rotatable) rotate.Chain {
 	return rotate.Chain{Facts: r.facts, Claims: r.claims, Of: of, Since: r.since, Machinery: r.machinery}
 }
 
-func (r rotations) preflight(of rotate.Rotatable) rotate.RotatePreflight {
-	return rotate.RotatePreflight{Chain: r.chain(of), Now: r.facts.Now, Network: r.network, Unread: r.unread}
+func (r rotations) preflight(of rotate.Rotatable) rotate.Preflight {
+	return rotate.Preflight{Chain: r.chain(of), Now: r.facts.Now, Network: r.network, Unread: r.unread}
 }
 
 // ask asks the API server for what is no certificate's. Pods that dial api-int are of

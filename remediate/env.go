@@ -98,6 +98,7 @@ func (e *Env) Onto(ctx context.Context, node string) (nodeexec.Node, error) {
 	return n, err
 }
 
+// Note tells people what they are to see of a node.
 func (e *Env) Note(node, text string) {
 	if e.Tell != nil {
 		e.Tell(node, text)
@@ -163,16 +164,16 @@ func (e *Env) Twice(ctx context.Context, node string, do func(context.Context, n
 	return do(ctx, n)
 }
 
-// entry is what a run's folder on a node says of a file.
-type entry struct{ host.Entry }
+// Entry is what a run's folder on a node says of a file.
+type Entry struct{ host.Entry }
 
 // IsWritten reports whether a file is as the run left it.
-func (e *entry) IsWritten(f host.File) bool {
+func (e *Entry) IsWritten(f host.File) bool {
 	return e != nil && len(e.Wrote) > 0 && e.Wrote[len(e.Wrote)-1] == f.SHA256
 }
 
 // Look returns a file as it is now, and what the run knows of it; nil: nothing.
-func (e *Env) Look(ctx context.Context, node, path string) (now host.File, of *entry, err error) {
+func (e *Env) Look(ctx context.Context, node, path string) (now host.File, of *Entry, err error) {
 	err = e.Twice(ctx, node, func(ctx context.Context, n nodeexec.Node) error {
 		files, err := host.Look(ctx, n, path)
 		if err != nil {
@@ -185,7 +186,7 @@ func (e *Env) Look(ctx context.Context, node, path string) (now host.File, of *e
 		}
 		for _, found := range entries {
 			if found.Before.Path == path {
-				of = &entry{found}
+				of = &Entry{found}
 			}
 		}
 		return nil

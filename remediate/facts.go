@@ -2,6 +2,7 @@ package remediate
 
 import "github.com/kubectl-certrot/kubectl-certrot/inspect"
 
+// UnreadNode refuses a node that was not read, with the reason.
 func UnreadNode(facts inspect.Snapshot, name string) *Refusal {
 	r := &Refusal{Name: "node-read", Node: name, Reason: "it was not read", Next: "is that its name? inspect nodes shows those that there are"}
 	for _, g := range facts.Gaps {

@@ -339,6 +339,7 @@ func (s Story) Outcome() string {
 	}
 }
 
+// Timestamp is a time for people, in UTC to the second.
 func Timestamp(t time.Time) string {
 	if t.IsZero() {
 		return "never"

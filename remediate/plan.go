@@ -72,6 +72,7 @@ func (w Wave) Due() (nodes []NodePlan) {
 	return nodes
 }
 
+// Titles are those of nodes, in order.
 func Titles(nodes []NodePlan) (out []string) {
 	for _, n := range nodes {
 		out = append(out, n.Title())
@@ -131,6 +132,7 @@ type Draft struct {
 // Hints write the next steps of a plan.
 func (d *Draft) Hints() inspect.Hints { return d.Plan.Basis.Hints }
 
+// NewDraft begins a plan. basis are the facts that it is made from.
 func NewDraft(run string, basis inspect.Snapshot, now time.Time) *Draft {
 	return &Draft{Plan: &Plan{Run: run, Basis: basis, Now: now}, Facts: basis}
 }
@@ -171,6 +173,7 @@ func (d *Draft) Step(a Action) (*Change, error) {
 	return c, nil
 }
 
+// Note adds a note to the plan, once.
 func (d *Draft) Note(format string, args ...any) {
 	if text := fmt.Sprintf(format, args...); !slices.Contains(d.Plan.Notes, text) {
 		d.Plan.Notes = append(d.Plan.Notes, text)
@@ -185,6 +188,7 @@ func (d *Draft) Finish() *Plan {
 	return d.Plan
 }
 
+// Judge runs the checks that inspect runs.
 func Judge(s inspect.Snapshot, now time.Time) []assess.Finding {
 	return check.Judge(inspect.NewFacts(s, now, 0))
 }

@@ -195,7 +195,7 @@ const (
 func DaysFromNoon(days int) time.Time { return Noon.Add(time.Duration(days) * Day) }
 
 // Noon is the time of every fixture.
-var Noon = time.Date(2024, 6, 1, 12, 0, 0, 0, time.UTC) //nolint:gochecknoglobals // a constant; Go has none of this type
+var Noon = time.Date(2024, 6, 1, 12, 0, 0, 0, time.UTC)
 
 // Day is 24 hours.
 const Day = 24 * time.Hour

@@ -33,18 +33,18 @@ func TestRestartPodsWhereNeeded(t *testing.T) {
 	halfway := func(also ...inspect.Served) func(f *remediatetest.Fixture, a *RestartPods) {
 		return func(f *remediatetest.Fixture, _ *RestartPods) {
 			next := pkitest.NewCA("next", remediatetest.TestNow.Add(-10*time.Minute), remediatetest.TestNow.Add(time.Hour))
-			leaf := next.Issue(remediatetest.ApiInt, remediatetest.TestNow.Add(-5*time.Minute), remediatetest.TestNow.Add(time.Hour), pkitest.DNS(remediatetest.ApiInt))
+			leaf := next.Issue(remediatetest.APIIntHost, remediatetest.TestNow.Add(-5*time.Minute), remediatetest.TestNow.Add(time.Hour), pkitest.DNS(remediatetest.APIIntHost))
 			f.Embed(node, remediatetest.KubeletFile, f.ConfigMap, f.Before, next.CertPEM) // which is older than the daemon
 			for _, s := range also {
-				s.Name, s.Chain = remediatetest.ApiInt, pki.LoadedPEM(f.Sc, leaf.CertPEM)
+				s.Name, s.Chain = remediatetest.APIIntHost, pki.LoadedPEM(f.Sc, leaf.CertPEM)
 				f.Served = append(f.Served, s)
 			}
 		}
 	}
 	// unwritten is a kubeconfig of the kubelet that nobody wrote since long.
 	unwritten := func(f *remediatetest.Fixture, _ *RestartPods) {
-		for i := range f.First().Files {
-			f.First().Files[i].Modified = long
+		for i := range f.FirstNode().Files {
+			f.FirstNode().Files[i].Modified = long
 		}
 	}
 	for name, c := range map[string]struct {
@@ -60,10 +60,10 @@ func TestRestartPodsWhereNeeded(t *testing.T) {
 		"multus of which nobody knows":             {"multus", time.Time{}, nil, "network-memory on worker-0: whether openshift-multus/multus has the CA in memory is not known: when it started"},
 		"multus of which nobody knows, and always": {"multus", time.Time{}, func(_ *remediatetest.Fixture, a *RestartPods) { a.Always = true }, "--restart-network=always"},
 		"multus whose container was restarted, as seen": {"multus", long, func(f *remediatetest.Fixture, _ *RestartPods) {
-			f.First().Processes = []inspect.Process{{Command: "multus-daemon", Started: since}}
+			f.FirstNode().Processes = []inspect.Process{{Command: "multus-daemon", Started: since}}
 		}, ""},
 		"a process that is older than the pod says": {"multus", since, func(f *remediatetest.Fixture, _ *RestartPods) {
-			f.First().Processes = []inspect.Process{{Command: "multus-daemon", Started: long}}
+			f.FirstNode().Processes = []inspect.Process{{Command: "multus-daemon", Started: long}}
 		}, "before the CA was made"},
 		"no multus on the node":   {"multus", long, func(_ *remediatetest.Fixture, a *RestartPods) { a.Pods = nil }, ""},
 		"thin multus":             {"multus-thin", long, nil, ""},
@@ -74,9 +74,9 @@ func TestRestartPodsWhereNeeded(t *testing.T) {
 			a.Always = true
 			f.Embed(node, remediatetest.KubeletFile, f.Before)
 		}, "kubelet-trusts"},
-		"a kubelet that has not read its file": {"multus", long, func(f *remediatetest.Fixture, _ *RestartPods) { f.First().Kubelet.Started = long }, "the kubelet has not read"},
-		"a kubelet that is down":               {"multus", long, func(f *remediatetest.Fixture, _ *RestartPods) { f.First().Kubelet.Active = "failed" }, `the kubelet is "failed"`},
-		"a node that was not read":             {"multus", long, func(f *remediatetest.Fixture, _ *RestartPods) { f.First().Via = "" }, "node-read on worker-0"},
+		"a kubelet that has not read its file": {"multus", long, func(f *remediatetest.Fixture, _ *RestartPods) { f.FirstNode().Kubelet.Started = long }, "the kubelet has not read"},
+		"a kubelet that is down":               {"multus", long, func(f *remediatetest.Fixture, _ *RestartPods) { f.FirstNode().Kubelet.Active = "failed" }, `the kubelet is "failed"`},
+		"a node that was not read":             {"multus", long, func(f *remediatetest.Fixture, _ *RestartPods) { f.FirstNode().Via = "" }, "node-read on worker-0"},
 		"the daemon from before the CA":        {"machine-config-daemon", long, nil, "it runs since before the CA was made"},
 		"the daemon from before the CA that signs next": {"machine-config-daemon", remediatetest.TestNow.Add(-20 * time.Minute), func(f *remediatetest.Fixture, a *RestartPods) {
 			a.Next = pki.LoadedPEM(f.Sc, pkitest.NewCA("next", remediatetest.TestNow.Add(-10*time.Minute), remediatetest.TestNow.Add(time.Hour)).CertPEM)
@@ -90,21 +90,21 @@ func TestRestartPodsWhereNeeded(t *testing.T) {
 			"restart pod openshift-machine-config-operator/machine-config-daemon-worker-0 (it runs since before /var/lib/kubelet/kubeconfig was last written)"},
 		"the daemon that was restarted after that": {"machine-config-daemon", since, nil, ""},
 		"the daemon, and the kubelet's file was not read": {"machine-config-daemon", remediatetest.TestNow.Add(-20 * time.Minute), func(f *remediatetest.Fixture, _ *RestartPods) {
-			f.First().Files = slices.DeleteFunc(f.First().Files, func(x inspect.NodeFile) bool { return x.Path == remediatetest.KubeletFile })
+			f.FirstNode().Files = slices.DeleteFunc(f.FirstNode().Files, func(x inspect.NodeFile) bool { return x.Path == remediatetest.KubeletFile })
 		}, "network-memory"},
 		"a daemon whose process is older than its pod says": {"machine-config-daemon", since, func(f *remediatetest.Fixture, _ *RestartPods) {
-			f.First().Processes = []inspect.Process{{Command: "machine-config-daemon", Started: remediatetest.TestNow.Add(-20 * time.Minute)}}
+			f.FirstNode().Processes = []inspect.Process{{Command: "machine-config-daemon", Started: remediatetest.TestNow.Add(-20 * time.Minute)}}
 		}, "before /var/lib/kubelet/kubeconfig was last written"},
 		"kube-root-ca.crt of unknown age":      {"machine-config-daemon", between, func(f *remediatetest.Fixture, a *RestartPods) { unwritten(f, a); a.RootCA.Written = time.Time{} }, "network-memory"},
 		"kube-root-ca.crt that was not read":   {"machine-config-daemon", between, func(f *remediatetest.Fixture, a *RestartPods) { unwritten(f, a); a.RootCA = nil }, "network-memory"},
 		"all masters show the old certificate": {"machine-config-daemon", after, halfway(), ""},
 		"one of the masters shows the new one": {"machine-config-daemon", after, halfway(inspect.Served{Of: "master-1", Address: "10.0.0.2:6443", Server: catalog.ListenerAPIServer}), "it runs since before the CA was made"},
-		"another node was shown the new one":   {"machine-config-daemon", after, halfway(inspect.Served{Node: "worker-9", Address: remediatetest.ApiInt + ":6443"}), "it runs since before the CA was made"},
+		"another node was shown the new one":   {"machine-config-daemon", after, halfway(inspect.Served{Node: "worker-9", Address: remediatetest.APIIntHost + ":6443"}), "it runs since before the CA was made"},
 		"plugins whose init containers ran long ago": {"multus-additional-cni-plugins", long, func(_ *remediatetest.Fixture, a *RestartPods) { a.Pods[0].Started = since },
 			"it runs since before the CA was made"},
 		"a node whose clock is an hour behind": {"multus", long.Add(30 * time.Minute), func(f *remediatetest.Fixture, _ *RestartPods) {
 			// By its clock that is before the CA was made; by the cluster's, after it.
-			n := f.First()
+			n := f.FirstNode()
 			n.Clock.Before, n.Clock.After = remediatetest.TestNow.Add(-time.Hour), remediatetest.TestNow.Add(-time.Hour)
 			for i := range n.Files {
 				n.Files[i].Modified = long

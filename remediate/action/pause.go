@@ -262,6 +262,7 @@ func Paused(s remediate.Story) bool {
 	})
 }
 
+// ObjectName is namespace/name; the name alone where there is no namespace.
 func ObjectName(namespace, name string) string {
 	if namespace == "" {
 		return name

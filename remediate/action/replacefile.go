@@ -24,7 +24,7 @@ import (
 type ReplaceFile struct {
 	On, Path string
 	CA       []byte // PEM, in the order and the bytes that are wanted
-	Known    *Known // nil: all is read anew
+	Known    *Cache // nil: all is read anew
 }
 
 // ID is such as "replace worker-0:/etc/kubernetes/kubeconfig".

@@ -26,7 +26,7 @@ type RestartUnit struct {
 	Blind bool
 	state *restarting
 	// asks is who approves what it asks for afterwards; nil: nobody does.
-	asks *csr.Approving
+	asks *csr.State
 }
 
 // restarting is what one run of the action remembers.
@@ -39,7 +39,7 @@ func NewRestartUnit(node string, files ...string) RestartUnit {
 
 // Before makes the restart take down which requests are from before it. Only kubelets
 // that renew their certificates make a new key and a new request at each start.
-func (a RestartUnit) Before(n *inspect.Node, asks csr.ApproveCSRs) RestartUnit {
+func (a RestartUnit) Before(n *inspect.Node, asks csr.Approve) RestartUnit {
 	if n.Kubelet.RotateCertificates != nil && *n.Kubelet.RotateCertificates {
 		a.asks = asks.State
 	}

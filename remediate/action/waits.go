@@ -82,7 +82,7 @@ func namesOfNodes(nodes []remediate.NodePlan) (out []string) {
 func OnlyWaits(n remediate.NodePlan) bool {
 	for _, s := range n.Due() {
 		switch s.Action.(type) {
-		case Await, AwaitAPIServer, csr.ApproveCSRs:
+		case Await, AwaitAPIServer, csr.Approve:
 		default:
 			return false
 		}
@@ -103,7 +103,7 @@ func WithoutWaits(d *remediate.Draft, n remediate.NodePlan) remediate.NodePlan {
 		switch s.Action.(type) {
 		case Await, AwaitAPIServer:
 			return true
-		case csr.ApproveCSRs:
+		case csr.Approve:
 			return !pending
 		}
 		return false
@@ -113,7 +113,7 @@ func WithoutWaits(d *remediate.Draft, n remediate.NodePlan) remediate.NodePlan {
 
 // hasPending reports whether a request of its kubelet is pending, and to be looked at.
 func hasPending(n remediate.NodePlan, facts inspect.Snapshot) bool {
-	approves := slices.ContainsFunc(n.Due(), func(s remediate.Step) bool { _, is := s.Action.(csr.ApproveCSRs); return is })
+	approves := slices.ContainsFunc(n.Due(), func(s remediate.Step) bool { _, is := s.Action.(csr.Approve); return is })
 	return approves && len(csr.PendingRequests(facts, n.Name)) > 0
 }
 

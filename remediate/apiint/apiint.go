@@ -20,9 +20,9 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/preflight"
 )
 
-// APIInt makes kubelets trust what the API server shows them: the CA in both of their
+// Repair makes kubelets trust what the API server shows them: the CA in both of their
 // kubeconfigs, then a restart. On OpenShift that is at api-int (okd-project/okd#1881).
-type APIInt struct {
+type Repair struct {
 	Nodes []string // these, one after another in this order; nil: all that the facts have
 	Order Order    // of all nodes
 	CA    []byte   // PEM: what kubelets are to trust, verbatim
@@ -46,17 +46,17 @@ type APIInt struct {
 	Rebootstrap bool
 	After       After         // what follows the steps of kubelets, where all nodes are repaired
 	trusted     []*pki.Cert   // the certificates in CA
-	Known       *action.Known // nil: nothing yet
+	Known       *action.Cache // nil: nothing yet
 }
 
 // Plan makes the plan for these facts. The error is a *Refusal where it must not
 // be done, or where it is not known whether it may.
-func (a APIInt) Plan(run string, facts inspect.Snapshot, now time.Time) (*remediate.Plan, error) {
+func (a Repair) Plan(run string, facts inspect.Snapshot, now time.Time) (*remediate.Plan, error) {
 	if err := a.supported(facts.Cluster); err != nil {
 		return nil, err
 	}
 	if a.Known == nil {
-		a.Known = action.NewKnown()
+		a.Known = action.NewCache()
 	}
 	ca, err := a.certificates(facts.Cluster.Versions, now)
 	if err != nil {
@@ -86,7 +86,7 @@ func (a APIInt) Plan(run string, facts inspect.Snapshot, now time.Time) (*remedi
 }
 
 // named plans the nodes that were named.
-func (a APIInt) named(d *remediate.Draft) error {
+func (a Repair) named(d *remediate.Draft) error {
 	for _, name := range a.Nodes {
 		d.Node(name)
 		if err := a.node(d, name); err != nil {
@@ -100,7 +100,7 @@ func (a APIInt) named(d *remediate.Draft) error {
 }
 
 // node adds the steps for a node, if it is known what it needs.
-func (a APIInt) node(d *remediate.Draft, name string) error {
+func (a Repair) node(d *remediate.Draft, name string) error {
 	n, ok := d.Facts.Node(name)
 	if !ok || n.Via == "" {
 		return remediate.UnreadNode(d.Facts, name)
@@ -130,7 +130,7 @@ func proven(p *remediate.Plan) error {
 }
 
 // supported refuses clusters where a kubelet must not be restarted like this.
-func (a APIInt) supported(c inspect.Cluster) error {
+func (a Repair) supported(c inspect.Cluster) error {
 	if row, ok := catalog.DistributionOf(c.Versions); ok {
 		return &remediate.Refusal{Name: "kubelet-setup", Reason: fmt.Sprintf("this cluster is %s (%s), whose kubelets neither OpenShift nor kubeadm set up: %s", row.Name, c.Versions.Kubernetes, row.Doc), Next: row.Next}
 	}
@@ -144,7 +144,7 @@ func (a APIInt) supported(c inspect.Cluster) error {
 }
 
 // certificates are those to write, all of them CAs that are valid.
-func (a APIInt) certificates(v catalog.Versions, now time.Time) ([]*pki.Cert, error) {
+func (a Repair) certificates(v catalog.Versions, now time.Time) ([]*pki.Cert, error) {
 	refuse := func(format string, args ...any) error {
 		row := catalog.KubeletSetups(v)[0]
 		return &remediate.Refusal{Name: "ca-usable", Reason: a.From + ": " + fmt.Sprintf(format, args...), Next: fmt.Sprintf("the right CAs are in ConfigMap %s/%s, and on masters in %s", row.CA.Namespace, row.CA.Name, row.Disk)}
@@ -185,7 +185,7 @@ func (a APIInt) certificates(v catalog.Versions, now time.Time) ([]*pki.Cert, er
 func dense(text []byte) []byte { return bytes.Join(bytes.Fields(text), nil) }
 
 // owner says whose the files are in this version.
-func (a APIInt) owner(d *remediate.Draft) {
+func (a Repair) owner(d *remediate.Draft) {
 	row, answer := catalog.DeliveryOf(catalog.KubeletKubeconfigCA(), d.Facts.Cluster.Versions)
 	if answer == catalog.Yes && row.Delivered {
 		then := "It takes what is written here for its own."
@@ -210,7 +210,7 @@ func (a APIInt) owner(d *remediate.Draft) {
 const verifiesServed = "ca-verifies-served"
 
 // verifies holds the CA against what is really served, from the node.
-func (a APIInt) verifies(facts inspect.Snapshot, n *inspect.Node, ca []*pki.Cert, now time.Time) error {
+func (a Repair) verifies(facts inspect.Snapshot, n *inspect.Node, ca []*pki.Cert, now time.Time) error {
 	refuse := func(name, reason, next string) error {
 		return &remediate.Refusal{Name: name, Node: n.Name, Reason: reason, Next: next}
 	}
@@ -251,7 +251,7 @@ func chain(certs []*pki.Cert) string {
 // repair adds the steps for a node: the file to join with, which does nothing as
 // long as the kubelet's client certificate is valid, the kubelet's own, and one
 // restart. Each prefix of this leaves the node no worse than it was.
-func (a APIInt) repair(d *remediate.Draft, n *inspect.Node) error {
+func (a Repair) repair(d *remediate.Draft, n *inspect.Node) error {
 	setup := inspect.SetupOf(d.Facts, n)
 	files := setup.Files()
 	if n.Kubelet.BootstrapConfig == "" && n.Kubelet.Kubeconfig == "" {
@@ -279,7 +279,7 @@ func (a APIInt) repair(d *remediate.Draft, n *inspect.Node) error {
 			changed = append(changed, path)
 		}
 	}
-	approve := csr.NewApproveCSRs(n.Name, d.Facts, d.Plan.Now)
+	approve := csr.NewApprove(n.Name, d.Facts, d.Plan.Now)
 	restart := action.NewRestartUnit(n.Name, changed...)
 	if a.API && a.ApproveCSRs {
 		restart = restart.Before(n, approve)
@@ -304,7 +304,7 @@ func (a APIInt) repair(d *remediate.Draft, n *inspect.Node) error {
 
 // comesBack adds the waits for a node, and before them what is done for its kubelet after a
 // restart: by this plan, or by a run that was stopped before it was back.
-func (a APIInt) comesBack(d *remediate.Draft, n *inspect.Node, restarted bool, first ...remediate.Action) error {
+func (a Repair) comesBack(d *remediate.Draft, n *inspect.Node, restarted bool, first ...remediate.Action) error {
 	if restarted {
 		a.returning(d, n)
 	}
@@ -321,7 +321,7 @@ func (a APIInt) comesBack(d *remediate.Draft, n *inspect.Node, restarted bool, f
 
 // waitedFor reports whether others are begun only when this node is back: masters and
 // arbiters of all nodes, and of nodes that were named, all but the last.
-func (a APIInt) waitedFor(n *inspect.Node) bool {
+func (a Repair) waitedFor(n *inspect.Node) bool {
 	if a.Nodes == nil {
 		return n.Role != catalog.RoleWorker
 	}
@@ -330,7 +330,7 @@ func (a APIInt) waitedFor(n *inspect.Node) bool {
 
 // suggest names the command for a kubelet that has to join anew, or may have to: its files
 // are right, right: and there is nothing to do.
-func (a APIInt) suggest(d *remediate.Draft, n *inspect.Node, right bool) {
+func (a Repair) suggest(d *remediate.Draft, n *inspect.Node, right bool) {
 	if !inspect.SetupOf(d.Facts, n).Operators {
 		return // kubeadm joins nodes in another way
 	}
@@ -346,7 +346,7 @@ func (a APIInt) suggest(d *remediate.Draft, n *inspect.Node, right bool) {
 }
 
 // write adds the step that writes the CA into a file, and reports whether it changes.
-func (a APIInt) write(d *remediate.Draft, n *inspect.Node, path string) (bool, error) {
+func (a Repair) write(d *remediate.Draft, n *inspect.Node, path string) (bool, error) {
 	c, err := d.Step(action.ReplaceFile{On: n.Name, Path: path, CA: a.CA, Known: a.Known})
 	if err != nil || c == nil {
 		return false, err
@@ -358,7 +358,7 @@ func (a APIInt) write(d *remediate.Draft, n *inspect.Node, path string) (bool, e
 }
 
 // ownerFirst is owned, unless that risk was accepted. old are the CAs in the file.
-func (a APIInt) ownerFirst(d *remediate.Draft, n *inspect.Node, path string, old []*pki.Cert) error {
+func (a Repair) ownerFirst(d *remediate.Draft, n *inspect.Node, path string, old []*pki.Cert) error {
 	if r := preflight.Owned(d.Facts, n, path, pki.Without(a.trusted, old), a.Since, d.Plan.Now); r != nil && !slices.Contains(a.Order.Accept, preflight.OwnedFile) {
 		return r
 	}
@@ -367,7 +367,7 @@ func (a APIInt) ownerFirst(d *remediate.Draft, n *inspect.Node, path string, old
 
 // beside says which other files on the plan's nodes lack CAs that kubelets are given. They
 // are left as they are: who reads them at its start would have to be restarted, too.
-func (a APIInt) beside(d *remediate.Draft) {
+func (a Repair) beside(d *remediate.Draft) {
 	type lack struct{ path, ca string } // ca is empty where it is not known
 	on := map[lack][]string{}
 	var order []lack
@@ -434,7 +434,7 @@ func likeSetup(facts inspect.Snapshot, n *inspect.Node) error {
 }
 
 // returning says what happens to pods on a node that was away for long.
-func (a APIInt) returning(d *remediate.Draft, n *inspect.Node) {
+func (a Repair) returning(d *remediate.Draft, n *inspect.Node) {
 	if !d.Plan.Basis.Life(n).Lost() {
 		return
 	}
@@ -447,6 +447,7 @@ func (a APIInt) returning(d *remediate.Draft, n *inspect.Node) {
 	}
 }
 
+// Places are the locations of a finding, for people.
 func Places(f assess.Finding) string {
 	var out []string
 	for _, l := range f.At {

@@ -37,9 +37,9 @@ func TestAHeartbeatThatStoppedIsNoReturn(t *testing.T) {
 	t.Parallel()
 	f := remediatetest.NewCluster("worker-0")
 	f.Silent("worker-0")
-	n := f.First()
+	n := f.FirstNode()
 	n.Kubelet.Started = n.Heartbeat.Add(-time.Hour)
-	for _, a := range []remediate.Action{action.Await{On: n.Name}, csr.NewApproveCSRs(n.Name, f.Snapshot, remediatetest.TestNow)} {
+	for _, a := range []remediate.Action{action.Await{On: n.Name}, csr.NewApprove(n.Name, f.Snapshot, remediatetest.TestNow)} {
 		if c, err := a.Diff(f.Snapshot, remediatetest.TestNow); err != nil || c == nil {
 			t.Errorf("%s: nothing is to be done to a node whose last heartbeat is 14 minutes old: %v", a.ID(), err)
 		}
@@ -51,7 +51,7 @@ func TestRolloutsWaitForASilentMaster(t *testing.T) {
 	t.Parallel()
 	f := remediatetest.NewCluster("master-0")
 	f.Silent("master-0")
-	n := f.First()
+	n := f.FirstNode()
 	m := inspect.Machinery{Nodes: []inspect.NodeState{{Name: n.Name, Ready: "True", Heartbeat: n.Heartbeat, Lease: n.Lease}}}
 	if !m.Lost(n.Name) {
 		t.Error("a master without a heartbeat is taken for one that works")

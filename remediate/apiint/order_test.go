@@ -22,54 +22,54 @@ func TestNamedMasters(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		nodes  []string
-		change func(f *remediatetest.Fixture, fix *APIInt)
+		change func(f *remediatetest.Fixture, fix *Repair)
 		want   []string // of the steps, those that wait
 	}{
 		{"two masters", []string{"master-0", "master-1"}, nil, []string{"await master-0", gate + "master-0", "await master-1"}},
 		{"a worker after a master", []string{"master-0", "worker-0"}, nil, []string{"await master-0", gate + "master-0", "await worker-0"}},
 		{"a worker before a master", []string{"worker-0", "master-0"}, nil, []string{"await worker-0", "await master-0"}},
-		{"one that is right, and another one", []string{"master-0", "master-1"}, func(f *remediatetest.Fixture, _ *APIInt) { f.Right("master-0") }, []string{gate + "master-0", "await master-1"}},
-		{"all are right", []string{"master-0", "master-1"}, func(f *remediatetest.Fixture, _ *APIInt) {
+		{"one that is right, and another one", []string{"master-0", "master-1"}, func(f *remediatetest.Fixture, _ *Repair) { f.Right("master-0") }, []string{gate + "master-0", "await master-1"}},
+		{"all are right", []string{"master-0", "master-1"}, func(f *remediatetest.Fixture, _ *Repair) {
 			f.Right("master-0", "master-1")
 			for i := range f.Nodes {
 				f.Nodes[i].Heartbeat = remediatetest.TestNow
 			}
 		}, nil},
-		{"without an API", []string{"master-0", "master-1"}, func(f *remediatetest.Fixture, fix *APIInt) {
+		{"without an API", []string{"master-0", "master-1"}, func(f *remediatetest.Fixture, fix *Repair) {
 			fix.API = false
 			for i := range f.Nodes {
 				f.Nodes[i].Role = ""
 			}
 			f.Pem("master-0", "/etc/kubernetes/static-pod-resources/kube-apiserver-certs/secrets/internal-loadbalancer-serving-certkey/tls.crt", f.Young.CertPEM)
 		}, []string{gate + "master-0", "await master-0", "await master-1"}},
-		{"named, API, no label", []string{"master-0", "worker-0"}, func(f *remediatetest.Fixture, _ *APIInt) {
-			f.First().Role = catalog.RoleWorker
+		{"named, API, no label", []string{"master-0", "worker-0"}, func(f *remediatetest.Fixture, _ *Repair) {
+			f.FirstNode().Role = catalog.RoleWorker
 			f.Pem("master-0", "/etc/kubernetes/static-pod-resources/kube-apiserver-certs/secrets/internal-loadbalancer-serving-certkey/tls.crt", f.Young.CertPEM)
 		}, []string{"await master-0", gate + "master-0", "await worker-0"}},
-		{"a worker that is not back from before", []string{"worker-0", "master-0"}, func(f *remediatetest.Fixture, _ *APIInt) { f.Began("worker-0") }, []string{"await worker-0", "await master-0"}},
-		{"the last one", []string{"master-0", "worker-0"}, func(f *remediatetest.Fixture, _ *APIInt) { f.Began("worker-0") }, []string{"await master-0", gate + "master-0"}},
-		{"nobody comes after it", []string{"worker-0", "master-0"}, func(f *remediatetest.Fixture, _ *APIInt) {
+		{"a worker that is not back from before", []string{"worker-0", "master-0"}, func(f *remediatetest.Fixture, _ *Repair) { f.Began("worker-0") }, []string{"await worker-0", "await master-0"}},
+		{"the last one", []string{"master-0", "worker-0"}, func(f *remediatetest.Fixture, _ *Repair) { f.Began("worker-0") }, []string{"await master-0", gate + "master-0"}},
+		{"nobody comes after it", []string{"worker-0", "master-0"}, func(f *remediatetest.Fixture, _ *Repair) {
 			f.Began("worker-0")
 			f.Right("master-0")
 		}, nil},
-		{"without an API, and one was begun before", []string{"master-0", "master-1"}, func(f *remediatetest.Fixture, fix *APIInt) {
+		{"without an API, and one was begun before", []string{"master-0", "master-1"}, func(f *remediatetest.Fixture, fix *Repair) {
 			fix.API = false
-			f.ApiServer("master-0")
+			f.HasAPIServer("master-0")
 			f.Began("master-0")
 		}, []string{gate + "master-0", "await master-0", "await master-1"}},
-		{"without an API, and all are right", []string{"master-0", "master-1", "worker-0"}, func(f *remediatetest.Fixture, fix *APIInt) {
+		{"without an API, and all are right", []string{"master-0", "master-1", "worker-0"}, func(f *remediatetest.Fixture, fix *Repair) {
 			fix.API = false
-			f.ApiServer("master-0")
+			f.HasAPIServer("master-0")
 			f.Right("master-0", "master-1", "worker-0")
 		}, nil},
-		{"to join anew, and one has", []string{"master-0", "master-1"}, func(f *remediatetest.Fixture, fix *APIInt) {
+		{"to join anew, and one has", []string{"master-0", "master-1"}, func(f *remediatetest.Fixture, fix *Repair) {
 			fix.Rebootstrap = true
 			f.Joins("master-0", "master-1")
 			f.Began("master-0")
 		}, []string{"await master-0", gate + "master-0", "await master-1"}},
-		{"to join anew, without an API", []string{"master-0", "master-1"}, func(f *remediatetest.Fixture, fix *APIInt) {
+		{"to join anew, without an API", []string{"master-0", "master-1"}, func(f *remediatetest.Fixture, fix *Repair) {
 			fix.Rebootstrap, fix.API = true, false
-			f.ApiServer("master-0")
+			f.HasAPIServer("master-0")
 			f.Joins("master-0", "master-1")
 		}, []string{gate + "master-0", "await master-0", "await master-1"}},
 	} {
@@ -96,30 +96,30 @@ func TestMastersWithoutTheirLabel(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name   string
-		change func(f *remediatetest.Fixture, fix *APIInt)
+		change func(f *remediatetest.Fixture, fix *Repair)
 		node   string
 		says   string
 	}{
-		{"its files tell", func(f *remediatetest.Fixture, _ *APIInt) {
+		{"its files tell", func(f *remediatetest.Fixture, _ *Repair) {
 			f.Pem("worker-0", "/etc/kubernetes/static-pod-resources/kube-apiserver-certs/secrets/node-kubeconfigs/lb-int.kubeconfig", f.Young.CertPEM)
 		}, "worker-0", "files of a kube-apiserver"},
-		{"an operator does", func(_ *remediatetest.Fixture, fix *APIInt) {
+		{"an operator does", func(_ *remediatetest.Fixture, fix *Repair) {
 			fix.After.RootCA = &action.AwaitRootCA{Known: inspect.Rollout{Operator: true, Masters: []inspect.Revision{{Node: "worker-0"}}}}
 		}, "worker-0", "rolls out static pods to it"},
-		{"its pod tells, though nobody can get there", func(f *remediatetest.Fixture, fix *APIInt) {
+		{"its pod tells, though nobody can get there", func(f *remediatetest.Fixture, fix *Repair) {
 			fix.APIServers = []string{"master-0", "worker-0"}
 			f.Unread("worker-0")
 		}, "worker-0", "a pod of kube-apiserver"},
-		{"its pod tells, and masters alone are wanted", func(_ *remediatetest.Fixture, fix *APIInt) {
+		{"its pod tells, and masters alone are wanted", func(_ *remediatetest.Fixture, fix *Repair) {
 			fix.APIServers, fix.Order.Only = []string{"master-0", "worker-0"}, []string{remediate.WaveMasters}
 		}, "worker-0", "a pod of kube-apiserver"},
-		{"its files tell, and workers alone are wanted", func(f *remediatetest.Fixture, fix *APIInt) {
+		{"its files tell, and workers alone are wanted", func(f *remediatetest.Fixture, fix *Repair) {
 			fix.Order.Only = []string{remediate.WaveWorkers}
 			f.Right("master-0")
 			f.Pem("worker-0", "/etc/kubernetes/pki/apiserver.crt", f.Young.CertPEM)
 		}, "worker-0", "files of a kube-apiserver"},
-		{"no node has one", func(f *remediatetest.Fixture, fix *APIInt) {
-			f.First().Role = catalog.RoleWorker
+		{"no node has one", func(f *remediatetest.Fixture, fix *Repair) {
+			f.FirstNode().Role = catalog.RoleWorker
 			fix.After.RootCA = &action.AwaitRootCA{Known: inspect.Rollout{Operator: true}}
 		}, "", "no node has a master's label"},
 	} {

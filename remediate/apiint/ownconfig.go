@@ -28,7 +28,7 @@ type OwnChange struct {
 // Own plans the CA of the current cluster of a kubeconfig on this machine, whose server
 // shows a chain for a name. CAs that are there and have not ended are kept. Errors are of
 // type *Refusal or *kubeconfig.Refusal.
-func (a APIInt) Own(text []byte, served []*pki.Cert, name string, now time.Time) (*OwnChange, error) {
+func (a Repair) Own(text []byte, served []*pki.Cert, name string, now time.Time) (*OwnChange, error) {
 	want, err := a.certificates(catalog.Versions{}, now)
 	if err != nil {
 		return nil, err

@@ -23,25 +23,25 @@ func TestOwnedFiles(t *testing.T) {
 		version string
 		now     time.Time
 		written time.Time                                   // the file
-		change  func(f *remediatetest.Fixture, fix *APIInt) // nil: nothing
+		change  func(f *remediatetest.Fixture, fix *Repair) // nil: nothing
 		refused string
 	}{
 		{"nobody brings it up to 4.15", "4.15.9", hour.Add(time.Minute), hour.Add(-time.Hour), nil, ""},
 		{"it was made a minute ago", "4.16.3", hour.Add(time.Minute), hour.Add(-time.Hour), nil, "was made only 1m"},
 		{"a quarter of an hour ago", "4.16.3", hour.Add(15 * time.Minute), hour.Add(-time.Hour), nil, ""},
 		{"the file was written since then", "4.16.3", hour.Add(15 * time.Minute), hour.Add(14 * time.Minute), nil, "the file was written only 1m"},
-		{"it was published since then", "4.16.3", hour.Add(15 * time.Minute), hour.Add(-time.Hour), func(_ *remediatetest.Fixture, fix *APIInt) { fix.Since = hour.Add(12 * time.Minute) }, "kube-apiserver-server-ca[ca-bundle.crt] was written only 3m"},
-		{"it was published long before it was made", "4.16.3", hour.Add(15 * time.Minute), hour.Add(-time.Hour), func(_ *remediatetest.Fixture, fix *APIInt) { fix.Since = hour.Add(-time.Hour) }, ""},
-		{"the risk is accepted", "4.16.3", hour.Add(time.Minute), hour.Add(-time.Hour), func(_ *remediatetest.Fixture, fix *APIInt) { fix.Order.Accept = []string{preflight.OwnedFile} }, ""},
-		{"he does not run there", "4.16.3", hour.Add(time.Minute), hour.Add(-time.Hour), func(f *remediatetest.Fixture, _ *APIInt) { f.First().Processes = nil }, ""},
-		{"whether he runs there was not read", "4.16.3", hour.Add(time.Minute), hour.Add(-time.Hour), func(f *remediatetest.Fixture, _ *APIInt) {
-			f.First().Processes = nil
+		{"it was published since then", "4.16.3", hour.Add(15 * time.Minute), hour.Add(-time.Hour), func(_ *remediatetest.Fixture, fix *Repair) { fix.Since = hour.Add(12 * time.Minute) }, "kube-apiserver-server-ca[ca-bundle.crt] was written only 3m"},
+		{"it was published long before it was made", "4.16.3", hour.Add(15 * time.Minute), hour.Add(-time.Hour), func(_ *remediatetest.Fixture, fix *Repair) { fix.Since = hour.Add(-time.Hour) }, ""},
+		{"the risk is accepted", "4.16.3", hour.Add(time.Minute), hour.Add(-time.Hour), func(_ *remediatetest.Fixture, fix *Repair) { fix.Order.Accept = []string{preflight.OwnedFile} }, ""},
+		{"he does not run there", "4.16.3", hour.Add(time.Minute), hour.Add(-time.Hour), func(f *remediatetest.Fixture, _ *Repair) { f.FirstNode().Processes = nil }, ""},
+		{"whether he runs there was not read", "4.16.3", hour.Add(time.Minute), hour.Add(-time.Hour), func(f *remediatetest.Fixture, _ *Repair) {
+			f.FirstNode().Processes = nil
 			f.Gaps = append(f.Gaps, inspect.Gap{What: "node/worker-0", Reason: "processes of services: /proc does not tell when the system was started"})
 		}, "was made only 1m"},
 	} {
 		f := remediatetest.NewFixture()
 		f.Cluster.Versions.Cluster = c.version
-		f.Serve(f.Young.Issue(remediatetest.ApiInt, hour, remediatetest.TestNow.Add(time.Hour), pkitest.DNS(remediatetest.ApiInt)))
+		f.Serve(f.Young.Issue(remediatetest.APIIntHost, hour, remediatetest.TestNow.Add(time.Hour), pkitest.DNS(remediatetest.APIIntHost)))
 		n := &f.Nodes[0]
 		n.Clock = inspect.Clock{Sent: c.now, Before: c.now, After: c.now, Received: c.now}
 		for i := range n.Files {
@@ -70,10 +70,10 @@ func TestOwnedFileIsNotTakenAway(t *testing.T) {
 	for _, accepted := range []bool{false, true} {
 		f := remediatetest.NewFixture()
 		f.Cluster.Versions.Cluster = "4.16.3"
-		f.Serve(f.Young.Issue(remediatetest.ApiInt, hour, remediatetest.TestNow.Add(time.Hour), pkitest.DNS(remediatetest.ApiInt)))
+		f.Serve(f.Young.Issue(remediatetest.APIIntHost, hour, remediatetest.TestNow.Add(time.Hour), pkitest.DNS(remediatetest.APIIntHost)))
 		f.Embed("worker-0", remediatetest.BootstrapFile, f.ConfigMap) // only the own file lacks it
 		now := hour.Add(time.Minute)
-		n := f.First()
+		n := f.FirstNode()
 		n.Clock = inspect.Clock{Sent: now, Before: now, After: now, Received: now}
 		for i := range n.Files {
 			n.Files[i].Modified = hour.Add(-time.Hour)

@@ -38,13 +38,13 @@ func TestKubeadmsFilesAreRepaired(t *testing.T) {
 			func(f *remediatetest.Fixture) { f.Embed("worker-0", files[0], f.Before) }, append([]string{"replace worker-0:" + files[0]}, joined...),
 		},
 		"its kubelet does not run": {
-			func(f *remediatetest.Fixture) { f.First().Kubelet = inspect.Kubelet{Active: "failed"} }, joined,
+			func(f *remediatetest.Fixture) { f.FirstNode().Kubelet = inspect.Kubelet{Active: "failed"} }, joined,
 		},
 		"no API that says what the cluster is": {
 			func(f *remediatetest.Fixture) { f.Cluster.Versions = catalog.Versions{} }, joined,
 		},
 		"neither": {func(f *remediatetest.Fixture) {
-			f.Cluster.Versions, f.First().Kubelet = catalog.Versions{}, inspect.Kubelet{Active: "failed"}
+			f.Cluster.Versions, f.FirstNode().Kubelet = catalog.Versions{}, inspect.Kubelet{Active: "failed"}
 		}, joined},
 		"so already": {func(f *remediatetest.Fixture) { f.Embed("worker-0", files[1], f.Before, f.Young.CertPEM) }, nil},
 	} {
@@ -74,7 +74,7 @@ func TestWhatKubeadmsNodesHaveBesideIsSaidAndLeft(t *testing.T) {
 	const manager, scheduler = "/etc/kubernetes/controller-manager.conf", "/etc/kubernetes/scheduler.conf"
 	f.Embed("master-0", manager, f.Before)
 	n, _ := f.Snapshot.Node("master-0")
-	n.Kubeconfigs[len(n.Kubeconfigs)-1].Clusters[0].Server = "https://" + remediatetest.ApiInt + ":16443"
+	n.Kubeconfigs[len(n.Kubeconfigs)-1].Clusters[0].Server = "https://" + remediatetest.APIIntHost + ":16443"
 	f.Embed("master-0", scheduler, pkitest.Bundle(f.Before, f.Young.CertPEM))
 	fix := fixOf(f)
 	fix.Nodes = nil
@@ -116,11 +116,11 @@ func TestWhatKubeadmsNodesHaveBesideIsSaidAndLeft(t *testing.T) {
 func TestAKubeconfigWhoseCAIsAFileIsRefused(t *testing.T) {
 	t.Parallel()
 	f := remediatetest.KubeadmFixture("worker-0")
-	k := &f.First().Kubeconfigs[0]
+	k := &f.FirstNode().Kubeconfigs[0]
 	before, _, _ := strings.Cut(string(k.Text), "certificate-authority-data:")
 	_, after, _ := strings.Cut(string(k.Text), "    server:")
 	k.Text = []byte(before + "certificate-authority: " + catalog.KubeadmCA + "\n    server:" + after)
-	f.First().File(k.Path).Size = int64(len(k.Text))
+	f.FirstNode().File(k.Path).Size = int64(len(k.Text))
 	_, err := fixOf(f).Plan("run-1", f.Snapshot, remediatetest.TestNow)
 	var r *remediate.Refusal
 	if !errors.As(err, &r) || r.Name != remediate.FileShape || !strings.Contains(r.Next, "append the CAs to "+catalog.KubeadmCA+", then: systemctl restart kubelet") {
@@ -151,7 +151,7 @@ func TestWhatADirectoryHidesIsNotMissing(t *testing.T) {
 	path := catalog.KubeadmKubeconfigs()[0]
 	for where, missing := range map[string]bool{"/etc/kubernetes": false, "/etc": false, "/": false, path: false, "": false, "/etc/kube": true, "/etc/kubernetes/pki": true} {
 		f.Gaps = []inspect.Gap{{What: "node/worker-0", Where: where, Reason: "permission denied"}}
-		if got := inspect.MissingFile(f.Snapshot, f.First(), path); got != missing {
+		if got := inspect.MissingFile(f.Snapshot, f.FirstNode(), path); got != missing {
 			t.Errorf("%q: missing %t", where, got)
 		}
 	}

@@ -21,8 +21,8 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/remediatetest"
 )
 
-func fixOf(f *remediatetest.Fixture) APIInt {
-	fix := APIInt{CA: f.ConfigMap, From: "ConfigMap/x", API: true}
+func fixOf(f *remediatetest.Fixture) Repair {
+	fix := Repair{CA: f.ConfigMap, From: "ConfigMap/x", API: true}
 	for _, n := range f.Nodes {
 		fix.Nodes = append(fix.Nodes, n.Name)
 	}
@@ -143,7 +143,7 @@ func TestPlanThatAddsAFindingIsRefused(t *testing.T) {
 func TestClockThatWasSetBack(t *testing.T) {
 	t.Parallel()
 	f := remediatetest.NewFixture()
-	f.First().Kubelet.Started = remediatetest.TestNow.Add(10 * time.Minute)
+	f.FirstNode().Kubelet.Started = remediatetest.TestNow.Add(10 * time.Minute)
 	p, err := fixOf(f).Plan("run-1", f.Snapshot, remediatetest.TestNow)
 	if err != nil {
 		t.Fatal(err)
@@ -151,7 +151,7 @@ func TestClockThatWasSetBack(t *testing.T) {
 	if s := p.Nodes()[0].Steps[2]; s.Change == nil || !strings.HasPrefix(s.Action.ID(), "restart") {
 		t.Errorf("%+v", s)
 	}
-	f.First().Clock.After = remediatetest.TestNow
+	f.FirstNode().Clock.After = remediatetest.TestNow
 	if c, err := action.NewRestartUnit("worker-0", remediatetest.KubeletFile).Diff(f.Snapshot, remediatetest.TestNow); err != nil || c == nil {
 		t.Errorf("a restart is taken for done: %v", err)
 	}
@@ -200,7 +200,7 @@ func TestSoAlready(t *testing.T) {
 	for _, path := range catalog.KubeletKubeconfigs() {
 		f.Embed("worker-0", path, others)
 	}
-	f.First().Heartbeat, f.First().Ready = remediatetest.TestNow.Add(-time.Second), "True"
+	f.FirstNode().Heartbeat, f.FirstNode().Ready = remediatetest.TestNow.Add(-time.Second), "True"
 	if p := planOf(f, t); !p.Empty() || len(p.Nodes()) != 1 || len(p.Nodes()[0].Steps) != 4 && len(p.Nodes()[0].Steps) != 3 {
 		t.Errorf("to do: %q", remediatetest.StepsOf(p))
 	}
@@ -212,49 +212,49 @@ func TestSoAlready(t *testing.T) {
 
 func TestRefusals(t *testing.T) {
 	t.Parallel()
-	server := func(to string) func(*remediatetest.Fixture, *APIInt) {
-		return func(f *remediatetest.Fixture, _ *APIInt) {
-			for i := range f.First().Kubeconfigs {
-				f.First().Kubeconfigs[i].Clusters[0].Server = to
+	server := func(to string) func(*remediatetest.Fixture, *Repair) {
+		return func(f *remediatetest.Fixture, _ *Repair) {
+			for i := range f.FirstNode().Kubeconfigs {
+				f.FirstNode().Kubeconfigs[i].Clusters[0].Server = to
 			}
 		}
 	}
-	file := func(change func(*inspect.NodeFile, *inspect.Kubeconfig)) func(*remediatetest.Fixture, *APIInt) {
-		return func(f *remediatetest.Fixture, _ *APIInt) {
-			n := f.First()
+	file := func(change func(*inspect.NodeFile, *inspect.Kubeconfig)) func(*remediatetest.Fixture, *Repair) {
+		return func(f *remediatetest.Fixture, _ *Repair) {
+			n := f.FirstNode()
 			change(n.File(remediatetest.BootstrapFile), &n.Kubeconfigs[slices.IndexFunc(n.Kubeconfigs, func(k inspect.Kubeconfig) bool { return k.Path == remediatetest.BootstrapFile })])
 		}
 	}
 	for _, c := range []struct {
 		name, check, says string
-		change            func(f *remediatetest.Fixture, fix *APIInt)
+		change            func(f *remediatetest.Fixture, fix *Repair)
 	}{
-		{"two nodes and fencing", "topology", "pacemaker", func(f *remediatetest.Fixture, _ *APIInt) { f.Cluster.Topology = "DualReplica" }},
-		{"hosted elsewhere", "topology", "hosted", func(f *remediatetest.Fixture, _ *APIInt) { f.Cluster.Topology = "External" }},
-		{"of tomorrow", "topology", "Ring", func(f *remediatetest.Fixture, _ *APIInt) { f.Cluster.Topology = "Ring" }},
-		{"k3s", "kubelet-setup", "this cluster is k3s (v1.30.4+k3s1)", func(f *remediatetest.Fixture, _ *APIInt) {
+		{"two nodes and fencing", "topology", "pacemaker", func(f *remediatetest.Fixture, _ *Repair) { f.Cluster.Topology = "DualReplica" }},
+		{"hosted elsewhere", "topology", "hosted", func(f *remediatetest.Fixture, _ *Repair) { f.Cluster.Topology = "External" }},
+		{"of tomorrow", "topology", "Ring", func(f *remediatetest.Fixture, _ *Repair) { f.Cluster.Topology = "Ring" }},
+		{"k3s", "kubelet-setup", "this cluster is k3s (v1.30.4+k3s1)", func(f *remediatetest.Fixture, _ *Repair) {
 			f.Cluster.Versions = catalog.Versions{Kubernetes: "v1.30.4+k3s1", Plain: true}
 		}},
-		{"EKS", "kubelet-setup", "this cluster is EKS", func(f *remediatetest.Fixture, _ *APIInt) {
+		{"EKS", "kubelet-setup", "this cluster is EKS", func(f *remediatetest.Fixture, _ *Repair) {
 			f.Cluster.Versions = catalog.Versions{Kubernetes: "v1.29.1-eks-508b6b3", Plain: true}
 		}},
-		{"plain Kubernetes, whose kubelets are not kubeadm's", "kubelet-flags", "its kubelet runs with /etc/kubernetes/kubeconfig, and kubeadm's with /etc/kubernetes/bootstrap-kubelet.conf", func(f *remediatetest.Fixture, _ *APIInt) {
+		{"plain Kubernetes, whose kubelets are not kubeadm's", "kubelet-flags", "its kubelet runs with /etc/kubernetes/kubeconfig, and kubeadm's with /etc/kubernetes/bootstrap-kubelet.conf", func(f *remediatetest.Fixture, _ *Repair) {
 			f.Cluster.Versions = catalog.Versions{Kubernetes: "v1.30.0", Plain: true}
 		}},
-		{"a node that is not there", "node-read", "was not read", func(_ *remediatetest.Fixture, fix *APIInt) { fix.Nodes = []string{"worker-9"} }},
-		{"a node that was not read", "node-read", "port 22", func(f *remediatetest.Fixture, _ *APIInt) {
-			f.First().Via = ""
+		{"a node that is not there", "node-read", "was not read", func(_ *remediatetest.Fixture, fix *Repair) { fix.Nodes = []string{"worker-9"} }},
+		{"a node that was not read", "node-read", "port 22", func(f *remediatetest.Fixture, _ *Repair) {
+			f.FirstNode().Via = ""
 			f.Gaps = append(f.Gaps, inspect.Gap{What: "node/worker-0", Reason: "port 22 is closed", Next: "open it"})
 		}},
-		{"a file that could not be read", "file-read", "permission denied", func(f *remediatetest.Fixture, _ *APIInt) {
+		{"a file that could not be read", "file-read", "permission denied", func(f *remediatetest.Fixture, _ *Repair) {
 			f.Drop("worker-0", remediatetest.BootstrapFile)
 			f.Gaps = append(f.Gaps, inspect.Gap{What: "node/worker-0", Where: remediatetest.BootstrapFile, Reason: "permission denied"})
 		}},
-		{"a file that may be there", "file-read", remediatetest.BootstrapFile, func(f *remediatetest.Fixture, _ *APIInt) {
+		{"a file that may be there", "file-read", remediatetest.BootstrapFile, func(f *remediatetest.Fixture, _ *Repair) {
 			f.Drop("worker-0", remediatetest.BootstrapFile)
 			f.Gaps = append(f.Gaps, inspect.Gap{What: "node/worker-0", Reason: "3 files are not listed"})
 		}},
-		{"no file at all", "file-read", "none of", func(f *remediatetest.Fixture, _ *APIInt) {
+		{"no file at all", "file-read", "none of", func(f *remediatetest.Fixture, _ *Repair) {
 			f.Drop("worker-0", remediatetest.BootstrapFile)
 			f.Drop("worker-0", remediatetest.KubeletFile)
 		}},
@@ -266,41 +266,41 @@ func TestRefusals(t *testing.T) {
 			k.Text = bytes.Replace(k.Text, []byte("current-context: kubelet"), []byte("current-context: nothing"), 1)
 			f.Size = int64(len(k.Text))
 		})},
-		{"a server without TLS", "kubeconfig-shape", "no https", server("http://" + remediatetest.ApiInt)},
-		{"a server that was not asked", "served-known", "no handshake", func(f *remediatetest.Fixture, _ *APIInt) { f.Served = nil }},
-		{"a server that did not answer", "served-known", "refused", func(f *remediatetest.Fixture, _ *APIInt) {
+		{"a server without TLS", "kubeconfig-shape", "no https", server("http://" + remediatetest.APIIntHost)},
+		{"a server that was not asked", "served-known", "no handshake", func(f *remediatetest.Fixture, _ *Repair) { f.Served = nil }},
+		{"a server that did not answer", "served-known", "refused", func(f *remediatetest.Fixture, _ *Repair) {
 			f.Served = nil
-			f.Gaps = append(f.Gaps, inspect.Gap{What: "node/worker-0", Where: remediatetest.ApiInt + ":6443", Reason: "connection refused"})
+			f.Gaps = append(f.Gaps, inspect.Gap{What: "node/worker-0", Where: remediatetest.APIIntHost + ":6443", Reason: "connection refused"})
 		}},
 		{"another server", "served-known", "other.example.com:443", server("https://other.example.com")},
-		{"a CA that does not verify what is shown", "ca-verifies-served", "unknown authority", func(f *remediatetest.Fixture, fix *APIInt) { fix.CA = f.Old.CertPEM }},
-		{"a name that is not shown", "ca-verifies-served", "not other", func(f *remediatetest.Fixture, _ *APIInt) {
-			for i := range f.First().Kubeconfigs {
-				f.First().Kubeconfigs[i].Clusters[0].ServerName = "other.example.com"
+		{"a CA that does not verify what is shown", "ca-verifies-served", "unknown authority", func(f *remediatetest.Fixture, fix *Repair) { fix.CA = f.Old.CertPEM }},
+		{"a name that is not shown", "ca-verifies-served", "not other", func(f *remediatetest.Fixture, _ *Repair) {
+			for i := range f.FirstNode().Kubeconfigs {
+				f.FirstNode().Kubeconfigs[i].Clusters[0].ServerName = "other.example.com"
 			}
 		}},
-		{"what is shown is not valid by the node's clock", "ca-verifies-served", "expired", func(f *remediatetest.Fixture, _ *APIInt) {
-			f.First().Clock.Before, f.First().Clock.After = remediatetest.TestNow.Add(5*time.Hour), remediatetest.TestNow.Add(5*time.Hour)
+		{"what is shown is not valid by the node's clock", "ca-verifies-served", "expired", func(f *remediatetest.Fixture, _ *Repair) {
+			f.FirstNode().Clock.Before, f.FirstNode().Clock.After = remediatetest.TestNow.Add(5*time.Hour), remediatetest.TestNow.Add(5*time.Hour)
 		}},
-		{"a CA with its key", "ca-usable", "private key", func(f *remediatetest.Fixture, fix *APIInt) { fix.CA = pkitest.Bundle(f.ConfigMap, f.Young.KeyPEM) }},
-		{"a certificate that is no CA", "ca-usable", "is no CA", func(f *remediatetest.Fixture, fix *APIInt) {
-			fix.CA = pkitest.Bundle(f.ConfigMap, f.Young.Issue(remediatetest.ApiInt, remediatetest.TestNow.Add(-time.Hour), remediatetest.TestNow.Add(time.Hour)).CertPEM)
+		{"a CA with its key", "ca-usable", "private key", func(f *remediatetest.Fixture, fix *Repair) { fix.CA = pkitest.Bundle(f.ConfigMap, f.Young.KeyPEM) }},
+		{"a certificate that is no CA", "ca-usable", "is no CA", func(f *remediatetest.Fixture, fix *Repair) {
+			fix.CA = pkitest.Bundle(f.ConfigMap, f.Young.Issue(remediatetest.APIIntHost, remediatetest.TestNow.Add(-time.Hour), remediatetest.TestNow.Add(time.Hour)).CertPEM)
 		}},
-		{"a CA that ended", "ca-usable", "none of its 1 CAs is valid", func(_ *remediatetest.Fixture, fix *APIInt) {
+		{"a CA that ended", "ca-usable", "none of its 1 CAs is valid", func(_ *remediatetest.Fixture, fix *Repair) {
 			fix.CA = pkitest.NewCA("ended", remediatetest.TestNow.Add(-48*time.Hour), remediatetest.TestNow.Add(-time.Hour)).CertPEM
 		}},
-		{"a CA of tomorrow", "ca-usable", "is valid now", func(_ *remediatetest.Fixture, fix *APIInt) {
+		{"a CA of tomorrow", "ca-usable", "is valid now", func(_ *remediatetest.Fixture, fix *Repair) {
 			fix.CA = pkitest.NewCA("early", remediatetest.TestNow.Add(24*time.Hour), remediatetest.TestNow.Add(48*time.Hour)).CertPEM
 		}},
-		{"a CA that is empty", "ca-usable", "no certificate", func(_ *remediatetest.Fixture, fix *APIInt) { fix.CA = nil }},
-		{"a CA that is a text", "ca-usable", "no certificate", func(_ *remediatetest.Fixture, fix *APIInt) { fix.CA = []byte("hello\n") }},
-		{"a CA that is cut off", "ca-usable", "", func(f *remediatetest.Fixture, fix *APIInt) { fix.CA = f.ConfigMap[:len(f.ConfigMap)-100] }},
-		{"a CA inside of a document", "ca-usable", "PEM is wanted", func(f *remediatetest.Fixture, fix *APIInt) {
+		{"a CA that is empty", "ca-usable", "no certificate", func(_ *remediatetest.Fixture, fix *Repair) { fix.CA = nil }},
+		{"a CA that is a text", "ca-usable", "no certificate", func(_ *remediatetest.Fixture, fix *Repair) { fix.CA = []byte("hello\n") }},
+		{"a CA that is cut off", "ca-usable", "", func(f *remediatetest.Fixture, fix *Repair) { fix.CA = f.ConfigMap[:len(f.ConfigMap)-100] }},
+		{"a CA inside of a document", "ca-usable", "PEM is wanted", func(f *remediatetest.Fixture, fix *Repair) {
 			fix.CA = []byte(kubeconfigtest.Kubelet(base64.StdEncoding.EncodeToString(f.ConfigMap), "https://x"))
 		}},
-		{"a kubelet with another kubeconfig", "kubelet-flags", "/etc/other", func(f *remediatetest.Fixture, _ *APIInt) { f.First().Kubelet.Kubeconfig = "/etc/other" }},
-		{"a kubelet with another bootstrap kubeconfig", "kubelet-flags", "/etc/other", func(f *remediatetest.Fixture, _ *APIInt) { f.First().Kubelet.BootstrapConfig = "/etc/other" }},
-		{"a kubelet of which nothing is known", "kubelet-known", "did not answer", func(f *remediatetest.Fixture, _ *APIInt) { f.First().Kubelet = inspect.Kubelet{} }},
+		{"a kubelet with another kubeconfig", "kubelet-flags", "/etc/other", func(f *remediatetest.Fixture, _ *Repair) { f.FirstNode().Kubelet.Kubeconfig = "/etc/other" }},
+		{"a kubelet with another bootstrap kubeconfig", "kubelet-flags", "/etc/other", func(f *remediatetest.Fixture, _ *Repair) { f.FirstNode().Kubelet.BootstrapConfig = "/etc/other" }},
+		{"a kubelet of which nothing is known", "kubelet-known", "did not answer", func(f *remediatetest.Fixture, _ *Repair) { f.FirstNode().Kubelet = inspect.Kubelet{} }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -324,17 +324,17 @@ func TestNotes(t *testing.T) {
 	for _, c := range []struct {
 		name, says string
 		want       bool
-		change     func(f *remediatetest.Fixture, fix *APIInt)
+		change     func(f *remediatetest.Fixture, fix *Repair)
 		steps      int
 	}{
-		{"4.15", "machine-config-daemon", false, func(*remediatetest.Fixture, *APIInt) {}, 4},
-		{"4.16", "machine-config-daemon writes the CA into both", true, func(f *remediatetest.Fixture, _ *APIInt) { f.Cluster.Versions.Cluster = "4.16.3" }, 4},
-		{"a version that is not known", "version is not known", true, func(f *remediatetest.Fixture, _ *APIInt) { f.Cluster.Versions = catalog.Versions{} }, 4},
-		{"without an API", "No API server", true, func(_ *remediatetest.Fixture, fix *APIInt) { fix.API = false }, 4},
-		{"a topology that is not known", "", true, func(f *remediatetest.Fixture, _ *APIInt) { f.Cluster.Topology = "" }, 4},
-		{"no bootstrap file", "should its kubelet have to join anew", true, func(f *remediatetest.Fixture, _ *APIInt) { f.Drop("worker-0", remediatetest.BootstrapFile) }, 3},
-		{"no file of the kubelet", "its kubelet writes it", true, func(f *remediatetest.Fixture, _ *APIInt) { f.Drop("worker-0", remediatetest.KubeletFile) }, 3},
-		{"no file of the kubelet, and the other one is right", "its kubelet writes it", true, func(f *remediatetest.Fixture, _ *APIInt) {
+		{"4.15", "machine-config-daemon", false, func(*remediatetest.Fixture, *Repair) {}, 4},
+		{"4.16", "machine-config-daemon writes the CA into both", true, func(f *remediatetest.Fixture, _ *Repair) { f.Cluster.Versions.Cluster = "4.16.3" }, 4},
+		{"a version that is not known", "version is not known", true, func(f *remediatetest.Fixture, _ *Repair) { f.Cluster.Versions = catalog.Versions{} }, 4},
+		{"without an API", "No API server", true, func(_ *remediatetest.Fixture, fix *Repair) { fix.API = false }, 4},
+		{"a topology that is not known", "", true, func(f *remediatetest.Fixture, _ *Repair) { f.Cluster.Topology = "" }, 4},
+		{"no bootstrap file", "should its kubelet have to join anew", true, func(f *remediatetest.Fixture, _ *Repair) { f.Drop("worker-0", remediatetest.BootstrapFile) }, 3},
+		{"no file of the kubelet", "its kubelet writes it", true, func(f *remediatetest.Fixture, _ *Repair) { f.Drop("worker-0", remediatetest.KubeletFile) }, 3},
+		{"no file of the kubelet, and the other one is right", "its kubelet writes it", true, func(f *remediatetest.Fixture, _ *Repair) {
 			f.Drop("worker-0", remediatetest.KubeletFile)
 			f.Embed("worker-0", remediatetest.BootstrapFile, f.ConfigMap)
 		}, 2},
@@ -373,7 +373,7 @@ func TestWhenARestartIsDue(t *testing.T) {
 		{"a file that is not there", started.Add(-time.Hour), []string{"/not/there"}, true},
 	} {
 		f := remediatetest.NewFixture()
-		n := f.First()
+		n := f.FirstNode()
 		n.Kubelet.Started = started
 		n.File(remediatetest.KubeletFile).Modified = c.modified
 		change, err := action.NewRestartUnit("worker-0", c.files...).Diff(f.Snapshot, remediatetest.TestNow)
@@ -382,7 +382,7 @@ func TestWhenARestartIsDue(t *testing.T) {
 		}
 	}
 	f := remediatetest.NewFixture()
-	f.First().Kubelet = inspect.Kubelet{Active: "failed", Sub: "failed"} // it never came up
+	f.FirstNode().Kubelet = inspect.Kubelet{Active: "failed", Sub: "failed"} // it never came up
 	if c, err := action.NewRestartUnit("worker-0", remediatetest.KubeletFile).Diff(f.Snapshot, remediatetest.TestNow); err != nil || c == nil {
 		t.Errorf("a kubelet that never came up is left alone: %v", err)
 	}
@@ -408,20 +408,20 @@ func TestAnotherMachine(t *testing.T) {
 		}
 	}
 	for hostname, ok := range map[string]bool{"worker-0": true, "WORKER-0.example.com": true, "worker-00": false, "": false} {
-		f.First().Hostname = hostname
+		f.FirstNode().Hostname = hostname
 		if _, err := fixOf(f).Plan("run-1", f.Snapshot, remediatetest.TestNow); (err == nil) != ok {
 			t.Errorf("%q: %v", hostname, err)
 		}
 	}
-	f.First().Hostname = ""
+	f.FirstNode().Hostname = ""
 	refused("not known")
-	f.First().Hostname = "laptop"
+	f.FirstNode().Hostname = "laptop"
 	refused("calls itself \"laptop\"")
 	kubelet("worker-1") // goes before the host name
-	f.First().Hostname = "worker-0"
+	f.FirstNode().Hostname = "worker-0"
 	refused("system:node:worker-1")
 	kubelet("worker-0")
-	f.First().Hostname = "ip-10-0-0-1"
+	f.FirstNode().Hostname = "ip-10-0-0-1"
 	if _, err := fixOf(f).Plan("run-1", f.Snapshot, remediatetest.TestNow); err != nil {
 		t.Error(err)
 	}

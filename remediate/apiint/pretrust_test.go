@@ -19,7 +19,7 @@ func early() *remediatetest.Fixture {
 	f.Young = pkitest.NewCA("loadbalancer-serving-signer", remediatetest.TestNow.Add(-9*time.Hour), remediatetest.TestNow.Add(24*time.Hour))
 	f.ConfigMap = pkitest.Bundle(f.Old.CertPEM, f.Young.CertPEM, f.Localhost.CertPEM, f.Service.CertPEM)
 	f.Object(catalog.LoadBalancerCA(), pkitest.Bundle(f.Old.CertPEM, f.Young.CertPEM))
-	f.Serve(f.Old.Issue(remediatetest.ApiInt, remediatetest.TestNow.Add(-14*24*time.Hour), remediatetest.TestNow.Add(16*24*time.Hour), pkitest.DNS(remediatetest.ApiInt)))
+	f.Serve(f.Old.Issue(remediatetest.APIIntHost, remediatetest.TestNow.Add(-14*24*time.Hour), remediatetest.TestNow.Add(16*24*time.Hour), pkitest.DNS(remediatetest.APIIntHost)))
 	return f
 }
 
@@ -68,7 +68,7 @@ func TestNotAhead(t *testing.T) {
 			}
 		},
 		"ca-verifies-served": func(f *remediatetest.Fixture) {
-			f.Serve(pkitest.NewCA("somebody", remediatetest.TestNow.Add(-time.Hour), remediatetest.TestNow.Add(time.Hour)).Issue(remediatetest.ApiInt, remediatetest.TestNow.Add(-time.Hour), remediatetest.TestNow.Add(time.Hour), pkitest.DNS(remediatetest.ApiInt)))
+			f.Serve(pkitest.NewCA("somebody", remediatetest.TestNow.Add(-time.Hour), remediatetest.TestNow.Add(time.Hour)).Issue(remediatetest.APIIntHost, remediatetest.TestNow.Add(-time.Hour), remediatetest.TestNow.Add(time.Hour), pkitest.DNS(remediatetest.APIIntHost)))
 		},
 	} {
 		f := early()
@@ -80,7 +80,7 @@ func TestNotAhead(t *testing.T) {
 	// The new CA signs already: what nodes lack is not for this to mend, and with nothing
 	// to do there is nothing to say.
 	f := early()
-	f.Serve(f.Young.Issue(remediatetest.ApiInt, remediatetest.TestNow.Add(-time.Hour), remediatetest.TestNow.Add(time.Hour), pkitest.DNS(remediatetest.ApiInt)))
+	f.Serve(f.Young.Issue(remediatetest.APIIntHost, remediatetest.TestNow.Add(-time.Hour), remediatetest.TestNow.Add(time.Hour), pkitest.DNS(remediatetest.APIIntHost)))
 	a, err := AheadOf(f.Snapshot, remediatetest.TestNow)
 	if err != nil || len(a.CAs) != 0 {
 		t.Fatalf("%+v, %v", a, err)
@@ -100,7 +100,7 @@ func TestNotAhead(t *testing.T) {
 	// One master shows it, another one not yet.
 	f = early()
 	other := f.Served[1]
-	f.Serve(f.Young.Issue(remediatetest.ApiInt, remediatetest.TestNow.Add(-time.Hour), remediatetest.TestNow.Add(time.Hour), pkitest.DNS(remediatetest.ApiInt)))
+	f.Serve(f.Young.Issue(remediatetest.APIIntHost, remediatetest.TestNow.Add(-time.Hour), remediatetest.TestNow.Add(time.Hour), pkitest.DNS(remediatetest.APIIntHost)))
 	f.Served = append(f.Served, other)
 	if a, err := AheadOf(f.Snapshot, remediatetest.TestNow); err != nil || len(a.CAs) != 0 {
 		t.Errorf("%+v, %v", a, err)

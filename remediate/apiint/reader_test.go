@@ -27,10 +27,10 @@ func TestFixKubeconfigAddsACAThatKubectlSkips(t *testing.T) {
 	f := remediatetest.NewFixture()
 	for _, form := range pkitest.Forms(f.Young.CertPEM) {
 		held := slices.Concat(f.Old.CertPEM, []byte("\n"), form.Text)
-		text := []byte(kubeconfigtest.Kubelet(base64.StdEncoding.EncodeToString(held), "https://"+remediatetest.ApiInt+":6443"))
+		text := []byte(kubeconfigtest.Kubelet(base64.StdEncoding.EncodeToString(held), "https://"+remediatetest.APIIntHost+":6443"))
 		fix := fixOf(f)
 		fix.CA = f.Young.CertPEM
-		c, err := fix.Own(text, f.Served[0].Chain, remediatetest.ApiInt, remediatetest.TestNow)
+		c, err := fix.Own(text, f.Served[0].Chain, remediatetest.APIIntHost, remediatetest.TestNow)
 		if err != nil {
 			t.Errorf("%s: %v", form.Name, err)
 			continue

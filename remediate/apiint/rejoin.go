@@ -19,7 +19,7 @@ import (
 // (kubernetes/kubernetes pkg/kubelet/certificate/bootstrap/bootstrap.go v1.35.4).
 // Nothing is taken away before the API server accepts, asked on the node itself, what
 // the kubelet will join with.
-func (a APIInt) rejoin(d *remediate.Draft, n *inspect.Node) error {
+func (a Repair) rejoin(d *remediate.Draft, n *inspect.Node) error {
 	bootstrap, own := catalog.KubeletKubeconfigs()[0], catalog.KubeletKubeconfigs()[1]
 	if !inspect.SetupOf(d.Facts, n).Operators {
 		return &remediate.Refusal{Name: "openshift", Node: n.Name, Reason: "a kubelet that kubeadm set up joins anew with a token that kubeadm makes", Next: "on a control plane node: kubeadm token create --print-join-command; on this node: kubeadm reset, then what that prints"}
@@ -69,7 +69,7 @@ func (a APIInt) rejoin(d *remediate.Draft, n *inspect.Node) error {
 		}
 		changed = append(changed, own)
 	}
-	approve := csr.NewApproveCSRs(n.Name, d.Facts, d.Plan.Now)
+	approve := csr.NewApprove(n.Name, d.Facts, d.Plan.Now)
 	c, err := d.Step(action.NewRestartUnit(n.Name, changed...).Before(n, approve))
 	if err != nil || c == nil && !a.waitedFor(n) {
 		return err
@@ -83,7 +83,7 @@ func (a APIInt) rejoin(d *remediate.Draft, n *inspect.Node) error {
 
 // mayJoin refuses what would leave a kubelet without an answer, and says what will happen.
 // wrote: the plan writes the CA into the bootstrap file first.
-func (a APIInt) mayJoin(d *remediate.Draft, n *inspect.Node, useless string, wrote bool) error {
+func (a Repair) mayJoin(d *remediate.Draft, n *inspect.Node, useless string, wrote bool) error {
 	if err := csr.Bootstraps(d.Facts, n, wrote); err != nil {
 		return err
 	}

@@ -16,42 +16,42 @@ func TestWorkersThatAreNotBack(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name, nodes string
-		change      func(f *remediatetest.Fixture, fix *APIInt)
+		change      func(f *remediatetest.Fixture, fix *Repair)
 		want        string   // see course
 		steps       []string // of worker-0, those that are due
 		says        string
 	}{
 		{"the first one did not come back", "worker-0 worker-1 worker-2", nil, "workers-first/1: worker-0 worker-1; workers/1: worker-2", []string{"await worker-0"}, "not known to be back: worker-0. They are waited for"},
-		{"it is Ready as it was before its restart", "worker-0 worker-1", func(f *remediatetest.Fixture, _ *APIInt) { f.First().Ready = "True" }, "workers-first/1: worker-0 worker-1", []string{"await worker-0"}, "--accept-risk=workers-back"},
-		{"it reports, and is not Ready", "worker-0 worker-1", func(f *remediatetest.Fixture, _ *APIInt) {
-			f.First().Ready, f.First().Heartbeat = "False", remediatetest.TestNow
+		{"it is Ready as it was before its restart", "worker-0 worker-1", func(f *remediatetest.Fixture, _ *Repair) { f.FirstNode().Ready = "True" }, "workers-first/1: worker-0 worker-1", []string{"await worker-0"}, "--accept-risk=workers-back"},
+		{"it reports, and is not Ready", "worker-0 worker-1", func(f *remediatetest.Fixture, _ *Repair) {
+			f.FirstNode().Ready, f.FirstNode().Heartbeat = "False", remediatetest.TestNow
 		}, "workers-first/1: worker-0 worker-1", []string{"await worker-0"}, "waited for"},
-		{"it is back", "worker-0 worker-1", func(f *remediatetest.Fixture, _ *APIInt) {
-			f.First().Ready, f.First().Heartbeat = "True", remediatetest.TestNow
+		{"it is back", "worker-0 worker-1", func(f *remediatetest.Fixture, _ *Repair) {
+			f.FirstNode().Ready, f.FirstNode().Heartbeat = "True", remediatetest.TestNow
 		}, "workers-first/1: worker-1", nil, ""},
-		{"accepted by name", "worker-0 worker-1", func(_ *remediatetest.Fixture, fix *APIInt) { fix.Order.Accept = []string{preflight.WorkersBack} }, "workers-first/1: worker-1", nil, "Accepted by name (workers-back)"},
+		{"accepted by name", "worker-0 worker-1", func(_ *remediatetest.Fixture, fix *Repair) { fix.Order.Accept = []string{preflight.WorkersBack} }, "workers-first/1: worker-1", nil, "Accepted by name (workers-back)"},
 		{"those that are lost do not wait", "worker-0 worker-1! worker-2", nil, "workers-not-ready/1: worker-1; workers-first/1: worker-0 worker-2", []string{"await worker-0"}, "waited for"},
 		{"nothing is done to one that is Ready", "worker-0 worker-1!", nil, "workers-not-ready/1: worker-1", nil, ""},
-		{"its requests may be approved", "worker-0 worker-1", func(_ *remediatetest.Fixture, fix *APIInt) { fix.ApproveCSRs = true }, "workers-first/1: worker-0 worker-1", []string{"approve-requests worker-0", "await worker-0"}, "waited for"},
-		{"it asks, and all others are right", "worker-0 worker-1", func(f *remediatetest.Fixture, fix *APIInt) {
+		{"its requests may be approved", "worker-0 worker-1", func(_ *remediatetest.Fixture, fix *Repair) { fix.ApproveCSRs = true }, "workers-first/1: worker-0 worker-1", []string{"approve-requests worker-0", "await worker-0"}, "waited for"},
+		{"it asks, and all others are right", "worker-0 worker-1", func(f *remediatetest.Fixture, fix *Repair) {
 			f.Right("worker-1")
 			f.Asks("worker-0")
 			fix.ApproveCSRs = true
 		}, "workers-first/1: worker-0", []string{"approve-requests worker-0"}, ""},
-		{"it asks, and is accepted by name", "worker-0 worker-1", func(f *remediatetest.Fixture, fix *APIInt) {
+		{"it asks, and is accepted by name", "worker-0 worker-1", func(f *remediatetest.Fixture, fix *Repair) {
 			f.Asks("worker-0")
 			fix.ApproveCSRs, fix.Order.Accept = true, []string{preflight.WorkersBack}
 		}, "workers-first/1: worker-0 worker-1", []string{"approve-requests worker-0"}, "Accepted by name"},
-		{"it asks, and nobody is to approve that", "worker-0 worker-1", func(f *remediatetest.Fixture, _ *APIInt) {
+		{"it asks, and nobody is to approve that", "worker-0 worker-1", func(f *remediatetest.Fixture, _ *Repair) {
 			f.Right("worker-1")
 			f.Asks("worker-0")
 		}, "", nil, ""},
-		{"it asks, and is back", "worker-0 worker-1", func(f *remediatetest.Fixture, fix *APIInt) {
-			f.First().Ready, f.First().Heartbeat = "True", remediatetest.TestNow
+		{"it asks, and is back", "worker-0 worker-1", func(f *remediatetest.Fixture, fix *Repair) {
+			f.FirstNode().Ready, f.FirstNode().Heartbeat = "True", remediatetest.TestNow
 			f.Asks("worker-0")
 			fix.ApproveCSRs = true
 		}, "workers-first/1: worker-1", nil, ""},
-		{"one kube-apiserver", "worker-0 worker-1", func(f *remediatetest.Fixture, _ *APIInt) { f.Cluster.Topology = "SingleReplica" }, "nodes/1: worker-0 worker-1", []string{"await worker-0"}, "waited for"},
+		{"one kube-apiserver", "worker-0 worker-1", func(f *remediatetest.Fixture, _ *Repair) { f.Cluster.Topology = "SingleReplica" }, "nodes/1: worker-0 worker-1", []string{"await worker-0"}, "waited for"},
 	} {
 		f := remediatetest.NewCluster(c.nodes)
 		f.Began("worker-0")
@@ -77,7 +77,7 @@ func TestWorkersThatAreNotBack(t *testing.T) {
 			t.Errorf("%s: notes %q", c.name, p.Notes)
 		}
 		n, _ := p.After.Node("worker-0")
-		if waited := slices.Contains(steps, "await worker-0"); (n.Ready == "True" && n.Heartbeat.After(n.Kubelet.Started)) != (waited || f.First().Ready == "True") {
+		if waited := slices.Contains(steps, "await worker-0"); (n.Ready == "True" && n.Heartbeat.After(n.Kubelet.Started)) != (waited || f.FirstNode().Ready == "True") {
 			t.Errorf("%s: afterwards it would be %q", c.name, n.Ready)
 		}
 	}

@@ -43,7 +43,7 @@ func (s Script) Name() string { return "fix-api-int-" + s.Node + ".sh" }
 // node that was read is held against everything that Plan checks; of others only
 // the script itself can, on the node. The error is a *Refusal where it must not be
 // done.
-func (a APIInt) Scripts(run string, facts inspect.Snapshot, now time.Time) (scripts []Script, notes []string, err error) {
+func (a Repair) Scripts(run string, facts inspect.Snapshot, now time.Time) (scripts []Script, notes []string, err error) {
 	if err := a.supported(facts.Cluster); err != nil {
 		return nil, nil, err
 	}
@@ -122,7 +122,7 @@ func nodeNamed(name string) bool {
 const scriptCA = "CERTROT_CA"
 
 // embeddable refuses CAs that a script could not hold as they are, or read.
-func (a APIInt) embeddable(hints inspect.Hints) error {
+func (a Repair) embeddable(hints inspect.Hints) error {
 	refuse := func(line int, why string) error {
 		return &remediate.Refusal{Name: "ca-usable", Reason: fmt.Sprintf("%s: line %d %s, so a script can't hold it as it is", a.From, line, why), Next: hints.Next("on the node itself: {} fix-api-int --local --ca-file FILE")}
 	}

@@ -51,7 +51,7 @@ type Order struct {
 func (o Order) wants(wave string) bool { return len(o.Only) == 0 || slices.Contains(o.Only, wave) }
 
 // all plans the repair of all nodes that the facts have.
-func (a APIInt) all(d *remediate.Draft) error {
+func (a Repair) all(d *remediate.Draft) error {
 	var masters, workers []string
 	var unseen []string
 	for i := range d.Facts.Nodes {
@@ -105,7 +105,7 @@ func (a APIInt) all(d *remediate.Draft) error {
 
 // unlabelled says what tells of a master that its labels make it a worker; empty: nothing
 // does.
-func (a APIInt) unlabelled(facts inspect.Snapshot, n *inspect.Node) string {
+func (a Repair) unlabelled(facts inspect.Snapshot, n *inspect.Node) string {
 	if n.Role != catalog.RoleWorker {
 		return ""
 	}
@@ -131,7 +131,7 @@ type After struct {
 
 // after plans what comes after the kubelets: the CA in pods, those of the network node
 // by node, and requests that are left over.
-func (a APIInt) after(d *remediate.Draft, names []string) error {
+func (a Repair) after(d *remediate.Draft, names []string) error {
 	if a.Order.wants(remediate.WaveControlPlane) {
 		if err := a.rootCA(d); err != nil {
 			return err
@@ -145,14 +145,14 @@ func (a APIInt) after(d *remediate.Draft, names []string) error {
 	if !a.Order.wants(remediate.WaveRequests) || !a.After.Requests {
 		return nil
 	}
-	n, err := d.Cluster(csr.NewLeftCSRs(names, a.ApproveCSRs, !action.Idle(d.Plan)))
+	n, err := d.Cluster(csr.NewApproveLeft(names, a.ApproveCSRs, !action.Idle(d.Plan)))
 	d.Wave(remediate.Wave{Name: remediate.WaveRequests, Why: "what kubelets asked for and nobody answered", Parallel: 1, Nodes: n})
 	return err
 }
 
 // rootCA comes between masters and workers: kube-controller-manager dials api-int, too,
 // and gets its CA and publishes it to pods when all masters can run installer pods.
-func (a APIInt) rootCA(d *remediate.Draft) error {
+func (a Repair) rootCA(d *remediate.Draft) error {
 	var step remediate.Action
 	switch {
 	case a.After.Patch != nil:
@@ -179,7 +179,7 @@ func (a APIInt) rootCA(d *remediate.Draft) error {
 
 // network restarts pods on nodes whose kubelets are right by then; first those that
 // approve what the others ask for.
-func (a APIInt) network(d *remediate.Draft, names []string) error {
+func (a Repair) network(d *remediate.Draft, names []string) error {
 	w := remediate.Wave{Name: remediate.WaveNetwork, Why: "node by node, only where the kubelet is right: pods that have the old CA in memory", Parallel: 1}
 	add := func(name string, actions []remediate.Action) error {
 		if len(actions) == 0 {
@@ -288,7 +288,7 @@ func lost(facts inspect.Snapshot, name string) bool {
 }
 
 // masters plans the masters, or where they are not chosen, sees that they are right.
-func (a APIInt) masters(d *remediate.Draft, names []string) error {
+func (a Repair) masters(d *remediate.Draft, names []string) error {
 	wave := remediate.Wave{
 		Name: remediate.WaveMasters, Parallel: 1,
 		Why: "one at a time, those that are lost first (NotReady, or no heartbeat): each is Ready, with a new heartbeat, and its kube-apiserver answers, before the next one is touched",
@@ -316,7 +316,7 @@ func (a APIInt) masters(d *remediate.Draft, names []string) error {
 // mastersFirst refuses to go past a master that is not right. While one is lost, its
 // installer pods wait, kube-controller-manager gets no new revision, and with it
 // kube-root-ca.crt and the signing of requests stand still.
-func (a APIInt) mastersFirst(d *remediate.Draft, masters remediate.Wave, unknown []*remediate.Refusal, chosen bool) error {
+func (a Repair) mastersFirst(d *remediate.Draft, masters remediate.Wave, unknown []*remediate.Refusal, chosen bool) error {
 	var reason, next string
 	var due []remediate.NodePlan
 	for _, n := range masters.Nodes {
@@ -341,7 +341,7 @@ func (a APIInt) mastersFirst(d *remediate.Draft, masters remediate.Wave, unknown
 
 // each plans nodes one by one. Those of which it is not known what they need are
 // left out.
-func (a APIInt) each(d *remediate.Draft, names []string) (nodes []remediate.NodePlan, unknown []*remediate.Refusal, err error) {
+func (a Repair) each(d *remediate.Draft, names []string) (nodes []remediate.NodePlan, unknown []*remediate.Refusal, err error) {
 	for _, name := range names {
 		n, err := d.Apart(name, func(d *remediate.Draft) error { return a.node(d, name) })
 		var r *remediate.Refusal
@@ -359,7 +359,7 @@ func (a APIInt) each(d *remediate.Draft, names []string) (nodes []remediate.Node
 
 // workers plans the workers: those that are lost, a first one of the others, and
 // then the others.
-func (a APIInt) workers(d *remediate.Draft, names []string) error {
+func (a Repair) workers(d *remediate.Draft, names []string) error {
 	nodes, unknown, err := a.each(d, names)
 	if err != nil {
 		return err
@@ -398,7 +398,7 @@ func (a APIInt) workers(d *remediate.Draft, names []string) error {
 // resumeFirst puts workers to which everything was done, and that are not back, before the
 // first one that is Ready: what took them away is not done to it. Where nothing is done to a
 // Ready one, or that was accepted, they are not waited for: what mends them may come later.
-func (a APIInt) resumeFirst(d *remediate.Draft, begun []remediate.NodePlan, first, rest *remediate.Wave) {
+func (a Repair) resumeFirst(d *remediate.Draft, begun []remediate.NodePlan, first, rest *remediate.Wave) {
 	accepted := slices.Contains(a.Order.Accept, preflight.WorkersBack)
 	var waited []remediate.NodePlan
 	for _, n := range begun {

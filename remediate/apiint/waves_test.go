@@ -20,7 +20,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/remediatetest"
 )
 
-func wholeOf(f *remediatetest.Fixture) APIInt {
+func wholeOf(f *remediatetest.Fixture) Repair {
 	fix := fixOf(f)
 	fix.Nodes = nil
 	return fix
@@ -30,7 +30,7 @@ func TestWavesInTheirOrder(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name, nodes string
-		change      func(f *remediatetest.Fixture, fix *APIInt)
+		change      func(f *remediatetest.Fixture, fix *Repair)
 		want        string
 		unknown     string
 	}{
@@ -38,43 +38,43 @@ func TestWavesInTheirOrder(t *testing.T) {
 			"masters/1: master-0 master-1 master-2; workers-first/1: worker-0; workers/1: worker-1 worker-2", ""},
 		{"the lost ones first", "master-0 master-1! worker-0 worker-1! worker-2!", nil,
 			"masters/1: master-1 master-0; workers-not-ready/1: worker-1 worker-2; workers-first/1: worker-0", ""},
-		{"some at once", "master-0 worker-0 worker-1 worker-2", func(_ *remediatetest.Fixture, fix *APIInt) { fix.Order.MaxUnavailable = Share{N: 2} },
+		{"some at once", "master-0 worker-0 worker-1 worker-2", func(_ *remediatetest.Fixture, fix *Repair) { fix.Order.MaxUnavailable = Share{N: 2} },
 			"masters/1: master-0; workers-first/1: worker-0; workers/2: worker-1 worker-2", ""},
-		{"a part of them at once", "worker-0 worker-1 worker-2 worker-3 worker-4", func(_ *remediatetest.Fixture, fix *APIInt) { fix.Order.MaxUnavailable = Share{50, true} },
+		{"a part of them at once", "worker-0 worker-1 worker-2 worker-3 worker-4", func(_ *remediatetest.Fixture, fix *Repair) { fix.Order.MaxUnavailable = Share{50, true} },
 			"workers-first/1: worker-0; workers/2: worker-1 worker-2 worker-3 worker-4", ""},
-		{"what is right is left alone", "master-0 worker-0 worker-1 worker-2!", func(f *remediatetest.Fixture, _ *APIInt) { f.Right("master-0", "worker-0") },
+		{"what is right is left alone", "master-0 worker-0 worker-1 worker-2!", func(f *remediatetest.Fixture, _ *Repair) { f.Right("master-0", "worker-0") },
 			"masters/1: master-0; workers-not-ready/1: worker-2; workers-first/1: worker-1", ""}, // the master is asked
-		{"a worker that was not read", "master-0 worker-0 worker-1", func(f *remediatetest.Fixture, _ *APIInt) { f.Unread("worker-0") },
+		{"a worker that was not read", "master-0 worker-0 worker-1", func(f *remediatetest.Fixture, _ *Repair) { f.Unread("worker-0") },
 			"masters/1: master-0; workers-first/1: worker-1", "worker-0: node-read"},
-		{"a worker of a strange shape", "master-0 worker-0 worker-1", func(f *remediatetest.Fixture, _ *APIInt) {
+		{"a worker of a strange shape", "master-0 worker-0 worker-1", func(f *remediatetest.Fixture, _ *Repair) {
 			n, _ := f.Snapshot.Node("worker-0")
 			n.Kubelet.Kubeconfig = "/etc/mine"
 		}, "masters/1: master-0; workers-first/1: worker-1", "worker-0: kubelet-flags"},
-		{"masters alone", "master-0 worker-0", func(_ *remediatetest.Fixture, fix *APIInt) { fix.Order.Only = []string{remediate.WaveMasters} }, "masters/1: master-0", ""},
-		{"a master that was not read, and masters alone", "master-0 master-1", func(f *remediatetest.Fixture, fix *APIInt) {
+		{"masters alone", "master-0 worker-0", func(_ *remediatetest.Fixture, fix *Repair) { fix.Order.Only = []string{remediate.WaveMasters} }, "masters/1: master-0", ""},
+		{"a master that was not read, and masters alone", "master-0 master-1", func(f *remediatetest.Fixture, fix *Repair) {
 			f.Unread("master-0")
 			fix.Order.Only = []string{remediate.WaveMasters}
 		}, "masters/1: master-1", "master-0: node-read"},
-		{"a master that is left out by name", "master-0 master-1 worker-0", func(f *remediatetest.Fixture, fix *APIInt) {
+		{"a master that is left out by name", "master-0 master-1 worker-0", func(f *remediatetest.Fixture, fix *Repair) {
 			f.Unread("master-0")
 			fix.Order.Accept = []string{preflight.MastersFirst}
 		}, "masters/1: master-1; workers-first/1: worker-0", "master-0: node-read"},
-		{"workers alone, and masters are right", "master-0 worker-0", func(f *remediatetest.Fixture, fix *APIInt) {
+		{"workers alone, and masters are right", "master-0 worker-0", func(f *remediatetest.Fixture, fix *Repair) {
 			f.Right("master-0")
 			fix.Order.Only = []string{remediate.WaveWorkers}
 		}, "workers-first/1: worker-0", ""},
-		{"workers alone, and the risk is accepted", "master-0 worker-0", func(_ *remediatetest.Fixture, fix *APIInt) {
+		{"workers alone, and the risk is accepted", "master-0 worker-0", func(_ *remediatetest.Fixture, fix *Repair) {
 			fix.Order = Order{Only: []string{remediate.WaveWorkers}, Accept: []string{preflight.MastersFirst}}
 		}, "workers-first/1: worker-0", ""},
-		{"an arbiter is a master without a kube-apiserver", "master-0 worker-0", func(f *remediatetest.Fixture, _ *APIInt) {
+		{"an arbiter is a master without a kube-apiserver", "master-0 worker-0", func(f *remediatetest.Fixture, _ *Repair) {
 			n, _ := f.Snapshot.Node("worker-0")
 			n.Role = catalog.RoleArbiter
 		}, "masters/1: master-0 worker-0", ""},
-		{"one kube-apiserver: no waves", "master-0 worker-0! worker-1", func(f *remediatetest.Fixture, _ *APIInt) { f.Cluster.Topology = "SingleReplica" },
+		{"one kube-apiserver: no waves", "master-0 worker-0! worker-1", func(f *remediatetest.Fixture, _ *Repair) { f.Cluster.Topology = "SingleReplica" },
 			"nodes/1: master-0 worker-0 worker-1", ""},
-		{"a master that is right, and not Ready, is waited for", "master-0! worker-0", func(f *remediatetest.Fixture, _ *APIInt) { f.Right("master-0") },
+		{"a master that is right, and not Ready, is waited for", "master-0! worker-0", func(f *remediatetest.Fixture, _ *Repair) { f.Right("master-0") },
 			"masters/1: master-0; workers-first/1: worker-0", ""},
-		{"all is right", "master-0 worker-0 worker-1", func(f *remediatetest.Fixture, _ *APIInt) { f.Right("master-0", "worker-0", "worker-1") }, "", ""},
+		{"all is right", "master-0 worker-0 worker-1", func(f *remediatetest.Fixture, _ *Repair) { f.Right("master-0", "worker-0", "worker-1") }, "", ""},
 	} {
 		f := remediatetest.NewCluster(c.nodes)
 		fix := wholeOf(f)
@@ -106,20 +106,20 @@ func TestRefusalsOfWaves(t *testing.T) {
 	for _, c := range []struct {
 		name, check, says string
 		risk              bool
-		change            func(f *remediatetest.Fixture, fix *APIInt)
+		change            func(f *remediatetest.Fixture, fix *Repair)
 	}{
-		{"a master that was not read", preflight.MastersFirst, "port 22", true, func(f *remediatetest.Fixture, _ *APIInt) { f.Unread("master-1") }},
-		{"workers alone before masters", preflight.MastersFirst, "master-0, master-1", true, func(_ *remediatetest.Fixture, fix *APIInt) { fix.Order.Only = []string{remediate.WaveWorkers} }},
-		{"nobody said what a node is", "node-role", "not known", false, func(f *remediatetest.Fixture, _ *APIInt) { f.First().Role = "" }},
-		{"the CA is wrong for one node", verifiesServed, "does not verify", false, func(f *remediatetest.Fixture, _ *APIInt) {
-			leaf := f.Old.Issue(remediatetest.ApiInt, remediatetest.TestNow.Add(-time.Hour), remediatetest.TestNow.Add(time.Hour))
+		{"a master that was not read", preflight.MastersFirst, "port 22", true, func(f *remediatetest.Fixture, _ *Repair) { f.Unread("master-1") }},
+		{"workers alone before masters", preflight.MastersFirst, "master-0, master-1", true, func(_ *remediatetest.Fixture, fix *Repair) { fix.Order.Only = []string{remediate.WaveWorkers} }},
+		{"nobody said what a node is", "node-role", "not known", false, func(f *remediatetest.Fixture, _ *Repair) { f.FirstNode().Role = "" }},
+		{"the CA is wrong for one node", verifiesServed, "does not verify", false, func(f *remediatetest.Fixture, _ *Repair) {
+			leaf := f.Old.Issue(remediatetest.APIIntHost, remediatetest.TestNow.Add(-time.Hour), remediatetest.TestNow.Add(time.Hour))
 			for i := range f.Served {
 				if f.Served[i].Node == "worker-1" {
 					f.Served[i].Chain = f.Sc.Scan(leaf.CertPEM)[0].Content.Certs
 				}
 			}
 		}},
-		{"no node could be read", "node-read", "port 22", false, func(f *remediatetest.Fixture, _ *APIInt) {
+		{"no node could be read", "node-read", "port 22", false, func(f *remediatetest.Fixture, _ *Repair) {
 			f.Nodes = slices.DeleteFunc(f.Nodes, func(n inspect.Node) bool { return n.Role == catalog.RoleMaster })
 			f.Unread("worker-0")
 			f.Unread("worker-1")
@@ -377,7 +377,7 @@ func TestWavesInterrupted(t *testing.T) {
 // What was paused is resumed before requests that nobody answered may end the run.
 func TestFrameEndsBeforeRequests(t *testing.T) {
 	t.Parallel()
-	step := []remediate.Step{{Action: csr.LeftCSRs{}}}
+	step := []remediate.Step{{Action: csr.ApproveLeft{}}}
 	for want, waves := range map[string][]remediate.Wave{
 		",masters,,requests": {{Name: remediate.WaveMasters}, {Name: remediate.WaveRequests}},
 		",masters,":          {{Name: remediate.WaveMasters}},

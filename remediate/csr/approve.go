@@ -23,16 +23,16 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/remediate"
 )
 
-// ApproveCSRs approves what a node's kubelet asks for after its restart: the client's
+// Approve approves what a node's kubelet asks for after its restart: the client's
 // certificate with which it works, then its serving one. A kubelet whose client
 // certificate is valid asks for none. What does not match the node is shown and never
 // approved (see asker.matches).
-type ApproveCSRs struct {
+type Approve struct {
 	On string
 	// serving: its kubelet is to ask for a serving certificate, as the one that it
 	// has is not valid any more.
 	Serving bool
-	State   *Approving
+	State   *State
 }
 
 // settling is how long a request by a bootstrapper's token waits from when it is first
@@ -40,14 +40,14 @@ type ApproveCSRs struct {
 // none is approved. A kubelet asks within seconds of its start.
 const settling = 15 * time.Second
 
-func newApproving() *Approving {
-	return &Approving{shown: map[string]bool{}, joined: map[string]*request{}, seen: map[string]time.Time{}}
+func newApproving() *State {
+	return &State{shown: map[string]bool{}, joined: map[string]*Request{}, seen: map[string]time.Time{}}
 }
 
-// NewApproveCSRs returns the action for a node. It belongs behind the restart of its
+// NewApprove returns the action for a node. It belongs behind the restart of its
 // kubelet and before Await.
-func NewApproveCSRs(node string, facts inspect.Snapshot, now time.Time) ApproveCSRs {
-	return ApproveCSRs{On: node, Serving: lacksServing(facts, node, now), State: newApproving()}
+func NewApprove(node string, facts inspect.Snapshot, now time.Time) Approve {
+	return Approve{On: node, Serving: lacksServing(facts, node, now), State: newApproving()}
 }
 
 const kubeletServing = "/var/lib/kubelet/pki/kubelet-server-current.pem"
@@ -90,14 +90,14 @@ func Certified(facts inspect.Snapshot, now time.Time, nodes ...string) map[strin
 }
 
 // ID is such as "approve-requests worker-0".
-func (a ApproveCSRs) ID() string { return "approve-requests " + a.On }
+func (a Approve) ID() string { return "approve-requests " + a.On }
 
 // Node is the node.
-func (a ApproveCSRs) Node() string { return a.On }
+func (a Approve) Node() string { return a.On }
 
 // Diff compares the last sign of life with the start of the kubelet: one that reports
 // has its certificate.
-func (a ApproveCSRs) Diff(facts inspect.Snapshot, now time.Time) (*remediate.Change, error) {
+func (a Approve) Diff(facts inspect.Snapshot, now time.Time) (*remediate.Change, error) {
 	n, ok := facts.Node(a.On)
 	if ok && inspect.ReportsSince(facts, n) && len(PendingRequests(facts, a.On)) == 0 {
 		return nil, nil //nolint:nilnil // so already, as Action says
@@ -127,7 +127,7 @@ const (
 )
 
 // Apply looks at requests until the kubelet reports, and approves those that match.
-func (a ApproveCSRs) Apply(ctx context.Context, env *remediate.Env, c *remediate.Change) error {
+func (a Approve) Apply(ctx context.Context, env *remediate.Env, c *remediate.Change) error {
 	if env.Kube == nil {
 		return &remediate.Unknown{Reason: fmt.Sprintf("what the kubelet on %s asks for is not known: no API server could be asked", a.On)}
 	}
@@ -157,7 +157,7 @@ func (a ApproveCSRs) Apply(ctx context.Context, env *remediate.Env, c *remediate
 // hopeless reports whether asking again is of no use.
 func hopeless(err error) bool { return apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) }
 
-func (a ApproveCSRs) reports(ctx context.Context, env *remediate.Env, started time.Time) bool {
+func (a Approve) reports(ctx context.Context, env *remediate.Env, started time.Time) bool {
 	if env.Heartbeat == nil {
 		return false
 	}
@@ -166,7 +166,7 @@ func (a ApproveCSRs) reports(ctx context.Context, env *remediate.Env, started ti
 }
 
 // approve approves what is pending now and matches.
-func (a ApproveCSRs) approve(ctx context.Context, env *remediate.Env, c *remediate.Change) error {
+func (a Approve) approve(ctx context.Context, env *remediate.Env, c *remediate.Change) error {
 	requests, n, err := leftOf(ctx, env, a.asker(env, c))
 	if err != nil {
 		return err
@@ -174,13 +174,13 @@ func (a ApproveCSRs) approve(ctx context.Context, env *remediate.Env, c *remedia
 	return a.State.approve(ctx, env, c, n, requests)
 }
 
-func (a ApproveCSRs) asker(env *remediate.Env, c *remediate.Change) Asker {
+func (a Approve) asker(env *remediate.Env, c *remediate.Change) Asker {
 	return Asker{Name: a.On, Versions: c.Versions, Certified: c.Certified[a.On], earlier: a.State.Earlier, Hints: env.Hints, read: originsBy(env)}
 }
 
 // approve says yes to a request as it was read: its resourceVersion is a condition. It is
 // judged once more, with what is known now.
-func approve(ctx context.Context, env *remediate.Env, n Asker, r *request) error {
+func approve(ctx context.Context, env *remediate.Env, n Asker, r *Request) error {
 	c, err := env.Kube.CertificatesV1().CertificateSigningRequests().Get(ctx, r.Name, metav1.GetOptions{})
 	if err != nil {
 		return fmt.Errorf("read request %s: %w", foreign.Name(r.Name), err)
@@ -207,11 +207,11 @@ func approve(ctx context.Context, env *remediate.Env, n Asker, r *request) error
 
 // PendingOf reads the pending requests about a node, and the Node with whose addresses
 // their names are compared.
-func PendingOf(ctx context.Context, kube kubernetes.Interface, n Asker) ([]*request, error) {
+func PendingOf(ctx context.Context, kube kubernetes.Interface, n Asker) ([]*Request, error) {
 	if err := n.itsNode(ctx, kube); err != nil {
 		return nil, err
 	}
-	var out []*request
+	var out []*Request
 	answered := map[pki.Fingerprint]bool{}
 	opts := metav1.ListOptions{Limit: 100} // a request may be 1 MB
 	for {
@@ -257,7 +257,7 @@ func (n *Asker) itsNode(ctx context.Context, kube kubernetes.Interface) error {
 
 // compared judges a request. With what a server's names are compared is read when it is
 // the only thing left to ask, and once.
-func (n *Asker) compared(ctx context.Context, kube kubernetes.Interface, csr *certificatesapi.CertificateSigningRequest) (*request, error) {
+func (n *Asker) compared(ctx context.Context, kube kubernetes.Interface, csr *certificatesapi.CertificateSigningRequest) (*Request, error) {
 	r := n.judge(csr)
 	if r == nil || r.why != errUncompared.Error() || n.peers != nil && (n.read == nil || n.known != nil) {
 		return r, nil
@@ -274,11 +274,11 @@ func (n *Asker) compared(ctx context.Context, kube kubernetes.Interface, csr *ce
 
 // again judges a request with nothing that was read before. One to join is judged among all
 // that there are by now.
-func (n Asker) again(ctx context.Context, env *remediate.Env, csr *certificatesapi.CertificateSigningRequest) (*request, error) {
+func (n Asker) again(ctx context.Context, env *remediate.Env, csr *certificatesapi.CertificateSigningRequest) (*Request, error) {
 	n.object, n.peers, n.known, n.kubelet = nil, nil, nil, nil
 	if csr.Spec.SignerName == catalog.KubeletClientSigner && csr.Spec.Username != n.user() {
 		requests, _, err := leftOf(ctx, env, n)
-		i := slices.IndexFunc(requests, func(r *request) bool {
+		i := slices.IndexFunc(requests, func(r *Request) bool {
 			return r.Name == csr.Name && r.UID == csr.UID && r.ResourceVersion == csr.ResourceVersion
 		})
 		if err != nil || i < 0 {
@@ -308,7 +308,7 @@ func allNodes(ctx context.Context, kube kubernetes.Interface) (out []corev1.Node
 }
 
 // Verify waits for the certificates.
-func (a ApproveCSRs) Verify(ctx context.Context, env *remediate.Env, c *remediate.Change) error {
+func (a Approve) Verify(ctx context.Context, env *remediate.Env, c *remediate.Change) error {
 	if err := a.State.issued(ctx, env); err != nil {
 		return err
 	}
@@ -327,7 +327,7 @@ func (a ApproveCSRs) Verify(ctx context.Context, env *remediate.Env, c *remediat
 }
 
 // Undo does nothing: a certificate that was issued can't be called back.
-func (a ApproveCSRs) Undo(context.Context, *remediate.Env, *remediate.Change) error { return nil }
+func (a Approve) Undo(context.Context, *remediate.Env, *remediate.Change) error { return nil }
 
 // Waiting says which requests about a node are pending, what they ask for, and the
 // command for each; empty where there is none.
@@ -353,30 +353,30 @@ func Waiting(ctx context.Context, env *remediate.Env, n Asker) string {
 	return "; these requests for certificates are pending:" + out.String()
 }
 
-// LeftCSRs are the requests of nodes that are pending at the end of a run: they are
+// ApproveLeft are the requests of nodes that are pending at the end of a run: they are
 // shown; and approved, where they match, if that is wanted.
-type LeftCSRs struct {
+type ApproveLeft struct {
 	Nodes   []string
 	Approve bool
 	// After: the plan restarts kubelets, of whose requests nothing is known yet.
 	After bool
-	state *Approving
+	state *State
 }
 
-// NewLeftCSRs returns the step of the cluster for these nodes. It belongs behind all
+// NewApproveLeft returns the step of the cluster for these nodes. It belongs behind all
 // of theirs.
-func NewLeftCSRs(nodes []string, approve, after bool) LeftCSRs {
-	return LeftCSRs{Nodes: nodes, Approve: approve, After: after, state: newApproving()}
+func NewApproveLeft(nodes []string, approve, after bool) ApproveLeft {
+	return ApproveLeft{Nodes: nodes, Approve: approve, After: after, state: newApproving()}
 }
 
 // ID is "left-over-requests".
-func (a LeftCSRs) ID() string { return "left-over-requests" }
+func (a ApproveLeft) ID() string { return "left-over-requests" }
 
 // Node is none: it is about the cluster.
-func (a LeftCSRs) Node() string { return "" }
+func (a ApproveLeft) Node() string { return "" }
 
 // Diff names what is pending.
-func (a LeftCSRs) Diff(facts inspect.Snapshot, now time.Time) (*remediate.Change, error) {
+func (a ApproveLeft) Diff(facts inspect.Snapshot, now time.Time) (*remediate.Change, error) {
 	names := PendingRequests(facts, a.Nodes...)
 	if len(names) == 0 && !a.After {
 		return nil, nil //nolint:nilnil // so already, as Action says
@@ -393,7 +393,7 @@ func (a LeftCSRs) Diff(facts inspect.Snapshot, now time.Time) (*remediate.Change
 }
 
 // Apply shows and approves.
-func (a LeftCSRs) Apply(ctx context.Context, env *remediate.Env, c *remediate.Change) error {
+func (a ApproveLeft) Apply(ctx context.Context, env *remediate.Env, c *remediate.Change) error {
 	if env.Kube == nil {
 		return &remediate.Unknown{Reason: "which certificate requests are pending is not known: no API server could be asked"}
 	}
@@ -413,13 +413,13 @@ const (
 )
 
 // Takes is how long all of it may take.
-func (a LeftCSRs) Takes() time.Duration {
+func (a ApproveLeft) Takes() time.Duration {
 	return time.Duration(len(a.Nodes)) * (sightTime + answerTime)
 }
 
 // each does something for each node, whatever becomes of the others: a request in the name of
 // one keeps no other one from its certificate.
-func (a LeftCSRs) each(ctx context.Context, limit time.Duration, do func(context.Context, string) error) error {
+func (a ApproveLeft) each(ctx context.Context, limit time.Duration, do func(context.Context, string) error) error {
 	var failed []error
 	var last error
 	for _, node := range a.Nodes {
@@ -441,16 +441,16 @@ func (a LeftCSRs) each(ctx context.Context, limit time.Duration, do func(context
 
 // sight notes of a node that it asks to join. It is done for all before the first one is
 // answered: they settle at the same time.
-func (a LeftCSRs) sight(ctx context.Context, env *remediate.Env, c *remediate.Change, node string) error {
+func (a ApproveLeft) sight(ctx context.Context, env *remediate.Env, c *remediate.Change, node string) error {
 	requests, n, err := leftOf(ctx, env, Asker{Name: node, Versions: c.Versions, Certified: c.Certified[node], Hints: env.Hints})
-	if err == nil && slices.ContainsFunc(requests, func(r *request) bool { return r.joins(n) }) {
+	if err == nil && slices.ContainsFunc(requests, func(r *Request) bool { return r.joins(n) }) {
 		a.state.settled(node, env.Now())
 	}
 	return err
 }
 
 // answer approves what is pending of a node, and waits for who signs it.
-func (a LeftCSRs) answer(ctx context.Context, env *remediate.Env, c *remediate.Change, node string) (failed error) {
+func (a ApproveLeft) answer(ctx context.Context, env *remediate.Env, c *remediate.Change, node string) (failed error) {
 	_ = env.Until(ctx, askingClient, func(ctx context.Context) (bool, error) {
 		requests, n, err := leftOf(ctx, env, Asker{Name: node, Versions: c.Versions, Certified: c.Certified[node], Hints: env.Hints})
 		if err == nil {
@@ -465,19 +465,19 @@ func (a LeftCSRs) answer(ctx context.Context, env *remediate.Env, c *remediate.C
 
 // leftOf reads the pending requests about a node. Where one asks by a bootstrapper's token,
 // the node is read now: its kubelet may have got its certificate since the plan was made.
-func leftOf(ctx context.Context, env *remediate.Env, n Asker) ([]*request, Asker, error) {
+func leftOf(ctx context.Context, env *remediate.Env, n Asker) ([]*Request, Asker, error) {
 	n.read = originsBy(env)
 	requests, err := PendingOf(ctx, env.Kube, n)
-	if err != nil || !slices.ContainsFunc(requests, func(r *request) bool { return r.why == errUnlooked.Error() }) {
+	if err != nil || !slices.ContainsFunc(requests, func(r *Request) bool { return r.why == errUnlooked.Error() }) {
 		return requests, n, err
 	}
-	n.kubelet, n.Certified = newJoiner(env, ctx, n)
+	n.kubelet, n.Certified = newJoiner(ctx, env, n)
 	requests, err = PendingOf(ctx, env.Kube, n)
 	return requests, n, err
 }
 
 // Verify says what is still pending.
-func (a LeftCSRs) Verify(ctx context.Context, env *remediate.Env, c *remediate.Change) error {
+func (a ApproveLeft) Verify(ctx context.Context, env *remediate.Env, c *remediate.Change) error {
 	if err := a.state.issued(ctx, env); err != nil {
 		return err
 	}
@@ -502,7 +502,7 @@ func (a LeftCSRs) Verify(ctx context.Context, env *remediate.Env, c *remediate.C
 }
 
 // Undo does nothing: a certificate that was issued can't be called back.
-func (a LeftCSRs) Undo(context.Context, *remediate.Env, *remediate.Change) error { return nil }
+func (a ApproveLeft) Undo(context.Context, *remediate.Env, *remediate.Change) error { return nil }
 
 // RequestsPending is the risk that a kubelet can't fetch a certificate that it waits for.
 const RequestsPending = "requests-pending"
@@ -566,7 +566,7 @@ func Approves(p *remediate.Plan) bool {
 			switch a := s.Action.(type) {
 			case SeeCertificate:
 				return true
-			case ApproveCSRs:
+			case Approve:
 				if a.Serving || s.Change.Certified[a.On] == "" {
 					return true
 				}

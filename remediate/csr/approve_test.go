@@ -94,13 +94,13 @@ func TestWhichRequestsMatch(t *testing.T) {
 
 		{"by an administrator", remediatetest.ClientAsking, by("system:admin", "system:masters"), openshift, remediatetest.WorkerZero(), `"system:admin" is not who asks`},
 		{"by another node", remediatetest.ClientAsking, by("system:node:worker-1", "system:nodes"), openshift, remediatetest.WorkerZero(), "is not who asks"},
-		{"by a service account of another namespace", remediatetest.ClientAsking, by("system:serviceaccount:default:node-bootstrapper", remediatetest.McoAccounts), openshift, remediatetest.WorkerZero(), "is not who asks"},
+		{"by a service account of another namespace", remediatetest.ClientAsking, by("system:serviceaccount:default:node-bootstrapper", remediatetest.MCOAccounts), openshift, remediatetest.WorkerZero(), "is not who asks"},
 		{"by the bootstrapper's name without its group", remediatetest.ClientAsking, by(remediatetest.Bootstrapper, "system:authenticated"), openshift, remediatetest.WorkerZero(), "not in the group"},
 		{"by OpenShift's bootstrapper elsewhere", remediatetest.ClientAsking, nil, plain, remediatetest.WorkerZero(), "is not who asks"},
 		{"by kubeadm's token on OpenShift", remediatetest.ClientAsking, by("system:bootstrap:abc123", "system:bootstrappers"), openshift, remediatetest.WorkerZero(), "is not who asks"},
 		{"by something like a token", remediatetest.ClientAsking, by("system:bootstrap:abc1234", "system:bootstrappers"), plain, remediatetest.WorkerZero(), "is not who asks"},
 		{"by OpenShift's bootstrapper in who knows what", remediatetest.ClientAsking, nil, catalog.Versions{}, remediatetest.WorkerZero(), "is unknown"},
-		{"a server's by the bootstrapper", remediatetest.ServingAsking, by(remediatetest.Bootstrapper, remediatetest.McoAccounts), openshift, remediatetest.WorkerZero(), "is not who asks"},
+		{"a server's by the bootstrapper", remediatetest.ServingAsking, by(remediatetest.Bootstrapper, remediatetest.MCOAccounts), openshift, remediatetest.WorkerZero(), "is not who asks"},
 		{"for another signer", remediatetest.ClientAsking, func(a *remediatetest.Asking) { a.CSR.Spec.SignerName = "kubernetes.io/kube-apiserver-client" }, openshift, remediatetest.WorkerZero(), "signs no kubelet's"},
 		{"for masters", remediatetest.ClientAsking, func(a *remediatetest.Asking) { a.Asks.Subject.Organization = []string{"system:masters"} }, openshift, remediatetest.WorkerZero(), "O=system:nodes alone"},
 		{"for nodes and masters", remediatetest.ClientAsking, func(a *remediatetest.Asking) {
@@ -205,7 +205,7 @@ func TestWhichRequestsAreNotLookedAt(t *testing.T) {
 func TestTheNewestOfEachIsWaitedFor(t *testing.T) {
 	t.Parallel()
 	n := Asker{Name: "worker-0", object: remediatetest.WorkerZero(), Versions: catalog.Versions{Cluster: "4.15.0"}, kubelet: &joiner{}, known: knownWorkerZero()}
-	named := func(a *remediatetest.Asking, name string, age time.Duration) *request {
+	named := func(a *remediatetest.Asking, name string, age time.Duration) *Request {
 		a.CSR.Name, a.CSR.CreationTimestamp = name, metav1.NewTime(remediatetest.TestNow.Add(-age))
 		return n.judge(a.Made(t))
 	}
@@ -214,7 +214,7 @@ func TestTheNewestOfEachIsWaitedFor(t *testing.T) {
 	renewal := remediatetest.ClientAsking(t)
 	renewal.CSR.Spec.Username, renewal.CSR.Spec.Groups = "system:node:worker-0", []string{"system:nodes"}
 	var names []string
-	for _, r := range current([]*request{
+	for _, r := range current([]*Request{
 		named(remediatetest.ServingAsking(t), "serving-old", 3*time.Hour), named(wrong, "serving-wrong", 0), named(remediatetest.ServingAsking(t), "serving-new", time.Hour),
 		named(remediatetest.ClientAsking(t), "client-new", time.Minute), named(remediatetest.ClientAsking(t), "client-old", time.Hour), named(renewal, "renewal", time.Second),
 	}) {
@@ -240,7 +240,7 @@ func TestApprovalIsOfWhatWasRead(t *testing.T) {
 		}
 		return nil
 	}
-	a := NewLeftCSRs([]string{"worker-0"}, true, true)
+	a := NewApproveLeft([]string{"worker-0"}, true, true)
 	c, err := a.Diff(inspect.Snapshot{Nodes: []inspect.Node{{Name: "worker-0", Via: "ssh"}}, Cluster: inspect.Cluster{Versions: catalog.Versions{Cluster: "4.15.0"}}}, remediatetest.TestNow)
 	if err != nil || c == nil {
 		t.Fatal(c, err)
@@ -284,7 +284,7 @@ func TestLeftRequests(t *testing.T) {
 					return nil
 				}
 			}
-			a := NewLeftCSRs([]string{"worker-0"}, c.approve, true)
+			a := NewApproveLeft([]string{"worker-0"}, c.approve, true)
 			change, _ := a.Diff(versions, remediatetest.TestNow)
 			err := a.Apply(t.Context(), env, change)
 			if err == nil {
@@ -298,14 +298,14 @@ func TestLeftRequests(t *testing.T) {
 			}
 		})
 	}
-	if c, err := NewLeftCSRs([]string{"worker-0"}, true, false).Diff(versions, remediatetest.TestNow); c != nil || err != nil {
+	if c, err := NewApproveLeft([]string{"worker-0"}, true, false).Diff(versions, remediatetest.TestNow); c != nil || err != nil {
 		t.Errorf("with nothing pending: %+v, %v", c, err)
 	}
 	pending := func(name, node string) inspect.SigningRequest {
 		return inspect.SigningRequest{Object: &inspect.Object{Name: name}, Condition: inspect.Pending, Request: &pki.Request{Subject: "CN=system:node:" + node + ",O=system:nodes"}}
 	}
 	versions.Requests = []inspect.SigningRequest{pending("csr-one", "worker-0"), pending("csr-two", "worker-0"), pending("csr-other", "worker-1")}
-	if c, err := NewLeftCSRs([]string{"worker-0"}, true, false).Diff(versions, remediatetest.TestNow); err != nil || c == nil || !strings.HasSuffix(c.Summary, "(now: csr-one, csr-two)") {
+	if c, err := NewApproveLeft([]string{"worker-0"}, true, false).Diff(versions, remediatetest.TestNow); err != nil || c == nil || !strings.HasSuffix(c.Summary, "(now: csr-one, csr-two)") {
 		t.Errorf("the plan says of what is pending: %+v, %v", c, err)
 	}
 }
@@ -318,7 +318,7 @@ func TestNoServingRequestIsWaitedForWhereNoneIsDue(t *testing.T) {
 		w := remediatetest.NewWorld(t)
 		env, _ := remediatetest.Approvals(t, w, &remediatetest.RequestsAPI{})
 		env.Heartbeat = remediatetest.HeartbeatAt(w.Now().Add(time.Hour))
-		step := ApproveCSRs{On: "worker-0", Serving: serving, State: newApproving()}
+		step := Approve{On: "worker-0", Serving: serving, State: newApproving()}
 		if err := step.Apply(t.Context(), env, &remediate.Change{Versions: catalog.Versions{Cluster: "4.15.0"}}); err != nil {
 			t.Fatal(err)
 		}
@@ -342,7 +342,7 @@ func TestKeysThatAreComputedWith(t *testing.T) {
 // TestOneNodeHoldsUpNoOther: what goes wrong with the requests of a node is told of that node.
 func TestOneNodeHoldsUpNoOther(t *testing.T) {
 	t.Parallel()
-	a := NewLeftCSRs([]string{"worker-0", "worker-1", "worker-2"}, true, true)
+	a := NewApproveLeft([]string{"worker-0", "worker-1", "worker-2"}, true, true)
 	var done []string
 	err := a.each(t.Context(), 20*time.Millisecond, func(ctx context.Context, node string) error {
 		done = append(done, node)
@@ -384,7 +384,7 @@ func TestOneNodeHoldsUpNoOther(t *testing.T) {
 		}
 		return nil
 	}
-	a = NewLeftCSRs([]string{"worker-0", "worker-1"}, true, true)
+	a = NewApproveLeft([]string{"worker-0", "worker-1"}, true, true)
 	change, _ := a.Diff(inspect.Snapshot{Cluster: inspect.Cluster{Versions: catalog.Versions{Cluster: "4.15.0"}}}, remediatetest.TestNow)
 	if err := a.Apply(t.Context(), env, change); err == nil || !strings.Contains(err.Error(), "requests of node worker-0: approve request csr-serving") {
 		t.Errorf("%v", err)

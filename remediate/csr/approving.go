@@ -16,12 +16,12 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/remediate"
 )
 
-// Approving is what one run of the action remembers.
-type Approving struct {
+// State is what one run of the action remembers.
+type State struct {
 	approved []string // names of what was approved by this run
 	// joined are the approved requests of kubelets without a certificate, by node: there
 	// is no second one.
-	joined map[string]*request
+	joined map[string]*Request
 	// earlier are requests from before the kubelet was restarted; nil: that was not looked at.
 	Earlier     map[string]bool
 	shown       map[string]bool // names
@@ -36,7 +36,7 @@ type Approving struct {
 }
 
 // approve shows requests, each once, and approves the current ones.
-func (s *Approving) approve(ctx context.Context, env *remediate.Env, c *remediate.Change, n Asker, requests []*request) error {
+func (s *State) approve(ctx context.Context, env *remediate.Env, c *remediate.Change, n Asker, requests []*Request) error {
 	node := n.Name
 	s.show(env, node, requests)
 	s.settles = false
@@ -70,14 +70,14 @@ func (s *Approving) approve(ctx context.Context, env *remediate.Env, c *remediat
 }
 
 // settled reports whether a node's first request to join was seen long enough ago.
-func (s *Approving) settled(node string, now time.Time) bool {
+func (s *State) settled(node string, now time.Time) bool {
 	if s.seen[node].IsZero() {
 		s.seen[node] = now
 	}
 	return now.Sub(s.seen[node]) >= settling
 }
 
-func (s *Approving) show(env *remediate.Env, node string, requests []*request) {
+func (s *State) show(env *remediate.Env, node string, requests []*Request) {
 	for _, r := range inOrder(requests) {
 		s.handed = s.handed || r.hand
 		if !s.shown[r.Name] {
@@ -88,7 +88,7 @@ func (s *Approving) show(env *remediate.Env, node string, requests []*request) {
 }
 
 // issued waits until what was approved has its certificate.
-func (s *Approving) issued(ctx context.Context, env *remediate.Env) error {
+func (s *State) issued(ctx context.Context, env *remediate.Env) error {
 	err := env.Until(ctx, issuing, func(ctx context.Context) (bool, error) {
 		for _, name := range s.approved {
 			csr, err := env.Kube.CertificatesV1().CertificateSigningRequests().Get(ctx, name, metav1.GetOptions{})
@@ -111,7 +111,7 @@ func (s *Approving) issued(ctx context.Context, env *remediate.Env) error {
 // signerValid refuses to approve a request before kube-controller-manager can sign it:
 // after a failure it tries again later and later, after up to 16 minutes. After a long
 // power-off kubelets ask minutes before the expired signer is renewed.
-func (s *Approving) signerValid(ctx context.Context, env *remediate.Env, c *remediate.Change, node string) error {
+func (s *State) signerValid(ctx context.Context, env *remediate.Env, c *remediate.Change, node string) error {
 	if c.Versions.Plain {
 		return s.caValid(env, c, node)
 	}
@@ -122,7 +122,7 @@ func (s *Approving) signerValid(ctx context.Context, env *remediate.Env, c *reme
 }
 
 // refuse says once what is awaited, and that nothing is approved meanwhile.
-func (s *Approving) refuse(env *remediate.Env, node string, why *remediate.Refusal) error {
+func (s *State) refuse(env *remediate.Env, node string, why *remediate.Refusal) error {
 	if text := why.Error(); s.awaited != text {
 		s.awaited = text
 		env.Note(node, "waiting, before anything is approved: "+text)
@@ -132,7 +132,7 @@ func (s *Approving) refuse(env *remediate.Env, node string, why *remediate.Refus
 
 // caValid judges the file with which a kube-controller-manager without operators signs, as
 // far as it was read: where it was not, that is said, and nothing is refused.
-func (s *Approving) caValid(env *remediate.Env, c *remediate.Change, node string) error {
+func (s *State) caValid(env *remediate.Env, c *remediate.Change, node string) error {
 	switch {
 	case c.Signer == nil && s.awaited == "":
 		s.awaited = "unread"
@@ -147,7 +147,7 @@ func (s *Approving) caValid(env *remediate.Env, c *remediate.Change, node string
 
 // arrived waits for the client certificate of a kubelet that joins, and wants it to be for
 // the key that was approved: by that alone it is known who had asked.
-func (s *Approving) arrived(ctx context.Context, env *remediate.Env, node string) (*pki.Cert, error) {
+func (s *State) arrived(ctx context.Context, env *remediate.Env, node string) (*pki.Cert, error) {
 	var cert *pki.Cert
 	err := env.Until(ctx, issuing, func(ctx context.Context) (bool, error) {
 		facts, err := env.Read(ctx, node)

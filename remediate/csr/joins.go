@@ -53,7 +53,7 @@ func (j *joiner) predates(csr *certificatesapi.CertificateSigningRequest) bool {
 
 // newJoiner reads the node of requests to join. certified is why its kubelet does not ask;
 // empty: it may.
-func newJoiner(e *remediate.Env, ctx context.Context, n Asker) (j *joiner, certificate string) {
+func newJoiner(ctx context.Context, e *remediate.Env, n Asker) (j *joiner, certificate string) {
 	facts, err := e.Read(ctx, n.Name)
 	if err != nil {
 		return &joiner{why: "whether the node's kubelet can have asked for it is unknown, as the node was not read: " + oneLine(err)}, ""
@@ -69,10 +69,10 @@ func newJoiner(e *remediate.Env, ctx context.Context, n Asker) (j *joiner, certi
 	j = joinerOf(facts, n.Name, api)
 	node, ok := facts.Node(n.Name)
 	if ok && j.why == "" {
-		j.why = reports(e, ctx, node)
+		j.why = reports(ctx, e, node)
 	}
 	if ok && j.why == "" {
-		j.why = unbootstrapped(e, ctx, facts, node)
+		j.why = unbootstrapped(ctx, e, facts, node)
 	}
 	return j, ""
 }
@@ -86,7 +86,7 @@ func bootstrapSince(n *inspect.Node) bool {
 
 // reports says why a kubelet that reports does not ask: it works with a certificate in its
 // memory, whatever its files hold. Its Lease and its start are by the node's clock.
-func reports(e *remediate.Env, ctx context.Context, n *inspect.Node) string {
+func reports(ctx context.Context, e *remediate.Env, n *inspect.Node) string {
 	if e.Heartbeat == nil {
 		return "whether the node's kubelet reports is unknown: no API server could be asked"
 	}
@@ -134,7 +134,7 @@ func joinerOf(facts inspect.Snapshot, name string, api inspect.Clock) *joiner {
 
 // unbootstrapped asks the API server on the node, with what is in its bootstrap file, which
 // does not leave it, and says why its kubelet can't have joined by that; empty: it can.
-func unbootstrapped(e *remediate.Env, ctx context.Context, facts inspect.Snapshot, n *inspect.Node) string {
+func unbootstrapped(ctx context.Context, e *remediate.Env, facts inspect.Snapshot, n *inspect.Node) string {
 	if n.Comeback == nil && e.Comeback != nil {
 		err := e.Twice(ctx, n.Name, func(ctx context.Context, on nodeexec.Node) (err error) {
 			n.Comeback, err = e.Comeback(ctx, on)

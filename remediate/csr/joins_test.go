@@ -141,10 +141,10 @@ func TestOneRequestIsNotTheKubeletsForThatAlone(t *testing.T) {
 				api.Add(made)
 				c.change(t, world{j, env, made, api})
 				change := &remediate.Change{Versions: catalog.Versions{Cluster: "4.15.0"}}
-				end := NewLeftCSRs([]string{"worker-0"}, true, true)
+				end := NewApproveLeft([]string{"worker-0"}, true, true)
 				err := end.Apply(t.Context(), env, change)
 				if step == "in its step" && len(api.Log) == 0 { // which comes before, and has no more to go by
-					err = ApproveCSRs{On: "worker-0", State: newApproving()}.approve(t.Context(), env, change)
+					err = Approve{On: "worker-0", State: newApproving()}.approve(t.Context(), env, change)
 				}
 				if err != nil || (len(api.Log) > 0) != (c.why == "") {
 					t.Fatalf("%v, approved %q\n%s", err, api.Log, told)
@@ -185,7 +185,7 @@ func TestARequestThatIsNotTheKubeletsHoldsUpNoNode(t *testing.T) {
 		}
 		return open(ctx, name)
 	}
-	a := NewLeftCSRs([]string{"worker-0", "worker-1"}, true, true)
+	a := NewApproveLeft([]string{"worker-0", "worker-1"}, true, true)
 	if err := a.Apply(t.Context(), env, &remediate.Change{Versions: catalog.Versions{Cluster: "4.15.0"}}); err != nil || !slices.Equal(api.Log, []string{"csr-worker-1"}) {
 		t.Errorf("%v, approved %q\n%s", err, api.Log, told)
 	}
@@ -245,7 +245,7 @@ func TestACopyOfARequestIsNotTheKubelets(t *testing.T) {
 		}
 		api.Add(own)
 		api.Add(copied)
-		end := NewLeftCSRs([]string{"worker-0"}, true, true)
+		end := NewApproveLeft([]string{"worker-0"}, true, true)
 		if err := end.Apply(t.Context(), env, &remediate.Change{Versions: catalog.Versions{Cluster: "4.15.0"}}); err != nil || !slices.Equal(api.Log, []string{first}) {
 			t.Errorf("%v, approved %q\n%s", err, api.Log, told)
 		}
@@ -277,7 +277,7 @@ func TestAnotherRequestForTheKeyIsNotOffered(t *testing.T) {
 		first := own.Made(t)
 		api.Add(first)
 		api.Add(second)
-		end, c := NewLeftCSRs([]string{"worker-0"}, true, true), &remediate.Change{Versions: catalog.Versions{Cluster: "4.15.0"}}
+		end, c := NewApproveLeft([]string{"worker-0"}, true, true), &remediate.Change{Versions: catalog.Versions{Cluster: "4.15.0"}}
 		if err := end.Apply(t.Context(), env, c); err != nil || !slices.Equal(api.Log, []string{first.Name}) {
 			t.Fatalf("%s: %v, approved %q\n%s", name, err, api.Log, told)
 		}

@@ -47,8 +47,8 @@ type Asker struct {
 
 func (n Asker) user() string { return "system:node:" + n.Name }
 
-// request is a pending request for a certificate that says that it is a node's.
-type request struct {
+// Request is a pending request for a certificate that says that it is a node's.
+type Request struct {
 	*certificatesapi.CertificateSigningRequest
 	asks *x509.CertificateRequest // nil: it can't be read
 	// why says what is not as a kubelet of that node asks; empty: it matches.
@@ -66,7 +66,7 @@ type request struct {
 
 // judge returns a pending request that is, by its requestor or its subject, about
 // the node; nil where it is answered already, or about something else.
-func (n Asker) judge(csr *certificatesapi.CertificateSigningRequest) *request {
+func (n Asker) judge(csr *certificatesapi.CertificateSigningRequest) *Request {
 	if !Pending(csr) {
 		return nil
 	}
@@ -74,7 +74,7 @@ func (n Asker) judge(csr *certificatesapi.CertificateSigningRequest) *request {
 	if csr.Spec.Username != n.user() && (asks == nil || asks.Subject.CommonName != n.user()) {
 		return nil
 	}
-	r := &request{CertificateSigningRequest: csr, asks: asks}
+	r := &Request{CertificateSigningRequest: csr, asks: asks}
 	if err == nil {
 		err = n.matches(csr, asks)
 	}
@@ -282,7 +282,7 @@ func (n Asker) shared(asks *x509.CertificateRequest) error {
 }
 
 // joins reports whether a request is by who may ask in any node's name, and matches.
-func (r *request) joins(n Asker) bool { return r.why == "" && r.Spec.Username != n.user() }
+func (r *Request) joins(n Asker) bool { return r.why == "" && r.Spec.Username != n.user() }
 
 // answered is the key of a request to join in the node's name that was approved, denied or
 // issued since its kubelet was started; all other requests are none of these.
@@ -305,8 +305,8 @@ func (n Asker) answered(csr *certificatesapi.CertificateSigningRequest) (key pki
 // of its own. A kubelet that was restarted makes one request; one that runs for long has made
 // several, each with another key, and which of them is the one that it waits for can't be
 // told from outside.
-func (n Asker) single(all []*request, answered map[pki.Fingerprint]bool) {
-	var joining []*request
+func (n Asker) single(all []*Request, answered map[pki.Fingerprint]bool) {
+	var joining []*Request
 	keys := maps.Clone(answered)
 	for _, r := range all {
 		if r.joins(n) {
@@ -358,10 +358,10 @@ func namesOf(asks *x509.CertificateRequest) string {
 }
 
 // serving reports whether a request is for a serving certificate.
-func (r *request) serving() bool { return r.Spec.SignerName == catalog.KubeletServingSigner }
+func (r *Request) serving() bool { return r.Spec.SignerName == catalog.KubeletServingSigner }
 
 // describe says what is asked for, by whom, in several lines.
-func (r *request) describe() string {
+func (r *Request) describe() string {
 	lines := []string{
 		fmt.Sprintf("request %s, pending since %s", foreign.Name(r.Name), r.CreationTimestamp.UTC().Format(time.RFC3339)),
 		"  asked by " + pki.Foreign(r.Spec.Username) + ", in " + foreign.Texts(r.Spec.Groups),
@@ -386,7 +386,7 @@ func (r *request) describe() string {
 }
 
 // told describes a request to who runs this, with the command where that is left to them.
-func (r *request) told() string {
+func (r *Request) told() string {
 	if !r.hand && !r.unasked {
 		return r.describe()
 	}
@@ -398,7 +398,7 @@ func (r *request) told() string {
 const byHand = "by hand: "
 
 // verdict is what is wrong with a request, in general.
-func (r *request) verdict() string {
+func (r *Request) verdict() string {
 	if r.hand {
 		return "NOT approved, as its names are not proven"
 	}
@@ -409,7 +409,7 @@ func (r *request) verdict() string {
 }
 
 // next is the command for a person.
-func (r *request) next() string {
+func (r *Request) next() string {
 	if r.restart != "" {
 		return "which one is the kubelet's, only a restart tells, after which it makes one: " + r.restart
 	}
@@ -425,9 +425,9 @@ func (r *request) next() string {
 // current are the requests that may be waited for: of each signer and requestor the
 // newest one that matches, as a kubelet makes a new key for each try. Of several for one key
 // it is the oldest: who reads a request can make it again. A client's comes before a server's.
-func current(all []*request) []*request {
+func current(all []*Request) []*Request {
 	type key struct{ signer, user string }
-	newest := map[key]*request{}
+	newest := map[key]*Request{}
 	for _, r := range all {
 		k := key{r.Spec.SignerName, r.Spec.Username}
 		old := newest[k]
@@ -438,13 +438,13 @@ func current(all []*request) []*request {
 			newest[k] = r
 		}
 	}
-	return slices.DeleteFunc(inOrder(all), func(r *request) bool { return newest[key{r.Spec.SignerName, r.Spec.Username}] != r })
+	return slices.DeleteFunc(inOrder(all), func(r *Request) bool { return newest[key{r.Spec.SignerName, r.Spec.Username}] != r })
 }
 
 // inOrder sorts requests: clients' first, then by age and name.
-func inOrder(all []*request) []*request {
+func inOrder(all []*Request) []*Request {
 	all = slices.Clone(all)
-	slices.SortStableFunc(all, func(a, b *request) int {
+	slices.SortStableFunc(all, func(a, b *Request) int {
 		if a.serving() != b.serving() {
 			if b.serving() {
 				return -1

@@ -61,13 +61,13 @@ func servingOf(facts inspect.Snapshot, node string) []*pki.Cert {
 
 // origins reads from where a node's names and addresses are known, and what has others.
 // object is its Node.
-func originsBy(e *remediate.Env) func(ctx context.Context, node string, object *corev1.Node) *origins {
+func originsBy(env *remediate.Env) func(ctx context.Context, node string, object *corev1.Node) *origins {
 	return func(ctx context.Context, node string, object *corev1.Node) *origins {
-		return originsOn(e, ctx, node, object)
+		return originsOn(ctx, env, node, object)
 	}
 }
 
-func originsOn(e *remediate.Env, ctx context.Context, node string, object *corev1.Node) *origins {
+func originsOn(ctx context.Context, e *remediate.Env, node string, object *corev1.Node) *origins {
 	o := newOrigins(node)
 	for _, read := range []func(context.Context, *remediate.Env, *corev1.Node) error{o.apis, o.baseDomain, o.ingress, o.ingressControllers, o.services, o.serviceNetworks} {
 		if err := read(ctx, e, object); err != nil {

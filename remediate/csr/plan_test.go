@@ -42,7 +42,7 @@ func TestThePlanSaysFromWhereTheNamesOfANodeAreKnown(t *testing.T) {
 			for _, f := range pki.NewScanner().Scan(c.serving) {
 				facts.Bundles = append(facts.Bundles, inspect.Bundle{At: pki.Location{Node: "worker-0", Path: kubeletServing}, Content: f.Content})
 			}
-			change, err := NewApproveCSRs("worker-0", facts, remediatetest.TestNow).Diff(facts, remediatetest.TestNow)
+			change, err := NewApprove("worker-0", facts, remediatetest.TestNow).Diff(facts, remediatetest.TestNow)
 			if err != nil || change == nil || !strings.HasSuffix(change.Summary, " ("+c.want+")") {
 				t.Errorf("%v, %+v, want %q", err, change, c.want)
 			}

@@ -18,7 +18,7 @@ import (
 // stranger says who asked for what was approved in a node's name, and what to do where that
 // was not its kubelet. Lines follow each other by line breaks; the first one begins with
 // one, too.
-func (r *request) stranger(hints inspect.Hints, node string) string {
+func (r *Request) stranger(hints inspect.Hints, node string) string {
 	who := "asked by " + pki.Foreign(r.Spec.Username) + ", in " + foreign.Texts(r.Spec.Groups)
 	for _, key := range slices.Sorted(maps.Keys(r.Spec.Extra)) {
 		who += fmt.Sprintf(", %s %s", pki.Foreign(key), foreign.Texts(r.Spec.Extra[key]))
@@ -37,7 +37,7 @@ func (r *request) stranger(hints inspect.Hints, node string) string {
 
 // notArrived says why it may be that no certificate came to a node, whose request was
 // approved.
-func notArrived(ctx context.Context, env *remediate.Env, node string, r *request) string {
+func notArrived(ctx context.Context, env *remediate.Env, node string, r *Request) string {
 	text := fmt.Sprintf(". Request %s was approved in its name: if its kubelet runs, and can ask the API server, then somebody else may have asked, and have a certificate for system:node:%s%s", foreign.Name(r.Name), node, r.stranger(env.Hints, node))
 	others, err := PendingOf(ctx, env.Kube, Asker{Name: node, Hints: env.Hints})
 	if err != nil {

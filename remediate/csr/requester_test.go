@@ -63,7 +63,7 @@ func TestSomebodyElseAsksInANodesName(t *testing.T) {
 	}
 	// Those who were refused in a node's step are not approved among what is left over.
 	api.Signs = true
-	left := NewLeftCSRs([]string{"worker-0"}, true, true)
+	left := NewApproveLeft([]string{"worker-0"}, true, true)
 	if err := left.Apply(t.Context(), env, &remediate.Change{Versions: n.Versions}); err != nil {
 		t.Fatal(err)
 	}

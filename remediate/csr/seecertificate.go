@@ -14,7 +14,7 @@ import (
 // wants it to be for the key that was approved.
 type SeeCertificate struct {
 	On    string
-	State *Approving
+	State *State
 }
 
 // ID is such as "see-certificate worker-0".

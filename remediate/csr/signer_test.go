@@ -87,7 +87,7 @@ func TestNoApprovalBeforeTheSignerIsValid(t *testing.T) {
 				found := pki.NewScanner().Scan(c.plainFile)
 				facts.Bundles = []inspect.Bundle{{At: pki.Location{Kind: pki.KindFile, Node: "master-0", Path: catalog.KubeadmCA}, Content: found[0].Content}}
 			}
-			a := NewLeftCSRs([]string{"worker-0"}, true, true)
+			a := NewApproveLeft([]string{"worker-0"}, true, true)
 			change, err := a.Diff(facts, remediatetest.TestNow)
 			if err != nil || change == nil {
 				t.Fatal(change, err)

@@ -65,12 +65,12 @@ func TestPreflightOfPlainClusters(t *testing.T) {
 		"pods that were not asked for": {"static-pods-settled", catalog.Unknown, "not asked for", func(p *Preflight, _ *remediatetest.Fixture) { p.StaticPods = nil }},
 		"no API":                       {"etcd-healthy", catalog.Unknown, "no API server", func(p *Preflight, _ *remediatetest.Fixture) { p.Machinery = nil }},
 		"one master shows the certificate of another CA": {ServerSide, catalog.No, "master-1 at 10.0.0.2:6443 shows", func(p *Preflight, f *remediatetest.Fixture) {
-			leaf := f.Old.Issue(remediatetest.ApiInt, remediatetest.TestNow.Add(-time.Hour), remediatetest.TestNow.Add(time.Hour), pkitest.DNS(remediatetest.ApiInt))
+			leaf := f.Old.Issue(remediatetest.APIIntHost, remediatetest.TestNow.Add(-time.Hour), remediatetest.TestNow.Add(time.Hour), pkitest.DNS(remediatetest.APIIntHost))
 			p.CA = p.CA[:1]
-			p.Facts.Served = append(p.Facts.Served, inspect.Served{Of: "master-1", Address: "10.0.0.2:6443", Name: remediatetest.ApiInt, Server: catalog.ListenerAPIServer, Chain: pki.LoadedPEM(f.Sc, leaf.CertPEM)})
+			p.Facts.Served = append(p.Facts.Served, inspect.Served{Of: "master-1", Address: "10.0.0.2:6443", Name: remediatetest.APIIntHost, Server: catalog.ListenerAPIServer, Chain: pki.LoadedPEM(f.Sc, leaf.CertPEM)})
 		}},
 		"a master that does not answer": {ServerSide, catalog.Yes, "master-1", func(p *Preflight, _ *remediatetest.Fixture) {
-			p.Facts.Served = append(p.Facts.Served, inspect.Served{Of: "master-1", Address: "10.0.0.2:6443", Name: remediatetest.ApiInt, Server: catalog.ListenerAPIServer})
+			p.Facts.Served = append(p.Facts.Served, inspect.Served{Of: "master-1", Address: "10.0.0.2:6443", Name: remediatetest.APIIntHost, Server: catalog.ListenerAPIServer})
 		}},
 		"nobody answered": {ServerSide, catalog.Unknown, "none answered", func(p *Preflight, _ *remediatetest.Fixture) { p.Facts.Served = nil }},
 	} {

@@ -157,10 +157,12 @@ func (p Preflight) ServerSideVerdict() Verdict {
 	return all[slices.IndexFunc(all, func(v Verdict) bool { return v.Name == ServerSide })]
 }
 
+// Fine is a check that passes. The text is for people; empty: there is nothing to say.
 func Fine(format string, args ...any) Finding {
 	return Finding{Holds: catalog.Yes, Reason: fmt.Sprintf(format, args...)}
 }
 
+// Fails is a check that fails, with the next step and the reason.
 func Fails(next, format string, args ...any) Finding {
 	return Finding{catalog.No, fmt.Sprintf(format, args...), next}
 }
@@ -333,6 +335,7 @@ func (p Preflight) masters() ([]string, bool) {
 	return out, true
 }
 
+// NoMaster is why a check of control plane nodes passes where none is changed.
 const NoMaster = "no master's kubelet is restarted"
 
 // etcd asks the operator's conditions about members, which it sees by calling them.
@@ -433,6 +436,7 @@ func (p Preflight) StaticPodsSettle() Finding {
 	return Fine("")
 }
 
+// OrNobody is a node for people.
 func OrNobody(node string) string {
 	if node == "" {
 		return "no node yet"
@@ -528,6 +532,7 @@ func (p Preflight) clocks() Finding {
 	return Fine("")
 }
 
+// Skew says how far clocks are apart.
 func Skew(least, most time.Duration) string {
 	if least > 0 {
 		return least.Round(time.Second).String() + " ahead of"

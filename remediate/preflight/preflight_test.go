@@ -17,7 +17,7 @@ import (
 // of three masters and a worker is to be repaired is said by names.
 func quiet(names ...string) *Preflight {
 	f := remediatetest.NewFixture(names...)
-	f.Cluster.Internal = "https://" + remediatetest.ApiInt + ":6443"
+	f.Cluster.Internal = "https://" + remediatetest.APIIntHost + ":6443"
 	f.Cluster.Clock = inspect.Clock{Sent: remediatetest.TestNow, Before: remediatetest.TestNow, After: remediatetest.TestNow, Received: remediatetest.TestNow}
 	f.Object(catalog.LoadBalancerCA(), f.Young.CertPEM)
 	f.Object(catalog.OwnServerCA(), f.ConfigMap)
@@ -71,9 +71,9 @@ func strangers() []byte {
 func shows(server, of string) func(*Preflight) {
 	return func(p *Preflight) {
 		ca := pkitest.NewCA("somebody else's CA", remediatetest.TestNow.Add(-time.Hour), remediatetest.TestNow.Add(time.Hour))
-		leaf := ca.Issue(remediatetest.ApiInt, remediatetest.TestNow.Add(-time.Hour), remediatetest.TestNow.Add(time.Hour), pkitest.DNS(remediatetest.ApiInt))
+		leaf := ca.Issue(remediatetest.APIIntHost, remediatetest.TestNow.Add(-time.Hour), remediatetest.TestNow.Add(time.Hour), pkitest.DNS(remediatetest.APIIntHost))
 		f := remediatetest.NewFixture("worker-0")
-		p.Facts.Served = append(slices.Clone(p.Facts.Served), inspect.Served{Node: "worker-0", Address: "10.0.0.1:6443", Name: remediatetest.ApiInt, Server: server, Of: of, Chain: f.Sc.Scan(leaf.CertPEM)[0].Content.Certs})
+		p.Facts.Served = append(slices.Clone(p.Facts.Served), inspect.Served{Node: "worker-0", Address: "10.0.0.1:6443", Name: remediatetest.APIIntHost, Server: server, Of: of, Chain: f.Sc.Scan(leaf.CertPEM)[0].Content.Certs})
 	}
 }
 
@@ -104,7 +104,7 @@ func TestPreflight(t *testing.T) {
 		{"a bundle was not read", ServerSide, workers, without(catalog.OwnServerCA()), catalog.Unknown, "was not found"},
 		{"nobody was shown anything", ServerSide, workers, func(p *Preflight) { p.Facts.Served = nil }, catalog.Unknown, "none answered"},
 		{"a master is switched off", ServerSide, workers, func(p *Preflight) {
-			p.Facts.Served = append(slices.Clone(p.Facts.Served), inspect.Served{Server: catalog.ListenerAPIServer, Name: remediatetest.ApiInt, Of: "master-1", Problem: "no route"})
+			p.Facts.Served = append(slices.Clone(p.Facts.Served), inspect.Served{Server: catalog.ListenerAPIServer, Name: remediatetest.APIIntHost, Of: "master-1", Problem: "no route"})
 		}, catalog.Yes, "did not answer: master-1"},
 
 		{"a user's certificate is shown", "named-certificate", workers, shows("", ""), catalog.No, "a user's certificate"},

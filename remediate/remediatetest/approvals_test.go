@@ -64,7 +64,7 @@ func TestApprovalInANodesStep(t *testing.T) {
 	}
 	for _, n := range p.Nodes() {
 		for i, s := range n.Steps {
-			if a, ok := s.Action.(csr.ApproveCSRs); ok {
+			if a, ok := s.Action.(csr.Approve); ok {
 				a.Serving = true // as where its serving certificate has ended
 				n.Steps[i].Action = a
 			}

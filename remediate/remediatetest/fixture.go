@@ -36,8 +36,8 @@ func (f *Fixture) Began(name string) {
 	n.Ready, n.Heartbeat = "Unknown", TestNow.Add(-time.Hour)
 }
 
-// ApiServer makes a node a master by its files alone.
-func (f *Fixture) ApiServer(name string) {
+// HasAPIServer makes a node a master by its files alone.
+func (f *Fixture) HasAPIServer(name string) {
 	n, _ := f.Snapshot.Node(name)
 	n.Role = ""
 	f.Pem(name, "/etc/kubernetes/static-pod-resources/kube-apiserver-certs/secrets/internal-loadbalancer-serving-certkey/tls.crt", f.Young.CertPEM)
@@ -85,7 +85,8 @@ func (f *Fixture) Pem(node, path string, text []byte) {
 	f.Sort()
 }
 
-const ApiInt = "api-int.example.com"
+// APIIntHost is the host name of api-int.
+const APIIntHost = "api-int.example.com"
 
 // Fixture are facts in the making: nodes that were read in the incident.
 type Fixture struct {
@@ -94,6 +95,7 @@ type Fixture struct {
 	Sc *pki.Scanner
 }
 
+// NewFixture is a cluster before the repair: nodes have the old CA.
 func NewFixture(names ...string) *Fixture {
 	f := &Fixture{Incident: NewIncident(TestNow), Sc: pki.NewScanner()}
 	f.Taken = TestNow
@@ -104,7 +106,7 @@ func NewFixture(names ...string) *Fixture {
 	for _, n := range names {
 		f.AddNode(n)
 	}
-	leaf := f.Young.Issue(ApiInt, TestNow.Add(-time.Hour), TestNow.Add(time.Hour), pkitest.DNS(ApiInt))
+	leaf := f.Young.Issue(APIIntHost, TestNow.Add(-time.Hour), TestNow.Add(time.Hour), pkitest.DNS(APIIntHost))
 	f.Object(catalog.APIServerCA(), f.ConfigMap)
 	f.Object(catalog.LoadBalancerSigner(), f.Young.CertPEM)
 	f.Serve(leaf)
@@ -112,6 +114,7 @@ func NewFixture(names ...string) *Fixture {
 	return f
 }
 
+// AddNode adds a node with both kubeconfigs.
 func (f *Fixture) AddNode(name string) {
 	node := inspect.Node{
 		Name: name, Hostname: name, Via: "ssh", Ready: "Unknown", Heartbeat: TestNow.Add(-25 * time.Hour),
@@ -127,7 +130,7 @@ func (f *Fixture) AddNode(name string) {
 func (f *Fixture) Embed(name, path string, cas ...[]byte) {
 	f.Drop(name, path)
 	n, _ := f.Snapshot.Node(name)
-	ca, server := base64.StdEncoding.EncodeToString(pkitest.Bundle(cas...)), "https://"+ApiInt+":6443"
+	ca, server := base64.StdEncoding.EncodeToString(pkitest.Bundle(cas...)), "https://"+APIIntHost+":6443"
 	text, current := []byte(kubeconfigtest.Kubelet(ca, server)), "default-cluster"
 	if path == BootstrapFile {
 		text, current = []byte(kubeconfigtest.MachineConfigServer(ca, server, strings.Repeat("x", 40))), "local"
@@ -152,6 +155,7 @@ func (f *Fixture) Drop(name, path string) {
 	f.Bundles = slices.DeleteFunc(f.Bundles, func(b inspect.Bundle) bool { return b.At.Node == name && b.At.Path == path })
 }
 
+// Object adds an object with a bundle.
 func (f *Fixture) Object(ref catalog.Ref, text []byte) {
 	at := pki.Location{Kind: pki.Kind(ref.Kind), Namespace: ref.Namespace, Name: ref.Name, Key: ref.Key}
 	f.Bundles = append(f.Bundles, inspect.Bundle{At: at, Object: &inspect.Object{Kind: at.Kind, Namespace: at.Namespace, Name: at.Name}, Content: f.Sc.Scan(text)[0].Content})
@@ -164,11 +168,12 @@ func (f *Fixture) Serve(p pkitest.Pair) {
 	f.Object(catalog.InternalLoadBalancerServing(), p.CertPEM)
 	defer f.Sort()
 	for _, n := range f.Nodes {
-		f.Served = append(f.Served, inspect.Served{Node: n.Name, Address: ApiInt + ":6443", Name: ApiInt, Chain: f.Sc.Scan(p.CertPEM)[0].Content.Certs})
+		f.Served = append(f.Served, inspect.Served{Node: n.Name, Address: APIIntHost + ":6443", Name: APIIntHost, Chain: f.Sc.Scan(p.CertPEM)[0].Content.Certs})
 	}
 }
 
-func (f *Fixture) First() *inspect.Node { return &f.Nodes[0] }
+// FirstNode is the first node.
+func (f *Fixture) FirstNode() *inspect.Node { return &f.Nodes[0] }
 
 // Asks gives a node a request that is pending.
 func (f *Fixture) Asks(node string) {
@@ -202,6 +207,7 @@ func (f *Fixture) Right(names ...string) {
 	}
 }
 
+// Unread makes a node one that could not be read.
 func (f *Fixture) Unread(name string) {
 	n, _ := f.Snapshot.Node(name)
 	n.Via = ""

@@ -28,6 +28,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/remediate"
 )
 
+// Where a kubelet keeps its client certificates: the folder, and two of them.
 const (
 	pkiFolder = "/var/lib/kubelet/pki"
 	firstCert = pkiFolder + "/kubelet-client-2026-01-01-00-00-00.pem"
@@ -47,6 +48,7 @@ type Joining struct {
 	told     *strings.Builder
 }
 
+// NewJoining is a world in which the kubelet of worker-0 can join.
 func NewJoining(t *testing.T) *Joining {
 	t.Helper()
 	w := NewWorld(t)
@@ -56,6 +58,7 @@ func NewJoining(t *testing.T) *Joining {
 	return j
 }
 
+// NewKey is a key of the kubelet.
 func (j *Joining) NewKey(t *testing.T) *ecdsa.PrivateKey {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

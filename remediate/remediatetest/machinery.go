@@ -14,12 +14,15 @@ func Settled() *inspect.Machinery {
 	return m
 }
 
+// BegunUpgrade makes the cluster one that is upgraded.
 func BegunUpgrade(m *inspect.Machinery) {
 	m.Update = inspect.Update{Progressing: "True", Desired: "4.15.1"}
 }
 
+// BegunRollout makes kube-apiserver roll out.
 func BegunRollout(m *inspect.Machinery) { m.StaticPods[1].Masters[0].Target = 8 }
 
+// Silent makes the API server answer nothing.
 func Silent(m *inspect.Machinery) {
 	m.Gaps = append(m.Gaps, inspect.Gap{What: catalog.ClusterVersions, Reason: "connection refused", Next: "look"})
 }

@@ -66,6 +66,7 @@ func OpenShiftAPI() []*metav1.APIResourceList {
 	return []*metav1.APIResourceList{{GroupVersion: nodeexec.OpenShiftAPI}}
 }
 
+// RowOf is a row of the catalog.
 func RowOf(id string) catalog.NetworkPod {
 	rows := catalog.NetworkPods()
 	return rows[slices.IndexFunc(rows, func(p catalog.NetworkPod) bool { return p.ID == id })]
@@ -91,6 +92,7 @@ func DaemonPod(p inspect.Pod, uid string, phase corev1.PodPhase, ready corev1.Co
 	}
 }
 
+// NodeThat is a Node with a condition.
 func NodeThat(name string, ready corev1.ConditionStatus) *corev1.Node {
 	return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}, Status: corev1.NodeStatus{Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: ready}}}}
 }

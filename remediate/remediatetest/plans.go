@@ -39,6 +39,7 @@ func thorough(t *testing.T) {
 	}
 }
 
+// IsUnknown reports whether an effect is unknown.
 func IsUnknown(err error) bool { var u *remediate.Unknown; return errors.As(err, &u) }
 
 // Course tells a plan as "wave/parallel: node node; wave/parallel: node": the nodes to
@@ -105,6 +106,7 @@ func (s *Stage) node(name string) remediate.NodePlan {
 	return n
 }
 
+// Run runs a plan and returns its journal.
 func (s *Stage) Run(ctx context.Context, t *testing.T, p *remediate.Plan) (remediate.Story, error) {
 	t.Helper()
 	s.journal.Folder = t.TempDir()
@@ -133,10 +135,12 @@ func (s *Stage) Run(ctx context.Context, t *testing.T, p *remediate.Plan) (remed
 	return story, err
 }
 
+// Plan is a plan of these waves.
 func (s *Stage) Plan(waves ...remediate.Wave) *remediate.Plan {
 	return &remediate.Plan{Run: "run-1", Waves: waves}
 }
 
+// Wave is a wave of these nodes.
 func (s *Stage) Wave(parallel int, names ...string) remediate.Wave {
 	w := remediate.Wave{Parallel: parallel}
 	for _, n := range names {

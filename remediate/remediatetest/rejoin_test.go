@@ -24,7 +24,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/undo"
 )
 
-func joiningFix(j *Joining) apiint.APIInt {
+func joiningFix(j *Joining) apiint.Repair {
 	fix := worldFix(j.World)
 	fix.Rebootstrap, fix.ApproveCSRs = true, true
 	return fix
@@ -157,12 +157,12 @@ func TestRejoinWithACertificateThatIsNotAccepted(t *testing.T) {
 func TestRejoinIsRefused(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		change func(*testing.T, *Joining, *apiint.APIInt)
+		change func(*testing.T, *Joining, *apiint.Repair)
 		facts  func(*inspect.Snapshot)
 		check  string
 		says   string
 	}{
-		"the token is not known": {func(t *testing.T, j *Joining, _ *apiint.APIInt) {
+		"the token is not known": {func(t *testing.T, j *Joining, _ *apiint.Repair) {
 			j.Write(t, BootstrapFile, j.After(BootstrapFile))
 			j.Token = 401
 		}, nil, csr.BootstrapCredential, "create token node-bootstrapper"},
@@ -172,16 +172,16 @@ func TestRejoinIsRefused(t *testing.T) {
 		"no answer": {nil, func(s *inspect.Snapshot) {
 			s.Nodes[0].Comeback.Bootstrap.Answers = []inspect.Answer{{Failure: inspect.FailedTime, Detail: "no answer within 10s"}}
 		}, csr.BootstrapCredential, "no answer within 10s"},
-		"no bootstrap file": {func(t *testing.T, j *Joining, _ *apiint.APIInt) { _ = os.Remove(j.At(BootstrapFile)) }, nil, "", BootstrapFile},
-		"nobody approves": {func(t *testing.T, j *Joining, a *apiint.APIInt) {
+		"no bootstrap file": {func(t *testing.T, j *Joining, _ *apiint.Repair) { _ = os.Remove(j.At(BootstrapFile)) }, nil, "", BootstrapFile},
+		"nobody approves": {func(t *testing.T, j *Joining, a *apiint.Repair) {
 			_ = os.Remove(j.At(inspect.KubeletClient))
 			a.ApproveCSRs = false
 		}, nil, "approver", "nobody approves that"},
-		"no API": {func(t *testing.T, j *Joining, a *apiint.APIInt) {
+		"no API": {func(t *testing.T, j *Joining, a *apiint.Repair) {
 			_ = os.Remove(j.At(inspect.KubeletClient))
 			a.API = false
 		}, nil, "approver", "no API server"},
-		"its certificate could not be read": {func(t *testing.T, j *Joining, _ *apiint.APIInt) { _ = os.Remove(j.At(inspect.KubeletClient)) }, func(s *inspect.Snapshot) {
+		"its certificate could not be read": {func(t *testing.T, j *Joining, _ *apiint.Repair) { _ = os.Remove(j.At(inspect.KubeletClient)) }, func(s *inspect.Snapshot) {
 			s.Gaps = append(s.Gaps, inspect.Gap{What: "node/worker-0", Where: pkiFolder, Reason: "permission denied"})
 		}, "client-certificate", "permission denied"},
 	} {
@@ -279,7 +279,7 @@ func TestACertificateThatNeverComes(t *testing.T) {
 	asked := ClientAsking(t)
 	asked.CSR.Spec.Extra = map[string]certificatesapi.ExtraValue{"authentication.kubernetes.io/credential-id": {"JTI=7"}}
 	api.Add(asked.Made(t))
-	left := csr.NewLeftCSRs([]string{"worker-0"}, true, true)
+	left := csr.NewApproveLeft([]string{"worker-0"}, true, true)
 	change, err := left.Diff(j.facts(t), j.Now())
 	if err != nil {
 		t.Fatal(err)
@@ -304,7 +304,7 @@ func TestACertificateThatNeverComes(t *testing.T) {
 		return pki.FingerprintOf(der).String()
 	}
 	for _, want := range []string{
-		"has no new client certificate", "somebody else may have asked", "asked by " + Bootstrapper + ", in " + McoAccounts, "credential-id JTI=7", asked.CSR.CreationTimestamp.UTC().Format(time.RFC3339), "the key with sha256 " + sum(asked),
+		"has no new client certificate", "somebody else may have asked", "asked by " + Bootstrapper + ", in " + MCOAccounts, "credential-id JTI=7", asked.CSR.CreationTimestamp.UTC().Format(time.RFC3339), "the key with sha256 " + sum(asked),
 		"kubectl get csr csr-client -o jsonpath", "audit logs", "Kubernetes revokes no certificate", "certrot explain token-in-logs", "kubectl delete node worker-0",
 		"csr-own is pending, for the key with sha256 " + sum(own),
 	} {
@@ -323,7 +323,7 @@ func TestAnApprovalOfAnotherKeyIsSeen(t *testing.T) {
 	api := &RequestsAPI{Signs: true}
 	env, told := Approvals(t, j.World, api)
 	api.Add(ClientAsking(t).Made(t)) // with a key that is not the kubelet's
-	left := csr.NewLeftCSRs([]string{"worker-0"}, true, true)
+	left := csr.NewApproveLeft([]string{"worker-0"}, true, true)
 	change, err := left.Diff(j.facts(t), j.Now())
 	if err != nil {
 		t.Fatal(err)

@@ -44,9 +44,10 @@ type Asking struct {
 	Pem  func([]byte) []byte // what becomes of it
 }
 
+// Who joins by machine-config-server, and its group.
 const (
 	Bootstrapper = "system:serviceaccount:openshift-machine-config-operator:node-bootstrapper"
-	McoAccounts  = "system:serviceaccounts:openshift-machine-config-operator"
+	MCOAccounts  = "system:serviceaccounts:openshift-machine-config-operator"
 )
 
 // ClientAsking is what a kubelet of worker-0 asks for that has lost its certificate.
@@ -60,7 +61,7 @@ func ClientAsking(t *testing.T) *Asking {
 	a.CSR.Name = "csr-client"
 	a.CSR.CreationTimestamp = metav1.NewTime(time.Now().Truncate(time.Second))
 	a.CSR.Spec = certificatesapi.CertificateSigningRequestSpec{
-		SignerName: catalog.KubeletClientSigner, Username: Bootstrapper, Groups: []string{McoAccounts, "system:serviceaccounts", "system:authenticated"},
+		SignerName: catalog.KubeletClientSigner, Username: Bootstrapper, Groups: []string{MCOAccounts, "system:serviceaccounts", "system:authenticated"},
 		Usages: []certificatesapi.KeyUsage{"digital signature", "client auth"},
 	}
 	return a
@@ -77,6 +78,7 @@ func ServingAsking(t *testing.T) *Asking {
 	return a
 }
 
+// Made is the request as the API server has it.
 func (a *Asking) Made(t *testing.T) *certificatesapi.CertificateSigningRequest {
 	t.Helper()
 	der, err := x509.CreateCertificateRequest(rand.Reader, &a.Asks, a.Key)
@@ -92,6 +94,7 @@ func (a *Asking) Made(t *testing.T) *certificatesapi.CertificateSigningRequest {
 	return csr
 }
 
+// WorkerZero is the Node of worker-0.
 func WorkerZero() *corev1.Node {
 	return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "worker-0"}, Status: corev1.NodeStatus{Addresses: []corev1.NodeAddress{
 		{Type: corev1.NodeInternalIP, Address: "192.0.2.7"}, {Type: corev1.NodeInternalIP, Address: "2001:db8::7"}, {Type: corev1.NodeHostName, Address: "worker-0"}, {Type: corev1.NodeInternalDNS, Address: "worker-0.example.com"},
@@ -257,6 +260,7 @@ func HeartbeatAt(at time.Time) func(context.Context, string) (collect.Heartbeat,
 	return func(context.Context, string) (collect.Heartbeat, error) { return collect.Heartbeat{At: at}, nil }
 }
 
+// Nowhere is a way that leads to no node.
 func Nowhere(context.Context, string) (nodeexec.Node, error) { return nil, nodeexec.ErrNoWay }
 
 // validSigner is a csr-signer that signs now.

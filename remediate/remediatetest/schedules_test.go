@@ -60,7 +60,7 @@ type simulation struct {
 	said    []string // how attempts ended
 	shows   []*pki.Cert
 	trusted map[string]bool   // by the PEM text
-	known   *action.Known     // of all schedules: their files are mostly the same
+	known   *action.Cache     // of all schedules: their files are mostly the same
 	ends    map[string][]byte // what files end as that nobody else wrote, by path, in all schedules
 	pair    tls.Certificate
 }
@@ -103,7 +103,7 @@ type keptFile struct {
 	wrote  [][32]byte
 }
 
-func newSimulation(t *testing.T, f *Fixture, pair tls.Certificate, seed uint64, k *action.Known, keys map[string]*kubeletKey) *simulation {
+func newSimulation(t *testing.T, f *Fixture, pair tls.Certificate, seed uint64, k *action.Cache, keys map[string]*kubeletKey) *simulation {
 	s := &simulation{Fixture: f, t: t, rng: rand.New(rand.NewPCG(seed, 1881)), seed: seed, clock: TestNow, shows: f.Served[0].Chain, trusted: map[string]bool{}, pair: pair, known: k, objects: objects{
 		strange: map[string]bool{}, probes: map[string]*corev1.Pod{}, keys: keys, leading: true, rolled: TestNow,
 		old: pki.LoadedPEM(k.Certs, f.Before), young: pki.LoadedPEM(k.Certs, f.ConfigMap),
@@ -126,8 +126,8 @@ func (s *simulation) add(name, role string) {
 		multusUp: true, multusAt: TestNow.Add(-25 * time.Hour), joins: s.Before, cert: s.key("kubelet", name, 0, lasting()), touched: map[string]bool{}, kept: map[string]map[string]*keptFile{},
 		files: map[string][]byte{}, cas: map[string][]byte{}, modified: map[string]time.Time{},
 	}
-	n.write(BootstrapFile, []byte(kubeconfigtest.MachineConfigServer(ca, "https://"+ApiInt+":6443", strings.Repeat("x", 40))))
-	n.write(KubeletFile, []byte(kubeconfigtest.Kubelet(ca, "https://"+ApiInt+":6443")))
+	n.write(BootstrapFile, []byte(kubeconfigtest.MachineConfigServer(ca, "https://"+APIIntHost+":6443", strings.Repeat("x", 40))))
+	n.write(KubeletFile, []byte(kubeconfigtest.Kubelet(ca, "https://"+APIIntHost+":6443")))
 	n.connected, n.multusOn = s.rng.IntN(3) > 0, s.rng.IntN(3) > 0
 	// Away for long. Of a master nobody could sign what it asks for, where kube-controller-manager
 	// has no connection left: it gets the CA when all masters are Ready.
@@ -144,7 +144,7 @@ func (s *simulation) add(name, role string) {
 func (s *simulation) trusts(pem []byte) bool {
 	ok, known := s.trusted[string(pem)]
 	if !known {
-		ok = pki.Verify(s.shows, pki.LoadedPEM(s.known.Certs, pem), ApiInt, TestNow) == nil
+		ok = pki.Verify(s.shows, pki.LoadedPEM(s.known.Certs, pem), APIIntHost, TestNow) == nil
 		s.trusted[string(pem)] = ok
 	}
 	return ok
@@ -413,14 +413,14 @@ func (n *simulated) facts() inspect.Snapshot {
 		Name: n.name, Hostname: n.name, Via: "ssh", Role: n.role, Clock: inspect.Clock{Sent: n.clock, Before: n.clock, After: n.clock, Received: n.clock},
 		Kubelet: inspect.Kubelet{Active: "active", Sub: "running", Started: n.started, Began: n.started, BootstrapConfig: BootstrapFile, Kubeconfig: KubeletFile, RotateCertificates: &yes},
 	}
-	s := inspect.Snapshot{Served: []inspect.Served{{Node: n.name, Address: ApiInt + ":6443", Name: ApiInt, Chain: n.shows}}}
+	s := inspect.Snapshot{Served: []inspect.Served{{Node: n.name, Address: APIIntHost + ":6443", Name: APIIntHost, Chain: n.shows}}}
 	const field = "clusters[0].cluster.certificate-authority-data"
 	for i, path := range catalog.KubeletKubeconfigs() {
 		text := n.files[path]
 		current := []string{"local", "default-cluster"}[i]
 		node.Files = append(node.Files, inspect.NodeFile{Path: path, Mode: 0o600, Size: int64(len(text)), Modified: n.modified[path], Whole: true, SHA256: pki.FingerprintOf(text)})
 		node.Kubeconfigs = append(node.Kubeconfigs, inspect.Kubeconfig{Path: path, Users: 1, Current: current, Text: text,
-			Clusters: []inspect.KubeconfigCluster{{Name: current, Server: "https://" + ApiInt + ":6443", CAData: true, Field: field}}})
+			Clusters: []inspect.KubeconfigCluster{{Name: current, Server: "https://" + APIIntHost + ":6443", CAData: true, Field: field}}})
 		s.Bundles = append(s.Bundles, inspect.Bundle{At: pki.Location{Kind: pki.KindFile, Node: n.name, Path: path, Field: field}, Content: &pki.Content{Certs: pki.LoadedPEM(n.known.Certs, n.cas[path])}})
 	}
 	s.Bundles = append(s.Bundles, inspect.Bundle{At: pki.Location{Kind: pki.KindFile, Node: n.name, Path: inspect.KubeletClient}, Content: &pki.Content{Certs: []*pki.Cert{n.cert.cert}}})
@@ -568,7 +568,7 @@ func (s *simulation) attempt(js remediate.Journals, number int) (done bool) {
 
 // plan is of all waves, or of some.
 func (s *simulation) plan(run string, number int, facts inspect.Snapshot) (*remediate.Plan, error) {
-	fix := apiint.APIInt{CA: s.ConfigMap, From: "ConfigMap/x", API: true, ApproveCSRs: true, Deleting: map[string]int{}, Known: s.known, Order: apiint.Order{MaxUnavailable: apiint.Share{N: 1 + s.rng.IntN(3)}}}
+	fix := apiint.Repair{CA: s.ConfigMap, From: "ConfigMap/x", API: true, ApproveCSRs: true, Deleting: map[string]int{}, Known: s.known, Order: apiint.Order{MaxUnavailable: apiint.Share{N: 1 + s.rng.IntN(3)}}}
 	if s.rng.IntN(4) == 0 {
 		fix.Order.Accept = []string{preflight.MastersFirst}
 	}
@@ -724,8 +724,8 @@ func TestNothingIsMadeWorse(t *testing.T) {
 		t.Cleanup(func() { _ = os.RemoveAll(made) })
 	}
 	defer debug.SetGCPercent(debug.SetGCPercent(400)) // all of it is short-lived, and little
-	f.Serve(f.Young.Issue(ApiInt, TestNow.Add(-time.Hour), TestNow.Add(23*time.Hour), pkitest.DNS(ApiInt)))
-	k, keys, ends := action.NewKnown(), map[string]*kubeletKey{}, map[string][]byte{}
+	f.Serve(f.Young.Issue(APIIntHost, TestNow.Add(-time.Hour), TestNow.Add(23*time.Hour), pkitest.DNS(APIIntHost)))
+	k, keys, ends := action.NewCache(), map[string]*kubeletKey{}, map[string][]byte{}
 	began, attempts, edited := time.Now(), uint64(0), uint64(0)
 	for seed := range schedules() {
 		s := newSimulation(t, f, pair, seed, k, keys)
@@ -766,7 +766,7 @@ func TestNothingIsMadeWorse(t *testing.T) {
 // by its old connection and is restarted with its old files.
 func TestBrokenEdgesAreSeen(t *testing.T) {
 	t.Parallel()
-	s := newSimulation(t, NewFixture(), tls.Certificate{}, 1, action.NewKnown(), map[string]*kubeletKey{})
+	s := newSimulation(t, NewFixture(), tls.Certificate{}, 1, action.NewCache(), map[string]*kubeletKey{})
 	n := s.nodes[0]
 	n.connected = true
 	s.ours("restart on "+n.name, n.restart)

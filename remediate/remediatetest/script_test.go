@@ -847,7 +847,7 @@ func TestScriptCutShort(t *testing.T) {
 func TestScriptsOfAPlan(t *testing.T) {
 	t.Parallel()
 	f := NewFixture("worker-0", "worker-1")
-	fix := apiint.APIInt{Nodes: []string{"worker-0", "worker-1", "worker-2"}, CA: f.ConfigMap, Published: true, From: "evil\n$(reboot)", API: true}
+	fix := apiint.Repair{Nodes: []string{"worker-0", "worker-1", "worker-2"}, CA: f.ConfigMap, Published: true, From: "evil\n$(reboot)", API: true}
 	scripts, notes, err := fix.Scripts("run-1", f.Snapshot, TestNow)
 	if err != nil || len(scripts) != 3 || !strings.Contains(strings.Join(notes, "\n"), "worker-2 was not read") {
 		t.Fatalf("%v, %q, %d scripts", err, notes, len(scripts))
@@ -877,13 +877,13 @@ func TestScriptsOfAPlan(t *testing.T) {
 		}
 	}
 	var r *remediate.Refusal
-	for name, change := range map[string]func(*apiint.APIInt, *inspect.Snapshot){
-		"a topology that is not supported": func(_ *apiint.APIInt, s *inspect.Snapshot) { s.Cluster.Topology = "External" },
-		"a CA that does not verify":        func(a *apiint.APIInt, _ *inspect.Snapshot) { a.CA = f.Old.CertPEM },
-		"no CA":                            func(a *apiint.APIInt, _ *inspect.Snapshot) { a.CA = nil },
-		"a CA that ends the script":        func(a *apiint.APIInt, _ *inspect.Snapshot) { a.CA = append([]byte("CERTROT_CA\nreboot\n"), a.CA...) },
-		"a CA with letters of its own":     func(a *apiint.APIInt, _ *inspect.Snapshot) { a.CA = append([]byte("# größe\n"), a.CA...) },
-		"a CA with CRLF": func(a *apiint.APIInt, _ *inspect.Snapshot) {
+	for name, change := range map[string]func(*apiint.Repair, *inspect.Snapshot){
+		"a topology that is not supported": func(_ *apiint.Repair, s *inspect.Snapshot) { s.Cluster.Topology = "External" },
+		"a CA that does not verify":        func(a *apiint.Repair, _ *inspect.Snapshot) { a.CA = f.Old.CertPEM },
+		"no CA":                            func(a *apiint.Repair, _ *inspect.Snapshot) { a.CA = nil },
+		"a CA that ends the script":        func(a *apiint.Repair, _ *inspect.Snapshot) { a.CA = append([]byte("CERTROT_CA\nreboot\n"), a.CA...) },
+		"a CA with letters of its own":     func(a *apiint.Repair, _ *inspect.Snapshot) { a.CA = append([]byte("# größe\n"), a.CA...) },
+		"a CA with CRLF": func(a *apiint.Repair, _ *inspect.Snapshot) {
 			a.CA = bytes.ReplaceAll(a.CA, []byte("\n"), []byte("\r\n"))
 		},
 	} {

@@ -276,7 +276,7 @@ func (s *simulation) request(name string) *certificatesapi.CertificateSigningReq
 // post makes a request as one makes it with the bootstrap token.
 func (s *simulation) post(node string, k *kubeletKey) string {
 	r := &certificatesapi.CertificateSigningRequest{Spec: certificatesapi.CertificateSigningRequestSpec{
-		Request: k.request, SignerName: catalog.KubeletClientSigner, Username: Bootstrapper, Groups: []string{McoAccounts, "system:serviceaccounts", "system:authenticated"},
+		Request: k.request, SignerName: catalog.KubeletClientSigner, Username: Bootstrapper, Groups: []string{MCOAccounts, "system:serviceaccounts", "system:authenticated"},
 		Usages: []certificatesapi.KeyUsage{"digital signature", "client auth"},
 	}}
 	r.Name, r.CreationTimestamp = fmt.Sprintf("csr-%s-%d", node, len(s.requests)), metav1.NewTime(s.clock)

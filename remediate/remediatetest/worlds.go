@@ -218,10 +218,10 @@ func (m *Machine) disk(t *testing.T) string {
 	return b.String()
 }
 
-// The two files, as catalog.KubeletKubeconfigs has them.
-// testNow is the time of plans that are made of fixtures.
+// TestNow is the time of plans that are made of fixtures.
 var TestNow = time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
 
+// The kubeconfigs of a kubelet, as catalog.KubeletKubeconfigs has them.
 const (
 	BootstrapFile = "/etc/kubernetes/kubeconfig"
 	KubeletFile   = "/var/lib/kubelet/kubeconfig"
@@ -235,6 +235,7 @@ type Incident struct {
 	Before                         []byte // what they do
 }
 
+// NewIncident is a CA that was replaced, an hour ago.
 func NewIncident(now time.Time) Incident {
 	return newIncidentBetween(now.Add(-24*time.Hour), now.Add(24*time.Hour))
 }
@@ -346,6 +347,7 @@ type Machine struct {
 	files      map[string][]byte // as they were
 }
 
+// NewWorld has these nodes; none: worker-0.
 func NewWorld(t *testing.T, names ...string) *World {
 	t.Helper()
 	in := NewIncident(time.Now())
@@ -403,6 +405,7 @@ func firstOf(errs ...error) error {
 	return nil
 }
 
+// At is where a path of the node is on this machine.
 func (m *Machine) At(path string) string { return m.root + path }
 
 func (m *Machine) Write(t *testing.T, path string, text []byte) {
@@ -562,6 +565,7 @@ func (m *Machine) heartbeat(context.Context, string) (collect.Heartbeat, error) 
 // Now is a clock that moves on when somebody would wait.
 func (w *World) Now() time.Time { return time.Now().Add(time.Duration(w.Skipped.Load())) }
 
+// Sleep passes time without waiting.
 func (w *World) Sleep(ctx context.Context, d time.Duration) error {
 	w.Skipped.Add(int64(d))
 	return context.Cause(ctx)

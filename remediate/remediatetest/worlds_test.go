@@ -19,8 +19,8 @@ func repair(w *World, t *testing.T, run string) *remediate.Plan {
 	return p
 }
 
-func worldFix(w *World) apiint.APIInt {
-	return apiint.APIInt{Nodes: w.names, CA: w.ConfigMap, From: catalog.APIServerCA().String(), API: true}
+func worldFix(w *World) apiint.Repair {
+	return apiint.Repair{Nodes: w.names, CA: w.ConfigMap, From: catalog.APIServerCA().String(), API: true}
 }
 
 func TestMain(m *testing.M) {

@@ -16,8 +16,8 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/preflight"
 )
 
-// RotatePreflight is what is asked before something is rotated.
-type RotatePreflight struct {
+// Preflight is what is asked before something is rotated.
+type Preflight struct {
 	Chain
 	Now time.Time
 	// Follows: it is signed anew because its signer was. Then trust that is seen counts,
@@ -36,30 +36,30 @@ type rotateCheck struct {
 	name, claim string
 	risk        bool
 	api         bool // only the API tells
-	ask         func(RotatePreflight) preflight.Finding
+	ask         func(Preflight) preflight.Finding
 }
 
 func rotateChecks() []rotateCheck {
 	return []rotateCheck{
 
-		{"control-plane-here", "the control plane runs in this cluster", false, false, RotatePreflight.here},
-		{"annotations-agree", "the annotations by which the owner decides agree with the certificate", true, false, RotatePreflight.annotations},
-		{"signer-type", "this version's operators can replace the signer in place", true, false, RotatePreflight.signerType},
-		{"chain-settled", "no rotation of the same chain is under way", true, false, RotatePreflight.chain},
-		{ReachesVerifiers, "this version brings a new CA to all who verify by it", true, false, RotatePreflight.reaches},
-		{"leaf-young", "nothing is about to be signed by the new CA before nodes can be given it", true, false, RotatePreflight.leafYoung},
-		{"signer-age", "the certificate that signs it is old enough to have come to everybody", true, false, RotatePreflight.age},
-		{SignerTrusted, "everybody trusts the certificate that signs it", true, false, RotatePreflight.trusted},
-		{OutsideVerifiers, "nobody but the cluster verifies it", true, false, RotatePreflight.outside},
-		{PodsMemory, "nobody who verifies it has only the CA of before in memory", true, false, RotatePreflight.memory},
-		{OwnKubeconfig, "your own kubeconfig trusts what signs what the API shows you", true, false, RotatePreflight.own},
-		{"topology", "kubelets may be restarted, where a new CA has them restarted", true, false, RotatePreflight.topology},
-		{"operators-settled", "the operators are well, and at rest", true, true, RotatePreflight.operators},
-		{"upgrade-running", "no upgrade is under way", true, true, RotatePreflight.upgrade},
-		{"static-pods-settled", "no rollout of static pods is under way", true, true, RotatePreflight.staticPods},
-		{"pools-ready", "no pool is paused, updating or degraded", true, true, RotatePreflight.pools},
-		{"nodes-ready", "all nodes are Ready and send heartbeats", true, true, RotatePreflight.nodes},
-		{preflight.UnreviewedVersion, "the versions that run were reviewed for the catalog", true, false, RotatePreflight.reviewed},
+		{"control-plane-here", "the control plane runs in this cluster", false, false, Preflight.here},
+		{"annotations-agree", "the annotations by which the owner decides agree with the certificate", true, false, Preflight.annotations},
+		{"signer-type", "this version's operators can replace the signer in place", true, false, Preflight.signerType},
+		{"chain-settled", "no rotation of the same chain is under way", true, false, Preflight.chain},
+		{ReachesVerifiers, "this version brings a new CA to all who verify by it", true, false, Preflight.reaches},
+		{"leaf-young", "nothing is about to be signed by the new CA before nodes can be given it", true, false, Preflight.leafYoung},
+		{"signer-age", "the certificate that signs it is old enough to have come to everybody", true, false, Preflight.age},
+		{SignerTrusted, "everybody trusts the certificate that signs it", true, false, Preflight.trusted},
+		{OutsideVerifiers, "nobody but the cluster verifies it", true, false, Preflight.outside},
+		{PodsMemory, "nobody who verifies it has only the CA of before in memory", true, false, Preflight.memory},
+		{OwnKubeconfig, "your own kubeconfig trusts what signs what the API shows you", true, false, Preflight.own},
+		{"topology", "kubelets may be restarted, where a new CA has them restarted", true, false, Preflight.topology},
+		{"operators-settled", "the operators are well, and at rest", true, true, Preflight.operators},
+		{"upgrade-running", "no upgrade is under way", true, true, Preflight.upgrade},
+		{"static-pods-settled", "no rollout of static pods is under way", true, true, Preflight.staticPods},
+		{"pools-ready", "no pool is paused, updating or degraded", true, true, Preflight.pools},
+		{"nodes-ready", "all nodes are Ready and send heartbeats", true, true, Preflight.nodes},
+		{preflight.UnreviewedVersion, "the versions that run were reviewed for the catalog", true, false, Preflight.reviewed},
 	}
 }
 
@@ -78,8 +78,8 @@ const PodsMemory = "pods-memory"
 // OwnKubeconfig is the check that the caller is not shut out.
 const OwnKubeconfig = "own-kubeconfig"
 
-// RotateRisks are the names that may be accepted.
-func RotateRisks() []string {
+// Risks are the names that may be accepted.
+func Risks() []string {
 	var names []string
 	for _, c := range rotateChecks() {
 		if c.risk {
@@ -90,7 +90,7 @@ func RotateRisks() []string {
 }
 
 // Check asks everything; nothing is written.
-func (p RotatePreflight) Check() []preflight.Verdict {
+func (p Preflight) Check() []preflight.Verdict {
 	var out []preflight.Verdict
 	for _, c := range rotateChecks() {
 		f := c.ask(p)
@@ -134,14 +134,14 @@ func (c Chain) hints() inspect.Hints { return c.Facts.Hints() }
 
 // unreadPods is the next step where it was not read since when pods run; a snapshot does not
 // hold that.
-func (p RotatePreflight) unreadPods() string {
+func (p Preflight) unreadPods() string {
 	return p.hints().Live(p.hints().Unread(inspect.MayList("pods", p.dialling()[0].Namespace)) + "; docs/permissions.md (network pods) says what else is read")
 }
 
-func (p RotatePreflight) versions() catalog.Versions { return p.Facts.Snapshot.Cluster.Versions }
+func (p Preflight) versions() catalog.Versions { return p.Facts.Snapshot.Cluster.Versions }
 
 // reviewed asks whether the catalog's rows are known to hold for what runs.
-func (p RotatePreflight) reviewed() preflight.Finding {
+func (p Preflight) reviewed() preflight.Finding {
 	if out := p.versions().NotReviewed(); out != "" {
 		return preflight.Fails("use a release of certrot that reviewed this version", "%s", out)
 	}
@@ -149,7 +149,7 @@ func (p RotatePreflight) reviewed() preflight.Finding {
 }
 
 // here refuses clusters whose control plane is kept in another one.
-func (p RotatePreflight) here() preflight.Finding {
+func (p Preflight) here() preflight.Finding {
 	if topology := p.Facts.Snapshot.Cluster.Topology; catalog.KeptElsewhere(p.Of.At, topology) {
 		row, _ := catalog.KubeletRestartOn(topology)
 		return preflight.Fails(row.Next, "the topology is %s: %s", topology, row.Doc)
@@ -160,7 +160,7 @@ func (p RotatePreflight) here() preflight.Finding {
 	return preflight.Fine("")
 }
 
-func (p RotatePreflight) annotations() preflight.Finding {
+func (p Preflight) annotations() preflight.Finding {
 	next := foreign.Command("", "oc get secret -n %s %s -o jsonpath='{.metadata.annotations}'", p.Of.At.Namespace, p.Of.At.Name)
 	if p.Of.Cert() == nil {
 		if notThere(p.Facts, p.Of.At) {
@@ -175,12 +175,12 @@ func (p RotatePreflight) annotations() preflight.Finding {
 }
 
 // gone is that a signer is known not to be there, which is more than that it was not read.
-func (p RotatePreflight) gone() (preflight.Finding, bool) {
+func (p Preflight) gone() (preflight.Finding, bool) {
 	at := p.Of.Rotation.Signer
 	return preflight.Fails(lookAtOperator(p.owner()), "%s is not there", at), len(heldAt(p.Facts, at)) == 0 && notThere(p.Facts, at)
 }
 
-func (p RotatePreflight) signerType() preflight.Finding {
+func (p Preflight) signerType() preflight.Finding {
 	if f, gone := p.gone(); gone {
 		return f
 	}
@@ -207,7 +207,7 @@ func (p RotatePreflight) signerType() preflight.Finding {
 	return preflight.Fine("")
 }
 
-func (p RotatePreflight) chain() preflight.Finding {
+func (p Preflight) chain() preflight.Finding {
 	if f, gone := p.gone(); gone {
 		return f
 	}
@@ -224,7 +224,7 @@ func (p RotatePreflight) chain() preflight.Finding {
 }
 
 // reaches refuses the incident: a CA that nodes are not given.
-func (p RotatePreflight) reaches() preflight.Finding {
+func (p Preflight) reaches() preflight.Finding {
 	if !p.Of.Signer() {
 		return preflight.Fine("")
 	}
@@ -241,7 +241,7 @@ func (p RotatePreflight) reaches() preflight.Finding {
 // safeOrder is how it is done where nodes must be given the CA by hand, and by when. It
 // goes as far as the last thing that it signs, with what is to be accepted by name on the
 // way; the line of the last step is the one that goes on where the signer is new already.
-func (p RotatePreflight) safeOrder() string {
+func (p Preflight) safeOrder() string {
 	name := p.Of.Name
 	counts := ""
 	if quiet, second := p.quiet(p.Of.At); quiet > 0 {
@@ -266,7 +266,7 @@ func (p RotatePreflight) safeOrder() string {
 }
 
 // deadline is when something is signed by a signer that is made now, at the earliest.
-func (p RotatePreflight) deadline() time.Time {
+func (p Preflight) deadline() time.Time {
 	var first time.Time
 	for _, at := range p.leaves() {
 		life, known := catalog.LifetimeOf(at, p.versions())
@@ -287,7 +287,7 @@ func (p RotatePreflight) deadline() time.Time {
 // that nodes must be given by hand: at 80 it is signed anew however young its signer.
 const youngShare = 70
 
-func (p RotatePreflight) leafYoung() preflight.Finding {
+func (p Preflight) leafYoung() preflight.Finding {
 	if _, withheld := p.Of.Rotation.Withheld(p.versions()); !p.Of.Signer() || withheld == catalog.No {
 		return preflight.Fine("")
 	}
@@ -309,7 +309,7 @@ func (p RotatePreflight) leafYoung() preflight.Finding {
 }
 
 // age refuses what is signed by a signer that may still be on its way to some.
-func (p RotatePreflight) age() preflight.Finding {
+func (p Preflight) age() preflight.Finding {
 	if p.Of.Signer() || p.Follows {
 		return preflight.Fine("")
 	}
@@ -332,7 +332,7 @@ func (p RotatePreflight) age() preflight.Finding {
 }
 
 // outside says of what only people's kubeconfigs verify that these can't be seen.
-func (p RotatePreflight) outside() preflight.Finding {
+func (p Preflight) outside() preflight.Finding {
 	if p.Of.Signer() || !catalog.ShownOutside(p.Of.At) {
 		return preflight.Fine("")
 	}
@@ -343,7 +343,7 @@ func (p RotatePreflight) outside() preflight.Finding {
 }
 
 // memory says of what pods verify that what they have in memory is not asked.
-func (p RotatePreflight) memory() preflight.Finding {
+func (p Preflight) memory() preflight.Finding {
 	ca, cert := p.signer(), p.Of.Cert()
 	if p.Of.Signer() || ca == nil || cert == nil || signed(cert, ca) && !p.Anew { // by a new signer alone
 		return preflight.Fine("")
@@ -363,7 +363,7 @@ func (p RotatePreflight) memory() preflight.Finding {
 }
 
 // newCA names the CA that is to sign.
-func (p RotatePreflight) newCA(ca *pki.Cert) string {
+func (p Preflight) newCA(ca *pki.Cert) string {
 	if p.Anew {
 		return "the new CA"
 	}
@@ -372,7 +372,7 @@ func (p RotatePreflight) newCA(ca *pki.Cert) string {
 
 // networkMemory asks when the pods were started that dial api-int, and read the CA of their
 // kube-root-ca.crt once. Those that read the kubelet's kubeconfig are asked by their edges.
-func (p RotatePreflight) networkMemory(ca *pki.Cert) preflight.Finding {
+func (p Preflight) networkMemory(ca *pki.Cert) preflight.Finding {
 	if p.Anew {
 		return preflight.Fails(p.restarting(restartLines(p.dialling())), "pods that dial api-int read their CA when they start, and run since before the new one: %s", strings.Join(daemonSets(p.dialling()), ", "))
 	}
@@ -417,7 +417,7 @@ func (p RotatePreflight) networkMemory(ca *pki.Cert) preflight.Finding {
 }
 
 // dialling are the rows of pods that read kube-root-ca.crt when they start, and not again.
-func (p RotatePreflight) dialling() []catalog.NetworkPod {
+func (p Preflight) dialling() []catalog.NetworkPod {
 	return slices.DeleteFunc(catalog.NetworkPods(), func(row catalog.NetworkPod) bool {
 		return row.Heals || row.Trust.Kind != catalog.ConfigMap || row.In.Holds(p.versions()) == catalog.No
 	})
@@ -433,7 +433,7 @@ func daemonSets(rows []catalog.NetworkPod) []string {
 
 // restarting says how pods are started anew: not before somebody can make them anew, and
 // they find the CA.
-func (p RotatePreflight) restarting(lines []string) string {
+func (p Preflight) restarting(lines []string) string {
 	how := "node by node, each when the one before is Ready again, and not before kube-root-ca.crt of their namespaces, kube-controller-manager and kube-scheduler have the CA, without whom nobody makes them anew: " + few(lines)
 	if row, answer := catalog.DeliveryOf(catalog.KubeletKubeconfigCA(), p.versions()); answer == catalog.Yes && !row.Delivered {
 		return p.hints().Next("{} pretrust, which does this in its order; or ") + how
@@ -451,7 +451,7 @@ func restartLines(rows []catalog.NetworkPod) []string {
 }
 
 // trusted refuses to have something signed by a certificate that not everybody trusts.
-func (p RotatePreflight) trusted() preflight.Finding {
+func (p Preflight) trusted() preflight.Finding {
 	if p.Of.Signer() {
 		return preflight.Fine("")
 	}
@@ -477,7 +477,7 @@ func (p RotatePreflight) trusted() preflight.Finding {
 
 // own refuses to have the API server show what the caller's own kubeconfig does not trust:
 // who rotates would be the first to be shut out.
-func (p RotatePreflight) own() preflight.Finding {
+func (p Preflight) own() preflight.Finding {
 	cert, ca := p.Of.Cert(), p.signer()
 	server, err := url.Parse(p.Facts.Snapshot.Cluster.Server)
 	read := slices.ContainsFunc(p.Facts.Snapshot.Reads, func(r inspect.Read) bool { return r.What == "kubeconfig" })
@@ -505,7 +505,7 @@ func (p RotatePreflight) own() preflight.Finding {
 }
 
 // topology is about the kubelets that are restarted to give them a new CA.
-func (p RotatePreflight) topology() preflight.Finding {
+func (p Preflight) topology() preflight.Finding {
 	restarts := ""
 	for _, d := range p.Of.Rotation.Brought(p.versions()) {
 		if d.To == catalog.KubeletKubeconfigCA() {
@@ -534,7 +534,7 @@ func (p RotatePreflight) topology() preflight.Finding {
 }
 
 // general asks what is asked before kubelets are restarted, too.
-func (p RotatePreflight) general() preflight.Preflight {
+func (p Preflight) general() preflight.Preflight {
 	all := preflight.Preflight{Facts: p.Facts.Snapshot, Machinery: p.Machinery, Now: p.Now}
 	if p.Machinery != nil {
 		for _, n := range p.Machinery.Nodes {
@@ -544,9 +544,9 @@ func (p RotatePreflight) general() preflight.Preflight {
 	return all
 }
 
-func (p RotatePreflight) upgrade() preflight.Finding { return p.general().Upgrade() }
+func (p Preflight) upgrade() preflight.Finding { return p.general().Upgrade() }
 
-func (p RotatePreflight) staticPods() preflight.Finding {
+func (p Preflight) staticPods() preflight.Finding {
 	f := p.general().StaticPodsSettle()
 	if f.Reason == preflight.NoMaster { // there is none
 		f.Reason = ""
@@ -554,7 +554,7 @@ func (p RotatePreflight) staticPods() preflight.Finding {
 	return f
 }
 
-func (p RotatePreflight) operators() preflight.Finding {
+func (p Preflight) operators() preflight.Finding {
 	row := "clusteroperators"
 	if f, ok := p.general().Unread(row); ok {
 		return f
@@ -582,7 +582,7 @@ func (p RotatePreflight) operators() preflight.Finding {
 
 // pools goes on where other checks let be: a paused pool may hold up the new CA, or
 // hide that it can't be brought.
-func (p RotatePreflight) pools() preflight.Finding {
+func (p Preflight) pools() preflight.Finding {
 	if f, ok := p.general().Unread(catalog.Pools); ok {
 		return f
 	}
@@ -612,7 +612,7 @@ func (p RotatePreflight) pools() preflight.Finding {
 	return preflight.Fails("oc get machineconfigpools; oc adm wait-for-stable-cluster", "%s; %s", few(bad), held)
 }
 
-func (p RotatePreflight) nodes() preflight.Finding {
+func (p Preflight) nodes() preflight.Finding {
 	if f, ok := p.general().Unread("nodes"); ok {
 		return f
 	}

@@ -40,7 +40,7 @@ func newRotated() rotated {
 	f.Embed("master-0", remediatetest.KubeletFile, f.ConfigMap)
 	f.Reads = []inspect.Read{{What: "secrets"}, {What: "configmaps"}}
 	f.Object(catalog.LoadBalancerCA(), f.bundle())
-	f.Serve(f.Young.Issue(remediatetest.ApiInt, remediatetest.TestNow.Add(-3*time.Hour), remediatetest.TestNow.Add(time.Hour), pkitest.DNS(remediatetest.ApiInt)))
+	f.Serve(f.Young.Issue(remediatetest.APIIntHost, remediatetest.TestNow.Add(-3*time.Hour), remediatetest.TestNow.Add(time.Hour), pkitest.DNS(remediatetest.APIIntHost)))
 	return f
 }
 
@@ -88,7 +88,7 @@ func TestOldTrustThatIsNeeded(t *testing.T) {
 			f.Snapshot.Served = append(f.Snapshot.Served, inspect.Served{Node: "master-0", Address: "10.0.0.1:6443", Server: catalog.ListenerAPIServer, Chain: f.Sc.Scan(leaf(f).CertPEM)[0].Content.Certs})
 		}, "10.0.0.1:6443 shows a certificate of it"},
 		"a leaf that was just signed": {func(f rotated) {
-			f.Serve(f.Young.Issue(remediatetest.ApiInt, remediatetest.TestNow.Add(-20*time.Minute), remediatetest.TestNow.Add(time.Hour), pkitest.DNS(remediatetest.ApiInt)))
+			f.Serve(f.Young.Issue(remediatetest.APIIntHost, remediatetest.TestNow.Add(-20*time.Minute), remediatetest.TestNow.Add(time.Hour), pkitest.DNS(remediatetest.APIIntHost)))
 		}, "only 20m0s ago"},
 	} {
 		f := newRotated()

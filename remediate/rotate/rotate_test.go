@@ -104,7 +104,7 @@ func newRotating(signer, version string) *rotating {
 	return r
 }
 
-func (r *rotating) preflight(t *testing.T, name string) RotatePreflight {
+func (r *rotating) preflight(t *testing.T, name string) Preflight {
 	t.Helper()
 	r.s.Sort()
 	f := inspect.NewFacts(r.s, r.at, 0)
@@ -112,7 +112,7 @@ func (r *rotating) preflight(t *testing.T, name string) RotatePreflight {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return RotatePreflight{Chain: Chain{Facts: f, Claims: trust.Judge(f), Of: of, Machinery: r.m}, Now: r.at}
+	return Preflight{Chain: Chain{Facts: f, Claims: trust.Judge(f), Of: of, Machinery: r.m}, Now: r.at}
 }
 
 const (

@@ -19,8 +19,8 @@ func TestUndoOfMasters(t *testing.T) {
 	t.Parallel()
 	f, u := undone(t)
 	f.AddNode("worker-1")
-	f.Serve(f.Old.Issue(remediatetest.ApiInt, remediatetest.TestNow.Add(-time.Hour), remediatetest.TestNow.Add(time.Hour), pkitest.DNS(remediatetest.ApiInt)))
-	f.First().Role = catalog.RoleMaster
+	f.Serve(f.Old.Issue(remediatetest.APIIntHost, remediatetest.TestNow.Add(-time.Hour), remediatetest.TestNow.Add(time.Hour), pkitest.DNS(remediatetest.APIIntHost)))
+	f.FirstNode().Role = catalog.RoleMaster
 	gates := func() (n int) {
 		p, err := u.Plan("run-1", f.Snapshot, remediatetest.TestNow)
 		if err != nil {
@@ -48,11 +48,11 @@ func undone(t *testing.T) (*remediatetest.Fixture, Undo) {
 	f := remediatetest.NewFixture()
 	u := Undo{API: true, Nodes: []Kept{{Node: "worker-0"}}}
 	for i, path := range catalog.KubeletKubeconfigs() {
-		before := f.First().Kubeconfigs[slices.IndexFunc(f.First().Kubeconfigs, func(k inspect.Kubeconfig) bool { return k.Path == path })]
-		was := *f.First().File(path)
+		before := f.FirstNode().Kubeconfigs[slices.IndexFunc(f.FirstNode().Kubeconfigs, func(k inspect.Kubeconfig) bool { return k.Path == path })]
+		was := *f.FirstNode().File(path)
 		f.Embed("worker-0", path, f.ConfigMap, f.Old.CertPEM)
 		kept := fmt.Sprintf("%s/run-1/before-%d", host.DefaultFolder, i)
-		n := f.First()
+		n := f.FirstNode()
 		before.Path = kept
 		n.Kubeconfigs = append(n.Kubeconfigs, before)
 		backup := was
@@ -63,6 +63,6 @@ func undone(t *testing.T) (*remediatetest.Fixture, Undo) {
 			Before: host.File{Path: path, Kind: host.Regular, SHA256: was.SHA256, Size: was.Size}, Wrote: [][32]byte{n.File(path).SHA256},
 		})
 	}
-	f.Serve(f.Old.Issue(remediatetest.ApiInt, remediatetest.TestNow.Add(-time.Hour), remediatetest.TestNow.Add(time.Hour), pkitest.DNS(remediatetest.ApiInt)))
+	f.Serve(f.Old.Issue(remediatetest.APIIntHost, remediatetest.TestNow.Add(-time.Hour), remediatetest.TestNow.Add(time.Hour), pkitest.DNS(remediatetest.APIIntHost)))
 	return f, u
 }

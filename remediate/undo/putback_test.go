@@ -21,7 +21,7 @@ import (
 func TestUndoOfKubeadmsFilesMindsTheirTrust(t *testing.T) {
 	t.Parallel()
 	f := remediatetest.KubeadmFixture("worker-0")
-	if f.Embed("worker-0", catalog.KubeadmKubeconfigs()[1], f.Before); action.Trusts(f.Snapshot, "worker-0", inspect.SetupOf(f.Snapshot, f.First()).Own, remediatetest.TestNow) == nil {
+	if f.Embed("worker-0", catalog.KubeadmKubeconfigs()[1], f.Before); action.Trusts(f.Snapshot, "worker-0", inspect.SetupOf(f.Snapshot, f.FirstNode()).Own, remediatetest.TestNow) == nil {
 		t.Fatal("the old CA is trusted")
 	}
 	p := &remediate.Plan{Basis: f.Snapshot, After: f.Snapshot, Now: remediatetest.TestNow, Waves: []remediate.Wave{{Nodes: []remediate.NodePlan{{Name: "worker-0", Steps: []remediate.Step{{Action: action.NewRestartUnit("worker-0"), Change: &remediate.Change{}}}}}}}}
@@ -49,15 +49,15 @@ func TestPlanToPutBack(t *testing.T) {
 		name, check, says string
 		change            func(f *remediatetest.Fixture, u *Undo)
 	}{
-		{"a node that was not read", "node-read", "was not read", func(f *remediatetest.Fixture, _ *Undo) { f.First().Via = "" }},
-		{"a file that changed since", "changed-since", remediatetest.KubeletFile, func(f *remediatetest.Fixture, _ *Undo) { f.First().File(remediatetest.KubeletFile).SHA256[0]++ }},
+		{"a node that was not read", "node-read", "was not read", func(f *remediatetest.Fixture, _ *Undo) { f.FirstNode().Via = "" }},
+		{"a file that changed since", "changed-since", remediatetest.KubeletFile, func(f *remediatetest.Fixture, _ *Undo) { f.FirstNode().File(remediatetest.KubeletFile).SHA256[0]++ }},
 		{"a file that is gone", "file-read", remediatetest.KubeletFile, func(f *remediatetest.Fixture, _ *Undo) { f.Drop("worker-0", remediatetest.KubeletFile) }},
 		{"a backup that was not read", "backup-read", remediatetest.KubeletFile, func(f *remediatetest.Fixture, _ *Undo) { f.Drop("worker-0", host.DefaultFolder+"/run-1/before-1") }},
 		{"a backup that was read in part", "backup-read", remediatetest.KubeletFile, func(f *remediatetest.Fixture, _ *Undo) {
-			f.First().File(host.DefaultFolder+"/run-1/before-1").Size++
+			f.FirstNode().File(host.DefaultFolder+"/run-1/before-1").Size++
 		}},
 		{"what does not trust what is shown", BreaksTrust, "afterwards", func(f *remediatetest.Fixture, _ *Undo) {
-			f.Serve(f.Young.Issue(remediatetest.ApiInt, remediatetest.TestNow.Add(-time.Hour), remediatetest.TestNow.Add(time.Hour), pkitest.DNS(remediatetest.ApiInt)))
+			f.Serve(f.Young.Issue(remediatetest.APIIntHost, remediatetest.TestNow.Add(-time.Hour), remediatetest.TestNow.Add(time.Hour), pkitest.DNS(remediatetest.APIIntHost)))
 		}},
 		{"a server that is not known", BreaksTrust, "no handshake", func(f *remediatetest.Fixture, _ *Undo) { f.Served = nil }},
 	} {
@@ -90,14 +90,14 @@ func TestUndoThatWasInterrupted(t *testing.T) {
 	for i := range u.Nodes[0].Entries {
 		e := &u.Nodes[0].Entries[i]
 		f.Embed("worker-0", e.Before.Path, f.Before)
-		f.First().File(e.Before.Path).SHA256 = e.Before.SHA256
+		f.FirstNode().File(e.Before.Path).SHA256 = e.Before.SHA256
 	}
-	f.First().File(remediatetest.KubeletFile).Modified = f.First().Kubelet.Started.Add(time.Hour)
+	f.FirstNode().File(remediatetest.KubeletFile).Modified = f.FirstNode().Kubelet.Started.Add(time.Hour)
 	p, err := u.Plan("run-1", f.Snapshot, remediatetest.TestNow)
 	if want := []string{"restart worker-0:kubelet.service", "await worker-0"}; err != nil || !slices.Equal(remediatetest.StepsOf(p), want) {
 		t.Fatalf("%+v, %v", p, err)
 	}
-	f.Serve(f.Young.Issue(remediatetest.ApiInt, remediatetest.TestNow.Add(-time.Hour), remediatetest.TestNow.Add(time.Hour), pkitest.DNS(remediatetest.ApiInt)))
+	f.Serve(f.Young.Issue(remediatetest.APIIntHost, remediatetest.TestNow.Add(-time.Hour), remediatetest.TestNow.Add(time.Hour), pkitest.DNS(remediatetest.APIIntHost)))
 	var r *remediate.Refusal
 	if _, err := u.Plan("run-1", f.Snapshot, remediatetest.TestNow); !errors.As(err, &r) || r.Name != BreaksTrust || !r.Risk {
 		t.Errorf("%v", err)
@@ -109,7 +109,7 @@ func TestNothingToPutBack(t *testing.T) {
 	f, u := undone(t)
 	for i := range u.Nodes[0].Entries {
 		e := &u.Nodes[0].Entries[i]
-		f.First().File(e.Before.Path).SHA256 = e.Before.SHA256
+		f.FirstNode().File(e.Before.Path).SHA256 = e.Before.SHA256
 	}
 	for _, u := range []Undo{u, {Nodes: []Kept{{Node: "worker-0"}}}} {
 		p, err := u.Plan("run-1", f.Snapshot, remediatetest.TestNow)
@@ -122,7 +122,7 @@ func TestNothingToPutBack(t *testing.T) {
 func TestUndoOnAnotherMachine(t *testing.T) {
 	t.Parallel()
 	f := remediatetest.NewFixture()
-	f.First().Hostname = "worker-00"
+	f.FirstNode().Hostname = "worker-00"
 	var r *remediate.Refusal
 	if _, err := (Undo{Nodes: []Kept{{Node: "worker-0"}}}).Plan("run-1", f.Snapshot, remediatetest.TestNow); !errors.As(err, &r) || r.Name != "node-identity" {
 		t.Error(err)

@@ -43,7 +43,7 @@ func undoing(nodes string, back ...string) (*remediatetest.Fixture, Undo) {
 		n, _ := f.Snapshot.Node(name)
 		n.Kubelet.Started, n.Ready, n.Heartbeat = remediatetest.TestNow.Add(-time.Minute), "Unknown", remediatetest.TestNow.Add(-time.Hour)
 	}
-	f.Serve(f.Old.Issue(remediatetest.ApiInt, remediatetest.TestNow.Add(-time.Hour), remediatetest.TestNow.Add(time.Hour), pkitest.DNS(remediatetest.ApiInt)))
+	f.Serve(f.Old.Issue(remediatetest.APIIntHost, remediatetest.TestNow.Add(-time.Hour), remediatetest.TestNow.Add(time.Hour), pkitest.DNS(remediatetest.APIIntHost)))
 	return f, u
 }
 
@@ -65,25 +65,25 @@ func TestUndoThatGoesOn(t *testing.T) {
 		{name: "a worker after one that is to be done", nodes: "worker-0 worker-1 worker-2", back: []string{"worker-1"}, want: []string{"await worker-0", "await worker-1", "await worker-2"}, says: "leave it out: --nodes worker-0,worker-2"},
 		{name: "the last one", nodes: "master-0 master-1", back: []string{"master-1"}, want: []string{"await master-0", gate + "master-0"}},
 		{name: "one that is back", nodes: "master-0 master-1", back: []string{"master-0"}, change: func(f *remediatetest.Fixture, _ *Undo) {
-			f.First().Ready, f.First().Heartbeat = "True", remediatetest.TestNow
+			f.FirstNode().Ready, f.FirstNode().Heartbeat = "True", remediatetest.TestNow
 		}, want: []string{gate + "master-0", "await master-1"}},
 		{name: "one that the run did not come to", nodes: "master-0 master-1", change: func(f *remediatetest.Fixture, u *Undo) {
-			u.Nodes[0].Entries, f.First().Ready = nil, "Unknown"
+			u.Nodes[0].Entries, f.FirstNode().Ready = nil, "Unknown"
 		}, want: []string{"await master-1"}},
 		{name: "without an API", nodes: "master-0 master-1", change: func(f *remediatetest.Fixture, u *Undo) {
 			u.API = false
-			f.ApiServer("master-0")
+			f.HasAPIServer("master-0")
 		}, want: []string{gate + "master-0", "await master-0", "await master-1"}},
 		{name: "without an API, and a master", nodes: "master-0 master-1", back: []string{"master-0"}, change: func(f *remediatetest.Fixture, u *Undo) {
 			u.API = false
-			f.ApiServer("master-0")
+			f.HasAPIServer("master-0")
 		}, want: []string{gate + "master-0", "await master-0", "await master-1"}},
 		{name: "without an API, and all of them", nodes: "master-0 master-1", back: []string{"master-0", "master-1"}, change: func(f *remediatetest.Fixture, u *Undo) {
 			u.API = false
-			f.ApiServer("master-0")
+			f.HasAPIServer("master-0")
 		}},
 		{name: "what breaks trust is not waited for", nodes: "master-0 master-1", back: []string{"master-0"}, change: func(f *remediatetest.Fixture, u *Undo) {
-			f.Serve(f.Young.Issue(remediatetest.ApiInt, remediatetest.TestNow.Add(-time.Hour), remediatetest.TestNow.Add(time.Hour), pkitest.DNS(remediatetest.ApiInt)))
+			f.Serve(f.Young.Issue(remediatetest.APIIntHost, remediatetest.TestNow.Add(-time.Hour), remediatetest.TestNow.Add(time.Hour), pkitest.DNS(remediatetest.APIIntHost)))
 			u.AcceptBreaksTrust = true
 		}},
 	} {

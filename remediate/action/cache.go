@@ -7,12 +7,12 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/kubeconfig"
 )
 
-// Known is what was read for a plan already. The nodes of a cluster have the same
+// Cache is what was read for a plan already. The nodes of a cluster have the same
 // CAs and mostly the same files, and proving an edit of one takes longer than all
 // the rest of a node's plan; each distinct text is read once. What it returns is
 // shared and must not be changed. It is safe for concurrent use; nil remembers
 // nothing.
-type Known struct {
+type Cache struct {
 	Certs *pki.Scanner
 	cas   sync.Map // by the text of a kubeconfig: answer[kubeconfig.CA]
 	edits sync.Map // by the text and the CA that is wanted: answer[kubeconfig.Edit]
@@ -23,9 +23,11 @@ type answer[T any] struct {
 	err   error
 }
 
-func NewKnown() *Known { return &Known{Certs: pki.NewScanner()} }
+// NewCache returns an empty one.
+func NewCache() *Cache { return &Cache{Certs: pki.NewScanner()} }
 
-func (k *Known) Scanner() *pki.Scanner {
+// Scanner reads certificates; a nil Cache has one, too.
+func (k *Cache) Scanner() *pki.Scanner {
 	if k == nil {
 		return pki.NewScanner()
 	}
@@ -33,7 +35,7 @@ func (k *Known) Scanner() *pki.Scanner {
 }
 
 // Find is kubeconfig.Find.
-func (k *Known) Find(text []byte) (kubeconfig.CA, error) {
+func (k *Cache) Find(text []byte) (kubeconfig.CA, error) {
 	if k == nil {
 		return kubeconfig.Find(text)
 	}
@@ -41,7 +43,7 @@ func (k *Known) Find(text []byte) (kubeconfig.CA, error) {
 }
 
 // setCA is kubeconfig.SetCA.
-func (k *Known) setCA(text, pem []byte) (kubeconfig.Edit, error) {
+func (k *Cache) setCA(text, pem []byte) (kubeconfig.Edit, error) {
 	if k == nil {
 		return kubeconfig.SetCA(text, pem)
 	}

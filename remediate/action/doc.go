@@ -1,0 +1,3 @@
+// Package action has the single steps of repairs: each changes one file, unit or object, or
+// waits for an effect, and can be undone.
+package action

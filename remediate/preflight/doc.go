@@ -1,0 +1,2 @@
+// Package preflight checks a cluster before it is changed, and again while it is.
+package preflight
