@@ -36,6 +36,7 @@ func LoadedPEM(sc *Scanner, text []byte) []*Cert {
 	return out
 }
 
+// Contains reports whether a certificate is among others, by its bytes.
 func Contains(certs []*Cert, c *Cert) bool {
 	return slices.ContainsFunc(certs, func(x *Cert) bool { return x.Fingerprint == c.Fingerprint })
 }
