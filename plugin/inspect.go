@@ -165,7 +165,7 @@ func (f *inspectFlags) toOptions(ctx context.Context, args []string, allNamespac
 	}
 	// who chooses certificates wants to see them
 	f.output.all = f.output.all || f.certs.chooses() || f.certs.sortBy != "" || len(o.scope.Names) > 0
-	if o.print, err = f.output.toPrinter(ctx, f.app.Called, o); err != nil {
+	if o.print, err = f.output.toPrinter(ctx, f.app.Called, o.within, o.nodes.shown); err != nil {
 		return nil, err
 	}
 	o.minSeverity = o.print.minSeverity

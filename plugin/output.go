@@ -9,6 +9,7 @@ import (
 	"io"
 	"reflect"
 	"strings"
+	"time"
 
 	"github.com/smallstep/certinfo"
 	"github.com/spf13/cobra"
@@ -50,10 +51,10 @@ func (f *outputFlags) addFlags(cmd *cobra.Command) {
 		[]string{"wide", "json", "yaml", "name", "text", "jsonpath=", "go-template=", "custom-columns="}, cobra.ShellCompDirectiveNoFileComp|cobra.ShellCompDirectiveNoSpace)))
 }
 
-func (f *outputFlags) toPrinter(ctx context.Context, called string, o *inspectOptions) (printer, error) {
+func (f *outputFlags) toPrinter(ctx context.Context, called string, within time.Duration, showNodes bool) (printer, error) {
 	switch f.format {
 	case "", "wide":
-		people := peoplePrinter{called: called, wide: f.format == "wide", all: f.all, noHeaders: f.noHeaders, within: o.within, showNodes: o.nodes.shown}
+		people := peoplePrinter{called: called, wide: f.format == "wide", all: f.all, noHeaders: f.noHeaders, within: within, showNodes: showNodes}
 		return printer{assess.Warning, people.print}, nil
 	case "json":
 		return printer{assess.Info, printJSON}, nil
