@@ -174,6 +174,8 @@ type unchanged struct {
 func (e *unchanged) Error() string { return e.how + ": " + e.inner.Error() }
 func (e *unchanged) Unwrap() error { return e.inner }
 
+func refusedUnchanged(inner error) error { return &unchanged{"refused, nothing was changed", inner} }
+
 func nothingChanged(inner error) error { return &unchanged{"nothing was changed", inner} }
 
 // back says how to go on, and how to go back.
@@ -411,7 +413,7 @@ func refused(err error) error {
 	if !errors.As(err, &r) {
 		return err
 	}
-	var wrapped error = &unchanged{"refused, nothing was changed", err}
+	var wrapped error = refusedUnchanged(err)
 	if r.Next != "" {
 		wrapped = withHint(wrapped, "%s", r.Next)
 	}

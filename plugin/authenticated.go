@@ -66,14 +66,14 @@ func withoutTLS(c *rest.Config) string {
 // refuseUnauthenticated is the refusal to write on the word of such a server.
 func refuseUnauthenticated(reason string) error {
 	return &exitError{code: exitRefused, err: withHint(
-		&unchanged{"refused, nothing was changed", fmt.Errorf("%s: the API server is not authenticated (%s): the CA it publishes may be an attacker's", preflight.UnauthenticatedAPI, reason)},
+		refusedUnchanged(fmt.Errorf("%s: the API server is not authenticated (%s): the CA it publishes may be an attacker's", preflight.UnauthenticatedAPI, reason)),
 		"set the cluster's CA in the kubeconfig: kubectl config set-cluster NAME --certificate-authority=FILE --embed-certs. fix-api-int takes it from --ca-file FILE or --api-ca-from ssh://core@MASTER, too. Or accept it: --accept-risk=%s", preflight.UnauthenticatedAPI)}
 }
 
 // refuseWithoutTLS is the refusal to write on the word of a server that no CA can verify.
 func refuseWithoutTLS(reason string) error {
 	return &exitError{code: exitRefused, err: withHint(
-		&unchanged{"refused, nothing was changed", fmt.Errorf("%s: the API server is not authenticated (%s): a CA file verifies nothing without TLS", preflight.UnauthenticatedAPI, reason)},
+		refusedUnchanged(fmt.Errorf("%s: the API server is not authenticated (%s): a CA file verifies nothing without TLS", preflight.UnauthenticatedAPI, reason)),
 		"name the API server by its https:// URL: kubectl config set-cluster NAME --server=https://HOST:6443. Or accept it: --accept-risk=%s", preflight.UnauthenticatedAPI)}
 }
 

@@ -104,7 +104,7 @@ func (f *preflightFlags) ask(ctx context.Context, w *workplace, facts inspect.Sn
 		return planned
 	}
 	if w != nil && w.conn == nil && answered(w.noAPI) && !slices.Contains(f.risks, preflight.NoAPI) {
-		return &exitError{code: exitRefused, err: withHint(&unchanged{"refused, nothing was changed", fmt.Errorf("%s: the API server answers, and it can't be asked whether this is safe now: %w", preflight.NoAPI, w.noAPI)},
+		return &exitError{code: exitRefused, err: withHint(refusedUnchanged(fmt.Errorf("%s: the API server answers, and it can't be asked whether this is safe now: %w", preflight.NoAPI, w.noAPI)),
 			"get in first: --api-ca-from ssh://core@MASTER where its CA is not trusted, a kubeconfig with a client certificate where a token is not taken. In spite of it: --accept-risk=%s", preflight.NoAPI)}
 	}
 	ask := preflight.Preflight{Facts: facts, Now: facts.Taken, Pause: f.pause, CA: certsIn(ca), Nodes: nodes, Script: f.script}
@@ -113,7 +113,7 @@ func (f *preflightFlags) ask(ctx context.Context, w *workplace, facts inspect.Sn
 	}
 	if explains {
 		if v := ask.ServerSideVerdict(); v.Holds == catalog.No {
-			return &exitError{code: exitRefused, err: withHint(&unchanged{"refused, nothing was changed", fmt.Errorf("%w\n%s: %s", planned, v.Name, v.Reason)}, "%s", v.Next)}
+			return &exitError{code: exitRefused, err: withHint(refusedUnchanged(fmt.Errorf("%w\n%s: %s", planned, v.Name, v.Reason)), "%s", v.Next)}
 		}
 		return planned
 	}
@@ -259,7 +259,7 @@ func stopped(stops []preflight.Verdict) error {
 	if len(risks) > 0 {
 		hint += "\nor, in spite of it: " + strings.Join(risks, " ")
 	}
-	return &exitError{code: exitRefused, err: withHint(&unchanged{"refused, nothing was changed", errors.New(strings.Join(reasons, "\n"))}, "%s", hint)}
+	return &exitError{code: exitRefused, err: withHint(refusedUnchanged(errors.New(strings.Join(reasons, "\n"))), "%s", hint)}
 }
 
 // mastersShow asks each master what it shows, from nodes that were read.

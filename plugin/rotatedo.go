@@ -146,7 +146,7 @@ func (f *rotateFlags) allowed() error {
 func (f *rotateFlags) named(r rotations, names []string) ([]rotation, error) {
 	var plans []rotation
 	refuse := func(next, format string, args ...any) error {
-		return &exitError{code: exitRefused, err: withHint(&unchanged{"refused, nothing was changed", fmt.Errorf(format, args...)}, "%s", next)}
+		return &exitError{code: exitRefused, err: withHint(refusedUnchanged(fmt.Errorf(format, args...)), "%s", next)}
 	}
 	for _, name := range names {
 		of, err := r.find(f.seen.app, name)

@@ -101,7 +101,7 @@ func (f *rotateFlags) prune(ctx context.Context, name string) error {
 		return err
 	}
 	stop := func(reason, next string) error {
-		return &exitError{code: exitRefused, err: withHint(&unchanged{"refused, nothing was changed", fmt.Errorf("%s/%s: %s", of.At.Namespace, of.At.Name, reason)}, "%s", next)}
+		return &exitError{code: exitRefused, err: withHint(refusedUnchanged(fmt.Errorf("%s/%s: %s", of.At.Namespace, of.At.Name, reason)), "%s", next)}
 	}
 	if !of.Signer() {
 		return stop("it is signed by "+of.Rotation.Signer.Name+", and no signer: it has no CAs", inspect.LiveHints(app.Called).Next("{} rotate prune %s", of.Rotation.Signer.Name))
