@@ -66,7 +66,7 @@ func (f certFlags) toChoice() (certChoice, error) {
 		if err != nil {
 			return c, fmt.Errorf("--sort-by %s: %w", f.sortBy, err)
 		}
-		c.order = &order{path}
+		c.order = &order{path: path}
 	}
 	return c, nil
 }

@@ -262,7 +262,7 @@ func (w *workplace) source(o gather.Options) collect.Nodes {
 		if err != nil {
 			return nil, err
 		}
-		return onNode{opened, nodeexec.Via(opened)}, nil
+		return onNode{Node: opened, via: nodeexec.Via(opened)}, nil
 	}
 	return n
 }
@@ -339,7 +339,7 @@ func (w *workplace) env(run string, o gather.Options) *remediate.Env {
 		},
 		Facts: func(ctx context.Context, n nodeexec.Node) (inspect.Snapshot, error) {
 			only := gather.Options{Only: true, Paths: slices.Concat(catalog.KubeletKubeconfigs(), catalog.KubeadmKubeconfigs(), []string{path.Dir(inspect.KubeletClient)}, o.Paths)}
-			s, _, err := w.source(only).Read(ctx, collect.NodeObject{Name: n.Name()}, onNode{n, nodeexec.Via(n)})
+			s, _, err := w.source(only).Read(ctx, collect.NodeObject{Name: n.Name()}, onNode{Node: n, via: nodeexec.Via(n)})
 			s.MarkForeign()
 			s.Advise(inspect.LiveHints(w.app.Called))
 			return s, err
@@ -348,7 +348,7 @@ func (w *workplace) env(run string, o gather.Options) *remediate.Env {
 	env.Comeback = func(ctx context.Context, n nodeexec.Node) (*inspect.Comeback, error) {
 		only := w.source(gather.Options{Only: true, Paths: slices.Concat(catalog.KubeletKubeconfigs(), catalog.KubeadmKubeconfigs())})
 		only.Served, only.Comeback = false, true
-		s, _, err := only.Read(ctx, collect.NodeObject{Name: n.Name()}, onNode{n, nodeexec.Via(n)})
+		s, _, err := only.Read(ctx, collect.NodeObject{Name: n.Name()}, onNode{Node: n, via: nodeexec.Via(n)})
 		if err != nil || len(s.Nodes) == 0 {
 			return nil, err
 		}

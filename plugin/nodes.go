@@ -342,7 +342,7 @@ func opener(ways ...nodeexec.Transport) func(context.Context, string) (collect.O
 			}
 			return nil, err
 		}
-		return onNode{n, nodeexec.Via(n)}, nil
+		return onNode{Node: n, via: nodeexec.Via(n)}, nil
 	}
 }
 
