@@ -29,7 +29,7 @@ type App struct {
 func Main(ctx context.Context, version string, args []string, streams genericiooptions.IOStreams) int {
 	called := calledAs(args[0], os.Getenv("_"))
 	streams.Out, streams.ErrOut = newScreen(streams.Out), newScreen(streams.ErrOut)
-	cmd := NewCommand(App{version, called, streams})
+	cmd := NewCommand(App{Version: version, Called: called, Streams: streams})
 	cmd.SetArgs(args[1:])
 	err := cmd.ExecuteContext(ctx)
 	var quiet *exitError

@@ -482,7 +482,7 @@ func certDocuments(certs, others []*pki.Cert, in bool) []planCert {
 	out := []planCert{}
 	for _, c := range certs {
 		if contains(others, c) == in {
-			out = append(out, planCert{c.Fingerprint, c.Subject, c.NotBefore, c.NotAfter})
+			out = append(out, planCert{SHA256: c.Fingerprint, Subject: c.Subject, NotBefore: c.NotBefore, NotAfter: c.NotAfter})
 		}
 	}
 	return out

@@ -396,7 +396,7 @@ func (f *rotateFlags) planDocument(p rotation) rotationPlanDocument {
 		})
 	}
 	if cert := p.of.Cert(); cert != nil {
-		d.Certificate = &planCert{cert.Fingerprint, cert.Subject, cert.NotBefore, cert.NotAfter}
+		d.Certificate = &planCert{SHA256: cert.Fingerprint, Subject: cert.Subject, NotBefore: cert.NotBefore, NotAfter: cert.NotAfter}
 	}
 	return d
 }

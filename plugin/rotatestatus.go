@@ -130,7 +130,7 @@ func (f *rotateFlags) showStages(p rotation, stages []rotate.Stage, w *following
 		Secret: p.of.At.Namespace + "/" + p.of.At.Name, Stages: []rotationStage{},
 	}
 	if cert := p.of.Cert(); cert != nil {
-		d.Certificate = &planCert{cert.Fingerprint, cert.Subject, cert.NotBefore, cert.NotAfter}
+		d.Certificate = &planCert{SHA256: cert.Fingerprint, Subject: cert.Subject, NotBefore: cert.NotBefore, NotAfter: cert.NotAfter}
 	}
 	for _, s := range stages {
 		e := rotationStage{Stage: s.Name, Reached: s.Reached.String(), Text: s.Text, Next: s.Next}
