@@ -6,10 +6,6 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
-	"io"
-	"log"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -17,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
@@ -25,47 +20,17 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/apply"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/cli"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/plugintest"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate"
-	"github.com/kubectl-certrot/kubectl-certrot/remediate/apiint"
 )
-
-// stranger answers as the API server does, and counts what it is asked.
-func stranger(t *testing.T, tls bool) (url, ca string, asked *atomic.Int32) {
-	t.Helper()
-	asked = new(atomic.Int32)
-	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		asked.Add(1)
-		settledAPI().ServeHTTP(w, r)
-	}))
-	server.Config.ErrorLog = log.New(io.Discard, "", 0) // of handshakes that clients end
-	t.Cleanup(server.Close)
-	if !tls {
-		server.Start()
-		return server.URL, "", asked
-	}
-	server.StartTLS()
-	return server.URL, string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})), asked
-}
-
-func writeFile(t *testing.T, name, text string) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
-
-func kubeconfigTo(t *testing.T, cluster string) string {
-	t.Helper()
-	return writeFile(t, "kubeconfig", "apiVersion: v1\nkind: Config\nclusters: [{name: a, cluster: {"+cluster+"}}]\ncontexts: [{name: a, context: {cluster: a}}]\ncurrent-context: a\n")
-}
 
 // typed runs the program.
 func typed(t *testing.T, args ...string) (stdout, stderr string, err error) {
 	t.Helper()
 	var out, errs bytes.Buffer
-	cmd := NewCommand(App{Called: "oc certrot", Streams: genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &errs}})
+	cmd := NewCommand(cli.App{Called: "oc certrot", Streams: genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &errs}})
 	cmd.SetArgs(args)
 	err = cmd.ExecuteContext(t.Context())
 	return out.String(), errs.String(), err
@@ -75,7 +40,7 @@ func typed(t *testing.T, args ...string) (stdout, stderr string, err error) {
 // nodes would be made to trust it.
 func TestUnauthenticatedAPIWritesNothing(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
-	js, err := journals()
+	js, err := apply.Journals()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,20 +59,20 @@ func TestUnauthenticatedAPIWritesNothing(t *testing.T) {
 	}
 	ways := map[string]func(t *testing.T) (args []string, says string, asked *atomic.Int32){
 		"insecure-skip-tls-verify in the kubeconfig": func(t *testing.T) ([]string, string, *atomic.Int32) {
-			url, _, asked := stranger(t, true)
-			return []string{"--kubeconfig", kubeconfigTo(t, "server: \""+url+"\", insecure-skip-tls-verify: true")}, "insecure-skip-tls-verify in the kubeconfig", asked
+			url, _, asked := plugintest.Stranger(t, true)
+			return []string{"--kubeconfig", plugintest.KubeconfigTo(t, "server: \""+url+"\", insecure-skip-tls-verify: true")}, "insecure-skip-tls-verify in the kubeconfig", asked
 		},
 		"the flag": func(t *testing.T) ([]string, string, *atomic.Int32) {
-			url, _, asked := stranger(t, true)
-			return []string{"--insecure-skip-tls-verify", "--kubeconfig", kubeconfigTo(t, "server: \""+url+"\"")}, "--insecure-skip-tls-verify", asked
+			url, _, asked := plugintest.Stranger(t, true)
+			return []string{"--insecure-skip-tls-verify", "--kubeconfig", plugintest.KubeconfigTo(t, "server: \""+url+"\"")}, "--insecure-skip-tls-verify", asked
 		},
 		"http, as of kubectl proxy": func(t *testing.T) ([]string, string, *atomic.Int32) {
-			url, _, asked := stranger(t, false)
-			return []string{"--kubeconfig", kubeconfigTo(t, "server: \""+url+"\"")}, "without TLS", asked
+			url, _, asked := plugintest.Stranger(t, false)
+			return []string{"--kubeconfig", plugintest.KubeconfigTo(t, "server: \""+url+"\"")}, "without TLS", asked
 		},
 		"http, by --server": func(t *testing.T) ([]string, string, *atomic.Int32) {
-			url, _, asked := stranger(t, false)
-			return []string{"--server", url, "--kubeconfig", kubeconfigTo(t, "server: https://127.0.0.1:1")}, "without TLS", asked
+			url, _, asked := plugintest.Stranger(t, false)
+			return []string{"--server", url, "--kubeconfig", plugintest.KubeconfigTo(t, "server: https://127.0.0.1:1")}, "without TLS", asked
 		},
 	}
 	for way, of := range ways {
@@ -121,11 +86,11 @@ func TestUnauthenticatedAPIWritesNothing(t *testing.T) {
 				folder := filepath.Join(t.TempDir(), "scripts")
 				args, says, asked := of(t)
 				out, _, err := typed(t, append(strings.Fields(strings.ReplaceAll(line, "FOLDER", folder)), args...)...)
-				if codeOf(err) != exitRefused || !strings.Contains(fmt.Sprint(err), "unauthenticated-api: the API server is not authenticated") || !strings.Contains(fmt.Sprint(err), says) {
-					t.Fatalf("exit code %d: %v\n%s", codeOf(err), err, out)
+				if cli.CodeOf(err) != cli.ExitRefused || !strings.Contains(fmt.Sprint(err), "unauthenticated-api: the API server is not authenticated") || !strings.Contains(fmt.Sprint(err), says) {
+					t.Fatalf("exit code %d: %v\n%s", cli.CodeOf(err), err, out)
 				}
-				var h *hintError
-				if !errors.As(err, &h) || !strings.Contains(h.hint, "--accept-risk=unauthenticated-api") {
+				var h *cli.HintError
+				if !errors.As(err, &h) || !strings.Contains(h.Hint, "--accept-risk=unauthenticated-api") {
 					t.Errorf("no next step: %v", err)
 				}
 				if n := asked.Load(); n > 0 {
@@ -147,9 +112,9 @@ func TestUnauthenticatedAPIAccepted(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	for _, line := range []string{"fix-api-int --dry-run=client --accept-risk=unauthenticated-api", "pretrust --dry-run=client --accept-risk=unauthenticated-api", "rotate loadbalancer-serving-signer --dry-run=client --nodes none --accept-risk=unauthenticated-api",
 		"rotate prune loadbalancer-serving-signer --dry-run=client --nodes none --accept-risk=unauthenticated-api", "fix-api-int --dry-run=client --ca-file CA --accept-risk=unauthenticated-api"} {
-		url, _, asked := stranger(t, false)
-		ca := writeFile(t, "ca.crt", string(pkitest.NewCA("given", time.Now().Add(-time.Hour), time.Now().Add(time.Hour)).CertPEM))
-		args := append(strings.Fields(strings.ReplaceAll(line, "CA", ca)), "--kubeconfig", kubeconfigTo(t, "server: \""+url+"\""))
+		url, _, asked := plugintest.Stranger(t, false)
+		ca := plugintest.WriteFile(t, "ca.crt", string(pkitest.NewCA("given", time.Now().Add(-time.Hour), time.Now().Add(time.Hour)).CertPEM))
+		args := append(strings.Fields(strings.ReplaceAll(line, "CA", ca)), "--kubeconfig", plugintest.KubeconfigTo(t, "server: \""+url+"\""))
 		if _, _, err := typed(t, args...); asked.Load() == 0 || strings.Contains(fmt.Sprint(err), "is not authenticated") {
 			t.Errorf("%s: asked %d times: %v", line, asked.Load(), err)
 		}
@@ -160,22 +125,22 @@ func TestUnauthenticatedAPIAccepted(t *testing.T) {
 // the nodes, their addresses and the requests for certificates may be an attacker's.
 func TestGivenCADoesNotAuthenticateWithoutTLS(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
-	ca := writeFile(t, "ca.crt", string(pkitest.NewCA("given", time.Now().Add(-time.Hour), time.Now().Add(time.Hour)).CertPEM))
+	ca := plugintest.WriteFile(t, "ca.crt", string(pkitest.NewCA("given", time.Now().Add(-time.Hour), time.Now().Add(time.Hour)).CertPEM))
 	for _, line := range []string{"fix-api-int --yes", "fix-api-int --dry-run=client -o diff", "fix-api-int --approve-csrs --nodes worker-0 --yes", "fix-api-int --emit-script FOLDER --nodes worker-0"} {
 		for _, by := range []string{"kubeconfig", "--server"} {
 			t.Run(line+" by "+by, func(t *testing.T) {
 				folder := filepath.Join(t.TempDir(), "scripts")
-				url, _, asked := stranger(t, false)
+				url, _, asked := plugintest.Stranger(t, false)
 				args := append(strings.Fields(strings.ReplaceAll(line, "FOLDER", folder)), "--ca-file", ca)
 				if by == "--server" {
-					args = append(args, "--server", url, "--kubeconfig", kubeconfigTo(t, "server: https://127.0.0.1:1"))
+					args = append(args, "--server", url, "--kubeconfig", plugintest.KubeconfigTo(t, "server: https://127.0.0.1:1"))
 				} else {
-					args = append(args, "--kubeconfig", kubeconfigTo(t, "server: \""+url+"\""))
+					args = append(args, "--kubeconfig", plugintest.KubeconfigTo(t, "server: \""+url+"\""))
 				}
 				out, _, err := typed(t, args...)
-				var h *hintError
-				if codeOf(err) != exitRefused || !strings.Contains(fmt.Sprint(err), "a CA file verifies nothing without TLS") || !errors.As(err, &h) || !strings.Contains(h.hint, "--accept-risk=unauthenticated-api") {
-					t.Errorf("exit code %d: %v\n%s", codeOf(err), err, out)
+				var h *cli.HintError
+				if cli.CodeOf(err) != cli.ExitRefused || !strings.Contains(fmt.Sprint(err), "a CA file verifies nothing without TLS") || !errors.As(err, &h) || !strings.Contains(h.Hint, "--accept-risk=unauthenticated-api") {
+					t.Errorf("exit code %d: %v\n%s", cli.CodeOf(err), err, out)
 				}
 				if n := asked.Load(); n > 0 {
 					t.Errorf("it was asked %d times", n)
@@ -188,56 +153,12 @@ func TestGivenCADoesNotAuthenticateWithoutTLS(t *testing.T) {
 	}
 }
 
-// TestGivenCAVerifiesTheAPI: a CA that is given is what the API server is verified by, also
-// where the kubeconfig says that nothing is to be verified. Where it does not verify the
-// API server, it is still what kubelets are to trust.
-func TestGivenCAVerifiesTheAPI(t *testing.T) {
-	t.Parallel()
-	other := string(pkitest.NewCA("another", time.Now().Add(-time.Hour), time.Now().Add(time.Hour)).CertPEM)
-	for _, c := range []struct {
-		name        string
-		right, from bool // the CA is the server's; it was given by --api-ca-from
-		secure      bool
-	}{
-		{"the right CA", true, false, true},
-		{"another one", false, false, false},
-		{"the right one, of a master", true, true, true},
-		{"another one, of a master", false, true, false},
-	} {
-		url, ca, _ := stranger(t, true)
-		if !c.right {
-			ca = other
-		}
-		file := kubeconfigTo(t, "server: \""+url+"\", insecure-skip-tls-verify: true")
-		flags := genericclioptions.NewConfigFlags(false)
-		flags.KubeConfig = &file
-		f := &fixFlags{mendFlags: mendFlags{app: App{Streams: genericiooptions.NewTestIOStreamsDiscard()}, config: flags}, caFile: writeFile(t, "ca.crt", ca)}
-		if err := f.give(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		if c.from {
-			f.caFile, f.caFrom = "", "ssh://core@master-0"
-		}
-		f.api = writing(nil, true)
-		conn, err := f.connect(t.Context(), pki.NewScanner())
-		if err != nil || (conn.unauthenticated == "") != c.secure {
-			t.Errorf("%s: %+v, %v", c.name, conn, err)
-			continue
-		}
-		var fix apiint.Repair
-		err = f.ca(t.Context(), &workplace{conn: conn}, &fix)
-		if fromAPI := c.from && c.secure; !fromAPI && (err != nil || string(fix.CA) != ca) {
-			t.Errorf("%s: kubelets are to trust %q of %q, not what was given: %v", c.name, fix.CA, fix.From, err)
-		}
-	}
-}
-
 // TestUnauthenticatedAPIIsSaid by what only reads: above the answer, in JSON, and in the
 // snapshot, which then leads to no script either.
 func TestUnauthenticatedAPIIsSaid(t *testing.T) {
 	t.Parallel()
-	url, _, _ := stranger(t, true)
-	config := kubeconfigTo(t, "server: \""+url+"\", insecure-skip-tls-verify: true")
+	url, _, _ := plugintest.Stranger(t, true)
+	config := plugintest.KubeconfigTo(t, "server: \""+url+"\", insecure-skip-tls-verify: true")
 	const says = "insecure-skip-tls-verify in the kubeconfig"
 	for _, line := range []string{"inspect --nodes none", "verify --nodes none", "rotate --list"} {
 		out, _, err := typed(t, append(strings.Fields(line), "--kubeconfig", config)...)
@@ -275,21 +196,21 @@ func TestUnauthenticatedSnapshotEmitsNothing(t *testing.T) {
 		if err := collect.WriteSnapshot(&text, s); err != nil {
 			t.Fatal(err)
 		}
-		return writeFile(t, "s.certrot", text.String())
+		return plugintest.WriteFile(t, "s.certrot", text.String())
 	}
-	more := writeFile(t, "more.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: b}\ndata: {a: b}\n")
+	more := plugintest.WriteFile(t, "more.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: b}\ndata: {a: b}\n")
 	folder := filepath.Join(t.TempDir(), "scripts")
 	for _, args := range [][]string{
 		{"fix-api-int", "--from", write(s), "--emit-script", folder}, {"fix-api-int", "--from", write(s), "--dry-run=client", "-o", "diff"}, {"pretrust", "--from", write(s), "--dry-run=client"},
 		{"fix-api-int", "--from", more, "--from", write(s), "--emit-script", folder}, {"fix-api-int", "--from", write(s), "--from", more, "--emit-script", folder},
 		{"fix-api-int", "--from", write(s), "--from", write(trusted), "--emit-script", folder}, {"fix-api-int", "--from", write(trusted), "--from", write(s), "--emit-script", folder},
 	} {
-		if out, _, err := typed(t, args...); codeOf(err) != exitRefused || !strings.Contains(fmt.Sprint(err), "the way it was") {
+		if out, _, err := typed(t, args...); cli.CodeOf(err) != cli.ExitRefused || !strings.Contains(fmt.Sprint(err), "the way it was") {
 			t.Errorf("%q: %v\n%s", args, err, out)
 		}
 	}
 	for _, args := range [][]string{{"--from", write(trusted)}, {"--from", write(s), "--accept-risk=unauthenticated-api"}} {
-		if _, _, err := typed(t, append([]string{"fix-api-int", "--dry-run=client"}, args...)...); codeOf(err) != exitFindings {
+		if _, _, err := typed(t, append([]string{"fix-api-int", "--dry-run=client"}, args...)...); cli.CodeOf(err) != cli.ExitFindings {
 			t.Errorf("%q: %v", args, err)
 		}
 	}
@@ -312,9 +233,9 @@ func TestSnapshotOverHTTPEmitsNothing(t *testing.T) {
 		if err := collect.WriteSnapshot(&text, s); err != nil {
 			t.Fatal(err)
 		}
-		return writeFile(t, "s.certrot", text.String())
+		return plugintest.WriteFile(t, "s.certrot", text.String())
 	}
-	ca := writeFile(t, "ca.crt", bundleOf(s))
+	ca := plugintest.WriteFile(t, "ca.crt", bundleOf(s))
 	folder := filepath.Join(t.TempDir(), "scripts")
 	secure := write("https://api.okd.example.com:6443")
 	for _, server := range []string{"http://api.okd.example.com:6443", "HTTP://api.okd.example.com", " http://10.0.0.1", "http://core:secret@10.0.0.1:8080"} {
@@ -324,18 +245,18 @@ func TestSnapshotOverHTTPEmitsNothing(t *testing.T) {
 			{"--from", secure, "--emit-script", folder}, {"--from", secure, "--emit-script", folder, "--ca-file", ca},
 		} {
 			out, _, err := typed(t, append([]string{"fix-api-int", "--nodes", "worker-2", "--from", plain}, args...)...)
-			if text := fmt.Sprint(err); codeOf(err) != exitRefused || !strings.Contains(text, "unauthenticated-api: the API server is not authenticated (its URL is") || strings.Contains(text, "secret") {
+			if text := fmt.Sprint(err); cli.CodeOf(err) != cli.ExitRefused || !strings.Contains(text, "unauthenticated-api: the API server is not authenticated (its URL is") || strings.Contains(text, "secret") {
 				t.Errorf("%s %q: %v\n%s", server, args, err, out)
 			}
 		}
 		if out, _, _ := typed(t, "inspect", "--from", plain); !strings.Contains(out, "API SERVER NOT AUTHENTICATED") {
 			t.Errorf("%s: inspect does not say so:\n%s", server, out)
 		}
-		if _, _, err := typed(t, "fix-api-int", "--nodes", "worker-2", "--from", plain, "--dry-run=client", "--accept-risk=unauthenticated-api"); codeOf(err) != exitFindings {
+		if _, _, err := typed(t, "fix-api-int", "--nodes", "worker-2", "--from", plain, "--dry-run=client", "--accept-risk=unauthenticated-api"); cli.CodeOf(err) != cli.ExitFindings {
 			t.Errorf("%s, accepted: %v", server, err)
 		}
 	}
-	if _, _, err := typed(t, "fix-api-int", "--nodes", "worker-2", "--from", secure, "--dry-run=client"); codeOf(err) != exitFindings {
+	if _, _, err := typed(t, "fix-api-int", "--nodes", "worker-2", "--from", secure, "--dry-run=client"); cli.CodeOf(err) != cli.ExitFindings {
 		t.Errorf("https: %v", err)
 	}
 	if _, err := os.Stat(folder); err == nil {

@@ -19,6 +19,8 @@ import (
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/cli"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/connect"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/apiint"
 )
@@ -78,19 +80,19 @@ func TestFixKubeconfig(t *testing.T) {
 		want   [][]byte // whom it trusts then; nil: the file is as it was
 		says   string
 	}{
-		"mended":              {after.CertPEM, "--yes", [][]byte{before.CertPEM}, 200, exitFine, [][]byte{after.CertPEM, before.CertPEM}, "the API server answers"},
-		"a dry run":           {after.CertPEM, "--dry-run=client", [][]byte{before.CertPEM}, 200, exitFindings, nil, "+ CN=lb@1"},
-		"nobody says yes":     {after.CertPEM, "", [][]byte{before.CertPEM}, 200, exitRefused, nil, "nobody can be asked here"},
-		"so already":          {after.CertPEM, "--yes", [][]byte{before.CertPEM, after.CertPEM}, 200, exitFine, nil, "Nothing to do"},
-		"the wrong CA":        {other.CertPEM, "--yes", [][]byte{before.CertPEM}, 200, exitRefused, nil, "does not verify what the server shows"},
-		"a key":               {pkitest.Bundle(after.CertPEM, after.KeyPEM), "--yes", [][]byte{before.CertPEM}, 200, exitRefused, nil, "a private key is in it"},
-		"not logged in":       {after.CertPEM, "--yes", [][]byte{before.CertPEM}, 401, exitUsage, [][]byte{after.CertPEM, before.CertPEM}, "it does not take your credentials"},
-		"no CA from anywhere": {nil, "--yes", [][]byte{before.CertPEM}, 200, exitUsage, nil, "shown 1: CN=api"},
-		"two sources":         {after.CertPEM, "--api-ca-from ssh://m", [][]byte{before.CertPEM}, 200, exitUsage, nil, "give one"},
-		"no ssh address":      {nil, "--api-ca-from master-0", [][]byte{before.CertPEM}, 200, exitUsage, nil, "is not of the form ssh://"},
-		"a password":          {nil, "--api-ca-from ssh://core:x@m", [][]byte{before.CertPEM}, 200, exitUsage, nil, "passwords are not taken"},
-		"no such context":     {after.CertPEM, "--context y", [][]byte{before.CertPEM}, 200, exitUsage, nil, "there is no context"},
-		"another server":      {after.CertPEM, "--server https://localhost:1", [][]byte{before.CertPEM}, 200, exitUsage, nil, "leave them out"},
+		"mended":              {after.CertPEM, "--yes", [][]byte{before.CertPEM}, 200, cli.ExitFine, [][]byte{after.CertPEM, before.CertPEM}, "the API server answers"},
+		"a dry run":           {after.CertPEM, "--dry-run=client", [][]byte{before.CertPEM}, 200, cli.ExitFindings, nil, "+ CN=lb@1"},
+		"nobody says yes":     {after.CertPEM, "", [][]byte{before.CertPEM}, 200, cli.ExitRefused, nil, "nobody can be asked here"},
+		"so already":          {after.CertPEM, "--yes", [][]byte{before.CertPEM, after.CertPEM}, 200, cli.ExitFine, nil, "Nothing to do"},
+		"the wrong CA":        {other.CertPEM, "--yes", [][]byte{before.CertPEM}, 200, cli.ExitRefused, nil, "does not verify what the server shows"},
+		"a key":               {pkitest.Bundle(after.CertPEM, after.KeyPEM), "--yes", [][]byte{before.CertPEM}, 200, cli.ExitRefused, nil, "a private key is in it"},
+		"not logged in":       {after.CertPEM, "--yes", [][]byte{before.CertPEM}, 401, cli.ExitUsage, [][]byte{after.CertPEM, before.CertPEM}, "it does not take your credentials"},
+		"no CA from anywhere": {nil, "--yes", [][]byte{before.CertPEM}, 200, cli.ExitUsage, nil, "shown 1: CN=api"},
+		"two sources":         {after.CertPEM, "--api-ca-from ssh://m", [][]byte{before.CertPEM}, 200, cli.ExitUsage, nil, "give one"},
+		"no ssh address":      {nil, "--api-ca-from master-0", [][]byte{before.CertPEM}, 200, cli.ExitUsage, nil, "is not of the form ssh://"},
+		"a password":          {nil, "--api-ca-from ssh://core:x@m", [][]byte{before.CertPEM}, 200, cli.ExitUsage, nil, "passwords are not taken"},
+		"no such context":     {after.CertPEM, "--context y", [][]byte{before.CertPEM}, 200, cli.ExitUsage, nil, "there is no context"},
+		"another server":      {after.CertPEM, "--server https://localhost:1", [][]byte{before.CertPEM}, 200, cli.ExitUsage, nil, "leave them out"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv("KUBECONFIG", "")
@@ -108,7 +110,7 @@ func TestFixKubeconfig(t *testing.T) {
 				args = append(args, "--ca-file", dir+"/ca.crt")
 			}
 			var out, errOut bytes.Buffer
-			code := Main(t.Context(), VersionOf(""), args, genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &errOut})
+			code := Main(t.Context(), cli.VersionOf(""), args, genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &errOut})
 			said := out.String() + errOut.String()
 			if code != c.code || !strings.Contains(said, c.says) || strings.Contains(said, "secret-token") {
 				t.Errorf("exit code %d:\n%s", code, said)
@@ -156,8 +158,8 @@ func TestFixKubeconfigIsNotAlone(t *testing.T) {
 		}
 	}
 	var out bytes.Buffer
-	code := Main(t.Context(), VersionOf(""), []string{"kubectl-certrot", "fix-kubeconfig", "--kubeconfig", path, "--ca-file", dir + "/ca.crt", "--yes"}, genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &out})
-	if now, _ := os.ReadFile(path); code != exitStopped || string(now) != was || !strings.Contains(out.String(), "config.lock is there") {
+	code := Main(t.Context(), cli.VersionOf(""), []string{"kubectl-certrot", "fix-kubeconfig", "--kubeconfig", path, "--ca-file", dir + "/ca.crt", "--yes"}, genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &out})
+	if now, _ := os.ReadFile(path); code != cli.ExitStopped || string(now) != was || !strings.Contains(out.String(), "config.lock is there") {
 		t.Errorf("exit code %d:\n%s", code, out.String())
 	}
 }
@@ -175,7 +177,7 @@ func TestMasterCA(t *testing.T) {
 	}
 	run := func() (string, error) {
 		cmd := exec.CommandContext(t.Context(), "sh", "-s", "--", dir+"/node-kubeconfigs", dir+"/kube-apiserver-pod-*/ca.crt")
-		cmd.Stdin = strings.NewReader(masterCA)
+		cmd.Stdin = strings.NewReader(connect.MasterCA)
 		out, err := cmd.Output()
 		return string(out), err
 	}
@@ -208,8 +210,8 @@ func TestLoadersQuoteNothing(t *testing.T) {
 		if command == "snapshot" {
 			args = append(args, "-o", path+".certrot")
 		}
-		code := Main(t.Context(), VersionOf(""), args, genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &out})
-		if code != exitUsage || strings.Contains(out.String(), "secret-token") || !strings.Contains(out.String(), "duplicate name") {
+		code := Main(t.Context(), cli.VersionOf(""), args, genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &out})
+		if code != cli.ExitUsage || strings.Contains(out.String(), "secret-token") || !strings.Contains(out.String(), "duplicate name") {
 			t.Errorf("%s: exit code %d:\n%s", command, code, out.String())
 		}
 	}

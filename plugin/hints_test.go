@@ -13,6 +13,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/kubectl-certrot/kubectl-certrot/plugin"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/cli"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/hintstest"
 )
 
@@ -31,7 +32,7 @@ func TestHintsNameCommandsThatExist(t *testing.T) {
 			continue
 		}
 		found++
-		if err := hintstest.Check(plugin.NewCommand(plugin.App{Called: "oc certrot", Streams: streams}), c); err != nil {
+		if err := hintstest.Check(plugin.NewCommand(cli.App{Called: "oc certrot", Streams: streams}), c); err != nil {
 			t.Errorf("%s\n\t%v", c, err)
 		}
 	}
@@ -78,7 +79,7 @@ func TestHintsOfCanIAskOneThing(t *testing.T) {
 func TestAccessIsAskedForInOnePlace(t *testing.T) {
 	t.Parallel()
 	live := []string{ // nothing of these is reached with facts from a file
-		"../inspect/hints.go", "../remediate/csr/approve.go", "exit.go", "hintstest/hintstest.go",
+		"../inspect/hints.go", "../remediate/csr/approve.go", "cli/exit.go", "hintstest/hintstest.go",
 	}
 	bare := regexp.MustCompile("(^|[^-./\\w{}`])certrot (explain|fix-api-int|fix-kubeconfig|inspect|pretrust|rotate|runs|snapshot|undo|verify)\\b")
 	seen := 0

@@ -24,6 +24,9 @@ import (
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
 	"github.com/kubectl-certrot/kubectl-certrot/nodeexec/sshtest"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/apply"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/cli"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/plugintest"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate"
 )
 
@@ -85,7 +88,7 @@ func said(t *testing.T, args ...string) string {
 	var out bytes.Buffer
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
-	_ = Main(ctx, VersionOf(""), append([]string{"kubectl-certrot"}, args...), genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &out})
+	_ = Main(ctx, cli.VersionOf(""), append([]string{"kubectl-certrot"}, args...), genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &out})
 	return out.String()
 }
 
@@ -96,8 +99,8 @@ func hostileAPI(t *testing.T, answer http.HandlerFunc) (kubeconfig string) {
 	server.Config.ErrorLog = log.New(io.Discard, "", 0)
 	server.StartTLS()
 	t.Cleanup(server.Close)
-	ca := writeFile(t, "ca.crt", string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})))
-	return kubeconfigTo(t, "server: \""+server.URL+"\", certificate-authority: "+ca)
+	ca := plugintest.WriteFile(t, "ca.crt", string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})))
+	return plugintest.KubeconfigTo(t, "server: \""+server.URL+"\", certificate-authority: "+ca)
 }
 
 func refusal(code int, reason metav1.StatusReason) []byte {
@@ -124,7 +127,7 @@ func hostileAPIs() map[string]http.HandlerFunc {
 			then(w, r)
 		}
 	}
-	settled := settledAPI()
+	settled := plugintest.SettledAPI()
 	version := func(path string) bool { return path == "/version" }
 	known := func(path string) bool { return version(path) || settled[path] != "" }
 	all := map[string]http.HandlerFunc{
@@ -140,29 +143,29 @@ func hostileAPIs() map[string]http.HandlerFunc {
 
 // hostileObjects is a cluster whose objects say what a user of it, or the server, likes. What they
 // are called is the server's choice alone: a true one takes names of DNS.
-func hostileObjects(called, says string) liveAPI {
+func hostileObjects(called, says string) plugintest.LiveAPI {
 	name, _ := json.Marshal(called)
 	text, _ := json.Marshal(says)
 	n := string(name)
 	q := string(text)
 	conditions := `"conditions":[{"type":"Ready","status":"False","reason":` + q + `,"message":` + q + `},{"type":"Degraded","status":"True","reason":` + q + `,"message":` + q + `},{"type":"Progressing","status":"True","reason":` + q + `,"message":` + q + `}]`
-	pod := list(`{"metadata":{"name":` + q + `,"namespace":"openshift-kube-controller-manager","labels":{"app":` + q + `}},"spec":{"nodeName":"master-0"},"status":{"phase":"Pending","reason":` + q + `,"message":` + q + `,` + conditions + `}}`)
-	api := settledAPI().
-		with("/api/v1/nodes", list(`{"metadata":{"name":"master-0","labels":{"node-role.kubernetes.io/master":""}},"status":{`+conditions+`}}`,
+	pod := plugintest.List(`{"metadata":{"name":` + q + `,"namespace":"openshift-kube-controller-manager","labels":{"app":` + q + `}},"spec":{"nodeName":"master-0"},"status":{"phase":"Pending","reason":` + q + `,"message":` + q + `,` + conditions + `}}`)
+	api := plugintest.SettledAPI().
+		With("/api/v1/nodes", plugintest.List(`{"metadata":{"name":"master-0","labels":{"node-role.kubernetes.io/master":""}},"status":{`+conditions+`}}`,
 			`{"metadata":{"name":"worker-1","labels":{"node-role.kubernetes.io/worker":""}},"status":{"conditions":[{"type":"Ready","status":`+q+`}],"addresses":[{"type":"InternalIP","address":"192.0.2.1"}]}}`,
 			`{"metadata":{"name":"worker-2","labels":{"node-role.kubernetes.io/worker":""},"annotations":{"machineconfiguration.openshift.io/state":`+q+`,"machineconfiguration.openshift.io/currentConfig":"a","machineconfiguration.openshift.io/desiredConfig":`+q+`}},"status":{"conditions":[{"type":"Ready","status":"True"}]}}`,
 			`{"metadata":{"name":`+n+`,"labels":{"node-role.kubernetes.io/worker":""}},"status":{`+conditions+`,"addresses":[{"type":"InternalIP","address":`+q+`},{"type":"Hostname","address":`+q+`}]}}`)).
-		with("/apis/config.openshift.io/v1/clusteroperators", list(`{"metadata":{"name":`+n+`},"status":{`+conditions+`}}`, `{"metadata":{"name":"kube-apiserver"},"status":{`+conditions+`}}`)).
-		with("/apis/machineconfiguration.openshift.io/v1/machineconfigpools", list(`{"metadata":{"name":`+n+`},"spec":{"paused":true},"status":{`+conditions+`}}`)).
-		with("/apis/certificates.k8s.io/v1/certificatesigningrequests", list(`{"metadata":{"name":`+n+`,"creationTimestamp":"2026-01-01T00:00:00Z"},"spec":{"username":`+q+`,"groups":[`+q+`],"signerName":"kubernetes.io/kubelet-serving","usages":[`+q+`],"request":"YQ=="},"status":{}}`)).
-		with("/apis/operator.openshift.io/v1/etcds", list(`{"metadata":{"name":"cluster"},"status":{"latestAvailableRevision":9,"nodeStatuses":[{"nodeName":`+n+`,"currentRevision":8,"targetRevision":9,"lastFailedReason":`+q+`,"lastFailedRevisionErrors":[`+q+`]}],`+conditions+`}}`)).
-		with("/apis/machine.openshift.io/v1beta1/machinehealthchecks", list(`{"metadata":{"name":`+n+`,"namespace":`+n+`},"spec":{},"status":{}}`)).
-		with("/apis/coordination.k8s.io/v1/namespaces/"+remediate.LeaseNamespace+"/leases/"+remediate.LeaseName, `{"apiVersion":"coordination.k8s.io/v1","kind":"Lease","metadata":{"name":"`+remediate.LeaseName+`","namespace":"`+remediate.LeaseNamespace+`"},"spec":{"holderIdentity":`+q+`,"leaseDurationSeconds":60,"renewTime":"`+time.Now().UTC().Format("2006-01-02T15:04:05.000000Z")+`"}}`).
-		with("/apis/apiregistration.k8s.io/v1/apiservices", list(`{"metadata":{"name":`+n+`},"spec":{"service":{"name":`+n+`,"namespace":`+n+`}},"status":{`+conditions+`}}`)).
-		with("/apis/config.openshift.io/v1/clusterversions/version", `{"metadata":{"name":"version"},"status":{"desired":{"version":`+q+`},"history":[{"state":"Completed","version":`+q+`}],`+conditions+`}}`)
-	for path := range settledAPI() {
+		With("/apis/config.openshift.io/v1/clusteroperators", plugintest.List(`{"metadata":{"name":`+n+`},"status":{`+conditions+`}}`, `{"metadata":{"name":"kube-apiserver"},"status":{`+conditions+`}}`)).
+		With("/apis/machineconfiguration.openshift.io/v1/machineconfigpools", plugintest.List(`{"metadata":{"name":`+n+`},"spec":{"paused":true},"status":{`+conditions+`}}`)).
+		With("/apis/certificates.k8s.io/v1/certificatesigningrequests", plugintest.List(`{"metadata":{"name":`+n+`,"creationTimestamp":"2026-01-01T00:00:00Z"},"spec":{"username":`+q+`,"groups":[`+q+`],"signerName":"kubernetes.io/kubelet-serving","usages":[`+q+`],"request":"YQ=="},"status":{}}`)).
+		With("/apis/operator.openshift.io/v1/etcds", plugintest.List(`{"metadata":{"name":"cluster"},"status":{"latestAvailableRevision":9,"nodeStatuses":[{"nodeName":`+n+`,"currentRevision":8,"targetRevision":9,"lastFailedReason":`+q+`,"lastFailedRevisionErrors":[`+q+`]}],`+conditions+`}}`)).
+		With("/apis/machine.openshift.io/v1beta1/machinehealthchecks", plugintest.List(`{"metadata":{"name":`+n+`,"namespace":`+n+`},"spec":{},"status":{}}`)).
+		With("/apis/coordination.k8s.io/v1/namespaces/"+remediate.LeaseNamespace+"/leases/"+remediate.LeaseName, `{"apiVersion":"coordination.k8s.io/v1","kind":"Lease","metadata":{"name":"`+remediate.LeaseName+`","namespace":"`+remediate.LeaseNamespace+`"},"spec":{"holderIdentity":`+q+`,"leaseDurationSeconds":60,"renewTime":"`+time.Now().UTC().Format("2006-01-02T15:04:05.000000Z")+`"}}`).
+		With("/apis/apiregistration.k8s.io/v1/apiservices", plugintest.List(`{"metadata":{"name":`+n+`},"spec":{"service":{"name":`+n+`,"namespace":`+n+`}},"status":{`+conditions+`}}`)).
+		With("/apis/config.openshift.io/v1/clusterversions/version", `{"metadata":{"name":"version"},"status":{"desired":{"version":`+q+`},"history":[{"state":"Completed","version":`+q+`}],`+conditions+`}}`)
+	for path := range plugintest.SettledAPI() {
 		if strings.HasSuffix(path, "/pods") {
-			api = api.with(path, pod)
+			api = api.With(path, pod)
 		}
 	}
 	return api
@@ -187,7 +190,7 @@ func wholeCommands() []string {
 func earlierRuns(t *testing.T) {
 	t.Helper()
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
-	js, err := journals()
+	js, err := apply.Journals()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -212,7 +215,7 @@ func earlierRuns(t *testing.T) {
 // lines of the program's own, by TLS.
 func TestHostileAPIServerForgesNothing(t *testing.T) {
 	earlierRuns(t)
-	ca := writeFile(t, "given.crt", string(pkitest.NewCA("given", time.Now().Add(-time.Hour), time.Now().Add(time.Hour)).CertPEM))
+	ca := plugintest.WriteFile(t, "given.crt", string(pkitest.NewCA("given", time.Now().Add(-time.Hour), time.Now().Add(time.Hour)).CertPEM))
 	for name, answer := range hostileAPIs() {
 		t.Run(name, func(t *testing.T) {
 			kubeconfig := hostileAPI(t, answer)
@@ -243,7 +246,7 @@ func TestHostileAPIServerForgesNothing(t *testing.T) {
 // marks, however plain it is.
 func TestAdviceOfOthersIsMarked(t *testing.T) {
 	earlierRuns(t)
-	ca := writeFile(t, "given.crt", string(pkitest.NewCA("given", time.Now().Add(-time.Hour), time.Now().Add(time.Hour)).CertPEM))
+	ca := plugintest.WriteFile(t, "given.crt", string(pkitest.NewCA("given", time.Now().Add(-time.Hour), time.Now().Add(time.Hour)).CertPEM))
 	kubeconfig := hostileAPI(t, hostileObjects("odd", advice()).ServeHTTP)
 	seen := 0
 	for _, line := range wholeCommands() {
@@ -269,10 +272,10 @@ func TestHostileSSHDForgesNothing(t *testing.T) {
 	if out, err := exec.Command("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key).CombinedOutput(); err != nil {
 		t.Skipf("ssh-keygen is not installed (apt-get install openssh-client): %v %s", err, out)
 	}
-	config := writeFile(t, "config", "Host worker-0 master-0\n HostName 127.0.0.1\n User core\n Port "+strconv.Itoa(server.Port)+"\n IdentityFile "+key+"\n")
-	known := writeFile(t, "known_hosts", server.KnownHost)
-	kubeconfig := hostileAPI(t, settledAPI().ServeHTTP)
-	ca := writeFile(t, "given.crt", string(pkitest.NewCA("given", time.Now().Add(-time.Hour), time.Now().Add(time.Hour)).CertPEM))
+	config := plugintest.WriteFile(t, "config", "Host worker-0 master-0\n HostName 127.0.0.1\n User core\n Port "+strconv.Itoa(server.Port)+"\n IdentityFile "+key+"\n")
+	known := plugintest.WriteFile(t, "known_hosts", server.KnownHost)
+	kubeconfig := hostileAPI(t, plugintest.SettledAPI().ServeHTTP)
+	ca := plugintest.WriteFile(t, "given.crt", string(pkitest.NewCA("given", time.Now().Add(-time.Hour), time.Now().Add(time.Hour)).CertPEM))
 	for _, line := range []string{
 		"inspect nodes", "verify", "verify restart-safe", "fix-api-int --nodes worker-0 --yes --ca-file CA", "fix-api-int --nodes worker-0 --dry-run=client --ca-file CA", "fix-api-int --api-ca-from ssh://core@worker-0 --nodes worker-0 --dry-run=client",
 		"fix-api-int status --nodes worker-0 --ca-file CA", "undo 20260101-000000-aaaaaa --yes", "undo 20260101-000000-aaaaaa --from-nodes --nodes worker-0 --yes", "runs --from-nodes --nodes worker-0",

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/cli"
 )
 
 // keptAnswers is what a snapshot of an earlier release tells, a fact a line.
@@ -24,7 +26,7 @@ func (a *keptAnswers) add(format string, args ...any) {
 func (a *keptAnswers) ask(t *testing.T, into any, args ...string) {
 	t.Helper()
 	var out, said bytes.Buffer
-	code := Main(t.Context(), VersionOf(""), append(append([]string{"kubectl-certrot"}, args...), "-o", "json"), genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &said})
+	code := Main(t.Context(), cli.VersionOf(""), append(append([]string{"kubectl-certrot"}, args...), "-o", "json"), genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &said})
 	if err := json.Unmarshal(out.Bytes(), into); err != nil {
 		t.Fatalf("%q ended with %d: %v\n%s%s", args, code, err, &out, &said)
 	}

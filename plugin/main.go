@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -14,79 +13,31 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
-	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/cli"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/connect"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/fixapiintcmd"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/fixkubeconfigcmd"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/inspectcmd"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/rotatecmd"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/snapshotcmd"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/ui"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/undocmd"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/verifycmd"
 )
-
-// App is what the program is and how it was called.
-type App struct {
-	Version string
-	Called  string // how usage lines name it, such as "kubectl certrot"
-	Streams genericiooptions.IOStreams
-}
 
 // Main runs the plugin and returns its exit code. args[0] is the program's
 // name, as in os.Args.
 func Main(ctx context.Context, version string, args []string, streams genericiooptions.IOStreams) int {
-	called := calledAs(args[0], os.Getenv("_"))
-	streams.Out, streams.ErrOut = newScreen(streams.Out), newScreen(streams.ErrOut)
-	cmd := NewCommand(App{Version: version, Called: called, Streams: streams})
+	called := cli.CalledAs(args[0], os.Getenv("_"))
+	streams.Out, streams.ErrOut = ui.NewScreen(streams.Out), ui.NewScreen(streams.ErrOut)
+	cmd := NewCommand(cli.App{Version: version, Called: called, Streams: streams})
 	cmd.SetArgs(args[1:])
 	err := cmd.ExecuteContext(ctx)
-	var quiet *exitError
-	if err != nil && !(errors.As(err, &quiet) && quiet.err == nil) {
-		printError(streams, err)
+	var quiet *cli.ExitError
+	if err != nil && !(errors.As(err, &quiet) && quiet.Err == nil) {
+		cli.PrintError(streams, err)
 	}
-	return codeOf(err)
-}
-
-// printError prints an error and its next step. What nodes, certificates and files say may
-// be in the error: so none of its lines begins as the program's own do, but the first. What
-// of that is in a next step is on one line (pki.Foreign).
-func printError(streams genericiooptions.IOStreams, err error) {
-	printf(streams.ErrOut, "error: %s\n", barred(inspect.WithoutUserinfo(err.Error())))
-	var h *hintError
-	if errors.As(err, &h) {
-		printf(streams.ErrOut, "  next: %s\n", indented(inspect.WithoutUserinfo(h.hint)))
-	}
-}
-
-// warn prints an error that ends nothing, as report does: what a node or an API server says
-// may be in it.
-func warn(streams genericiooptions.IOStreams, what string, err error) {
-	printf(streams.ErrOut, "warning: %s\n", barred(inspect.WithoutUserinfo(what+err.Error())))
-}
-
-// barred puts a bar before each further line.
-func barred(s string) string {
-	lines := strings.Split(strings.TrimRight(s, "\n"), "\n")
-	for i := 1; i < len(lines); i++ {
-		lines[i] = "  | " + strings.TrimPrefix(lines[i], "  ")
-	}
-	return strings.Join(lines, "\n")
-}
-
-// indented puts each further line of a hint below its first one, so that no line of it
-// begins as a line of its own does.
-func indented(s string) string {
-	lines := strings.Split(strings.TrimRight(s, "\n"), "\n")
-	for i := 1; i < len(lines); i++ {
-		lines[i] = "        " + strings.TrimPrefix(lines[i], "  ")
-	}
-	return strings.Join(lines, "\n")
-}
-
-// calledAs is how the user calls the plugin: kubectl and oc start the same
-// binary, and leave their own path in the variable _ that the shell set.
-func calledAs(argv0, underscore string) string {
-	base := strings.TrimSuffix(filepath.Base(argv0), ".exe")
-	caller, name, found := strings.Cut(base, "-")
-	if !found || (caller != "kubectl" && caller != "oc") {
-		return base
-	}
-	if filepath.Base(underscore) == "oc" {
-		caller = "oc"
-	}
-	return caller + " " + strings.ReplaceAll(name, "_", "-")
+	return cli.CodeOf(err)
 }
 
 // emptyFlag is the error for a flag that is given and empty, as from a variable of a script
@@ -98,7 +49,7 @@ func emptyFlag(cmd *cobra.Command) (err error) {
 			return
 		}
 		if !slices.Contains([]string{"output", "selector", "node-selector"}, flag.Name) {
-			err = withHint(fmt.Errorf("--%s is empty: give it a value, or leave it out", flag.Name), "%s --help", cmd.CommandPath())
+			err = cli.WithHint(fmt.Errorf("--%s is empty: give it a value, or leave it out", flag.Name), "%s --help", cmd.CommandPath())
 		}
 	})
 	return err
@@ -112,7 +63,7 @@ func helpCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			about, rest, err := cmd.Root().Find(args)
 			if err != nil || len(rest) > 0 {
-				return withHint(fmt.Errorf("help: there is no command %q", strings.Join(args, " ")), "%s --help", cmd.Root().CommandPath())
+				return cli.WithHint(fmt.Errorf("help: there is no command %q", strings.Join(args, " ")), "%s --help", cmd.Root().CommandPath())
 			}
 			about.InitDefaultHelpFlag()
 			return about.Help()
@@ -132,7 +83,7 @@ func helpCommand() *cobra.Command {
 }
 
 // NewCommand returns the whole command tree.
-func NewCommand(app App) *cobra.Command {
+func NewCommand(app cli.App) *cobra.Command {
 	config := genericclioptions.NewConfigFlags(true)
 	root := &cobra.Command{
 		Use:   "kubectl-certrot",
@@ -150,25 +101,25 @@ It reads OpenShift, OKD and plain Kubernetes, live or from files, and never show
 	root.SetOut(app.Streams.Out)
 	root.SetErr(app.Streams.ErrOut)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return withHint(err, "%s --help", cmd.CommandPath())
+		return cli.WithHint(err, "%s --help", cmd.CommandPath())
 	})
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return emptyFlag(cmd) }
 	config.AddFlags(root.PersistentFlags())
 	root.AddCommand(
-		newInspectCommand(app, config),
-		newVerifyCommand(app, config),
-		newSnapshotCommand(app, config),
-		newFixAPIIntCommand(app, config),
-		newPretrustCommand(app, config),
-		newFixKubeconfigCommand(app, config),
-		newRotateCommand(app, config),
-		newUndoCommand(app, config),
-		newRunsCommand(app, config),
-		newExplainCommand(app),
+		inspectcmd.NewInspectCommand(app, config),
+		verifycmd.NewVerifyCommand(app, config),
+		snapshotcmd.NewSnapshotCommand(app, config),
+		fixapiintcmd.NewFixAPIIntCommand(app, config),
+		fixapiintcmd.NewPretrustCommand(app, config),
+		fixkubeconfigcmd.NewFixKubeconfigCommand(app, config),
+		rotatecmd.NewRotateCommand(app, config),
+		undocmd.NewUndoCommand(app, config),
+		undocmd.NewRunsCommand(app, config),
+		inspectcmd.NewExplainCommand(app),
 		newVersionCommand(app),
 	)
 	root.SetHelpCommand(helpCommand())
 	root.InitDefaultCompletionCmd(root.Commands()[0].Name())
-	completeConfigFlags(root, config)
+	connect.CompleteConfigFlags(root, config)
 	return root
 }

@@ -8,6 +8,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/kubectl-certrot/kubectl-certrot/plugin"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/cli"
 )
 
 // TestTheSafeOrderIsCommands: each step that is printed is a command that can be called.
@@ -23,7 +24,7 @@ func TestTheSafeOrderIsCommands(t *testing.T) {
 		t.Fatalf("steps %q of %s", steps, said)
 	}
 	for _, step := range steps {
-		root := plugin.NewCommand(plugin.App{Called: "certrot", Streams: genericiooptions.NewTestIOStreamsDiscard()})
+		root := plugin.NewCommand(cli.App{Called: "certrot", Streams: genericiooptions.NewTestIOStreamsDiscard()})
 		cmd, rest, err := root.Find(strings.Fields(step))
 		if err == nil {
 			err = cmd.ParseFlags(rest)

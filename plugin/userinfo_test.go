@@ -17,6 +17,9 @@ import (
 
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/apply"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/cli"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/plugintest"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate"
 )
 
@@ -33,19 +36,19 @@ func TestPasswordInTheServersURL(t *testing.T) {
 			return
 		}
 		in.Add(1)
-		settledAPI().with("/apis/config.openshift.io/v1/clusteroperators", list(`{"metadata":{"name":"network"},"status":{"conditions":[{"type":"Available","status":"False","message":"no way through http://Bedienerin:geheim123@proxy:3128"}]}}`)).ServeHTTP(w, r)
+		plugintest.SettledAPI().With("/apis/config.openshift.io/v1/clusteroperators", plugintest.List(`{"metadata":{"name":"network"},"status":{"conditions":[{"type":"Available","status":"False","message":"no way through http://Bedienerin:geheim123@proxy:3128"}]}}`)).ServeHTTP(w, r)
 	}))
 	server.Config.ErrorLog = log.New(io.Discard, "", 0)
 	server.StartTLS()
 	t.Cleanup(server.Close)
-	ca := writeFile(t, "ca.crt", string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})))
+	ca := plugintest.WriteFile(t, "ca.crt", string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})))
 	host := strings.TrimPrefix(server.URL, "https://")
 	secret := "https://" + user + ":" + password + "@"
-	config := kubeconfigTo(t, fmt.Sprintf("server: %q, certificate-authority: %q", secret+host, ca))
-	down := kubeconfigTo(t, fmt.Sprintf("server: %q, certificate-authority: %q", secret+"127.0.0.1:1", ca))
-	odd := kubeconfigTo(t, fmt.Sprintf("server: %q, certificate-authority: %q", "https://"+user+":"+password+"/@127.0.0.1:1", ca))
-	proxy := kubeconfigTo(t, fmt.Sprintf("server: %q, certificate-authority: %q, proxy-url: %q", server.URL, ca, "ftp://"+user+":"+password+"@127.0.0.1:1"))
-	escaped := kubeconfigTo(t, fmt.Sprintf("server: %q, certificate-authority: %q, proxy-url: %q", server.URL, ca, "http://"+user+":"+password+" %zz@127.0.0.1:2"))
+	config := plugintest.KubeconfigTo(t, fmt.Sprintf("server: %q, certificate-authority: %q", secret+host, ca))
+	down := plugintest.KubeconfigTo(t, fmt.Sprintf("server: %q, certificate-authority: %q", secret+"127.0.0.1:1", ca))
+	odd := plugintest.KubeconfigTo(t, fmt.Sprintf("server: %q, certificate-authority: %q", "https://"+user+":"+password+"/@127.0.0.1:1", ca))
+	proxy := plugintest.KubeconfigTo(t, fmt.Sprintf("server: %q, certificate-authority: %q, proxy-url: %q", server.URL, ca, "ftp://"+user+":"+password+"@127.0.0.1:1"))
+	escaped := plugintest.KubeconfigTo(t, fmt.Sprintf("server: %q, certificate-authority: %q, proxy-url: %q", server.URL, ca, "http://"+user+":"+password+" %zz@127.0.0.1:2"))
 	file := filepath.Join(t.TempDir(), "s.certrot")
 	clean := func(what, text string) {
 		t.Helper()
@@ -65,7 +68,7 @@ func TestPasswordInTheServersURL(t *testing.T) {
 			clean(name+line, stdout+stderr)
 			var told strings.Builder
 			if err != nil {
-				printError(genericiooptions.IOStreams{ErrOut: &told}, err)
+				cli.PrintError(genericiooptions.IOStreams{ErrOut: &told}, err)
 			}
 			clean(name+line, told.String())
 			if live := !strings.Contains(line, "--from") && !strings.Contains(line, "fix-kubeconfig"); name == "" && live && in.Load() == before {
@@ -95,7 +98,7 @@ func TestPasswordInTheServersURL(t *testing.T) {
 // TestPasswordInOldJournals: an older version kept it there.
 func TestPasswordInOldJournals(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
-	js, err := journals()
+	js, err := apply.Journals()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,7 +121,7 @@ func TestPasswordInOldJournals(t *testing.T) {
 // TestPasswordInTheLineThatGoesOn: what is printed to be run again has none.
 func TestPasswordInTheLineThatGoesOn(t *testing.T) {
 	t.Parallel()
-	root := NewCommand(App{Called: "oc certrot", Streams: genericiooptions.NewTestIOStreamsDiscard()})
+	root := NewCommand(cli.App{Called: "oc certrot", Streams: genericiooptions.NewTestIOStreamsDiscard()})
 	cmd, args, err := root.Find([]string{"fix-api-int", "--server", "https://user:secret@api.example.com:6443", "--token", "secret", "--api-ca-from", "ssh://core@master-0"})
 	if err != nil {
 		t.Fatal(err)
@@ -126,7 +129,7 @@ func TestPasswordInTheLineThatGoesOn(t *testing.T) {
 	if err := cmd.ParseFlags(args); err != nil {
 		t.Fatal(err)
 	}
-	if got, want := commandLine(cmd), "oc certrot fix-api-int --api-ca-from ssh://core@master-0 --server https://api.example.com:6443 --token SECRET"; got != want {
+	if got, want := apply.CommandLine(cmd), "oc certrot fix-api-int --api-ca-from ssh://core@master-0 --server https://api.example.com:6443 --token SECRET"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 }

@@ -3,12 +3,13 @@ package plugin
 import (
 	"fmt"
 	"runtime"
-	"runtime/debug"
 
 	"github.com/spf13/cobra"
+
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/cli"
 )
 
-func newVersionCommand(app App) *cobra.Command {
+func newVersionCommand(app cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "Print the version of certrot",
@@ -18,17 +19,4 @@ func newVersionCommand(app App) *cobra.Command {
 			return err
 		},
 	}
-}
-
-// VersionOf returns the version that the linker was told, else what Go recorded
-// when it built the module: a version, or a commit.
-func VersionOf(linked string) string {
-	if linked != "" {
-		return linked
-	}
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return "unknown"
-	}
-	return info.Main.Version
 }

@@ -13,6 +13,7 @@ import (
 	_ "k8s.io/client-go/plugin/pkg/client/auth" // the ways to log in that kubeconfigs may name
 
 	"github.com/kubectl-certrot/kubectl-certrot/plugin"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/cli"
 )
 
 // version is set by the linker (see the Makefile).
@@ -35,10 +36,10 @@ func main() {
 		stop() // a second Ctrl-C ends the process at once
 	}()
 	streams := genericiooptions.IOStreams{In: os.Stdin, Out: os.Stdout, ErrOut: os.Stderr}
-	if err := plugin.LogTo(os.Stderr); err != nil {
+	if err := cli.LogTo(os.Stderr); err != nil {
 		panic(err) //nolint:forbidigo // a flag of klog's is not there: its first test sees it
 	}
-	code := plugin.Main(ctx, plugin.VersionOf(version), os.Args, streams)
+	code := plugin.Main(ctx, cli.VersionOf(version), os.Args, streams)
 	stop()
 	runtime.KeepAlive(room)
 	os.Exit(code)

@@ -11,6 +11,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/kubectl-certrot/kubectl-certrot/plugin"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/cli"
 )
 
 // BenchmarkProfile runs inspect in this process against the cluster of
@@ -25,7 +26,7 @@ func BenchmarkProfile(b *testing.B) {
 	args := []string{"kubectl-certrot", "inspect", "--kubeconfig", kubeconfig}
 	b.ReportAllocs()
 	for b.Loop() {
-		plugin.Main(b.Context(), plugin.VersionOf(""), args, genericiooptions.IOStreams{In: os.Stdin, Out: io.Discard, ErrOut: io.Discard})
+		plugin.Main(b.Context(), cli.VersionOf(""), args, genericiooptions.IOStreams{In: os.Stdin, Out: io.Discard, ErrOut: io.Discard})
 	}
 	if name := os.Getenv("CERTROT_BENCH_HEAP"); name != "" {
 		f, err := os.Create(name)

@@ -1,0 +1,419 @@
+package apply
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect/gather"
+	"github.com/kubectl-certrot/kubectl-certrot/nodeexec/host"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/cli"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/connect"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/ui"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/action"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/preflight"
+)
+
+// Applying shows a plan, asks, and does it.
+type Applying struct {
+	MendFlags
+	Workplace *Workplace // nil: the plan is only to be shown
+	Command   string
+	Run       string // ID of the journal
+	lapsed    string // from whom the Lease was taken over; empty: nobody
+	Deeds     []deed
+	Person    string // the user whose credentials are used; empty: not asked yet, or unknown
+	Undoes    string // the run that is put back, if one is
+	Resume    string // the command line that goes on; empty: the same as before
+	saying    sync.Mutex
+	NoLease   bool // go on where the Lease can't be written
+	Read      gather.Options
+	Past      string // the line that leaves out masters; empty: there is none
+	Named     string // the line for nodes that are named; empty: there is none
+	Others    string // the line that goes past workers that are not back; empty: there is none
+	Risks     []string
+	Again     []string // checks that are asked again meanwhile; none: all of those
+	// verified judges the whole cluster after all was done; nil: it is not asked.
+	Verified func(context.Context, *Applying) error
+	// plan makes the plan from facts that are read now.
+	Plan func(context.Context) (*remediate.Plan, error)
+	// about says what the plan is built on, for people.
+	About func(io.Writer, *remediate.Plan)
+}
+
+// attempts is how often a plan is made anew because nodes changed meanwhile.
+const attempts = 3
+
+func (a *Applying) Do(ctx context.Context) error {
+	for attempt := 1; ; attempt++ {
+		p, err := a.Plan(ctx)
+		if err != nil {
+			return a.left(Refused(err))
+		}
+		if err := a.show(p); err != nil {
+			return a.left(err)
+		}
+		switch {
+		case p.Empty() && len(p.Unknown) > 0:
+			return a.left(&cli.ExitError{Code: cli.ExitIncomplete, Err: unknownNodes(p, "there is nothing else to do")})
+		case p.Empty() && len(lostOf(p)) > 0:
+			return a.left(&cli.ExitError{Code: cli.ExitIncomplete, Err: cli.WithHint(fmt.Errorf("there is nothing to do, and not all nodes are Ready, with a heartbeat: %s", lifeOf(p, lostOf(p))), "kubectl describe node; on the node: journalctl -u kubelet -n 50")})
+		case p.Empty():
+			return nil
+		case a.DryRun == DryRunClient || a.Workplace == nil:
+			return &cli.ExitError{Code: cli.ExitFindings}
+		}
+		if err := a.Consent(ctx); err != nil {
+			return a.left(err)
+		}
+		held, release, err := a.Hold(ctx)
+		if err != nil {
+			return a.left(err)
+		}
+		j, err := a.Begin(p)
+		if err != nil {
+			release()
+			return a.left(err)
+		}
+		err = a.Apply(held, p, j)
+		release()
+		_ = j.Close() // each line is on the disk already
+		if err == nil || !changedMeanwhile(err) || attempt == attempts || ctx.Err() != nil {
+			if err = a.ended(p, err); err == nil {
+				err = a.open(p)
+			}
+			if err == nil && a.Verified != nil {
+				err = a.Verified(ctx, a)
+			}
+			return err
+		}
+		// What is on nodes belongs to the run that wrote it: going on is another run.
+		a.Run = remediate.NewRun(collect.Taken())
+		a.Say("\nA node changed after it was read: nothing was written over it. Reading again.\n")
+	}
+}
+
+// changedMeanwhile reports whether the only failure is that nodes changed after they
+// were read.
+func changedMeanwhile(err error) bool {
+	var stopped *remediate.Stopped
+	if errors.As(err, &stopped) {
+		for _, o := range stopped.Others {
+			if !errors.Is(o, remediate.ErrChanged) {
+				return false
+			}
+		}
+	}
+	return errors.Is(err, remediate.ErrChanged)
+}
+
+// unknownNodes says of which nodes it is not known what they need.
+func unknownNodes(p *remediate.Plan, done string) error {
+	var names []string
+	for _, r := range p.Unknown {
+		names = append(names, r.Node)
+	}
+	return cli.WithHint(fmt.Errorf("%s, and %s could not be judged: %s", done, ui.Count(len(names), "node"), strings.Join(names, ", ")), "%s", p.Unknown[0].Next)
+}
+
+// open says what a plan that was done left open.
+func (a *Applying) open(p *remediate.Plan) error {
+	if len(p.Unknown) > 0 {
+		return &cli.ExitError{Code: cli.ExitIncomplete, Err: unknownNodes(p, "everything else was done")}
+	}
+	var lost []*inspect.Node
+	for _, n := range p.Nodes() {
+		if node, ok := p.Basis.Node(n.Name); ok && !n.Changes() && p.Basis.Life(node).Lost() && !slices.Contains(lost, node) {
+			lost = append(lost, node)
+		}
+	}
+	if len(lost) > 0 && len(p.Waves) > 1 {
+		return &cli.ExitError{Code: cli.ExitIncomplete, Err: cli.WithHint(fmt.Errorf("everything was done, and nodes with nothing to do were not Ready, with a heartbeat: %s", lifeOf(p, lost)), "kubectl describe node; on the node: journalctl -u kubelet -n 50")}
+	}
+	return nil
+}
+
+// lifeOf names nodes that are lost, with what is wrong.
+func lifeOf(p *remediate.Plan, nodes []*inspect.Node) string {
+	var out []string
+	for _, n := range nodes {
+		out = append(out, n.Name+": "+p.Basis.Life(n).String())
+	}
+	return strings.Join(out, "; ")
+}
+
+// left turns the end of a later attempt into one that tells what the earlier ones
+// did.
+func (a *Applying) left(err error) error {
+	if err == nil || len(a.Deeds) == 0 {
+		return err
+	}
+	var e *cli.ExitError
+	if errors.As(err, &e) && e.Err != nil {
+		err = e.Err
+	}
+	var u *cli.Unchanged
+	if errors.As(err, &u) { // by this attempt, which is no longer what matters
+		err = u.Inner
+	}
+	return &cli.ExitError{Code: cli.ExitStopped, Err: cli.WithHint(fmt.Errorf("stopped half-way: %w", err), "%s", a.back())}
+}
+
+// back says how to go on, and how to go back.
+func (a *Applying) back() string {
+	js, _ := Journals() // it worked before
+	text := "run the same command again to go on from there; what was done is in " + js.Folder
+	if a.Resume != "" {
+		text = "to go on from there:\n    " + a.Resume + "\n  what was done is in " + js.Folder
+	}
+	if undos := a.undos(); a.Undoes == "" && len(undos) > 0 {
+		text += "; to put it back: " + strings.Join(undos, "; ")
+	}
+	if earlier := a.earlier(); a.Undoes == "" && earlier != "" {
+		text += "\n" + earlier
+	}
+	return text
+}
+
+// Say prints for people, where the plan is not for a program.
+func (a *Applying) Say(format string, args ...any) {
+	out := a.App.Streams.Out
+	if a.Output == "json" || a.Output == "yaml" {
+		out = a.App.Streams.ErrOut
+	}
+	a.saying.Lock() // several nodes may have something to say
+	defer a.saying.Unlock()
+	ui.Printf(out, format, args...)
+}
+
+// tell prints what an action has to say of a node, below its step.
+func (a *Applying) tell(_, text string) {
+	for line := range strings.SplitSeq(text, "\n") {
+		a.Say("    %s\n", ui.Clean(line))
+	}
+}
+
+func (a *Applying) show(p *remediate.Plan) error {
+	out := a.App.Streams.Out
+	switch a.Output {
+	case "json", "yaml":
+		return printPlanDocument(out, a.Output, a.Command, p)
+	case "diff":
+		return printPlanDiff(out, a.App.Streams.ErrOut, a, p)
+	}
+	return printPlan(out, a, p)
+}
+
+func (a *Applying) Consent(ctx context.Context) error {
+	if a.Yes {
+		return nil
+	}
+	return Consent(ctx, a.App, a.Workplace.Choice.Ask)
+}
+
+// Consent asks on a terminal, and is refused elsewhere. q may be nil.
+func Consent(ctx context.Context, app cli.App, q *connect.Questions) error {
+	if q == nil {
+		q = &connect.Questions{App: app, Ended: ctx.Done()}
+	}
+	in, ok := q.Terminal()
+	if !ok {
+		return &cli.ExitError{Code: cli.ExitRefused, Err: cli.WithHint(cli.NothingChanged(errors.New("nobody can be asked here")), "look at the plan, then run it again with --yes")}
+	}
+	defer q.Alone()()
+	_, _ = fmt.Fprint(app.Streams.ErrOut, "\nDo this? Type yes to go on: ")
+	answer, err := q.Await(in, func() ([]byte, error) {
+		line, err := bufio.NewReader(io.LimitReader(in, 100)).ReadString('\n')
+		if errors.Is(err, io.EOF) {
+			err = nil
+		}
+		return []byte(line), err
+	})
+	if err != nil {
+		return &cli.ExitError{Code: cli.ExitRefused, Err: cli.NothingChanged(err)}
+	}
+	if strings.TrimSpace(string(answer)) != "yes" {
+		return &cli.ExitError{Code: cli.ExitRefused, Err: cli.NothingChanged(errors.New("the answer was not yes"))}
+	}
+	return nil
+}
+
+func (a *Applying) Begin(p *remediate.Plan) (*remediate.Journal, error) {
+	js, err := Journals()
+	if err != nil {
+		return nil, err
+	}
+	h := remediate.Header{Run: a.Run, Command: a.Command, Undoes: a.Undoes, Server: p.Basis.Cluster.Server, Started: collect.Taken(), Certrot: a.App.Version, Lapsed: a.lapsed, Nodes: []string{}}
+	h.Nodes = append(h.Nodes, NodesOf(p)...)
+	j, err := js.Begin(h, collect.Taken)
+	if err != nil {
+		return nil, &cli.ExitError{Code: cli.ExitRefused, Err: cli.WithHint(cli.NothingChanged(err), "set XDG_STATE_HOME to a folder in which the journal can be kept")}
+	}
+	return j, nil
+}
+
+func (a *Applying) Apply(ctx context.Context, p *remediate.Plan, j *remediate.Journal) (err error) {
+	run := a.Run
+	if a.Undoes != "" {
+		run = a.Undoes // whose folder on nodes it is
+	}
+	env := a.Workplace.Env(run, a.Read)
+	env.Holder, env.Lapsed = a.Holder(), a.lapsed
+	if js, err := Journals(); err == nil {
+		env.Earlier = js.Lapsed(collect.Taken().Add(-host.HoldTime))
+	}
+	defer func() {
+		if closed := env.Close(); closed != nil {
+			cli.Warn(a.App.Streams, "clean up: ", closed)
+		}
+	}()
+	env.Tell = a.tell
+	a.Say("\nRun %s\n", a.Run)
+	waves := wavesOf(p)
+	wave, last := "", ""
+	r := remediate.Runner{Env: env, Journal: j, Observe: func(action remediate.Action, e remediate.Event, c *remediate.Change, err error) {
+		if now := waves[action.ID()]; now != wave {
+			wave, last = now, ""
+			a.Say("Wave %s\n", ui.Clean(wave))
+		}
+		if now := cmp.Or(action.Node(), TheCluster); now != last {
+			last = now
+			a.Say("%s\n", ui.Clean(last))
+		}
+		what := action.ID()
+		if c != nil {
+			what = c.Summary
+		}
+		switch e {
+		case remediate.Begun:
+			a.begun(action, c)
+			a.Say("  … %s\n", ui.Clean(what))
+		case remediate.Done:
+			if c == nil {
+				a.Say("  ✓ %s: so already\n", ui.Clean(what))
+				return
+			}
+			a.Say("  ✓ %s: done, and checked\n", ui.Clean(what))
+		case remediate.Undone:
+			a.unmade(action)
+			a.Say("  ✗ %s: %s\n    put back\n", ui.Clean(what), ui.Clean(ui.OneLine(err.Error())))
+		case remediate.Unseen:
+			a.Say("  ? %s: not seen\n", ui.Clean(what))
+		default:
+			var before *remediate.Unmade
+			if errors.As(err, &before) {
+				a.unmade(action)
+			}
+			a.Say("  ✗ %s\n", ui.Clean(what))
+		}
+	}}
+	if conn := a.Workplace.Conn; conn != nil {
+		r.Gate = &preflight.Again{Facts: p.Basis, Machinery: conn.Cluster.Machinery, StaticPods: a.Workplace.StaticPods, Accept: a.Risks, Only: a.Again, Say: func(text string) { a.Say("    %s\n", ui.Clean(text)) }}
+	}
+	return r.Run(ctx, p)
+}
+
+// TheCluster stands for steps that are done to no node.
+const TheCluster = "the cluster"
+
+// wavesOf are the names of waves by the IDs of actions.
+func wavesOf(p *remediate.Plan) map[string]string {
+	of := map[string]string{}
+	for _, w := range p.Waves {
+		for _, n := range w.Nodes {
+			for _, s := range n.Steps {
+				of[s.Action.ID()] = w.Name
+			}
+		}
+	}
+	return of
+}
+
+// ended turns how a run ended into what the user is told, and the exit code.
+func (a *Applying) ended(p *remediate.Plan, err error) error {
+	var r *remediate.Refusal
+	if errors.As(err, &r) && len(a.Deeds) == 0 && r.Risk { // asked again, before anything was begun
+		return Refused(&remediate.Refusal{Name: r.Name, Reason: r.Reason, Next: r.Next + "; or, in spite of it: --accept-risk=" + r.Name})
+	}
+	if err == nil && a.Undoes != "" {
+		a.Say("\nDone: the files are what they were before run %s.\n", a.Undoes)
+		a.sayEarlier()
+		return nil
+	}
+	if err == nil {
+		how := ""
+		if undos := a.undos(); len(undos) > 0 {
+			how = " What was before is on the nodes; to put it back: " + strings.Join(undos, "; ")
+		}
+		a.Say("\nDone.%s\n", how)
+		a.sayEarlier()
+		return nil
+	}
+	var unknown *remediate.Unknown
+	var late *remediate.Late
+	var stopped *remediate.Stopped
+	back := a.back()
+	if errors.As(err, &stopped) {
+		back = a.unwritable(p, stopped) + back
+	}
+	if errors.As(err, &r) && r.Risk {
+		back = r.Next + "; or, in spite of it: --accept-risk=" + r.Name + "\n" + back
+	} else if r != nil && r.Next != "" {
+		back = r.Next + "\n" + back
+	}
+	if errors.As(err, &stopped) && a.Past != "" && p != nil && r == nil && !stopped.Interrupted && ofMaster(p, stopped) {
+		back += fmt.Sprintf("\nwhere this master is lost for good: %s\n  (%s)", a.Past, PastMastersMeans)
+	}
+	if _, waited := actionOf(stopped).(action.Await); errors.As(err, &late) && waited && a.Others != "" && p != nil && len(stopped.Left) > 0 && !ofMaster(p, stopped) {
+		back += fmt.Sprintf("\nwhere %s does not come back, whatever is done to it: %s\n  (then one worker after the other may be lost in the same way, one with each run)", stopped.Action.Node(), a.Others)
+	}
+	if stopped != nil && len(stopped.Left)+len(stopped.Half)+len(stopped.Others) > 0 {
+		if len(stopped.Half) > 0 {
+			err = fmt.Errorf("%w. Begun, and not at the end: %s", err, strings.Join(stopped.Half, ", "))
+		}
+		if len(stopped.Left) > 0 {
+			err = fmt.Errorf("%w. Not begun: %s", err, strings.Join(stopped.Left, ", "))
+		}
+		return &cli.ExitError{Code: cli.ExitStopped, Err: cli.WithHint(err, "%s", back)}
+	}
+	switch {
+	case errors.As(err, &unknown):
+		return &cli.ExitError{Code: cli.ExitIncomplete, Err: cli.WithHint(fmt.Errorf("everything was done, and %w", err), "kubectl get nodes; %s", back)}
+	case errors.As(err, &late) && stopped != nil && stopped.Action.Node() == "":
+		return &cli.ExitError{Code: cli.ExitStopped, Err: cli.WithHint(fmt.Errorf("%w. What was done before stays", err), "%s", back)}
+	case errors.As(err, &late):
+		return &cli.ExitError{Code: cli.ExitStopped, Err: cli.WithHint(fmt.Errorf("the files are right and the kubelet was restarted, but %w. Nothing was put back", err),
+			"look at its pending requests and its kubelet: kubectl get csr; journalctl -u kubelet; %s", back)}
+	}
+	return &cli.ExitError{Code: cli.ExitStopped, Err: cli.WithHint(err, "%s", back)}
+}
+
+// Refused gives refusals their exit code.
+func Refused(err error) error {
+	var r *remediate.Refusal
+	if !errors.As(err, &r) {
+		return err
+	}
+	var wrapped error = cli.RefusedUnchanged(err)
+	if r.Next != "" {
+		wrapped = cli.WithHint(wrapped, "%s", r.Next)
+	}
+	return &cli.ExitError{Code: cli.ExitRefused, Err: wrapped}
+}
+
+// actionOf is at which step a run stopped; nil: at none.
+func actionOf(s *remediate.Stopped) remediate.Action {
+	if s == nil {
+		return nil
+	}
+	return s.Action
+}

@@ -1,0 +1,57 @@
+package apply
+
+import (
+	"context"
+	"errors"
+
+	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/cli"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/ui"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate"
+)
+
+// Holder says who changes a cluster, and its nodes. What comes first is read by others:
+// nodeexec.Gone.
+func (a *Applying) Holder() string {
+	text := nodeexec.ThisProcess().String() + ", run " + a.Run
+	if a.Person != "" {
+		text += ", as " + a.Person
+	}
+	return text
+}
+
+// Hold takes the Lease of the cluster, and keeps it until release: two who repair the
+// same cluster must not restart two masters at once. The context ends when the Lease is
+// lost. Without an API there is no Lease: then nodes alone know who is at work there.
+func (a *Applying) Hold(ctx context.Context) (held context.Context, release func(), err error) {
+	w := a.Workplace
+	if w.Conn == nil {
+		return ctx, func() {}, nil
+	}
+	if a.Person == "" {
+		a.Person = w.Conn.Person(ctx)
+	}
+	env := w.Env(a.Run, a.Read)
+	lease := remediate.Lease{Kube: w.Conn.Kube, Holder: a.Holder(), Sleep: env.Sleep, Now: w.Conn.Clock.Now}
+	lapsed, err := lease.Take(ctx)
+	if lapsed != "" {
+		a.lapsed = lapsed
+	}
+	if err != nil {
+		var r *remediate.Refusal
+		if errors.As(err, &r) && r.Risk && a.NoLease {
+			a.Say("\nAccepted by name: %s: %s\n", r.Name, ui.Clean(r.Reason))
+			return ctx, func() {}, nil
+		}
+		if errors.As(err, &r) && r.Risk {
+			r.Next += "; or, if you know that nobody else is at work: --accept-risk=" + r.Name
+		}
+		return nil, nil, Refused(err)
+	}
+	held, done := lease.Keep(ctx)
+	return held, func() {
+		if err := done(); err != nil {
+			cli.Warn(a.App.Streams, "", err)
+		}
+	}, nil
+}

@@ -1,0 +1,61 @@
+package apply
+
+import (
+	"errors"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
+)
+
+// CommandLine is how the command was called, with its flags by name but for some.
+// What is secret is left out.
+func CommandLine(cmd *cobra.Command, but ...string) string {
+	var words []string
+	cmd.Flags().Visit(func(flag *pflag.Flag) {
+		if slices.Contains(but, flag.Name) {
+			return
+		}
+		name := "--" + flag.Name
+		values := []string{flag.Value.String()}
+		if many, ok := flag.Value.(pflag.SliceValue); ok {
+			values = many.GetSlice()
+			if flag.Value.Type() == "stringSlice" {
+				values = []string{strings.Join(values, ",")}
+			}
+		}
+		for _, value := range values {
+			switch {
+			case flag.Name == "token" || flag.Name == "password":
+				words = append(words, name, "SECRET")
+			case flag.Name == "server":
+				words = append(words, name, inspect.ServerURL(value))
+			case flag.NoOptDefVal != "" && value == flag.NoOptDefVal:
+				words = append(words, name)
+			case flag.NoOptDefVal != "":
+				words = append(words, name+"="+value)
+			default:
+				words = append(words, name, value)
+			}
+		}
+	})
+	if len(words) == 0 {
+		return cmd.CommandPath()
+	}
+	return cmd.CommandPath() + " " + nodeexec.Quote(words...)
+}
+
+// KeepFile writes a new file, and has it on the disk.
+func KeepFile(path string, text []byte) error {
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(text)
+	return errors.Join(err, file.Sync(), file.Close())
+}

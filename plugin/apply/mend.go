@@ -1,0 +1,377 @@
+package apply
+
+import (
+	"context"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect/gather"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/cli"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/connect"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/ui"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate"
+)
+
+// MendFlags are those of all commands that change nodes.
+type MendFlags struct {
+	App    cli.App
+	Config *genericclioptions.ConfigFlags
+	Nodes  connect.NodeFlags
+	DryRun string
+	Yes    bool
+	Output string
+	// everyone: where no node is named, all are meant.
+	Everyone bool
+	// api is what the API server is asked for.
+	API connect.Purpose
+	// trusted are CAs, PEM, by which the API server is trusted where its kubeconfig names
+	// none, and this machine's own do not verify it; nil: there are none.
+	Trusted []byte
+	// untrust leaves them out again; nil: they were not given.
+	Untrust func()
+}
+
+const (
+	DryRunNone   = "none"
+	DryRunClient = "client"
+)
+
+func (f *MendFlags) AddFlags(cmd *cobra.Command, nodes string, words ...string) {
+	f.Nodes.Parallel = 10
+	f.Nodes.AddWays(cmd, f.Config, nodes, "auto tries local, ssh where it is configured, exec, and debug with --allow-pods.",
+		"Change the machine that this runs on, and no other; as root.", words...)
+	flags := cmd.Flags()
+	flags.StringVar(&f.DryRun, "dry-run", DryRunNone, `"client" shows what would be done and does nothing; exit code 1 if anything would be.`)
+	flags.Lookup("dry-run").NoOptDefVal = DryRunClient
+	flags.BoolVarP(&f.Yes, "yes", "y", false, "Do what is shown without asking.")
+	flags.StringVarP(&f.Output, "output", "o", "", "Form of the plan: certificates by default; diff (unified, or by KUBECTL_EXTERNAL_DIFF; keys and tokens as x), json, yaml.")
+	ui.Must(cmd.RegisterFlagCompletionFunc("dry-run", cobra.FixedCompletions([]string{DryRunNone, DryRunClient}, cobra.ShellCompDirectiveNoFileComp)))
+	ui.Must(cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"diff", "json", "yaml"}, cobra.ShellCompDirectiveNoFileComp)))
+}
+
+func (f *MendFlags) Check() error {
+	switch {
+	case f.DryRun == "server":
+		return errors.New("--dry-run=server: files on nodes have no server that could try it; use --dry-run=client")
+	case f.DryRun != DryRunNone && f.DryRun != DryRunClient:
+		return fmt.Errorf("--dry-run=%s is none of %s, %s", f.DryRun, DryRunNone, DryRunClient)
+	case !slices.Contains([]string{"", "diff", "json", "yaml"}, f.Output):
+		return fmt.Errorf("-o %q is none of diff, json, yaml", f.Output)
+	}
+	return f.checkNames()
+}
+
+// checkNames refuses what is no list of nodes to change.
+func (f *MendFlags) checkNames() error {
+	if f.Everyone && slices.Equal(f.Nodes.Nodes, []string{connect.AllNodes}) {
+		return nil
+	}
+	for _, n := range f.Nodes.Nodes {
+		if n == connect.AllNodes || n == connect.NoNodes {
+			return fmt.Errorf("--nodes %s: name the nodes that are to be changed, one after another in that order", n)
+		}
+	}
+	return nil
+}
+
+// choice says which nodes, and how to get there.
+func (f *MendFlags) choice(ctx context.Context) (connect.NodeChoice, error) {
+	if err := f.checkNames(); err != nil {
+		return connect.NodeChoice{}, err
+	}
+	c, err := f.Nodes.ToChoice(ctx, f.App, collect.Scope{Resources: []collect.Resource{collect.NodeFiles()}})
+	if err == nil && f.Nodes.Via == connect.ViaAuto && !c.Local {
+		c.Ways = []string{"local", "ssh", "exec"}
+		if f.Nodes.AllowPods {
+			c.Ways = append(c.Ways, "debug")
+		}
+	}
+	return c, err
+}
+
+// Workplace is a cluster, as far as its API answers, and some of its nodes, for
+// commands that change them.
+type Workplace struct {
+	App     cli.App
+	Choice  connect.NodeChoice
+	Objects []collect.NodeObject
+	Conn    *connect.Connection // nil: there is no API
+	NoAPI   error               // why
+	Scanner *pki.Scanner
+	Open    func(ctx context.Context, node string) (nodeexec.Node, error)
+	Close   func() error
+	All     bool // nodes that the cluster has, none of which was named
+	Script  bool // a script can do the same at a node's console
+}
+
+// Workplace gets ready to go onto nodes. The API may be down: then nodes are those
+// that are named.
+func (f *MendFlags) Workplace(ctx context.Context, names []string) (*Workplace, error) {
+	c, err := f.choice(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if len(c.Names) == 0 {
+		c.Names = names
+		if c.Local {
+			if c.Names, err = thisOne(names); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if len(c.Names) == 0 && !f.Everyone {
+		return nil, cli.WithHint(errors.New("no node is named"), "--nodes NAME[,NAME...]: kubectl get nodes")
+	}
+	w := &Workplace{App: f.App, Choice: c, Scanner: pki.NewScanner(), All: len(c.Names) == 0}
+	if c.Ask != nil {
+		c.Ask.Ended = ctx.Done()
+	}
+	if c.Local && !f.named() {
+		w.Conn, w.NoAPI = f.emergency(ctx, w.Scanner)
+	} else if w.Conn, w.NoAPI = f.Connect(ctx, w.Scanner); w.NoAPI != nil {
+		w.Conn = nil
+	}
+	if refused := connect.RefusedAPI(w.NoAPI); refused != nil {
+		return nil, refused
+	}
+	if w.All && w.Conn == nil {
+		return nil, cli.WithHint(fmt.Errorf("which nodes there are is not known without the API server: %w", w.NoAPI),
+			"where your kubeconfig lacks the new CA (x509): --api-ca-from ssh://core@MASTER. With no API server at all, name them with --nodes, masters first: each is asked itself whether the API server takes its kubelet again, before the next one; the CA comes from --ca-file then")
+	}
+	if w.Conn != nil && !c.Local {
+		if w.Objects, _, err = c.Objects(ctx, w.Conn); err != nil {
+			return nil, err
+		}
+		if w.All {
+			w.Keep(func(collect.NodeObject) bool { return true })
+		}
+	} else {
+		for _, n := range c.Names {
+			w.Objects = append(w.Objects, collect.NodeObject{Name: n})
+		}
+	}
+	var ways []nodeexec.Transport
+	if c.Local {
+		ways, w.Close = []nodeexec.Transport{nodeexec.Local{Node: c.Names[0], MaxOutput: connect.MaxAnswer}}, func() error { return nil }
+	} else {
+		ways, w.Close = c.Transports(w.Objects, w.Conn)
+	}
+	w.Open = nodeexec.Try(ways...).Dial
+	return w, nil
+}
+
+// Connect asks the API server as the user's kubeconfig says. One without a CA means this
+// machine's own CAs: only where they do not verify what is shown are those that were given
+// tried in their place. One that verifies nothing is asked by those that were given, and as
+// it says only where they do not verify what is shown.
+func (f *MendFlags) Connect(ctx context.Context, sc *pki.Scanner) (*connect.Connection, error) {
+	conn, err := connect.Connect(ctx, f.App, f.Config, sc, f.API)
+	var unknown x509.UnknownAuthorityError
+	switch {
+	case f.Trusted == nil || !unverified(err):
+		return conn, err
+	case errors.As(err, &unknown) && connect.TrustingAlone(f.Config, f.Trusted):
+		return connect.Connect(ctx, f.App, f.Config, sc, f.API)
+	}
+	f.Untrust()
+	if now, other := f.Config.ToRESTConfig(); other != nil || !now.Insecure {
+		return nil, err
+	}
+	return connect.Connect(ctx, f.App, f.Config, sc, f.API)
+}
+
+// emergency asks the API server by a kubeconfig that masters have for times when others
+// fail, if this machine is a master.
+func (f *MendFlags) emergency(ctx context.Context, sc *pki.Scanner) (*connect.Connection, error) {
+	var errs []error
+	for _, path := range catalog.EmergencyKubeconfigs() {
+		if _, err := os.Stat(path); err != nil {
+			continue
+		}
+		flags := genericclioptions.NewConfigFlags(false)
+		flags.KubeConfig, flags.Timeout, flags.WrapConfigFn = &path, f.Config.Timeout, f.Config.WrapConfigFn
+		conn, err := connect.Connect(ctx, f.App, flags, sc, f.API)
+		if err == nil {
+			_, _ = fmt.Fprintf(f.App.Streams.ErrOut, "The API is asked by this master's %s.\n", path)
+			return conn, nil
+		}
+		errs = append(errs, fmt.Errorf("%s: %w", path, err))
+	}
+	if len(errs) > 0 {
+		return nil, errors.Join(errs...)
+	}
+	return nil, errors.New("--local asks no API server unless --kubeconfig or KUBECONFIG names one, or the machine is a master with kubeconfigs of its own: " + strings.Join(catalog.EmergencyKubeconfigs(), ", "))
+}
+
+// Keep leaves only some of the nodes to be read.
+func (w *Workplace) Keep(wanted func(collect.NodeObject) bool) {
+	w.Objects = slices.DeleteFunc(w.Objects, func(o collect.NodeObject) bool { return !wanted(o) })
+	w.Choice.Names = nil
+	for _, o := range w.Objects {
+		w.Choice.Names = append(w.Choice.Names, o.Name)
+	}
+}
+
+// thisOne is this machine's name, which must be among those of a run if there are
+// any.
+func thisOne(names []string) ([]string, error) {
+	host, err := os.Hostname()
+	if err != nil {
+		return nil, fmt.Errorf("--local: this machine's name: %w", err)
+	}
+	i := slices.IndexFunc(names, func(n string) bool { return strings.EqualFold(n, host) })
+	switch {
+	case i >= 0:
+		host = names[i]
+	case len(names) > 0:
+		return nil, fmt.Errorf("--local: this machine is %s, and the run changed %s; if it is one of them under another name, say which with --nodes", host, strings.Join(names, ", "))
+	}
+	return []string{host}, nil
+}
+
+// named reports whether the user named a kubeconfig or a server.
+func (f *MendFlags) named() bool {
+	return *f.Config.KubeConfig != "" || os.Getenv("KUBECONFIG") != "" || *f.Config.APIServer != ""
+}
+
+// Names are the nodes, in the order in which they were named.
+func (w *Workplace) Names() []string { return w.Choice.Names }
+
+// Source reads nodes for a plan.
+func (w *Workplace) Source(o gather.Options) collect.Nodes {
+	o.Texts = true
+	n := w.Choice.Source(w.Objects)
+	n.Options, n.Served, n.Scanner, n.How = o, true, w.Scanner, w.Choice.Another()
+	n.HowCut = w.Choice.HowCut(w.atConsole)
+	if w.Choice.Local {
+		n.How = "run it as root"
+	}
+	n.Open = func(ctx context.Context, node string) (collect.OnNode, error) {
+		opened, err := w.Open(ctx, node)
+		if err != nil {
+			return nil, err
+		}
+		return connect.OnNode{Node: opened, Way: nodeexec.Via(opened)}, nil
+	}
+	return n
+}
+
+// atConsole is what helps at the console of a node that can't be reached.
+func (w *Workplace) atConsole(node string) string {
+	if w.Script && w.Conn != nil {
+		return "a script for its console: " + inspect.LiveHints(w.App.Called).Next("{} fix-api-int --nodes %s --emit-script scripts", node)
+	}
+	return "or run it with --local at its console"
+}
+
+// Facts reads what a plan is made from.
+func (w *Workplace) Facts(ctx context.Context, o gather.Options) inspect.Snapshot {
+	p := ui.StartProgress(w.App.Streams.ErrOut)
+	defer p.Stop()
+	if w.Choice.Ask != nil {
+		w.Choice.Ask.Progress = p
+	}
+	for i := range w.Objects {
+		if w.Conn == nil {
+			break
+		}
+		if h, err := w.Conn.Cluster.Heartbeat(ctx, w.Objects[i].Name); err == nil {
+			w.Objects[i].Heartbeat, w.Objects[i].Lease, w.Objects[i].Ready = h.At, h.Lease, h.Ready
+		} else {
+			w.Objects[i].Lease = inspect.Lease{Unread: err.Error()}
+		}
+	}
+	nodes := w.Source(o)
+	nodes.Observe = p.Observe
+	sources := []collect.Source{nodes}
+	if w.Conn != nil {
+		w.Conn.Cluster.Observe = p.Observe
+		sources = append(sources, w.Conn.Cluster.Identity(w.Conn.Server, w.Conn.Context), collect.Originals(w.Conn.Cluster))
+	}
+	s := collect.All(ctx, sources...)
+	s.Taken = collect.Taken()
+	if w.Conn != nil {
+		s.Cluster.Clock, s.Cluster.Unauthenticated = w.Conn.Clock.Reading(), w.Conn.Unauthenticated
+		w.Conn.Cluster.Again(ctx, &s)
+	}
+	s.MarkForeign()
+	s.Advise(inspect.LiveHints(w.App.Called))
+	s.Sort()
+	return s
+}
+
+// Env is what a run acts through.
+func (w *Workplace) Env(run string, o gather.Options) *remediate.Env {
+	env := &remediate.Env{
+		Run: run, Open: w.Open, Now: collect.Taken, Hints: inspect.LiveHints(w.App.Called),
+		Sleep: func(ctx context.Context, d time.Duration) error {
+			select {
+			case <-ctx.Done():
+				return context.Cause(ctx)
+			case <-time.After(d):
+				return nil
+			}
+		},
+		Facts: func(ctx context.Context, n nodeexec.Node) (inspect.Snapshot, error) {
+			only := gather.Options{Only: true, Paths: slices.Concat(catalog.KubeletKubeconfigs(), catalog.KubeadmKubeconfigs(), []string{path.Dir(inspect.KubeletClient)}, o.Paths)}
+			s, _, err := w.Source(only).Read(ctx, collect.NodeObject{Name: n.Name()}, connect.OnNode{Node: n, Way: nodeexec.Via(n)})
+			s.MarkForeign()
+			s.Advise(inspect.LiveHints(w.App.Called))
+			return s, err
+		},
+	}
+	env.Comeback = func(ctx context.Context, n nodeexec.Node) (*inspect.Comeback, error) {
+		only := w.Source(gather.Options{Only: true, Paths: slices.Concat(catalog.KubeletKubeconfigs(), catalog.KubeadmKubeconfigs())})
+		only.Served, only.Comeback = false, true
+		s, _, err := only.Read(ctx, collect.NodeObject{Name: n.Name()}, connect.OnNode{Node: n, Way: nodeexec.Via(n)})
+		if err != nil || len(s.Nodes) == 0 {
+			return nil, err
+		}
+		s.MarkForeign()
+		return s.Nodes[0].Comeback, nil
+	}
+	if w.Conn != nil {
+		env.Heartbeat, env.Signer, env.APIClock = w.Conn.Cluster.Heartbeat, w.Conn.Cluster.Signer, w.Conn.Clock.Reading
+		env.Kube, env.Dynamic, env.Servers = w.Conn.Kube, w.Conn.Dynamic, w.Conn.Servers()
+	}
+	return env
+}
+
+// Journals are those of this user.
+func Journals() (remediate.Journals, error) {
+	state := os.Getenv("XDG_STATE_HOME")
+	if state == "" {
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return remediate.Journals{}, cli.WithHint(fmt.Errorf("journals: %w", err), "set XDG_STATE_HOME to a folder that you keep")
+		}
+		state = home + "/.local/state"
+	}
+	return remediate.Journals{Folder: state + "/certrot/runs"}, nil
+}
+
+// Onto does something on a node.
+func (w *Workplace) Onto(ctx context.Context, node string, do func(context.Context, nodeexec.Node) error) (err error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, w.Choice.Timeout, fmt.Errorf("not done after %s", w.Choice.Timeout))
+	defer cancel()
+	n, err := w.Open(ctx, node)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, n.Close()) }()
+	return do(ctx, n)
+}

@@ -1,0 +1,122 @@
+package apply
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/cli"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/connect"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/ui"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/action"
+)
+
+// The words of --restart-network.
+const (
+	RestartNeeded = "needed"
+	restartAlways = "always"
+	RestartNever  = "never"
+)
+
+func restarts() []string { return []string{RestartNeeded, restartAlways, RestartNever} }
+
+// NetworkFlags say what fix-api-int does to the network's pods, once the kubelets are
+// right.
+type NetworkFlags struct {
+	Restart string
+	Probe   bool
+	Patch   bool
+}
+
+func (f *NetworkFlags) AddFlags(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.Restart, "restart-network", RestartNeeded, "Network pods to restart, once their node is right: needed (those that run since before they could know the CA), always, never.")
+	flags.BoolVar(&f.Probe, "probe-network", false, "Make a pod on each node, to see whether it gets a network, also where nothing is restarted; it is removed.")
+	flags.BoolVar(&f.Patch, "patch-kube-root-ca", false, "Add the CA to ConfigMap openshift-multus/kube-root-ca.crt, which kube-controller-manager puts back while it works; needs --accept-risk="+action.OwnedObject+".")
+	ui.Must(cmd.RegisterFlagCompletionFunc("restart-network", cobra.FixedCompletions(restarts(), cobra.ShellCompDirectiveNoFileComp)))
+}
+
+// Check refuses what can't be done. risks are those that were accepted.
+func (f *NetworkFlags) Check(risks []string) error {
+	switch {
+	case !slices.Contains(restarts(), f.Restart):
+		return fmt.Errorf("--restart-network %q is none of %s", f.Restart, strings.Join(restarts(), ", "))
+	case f.Patch && !slices.Contains(risks, action.OwnedObject):
+		return cli.WithHint(fmt.Errorf("--patch-kube-root-ca writes what belongs to kube-controller-manager, which puts it back while it works: it needs --accept-risk=%s", action.OwnedObject),
+			"what lasts is serviceaccount-ca and a new revision of kube-controller-manager, which fix-api-int waits for")
+	}
+	return nil
+}
+
+// NetworkFacts are what the API says of the network's pods, and of the CAs that pods
+// trust. They say nothing of certificates on nodes, and are in no snapshot.
+type NetworkFacts struct {
+	Pods    []inspect.Pod
+	Rollout inspect.Rollout
+	read    func(context.Context) (inspect.Rollout, error)
+}
+
+// NetworkOf reads the facts about the network's pods; the zero value without an API. v
+// says which pods there are to be.
+func NetworkOf(ctx context.Context, w *Workplace, v catalog.Versions) (NetworkFacts, error) {
+	var facts NetworkFacts
+	if w.Conn == nil {
+		return facts, nil
+	}
+	namespaces := action.NetworkNamespaces(v)
+	if len(namespaces) == 0 {
+		return facts, nil
+	}
+	var gaps []inspect.Gap
+	if facts.Pods, gaps = w.Conn.Cluster.Pods(ctx, namespaces...); len(gaps) > 0 {
+		return facts, cli.WithHint(errors.New(gaps[0].Reason), "%s; or leave the network's pods as they are: --restart-network=never", gaps[0].Next)
+	}
+	facts.read = func(ctx context.Context) (inspect.Rollout, error) { return w.Conn.Cluster.Rollout(ctx, namespaces...) }
+	var err error
+	facts.Rollout, err = facts.read(ctx)
+	return facts, err
+}
+
+// RootCA is the step that waits for kube-controller-manager and kube-root-ca.crt.
+func (n NetworkFacts) RootCA(ca []*pki.Cert, say func(string)) action.AwaitRootCA {
+	return action.AwaitRootCA{CA: ca, Known: n.Rollout, Read: n.read, Say: say}
+}
+
+// Restarts are the steps for the network's pods; false: none are wanted.
+func (f *NetworkFlags) Restarts(n NetworkFacts, d connect.DebugFlags, ca []*pki.Cert) (action.NetworkRestarts, bool) {
+	r := action.NetworkRestarts{
+		CA: ca, Pods: n.Pods, Rollout: n.Rollout, Read: n.read, Always: f.Restart == restartAlways,
+		Probe: action.NetworkProbe{Namespace: d.Namespace, Image: d.Image}, EachProbed: f.Probe,
+	}
+	if f.Restart == RestartNever {
+		r.Pods = nil
+	}
+	return r, f.Restart != RestartNever || f.Probe
+}
+
+// Patches is the step that adds the CA to multus' kube-root-ca.crt; false: it is not
+// wanted.
+func (f *NetworkFlags) Patches(ctx context.Context, w *Workplace, ca []*pki.Cert, now time.Time) (action.PatchKubeRootCA, bool, error) {
+	if !f.Patch {
+		return action.PatchKubeRootCA{}, false, nil
+	}
+	if w.Conn == nil {
+		return action.PatchKubeRootCA{}, false, fmt.Errorf("--patch-kube-root-ca: %w", w.NoAPI)
+	}
+	var valid []*pki.Cert
+	for _, c := range ca {
+		if c.NotAfter.After(now) {
+			valid = append(valid, c)
+		}
+	}
+	a, err := action.NewPatchKubeRootCA(ctx, w.Conn.Kube, "openshift-multus", valid)
+	return a, err == nil, err
+}

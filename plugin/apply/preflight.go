@@ -1,0 +1,287 @@
+package apply
+
+import (
+	"context"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect/gather"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/cli"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/ui"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/action"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/csr"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/preflight"
+)
+
+// PreflightFlags say what to go on in spite of.
+type PreflightFlags struct {
+	Risks  []string
+	Pause  bool
+	Script bool // what is planned is for scripts
+}
+
+func (f *PreflightFlags) AddFlags(cmd *cobra.Command) {
+	cmd.Flags().StringSliceVar(&f.Risks, "accept-risk", nil, "Go on although this check does not hold, or is not known, by its name; repeatable: "+strings.Join(preflight.Risks(), ", ")+".")
+	cmd.Flags().BoolVar(&f.Pause, "pause-remediation", false, "Pause health checks that delete or reboot nodes which are not Ready, for as long as this takes.")
+	ui.Must(cmd.RegisterFlagCompletionFunc("accept-risk", cobra.FixedCompletions(preflight.Risks(), cobra.ShellCompDirectiveNoFileComp)))
+}
+
+func (f *PreflightFlags) Check() error {
+	for _, risk := range f.Risks {
+		if !slices.Contains(preflight.Risks(), risk) {
+			return fmt.Errorf("--accept-risk=%s is none of: %s", risk, strings.Join(preflight.Risks(), ", "))
+		}
+	}
+	return nil
+}
+
+// Accepted are the facts as far as risks are accepted by name: a version that was not
+// reviewed is answered as the nearest one that was.
+func (f *PreflightFlags) Accepted(s inspect.Snapshot) inspect.Snapshot {
+	s.Cluster.Versions.Accepted = slices.Contains(f.Risks, preflight.UnreviewedVersion)
+	return s
+}
+
+// Unreviewed refuses to write where a version runs that was not reviewed, or that an API
+// server was asked for and that can't be read, unless that is accepted by name.
+func Unreviewed(c inspect.Cluster, risks []string) error {
+	v := preflight.Verdict{Name: preflight.UnreviewedVersion, Reason: c.Versions.NotReviewed(), Risk: true, Next: "use a release of certrot that reviewed this version"}
+	if v.Reason == "" {
+		v.Reason, v.Next = unreadVersion(c), "oc get clusterversion,clusteroperators"
+	}
+	if v.Reason == "" || slices.Contains(risks, preflight.UnreviewedVersion) {
+		return nil
+	}
+	return Stopped([]preflight.Verdict{v})
+}
+
+// unreadVersion says why the version of a cluster is not known whose API server was asked;
+// empty: it is known, or no API server answered, and files on nodes are all there is.
+func unreadVersion(c inspect.Cluster) string {
+	if c.Server == "" {
+		return ""
+	}
+	return c.Versions.Unread()
+}
+
+// Preflight asks what has to hold of the whole cluster before a plan is carried out,
+// and notes in it what is worth knowing. planned is why there is no plan. w is nil for
+// facts from a file: then nobody can be asked.
+func (f *PreflightFlags) Preflight(ctx context.Context, w *Workplace, facts inspect.Snapshot, ca []byte, p *remediate.Plan, planned error) error {
+	if planned == nil && p.Empty() {
+		return f.leftPaused(ctx, w, p)
+	}
+	var nodes []string
+	if planned == nil {
+		nodes = NodesOf(p)
+	}
+	return f.Ask(ctx, w, facts, ca, nodes, p, planned)
+}
+
+// Ask is preflight for what is done to these nodes, be it by the plan or not.
+func (f *PreflightFlags) Ask(ctx context.Context, w *Workplace, facts inspect.Snapshot, ca []byte, nodes []string, p *remediate.Plan, planned error) error {
+	var refused *remediate.Refusal
+	explains := errors.As(planned, &refused) && refused.Name == "ca-verifies-served"
+	if err := Unreviewed(facts.Cluster, f.Risks); err != nil {
+		return err // it may be the reason why there is no plan
+	}
+	if reason := unreadVersion(facts.Cluster); reason != "" && p != nil {
+		p.Notes = append(p.Notes, "Accepted by name: "+preflight.UnreviewedVersion+": "+reason+".")
+	}
+	if facts.Cluster.Versions.NotReviewed() != "" && p != nil {
+		p.Notes = append(p.Notes, "Accepted by name: "+preflight.UnreviewedVersion+": what the catalog says of the nearest version that was reviewed is taken.")
+	}
+	if planned != nil && !explains {
+		return planned
+	}
+	if w != nil && w.Conn == nil && answered(w.NoAPI) && !slices.Contains(f.Risks, preflight.NoAPI) {
+		return &cli.ExitError{Code: cli.ExitRefused, Err: cli.WithHint(cli.RefusedUnchanged(fmt.Errorf("%s: the API server answers, and it can't be asked whether this is safe now: %w", preflight.NoAPI, w.NoAPI)),
+			"get in first: --api-ca-from ssh://core@MASTER where its CA is not trusted, a kubeconfig with a client certificate where a token is not taken. In spite of it: --accept-risk=%s", preflight.NoAPI)}
+	}
+	ask := preflight.Preflight{Facts: facts, Now: facts.Taken, Pause: f.Pause, CA: CertsIn(ca), Nodes: nodes, Script: f.Script}
+	if w != nil && w.Conn != nil {
+		ask.Facts.Served = append(slices.Clone(facts.Served), w.mastersShow(ctx, facts)...)
+	}
+	if explains {
+		if v := ask.ServerSideVerdict(); v.Holds == catalog.No {
+			return &cli.ExitError{Code: cli.ExitRefused, Err: cli.WithHint(cli.RefusedUnchanged(fmt.Errorf("%w\n%s: %s", planned, v.Name, v.Reason)), "%s", v.Next)}
+		}
+		return planned
+	}
+	ask.Approves = p != nil && csr.Approves(p)
+	if w != nil && w.Conn != nil {
+		ask.Machinery = w.Conn.Cluster.Machinery(ctx)
+		if ask.Approves && ask.Operated() {
+			signer := csr.JudgeSigner(ctx, w.Conn.Cluster.Signer)
+			ask.Signer = &signer
+		}
+		if !ask.Operated() {
+			ask.StaticPods = w.StaticPods(ctx)
+		}
+	}
+	if ctx.Err() != nil {
+		return cli.NothingChanged(errors.New("interrupted"))
+	}
+	if err := f.judge(ask, p); err != nil || !f.Pause {
+		return err
+	}
+	if ask.Machinery == nil {
+		p.Notes = append(p.Notes, "Nothing is paused, since no API server was asked.")
+		return nil
+	}
+	first, last, err := action.Pauses(ask.Machinery, p.Run)
+	if err != nil {
+		return err
+	}
+	if action.Frame(p, first, last); len(first) > 0 {
+		p.Notes = append(p.Notes, "Health checks are paused first, and resumed at the end. If this stops half-way they stay paused: undo resumes them, and so does the same command when it comes to its end.")
+	}
+	return nil
+}
+
+// StaticPods asks the API server for those of the control plane.
+func (w *Workplace) StaticPods(ctx context.Context) *preflight.StaticPods {
+	pods, gaps := w.Conn.Cluster.Pods(ctx, metav1.NamespaceSystem)
+	if len(gaps) > 0 {
+		return &preflight.StaticPods{Pods: pods, Gap: &gaps[0]}
+	}
+	return &preflight.StaticPods{Pods: pods}
+}
+
+// leftPaused adds to a plan with nothing to do what earlier runs left paused, if it is to
+// be looked after.
+func (f *PreflightFlags) leftPaused(ctx context.Context, w *Workplace, p *remediate.Plan) error {
+	if !f.Pause || w == nil || w.Conn == nil {
+		return nil
+	}
+	last, err := action.LeftPaused(w.Conn.Cluster.Machinery(ctx))
+	action.Frame(p, nil, last)
+	return err
+}
+
+// answered reports whether a server is there that answers, and the user does not get in.
+func answered(noAPI error) bool { return unverified(noAPI) || apierrors.IsUnauthorized(noAPI) }
+
+// unverified reports whether a server presents a certificate that is not verified.
+func unverified(err error) bool {
+	var unknown x509.UnknownAuthorityError
+	var hostname x509.HostnameError
+	var invalid x509.CertificateInvalidError
+	return errors.As(err, &unknown) || errors.As(err, &hostname) || errors.As(err, &invalid)
+}
+
+// Resume adds to the plan of an undo what a run paused, as the objects say it.
+func (w *Workplace) Resume(ctx context.Context, run string, story remediate.Story, p *remediate.Plan) error {
+	if w.Conn == nil {
+		if action.Paused(story) {
+			p.Notes = append(p.Notes, "The run paused health checks; without an API server they stay so: run this again when there is one.")
+		}
+		return nil
+	}
+	m := w.Conn.Cluster.Machinery(ctx)
+	if g, ok := m.Gap(catalog.MachineHealthChecks, catalog.NodeHealthChecks); ok && action.Paused(story) {
+		return cli.WithHint(cli.NothingChanged(fmt.Errorf("the run paused health checks, and they can't be read: %s", g.Reason)), "%s", g.Next)
+	}
+	last, err := action.Resumes(m, run)
+	action.Frame(p, nil, last)
+	return err
+}
+
+// judge adds notes to the plan, or says what stops it.
+func (f *PreflightFlags) judge(ask preflight.Preflight, p *remediate.Plan) error {
+	var good, blind []string
+	var stops []preflight.Verdict
+	for _, v := range ask.Check() {
+		switch {
+		case v.Stops() && v.Risk && slices.Contains(f.Risks, v.Name):
+			p.Notes = append(p.Notes, "Accepted by name: "+v.Name+": "+v.Reason)
+		case v.Stops():
+			stops = append(stops, v)
+		case v.Blind:
+			blind = append(blind, v.Name)
+		default:
+			good = append(good, v.Name)
+			if v.Reason != "" {
+				p.Notes = append(p.Notes, v.Name+": "+v.Reason)
+			}
+		}
+	}
+	if len(stops) > 0 {
+		return Stopped(stops)
+	}
+	if len(good) > 0 {
+		p.Notes = append(p.Notes, "Checked of the whole cluster: "+strings.Join(good, ", ")+".")
+	}
+	if len(blind) > 0 {
+		p.Notes = append(p.Notes, "Not known, since no API server was asked: "+strings.Join(blind, ", ")+".")
+	}
+	if ask.Machinery != nil {
+		p.Notes = append(p.Notes, unwell(ask.Machinery)...)
+	}
+	return nil
+}
+
+// unwell are operators that say so, and APIs that are silent. It stops nothing: a master that is not Ready is
+// enough for it.
+func unwell(m *inspect.Machinery) []string {
+	var notes []string
+	for _, o := range m.Operators {
+		if o.Degraded == "True" || o.Available == "False" {
+			notes = append(notes, fmt.Sprintf("The operator %s says that it is not well, which the incident itself may be the reason for: %s", o.Name, ui.OneLine(o.Message)))
+		}
+	}
+	if len(m.Silent) > 0 {
+		notes = append(notes, "APIs that others serve do not answer: "+strings.Join(m.Silent, ", ")+". kubectl and oc wait for them; nothing here needs one.")
+	}
+	return notes
+}
+
+// Stopped is the error that says all that stops a plan, and how to go on.
+func Stopped(stops []preflight.Verdict) error {
+	var reasons, next, risks []string
+	for _, v := range stops {
+		reasons = append(reasons, v.Name+": "+v.Reason)
+		next = append(next, v.Next)
+		if v.Risk {
+			risks = append(risks, "--accept-risk="+v.Name)
+		}
+	}
+	hint := strings.Join(next, "\n")
+	if len(risks) > 0 {
+		hint += "\nor, in spite of it: " + strings.Join(risks, " ")
+	}
+	return &cli.ExitError{Code: cli.ExitRefused, Err: cli.WithHint(cli.RefusedUnchanged(errors.New(strings.Join(reasons, "\n"))), "%s", hint)}
+}
+
+// mastersShow asks each master what it shows, from nodes that were read.
+func (w *Workplace) mastersShow(ctx context.Context, facts inspect.Snapshot) []inspect.Served {
+	all, err := w.Conn.Cluster.NodeObjects(ctx, nil)
+	if err != nil {
+		return nil // what they show is not known then; api-int was asked in any case
+	}
+	var masters []collect.NodeObject
+	for _, n := range all {
+		if read, ok := facts.Node(n.Name); ok && inspect.RunsAPIServer(facts, read) {
+			n.Master = true // it may have lost its label
+		}
+		if n.Master {
+			masters = append(masters, n)
+		}
+	}
+	if len(masters) == 0 {
+		return nil
+	}
+	shown := collect.Handshakes{Nodes: masters, Open: w.Source(gather.Options{}).Open}.Collect(ctx, &facts)
+	return slices.DeleteFunc(shown, func(v inspect.Served) bool { return v.Server != catalog.ListenerAPIServer })
+}

@@ -1,0 +1,150 @@
+package apply
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/action"
+)
+
+// deed is a step of a run that changed something, or may have.
+type deed struct {
+	run, step string
+	back      bool // undo takes it back: a file on a node, or a pause
+}
+
+// begun takes down that a step was begun.
+func (a *Applying) begun(step remediate.Action, c *remediate.Change) {
+	_, pauses := step.(action.Pause)
+	a.Deeds = append(a.Deeds, deed{a.Run, step.ID(), c.File != nil || pauses})
+}
+
+// unmade forgets a step that changed nothing, or that put back what it had changed.
+func (a *Applying) unmade(step remediate.Action) {
+	a.Deeds = slices.DeleteFunc(a.Deeds, func(d deed) bool { return d.run == a.Run && d.step == step.ID() })
+}
+
+// changed are the runs that changed something.
+func (a *Applying) changed() (runs []string) {
+	for _, d := range a.Deeds {
+		if !slices.Contains(runs, d.run) {
+			runs = append(runs, d.run)
+		}
+	}
+	return runs
+}
+
+// undos are the commands that put back what this command changed, the last run first.
+func (a *Applying) undos() (lines []string) {
+	for _, d := range slices.Backward(a.Deeds) {
+		if line := inspect.LiveHints(a.App.Called).Next("{} undo %s", d.run); d.back && !slices.Contains(lines, line) {
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
+
+// repairTime is how far back other runs of a repair are looked for.
+const repairTime = 24 * time.Hour
+
+// earlier says which runs before this command changed files that are not put back; empty:
+// none did. An undo is of one run.
+func (a *Applying) earlier() string {
+	this := cmp.Or(a.Undoes, a.Run)
+	js, err := Journals()
+	if err != nil {
+		return ""
+	}
+	story, err := js.Read(this)
+	if err != nil { // as of a run of somebody else
+		return ""
+	}
+	var lines []string
+	for _, run := range js.NotUndone(story.Command, story.Server, collect.Taken().Add(-repairTime)) {
+		if run != this && !slices.Contains(a.changed(), run) {
+			lines = append(lines, inspect.LiveHints(a.App.Called).Next("{} undo %s", run))
+		}
+	}
+	if len(lines) == 0 {
+		return ""
+	}
+	return "Each undo is of one run. Other runs of this repair changed files, too: " + strings.Join(lines, "; ")
+}
+
+func (a *Applying) sayEarlier() {
+	if earlier := a.earlier(); earlier != "" {
+		a.Say("%s\n", earlier)
+	}
+}
+
+// unwritable says what keeps a file from being written, how to see it, and how to go past
+// its node; empty where that is not why a run stopped. The same command would stop there
+// again.
+func (a *Applying) unwritable(p *remediate.Plan, stopped *remediate.Stopped) string {
+	if stopped == nil || p == nil {
+		return ""
+	}
+	var text string
+	var nodes []string
+	for _, s := range append([]*remediate.Stopped{stopped}, stopped.Others...) {
+		var before *remediate.Unmade
+		file := fileOf(p, s.Action)
+		if file == "" || !errors.As(s.Inner, &before) || slices.Contains(nodes, s.Action.Node()) {
+			continue
+		}
+		switch why := before.Error(); {
+		case strings.Contains(why, "Operation not permitted"):
+			text += fmt.Sprintf("on %s: %s: an i among the attributes is what refuses it, and chattr -i takes it away", s.Action.Node(), foreign.Command("", "lsattr -d %s %s", path.Dir(file), file))
+		case strings.Contains(why, "Read-only file system"):
+			text += fmt.Sprintf("on %s: %s: ro among the options is what refuses it. A file system that turned read-only by itself has a damaged disk: dmesg", s.Action.Node(), foreign.Command("", "findmnt -T %s", file))
+		default:
+			continue
+		}
+		text += "\n"
+		nodes = append(nodes, s.Action.Node())
+	}
+	if text == "" {
+		return ""
+	}
+	text += "until then the same command stops there again\n"
+	if others := a.withoutNodes(p, nodes); others != "" && !ofMaster(p, stopped) {
+		text += "to go past it:\n    " + others + "\n"
+	}
+	return text
+}
+
+// fileOf is the file that a step of a plan changes; empty: none.
+func fileOf(p *remediate.Plan, action remediate.Action) string {
+	for _, n := range p.Nodes() {
+		for _, s := range n.Steps {
+			if s.Change != nil && s.Change.File != nil && s.Action.ID() == action.ID() {
+				return s.Change.File.Path
+			}
+		}
+	}
+	return ""
+}
+
+// withoutNodes is the line for all nodes of a plan to which something is to be done but
+// for some; empty: there are no others.
+func (a *Applying) withoutNodes(p *remediate.Plan, but []string) string {
+	var names []string
+	for _, n := range p.Nodes() {
+		if n.Name != "" && n.Changes() && !slices.Contains(but, n.Name) && !slices.Contains(names, n.Name) {
+			names = append(names, n.Name)
+		}
+	}
+	if len(names) == 0 || a.Named == "" {
+		return ""
+	}
+	return foreign.Command(inspect.NodeNames, "%s --nodes %s", foreign.Words(a.Named), foreign.Commas(names))
+}

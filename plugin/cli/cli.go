@@ -1,0 +1,100 @@
+package cli
+
+import (
+	"errors"
+	"flag"
+	"io"
+	"path/filepath"
+	"runtime/debug"
+	"strings"
+
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"k8s.io/klog/v2"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/ui"
+)
+
+// LogTo has what Kubernetes' libraries log go to w as all other text does: servers'
+// messages are in it. It is of the whole process, so main calls it, once.
+func LogTo(w io.Writer) error {
+	flags := flag.NewFlagSet("klog", flag.ContinueOnError)
+	klog.InitFlags(flags)
+	for name, value := range map[string]string{"logtostderr": "false", "alsologtostderr": "false", "stderrthreshold": "FATAL"} {
+		if err := flags.Set(name, value); err != nil {
+			return err
+		}
+	}
+	klog.SetOutput(ui.NewScreen(w))
+	return nil
+}
+
+// App is what the program is and how it was called.
+type App struct {
+	Version string
+	Called  string // how usage lines name it, such as "kubectl certrot"
+	Streams genericiooptions.IOStreams
+}
+
+// PrintError prints an error and its next step. What nodes, certificates and files say may
+// be in the error: so none of its lines begins as the program's own do, but the first. What
+// of that is in a next step is on one line (pki.Foreign).
+func PrintError(streams genericiooptions.IOStreams, err error) {
+	ui.Printf(streams.ErrOut, "error: %s\n", barred(inspect.WithoutUserinfo(err.Error())))
+	var h *HintError
+	if errors.As(err, &h) {
+		ui.Printf(streams.ErrOut, "  next: %s\n", indented(inspect.WithoutUserinfo(h.Hint)))
+	}
+}
+
+// Warn prints an error that ends nothing, as report does: what a node or an API server says
+// may be in it.
+func Warn(streams genericiooptions.IOStreams, what string, err error) {
+	ui.Printf(streams.ErrOut, "warning: %s\n", barred(inspect.WithoutUserinfo(what+err.Error())))
+}
+
+// barred puts a bar before each further line.
+func barred(s string) string {
+	lines := strings.Split(strings.TrimRight(s, "\n"), "\n")
+	for i := 1; i < len(lines); i++ {
+		lines[i] = "  | " + strings.TrimPrefix(lines[i], "  ")
+	}
+	return strings.Join(lines, "\n")
+}
+
+// indented puts each further line of a hint below its first one, so that no line of it
+// begins as a line of its own does.
+func indented(s string) string {
+	lines := strings.Split(strings.TrimRight(s, "\n"), "\n")
+	for i := 1; i < len(lines); i++ {
+		lines[i] = "        " + strings.TrimPrefix(lines[i], "  ")
+	}
+	return strings.Join(lines, "\n")
+}
+
+// CalledAs is how the user calls the plugin: kubectl and oc start the same
+// binary, and leave their own path in the variable _ that the shell set.
+func CalledAs(argv0, underscore string) string {
+	base := strings.TrimSuffix(filepath.Base(argv0), ".exe")
+	caller, name, found := strings.Cut(base, "-")
+	if !found || (caller != "kubectl" && caller != "oc") {
+		return base
+	}
+	if filepath.Base(underscore) == "oc" {
+		caller = "oc"
+	}
+	return caller + " " + strings.ReplaceAll(name, "_", "-")
+}
+
+// VersionOf returns the version that the linker was told, else what Go recorded
+// when it built the module: a version, or a commit.
+func VersionOf(linked string) string {
+	if linked != "" {
+		return linked
+	}
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "unknown"
+	}
+	return info.Main.Version
+}

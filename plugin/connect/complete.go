@@ -1,0 +1,148 @@
+package connect
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/ui"
+)
+
+// completionTimeout bounds what completion may ask of a cluster that may be
+// down: no answer then is no suggestion.
+const completionTimeout = 2 * time.Second
+
+// CompleteArgs suggests kinds for inspect's first argument, after a comma too, and
+// names for those behind nodes.
+func CompleteArgs(config *genericclioptions.ConfigFlags) cobra.CompletionFunc {
+	return func(_ *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
+		if len(args) > 0 && args[0] == collect.NodeFiles().Plural {
+			return Without(nodeNames(config), args[1:]), cobra.ShellCompDirectiveNoFileComp
+		}
+		return completeKinds(args, toComplete)
+	}
+}
+
+// completeNodes suggests values for --nodes, after a comma too: names, and first
+// the words that may stand for all of them.
+func completeNodes(config *genericclioptions.ConfigFlags, words ...string) cobra.CompletionFunc {
+	return func(_ *cobra.Command, _ []string, toComplete string) ([]string, cobra.ShellCompDirective) {
+		done, words := "", slices.Clone(words)
+		if i := strings.LastIndexByte(toComplete, ','); i >= 0 {
+			done, words = toComplete[:i+1], nil
+		}
+		var out []string
+		for _, n := range Without(append(words, nodeNames(config)...), strings.Split(done, ",")) {
+			out = append(out, done+n)
+		}
+		return out, cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+func Without(names, used []string) []string {
+	return slices.DeleteFunc(names, func(n string) bool { return slices.Contains(used, n) })
+}
+
+func completeKinds(args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	done, last := "", toComplete
+	if i := strings.LastIndexByte(toComplete, ','); i >= 0 {
+		done, last = toComplete[:i+1], toComplete[i+1:]
+	}
+	words := []string{"webhooks", collect.NodeFiles().Plural}
+	for _, r := range collect.Resources() {
+		words = append(words, r.Plural)
+	}
+	slices.Sort(words)
+	var out []string
+	for _, w := range words {
+		if strings.HasPrefix(w, last) && !slices.Contains(strings.Split(done, ","), w) {
+			out = append(out, done+w)
+		}
+	}
+	return out, cobra.ShellCompDirectiveNoFileComp
+}
+
+// CompleteConfigFlags suggests values for the flags that every command has.
+func CompleteConfigFlags(root *cobra.Command, config *genericclioptions.ConfigFlags) {
+	raw := func(pick func() []string) cobra.CompletionFunc {
+		return func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return pick(), cobra.ShellCompDirectiveNoFileComp
+		}
+	}
+	for flag, pick := range map[string]func() []string{
+		"context": func() []string { return kubeconfigNames(config, "context") },
+		"cluster": func() []string { return kubeconfigNames(config, "cluster") },
+		"user":    func() []string { return kubeconfigNames(config, "user") },
+		"namespace": func() []string {
+			return namespaces(config)
+		},
+	} {
+		ui.Must(root.RegisterFlagCompletionFunc(flag, raw(pick)))
+	}
+}
+
+func kubeconfigNames(config *genericclioptions.ConfigFlags, what string) []string {
+	c, err := config.ToRawKubeConfigLoader().RawConfig()
+	if err != nil {
+		return nil
+	}
+	var names []string
+	switch what {
+	case "context":
+		for n := range c.Contexts {
+			names = append(names, n)
+		}
+	case "cluster":
+		for n := range c.Clusters {
+			names = append(names, n)
+		}
+	case "user":
+		for n := range c.AuthInfos {
+			names = append(names, n)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+func namespaces(config *genericclioptions.ConfigFlags) []string {
+	var names []string
+	ask(config, func(ctx context.Context, c *collect.Cluster) { names, _ = c.Namespaces(ctx) })
+	return names
+}
+
+// nodeNames suggests names of nodes.
+func nodeNames(config *genericclioptions.ConfigFlags) []string {
+	var names []string
+	ask(config, func(ctx context.Context, c *collect.Cluster) {
+		nodes, _ := c.NodeObjects(ctx, nil) // no answer is no suggestion
+		for _, n := range nodes {
+			names = append(names, n.Name)
+		}
+	})
+	return names
+}
+
+// ask asks the cluster, if there is one that answers in time.
+func ask(config *genericclioptions.ConfigFlags, what func(context.Context, *collect.Cluster)) {
+	rest, err := config.ToRESTConfig()
+	if err != nil {
+		return
+	}
+	rest.Timeout = completionTimeout
+	client, err := collect.NewREST(rest)
+	if err != nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), completionTimeout)
+	defer cancel()
+	what(ctx, &collect.Cluster{REST: client})
+}

@@ -1,0 +1,461 @@
+package connect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect/gather"
+	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/cli"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/ui"
+)
+
+// NodeFlags say which nodes are read, and how to get onto them.
+type NodeFlags struct {
+	Nodes     []string
+	selector  string
+	Via       string
+	AllowPods bool
+	Local     bool
+	root      string
+	Parallel  int
+	Timeout   time.Duration
+	Paths     []string
+	trust     bool
+	Ssh       SshFlags
+	Debug     DebugFlags
+}
+
+// ErrFromAndNodes: a file has been read already.
+var ErrFromAndNodes = errors.New("--from reads a file: --nodes, --via, --local and the like go with a live cluster; the kind nodes shows what is in the file")
+
+// CheckFrom is the error for files to read: flags for nodes go with none.
+func (f *NodeFlags) CheckFrom(from []string) error {
+	switch {
+	case len(from) == 0:
+		return nil
+	case f.Given():
+		return ErrFromAndNodes
+	case len(f.Paths) > 0:
+		return errors.New("--from reads a file: --node-path is read on nodes, and goes with a live cluster")
+	case f.trust:
+		return errors.New("--from reads a file: --trust-stores is read on nodes, and goes with a live cluster")
+	case f.Debug != DebugFlags{}:
+		return errors.New("--from reads a file: flags for debug pods go with a live cluster")
+	}
+	return CheckFrom(from)
+}
+
+// CheckFrom is the error for files to read that can't be read together: standard
+// input is read to its end, once.
+func CheckFrom(from []string) error {
+	if i := slices.Index(from, "-"); i >= 0 && slices.Contains(from[i+1:], "-") {
+		return errors.New("--from - is given twice: standard input can be read once; write one of the two to a file, and name that")
+	}
+	return nil
+}
+
+// Given reports whether the user said how to read nodes.
+func (f *NodeFlags) Given() bool {
+	named := len(f.Nodes) > 0 && !slices.Equal(f.Nodes, []string{NoNodes})
+	return named || f.selector != "" || f.Via != ViaAuto || f.AllowPods || f.Local || f.Ssh.Given()
+}
+
+// DebugFlags say how debug pods are made.
+type DebugFlags struct {
+	Namespace, Image, pullPolicy, pullSecret string
+}
+
+func (f *DebugFlags) addFlags(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.Image, "debug-image", "", "Image of debug pods; else one that a pod of the platform on the node has, so that nothing is pulled.")
+	flags.StringVar(&f.pullPolicy, "debug-pull-policy", "", "Pull policy of --debug-image: Always, IfNotPresent or Never.")
+	flags.StringVar(&f.pullSecret, "debug-pull-secret", "", "Pull secret for --debug-image, in --debug-namespace.")
+	flags.StringVar(&f.Namespace, "debug-namespace", "", "Namespace for debug pods, in which exec into pods is root on the node while they run; else one that is made for them and removed.")
+	ui.Must(cmd.RegisterFlagCompletionFunc("debug-pull-policy", cobra.FixedCompletions(pullPolicies(), cobra.ShellCompDirectiveNoFileComp)))
+}
+
+func pullPolicies() []string { return []string{"Always", "IfNotPresent", "Never"} }
+
+func (f DebugFlags) check() error {
+	switch {
+	case f.pullPolicy != "" && !slices.Contains(pullPolicies(), f.pullPolicy):
+		return fmt.Errorf("--debug-pull-policy %q is none of %s", f.pullPolicy, strings.Join(pullPolicies(), ", "))
+	case f.pullSecret != "" && f.Namespace == "":
+		return errors.New("--debug-pull-secret needs --debug-namespace, where it is")
+	}
+	return nil
+}
+
+// The words of --nodes and --via that are no names.
+const (
+	AllNodes = "all"
+	NoNodes  = "none"
+	ViaAuto  = "auto"
+)
+
+func ways() []string { return []string{ViaAuto, "local", "exec", "ssh", "debug"} }
+
+func (f *NodeFlags) AddFlags(cmd *cobra.Command, config *genericclioptions.ConfigFlags) {
+	f.AddWays(cmd, config, "Nodes to read: names, all, or none. Without it, all nodes are read that can be in a way that creates nothing.",
+		"auto tries local, exec, ssh where it is configured, and debug with --allow-pods.", "Read only the machine that this runs on, without a cluster.", AllNodes, NoNodes)
+	flags := cmd.Flags()
+	flags.StringVar(&f.root, "root", "", "With --local: where the node's file system is mounted, such as /host.")
+	flags.StringVar(&f.selector, "node-selector", "", "Label selector of the nodes to read, such as node-role.kubernetes.io/master=.")
+	flags.IntVar(&f.Parallel, "parallel", 10, "Nodes to read at the same time.")
+	flags.StringArrayVar(&f.Paths, "node-path", nil, "Further file, directory or pattern to read on nodes; repeatable.")
+	flags.BoolVar(&f.trust, "trust-stores", false, "Read the system's trust stores on nodes too; otherwise they are only hashed.")
+}
+
+// AddWays adds the flags that say which nodes, and how to get onto them. words may
+// stand in place of names.
+func (f *NodeFlags) AddWays(cmd *cobra.Command, config *genericclioptions.ConfigFlags, nodes, auto, local string, words ...string) {
+	flags := cmd.Flags()
+	flags.StringSliceVar(&f.Nodes, "nodes", nil, nodes)
+	flags.StringVar(&f.Via, "via", ViaAuto, "Way onto nodes: auto, local, exec (into the machine-config-daemon), ssh, debug (a pod of its own). "+auto)
+	flags.BoolVar(&f.AllowPods, "allow-pods", false, "Let auto start a privileged debug pod on a node that can't be reached in another way.")
+	flags.BoolVar(&f.Local, "local", false, local)
+	flags.DurationVar(&f.Timeout, "node-timeout", 2*time.Minute, "Time limit for reading one node.")
+	f.Ssh.AddFlags(cmd)
+	f.Debug.addFlags(cmd)
+	ui.Must(cmd.RegisterFlagCompletionFunc("nodes", completeNodes(config, words...)))
+	ui.Must(cmd.RegisterFlagCompletionFunc("via", cobra.FixedCompletions(ways(), cobra.ShellCompDirectiveNoFileComp)))
+}
+
+// NodeChoice is what the flags come to.
+type NodeChoice struct {
+	Names    []string // none: all that fit the selector
+	selector labels.Selector
+	asked    bool // nodes were asked for: one that can't be read is unknown
+	none     bool
+	Shown    bool                         // nodes, and nothing else, are what was asked for
+	Served   bool                         // what is served to nodes is to be read too
+	Comeback bool                         // kubelets' own credentials are to be tried, on their nodes
+	Callers  func(*inspect.Snapshot) bool // see verifyFlags
+	Ways     []string
+	Options  gather.Options
+	Parallel int
+	Timeout  time.Duration
+	Local    bool // this machine, and no cluster
+	root     string
+	ssh      *nodeexec.SSH
+	Ask      *Questions
+	debug    DebugFlags
+	// sshAll: ssh is for all nodes, not only for those of which its
+	// configuration speaks.
+	sshAll bool
+}
+
+// ToChoice checks the flags. scope is what inspect was asked for; names of nodes
+// may stand there.
+func (f *NodeFlags) ToChoice(ctx context.Context, app cli.App, scope collect.Scope) (NodeChoice, error) {
+	c := NodeChoice{Parallel: f.Parallel, Timeout: f.Timeout, root: f.root, Options: gather.Options{Paths: f.Paths, TrustStores: f.trust}}
+	kinds := len(scope.Resources) > 0
+	c.none = kinds && !scope.Wants(collect.NodeFiles())
+	if !c.none && kinds {
+		c.Names, c.asked, c.Shown = scope.Names, true, len(scope.Resources) == 1
+	}
+	if err := f.Check(); err != nil {
+		return c, err
+	}
+	if err := f.toNames(&c, scope); err != nil {
+		return c, err
+	}
+	c.debug = f.Debug
+	err := f.toWays(ctx, &c, app)
+	return c, err
+}
+
+// Check is the error for flags that are wrong whatever else is given.
+func (f *NodeFlags) Check() error {
+	for i, n := range f.Nodes {
+		switch {
+		case n == "" || strings.ContainsAny(n, "/ \t\n"):
+			return fmt.Errorf("--nodes %q is no name of a node", n)
+		case slices.Contains(f.Nodes[:i], n):
+			return fmt.Errorf("--nodes: %s is named twice", n)
+		}
+	}
+	if f.Parallel < 1 || f.Parallel > 1000 {
+		return fmt.Errorf("--parallel %d is not between 1 and 1000", f.Parallel)
+	}
+	if f.Timeout <= 0 {
+		return fmt.Errorf("--node-timeout %s is no time", f.Timeout)
+	}
+	for _, p := range f.Paths {
+		if !path.IsAbs(p) || path.Clean(p) == "/" {
+			return fmt.Errorf("--node-path %q: name a file or directory by its whole path, below /", p)
+		}
+	}
+	if !slices.Contains(ways(), f.Via) {
+		return fmt.Errorf("--via %q is none of %s", f.Via, strings.Join(ways(), ", "))
+	}
+	return f.Debug.check()
+}
+
+func (f *NodeFlags) toNames(c *NodeChoice, scope collect.Scope) error {
+	for _, n := range f.Nodes {
+		switch {
+		case (n == AllNodes || n == NoNodes) && len(f.Nodes) > 1:
+			return fmt.Errorf("--nodes %s goes with no other name", n)
+		case len(c.Names) > 0:
+			return errors.New("nodes are named twice: as arguments and by --nodes")
+		}
+	}
+	switch {
+	case len(f.Nodes) == 1 && f.Nodes[0] == NoNodes:
+		if c.asked {
+			return errors.New("--nodes none: nodes are what was asked for")
+		}
+		c.none = true
+	case len(f.Nodes) > 0 && scope.Namespace != "" || len(f.Nodes) > 0 && c.none:
+		return errors.New("--nodes goes with everything or with the kind nodes, not with -n or another kind")
+	case len(f.Nodes) == 1 && f.Nodes[0] == AllNodes:
+		c.asked = true
+	case len(f.Nodes) > 0:
+		c.Names, c.asked = f.Nodes, true
+	}
+	if f.selector != "" {
+		sel, err := labels.Parse(f.selector)
+		if err != nil {
+			return fmt.Errorf("--node-selector %q: %w", f.selector, err)
+		}
+		if len(c.Names) > 0 {
+			return errors.New("--node-selector and names of nodes exclude each other")
+		}
+		c.selector, c.asked = sel, true
+	}
+	if scope.Selector != nil && !c.asked { // -l chooses objects
+		c.none = true
+	}
+	return nil
+}
+
+func (f *NodeFlags) toWays(ctx context.Context, c *NodeChoice, app cli.App) error {
+	if f.Local {
+		if f.Via != ViaAuto && f.Via != "local" {
+			return fmt.Errorf("--local and --via %s exclude each other", f.Via)
+		}
+		if len(c.Names) > 1 || c.selector != nil {
+			return errors.New("--local reads the machine that this runs on: at most its own name can be given")
+		}
+		c.Ways, c.none, c.asked, c.Local, c.Shown = []string{"local"}, false, true, true, true
+		return nil
+	}
+	if f.root != "" {
+		return errors.New("--root goes with --local")
+	}
+	var err error
+	c.Ask = &Questions{App: app}
+	if c.ssh, err = f.Ssh.transport(ctx, c.Ask); err != nil {
+		return err
+	}
+	c.sshAll = f.Via == "ssh" || f.Ssh.Given()
+	switch f.Via {
+	case ViaAuto:
+		c.Ways = []string{"local", "exec", "ssh"}
+		if f.AllowPods {
+			c.Ways = append(c.Ways, "debug")
+		}
+	default:
+		c.Ways = []string{f.Via}
+		c.asked = true
+	}
+	return nil
+}
+
+// MaxAnswer is how much of a node's answer is held, in bytes: more than the program
+// that runs there ever sends, and little enough for many nodes at the same time.
+const MaxAnswer = 8 << 20
+
+// how tells how nodes can be read that were left out.
+func (c NodeChoice) how(called string) string {
+	if c.Local {
+		return "run it as root, or with sudo"
+	}
+	var hints []string
+	if !c.sshAll {
+		hints = append(hints, "--via ssh")
+	}
+	if !slices.Contains(c.Ways, "exec") {
+		hints = append(hints, "--via exec")
+	}
+	if !slices.Contains(c.Ways, "debug") {
+		hints = append(hints, "--allow-pods (starts a privileged pod on each)")
+	}
+	return "try " + strings.Join(append(hints, "or "+called+" inspect --local on the node itself"), ", ")
+}
+
+// HowCut tells what to do about a node to which ssh gets no connection. exec and debug go
+// through its kubelet: they are named only where that has a heartbeat, and where they were
+// not tried. there is what helps on the machine itself.
+func (c NodeChoice) HowCut(there func(node string) string) func(collect.NodeObject) string {
+	return func(o collect.NodeObject) string {
+		next := fmt.Sprintf("check the power, the network and the console (BMC) of %s; %s", o.Name, there(o.Name))
+		if inspect.LifeOf(o.Ready, o.Heartbeat, o.Lease, 0).Alive != catalog.Yes {
+			return next
+		}
+		var left []string
+		for _, way := range []string{"exec", "debug"} {
+			if !slices.Contains(c.Ways, way) {
+				left = append(left, "--via "+way)
+			}
+		}
+		if len(left) == 0 {
+			return next
+		}
+		return "its kubelet has a heartbeat: try " + strings.Join(left, " or ") + "; else " + next
+	}
+}
+
+// OnNode is a node and the way that led there.
+type OnNode struct {
+	nodeexec.Node
+	Way string
+}
+
+func (n OnNode) Via() string { return n.Way }
+
+// Opener gets onto nodes by the first way that works.
+func Opener(ways ...nodeexec.Transport) func(context.Context, string) (collect.OnNode, error) {
+	try := nodeexec.Try(ways...)
+	return func(ctx context.Context, node string) (collect.OnNode, error) {
+		n, err := try.Dial(ctx, node)
+		if err != nil {
+			switch {
+			case nodeexec.NoWay(err):
+				err = fmt.Errorf("%w: %w", collect.ErrNoWay, err)
+			case nodeexec.NotAllowed(err):
+				err = fmt.Errorf("%w: %w", collect.ErrNotAllowed, err)
+			}
+			return nil, err
+		}
+		return OnNode{Node: n, Way: nodeexec.Via(n)}, nil
+	}
+}
+
+// Objects returns the nodes to read, and all that the cluster has.
+func (c NodeChoice) Objects(ctx context.Context, conn *Connection) (chosen, all []collect.NodeObject, err error) {
+	known, err := conn.Cluster.NodeObjects(ctx, c.selector)
+	if len(c.Names) == 0 {
+		if err == nil && len(known) == 0 && c.asked {
+			return nil, nil, cli.WithHint(errors.New("no node is there that was asked for"), "kubectl get nodes --show-labels")
+		}
+		if err == nil && c.selector != nil {
+			all, err = conn.Cluster.NodeObjects(ctx, nil)
+			return known, all, err
+		}
+		return known, known, err
+	}
+	for _, name := range c.Names {
+		i := slices.IndexFunc(known, func(o collect.NodeObject) bool { return o.Name == name })
+		switch {
+		case i >= 0:
+			chosen = append(chosen, known[i])
+		case err == nil && !c.listed(name):
+			return nil, nil, cli.WithHint(fmt.Errorf("node %q: there is none on %s", name, conn.Server), "kubectl get nodes; a node that the API does not know can be given in --ssh-inventory")
+		default: // the API may not be asked, and the user says there is one
+			chosen = append(chosen, collect.NodeObject{Name: name})
+		}
+	}
+	return chosen, known, nil
+}
+
+func (c NodeChoice) listed(node string) bool {
+	if c.ssh == nil {
+		return false
+	}
+	_, ok := c.ssh.Inventory[node]
+	return ok
+}
+
+// withoutAPI returns the nodes that can be read although the API does not answer.
+func (c NodeChoice) withoutAPI() []collect.NodeObject {
+	if c.none || !c.asked || !slices.Contains(c.Ways, "ssh") {
+		return nil
+	}
+	names := c.Names
+	if len(names) == 0 && c.selector == nil && c.ssh != nil {
+		names = c.ssh.Inventory.Nodes()
+	}
+	var out []collect.NodeObject
+	for _, n := range names {
+		out = append(out, collect.NodeObject{Name: n})
+	}
+	return out
+}
+
+// Transports returns the ways onto these nodes, and what gives back what they
+// made; conn is nil where the API does not answer.
+func (c NodeChoice) Transports(objects []collect.NodeObject, conn *Connection) (ways []nodeexec.Transport, done func() error) {
+	done = func() error { return nil }
+	addresses := map[string][]string{}
+	for _, o := range objects {
+		addresses[o.Name] = o.Addresses
+	}
+	for _, way := range c.Ways {
+		switch way {
+		case "local":
+			// A laptop may be called like a node; one that runs a kubelet is one. Who is
+			// not root reads little there, and ssh with sudo reads all.
+			if _, err := os.Stat("/var/lib/kubelet"); err == nil && os.Geteuid() == 0 || len(c.Ways) == 1 {
+				ways = append(ways, nodeexec.Local{MaxOutput: MaxAnswer})
+			}
+		case "exec":
+			if conn != nil {
+				ways = append(ways, nodeexec.Exec{Config: conn.Rest, MaxOutput: MaxAnswer})
+			}
+		case "debug":
+			if conn != nil {
+				d := &nodeexec.Debug{Config: conn.Rest, MaxOutput: MaxAnswer, Namespace: c.debug.Namespace, Notice: c.Ask.notice,
+					Image: nodeexec.DebugImage{Name: c.debug.Image, Pull: c.debug.pullPolicy, Secret: c.debug.pullSecret}}
+				ways, done = append(ways, d), d.Close
+			}
+		case "ssh":
+			c.ssh.Addresses = func(_ context.Context, node string) ([]string, error) { return addresses[node], nil }
+			c.ssh.Names = slices.Sorted(maps.Keys(addresses))
+			if c.sshAll {
+				ways = append(ways, identified{c.ssh})
+			} else {
+				ways = append(ways, identified{configuredSSH{c.ssh}})
+			}
+		}
+	}
+	return ways, done
+}
+
+// thisMachine is the source of --local.
+func (c NodeChoice) thisMachine() (collect.Nodes, error) {
+	var name string
+	if len(c.Names) == 1 {
+		name = c.Names[0]
+	} else {
+		var err error
+		if name, err = os.Hostname(); err != nil {
+			return collect.Nodes{}, fmt.Errorf("--local: this machine's name: %w", err)
+		}
+	}
+	n := c.Source([]collect.NodeObject{{Name: name}})
+	n.How = c.how("")
+	n.Open = Opener(nodeexec.Local{Node: name, Root: c.root, MaxOutput: MaxAnswer})
+	return n, nil
+}
+
+// Source is what reads these nodes, but for how to get onto them.
+func (c NodeChoice) Source(objects []collect.NodeObject) collect.Nodes {
+	return collect.Nodes{Objects: objects, Parallel: c.Parallel, Timeout: c.Timeout, Options: c.Options, Asked: c.asked, Served: c.Served, Comeback: c.Comeback}
+}

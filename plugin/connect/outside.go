@@ -1,0 +1,36 @@
+package connect
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
+)
+
+// shown is what the server of the kubeconfig shows to this machine. Through a proxy
+// it is not asked: that may be what ends TLS, and may want credentials.
+func (c *Connection) shown(ctx context.Context, cluster inspect.Cluster) []inspect.Served {
+	server := inspect.KubeconfigCluster{Server: c.Server, ServerName: c.Rest.ServerName}
+	address, name, err := server.Dialled()
+	if err != nil {
+		return nil // no TLS
+	}
+	proxy := http.ProxyFromEnvironment
+	if c.Rest.Proxy != nil {
+		proxy = c.Rest.Proxy
+	}
+	if u, err := url.Parse(c.Server); err == nil {
+		if by, err := proxy(&http.Request{URL: u}); err != nil || by != nil {
+			problem := fmt.Sprintf("your kubeconfig's proxy can't be told: %v", err)
+			if by != nil {
+				problem = fmt.Sprintf("your kubeconfig goes through the proxy %s: none was made", by.Host)
+			}
+			return []inspect.Served{{Address: address, Name: name, Server: catalog.ListenerOutside, Problem: problem}}
+		}
+	}
+	return collect.FromHere(ctx, collect.Here{}, server, cluster)
+}

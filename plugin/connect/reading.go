@@ -1,0 +1,282 @@
+package connect
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/cli"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/ui"
+)
+
+// Reading is one reading of facts, for the commands that start with one.
+type Reading struct {
+	Config *genericclioptions.ConfigFlags
+	App    cli.App
+	Scope  collect.Scope
+	Nodes  NodeChoice
+}
+
+// Live reads the cluster and its nodes, or this machine alone.
+func (r Reading) Live(ctx context.Context) (inspect.Snapshot, error) {
+	sc := pki.NewScanner()
+	p := ui.StartProgress(r.App.Streams.ErrOut)
+	defer p.Stop()
+	if r.Nodes.Ask != nil {
+		r.Nodes.Ask.Progress, r.Nodes.Ask.Ended = p, ctx.Done()
+	}
+	var from origins
+	var err error
+	if r.Nodes.Local {
+		from.sources, err = r.machine(sc, p)
+	} else {
+		from, err = r.sources(ctx, sc, p)
+	}
+	if err != nil {
+		return inspect.Snapshot{}, err
+	}
+	c := from.conn
+	snapshot := collect.All(ctx, from.sources...)
+	if c != nil {
+		snapshot = c.Cluster.Follow(ctx, snapshot)
+	}
+	if c != nil && r.Nodes.Served {
+		if snapshot.Cluster.Versions.Plain {
+			from.handshakes.Listening = c.Cluster.Listening(ctx)
+		}
+		snapshot.Served = append(snapshot.Served, from.handshakes.Collect(ctx, &snapshot)...)
+		if asks := from.handshakes; asks.Open != nil && r.Nodes.Callers != nil && r.Nodes.Callers(&snapshot) {
+			collect.Requests{Open: asks.Open, Observe: asks.Observe}.Collect(ctx, &snapshot)
+		}
+		for _, v := range c.shown(ctx, snapshot.Cluster) {
+			same := func(o inspect.Served) bool { return o.Server == v.Server && o.Address == v.Address && o.Name == v.Name }
+			if !slices.ContainsFunc(snapshot.Served, same) {
+				snapshot.Served = append(snapshot.Served, v)
+			}
+		}
+		snapshot.Sort()
+	}
+	if from.done != nil {
+		snapshot.Gaps = append(snapshot.Gaps, leftBehind(from.done())...)
+	}
+	snapshot.Taken = collect.Taken()
+	if c != nil {
+		snapshot.Cluster.Clock, snapshot.Cluster.Unauthenticated = c.Clock.Reading(), c.Unauthenticated
+		c.Cluster.Again(ctx, &snapshot)
+	}
+	snapshot.MarkForeign()
+	snapshot.Advise(inspect.LiveHints(r.App.Called))
+	return snapshot, nil
+}
+
+// machine is this machine alone.
+func (r Reading) machine(sc *pki.Scanner, p *ui.Progress) ([]collect.Source, error) {
+	n, err := r.Nodes.thisMachine()
+	n.Scanner, n.Observe = sc, p.Observe
+	return []collect.Source{n}, err
+}
+
+// origins is where facts come from.
+type origins struct {
+	conn    *Connection // nil: the API does not answer, or is not asked
+	sources []collect.Source
+	// handshakes are made when the sources are read, and done gives back what was made
+	// to get onto nodes; nil: nothing was.
+	handshakes collect.Handshakes
+	done       func() error
+}
+
+// sources are those of the live cluster. Where its API does not answer, nodes are
+// read all the same.
+func (r Reading) sources(ctx context.Context, sc *pki.Scanner, p *ui.Progress) (origins, error) {
+	c, err := Connect(ctx, r.App, r.Config, sc, ToRead)
+	if err != nil {
+		nodes := r.Nodes.withoutAPI()
+		if len(nodes) == 0 {
+			if r.Nodes.asked {
+				err = cli.WithHint(err, "nodes can be read without the API if you name them: %s inspect nodes NAME... --via ssh, or give --ssh-inventory FILE", r.App.Called)
+			}
+			return origins{}, err
+		}
+		source, done := r.nodeSource(nodes, nil, sc, p)
+		return origins{sources: []collect.Source{unreachable{err}, source}, done: done}, nil
+	}
+	if ns := r.Scope.Namespace; ns != "" {
+		if !c.Cluster.HasNamespace(ctx, ns) {
+			return origins{}, cli.WithHint(fmt.Errorf("namespace %q: there is none on %s", ns, c.Server), "kubectl get namespaces")
+		}
+	}
+	c.Cluster.Scope, c.Cluster.Observe = r.Scope, p.Observe
+	sources := []collect.Source{c.Cluster.Identity(c.Server, c.Context)}
+	if len(r.Scope.Resources) == 0 {
+		sources = append(sources, collect.Kubeconfig(sc, c.Config, c.Context))
+	}
+	if r.Nodes.Comeback {
+		sources = append(sources, collect.Access(c.Config, c.Context, c.Server))
+	}
+	sources = append(sources, c.Cluster.Sources()...)
+	if r.Nodes.none {
+		return origins{conn: c, sources: sources}, nil
+	}
+	nodes, all, err := r.Nodes.Objects(ctx, c)
+	var noSuchNode *cli.HintError
+	switch {
+	case errors.As(err, &noSuchNode):
+		return origins{}, err
+	case err != nil:
+		return origins{conn: c, sources: append(sources, unlisted{err, r.Nodes.asked})}, nil
+	}
+	c.Cluster.WithHeartbeats(ctx, nodes)
+	if r.Nodes.Shown {
+		sources = append(sources, collect.Originals(c.Cluster))
+	}
+	source, done := r.nodeSource(nodes, c, sc, p)
+	source.All = all
+	asks := collect.Handshakes{Nodes: all, Open: source.Open, Observe: p.Observe}
+	return origins{conn: c, sources: append(sources, source), handshakes: asks, done: done}, nil
+}
+
+// nodeSource reads nodes; what it returns beside gives back what it made to get onto
+// them.
+func (r Reading) nodeSource(nodes []collect.NodeObject, c *Connection, sc *pki.Scanner, p *ui.Progress) (source collect.Nodes, done func() error) {
+	n := r.Nodes.Source(nodes)
+	ways, done := r.Nodes.Transports(nodes, c)
+	n.Open = Opener(ways...)
+	n.How = r.Nodes.how(r.App.Called)
+	n.HowCut = r.Nodes.HowCut(func(string) string { return "at its console: " + r.App.Called + " inspect --local" })
+	n.Scanner, n.Observe = sc, p.Observe
+	return n, done
+}
+
+// leftBehind is the gap of what could not be removed.
+func leftBehind(err error) []inspect.Gap {
+	if err == nil {
+		return nil
+	}
+	return []inspect.Gap{{What: "clean up", Where: "nodes", Reason: err.Error(), Next: "the next run with debug pods removes what is left; or: kubectl get namespaces,pods -A"}}
+}
+
+// unreachable is the source for an API that does not answer while nodes do.
+type unreachable struct{ err error }
+
+func (unreachable) Name() string { return "API server" }
+func (u unreachable) Collect(context.Context) inspect.Snapshot {
+	g := inspect.Gap{What: "API server", Reason: u.err.Error()}
+	var h *cli.HintError
+	if errors.As(u.err, &h) {
+		g.Next = h.Hint
+	}
+	return inspect.Snapshot{Gaps: []inspect.Gap{g}}
+}
+
+// unlisted is the source for nodes that can't even be listed.
+type unlisted struct {
+	err   error
+	asked bool
+}
+
+func (unlisted) Name() string { return "nodes" }
+func (u unlisted) Collect(context.Context) inspect.Snapshot {
+	if !u.asked && apierrors.IsForbidden(u.err) {
+		return inspect.Snapshot{Reads: []inspect.Read{{What: "nodes", Skipped: true, Note: "you may not list nodes", Next: "name them with --nodes and --via ssh"}}}
+	}
+	return inspect.Snapshot{Gaps: []inspect.Gap{{What: "nodes", Reason: "list nodes: " + u.err.Error(), Next: inspect.Hints{}.Unread(inspect.May{Verb: "list", Resource: "nodes", Cluster: true}) + "; or name them: --nodes NAME --via ssh"}}}
+}
+
+// Files reads files. One that can't be read at all is an error: it was named.
+func (r Reading) Files(ctx context.Context, paths []string) (inspect.Snapshot, error) {
+	type result struct {
+		snapshot inspect.Snapshot
+		err      error
+	}
+	done := make(chan result, 1)
+	go func() { // a pipe or a terminal may never end
+		s, err := r.readFiles(paths)
+		done <- result{s, err}
+	}()
+	select {
+	case <-ctx.Done():
+		return inspect.Snapshot{}, errors.New("interrupted while reading --from")
+	case r := <-done:
+		return r.snapshot, r.err
+	}
+}
+
+func (r Reading) readFiles(paths []string) (inspect.Snapshot, error) {
+	sc := pki.NewScanner()
+	var parts []inspect.Snapshot
+	for _, path := range paths {
+		s, err := collect.File{Path: path, Stdin: r.App.Streams.In, Scanner: sc}.Read()
+		if err != nil {
+			return s, cli.WithHint(fmt.Errorf("--from: %w", err), "a file can be a snapshot (%s snapshot -o FILE), a must-gather (directory or tar), Kubernetes objects as YAML or JSON, PEM, DER or a kubeconfig", r.App.Called)
+		}
+		for i, other := range parts {
+			if id := other.Cluster.ID; id != "" && s.Cluster.ID != "" && id != s.Cluster.ID {
+				return s, cli.WithHint(fmt.Errorf("--from: %s is of cluster %s, and %s of cluster %s", paths[i], id, path, s.Cluster.ID), "clusters are judged one by one: run it once for each")
+			}
+		}
+		parts = append(parts, s)
+	}
+	s := inspect.Newest(parts...)
+	s.Gaps = append(s.Gaps, r.notInFiles(s)...)
+	if s.Taken.IsZero() {
+		s.Taken = collect.Taken() // what a file says that knows no time is judged now
+	}
+	s.MarkForeign()
+	s.Advise(inspect.FileHints(r.App.Called))
+	s.Sort()
+	return s, nil
+}
+
+// notInFiles are the gaps of what was asked for by name, and of which files say nothing:
+// a name that is written wrongly is not fine.
+func (r Reading) notInFiles(s inspect.Snapshot) []inspect.Gap {
+	sc := r.Scope
+	var gaps []inspect.Gap
+	gap := func(what, where, reason string) {
+		gaps = append(gaps, inspect.Gap{What: what, Where: where, Reason: reason, Next: "is it written right? What is there: inspect --all with the same --from"})
+	}
+	inNamespace := func(at pki.Location) bool { return sc.Namespace == "" || at.Namespace == sc.Namespace }
+	there := map[string]bool{} // of any of the kinds: "webhooks" means two
+	var kinds []string
+	read := false
+	for _, k := range sc.Resources {
+		kinds = append(kinds, k.Plural)
+		read = read || slices.ContainsFunc(s.Reads, func(d inspect.Read) bool { return d.What == k.Plural })
+		if k.Kind == pki.KindFile {
+			for _, n := range s.Nodes {
+				there[n.Name] = true
+			}
+		}
+		for _, b := range s.Bundles {
+			if k.Has(b.At) && inNamespace(b.At) && (k.Kind != pki.KindFile || b.At.Node != "") {
+				there[cmp.Or(b.At.Node, b.At.Name)] = true
+			}
+		}
+		for _, q := range s.Requests {
+			if q.Object.Kind == k.Kind {
+				there[q.Object.Name] = true
+			}
+		}
+	}
+	for _, name := range sc.Names {
+		if !there[name] {
+			gap(kinds[0]+"/"+name, sc.Namespace, "the files hold no certificate of it")
+		}
+	}
+	if len(kinds) == 1 && len(sc.Names) == 0 && len(there) == 0 && !read {
+		gap(kinds[0], sc.Namespace, "the files say nothing of them")
+	}
+	if sc.Namespace != "" && len(sc.Names) == 0 && !slices.ContainsFunc(s.Bundles, func(b inspect.Bundle) bool { return b.At.Namespace == sc.Namespace }) {
+		gap("namespace/"+sc.Namespace, "", "the files hold no certificate of it")
+	}
+	return gaps
+}

@@ -1,0 +1,85 @@
+package fixapiintcmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/report"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/trust"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/apply"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/cli"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/connect"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/ui"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/verifycmd"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/preflight"
+)
+
+// withPast adds the line to a refusal to go past masters.
+func withPast(err error, line string) error {
+	var r *remediate.Refusal
+	if line == "" || !errors.As(err, &r) || r.Name != preflight.MastersFirst {
+		return err
+	}
+	more := *r
+	more.Next += fmt.Sprintf("\nwhere such a master is lost for good: %s\n  (%s)", line, apply.PastMastersMeans)
+	return &more
+}
+
+// verified asks, after a run of the whole cluster, what verify api-int asks, of facts that
+// are read anew. That something is not known is said and is no failure of the run, of
+// which each step was seen to work: a server's log tells of refusals for a while after.
+func (f *FixFlags) verified(ctx context.Context, a *apply.Applying) error {
+	v := verifycmd.VerifyFlags{App: f.App, Config: f.Config, Nodes: f.Nodes}
+	v.Nodes.Nodes = []string{connect.AllNodes}
+	called := inspect.LiveHints(f.App.Called).Next("{} verify %s --nodes all", verifycmd.PartWords()[slices.Index(catalog.Parts(), catalog.PartAPIInt)])
+	if f.Nodes.Via != connect.ViaAuto {
+		called += " --via " + f.Nodes.Via
+	}
+	s, err := v.Read(ctx)
+	if err == nil && ctx.Err() != nil {
+		err = errors.New("interrupted")
+	}
+	if err != nil {
+		return &cli.ExitError{Code: cli.ExitIncomplete, Err: cli.WithHint(fmt.Errorf("everything was done, and whether everybody trusts api-int could not be asked: %w", err), "%s", called)}
+	}
+	return judged(a, report.NewVerification(inspect.NewFacts(s, s.Taken, connect.DefaultWithin), catalog.PartAPIInt), called)
+}
+
+// judged tells what a report says: a line, and one more for each claim that does not hold,
+// or of which that is not known, with the nodes that it is about, three at most. called is the command that shows all of it.
+func judged(a *apply.Applying, r report.Verification, called string) error {
+	code := cli.ExitFine
+	var e *cli.ExitError
+	if errors.As((&verifycmd.VerifyFlags{}).Verdict(&r), &e) {
+		code = e.Code
+	}
+	a.Say("\nVerified  %s (%s: exit code %d)\n", verifycmd.ClaimTally(r.Claims), called, code)
+	left := &strings.Builder{}
+	for _, g := range verifycmd.GroupClaims(r.Claims, string(catalog.PartAPIInt)) {
+		if c := g[0]; c.Status != trust.Holds.String() {
+			about := ""
+			if nodes := g.Nodes(); len(nodes) > 0 {
+				about = " (" + apply.Few(nodes, 3) + ")"
+			}
+			ui.Wrap(left, "  "+verifycmd.StatusMark(c.Status)+" ", ui.Clean(c.Claim+about+": "+ui.OneLine(c.Why)))
+		}
+	}
+	a.Say("%s", left)
+	if r.Worst() < trust.WillBreak {
+		return nil
+	}
+	var first string
+	for _, c := range r.Claims {
+		if c.Status == trust.Broken.String() || c.Status == trust.WillBreak.String() {
+			first = fmt.Sprintf("%s: %s: %s %s", c.Claim, c.Status, verifycmd.Where(c), c.Why)
+			break
+		}
+	}
+	return &cli.ExitError{Code: cli.ExitIncomplete, Err: cli.WithHint(fmt.Errorf("everything was done, and not everybody trusts api-int: %s", strings.TrimSpace(first)), "%s", called)}
+}

@@ -1,0 +1,61 @@
+package fixapiintcmd
+
+import (
+	"testing"
+	"time"
+
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/apply"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/cli"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/connect"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/plugintest"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/apiint"
+)
+
+// TestGivenCAVerifiesTheAPI: a CA that is given is what the API server is verified by, also
+// where the kubeconfig says that nothing is to be verified. Where it does not verify the
+// API server, it is still what kubelets are to trust.
+func TestGivenCAVerifiesTheAPI(t *testing.T) {
+	t.Parallel()
+	other := string(pkitest.NewCA("another", time.Now().Add(-time.Hour), time.Now().Add(time.Hour)).CertPEM)
+	for _, c := range []struct {
+		name        string
+		right, from bool // the CA is the server's; it was given by --api-ca-from
+		secure      bool
+	}{
+		{"the right CA", true, false, true},
+		{"another one", false, false, false},
+		{"the right one, of a master", true, true, true},
+		{"another one, of a master", false, true, false},
+	} {
+		url, ca, _ := plugintest.Stranger(t, true)
+		if !c.right {
+			ca = other
+		}
+		file := plugintest.KubeconfigTo(t, "server: \""+url+"\", insecure-skip-tls-verify: true")
+		flags := genericclioptions.NewConfigFlags(false)
+		flags.KubeConfig = &file
+		f := &FixFlags{MendFlags: apply.MendFlags{App: cli.App{Streams: genericiooptions.NewTestIOStreamsDiscard()}, Config: flags}, CaFile: plugintest.WriteFile(t, "ca.crt", ca)}
+		if err := f.Give(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if c.from {
+			f.CaFile, f.caFrom = "", "ssh://core@master-0"
+		}
+		f.API = connect.Writing(nil, true)
+		conn, err := f.Connect(t.Context(), pki.NewScanner())
+		if err != nil || (conn.Unauthenticated == "") != c.secure {
+			t.Errorf("%s: %+v, %v", c.name, conn, err)
+			continue
+		}
+		var fix apiint.Repair
+		err = f.ca(t.Context(), &apply.Workplace{Conn: conn}, &fix)
+		if fromAPI := c.from && c.secure; !fromAPI && (err != nil || string(fix.CA) != ca) {
+			t.Errorf("%s: kubelets are to trust %q of %q, not what was given: %v", c.name, fix.CA, fix.From, err)
+		}
+	}
+}

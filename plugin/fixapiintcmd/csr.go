@@ -1,0 +1,35 @@
+package fixapiintcmd
+
+import (
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/connect"
+)
+
+// approveFlag is what to do with certificate requests of restarted kubelets.
+const approveFlag = "approve-csrs"
+
+func addApproveFlag(cmd *cobra.Command, approve *bool) {
+	cmd.Flags().BoolVar(approve, approveFlag, false, "Approve certificate requests of kubelets that were restarted: shown, and only where requestor, subject, usages, names and key are those of the node. A serving certificate's names and addresses have to be known from elsewhere than its kubelet, too: from its Machine, the address that ssh reached, or, where no Machine refers to it, its present serving certificate. The plan says which, node by node.")
+}
+
+const rebootstrapFlag = "rebootstrap"
+
+func addRebootstrapFlag(cmd *cobra.Command, anew *bool) {
+	cmd.Flags().BoolVar(anew, rebootstrapFlag, false, "Have the kubelets of the nodes named with --nodes make their kubeconfig anew from the bootstrap file, in any shape that it has; and ask for a client certificate, with --"+approveFlag+", where theirs has ended, is gone or is not accepted.")
+}
+
+// checkRebootstrap refuses to do to all nodes what is for one that is lost.
+func (f *FixFlags) checkRebootstrap() error {
+	switch {
+	case !f.anew:
+		return nil
+	case f.scripts != "":
+		return errors.New("--rebootstrap and --emit-script: a script can't ask the API server what a kubelet will join with; by hand, see docs/fix-api-int.md")
+	case !f.Nodes.Local && (len(f.Nodes.Nodes) == 0 || f.Nodes.Nodes[0] == connect.AllNodes):
+		return errors.New("--rebootstrap is for nodes that are named, one after another: --nodes NAME")
+	}
+	return nil
+}

@@ -1,0 +1,456 @@
+package fixapiintcmd
+
+import (
+	"context"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/kubectl/pkg/util/templates"
+
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect/gather"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/apply"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/cli"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/connect"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/ui"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/apiint"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/preflight"
+)
+
+type FixFlags struct {
+	apply.MendFlags
+	apply.PreflightFlags
+	CaFile string
+	caFrom string
+	// given are the CAs that these two lead to; nil: neither was given.
+	Given  []byte
+	from   []string
+	waves  waveFlags
+	pods   apply.NetworkFlags
+	resume string // the command line that goes on
+	line   string // the same, but for --only and --accept-risk
+	named  string // the same as resume, but for what names nodes
+	// approve: certificate requests of restarted kubelets
+	approve bool
+	// anew: kubelets make their kubeconfig anew
+	anew    bool
+	scripts string // the folder for scripts
+	ahead   bool   // only while nothing that is shown is of the new CA: pretrust
+}
+
+// command is the name of the command.
+func (f *FixFlags) command() string {
+	if f.ahead {
+		return "pretrust"
+	}
+	return "fix-api-int"
+}
+
+// plan makes the plan for these facts.
+func (f *FixFlags) plan(fix apiint.Repair, run string, facts inspect.Snapshot) (*remediate.Plan, error) {
+	if !f.ahead {
+		return fix.Plan(run, facts, facts.Taken)
+	}
+	ahead, err := apiint.AheadOf(facts, facts.Taken)
+	if err != nil {
+		return nil, err
+	}
+	if fix.After.Network != nil {
+		fix.After.Network.Next = ahead.CAs
+	}
+	p, err := fix.Plan(run, facts, facts.Taken)
+	if err != nil {
+		return nil, err
+	}
+	return p, ahead.Onto(p, fix.CA)
+}
+
+// waveFlags say what is done when, where all nodes are repaired.
+type waveFlags struct {
+	only           []string
+	maxUnavailable string
+}
+
+func (f *waveFlags) addFlags(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringSliceVar(&f.only, "only", nil, "Only these waves: "+strings.Join(remediate.Waves(), ", ")+".")
+	flags.StringVar(&f.maxUnavailable, "max-unavailable", "1", "How many workers that work (Ready, with a heartbeat) may be worked on at once, or which part of them: 3, 10%.")
+	ui.Must(cmd.RegisterFlagCompletionFunc("only", cobra.FixedCompletions(remediate.Waves(), cobra.ShellCompDirectiveNoFileComp)))
+}
+
+// check is the error for flags that are wrong whatever else is given.
+func (f *waveFlags) check() error {
+	for _, name := range f.only {
+		if !slices.Contains(remediate.Waves(), name) {
+			return fmt.Errorf("--only %s is none of: %s", name, strings.Join(remediate.Waves(), ", "))
+		}
+	}
+	if _, err := apiint.ParseShare(f.maxUnavailable); err != nil {
+		return fmt.Errorf("--max-unavailable: %w", err)
+	}
+	return nil
+}
+
+// order is what the flags come to. named: the nodes are, and done in that order.
+func (f *waveFlags) order(named bool, accept []string) (o apiint.Order, err error) {
+	if err := f.check(); err != nil {
+		return o, err
+	}
+	if named && (len(f.only) > 0 || f.maxUnavailable != "1") {
+		return o, errors.New("--only and --max-unavailable are for all nodes: those that are named are done one after another, in that order")
+	}
+	o = apiint.Order{Only: f.only, Accept: accept}
+	o.MaxUnavailable, err = apiint.ParseShare(f.maxUnavailable)
+	return o, err
+}
+
+func NewFixAPIIntCommand(app cli.App, config *genericclioptions.ConfigFlags) *cobra.Command {
+	f := &FixFlags{MendFlags: apply.MendFlags{App: app, Config: config, Everyone: true}}
+	cmd := &cobra.Command{
+		Use:   "fix-api-int",
+		Short: "Make kubelets trust the API server's new CA, and restart them",
+		Long: strings.ReplaceAll(`Repairs nodes whose kubelet fails with "x509: certificate signed by unknown authority" after the CA of api-int (on plain Kubernetes: of the API server) was rotated, or will fail at its next reconnect.
+
+On each node it adds the CAs of the ConfigMap openshift-config-managed/kube-apiserver-server-ca to certificate-authority-data in /etc/kubernetes/kubeconfig and /var/lib/kubelet/kubeconfig, restarts the kubelet once, and waits until the node reports again. CAs that are there and have not ended are kept; nothing else in the files changes. Pods keep running: no node is drained or cordoned.
+
+Without --nodes it repairs all nodes in waves, each of which ends before the next one begins: masters one at a time; then workers: those that are lost (NotReady, or without a heartbeat) a tenth at once, one that works, and the others --max-unavailable at once. Nodes that need nothing are left alone. The first failure stops it, and the line that goes on is printed. Nodes that are named are done one after another, in that order.
+
+The CA is checked before anything is written: it must verify what the API server really shows at api-int to that node. Each file is checked after it was written, and put back if it fails. What was there before is kept on the node, in /var/lib/certrot/RUN; {} undo RUN puts it back.
+
+On a node that is lost to the API only ssh leads there, or --local on the node itself.
+
+Exit codes: 0 done, or so already; 1 a dry run would change something; 2 usage or no access; 3 done, and whether a node reports again is not known, or nodes could not be read; 4 a write failed, or was stopped or undone; 5 refused, or nobody said yes.`, "{}", app.Called),
+		Example: templates.Examples(strings.ReplaceAll(`  # What would be done in the whole cluster, and why
+  {} fix-api-int --via ssh --dry-run=client
+
+  # Do it; first the masters alone
+  {} fix-api-int --via ssh --only masters
+  {} fix-api-int --via ssh --max-unavailable 10%
+
+  # How far it is, for who takes over
+  {} fix-api-int status --via ssh
+
+  # One node: as a diff, then do it without being asked
+  {} fix-api-int --nodes worker-1 --via ssh --dry-run=client -o diff
+  {} fix-api-int --nodes worker-1 --via ssh --yes
+
+  # As a script for somebody at the node's console
+  {} fix-api-int --nodes worker-1 --ca-file kube-apiserver-server-ca.crt --emit-script scripts
+
+  # On the node itself, without the API, with a CA copied from a master
+  {} fix-api-int --local --ca-file kube-apiserver-server-ca.crt`, "{}", app.Called)),
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			f.lines(cmd)
+			return f.run(cmd.Context())
+		},
+	}
+	f.MendFlags.AddFlags(cmd, "Nodes to repair, by name; one after another, in this order. Without it, or with all: all nodes, in waves.", connect.AllNodes)
+	f.addSources(cmd)
+	addEmitFlag(cmd, &f.scripts)
+	f.PreflightFlags.AddFlags(cmd)
+	f.waves.addFlags(cmd)
+	f.pods.AddFlags(cmd)
+	cmd.AddCommand(newFixStatusCommand(app, config))
+	return cmd
+}
+
+func (f *FixFlags) addSources(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.CaFile, "ca-file", "", "PEM file with the CAs that kubelets are to trust, in place of the ConfigMap's; - for standard input.")
+	cmd.Flags().StringVar(&f.caFrom, "api-ca-from", "", "Where your own kubeconfig fails, too. "+connect.MasterCAUsage+" The API server is trusted by them, and if it does not answer, they are what kubelets are to trust.")
+	cmd.Flags().StringArrayVar(&f.from, "from", nil, "Make the plan from this snapshot, as a dry run; repeatable.")
+	addApproveFlag(cmd, &f.approve)
+	addRebootstrapFlag(cmd, &f.anew)
+	ui.Must(cmd.MarkFlagFilename("ca-file"))
+	ui.Must(cmd.MarkFlagFilename("from"))
+}
+
+// lines are the commands that go on.
+func (f *FixFlags) lines(cmd *cobra.Command) {
+	f.resume, f.line = apply.CommandLine(cmd), apply.CommandLine(cmd, "only", "accept-risk")
+	f.named = apply.CommandLine(cmd, "nodes", "node-selector", "only", "max-unavailable")
+}
+
+func (f *FixFlags) run(ctx context.Context) error {
+	if err := errors.Join(f.MendFlags.Check(), f.Nodes.Check(), f.waves.check(), f.PreflightFlags.Check(), f.pods.Check(f.Risks), f.checkRebootstrap()); err != nil {
+		return err
+	}
+	if len(f.from) > 0 {
+		return f.offline(ctx)
+	}
+	if err := f.Give(ctx); err != nil {
+		return err
+	}
+	f.API = connect.Writing(f.Risks, f.Given != nil)
+	w, err := f.Workplace(ctx, nil)
+	if err != nil {
+		return err
+	}
+	w.Choice.Comeback, w.Script = f.anew, !f.anew
+	if f.scripts != "" {
+		err = f.emit(ctx, w)
+	} else {
+		err = f.mend(ctx, w)
+	}
+	if closed := w.Close(); closed != nil {
+		cli.Warn(f.App.Streams, "clean up: ", closed)
+	}
+	return err
+}
+
+func (f *FixFlags) mend(ctx context.Context, w *apply.Workplace) error {
+	fix, err := f.repair(ctx, w)
+	if err != nil {
+		return err
+	}
+	a := &apply.Applying{MendFlags: f.MendFlags, Workplace: w, Command: f.command(), Run: remediate.NewRun(collect.Taken()), Resume: f.resume, Named: f.named, NoLease: slices.Contains(f.Risks, remediate.NoLease), Risks: f.Risks}
+	if f.CaFile == "-" {
+		a.Resume += " # with the same CAs on its standard input once more"
+	}
+	if w.All {
+		a.Past = apply.PastMasters(f.line, f.Risks)
+		if !slices.Contains(f.Risks, preflight.WorkersBack) {
+			a.Others = f.resume + " --accept-risk=" + preflight.WorkersBack
+		}
+	}
+	if w.All && w.Conn != nil && len(f.waves.only) == 0 {
+		a.Verified = f.verified
+	}
+	a.Plan = func(ctx context.Context) (*remediate.Plan, error) {
+		facts := f.Accepted(w.Facts(ctx, gather.Options{}))
+		if ctx.Err() != nil {
+			return nil, cli.NothingChanged(errors.New("interrupted"))
+		}
+		fix := fix
+		if err := f.after(ctx, w, facts, &fix, func(text string) { a.Say("    %s\n", ui.Clean(text)) }); err != nil {
+			return nil, err
+		}
+		if patch := fix.After.Patch; patch != nil {
+			js, err := apply.Journals()
+			if err != nil {
+				return nil, err
+			}
+			kept := js.Kept(a.Run)
+			patch.Keep = func(text []byte) error { return apply.KeepFile(kept, text) }
+		}
+		p, err := f.plan(fix, a.Run, facts)
+		err = f.Preflight(ctx, w, facts, fix.CA, p, withPast(err, a.Past))
+		if err == nil && w.NoAPI != nil {
+			p.Notes = append(p.Notes, "Without the API server: "+foreign.Prose(w.NoAPI.Error()))
+		}
+		return p, err
+	}
+	a.About = func(out io.Writer, p *remediate.Plan) { apply.AboutCA(out, fix, p) }
+	return a.Do(ctx)
+}
+
+// Give reads the CAs that flags name. The administrator's own kubeconfig may lack them as
+// kubelets' do: the API server is trusted by them, too.
+func (f *FixFlags) Give(ctx context.Context) (err error) {
+	switch {
+	case f.CaFile != "" && f.caFrom != "":
+		return errors.New("--ca-file and --api-ca-from are two sources of the CA: give one")
+	case f.caFrom != "":
+		f.Given, err = connect.FromMaster(ctx, f.App, &f.Nodes.Ssh, f.caFrom)
+	case f.CaFile != "":
+		f.Given, err = collect.ReadNamed(ctx, f.CaFile, f.App.Streams.In, connect.MaxCAFile)
+	}
+	if err != nil && f.CaFile != "" {
+		err = fmt.Errorf("--ca-file: %w", err)
+	}
+	if err == nil && f.Given != nil && f.Config != nil {
+		f.Trusted, f.Untrust = f.Given, connect.Trusting(f.Config, f.Given)
+	}
+	return err
+}
+
+// repair is what is asked for of the nodes of a workplace.
+func (f *FixFlags) repair(ctx context.Context, w *apply.Workplace) (fix apiint.Repair, err error) {
+	fix.API, fix.ApproveCSRs, fix.Rebootstrap = w.Conn != nil, f.approve, f.anew
+	if fix.Order, err = f.waves.order(!w.All, f.Risks); err != nil {
+		return fix, err
+	}
+	if !w.All {
+		fix.Nodes = w.Names()
+		return fix, f.ca(ctx, w, &fix)
+	}
+	fix.APIServers = w.Conn.ApiServers(ctx)
+	workers := func(wave string) bool { return wave != remediate.WaveMasters && wave != remediate.WaveControlPlane }
+	if len(fix.Order.Only) > 0 && !slices.ContainsFunc(fix.Order.Only, workers) && fix.APIServers != nil { // else it is the nodes' files that tell
+		w.Keep(func(o collect.NodeObject) bool {
+			return o.Role != catalog.RoleWorker || slices.Contains(fix.APIServers, o.Name)
+		})
+	}
+	return fix, f.ca(ctx, w, &fix)
+}
+
+// after reads what decides on the steps that follow those of kubelets. say is told what
+// is waited for.
+func (f *FixFlags) after(ctx context.Context, w *apply.Workplace, facts inspect.Snapshot, fix *apiint.Repair, say func(string)) error {
+	if w.Conn == nil {
+		return nil
+	}
+	if deleting, err := w.Conn.Cluster.DeletingPods(ctx); err == nil { // else the plan says that it is not known
+		fix.Deleting = deleting
+	}
+	if !w.All {
+		return nil
+	}
+	ca := apply.CertsIn(fix.CA)
+	wants := func(wave string) bool { return len(f.waves.only) == 0 || slices.Contains(f.waves.only, wave) }
+	var network apply.NetworkFacts
+	if wants(remediate.WaveMasters) || wants(remediate.WaveControlPlane) || wants(remediate.WaveNetwork) {
+		var err error
+		if network, err = apply.NetworkOf(ctx, w, facts.Cluster.Versions); err != nil && f.pods.Restart != apply.RestartNever {
+			return err
+		}
+	}
+	fix.After.Requests = true
+	if network.Rollout.Operator || len(network.Rollout.RootCAs) > 0 {
+		step := network.RootCA(ca, say)
+		fix.After.RootCA = &step
+	}
+	if restarts, wanted := f.pods.Restarts(network, f.Nodes.Debug, ca); wanted {
+		fix.After.Network = &restarts
+	}
+	patch, wanted, err := f.pods.Patches(ctx, w, ca, facts.Taken)
+	if wanted {
+		fix.After.Patch = &patch
+	}
+	return err
+}
+
+// ca finds out what kubelets are to trust.
+func (f *FixFlags) ca(ctx context.Context, w *apply.Workplace, fix *apiint.Repair) error {
+	if w.Conn != nil { // else it is not known, as where it can't be read
+		fix.Since, _ = w.Conn.Cluster.Changed(ctx, catalog.APIServerCA())
+	}
+	if f.CaFile != "" {
+		fix.From, fix.CA = "--ca-file "+f.CaFile, f.Given
+		return nil
+	}
+	if f.caFrom != "" && (w.Conn == nil || w.Conn.Unauthenticated != "") {
+		fix.From, fix.CA = "--api-ca-from "+f.caFrom, f.Given
+		return nil
+	}
+	if w.Conn == nil && w.Choice.Local {
+		// This machine may be a master, which has them.
+		err := w.Onto(ctx, w.Names()[0], func(ctx context.Context, n nodeexec.Node) (err error) {
+			fix.CA, err = connect.MasterCAs(ctx, n)
+			return err
+		})
+		if err == nil {
+			fix.From = "this master's " + catalog.NodeKubeconfigs + ", or its kube-apiserver's newest revision, or kubeadm's " + catalog.KubeadmCA
+			return nil
+		}
+	}
+	if w.Conn == nil {
+		var published, disk []string
+		for _, row := range catalog.KubeletSetups(catalog.Versions{}) {
+			published = append(published, fmt.Sprintf("%s (%s)", row.CA, row.Name))
+			disk = append(disk, fmt.Sprintf("%s (%s)", row.Disk, row.Name))
+		}
+		return cli.WithHint(fmt.Errorf("the CA for kubelets is in %s, and no API server can be asked: %w", strings.Join(published, " or "), w.NoAPI),
+			"read it from a master with --api-ca-from ssh://core@MASTER, or give it with --ca-file FILE: on a master it is in %s; it is checked against what the API server shows", strings.Join(disk, " or "))
+	}
+	row := w.Conn.Setup(ctx)
+	var err error
+	fix.From, fix.Published = row.CA.String(), row.Operators
+	if fix.CA, err = w.Conn.Cluster.Value(ctx, row.CA); err != nil {
+		return cli.WithHint(err, "give the CA with --ca-file FILE; %s", inspect.Hints{}.Unread(inspect.MayGet("configmaps", row.CA.Namespace)))
+	}
+	return nil
+}
+
+// offline shows the plan for facts from a file.
+func (f *FixFlags) offline(ctx context.Context) error {
+	if f.DryRun == apply.DryRunNone && f.scripts == "" {
+		return errors.New("--from makes a plan and changes nothing: say --dry-run=client")
+	}
+	if f.Nodes.Local || f.Nodes.Via != connect.ViaAuto || f.Nodes.Ssh.Given() || f.Nodes.AllowPods {
+		return connect.ErrFromAndNodes
+	}
+	if err := connect.CheckFrom(f.from); err != nil {
+		return err
+	}
+	s, fix, err := f.inFile(ctx)
+	if err == nil {
+		err = connect.Writing(f.Risks, f.Given != nil).RefusesCluster(s.Cluster)
+	}
+	if err != nil {
+		return err
+	}
+	if f.scripts != "" {
+		if err := f.checkEmit(); err != nil {
+			return err
+		}
+		return f.emitFor(ctx, nil, fix, s)
+	}
+	s = f.Accepted(s)
+	a := &apply.Applying{MendFlags: f.MendFlags, Command: f.command(), Run: remediate.NewRun(s.Taken)}
+	a.Plan = func(ctx context.Context) (*remediate.Plan, error) {
+		p, err := f.plan(fix, a.Run, s)
+		return p, f.Preflight(ctx, nil, s, fix.CA, p, err)
+	}
+	a.About = func(out io.Writer, p *remediate.Plan) { apply.AboutCA(out, fix, p) }
+	return a.Do(ctx)
+}
+
+// inFile reads facts from files, and says what is asked for of the nodes in them.
+func (f *FixFlags) inFile(ctx context.Context) (s inspect.Snapshot, fix apiint.Repair, err error) {
+	if f.caFrom != "" {
+		return s, fix, connect.ErrFromAndNodes
+	}
+	fix = apiint.Repair{API: true, ApproveCSRs: f.approve, Rebootstrap: f.anew}
+	named := len(f.Nodes.Nodes) > 0 && f.Nodes.Nodes[0] != connect.AllNodes
+	if named {
+		fix.Nodes = f.Nodes.Nodes
+	}
+	if fix.Order, err = f.waves.order(named, f.Risks); err != nil {
+		return s, fix, err
+	}
+	if s, err = (connect.Reading{App: f.App, Config: f.Config}).Files(ctx, f.from); err != nil {
+		return s, fix, err
+	}
+	if len(s.Nodes) == 0 {
+		return s, fix, cli.WithHint(errors.New("no node is in the file"), "%s snapshot reads them", f.App.Called)
+	}
+	if f.CaFile != "" {
+		if err := f.Give(ctx); err != nil {
+			return s, fix, err
+		}
+		return s, fix, f.ca(ctx, &apply.Workplace{}, &fix)
+	}
+	row := catalog.KubeletSetups(s.Cluster.Versions)[0]
+	fix.From, fix.CA = row.CA.String()+" in the file", published(s, row.CA)
+	return s, fix, nil
+}
+
+// published is the ConfigMap's value as far as a file of facts has it: the
+// certificates, without what may stand between them.
+func published(s inspect.Snapshot, ref catalog.Ref) []byte {
+	at := pki.Location{Kind: pki.Kind(ref.Kind), Namespace: ref.Namespace, Name: ref.Name, Key: ref.Key}
+	var out []byte
+	for _, b := range s.Bundles {
+		if b.At != at {
+			continue
+		}
+		loaded, _ := b.Content.LoadedBy(pki.ReaderGo)
+		for _, c := range loaded {
+			out = append(out, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: c.DER})...)
+		}
+	}
+	return out
+}

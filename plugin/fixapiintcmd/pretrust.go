@@ -1,0 +1,45 @@
+package fixapiintcmd
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/kubectl/pkg/util/templates"
+
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/apply"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/cli"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/connect"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/ui"
+)
+
+func NewPretrustCommand(app cli.App, config *genericclioptions.ConfigFlags) *cobra.Command {
+	f := &FixFlags{MendFlags: apply.MendFlags{App: app, Config: config, Everyone: true}, ahead: true}
+	cmd := &cobra.Command{
+		Use:   "pretrust",
+		Short: "Give kubelets the new CA of api-int before anything is signed by it",
+		Long: strings.ReplaceAll(`Where the signer of api-int was replaced, its new CA stands in the ConfigMap openshift-kube-apiserver-operator/loadbalancer-serving-ca days before the first certificate is signed by it. Up to 4.15 nothing brings that CA to the kubelets, and once the certificate is signed, each is lost at its next reconnect. This brings it to all nodes while every way there still works: then nothing happens at all.
+
+It makes the plan of {} fix-api-int, with the same checks, waves, diffs, backups and undo, and only in that time: where something that is shown is of the new CA already, or this version brings it by itself, it refuses and says what helps. {} verify api-int says when it is time.
+
+Exit codes: 0 done, or so already; 1 a dry run would change something; 2 usage or no access; 3 done, and whether a node reports again is not known, or nodes could not be read; 4 a write failed, or was stopped or undone; 5 refused, or nobody said yes.`, "{}", app.Called),
+		Example: templates.Examples(strings.ReplaceAll(`  # What would be done, and until when there is time
+  {} pretrust --via ssh --dry-run=client
+
+  # Do it, a tenth of the workers at once
+  {} pretrust --via ssh --max-unavailable 10%`, "{}", app.Called)),
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			f.lines(cmd)
+			return f.run(cmd.Context())
+		},
+	}
+	f.MendFlags.AddFlags(cmd, "Nodes, by name; one after another, in this order. Without it, or with all: all nodes, in waves.", connect.AllNodes)
+	cmd.Flags().StringArrayVar(&f.from, "from", nil, "Make the plan from this snapshot, as a dry run; repeatable.")
+	addApproveFlag(cmd, &f.approve)
+	f.PreflightFlags.AddFlags(cmd)
+	f.waves.addFlags(cmd)
+	f.pods.AddFlags(cmd)
+	ui.Must(cmd.MarkFlagFilename("from"))
+	return cmd
+}

@@ -1,0 +1,133 @@
+package fixapiintcmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect/gather"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/apply"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/cli"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/ui"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/apiint"
+)
+
+func addEmitFlag(cmd *cobra.Command, folder *string) {
+	cmd.Flags().StringVar(folder, "emit-script", "", "Change nothing: write a shell script for each node into this new or empty folder, which does the same at the node's console without certrot, oc and the API.")
+	ui.Must(cmd.MarkFlagDirname("emit-script"))
+}
+
+// emit writes the scripts for nodes that are read where that is possible.
+func (f *FixFlags) emit(ctx context.Context, w *apply.Workplace) error {
+	if err := f.checkEmit(); err != nil {
+		return err
+	}
+	fix := apiint.Repair{Nodes: w.Names(), API: w.Conn != nil, Order: apiint.Order{Accept: f.Risks}}
+	if err := f.ca(ctx, w, &fix); err != nil {
+		return err
+	}
+	facts := f.Accepted(w.Facts(ctx, gather.Options{}))
+	if ctx.Err() != nil {
+		return cli.NothingChanged(errors.New("interrupted"))
+	}
+	if err := f.emitFor(ctx, w, fix, facts); err != nil || w.NoAPI == nil {
+		return err
+	}
+	ui.Printf(f.App.Streams.ErrOut, "Without the API server: %s\n", foreign.Prose(w.NoAPI.Error()))
+	return nil
+}
+
+// checkEmit refuses a folder in which something is already, and what no script does.
+func (f *FixFlags) checkEmit() error {
+	if f.Output != "" {
+		return errors.New("-o is the form of a plan: --emit-script writes scripts")
+	}
+	if f.Pause {
+		return errors.New("--pause-remediation and --emit-script: a script does not reach the API, where health checks are paused; without it they are named, if there are any")
+	}
+	if f.DryRun == apply.DryRunClient {
+		return errors.New("--dry-run=client and --emit-script: scripts are what is written, and nothing else is done; each has a --dry-run of its own")
+	}
+	if len(f.waves.only) > 0 || f.waves.maxUnavailable != "1" {
+		return errors.New("--only and --max-unavailable are for a run: a script is for one node. Name the nodes with --nodes")
+	}
+	if f.approve {
+		return errors.New("--approve-csrs and --emit-script: a script does not reach the API, where requests are approved; they are looked at with kubectl get csr")
+	}
+	if f.pods.Patch || f.pods.Probe || f.pods.Restart != apply.RestartNeeded {
+		return errors.New("--restart-network, --probe-network and --patch-kube-root-ca are done over the API, which a script does not reach")
+	}
+	there, err := os.ReadDir(f.scripts)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return nil
+	case err != nil:
+		return fmt.Errorf("--emit-script: %w", err)
+	case len(there) > 0:
+		return cli.WithHint(fmt.Errorf("--emit-script %s: %s is in it already", f.scripts, there[0].Name()), "name a new folder, or an empty one")
+	}
+	return nil
+}
+
+// emitFor writes the scripts if the cluster's state allows what they do. w is nil for
+// facts from a file.
+func (f *FixFlags) emitFor(ctx context.Context, w *apply.Workplace, fix apiint.Repair, facts inspect.Snapshot) error {
+	if len(fix.Nodes) == 0 {
+		for _, n := range facts.Nodes {
+			fix.Nodes = append(fix.Nodes, n.Name)
+		}
+	}
+	scripts, notes, err := fix.Scripts(remediate.NewRun(collect.Taken()), facts, facts.Taken)
+	p := &remediate.Plan{Notes: notes}
+	var nodes []string // to which something is done, as far as is known
+	for i := range scripts {
+		n, ok := facts.Node(scripts[i].Node)
+		// Of a node that is not in a file of facts, nobody can be asked.
+		if read := ok && n.Via != ""; !scripts[i].Idle && (read || w != nil && w.Conn != nil) {
+			nodes = append(nodes, scripts[i].Node)
+		}
+	}
+	if err != nil || len(nodes) > 0 {
+		f.Script = true
+		err = f.Ask(ctx, w, facts, fix.CA, nodes, p, err)
+	}
+	if err != nil {
+		return apply.Refused(err)
+	}
+	if err := os.MkdirAll(f.scripts, 0o700); err != nil {
+		return fmt.Errorf("--emit-script: %w", err)
+	}
+	out := f.App.Streams.Out
+	for _, s := range scripts {
+		s.Notes = append(s.Notes, p.Notes[len(notes):]...) // of the whole cluster
+		name := filepath.Join(f.scripts, s.Name())
+		if err := writeNew(name, s.Text(f.App.Version)); err != nil {
+			return fmt.Errorf("--emit-script: %w", err)
+		}
+		ui.Printf(out, "%s\n", ui.Clean(name))
+	}
+	for _, n := range p.Notes {
+		ui.Printf(f.App.Streams.ErrOut, "%s\n", ui.Clean(n))
+	}
+	ui.Printf(f.App.Streams.ErrOut, "Read it, copy it to its node, and there, as root: sh FILE --dry-run; sh FILE; back: sh FILE undo. One node after another, masters first; each is to be Ready before the next.\n")
+	return nil
+}
+
+// writeNew writes a file that is not there yet.
+func writeNew(name string, text []byte) (err error) {
+	file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o700)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	_, err = file.Write(text)
+	return err
+}

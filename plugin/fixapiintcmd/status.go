@@ -1,0 +1,398 @@
+package fixapiintcmd
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/kubectl/pkg/util/templates"
+
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect/gather"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/report"
+	"github.com/kubectl-certrot/kubectl-certrot/nodeexec/host"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/apply"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/cli"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/connect"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/ui"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/action"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/apiint"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/csr"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/preflight"
+)
+
+// fixStatusFlags tell how far a repair is, whoever began it: by facts alone.
+type fixStatusFlags struct {
+	FixFlags
+	format string
+	lease  *repairLease
+}
+
+func newFixStatusCommand(app cli.App, config *genericclioptions.ConfigFlags) *cobra.Command {
+	f := &fixStatusFlags{FixFlags: FixFlags{MendFlags: apply.MendFlags{App: app, Config: config, Everyone: true, DryRun: apply.DryRunClient}}}
+	cmd := &cobra.Command{
+		Use:   "status",
+		Short: "Tell how far the repair of a cluster is, and the next safe step",
+		Long: `Reads the cluster and its nodes and tells for each node and wave of fix-api-int whether it is done, pending, failed or unknown, and the next safe step. It changes nothing and needs no journal: whoever takes over sees what the one before has reached.
+
+done: its kubelet has read files that trust what the API server shows, and it is Ready, with a recent heartbeat (its Lease). pending: something is to be done, and nothing is in its way. failed: everything was done to it, and it is not Ready, or sends no heartbeat. unknown: it could not be read or judged.
+
+Exit codes: 0 all is done; 1 something is to be done; 2 usage or no access; 3 nothing more is to be done that is known, and something is unknown; 5 the repair would be refused.`,
+		Example: templates.Examples(strings.ReplaceAll(`  # For who takes over at the change of shifts
+  {} fix-api-int status --via ssh
+
+  # For a program
+  {} fix-api-int status --via ssh -o json`, "{}", app.Called)),
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			f.resume = strings.Replace(apply.CommandLine(cmd, "from", "output"), " status", "", 1)
+			f.line = strings.Replace(apply.CommandLine(cmd, "from", "output", "only", "accept-risk"), " status", "", 1)
+			return f.status(cmd.Context())
+		},
+	}
+	f.Nodes.Parallel = 10
+	f.Nodes.AddWays(cmd, config, "Nodes to look at, by name. Without it, or with all: all nodes.", "auto tries local, ssh where it is configured, exec, and debug with --allow-pods.",
+		"Only the machine that this runs on.", connect.AllNodes)
+	f.addSources(cmd)
+	cmd.Flags().StringVarP(&f.format, "output", "o", "", "Form of the answer: json, yaml.")
+	ui.Must(cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"json", "yaml"}, cobra.ShellCompDirectiveNoFileComp)))
+	return cmd
+}
+
+func (f *fixStatusFlags) status(ctx context.Context) error {
+	if !slices.Contains([]string{"", "json", "yaml"}, f.format) {
+		return fmt.Errorf("-o %q is none of json, yaml", f.format)
+	}
+	f.waves.maxUnavailable, f.pods.Restart, f.API = "1", apply.RestartNeeded, connect.ToRead
+	if len(f.from) > 0 {
+		s, fix, err := f.inFile(ctx)
+		if err != nil {
+			return err
+		}
+		return f.tell(fix, s)
+	}
+	if err := f.Give(ctx); err != nil {
+		return err
+	}
+	w, err := f.Workplace(ctx, nil)
+	if err != nil {
+		return err
+	}
+	f.lease = leaseOf(w, ctx)
+	fix, err := f.repair(ctx, w)
+	var facts inspect.Snapshot
+	if err == nil {
+		facts = w.Facts(ctx, gather.Options{})
+		err = f.after(ctx, w, facts, &fix, nil)
+	}
+	if closed := w.Close(); closed != nil {
+		cli.Warn(f.App.Streams, "clean up: ", closed)
+	}
+	switch {
+	case err != nil:
+		return err
+	case ctx.Err() != nil:
+		return errors.New("interrupted")
+	}
+	return f.tell(fix, facts)
+}
+
+// tell judges facts as a repair would, and prints what it finds.
+func (f *fixStatusFlags) tell(fix apiint.Repair, facts inspect.Snapshot) error {
+	fix.Order.Accept = []string{preflight.MastersFirst} // it is shown, and nothing is done
+	p, err := fix.Plan(remediate.NewRun(collect.Taken()), facts, facts.Taken)
+	var refusal *remediate.Refusal
+	if errors.As(err, &refusal) && refusal.Node != "" && fix.Nodes == nil && len(facts.Nodes) > 0 && refusal.Name != "node-role" {
+		p, err = &remediate.Plan{Basis: facts, Now: facts.Taken, Unknown: []*remediate.Refusal{refusal}}, nil
+	}
+	if err != nil {
+		if f.format == "" {
+			text := &strings.Builder{}
+			f.lease.print(text)
+			_, _ = io.WriteString(f.App.Streams.Out, ui.CleanLines(text.String()))
+		}
+		return apply.Refused(err)
+	}
+	d := f.judge(p)
+	if err := f.print(d); err != nil {
+		return err
+	}
+	switch d.State {
+	case standsPending, standsFailed:
+		return &cli.ExitError{Code: cli.ExitFindings}
+	case standsUnknown:
+		return &cli.ExitError{Code: cli.ExitIncomplete}
+	}
+	return nil
+}
+
+// How far a node or a wave is.
+const (
+	standsDone    = "done"
+	standsPending = "pending"
+	standsFailed  = "failed"
+	standsUnknown = "unknown"
+)
+
+// The document that -o json and -o yaml print; see docs/output.md.
+type (
+	repairDocument struct {
+		APIVersion string `json:"apiVersion"`
+		Kind       string `json:"kind"`
+		Server     string `json:"server,omitempty"`
+		Version    string `json:"version,omitempty"`
+		Unreviewed string `json:"unreviewed,omitempty"` // versions that run and were not reviewed
+		// Unauthenticated says why another server than the API server may have answered.
+		Unauthenticated string       `json:"unauthenticated,omitempty"`
+		Taken           time.Time    `json:"taken"`
+		State           string       `json:"state"`
+		Waves           []repairWave `json:"waves"`
+		Next            string       `json:"next,omitempty"` // the next safe step
+		// PastMasters is the line that leaves out a master that is lost for good.
+		PastMasters string       `json:"pastMasters,omitempty"`
+		Lease       *repairLease `json:"lease,omitempty"` // absent: no run holds it
+	}
+	// repairLease is the run that changes the cluster now, or did when it was killed.
+	repairLease struct {
+		State  string     `json:"state"` // held, stale, unknown
+		Holder string     `json:"holder,omitempty"`
+		Since  *time.Time `json:"since,omitempty"`
+		Silent string     `json:"silent,omitempty"` // since it was renewed last
+		Reason string     `json:"reason,omitempty"` // why it is unknown
+		Next   string     `json:"next"`
+	}
+	repairWave struct {
+		Name  string       `json:"name"`
+		State string       `json:"state"`
+		Nodes []repairNode `json:"nodes"`
+	}
+	repairNode struct {
+		Name      string `json:"name"` // empty: the cluster itself
+		State     string `json:"state"`
+		Ready     string `json:"ready,omitempty"`
+		Alive     string `json:"alive,omitempty"`     // "yes", "no", "unknown", by its Lease; absent: the API was not asked
+		Heartbeat string `json:"heartbeat,omitempty"` // why it is not yes
+		Reason    string `json:"reason,omitempty"`
+		Next      string `json:"next,omitempty"`
+	}
+)
+
+// judge turns a plan into what it says of how far the repair is.
+func (f *fixStatusFlags) judge(p *remediate.Plan) repairDocument {
+	d := repairDocument{APIVersion: report.APIVersion, Kind: "Repair", Server: p.Basis.Cluster.Server, Version: p.Basis.Cluster.Versions.Cluster, Unreviewed: p.Basis.Cluster.Versions.NotReviewed(), Unauthenticated: p.Basis.Cluster.Unauthenticated, Taken: p.Now, Waves: []repairWave{}}
+	for _, w := range p.Waves {
+		wave := repairWave{Name: cmp.Or(w.Name, "nodes")}
+		for _, n := range w.Nodes {
+			wave.Nodes = append(wave.Nodes, stands(p, n))
+		}
+		d.Waves = append(d.Waves, wave)
+	}
+	for _, r := range p.Unknown {
+		name := remediate.WaveWorkers
+		n, _ := p.Basis.Node(r.Node)
+		if n != nil && (n.Role == catalog.RoleMaster || n.Role == catalog.RoleArbiter) {
+			name = remediate.WaveMasters
+		}
+		i := slices.IndexFunc(d.Waves, func(w repairWave) bool { return w.Name == name })
+		if i < 0 {
+			i = len(d.Waves)
+			if name == remediate.WaveMasters {
+				i = 0
+			}
+			d.Waves = slices.Insert(d.Waves, i, repairWave{Name: name})
+		}
+		unknown := repairNode{Name: r.Node, State: standsUnknown, Reason: r.Name + ": " + r.Reason, Next: r.Next}
+		if n != nil {
+			unknown.Ready = n.Ready
+			unknown.Alive, unknown.Heartbeat = p.Basis.Life(n).Words()
+		}
+		d.Waves[i].Nodes = append(d.Waves[i].Nodes, unknown)
+	}
+	d.State, d.Lease = standsDone, f.lease
+	for i := range d.Waves {
+		w := &d.Waves[i]
+		w.State = standsDone
+		for _, n := range w.Nodes {
+			w.State = worse(w.State, n.State)
+		}
+		if d.Next == "" && w.State != standsDone {
+			d.Next = f.next(*w)
+			if w.Name == remediate.WaveMasters && d.Next != f.resume { // it is about a master
+				d.PastMasters = apply.PastMasters(f.line, nil)
+			}
+		}
+		d.State = worse(d.State, w.State)
+	}
+	if d.Next != "" && d.Lease != nil && d.Lease.State == leaseHeld {
+		d.Next = "wait until that run ends, then: " + d.Next
+	}
+	return d
+}
+
+// The states of a Lease that is not free.
+const (
+	leaseHeld    = "held"
+	leaseStale   = "stale"
+	leaseUnknown = "unknown"
+)
+
+// leaseOf reads which run changes the cluster; nil: none does.
+func leaseOf(w *apply.Workplace, ctx context.Context) *repairLease {
+	if w.Conn == nil {
+		return &repairLease{State: leaseUnknown, Reason: "no API server answered", Next: "on each node: cat " + host.DefaultFolder + "/.held"}
+	}
+	h, err := remediate.Lease{Kube: w.Conn.Kube, Now: w.Conn.Clock.Now}.HeldBy(ctx)
+	switch {
+	case err != nil:
+		return &repairLease{State: leaseUnknown, Reason: foreign.Prose(err.Error()), Next: inspect.Hints{}.Unread(inspect.MayGet("leases.coordination.k8s.io", remediate.LeaseNamespace))}
+	case h == nil:
+		return nil
+	}
+	l := &repairLease{State: leaseHeld, Holder: h.By, Silent: h.Silent.Round(time.Second).String(), Next: "wait for its end, or talk to them: a second run is refused meanwhile (lease-held)"}
+	if h.Stale {
+		l.State, l.Next = leaseStale, "that run ended without a word. The next one takes the Lease over"
+	}
+	if !h.Since.IsZero() {
+		since := h.Since.UTC().Truncate(time.Second)
+		l.Since = &since
+	}
+	return l
+}
+
+// print says it to people.
+func (l *repairLease) print(w io.Writer) {
+	if l == nil {
+		return
+	}
+	switch l.State {
+	case leaseUnknown:
+		ui.Wrap(w, "Lease    ", "unknown whether another run changes this cluster: "+l.Reason)
+	case leaseStale:
+		ui.Wrap(w, "Lease    ", "stale: "+l.Holder+since(l.Since)+", silent for "+l.Silent)
+	default:
+		ui.Wrap(w, "Lease    ", "held: "+l.Holder+" changes this cluster"+since(l.Since)+", renewed "+l.Silent+" ago")
+	}
+	ui.Wrap(w, "         ", "next: "+l.Next)
+}
+
+func since(at *time.Time) string {
+	if at == nil {
+		return ""
+	}
+	return ", since " + at.UTC().Format("15:04:05 UTC")
+}
+
+// worse returns what is to be said of two together.
+func worse(a, b string) string {
+	order := []string{standsDone, standsUnknown, standsPending, standsFailed}
+	return order[max(slices.Index(order, a), slices.Index(order, b))]
+}
+
+// stands says how far a node is.
+func stands(p *remediate.Plan, n remediate.NodePlan) repairNode {
+	out := repairNode{Name: n.Name, State: standsDone}
+	var life inspect.Life
+	if node, ok := p.Basis.Node(n.Name); ok {
+		life = p.Basis.Life(node)
+		out.Ready = node.Ready
+		out.Alive, out.Heartbeat = life.Words()
+	}
+	var todo []string
+	waits, due := true, false
+	for _, s := range n.Steps {
+		if s.Change == nil {
+			continue
+		}
+		due = true
+		switch s.Action.(type) {
+		case action.Await, action.AwaitAPIServer, csr.Approve:
+		default:
+			waits = false
+			todo = append(todo, s.Change.Summary)
+		}
+	}
+	switch {
+	case !waits:
+		out.State, out.Reason = standsPending, strings.Join(todo, "; ")
+	case n.Name != "" && life.Lost():
+		out.State, out.Reason = standsFailed, "its files are right and its kubelet has read them, and it "+life.Is()
+		if life.Alive != catalog.No {
+			out.Reason = "its files are right and its kubelet has read them, and Ready is " + out.Ready
+		}
+		out.Next = foreign.Command(inspect.NodeNames, "kubectl describe node %s; kubectl get csr; on the node: journalctl -u kubelet -n 50", n.Name)
+	case due && out.Ready == "" && n.Name != "":
+		out.State, out.Reason = standsUnknown, "its files are right and its kubelet has read them, and whether it is Ready was not read"
+	case n.Name != "" && out.Ready == "True" && life.Works() != catalog.Yes:
+		out.State, out.Reason = standsUnknown, "its files are right and its kubelet has read them, and whether it is alive is not known: "+life.String()
+		out.Next = foreign.Command(inspect.NodeNames, "kubectl get lease -n kube-node-lease %s", n.Name)
+	}
+	return out
+}
+
+// next is the next safe step in a wave that is not done.
+func (f *fixStatusFlags) next(w repairWave) string {
+	for _, state := range []string{standsFailed, standsUnknown} {
+		for _, n := range w.Nodes {
+			if n.State == state && (state == standsFailed || w.Name == remediate.WaveMasters || w.State == standsUnknown) {
+				return n.Name + ": " + cmp.Or(n.Next, "see why it is unknown")
+			}
+		}
+	}
+	return f.resume
+}
+
+func (f *fixStatusFlags) print(d repairDocument) error {
+	out := f.App.Streams.Out
+	if f.format != "" {
+		return ui.PrintDocument(out, f.format, d)
+	}
+	w := &strings.Builder{}
+	ui.Printf(w, "Cluster  %s  %s\n", ui.OrDash(d.Server), ui.OrDash(d.Version))
+	ui.PrintUnauthenticated(w, d.Unauthenticated)
+	ui.NotReviewed(w, d.Unreviewed)
+	d.Lease.print(w)
+	for _, wave := range d.Waves {
+		counts := map[string]int{}
+		for _, n := range wave.Nodes {
+			counts[n.State]++
+		}
+		var parts []string
+		for _, s := range []string{standsDone, standsPending, standsFailed, standsUnknown} {
+			if counts[s] > 0 {
+				parts = append(parts, fmt.Sprintf("%d %s", counts[s], s))
+			}
+		}
+		ui.Printf(w, "\n%-8s %s: %s\n", "Wave", wave.Name, strings.Join(parts, ", "))
+		for _, n := range wave.Nodes {
+			if n.State == standsDone {
+				continue
+			}
+			ui.Wrap(w, fmt.Sprintf("  %-8s", n.State), cmp.Or(n.Name, apply.TheCluster)+": "+n.Reason)
+			if n.Next != "" {
+				ui.Wrap(w, "            ", "next: "+n.Next)
+			}
+		}
+	}
+	if d.State == standsDone {
+		ui.Printf(w, "\nDone: nothing is left to be repaired.\n")
+	} else {
+		ui.Printf(w, "\nNext     %s\n", d.Next)
+	}
+	if d.PastMasters != "" {
+		ui.Printf(w, "Or       %s\n", d.PastMasters)
+		ui.Wrap(w, "         ", "where this master is lost for good: "+apply.PastMastersMeans)
+	}
+	_, err := io.WriteString(out, ui.CleanLines(w.String()))
+	return err
+}

@@ -1,0 +1,341 @@
+package fixkubeconfigcmd
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/client-go/rest"
+	"k8s.io/kubectl/pkg/util/templates"
+
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/apply"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/cli"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/connect"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/fixapiintcmd"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/ui"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/apiint"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/kubeconfig"
+)
+
+type ownFlags struct {
+	app    cli.App
+	config *genericclioptions.ConfigFlags
+	ssh    connect.SshFlags
+	caFile string
+	caFrom string
+	dryRun string
+	yes    bool
+}
+
+func NewFixKubeconfigCommand(app cli.App, config *genericclioptions.ConfigFlags) *cobra.Command {
+	f := &ownFlags{app: app, config: config}
+	cmd := &cobra.Command{
+		Use:   "fix-kubeconfig",
+		Short: "Make your own kubeconfig trust the API server's new CA",
+		Long: strings.ReplaceAll(`Where the CA of the load balancer was rotated, the administrator's kubeconfig fails, too: "x509: certificate signed by unknown authority".
+
+It adds the CAs that the cluster publishes to certificate-authority-data of the current context's cluster, in the file in which that cluster is. CAs that are there and have not ended are kept; nothing else in the file changes. The CA must verify what the API server shows; nobody is believed for want of a check. The file as it was is kept beside it.
+
+Where the API answers already, the CA is that of the ConfigMap openshift-config-managed/kube-apiserver-server-ca. Where it does not, it comes from a master by ssh, whose host key is checked, or from a file.
+
+Exit codes: 0 done, or so already; 1 a dry run would change something; 2 usage or no access; 4 the write failed; 5 refused, or nobody said yes.`, "{}", app.Called),
+		Example: templates.Examples(strings.ReplaceAll(`  # The CA from a master
+  {} fix-kubeconfig --api-ca-from ssh://core@master-0.example.com
+
+  # The CA from a file
+  {} fix-kubeconfig --ca-file kube-apiserver-server-ca.crt --dry-run=client`, "{}", app.Called)),
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context()) },
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.caFile, "ca-file", "", "PEM file with the CAs; - for standard input.")
+	flags.StringVar(&f.caFrom, "api-ca-from", "", connect.MasterCAUsage)
+	flags.StringVar(&f.dryRun, "dry-run", apply.DryRunNone, `"client" shows what would be done and does nothing; exit code 1 if anything would be.`)
+	flags.Lookup("dry-run").NoOptDefVal = apply.DryRunClient
+	flags.BoolVarP(&f.yes, "yes", "y", false, "Do what is shown without asking.")
+	f.ssh.AddFlags(cmd)
+	ui.Must(cmd.MarkFlagFilename("ca-file"))
+	ui.Must(cmd.RegisterFlagCompletionFunc("dry-run", cobra.FixedCompletions([]string{apply.DryRunNone, apply.DryRunClient}, cobra.ShellCompDirectiveNoFileComp)))
+	return cmd
+}
+
+// ownConfig is a cluster in the user's kubeconfig.
+type ownConfig struct {
+	context string
+	named   string // the file, as the kubeconfig's list names it
+	path    string // the same, links followed
+	text    []byte
+	roots   []*pki.Cert // whom it trusts
+	rest    *rest.Config
+	name    string // the server name that its certificate must be for
+}
+
+func (f *ownFlags) run(ctx context.Context) error {
+	switch {
+	case f.dryRun != apply.DryRunNone && f.dryRun != apply.DryRunClient:
+		return fmt.Errorf("--dry-run=%s is none of %s, %s", f.dryRun, apply.DryRunNone, apply.DryRunClient)
+	case f.caFile != "" && f.caFrom != "":
+		return errors.New("--ca-file and --api-ca-from are two sources of the CA: give one")
+	case f.caFrom == "" && f.ssh.Given():
+		return errors.New("flags for ssh go with --api-ca-from ssh://HOST")
+	}
+	own, err := f.locate(ctx)
+	if err != nil {
+		return err
+	}
+	served, err := own.served(ctx)
+	if err != nil {
+		return cli.WithHint(fmt.Errorf("what does %s show? %w", own.rest.Host, err), "is the API server up, and the server in the kubeconfig right? kubectl config view --minify")
+	}
+	fix, err := f.ca(ctx, own, served)
+	if err != nil {
+		return err
+	}
+	now := collect.Taken()
+	change, err := fix.Own(own.text, served, own.name, now)
+	if err != nil {
+		return apply.Refused(f.unedited(own, err))
+	}
+	f.show(own, fix, change, served, now)
+	switch {
+	case change.Text == nil:
+		return nil
+	case f.dryRun == apply.DryRunClient:
+		return &cli.ExitError{Code: cli.ExitFindings}
+	}
+	if !f.yes {
+		if err := apply.Consent(ctx, f.app, nil); err != nil {
+			return err
+		}
+	}
+	backup := own.path + ".certrot-" + now.Format("20060102T150405Z")
+	written, err := apiint.ReplaceOwn(apiint.OwnFile{Path: own.path, Named: own.named, Backup: backup}, own.text, change.Text)
+	switch {
+	case written && err != nil:
+		cli.Warn(f.app.Streams, "after "+ui.Clean(own.path)+" was written: ", err)
+	case errors.Is(err, remediate.ErrChanged):
+		return &cli.ExitError{Code: cli.ExitStopped, Err: cli.WithHint(cli.NothingChanged(fmt.Errorf("%s: %w", own.path, err)), "run the same command again")}
+	case err != nil:
+		return &cli.ExitError{Code: cli.ExitStopped, Err: cli.NothingChanged(fmt.Errorf("write %s: %w", own.path, err))}
+	}
+	return f.proven(ctx, own, backup)
+}
+
+// locate finds the file in which the cluster of the context is.
+func (f *ownFlags) locate(ctx context.Context) (*ownConfig, error) {
+	loader := f.config.ToRawKubeConfigLoader()
+	raw, err := loader.RawConfig()
+	if err != nil {
+		return nil, connect.Unquoted(err)
+	}
+	own := &ownConfig{context: raw.CurrentContext}
+	if *f.config.Context != "" {
+		own.context = *f.config.Context
+	}
+	at := raw.Contexts[own.context]
+	if at == nil {
+		return nil, cli.WithHint(fmt.Errorf("kubeconfig: there is no context %q", own.context), "name the file with --kubeconfig or KUBECONFIG; kubectl config get-contexts")
+	}
+	cluster := raw.Clusters[at.Cluster]
+	if cluster == nil {
+		return nil, cli.WithHint(fmt.Errorf("kubeconfig: context %q names cluster %q, which is not there", own.context, at.Cluster), "kubectl config view")
+	}
+	if *f.config.APIServer != "" || *f.config.CAFile != "" || *f.config.Insecure || *f.config.ClusterName != "" || *f.config.TLSServerName != "" {
+		return nil, errors.New("--server, --cluster, --certificate-authority, --tls-server-name and --insecure-skip-tls-verify are not in the file that is to be mended: leave them out")
+	}
+	own.named = cluster.LocationOfOrigin
+	if own.path, err = filepath.EvalSymlinks(own.named); err != nil {
+		return nil, fmt.Errorf("kubeconfig: %w", err)
+	}
+	if own.text, err = collect.ReadNamed(ctx, own.path, nil, connect.MaxCAFile); err != nil {
+		return nil, fmt.Errorf("kubeconfig: %w", err)
+	}
+	here, err := kubeconfig.Find(own.text)
+	if err != nil {
+		return nil, apply.Refused(f.unedited(own, err))
+	}
+	for _, found := range pki.NewScanner().Scan(here.PEM) {
+		loaded, _ := found.Content.LoadedBy(pki.ReaderGo)
+		own.roots = append(own.roots, loaded...)
+	}
+	if here.Cluster != at.Cluster || raw.CurrentContext != own.context {
+		return nil, apply.Refused(&remediate.Refusal{Name: "current-context", Reason: fmt.Sprintf("%s: its current context leads to cluster %q, and what is to be mended is %q", own.path, here.Cluster, at.Cluster),
+			Next: foreign.Command("", "kubectl config use-context %s, in that file, and again without --context", own.context)})
+	}
+	if own.rest, err = f.config.ToRESTConfig(); err != nil {
+		return nil, connect.Unquoted(err)
+	}
+	own.rest = connect.WithoutUserinfo(own.rest) // only a handshake is made with it
+	_, own.name, err = inspect.KubeconfigCluster{Server: cluster.Server, ServerName: cluster.TLSServerName}.Dialled()
+	return own, err
+}
+
+// unedited adds to a refusal how the file can be mended by hand.
+func (f *ownFlags) unedited(own *ownConfig, err error) error {
+	var r *kubeconfig.Refusal
+	if !errors.As(err, &r) {
+		return err
+	}
+	return &remediate.Refusal{Name: string(r.Reason), Reason: own.path + ": " + r.Error(),
+		Next: "with the CAs in a file, kubectl makes it: kubectl config set-cluster NAME --certificate-authority=FILE --embed-certs"}
+}
+
+// errSeen ends a handshake as soon as the chain is known.
+var errSeen = errors.New("the chain was seen")
+
+var errTLSProxy = errors.New("https://")
+
+// served returns the chain that the server shows, by the way that the kubeconfig
+// goes, a proxy included. Nothing is sent to the server but the handshake.
+func (o *ownConfig) served(ctx context.Context) ([]*pki.Cert, error) {
+	ctx, cancel := context.WithTimeout(ctx, 15*time.Second)
+	defer cancel()
+	var chain []*pki.Cert
+	proxy := o.rest.Proxy
+	if proxy == nil {
+		proxy = http.ProxyFromEnvironment
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, o.rest.Host, nil)
+	if err != nil {
+		return nil, err
+	}
+	// With TLS to the proxy, too, two chains would be shown, and which is whose is not told.
+	if by, err := proxy(request); err != nil || by != nil && by.Scheme == "https" {
+		return nil, fmt.Errorf("the way there leads through a proxy that speaks TLS itself, or can't be told (%w): what the server shows can't be seen", cmp.Or(err, errTLSProxy))
+	}
+	t := &http.Transport{Proxy: proxy, TLSClientConfig: &tls.Config{
+		ServerName:         o.name,
+		InsecureSkipVerify: true, //nolint:gosec // the chain is what is asked for; the handshake ends with it
+		VerifyPeerCertificate: func(raw [][]byte, _ [][]*x509.Certificate) error {
+			for _, der := range raw {
+				c, err := pki.ParseCert(der)
+				if err != nil {
+					return fmt.Errorf("certificate %d of the chain: %w", len(chain)+1, err)
+				}
+				chain = append(chain, c)
+			}
+			return errSeen
+		},
+	}}
+	defer t.CloseIdleConnections()
+	answer, err := t.RoundTrip(request)
+	if err == nil {
+		_ = answer.Body.Close()
+		return nil, errors.New("it does not speak TLS")
+	}
+	if !errors.Is(err, errSeen) {
+		return nil, foreign.Error(err)
+	}
+	return chain, nil
+}
+
+// ca gets the CAs.
+func (f *ownFlags) ca(ctx context.Context, own *ownConfig, served []*pki.Cert) (apiint.Repair, error) {
+	fix := apiint.Repair{}
+	switch {
+	case f.caFile != "":
+		file := &fixapiintcmd.FixFlags{MendFlags: apply.MendFlags{App: f.app}, CaFile: f.caFile}
+		err := file.Give(ctx)
+		fix.From, fix.CA = "--ca-file "+f.caFile, file.Given
+		return fix, err
+	case f.caFrom != "":
+		var err error
+		fix.From = "of " + f.caFrom
+		fix.CA, err = connect.FromMaster(ctx, f.app, &f.ssh, f.caFrom)
+		return fix, err
+	}
+	// Before anything is sent there, and any program asked for a credential.
+	if err := pki.Verify(served, own.roots, own.name, collect.Taken()); err != nil {
+		var shown strings.Builder
+		for i, c := range served {
+			fmt.Fprintf(&shown, "\n  shown %d: %s, issued by %s, sha256 %s, until %s", i+1, pki.Foreign(c.Subject), pki.Foreign(c.Issuer), c.Fingerprint, c.NotAfter.UTC().Format(time.DateOnly))
+		}
+		return fix, cli.WithHint(fmt.Errorf("the CA in context %q does not verify what %s shows (%w), so it must come from somewhere else%s", own.context, own.rest.Host, err, shown.String()),
+			"read it from a master, over a host key that you know: --api-ca-from ssh://core@MASTER; or --ca-file FILE")
+	}
+	conn, err := connect.Connect(ctx, f.app, f.config, pki.NewScanner(), connect.ToWrite)
+	if err != nil {
+		return fix, err
+	}
+	// --accept-risk=unreviewed-version is not asked for: the row has no version bounds, and its
+	// CA is written only if it verifies what the server presents. No node is touched.
+	row := conn.Setup(ctx)
+	fix.From, fix.Published = row.CA.String(), row.Operators
+	fix.CA, err = conn.Cluster.Value(ctx, row.CA)
+	if err != nil {
+		return fix, cli.WithHint(err, "give the CA with --ca-file FILE or --api-ca-from ssh://core@MASTER")
+	}
+	return fix, nil
+}
+
+// show says what changes in whom the file trusts. The file's text is not shown: tokens
+// and keys are in it.
+func (f *ownFlags) show(own *ownConfig, fix apiint.Repair, c *apiint.OwnChange, served []*pki.Cert, now time.Time) {
+	w := &strings.Builder{}
+	ui.Printf(w, "File     %s  (context %s, cluster %s)\n", own.path, own.context, c.Cluster)
+	ui.Printf(w, "Server   %s\n", c.Server)
+	ui.Wrap(w, "Shown    ", fmt.Sprintf("%s, issued by %s, until %s, sha256 %s", pki.Foreign(served[0].Subject), pki.Foreign(served[0].Issuer), served[0].NotAfter.UTC().Format(time.DateOnly), served[0].Fingerprint.Short()))
+	ui.Printf(w, "CA       %s; it verifies what is shown\n", fix.From)
+	if c.Text == nil {
+		ui.Printf(w, "\nNothing to do: the file trusts all of these CAs already.\n")
+	} else {
+		has := func(list []*pki.Cert, x *pki.Cert) bool {
+			return slices.ContainsFunc(list, func(c *pki.Cert) bool { return c.Fingerprint == x.Fingerprint })
+		}
+		ui.Printf(w, "\ncertificate-authority-data\n")
+		for _, x := range c.Old {
+			if !has(c.New, x) {
+				ui.Printf(w, "  - %s%s\n", apply.Described(x), apply.Ended(x, now))
+			}
+		}
+		for _, x := range c.New {
+			sign := "+"
+			if has(c.Old, x) {
+				sign = " "
+			}
+			ui.Printf(w, "  %s %s\n", sign, apply.Described(x))
+		}
+	}
+	_, _ = io.WriteString(f.app.Streams.Out, ui.CleanLines(w.String()))
+}
+
+// proven asks the API server with the file as it is now. That it is trusted is what
+// counts; what the user may do there is another matter.
+func (f *ownFlags) proven(ctx context.Context, own *ownConfig, backup string) error {
+	// The same flags, and the file as it is now: the ones before keep what they have read.
+	fresh, was := genericclioptions.NewConfigFlags(false), f.config
+	fresh.KubeConfig, fresh.Context, fresh.AuthInfoName, fresh.Timeout = was.KubeConfig, was.Context, was.AuthInfoName, was.Timeout
+	fresh.BearerToken, fresh.CertFile, fresh.KeyFile = was.BearerToken, was.CertFile, was.KeyFile
+	fresh.Impersonate, fresh.ImpersonateUID, fresh.ImpersonateGroup = was.Impersonate, was.ImpersonateUID, was.ImpersonateGroup
+	said := func(what string) {
+		ui.Printf(f.app.Streams.Out, "\n%s: %s\nBefore   %s\n", ui.Clean(own.path), what, ui.Clean(backup))
+	}
+	_, err := connect.Connect(ctx, f.app, fresh, pki.NewScanner(), connect.ToRead)
+	switch {
+	case err == nil:
+		said("written, and the API server answers")
+		return nil
+	case apierrors.IsUnauthorized(err):
+		said("written, and the API server is trusted; it does not take your credentials")
+		return cli.WithHint(err, "log in again; tokens can't be checked while the authentication operator is down: a kubeconfig with a client certificate works")
+	}
+	said("written; the API server was not reached with it")
+	return &cli.ExitError{Code: cli.ExitStopped, Err: cli.WithHint(err, "to put it back: cp -p %s %s", backup, own.path)}
+}

@@ -1,0 +1,93 @@
+package inspectcmd
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"k8s.io/cli-runtime/pkg/printers"
+	"k8s.io/kubectl/pkg/util/templates"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/check"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/cli"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/ui"
+)
+
+func NewExplainCommand(app cli.App) *cobra.Command {
+	return &cobra.Command{
+		Use:   "explain [CHECK...]",
+		Short: "Say what a check looks at, why it matters, and what to do",
+		Long:  `Explains checks by the names that inspect prints with a problem; without a name, lists them all. It needs no cluster.`,
+		Example: templates.Examples(strings.ReplaceAll(`  # What a problem means
+  {} explain rotation-overdue
+
+  # Every check, with its claim
+  {} explain`, "{}", app.Called)),
+		Args: cobra.ArbitraryArgs,
+		RunE: func(_ *cobra.Command, args []string) error {
+			text, err := explanation(args)
+			if err != nil {
+				return cli.WithHint(err, "%s explain lists all checks", app.Called)
+			}
+			_, err = fmt.Fprint(app.Streams.Out, text)
+			return err
+		},
+		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			var out []string
+			for _, c := range check.Checks() {
+				if !slices.Contains(args, c.ID) {
+					out = append(out, cobra.CompletionWithDesc(c.ID, c.Title))
+				}
+			}
+			return out, cobra.ShellCompDirectiveNoFileComp
+		},
+	}
+}
+
+// explanation is the text about the checks named; without names, a table of all.
+func explanation(ids []string) (string, error) {
+	var out strings.Builder
+	checks := check.Checks()
+	if len(ids) == 0 {
+		t := printers.GetNewTabWriter(&out)
+		ui.Printf(t, "CHECK\tCLAIM\n")
+		for _, c := range checks {
+			ui.Printf(t, "%s\t%s\n", c.ID, c.Title)
+		}
+		err := t.Flush()
+		return out.String(), err
+	}
+	for i, id := range ids {
+		n := slices.IndexFunc(checks, func(c check.Check) bool { return c.ID == strings.ToLower(id) })
+		if n < 0 {
+			return "", fmt.Errorf("no check is called %q%s", id, similar(id, checks))
+		}
+		if i > 0 {
+			ui.Printf(&out, "\n")
+		}
+		ui.Printf(&out, "%s\n", checks[n].ID)
+		ui.Wrap(&out, "Claim  ", checks[n].Title)
+		for _, paragraph := range strings.Split(checks[n].Doc, "\n") {
+			ui.Printf(&out, "\n")
+			ui.Wrap(&out, "", paragraph)
+		}
+	}
+	return out.String(), nil
+}
+
+// similar names the checks that share a word with id.
+func similar(id string, checks []check.Check) string {
+	var out []string
+	for _, c := range checks {
+		for _, word := range strings.Split(strings.ToLower(id), "-") {
+			if len(word) > 2 && strings.Contains(c.ID, word) && !slices.Contains(out, c.ID) {
+				out = append(out, c.ID)
+			}
+		}
+	}
+	if len(out) == 0 {
+		return ""
+	}
+	return "; did you mean " + strings.Join(out, ", ") + "?"
+}

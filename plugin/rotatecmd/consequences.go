@@ -1,0 +1,109 @@
+package rotatecmd
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+)
+
+// rotateConsequences is one thing that follows a rotation.
+type rotateConsequences struct {
+	Stage string `json:"stage"`
+	At    string `json:"at"` // a place, or whose it is
+	Text  string `json:"text"`
+	By    string `json:"by"`
+	// Node is what it does to each node: none, reload, kubelet restart, crio restart,
+	// reboot. Absent: nothing is done to nodes.
+	Node string `json:"onEachNode,omitempty"`
+	// HeldUpBy are those who hold it up now, such as "MachineConfigPool/worker is paused".
+	HeldUpBy []string   `json:"heldUpBy,omitempty"`
+	From     *time.Time `json:"from,omitempty"` // at the earliest; absent: at once, or not known
+	Mark     string     `json:"mark"`           // of docs/catalog.md
+	Source   string     `json:"source"`
+}
+
+// consequences are what follows, in the order in which it does: what the catalog says of
+// this version, with what is so in this cluster.
+func (p rotation) consequences() []rotateConsequences {
+	out := []rotateConsequences{}
+	for _, s := range p.of.Rotation.Flow(p.of.At, p.facts.Snapshot.Cluster.Versions) {
+		c := rotateConsequences{Stage: s.Stage, At: s.To, Text: s.By + " " + s.Does, By: s.By, Node: string(s.Node), Mark: string(s.Mark), Source: s.Source}
+		if s.Node != "" {
+			c.Text = s.Does
+		}
+		switch {
+		case s.Pools:
+			c.HeldUpBy = p.pausedPools()
+		case s.Stage == catalog.FlowMasters:
+			c.HeldUpBy = p.lostNodes(func(n inspect.NodeState) bool { return n.Master })
+		case s.Node != "":
+			c.HeldUpBy = p.lostNodes(func(inspect.NodeState) bool { return true })
+		case s.Stage == catalog.FlowLeaf && p.of.Signer() && slices.Contains(p.of.Rotation.Targets, s.Of):
+			if at, ok := p.resigned(s.Of); ok {
+				c.From = &at
+				c.Text += ": " + at.UTC().Format("2006-01-02 15:04 MST") + " at the earliest"
+			}
+		}
+		if len(c.HeldUpBy) > 0 {
+			c.Text += "; held up now: " + strings.Join(c.HeldUpBy, "; ")
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+// pausedPools are the pools whose nodes get nothing for now, and what waits in them.
+func (p rotation) pausedPools() []string {
+	if p.machinery == nil {
+		return []string{"which pools are paused was not asked"}
+	}
+	if gap, ok := p.machinery.Gap(catalog.Pools); ok {
+		return []string{"which pools are paused could not be read: " + gap.Reason}
+	}
+	var out []string
+	for _, pool := range p.machinery.Pools {
+		if !pool.Paused {
+			continue
+		}
+		text := fmt.Sprintf("MachineConfigPool/%s is paused: %d nodes", pool.Name, pool.Machines)
+		if pool.Current != pool.Wanted {
+			text += fmt.Sprintf(", which wait for %s already: what else is in that comes to them, too", pool.Wanted)
+		}
+		out = append(out, text)
+	}
+	return out
+}
+
+// lostNodes are the nodes that get nothing as long as they are lost.
+func (p rotation) lostNodes(which func(inspect.NodeState) bool) []string {
+	if p.machinery == nil {
+		return nil
+	}
+	var out []string
+	for _, n := range p.machinery.Nodes {
+		switch life := n.Life(); {
+		case !which(n):
+		case life.Lost():
+			out = append(out, "Node/"+n.Name+" "+life.Is())
+		case life.Works() != catalog.Yes:
+			out = append(out, "whether Node/"+n.Name+" is alive is not known ("+life.Heartbeat()+")")
+		}
+	}
+	return out
+}
+
+// resigned says when what is signed is signed by a signer that is made now, at the
+// earliest; false where that is not known.
+func (p rotation) resigned(target catalog.Ref) (time.Time, bool) {
+	life, known := catalog.LifetimeOf(target, p.facts.Snapshot.Cluster.Versions)
+	for _, of := range p.all {
+		if c := of.Cert(); of.At == target && c != nil && known == catalog.Yes && life.SelfRotating() {
+			return life.ResignedFrom(c.NotBefore, c.NotAfter, p.facts.Now), true
+		}
+	}
+	return time.Time{}, false
+}

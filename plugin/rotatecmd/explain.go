@@ -1,0 +1,147 @@
+package rotatecmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/report"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/cli"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/connect"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/ui"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/preflight"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/rotate"
+)
+
+// formMermaid is a sequence diagram, as pages on GitHub and GitLab show it.
+const formMermaid = "mermaid"
+
+// The document that --explain prints as JSON and YAML; see docs/rotate.md.
+type (
+	rotationFlowDocument struct {
+		APIVersion string         `json:"apiVersion"`
+		Kind       string         `json:"kind"`
+		Version    string         `json:"version"`
+		Secret     string         `json:"secret"`
+		Steps      []rotationStep `json:"steps"`
+	}
+	rotationStep struct {
+		Stage  string `json:"stage"`
+		By     string `json:"by"`
+		To     string `json:"to"`
+		Does   string `json:"does"`
+		Node   string `json:"onEachNode,omitempty"` // none, reload, kubelet restart, crio restart, reboot
+		Pools  bool   `json:"byPool,omitempty"`     // a paused pool holds it up
+		Seen   bool   `json:"seenInLab"`
+		SeenBy string `json:"seenBy,omitempty"` // the test
+		Mark   string `json:"mark"`             // of docs/catalog.md
+		Source string `json:"source"`
+	}
+)
+
+// explain tells how a rotation goes in a version, by the catalog alone.
+func (f *rotateFlags) explain(ctx context.Context, name string) error {
+	s := inspect.Snapshot{Cluster: inspect.Cluster{Versions: catalog.Versions{Cluster: f.version}}}
+	if f.version == "" {
+		f.seen.Nodes.Nodes = []string{connect.NoNodes}
+		r, err := f.read(ctx)
+		if err != nil {
+			return err
+		}
+		s.Cluster = r.facts.Snapshot.Cluster
+	}
+	s.Cluster.Versions.Accepted = slices.Contains(f.risks, preflight.UnreviewedVersion)
+	version := s.Cluster.Versions.Cluster
+	if _, ok := catalog.ParseMinor(version); !ok {
+		return cli.WithHint(fmt.Errorf("version %q: which one it is about is not known", version), "name it: --for-version 4.15")
+	}
+	r := rotations{facts: inspect.NewFacts(s, s.Taken, connect.DefaultWithin)}
+	r.all = rotate.Rotatables(r.facts)
+	of, err := r.find(f.seen.App, name)
+	switch {
+	case err != nil:
+		return err
+	case !of.Signer():
+		return cli.WithHint(fmt.Errorf("%s is signed by %s", of.Name, of.Rotation.Signer), "explain that: %s", inspect.LiveHints(f.seen.App.Called).Next("{} rotate %s --explain", of.Rotation.Signer.Name))
+	}
+	if reason, next := of.Unmanaged(); reason != "" {
+		return &cli.ExitError{Code: cli.ExitRefused, Err: cli.WithHint(errors.New(of.Name+": "+reason), "%s", next)}
+	}
+	steps := of.Rotation.Flow(of.At, s.Cluster.Versions)
+	out := f.seen.App.Streams.Out
+	switch f.output {
+	case formMermaid:
+		_, err = io.WriteString(out, mermaid(steps))
+	case "json", "yaml":
+		d := rotationFlowDocument{APIVersion: report.APIVersion, Kind: "RotationFlow", Version: version, Secret: of.At.Namespace + "/" + of.At.Name, Steps: []rotationStep{}}
+		for _, s := range steps {
+			d.Steps = append(d.Steps, rotationStep{s.Stage, s.By, s.To, s.Does, string(s.Node), s.Pools, s.Seen != "", s.Seen, string(s.Mark), s.Source})
+		}
+		err = ui.PrintDocument(out, f.output, d)
+	default:
+		ui.NotReviewed(out, s.Cluster.Versions.NotReviewed())
+		err = printFlow(out, of, version, steps)
+	}
+	if err != nil {
+		return fmt.Errorf("print: %w", err)
+	}
+	return nil
+}
+
+// printFlow shows each step to people, with where it is written. Sources are named once,
+// below.
+func printFlow(out io.Writer, of rotate.Rotatable, version string, steps []catalog.FlowStep) error {
+	w := &strings.Builder{}
+	ui.Printf(w, "How a rotation of %s goes in %s\n\n", of.At, version)
+	var sources []catalog.Evidence
+	number := map[catalog.Evidence]int{}
+	for i, s := range steps {
+		if number[s.Evidence] == 0 {
+			sources = append(sources, s.Evidence)
+			number[s.Evidence] = len(sources)
+		}
+		seen := ""
+		if s.Seen == "" {
+			seen = "; not seen in the lab"
+		}
+		ui.Wrap(w, fmt.Sprintf("%3d  ", i+1), fmt.Sprintf("%s: %s: %s [%d%s]", s.By, s.To, s.Does, number[s.Evidence], seen))
+	}
+	ui.Printf(w, "\nSources (V read, D derived, U unverified, K from the field)\n")
+	for i, e := range sources {
+		ui.Wrap(w, fmt.Sprintf("%3d  ", i+1), string(e.Mark)+": "+e.Source)
+	}
+	_, err := io.WriteString(out, w.String())
+	return err
+}
+
+// mermaid is the same as a sequence diagram.
+func mermaid(steps []catalog.FlowStep) string {
+	w := &strings.Builder{}
+	ui.Printf(w, "sequenceDiagram\n")
+	alias := map[string]string{}
+	for _, s := range steps {
+		for _, name := range []string{s.By, s.To} {
+			if alias[name] == "" {
+				alias[name] = fmt.Sprintf("p%d", len(alias))
+				ui.Printf(w, "    participant %s as %s\n", alias[name], diagramText(name))
+			}
+		}
+	}
+	for _, s := range steps {
+		arrow := "->>"
+		if s.Seen == "" { // dotted
+			arrow = "-->>"
+		}
+		ui.Printf(w, "    %s%s%s: %s\n", alias[s.By], arrow, alias[s.To], diagramText(s.Does))
+	}
+	ui.Printf(w, "    Note over p0: dotted: not seen in the lab\n")
+	return w.String()
+}
+
+// diagramText is a text without what ends a statement or begins a code there.
+func diagramText(s string) string { return strings.NewReplacer(";", ",", "#", "No. ").Replace(s) }

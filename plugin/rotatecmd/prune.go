@@ -1,0 +1,235 @@
+package rotatecmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/kubectl/pkg/util/templates"
+
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/apply"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/cli"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/connect"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/ui"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/verifycmd"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/preflight"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/rotate"
+)
+
+func pruneRisks() []string {
+	return []string{rotate.AllRead, rotate.JustSigned, remediate.NoLease, preflight.UnauthenticatedAPI, preflight.UnreviewedVersion}
+}
+
+func newRotatePruneCommand(app cli.App, config *genericclioptions.ConfigFlags) *cobra.Command {
+	f := &rotateFlags{seen: verifycmd.VerifyFlags{App: app, Config: config}, shown: true}
+	cmd := &cobra.Command{
+		Use:   "prune NAME",
+		Short: "Remove old CAs of a signer that nobody needs any more",
+		Long: `Shows which CAs in the bundle of a signer could go, and removes them after a yes. A CA stays if it is the signer of now or newer, or if any certificate that was seen needs it: in a Secret, a ConfigMap, a file on a node, or shown by a server. Where anything was not read, nothing is removed: what was not seen may need it.
+
+There is no need to do this: old CAs end by themselves, and operators remove those that have ended. It is for after a key was lost. All nodes are read, unless --nodes says otherwise.
+
+The bundle as it was is kept beside the journal of the run, as a patch that puts it back.
+
+Exit codes: 0 done, or there is nothing to remove; 1 a dry run would remove something; 2 usage or no access; 4 it failed; 5 refused, or nobody said yes.`,
+		Example: templates.Examples(strings.ReplaceAll(`  # Which could go, and why the others stay
+  {} rotate prune loadbalancer-serving-signer --via ssh --dry-run=server
+
+  # Remove them
+  {} rotate prune loadbalancer-serving-signer --via ssh`, "{}", app.Called)),
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: completeRotated,
+		RunE:              func(cmd *cobra.Command, args []string) error { return f.prune(cmd.Context(), args[0]) },
+	}
+	f.addReading(cmd)
+	flags := cmd.Flags()
+	flags.StringVar(&f.dryRun, "dry-run", apply.DryRunNone, `"server" has the API server try it; "client" only shows what could go. Exit code 1 if anything could.`)
+	flags.Lookup("dry-run").NoOptDefVal = dryRunServer
+	flags.BoolVarP(&f.yes, "yes", "y", false, "Do what is shown without asking.")
+	flags.StringSliceVar(&f.risks, "accept-risk", nil, "Go on in spite of this risk, by its name: "+strings.Join(pruneRisks(), ", ")+".")
+	ui.Must(cmd.RegisterFlagCompletionFunc("dry-run", cobra.FixedCompletions([]string{apply.DryRunNone, apply.DryRunClient, dryRunServer}, cobra.ShellCompDirectiveNoFileComp)))
+	ui.Must(cmd.RegisterFlagCompletionFunc("accept-risk", cobra.FixedCompletions(pruneRisks(), cobra.ShellCompDirectiveNoFileComp)))
+	return cmd
+}
+
+func (f *rotateFlags) checkPrune() error {
+	for _, risk := range f.risks {
+		if !slices.Contains(pruneRisks(), risk) {
+			return fmt.Errorf("--accept-risk=%s is none of: %s", risk, strings.Join(pruneRisks(), ", "))
+		}
+	}
+	switch {
+	case !slices.Contains([]string{apply.DryRunNone, apply.DryRunClient, dryRunServer}, f.dryRun):
+		return fmt.Errorf("--dry-run=%s is none of %s, %s, %s", f.dryRun, apply.DryRunNone, apply.DryRunClient, dryRunServer)
+	case len(f.seen.From) > 0 && f.dryRun != apply.DryRunClient:
+		return errors.New("--from changes nothing: say --dry-run=client")
+	}
+	if !f.seen.Nodes.Given() && len(f.seen.Nodes.Nodes) == 0 && len(f.seen.From) == 0 { // "none" is not given, and meant
+		f.seen.Nodes.Nodes = []string{connect.AllNodes}
+	}
+	return nil
+}
+
+func (f *rotateFlags) prune(ctx context.Context, name string) error {
+	app := f.seen.App
+	if err := f.checkPrune(); err != nil {
+		return err
+	}
+	if !slices.Contains(knownNames(), strings.TrimPrefix(name, "secret/")) {
+		return cli.WithHint(fmt.Errorf("%q: %w", name, rotate.ErrNoSuchRotation), "%s rotate --list shows what there is", app.Called)
+	}
+	if err := f.allowed(); err != nil {
+		return err
+	}
+	r, err := f.read(ctx)
+	if err != nil {
+		return err
+	}
+	of, err := r.find(app, name)
+	if err != nil {
+		return err
+	}
+	stop := func(reason, next string) error {
+		return &cli.ExitError{Code: cli.ExitRefused, Err: cli.WithHint(cli.RefusedUnchanged(fmt.Errorf("%s/%s: %s", of.At.Namespace, of.At.Name, reason)), "%s", next)}
+	}
+	if !of.Signer() {
+		return stop("it is signed by "+of.Rotation.Signer.Name+", and no signer: it has no CAs", inspect.LiveHints(app.Called).Next("{} rotate prune %s", of.Rotation.Signer.Name))
+	}
+	if err := apply.Unreviewed(r.facts.Snapshot.Cluster, f.risks); err != nil {
+		return err
+	}
+	if reason, next := of.Unmanaged(); reason != "" {
+		return stop(reason, next)
+	}
+	if of.Rotation.Bundle == (catalog.Ref{}) {
+		return stop("its CA stands in no bundle of its own", app.Called+" inspect --all shows where it is")
+	}
+	var conn *connect.Connection
+	if len(f.seen.From) == 0 {
+		if conn, err = connect.Connect(ctx, app, f.seen.Config, pki.NewScanner(), connect.Writing(f.risks, false)); err != nil {
+			return err
+		}
+		r.facts.Snapshot.Cluster.Clock = conn.Clock.Reading()
+	}
+	cas, err := rotate.OldTrust(r.facts, of.Rotation, f.risks)
+	if err != nil {
+		return apply.Refused(err)
+	}
+	p := pruning{rotations: r, of: of, cas: cas}
+	if conn != nil && f.dryRun != apply.DryRunClient {
+		if p.action, err = rotate.NewPruneBundle(ctx, conn.Kube, of.Rotation.Bundle, cas); errors.Is(err, remediate.ErrChanged) {
+			return &cli.ExitError{Code: cli.ExitRefused, Err: cli.WithHint(cli.NothingChanged(err), "somebody writes it at this moment: look, and run it again")}
+		} else if err != nil {
+			return cli.WithHint(cli.NothingChanged(err), "%s", inspect.Hints{}.Unread(inspect.May{Verb: "patch", Resource: "configmaps", Namespace: of.Rotation.Bundle.Namespace}))
+		}
+	}
+	if err := p.print(app.Streams.Out); err != nil {
+		return fmt.Errorf("print: %w", err)
+	}
+	switch {
+	case p.removable() == 0:
+		return nil
+	case f.dryRun != apply.DryRunNone:
+		return &cli.ExitError{Code: cli.ExitFindings}
+	}
+	return f.remove(ctx, conn, p)
+}
+
+// pruning is the removal of old CAs that is planned.
+type pruning struct {
+	rotations
+	of     rotate.Rotatable
+	cas    []rotate.OldCA
+	action rotate.PruneBundle
+}
+
+func (p pruning) removable() (n int) {
+	for _, ca := range p.cas {
+		if ca.Keep == "" {
+			n++
+		}
+	}
+	return n
+}
+
+func (p pruning) print(out io.Writer) error {
+	w := &strings.Builder{}
+	c := p.facts.Snapshot.Cluster
+	ui.Printf(w, "Cluster  %s  %s %s\n", ui.OrDash(c.Server), ui.Product(c.Versions.Cluster), ui.OrDash(c.Versions.Cluster))
+	ui.PrintUnauthenticated(w, c.Unauthenticated)
+	ui.NotReviewed(w, c.Versions.NotReviewed())
+	ui.Printf(w, "Bundle   %s\n", p.of.Rotation.Bundle)
+	for _, ca := range p.cas {
+		mark, why := " ", "stays: "+ca.Keep
+		if ca.Keep == "" {
+			mark, why = "-", "goes: nothing that was seen needs it"
+			if !ca.NotAfter.After(p.facts.Now) {
+				why = "goes: it has ended"
+			}
+		}
+		ui.Printf(w, "\n%s %s\n  %s\n", mark, pki.Foreign(ca.Subject), apply.Identity(ca.Cert))
+		ui.Wrap(w, "  ", why)
+	}
+	if p.removable() == 0 {
+		ui.Printf(w, "\nNothing to do.\n")
+	} else {
+		ui.Wrap(w, "\nNote     ", "Who has these CAs from elsewhere goes on trusting them: administrators' kubeconfigs, files on nodes to which this version brings none, programs outside of the cluster. And a certificate that exists and was not seen anywhere fails from now on.")
+	}
+	_, err := io.WriteString(out, ui.CleanLines(w.String()))
+	return err
+}
+
+// remove asks, and does it.
+func (f *rotateFlags) remove(ctx context.Context, conn *connect.Connection, p pruning) error {
+	run := remediate.NewRun(collect.Taken())
+	a := &apply.Applying{
+		MendFlags: apply.MendFlags{App: f.seen.App, Config: f.seen.Config, Yes: f.yes}, Command: rotate.PruneCommand, Run: run,
+		Workplace: &apply.Workplace{App: f.seen.App, Conn: conn}, NoLease: slices.Contains(f.risks, remediate.NoLease),
+	}
+	if err := a.Consent(ctx); err != nil {
+		return err
+	}
+	js, err := apply.Journals()
+	if err != nil {
+		return err
+	}
+	kept := js.Kept(run)
+	p.action.Keep = func(text []byte) error { return apply.KeepFile(kept, text) }
+	held, release, err := a.Hold(ctx)
+	if err != nil {
+		return err
+	}
+	defer release()
+	change, err := p.action.Diff(p.facts.Snapshot, p.facts.Now)
+	if err != nil {
+		return apply.Refused(err)
+	}
+	plan := &remediate.Plan{Run: run, Basis: p.facts.Snapshot, Now: p.facts.Now, Waves: []remediate.Wave{{Parallel: 1, Nodes: []remediate.NodePlan{{Steps: []remediate.Step{{Action: p.action, Change: change}}}}}}}
+	j, err := a.Begin(plan)
+	if err != nil {
+		return err
+	}
+	err = a.Apply(held, plan, j)
+	_ = j.Close() // each line is on the disk already
+	back := foreign.Command("", "kubectl -n %s patch configmap %s --type merge --patch-file %s", p.of.Rotation.Bundle.Namespace, p.of.Rotation.Bundle.Name, foreign.Words(nodeexec.Quote(kept)))
+	if err != nil {
+		if errors.Is(err, remediate.ErrChanged) {
+			return &cli.ExitError{Code: cli.ExitStopped, Err: cli.WithHint(cli.NothingChanged(err), "somebody else writes it: look at it, and run this again")}
+		}
+		return &cli.ExitError{Code: cli.ExitStopped, Err: cli.WithHint(err, "%s; the bundle as it was: %s", foreign.Command("", "oc -n %s get configmap %s -o yaml", p.of.Rotation.Bundle.Namespace, p.of.Rotation.Bundle.Name), back)}
+	}
+	a.Say("\nDone. To put them back:\n    %s\n", back)
+	return nil
+}

@@ -1,0 +1,25 @@
+package rotatecmd
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/apply"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/connect"
+)
+
+// TestPruneReadsAllNodes: unless it is said otherwise, and "none" is that.
+func TestPruneReadsAllNodes(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ said, want []string }{
+		{nil, []string{connect.AllNodes}},
+		{[]string{connect.NoNodes}, []string{connect.NoNodes}},
+		{[]string{"worker-0"}, []string{"worker-0"}},
+	} {
+		f := &rotateFlags{dryRun: apply.DryRunNone}
+		f.seen.Nodes.Nodes, f.seen.Nodes.Via = c.said, connect.ViaAuto
+		if err := f.checkPrune(); err != nil || !slices.Equal(f.seen.Nodes.Nodes, c.want) {
+			t.Errorf("--nodes %v reads %v, want %v: %v", c.said, f.seen.Nodes.Nodes, c.want, err)
+		}
+	}
+}

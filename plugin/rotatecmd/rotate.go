@@ -1,0 +1,491 @@
+package rotatecmd
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/util/duration"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/cli-runtime/pkg/printers"
+	"k8s.io/kubectl/pkg/util/templates"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/report"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/trust"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/apply"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/cli"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/connect"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/ui"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/verifycmd"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/action"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/preflight"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/rotate"
+)
+
+// rotateFlags are what was typed.
+type rotateFlags struct {
+	seen  verifycmd.VerifyFlags // how facts are read
+	shown bool                  // what servers show is read, too
+	list  bool
+	// how says that only how it goes is to be told, in this version; empty: the
+	// cluster's own.
+	how     bool
+	version string
+	dryRun  string
+	yes     bool
+	output  string
+	risks   []string
+	wait    time.Duration
+	ends    time.Time // when the time of wait is over; zero: it did not begin
+	leaf    bool      // what the signer signs is signed anew, too
+	line    string    // how it was called, without NAMEs
+}
+
+const dryRunServer = "server"
+
+func NewRotateCommand(app cli.App, config *genericclioptions.ConfigFlags) *cobra.Command {
+	f := &rotateFlags{seen: verifycmd.VerifyFlags{App: app, Config: config}}
+	cmd := &cobra.Command{
+		Use:   "rotate NAME... | --list",
+		Short: "Have a signer made anew by its owner, and follow its CA to all who verify by it",
+		Long: strings.ReplaceAll(`Has a certificate made anew before its time: it removes the annotation by which the owner, an operator of OpenShift, decides. The owner makes the new one; certrot makes no key.
+
+NAME is a signer, such as kube-apiserver-to-kubelet-signer, or what one signs; with the namespace before it (NAMESPACE/NAME) where that is not enough. --list shows all of them, when each is made anew by itself, and whether it would be rotated now. Some are made anew in another way: that is said.
+
+Before anything is changed, the whole cluster is asked whether it is safe now. Each check has a name; --accept-risk=NAME goes on in spite of it. The annotation is removed only from the very Secret that was shown, and only if nobody has changed it since.
+
+With --leaf, what the signer signs is signed anew too: one after the other, and each only when everybody who verifies it is seen to trust the new CA. That is asked again just before each; what could not be read is not trust. Interrupted or stopped, the same line goes on from there, and makes no second signer: one that is less than 36 hours old stands.
+
+Several NAMEs are shown together, and done one after the other: the next when the one before is in all bundles; then all are followed to the end.
+
+A rotation can't be taken back: the old key is gone. What trusted the old CA goes on trusting it, until it ends.
+
+Exit codes: 0 done; 1 a dry run would change something, or --wait ended before it was through; 2 usage or no access; 3 done, and something that decides could not be read; 4 it failed, or its owner did not answer; 5 refused, or nobody said yes.`, "{}", app.Called),
+		Example: templates.Examples(strings.ReplaceAll(`  # What there is, and what would be done now
+  {} rotate --list
+
+  # What would happen, as the API server sees it
+  {} rotate kube-apiserver-to-kubelet-signer --dry-run=server
+
+  # Do it, and follow the new CA
+  {} rotate kube-apiserver-to-kubelet-signer --wait 10m
+
+  # Do it, and have what it signs signed anew once everybody trusts the new CA
+  {} rotate kube-apiserver-to-kubelet-signer --leaf --nodes all --wait 30m
+
+  # How it goes in a version, from the catalog
+  {} rotate kube-apiserver-to-kubelet-signer --explain --for-version 4.12
+
+  # How far it is, at any time and for anybody
+  {} rotate status kube-apiserver-to-kubelet-signer --nodes all`, "{}", app.Called)),
+		ValidArgsFunction: completeRotated,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			f.line = apply.CommandLine(cmd)
+			if !cmd.Flags().Changed("wait") {
+				f.wait = f.usualWait(len(args))
+			}
+			return f.run(cmd.Context(), args)
+		},
+	}
+	f.addReading(cmd)
+	flags := cmd.Flags()
+	flags.BoolVar(&f.list, "list", false, "Show what can be rotated, and whether it would be now.")
+	flags.BoolVar(&f.how, "explain", false, "Only tell how a rotation of this signer goes, step by step, with where that is written.")
+	flags.StringVar(&f.version, "for-version", "", "With --explain: in this version, such as 4.12, without a cluster.")
+	flags.StringVar(&f.dryRun, "dry-run", apply.DryRunNone, `"server" has the API server try it and shows what would change; "client" only asks what has to hold. Exit code 1 if anything would be done.`)
+	flags.Lookup("dry-run").NoOptDefVal = dryRunServer
+	flags.BoolVarP(&f.yes, "yes", "y", false, "Do what is shown without asking.")
+	flags.StringSliceVar(&f.risks, "accept-risk", nil, "Go on although this check does not hold, or is not known, by its name; repeatable: "+strings.Join(rotate.Risks(), ", ")+".")
+	flags.BoolVar(&f.leaf, "leaf", false, "Have what the signer signs signed anew too, once everybody who verifies it trusts the new CA.")
+	flags.DurationVar(&f.wait, "wait", 0, "Follow what is made anew for this long (such as 10m), until all who verify by it trust it: all NAMEs and --leaf together. Nothing is begun after that. 0 does not wait. Without it: 30m on a terminal, with --leaf and with several NAMEs, else 0.")
+	flags.StringVarP(&f.output, "output", "o", "", "Form of the answer: json, yaml; of --list also wide, of --explain mermaid (a sequence diagram).")
+	ui.Must(cmd.RegisterFlagCompletionFunc("dry-run", cobra.FixedCompletions([]string{apply.DryRunNone, apply.DryRunClient, dryRunServer}, cobra.ShellCompDirectiveNoFileComp)))
+	ui.Must(cmd.RegisterFlagCompletionFunc("accept-risk", cobra.FixedCompletions(rotate.Risks(), cobra.ShellCompDirectiveNoFileComp)))
+	ui.Must(cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"wide", "json", "yaml", formMermaid}, cobra.ShellCompDirectiveNoFileComp)))
+	cmd.AddCommand(newRotateStatusCommand(app, config), newRotatePruneCommand(app, config))
+	return cmd
+}
+
+// addReading adds the flags that say from where facts are read.
+func (f *rotateFlags) addReading(cmd *cobra.Command) {
+	cmd.Flags().StringArrayVar(&f.seen.From, "from", nil, "Read this snapshot or must-gather instead of a cluster, - for standard input; repeatable.")
+	ui.Must(cmd.MarkFlagFilename("from"))
+	f.seen.Nodes.AddFlags(cmd, f.seen.Config)
+}
+
+// completeRotated suggests what is rotated in some version: that asks no cluster.
+func completeRotated(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	return connect.Without(catalog.Rotated(), args), cobra.ShellCompDirectiveNoFileComp
+}
+
+func (f *rotateFlags) check(args []string) error {
+	forms := []string{"", "json", "yaml"}
+	if f.list {
+		forms = append(forms, "wide")
+	}
+	if f.how {
+		forms = append(forms, formMermaid)
+	}
+	switch {
+	case f.version != "" && !f.how:
+		return errors.New("--for-version goes with --explain")
+	case f.how && (f.list || f.dryRun != apply.DryRunNone):
+		return errors.New("--explain changes nothing, and asks nothing: it goes with NAME, --for-version and -o")
+	case f.list && len(args) > 0:
+		return errors.New("--list shows all: give no NAME")
+	case !f.list && len(args) == 0:
+		return cli.WithHint(errors.New("what is to be rotated is not named"), "%s rotate --list shows what there is", f.seen.App.Called)
+	case !slices.Contains(forms, f.output):
+		return fmt.Errorf("-o %q is none of %s", f.output, strings.Join(forms[1:], ", "))
+	case !slices.Contains([]string{apply.DryRunNone, apply.DryRunClient, dryRunServer}, f.dryRun):
+		return fmt.Errorf("--dry-run=%s is none of %s, %s, %s", f.dryRun, apply.DryRunNone, apply.DryRunClient, dryRunServer)
+	case f.wait < 0:
+		return fmt.Errorf("--wait %s is no time", f.wait)
+	case f.leaf && (f.list || f.how):
+		return errors.New("--leaf goes with NAME")
+	case f.how && len(args) > 1:
+		return errors.New("--explain tells of one NAME")
+	case f.wait == 0 && f.dryRun == apply.DryRunNone && len(f.seen.From) == 0 && (f.leaf || len(args) > 1):
+		return errors.New("--leaf and several NAMEs go on when something is seen to be so: give --wait a time such as 30m")
+	case len(f.seen.From) > 0 && !f.list && !f.how && f.dryRun != apply.DryRunClient:
+		return errors.New("--from changes nothing: say --list or --dry-run=client")
+	}
+	for _, risk := range f.risks {
+		if !slices.Contains(rotate.Risks(), risk) {
+			return fmt.Errorf("--accept-risk=%s is none of: %s", risk, strings.Join(rotate.Risks(), ", "))
+		}
+	}
+	return nil
+}
+
+// usualWait is how long it is waited where nothing is said: somebody looks on, or it has
+// to be waited.
+func (f *rotateFlags) usualWait(names int) time.Duration {
+	const usual = 30 * time.Minute
+	_, onTerminal := (&connect.Questions{App: f.seen.App}).Terminal()
+	if f.list || f.how || f.dryRun != apply.DryRunNone || !onTerminal && !f.leaf && names < 2 {
+		return 0
+	}
+	return usual
+}
+
+func (f *rotateFlags) run(ctx context.Context, args []string) error {
+	if err := f.check(args); err != nil {
+		return err
+	}
+	if f.list {
+		return f.showList(ctx)
+	}
+	if f.how {
+		return f.explain(ctx, args[0])
+	}
+	return f.rotate(ctx, args)
+}
+
+// rotations is what was read of everything that can be rotated.
+type rotations struct {
+	facts     *inspect.Facts
+	claims    []trust.Claim
+	machinery *inspect.Machinery      // nil: no API server was asked
+	network   *action.NetworkRestarts // see RotatePreflight
+	unread    string                  // see RotatePreflight
+	all       []rotate.Rotatable
+	called    string    // how the user calls the program
+	since     *pki.Cert // the signer's, that was to be replaced; nil: it is not known
+}
+
+// unasked reads without handshakes: what servers show is of no interest before anything
+// is made anew.
+func (f *rotateFlags) unasked(ctx context.Context) (inspect.Snapshot, error) {
+	nodes, err := f.seen.Nodes.ToChoice(ctx, f.seen.App, collect.Scope{})
+	if err != nil {
+		return inspect.Snapshot{}, err
+	}
+	if err := f.seen.Nodes.CheckFrom(f.seen.From); err != nil {
+		return inspect.Snapshot{}, err
+	}
+	r := connect.Reading{App: f.seen.App, Config: f.seen.Config, Nodes: nodes}
+	if len(f.seen.From) > 0 {
+		return r.Files(ctx, f.seen.From)
+	}
+	return r.Live(ctx)
+}
+
+// read reads the cluster, or files.
+func (f *rotateFlags) read(ctx context.Context) (rotations, error) {
+	read := f.seen.Read
+	if !f.shown {
+		read = f.unasked
+	}
+	s, err := read(ctx)
+	if err != nil {
+		return rotations{}, err
+	}
+	if ctx.Err() != nil {
+		return rotations{}, cli.NothingChanged(errors.New("interrupted"))
+	}
+	s.Cluster.Versions.Accepted = slices.Contains(f.risks, preflight.UnreviewedVersion)
+	r := rotations{facts: inspect.NewFacts(s, s.Taken, connect.DefaultWithin), called: f.seen.App.Called}
+	r.claims = trust.Judge(r.facts)
+	r.all = rotate.Rotatables(r.facts)
+	return r, nil
+}
+
+func (r rotations) chain(of rotate.Rotatable) rotate.Chain {
+	return rotate.Chain{Facts: r.facts, Claims: r.claims, Of: of, Since: r.since, Machinery: r.machinery}
+}
+
+func (r rotations) preflight(of rotate.Rotatable) rotate.Preflight {
+	return rotate.Preflight{Chain: r.chain(of), Now: r.facts.Now, Network: r.network, Unread: r.unread}
+}
+
+// ask asks the API server for what is no certificate's. Pods that dial api-int are of
+// interest only while its certificate is to be signed by a new CA.
+func (r *rotations) ask(ctx context.Context, conn *connect.Connection) {
+	r.machinery = conn.Cluster.Machinery(ctx)
+	at := catalog.InternalLoadBalancerServing()
+	of, err := rotate.FindRotatable(r.all, at.Namespace+"/"+at.Name)
+	if err != nil {
+		return // there is none
+	}
+	if signed, _ := r.chain(of).Signed(); signed != catalog.No {
+		return
+	}
+	w := apply.Workplace{Conn: conn}
+	n, err := apply.NetworkOf(ctx, &w, r.facts.Snapshot.Cluster.Versions)
+	if err != nil {
+		r.unread = ": " + ui.OneLine(err.Error())
+		return
+	}
+	r.network = &action.NetworkRestarts{Pods: n.Pods, Rollout: n.Rollout}
+}
+
+// find returns what is named.
+func (r rotations) find(app cli.App, name string) (rotate.Rotatable, error) {
+	of, err := rotate.FindRotatable(r.all, name)
+	if err == nil {
+		return of, nil
+	}
+	if r.facts.Snapshot.Cluster.Versions.Plain {
+		return of, cli.WithHint(fmt.Errorf("%w: this is no OpenShift", err), "what kubeadm made is renewed by kubeadm certs renew")
+	}
+	return of, cli.WithHint(err, "%s rotate --list shows what there is", app.Called)
+}
+
+// The document that --list prints as JSON and YAML; see docs/rotate.md.
+type (
+	rotationsDocument struct {
+		APIVersion string          `json:"apiVersion"`
+		Kind       string          `json:"kind"`
+		Cluster    report.Cluster  `json:"cluster"`
+		Taken      time.Time       `json:"taken"`
+		Rotations  []rotationEntry `json:"rotations"`
+		Gaps       []report.Gap    `json:"gaps"`
+	}
+	rotationEntry struct {
+		Name      string           `json:"name"` // as rotate takes it
+		Secret    string           `json:"secret"`
+		Role      string           `json:"role"` // signer, or signed
+		By        string           `json:"signedBy,omitempty"`
+		Subject   string           `json:"subject,omitempty"`
+		SHA256    *pki.Fingerprint `json:"sha256,omitempty"`
+		NotBefore *time.Time       `json:"notBefore,omitempty"`
+		NotAfter  *time.Time       `json:"notAfter,omitempty"`
+		Next      *time.Time       `json:"next,omitempty"` // when it is made anew by itself
+		Consumers []string         `json:"consumers"`
+		Effect    []string         `json:"effect"` // on nodes, in this version
+		Rotates   string           `json:"rotates"`
+		Why       []rotateVerdict  `json:"why"`
+		How       string           `json:"how"` // it is made anew
+	}
+	rotateVerdict struct {
+		Check   string `json:"check"`
+		Holds   string `json:"holds"` // yes, no, unknown
+		Reason  string `json:"reason,omitempty"`
+		Next    string `json:"next,omitempty"`
+		Accept  bool   `json:"mayBeAccepted"`
+		NoAPI   bool   `json:"noAPIServer,omitempty"` // only an API server could tell, and none was asked
+		stopped bool
+	}
+)
+
+// entry is a line of --list.
+func (r rotations) entry(of rotate.Rotatable) rotationEntry {
+	v := r.facts.Snapshot.Cluster.Versions
+	e := rotationEntry{
+		Name: of.Name, Secret: of.At.Namespace + "/" + of.At.Name, Role: "signer", Rotates: "yes",
+		Consumers: []string{}, Effect: []string{}, Why: []rotateVerdict{}, How: of.Trigger.Doc,
+	}
+	if !of.Signer() {
+		e.Role, e.By = "signed", of.Rotation.Signer.Namespace+"/"+of.Rotation.Signer.Name
+	}
+	if c := of.Cert(); c != nil {
+		e.Subject, e.SHA256, e.NotBefore, e.NotAfter = c.Subject, &c.Fingerprint, &c.NotBefore, &c.NotAfter
+		if next := of.Next(r.facts); !next.IsZero() {
+			e.Next = &next
+		}
+	}
+	for _, edge := range of.Rotation.Consumers(v) {
+		if (of.Signer() || edge.Shown == of.At) && !slices.Contains(e.Consumers, edge.Verifier) {
+			e.Consumers = append(e.Consumers, edge.Verifier)
+		}
+	}
+	if of.Signer() {
+		for _, d := range of.Rotation.Brought(v) {
+			e.Effect = append(e.Effect, effectOf(d))
+		}
+	}
+	if reason, next := of.Unmanaged(); reason != "" {
+		e.Rotates = "no"
+		if of.Known == catalog.Unknown {
+			e.Rotates = "unknown"
+		}
+		e.Why = append(e.Why, rotateVerdict{Check: "managed", Holds: e.Rotates, Reason: reason, Next: next, stopped: true})
+		return e
+	}
+	for _, v := range r.preflight(of).Check() {
+		d := verdictOf(v)
+		if e.Why = append(e.Why, d); !d.stopped {
+			continue
+		}
+		if e.Rotates == "yes" || v.Holds == catalog.No {
+			e.Rotates = v.Holds.String()
+		}
+	}
+	return e
+}
+
+func effectOf(d catalog.Delivery) string {
+	return d.To.Name + ": " + cmp.Or(d.Effect, d.Doc)
+}
+
+func verdictOf(v preflight.Verdict) rotateVerdict {
+	return rotateVerdict{v.Name, v.Holds.String(), v.Reason, v.Next, v.Risk, v.Blind, v.Stops()}
+}
+
+func (f *rotateFlags) showList(ctx context.Context) error {
+	if !f.seen.Nodes.Given() && len(f.seen.From) == 0 {
+		f.seen.Nodes.Nodes = []string{connect.NoNodes}
+	}
+	r, err := f.read(ctx)
+	if err != nil {
+		return err
+	}
+	if len(f.seen.From) == 0 {
+		conn, err := connect.Connect(ctx, f.seen.App, f.seen.Config, pki.NewScanner(), connect.ToRead)
+		if err != nil {
+			return err
+		}
+		r.ask(ctx, conn)
+	}
+	d := rotationsDocument{
+		APIVersion: report.APIVersion, Kind: "Rotations", Cluster: report.ClusterOf(r.facts.Snapshot.Cluster), Taken: r.facts.Snapshot.Taken,
+		Rotations: []rotationEntry{}, Gaps: []report.Gap{},
+	}
+	for _, of := range r.all {
+		d.Rotations = append(d.Rotations, r.entry(of))
+	}
+	for _, g := range r.facts.Snapshot.Gaps {
+		d.Gaps = append(d.Gaps, report.Gap(g))
+	}
+	out := f.seen.App.Streams.Out
+	if f.output == "json" || f.output == "yaml" {
+		err = ui.PrintDocument(out, f.output, d)
+	} else {
+		err = printRotations(out, d, f.output == "wide", r.facts.Now)
+	}
+	switch {
+	case err != nil:
+		return fmt.Errorf("print: %w", err)
+	case (len(d.Gaps) > 0 || d.Cluster.Unreviewed != "") && slices.ContainsFunc(d.Rotations, func(e rotationEntry) bool { return e.Rotates == "unknown" }):
+		return &cli.ExitError{Code: cli.ExitIncomplete}
+	}
+	return nil
+}
+
+// printRotations shows --list to people: a line each, and below the lines why something
+// would not be rotated now, each reason once.
+func printRotations(out io.Writer, d rotationsDocument, wide bool, now time.Time) error {
+	b := &strings.Builder{}
+	ui.PrintUnauthenticated(b, d.Cluster.Unauthenticated)
+	ui.NotReviewed(b, d.Cluster.Unreviewed)
+	if len(d.Rotations) == 0 {
+		ui.Printf(b, "There is nothing here that certrot knows to rotate.\n")
+	}
+	t := printers.GetNewTabWriter(b)
+	head := "NAME\tAGE\tENDS\tANEW\tROTATES NOW"
+	if wide {
+		head += "\tSECRET\tVERIFIED BY\tON NODES"
+	}
+	if len(d.Rotations) > 0 {
+		ui.Printf(t, "%s\n", head)
+	}
+	for _, e := range d.Rotations {
+		lead := ""
+		if e.Role != "signer" {
+			lead = "  "
+		}
+		age, ends, next := "-", "-", "-"
+		if e.NotBefore != nil {
+			age, ends = duration.HumanDuration(now.Sub(*e.NotBefore)), e.NotAfter.UTC().Format(time.DateOnly)
+		}
+		if e.Next != nil {
+			next = e.Next.UTC().Format(time.DateOnly)
+		}
+		ui.Printf(t, "%s%s\t%s\t%s\t%s\t%s", lead, e.Name, age, ends, next, e.short())
+		if wide {
+			ui.Printf(t, "\t%s\t%s\t%s", e.Secret, ui.OrDash(strings.Join(e.Consumers, "; ")), ui.OrDash(strings.Join(e.Effect, "; ")))
+		}
+		ui.Printf(t, "\n")
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	type reason struct{ check, text, next string }
+	var reasons []reason
+	of := map[reason][]string{}
+	for _, e := range d.Rotations {
+		for _, v := range e.Why {
+			if !v.stopped {
+				continue
+			}
+			text := reason{v.Check, v.Reason, v.Next}
+			if of[text] == nil {
+				reasons = append(reasons, text)
+			}
+			of[text] = append(of[text], e.Name)
+		}
+	}
+	for _, why := range reasons {
+		ui.Printf(b, "\n")
+		ui.Wrap(b, "", why.check+", of "+apply.Some(of[why])+":")
+		ui.Wrap(b, "  ", why.text)
+		ui.Wrap(b, "  next: ", why.next)
+	}
+	_, err := io.WriteString(out, ui.CleanLines(b.String()))
+	return err
+}
+
+// short says whether it would be rotated now, and the checks that stop it.
+func (e rotationEntry) short() string {
+	var names []string
+	for _, v := range e.Why {
+		if v.stopped {
+			names = append(names, v.Check)
+		}
+	}
+	if len(names) == 0 {
+		return e.Rotates
+	}
+	return e.Rotates + ": " + strings.Join(names, ", ")
+}

@@ -1,0 +1,165 @@
+package snapshotcmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/kubectl/pkg/util/templates"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/cli"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/connect"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/ui"
+)
+
+type snapshotFlags struct {
+	config       *genericclioptions.ConfigFlags
+	app          cli.App
+	nodes        connect.NodeFlags
+	output       string
+	from         []string
+	restartSafe  bool
+	allowUnknown bool
+}
+
+func NewSnapshotCommand(app cli.App, config *genericclioptions.ConfigFlags) *cobra.Command {
+	f := &snapshotFlags{config: config, app: app}
+	cmd := &cobra.Command{
+		Use:   "snapshot -o FILE",
+		Short: "Save what inspect reads in one file, without keys and tokens",
+		Long: `Reads what inspect reads and saves the facts in one compressed file that every reading command takes with --from.
+
+The file holds certificates, where they are, and the metadata that judging them needs: never a private key or a token. Its format is described in docs/snapshot.md.`,
+		Example: templates.Examples(strings.ReplaceAll(`  # Save a cluster's facts, and look at them elsewhere
+  {} snapshot -o cluster.certrot
+  {} inspect --from cluster.certrot
+
+  # Put several files into one
+  {} snapshot --from secrets.yaml --from configmaps.yaml -o both.certrot`, "{}", app.Called)),
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context()) },
+	}
+	cmd.Flags().StringVarP(&f.output, "output", "o", "", "File to write; - for standard output.")
+	cmd.Flags().StringArrayVar(&f.from, "from", nil, "Read this file or must-gather instead of a cluster, - for standard input; repeatable.")
+	cmd.Flags().BoolVar(&f.restartSafe, "restart-safe", false, "Ask on each node too what its kubelet would be told if it started now, as verify restart-safe does.")
+	f.nodes.AddFlags(cmd, config)
+	cmd.Flags().BoolVar(&f.allowUnknown, "allow-unknown", false, "Exit with 0 although something could not be read.")
+	return cmd
+}
+
+func (f *snapshotFlags) run(ctx context.Context) error {
+	if f.output == "" {
+		return errors.New("-o FILE is required")
+	}
+	if _, err := f.target(); err != nil { // before all is read for nothing
+		return err
+	}
+	nodes, err := f.nodes.ToChoice(ctx, f.app, collect.Scope{})
+	if err != nil {
+		return err
+	}
+	if err := f.nodes.CheckFrom(f.from); err != nil {
+		return err
+	}
+	if f.restartSafe && len(f.from) > 0 {
+		return errors.New("--from reads a file: --restart-safe is asked on nodes, and goes with a live cluster")
+	}
+	nodes.Options.Texts, nodes.Served = true, true // so that a plan can be made from the file
+	nodes.Comeback = f.restartSafe
+	r := connect.Reading{App: f.app, Config: f.config, Nodes: nodes}
+	var s inspect.Snapshot
+	if len(f.from) > 0 {
+		s, err = r.Files(ctx, f.from)
+	} else {
+		s, err = r.Live(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	if ctx.Err() != nil {
+		return errors.New("interrupted: nothing was written")
+	}
+	if err := f.write(ctx, s); err != nil {
+		return err
+	}
+	ui.PrintUnauthenticated(f.app.Streams.ErrOut, s.Cluster.Unauthenticated)
+	for _, g := range s.Gaps {
+		_, _ = fmt.Fprintf(f.app.Streams.ErrOut, "unknown: %s: %s\n", ui.Clean(ui.OneLine(g.What+" "+g.Where)), ui.Clean(ui.OneLine(g.Reason)))
+	}
+	if len(s.Gaps) > 0 && !f.allowUnknown {
+		return &cli.ExitError{Code: cli.ExitIncomplete, Err: errors.New("the snapshot was written, but it is not complete (see above)")}
+	}
+	return nil
+}
+
+// write replaces the output by a complete snapshot: a reader sees the previous file or
+// the new one. A device or a pipe is written to and stays what it is: replaced by a file,
+// /dev/null is lost to the whole machine.
+func (f *snapshotFlags) write(ctx context.Context, s inspect.Snapshot) error {
+	if f.output == "-" {
+		return collect.WriteSnapshot(ui.Raw(f.app.Streams.Out), s) // it is compressed
+	}
+	if at, err := os.Stat(f.output); err == nil && !at.Mode().IsRegular() {
+		return f.writeInto(ctx, s)
+	}
+	path, err := f.target()
+	if err != nil {
+		return err
+	}
+	temp, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
+	if err != nil {
+		return fmt.Errorf("write %s: %w", f.output, err)
+	}
+	err = errors.Join(collect.WriteSnapshot(io.Writer(temp), s), temp.Sync(), temp.Close())
+	if err == nil {
+		err = os.Rename(temp.Name(), path)
+	}
+	if err != nil {
+		return errors.Join(fmt.Errorf("write %s: %w", f.output, err), os.Remove(temp.Name()))
+	}
+	return nil
+}
+
+// target is the file that is replaced: of a link, what it leads to. A link that leads
+// nowhere is left as it is: whose it is, and what it is for, is unknown.
+func (f *snapshotFlags) target() (string, error) {
+	at, err := os.Lstat(f.output)
+	if f.output == "-" || err != nil || at.Mode()&os.ModeSymlink == 0 {
+		return f.output, nil
+	}
+	path, err := filepath.EvalSymlinks(f.output)
+	if err != nil {
+		return "", cli.WithHint(fmt.Errorf("write %s: it is a link whose target can't be followed: %w", f.output, err), "name the file that the link should lead to, or remove the link")
+	}
+	return path, nil
+}
+
+// writeInto writes to what is there and is no regular file; a folder can't be opened so.
+// A pipe may have no reader: the end of ctx ends the wait for one.
+func (f *snapshotFlags) writeInto(ctx context.Context, s inspect.Snapshot) error {
+	done := make(chan error, 1)
+	go func() {
+		file, err := os.OpenFile(f.output, os.O_WRONLY, 0)
+		if err == nil {
+			err = errors.Join(collect.WriteSnapshot(file, s), file.Close())
+		}
+		done <- err
+	}()
+	select {
+	case <-ctx.Done():
+		return fmt.Errorf("interrupted while writing %s: not all was written", f.output)
+	case err := <-done:
+		if err != nil {
+			return fmt.Errorf("write %s: %w", f.output, err)
+		}
+		return nil
+	}
+}

@@ -1,0 +1,113 @@
+package ui
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"k8s.io/cli-runtime/pkg/printers"
+	"k8s.io/client-go/util/jsonpath"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/report"
+)
+
+// columns prints a row for each certificate, as kubectl's custom-columns does
+// for each object. kubectl's own printer would bring its whole get command and
+// with it a third of the program's size (docs/adr/0008).
+type columns struct {
+	headers []string // none with --no-headers
+	paths   []*jsonpath.JSONPath
+}
+
+// maxColumns bounds a file of columns, in bytes.
+const maxColumns = 1 << 20
+
+// parseColumns reads "HEADER:path,HEADER:path"; with the name
+// custom-columns-file, spec is a file with two lines, as for kubectl.
+func parseColumns(ctx context.Context, name, spec string, noHeaders bool) (*columns, error) {
+	var headers, paths []string
+	switch name {
+	case "custom-columns":
+		for _, column := range strings.Split(spec, ",") {
+			header, path, ok := strings.Cut(column, ":")
+			if !ok || header == "" || path == "" {
+				return nil, fmt.Errorf("column %q is no HEADER:path, such as END:.notAfter", column)
+			}
+			headers, paths = append(headers, header), append(paths, path)
+		}
+	case "custom-columns-file":
+		raw, err := collect.ReadNamed(ctx, spec, nil, maxColumns)
+		if err != nil {
+			return nil, err
+		}
+		first, second, _ := strings.Cut(strings.TrimSpace(string(raw)), "\n")
+		headers, paths = strings.Fields(first), strings.Fields(second)
+		if len(headers) == 0 || len(headers) != len(paths) {
+			return nil, fmt.Errorf("file %s wants a line of headers and a line of as many paths", spec)
+		}
+	default:
+		return nil, errors.New("is none of " + formats)
+	}
+	c := &columns{headers: headers}
+	if noHeaders {
+		c.headers = nil
+	}
+	for i, p := range paths {
+		parsed, err := FieldPath(p)
+		if err != nil {
+			return nil, fmt.Errorf("column %s: %w", headers[i], err)
+		}
+		c.paths = append(c.paths, parsed)
+	}
+	return c, nil
+}
+
+func (c *columns) print(w io.Writer, inv *report.Inventory, _ assess.Severity) error {
+	t := printers.GetNewTabWriter(w)
+	if len(c.headers) > 0 {
+		if _, err := fmt.Fprintln(t, strings.Join(c.headers, "\t")); err != nil {
+			return err
+		}
+	}
+	for i := range inv.Certificates {
+		doc, err := asUnstructured(inv.Certificates[i])
+		if err != nil {
+			return err
+		}
+		cells := make([]string, len(c.paths))
+		for j, p := range c.paths {
+			if cells[j], err = cell(p, doc); err != nil {
+				return err
+			}
+		}
+		if _, err := fmt.Fprintln(t, strings.Join(cells, "\t")); err != nil {
+			return err
+		}
+	}
+	return t.Flush()
+}
+
+// noCell stands where a path leads nowhere, as kubectl writes it.
+const noCell = "<none>"
+
+// cell is what a path leads to, else noCell.
+func cell(p *jsonpath.JSONPath, doc map[string]any) (string, error) {
+	found, err := p.FindResults(doc)
+	if err != nil {
+		return "", err
+	}
+	var values []string
+	for _, list := range found {
+		for _, v := range list {
+			values = append(values, Clean(fmt.Sprint(v.Interface())))
+		}
+	}
+	if len(values) == 0 {
+		return noCell, nil
+	}
+	return strings.Join(values, ","), nil
+}

@@ -1,0 +1,235 @@
+package ui
+
+import (
+	"bufio"
+	"context"
+	"crypto/x509"
+	"encoding/json"
+	"fmt"
+	"io"
+	"reflect"
+	"strings"
+	"time"
+
+	"github.com/smallstep/certinfo"
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/report"
+)
+
+// OutputFlags choose the form of the answer.
+type OutputFlags struct {
+	format    string
+	All       bool
+	noHeaders bool
+	template  *genericclioptions.KubeTemplatePrintFlags
+}
+
+// Printer writes an inventory in one form.
+type Printer struct {
+	// minSeverity is the one below which the form leaves findings out, unless
+	// the user says otherwise.
+	MinSeverity assess.Severity
+	Print       func(w io.Writer, inv *report.Inventory, atLeast assess.Severity) error
+}
+
+const formats = "wide, json, yaml, name, text, jsonpath=, go-template=, custom-columns="
+
+func (f *OutputFlags) AddFlags(cmd *cobra.Command) {
+	f.template = genericclioptions.NewKubeTemplatePrintFlags()
+	cmd.Flags().StringVarP(&f.format, "output", "o", "", "Form of the output: "+formats+" (and the -file variants of the last three).")
+	cmd.Flags().BoolVar(&f.All, "all", false, "Also list every certificate, not only problems and what ends soon.")
+	cmd.Flags().BoolVar(&f.noHeaders, "no-headers", false, "Leave the headers of tables out.")
+	f.template.AddFlags(cmd)
+	Must(cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(
+		[]string{"wide", "json", "yaml", "name", "text", "jsonpath=", "go-template=", "custom-columns="}, cobra.ShellCompDirectiveNoFileComp|cobra.ShellCompDirectiveNoSpace)))
+}
+
+func (f *OutputFlags) ToPrinter(ctx context.Context, called string, within time.Duration, showNodes bool) (Printer, error) {
+	switch f.format {
+	case "", "wide":
+		people := PeoplePrinter{Called: called, wide: f.format == "wide", all: f.All, noHeaders: f.noHeaders, within: within, showNodes: showNodes}
+		return Printer{assess.Warning, people.print}, nil
+	case "json":
+		return Printer{assess.Info, printJSON}, nil
+	case "yaml":
+		return Printer{assess.Info, func(w io.Writer, inv *report.Inventory, atLeast assess.Severity) error {
+			return PrintDocument(w, f.format, limit(inv, atLeast))
+		}}, nil
+	case "name":
+		return Printer{assess.Info, printNames}, nil
+	case "text":
+		return Printer{assess.Info, printText}, nil
+	}
+	if name, spec, ok := strings.Cut(f.format, "="); ok && strings.HasPrefix(name, "custom-columns") {
+		columns, err := parseColumns(ctx, name, spec, f.noHeaders)
+		if err != nil {
+			return Printer{}, fmt.Errorf("-o %s: %w", f.format, err)
+		}
+		return Printer{assess.Info, columns.print}, nil
+	}
+	templated, err := f.template.ToPrinter(f.format)
+	if genericclioptions.IsNoCompatiblePrinterError(err) {
+		return Printer{}, fmt.Errorf("-o %q is none of %s", f.format, formats)
+	}
+	if err != nil {
+		return Printer{}, fmt.Errorf("-o %s: %w", f.format, err)
+	}
+	return Printer{assess.Info, func(w io.Writer, inv *report.Inventory, atLeast assess.Severity) error {
+		doc, err := asUnstructured(limit(inv, atLeast))
+		if err != nil {
+			return err
+		}
+		onOneLine(doc)
+		return templated.PrintObj(&unstructured.Unstructured{Object: doc}, w)
+	}}, nil
+}
+
+// limit leaves out findings below a severity.
+func limit(inv *report.Inventory, atLeast assess.Severity) *report.Inventory {
+	limited := *inv
+	limited.Findings = []report.Finding{}
+	for _, f := range inv.Findings {
+		if s, err := assess.ParseSeverity(f.Severity); err == nil && s >= atLeast {
+			limited.Findings = append(limited.Findings, f)
+		}
+	}
+	return &limited
+}
+
+func asUnstructured(v any) (map[string]any, error) {
+	raw, err := json.Marshal(wholeSeconds(v))
+	if err != nil {
+		return nil, err
+	}
+	var doc map[string]any
+	return doc, json.Unmarshal(raw, &doc)
+}
+
+// onOneLine writes control characters in all texts of a document as escapes: what a
+// template prints is lines, which no text of a cluster's may add to.
+func onOneLine(v any) any {
+	switch v := v.(type) {
+	case string:
+		return Clean(v)
+	case []any:
+		for i := range v {
+			v[i] = onOneLine(v[i])
+		}
+	case map[string]any:
+		for k := range v {
+			v[k] = onOneLine(v[k])
+		}
+	}
+	return v
+}
+
+// printJSON writes the document as json.MarshalIndent would, one element of its
+// lists at a time: an inventory of a large cluster is many megabytes.
+func printJSON(out io.Writer, inv *report.Inventory, atLeast assess.Severity) error {
+	const indent = "    " // as kubectl's
+	w := bufio.NewWriter(out)
+	doc := reflect.ValueOf(limit(inv, atLeast)).Elem()
+	element := func(v reflect.Value, depth int) error {
+		raw, err := json.MarshalIndent(wholeSeconds(v.Interface()), strings.Repeat(indent, depth), indent)
+		if err == nil {
+			_, err = w.Write(asciiControls(raw))
+		}
+		return err
+	}
+	Printf(w, "{")
+	for i := range doc.NumField() {
+		name, _, _ := strings.Cut(doc.Type().Field(i).Tag.Get("json"), ",")
+		Printf(w, "%s\n%s%q: ", comma(i), indent, name)
+		v := doc.Field(i)
+		if v.Kind() != reflect.Slice || v.Len() == 0 {
+			if err := element(v, 1); err != nil {
+				return err
+			}
+			continue
+		}
+		Printf(w, "[")
+		for j := range v.Len() {
+			Printf(w, "%s\n%s", comma(j), indent+indent)
+			if err := element(v.Index(j), 2); err != nil {
+				return err
+			}
+		}
+		Printf(w, "\n%s]", indent)
+	}
+	Printf(w, "\n}\n")
+	return w.Flush()
+}
+
+func comma(i int) string {
+	if i == 0 {
+		return ""
+	}
+	return ","
+}
+
+// printNames prints the place of every certificate, one a line.
+func printNames(w io.Writer, inv *report.Inventory, _ assess.Severity) error {
+	seen := map[string]bool{}
+	for i := range inv.Certificates {
+		for _, at := range inv.Certificates[i].Locations() {
+			if s := at.String(); !seen[s] {
+				seen[s] = true
+				if _, err := fmt.Fprintln(w, s); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// printText prints each certificate as openssl x509 -text does. One that can't be written
+// so is named, with the reason, and holds up no other.
+func printText(w io.Writer, inv *report.Inventory, _ assess.Severity) error {
+	for i := range inv.Certificates {
+		c := &inv.Certificates[i]
+		parsed, err := c.X509()
+		if err != nil {
+			return err
+		}
+		text, err := certificateText(parsed.Raw)
+		if err != nil {
+			text = fmt.Sprintf("# write %s as text: %s\n# read it with -o json\n", pki.Quoted(c.Subject), err)
+		}
+		if _, err := fmt.Fprintf(w, "# sha256 %s\n", c.Fingerprint); err != nil {
+			return err
+		}
+		for _, at := range inspect.Fold(c.Locations()) {
+			if _, err := fmt.Fprintf(w, "# %s\n", at); err != nil {
+				return err
+			}
+		}
+		if _, err := fmt.Fprintln(w, CleanLines(text)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// certificateText is a certificate as text. certinfo panics at some malformed extensions,
+// and prints line feeds of names as they are.
+func certificateText(der []byte) (text string, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			text, err = "", fmt.Errorf("an extension is malformed: %v", p)
+		}
+	}()
+	parsed, err := x509.ParseCertificate(pki.OneLineStrings(der))
+	if err != nil {
+		return "", foreign.Error(err)
+	}
+	text, err = certinfo.CertificateText(parsed)
+	return text, foreign.Error(err)
+}

@@ -1,0 +1,53 @@
+package ui
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/report"
+)
+
+// TestJSONIsWhatMarshalIndentWrites verifies the piecemeal writer against the
+// library's own.
+func TestJSONIsWhatMarshalIndentWrites(t *testing.T) {
+	t.Parallel()
+	inv := report.NewInventory(inspect.NewFacts(inspect.Snapshot{
+		Gaps: []inspect.Gap{{What: "a", Reason: "b"}, {What: "c", Reason: "d"}}, Reads: []inspect.Read{{What: "secrets"}},
+	}, time.Unix(1.7e9, 0).UTC(), 0), report.Filter{})
+	var got bytes.Buffer
+	if err := printJSON(&got, &inv, assess.Info); err != nil {
+		t.Fatal(err)
+	}
+	want, err := json.MarshalIndent(inv, "", "    ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want)+"\n", got.String()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestPeopleGetTheWorstProblems: nobody reads thousands; -o wide has them all.
+func TestPeopleGetTheWorstProblems(t *testing.T) {
+	t.Parallel()
+	inv := report.Inventory{}
+	for range findingsShown + 7 {
+		inv.Findings = append(inv.Findings, report.Finding{Check: "certificate-expired", Severity: "critical", Message: "ended"})
+	}
+	for wide, want := range map[bool]int{false: findingsShown, true: findingsShown + 7} {
+		var got bytes.Buffer
+		if err := (PeoplePrinter{wide: wide}).print(&got, &inv, assess.Info); err != nil {
+			t.Fatal(err)
+		}
+		if n := strings.Count(got.String(), "✗ CRITICAL"); n != want || strings.Contains(got.String(), "7 more problems") == wide {
+			t.Errorf("wide %t: %d problems:\n%s", wide, n, got.String())
+		}
+	}
+}

@@ -1,0 +1,545 @@
+package ui
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/term"
+	"k8s.io/apimachinery/pkg/util/duration"
+	"k8s.io/cli-runtime/pkg/printers"
+
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/report"
+)
+
+// PeoplePrinter is the default form: which cluster, what was read, what is
+// unknown, problems first, then what ends soon.
+type PeoplePrinter struct {
+	Called    string
+	wide      bool
+	all       bool
+	noHeaders bool
+	showNodes bool // nodes are what was asked for
+	within    time.Duration
+	width     int // of the terminal; 0: none
+}
+
+// PlacesShown is how many places of a finding are listed unless -o wide.
+const PlacesShown = 4
+
+// findingsShown is how many findings are listed unless -o wide: the worst come
+// first, and nobody reads a thousand.
+const findingsShown = 100
+
+// filesShown is how many files are named one by one.
+const filesShown = 5
+
+// endsSoonShown is how many rows the list of what ends soon has unless -o wide.
+const endsSoonShown = 10
+
+func (p PeoplePrinter) print(out io.Writer, inv *report.Inventory, atLeast assess.Severity) error {
+	p.width = terminalWidth(out)
+	w := &strings.Builder{} // it never fails
+	p.header(w, inv)
+	p.Gaps(w, inv)
+	p.findings(w, inv, atLeast)
+	p.nodes(w, inv)
+	if p.all {
+		p.certificates(w, inv)
+	} else {
+		p.endsSoon(w, inv)
+	}
+	p.footer(w, inv)
+	_, err := io.WriteString(out, CleanLines(w.String()))
+	return err
+}
+
+func (p PeoplePrinter) header(w io.Writer, inv *report.Inventory) {
+	p.Cluster(w, inv.Cluster)
+	places := 0
+	for i := range inv.Certificates {
+		places += inv.Certificates[i].Places()
+	}
+	Wrap(w, "Read     ", strings.Join(readsOf(inv), ", "))
+	for _, r := range inv.Reads {
+		if r.Skipped {
+			note := Clean(r.Note)
+			if r.Next != "" {
+				note += "; " + r.Next
+			}
+			Wrap(w, "Skipped  ", strings.TrimSpace(r.What+" "+r.Where)+": "+note)
+		}
+	}
+	Printf(w, "Found    %s in %s, as of %s\n", Count(len(inv.Certificates), "certificate"), Count(places, "place"), inv.Now.Format("2006-01-02 15:04 MST"))
+}
+
+// Cluster says which one it is.
+func (p PeoplePrinter) Cluster(w io.Writer, c report.Cluster) {
+	if c.Server != "" || c.Version != "" || c.Kubernetes != "" {
+		var what []string
+		if c.Version != "" {
+			what = append(what, Product(c.Version)+" "+c.Version)
+		}
+		if c.Kubernetes != "" {
+			what = append(what, "Kubernetes "+c.Kubernetes)
+		}
+		if c.Platform != "" {
+			what = append(what, c.Platform)
+		}
+		Printf(w, "Cluster  %s  %s\n", c.Server, strings.Join(what, ", "))
+	}
+	PrintUnauthenticated(w, c.Unauthenticated)
+	if c.Synthetic != "" {
+		Printf(w, "         SYNTHETIC DATA: %s\n", c.Synthetic)
+	}
+	NotReviewed(w, c.Unreviewed)
+}
+
+// NotReviewed says which versions were not reviewed, once, at the top.
+func NotReviewed(w io.Writer, what string) {
+	if what != "" {
+		Wrap(w, "UNKNOWN  ", what)
+	}
+}
+
+func Product(version string) string {
+	if strings.Contains(version, "okd") {
+		return "OKD"
+	}
+	return "OpenShift"
+}
+
+func readsOf(inv *report.Inventory) []string {
+	var reads []string
+	files, objects := 0, 0
+	for _, r := range inv.Reads {
+		if r.What == "file" {
+			files, objects = files+1, objects+r.Objects
+		}
+	}
+	if files > filesShown {
+		reads = append(reads, fmt.Sprintf("%d files with %d objects", files, objects))
+	}
+	for _, r := range inv.Reads {
+		if r.Skipped || r.What == "file" && files > filesShown {
+			continue
+		}
+		s := strconv.Itoa(r.Objects) + " " + r.What
+		if r.What == "nodes" {
+			s = Count(r.Objects, "node")
+		}
+		if r.What == "file" || r.What == "kubeconfig" {
+			s = r.What + " " + r.Where
+		} else if r.Where != "" {
+			s += " in " + r.Where
+		}
+		if r.Note != "" {
+			s += " (" + r.Note + ")"
+		}
+		reads = append(reads, s)
+	}
+	if len(reads) == 0 {
+		return []string{"nothing"}
+	}
+	return reads
+}
+
+func (p PeoplePrinter) Gaps(w io.Writer, inv *report.Inventory) {
+	if len(inv.Gaps) == 0 {
+		return
+	}
+	Printf(w, "\nUNKNOWN  could not be read, so nothing is said of it\n")
+	for _, g := range onceEach(inv.Gaps) {
+		Wrap(w, "  ? ", strings.TrimSpace(g.What+"  "+Clean(g.Where)))
+		Wrap(w, "    ", Clean(OneLine(g.Reason)))
+		if g.Next != "" {
+			Wrap(w, "    next  ", g.Next)
+		}
+	}
+}
+
+func (p PeoplePrinter) findings(w io.Writer, inv *report.Inventory, atLeast assess.Severity) {
+	shown := limit(inv, atLeast).Findings
+	hidden := len(inv.Findings) - len(shown)
+	more := ""
+	if hidden > 0 {
+		more = fmt.Sprintf("  (%d more below %s: --min-severity=info)", hidden, atLeast)
+	}
+	if len(shown) == 0 {
+		if len(inv.Gaps) == 0 {
+			Printf(w, "\nProblems none%s\n", more)
+		} else {
+			Printf(w, "\nProblems none in what could be read%s\n", more)
+		}
+		return
+	}
+	Printf(w, "\nProblems %s%s\n", tally(shown), more)
+	for i, f := range shown {
+		if i == findingsShown && !p.wide {
+			Printf(w, "\n… and %d more problems: -o wide, or choose some (--help)\n", len(shown)-i)
+			break
+		}
+		Printf(w, "\n%s %s  %s\n", Mark(f.Severity), strings.ToUpper(f.Severity), f.Check)
+		Wrap(w, "  ", Clean(f.Message))
+		places := inspect.Fold(f.Locations)
+		for i, at := range places {
+			if i == PlacesShown && !p.wide && len(places) > PlacesShown+1 {
+				Printf(w, "  in    %d more places: -o wide\n", len(places)-i)
+				break
+			}
+			Printf(w, "  in    %s\n", at)
+		}
+		if f.Next != "" {
+			Wrap(w, "  next  ", Clean(f.Next))
+		}
+	}
+}
+
+// Mark lets the eye find severities without colour.
+func Mark(severity string) string {
+	switch severity {
+	case assess.Critical.String():
+		return "✗"
+	case assess.Warning.String():
+		return "!"
+	}
+	return "·"
+}
+
+func tally(findings []report.Finding) string {
+	n := map[string]int{}
+	for _, f := range findings {
+		n[f.Severity]++
+	}
+	var out []string
+	for s := assess.Critical; s >= assess.Info; s-- {
+		if k := n[s.String()]; k > 0 {
+			word := s.String()
+			if s == assess.Warning && k > 1 {
+				word += "s"
+			}
+			out = append(out, fmt.Sprintf("%d %s", k, word))
+		}
+	}
+	return strings.Join(out, ", ")
+}
+
+// endsSoon lists what ends within the threshold, by itself renewed or not.
+func (p PeoplePrinter) endsSoon(w io.Writer, inv *report.Inventory) {
+	var soon []*report.Cert
+	for i := range inv.Certificates {
+		c := &inv.Certificates[i]
+		if left := c.NotAfter.Sub(inv.Now); left < 0 || left > p.within {
+			continue
+		}
+		if c.Locations()[0].Kind != "CertificateSigningRequest" { // kept for the record; the places that use it come first
+			soon = append(soon, c)
+		}
+	}
+	within := duration.HumanDuration(p.within)
+	if len(soon) == 0 {
+		Printf(w, "\nEnds within %s: nothing\n", within)
+		return
+	}
+	Printf(w, "\nEnds within %s: %s\n", within, Count(len(soon), "certificate"))
+	rest := 0
+	if !p.wide && len(soon) > endsSoonShown+1 {
+		soon, rest = soon[:endsSoonShown], len(soon)-endsSoonShown
+	}
+	p.table(w, inv.Now, soon)
+	if rest > 0 {
+		Printf(w, "… and %d more: --all\n", rest)
+	}
+}
+
+func (p PeoplePrinter) certificates(w io.Writer, inv *report.Inventory) {
+	all := make([]*report.Cert, len(inv.Certificates))
+	for i := range inv.Certificates {
+		all[i] = &inv.Certificates[i]
+	}
+	Printf(w, "\nCertificates\n")
+	p.table(w, inv.Now, all)
+	p.requests(w, inv)
+	p.revocationLists(w, inv)
+}
+
+// table lists certificates, the earliest end first.
+func (p PeoplePrinter) table(w io.Writer, now time.Time, certs []*report.Cert) {
+	var lines strings.Builder
+	t := printers.GetNewTabWriter(&lines)
+	columns := []string{"ENDS", "RENEWAL", "CERTIFICATE", "TYPE", "OWNER", "IN"}
+	if p.wide {
+		columns = []string{"ENDS", "NOT AFTER", "RENEWAL", "CERTIFICATE", "ISSUER", "TYPE", "KEY", "NAMES", "OWNER", "SHA256", "IN"}
+	}
+	if !p.noHeaders {
+		Printf(t, "%s\n", strings.Join(columns, "\t"))
+	}
+	for _, c := range certs {
+		Printf(t, "%s\n", strings.Join(p.row(now, c), "\t"))
+	}
+	_ = t.Flush() // the buffer does not fail
+	p.fitted(w, lines.String())
+}
+
+// fitted cuts lines at the edge of the terminal, where a table that wraps can't
+// be read any more. With -o wide the rest hangs, and other programs get all of it.
+func (p PeoplePrinter) fitted(w io.Writer, lines string) {
+	if p.width < 40 {
+		Printf(w, "%s", lines)
+		return
+	}
+	for line := range strings.Lines(lines) {
+		Printf(w, "%s", fittedLine(line, p.width, p.wide))
+	}
+}
+
+func fittedLine(line string, width int, all bool) string {
+	var b strings.Builder
+	column, end := 0, 0 // end: where a line that is cut ends
+	for _, r := range line {
+		switch n := columnsOf(r); {
+		case r == '\n', column+n <= width:
+			column += n
+		case all:
+			b.WriteString("\n" + strings.Repeat(" ", hang))
+			column = hang + n
+		default:
+			return b.String()[:end] + "…\n"
+		}
+		b.WriteRune(r)
+		if column < width {
+			end = b.Len()
+		}
+	}
+	return b.String()
+}
+
+// terminalWidth is the number of columns of a terminal, and 0 for anything else.
+func terminalWidth(out io.Writer) int {
+	f, ok := StreamFile(out)
+	if !ok {
+		return 0
+	}
+	columns, _, err := term.GetSize(int(f.Fd()))
+	if err != nil {
+		return 0
+	}
+	return columns
+}
+
+func (p PeoplePrinter) row(now time.Time, c *report.Cert) []string {
+	places := inspect.Fold(c.Locations())
+	if !p.wide {
+		in := places[0]
+		if len(places) > 1 {
+			in += fmt.Sprintf(" +%d", len(places)-1)
+		}
+		return []string{InTime(now, c.NotAfter), renewed(now, c), pki.Foreign(c.Name()), typeOf(c), OrDash(pki.Foreign(c.Owner)), in}
+	}
+	names := append(append([]string{}, c.Names.DNS...), c.Names.IPs...)
+	return []string{
+		InTime(now, c.NotAfter), c.NotAfter.Format(time.RFC3339), renewed(now, c), pki.Foreign(c.Name()), pki.Foreign(issuerName(c)), typeOf(c), c.PublicKey,
+		OrDash(pki.Foreign(strings.Join(names, ","))), OrDash(pki.Foreign(c.Owner)), c.Fingerprint.String(), strings.Join(places, ","),
+	}
+}
+
+// renewed says when a certificate is renewed automatically, and by whom where that
+// is not its owner; else none or unknown.
+func renewed(now time.Time, c *report.Cert) string {
+	if c.Renewal != report.RenewalAutomatic {
+		return c.Renewal
+	}
+	when := ""
+	if !c.RenewalDue.IsZero() {
+		when = InTime(now, c.RenewalDue)
+		if c.RenewalDue.Before(now) {
+			when = "due " + when
+		}
+	}
+	if c.RenewedBy == c.Owner && when != "" {
+		return when
+	}
+	return strings.TrimSpace(when + " by " + c.RenewedBy)
+}
+
+func issuerName(c *report.Cert) string {
+	if c.SelfSigned {
+		return "self"
+	}
+	return report.Cert{Cert: &pki.Cert{Subject: c.Issuer}}.Name()
+}
+
+func typeOf(c *report.Cert) string {
+	switch {
+	case c.Role == "signer":
+		return "signer"
+	case c.IsCA:
+		return "CA"
+	}
+	var uses []string
+	for _, u := range c.Usages {
+		uses = append(uses, strings.TrimSuffix(u, " auth"))
+	}
+	return OrDash(strings.Join(uses, ","))
+}
+
+func (p PeoplePrinter) requests(w io.Writer, inv *report.Inventory) {
+	if len(inv.Requests) == 0 {
+		return
+	}
+	Printf(w, "\nCertificate requests\n")
+	var lines strings.Builder
+	t := printers.GetNewTabWriter(&lines)
+	if !p.noHeaders {
+		Printf(t, "NAME\tCONDITION\tSINCE\tREQUESTER\tSIGNER\tSUBJECT\n")
+	}
+	for _, r := range inv.Requests {
+		Printf(t, "%s\t%s\t%s\t%s\t%s\t%s\n", r.Name, r.Condition, InTime(inv.Now, r.Since), pki.Foreign(r.Requester), r.Signer, pki.Foreign(r.Subject))
+	}
+	_ = t.Flush() // the buffer does not fail
+	p.fitted(w, lines.String())
+}
+
+// revocationLists lists them as bundles hold them.
+func (p PeoplePrinter) revocationLists(w io.Writer, inv *report.Inventory) {
+	if !slices.ContainsFunc(inv.Bundles, func(b report.Bundle) bool { return len(b.CRLs) > 0 }) {
+		return
+	}
+	Printf(w, "\nRevocation lists\n")
+	var lines strings.Builder
+	t := printers.GetNewTabWriter(&lines)
+	if !p.noHeaders {
+		Printf(t, "ENDS\tISSUER\tREVOKED\tIN\n")
+	}
+	for _, b := range inv.Bundles {
+		for _, l := range b.CRLs {
+			ends := "-"
+			if !l.NextUpdate.IsZero() {
+				ends = InTime(inv.Now, l.NextUpdate)
+			}
+			Printf(t, "%s\t%s\t%d\t%s\n", ends, pki.Foreign(l.Issuer), l.Revoked, strings.Join(inspect.Fold(b.Locations), ","))
+		}
+	}
+	_ = t.Flush() // the buffer does not fail
+	p.fitted(w, lines.String())
+}
+
+func (p PeoplePrinter) footer(w io.Writer, inv *report.Inventory) {
+	if p.all {
+		return
+	}
+	Printf(w, "\nEverything: %s inspect --all; one kind: %s inspect secrets; for scripts: -o json\n", p.Called, p.Called)
+	if len(inv.Findings) > 0 {
+		Printf(w, "What a problem means: %s explain CHECK\n", p.Called)
+	}
+	if inv.Cluster.Version != "" && len(inv.Nodes) == 0 {
+		Printf(w, "Files on nodes were not read.\n")
+	}
+}
+
+// InTime says how far t is, in the past or the future.
+func InTime(now, t time.Time) string {
+	if t.Before(now) {
+		return duration.HumanDuration(now.Sub(t)) + " ago"
+	}
+	return "in " + duration.HumanDuration(t.Sub(now))
+}
+
+func Count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return strconv.Itoa(n) + " " + what + "s"
+}
+
+func OrDash(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return s
+}
+
+// Clean keeps text out of a certificate, or of anything else of a cluster's, on one line
+// and in one cell: a subject may hold anything.
+func Clean(s string) string { return pki.Visible(s, "") }
+
+// lineWidth is where prose is wrapped: commands in it stay whole on most
+// terminals.
+const lineWidth = 118
+
+// Wrap prints prose in lines of lineWidth, the first after the lead, the others
+// indented as far.
+func Wrap(w io.Writer, lead, s string) {
+	if !foreign.Prints(s) { // the program's own prose is one line: something of the cluster's is in it
+		s = foreign.Quoted(s)
+	}
+	line, indent := lead, strings.Repeat(" ", len([]rune(lead)))
+	empty := true
+	for _, word := range words(s) {
+		if !empty && !isLabel(word) && len([]rune(line))+1+len([]rune(word)) > lineWidth {
+			Printf(w, "%s\n", line)
+			line, empty = indent, true
+		}
+		if !empty {
+			line += " "
+		}
+		line, empty = line+word, false
+	}
+	Printf(w, "%s\n", line)
+}
+
+// words are what may stand on a line of its own: a quotation, “…” or "…", is a part of
+// one.
+func words(s string) []string {
+	var out []string
+	var word strings.Builder
+	end, escaped := rune(0), false // of the quotation that is open
+	for i, r := range s {
+		opens := word.Len() == 0 || strings.ContainsRune("([=:,;", rune(s[i-1]))
+		switch {
+		case end == 0 && r == ' ':
+			if word.Len() > 0 {
+				out = append(out, word.String())
+			}
+			word.Reset()
+			continue
+		case end == 0 && r == '“':
+			end = '”'
+		case end == 0 && r == '"' && opens && strings.ContainsRune(s[i+1:], '"'):
+			end = '"'
+		case r == end && !escaped:
+			end = 0
+		}
+		escaped = r == '\\' && !escaped
+		word.WriteRune(r)
+	}
+	if end == '"' { // it was no quotation
+		return append(out, strings.Fields(word.String())...)
+	}
+	if word.Len() > 0 {
+		out = append(out, word.String())
+	}
+	return out
+}
+
+// CleanLines is clean for a text of several lines.
+func CleanLines(s string) string { return pki.Visible(s, "\n\t") }
+
+func OneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+// Printf writes to a buffer that keeps the first error for its Flush.
+func Printf(w io.Writer, format string, args ...any) { _, _ = fmt.Fprintf(w, format, args...) }
+
+// PrintUnauthenticated says above an answer that another server may have given it.
+func PrintUnauthenticated(w io.Writer, reason string) {
+	if reason != "" {
+		Wrap(w, "         ", "API SERVER NOT AUTHENTICATED: "+reason+". Another server may have answered.")
+	}
+}

@@ -1,0 +1,95 @@
+package ui
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/term"
+)
+
+// Progress shows on a terminal how much was read so far, and nothing anywhere
+// else.
+type Progress struct {
+	mu    sync.Mutex
+	w     io.Writer // nil: shows nothing
+	read  map[string]int
+	order []string
+	last  time.Time
+	width int // of what stands on the line
+	held  bool
+}
+
+// Hold empties the line and draws nothing more until release: somebody is asked.
+func (p *Progress) Hold() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.w != nil && p.width > 0 {
+		p.line("")
+		_, _ = fmt.Fprint(p.w, "\r")
+		p.width = 0
+	}
+	p.held = true
+}
+
+func (p *Progress) Release() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.held = false
+}
+
+// StartProgress shows progress on w if that is a terminal.
+func StartProgress(w io.Writer) *Progress {
+	p := &Progress{read: map[string]int{}}
+	if f, ok := StreamFile(w); ok && term.IsTerminal(int(f.Fd())) {
+		p.w = f // past the screen, which lets no carriage return through
+	}
+	return p
+}
+
+func (p *Progress) Observe(what string, objects int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.w == nil {
+		return
+	}
+	if _, ok := p.read[what]; !ok {
+		p.order = append(p.order, what)
+	}
+	p.read[what] = objects
+	if p.held || time.Since(p.last) < 100*time.Millisecond {
+		return
+	}
+	p.last = time.Now()
+	var parts []string
+	for _, what := range p.order {
+		parts = append(parts, fmt.Sprintf("%d %s", p.read[what], what))
+	}
+	p.line("reading: " + strings.Join(parts, ", "))
+}
+
+// line overwrites what stands on the terminal's line.
+func (p *Progress) line(s string) {
+	s = Clean(s)
+	if f, ok := p.w.(*os.File); ok {
+		if columns, _, err := term.GetSize(int(f.Fd())); err == nil && columns > 1 && len(s) >= columns {
+			s = s[:columns-1]
+		}
+	}
+	_, _ = fmt.Fprintf(p.w, "\r%-*s", p.width, s)
+	p.width = len(s)
+}
+
+// Stop leaves the line empty.
+func (p *Progress) Stop() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.w != nil && p.width > 0 {
+		p.line("")
+		_, _ = fmt.Fprint(p.w, "\r")
+		p.w = nil
+	}
+}

@@ -1,0 +1,102 @@
+package undocmd
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
+	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
+	"github.com/kubectl-certrot/kubectl-certrot/nodeexec/host"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/apply"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/apply/applytest"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/connect"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/plugintest"
+)
+
+// TestWhenARunBeganIsNotWhenItWasUndone: of a node's folders, the time of the ID counts;
+// else the oldest file; else it is unknown.
+func TestWhenARunBeganIsNotWhenItWasUndone(t *testing.T) {
+	t.Parallel()
+	from, to := time.Now().Add(-time.Hour), time.Now().Add(time.Hour)
+	ca, more := pkitest.NewCA("lb", from, to), pkitest.NewCA("another", from, to)
+	server := plugintest.LiveServer(t, ca, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) })
+	const run, hand, empty = "20261121-060000-0a0b0c", "by-hand", "empty"
+	n := plugintest.NewLiveNode(t, "worker-0")
+	n.Kubelet(t, ca.CertPEM, server, ca)
+	node, err := nodeexec.Local{Node: n.Name, Root: n.Root, Chroot: true}.Dial(t.Context(), n.Name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = node.Close() }()
+	for _, id := range []string{run, hand} {
+		n.Edited(t, id, ca.CertPEM, pkitest.Bundle(ca.CertPEM, more.CertPEM))
+		if _, err := (host.Run{ID: id}).Restore(t.Context(), node, catalog.KubeletKubeconfigs()[1]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	old := time.Now().Add(-7 * time.Hour).Truncate(time.Second)
+	kept, err := filepath.Glob(n.Root + host.DefaultFolder + "/" + hand + "/before-*")
+	if err != nil || len(kept) != 1 {
+		t.Fatalf("%q, %v", kept, err)
+	}
+	if err := os.Chtimes(kept[0], old, old); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(n.Root+host.DefaultFolder+"/"+empty, 0o700); err != nil {
+		t.Fatal(err)
+	}
+
+	var out plugintest.Transcript
+	w := applytest.OnNodes(nil, &out, n)
+	f := &runsFlags{MendFlags: apply.MendFlags{App: w.App}, fromNodes: true}
+	runs, err := f.askNodes(t.Context(), w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]time.Time{run: time.Date(2026, 11, 21, 6, 0, 0, 0, time.UTC), hand: old}
+	for _, r := range runs {
+		at, known := want[r.Run]
+		if (r.Started != nil) != known || known && !r.Started.Equal(at) || r.Files != 0 {
+			t.Errorf("%+v, started %v, want %v", r, r.Started, at)
+		}
+	}
+	if err := f.print(runs); err != nil || len(runs) != 3 || !strings.Contains(strings.Join(strings.Fields(out.String()), " "), "empty - unknown worker-0 0") {
+		t.Errorf("%v\n%s", err, out.String())
+	}
+}
+
+// TestRunsOfAllNodes: asking changes nothing, so that all of them may be named by one word.
+func TestRunsOfAllNodes(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(plugintest.SettledAPI())
+	t.Cleanup(server.Close)
+	file := filepath.Join(t.TempDir(), "kubeconfig")
+	text := "apiVersion: v1\nkind: Config\nclusters: [{name: a, cluster: {server: \"" + server.URL + "\"}}]\ncontexts: [{name: a, context: {cluster: a}}]\ncurrent-context: a\n"
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, nodes := range [][]string{{connect.AllNodes}, nil} {
+		var out plugintest.Transcript
+		flags := genericclioptions.NewConfigFlags(false)
+		flags.KubeConfig = &file
+		f := &runsFlags{MendFlags: apply.MendFlags{App: applytest.OnNodes(nil, &out).App, Config: flags}, fromNodes: true}
+		f.Nodes.Nodes, f.Nodes.Via, f.Nodes.Parallel, f.Nodes.Timeout = nodes, "exec", 1, time.Minute
+		_, err := f.onNodes(t.Context())
+		if err == nil {
+			t.Fatal("nodes without a pod were asked")
+		}
+		// Each node was tried, and none of them can be reached.
+		all := strings.Contains(err.Error(), "master-0") && strings.Contains(err.Error(), "worker-0")
+		if all != (nodes != nil) || nodes == nil && !strings.Contains(err.Error(), "no node is named") {
+			t.Errorf("--nodes %q: %v", nodes, err)
+		}
+	}
+}

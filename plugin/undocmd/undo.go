@@ -1,0 +1,344 @@
+package undocmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/kubectl/pkg/util/templates"
+
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect/gather"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
+	"github.com/kubectl-certrot/kubectl-certrot/nodeexec/host"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/apply"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/cli"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/connect"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/ui"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/action"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/csr"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/preflight"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/rotate"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/undo"
+)
+
+type undoFlags struct {
+	apply.MendFlags
+	fromNodes bool
+	risks     []string
+}
+
+func NewUndoCommand(app cli.App, config *genericclioptions.ConfigFlags) *cobra.Command {
+	f := &undoFlags{MendFlags: apply.MendFlags{App: app, Config: config}}
+	cmd := &cobra.Command{
+		Use:   "undo RUN",
+		Short: "Put back what a run changed on nodes",
+		Long: `Puts back, byte for byte, the files that a run changed, with their owner, mode and label, and restarts the kubelet. A file that was changed after the run is left alone.
+
+Which nodes those are is in the run's journal on this machine; without it, name them with --nodes and --from-nodes. What was before is on the nodes themselves, in /var/lib/certrot/RUN, with a script "undo" for somebody at a console.
+
+It refuses to put back a file with which the kubelet would not trust what the API server shows it now, unless --accept-risk=breaks-trust.`,
+		Example: templates.Examples(strings.ReplaceAll(`  # Which runs there were
+  {} runs
+
+  # What undoing one would do, then do it
+  {} undo 20260131-120000-1a2b3c --via ssh --dry-run=client
+  {} undo 20260131-120000-1a2b3c --via ssh
+
+  # A run of somebody else
+  {} undo 20260131-120000-1a2b3c --from-nodes --nodes worker-1 --via ssh`, "{}", app.Called)),
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: completeRuns,
+		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), args[0]) },
+	}
+	f.AddFlags(cmd, "Only these nodes of the run, in this order.")
+	cmd.Flags().BoolVar(&f.fromNodes, "from-nodes", false, "Do without the journal: what the run changed is read from the nodes named with --nodes.")
+	cmd.Flags().StringSliceVar(&f.risks, "accept-risk", nil, "Go on in spite of this risk, by its name: "+strings.Join(undoRisks(), ", ")+".")
+	ui.Must(cmd.RegisterFlagCompletionFunc("accept-risk", cobra.FixedCompletions(undoRisks(), cobra.ShellCompDirectiveNoFileComp)))
+	return cmd
+}
+
+func undoRisks() []string {
+	return []string{undo.BreaksTrust, csr.RequestsPending, remediate.NoLease, preflight.UnauthenticatedAPI, preflight.StaticPodsSettled}
+}
+
+func (f *undoFlags) run(ctx context.Context, run string) error {
+	if err := f.Check(); err != nil {
+		return err
+	}
+	for _, risk := range f.risks {
+		if !slices.Contains(undoRisks(), risk) {
+			return fmt.Errorf("--accept-risk=%s is none of: %s", risk, strings.Join(undoRisks(), ", "))
+		}
+	}
+	if !remediate.ValidRun(run) {
+		return cli.WithHint(fmt.Errorf("run %q: the ID of a run is such as 20260131-120000-1a2b3c", run), "%s runs", f.App.Called)
+	}
+	names, story, err := f.nodesOf(run)
+	if err != nil {
+		return err
+	}
+	if len(names) == 0 && action.Paused(story) {
+		return f.undoPauses(ctx, run, story)
+	}
+	if len(names) == 0 && !f.fromNodes {
+		ui.Printf(f.App.Streams.Out, "Run %s changed nothing: nothing to put back.\n", run)
+		return nil
+	}
+	f.API = connect.Writing(f.risks, false)
+	w, err := f.Workplace(ctx, names)
+	if err != nil {
+		return err
+	}
+	err = f.undo(ctx, w, run, story)
+	if closed := w.Close(); closed != nil {
+		cli.Warn(f.App.Streams, "clean up: ", closed)
+	}
+	return err
+}
+
+// nodesOf are the nodes that the journal names, and what else it tells.
+func (f *undoFlags) nodesOf(run string) (names []string, story remediate.Story, err error) {
+	if f.fromNodes {
+		if len(f.Nodes.Nodes) == 0 && !f.Nodes.Local {
+			err = errors.New("--from-nodes: name the nodes with --nodes")
+		}
+		return nil, story, err
+	}
+	js, err := apply.Journals()
+	if err != nil {
+		return nil, story, err
+	}
+	if story, err = js.Read(run); err != nil {
+		return nil, story, cli.WithHint(err, "%s runs shows those that are known here; of others: --from-nodes --nodes NAME", f.App.Called)
+	}
+	if story.Command == rotate.RotateCommand {
+		return nil, story, cli.WithHint(fmt.Errorf("run %s was a rotation, which can't be taken back: the old key is gone", run),
+			"what trusted the old CA still does. How far the new one is: %s rotate --list, then rotate status NAME", f.App.Called)
+	}
+	if story.Command == rotate.PruneCommand {
+		return nil, story, cli.WithHint(fmt.Errorf("run %s removed CAs from a bundle, which is put back by hand", run), "how, is said in %s", js.Kept(run))
+	}
+	if story.Undoes != "" {
+		return nil, story, cli.WithHint(fmt.Errorf("run %s is itself an undo, of %s", run, story.Undoes), "do what that run did once more: %s fix-api-int", f.App.Called)
+	}
+	changed := story.Changed()
+	for _, n := range f.Nodes.Nodes {
+		if changed[n] == nil {
+			return nil, story, fmt.Errorf("--nodes %s: run %s changed nothing there, but on %s", n, run, ui.OrDash(strings.Join(slices.Sorted(maps.Keys(changed)), ", ")))
+		}
+	}
+	for _, n := range slices.Backward(story.Nodes) { // the last one first
+		if changed[n] != nil {
+			names = append(names, n)
+		}
+	}
+	if patched := action.Patched(story); len(patched) > 0 && len(names) == 0 && !action.Paused(story) {
+		return nil, story, cli.WithHint(fmt.Errorf("run %s changed no file on nodes, but ConfigMap %s, which is put back by hand", run, strings.Join(patched, ", ")), "how, is said in %s", js.Kept(run))
+	}
+	return names, story, nil
+}
+
+func (f *undoFlags) undo(ctx context.Context, w *apply.Workplace, run string, story remediate.Story) error {
+	read := gather.Options{Paths: []string{host.DefaultFolder + "/" + run}}
+	a := &apply.Applying{MendFlags: f.MendFlags, Workplace: w, Command: "undo", Run: remediate.NewRun(collect.Taken()), Undoes: run, Read: read, NoLease: slices.Contains(f.risks, remediate.NoLease), Risks: f.risks, Again: []string{preflight.StaticPodsSettled}}
+	a.Plan = func(ctx context.Context) (*remediate.Plan, error) {
+		byHand, err := byHand(run, story)
+		if err != nil {
+			return nil, err
+		}
+		var left []string
+		u := undo.Undo{API: w.Conn != nil, AcceptBreaksTrust: slices.Contains(f.risks, undo.BreaksTrust), AcceptRequestsPending: slices.Contains(f.risks, csr.RequestsPending)}
+		for _, name := range w.Names() {
+			entries, err := KeptBy(w, ctx, name, run)
+			if errors.Is(err, host.ErrNoRun) && !f.fromNodes {
+				err = asBefore(w, ctx, name, story, err)
+			}
+			if err == nil {
+				var others []string
+				others, err = leftAlone(w, ctx, name, run, story.Changed()[name], entries)
+				left = append(left, others...)
+			}
+			if err != nil {
+				return nil, err
+			}
+			u.Nodes = append(u.Nodes, undo.Kept{Node: name, Entries: entries})
+		}
+		facts := w.Facts(ctx, read)
+		if ctx.Err() != nil {
+			return nil, cli.NothingChanged(errors.New("interrupted"))
+		}
+		p, err := u.Plan(run, facts, facts.Taken)
+		if err == nil {
+			err = f.settled(ctx, w, facts, p)
+		}
+		if err == nil {
+			err = w.Resume(ctx, run, story, p)
+		}
+		if err == nil {
+			p.Notes = append(append(p.Notes, left...), byHand...)
+		}
+		if err == nil && w.NoAPI != nil {
+			p.Notes = append(p.Notes, "Without the API server: "+ui.OneLine(w.NoAPI.Error()))
+		}
+		return p, err
+	}
+	a.About = func(out io.Writer, _ *remediate.Plan) { ui.Printf(out, "Undo     of run %s\n", run) }
+	return a.Do(ctx)
+}
+
+// byHand says what of a run is not put back on nodes.
+func byHand(run string, story remediate.Story) (notes []string, err error) {
+	for _, of := range action.Patched(story) {
+		js, err := apply.Journals()
+		if err != nil {
+			return nil, err
+		}
+		notes = append(notes, fmt.Sprintf("The run patched ConfigMap %s, too. A kube-controller-manager that works puts it back by itself; by hand, how is said in %s.", of, js.Kept(run)))
+	}
+	return notes, nil
+}
+
+// settled refuses to restart kubelets of masters while static pods are rolled out to them.
+func (f *undoFlags) settled(ctx context.Context, w *apply.Workplace, facts inspect.Snapshot, p *remediate.Plan) error {
+	if w.Conn == nil || p.Empty() {
+		return nil
+	}
+	ask := preflight.Preflight{Facts: facts, Machinery: w.Conn.Cluster.Machinery(ctx), Nodes: apply.NodesOf(p), Now: facts.Taken}
+	if !ask.Operated() {
+		ask.StaticPods = w.StaticPods(ctx)
+	}
+	for _, v := range ask.Check() {
+		switch {
+		case v.Name != preflight.StaticPodsSettled || !v.Stops():
+		case slices.Contains(f.risks, v.Name):
+			p.Notes = append(p.Notes, "Accepted by name: "+v.Name+": "+v.Reason)
+		default:
+			return apply.Stopped([]preflight.Verdict{v})
+		}
+	}
+	return nil
+}
+
+// undoPauses undoes a run that paused health checks, and changed no node.
+func (f *undoFlags) undoPauses(ctx context.Context, run string, story remediate.Story) error {
+	conn, err := connect.Connect(ctx, f.App, f.Config, pki.NewScanner(), connect.Writing(f.risks, false))
+	if err != nil {
+		return err
+	}
+	w := &apply.Workplace{App: f.App, Conn: conn}
+	a := &apply.Applying{MendFlags: f.MendFlags, Workplace: w, Command: "undo", Run: remediate.NewRun(collect.Taken()), Undoes: run, NoLease: slices.Contains(f.risks, remediate.NoLease)}
+	a.Plan = func(ctx context.Context) (*remediate.Plan, error) {
+		notes, err := byHand(run, story)
+		if err != nil {
+			return nil, err
+		}
+		p := &remediate.Plan{Run: run, Now: collect.Taken(), Notes: notes}
+		p.Basis.Cluster.Server, p.Basis.Cluster.Unauthenticated = conn.Server, conn.Unauthenticated
+		return p, w.Resume(ctx, run, story, p)
+	}
+	a.About = func(out io.Writer, _ *remediate.Plan) { ui.Printf(out, "Undo     of run %s\n", run) }
+	return a.Do(ctx)
+}
+
+// asBefore says whether a node that keeps nothing of a run is as it was before:
+// the run was interrupted before it did anything there. noRun is what the node
+// answered.
+func asBefore(w *apply.Workplace, ctx context.Context, node string, story remediate.Story, noRun error) error {
+	before := map[string]*pki.Fingerprint{}
+	for _, r := range story.Records {
+		if r.Node != node || r.Path == "" {
+			continue
+		}
+		if before[r.Path] == nil {
+			before[r.Path] = r.Before
+		}
+		if r.Event != remediate.Begun && r.Event != remediate.Failed {
+			return wayBackGone(fmt.Errorf("the journal says that %s was changed on %s, and the node keeps nothing of it: %w", r.Path, node, noRun))
+		}
+	}
+	return w.Onto(ctx, node, func(ctx context.Context, n nodeexec.Node) error {
+		for _, path := range slices.Sorted(maps.Keys(before)) {
+			files, err := host.Look(ctx, n, path)
+			if err != nil {
+				return err
+			}
+			if before[path] == nil || files[0].SHA256 != [32]byte(*before[path]) {
+				return wayBackGone(fmt.Errorf("%s on %s is not what it was before the run, and the node keeps nothing of the run: %w", path, node, noRun))
+			}
+		}
+		return nil
+	})
+}
+
+// leftAlone says of files that a run changed, by its journal, and that are not its own any
+// more, by the node, whose they are.
+func leftAlone(w *apply.Workplace, ctx context.Context, node, run string, paths []string, entries []host.Entry) (notes []string, err error) {
+	paths = slices.DeleteFunc(slices.Clone(paths), func(path string) bool {
+		return slices.ContainsFunc(entries, func(e host.Entry) bool { return e.Before.Path == path })
+	})
+	if len(paths) == 0 {
+		return nil, nil
+	}
+	owner := map[string]string{}
+	err = w.Onto(ctx, node, func(ctx context.Context, n nodeexec.Node) error {
+		runs, err := host.Runs(ctx, n, "")
+		if err != nil {
+			return err
+		}
+		for _, r := range runs {
+			if r.ID == run {
+				continue
+			}
+			theirs, err := host.Run{ID: r.ID}.Entries(ctx, n)
+			if err != nil {
+				return err
+			}
+			for _, e := range theirs {
+				if e.Later == "" {
+					owner[e.Before.Path] = r.ID
+				}
+			}
+		}
+		return nil
+	})
+	for _, path := range paths {
+		whose := "its change failed, or was put back"
+		if owner[path] != "" {
+			whose = "run " + owner[path] + " changed it after that"
+		}
+		notes = append(notes, fmt.Sprintf("%s on %s is left alone: it is not this run's. It was as before the run, and %s.", path, node, whose))
+	}
+	return notes, err
+}
+
+func wayBackGone(err error) error {
+	return &cli.ExitError{Code: cli.ExitRefused, Err: cli.WithHint(cli.NothingChanged(err), "is it the same machine, and was the run not pruned? Compare the file with that of another node of the same kind")}
+}
+
+// KeptBy is what a node keeps of a run.
+func KeptBy(w *apply.Workplace, ctx context.Context, node, run string) (entries []host.Entry, err error) {
+	err = w.Onto(ctx, node, func(ctx context.Context, n nodeexec.Node) (err error) {
+		entries, err = host.Run{ID: run}.Entries(ctx, n)
+		return err
+	})
+	if errors.Is(err, host.ErrNoRun) {
+		return nil, cli.WithHint(err, "which runs it keeps: %s", inspect.LiveHints(w.App.Called).Next("{} runs --from-nodes --nodes %s", node))
+	}
+	for _, e := range entries {
+		if !foreign.Word(e.Before.Path) { // what a run changes has a plain path: this is not of certrot
+			return nil, &cli.ExitError{Code: cli.ExitRefused, Err: cli.WithHint(cli.NothingChanged(fmt.Errorf("what %s keeps of run %s has a path that no run has: %s", node, foreign.Name(run), foreign.Quoted(e.Before.Path))), "who wrote into %s on that node?", host.DefaultFolder)}
+		}
+	}
+	return entries, err
+}

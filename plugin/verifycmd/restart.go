@@ -1,0 +1,289 @@
+package verifycmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/report"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/trust"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/cli"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/connect"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/ui"
+)
+
+// restartSafe is the argument of verify that asks another question: would each
+// kubelet come back?
+const restartSafe = "restart-safe"
+
+// restart is verify restart-safe.
+func (f *VerifyFlags) restart(ctx context.Context, args []string) error {
+	if len(args) > 1 {
+		return fmt.Errorf("%s is a question of its own: no part goes with it", restartSafe)
+	}
+	write, ok := map[string]func(io.Writer, *report.RestartReport) error{
+		"": f.restartPeople(false), "wide": f.restartPeople(true), "json": restartDocument("json"), "yaml": restartDocument("yaml"), "junit": restartJUnit,
+	}[f.output]
+	if !ok {
+		return fmt.Errorf("-o %q is none of wide, json, yaml, junit", f.output)
+	}
+	now, err := f.asOf()
+	if err != nil {
+		return err
+	}
+	f.comeback = true
+	s, err := f.Read(ctx)
+	if err != nil {
+		return err
+	}
+	if now.IsZero() {
+		now = s.Taken
+	}
+	report := report.NewRestartReport(inspect.NewFacts(s, now, connect.DefaultWithin))
+	if err := write(f.App.Streams.Out, &report); err != nil {
+		return fmt.Errorf("print: %w", err)
+	}
+	if ctx.Err() != nil {
+		return &cli.ExitError{Code: cli.ExitIncomplete, Err: errors.New("interrupted: what is shown is not complete")}
+	}
+	switch worst := report.Worst(); {
+	case worst == trust.RestartNo || worst == trust.RestartCaution:
+		return &cli.ExitError{Code: cli.ExitFindings}
+	case worst == trust.RestartUnknown && !f.allowUnknown:
+		return &cli.ExitError{Code: cli.ExitIncomplete}
+	}
+	return nil
+}
+
+func restartDocument(format string) func(io.Writer, *report.RestartReport) error {
+	return func(w io.Writer, r *report.RestartReport) error { return ui.PrintDocument(w, format, r) }
+}
+
+// The questions of restart-safe that are not about one node, for people, and the
+// verdict on one.
+const (
+	askComesBack = "comes back after a restart now"
+	askNewNode   = "Would a node added now join?"
+	askAccess    = "Do you hold a certificate kubeconfig that survives an outage?"
+)
+
+// restartJUnit writes a test suite for each node: its questions and the verdict.
+func restartJUnit(w io.Writer, r *report.RestartReport) error {
+	var doc ui.JunitDocument
+	add := func(s *ui.JunitSuite, name string, a trust.RestartAnswer, counts bool) {
+		t, why := ui.JunitCase{Name: name, Class: a.ID}, string(a.Status)+": "+ui.OneLine(a.Why)
+		switch {
+		case counts && (a.Status == trust.RestartNo || a.Status == trust.RestartCaution):
+			t.Fail(why)
+		case a.Status == trust.RestartUnknown || !counts && a.Status == trust.RestartNo:
+			t.Skip(why)
+		}
+		s.Add(t)
+	}
+	for _, n := range r.Nodes {
+		s := ui.JunitSuite{Name: n.Name}
+		add(&s, askComesBack, n.ComesBack, true)
+		for i, q := range trust.RestartQuestions() {
+			add(&s, q.Text, n.Answers[i], false)
+		}
+		doc.Suites = append(doc.Suites, s)
+	}
+	s := ui.JunitSuite{Name: "cluster"}
+	add(&s, askNewNode, r.NewNode, true)
+	add(&s, askAccess, r.Access, false)
+	doc.Suites = append(doc.Suites, s)
+	return doc.Write(w)
+}
+
+func restartMark(s trust.RestartStatus) string {
+	switch s {
+	case trust.RestartYes:
+		return "✓"
+	case trust.RestartNone:
+		return "–"
+	case trust.RestartCaution:
+		return "!"
+	case trust.RestartNo:
+		return "✗"
+	}
+	return "?"
+}
+
+// restartPeople writes a table, and below it why for what is no plain yes.
+func (f *VerifyFlags) restartPeople(wide bool) func(io.Writer, *report.RestartReport) error {
+	return func(out io.Writer, r *report.RestartReport) error {
+		w := &strings.Builder{}
+		header := ui.PeoplePrinter{Called: f.App.Called}
+		header.Cluster(w, r.Cluster)
+		ui.Printf(w, "As of    %s\n", r.Now.Format("2006-01-02 15:04 MST"))
+		header.Gaps(w, &report.Inventory{Gaps: r.Gaps})
+		ui.Printf(w, "\n")
+		table(w, restartRows(r))
+		for _, same := range alike(r.Nodes, wide) {
+			f.restartDetails(w, same, wide)
+		}
+		ui.Printf(w, "\n")
+		for _, q := range []struct {
+			text string
+			a    trust.RestartAnswer
+		}{{askNewNode, r.NewNode}, {askAccess, r.Access}} {
+			ui.Printf(w, "%s %s  %s\n", restartMark(q.a.Status), q.text, q.a.Status)
+			f.restartWhy(w, "    ", q.a)
+		}
+		n := map[trust.RestartStatus]int{}
+		for _, node := range r.Nodes {
+			n[node.ComesBack.Status]++
+		}
+		var tally []string
+		for _, s := range []struct {
+			status trust.RestartStatus
+			text   string
+		}{{trust.RestartNo, "would not come back"}, {trust.RestartCaution, "only with a hand, or not for long"}, {trust.RestartUnknown, "unknown"}, {trust.RestartYes, "would come back"}} {
+			if n[s.status] > 0 {
+				tally = append(tally, fmt.Sprintf("%s %d %s", restartMark(s.status), n[s.status], s.text))
+			}
+		}
+		for _, n := range r.Nodes {
+			if n.Alive == catalog.No.String() {
+				ui.Printf(w, "\n%s: %s\n", ui.Clean(n.Name), n.Heartbeat)
+			}
+		}
+		if len(tally) == 0 {
+			tally = []string{"no node is known here: " + r.Hints.UnreadNodes("--nodes NAME --via ssh")}
+		}
+		ui.Printf(w, "\n%s\n", strings.Join(tally, "   "))
+		_, err := io.WriteString(out, ui.CleanLines(w.String()))
+		return err
+	}
+}
+
+// columnsShown is how many nodes are columns, at most, if their names fit.
+const columnsShown = 8
+
+// restartRows are questions by nodes, or nodes by questions where they are many.
+func restartRows(r *report.RestartReport) [][]string {
+	questions := trust.RestartQuestions()
+	head := []string{""}
+	wide := 42
+	for _, n := range r.Nodes {
+		head = append(head, n.Name)
+		wide += 2 + len(n.Name)
+	}
+	if len(r.Nodes) <= columnsShown && wide <= 120 {
+		rows := [][]string{head}
+		for i, q := range questions {
+			row := []string{q.Text}
+			for _, n := range r.Nodes {
+				row = append(row, restartMark(n.Answers[i].Status))
+			}
+			rows = append(rows, row)
+		}
+		verdict := []string{"it " + askComesBack}
+		for _, n := range r.Nodes {
+			verdict = append(verdict, restartMark(n.ComesBack.Status)+" "+string(n.ComesBack.Status))
+		}
+		return append(rows, verdict)
+	}
+	head = []string{"NODE", "BACK"}
+	for _, q := range questions {
+		head = append(head, q.Short)
+	}
+	rows := [][]string{head}
+	for _, n := range r.Nodes {
+		row := []string{n.Name, restartMark(n.ComesBack.Status) + " " + string(n.ComesBack.Status)}
+		for _, a := range n.Answers {
+			row = append(row, restartMark(a.Status))
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// table writes rows in columns, two blanks apart.
+func table(w io.Writer, rows [][]string) {
+	width := make([]int, len(rows[0]))
+	for _, row := range rows {
+		for i, cell := range row {
+			width[i] = max(width[i], utf8.RuneCountInString(cell))
+		}
+	}
+	for _, row := range rows {
+		line := ""
+		for i, cell := range row {
+			line += cell + strings.Repeat(" ", width[i]-utf8.RuneCountInString(cell)+2)
+		}
+		ui.Printf(w, "%s\n", strings.TrimRight(line, " "))
+	}
+}
+
+// restartDetails says what is behind the marks of nodes of which the same is to be
+// said: the verdict, and the answers that it does not speak of.
+func (f *VerifyFlags) restartDetails(w io.Writer, same []trust.RestartNode, wide bool) {
+	n := same[0]
+	names := make([]string, len(same))
+	for i := range same {
+		names[i] = same[i].Name
+	}
+	all := strings.NewReplacer("--nodes "+n.Name, foreign.Command("", "--nodes %s", foreign.Commas(names)))
+	b := &strings.Builder{}
+	said := []string{n.ComesBack.Why}
+	if n.ComesBack.Status != trust.RestartYes {
+		ui.Printf(b, "  %s it %s: %s\n", restartMark(n.ComesBack.Status), askComesBack, n.ComesBack.Status)
+		n.ComesBack.Next = all.Replace(n.ComesBack.Next)
+		f.restartWhy(b, "      ", n.ComesBack)
+	}
+	for i, q := range trust.RestartQuestions() {
+		a := n.Answers[i]
+		plain := a.Status == trust.RestartYes || a.Status == trust.RestartNone
+		if plain && (!wide || a.Why == "") || slices.Contains(said, a.Why) {
+			continue
+		}
+		said = append(said, a.Why)
+		ui.Printf(b, "  %s %s\n", restartMark(a.Status), q.Text)
+		a.Next = all.Replace(a.Next)
+		f.restartWhy(b, "      ", a)
+	}
+	if b.Len() > 0 {
+		ui.Wrap(w, "\n", strings.Join(names, ", "))
+		ui.Printf(w, "%s", b.String())
+	}
+}
+
+// alike groups nodes of which the same is to be said; wide, of what is well too.
+func alike(nodes []trust.RestartNode, wide bool) [][]trust.RestartNode {
+	index := map[string]int{}
+	var out [][]trust.RestartNode
+	for _, n := range nodes {
+		key := fmt.Sprint(n.ComesBack.Status, n.ComesBack.Why)
+		for _, a := range n.Answers {
+			key += "\n" + string(a.Status)
+			if wide || a.Status != trust.RestartYes && a.Status != trust.RestartNone {
+				key += a.Why
+			}
+		}
+		i, ok := index[key]
+		if !ok {
+			i = len(out)
+			index[key] = i
+			out = append(out, nil)
+		}
+		out[i] = append(out[i], n)
+	}
+	return out
+}
+
+func (f *VerifyFlags) restartWhy(w io.Writer, lead string, a trust.RestartAnswer) {
+	if a.Why != "" {
+		ui.Wrap(w, lead, ui.Clean(ui.OneLine(a.Why)))
+	}
+	if a.Next != "" {
+		ui.Wrap(w, lead+"next  ", a.Next)
+	}
+}

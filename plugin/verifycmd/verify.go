@@ -1,0 +1,571 @@
+package verifycmd
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/util/duration"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/kubectl/pkg/util/templates"
+
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/report"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/trust"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/cli"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/connect"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/ui"
+)
+
+type VerifyFlags struct {
+	Config       *genericclioptions.ConfigFlags
+	App          cli.App
+	Nodes        connect.NodeFlags
+	From         []string
+	now          string
+	output       string
+	allowUnknown bool
+	wait         time.Duration
+	comeback     bool // kubelets' own credentials are to be tried, on their nodes
+	// callers says of what was read whether masters' client certificates are to be tried,
+	// on masters; nil: never.
+	Callers func(*inspect.Snapshot) bool
+}
+
+// AskAgain is how long verify --wait waits between two readings.
+const AskAgain = 10 * time.Second
+
+func NewVerifyCommand(app cli.App, config *genericclioptions.ConfigFlags) *cobra.Command {
+	f := &VerifyFlags{Config: config, App: app}
+	cmd := &cobra.Command{
+		Use:   "verify [PART...]",
+		Short: "Say who trusts what it is shown, now and at the next rotation",
+		Long: `Certificates that are all valid can still bring a cluster down: when what is shown is signed by a CA that its reader was never given. verify asks, for everybody who verifies a certificate: do its trust anchors verify what it is shown, for that name, now; and what it will be shown after the next rotation?
+
+Each claim is one line: ✓ it holds, ✗ it does not, ! it will not hold any more, ? something that decides could not be read. PART is a part of the cluster: ` + strings.Join(PartWords(), ", ") + `; without one, all.
+
+` + restartSafe + ` in place of a part asks each node another question: would its kubelet come back if it was restarted now? It is tried on the node, with the kubelet's own credentials, which do not leave it.
+
+Handshakes are made from nodes that can be read. Exit codes: 0 all claims hold, 1 one does not, or will not, 2 usage or no access, 3 none is broken but something is unknown.`,
+		Example: templates.Examples(strings.ReplaceAll(`  # Does everybody trust what it is shown?
+  {} verify
+
+  # Who calls api-int, asked from the nodes by ssh
+  {} verify api-int --nodes all --via ssh
+
+  # After a repair, until everybody does
+  {} verify api-int --nodes all --wait 30m
+
+  # Would every kubelet come back if it was restarted now?
+  {} verify restart-safe --nodes all --via ssh
+
+  # From facts that were saved earlier
+  {} verify --from cluster.certrot`, "{}", app.Called)),
+		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), args) },
+		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			words := PartWords()
+			if len(args) == 0 {
+				words = append(words, restartSafe)
+			}
+			return connect.Without(words, args), cobra.ShellCompDirectiveNoFileComp
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringArrayVar(&f.From, "from", nil, "Read this snapshot or must-gather instead of a cluster, - for standard input; repeatable.")
+	flags.StringVar(&f.now, "now", "", "Judge as of this time (RFC 3339) instead of now.")
+	flags.StringVarP(&f.output, "output", "o", "", "Form of the output: wide, json, yaml, junit.")
+	flags.BoolVar(&f.allowUnknown, "allow-unknown", false, "Exit with 0 although something could not be read.")
+	flags.DurationVar(&f.wait, "wait", 0, "While something does not hold or is unknown, ask again every 10 s, for this long (such as 30m).")
+	f.Nodes.AddFlags(cmd, config)
+	ui.Must(cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"wide", "json", "yaml", "junit"}, cobra.ShellCompDirectiveNoFileComp)))
+	return cmd
+}
+
+// PartWords are the parts of a cluster as they are typed.
+func PartWords() []string {
+	var out []string
+	for _, p := range catalog.Parts() {
+		out = append(out, strings.ReplaceAll(string(p), " ", "-"))
+	}
+	return out
+}
+
+func (f *VerifyFlags) run(ctx context.Context, args []string) error {
+	if slices.Contains(args, restartSafe) {
+		return f.restart(ctx, args)
+	}
+	var parts []catalog.Part
+	for _, a := range args {
+		i := slices.Index(PartWords(), strings.ToLower(a))
+		if i < 0 {
+			return fmt.Errorf("part %q is none of %s, and not %s", a, strings.Join(PartWords(), ", "), restartSafe)
+		}
+		parts = append(parts, catalog.Parts()[i])
+	}
+	write, ok := map[string]func(io.Writer, *report.Verification) error{
+		"": f.people(false), "wide": f.people(true), "json": reportDocument("json"), "yaml": reportDocument("yaml"), "junit": reportJUnit,
+	}[f.output]
+	if !ok {
+		return fmt.Errorf("-o %q is none of wide, json, yaml, junit", f.output)
+	}
+	now, err := f.asOf()
+	if err != nil {
+		return err
+	}
+	if f.wait < 0 || f.wait > 0 && (len(f.From) > 0 || f.now != "") {
+		return errors.New("--wait is a time such as 30m, and goes with a cluster, not with --from or --now")
+	}
+	report, err := f.until(ctx, AskAgain, func() (report.Verification, error) {
+		s, err := f.Read(ctx)
+		if err != nil {
+			return report.Verification{}, err
+		}
+		if f.now == "" {
+			now = s.Taken
+		}
+		return report.NewVerification(inspect.NewFacts(s, now, connect.DefaultWithin), parts...), nil
+	})
+	if err != nil {
+		return err
+	}
+	if err := write(f.App.Streams.Out, &report); err != nil {
+		return fmt.Errorf("print: %w", err)
+	}
+	if ctx.Err() != nil {
+		return &cli.ExitError{Code: cli.ExitIncomplete, Err: errors.New("interrupted: what is shown is not complete")}
+	}
+	return f.Verdict(&report)
+}
+
+// Verdict is the exit code that says what a report comes to.
+func (f *VerifyFlags) Verdict(r *report.Verification) error {
+	switch worst := r.Worst(); {
+	case worst >= trust.WillBreak:
+		return &cli.ExitError{Code: cli.ExitFindings}
+	case (worst == trust.Unknown || len(r.Gaps) > 0) && !f.allowUnknown:
+		return &cli.ExitError{Code: cli.ExitIncomplete}
+	}
+	return nil
+}
+
+// settled reports whether there is nothing to wait for: what could not be read at all
+// does not get better by asking again.
+func (f *VerifyFlags) settled(r *report.Verification) bool {
+	worst := r.Worst()
+	return worst == trust.Holds || worst == trust.Unknown && f.allowUnknown
+}
+
+// until asks once, and with --wait again until all holds or the time is over: the last
+// answer counts. That the first one can't be had is an error; later on the cluster may
+// well be away for a while.
+func (f *VerifyFlags) until(ctx context.Context, pause time.Duration, ask func() (report.Verification, error)) (report.Verification, error) {
+	begin := time.Now()
+	last, err := ask()
+	took := time.Since(begin)
+	for err == nil && !f.settled(&last) && ctx.Err() == nil {
+		// Asking is work for a cluster that may have trouble enough: a third of the time.
+		pause := max(pause, 2*took)
+		if time.Since(begin)+pause > f.wait {
+			break
+		}
+		ui.Printf(f.App.Streams.ErrOut, "%s; asking again in %s, until %s\n", ClaimTally(last.Claims), duration.HumanDuration(pause), begin.Add(f.wait).Format(time.TimeOnly))
+		select {
+		case <-ctx.Done():
+			return last, nil
+		case <-time.After(pause):
+		}
+		asked := time.Now()
+		next, err := ask()
+		took = time.Since(asked)
+		if err != nil {
+			ui.Printf(f.App.Streams.ErrOut, "%s\n", ui.Clean(ui.OneLine(err.Error())))
+			continue
+		}
+		last = next
+	}
+	return last, err
+}
+
+// asOf is the time of --now; zero without it.
+func (f *VerifyFlags) asOf() (time.Time, error) {
+	if f.now == "" {
+		return time.Time{}, nil
+	}
+	now, err := time.Parse(time.RFC3339, f.now)
+	if err != nil {
+		err = fmt.Errorf("--now %q is no time such as 2026-01-31T12:00:00Z", f.now)
+	}
+	return now, err
+}
+
+func (f *VerifyFlags) Read(ctx context.Context) (inspect.Snapshot, error) {
+	nodes, err := f.Nodes.ToChoice(ctx, f.App, collect.Scope{})
+	if err != nil {
+		return inspect.Snapshot{}, err
+	}
+	if err := f.Nodes.CheckFrom(f.From); err != nil {
+		return inspect.Snapshot{}, err
+	}
+	nodes.Served, nodes.Comeback, nodes.Callers = true, f.comeback, f.Callers
+	r := connect.Reading{App: f.App, Config: f.Config, Nodes: nodes}
+	if len(f.From) > 0 {
+		return r.Files(ctx, f.From)
+	}
+	return r.Live(ctx)
+}
+
+func reportDocument(format string) func(io.Writer, *report.Verification) error {
+	return func(w io.Writer, r *report.Verification) error { return ui.PrintDocument(w, format, r) }
+}
+
+// reportJUnit writes a test suite for each part, as CI systems show them.
+func reportJUnit(w io.Writer, r *report.Verification) error {
+	var doc ui.JunitDocument
+	for _, part := range catalog.Parts() {
+		s := ui.JunitSuite{Name: string(part)}
+		for _, c := range r.Claims {
+			if c.Part != string(part) {
+				continue
+			}
+			t := ui.JunitCase{Name: strings.TrimSpace(c.Claim + " " + Where(c)), Class: c.ID}
+			if c.Shown != nil {
+				t.Name += ": " + c.Shown.String()
+			}
+			switch c.Status {
+			case trust.Broken.String(), trust.WillBreak.String():
+				t.Fail(strings.TrimSpace(c.Status + ": " + c.Why))
+			case trust.Unknown.String():
+				t.Skip("unknown: " + c.Why)
+			}
+			s.Add(t)
+		}
+		if s.Tests > 0 {
+			doc.Suites = append(doc.Suites, s)
+		}
+	}
+	return doc.Write(w)
+}
+
+// Where says where a claim is about: its node, else the places of its trust.
+func Where(c report.VerificationClaim) string {
+	switch {
+	case c.Node != "":
+		return "on " + c.Node
+	case len(c.Trust) == 1:
+		return "in " + c.Trust[0].String()
+	case len(c.Trust) > 1:
+		return "in " + strings.Join(inspect.Fold(c.Trust), ", ")
+	}
+	return ""
+}
+
+// people writes a report for people: claims that agree are one line.
+func (f *VerifyFlags) people(wide bool) func(io.Writer, *report.Verification) error {
+	return func(out io.Writer, r *report.Verification) error {
+		w := &strings.Builder{}
+		header := ui.PeoplePrinter{Called: f.App.Called}
+		header.Cluster(w, r.Cluster)
+		ui.Printf(w, "As of    %s\n", r.Now.Format("2006-01-02 15:04 MST"))
+		header.Gaps(w, &report.Inventory{Gaps: r.Gaps})
+		var lines []report.VerificationClaim
+		for _, part := range catalog.Parts() {
+			groups := GroupClaims(r.Claims, string(part))
+			if len(groups) == 0 && !slices.ContainsFunc(r.Story, func(e trust.Event) bool { return e.Part == part }) {
+				continue
+			}
+			ui.Printf(w, "\n%s\n", part)
+			printStory(w, r, part)
+			var last claimGroup
+			for i, g := range groups {
+				if r.Cluster.Unreviewed != "" && i+1 < len(groups) && g.unknownAs(groups[i+1]) { // the last of them says why
+					ui.Printf(w, "%s %s%s\n", StatusMark(g[0].Status), g[0].Claim, g.about(g.among(r.Claims), wide))
+				} else {
+					g.print(w, r.Now, last, g.among(r.Claims), wide)
+				}
+				last = g
+				lines = append(lines, g[0])
+			}
+		}
+		ui.Printf(w, "\nLines    %s\n", ClaimTally(lines))
+		if len(r.Claims) > 0 {
+			ui.Printf(w, "Claims   %s   (one for each node and place; -o json has them)\n", ClaimTally(r.Claims))
+		}
+		_, err := io.WriteString(out, ui.CleanLines(w.String()))
+		return err
+	}
+}
+
+// printStory writes what has become of the CA of api-int, and what will, or of what
+// kubeadm made, as one paragraph.
+func printStory(w io.Writer, r *report.Verification, part catalog.Part) {
+	var story, next []string
+	for _, e := range r.Story {
+		if e.Part != part {
+			continue
+		}
+		s := strings.ToUpper(e.What[:1]) + e.What[1:]
+		if !e.When.IsZero() {
+			s += " " + e.When.UTC().Format("2006-01-02") + " (" + ui.InTime(r.Now, e.When) + ")"
+		}
+		if !e.Until.IsZero() {
+			s += ", " + e.Until.UTC().Format("2006-01-02") + " at the latest"
+		}
+		story = append(story, s+".")
+		if e.Next != "" {
+			next = append(next, e.Next)
+		}
+	}
+	if len(story) == 0 {
+		return
+	}
+	ui.Wrap(w, "  ", ui.Clean(strings.Join(story, " ")))
+	for _, n := range next {
+		ui.Printf(w, "  Next: %s\n", n)
+	}
+	ui.Printf(w, "\n")
+}
+
+// ClaimTally counts claims by status.
+func ClaimTally(claims []report.VerificationClaim) string {
+	n := map[string]int{}
+	for _, c := range claims {
+		n[c.Status]++
+	}
+	var out []string
+	for s := trust.Broken; s >= trust.Holds; s-- {
+		if n[s.String()] > 0 {
+			out = append(out, fmt.Sprintf("%s %d %s", StatusMark(s.String()), n[s.String()], plural(s, n[s.String()])))
+		}
+	}
+	return cmp.Or(strings.Join(out, "   "), "nothing here can be judged: no edge of the catalog is about what was read")
+}
+
+func plural(s trust.Status, n int) string {
+	if s == trust.Holds && n != 1 {
+		return "hold"
+	}
+	return s.String()
+}
+
+func StatusMark(status string) string {
+	switch status {
+	case trust.Holds.String():
+		return "✓"
+	case trust.WillBreak.String():
+		return "!"
+	case trust.Broken.String():
+		return "✗"
+	}
+	return "?"
+}
+
+// claimGroup is claims of one edge that agree.
+type claimGroup []report.VerificationClaim
+
+func GroupClaims(claims []report.VerificationClaim, part string) []claimGroup {
+	type key struct{ id, status, why, lacks string }
+	index := map[key]int{}
+	var out []claimGroup
+	for _, c := range claims {
+		if c.Part != part {
+			continue
+		}
+		k := key{c.ID, c.Status, c.Why, ""}
+		if c.Lacks != nil {
+			k.lacks = c.Lacks.SHA256.String()
+		}
+		n, ok := index[k]
+		if !ok {
+			n = len(out)
+			index[k] = n
+			out = append(out, nil)
+		}
+		out[n] = append(out[n], c)
+	}
+	return out
+}
+
+// same reports whether two groups do not hold for the same reason.
+func (g claimGroup) same(o claimGroup) bool {
+	return len(g) == len(o) && g[0].Status == o[0].Status && g[0].Why == o[0].Why &&
+		slices.EqualFunc(g, o, func(a, b report.VerificationClaim) bool { return slices.Equal(a.Trust, b.Trust) })
+}
+
+// unknownAs reports whether two groups are unknown for the same reason, and nothing else
+// is to be said of the first.
+func (g claimGroup) unknownAs(o claimGroup) bool {
+	return g[0].Status == trust.Unknown.String() && g[0].Seen == nil && o[0].Status == g[0].Status && o[0].Why == g[0].Why
+}
+
+// Nodes are those that the claims are about, each once.
+func (g claimGroup) Nodes() (names []string) {
+	for _, c := range g {
+		if c.Node != "" && !slices.Contains(names, c.Node) {
+			names = append(names, c.Node)
+		}
+	}
+	return names
+}
+
+// among is the number of claims of the group's edge, of all its lines.
+func (g claimGroup) among(claims []report.VerificationClaim) int {
+	n := 0
+	for _, c := range claims {
+		if c.ID == g[0].ID && c.Part == g[0].Part {
+			n++
+		}
+	}
+	return n
+}
+
+// about says of how much of the cluster the line tells. Where other lines tell of the
+// rest, all is the number of claims of all of them.
+func (g claimGroup) about(all int, wide bool) string {
+	nodes := g.Nodes()
+	shown, places := map[string]bool{}, 0
+	for _, m := range g {
+		places += len(m.Trust)
+		if m.Shown != nil {
+			shown[m.Shown.String()] = true
+		}
+	}
+	switch {
+	case len(nodes) > 3 && !wide:
+		return "  (" + ui.Count(len(nodes), "node") + ")"
+	case len(nodes) > 0:
+		return "  (" + strings.Join(nodes, ", ") + ")"
+	case len(g) < all:
+		return fmt.Sprintf("  (%d of %d claims)", len(g), all)
+	case len(shown) > 1:
+		return "  (" + ui.Count(len(shown), "certificate") + ")"
+	case places > 1:
+		return "  (" + ui.Count(places, "place") + ")"
+	case len(g[0].Logs) > 0 && g[0].Seen == nil:
+		return "  (" + ui.Count(len(g[0].Logs), "log") + ")"
+	}
+	return ""
+}
+
+// print writes the claim, who it is about, and where it does not hold, why; last is
+// what was written before, and all the claims of all lines of the edge.
+func (g claimGroup) print(w io.Writer, now time.Time, last claimGroup, all int, wide bool) {
+	c, nodes := g[0], g.Nodes()
+	ui.Printf(w, "%s %s%s\n", StatusMark(c.Status), c.Claim, g.about(all, wide))
+	holds := c.Status == trust.Holds.String()
+	if !holds || c.Why != "" {
+		ui.Wrap(w, "    ", ui.Clean(ui.OneLine(c.Why)))
+	}
+	if holds {
+		return
+	}
+	g.seen(w, now, wide)
+	if c.Status == trust.Unknown.String() {
+		return
+	}
+	if g.same(last) {
+		ui.Printf(w, "    trust the same places, which lack the same\n")
+	} else {
+		g.evidence(w, now, wide)
+	}
+	g.again(w, c.Status)
+	ui.Wrap(w, "    then  ", "lost: "+c.Lost)
+	if c.Mend != "" {
+		mend := c.Mend
+		if len(nodes) > 1 {
+			list := strings.Join(nodes, ",")
+			if mend = strings.ReplaceAll(c.Advice, "--nodes NODE", foreign.Command("", "--nodes %s", foreign.Commas(nodes))); strings.Contains(mend, "NODE") {
+				mend += "; for each NODE of " + list
+			}
+		}
+		ui.Wrap(w, "    next  ", mend)
+	}
+}
+
+// seen writes what logs of servers say of clients.
+func (g claimGroup) seen(w io.Writer, now time.Time, wide bool) {
+	n := 0
+	for _, m := range g {
+		if m.Seen == nil {
+			continue
+		}
+		if n++; n > ui.PlacesShown && !wide {
+			continue
+		}
+		who := m.Seen.Client
+		if m.Seen.Whose != "" {
+			who = m.Seen.Whose + " (" + who + ")"
+		}
+		last := ""
+		if !m.Seen.Last.IsZero() {
+			last = ", the last one " + duration.HumanDuration(now.Sub(m.Seen.Last)) + " before"
+		}
+		ui.Wrap(w, "    seen  ", ui.Clean(fmt.Sprintf("%s: %s%s, in %s", who, ui.Count(m.Seen.Count, "handshake"), last, strings.Join(inspect.Fold(m.Logs), ", "))))
+	}
+	if n > ui.PlacesShown && !wide {
+		ui.Printf(w, "    seen  %d more: -o wide\n", n-ui.PlacesShown)
+	}
+}
+
+// again writes when what is shown is verified again: until then a verifier may work
+// on.
+func (g claimGroup) again(w io.Writer, status string) {
+	if g[0].Next == nil {
+		return
+	}
+	lead, text := "    when  ", g[0].Next.Verifies
+	if status == trust.WillBreak.String() {
+		lead, text = "          ", "then "+text
+	}
+	var from, to time.Time
+	for _, m := range g {
+		n := m.Next
+		if !n.To.IsZero() && (from.IsZero() || n.From.Before(from)) {
+			from = n.From
+		}
+		if n.To.After(to) {
+			to = n.To
+		}
+	}
+	if !to.IsZero() {
+		text += fmt.Sprintf("; when its client certificate is renewed, %s to %s", from.UTC().Format("2006-01-02"), to.UTC().Format("2006-01-02 MST"))
+	}
+	ui.Wrap(w, lead, text)
+}
+
+// evidence writes where the trust anchors are, what they lack, and since when or
+// from when that counts.
+func (g claimGroup) evidence(w io.Writer, now time.Time, wide bool) {
+	c := g[0]
+	var trusts []string
+	for _, m := range g {
+		trusts = append(trusts, inspect.Fold(m.Trust)...)
+	}
+	for i, at := range trusts {
+		if i == ui.PlacesShown && !wide {
+			ui.Printf(w, "    trust %d more: -o wide\n", len(trusts)-i)
+			break
+		}
+		ui.Printf(w, "    trust %s\n", at)
+	}
+	if c.Lacks != nil {
+		ui.Wrap(w, "    lacks ", fmt.Sprintf("CA %s (%s), made %s", foreign.Called(c.Lacks.Subject), c.Lacks.SHA256.Short(), c.Lacks.Since.UTC().Format("2006-01-02 15:04 MST")))
+	}
+	if c.From != nil {
+		first := *c.From
+		for _, m := range g {
+			if m.From != nil && m.From.Before(first) {
+				first = *m.From
+			}
+		}
+		ui.Wrap(w, "    when  ", fmt.Sprintf("%s at the earliest (%s)", first.UTC().Format("2006-01-02 15:04 MST"), ui.InTime(now, first)))
+	}
+}
