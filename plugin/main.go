@@ -106,14 +106,14 @@ It reads OpenShift, OKD and plain Kubernetes, live or from files, and never show
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return emptyFlag(cmd) }
 	config.AddFlags(root.PersistentFlags())
 	root.AddCommand(
-		inspectcmd.NewInspectCommand(app, config),
-		verifycmd.NewVerifyCommand(app, config),
-		snapshotcmd.NewSnapshotCommand(app, config),
-		fixapiintcmd.NewFixAPIIntCommand(app, config),
+		inspectcmd.NewCommand(app, config),
+		verifycmd.NewCommand(app, config),
+		snapshotcmd.NewCommand(app, config),
+		fixapiintcmd.NewCommand(app, config),
 		fixapiintcmd.NewPretrustCommand(app, config),
-		fixkubeconfigcmd.NewFixKubeconfigCommand(app, config),
-		rotatecmd.NewRotateCommand(app, config),
-		undocmd.NewUndoCommand(app, config),
+		fixkubeconfigcmd.NewCommand(app, config),
+		rotatecmd.NewCommand(app, config),
+		undocmd.NewCommand(app, config),
 		undocmd.NewRunsCommand(app, config),
 		inspectcmd.NewExplainCommand(app),
 		newVersionCommand(app),

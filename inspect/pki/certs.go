@@ -20,6 +20,7 @@ func Without(certs, others []*Cert) []*Cert {
 	return slices.DeleteFunc(slices.Clone(certs), func(c *Cert) bool { return Contains(others, c) })
 }
 
+// Named is a certificate for people: its subject and the first digits of its fingerprint.
 func Named(c *Cert) string {
 	return fmt.Sprintf("%s (sha256 %s)", Foreign(c.Subject), c.Fingerprint.Short())
 }

@@ -23,10 +23,10 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/preflight"
 )
 
-// Applying shows a plan, asks, and does it.
-type Applying struct {
-	MendFlags
-	Workplace *Workplace // nil: the plan is only to be shown
+// Run shows a plan, asks, and does it.
+type Run struct {
+	Flags
+	Workplace *Session // nil: the plan is only to be shown
 	Command   string
 	Run       string // ID of the journal
 	lapsed    string // from whom the Lease was taken over; empty: nobody
@@ -43,7 +43,7 @@ type Applying struct {
 	Risks     []string
 	Again     []string // checks that are asked again meanwhile; none: all of those
 	// verified judges the whole cluster after all was done; nil: it is not asked.
-	Verified func(context.Context, *Applying) error
+	Verified func(context.Context, *Run) error
 	// plan makes the plan from facts that are read now.
 	Plan func(context.Context) (*remediate.Plan, error)
 	// about says what the plan is built on, for people.
@@ -53,7 +53,8 @@ type Applying struct {
 // attempts is how often a plan is made anew because nodes changed meanwhile.
 const attempts = 3
 
-func (a *Applying) Do(ctx context.Context) error {
+// Do shows the plan, asks, and runs it.
+func (a *Run) Do(ctx context.Context) error {
 	for attempt := 1; ; attempt++ {
 		p, err := a.Plan(ctx)
 		if err != nil {
@@ -126,7 +127,7 @@ func unknownNodes(p *remediate.Plan, done string) error {
 }
 
 // open says what a plan that was done left open.
-func (a *Applying) open(p *remediate.Plan) error {
+func (a *Run) open(p *remediate.Plan) error {
 	if len(p.Unknown) > 0 {
 		return &cli.ExitError{Code: cli.ExitIncomplete, Err: unknownNodes(p, "everything else was done")}
 	}
@@ -153,7 +154,7 @@ func lifeOf(p *remediate.Plan, nodes []*inspect.Node) string {
 
 // left turns the end of a later attempt into one that tells what the earlier ones
 // did.
-func (a *Applying) left(err error) error {
+func (a *Run) left(err error) error {
 	if err == nil || len(a.Deeds) == 0 {
 		return err
 	}
@@ -169,7 +170,7 @@ func (a *Applying) left(err error) error {
 }
 
 // back says how to go on, and how to go back.
-func (a *Applying) back() string {
+func (a *Run) back() string {
 	js, _ := Journals() // it worked before
 	text := "run the same command again to go on from there; what was done is in " + js.Folder
 	if a.Resume != "" {
@@ -185,7 +186,7 @@ func (a *Applying) back() string {
 }
 
 // Say prints for people, where the plan is not for a program.
-func (a *Applying) Say(format string, args ...any) {
+func (a *Run) Say(format string, args ...any) {
 	out := a.App.Streams.Out
 	if a.Output == "json" || a.Output == "yaml" {
 		out = a.App.Streams.ErrOut
@@ -196,13 +197,13 @@ func (a *Applying) Say(format string, args ...any) {
 }
 
 // tell prints what an action has to say of a node, below its step.
-func (a *Applying) tell(_, text string) {
+func (a *Run) tell(_, text string) {
 	for line := range strings.SplitSeq(text, "\n") {
 		a.Say("    %s\n", ui.Clean(line))
 	}
 }
 
-func (a *Applying) show(p *remediate.Plan) error {
+func (a *Run) show(p *remediate.Plan) error {
 	out := a.App.Streams.Out
 	switch a.Output {
 	case "json", "yaml":
@@ -213,7 +214,8 @@ func (a *Applying) show(p *remediate.Plan) error {
 	return printPlan(out, a, p)
 }
 
-func (a *Applying) Consent(ctx context.Context) error {
+// Consent asks whether to go on. Without a terminal, --yes is wanted.
+func (a *Run) Consent(ctx context.Context) error {
 	if a.Yes {
 		return nil
 	}
@@ -247,7 +249,8 @@ func Consent(ctx context.Context, app cli.App, q *connect.Questions) error {
 	return nil
 }
 
-func (a *Applying) Begin(p *remediate.Plan) (*remediate.Journal, error) {
+// Begin opens the journal of the run.
+func (a *Run) Begin(p *remediate.Plan) (*remediate.Journal, error) {
 	js, err := Journals()
 	if err != nil {
 		return nil, err
@@ -261,7 +264,8 @@ func (a *Applying) Begin(p *remediate.Plan) (*remediate.Journal, error) {
 	return j, nil
 }
 
-func (a *Applying) Apply(ctx context.Context, p *remediate.Plan, j *remediate.Journal) (err error) {
+// Apply runs the plan and says how it went.
+func (a *Run) Apply(ctx context.Context, p *remediate.Plan, j *remediate.Journal) (err error) {
 	run := a.Run
 	if a.Undoes != "" {
 		run = a.Undoes // whose folder on nodes it is
@@ -339,7 +343,7 @@ func wavesOf(p *remediate.Plan) map[string]string {
 }
 
 // ended turns how a run ended into what the user is told, and the exit code.
-func (a *Applying) ended(p *remediate.Plan, err error) error {
+func (a *Run) ended(p *remediate.Plan, err error) error {
 	var r *remediate.Refusal
 	if errors.As(err, &r) && len(a.Deeds) == 0 && r.Risk { // asked again, before anything was begun
 		return Refused(&remediate.Refusal{Name: r.Name, Reason: r.Reason, Next: r.Next + "; or, in spite of it: --accept-risk=" + r.Name})
@@ -403,7 +407,7 @@ func Refused(err error) error {
 	if !errors.As(err, &r) {
 		return err
 	}
-	var wrapped error = cli.RefusedUnchanged(err)
+	wrapped := cli.RefusedUnchanged(err)
 	if r.Next != "" {
 		wrapped = cli.WithHint(wrapped, "%s", r.Next)
 	}

@@ -32,32 +32,32 @@ func TestHowRunsEnd(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		changed []string
-		end     func(a *Applying) error
+		end     func(a *Run) error
 		code    int
 		says    []string
 		never   string
 	}{
-		{"refused at once", nil, func(a *Applying) error { return a.left(Refused(refusal)) }, cli.ExitRefused, []string{"nothing was changed", "kubelet-known"}, "undo"},
-		{"refused after a first run", []string{"run-1"}, func(a *Applying) error { return a.left(Refused(refusal)) }, cli.ExitStopped, []string{"stopped half-way", "undo run-1"}, "nothing was changed"},
-		{"no consent after a first run", []string{"run-1"}, func(a *Applying) error { return a.left(noConsent) }, cli.ExitStopped, []string{"nobody can be asked", "undo run-1"}, "nothing was changed"},
-		{"a plain error after a first run", []string{"run-1", "run-2"}, func(a *Applying) error { return a.left(io.ErrUnexpectedEOF) }, cli.ExitStopped, []string{"undo run-2", "undo run-1"}, ""},
-		{"all is well", []string{"run-1"}, func(a *Applying) error { return a.ended(nil, nil) }, cli.ExitFine, nil, ""},
-		{"stopped", []string{"run-1"}, func(a *Applying) error { return a.ended(nil, stopped(io.ErrUnexpectedEOF)) }, cli.ExitStopped, []string{"undo run-1", "run the same command again"}, ""},
-		{"stopped before anything was changed", nil, func(a *Applying) error { return a.ended(nil, stopped(io.ErrUnexpectedEOF)) }, cli.ExitStopped, []string{"run the same command again"}, "undo"},
-		{"not seen at the last node", []string{"run-1"}, func(a *Applying) error { return a.ended(nil, stopped(unknown)) }, cli.ExitIncomplete, []string{"everything was done", "nobody to ask"}, ""},
-		{"not seen, and others are left", []string{"run-1"}, func(a *Applying) error { return a.ended(nil, stopped(unknown, "worker-1", "worker-2")) }, cli.ExitStopped, []string{"Not begun: worker-1, worker-2"}, "everything"},
-		{"late", []string{"run-1"}, func(a *Applying) error { return a.ended(nil, stopped(late)) }, cli.ExitStopped, []string{"the files are right", "Nothing was put back"}, ""},
-		{"late, and others are left", []string{"run-1"}, func(a *Applying) error { return a.ended(nil, stopped(late, "worker-1")) }, cli.ExitStopped, []string{"Not begun: worker-1"}, ""},
-		{"asked again, before anything was begun", nil, func(a *Applying) error { return a.ended(nil, stopped(upgrade, "worker-1")) }, cli.ExitRefused, []string{"nothing was changed", "upgrade-running", "--accept-risk=upgrade-running"}, "half-way"},
-		{"asked again, in between", []string{"run-1"}, func(a *Applying) error { return a.ended(nil, stopped(upgrade, "worker-1")) }, cli.ExitStopped, []string{"wait for its end", "--accept-risk=upgrade-running", "undo run-1", "Not begun: worker-1"}, "nothing was changed"},
-		{"a master that does not come back", []string{"run-1"}, func(a *Applying) error { return a.ended(masters, stopped(late, "worker-1")) }, cli.ExitStopped, []string{"certrot fix-api-int --only workers --accept-risk=masters-first", "kube-root-ca.crt may stay old"}, ""},
-		{"at a master, by Ctrl-C", []string{"run-1"}, func(a *Applying) error {
+		{"refused at once", nil, func(a *Run) error { return a.left(Refused(refusal)) }, cli.ExitRefused, []string{"nothing was changed", "kubelet-known"}, "undo"},
+		{"refused after a first run", []string{"run-1"}, func(a *Run) error { return a.left(Refused(refusal)) }, cli.ExitStopped, []string{"stopped half-way", "undo run-1"}, "nothing was changed"},
+		{"no consent after a first run", []string{"run-1"}, func(a *Run) error { return a.left(noConsent) }, cli.ExitStopped, []string{"nobody can be asked", "undo run-1"}, "nothing was changed"},
+		{"a plain error after a first run", []string{"run-1", "run-2"}, func(a *Run) error { return a.left(io.ErrUnexpectedEOF) }, cli.ExitStopped, []string{"undo run-2", "undo run-1"}, ""},
+		{"all is well", []string{"run-1"}, func(a *Run) error { return a.ended(nil, nil) }, cli.ExitFine, nil, ""},
+		{"stopped", []string{"run-1"}, func(a *Run) error { return a.ended(nil, stopped(io.ErrUnexpectedEOF)) }, cli.ExitStopped, []string{"undo run-1", "run the same command again"}, ""},
+		{"stopped before anything was changed", nil, func(a *Run) error { return a.ended(nil, stopped(io.ErrUnexpectedEOF)) }, cli.ExitStopped, []string{"run the same command again"}, "undo"},
+		{"not seen at the last node", []string{"run-1"}, func(a *Run) error { return a.ended(nil, stopped(unknown)) }, cli.ExitIncomplete, []string{"everything was done", "nobody to ask"}, ""},
+		{"not seen, and others are left", []string{"run-1"}, func(a *Run) error { return a.ended(nil, stopped(unknown, "worker-1", "worker-2")) }, cli.ExitStopped, []string{"Not begun: worker-1, worker-2"}, "everything"},
+		{"late", []string{"run-1"}, func(a *Run) error { return a.ended(nil, stopped(late)) }, cli.ExitStopped, []string{"the files are right", "Nothing was put back"}, ""},
+		{"late, and others are left", []string{"run-1"}, func(a *Run) error { return a.ended(nil, stopped(late, "worker-1")) }, cli.ExitStopped, []string{"Not begun: worker-1"}, ""},
+		{"asked again, before anything was begun", nil, func(a *Run) error { return a.ended(nil, stopped(upgrade, "worker-1")) }, cli.ExitRefused, []string{"nothing was changed", "upgrade-running", "--accept-risk=upgrade-running"}, "half-way"},
+		{"asked again, in between", []string{"run-1"}, func(a *Run) error { return a.ended(nil, stopped(upgrade, "worker-1")) }, cli.ExitStopped, []string{"wait for its end", "--accept-risk=upgrade-running", "undo run-1", "Not begun: worker-1"}, "nothing was changed"},
+		{"a master that does not come back", []string{"run-1"}, func(a *Run) error { return a.ended(masters, stopped(late, "worker-1")) }, cli.ExitStopped, []string{"certrot fix-api-int --only workers --accept-risk=masters-first", "kube-root-ca.crt may stay old"}, ""},
+		{"at a master, by Ctrl-C", []string{"run-1"}, func(a *Run) error {
 			return a.ended(masters, &remediate.Stopped{Action: await, Inner: errors.New("interrupt"), Interrupted: true, Left: []string{"worker-1"}})
 		}, cli.ExitStopped, []string{"Not begun: worker-1"}, "masters-first"},
-		{"a worker that does not", []string{"run-1"}, func(a *Applying) error { return a.ended(&remediate.Plan{}, stopped(late, "worker-1")) }, cli.ExitStopped, []string{"Not begun", "does not come back", "certrot fix-api-int --accept-risk=workers-back"}, "masters-first"},
+		{"a worker that does not", []string{"run-1"}, func(a *Run) error { return a.ended(&remediate.Plan{}, stopped(late, "worker-1")) }, cli.ExitStopped, []string{"Not begun", "does not come back", "certrot fix-api-int --accept-risk=workers-back"}, "masters-first"},
 	} {
 		var out strings.Builder
-		a := &Applying{Past: PastMasters("certrot fix-api-int", nil), Others: "certrot fix-api-int --accept-risk=workers-back", MendFlags: MendFlags{App: cli.App{Called: "certrot", Streams: genericiooptions.IOStreams{Out: &out, ErrOut: &out}}}, Run: "run-9"}
+		a := &Run{Past: PastMasters("certrot fix-api-int", nil), Others: "certrot fix-api-int --accept-risk=workers-back", Flags: Flags{App: cli.App{Called: "certrot", Streams: genericiooptions.IOStreams{Out: &out, ErrOut: &out}}}, Run: "run-9"}
 		for _, run := range c.changed {
 			a.Deeds = append(a.Deeds, deed{run: run, step: "any", back: true})
 		}

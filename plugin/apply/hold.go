@@ -12,7 +12,7 @@ import (
 
 // Holder says who changes a cluster, and its nodes. What comes first is read by others:
 // nodeexec.Gone.
-func (a *Applying) Holder() string {
+func (a *Run) Holder() string {
 	text := nodeexec.ThisProcess().String() + ", run " + a.Run
 	if a.Person != "" {
 		text += ", as " + a.Person
@@ -23,7 +23,7 @@ func (a *Applying) Holder() string {
 // Hold takes the Lease of the cluster, and keeps it until release: two who repair the
 // same cluster must not restart two masters at once. The context ends when the Lease is
 // lost. Without an API there is no Lease: then nodes alone know who is at work there.
-func (a *Applying) Hold(ctx context.Context) (held context.Context, release func(), err error) {
+func (a *Run) Hold(ctx context.Context) (held context.Context, release func(), err error) {
 	w := a.Workplace
 	if w.Conn == nil {
 		return ctx, func() {}, nil

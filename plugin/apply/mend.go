@@ -26,8 +26,8 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/remediate"
 )
 
-// MendFlags are those of all commands that change nodes.
-type MendFlags struct {
+// Flags are those of all commands that change nodes.
+type Flags struct {
 	App    cli.App
 	Config *genericclioptions.ConfigFlags
 	Nodes  connect.NodeFlags
@@ -45,12 +45,14 @@ type MendFlags struct {
 	Untrust func()
 }
 
+// Values of --dry-run.
 const (
 	DryRunNone   = "none"
 	DryRunClient = "client"
 )
 
-func (f *MendFlags) AddFlags(cmd *cobra.Command, nodes string, words ...string) {
+// AddFlags adds the flags of commands that change something.
+func (f *Flags) AddFlags(cmd *cobra.Command, nodes string, words ...string) {
 	f.Nodes.Parallel = 10
 	f.Nodes.AddWays(cmd, f.Config, nodes, "auto tries local, ssh where it is configured, exec, and debug with --allow-pods.",
 		"Change the machine that this runs on, and no other; as root.", words...)
@@ -63,7 +65,8 @@ func (f *MendFlags) AddFlags(cmd *cobra.Command, nodes string, words ...string) 
 	ui.Must(cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"diff", "json", "yaml"}, cobra.ShellCompDirectiveNoFileComp)))
 }
 
-func (f *MendFlags) Check() error {
+// Check refuses flags that do not go together.
+func (f *Flags) Check() error {
 	switch {
 	case f.DryRun == "server":
 		return errors.New("--dry-run=server: files on nodes have no server that could try it; use --dry-run=client")
@@ -76,7 +79,7 @@ func (f *MendFlags) Check() error {
 }
 
 // checkNames refuses what is no list of nodes to change.
-func (f *MendFlags) checkNames() error {
+func (f *Flags) checkNames() error {
 	if f.Everyone && slices.Equal(f.Nodes.Nodes, []string{connect.AllNodes}) {
 		return nil
 	}
@@ -89,7 +92,7 @@ func (f *MendFlags) checkNames() error {
 }
 
 // choice says which nodes, and how to get there.
-func (f *MendFlags) choice(ctx context.Context) (connect.NodeChoice, error) {
+func (f *Flags) choice(ctx context.Context) (connect.NodeChoice, error) {
 	if err := f.checkNames(); err != nil {
 		return connect.NodeChoice{}, err
 	}
@@ -103,9 +106,9 @@ func (f *MendFlags) choice(ctx context.Context) (connect.NodeChoice, error) {
 	return c, err
 }
 
-// Workplace is a cluster, as far as its API answers, and some of its nodes, for
+// Session is a cluster, as far as its API answers, and some of its nodes, for
 // commands that change them.
-type Workplace struct {
+type Session struct {
 	App     cli.App
 	Choice  connect.NodeChoice
 	Objects []collect.NodeObject
@@ -120,7 +123,7 @@ type Workplace struct {
 
 // Workplace gets ready to go onto nodes. The API may be down: then nodes are those
 // that are named.
-func (f *MendFlags) Workplace(ctx context.Context, names []string) (*Workplace, error) {
+func (f *Flags) Workplace(ctx context.Context, names []string) (*Session, error) {
 	c, err := f.choice(ctx)
 	if err != nil {
 		return nil, err
@@ -136,7 +139,7 @@ func (f *MendFlags) Workplace(ctx context.Context, names []string) (*Workplace, 
 	if len(c.Names) == 0 && !f.Everyone {
 		return nil, cli.WithHint(errors.New("no node is named"), "--nodes NAME[,NAME...]: kubectl get nodes")
 	}
-	w := &Workplace{App: f.App, Choice: c, Scanner: pki.NewScanner(), All: len(c.Names) == 0}
+	w := &Session{App: f.App, Choice: c, Scanner: pki.NewScanner(), All: len(c.Names) == 0}
 	if c.Ask != nil {
 		c.Ask.Ended = ctx.Done()
 	}
@@ -178,7 +181,7 @@ func (f *MendFlags) Workplace(ctx context.Context, names []string) (*Workplace, 
 // machine's own CAs: only where they do not verify what is shown are those that were given
 // tried in their place. One that verifies nothing is asked by those that were given, and as
 // it says only where they do not verify what is shown.
-func (f *MendFlags) Connect(ctx context.Context, sc *pki.Scanner) (*connect.Connection, error) {
+func (f *Flags) Connect(ctx context.Context, sc *pki.Scanner) (*connect.Connection, error) {
 	conn, err := connect.Connect(ctx, f.App, f.Config, sc, f.API)
 	var unknown x509.UnknownAuthorityError
 	switch {
@@ -196,7 +199,7 @@ func (f *MendFlags) Connect(ctx context.Context, sc *pki.Scanner) (*connect.Conn
 
 // emergency asks the API server by a kubeconfig that masters have for times when others
 // fail, if this machine is a master.
-func (f *MendFlags) emergency(ctx context.Context, sc *pki.Scanner) (*connect.Connection, error) {
+func (f *Flags) emergency(ctx context.Context, sc *pki.Scanner) (*connect.Connection, error) {
 	var errs []error
 	for _, path := range catalog.EmergencyKubeconfigs() {
 		if _, err := os.Stat(path); err != nil {
@@ -218,7 +221,7 @@ func (f *MendFlags) emergency(ctx context.Context, sc *pki.Scanner) (*connect.Co
 }
 
 // Keep leaves only some of the nodes to be read.
-func (w *Workplace) Keep(wanted func(collect.NodeObject) bool) {
+func (w *Session) Keep(wanted func(collect.NodeObject) bool) {
 	w.Objects = slices.DeleteFunc(w.Objects, func(o collect.NodeObject) bool { return !wanted(o) })
 	w.Choice.Names = nil
 	for _, o := range w.Objects {
@@ -244,15 +247,15 @@ func thisOne(names []string) ([]string, error) {
 }
 
 // named reports whether the user named a kubeconfig or a server.
-func (f *MendFlags) named() bool {
+func (f *Flags) named() bool {
 	return *f.Config.KubeConfig != "" || os.Getenv("KUBECONFIG") != "" || *f.Config.APIServer != ""
 }
 
 // Names are the nodes, in the order in which they were named.
-func (w *Workplace) Names() []string { return w.Choice.Names }
+func (w *Session) Names() []string { return w.Choice.Names }
 
 // Source reads nodes for a plan.
-func (w *Workplace) Source(o gather.Options) collect.Nodes {
+func (w *Session) Source(o gather.Options) collect.Nodes {
 	o.Texts = true
 	n := w.Choice.Source(w.Objects)
 	n.Options, n.Served, n.Scanner, n.How = o, true, w.Scanner, w.Choice.Another()
@@ -271,7 +274,7 @@ func (w *Workplace) Source(o gather.Options) collect.Nodes {
 }
 
 // atConsole is what helps at the console of a node that can't be reached.
-func (w *Workplace) atConsole(node string) string {
+func (w *Session) atConsole(node string) string {
 	if w.Script && w.Conn != nil {
 		return "a script for its console: " + inspect.LiveHints(w.App.Called).Next("{} fix-api-int --nodes %s --emit-script scripts", node)
 	}
@@ -279,7 +282,7 @@ func (w *Workplace) atConsole(node string) string {
 }
 
 // Facts reads what a plan is made from.
-func (w *Workplace) Facts(ctx context.Context, o gather.Options) inspect.Snapshot {
+func (w *Session) Facts(ctx context.Context, o gather.Options) inspect.Snapshot {
 	p := ui.StartProgress(w.App.Streams.ErrOut)
 	defer p.Stop()
 	if w.Choice.Ask != nil {
@@ -315,7 +318,7 @@ func (w *Workplace) Facts(ctx context.Context, o gather.Options) inspect.Snapsho
 }
 
 // Env is what a run acts through.
-func (w *Workplace) Env(run string, o gather.Options) *remediate.Env {
+func (w *Session) Env(run string, o gather.Options) *remediate.Env {
 	env := &remediate.Env{
 		Run: run, Open: w.Open, Now: collect.Taken, Hints: inspect.LiveHints(w.App.Called),
 		Sleep: func(ctx context.Context, d time.Duration) error {
@@ -365,7 +368,7 @@ func Journals() (remediate.Journals, error) {
 }
 
 // Onto does something on a node.
-func (w *Workplace) Onto(ctx context.Context, node string, do func(context.Context, nodeexec.Node) error) (err error) {
+func (w *Session) Onto(ctx context.Context, node string, do func(context.Context, nodeexec.Node) error) (err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, w.Choice.Timeout, fmt.Errorf("not done after %s", w.Choice.Timeout))
 	defer cancel()
 	n, err := w.Open(ctx, node)

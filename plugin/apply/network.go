@@ -36,6 +36,7 @@ type NetworkFlags struct {
 	Patch   bool
 }
 
+// AddFlags adds the flags of the wave network.
 func (f *NetworkFlags) AddFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.Restart, "restart-network", RestartNeeded, "Network pods to restart, once their node is right: needed (those that run since before they could know the CA), always, never.")
@@ -66,7 +67,7 @@ type NetworkFacts struct {
 
 // NetworkOf reads the facts about the network's pods; the zero value without an API. v
 // says which pods there are to be.
-func NetworkOf(ctx context.Context, w *Workplace, v catalog.Versions) (NetworkFacts, error) {
+func NetworkOf(ctx context.Context, w *Session, v catalog.Versions) (NetworkFacts, error) {
 	var facts NetworkFacts
 	if w.Conn == nil {
 		return facts, nil
@@ -104,7 +105,7 @@ func (f *NetworkFlags) Restarts(n NetworkFacts, d connect.DebugFlags, ca []*pki.
 
 // Patches is the step that adds the CA to multus' kube-root-ca.crt; false: it is not
 // wanted.
-func (f *NetworkFlags) Patches(ctx context.Context, w *Workplace, ca []*pki.Cert, now time.Time) (action.PatchKubeRootCA, bool, error) {
+func (f *NetworkFlags) Patches(ctx context.Context, w *Session, ca []*pki.Cert, now time.Time) (action.PatchKubeRootCA, bool, error) {
 	if !f.Patch {
 		return action.PatchKubeRootCA{}, false, nil
 	}

@@ -62,7 +62,7 @@ func TestNetworkFlags(t *testing.T) {
 
 func TestNetworkWithoutAnAPI(t *testing.T) {
 	t.Parallel()
-	w := &Workplace{NoAPI: errors.New("nobody answers")}
+	w := &Session{NoAPI: errors.New("nobody answers")}
 	facts, err := NetworkOf(t.Context(), w, catalog.Versions{Cluster: "4.15.0"})
 	if err != nil || facts.read != nil || len(facts.Pods) > 0 {
 		t.Errorf("%+v, %v", facts, err)

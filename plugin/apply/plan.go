@@ -29,7 +29,7 @@ import (
 )
 
 // printPlan shows a plan to people: in terms of certificates.
-func printPlan(out io.Writer, a *Applying, p *remediate.Plan) error {
+func printPlan(out io.Writer, a *Run, p *remediate.Plan) error {
 	w := &strings.Builder{}
 	c := p.Basis.Cluster
 	if c.Server != "" || c.Versions.Cluster != "" {
@@ -218,8 +218,10 @@ func contains(certs []*pki.Cert, c *pki.Cert) bool {
 	return false
 }
 
+// Described is a finding on one line.
 func Described(c *pki.Cert) string { return pki.Foreign(c.Subject) + "  " + Identity(c) }
 
+// Identity is a certificate on one line, for plans.
 func Identity(c *pki.Cert) string {
 	return fmt.Sprintf("sha256 %s  %s to %s", c.Fingerprint, c.NotBefore.UTC().Format(time.DateOnly), c.NotAfter.UTC().Format(time.DateOnly))
 }
@@ -246,7 +248,7 @@ func AboutCA(w io.Writer, fix apiint.Repair, p *remediate.Plan) {
 
 // printPlanDiff shows what changes in files, as a unified diff, or as the program
 // in KUBECTL_EXTERNAL_DIFF shows it. Keys and tokens are runs of x on both sides.
-func printPlanDiff(out, errOut io.Writer, a *Applying, p *remediate.Plan) error {
+func printPlanDiff(out, errOut io.Writer, a *Run, p *remediate.Plan) error {
 	notes := &strings.Builder{}
 	a.About(notes, p)
 	for _, note := range p.Notes {
@@ -402,6 +404,7 @@ type (
 		Removed []PlanCert      `json:"removed"`
 		Kept    []PlanCert      `json:"kept"`
 	}
+	// PlanCert is a certificate in it.
 	PlanCert struct {
 		SHA256    pki.Fingerprint `json:"sha256"`
 		Subject   string          `json:"subject"`

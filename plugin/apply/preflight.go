@@ -31,12 +31,14 @@ type PreflightFlags struct {
 	Script bool // what is planned is for scripts
 }
 
+// AddFlags adds --accept-risk and what goes with it.
 func (f *PreflightFlags) AddFlags(cmd *cobra.Command) {
 	cmd.Flags().StringSliceVar(&f.Risks, "accept-risk", nil, "Go on although this check does not hold, or is not known, by its name; repeatable: "+strings.Join(preflight.Risks(), ", ")+".")
 	cmd.Flags().BoolVar(&f.Pause, "pause-remediation", false, "Pause health checks that delete or reboot nodes which are not Ready, for as long as this takes.")
 	ui.Must(cmd.RegisterFlagCompletionFunc("accept-risk", cobra.FixedCompletions(preflight.Risks(), cobra.ShellCompDirectiveNoFileComp)))
 }
 
+// Check refuses names of risks that there are not.
 func (f *PreflightFlags) Check() error {
 	for _, risk := range f.Risks {
 		if !slices.Contains(preflight.Risks(), risk) {
@@ -78,7 +80,7 @@ func unreadVersion(c inspect.Cluster) string {
 // Preflight asks what has to hold of the whole cluster before a plan is carried out,
 // and notes in it what is worth knowing. planned is why there is no plan. w is nil for
 // facts from a file: then nobody can be asked.
-func (f *PreflightFlags) Preflight(ctx context.Context, w *Workplace, facts inspect.Snapshot, ca []byte, p *remediate.Plan, planned error) error {
+func (f *PreflightFlags) Preflight(ctx context.Context, w *Session, facts inspect.Snapshot, ca []byte, p *remediate.Plan, planned error) error {
 	if planned == nil && p.Empty() {
 		return f.leftPaused(ctx, w, p)
 	}
@@ -90,7 +92,7 @@ func (f *PreflightFlags) Preflight(ctx context.Context, w *Workplace, facts insp
 }
 
 // Ask is preflight for what is done to these nodes, be it by the plan or not.
-func (f *PreflightFlags) Ask(ctx context.Context, w *Workplace, facts inspect.Snapshot, ca []byte, nodes []string, p *remediate.Plan, planned error) error {
+func (f *PreflightFlags) Ask(ctx context.Context, w *Session, facts inspect.Snapshot, ca []byte, nodes []string, p *remediate.Plan, planned error) error {
 	var refused *remediate.Refusal
 	explains := errors.As(planned, &refused) && refused.Name == "ca-verifies-served"
 	if err := Unreviewed(facts.Cluster, f.Risks); err != nil {
@@ -151,7 +153,7 @@ func (f *PreflightFlags) Ask(ctx context.Context, w *Workplace, facts inspect.Sn
 }
 
 // StaticPods asks the API server for those of the control plane.
-func (w *Workplace) StaticPods(ctx context.Context) *preflight.StaticPods {
+func (w *Session) StaticPods(ctx context.Context) *preflight.StaticPods {
 	pods, gaps := w.Conn.Cluster.Pods(ctx, metav1.NamespaceSystem)
 	if len(gaps) > 0 {
 		return &preflight.StaticPods{Pods: pods, Gap: &gaps[0]}
@@ -161,7 +163,7 @@ func (w *Workplace) StaticPods(ctx context.Context) *preflight.StaticPods {
 
 // leftPaused adds to a plan with nothing to do what earlier runs left paused, if it is to
 // be looked after.
-func (f *PreflightFlags) leftPaused(ctx context.Context, w *Workplace, p *remediate.Plan) error {
+func (f *PreflightFlags) leftPaused(ctx context.Context, w *Session, p *remediate.Plan) error {
 	if !f.Pause || w == nil || w.Conn == nil {
 		return nil
 	}
@@ -182,7 +184,7 @@ func unverified(err error) bool {
 }
 
 // Resume adds to the plan of an undo what a run paused, as the objects say it.
-func (w *Workplace) Resume(ctx context.Context, run string, story remediate.Story, p *remediate.Plan) error {
+func (w *Session) Resume(ctx context.Context, run string, story remediate.Story, p *remediate.Plan) error {
 	if w.Conn == nil {
 		if action.Paused(story) {
 			p.Notes = append(p.Notes, "The run paused health checks; without an API server they stay so: run this again when there is one.")
@@ -265,7 +267,7 @@ func Stopped(stops []preflight.Verdict) error {
 }
 
 // mastersShow asks each master what it shows, from nodes that were read.
-func (w *Workplace) mastersShow(ctx context.Context, facts inspect.Snapshot) []inspect.Served {
+func (w *Session) mastersShow(ctx context.Context, facts inspect.Snapshot) []inspect.Served {
 	all, err := w.Conn.Cluster.NodeObjects(ctx, nil)
 	if err != nil {
 		return nil // what they show is not known then; api-int was asked in any case

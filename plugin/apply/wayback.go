@@ -23,18 +23,18 @@ type deed struct {
 }
 
 // begun takes down that a step was begun.
-func (a *Applying) begun(step remediate.Action, c *remediate.Change) {
+func (a *Run) begun(step remediate.Action, c *remediate.Change) {
 	_, pauses := step.(action.Pause)
 	a.Deeds = append(a.Deeds, deed{a.Run, step.ID(), c.File != nil || pauses})
 }
 
 // unmade forgets a step that changed nothing, or that put back what it had changed.
-func (a *Applying) unmade(step remediate.Action) {
+func (a *Run) unmade(step remediate.Action) {
 	a.Deeds = slices.DeleteFunc(a.Deeds, func(d deed) bool { return d.run == a.Run && d.step == step.ID() })
 }
 
 // changed are the runs that changed something.
-func (a *Applying) changed() (runs []string) {
+func (a *Run) changed() (runs []string) {
 	for _, d := range a.Deeds {
 		if !slices.Contains(runs, d.run) {
 			runs = append(runs, d.run)
@@ -44,7 +44,7 @@ func (a *Applying) changed() (runs []string) {
 }
 
 // undos are the commands that put back what this command changed, the last run first.
-func (a *Applying) undos() (lines []string) {
+func (a *Run) undos() (lines []string) {
 	for _, d := range slices.Backward(a.Deeds) {
 		if line := inspect.LiveHints(a.App.Called).Next("{} undo %s", d.run); d.back && !slices.Contains(lines, line) {
 			lines = append(lines, line)
@@ -58,7 +58,7 @@ const repairTime = 24 * time.Hour
 
 // earlier says which runs before this command changed files that are not put back; empty:
 // none did. An undo is of one run.
-func (a *Applying) earlier() string {
+func (a *Run) earlier() string {
 	this := cmp.Or(a.Undoes, a.Run)
 	js, err := Journals()
 	if err != nil {
@@ -80,7 +80,7 @@ func (a *Applying) earlier() string {
 	return "Each undo is of one run. Other runs of this repair changed files, too: " + strings.Join(lines, "; ")
 }
 
-func (a *Applying) sayEarlier() {
+func (a *Run) sayEarlier() {
 	if earlier := a.earlier(); earlier != "" {
 		a.Say("%s\n", earlier)
 	}
@@ -89,7 +89,7 @@ func (a *Applying) sayEarlier() {
 // unwritable says what keeps a file from being written, how to see it, and how to go past
 // its node; empty where that is not why a run stopped. The same command would stop there
 // again.
-func (a *Applying) unwritable(p *remediate.Plan, stopped *remediate.Stopped) string {
+func (a *Run) unwritable(p *remediate.Plan, stopped *remediate.Stopped) string {
 	if stopped == nil || p == nil {
 		return ""
 	}
@@ -136,7 +136,7 @@ func fileOf(p *remediate.Plan, action remediate.Action) string {
 
 // withoutNodes is the line for all nodes of a plan to which something is to be done but
 // for some; empty: there are no others.
-func (a *Applying) withoutNodes(p *remediate.Plan, but []string) string {
+func (a *Run) withoutNodes(p *remediate.Plan, but []string) string {
 	var names []string
 	for _, n := range p.Nodes() {
 		if n.Name != "" && n.Changes() && !slices.Contains(but, n.Name) && !slices.Contains(names, n.Name) {

@@ -45,6 +45,7 @@ type HintError struct {
 func (e *HintError) Error() string { return e.err.Error() }
 func (e *HintError) Unwrap() error { return e.err }
 
+// WithHint adds the next step to an error.
 func WithHint(err error, hint string, args ...any) error {
 	return &HintError{err, fmt.Sprintf(hint, args...)}
 }

@@ -44,6 +44,7 @@ func completeNodes(config *genericclioptions.ConfigFlags, words ...string) cobra
 	}
 }
 
+// Without is a list without some of its words.
 func Without(names, used []string) []string {
 	return slices.DeleteFunc(names, func(n string) bool { return slices.Contains(used, n) })
 }

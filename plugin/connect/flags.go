@@ -10,6 +10,7 @@ import (
 // MaxCAFile bounds a file of CAs, in bytes: more than a ConfigMap can hold.
 const MaxCAFile = 1 << 20
 
+// DefaultWithin is --expiring-within where it is not given.
 const DefaultWithin = 30 * 24 * time.Hour
 
 // ParseDuration reads Go's durations and days: "30d", "12h", "1d12h".

@@ -19,6 +19,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/cli"
 )
 
+// MasterCAUsage is the help of --api-ca-from.
 const MasterCAUsage = "Master to read the CAs from: ssh://[USER@]HOST[:PORT]."
 
 // MasterCA prints the CAs that a master has for kube-apiserver: those of the emergency
@@ -49,7 +50,7 @@ const masterTime = time.Minute
 
 // FromMaster reads the CAs on a master, by ssh, whose host key is checked. from is of the
 // form that masterCAUsage says.
-func FromMaster(ctx context.Context, app cli.App, flags *SshFlags, from string) ([]byte, error) {
+func FromMaster(ctx context.Context, app cli.App, flags *SSHFlags, from string) ([]byte, error) {
 	u, err := url.Parse(from)
 	if err != nil || u.Scheme != "ssh" || u.Hostname() == "" || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" {
 		return nil, fmt.Errorf("--api-ca-from %q is not of the form ssh://[USER@]HOST[:PORT]", from)

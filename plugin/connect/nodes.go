@@ -36,11 +36,11 @@ type NodeFlags struct {
 	Timeout   time.Duration
 	Paths     []string
 	trust     bool
-	Ssh       SshFlags
+	SSH       SSHFlags
 	Debug     DebugFlags
 }
 
-// ErrFromAndNodes: a file has been read already.
+// ErrFromAndNodes says that a file has been read already.
 var ErrFromAndNodes = errors.New("--from reads a file: --nodes, --via, --local and the like go with a live cluster; the kind nodes shows what is in the file")
 
 // CheckFrom is the error for files to read: flags for nodes go with none.
@@ -72,7 +72,7 @@ func CheckFrom(from []string) error {
 // Given reports whether the user said how to read nodes.
 func (f *NodeFlags) Given() bool {
 	named := len(f.Nodes) > 0 && !slices.Equal(f.Nodes, []string{NoNodes})
-	return named || f.selector != "" || f.Via != ViaAuto || f.AllowPods || f.Local || f.Ssh.Given()
+	return named || f.selector != "" || f.Via != ViaAuto || f.AllowPods || f.Local || f.SSH.Given()
 }
 
 // DebugFlags say how debug pods are made.
@@ -110,6 +110,7 @@ const (
 
 func ways() []string { return []string{ViaAuto, "local", "exec", "ssh", "debug"} }
 
+// AddFlags adds the flags that choose nodes and ways onto them.
 func (f *NodeFlags) AddFlags(cmd *cobra.Command, config *genericclioptions.ConfigFlags) {
 	f.AddWays(cmd, config, "Nodes to read: names, all, or none. Without it, all nodes are read that can be in a way that creates nothing.",
 		"auto tries local, exec, ssh where it is configured, and debug with --allow-pods.", "Read only the machine that this runs on, without a cluster.", AllNodes, NoNodes)
@@ -130,7 +131,7 @@ func (f *NodeFlags) AddWays(cmd *cobra.Command, config *genericclioptions.Config
 	flags.BoolVar(&f.AllowPods, "allow-pods", false, "Let auto start a privileged debug pod on a node that can't be reached in another way.")
 	flags.BoolVar(&f.Local, "local", false, local)
 	flags.DurationVar(&f.Timeout, "node-timeout", 2*time.Minute, "Time limit for reading one node.")
-	f.Ssh.AddFlags(cmd)
+	f.SSH.AddFlags(cmd)
 	f.Debug.addFlags(cmd)
 	ui.Must(cmd.RegisterFlagCompletionFunc("nodes", completeNodes(config, words...)))
 	ui.Must(cmd.RegisterFlagCompletionFunc("via", cobra.FixedCompletions(ways(), cobra.ShellCompDirectiveNoFileComp)))
@@ -261,10 +262,10 @@ func (f *NodeFlags) toWays(ctx context.Context, c *NodeChoice, app cli.App) erro
 	}
 	var err error
 	c.Ask = &Questions{App: app}
-	if c.ssh, err = f.Ssh.transport(ctx, c.Ask); err != nil {
+	if c.ssh, err = f.SSH.transport(ctx, c.Ask); err != nil {
 		return err
 	}
-	c.sshAll = f.Via == "ssh" || f.Ssh.Given()
+	c.sshAll = f.Via == "ssh" || f.SSH.Given()
 	switch f.Via {
 	case ViaAuto:
 		c.Ways = []string{"local", "exec", "ssh"}
@@ -328,6 +329,7 @@ type OnNode struct {
 	Way string
 }
 
+// Via is the way by which the node was reached.
 func (n OnNode) Via() string { return n.Way }
 
 // Opener gets onto nodes by the first way that works.

@@ -13,10 +13,10 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 )
 
-// ApiServers are the nodes of which the API has a kube-apiserver's pod, whatever their
+// APIServerNodes are the nodes of which the API has a kube-apiserver's pod, whatever their
 // labels say; nil: not all of these pods could be listed. A master that is lost has its
 // pod there still.
-func (c *Connection) ApiServers(ctx context.Context) []string {
+func (c *Connection) APIServerNodes(ctx context.Context) []string {
 	var namespaces []string
 	for _, row := range catalog.KubeletSetups(catalog.Versions{}) {
 		namespaces = append(namespaces, row.Pods)

@@ -23,8 +23,8 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/ui"
 )
 
-// SshFlags say how nodes are reached by ssh, as far as ~/.ssh/config does not.
-type SshFlags struct {
+// SSHFlags say how nodes are reached by ssh, as far as ~/.ssh/config does not.
+type SSHFlags struct {
 	user       string
 	Keys       []string
 	Config     string
@@ -34,7 +34,8 @@ type SshFlags struct {
 	nodes nodeexec.Inventory // of the inventory, once it was read
 }
 
-func (f *SshFlags) AddFlags(cmd *cobra.Command) {
+// AddFlags adds the flags of ssh.
+func (f *SSHFlags) AddFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.user, "ssh-user", "", "User on nodes; else what the ssh configuration says, else core.")
 	flags.StringArrayVar(&f.Keys, "ssh-key", nil, "Private key file to log in with; repeatable. Else the ssh-agent's, and those of the ssh configuration.")
@@ -47,12 +48,12 @@ func (f *SshFlags) AddFlags(cmd *cobra.Command) {
 }
 
 // Given reports whether the user said anything about ssh.
-func (f *SshFlags) Given() bool {
+func (f *SSHFlags) Given() bool {
 	return f.user != "" || len(f.Keys) > 0 || f.Config != "" || len(f.KnownHosts) > 0 || f.Inventory != ""
 }
 
 // transport returns the way by ssh.
-func (f *SshFlags) transport(ctx context.Context, q *Questions) (*nodeexec.SSH, error) {
+func (f *SSHFlags) transport(ctx context.Context, q *Questions) (*nodeexec.SSH, error) {
 	home, err := os.UserHomeDir()
 	if err != nil {
 		home = "" // then nothing is read there
@@ -87,7 +88,7 @@ func (f *SshFlags) transport(ctx context.Context, q *Questions) (*nodeexec.SSH, 
 const maxInventory = 16 << 20
 
 // checkFiles is the error for files that ssh can't read for one node after the other.
-func (f *SshFlags) checkFiles() error {
+func (f *SSHFlags) checkFiles() error {
 	for _, file := range f.Keys {
 		if err := collect.CheckRegular(file); err != nil {
 			return cli.WithHint(fmt.Errorf("--ssh-key: %w", err), "put the key into the ssh-agent instead: ssh-add FILE; ssh-add - reads standard input")

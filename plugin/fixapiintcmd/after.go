@@ -34,8 +34,8 @@ func withPast(err error, line string) error {
 // verified asks, after a run of the whole cluster, what verify api-int asks, of facts that
 // are read anew. That something is not known is said and is no failure of the run, of
 // which each step was seen to work: a server's log tells of refusals for a while after.
-func (f *FixFlags) verified(ctx context.Context, a *apply.Applying) error {
-	v := verifycmd.VerifyFlags{App: f.App, Config: f.Config, Nodes: f.Nodes}
+func (f *Flags) verified(ctx context.Context, a *apply.Run) error {
+	v := verifycmd.Flags{App: f.App, Config: f.Config, Nodes: f.Nodes}
 	v.Nodes.Nodes = []string{connect.AllNodes}
 	called := inspect.LiveHints(f.App.Called).Next("{} verify %s --nodes all", verifycmd.PartWords()[slices.Index(catalog.Parts(), catalog.PartAPIInt)])
 	if f.Nodes.Via != connect.ViaAuto {
@@ -53,10 +53,10 @@ func (f *FixFlags) verified(ctx context.Context, a *apply.Applying) error {
 
 // judged tells what a report says: a line, and one more for each claim that does not hold,
 // or of which that is not known, with the nodes that it is about, three at most. called is the command that shows all of it.
-func judged(a *apply.Applying, r report.Verification, called string) error {
+func judged(a *apply.Run, r report.Verification, called string) error {
 	code := cli.ExitFine
 	var e *cli.ExitError
-	if errors.As((&verifycmd.VerifyFlags{}).Verdict(&r), &e) {
+	if errors.As((&verifycmd.Flags{}).Verdict(&r), &e) {
 		code = e.Code
 	}
 	a.Say("\nVerified  %s (%s: exit code %d)\n", verifycmd.ClaimTally(r.Claims), called, code)

@@ -60,7 +60,7 @@ func TestKubeconfigWithoutACA(t *testing.T) {
 		}
 		flags := genericclioptions.NewConfigFlags(false)
 		flags.KubeConfig = &file
-		f := &FixFlags{MendFlags: apply.MendFlags{App: cli.App{Streams: genericiooptions.NewTestIOStreamsDiscard()}, Config: flags}}
+		f := &Flags{Flags: apply.Flags{App: cli.App{Streams: genericiooptions.NewTestIOStreamsDiscard()}, Config: flags}}
 		if c.given != nil {
 			f.CaFile = filepath.Join(t.TempDir(), "given.crt")
 			if err := os.WriteFile(f.CaFile, c.given, 0o600); err != nil {
@@ -90,7 +90,7 @@ func TestWhatIsSaidAtTheEnd(t *testing.T) {
 		{[]trust.Status{trust.Holds, trust.WillBreak}, "exit code 1", cli.ExitIncomplete},
 	} {
 		var out strings.Builder
-		a := &apply.Applying{MendFlags: apply.MendFlags{App: cli.App{Streams: genericiooptions.IOStreams{Out: &out, ErrOut: &out}}}}
+		a := &apply.Run{Flags: apply.Flags{App: cli.App{Streams: genericiooptions.IOStreams{Out: &out, ErrOut: &out}}}}
 		var r report.Verification
 		for i, s := range c.statuses {
 			r.Claims = append(r.Claims, report.VerificationClaim{Part: string(catalog.PartAPIInt), Claim: "kubelets trust it", Why: "because of " + s.String(), Status: s.String(), Node: fmt.Sprintf("worker-%d", i)})
@@ -114,7 +114,7 @@ func TestWhatIsSaidAtTheEnd(t *testing.T) {
 func TestOfWhomItIsSaid(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder
-	a := &apply.Applying{MendFlags: apply.MendFlags{App: cli.App{Streams: genericiooptions.IOStreams{Out: &out, ErrOut: &out}}}}
+	a := &apply.Run{Flags: apply.Flags{App: cli.App{Streams: genericiooptions.IOStreams{Out: &out, ErrOut: &out}}}}
 	var r report.Verification
 	add := func(status trust.Status, why string, nodes ...string) {
 		for _, n := range nodes {

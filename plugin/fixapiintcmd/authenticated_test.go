@@ -39,7 +39,7 @@ func TestGivenCAVerifiesTheAPI(t *testing.T) {
 		file := plugintest.KubeconfigTo(t, "server: \""+url+"\", insecure-skip-tls-verify: true")
 		flags := genericclioptions.NewConfigFlags(false)
 		flags.KubeConfig = &file
-		f := &FixFlags{MendFlags: apply.MendFlags{App: cli.App{Streams: genericiooptions.NewTestIOStreamsDiscard()}, Config: flags}, CaFile: plugintest.WriteFile(t, "ca.crt", ca)}
+		f := &Flags{Flags: apply.Flags{App: cli.App{Streams: genericiooptions.NewTestIOStreamsDiscard()}, Config: flags}, CaFile: plugintest.WriteFile(t, "ca.crt", ca)}
 		if err := f.Give(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -53,7 +53,7 @@ func TestGivenCAVerifiesTheAPI(t *testing.T) {
 			continue
 		}
 		var fix apiint.Repair
-		err = f.ca(t.Context(), &apply.Workplace{Conn: conn}, &fix)
+		err = f.ca(t.Context(), &apply.Session{Conn: conn}, &fix)
 		if fromAPI := c.from && c.secure; !fromAPI && (err != nil || string(fix.CA) != ca) {
 			t.Errorf("%s: kubelets are to trust %q of %q, not what was given: %v", c.name, fix.CA, fix.From, err)
 		}

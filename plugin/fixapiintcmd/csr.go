@@ -22,7 +22,7 @@ func addRebootstrapFlag(cmd *cobra.Command, anew *bool) {
 }
 
 // checkRebootstrap refuses to do to all nodes what is for one that is lost.
-func (f *FixFlags) checkRebootstrap() error {
+func (f *Flags) checkRebootstrap() error {
 	switch {
 	case !f.anew:
 		return nil

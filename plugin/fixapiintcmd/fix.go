@@ -29,8 +29,9 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/preflight"
 )
 
-type FixFlags struct {
-	apply.MendFlags
+// Flags are those of fix-api-int.
+type Flags struct {
+	apply.Flags
 	apply.PreflightFlags
 	CaFile string
 	caFrom string
@@ -51,7 +52,7 @@ type FixFlags struct {
 }
 
 // command is the name of the command.
-func (f *FixFlags) command() string {
+func (f *Flags) command() string {
 	if f.ahead {
 		return "pretrust"
 	}
@@ -59,7 +60,7 @@ func (f *FixFlags) command() string {
 }
 
 // plan makes the plan for these facts.
-func (f *FixFlags) plan(fix apiint.Repair, run string, facts inspect.Snapshot) (*remediate.Plan, error) {
+func (f *Flags) plan(fix apiint.Repair, run string, facts inspect.Snapshot) (*remediate.Plan, error) {
 	if !f.ahead {
 		return fix.Plan(run, facts, facts.Taken)
 	}
@@ -116,8 +117,9 @@ func (f *waveFlags) order(named bool, accept []string) (o apiint.Order, err erro
 	return o, err
 }
 
-func NewFixAPIIntCommand(app cli.App, config *genericclioptions.ConfigFlags) *cobra.Command {
-	f := &FixFlags{MendFlags: apply.MendFlags{App: app, Config: config, Everyone: true}}
+// NewCommand is the command fix-api-int.
+func NewCommand(app cli.App, config *genericclioptions.ConfigFlags) *cobra.Command {
+	f := &Flags{Flags: apply.Flags{App: app, Config: config, Everyone: true}}
 	cmd := &cobra.Command{
 		Use:   "fix-api-int",
 		Short: "Make kubelets trust the API server's new CA, and restart them",
@@ -157,7 +159,7 @@ Exit codes: 0 done, or so already; 1 a dry run would change something; 2 usage o
 			return f.run(cmd.Context())
 		},
 	}
-	f.MendFlags.AddFlags(cmd, "Nodes to repair, by name; one after another, in this order. Without it, or with all: all nodes, in waves.", connect.AllNodes)
+	f.Flags.AddFlags(cmd, "Nodes to repair, by name; one after another, in this order. Without it, or with all: all nodes, in waves.", connect.AllNodes)
 	f.addSources(cmd)
 	addEmitFlag(cmd, &f.scripts)
 	f.PreflightFlags.AddFlags(cmd)
@@ -167,7 +169,7 @@ Exit codes: 0 done, or so already; 1 a dry run would change something; 2 usage o
 	return cmd
 }
 
-func (f *FixFlags) addSources(cmd *cobra.Command) {
+func (f *Flags) addSources(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.CaFile, "ca-file", "", "PEM file with the CAs that kubelets are to trust, in place of the ConfigMap's; - for standard input.")
 	cmd.Flags().StringVar(&f.caFrom, "api-ca-from", "", "Where your own kubeconfig fails, too. "+connect.MasterCAUsage+" The API server is trusted by them, and if it does not answer, they are what kubelets are to trust.")
 	cmd.Flags().StringArrayVar(&f.from, "from", nil, "Make the plan from this snapshot, as a dry run; repeatable.")
@@ -178,13 +180,13 @@ func (f *FixFlags) addSources(cmd *cobra.Command) {
 }
 
 // lines are the commands that go on.
-func (f *FixFlags) lines(cmd *cobra.Command) {
+func (f *Flags) lines(cmd *cobra.Command) {
 	f.resume, f.line = apply.CommandLine(cmd), apply.CommandLine(cmd, "only", "accept-risk")
 	f.named = apply.CommandLine(cmd, "nodes", "node-selector", "only", "max-unavailable")
 }
 
-func (f *FixFlags) run(ctx context.Context) error {
-	if err := errors.Join(f.MendFlags.Check(), f.Nodes.Check(), f.waves.check(), f.PreflightFlags.Check(), f.pods.Check(f.Risks), f.checkRebootstrap()); err != nil {
+func (f *Flags) run(ctx context.Context) error {
+	if err := errors.Join(f.Flags.Check(), f.Nodes.Check(), f.waves.check(), f.PreflightFlags.Check(), f.pods.Check(f.Risks), f.checkRebootstrap()); err != nil {
 		return err
 	}
 	if len(f.from) > 0 {
@@ -210,12 +212,12 @@ func (f *FixFlags) run(ctx context.Context) error {
 	return err
 }
 
-func (f *FixFlags) mend(ctx context.Context, w *apply.Workplace) error {
+func (f *Flags) mend(ctx context.Context, w *apply.Session) error {
 	fix, err := f.repair(ctx, w)
 	if err != nil {
 		return err
 	}
-	a := &apply.Applying{MendFlags: f.MendFlags, Workplace: w, Command: f.command(), Run: remediate.NewRun(collect.Taken()), Resume: f.resume, Named: f.named, NoLease: slices.Contains(f.Risks, remediate.NoLease), Risks: f.Risks}
+	a := &apply.Run{Flags: f.Flags, Workplace: w, Command: f.command(), Run: remediate.NewRun(collect.Taken()), Resume: f.resume, Named: f.named, NoLease: slices.Contains(f.Risks, remediate.NoLease), Risks: f.Risks}
 	if f.CaFile == "-" {
 		a.Resume += " # with the same CAs on its standard input once more"
 	}
@@ -258,12 +260,12 @@ func (f *FixFlags) mend(ctx context.Context, w *apply.Workplace) error {
 
 // Give reads the CAs that flags name. The administrator's own kubeconfig may lack them as
 // kubelets' do: the API server is trusted by them, too.
-func (f *FixFlags) Give(ctx context.Context) (err error) {
+func (f *Flags) Give(ctx context.Context) (err error) {
 	switch {
 	case f.CaFile != "" && f.caFrom != "":
 		return errors.New("--ca-file and --api-ca-from are two sources of the CA: give one")
 	case f.caFrom != "":
-		f.Given, err = connect.FromMaster(ctx, f.App, &f.Nodes.Ssh, f.caFrom)
+		f.Given, err = connect.FromMaster(ctx, f.App, &f.Nodes.SSH, f.caFrom)
 	case f.CaFile != "":
 		f.Given, err = collect.ReadNamed(ctx, f.CaFile, f.App.Streams.In, connect.MaxCAFile)
 	}
@@ -277,7 +279,7 @@ func (f *FixFlags) Give(ctx context.Context) (err error) {
 }
 
 // repair is what is asked for of the nodes of a workplace.
-func (f *FixFlags) repair(ctx context.Context, w *apply.Workplace) (fix apiint.Repair, err error) {
+func (f *Flags) repair(ctx context.Context, w *apply.Session) (fix apiint.Repair, err error) {
 	fix.API, fix.ApproveCSRs, fix.Rebootstrap = w.Conn != nil, f.approve, f.anew
 	if fix.Order, err = f.waves.order(!w.All, f.Risks); err != nil {
 		return fix, err
@@ -286,7 +288,7 @@ func (f *FixFlags) repair(ctx context.Context, w *apply.Workplace) (fix apiint.R
 		fix.Nodes = w.Names()
 		return fix, f.ca(ctx, w, &fix)
 	}
-	fix.APIServers = w.Conn.ApiServers(ctx)
+	fix.APIServers = w.Conn.APIServerNodes(ctx)
 	workers := func(wave string) bool { return wave != remediate.WaveMasters && wave != remediate.WaveControlPlane }
 	if len(fix.Order.Only) > 0 && !slices.ContainsFunc(fix.Order.Only, workers) && fix.APIServers != nil { // else it is the nodes' files that tell
 		w.Keep(func(o collect.NodeObject) bool {
@@ -298,7 +300,7 @@ func (f *FixFlags) repair(ctx context.Context, w *apply.Workplace) (fix apiint.R
 
 // after reads what decides on the steps that follow those of kubelets. say is told what
 // is waited for.
-func (f *FixFlags) after(ctx context.Context, w *apply.Workplace, facts inspect.Snapshot, fix *apiint.Repair, say func(string)) error {
+func (f *Flags) after(ctx context.Context, w *apply.Session, facts inspect.Snapshot, fix *apiint.Repair, say func(string)) error {
 	if w.Conn == nil {
 		return nil
 	}
@@ -333,7 +335,7 @@ func (f *FixFlags) after(ctx context.Context, w *apply.Workplace, facts inspect.
 }
 
 // ca finds out what kubelets are to trust.
-func (f *FixFlags) ca(ctx context.Context, w *apply.Workplace, fix *apiint.Repair) error {
+func (f *Flags) ca(ctx context.Context, w *apply.Session, fix *apiint.Repair) error {
 	if w.Conn != nil { // else it is not known, as where it can't be read
 		fix.Since, _ = w.Conn.Cluster.Changed(ctx, catalog.APIServerCA())
 	}
@@ -375,11 +377,11 @@ func (f *FixFlags) ca(ctx context.Context, w *apply.Workplace, fix *apiint.Repai
 }
 
 // offline shows the plan for facts from a file.
-func (f *FixFlags) offline(ctx context.Context) error {
+func (f *Flags) offline(ctx context.Context) error {
 	if f.DryRun == apply.DryRunNone && f.scripts == "" {
 		return errors.New("--from makes a plan and changes nothing: say --dry-run=client")
 	}
-	if f.Nodes.Local || f.Nodes.Via != connect.ViaAuto || f.Nodes.Ssh.Given() || f.Nodes.AllowPods {
+	if f.Nodes.Local || f.Nodes.Via != connect.ViaAuto || f.Nodes.SSH.Given() || f.Nodes.AllowPods {
 		return connect.ErrFromAndNodes
 	}
 	if err := connect.CheckFrom(f.from); err != nil {
@@ -399,7 +401,7 @@ func (f *FixFlags) offline(ctx context.Context) error {
 		return f.emitFor(ctx, nil, fix, s)
 	}
 	s = f.Accepted(s)
-	a := &apply.Applying{MendFlags: f.MendFlags, Command: f.command(), Run: remediate.NewRun(s.Taken)}
+	a := &apply.Run{Flags: f.Flags, Command: f.command(), Run: remediate.NewRun(s.Taken)}
 	a.Plan = func(ctx context.Context) (*remediate.Plan, error) {
 		p, err := f.plan(fix, a.Run, s)
 		return p, f.Preflight(ctx, nil, s, fix.CA, p, err)
@@ -409,7 +411,7 @@ func (f *FixFlags) offline(ctx context.Context) error {
 }
 
 // inFile reads facts from files, and says what is asked for of the nodes in them.
-func (f *FixFlags) inFile(ctx context.Context) (s inspect.Snapshot, fix apiint.Repair, err error) {
+func (f *Flags) inFile(ctx context.Context) (s inspect.Snapshot, fix apiint.Repair, err error) {
 	if f.caFrom != "" {
 		return s, fix, connect.ErrFromAndNodes
 	}
@@ -431,7 +433,7 @@ func (f *FixFlags) inFile(ctx context.Context) (s inspect.Snapshot, fix apiint.R
 		if err := f.Give(ctx); err != nil {
 			return s, fix, err
 		}
-		return s, fix, f.ca(ctx, &apply.Workplace{}, &fix)
+		return s, fix, f.ca(ctx, &apply.Session{}, &fix)
 	}
 	row := catalog.KubeletSetups(s.Cluster.Versions)[0]
 	fix.From, fix.CA = row.CA.String()+" in the file", published(s, row.CA)

@@ -35,7 +35,7 @@ func TestLeaseHolderForgesNoLines(t *testing.T) {
 		out, streams := plugintest.OnScreen()
 		w := applytest.OnNodes(applytest.Connect(plugintest.SettledAPI(), t), out)
 		w.Conn.Kube = kube
-		leaseOf(w, t.Context()).print(streams.Out)
+		leaseOf(t.Context(), w).print(streams.Out)
 		_, err := remediate.Lease{Kube: kube, Holder: "me", Now: time.Now}.Take(t.Context())
 		if live := silent < time.Minute; (err != nil) != live {
 			t.Fatal(err)
@@ -76,7 +76,7 @@ func TestMessagesOfAnAPIForgeNoLines(t *testing.T) {
 	}
 	out, streams := plugintest.OnScreen()
 	w := applytest.OnNodes(conn, out)
-	leaseOf(w, t.Context()).print(streams.Out)
+	leaseOf(t.Context(), w).print(streams.Out)
 	plugintest.Unforged(t, "the Lease", out.String())
 
 	_, err = conn.Kube.CoreV1().ConfigMaps("").List(t.Context(), metav1.ListOptions{})

@@ -62,7 +62,7 @@ func TestStatusTellsOfARunThatHoldsTheLease(t *testing.T) {
 		var out plugintest.Transcript
 		w := applytest.OnNodes(applytest.Connect(plugintest.SettledAPI(), t), &out)
 		w.Conn.Kube = kube
-		f := &fixStatusFlags{FixFlags: FixFlags{MendFlags: apply.MendFlags{App: w.App}, resume: "certrot fix-api-int", line: "certrot fix-api-int"}, lease: leaseOf(w, t.Context())}
+		f := &fixStatusFlags{Flags: Flags{Flags: apply.Flags{App: w.App}, resume: "certrot fix-api-int", line: "certrot fix-api-int"}, lease: leaseOf(t.Context(), w)}
 		d := f.judge(p)
 		if err := f.print(d); err != nil {
 			t.Fatal(err)
@@ -81,7 +81,7 @@ func TestStatusTellsOfARunThatHoldsTheLease(t *testing.T) {
 		}
 	}
 	w := applytest.OnNodes(nil, &plugintest.Transcript{})
-	if l := leaseOf(w, t.Context()); l == nil || l.State != leaseUnknown {
+	if l := leaseOf(t.Context(), w); l == nil || l.State != leaseUnknown {
 		t.Errorf("without an API: %+v", l)
 	}
 }

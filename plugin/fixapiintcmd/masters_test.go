@@ -61,7 +61,7 @@ func TestMastersAlone(t *testing.T) {
 		{"workers, too", plugintest.SettledAPI().With(operated, pods).With(plain, none), []string{remediate.WaveMasters, remediate.WaveWorkers}, all, all[:2]},
 		{"all waves", plugintest.SettledAPI().With(operated, pods).With(plain, none), nil, all, all[:2]},
 	} {
-		w := &apply.Workplace{All: true, Conn: applytest.Connect(c.api, t)}
+		w := &apply.Session{All: true, Conn: applytest.Connect(c.api, t)}
 		for _, name := range all {
 			o := collect.NodeObject{Name: name, Role: catalog.RoleWorker}
 			if name == "master-0" {
@@ -69,7 +69,7 @@ func TestMastersAlone(t *testing.T) {
 			}
 			w.Objects, w.Choice.Names = append(w.Objects, o), append(w.Choice.Names, name)
 		}
-		f := &FixFlags{CaFile: "ca.crt", Given: ca.CertPEM, waves: waveFlags{only: c.only, maxUnavailable: "1"}}
+		f := &Flags{CaFile: "ca.crt", Given: ca.CertPEM, waves: waveFlags{only: c.only, maxUnavailable: "1"}}
 		fix, err := f.repair(t.Context(), w)
 		if err != nil {
 			t.Fatal(err)

@@ -13,8 +13,9 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/ui"
 )
 
+// NewPretrustCommand is the command pretrust.
 func NewPretrustCommand(app cli.App, config *genericclioptions.ConfigFlags) *cobra.Command {
-	f := &FixFlags{MendFlags: apply.MendFlags{App: app, Config: config, Everyone: true}, ahead: true}
+	f := &Flags{Flags: apply.Flags{App: app, Config: config, Everyone: true}, ahead: true}
 	cmd := &cobra.Command{
 		Use:   "pretrust",
 		Short: "Give kubelets the new CA of api-int before anything is signed by it",
@@ -34,7 +35,7 @@ Exit codes: 0 done, or so already; 1 a dry run would change something; 2 usage o
 			return f.run(cmd.Context())
 		},
 	}
-	f.MendFlags.AddFlags(cmd, "Nodes, by name; one after another, in this order. Without it, or with all: all nodes, in waves.", connect.AllNodes)
+	f.Flags.AddFlags(cmd, "Nodes, by name; one after another, in this order. Without it, or with all: all nodes, in waves.", connect.AllNodes)
 	cmd.Flags().StringArrayVar(&f.from, "from", nil, "Make the plan from this snapshot, as a dry run; repeatable.")
 	addApproveFlag(cmd, &f.approve)
 	f.PreflightFlags.AddFlags(cmd)

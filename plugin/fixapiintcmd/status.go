@@ -34,13 +34,13 @@ import (
 
 // fixStatusFlags tell how far a repair is, whoever began it: by facts alone.
 type fixStatusFlags struct {
-	FixFlags
+	Flags
 	format string
 	lease  *repairLease
 }
 
 func newFixStatusCommand(app cli.App, config *genericclioptions.ConfigFlags) *cobra.Command {
-	f := &fixStatusFlags{FixFlags: FixFlags{MendFlags: apply.MendFlags{App: app, Config: config, Everyone: true, DryRun: apply.DryRunClient}}}
+	f := &fixStatusFlags{Flags: Flags{Flags: apply.Flags{App: app, Config: config, Everyone: true, DryRun: apply.DryRunClient}}}
 	cmd := &cobra.Command{
 		Use:   "status",
 		Short: "Tell how far the repair of a cluster is, and the next safe step",
@@ -89,7 +89,7 @@ func (f *fixStatusFlags) status(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	f.lease = leaseOf(w, ctx)
+	f.lease = leaseOf(ctx, w)
 	fix, err := f.repair(ctx, w)
 	var facts inspect.Snapshot
 	if err == nil {
@@ -248,7 +248,7 @@ const (
 )
 
 // leaseOf reads which run changes the cluster; nil: none does.
-func leaseOf(w *apply.Workplace, ctx context.Context) *repairLease {
+func leaseOf(ctx context.Context, w *apply.Session) *repairLease {
 	if w.Conn == nil {
 		return &repairLease{State: leaseUnknown, Reason: "no API server answered", Next: "on each node: cat " + host.DefaultFolder + "/.held"}
 	}

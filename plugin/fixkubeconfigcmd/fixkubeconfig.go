@@ -37,14 +37,15 @@ import (
 type ownFlags struct {
 	app    cli.App
 	config *genericclioptions.ConfigFlags
-	ssh    connect.SshFlags
+	ssh    connect.SSHFlags
 	caFile string
 	caFrom string
 	dryRun string
 	yes    bool
 }
 
-func NewFixKubeconfigCommand(app cli.App, config *genericclioptions.ConfigFlags) *cobra.Command {
+// NewCommand is the command fix-kubeconfig.
+func NewCommand(app cli.App, config *genericclioptions.ConfigFlags) *cobra.Command {
 	f := &ownFlags{app: app, config: config}
 	cmd := &cobra.Command{
 		Use:   "fix-kubeconfig",
@@ -251,7 +252,7 @@ func (f *ownFlags) ca(ctx context.Context, own *ownConfig, served []*pki.Cert) (
 	fix := apiint.Repair{}
 	switch {
 	case f.caFile != "":
-		file := &fixapiintcmd.FixFlags{MendFlags: apply.MendFlags{App: f.app}, CaFile: f.caFile}
+		file := &fixapiintcmd.Flags{Flags: apply.Flags{App: f.app}, CaFile: f.caFile}
 		err := file.Give(ctx)
 		fix.From, fix.CA = "--ca-file "+f.caFile, file.Given
 		return fix, err

@@ -14,6 +14,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/ui"
 )
 
+// NewExplainCommand is the command explain.
 func NewExplainCommand(app cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "explain [CHECK...]",

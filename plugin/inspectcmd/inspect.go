@@ -64,7 +64,8 @@ type inspectOptions struct {
 	print        ui.Printer
 }
 
-func NewInspectCommand(app cli.App, config *genericclioptions.ConfigFlags) *cobra.Command {
+// NewCommand is the command inspect.
+func NewCommand(app cli.App, config *genericclioptions.ConfigFlags) *cobra.Command {
 	f := &inspectFlags{config: config, app: app}
 	cmd := &cobra.Command{
 		Use:   "inspect [KIND[,KIND...]] [NAME...] | KIND/NAME...",

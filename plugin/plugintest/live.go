@@ -89,6 +89,7 @@ func (a LiveAPI) With(path, text string) LiveAPI {
 	return all
 }
 
+// InstallerPods is where the API lists installer pods.
 const InstallerPods = "/api/v1/namespaces/openshift-kube-controller-manager/pods"
 
 // AnInstaller is a pod that puts a revision on the master.

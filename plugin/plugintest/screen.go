@@ -36,6 +36,7 @@ func Unforged(t *testing.T, what, out string) {
 	}
 }
 
+// OnScreen has streams that are cleaned as a terminal's are.
 func OnScreen() (*Transcript, genericiooptions.IOStreams) {
 	out := &Transcript{}
 	return out, genericiooptions.IOStreams{Out: ui.NewScreen(out), ErrOut: ui.NewScreen(out)}

@@ -30,6 +30,7 @@ func Stranger(t *testing.T, tls bool) (url, ca string, asked *atomic.Int32) {
 	return server.URL, string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})), asked
 }
 
+// WriteFile writes a file of the test's own.
 func WriteFile(t *testing.T, name, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
@@ -39,6 +40,7 @@ func WriteFile(t *testing.T, name, text string) string {
 	return path
 }
 
+// KubeconfigTo writes a kubeconfig for a cluster.
 func KubeconfigTo(t *testing.T, cluster string) string {
 	t.Helper()
 	return WriteFile(t, "kubeconfig", "apiVersion: v1\nkind: Config\nclusters: [{name: a, cluster: {"+cluster+"}}]\ncontexts: [{name: a, context: {cluster: a}}]\ncurrent-context: a\n")

@@ -694,10 +694,10 @@ func (f *rotateFlags) rest(failed error, plans []rotation, at int, changed bool)
 }
 
 // applying writes one thing, as a run of its own.
-func (f *rotateFlags) applying(conn *connect.Connection) *apply.Applying {
-	return &apply.Applying{
-		MendFlags: apply.MendFlags{App: f.seen.App, Config: f.seen.Config, Yes: f.yes, Output: f.output}, Command: rotate.RotateCommand, Run: remediate.NewRun(collect.Taken()),
-		Workplace: &apply.Workplace{App: f.seen.App, Conn: conn}, NoLease: slices.Contains(f.risks, remediate.NoLease),
+func (f *rotateFlags) applying(conn *connect.Connection) *apply.Run {
+	return &apply.Run{
+		Flags: apply.Flags{App: f.seen.App, Config: f.seen.Config, Yes: f.yes, Output: f.output}, Command: rotate.RotateCommand, Run: remediate.NewRun(collect.Taken()),
+		Workplace: &apply.Session{App: f.seen.App, Conn: conn}, NoLease: slices.Contains(f.risks, remediate.NoLease),
 	}
 }
 
@@ -742,7 +742,7 @@ func (f *rotateFlags) one(ctx context.Context, conn *connect.Connection, p rotat
 }
 
 // write does one thing under the Lease, after what is to be done was looked at once more.
-func (f *rotateFlags) write(ctx context.Context, a *apply.Applying, look func() (rotation, error)) error {
+func (f *rotateFlags) write(ctx context.Context, a *apply.Run, look func() (rotation, error)) error {
 	held, release, err := a.Hold(ctx)
 	if err != nil {
 		return err

@@ -128,7 +128,7 @@ func (c *turning) signer(name string, after int) *pkitest.Authority {
 
 func flagsForTest() (*rotateFlags, *bytes.Buffer) {
 	var out bytes.Buffer
-	f := &rotateFlags{seen: verifycmd.VerifyFlags{App: cli.App{Called: "certrot", Streams: genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &out}}}, wait: 4 * time.Minute, line: "certrot rotate --leaf"}
+	f := &rotateFlags{seen: verifycmd.Flags{App: cli.App{Called: "certrot", Streams: genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &out}}}, wait: 4 * time.Minute, line: "certrot rotate --leaf"}
 	return f, &out
 }
 

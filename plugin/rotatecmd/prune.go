@@ -33,7 +33,7 @@ func pruneRisks() []string {
 }
 
 func newRotatePruneCommand(app cli.App, config *genericclioptions.ConfigFlags) *cobra.Command {
-	f := &rotateFlags{seen: verifycmd.VerifyFlags{App: app, Config: config}, shown: true}
+	f := &rotateFlags{seen: verifycmd.Flags{App: app, Config: config}, shown: true}
 	cmd := &cobra.Command{
 		Use:   "prune NAME",
 		Short: "Remove old CAs of a signer that nobody needs any more",
@@ -194,9 +194,9 @@ func (p pruning) print(out io.Writer) error {
 // remove asks, and does it.
 func (f *rotateFlags) remove(ctx context.Context, conn *connect.Connection, p pruning) error {
 	run := remediate.NewRun(collect.Taken())
-	a := &apply.Applying{
-		MendFlags: apply.MendFlags{App: f.seen.App, Config: f.seen.Config, Yes: f.yes}, Command: rotate.PruneCommand, Run: run,
-		Workplace: &apply.Workplace{App: f.seen.App, Conn: conn}, NoLease: slices.Contains(f.risks, remediate.NoLease),
+	a := &apply.Run{
+		Flags: apply.Flags{App: f.seen.App, Config: f.seen.Config, Yes: f.yes}, Command: rotate.PruneCommand, Run: run,
+		Workplace: &apply.Session{App: f.seen.App, Conn: conn}, NoLease: slices.Contains(f.risks, remediate.NoLease),
 	}
 	if err := a.Consent(ctx); err != nil {
 		return err

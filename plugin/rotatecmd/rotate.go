@@ -34,8 +34,8 @@ import (
 
 // rotateFlags are what was typed.
 type rotateFlags struct {
-	seen  verifycmd.VerifyFlags // how facts are read
-	shown bool                  // what servers show is read, too
+	seen  verifycmd.Flags // how facts are read
+	shown bool            // what servers show is read, too
 	list  bool
 	// how says that only how it goes is to be told, in this version; empty: the
 	// cluster's own.
@@ -53,8 +53,9 @@ type rotateFlags struct {
 
 const dryRunServer = "server"
 
-func NewRotateCommand(app cli.App, config *genericclioptions.ConfigFlags) *cobra.Command {
-	f := &rotateFlags{seen: verifycmd.VerifyFlags{App: app, Config: config}}
+// NewCommand is the command rotate.
+func NewCommand(app cli.App, config *genericclioptions.ConfigFlags) *cobra.Command {
+	f := &rotateFlags{seen: verifycmd.Flags{App: app, Config: config}}
 	cmd := &cobra.Command{
 		Use:   "rotate NAME... | --list",
 		Short: "Have a signer made anew by its owner, and follow its CA to all who verify by it",
@@ -261,7 +262,7 @@ func (r *rotations) ask(ctx context.Context, conn *connect.Connection) {
 	if signed, _ := r.chain(of).Signed(); signed != catalog.No {
 		return
 	}
-	w := apply.Workplace{Conn: conn}
+	w := apply.Session{Conn: conn}
 	n, err := apply.NetworkOf(ctx, &w, r.facts.Snapshot.Cluster.Versions)
 	if err != nil {
 		r.unread = ": " + ui.OneLine(err.Error())

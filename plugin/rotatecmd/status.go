@@ -26,7 +26,7 @@ import (
 )
 
 func newRotateStatusCommand(app cli.App, config *genericclioptions.ConfigFlags) *cobra.Command {
-	f := &rotateFlags{seen: verifycmd.VerifyFlags{App: app, Config: config}, shown: true}
+	f := &rotateFlags{seen: verifycmd.Flags{App: app, Config: config}, shown: true}
 	cmd := &cobra.Command{
 		Use:   "status NAME",
 		Short: "Tell how far a signer's newest certificate is on its way to all who verify by it",

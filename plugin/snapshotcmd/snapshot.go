@@ -30,7 +30,8 @@ type snapshotFlags struct {
 	allowUnknown bool
 }
 
-func NewSnapshotCommand(app cli.App, config *genericclioptions.ConfigFlags) *cobra.Command {
+// NewCommand is the command snapshot.
+func NewCommand(app cli.App, config *genericclioptions.ConfigFlags) *cobra.Command {
 	f := &snapshotFlags{config: config, app: app}
 	cmd := &cobra.Command{
 		Use:   "snapshot -o FILE",

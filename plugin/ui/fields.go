@@ -33,6 +33,7 @@ func FieldPath(typed string) (*jsonpath.JSONPath, error) {
 	return path, path.Parse("{." + text + "}")
 }
 
+// CompleteFields completes names of fields.
 func CompleteFields(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	var out []string
 	for _, field := range report.CertificateFields() {

@@ -6,12 +6,13 @@ import (
 	"io"
 )
 
-// The document in which CI systems read the outcome of tests.
 type (
+	// JunitDocument is the document in which CI systems read the outcome of tests.
 	JunitDocument struct {
 		XMLName struct{}     `xml:"testsuites"`
 		Suites  []JunitSuite `xml:"testsuite"`
 	}
+	// JunitSuite is a suite of it.
 	JunitSuite struct {
 		Name     string      `xml:"name,attr"`
 		Tests    int         `xml:"tests,attr"`
@@ -19,6 +20,7 @@ type (
 		Skipped  int         `xml:"skipped,attr"`
 		Cases    []JunitCase `xml:"testcase"`
 	}
+	// JunitCase is a case of a suite.
 	JunitCase struct {
 		Name    string        `xml:"name,attr"`
 		Class   string        `xml:"classname,attr"`
@@ -32,6 +34,8 @@ type (
 
 // Fail makes the case one that failed, and skip one of which nothing is known.
 func (c *JunitCase) Fail(why string) { c.Failure = &junitMessage{Clean(why)} }
+
+// Skip marks a case as not decided.
 func (c *JunitCase) Skip(why string) { c.Skipped = &junitMessage{Clean(why)} }
 
 // Add counts a case.

@@ -41,6 +41,7 @@ type Printer struct {
 
 const formats = "wide, json, yaml, name, text, jsonpath=, go-template=, custom-columns="
 
+// AddFlags adds -o and what goes with it.
 func (f *OutputFlags) AddFlags(cmd *cobra.Command) {
 	f.template = genericclioptions.NewKubeTemplatePrintFlags()
 	cmd.Flags().StringVarP(&f.format, "output", "o", "", "Form of the output: "+formats+" (and the -file variants of the last three).")
@@ -51,6 +52,7 @@ func (f *OutputFlags) AddFlags(cmd *cobra.Command) {
 		[]string{"wide", "json", "yaml", "name", "text", "jsonpath=", "go-template=", "custom-columns="}, cobra.ShellCompDirectiveNoFileComp|cobra.ShellCompDirectiveNoSpace)))
 }
 
+// ToPrinter is the printer for -o. within and showNodes are what was asked for.
 func (f *OutputFlags) ToPrinter(ctx context.Context, called string, within time.Duration, showNodes bool) (Printer, error) {
 	switch f.format {
 	case "", "wide":

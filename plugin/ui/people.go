@@ -109,6 +109,7 @@ func NotReviewed(w io.Writer, what string) {
 	}
 }
 
+// Product is OpenShift, OKD or Kubernetes, with its version.
 func Product(version string) string {
 	if strings.Contains(version, "okd") {
 		return "OKD"
@@ -151,6 +152,7 @@ func readsOf(inv *report.Inventory) []string {
 	return reads
 }
 
+// Gaps prints what was not read.
 func (p PeoplePrinter) Gaps(w io.Writer, inv *report.Inventory) {
 	if len(inv.Gaps) == 0 {
 		return
@@ -452,6 +454,7 @@ func InTime(now, t time.Time) string {
 	return "in " + duration.HumanDuration(t.Sub(now))
 }
 
+// Count is a number with its noun.
 func Count(n int, what string) string {
 	if n == 1 {
 		return "1 " + what
@@ -459,6 +462,7 @@ func Count(n int, what string) string {
 	return strconv.Itoa(n) + " " + what + "s"
 }
 
+// OrDash is a dash for nothing.
 func OrDash(s string) string {
 	if s == "" {
 		return "-"
@@ -532,6 +536,7 @@ func words(s string) []string {
 // CleanLines is clean for a text of several lines.
 func CleanLines(s string) string { return pki.Visible(s, "\n\t") }
 
+// OneLine is a text on one line.
 func OneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 // Printf writes to a buffer that keeps the first error for its Flush.

@@ -35,6 +35,7 @@ func (p *Progress) Hold() {
 	p.held = true
 }
 
+// Release goes on after Hold.
 func (p *Progress) Release() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -50,6 +51,7 @@ func StartProgress(w io.Writer) *Progress {
 	return p
 }
 
+// Observe is told what is read.
 func (p *Progress) Observe(what string, objects int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

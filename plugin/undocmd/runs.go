@@ -27,14 +27,15 @@ import (
 )
 
 type runsFlags struct {
-	apply.MendFlags
+	apply.Flags
 	fromNodes bool
 	olderThan string
 	risks     []string
 }
 
+// NewRunsCommand is the command runs.
 func NewRunsCommand(app cli.App, config *genericclioptions.ConfigFlags) *cobra.Command {
-	f := &runsFlags{MendFlags: apply.MendFlags{App: app, Config: config}}
+	f := &runsFlags{Flags: apply.Flags{App: app, Config: config}}
 	cmd := &cobra.Command{
 		Use:   "runs",
 		Short: "List what was changed by this program, and remove what is kept of it",
@@ -60,7 +61,7 @@ func (f *runsFlags) addReadFlags(cmd *cobra.Command, nodes string, special ...st
 }
 
 func newPruneCommand(app cli.App, config *genericclioptions.ConfigFlags) *cobra.Command {
-	f := &runsFlags{MendFlags: apply.MendFlags{App: app, Config: config}}
+	f := &runsFlags{Flags: apply.Flags{App: app, Config: config}}
 	cmd := &cobra.Command{
 		Use:   "prune [RUN...]",
 		Short: "Remove what is kept of runs: on their nodes, then their journals",
@@ -163,7 +164,7 @@ func (f *runsFlags) onNodes(ctx context.Context) ([]runEntry, error) {
 	return f.askNodes(ctx, w)
 }
 
-func (f *runsFlags) askNodes(ctx context.Context, w *apply.Workplace) ([]runEntry, error) {
+func (f *runsFlags) askNodes(ctx context.Context, w *apply.Session) ([]runEntry, error) {
 	var out []runEntry
 	var errs []error
 	for _, name := range w.Names() {
@@ -241,7 +242,7 @@ func (f *runsFlags) prune(ctx context.Context, args []string) error {
 	for _, s := range stories {
 		ui.Printf(f.App.Streams.Out, "%s  %s  %s  nodes: %s\n", pki.Foreign(s.Run), foreign.Prose(s.Command), s.Started.UTC().Format(time.RFC3339), ui.OrDash(foreign.Texts(s.Nodes)))
 	}
-	a := &apply.Applying{MendFlags: f.MendFlags, Workplace: &apply.Workplace{}}
+	a := &apply.Run{Flags: f.Flags, Workplace: &apply.Session{}}
 	ui.Printf(f.App.Streams.Out, "What nodes keep of them will be removed, and then their journals. After that they can't be undone.\n")
 	if err := a.Consent(ctx); err != nil {
 		return err
@@ -300,7 +301,7 @@ func (f *runsFlags) remove(ctx context.Context, js remediate.Journals, s remedia
 	names := keeping(s)
 	left := 0
 	if len(names) > 0 {
-		nodes := f.MendFlags
+		nodes := f.Flags
 		if len(nodes.Nodes.Nodes) > 0 {
 			left = len(names)
 			names = slices.DeleteFunc(names, func(n string) bool { return !slices.Contains(nodes.Nodes.Nodes, n) })
@@ -308,7 +309,7 @@ func (f *runsFlags) remove(ctx context.Context, js remediate.Journals, s remedia
 			nodes.Nodes.Nodes = nil
 		}
 		if len(names) > 0 {
-			if err := removeFrom(nodes, ctx, s.Run, names); err != nil {
+			if err := removeFrom(ctx, nodes, s.Run, names); err != nil {
 				return fmt.Errorf("run %s: %w; its journal stays", s.Run, err)
 			}
 		}
@@ -324,7 +325,7 @@ func (f *runsFlags) remove(ctx context.Context, js remediate.Journals, s remedia
 	return nil
 }
 
-func removeFrom(f apply.MendFlags, ctx context.Context, run string, names []string) error {
+func removeFrom(ctx context.Context, f apply.Flags, run string, names []string) error {
 	w, err := f.Workplace(ctx, names)
 	if err != nil {
 		return err

@@ -56,7 +56,7 @@ func TestWhenARunBeganIsNotWhenItWasUndone(t *testing.T) {
 
 	var out plugintest.Transcript
 	w := applytest.OnNodes(nil, &out, n)
-	f := &runsFlags{MendFlags: apply.MendFlags{App: w.App}, fromNodes: true}
+	f := &runsFlags{Flags: apply.Flags{App: w.App}, fromNodes: true}
 	runs, err := f.askNodes(t.Context(), w)
 	if err != nil {
 		t.Fatal(err)
@@ -87,7 +87,7 @@ func TestRunsOfAllNodes(t *testing.T) {
 		var out plugintest.Transcript
 		flags := genericclioptions.NewConfigFlags(false)
 		flags.KubeConfig = &file
-		f := &runsFlags{MendFlags: apply.MendFlags{App: applytest.OnNodes(nil, &out).App, Config: flags}, fromNodes: true}
+		f := &runsFlags{Flags: apply.Flags{App: applytest.OnNodes(nil, &out).App, Config: flags}, fromNodes: true}
 		f.Nodes.Nodes, f.Nodes.Via, f.Nodes.Parallel, f.Nodes.Timeout = nodes, "exec", 1, time.Minute
 		_, err := f.onNodes(t.Context())
 		if err == nil {

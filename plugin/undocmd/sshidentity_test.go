@@ -32,7 +32,7 @@ import (
 type sshHere struct {
 	port  int
 	dir   string
-	flags connect.SshFlags
+	flags connect.SSHFlags
 }
 
 func startSSHHere(t *testing.T) sshHere {
@@ -91,7 +91,7 @@ func startSSHHere(t *testing.T) sshHere {
 	}
 	known := s.write(t, "known_hosts", fmt.Sprintf("[127.0.0.1]:%d %s", s.port, key))
 	config := s.write(t, "config", fmt.Sprintf("Host *\n User %s\n Port %d\n", me.Username, s.port))
-	s.flags = connect.SshFlags{Keys: []string{filepath.Join(s.dir, "key")}, KnownHosts: []string{known}, Config: config}
+	s.flags = connect.SSHFlags{Keys: []string{filepath.Join(s.dir, "key")}, KnownHosts: []string{known}, Config: config}
 	return s
 }
 
@@ -123,7 +123,7 @@ func TestAnotherMachineIsNotReadAsTheNode(t *testing.T) {
 		return fmt.Sprintf(`{"metadata":{"name":%q},"status":{"addresses":[{"type":"InternalIP","address":"127.0.0.1"}],"conditions":[{"type":"Ready","status":"True"}]}}`, name)
 	}
 	conn := applytest.Connect(plugintest.SettledAPI().With("/api/v1/nodes", plugintest.List(node(host), node("worker-9"))), t)
-	f := connect.NodeFlags{Via: "ssh", Parallel: 2, Timeout: time.Minute, Paths: []string{s.dir}, Ssh: s.flags}
+	f := connect.NodeFlags{Via: "ssh", Parallel: 2, Timeout: time.Minute, Paths: []string{s.dir}, SSH: s.flags}
 	var said bytes.Buffer
 	c, err := f.ToChoice(t.Context(), cli.App{Streams: genericiooptions.IOStreams{In: &bytes.Buffer{}, Out: &said, ErrOut: &said}}, collect.Scope{})
 	if err != nil {
@@ -163,12 +163,12 @@ func TestPruneRemovesNothingFromAnotherMachine(t *testing.T) {
 	config := genericclioptions.NewConfigFlags(false)
 	config.KubeConfig = &nobody
 	var said bytes.Buffer
-	f := apply.MendFlags{App: cli.App{Streams: genericiooptions.IOStreams{In: &bytes.Buffer{}, Out: &said, ErrOut: &said}}, Config: config, DryRun: apply.DryRunNone,
-		Nodes: connect.NodeFlags{Via: "ssh", Parallel: 1, Timeout: time.Minute, Ssh: s.flags}}
-	if err := removeFrom(f, t.Context(), "20000101-000000-none", []string{thisHost(t)}); err != nil {
+	f := apply.Flags{App: cli.App{Streams: genericiooptions.IOStreams{In: &bytes.Buffer{}, Out: &said, ErrOut: &said}}, Config: config, DryRun: apply.DryRunNone,
+		Nodes: connect.NodeFlags{Via: "ssh", Parallel: 1, Timeout: time.Minute, SSH: s.flags}}
+	if err := removeFrom(t.Context(), f, "20000101-000000-none", []string{thisHost(t)}); err != nil {
 		t.Errorf("from the node itself: %v", err)
 	}
-	err := removeFrom(f, t.Context(), "20000101-000000-none", []string{"worker-9"})
+	err := removeFrom(t.Context(), f, "20000101-000000-none", []string{"worker-9"})
 	if err == nil || !strings.Contains(err.Error(), "identify node worker-9: the machine that was reached calls itself ") || !strings.Contains(err.Error(), "nothing changed") {
 		t.Errorf("from another machine: %v", err)
 	}
@@ -202,7 +202,7 @@ func TestTheNextStepForACutNodeIsNotAWayThatFailed(t *testing.T) {
 		{"a heartbeat, and exec was tried", "auto", []string{"ssh", "exec"}, asked, false, "its kubelet has a heartbeat: try --via debug; else check the power, the network and the console (BMC) of worker-9; or run it with --local at its console"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			f := connect.NodeFlags{Via: c.via, Parallel: 1, Timeout: time.Minute, Ssh: connect.SshFlags{Config: config}}
+			f := connect.NodeFlags{Via: c.via, Parallel: 1, Timeout: time.Minute, SSH: connect.SSHFlags{Config: config}}
 			app := cli.App{Called: "oc certrot", Streams: genericiooptions.IOStreams{In: &bytes.Buffer{}, Out: &bytes.Buffer{}, ErrOut: &bytes.Buffer{}}}
 			choice, err := f.ToChoice(t.Context(), app, collect.Scope{})
 			if err != nil {
@@ -211,7 +211,7 @@ func TestTheNextStepForACutNodeIsNotAWayThatFailed(t *testing.T) {
 			if c.ways != nil {
 				choice.Ways = c.ways
 			}
-			w := &apply.Workplace{App: app, Choice: choice, Conn: conn, Scanner: pki.NewScanner(), Script: c.script}
+			w := &apply.Session{App: app, Choice: choice, Conn: conn, Scanner: pki.NewScanner(), Script: c.script}
 			if w.Objects, _, err = choice.Objects(t.Context(), conn); err != nil {
 				t.Fatal(err)
 			}

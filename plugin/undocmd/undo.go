@@ -33,13 +33,14 @@ import (
 )
 
 type undoFlags struct {
-	apply.MendFlags
+	apply.Flags
 	fromNodes bool
 	risks     []string
 }
 
-func NewUndoCommand(app cli.App, config *genericclioptions.ConfigFlags) *cobra.Command {
-	f := &undoFlags{MendFlags: apply.MendFlags{App: app, Config: config}}
+// NewCommand is the command undo.
+func NewCommand(app cli.App, config *genericclioptions.ConfigFlags) *cobra.Command {
+	f := &undoFlags{Flags: apply.Flags{App: app, Config: config}}
 	cmd := &cobra.Command{
 		Use:   "undo RUN",
 		Short: "Put back what a run changed on nodes",
@@ -149,9 +150,9 @@ func (f *undoFlags) nodesOf(run string) (names []string, story remediate.Story, 
 	return names, story, nil
 }
 
-func (f *undoFlags) undo(ctx context.Context, w *apply.Workplace, run string, story remediate.Story) error {
+func (f *undoFlags) undo(ctx context.Context, w *apply.Session, run string, story remediate.Story) error {
 	read := gather.Options{Paths: []string{host.DefaultFolder + "/" + run}}
-	a := &apply.Applying{MendFlags: f.MendFlags, Workplace: w, Command: "undo", Run: remediate.NewRun(collect.Taken()), Undoes: run, Read: read, NoLease: slices.Contains(f.risks, remediate.NoLease), Risks: f.risks, Again: []string{preflight.StaticPodsSettled}}
+	a := &apply.Run{Flags: f.Flags, Workplace: w, Command: "undo", Run: remediate.NewRun(collect.Taken()), Undoes: run, Read: read, NoLease: slices.Contains(f.risks, remediate.NoLease), Risks: f.risks, Again: []string{preflight.StaticPodsSettled}}
 	a.Plan = func(ctx context.Context) (*remediate.Plan, error) {
 		byHand, err := byHand(run, story)
 		if err != nil {
@@ -160,13 +161,13 @@ func (f *undoFlags) undo(ctx context.Context, w *apply.Workplace, run string, st
 		var left []string
 		u := undo.Undo{API: w.Conn != nil, AcceptBreaksTrust: slices.Contains(f.risks, undo.BreaksTrust), AcceptRequestsPending: slices.Contains(f.risks, csr.RequestsPending)}
 		for _, name := range w.Names() {
-			entries, err := KeptBy(w, ctx, name, run)
+			entries, err := KeptBy(ctx, w, name, run)
 			if errors.Is(err, host.ErrNoRun) && !f.fromNodes {
-				err = asBefore(w, ctx, name, story, err)
+				err = asBefore(ctx, w, name, story, err)
 			}
 			if err == nil {
 				var others []string
-				others, err = leftAlone(w, ctx, name, run, story.Changed()[name], entries)
+				others, err = leftAlone(ctx, w, name, run, story.Changed()[name], entries)
 				left = append(left, others...)
 			}
 			if err != nil {
@@ -210,7 +211,7 @@ func byHand(run string, story remediate.Story) (notes []string, err error) {
 }
 
 // settled refuses to restart kubelets of masters while static pods are rolled out to them.
-func (f *undoFlags) settled(ctx context.Context, w *apply.Workplace, facts inspect.Snapshot, p *remediate.Plan) error {
+func (f *undoFlags) settled(ctx context.Context, w *apply.Session, facts inspect.Snapshot, p *remediate.Plan) error {
 	if w.Conn == nil || p.Empty() {
 		return nil
 	}
@@ -236,8 +237,8 @@ func (f *undoFlags) undoPauses(ctx context.Context, run string, story remediate.
 	if err != nil {
 		return err
 	}
-	w := &apply.Workplace{App: f.App, Conn: conn}
-	a := &apply.Applying{MendFlags: f.MendFlags, Workplace: w, Command: "undo", Run: remediate.NewRun(collect.Taken()), Undoes: run, NoLease: slices.Contains(f.risks, remediate.NoLease)}
+	w := &apply.Session{App: f.App, Conn: conn}
+	a := &apply.Run{Flags: f.Flags, Workplace: w, Command: "undo", Run: remediate.NewRun(collect.Taken()), Undoes: run, NoLease: slices.Contains(f.risks, remediate.NoLease)}
 	a.Plan = func(ctx context.Context) (*remediate.Plan, error) {
 		notes, err := byHand(run, story)
 		if err != nil {
@@ -254,7 +255,7 @@ func (f *undoFlags) undoPauses(ctx context.Context, run string, story remediate.
 // asBefore says whether a node that keeps nothing of a run is as it was before:
 // the run was interrupted before it did anything there. noRun is what the node
 // answered.
-func asBefore(w *apply.Workplace, ctx context.Context, node string, story remediate.Story, noRun error) error {
+func asBefore(ctx context.Context, w *apply.Session, node string, story remediate.Story, noRun error) error {
 	before := map[string]*pki.Fingerprint{}
 	for _, r := range story.Records {
 		if r.Node != node || r.Path == "" {
@@ -283,7 +284,7 @@ func asBefore(w *apply.Workplace, ctx context.Context, node string, story remedi
 
 // leftAlone says of files that a run changed, by its journal, and that are not its own any
 // more, by the node, whose they are.
-func leftAlone(w *apply.Workplace, ctx context.Context, node, run string, paths []string, entries []host.Entry) (notes []string, err error) {
+func leftAlone(ctx context.Context, w *apply.Session, node, run string, paths []string, entries []host.Entry) (notes []string, err error) {
 	paths = slices.DeleteFunc(slices.Clone(paths), func(path string) bool {
 		return slices.ContainsFunc(entries, func(e host.Entry) bool { return e.Before.Path == path })
 	})
@@ -327,7 +328,7 @@ func wayBackGone(err error) error {
 }
 
 // KeptBy is what a node keeps of a run.
-func KeptBy(w *apply.Workplace, ctx context.Context, node, run string) (entries []host.Entry, err error) {
+func KeptBy(ctx context.Context, w *apply.Session, node, run string) (entries []host.Entry, err error) {
 	err = w.Onto(ctx, node, func(ctx context.Context, n nodeexec.Node) (err error) {
 		entries, err = host.Run{ID: run}.Entries(ctx, n)
 		return err

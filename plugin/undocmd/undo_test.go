@@ -58,7 +58,7 @@ func TestUndoOnMasters(t *testing.T) {
 		}
 		var out plugintest.Transcript
 		w := applytest.OnNodes(conn, &out, c.nodes...)
-		f := &undoFlags{MendFlags: apply.MendFlags{App: w.App, DryRun: apply.DryRunClient}, fromNodes: true, risks: c.risks}
+		f := &undoFlags{Flags: apply.Flags{App: w.App, DryRun: apply.DryRunClient}, fromNodes: true, risks: c.risks}
 		err := f.undo(t.Context(), w, run, remediate.Story{})
 		if err != nil {
 			cli.PrintError(w.App.Streams, err)
@@ -95,7 +95,7 @@ func TestUndoLeavesAnotherRunsChangeAlone(t *testing.T) {
 	records := []remediate.Record{{Event: remediate.Begun, Node: n.Name, Path: path}, {Event: remediate.Done, Node: n.Name, Path: path}}
 	var out plugintest.Transcript
 	w := applytest.OnNodes(applytest.Connect(plugintest.SettledAPI(), t), &out, n)
-	f := &undoFlags{MendFlags: apply.MendFlags{App: w.App, DryRun: apply.DryRunNone, Yes: true}, risks: []string{undo.BreaksTrust}}
+	f := &undoFlags{Flags: apply.Flags{App: w.App, DryRun: apply.DryRunNone, Yes: true}, risks: []string{undo.BreaksTrust}}
 	if err = f.undo(t.Context(), w, first, remediate.Story{Header: remediate.Header{Run: first}, Records: records}); err != nil {
 		cli.PrintError(w.App.Streams, err)
 	}
@@ -125,7 +125,7 @@ func TestUndoOfAPatch(t *testing.T) {
 	}
 	var out plugintest.Transcript
 	app := applytest.OnNodes(nil, &out).App
-	err = (&undoFlags{MendFlags: apply.MendFlags{App: app, DryRun: apply.DryRunNone}}).run(t.Context(), run)
+	err = (&undoFlags{Flags: apply.Flags{App: app, DryRun: apply.DryRunNone}}).run(t.Context(), run)
 	if err != nil {
 		cli.PrintError(app.Streams, err)
 	}

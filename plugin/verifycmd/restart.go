@@ -24,7 +24,7 @@ import (
 const restartSafe = "restart-safe"
 
 // restart is verify restart-safe.
-func (f *VerifyFlags) restart(ctx context.Context, args []string) error {
+func (f *Flags) restart(ctx context.Context, args []string) error {
 	if len(args) > 1 {
 		return fmt.Errorf("%s is a question of its own: no part goes with it", restartSafe)
 	}
@@ -117,7 +117,7 @@ func restartMark(s trust.RestartStatus) string {
 }
 
 // restartPeople writes a table, and below it why for what is no plain yes.
-func (f *VerifyFlags) restartPeople(wide bool) func(io.Writer, *report.RestartReport) error {
+func (f *Flags) restartPeople(wide bool) func(io.Writer, *report.RestartReport) error {
 	return func(out io.Writer, r *report.RestartReport) error {
 		w := &strings.Builder{}
 		header := ui.PeoplePrinter{Called: f.App.Called}
@@ -225,7 +225,7 @@ func table(w io.Writer, rows [][]string) {
 
 // restartDetails says what is behind the marks of nodes of which the same is to be
 // said: the verdict, and the answers that it does not speak of.
-func (f *VerifyFlags) restartDetails(w io.Writer, same []trust.RestartNode, wide bool) {
+func (f *Flags) restartDetails(w io.Writer, same []trust.RestartNode, wide bool) {
 	n := same[0]
 	names := make([]string, len(same))
 	for i := range same {
@@ -279,7 +279,7 @@ func alike(nodes []trust.RestartNode, wide bool) [][]trust.RestartNode {
 	return out
 }
 
-func (f *VerifyFlags) restartWhy(w io.Writer, lead string, a trust.RestartAnswer) {
+func (f *Flags) restartWhy(w io.Writer, lead string, a trust.RestartAnswer) {
 	if a.Why != "" {
 		ui.Wrap(w, lead, ui.Clean(ui.OneLine(a.Why)))
 	}

@@ -26,7 +26,8 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/ui"
 )
 
-type VerifyFlags struct {
+// Flags are those of verify.
+type Flags struct {
 	Config       *genericclioptions.ConfigFlags
 	App          cli.App
 	Nodes        connect.NodeFlags
@@ -44,8 +45,9 @@ type VerifyFlags struct {
 // AskAgain is how long verify --wait waits between two readings.
 const AskAgain = 10 * time.Second
 
-func NewVerifyCommand(app cli.App, config *genericclioptions.ConfigFlags) *cobra.Command {
-	f := &VerifyFlags{Config: config, App: app}
+// NewCommand is the command verify.
+func NewCommand(app cli.App, config *genericclioptions.ConfigFlags) *cobra.Command {
+	f := &Flags{Config: config, App: app}
 	cmd := &cobra.Command{
 		Use:   "verify [PART...]",
 		Short: "Say who trusts what it is shown, now and at the next rotation",
@@ -99,7 +101,7 @@ func PartWords() []string {
 	return out
 }
 
-func (f *VerifyFlags) run(ctx context.Context, args []string) error {
+func (f *Flags) run(ctx context.Context, args []string) error {
 	if slices.Contains(args, restartSafe) {
 		return f.restart(ctx, args)
 	}
@@ -147,7 +149,7 @@ func (f *VerifyFlags) run(ctx context.Context, args []string) error {
 }
 
 // Verdict is the exit code that says what a report comes to.
-func (f *VerifyFlags) Verdict(r *report.Verification) error {
+func (f *Flags) Verdict(r *report.Verification) error {
 	switch worst := r.Worst(); {
 	case worst >= trust.WillBreak:
 		return &cli.ExitError{Code: cli.ExitFindings}
@@ -159,7 +161,7 @@ func (f *VerifyFlags) Verdict(r *report.Verification) error {
 
 // settled reports whether there is nothing to wait for: what could not be read at all
 // does not get better by asking again.
-func (f *VerifyFlags) settled(r *report.Verification) bool {
+func (f *Flags) settled(r *report.Verification) bool {
 	worst := r.Worst()
 	return worst == trust.Holds || worst == trust.Unknown && f.allowUnknown
 }
@@ -167,7 +169,7 @@ func (f *VerifyFlags) settled(r *report.Verification) bool {
 // until asks once, and with --wait again until all holds or the time is over: the last
 // answer counts. That the first one can't be had is an error; later on the cluster may
 // well be away for a while.
-func (f *VerifyFlags) until(ctx context.Context, pause time.Duration, ask func() (report.Verification, error)) (report.Verification, error) {
+func (f *Flags) until(ctx context.Context, pause time.Duration, ask func() (report.Verification, error)) (report.Verification, error) {
 	begin := time.Now()
 	last, err := ask()
 	took := time.Since(begin)
@@ -196,7 +198,7 @@ func (f *VerifyFlags) until(ctx context.Context, pause time.Duration, ask func()
 }
 
 // asOf is the time of --now; zero without it.
-func (f *VerifyFlags) asOf() (time.Time, error) {
+func (f *Flags) asOf() (time.Time, error) {
 	if f.now == "" {
 		return time.Time{}, nil
 	}
@@ -207,7 +209,7 @@ func (f *VerifyFlags) asOf() (time.Time, error) {
 	return now, err
 }
 
-func (f *VerifyFlags) Read(ctx context.Context) (inspect.Snapshot, error) {
+func (f *Flags) Read(ctx context.Context) (inspect.Snapshot, error) {
 	nodes, err := f.Nodes.ToChoice(ctx, f.App, collect.Scope{})
 	if err != nil {
 		return inspect.Snapshot{}, err
@@ -269,7 +271,7 @@ func Where(c report.VerificationClaim) string {
 }
 
 // people writes a report for people: claims that agree are one line.
-func (f *VerifyFlags) people(wide bool) func(io.Writer, *report.Verification) error {
+func (f *Flags) people(wide bool) func(io.Writer, *report.Verification) error {
 	return func(out io.Writer, r *report.Verification) error {
 		w := &strings.Builder{}
 		header := ui.PeoplePrinter{Called: f.App.Called}
@@ -356,6 +358,7 @@ func plural(s trust.Status, n int) string {
 	return s.String()
 }
 
+// StatusMark is the sign of a status.
 func StatusMark(status string) string {
 	switch status {
 	case trust.Holds.String():
@@ -371,6 +374,7 @@ func StatusMark(status string) string {
 // claimGroup is claims of one edge that agree.
 type claimGroup []report.VerificationClaim
 
+// GroupClaims puts claims together that say the same of several nodes.
 func GroupClaims(claims []report.VerificationClaim, part string) []claimGroup {
 	type key struct{ id, status, why, lacks string }
 	index := map[key]int{}

@@ -36,7 +36,7 @@ func TestVerifyWaits(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var said strings.Builder
-			f := &VerifyFlags{wait: c.wait, App: cli.App{Streams: genericiooptions.IOStreams{Out: io.Discard, ErrOut: &said}}}
+			f := &Flags{wait: c.wait, App: cli.App{Streams: genericiooptions.IOStreams{Out: io.Discard, ErrOut: &said}}}
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			if c.interrupt {
@@ -78,7 +78,7 @@ func TestVerifySaysWhen(t *testing.T) {
 		Claims: []report.VerificationClaim{on("n1", 20, 26), on("n2", 18, 24)},
 	}
 	var out strings.Builder
-	if err := (&VerifyFlags{App: cli.App{Called: "oc certrot"}}).people(false)(&out, &r); err != nil {
+	if err := (&Flags{App: cli.App{Called: "oc certrot"}}).people(false)(&out, &r); err != nil {
 		t.Fatal(err)
 	}
 	const want = `

@@ -43,8 +43,8 @@ func Connect(a plugintest.LiveAPI, t *testing.T) *connect.Connection {
 }
 
 // OnNodes is a workplace on these nodes; conn is nil where there is no API.
-func OnNodes(conn *connect.Connection, out io.Writer, nodes ...plugintest.LiveNode) *apply.Workplace {
-	w := &apply.Workplace{
+func OnNodes(conn *connect.Connection, out io.Writer, nodes ...plugintest.LiveNode) *apply.Session {
+	w := &apply.Session{
 		App: cli.App{Called: "certrot", Streams: genericiooptions.IOStreams{Out: out, ErrOut: out}}, Conn: conn, Scanner: pki.NewScanner(), Close: func() error { return nil },
 		Choice: connect.NodeChoice{Parallel: 1, Timeout: time.Minute, Served: true},
 	}

@@ -1,0 +1,2 @@
+// Package connect goes from flags to clients: kubeconfigs, sources of facts, ways onto nodes.
+package connect

@@ -1,0 +1,2 @@
+// Package fixkubeconfigcmd is the command fix-kubeconfig.
+package fixkubeconfigcmd

@@ -1,0 +1,2 @@
+// Package inspectcmd is the commands inspect and explain.
+package inspectcmd

@@ -1,0 +1,2 @@
+// Package snapshotcmd is the command snapshot.
+package snapshotcmd

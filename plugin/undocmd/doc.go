@@ -1,0 +1,2 @@
+// Package undocmd is the commands undo and runs.
+package undocmd

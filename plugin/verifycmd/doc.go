@@ -1,0 +1,2 @@
+// Package verifycmd is the command verify, with restart-safe.
+package verifycmd
