@@ -286,7 +286,7 @@ func (f *Flags) people(wide bool) func(io.Writer, *report.Verification) error {
 			}
 			ui.Printf(w, "\n%s\n", part)
 			printStory(w, r, part)
-			var last claimGroup
+			var last ClaimGroup
 			for i, g := range groups {
 				if r.Cluster.Unreviewed != "" && i+1 < len(groups) && g.unknownAs(groups[i+1]) { // the last of them says why
 					ui.Printf(w, "%s %s%s\n", StatusMark(g[0].Status), g[0].Claim, g.about(g.among(r.Claims), wide))
@@ -371,14 +371,14 @@ func StatusMark(status string) string {
 	return "?"
 }
 
-// claimGroup is claims of one edge that agree.
-type claimGroup []report.VerificationClaim
+// ClaimGroup is claims of one edge that agree.
+type ClaimGroup []report.VerificationClaim
 
 // GroupClaims puts claims together that say the same of several nodes.
-func GroupClaims(claims []report.VerificationClaim, part string) []claimGroup {
+func GroupClaims(claims []report.VerificationClaim, part string) []ClaimGroup {
 	type key struct{ id, status, why, lacks string }
 	index := map[key]int{}
-	var out []claimGroup
+	var out []ClaimGroup
 	for _, c := range claims {
 		if c.Part != part {
 			continue
@@ -399,19 +399,19 @@ func GroupClaims(claims []report.VerificationClaim, part string) []claimGroup {
 }
 
 // same reports whether two groups do not hold for the same reason.
-func (g claimGroup) same(o claimGroup) bool {
+func (g ClaimGroup) same(o ClaimGroup) bool {
 	return len(g) == len(o) && g[0].Status == o[0].Status && g[0].Why == o[0].Why &&
 		slices.EqualFunc(g, o, func(a, b report.VerificationClaim) bool { return slices.Equal(a.Trust, b.Trust) })
 }
 
 // unknownAs reports whether two groups are unknown for the same reason, and nothing else
 // is to be said of the first.
-func (g claimGroup) unknownAs(o claimGroup) bool {
+func (g ClaimGroup) unknownAs(o ClaimGroup) bool {
 	return g[0].Status == trust.Unknown.String() && g[0].Seen == nil && o[0].Status == g[0].Status && o[0].Why == g[0].Why
 }
 
 // Nodes are those that the claims are about, each once.
-func (g claimGroup) Nodes() (names []string) {
+func (g ClaimGroup) Nodes() (names []string) {
 	for _, c := range g {
 		if c.Node != "" && !slices.Contains(names, c.Node) {
 			names = append(names, c.Node)
@@ -421,7 +421,7 @@ func (g claimGroup) Nodes() (names []string) {
 }
 
 // among is the number of claims of the group's edge, of all its lines.
-func (g claimGroup) among(claims []report.VerificationClaim) int {
+func (g ClaimGroup) among(claims []report.VerificationClaim) int {
 	n := 0
 	for _, c := range claims {
 		if c.ID == g[0].ID && c.Part == g[0].Part {
@@ -433,7 +433,7 @@ func (g claimGroup) among(claims []report.VerificationClaim) int {
 
 // about says of how much of the cluster the line tells. Where other lines tell of the
 // rest, all is the number of claims of all of them.
-func (g claimGroup) about(all int, wide bool) string {
+func (g ClaimGroup) about(all int, wide bool) string {
 	nodes := g.Nodes()
 	shown, places := map[string]bool{}, 0
 	for _, m := range g {
@@ -461,7 +461,7 @@ func (g claimGroup) about(all int, wide bool) string {
 
 // print writes the claim, who it is about, and where it does not hold, why; last is
 // what was written before, and all the claims of all lines of the edge.
-func (g claimGroup) print(w io.Writer, now time.Time, last claimGroup, all int, wide bool) {
+func (g ClaimGroup) print(w io.Writer, now time.Time, last ClaimGroup, all int, wide bool) {
 	c, nodes := g[0], g.Nodes()
 	ui.Printf(w, "%s %s%s\n", StatusMark(c.Status), c.Claim, g.about(all, wide))
 	holds := c.Status == trust.Holds.String()
@@ -495,7 +495,7 @@ func (g claimGroup) print(w io.Writer, now time.Time, last claimGroup, all int, 
 }
 
 // seen writes what logs of servers say of clients.
-func (g claimGroup) seen(w io.Writer, now time.Time, wide bool) {
+func (g ClaimGroup) seen(w io.Writer, now time.Time, wide bool) {
 	n := 0
 	for _, m := range g {
 		if m.Seen == nil {
@@ -521,7 +521,7 @@ func (g claimGroup) seen(w io.Writer, now time.Time, wide bool) {
 
 // again writes when what is shown is verified again: until then a verifier may work
 // on.
-func (g claimGroup) again(w io.Writer, status string) {
+func (g ClaimGroup) again(w io.Writer, status string) {
 	if g[0].Next == nil {
 		return
 	}
@@ -547,7 +547,7 @@ func (g claimGroup) again(w io.Writer, status string) {
 
 // evidence writes where the trust anchors are, what they lack, and since when or
 // from when that counts.
-func (g claimGroup) evidence(w io.Writer, now time.Time, wide bool) {
+func (g ClaimGroup) evidence(w io.Writer, now time.Time, wide bool) {
 	c := g[0]
 	var trusts []string
 	for _, m := range g {
