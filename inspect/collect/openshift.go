@@ -11,9 +11,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"golang.org/x/sync/errgroup"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
@@ -132,38 +131,6 @@ type objectName struct {
 	Name string `json:"name"`
 }
 
-func (r *objectReader) route(raw []byte) error {
-	var o struct {
-		Spec struct {
-			TLS struct {
-				Certificate              string `json:"certificate"`
-				Key                      string `json:"key"`
-				CACertificate            string `json:"caCertificate"`
-				DestinationCACertificate string `json:"destinationCACertificate"`
-				// A Secret beside the Route (openshift/api route/v1/types.go @ 71270106f276).
-				ExternalCertificate objectName `json:"externalCertificate"`
-			} `json:"tls"`
-		} `json:"spec"`
-	}
-	if err := json.Unmarshal(raw, &o); err != nil {
-		return err
-	}
-	tls := &o.Spec.TLS
-	r.certificates("spec.tls.certificate", []byte(tls.Certificate))
-	r.scan("spec.tls.key", tls.Key)
-	r.certificates("spec.tls.caCertificate", []byte(tls.CACertificate))
-	r.certificates("spec.tls.destinationCACertificate", []byte(tls.DestinationCACertificate))
-	r.refers("spec.tls.externalCertificate.name", secretAt(r.obj.Namespace, tls.ExternalCertificate))
-	return nil
-}
-
-// registryBundle is an entry of a ControllerConfig's lists: file is a registry,
-// with ".." for ":".
-type registryBundle struct {
-	File string `json:"file"`
-	Data string `json:"data"`
-}
-
 func (r *objectReader) controllerConfig(raw []byte) error {
 	var o struct {
 		Spec struct {
@@ -231,146 +198,6 @@ func (r *objectReader) machineConfigPool(raw []byte) error {
 			At: r.at(fmt.Sprintf("status.certExpirys[%d]", i)), Bundle: c.Bundle, Subject: c.Subject, NotAfter: c.Expiry.UTC(),
 		})
 	}
-	return nil
-}
-
-func (r *objectReader) proxy(raw []byte) error {
-	var o struct {
-		Spec struct {
-			TrustedCA objectName `json:"trustedCA"`
-		} `json:"spec"`
-	}
-	if err := json.Unmarshal(raw, &o); err != nil {
-		return err
-	}
-	r.refers("spec.trustedCA.name", bundleAt(o.Spec.TrustedCA))
-	return nil
-}
-
-func (r *objectReader) apiServer(raw []byte) error {
-	var o struct {
-		Spec struct {
-			ClientCA     objectName `json:"clientCA"`
-			ServingCerts struct {
-				NamedCertificates []struct {
-					ServingCertificate objectName `json:"servingCertificate"`
-				} `json:"namedCertificates"`
-			} `json:"servingCerts"`
-		} `json:"spec"`
-	}
-	if err := json.Unmarshal(raw, &o); err != nil {
-		return err
-	}
-	for i, named := range o.Spec.ServingCerts.NamedCertificates {
-		r.refers(fmt.Sprintf("spec.servingCerts.namedCertificates[%d].servingCertificate.name", i), secretAt(userConfig, named.ServingCertificate))
-	}
-	r.refers("spec.clientCA.name", bundleAt(o.Spec.ClientCA))
-	return nil
-}
-
-// image reads whom the cluster trusts as registries: the keys of that ConfigMap are
-// registries, with ".." for ":".
-func (r *objectReader) image(raw []byte) error {
-	var o struct {
-		Spec struct {
-			AdditionalTrustedCA objectName `json:"additionalTrustedCA"`
-		} `json:"spec"`
-	}
-	if err := json.Unmarshal(raw, &o); err != nil {
-		return err
-	}
-	to := bundleAt(o.Spec.AdditionalTrustedCA)
-	to.Key = ""
-	r.refers("spec.additionalTrustedCA.name", to)
-	return nil
-}
-
-// oauth reads by whom identity providers are recognised, and what is shown to them: each
-// provider has its settings under a name of its own kind. One whose CA is not there is
-// not used (openshift/api config/v1/types_oauth.go @ 71270106f276).
-func (r *objectReader) oauth(raw []byte) error {
-	var o struct {
-		Spec struct {
-			IdentityProviders []map[string]json.RawMessage `json:"identityProviders"`
-		} `json:"spec"`
-	}
-	if err := json.Unmarshal(raw, &o); err != nil {
-		return err
-	}
-	for i, provider := range o.Spec.IdentityProviders {
-		for _, kind := range []string{"basicAuth", "github", "gitlab", "keystone", "ldap", "openID", "requestHeader"} {
-			if len(provider[kind]) == 0 {
-				continue
-			}
-			var settings struct {
-				CA            objectName `json:"ca"`
-				TLSClientCert objectName `json:"tlsClientCert"`
-			}
-			if err := json.Unmarshal(provider[kind], &settings); err != nil {
-				return err
-			}
-			field := fmt.Sprintf("spec.identityProviders[%d].%s.", i, kind)
-			ca := bundleAt(settings.CA)
-			ca.Key = "ca.crt"
-			r.refers(field+"ca.name", ca)
-			r.refers(field+"tlsClientCert.name", secretAt(userConfig, settings.TLSClientCert))
-		}
-	}
-	return nil
-}
-
-// ingress reads what an administrator has the console's, the OAuth server's and others'
-// own host names served with (openshift/api config/v1/types_ingress.go @ 71270106f276).
-func (r *objectReader) ingress(raw []byte) error {
-	var o struct {
-		Spec struct {
-			ComponentRoutes []struct {
-				ServingCertKeyPairSecret objectName `json:"servingCertKeyPairSecret"`
-			} `json:"componentRoutes"`
-		} `json:"spec"`
-	}
-	if err := json.Unmarshal(raw, &o); err != nil {
-		return err
-	}
-	for i, route := range o.Spec.ComponentRoutes {
-		r.refers(fmt.Sprintf("spec.componentRoutes[%d].servingCertKeyPairSecret.name", i), secretAt(userConfig, route.ServingCertKeyPairSecret))
-	}
-	return nil
-}
-
-func (r *objectReader) kubernetesIngress(raw []byte) error {
-	var o struct {
-		Spec struct {
-			TLS []struct {
-				SecretName string `json:"secretName"`
-			} `json:"tls"`
-		} `json:"spec"`
-	}
-	if err := json.Unmarshal(raw, &o); err != nil {
-		return err
-	}
-	var secrets []string
-	for _, tls := range o.Spec.TLS {
-		secrets = append(secrets, tls.SecretName)
-	}
-	r.servedByIngress(secrets)
-	return nil
-}
-
-func (r *objectReader) ingressController(raw []byte) error {
-	var o struct {
-		Spec struct {
-			DefaultCertificate objectName `json:"defaultCertificate"`
-			ClientTLS          struct {
-				ClientCA objectName `json:"clientCA"`
-			} `json:"clientTLS"`
-		} `json:"spec"`
-	}
-	if err := json.Unmarshal(raw, &o); err != nil {
-		return err
-	}
-	r.refers("spec.defaultCertificate.name", secretAt(routers, o.Spec.DefaultCertificate))
-	r.refers("spec.clientTLS.clientCA.name", bundleAt(o.Spec.ClientTLS.ClientCA))
 	return nil
 }
 

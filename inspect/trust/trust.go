@@ -4,13 +4,11 @@ package trust
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
-	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
@@ -291,101 +289,6 @@ func (j *judge) nobody(e catalog.Edge, shown identity) Claim {
 	return c
 }
 
-// anchors finds the places of an edge's trust anchors. Those with the same content
-// are one, unless they are on nodes.
-func (j *judge) anchors(e catalog.Edge) []anchors {
-	if e.Trust.Kind == catalog.File {
-		return j.files(e)
-	}
-	var out []anchors
-	byContent := map[*pki.Content]int{}
-	for i := range j.f.Held {
-		h := &j.f.Held[i]
-		if h.Superseded || h.Use == inspect.UseIdentity || !e.Trust.Fits(string(h.At.Kind), h.At.Namespace, h.At.Name, h.At.Key) {
-			continue
-		}
-		if len(h.Content.Certs) == 0 && len(h.Content.Keys) > 0 {
-			continue // the key beside the CA in a kubeconfig
-		}
-		n, ok := byContent[h.Content]
-		if !ok {
-			n = len(out)
-			byContent[h.Content] = n
-			loaded, skipped := h.Content.LoadedBy(e.Reader)
-			out = append(out, anchors{certs: loaded, skipped: skipped})
-		}
-		out[n].at = append(out[n].at, h.At)
-	}
-	return out
-}
-
-// files finds the anchors in a file, on each node that was read.
-func (j *judge) files(e catalog.Edge) []anchors {
-	var out []anchors
-	for i := range j.f.Snapshot.Nodes {
-		n := &j.f.Snapshot.Nodes[i]
-		everywhere := e.Where != catalog.Ref{} || len(e.Platforms) > 0
-		if e.Optional && (n.Via == "" && !everywhere || n.Via != "" && n.File(e.Trust.Name) == nil) {
-			continue
-		}
-		at := pki.Location{Kind: pki.KindFile, Node: n.Name, Path: e.Trust.Name}
-		a := anchors{node: n.Name, at: []pki.Location{at}}
-		switch {
-		case n.Via == "":
-			a.problem = whyUnread
-		case e.Name == catalog.NameInKubeconfig:
-			j.kubeconfig(n, e.Trust.Name, &a)
-		default:
-			for _, h := range j.f.Held {
-				if h.At == at {
-					a.certs, a.skipped = h.Content.LoadedBy(e.Reader)
-				}
-			}
-			if a.certs == nil && a.skipped == nil {
-				a.problem = j.unreadFile(n, at.Path, "there is no such file on the node, or no certificate in it")
-			}
-		}
-		out = append(out, a)
-	}
-	return out
-}
-
-// unreadFile says why nothing was read of a file on a node: what the node's reading said of
-// it, else that there is none.
-func (j *judge) unreadFile(n *inspect.Node, path, none string) string {
-	for _, g := range j.f.Snapshot.Gaps {
-		if g.What == "node/"+n.Name && g.Where == path {
-			return "the file on the node was not read: " + g.Reason
-		}
-	}
-	return none
-}
-
-func (j *judge) kubeconfig(n *inspect.Node, path string, a *anchors) {
-	i := slices.IndexFunc(n.Kubeconfigs, func(k inspect.Kubeconfig) bool { return k.Path == path })
-	if i < 0 {
-		a.problem = j.unreadFile(n, path, "there is no such file on the node")
-		return
-	}
-	c, ok := n.Kubeconfigs[i].InUse()
-	switch {
-	case n.Kubeconfigs[i].Problem != "":
-		a.problem = "the file can't be used as a kubeconfig: " + strings.TrimPrefix(n.Kubeconfigs[i].Problem, "it can't be used as a kubeconfig: ")
-	case !ok:
-		a.problem = "the file has no current context with a cluster"
-	case c.Insecure:
-		a.problem = "the file says insecure-skip-tls-verify: whoever answers is believed"
-	case c.Masked:
-		a.problem = "the CA in the file did not leave the node"
-	case c.CAFile != "" && !c.CAData:
-		a.problem = "the CA is in a file of its own, " + c.CAFile + ", which is not followed"
-	case !c.CAData:
-		a.problem = "the file names no CA: who reads it goes by the system's trust store, which is not compared"
-	}
-	a.cluster = &c
-	a.certs, a.skipped = j.f.Snapshot.Loaded(n.Name, n.Kubeconfigs[i])
-}
-
 // shown finds the places of what is shown.
 func (j *judge) shown(r catalog.Ref, carries catalog.Carries) []identity {
 	var out []identity
@@ -453,104 +356,4 @@ func (j *judge) absent(r catalog.Ref) bool {
 // nowhere reports whether a file is on no node: all of them were read.
 func (j *judge) nowhere(r catalog.Ref) bool {
 	return r.Kind == catalog.File && !slices.ContainsFunc(j.f.Snapshot.Nodes, func(n inspect.Node) bool { return !j.without(n.Name, r) })
-}
-
-// decide judges a claim whose roots and chain are known.
-func (j *judge) decide(c *Claim) {
-	now := j.timeOf(c)
-	if err := verify(c, c.Name, now); err != nil {
-		c.Status, c.Why, c.Lacks = Broken, err.Error(), j.lacks(c)
-		j.skips(c, func(c *Claim) bool { return verify(c, c.Name, now) == nil })
-		return
-	}
-	j.forecast(c, now)
-}
-
-// skips says of a claim that does not hold that it would if the verifier's reader loaded
-// what stands in its trust anchors. Where that reader is not known, neither is the claim.
-func (j *judge) skips(c *Claim, holds func(c *Claim) bool) {
-	s := pki.Needed(c.Skipped, func(with *pki.Cert) bool {
-		more := *c
-		more.Roots = append(slices.Clone(c.Roots), with)
-		return holds(&more)
-	})
-	switch {
-	case s == nil:
-	case c.Reader == pki.ReaderUnknown:
-		c.Status, c.Why = Unknown, fmt.Sprintf("the certificate %s (%s) stands in the trust anchors, and some readers skip it: %s. Which one reads it is not known", foreign.Called(pki.CommonName(s.Subject)), s.Fingerprint.Short(), s.Reason)
-	default:
-		c.Why += "; " + s.String()
-	}
-}
-
-// timeOf is the verifier's: a node's own, where its trust anchors are there.
-func (j *judge) timeOf(c *Claim) time.Time {
-	if n, ok := j.f.Snapshot.Node(c.Node); ok && len(c.Trust) > 0 && c.Trust[0].Node != "" {
-		return n.Time(j.f.Now)
-	}
-	return j.f.Now
-}
-
-func verify(c *Claim, name string, at time.Time) error {
-	if c.Edge.Name == catalog.NameClient {
-		return pki.VerifyClient(c.Chain, c.Roots, at)
-	}
-	return pki.Verify(c.Chain, c.Roots, name, at)
-}
-
-// lacks is the CA of what is shown, where the trust anchors lack it; if they have it,
-// something else is wrong.
-func (j *judge) lacks(c *Claim) *pki.Cert {
-	ca := j.issuer(c.Chain)
-	if ca != nil && slices.ContainsFunc(c.Roots, func(r *pki.Cert) bool { return r.Fingerprint == ca.Fingerprint }) {
-		return nil
-	}
-	return ca
-}
-
-// issuer is the CA at the top of a chain, as far as it was read.
-func (j *judge) issuer(chain []*pki.Cert) *pki.Cert {
-	if len(chain) == 0 {
-		return nil
-	}
-	top := chain[len(chain)-1]
-	if top.SelfSigned {
-		return top
-	}
-	ca, known := j.issuers[top]
-	if !known {
-		ca = j.issuerOf(top)
-		if j.issuers == nil {
-			j.issuers = map[*pki.Cert]*pki.Cert{}
-		}
-		j.issuers[top] = ca
-	}
-	return ca
-}
-
-// mostIssuers bounds how many CAs of one name are tried: tenants choose names and keys.
-const mostIssuers = 20
-
-// issuerOf is the oldest CA that verifies a certificate, of those that no tenant writes; else,
-// of all. A CA that was issued once more with its key verifies the same, for who has
-// loaded the one before, too. So does a twin, with its name and key: anybody makes one.
-func (j *judge) issuerOf(top *pki.Cert) (ca *pki.Cert) {
-	for _, reserved := range []bool{true, false} {
-		tries := 0
-		for _, c := range j.f.Certs {
-			if !c.IsCA || c.Subject != top.Issuer || reserved != slices.ContainsFunc(c.In, (*inspect.Held).Reserved) {
-				continue
-			}
-			if tries++; tries > mostIssuers {
-				break
-			}
-			if (ca == nil || c.NotBefore.Before(ca.NotBefore)) && pki.VerifyCA(top, []*pki.Cert{c.Cert}, top.NotBefore) == nil {
-				ca = c.Cert
-			}
-		}
-		if ca != nil {
-			return ca
-		}
-	}
-	return nil
 }

@@ -19,7 +19,6 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/connect"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/ui"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate"
-	"github.com/kubectl-certrot/kubectl-certrot/remediate/action"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/preflight"
 )
 
@@ -328,96 +327,3 @@ func (a *Run) Apply(ctx context.Context, p *remediate.Plan, j *remediate.Journal
 
 // TheCluster stands for steps that are done to no node.
 const TheCluster = "the cluster"
-
-// wavesOf are the names of waves by the IDs of actions.
-func wavesOf(p *remediate.Plan) map[string]string {
-	of := map[string]string{}
-	for _, w := range p.Waves {
-		for _, n := range w.Nodes {
-			for _, s := range n.Steps {
-				of[s.Action.ID()] = w.Name
-			}
-		}
-	}
-	return of
-}
-
-// ended turns how a run ended into what the user is told, and the exit code.
-func (a *Run) ended(p *remediate.Plan, err error) error {
-	var r *remediate.Refusal
-	if errors.As(err, &r) && len(a.Deeds) == 0 && r.Risk { // asked again, before anything was begun
-		return Refused(&remediate.Refusal{Name: r.Name, Reason: r.Reason, Next: r.Next + "; or, in spite of it: --accept-risk=" + r.Name})
-	}
-	if err == nil && a.Undoes != "" {
-		a.Say("\nDone: the files are what they were before run %s.\n", a.Undoes)
-		a.sayEarlier()
-		return nil
-	}
-	if err == nil {
-		how := ""
-		if undos := a.undos(); len(undos) > 0 {
-			how = " What was before is on the nodes; to put it back: " + strings.Join(undos, "; ")
-		}
-		a.Say("\nDone.%s\n", how)
-		a.sayEarlier()
-		return nil
-	}
-	var unknown *remediate.Unknown
-	var late *remediate.Late
-	var stopped *remediate.Stopped
-	back := a.back()
-	if errors.As(err, &stopped) {
-		back = a.unwritable(p, stopped) + back
-	}
-	if errors.As(err, &r) && r.Risk {
-		back = r.Next + "; or, in spite of it: --accept-risk=" + r.Name + "\n" + back
-	} else if r != nil && r.Next != "" {
-		back = r.Next + "\n" + back
-	}
-	if errors.As(err, &stopped) && a.Past != "" && p != nil && r == nil && !stopped.Interrupted && ofMaster(p, stopped) {
-		back += fmt.Sprintf("\nwhere this master is lost for good: %s\n  (%s)", a.Past, PastMastersMeans)
-	}
-	if _, waited := actionOf(stopped).(action.Await); errors.As(err, &late) && waited && a.Others != "" && p != nil && len(stopped.Left) > 0 && !ofMaster(p, stopped) {
-		back += fmt.Sprintf("\nwhere %s does not come back, whatever is done to it: %s\n  (then one worker after the other may be lost in the same way, one with each run)", stopped.Action.Node(), a.Others)
-	}
-	if stopped != nil && len(stopped.Left)+len(stopped.Half)+len(stopped.Others) > 0 {
-		if len(stopped.Half) > 0 {
-			err = fmt.Errorf("%w. Begun, and not at the end: %s", err, strings.Join(stopped.Half, ", "))
-		}
-		if len(stopped.Left) > 0 {
-			err = fmt.Errorf("%w. Not begun: %s", err, strings.Join(stopped.Left, ", "))
-		}
-		return &cli.ExitError{Code: cli.ExitStopped, Err: cli.WithHint(err, "%s", back)}
-	}
-	switch {
-	case errors.As(err, &unknown):
-		return &cli.ExitError{Code: cli.ExitIncomplete, Err: cli.WithHint(fmt.Errorf("everything was done, and %w", err), "kubectl get nodes; %s", back)}
-	case errors.As(err, &late) && stopped != nil && stopped.Action.Node() == "":
-		return &cli.ExitError{Code: cli.ExitStopped, Err: cli.WithHint(fmt.Errorf("%w. What was done before stays", err), "%s", back)}
-	case errors.As(err, &late):
-		return &cli.ExitError{Code: cli.ExitStopped, Err: cli.WithHint(fmt.Errorf("the files are right and the kubelet was restarted, but %w. Nothing was put back", err),
-			"look at its pending requests and its kubelet: kubectl get csr; journalctl -u kubelet; %s", back)}
-	}
-	return &cli.ExitError{Code: cli.ExitStopped, Err: cli.WithHint(err, "%s", back)}
-}
-
-// Refused gives refusals their exit code.
-func Refused(err error) error {
-	var r *remediate.Refusal
-	if !errors.As(err, &r) {
-		return err
-	}
-	wrapped := cli.RefusedUnchanged(err)
-	if r.Next != "" {
-		wrapped = cli.WithHint(wrapped, "%s", r.Next)
-	}
-	return &cli.ExitError{Code: cli.ExitRefused, Err: wrapped}
-}
-
-// actionOf is at which step a run stopped; nil: at none.
-func actionOf(s *remediate.Stopped) remediate.Action {
-	if s == nil {
-		return nil
-	}
-	return s.Action
-}

@@ -1,19 +1,15 @@
 package rotatecmd
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
-	"k8s.io/apimachinery/pkg/util/duration"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
-	"k8s.io/cli-runtime/pkg/printers"
 	"k8s.io/kubectl/pkg/util/templates"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
@@ -27,7 +23,6 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/connect"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/ui"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/verifycmd"
-	"github.com/kubectl-certrot/kubectl-certrot/remediate/action"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/preflight"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/rotate"
 )
@@ -193,18 +188,6 @@ func (f *rotateFlags) run(ctx context.Context, args []string) error {
 	return f.rotate(ctx, args)
 }
 
-// rotations is what was read of everything that can be rotated.
-type rotations struct {
-	facts     *inspect.Facts
-	claims    []trust.Claim
-	machinery *inspect.Machinery      // nil: no API server was asked
-	network   *action.NetworkRestarts // see RotatePreflight
-	unread    string                  // see RotatePreflight
-	all       []rotate.Rotatable
-	called    string    // how the user calls the program
-	since     *pki.Cert // the signer's, that was to be replaced; nil: it is not known
-}
-
 // unasked reads without handshakes: what servers show is of no interest before anything
 // is made anew.
 func (f *rotateFlags) unasked(ctx context.Context) (inspect.Snapshot, error) {
@@ -240,47 +223,6 @@ func (f *rotateFlags) read(ctx context.Context) (rotations, error) {
 	r.claims = trust.Judge(r.facts)
 	r.all = rotate.Rotatables(r.facts)
 	return r, nil
-}
-
-func (r rotations) chain(of rotate.Rotatable) rotate.Chain {
-	return rotate.Chain{Facts: r.facts, Claims: r.claims, Of: of, Since: r.since, Machinery: r.machinery}
-}
-
-func (r rotations) preflight(of rotate.Rotatable) rotate.Preflight {
-	return rotate.Preflight{Chain: r.chain(of), Now: r.facts.Now, Network: r.network, Unread: r.unread}
-}
-
-// ask asks the API server for what is no certificate's. Pods that dial api-int are of
-// interest only while its certificate is to be signed by a new CA.
-func (r *rotations) ask(ctx context.Context, conn *connect.Connection) {
-	r.machinery = conn.Cluster.Machinery(ctx)
-	at := catalog.InternalLoadBalancerServing()
-	of, err := rotate.FindRotatable(r.all, at.Namespace+"/"+at.Name)
-	if err != nil {
-		return // there is none
-	}
-	if signed, _ := r.chain(of).Signed(); signed != catalog.No {
-		return
-	}
-	w := apply.Session{Conn: conn}
-	n, err := apply.NetworkOf(ctx, &w, r.facts.Snapshot.Cluster.Versions)
-	if err != nil {
-		r.unread = ": " + ui.OneLine(err.Error())
-		return
-	}
-	r.network = &action.NetworkRestarts{Pods: n.Pods, Rollout: n.Rollout}
-}
-
-// find returns what is named.
-func (r rotations) find(app cli.App, name string) (rotate.Rotatable, error) {
-	of, err := rotate.FindRotatable(r.all, name)
-	if err == nil {
-		return of, nil
-	}
-	if r.facts.Snapshot.Cluster.Versions.Plain {
-		return of, cli.WithHint(fmt.Errorf("%w: this is no OpenShift", err), "what kubeadm made is renewed by kubeadm certs renew")
-	}
-	return of, cli.WithHint(err, "%s rotate --list shows what there is", app.Called)
 }
 
 // The document that --list prints as JSON and YAML; see docs/rotate.md.
@@ -319,174 +261,3 @@ type (
 		stopped bool
 	}
 )
-
-// entry is a line of --list.
-func (r rotations) entry(of rotate.Rotatable) rotationEntry {
-	v := r.facts.Snapshot.Cluster.Versions
-	e := rotationEntry{
-		Name: of.Name, Secret: of.At.Namespace + "/" + of.At.Name, Role: "signer", Rotates: "yes",
-		Consumers: []string{}, Effect: []string{}, Why: []rotateVerdict{}, How: of.Trigger.Doc,
-	}
-	if !of.Signer() {
-		e.Role, e.By = "signed", of.Rotation.Signer.Namespace+"/"+of.Rotation.Signer.Name
-	}
-	if c := of.Cert(); c != nil {
-		e.Subject, e.SHA256, e.NotBefore, e.NotAfter = c.Subject, &c.Fingerprint, &c.NotBefore, &c.NotAfter
-		if next := of.Next(r.facts); !next.IsZero() {
-			e.Next = &next
-		}
-	}
-	for _, edge := range of.Rotation.Consumers(v) {
-		if (of.Signer() || edge.Shown == of.At) && !slices.Contains(e.Consumers, edge.Verifier) {
-			e.Consumers = append(e.Consumers, edge.Verifier)
-		}
-	}
-	if of.Signer() {
-		for _, d := range of.Rotation.Brought(v) {
-			e.Effect = append(e.Effect, effectOf(d))
-		}
-	}
-	if reason, next := of.Unmanaged(); reason != "" {
-		e.Rotates = "no"
-		if of.Known == catalog.Unknown {
-			e.Rotates = "unknown"
-		}
-		e.Why = append(e.Why, rotateVerdict{Check: "managed", Holds: e.Rotates, Reason: reason, Next: next, stopped: true})
-		return e
-	}
-	for _, v := range r.preflight(of).Check() {
-		d := verdictOf(v)
-		if e.Why = append(e.Why, d); !d.stopped {
-			continue
-		}
-		if e.Rotates == "yes" || v.Holds == catalog.No {
-			e.Rotates = v.Holds.String()
-		}
-	}
-	return e
-}
-
-func effectOf(d catalog.Delivery) string {
-	return d.To.Name + ": " + cmp.Or(d.Effect, d.Doc)
-}
-
-func verdictOf(v preflight.Verdict) rotateVerdict {
-	return rotateVerdict{v.Name, v.Holds.String(), v.Reason, v.Next, v.Risk, v.Blind, v.Stops()}
-}
-
-func (f *rotateFlags) showList(ctx context.Context) error {
-	if !f.seen.Nodes.Given() && len(f.seen.From) == 0 {
-		f.seen.Nodes.Nodes = []string{connect.NoNodes}
-	}
-	r, err := f.read(ctx)
-	if err != nil {
-		return err
-	}
-	if len(f.seen.From) == 0 {
-		conn, err := connect.Connect(ctx, f.seen.App, f.seen.Config, pki.NewScanner(), connect.ToRead)
-		if err != nil {
-			return err
-		}
-		r.ask(ctx, conn)
-	}
-	d := rotationsDocument{
-		APIVersion: report.APIVersion, Kind: "Rotations", Cluster: report.ClusterOf(r.facts.Snapshot.Cluster), Taken: r.facts.Snapshot.Taken,
-		Rotations: []rotationEntry{}, Gaps: []report.Gap{},
-	}
-	for _, of := range r.all {
-		d.Rotations = append(d.Rotations, r.entry(of))
-	}
-	for _, g := range r.facts.Snapshot.Gaps {
-		d.Gaps = append(d.Gaps, report.Gap(g))
-	}
-	out := f.seen.App.Streams.Out
-	if f.output == "json" || f.output == "yaml" {
-		err = ui.PrintDocument(out, f.output, d)
-	} else {
-		err = printRotations(out, d, f.output == "wide", r.facts.Now)
-	}
-	switch {
-	case err != nil:
-		return fmt.Errorf("print: %w", err)
-	case (len(d.Gaps) > 0 || d.Cluster.Unreviewed != "") && slices.ContainsFunc(d.Rotations, func(e rotationEntry) bool { return e.Rotates == "unknown" }):
-		return &cli.ExitError{Code: cli.ExitIncomplete}
-	}
-	return nil
-}
-
-// printRotations shows --list to people: a line each, and below the lines why something
-// would not be rotated now, each reason once.
-func printRotations(out io.Writer, d rotationsDocument, wide bool, now time.Time) error {
-	b := &strings.Builder{}
-	ui.PrintUnauthenticated(b, d.Cluster.Unauthenticated)
-	ui.NotReviewed(b, d.Cluster.Unreviewed)
-	if len(d.Rotations) == 0 {
-		ui.Printf(b, "There is nothing here that certrot knows to rotate.\n")
-	}
-	t := printers.GetNewTabWriter(b)
-	head := "NAME\tAGE\tENDS\tANEW\tROTATES NOW"
-	if wide {
-		head += "\tSECRET\tVERIFIED BY\tON NODES"
-	}
-	if len(d.Rotations) > 0 {
-		ui.Printf(t, "%s\n", head)
-	}
-	for _, e := range d.Rotations {
-		lead := ""
-		if e.Role != "signer" {
-			lead = "  "
-		}
-		age, ends, next := "-", "-", "-"
-		if e.NotBefore != nil {
-			age, ends = duration.HumanDuration(now.Sub(*e.NotBefore)), e.NotAfter.UTC().Format(time.DateOnly)
-		}
-		if e.Next != nil {
-			next = e.Next.UTC().Format(time.DateOnly)
-		}
-		ui.Printf(t, "%s%s\t%s\t%s\t%s\t%s", lead, e.Name, age, ends, next, e.short())
-		if wide {
-			ui.Printf(t, "\t%s\t%s\t%s", e.Secret, ui.OrDash(strings.Join(e.Consumers, "; ")), ui.OrDash(strings.Join(e.Effect, "; ")))
-		}
-		ui.Printf(t, "\n")
-	}
-	if err := t.Flush(); err != nil {
-		return err
-	}
-	type reason struct{ check, text, next string }
-	var reasons []reason
-	of := map[reason][]string{}
-	for _, e := range d.Rotations {
-		for _, v := range e.Why {
-			if !v.stopped {
-				continue
-			}
-			text := reason{v.Check, v.Reason, v.Next}
-			if of[text] == nil {
-				reasons = append(reasons, text)
-			}
-			of[text] = append(of[text], e.Name)
-		}
-	}
-	for _, why := range reasons {
-		ui.Printf(b, "\n")
-		ui.Wrap(b, "", why.check+", of "+apply.Some(of[why])+":")
-		ui.Wrap(b, "  ", why.text)
-		ui.Wrap(b, "  next: ", why.next)
-	}
-	_, err := io.WriteString(out, ui.CleanLines(b.String()))
-	return err
-}
-
-// short says whether it would be rotated now, and the checks that stop it.
-func (e rotationEntry) short() string {
-	var names []string
-	for _, v := range e.Why {
-		if v.stopped {
-			names = append(names, v.Check)
-		}
-	}
-	if len(names) == 0 {
-		return e.Rotates
-	}
-	return e.Rotates + ": " + strings.Join(names, ", ")
-}

@@ -3,16 +3,12 @@ package ui
 import (
 	"fmt"
 	"io"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
-	"golang.org/x/term"
-	"k8s.io/apimachinery/pkg/util/duration"
 	"k8s.io/cli-runtime/pkg/printers"
 
-	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
@@ -233,34 +229,6 @@ func tally(findings []report.Finding) string {
 	return strings.Join(out, ", ")
 }
 
-// endsSoon lists what ends within the threshold, by itself renewed or not.
-func (p PeoplePrinter) endsSoon(w io.Writer, inv *report.Inventory) {
-	var soon []*report.Cert
-	for i := range inv.Certificates {
-		c := &inv.Certificates[i]
-		if left := c.NotAfter.Sub(inv.Now); left < 0 || left > p.within {
-			continue
-		}
-		if c.Locations()[0].Kind != "CertificateSigningRequest" { // kept for the record; the places that use it come first
-			soon = append(soon, c)
-		}
-	}
-	within := duration.HumanDuration(p.within)
-	if len(soon) == 0 {
-		Printf(w, "\nEnds within %s: nothing\n", within)
-		return
-	}
-	Printf(w, "\nEnds within %s: %s\n", within, Count(len(soon), "certificate"))
-	rest := 0
-	if !p.wide && len(soon) > endsSoonShown+1 {
-		soon, rest = soon[:endsSoonShown], len(soon)-endsSoonShown
-	}
-	p.table(w, inv.Now, soon)
-	if rest > 0 {
-		Printf(w, "… and %d more: --all\n", rest)
-	}
-}
-
 func (p PeoplePrinter) certificates(w io.Writer, inv *report.Inventory) {
 	all := make([]*report.Cert, len(inv.Certificates))
 	for i := range inv.Certificates {
@@ -300,40 +268,6 @@ func (p PeoplePrinter) fitted(w io.Writer, lines string) {
 	for line := range strings.Lines(lines) {
 		Printf(w, "%s", fittedLine(line, p.width, p.wide))
 	}
-}
-
-func fittedLine(line string, width int, all bool) string {
-	var b strings.Builder
-	column, end := 0, 0 // end: where a line that is cut ends
-	for _, r := range line {
-		switch n := columnsOf(r); {
-		case r == '\n', column+n <= width:
-			column += n
-		case all:
-			b.WriteString("\n" + strings.Repeat(" ", hang))
-			column = hang + n
-		default:
-			return b.String()[:end] + "…\n"
-		}
-		b.WriteRune(r)
-		if column < width {
-			end = b.Len()
-		}
-	}
-	return b.String()
-}
-
-// terminalWidth is the number of columns of a terminal, and 0 for anything else.
-func terminalWidth(out io.Writer) int {
-	f, ok := StreamFile(out)
-	if !ok {
-		return 0
-	}
-	columns, _, err := term.GetSize(int(f.Fd()))
-	if err != nil {
-		return 0
-	}
-	return columns
 }
 
 func (p PeoplePrinter) row(now time.Time, c *report.Cert) []string {
@@ -391,156 +325,6 @@ func typeOf(c *report.Cert) string {
 	}
 	return OrDash(strings.Join(uses, ","))
 }
-
-func (p PeoplePrinter) requests(w io.Writer, inv *report.Inventory) {
-	if len(inv.Requests) == 0 {
-		return
-	}
-	Printf(w, "\nCertificate requests\n")
-	var lines strings.Builder
-	t := printers.GetNewTabWriter(&lines)
-	if !p.noHeaders {
-		Printf(t, "NAME\tCONDITION\tSINCE\tREQUESTER\tSIGNER\tSUBJECT\n")
-	}
-	for _, r := range inv.Requests {
-		Printf(t, "%s\t%s\t%s\t%s\t%s\t%s\n", r.Name, r.Condition, InTime(inv.Now, r.Since), pki.Foreign(r.Requester), r.Signer, pki.Foreign(r.Subject))
-	}
-	_ = t.Flush() // the buffer does not fail
-	p.fitted(w, lines.String())
-}
-
-// revocationLists lists them as bundles hold them.
-func (p PeoplePrinter) revocationLists(w io.Writer, inv *report.Inventory) {
-	if !slices.ContainsFunc(inv.Bundles, func(b report.Bundle) bool { return len(b.CRLs) > 0 }) {
-		return
-	}
-	Printf(w, "\nRevocation lists\n")
-	var lines strings.Builder
-	t := printers.GetNewTabWriter(&lines)
-	if !p.noHeaders {
-		Printf(t, "ENDS\tISSUER\tREVOKED\tIN\n")
-	}
-	for _, b := range inv.Bundles {
-		for _, l := range b.CRLs {
-			ends := "-"
-			if !l.NextUpdate.IsZero() {
-				ends = InTime(inv.Now, l.NextUpdate)
-			}
-			Printf(t, "%s\t%s\t%d\t%s\n", ends, pki.Foreign(l.Issuer), l.Revoked, strings.Join(inspect.Fold(b.Locations), ","))
-		}
-	}
-	_ = t.Flush() // the buffer does not fail
-	p.fitted(w, lines.String())
-}
-
-func (p PeoplePrinter) footer(w io.Writer, inv *report.Inventory) {
-	if p.all {
-		return
-	}
-	Printf(w, "\nEverything: %s inspect --all; one kind: %s inspect secrets; for scripts: -o json\n", p.Called, p.Called)
-	if len(inv.Findings) > 0 {
-		Printf(w, "What a problem means: %s explain CHECK\n", p.Called)
-	}
-	if inv.Cluster.Version != "" && len(inv.Nodes) == 0 {
-		Printf(w, "Files on nodes were not read.\n")
-	}
-}
-
-// InTime says how far t is, in the past or the future.
-func InTime(now, t time.Time) string {
-	if t.Before(now) {
-		return duration.HumanDuration(now.Sub(t)) + " ago"
-	}
-	return "in " + duration.HumanDuration(t.Sub(now))
-}
-
-// Count is a number with its noun.
-func Count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return strconv.Itoa(n) + " " + what + "s"
-}
-
-// OrDash is a dash for nothing.
-func OrDash(s string) string {
-	if s == "" {
-		return "-"
-	}
-	return s
-}
-
-// Clean keeps text out of a certificate, or of anything else of a cluster's, on one line
-// and in one cell: a subject may hold anything.
-func Clean(s string) string { return pki.Visible(s, "") }
-
-// lineWidth is where prose is wrapped: commands in it stay whole on most
-// terminals.
-const lineWidth = 118
-
-// Wrap prints prose in lines of lineWidth, the first after the lead, the others
-// indented as far.
-func Wrap(w io.Writer, lead, s string) {
-	if !foreign.Prints(s) { // the program's own prose is one line: something of the cluster's is in it
-		s = foreign.Quoted(s)
-	}
-	line, indent := lead, strings.Repeat(" ", len([]rune(lead)))
-	empty := true
-	for _, word := range words(s) {
-		if !empty && !isLabel(word) && len([]rune(line))+1+len([]rune(word)) > lineWidth {
-			Printf(w, "%s\n", line)
-			line, empty = indent, true
-		}
-		if !empty {
-			line += " "
-		}
-		line, empty = line+word, false
-	}
-	Printf(w, "%s\n", line)
-}
-
-// words are what may stand on a line of its own: a quotation, “…” or "…", is a part of
-// one.
-func words(s string) []string {
-	var out []string
-	var word strings.Builder
-	end, escaped := rune(0), false // of the quotation that is open
-	for i, r := range s {
-		opens := word.Len() == 0 || strings.ContainsRune("([=:,;", rune(s[i-1]))
-		switch {
-		case end == 0 && r == ' ':
-			if word.Len() > 0 {
-				out = append(out, word.String())
-			}
-			word.Reset()
-			continue
-		case end == 0 && r == '“':
-			end = '”'
-		case end == 0 && r == '"' && opens && strings.ContainsRune(s[i+1:], '"'):
-			end = '"'
-		case r == end && !escaped:
-			end = 0
-		}
-		escaped = r == '\\' && !escaped
-		word.WriteRune(r)
-	}
-	if end == '"' { // it was no quotation
-		return append(out, strings.Fields(word.String())...)
-	}
-	if word.Len() > 0 {
-		out = append(out, word.String())
-	}
-	return out
-}
-
-// CleanLines is clean for a text of several lines.
-func CleanLines(s string) string { return pki.Visible(s, "\n\t") }
-
-// OneLine is a text on one line.
-func OneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
-
-// Printf writes to a buffer that keeps the first error for its Flush.
-func Printf(w io.Writer, format string, args ...any) { _, _ = fmt.Fprintf(w, format, args...) }
 
 // PrintUnauthenticated says above an answer that another server may have given it.
 func PrintUnauthenticated(w io.Writer, reason string) {

@@ -1,7 +1,6 @@
 package csr
 
 import (
-	"bytes"
 	"context"
 	"crypto/ecdsa"
 	"crypto/rsa"
@@ -14,7 +13,6 @@ import (
 	"net"
 	"slices"
 	"strings"
-	"time"
 
 	certificatesapi "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -338,123 +336,4 @@ func (n Asker) rebootstrap() string {
 
 func (n Asker) has(is func(corev1.NodeAddress) bool) bool {
 	return slices.ContainsFunc(n.object.Status.Addresses, is)
-}
-
-func namesOf(asks *x509.CertificateRequest) string {
-	names := slices.Concat(asks.DNSNames, asks.EmailAddresses)
-	for _, ip := range asks.IPAddresses {
-		names = append(names, ip.String())
-	}
-	for _, u := range asks.URIs {
-		names = append(names, u.String())
-	}
-	if len(names) == 0 && len(asks.Extensions) > 0 {
-		return fmt.Sprintf("extension %s", asks.Extensions[0].Id)
-	}
-	if len(names) == 0 {
-		return "none"
-	}
-	return foreign.Texts(names)
-}
-
-// serving reports whether a request is for a serving certificate.
-func (r *Request) serving() bool { return r.Spec.SignerName == catalog.KubeletServingSigner }
-
-// describe says what is asked for, by whom, in several lines.
-func (r *Request) describe() string {
-	lines := []string{
-		fmt.Sprintf("request %s, pending since %s", foreign.Name(r.Name), r.CreationTimestamp.UTC().Format(time.RFC3339)),
-		"  asked by " + pki.Foreign(r.Spec.Username) + ", in " + foreign.Texts(r.Spec.Groups),
-		"  signer   " + pki.Foreign(r.Spec.SignerName),
-	}
-	if r.asks != nil {
-		lines = append(lines, "  subject  "+pki.Foreign(r.asks.Subject.String()), "  names    "+namesOf(r.asks),
-			fmt.Sprintf("  key      %s, sha256 %s", keyOf(r.asks), pki.FingerprintOf(r.asks.RawSubjectPublicKeyInfo)))
-	}
-	usages := make([]string, 0, len(r.Spec.Usages))
-	for _, u := range r.Spec.Usages {
-		usages = append(usages, string(u))
-	}
-	lines = append(lines, "  usages   "+foreign.Texts(usages))
-	for _, p := range r.proofs {
-		lines = append(lines, "  known    "+foreign.Prose(p))
-	}
-	if r.why != "" {
-		lines = append(lines, "  "+r.verdict()+": "+foreign.Prose(r.why))
-	}
-	return strings.Join(lines, "\n")
-}
-
-// told describes a request to who runs this, with the command where that is left to them.
-func (r *Request) told() string {
-	if !r.hand && !r.unasked {
-		return r.describe()
-	}
-	return r.describe() + "\n  " + byHand + r.next()
-}
-
-// byHand comes before the command of a request. It stands in texts of several lines, below
-// what others wrote: "next:" is said of the whole run, at its end, and nowhere else.
-const byHand = "by hand: "
-
-// verdict is what is wrong with a request, in general.
-func (r *Request) verdict() string {
-	if r.hand {
-		return "NOT approved, as its names are not proven"
-	}
-	if r.unasked {
-		return "NOT approved, as it may not be the kubelet's"
-	}
-	return "NOT what this node's kubelet asks for"
-}
-
-// next is the command for a person.
-func (r *Request) next() string {
-	if r.restart != "" {
-		return "which one is the kubelet's, only a restart tells, after which it makes one: " + r.restart
-	}
-	if r.hand {
-		return foreign.Command(inspect.RequestNames, "look at all of its names: kubectl get csr %[1]s -o jsonpath='{.spec.request}' | base64 -d | openssl req -noout -text; only if each of them is this node's: kubectl certificate approve %[1]s; else: kubectl certificate deny %[1]s", r.Name)
-	}
-	if r.why != "" {
-		return "certrot never approves it, as " + foreign.Prose(r.why) + "; look who asks for what: " + foreign.Command(inspect.RequestNames, "kubectl describe csr %s", r.Name)
-	}
-	return foreign.Command(inspect.RequestNames, "kubectl certificate approve %s", r.Name)
-}
-
-// current are the requests that may be waited for: of each signer and requestor the
-// newest one that matches, as a kubelet makes a new key for each try. Of several for one key
-// it is the oldest: who reads a request can make it again. A client's comes before a server's.
-func current(all []*Request) []*Request {
-	type key struct{ signer, user string }
-	newest := map[key]*Request{}
-	for _, r := range all {
-		k := key{r.Spec.SignerName, r.Spec.Username}
-		old := newest[k]
-		if r.why != "" {
-			continue
-		}
-		if old == nil || old.CreationTimestamp.Before(&r.CreationTimestamp) != bytes.Equal(old.asks.RawSubjectPublicKeyInfo, r.asks.RawSubjectPublicKeyInfo) {
-			newest[k] = r
-		}
-	}
-	return slices.DeleteFunc(inOrder(all), func(r *Request) bool { return newest[key{r.Spec.SignerName, r.Spec.Username}] != r })
-}
-
-// inOrder sorts requests: clients' first, then by age and name.
-func inOrder(all []*Request) []*Request {
-	all = slices.Clone(all)
-	slices.SortStableFunc(all, func(a, b *Request) int {
-		if a.serving() != b.serving() {
-			if b.serving() {
-				return -1
-			}
-			return 1
-		}
-		if c := a.CreationTimestamp.Compare(b.CreationTimestamp.Time); c != 0 {
-			return c
-		}
-		return strings.Compare(a.Name, b.Name)
-	})
-	return all
 }

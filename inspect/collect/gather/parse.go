@@ -7,8 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net/netip"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -290,72 +288,6 @@ func (p *parser) file(f []string) error {
 	return nil
 }
 
-// log takes mode, lines with tokens, lines with keys, first and last of them, path.
-func (p *parser) log(f []string) error {
-	if !strings.HasPrefix(f[5], "/") {
-		return fmt.Errorf("path %q does not start at the root", f[5])
-	}
-	raw, err := strconv.ParseUint(f[0], 16, 32)
-	tokens, err1 := strconv.ParseUint(f[1], 10, 31)
-	keys, err2 := strconv.ParseUint(f[2], 10, 31)
-	if err != nil || err1 != nil || err2 != nil {
-		return fmt.Errorf("log %q: mode or number of lines is none", f[5])
-	}
-	l := Log{Path: f[5], Mode: mode(raw), Tokens: int(tokens), Keys: int(keys)}
-	if err := times(f[3:5], &l.First, &l.Last); err != nil {
-		return fmt.Errorf("log %q: %w", f[5], err)
-	}
-	p.result.Logs = append(p.result.Logs, l)
-	return nil
-}
-
-// times reads times that stand before lines of a log; an empty one is none.
-func times(f []string, to ...*time.Time) error {
-	for i, text := range f {
-		if text == "" {
-			continue
-		}
-		at, err := time.Parse(time.RFC3339, text)
-		if err != nil || at.Year() < 1 {
-			return fmt.Errorf("%.40q is no time", text)
-		}
-		*to[i] = at.UTC()
-	}
-	return nil
-}
-
-// heard takes the times of first and last line, path.
-func (p *parser) heard(f []string) error {
-	l := ServerLog{Path: f[2]}
-	if !strings.HasPrefix(l.Path, "/") {
-		return fmt.Errorf("path %q does not start at the root", l.Path)
-	}
-	if err := times(f[:2], &l.From, &l.To); err != nil {
-		return fmt.Errorf("log %q: %w", l.Path, err)
-	}
-	p.result.ServerLogs = append(p.result.ServerLogs, l)
-	return nil
-}
-
-// refused takes address, reason, number, first and last time; it is of the log before.
-func (p *parser) refused(f []string) error {
-	if len(p.result.ServerLogs) == 0 {
-		return errors.New("a client of no log")
-	}
-	log := &p.result.ServerLogs[len(p.result.ServerLogs)-1]
-	client, err := netip.ParseAddr(f[0])
-	n, err1 := strconv.ParseUint(f[2], 10, 31)
-	if err != nil || err1 != nil || client.Zone() != "" || strings.Trim(f[1], "abcdefghijklmnopqrstuvwxyz ") != "" || len(f[1]) > 60 {
-		return fmt.Errorf("log %q: %.80q is no client with a reason and a number", log.Path, f[:3])
-	}
-	r := Refused{Client: client.Unmap(), Reason: f[1], Count: int(n)}
-	if err := times(f[3:5], &r.First, &r.Last); err != nil {
-		return fmt.Errorf("log %q: %w", log.Path, err)
-	}
-	log.Refused = append(log.Refused, r)
-	return nil
-}
-
 func meta(f []string) (Meta, error) {
 	var n [8]uint64
 	for i, at := range []int{2, 3, 6, 9, 10} {
@@ -414,70 +346,4 @@ func (p *parser) omitted(f []string) error {
 	d := p.draft(id)
 	d.notes = append(d.notes, Note{"omitted", "no room left in the output"})
 	return nil
-}
-
-func (p *parser) walk(f []string) error {
-	switch {
-	case len(f) == 2 && f[0] == "stopped" && f[1] == "files":
-		p.gap("", "stopped after the largest number of files to look at", nextRoom)
-	case len(f) == 2 && f[0] == "stopped" && f[1] == "time":
-		p.gap("", "stopped because it took too long", nextRoom)
-	case len(f) == 2 && f[0] == "deep":
-		p.gap(f[1], "directory not entered: too deep", "name it as a path of its own")
-	case len(f) == 2 && f[0] == "crowded":
-		p.gap(f[1], "more than 1,000 files in this directory: the rest was not looked at", "name what matters in it as a path of its own")
-	case len(f) == 2 && f[0] == "partial":
-		p.partial = append(p.partial, f[1])
-	case len(f) == 3 && f[0] == "done":
-		p.ended = true
-	default:
-		return fmt.Errorf("walk: %.80q is unknown", f)
-	}
-	return nil
-}
-
-func (p *parser) finish(sc *pki.Scanner) (Result, error) {
-	if !p.ended || p.result.Node.Clock.After.IsZero() {
-		return Result{}, fmt.Errorf("%w: the walk did not end", errIncomplete)
-	}
-	contents := map[pki.Fingerprint]*Content{}
-	for i := range p.result.Files {
-		f := &p.result.Files[i]
-		if f.Kind != KindRead {
-			continue
-		}
-		d := p.drafts[f.SHA256]
-		if d == nil && p.cut {
-			d = &draft{notes: []Note{{"omitted", "no room left in the output"}}}
-			p.drafts[f.SHA256] = d
-		}
-		if d == nil {
-			return Result{}, fmt.Errorf("file %q was read, and its content is not there", f.Path)
-		}
-		if contents[f.SHA256] == nil {
-			c, err := d.finish(sc)
-			if err != nil {
-				return Result{}, fmt.Errorf("file %q: %w", f.Path, err)
-			}
-			contents[f.SHA256] = c
-		}
-		f.Content = contents[f.SHA256]
-	}
-	slices.SortFunc(p.result.Files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
-	p.unlisted()
-	p.result.gaps()
-	return p.result, nil
-}
-
-// unlisted says which directories were not listed completely, unless one that
-// can't be listed at all explains it.
-func (p *parser) unlisted() {
-	for _, dir := range p.partial {
-		closed := func(f File) bool {
-			return f.Kind == KindClosed && (f.Path == dir || strings.HasPrefix(f.Path, dir+"/"))
-		}
-		if !slices.ContainsFunc(p.result.Files, closed) {
-			p.gap(dir, "not listed completely: it took too long, changed meanwhile, or can't be read", "run certrot again")
-		}
-	}
 }

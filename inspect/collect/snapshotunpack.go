@@ -1,0 +1,211 @@
+package collect
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+)
+
+func unpackSnapshot(f *snapshotFile) (inspect.Snapshot, error) {
+	s := inspect.Snapshot{
+		Taken: f.Taken,
+		Cluster: inspect.Cluster{
+			ID: f.Cluster.ID, Server: inspect.ServerURL(f.Cluster.Server), Context: inspect.WithoutUserinfo(f.Cluster.Context),
+			Versions: catalog.Versions{Cluster: f.Cluster.Version, Kubernetes: f.Cluster.Kubernetes, Plain: f.Cluster.Plain, Operators: f.Cluster.Operators},
+			Topology: f.Cluster.Topology, Platform: f.Cluster.Platform, Internal: inspect.ServerURL(f.Cluster.Internal), External: inspect.ServerURL(f.Cluster.External), Created: f.Cluster.Created, Born: f.Cluster.Born, Clock: inspect.Clock(f.Cluster.Clock), Unauthenticated: cmp.Or(f.Cluster.Unauthenticated, inspect.WithoutTLS(f.Cluster.Server)), Synthetic: f.Cluster.Synthetic,
+		},
+	}
+	for _, a := range []catalog.Answer{catalog.No, catalog.Yes} {
+		if f.Cluster.Addresses == a.String() {
+			s.Cluster.OwnAddresses = a
+		}
+		if f.Cluster.Kubeadm == a.String() {
+			s.Cluster.Kubeadm = a
+		}
+	}
+	certs, tooLarge := make([]*pki.Cert, len(f.Certificates)), map[int]string{}
+	for i, der := range f.Certificates {
+		c, err := pki.ParseCert(der)
+		var large pki.TooLarge
+		if errors.As(err, &large) { // written by a version that read such
+			tooLarge[i] = large.Error()
+			continue
+		}
+		if err != nil {
+			return s, fmt.Errorf("snapshot: certificate %d: %w", i, err)
+		}
+		certs[i] = c
+	}
+	contents, err := unpackContents(f.Contents, certs, tooLarge)
+	if err != nil {
+		return s, err
+	}
+	objects := make([]*inspect.Object, len(f.Objects))
+	for i, o := range f.Objects {
+		obj := inspect.Object(o)
+		objects[i] = &obj
+	}
+	for i, b := range f.Bundles {
+		at, err := pki.ParseLocation(b.At)
+		if err != nil {
+			return s, fmt.Errorf("snapshot: bundle %d: %w", i, err)
+		}
+		if b.Content < 0 || b.Content >= len(contents) || (b.Object != nil && (*b.Object < 0 || *b.Object >= len(objects))) {
+			return s, fmt.Errorf("snapshot: bundle %d (%s) refers to what is not in the file", i, at)
+		}
+		nb := inspect.Bundle{At: at, Content: contents[b.Content]}
+		if b.Object != nil {
+			nb.Object = objects[*b.Object]
+		}
+		if !f.Outlined && at.Node != "" && at.Field == "" {
+			nb.Content = unoutlined(nb.Content)
+		}
+		s.Bundles = append(s.Bundles, nb)
+	}
+	for i, r := range f.Requests {
+		if r.Object < 0 || r.Object >= len(objects) {
+			return s, fmt.Errorf("snapshot: request %d refers to what is not in the file", i)
+		}
+		s.Requests = append(s.Requests, inspect.SigningRequest{
+			Object: objects[r.Object], Signer: r.Signer, Requester: r.Requester, Condition: r.Condition,
+			Since: r.Since, Reason: r.Reason, Request: r.Request, Bad: r.Bad,
+		})
+	}
+	for _, n := range f.Nodes {
+		s.Nodes = append(s.Nodes, n.unpack())
+	}
+	for _, n := range f.Unasked {
+		s.Unasked = append(s.Unasked, n.unpack())
+	}
+	for i, served := range f.Served {
+		chain := inspect.Served{Node: served.Node, Address: served.Address, Name: served.Name, Server: served.Server, Of: served.Of, Problem: served.Problem}
+		for _, n := range served.Chain {
+			if n < 0 || n >= len(certs) {
+				return s, fmt.Errorf("snapshot: served chain %d refers to what is not in the file", i)
+			}
+			if tooLarge[n] != "" {
+				return s, fmt.Errorf("snapshot: served chain %d: certificate %d: %s", i, n, tooLarge[n])
+			}
+			chain.Chain = append(chain.Chain, certs[n])
+		}
+		if len(chain.Chain) == 0 && chain.Problem == "" {
+			return s, fmt.Errorf("snapshot: handshake %d has neither a chain nor a reason why not", i)
+		}
+		s.Served = append(s.Served, chain)
+	}
+	for i, r := range f.Reported {
+		at, err := pki.ParseLocation(r.At)
+		if err != nil {
+			return s, fmt.Errorf("snapshot: report %d: %w", i, err)
+		}
+		s.Reported = append(s.Reported, inspect.Reported{At: at, Bundle: r.Bundle, Subject: r.Subject, Signer: r.Signer, NotBefore: r.NotBefore, NotAfter: r.NotAfter})
+	}
+	for i, r := range f.References {
+		from, err := pki.ParseLocation(r.From)
+		to, err2 := pki.ParseLocation(r.To)
+		if err := errors.Join(err, err2); err != nil {
+			return s, fmt.Errorf("snapshot: reference %d: %w", i, err)
+		}
+		s.References = append(s.References, inspect.Reference{From: from, To: to, Target: r.Target})
+	}
+	for i, e := range f.Exposed {
+		at, err := pki.ParseLocation(e.At)
+		if err != nil {
+			return s, fmt.Errorf("snapshot: log %d: %w", i, err)
+		}
+		s.Exposed = append(s.Exposed, inspect.Exposed{At: at, Mode: e.Mode, Tokens: e.Tokens, Keys: e.Keys, First: e.First, Last: e.Last})
+	}
+	for i, l := range f.ServerLogs {
+		at, err := pki.ParseLocation(l.At)
+		if err != nil {
+			return s, fmt.Errorf("snapshot: server log %d: %w", i, err)
+		}
+		log := inspect.ServerLog{At: at, Row: l.Row, From: l.From, To: l.To}
+		for _, r := range l.Refused {
+			if _, err := netip.ParseAddr(r.Client); err != nil {
+				return s, fmt.Errorf("snapshot: server log %d: %w", i, err)
+			}
+			log.Refused = append(log.Refused, inspect.Refused(r))
+		}
+		s.ServerLogs = append(s.ServerLogs, log)
+	}
+	for _, l := range f.Listed {
+		s.Listed = append(s.Listed, inspect.Listed(l))
+	}
+	for _, r := range f.Reads {
+		s.Reads = append(s.Reads, inspect.Read{What: r.What, Where: r.Where, Objects: r.Objects, Skipped: r.Skipped, Note: sentence(r.fact())})
+	}
+	for _, g := range f.Gaps { // its next step was for who took the file, and for the cluster of then
+		s.Gaps = append(s.Gaps, inspect.Gap{What: g.What, Where: g.Where, Reason: g.Reason})
+	}
+	if s.Access, err = f.Access.unpack(); err != nil {
+		return s, fmt.Errorf("snapshot: access: %w", err)
+	}
+	return s, nil
+}
+
+// unoutlined is a file on a node of which it is not known what stayed there beside its
+// certificates: OpenSSL may load none of them.
+func unoutlined(c *pki.Content) *pki.Content {
+	const why = "the snapshot is from an older certrot, which does not say what stands beside it in the file"
+	_, skipped := c.LoadedBy(pki.ReaderOpenSSL)
+	known := map[pki.Fingerprint]bool{}
+	for _, s := range skipped {
+		known[s.Fingerprint] = true
+	}
+	out := *c
+	out.Skipped = slices.Clone(c.Skipped)
+	for _, cert := range c.Certs {
+		if !known[cert.Fingerprint] {
+			out.Skipped = append(out.Skipped, pki.Skipped{Cert: cert, By: []pki.Reader{pki.ReaderOpenSSL}, Reason: why})
+		}
+	}
+	return &out
+}
+
+func unpackContents(packed []fileContent, certs []*pki.Cert, tooLarge map[int]string) ([]*pki.Content, error) {
+	out := make([]*pki.Content, len(packed))
+	for i, fc := range packed {
+		c := &pki.Content{Requests: fc.Requests}
+		for _, n := range fc.Certificates {
+			if n < 0 || n >= len(certs) {
+				return nil, fmt.Errorf("snapshot: content %d refers to certificate %d of %d", i, n, len(certs))
+			}
+			if why := tooLarge[n]; why != "" {
+				c.Bad = append(c.Bad, pki.BadBlock{Index: -1, Type: "CERTIFICATE", Reason: why})
+				continue
+			}
+			c.Certs = append(c.Certs, certs[n])
+		}
+		for _, k := range fc.Keys {
+			c.Keys = append(c.Keys, pki.Key(k))
+		}
+		for _, l := range fc.CRLs {
+			list := pki.CRL(l)
+			c.CRLs = append(c.CRLs, &list)
+		}
+		for _, l := range fc.Locked {
+			c.Locked = append(c.Locked, pki.Locked(l))
+		}
+		for _, b := range fc.Bad {
+			c.Bad = append(c.Bad, pki.BadBlock(b))
+		}
+		for _, s := range fc.Skipped {
+			if s.Certificate < 0 || s.Certificate >= len(certs) {
+				return nil, fmt.Errorf("snapshot: content %d refers to certificate %d of %d", i, s.Certificate, len(certs))
+			}
+			if tooLarge[s.Certificate] != "" {
+				continue // it is among the bad blocks
+			}
+			c.Skipped = append(c.Skipped, pki.Skipped{Cert: certs[s.Certificate], By: s.By, Reason: s.Reason})
+		}
+		out[i] = c
+	}
+	return out, nil
+}

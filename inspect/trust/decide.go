@@ -1,0 +1,112 @@
+package trust
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+)
+
+// decide judges a claim whose roots and chain are known.
+func (j *judge) decide(c *Claim) {
+	now := j.timeOf(c)
+	if err := verify(c, c.Name, now); err != nil {
+		c.Status, c.Why, c.Lacks = Broken, err.Error(), j.lacks(c)
+		j.skips(c, func(c *Claim) bool { return verify(c, c.Name, now) == nil })
+		return
+	}
+	j.forecast(c, now)
+}
+
+// skips says of a claim that does not hold that it would if the verifier's reader loaded
+// what stands in its trust anchors. Where that reader is not known, neither is the claim.
+func (j *judge) skips(c *Claim, holds func(c *Claim) bool) {
+	s := pki.Needed(c.Skipped, func(with *pki.Cert) bool {
+		more := *c
+		more.Roots = append(slices.Clone(c.Roots), with)
+		return holds(&more)
+	})
+	switch {
+	case s == nil:
+	case c.Reader == pki.ReaderUnknown:
+		c.Status, c.Why = Unknown, fmt.Sprintf("the certificate %s (%s) stands in the trust anchors, and some readers skip it: %s. Which one reads it is not known", foreign.Called(pki.CommonName(s.Subject)), s.Fingerprint.Short(), s.Reason)
+	default:
+		c.Why += "; " + s.String()
+	}
+}
+
+// timeOf is the verifier's: a node's own, where its trust anchors are there.
+func (j *judge) timeOf(c *Claim) time.Time {
+	if n, ok := j.f.Snapshot.Node(c.Node); ok && len(c.Trust) > 0 && c.Trust[0].Node != "" {
+		return n.Time(j.f.Now)
+	}
+	return j.f.Now
+}
+
+func verify(c *Claim, name string, at time.Time) error {
+	if c.Edge.Name == catalog.NameClient {
+		return pki.VerifyClient(c.Chain, c.Roots, at)
+	}
+	return pki.Verify(c.Chain, c.Roots, name, at)
+}
+
+// lacks is the CA of what is shown, where the trust anchors lack it; if they have it,
+// something else is wrong.
+func (j *judge) lacks(c *Claim) *pki.Cert {
+	ca := j.issuer(c.Chain)
+	if ca != nil && slices.ContainsFunc(c.Roots, func(r *pki.Cert) bool { return r.Fingerprint == ca.Fingerprint }) {
+		return nil
+	}
+	return ca
+}
+
+// issuer is the CA at the top of a chain, as far as it was read.
+func (j *judge) issuer(chain []*pki.Cert) *pki.Cert {
+	if len(chain) == 0 {
+		return nil
+	}
+	top := chain[len(chain)-1]
+	if top.SelfSigned {
+		return top
+	}
+	ca, known := j.issuers[top]
+	if !known {
+		ca = j.issuerOf(top)
+		if j.issuers == nil {
+			j.issuers = map[*pki.Cert]*pki.Cert{}
+		}
+		j.issuers[top] = ca
+	}
+	return ca
+}
+
+// mostIssuers bounds how many CAs of one name are tried: tenants choose names and keys.
+const mostIssuers = 20
+
+// issuerOf is the oldest CA that verifies a certificate, of those that no tenant writes; else,
+// of all. A CA that was issued once more with its key verifies the same, for who has
+// loaded the one before, too. So does a twin, with its name and key: anybody makes one.
+func (j *judge) issuerOf(top *pki.Cert) (ca *pki.Cert) {
+	for _, reserved := range []bool{true, false} {
+		tries := 0
+		for _, c := range j.f.Certs {
+			if !c.IsCA || c.Subject != top.Issuer || reserved != slices.ContainsFunc(c.In, (*inspect.Held).Reserved) {
+				continue
+			}
+			if tries++; tries > mostIssuers {
+				break
+			}
+			if (ca == nil || c.NotBefore.Before(ca.NotBefore)) && pki.VerifyCA(top, []*pki.Cert{c.Cert}, top.NotBefore) == nil {
+				ca = c.Cert
+			}
+		}
+		if ca != nil {
+			return ca
+		}
+	}
+	return nil
+}

@@ -1,0 +1,137 @@
+package rotatecmd
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/duration"
+	"k8s.io/cli-runtime/pkg/printers"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/report"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/apply"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/cli"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/connect"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/ui"
+)
+
+func (f *rotateFlags) showList(ctx context.Context) error {
+	if !f.seen.Nodes.Given() && len(f.seen.From) == 0 {
+		f.seen.Nodes.Nodes = []string{connect.NoNodes}
+	}
+	r, err := f.read(ctx)
+	if err != nil {
+		return err
+	}
+	if len(f.seen.From) == 0 {
+		conn, err := connect.Connect(ctx, f.seen.App, f.seen.Config, pki.NewScanner(), connect.ToRead)
+		if err != nil {
+			return err
+		}
+		r.ask(ctx, conn)
+	}
+	d := rotationsDocument{
+		APIVersion: report.APIVersion, Kind: "Rotations", Cluster: report.ClusterOf(r.facts.Snapshot.Cluster), Taken: r.facts.Snapshot.Taken,
+		Rotations: []rotationEntry{}, Gaps: []report.Gap{},
+	}
+	for _, of := range r.all {
+		d.Rotations = append(d.Rotations, r.entry(of))
+	}
+	for _, g := range r.facts.Snapshot.Gaps {
+		d.Gaps = append(d.Gaps, report.Gap(g))
+	}
+	out := f.seen.App.Streams.Out
+	if f.output == "json" || f.output == "yaml" {
+		err = ui.PrintDocument(out, f.output, d)
+	} else {
+		err = printRotations(out, d, f.output == "wide", r.facts.Now)
+	}
+	switch {
+	case err != nil:
+		return fmt.Errorf("print: %w", err)
+	case (len(d.Gaps) > 0 || d.Cluster.Unreviewed != "") && slices.ContainsFunc(d.Rotations, func(e rotationEntry) bool { return e.Rotates == "unknown" }):
+		return &cli.ExitError{Code: cli.ExitIncomplete}
+	}
+	return nil
+}
+
+// printRotations shows --list to people: a line each, and below the lines why something
+// would not be rotated now, each reason once.
+func printRotations(out io.Writer, d rotationsDocument, wide bool, now time.Time) error {
+	b := &strings.Builder{}
+	ui.PrintUnauthenticated(b, d.Cluster.Unauthenticated)
+	ui.NotReviewed(b, d.Cluster.Unreviewed)
+	if len(d.Rotations) == 0 {
+		ui.Printf(b, "There is nothing here that certrot knows to rotate.\n")
+	}
+	t := printers.GetNewTabWriter(b)
+	head := "NAME\tAGE\tENDS\tANEW\tROTATES NOW"
+	if wide {
+		head += "\tSECRET\tVERIFIED BY\tON NODES"
+	}
+	if len(d.Rotations) > 0 {
+		ui.Printf(t, "%s\n", head)
+	}
+	for _, e := range d.Rotations {
+		lead := ""
+		if e.Role != "signer" {
+			lead = "  "
+		}
+		age, ends, next := "-", "-", "-"
+		if e.NotBefore != nil {
+			age, ends = duration.HumanDuration(now.Sub(*e.NotBefore)), e.NotAfter.UTC().Format(time.DateOnly)
+		}
+		if e.Next != nil {
+			next = e.Next.UTC().Format(time.DateOnly)
+		}
+		ui.Printf(t, "%s%s\t%s\t%s\t%s\t%s", lead, e.Name, age, ends, next, e.short())
+		if wide {
+			ui.Printf(t, "\t%s\t%s\t%s", e.Secret, ui.OrDash(strings.Join(e.Consumers, "; ")), ui.OrDash(strings.Join(e.Effect, "; ")))
+		}
+		ui.Printf(t, "\n")
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	type reason struct{ check, text, next string }
+	var reasons []reason
+	of := map[reason][]string{}
+	for _, e := range d.Rotations {
+		for _, v := range e.Why {
+			if !v.stopped {
+				continue
+			}
+			text := reason{v.Check, v.Reason, v.Next}
+			if of[text] == nil {
+				reasons = append(reasons, text)
+			}
+			of[text] = append(of[text], e.Name)
+		}
+	}
+	for _, why := range reasons {
+		ui.Printf(b, "\n")
+		ui.Wrap(b, "", why.check+", of "+apply.Some(of[why])+":")
+		ui.Wrap(b, "  ", why.text)
+		ui.Wrap(b, "  next: ", why.next)
+	}
+	_, err := io.WriteString(out, ui.CleanLines(b.String()))
+	return err
+}
+
+// short says whether it would be rotated now, and the checks that stop it.
+func (e rotationEntry) short() string {
+	var names []string
+	for _, v := range e.Why {
+		if v.stopped {
+			names = append(names, v.Check)
+		}
+	}
+	if len(names) == 0 {
+		return e.Rotates
+	}
+	return e.Rotates + ": " + strings.Join(names, ", ")
+}

@@ -1,0 +1,96 @@
+package ui
+
+import (
+	"io"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/duration"
+	"k8s.io/cli-runtime/pkg/printers"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/report"
+)
+
+// endsSoon lists what ends within the threshold, by itself renewed or not.
+func (p PeoplePrinter) endsSoon(w io.Writer, inv *report.Inventory) {
+	var soon []*report.Cert
+	for i := range inv.Certificates {
+		c := &inv.Certificates[i]
+		if left := c.NotAfter.Sub(inv.Now); left < 0 || left > p.within {
+			continue
+		}
+		if c.Locations()[0].Kind != "CertificateSigningRequest" { // kept for the record; the places that use it come first
+			soon = append(soon, c)
+		}
+	}
+	within := duration.HumanDuration(p.within)
+	if len(soon) == 0 {
+		Printf(w, "\nEnds within %s: nothing\n", within)
+		return
+	}
+	Printf(w, "\nEnds within %s: %s\n", within, Count(len(soon), "certificate"))
+	rest := 0
+	if !p.wide && len(soon) > endsSoonShown+1 {
+		soon, rest = soon[:endsSoonShown], len(soon)-endsSoonShown
+	}
+	p.table(w, inv.Now, soon)
+	if rest > 0 {
+		Printf(w, "… and %d more: --all\n", rest)
+	}
+}
+
+func (p PeoplePrinter) requests(w io.Writer, inv *report.Inventory) {
+	if len(inv.Requests) == 0 {
+		return
+	}
+	Printf(w, "\nCertificate requests\n")
+	var lines strings.Builder
+	t := printers.GetNewTabWriter(&lines)
+	if !p.noHeaders {
+		Printf(t, "NAME\tCONDITION\tSINCE\tREQUESTER\tSIGNER\tSUBJECT\n")
+	}
+	for _, r := range inv.Requests {
+		Printf(t, "%s\t%s\t%s\t%s\t%s\t%s\n", r.Name, r.Condition, InTime(inv.Now, r.Since), pki.Foreign(r.Requester), r.Signer, pki.Foreign(r.Subject))
+	}
+	_ = t.Flush() // the buffer does not fail
+	p.fitted(w, lines.String())
+}
+
+// revocationLists lists them as bundles hold them.
+func (p PeoplePrinter) revocationLists(w io.Writer, inv *report.Inventory) {
+	if !slices.ContainsFunc(inv.Bundles, func(b report.Bundle) bool { return len(b.CRLs) > 0 }) {
+		return
+	}
+	Printf(w, "\nRevocation lists\n")
+	var lines strings.Builder
+	t := printers.GetNewTabWriter(&lines)
+	if !p.noHeaders {
+		Printf(t, "ENDS\tISSUER\tREVOKED\tIN\n")
+	}
+	for _, b := range inv.Bundles {
+		for _, l := range b.CRLs {
+			ends := "-"
+			if !l.NextUpdate.IsZero() {
+				ends = InTime(inv.Now, l.NextUpdate)
+			}
+			Printf(t, "%s\t%s\t%d\t%s\n", ends, pki.Foreign(l.Issuer), l.Revoked, strings.Join(inspect.Fold(b.Locations), ","))
+		}
+	}
+	_ = t.Flush() // the buffer does not fail
+	p.fitted(w, lines.String())
+}
+
+func (p PeoplePrinter) footer(w io.Writer, inv *report.Inventory) {
+	if p.all {
+		return
+	}
+	Printf(w, "\nEverything: %s inspect --all; one kind: %s inspect secrets; for scripts: -o json\n", p.Called, p.Called)
+	if len(inv.Findings) > 0 {
+		Printf(w, "What a problem means: %s explain CHECK\n", p.Called)
+	}
+	if inv.Cluster.Version != "" && len(inv.Nodes) == 0 {
+		Printf(w, "Files on nodes were not read.\n")
+	}
+}

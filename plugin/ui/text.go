@@ -1,0 +1,145 @@
+package ui
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/term"
+	"k8s.io/apimachinery/pkg/util/duration"
+
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+)
+
+func fittedLine(line string, width int, all bool) string {
+	var b strings.Builder
+	column, end := 0, 0 // end: where a line that is cut ends
+	for _, r := range line {
+		switch n := columnsOf(r); {
+		case r == '\n', column+n <= width:
+			column += n
+		case all:
+			b.WriteString("\n" + strings.Repeat(" ", hang))
+			column = hang + n
+		default:
+			return b.String()[:end] + "…\n"
+		}
+		b.WriteRune(r)
+		if column < width {
+			end = b.Len()
+		}
+	}
+	return b.String()
+}
+
+// terminalWidth is the number of columns of a terminal, and 0 for anything else.
+func terminalWidth(out io.Writer) int {
+	f, ok := StreamFile(out)
+	if !ok {
+		return 0
+	}
+	columns, _, err := term.GetSize(int(f.Fd()))
+	if err != nil {
+		return 0
+	}
+	return columns
+}
+
+// InTime says how far t is, in the past or the future.
+func InTime(now, t time.Time) string {
+	if t.Before(now) {
+		return duration.HumanDuration(now.Sub(t)) + " ago"
+	}
+	return "in " + duration.HumanDuration(t.Sub(now))
+}
+
+// Count is a number with its noun.
+func Count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return strconv.Itoa(n) + " " + what + "s"
+}
+
+// OrDash is a dash for nothing.
+func OrDash(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return s
+}
+
+// Clean keeps text out of a certificate, or of anything else of a cluster's, on one line
+// and in one cell: a subject may hold anything.
+func Clean(s string) string { return pki.Visible(s, "") }
+
+// lineWidth is where prose is wrapped: commands in it stay whole on most
+// terminals.
+const lineWidth = 118
+
+// Wrap prints prose in lines of lineWidth, the first after the lead, the others
+// indented as far.
+func Wrap(w io.Writer, lead, s string) {
+	if !foreign.Prints(s) { // the program's own prose is one line: something of the cluster's is in it
+		s = foreign.Quoted(s)
+	}
+	line, indent := lead, strings.Repeat(" ", len([]rune(lead)))
+	empty := true
+	for _, word := range words(s) {
+		if !empty && !isLabel(word) && len([]rune(line))+1+len([]rune(word)) > lineWidth {
+			Printf(w, "%s\n", line)
+			line, empty = indent, true
+		}
+		if !empty {
+			line += " "
+		}
+		line, empty = line+word, false
+	}
+	Printf(w, "%s\n", line)
+}
+
+// words are what may stand on a line of its own: a quotation, “…” or "…", is a part of
+// one.
+func words(s string) []string {
+	var out []string
+	var word strings.Builder
+	end, escaped := rune(0), false // of the quotation that is open
+	for i, r := range s {
+		opens := word.Len() == 0 || strings.ContainsRune("([=:,;", rune(s[i-1]))
+		switch {
+		case end == 0 && r == ' ':
+			if word.Len() > 0 {
+				out = append(out, word.String())
+			}
+			word.Reset()
+			continue
+		case end == 0 && r == '“':
+			end = '”'
+		case end == 0 && r == '"' && opens && strings.ContainsRune(s[i+1:], '"'):
+			end = '"'
+		case r == end && !escaped:
+			end = 0
+		}
+		escaped = r == '\\' && !escaped
+		word.WriteRune(r)
+	}
+	if end == '"' { // it was no quotation
+		return append(out, strings.Fields(word.String())...)
+	}
+	if word.Len() > 0 {
+		out = append(out, word.String())
+	}
+	return out
+}
+
+// CleanLines is clean for a text of several lines.
+func CleanLines(s string) string { return pki.Visible(s, "\n\t") }
+
+// OneLine is a text on one line.
+func OneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+// Printf writes to a buffer that keeps the first error for its Flush.
+func Printf(w io.Writer, format string, args ...any) { _, _ = fmt.Fprintf(w, format, args...) }

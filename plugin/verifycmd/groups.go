@@ -1,0 +1,220 @@
+package verifycmd
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/duration"
+
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/report"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/trust"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/ui"
+)
+
+// ClaimGroup is claims of one edge that agree.
+type ClaimGroup []report.VerificationClaim
+
+// GroupClaims puts claims together that say the same of several nodes.
+func GroupClaims(claims []report.VerificationClaim, part string) []ClaimGroup {
+	type key struct{ id, status, why, lacks string }
+	index := map[key]int{}
+	var out []ClaimGroup
+	for _, c := range claims {
+		if c.Part != part {
+			continue
+		}
+		k := key{c.ID, c.Status, c.Why, ""}
+		if c.Lacks != nil {
+			k.lacks = c.Lacks.SHA256.String()
+		}
+		n, ok := index[k]
+		if !ok {
+			n = len(out)
+			index[k] = n
+			out = append(out, nil)
+		}
+		out[n] = append(out[n], c)
+	}
+	return out
+}
+
+// same reports whether two groups do not hold for the same reason.
+func (g ClaimGroup) same(o ClaimGroup) bool {
+	return len(g) == len(o) && g[0].Status == o[0].Status && g[0].Why == o[0].Why &&
+		slices.EqualFunc(g, o, func(a, b report.VerificationClaim) bool { return slices.Equal(a.Trust, b.Trust) })
+}
+
+// unknownAs reports whether two groups are unknown for the same reason, and nothing else
+// is to be said of the first.
+func (g ClaimGroup) unknownAs(o ClaimGroup) bool {
+	return g[0].Status == trust.Unknown.String() && g[0].Seen == nil && o[0].Status == g[0].Status && o[0].Why == g[0].Why
+}
+
+// Nodes are those that the claims are about, each once.
+func (g ClaimGroup) Nodes() (names []string) {
+	for _, c := range g {
+		if c.Node != "" && !slices.Contains(names, c.Node) {
+			names = append(names, c.Node)
+		}
+	}
+	return names
+}
+
+// among is the number of claims of the group's edge, of all its lines.
+func (g ClaimGroup) among(claims []report.VerificationClaim) int {
+	n := 0
+	for _, c := range claims {
+		if c.ID == g[0].ID && c.Part == g[0].Part {
+			n++
+		}
+	}
+	return n
+}
+
+// about says of how much of the cluster the line tells. Where other lines tell of the
+// rest, all is the number of claims of all of them.
+func (g ClaimGroup) about(all int, wide bool) string {
+	nodes := g.Nodes()
+	shown, places := map[string]bool{}, 0
+	for _, m := range g {
+		places += len(m.Trust)
+		if m.Shown != nil {
+			shown[m.Shown.String()] = true
+		}
+	}
+	switch {
+	case len(nodes) > 3 && !wide:
+		return "  (" + ui.Count(len(nodes), "node") + ")"
+	case len(nodes) > 0:
+		return "  (" + strings.Join(nodes, ", ") + ")"
+	case len(g) < all:
+		return fmt.Sprintf("  (%d of %d claims)", len(g), all)
+	case len(shown) > 1:
+		return "  (" + ui.Count(len(shown), "certificate") + ")"
+	case places > 1:
+		return "  (" + ui.Count(places, "place") + ")"
+	case len(g[0].Logs) > 0 && g[0].Seen == nil:
+		return "  (" + ui.Count(len(g[0].Logs), "log") + ")"
+	}
+	return ""
+}
+
+// print writes the claim, who it is about, and where it does not hold, why; last is
+// what was written before, and all the claims of all lines of the edge.
+func (g ClaimGroup) print(w io.Writer, now time.Time, last ClaimGroup, all int, wide bool) {
+	c, nodes := g[0], g.Nodes()
+	ui.Printf(w, "%s %s%s\n", StatusMark(c.Status), c.Claim, g.about(all, wide))
+	holds := c.Status == trust.Holds.String()
+	if !holds || c.Why != "" {
+		ui.Wrap(w, "    ", ui.Clean(ui.OneLine(c.Why)))
+	}
+	if holds {
+		return
+	}
+	g.seen(w, now, wide)
+	if c.Status == trust.Unknown.String() {
+		return
+	}
+	if g.same(last) {
+		ui.Printf(w, "    trust the same places, which lack the same\n")
+	} else {
+		g.evidence(w, now, wide)
+	}
+	g.again(w, c.Status)
+	ui.Wrap(w, "    then  ", "lost: "+c.Lost)
+	if c.Mend != "" {
+		mend := c.Mend
+		if len(nodes) > 1 {
+			list := strings.Join(nodes, ",")
+			if mend = strings.ReplaceAll(c.Advice, "--nodes NODE", foreign.Command("", "--nodes %s", foreign.Commas(nodes))); strings.Contains(mend, "NODE") {
+				mend += "; for each NODE of " + list
+			}
+		}
+		ui.Wrap(w, "    next  ", mend)
+	}
+}
+
+// seen writes what logs of servers say of clients.
+func (g ClaimGroup) seen(w io.Writer, now time.Time, wide bool) {
+	n := 0
+	for _, m := range g {
+		if m.Seen == nil {
+			continue
+		}
+		if n++; n > ui.PlacesShown && !wide {
+			continue
+		}
+		who := m.Seen.Client
+		if m.Seen.Whose != "" {
+			who = m.Seen.Whose + " (" + who + ")"
+		}
+		last := ""
+		if !m.Seen.Last.IsZero() {
+			last = ", the last one " + duration.HumanDuration(now.Sub(m.Seen.Last)) + " before"
+		}
+		ui.Wrap(w, "    seen  ", ui.Clean(fmt.Sprintf("%s: %s%s, in %s", who, ui.Count(m.Seen.Count, "handshake"), last, strings.Join(inspect.Fold(m.Logs), ", "))))
+	}
+	if n > ui.PlacesShown && !wide {
+		ui.Printf(w, "    seen  %d more: -o wide\n", n-ui.PlacesShown)
+	}
+}
+
+// again writes when what is shown is verified again: until then a verifier may work
+// on.
+func (g ClaimGroup) again(w io.Writer, status string) {
+	if g[0].Next == nil {
+		return
+	}
+	lead, text := "    when  ", g[0].Next.Verifies
+	if status == trust.WillBreak.String() {
+		lead, text = "          ", "then "+text
+	}
+	var from, to time.Time
+	for _, m := range g {
+		n := m.Next
+		if !n.To.IsZero() && (from.IsZero() || n.From.Before(from)) {
+			from = n.From
+		}
+		if n.To.After(to) {
+			to = n.To
+		}
+	}
+	if !to.IsZero() {
+		text += fmt.Sprintf("; when its client certificate is renewed, %s to %s", from.UTC().Format("2006-01-02"), to.UTC().Format("2006-01-02 MST"))
+	}
+	ui.Wrap(w, lead, text)
+}
+
+// evidence writes where the trust anchors are, what they lack, and since when or
+// from when that counts.
+func (g ClaimGroup) evidence(w io.Writer, now time.Time, wide bool) {
+	c := g[0]
+	var trusts []string
+	for _, m := range g {
+		trusts = append(trusts, inspect.Fold(m.Trust)...)
+	}
+	for i, at := range trusts {
+		if i == ui.PlacesShown && !wide {
+			ui.Printf(w, "    trust %d more: -o wide\n", len(trusts)-i)
+			break
+		}
+		ui.Printf(w, "    trust %s\n", at)
+	}
+	if c.Lacks != nil {
+		ui.Wrap(w, "    lacks ", fmt.Sprintf("CA %s (%s), made %s", foreign.Called(c.Lacks.Subject), c.Lacks.SHA256.Short(), c.Lacks.Since.UTC().Format("2006-01-02 15:04 MST")))
+	}
+	if c.From != nil {
+		first := *c.From
+		for _, m := range g {
+			if m.From != nil && m.From.Before(first) {
+				first = *m.From
+			}
+		}
+		ui.Wrap(w, "    when  ", fmt.Sprintf("%s at the earliest (%s)", first.UTC().Format("2006-01-02 15:04 MST"), ui.InTime(now, first)))
+	}
+}

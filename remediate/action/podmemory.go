@@ -1,0 +1,98 @@
+package action
+
+import (
+	"slices"
+	"time"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+)
+
+// later is when a file may have been last written.
+func later(f *inspect.NodeFile) time.Time {
+	if f.Changed.After(f.Modified) {
+		return f.Changed
+	}
+	return f.Modified
+}
+
+// started is when the oldest of them read its trust anchors, by the node's clock; zero:
+// not known.
+func (a RestartPods) started(n *inspect.Node) (oldest time.Time) {
+	if at, _, ok := n.Running(a.Row.Command); ok && a.Row.Command != "" {
+		return at
+	}
+	for i, p := range a.Pods {
+		at := p.Started
+		if a.Row.ByInit {
+			at = p.Accepted
+		}
+		if i == 0 || at.Before(oldest) {
+			oldest = at
+		}
+	}
+	return oldest
+}
+
+// accepted reports whether the kubelet took all of them not before then, by the node's
+// clock.
+func (a RestartPods) accepted(then time.Time) bool {
+	return !slices.ContainsFunc(a.Pods, func(p inspect.Pod) bool { return p.Accepted.Before(then) })
+}
+
+// made is when the newest CA was made without which what the node is shown, or will be,
+// does not verify; false where that is not known. Behind one address there are several
+// masters, and while they take up a new certificate they show different ones.
+func (a RestartPods) made(facts inspect.Snapshot, n *inspect.Node, now time.Time) (at time.Time, known bool) {
+	for _, ca := range a.Next {
+		if ca.NotBefore.After(at) {
+			at, known = ca.NotBefore, true
+		}
+	}
+	if known {
+		return at, known
+	}
+	own := catalog.KubeletKubeconfigs()[1]
+	for _, k := range n.Kubeconfigs {
+		c, ok := k.InUse()
+		if !ok || k.Path != own {
+			continue
+		}
+		address, name, err := c.Dialled()
+		if err != nil {
+			return at, false
+		}
+		served, _ := facts.ShownTo(n.Name, address)
+		trusted := facts.Trusted(n.Name, k)
+		if at, known = oldest(served.Chain, trusted, name, n.Time(now)); !known {
+			continue
+		}
+		asked := [][]*pki.Cert{served.Chain} // many nodes are shown the same
+		for _, v := range facts.Served {
+			if v.Name != name || v.Address != address && v.Server != catalog.ListenerAPIServer || slices.ContainsFunc(asked, func(c []*pki.Cert) bool { return sameCerts(c, v.Chain) }) {
+				continue
+			}
+			asked = append(asked, v.Chain)
+			if other, ok := oldest(v.Chain, trusted, name, n.Time(now)); ok && other.After(at) {
+				at = other
+			}
+		}
+	}
+	return at, known
+}
+
+func sameCerts(a, b []*pki.Cert) bool {
+	return slices.EqualFunc(a, b, func(a, b *pki.Cert) bool { return a.Fingerprint == b.Fingerprint })
+}
+
+// oldest is when the oldest of the CAs was made that verify a chain: with it, no other is
+// wanted.
+func oldest(chain []*pki.Cert, cas []*pki.Cert, name string, now time.Time) (at time.Time, known bool) {
+	for _, ca := range cas {
+		if (!known || ca.NotBefore.Before(at)) && pki.Verify(chain, []*pki.Cert{ca}, name, now) == nil {
+			at, known = ca.NotBefore, true
+		}
+	}
+	return at, known
+}

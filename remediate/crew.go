@@ -1,0 +1,94 @@
+package remediate
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"sync"
+)
+
+// crew is who works on a wave.
+type crew struct {
+	mu      sync.Mutex
+	queue   []NodePlan // not begun yet
+	later   []string   // what comes in later waves
+	half    []string
+	failed  []*Stopped // in the order in which it happened
+	broken  error      // the journal can't be kept
+	unknown error      // an effect is not known, and need not be to go on
+	begun   bool       // with the first node
+}
+
+// first reports whether nobody asked so before.
+func (c *crew) first() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	was := c.begun
+	c.begun = true
+	return !was
+}
+
+// bothUnknown are two effects that are not known, as one; either may be nil.
+func bothUnknown(a, b error) error {
+	var first *Stopped
+	var one, other *Unknown
+	if !errors.As(a, &first) || !errors.As(a, &one) || !errors.As(b, &other) {
+		return cmp.Or(a, b)
+	}
+	return &Stopped{Action: first.Action, Inner: &Unknown{Reason: one.Reason + "; " + other.Reason}}
+}
+
+// withUnknown adds to why a wave stopped what is not known of earlier ones; nil: all is.
+func withUnknown(err, unknown error) error {
+	var stopped, earlier *Stopped
+	switch {
+	case unknown == nil:
+		return err
+	case errors.As(err, &stopped) && errors.As(unknown, &earlier):
+		stopped.Others = append(stopped.Others, earlier)
+		return err
+	}
+	return fmt.Errorf("%w; and %s", err, unknown.Error()) // it is no effect that stopped it
+}
+
+// next takes a node from the queue; none where something failed.
+func (c *crew) next() (n NodePlan, ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.halted() || len(c.queue) == 0 {
+		return n, false
+	}
+	n, c.queue = c.queue[0], c.queue[1:]
+	return n, true
+}
+
+func (c *crew) halted() bool { return len(c.failed) > 0 || c.broken != nil }
+
+// stop reports whether no further step is to be begun.
+func (c *crew) stop() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.halted()
+}
+
+// ended takes down how far it came with a node.
+func (c *crew) ended(n NodePlan, done int, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var stopped *Stopped
+	var unknown *Unknown
+	steps := n.Due()
+	switch {
+	case err == nil && done == len(steps):
+	case err != nil && !errors.As(err, &stopped):
+		c.broken = err
+	case errors.As(err, &unknown) && done == len(steps)-1 && (len(c.queue)+len(c.later) == 0 || unknown.Enough) && !c.halted():
+		c.unknown = bothUnknown(c.unknown, err)
+	case err != nil && !(stopped.idle && c.halted()):
+		c.failed = append(c.failed, stopped)
+	case done > 0:
+		c.half = append(c.half, n.Title())
+	default:
+		c.queue = append(c.queue, n)
+	}
+}

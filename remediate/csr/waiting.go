@@ -1,0 +1,110 @@
+package csr
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate"
+)
+
+// Waiting says which requests about a node are pending, what they ask for, and the
+// command for each; empty where there is none.
+func Waiting(ctx context.Context, env *remediate.Env, n Asker) string {
+	if env.Kube == nil {
+		return ""
+	}
+	requests, _, err := leftOf(ctx, env, n)
+	if err != nil {
+		return "; whether its kubelet waits for a certificate is unknown: " + foreign.Prose(err.Error())
+	}
+	var out strings.Builder
+	approvable := current(requests)
+	for _, r := range inOrder(requests) {
+		if r.why == "" && !slices.Contains(approvable, r) {
+			continue // an earlier try, for which nobody waits
+		}
+		fmt.Fprintf(&out, "\n%s\n  %s%s", r.describe(), byHand, r.next())
+	}
+	if out.Len() == 0 {
+		return ""
+	}
+	return "; these requests for certificates are pending:" + out.String()
+}
+
+// RequestsPending is the risk that a kubelet can't fetch a certificate that it waits for.
+const RequestsPending = "requests-pending"
+
+// Unanswered refuses to put files of a node back while its kubelet waits for a
+// certificate: with another CA it could not fetch it.
+func Unanswered(facts inspect.Snapshot, node string, now time.Time) error {
+	var names []string
+	for _, r := range facts.Requests {
+		if r.Condition == inspect.Pending && r.About(node) && MayWait(facts, node, now, r.Signer, r.Requester) {
+			names = append(names, r.Object.Name)
+		}
+	}
+	return Waits(node, names)
+}
+
+// MayWait reports whether the kubelet of a node may be who made a request in its name. With a
+// valid client certificate it makes none by a bootstrapper's token.
+func MayWait(facts inspect.Snapshot, node string, now time.Time, signer, requester string) bool {
+	if _, may := catalog.MayRequest(signer, requester, node, facts.Cluster.Versions); may == catalog.No {
+		return false
+	}
+	n, ok := facts.Node(node)
+	cert := inspect.KubeletClientCert(facts, node)
+	return !ok || requester == "system:node:"+node || cert == nil || !cert.NotAfter.After(n.Time(now))
+}
+
+// Waits refuses where a kubelet waits for an answer to these requests.
+func Waits(node string, names []string) error {
+	if len(names) == 0 {
+		return nil
+	}
+	return &remediate.Refusal{Name: RequestsPending, Node: node, Risk: true, Reason: "its kubelet may wait for a certificate, unless another client asks in its name: " + called(names),
+		Next: "look who asks, and deny or approve: " + foreign.Command(inspect.RequestNames, "kubectl describe csr %s", foreign.Spaces(names)) + "; or, if the kubelet does not wait for them: --accept-risk=" + RequestsPending}
+}
+
+// called are names of requests in a sentence: the client chooses them.
+func called(names []string) string {
+	out := make([]string, len(names))
+	for i, n := range names {
+		out[i] = foreign.Name(n)
+	}
+	return strings.Join(out, ", ")
+}
+
+// UnreadRequests says why it is not known which requests there are.
+func UnreadRequests(facts inspect.Snapshot) string {
+	for _, g := range facts.Gaps {
+		if g.What == "certificatesigningrequests" {
+			return g.Reason
+		}
+	}
+	return ""
+}
+
+// Approves reports whether kubelets of a plan wait for a certificate that is signed when
+// their requests are approved.
+func Approves(p *remediate.Plan) bool {
+	for _, n := range p.Nodes() {
+		for _, s := range n.Due() {
+			switch a := s.Action.(type) {
+			case SeeCertificate:
+				return true
+			case Approve:
+				if a.Serving || s.Change.Certified[a.On] == "" {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,173 @@
+package preflight
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+)
+
+// etcd asks the operator's conditions about members, which it sees by calling them.
+// Those about nodes and installers are True in the incident itself. A member may be
+// down because of its kubelet alone, which then is what must come back.
+func (p Preflight) etcd() Finding {
+	if f, ok := p.Unread(catalog.EtcdOperators, "nodes"); ok {
+		return f
+	}
+	if masters, ok := p.masters(); ok && len(masters) == 0 {
+		return Fine(NoMaster)
+	}
+	const look = "oc get etcd cluster -o yaml; oc -n openshift-etcd rsh -c etcdctl etcd-MASTER etcdctl endpoint health --cluster"
+	i := slices.IndexFunc(p.Machinery.StaticPods, func(s inspect.StaticPods) bool { return s.Resource == catalog.EtcdOperators })
+	if i < 0 {
+		return Finding{Reason: "there is no Etcd object that would tell of etcd's members", Next: look}
+	}
+	s := p.Machinery.StaticPods[i]
+	degraded, available := catalog.EtcdMembers()
+	message := s.Messages[degraded]
+	switch {
+	case s.Conditions[available] == "False":
+		return Fails(look, "etcd has no quorum: %s", s.Messages[available])
+	case s.Conditions[degraded] == "" || s.Conditions[degraded] == "Unknown":
+		return Finding{Reason: "the etcd operator does not say how etcd's members are", Next: look}
+	case s.Conditions[degraded] == "False":
+		return Fine("")
+	}
+	// "2 of 3 members are available, master-1 is unhealthy"
+	parts := strings.Split(message, ", ")
+	for _, part := range parts[1:] {
+		member, _, _ := strings.Cut(part, " ")
+		if !p.Machinery.Lost(member) {
+			return Fails(look, "%s", message)
+		}
+	}
+	if len(parts) == 1 {
+		return Fails(look, "%s", message)
+	}
+	return Fine("%s: on masters that are lost, whose kubelets are to bring it back", message)
+}
+
+// StaticPodsSettle lets a rollout be that waits for a master that is not Ready: it can't go
+// on before that master's kubelet is right. One that goes on by itself is waited for.
+func (p Preflight) StaticPodsSettle() Finding {
+	resources := []string{"nodes", "pods"}
+	for _, row := range catalog.Machineries() {
+		if row.Moves == catalog.MovesStaticPods {
+			resources = append(resources, row.Resource())
+		}
+	}
+	if f, ok := p.Unread(resources...); ok {
+		return f
+	}
+	if masters, ok := p.masters(); ok && len(masters) == 0 {
+		return Fine(NoMaster)
+	}
+	if len(p.Machinery.StaticPods) == 0 {
+		return Finding{Reason: "there is no operator that would tell of static pods", Next: "oc get etcd,kubeapiserver,kubecontrollermanager,kubescheduler cluster"}
+	}
+	const wait = "wait for its end: oc get kubeapiserver,kubecontrollermanager,kubescheduler,etcd cluster -o yaml"
+	var stuck []string
+	for _, i := range p.Machinery.Installers {
+		if p.worker(i.Node) { // operators put none there; a kubelet can make a pod of that name on its own node
+			continue
+		}
+		if !p.Machinery.Lost(i.Node) {
+			return Fails(wait, "pod %s/%s puts a revision on %s, and has not finished (%s)", i.Namespace, i.Name, OrNobody(i.Node), foreign.Name(i.Phase))
+		}
+		stuck = append(stuck, fmt.Sprintf("pod %s/%s waits for %s", i.Namespace, i.Name, i.Node))
+	}
+	for _, s := range p.Machinery.StaticPods {
+		var moving, behind, lost []string
+		for _, m := range s.Masters {
+			switch {
+			case m.Target != 0 && m.Target != m.Current && p.Machinery.Lost(m.Node):
+				lost = append(lost, m.Node)
+			case m.Target != 0 && m.Target != m.Current:
+				moving = append(moving, m.Node)
+			case m.Current < s.Latest && p.Machinery.Lost(m.Node):
+				lost = append(lost, m.Node)
+			case m.Current < s.Latest:
+				behind = append(behind, m.Node)
+			}
+		}
+		switch {
+		case len(moving) > 0:
+			return Fails(wait, "%s: revision %d is put on %s", s.Resource, s.Latest, strings.Join(moving, ", "))
+		case len(behind) > 0 && len(lost) == 0:
+			return Fails(wait, "%s: revision %d is to be put on %s", s.Resource, s.Latest, strings.Join(behind, ", "))
+		case len(lost) > 0:
+			stuck = append(stuck, fmt.Sprintf("revision %d of %s waits for %s", s.Latest, s.Resource, strings.Join(lost, ", ")))
+		}
+	}
+	if len(stuck) > 0 {
+		return Fine("a rollout waits for masters that are lost, and goes on once they are: %s", strings.Join(stuck, "; "))
+	}
+	return Fine("")
+}
+
+// OrNobody is a node for people.
+func OrNobody(node string) string {
+	if node == "" {
+		return "no node yet"
+	}
+	return node
+}
+
+// Upgrade reads Progressing, which ClusterVersion sets while it goes to another
+// version alone: operators that are degraded in the incident make it Failing.
+func (p Preflight) Upgrade() Finding {
+	if f, ok := p.Unread(catalog.ClusterVersions); ok {
+		return f
+	}
+	u := p.Machinery.Update
+	switch u.Progressing {
+	case "False":
+		return Fine("")
+	case "True":
+		stuck := ""
+		if u.Failing != "" {
+			stuck = "; it does not get on: " + u.Failing
+		}
+		return Fails("wait for its end: oc adm upgrade. Where it waits for the very nodes that are to be mended, pause the pools, so that it reboots nobody meanwhile (oc patch machineconfigpool worker --type merge -p '{\"spec\":{\"paused\":true}}'), and accept this by name",
+			"the cluster goes to %s: %s%s", u.Desired, u.Message, stuck)
+	}
+	return Finding{Reason: "ClusterVersion does not say whether an upgrade is under way", Next: "oc get clusterversion version -o yaml"}
+}
+
+// pools goes by what nodes are to have, and not by the condition Updating, which is
+// True for every pool with a node that is not Ready.
+func (p Preflight) pools() Finding {
+	if f, ok := p.Unread(catalog.Pools, "nodes"); ok {
+		return f
+	}
+	row, _ := catalog.MachineryOf(catalog.Pools)
+	open := slices.DeleteFunc(slices.Clone(p.Machinery.Pools), func(pool inspect.Pool) bool { return pool.Paused })
+	for _, pool := range open {
+		if pool.Current != pool.Wanted && pool.Machines > 0 {
+			return Fails("wait for its end, or pause it: "+row.Command(row.Pause, "", pool.Name),
+				"pool %s goes from %s to %s, with a reboot of each of its %d nodes (%d are done)", pool.Name, pool.Current, pool.Wanted, pool.Machines, pool.Updated)
+		}
+	}
+	var notes []string
+	for _, n := range p.Machinery.Nodes {
+		if !n.Config.MovesNode() {
+			continue
+		}
+		if !p.Machinery.Lost(n.Name) {
+			return Fails("wait until it is done: "+foreign.Command(inspect.NodeNames, "oc get node %s -o yaml | grep machineconfiguration", n.Name), "machine-config-daemon is at work on %s (%s, from %s to %s)", n.Name, foreign.Name(n.Config.State), foreign.Name(n.Config.Current), foreign.Name(n.Config.Desired))
+		}
+		notes = append(notes, fmt.Sprintf("machine-config-daemon goes on with its work on %s once it is back (%s)", n.Name, foreign.Name(n.Config.State)))
+	}
+	for _, pool := range p.Machinery.Pools {
+		switch {
+		case pool.Paused:
+			notes = append(notes, "pool "+pool.Name+" is paused, and stays so")
+		case pool.Degraded == "True":
+			notes = append(notes, "pool "+pool.Name+" is degraded; that reboots nobody")
+		}
+	}
+	return Fine("%s", strings.Join(notes, "; "))
+}

@@ -1,0 +1,104 @@
+package preflight
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+)
+
+// lacking are the CAs of a bundle that another one lacks, and that have not ended.
+func (p Preflight) lacking(from, in []*pki.Cert) []*pki.Cert {
+	var out []*pki.Cert
+	for _, c := range from {
+		if c.NotAfter.After(p.Now) && !slices.ContainsFunc(in, func(x *pki.Cert) bool { return x.Fingerprint == c.Fingerprint }) {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// serverSide follows the trust from the leaf to what kubelets are given: each link is
+// some operator's, and no kubelet is to be told anything before all of them hold.
+func (p Preflight) serverSide() Finding {
+	const operator = "kube-apiserver-operator must mend it: oc get clusteroperator kube-apiserver; oc -n openshift-kube-apiserver-operator logs deployment/kube-apiserver-operator"
+	var certs [4][]*pki.Cert
+	for i, ref := range []catalog.Ref{catalog.InternalLoadBalancerServing(), catalog.LoadBalancerCA(), catalog.OwnServerCA(), catalog.APIServerCA()} {
+		found, why, ok := p.Held(ref)
+		if !ok {
+			return Finding{Reason: why, Next: p.Facts.Hints.Unread(inspect.MayGet(strings.ToLower(ref.Kind)+"s", ref.Namespace))}
+		}
+		certs[i] = found
+	}
+	leaf, signers, own, published := certs[0], certs[1], certs[2], certs[3]
+	if err := pki.Verify(leaf, signers, "", p.Now); err != nil {
+		return Fails(operator, "%s holds %s, which no CA in %s verifies: %v", catalog.InternalLoadBalancerServing(), pki.Named(leaf[0]), catalog.LoadBalancerCA(), err)
+	}
+	if missing := p.lacking(signers, own); len(missing) > 0 {
+		return Fails(operator, "%s lacks %s, which is in %s", catalog.OwnServerCA(), pki.Named(missing[0]), catalog.LoadBalancerCA())
+	}
+	if missing := append(p.lacking(own, published), p.lacking(published, own)...); len(missing) > 0 {
+		return Fails(operator, "%s and its copy %s differ in %s", catalog.OwnServerCA(), catalog.APIServerCA(), pki.Named(missing[0]))
+	}
+	var silent []string
+	shown := 0
+	for _, v := range p.Facts.Served {
+		if v.Server != "" && v.Server != catalog.ListenerAPIServer || v.Server == catalog.ListenerAPIServer && v.Name != p.internalName() {
+			continue
+		}
+		from := v.Address
+		if v.Of != "" {
+			from = "the master " + v.Of + " at " + v.Address
+		}
+		if len(v.Chain) == 0 {
+			if v.Of != "" {
+				silent = append(silent, v.Of)
+			}
+			continue
+		}
+		shown++
+		if err := pki.Verify(v.Chain, published, v.Name, p.Now); err != nil {
+			return Fails("look at what it loaded: oc -n openshift-kube-apiserver get pods -o wide; oc -n openshift-kube-apiserver logs -c kube-apiserver-cert-syncer POD. Where its files are right and it shows another certificate, its static pod is to be restarted by kube-apiserver-operator",
+				"%s shows %s, which %s does not verify: %v", from, pki.Named(v.Chain[0]), catalog.APIServerCA(), err)
+		}
+	}
+	switch {
+	case shown == 0:
+		return Finding{Reason: "what masters show at api-int is not known: none answered", Next: "on a node: curl -kv https://" + p.internalName() + ":6443/readyz"}
+	case len(silent) > 0:
+		return Fine("not asked, since they did not answer: %s", strings.Join(unique(silent), ", "))
+	}
+	return Fine("")
+}
+
+// internalName is the name of api-int; empty where it is not known.
+func (p Preflight) internalName() string {
+	name, _ := inspect.ServerName(catalog.NameInternal, p.Facts.Cluster)
+	return name
+}
+
+// namedCertificate judges by the handshake: what the configuration names may be for
+// other names, or not be shown.
+func (p Preflight) namedCertificate() Finding {
+	signers, why, ok := p.Held(catalog.LoadBalancerCA())
+	if !ok {
+		return Finding{Reason: why, Next: p.Facts.Hints.Unread(inspect.MayGet("configmaps", catalog.LoadBalancerCA().Namespace))}
+	}
+	shown := 0
+	for _, v := range p.Facts.Served {
+		if v.Server != "" || len(v.Chain) == 0 {
+			continue
+		}
+		shown++
+		if err := pki.Verify(v.Chain, signers, "", p.Now); err != nil {
+			return Fails("oc get apiserver cluster -o jsonpath='{.spec.servingCerts.namedCertificates}': an entry that covers api-int is not supported by OpenShift: take its name out of it. If there is none, something between ends TLS",
+				"%s shows %s, issued by %s, which is none of the load balancer's signers: a user's certificate", v.Address, pki.Named(v.Chain[0]), pki.Foreign(v.Chain[0].Issuer))
+		}
+	}
+	if shown == 0 {
+		return Finding{Reason: "what is shown at api-int is not known: no node was shown anything", Next: "is the API server up behind api-int?"}
+	}
+	return Fine("")
+}

@@ -1,0 +1,202 @@
+package rotate
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/preflight"
+)
+
+// trusted refuses to have something signed by a certificate that not everybody trusts.
+func (p Preflight) trusted() preflight.Finding {
+	if p.Of.Signer() {
+		return preflight.Fine("")
+	}
+	if f, gone := p.gone(); gone {
+		return f
+	}
+	ca := p.signer()
+	if ca == nil {
+		return preflight.Finding{Reason: p.Of.Rotation.Signer.String() + " was not read", Next: p.hints().Unread(inspect.MayGet("secrets", p.Of.Rotation.Signer.Namespace))}
+	}
+	for _, s := range p.Stages() {
+		switch {
+		case s.Name == StageTrust && s.Reached == catalog.Unknown && catalog.ShownOutside(p.Of.At): // asked by itself
+		case s.Name != StageBundle && s.Name != StageAggregates && s.Name != StageTrust:
+		case s.Reached == catalog.No:
+			return preflight.Fails(s.Next, "%s: %s", s.Name, s.Text)
+		case s.Reached == catalog.Unknown:
+			return preflight.Finding{Reason: s.Name + ": " + s.Text, Next: s.Next}
+		}
+	}
+	return preflight.Fine("")
+}
+
+// own refuses to have the API server show what the caller's own kubeconfig does not trust:
+// who rotates would be the first to be shut out.
+func (p Preflight) own() preflight.Finding {
+	cert, ca := p.Of.Cert(), p.signer()
+	server, err := url.Parse(p.Facts.Snapshot.Cluster.Server)
+	read := slices.ContainsFunc(p.Facts.Snapshot.Reads, func(r inspect.Read) bool { return r.What == "kubeconfig" })
+	if p.Of.Signer() || cert == nil || ca == nil || err != nil || !read {
+		return preflight.Fine("")
+	}
+	x, err := cert.X509()
+	if err != nil || x.VerifyHostname(server.Hostname()) != nil { // it is shown to others
+		return preflight.Fine("")
+	}
+	var roots []*pki.Cert
+	for i := range p.Facts.Held {
+		if h := &p.Facts.Held[i]; h.At.Node == "" && h.At.Kind == pki.KindFile && !strings.HasPrefix(h.At.Field, "users[") {
+			loaded, _ := h.Content.LoadedBy(pki.ReaderGo)
+			roots = append(roots, loaded...)
+		}
+	}
+	switch {
+	case len(roots) == 0:
+		return preflight.Finding{Reason: "your kubeconfig names no CA for " + server.Hostname() + ", so this machine's trust store decides", Next: p.hints().Next("{} verify access says whether it trusts what is shown")}
+	case pki.VerifyCA(ca, roots, p.Now) != nil:
+		return preflight.Fails(p.hints().Next("{} fix-kubeconfig gives it the CA, as long as the API still answers; so do all others who have such a kubeconfig"), "your kubeconfig does not trust %s, which signs what %s shows from then on", pki.Named(ca), server.Hostname())
+	}
+	return preflight.Fine("")
+}
+
+// topology is about the kubelets that are restarted to give them a new CA.
+func (p Preflight) topology() preflight.Finding {
+	restarts := ""
+	for _, d := range p.Of.Rotation.Brought(p.versions()) {
+		if d.To == catalog.KubeletKubeconfigCA() {
+			if d.Node == catalog.NodeKubelet {
+				restarts = d.Effect
+			}
+			if !d.Delivered {
+				restarts = "nodes are to be given the CA by hand, and their kubelets restarted"
+			}
+		}
+	}
+	if !p.Of.Signer() || restarts == "" {
+		return preflight.Fine("")
+	}
+	name := p.Facts.Snapshot.Cluster.Topology
+	row, known := catalog.KubeletRestartOn(name)
+	switch {
+	case name == "":
+		return preflight.Finding{Reason: "the topology was not read, and " + restarts, Next: "oc get infrastructure cluster -o jsonpath='{.status.controlPlaneTopology}'"}
+	case !known:
+		return preflight.Finding{Reason: fmt.Sprintf("what a restart of kubelets does on the topology %s is not known, and %s", name, restarts), Next: "ask its vendor"}
+	case !row.Allowed:
+		return preflight.Fails(row.Next, "the topology is %s: %s; and %s", name, row.Doc, restarts)
+	}
+	return preflight.Fine("")
+}
+
+// general asks what is asked before kubelets are restarted, too.
+func (p Preflight) general() preflight.Preflight {
+	all := preflight.Preflight{Facts: p.Facts.Snapshot, Machinery: p.Machinery, Now: p.Now}
+	if p.Machinery != nil {
+		for _, n := range p.Machinery.Nodes {
+			all.Nodes = append(all.Nodes, n.Name)
+		}
+	}
+	return all
+}
+
+func (p Preflight) upgrade() preflight.Finding { return p.general().Upgrade() }
+
+func (p Preflight) staticPods() preflight.Finding {
+	f := p.general().StaticPodsSettle()
+	if f.Reason == preflight.NoMaster { // there is none
+		f.Reason = ""
+	}
+	return f
+}
+
+func (p Preflight) operators() preflight.Finding {
+	row := "clusteroperators"
+	if f, ok := p.general().Unread(row); ok {
+		return f
+	}
+	var bad, silent []string
+	for _, o := range p.Machinery.Operators {
+		switch {
+		case o.Degraded == "True" || o.Available == "False" || o.Progressing == "True":
+			bad = append(bad, fmt.Sprintf("%s (Available %s, Progressing %s, Degraded %s)", o.Name, o.Available, o.Progressing, o.Degraded))
+		case o.Available != "True" || o.Progressing != "False" || o.Degraded != "False":
+			silent = append(silent, o.Name)
+		}
+	}
+	const look = "oc get clusteroperators; oc adm wait-for-stable-cluster"
+	switch {
+	case len(bad) > 0:
+		return preflight.Fails(look, "%s", few(bad))
+	case len(silent) > 0:
+		return preflight.Finding{Reason: "how they are is not said by: " + few(silent), Next: look}
+	case len(p.Machinery.Operators) == 0:
+		return preflight.Finding{Reason: "there is no ClusterOperator", Next: look}
+	}
+	return preflight.Fine("")
+}
+
+// pools goes on where other checks let be: a paused pool may hold up the new CA, or
+// hide that it can't be brought.
+func (p Preflight) pools() preflight.Finding {
+	if f, ok := p.general().Unread(catalog.Pools); ok {
+		return f
+	}
+	var bad []string
+	for _, pool := range p.Machinery.Pools {
+		var is []string
+		if pool.Paused {
+			is = append(is, "paused")
+		}
+		if pool.Updating == "True" || pool.Current != pool.Wanted && pool.Machines > 0 {
+			is = append(is, "updating")
+		}
+		if pool.Degraded == "True" {
+			is = append(is, "degraded")
+		}
+		if len(is) > 0 {
+			bad = append(bad, pool.Name+" is "+strings.Join(is, " and "))
+		}
+	}
+	if len(bad) == 0 {
+		return preflight.Fine("")
+	}
+	held := "in this version nodes get the CA all the same"
+	if slices.ContainsFunc(p.Of.Rotation.Brought(p.versions()), func(d catalog.Delivery) bool { return d.Pools }) {
+		held = "in this version its nodes get no new CA meanwhile"
+	}
+	return preflight.Fails("oc get machineconfigpools; oc adm wait-for-stable-cluster", "%s; %s", few(bad), held)
+}
+
+func (p Preflight) nodes() preflight.Finding {
+	if f, ok := p.general().Unread("nodes"); ok {
+		return f
+	}
+	var lost, notReady, unknown []string
+	for _, n := range p.Machinery.Nodes {
+		switch life := n.Life(); {
+		case n.Ready != "True":
+			notReady = append(notReady, n.Name)
+		case life.Lost():
+			lost = append(lost, n.Name+": "+life.String())
+		case life.Works() != catalog.Yes:
+			unknown = append(unknown, n.Name+": "+life.Heartbeat())
+		}
+	}
+	if len(notReady) > 0 {
+		lost = append([]string{"not Ready: " + few(notReady)}, lost...)
+	}
+	switch {
+	case len(lost) > 0:
+		return preflight.Fails("kubectl get nodes; kubectl get leases -n kube-node-lease", "%s. Rollouts wait for such a master, and such a node gets no new CA", few(lost))
+	case len(unknown) > 0:
+		return preflight.Finding{Reason: "which nodes are alive is not known: " + few(unknown), Next: p.hints().Unread(inspect.MayList("leases.coordination.k8s.io", "kube-node-lease"))}
+	}
+	return preflight.Fine("")
+}

@@ -1,0 +1,193 @@
+package rotate
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate"
+)
+
+func (c Chain) signerStage() Stage {
+	at := c.Of.Rotation.Signer
+	held := heldAt(c.Facts, at)
+	s := Stage{Name: StageSigner, Next: causes(c.ownerDown(c.owner()), lookAtOperator(c.owner()))}
+	switch {
+	case len(held) == 0 && notThere(c.Facts, at):
+		s.Reached, s.Text = catalog.No, at.String()+" is not there: "+c.owner()+" makes it anew"
+		return s
+	case len(held) == 0 || len(held[0].Content.Certs) == 0:
+		s.Text, s.Next = at.String()+" was not read, or holds no certificate", c.Facts.Hints().Unread(inspect.MayList("secrets", at.Namespace))
+		return s
+	}
+	ca := held[0].Content.Certs[0]
+	if problem := disagrees(held[0]); c.Of.Trigger.Annotation != "" && problem != "" {
+		s.Reached, s.Text = catalog.No, at.String()+": "+problem
+		return s
+	}
+	s.Text = fmt.Sprintf("%s, made %s", pki.Named(ca), remediate.Timestamp(ca.NotBefore))
+	if text, settles := c.settling(at, ca); settles {
+		s.Reached, s.Next, s.Settling = catalog.No, settlingNext, true
+		s.Text += text
+		return s
+	}
+	return Stage{Name: StageSigner, Reached: catalog.Yes, Text: s.Text}
+}
+
+// settlingNext is the next step while it is not seen yet which certificate stays.
+const settlingNext = "nothing: each of its owners looks at it every minute"
+
+// settling says that another certificate may still take this one's place; false: none may.
+func (c Chain) settling(at catalog.Ref, cert *pki.Cert) (text string, settles bool) {
+	quiet, second := c.quiet(at)
+	until := cert.NotBefore.Add(quiet)
+	if !c.now().Before(until) {
+		return "", false
+	}
+	return fmt.Sprintf("; %s and the %s may each issue one, and the last one stays: it counts if it is still there %s", c.owner(), second, remediate.Timestamp(until)), true
+}
+
+// quiet is how old a certificate has to be to count, and who may issue it beside its
+// owner; where the version that decides was not read, as long as any row says.
+func (c Chain) quiet(at catalog.Ref) (most time.Duration, second string) {
+	t, known := catalog.TriggerOf(at, c.Facts.Snapshot.Cluster.Versions)
+	if known == catalog.Yes {
+		return t.Quiet, t.Second
+	}
+	for _, t := range catalog.Triggers() {
+		if t.Of == at && t.Quiet > most {
+			most, second = t.Quiet, t.Second
+		}
+	}
+	return most, second
+}
+
+// now is what time it is at the API server, at the earliest: certificates are dated there.
+func (c Chain) now() time.Time {
+	if least, _, ok := c.Facts.Snapshot.Cluster.Clock.Ahead(); ok {
+		return c.Facts.Now.Add(least)
+	}
+	return c.Facts.Now
+}
+
+func lookAtOperator(owner string) string {
+	if owner == noOwner {
+		return owner + " is to do it; is it there, and well? oc get clusteroperators"
+	}
+	name := strings.TrimSuffix(owner, "-operator")
+	return owner + " is to do it; is it there, and well? " + foreign.Command("oc get clusteroperators", "oc get clusteroperator %[1]s; oc -n openshift-%[2]s logs deployment/%[2]s", name, owner)
+}
+
+// disagrees says how the annotations by which an owner decides differ from the
+// certificate; empty: not at all.
+func disagrees(h *inspect.Held) string {
+	if h.Object == nil || len(h.Content.Certs) == 0 {
+		return ""
+	}
+	leaf := h.Content.Certs[0]
+	for _, a := range []struct {
+		key  string
+		want time.Time
+	}{{catalog.AnnotationNotAfter, leaf.NotAfter}, {catalog.AnnotationNotBefore, leaf.NotBefore}} {
+		key, want := a.key, a.want
+		value, ok := h.Object.Annotations[key]
+		at, err := time.Parse(time.RFC3339, value)
+		switch {
+		case !ok:
+			return "the annotation " + key + " is gone: it is to be made anew, and was not yet"
+		case err != nil:
+			return fmt.Sprintf("the annotation %s is %s, no time: it is to be made anew, and was not yet", key, foreign.Called(fmt.Sprintf("%.40s", value)))
+		case !at.Equal(want):
+			return fmt.Sprintf("the annotation %s says %s, the certificate %s", key, remediate.Timestamp(at), remediate.Timestamp(want))
+		}
+	}
+	return ""
+}
+
+func (c Chain) bundleStage(cas []*pki.Cert) Stage {
+	s := c.placesStage(StageBundle, []catalog.Ref{c.Of.Rotation.Bundle}, cas)
+	if s.Reached == catalog.No {
+		s.Next = causes(c.ownerDown(c.owner()), lookAtOperator(c.owner()))
+	}
+	return s
+}
+
+func (c Chain) aggregatesStage(cas []*pki.Cert) Stage {
+	var places []catalog.Ref
+	for _, a := range catalog.Carriers(c.Of.Rotation.Bundle, c.Facts.Snapshot.Cluster.Versions) {
+		if a.Carries == (catalog.Carries{}) {
+			places = append(places, a.Target)
+		}
+	}
+	if len(places) == 0 {
+		return Stage{Name: StageAggregates, Reached: catalog.Yes, Text: "no other bundle is made of it"}
+	}
+	s := c.placesStage(StageAggregates, places, cas)
+	if s.Reached == catalog.No {
+		s.Next = causes(c.publishersDown(), "its publisher is to bring it there: oc get clusteroperators kube-apiserver kube-controller-manager kube-scheduler machine-config. kube-root-ca.crt follows a new revision of kube-controller-manager, which waits for masters that are not Ready")
+	}
+	return s
+}
+
+// placesStage asks whether CAs are in all of these places. What is known not to be
+// there can't have them, and nobody verifies by it.
+func (c Chain) placesStage(name string, places []catalog.Ref, cas []*pki.Cert) Stage {
+	s := Stage{Name: name, Reached: catalog.Yes}
+	has, all := 0, 0
+	var lack, unread []string
+	for _, at := range places {
+		found := false
+		for _, h := range heldAt(c.Facts, at) {
+			if h.Use != inspect.UseTrust || h.Superseded || h.Revision > 0 {
+				continue
+			}
+			found = true
+			all++
+			loaded, _ := h.Content.LoadedBy(pki.ReaderUnknown) // by whoever reads it
+			if !slices.ContainsFunc(cas, func(ca *pki.Cert) bool { return !hasCert(loaded, ca) }) {
+				has++
+			} else {
+				lack = append(lack, h.At.String())
+			}
+		}
+		if !found && !notThere(c.Facts, at) {
+			unread = append(unread, at.String())
+		}
+	}
+	switch {
+	case len(lack) > 0:
+		s.Reached, s.Text = catalog.No, fmt.Sprintf("%d of %d have it; without it: %s", has, all, few(lack))
+	case len(unread) > 0:
+		s.Reached, s.Text = catalog.Unknown, fmt.Sprintf("%d of %d that were read have it; not read: %s", has, all, few(unread))
+		s.Next = c.Facts.Hints().Unread(inspect.MayList("configmaps", ""), inspect.MayList("secrets", ""))
+	case all == 0:
+		s.Reached, s.Text = catalog.No, few(refNames(places))+": not there"
+	case all == 1:
+		s.Text = places[0].String() + " has it"
+	default:
+		s.Text = fmt.Sprintf("all %d have it", all)
+	}
+	return s
+}
+
+func refNames(refs []catalog.Ref) []string {
+	var out []string
+	for _, r := range refs {
+		out = append(out, r.String())
+	}
+	return out
+}
+
+// few names some places, as long as they are few.
+func few(names []string) string {
+	const most = 4
+	if len(names) <= most {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+}

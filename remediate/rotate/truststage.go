@@ -1,0 +1,287 @@
+package rotate
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/trust"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/preflight"
+)
+
+// trustStage asks whether everybody who verifies what the signer signs trusts it now,
+// and when it is signed by the newest certificate, or by another one that was made in the
+// same rotation.
+func (c Chain) trustStage(young []*pki.Cert) Stage {
+	s := Stage{Name: StageTrust, Reached: catalog.Yes}
+	all, holds := 0, 0
+	var lack, unknown []string
+	for _, claim := range c.claims() {
+		if aboutServer(claim) {
+			continue
+		}
+		all++
+		ca := untrusted(claim, young, c.Facts.Now)
+		switch {
+		case claim.Status == trust.Holds && ca != nil:
+			lack = append(lack, whoOf(claim)+" (it lacks "+pki.Named(ca)+", which was made in the same rotation)")
+		case claim.Status == trust.Holds:
+			holds++
+		case claim.Status == trust.Unknown:
+			unknown = append(unknown, whoOf(claim)+" ("+claim.Why+")")
+		default:
+			lack = append(lack, whoOf(claim)+" ("+claim.Why+")")
+		}
+	}
+	unknown = append(unknown, c.leftOut()...)
+	switch {
+	case len(lack) > 0:
+		s.Reached, s.Text = catalog.No, fmt.Sprintf("%d of %d who verify what it signs trust it, now and next; not: %s", holds, all, few(lack))
+		s.Next = c.lateOnNodes()
+	case len(unknown) > 0:
+		s.Reached, s.Text = catalog.Unknown, fmt.Sprintf("%d of %d who verify what it signs trust it; not known: %s", holds, all, few(unknown))
+		s.Next = c.Facts.Hints().UnreadNodes("read the nodes too: --nodes all, with --via ssh where exec does not lead there")
+	case all == 0:
+		s.Reached, s.Text = catalog.Unknown, "who verifies what it signs was not asked, or is not known"
+		s.Next = c.Facts.Hints().UnreadNodes("{} verify --nodes all tells what is known")
+	default:
+		s.Text = fmt.Sprintf("all %d who verify what it signs trust it, now and next", all)
+	}
+	return s
+}
+
+// leftOut are those who verify what it signs by a file on a node, and of whom there is no
+// claim: on nodes that nobody asked to read, or that are not known, and processes of which
+// it is not known since when they run, with what they had read then.
+func (c Chain) leftOut() []string {
+	edges := c.byFile()
+	if len(edges) == 0 {
+		return nil
+	}
+	var out []string
+	left := map[string]bool{}
+	for _, n := range c.Facts.Snapshot.Unasked {
+		left[n.Name] = true
+	}
+	if c.Machinery != nil {
+		for _, n := range c.Machinery.Nodes {
+			if _, asked := c.Facts.Snapshot.Node(n.Name); !asked {
+				left[n.Name] = true
+			}
+		}
+		if g, ok := c.Machinery.Gap("nodes"); ok {
+			out = append(out, "who verifies it on nodes that are not known ("+g.Reason+")")
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(left)) {
+		out = append(out, "who verifies it on "+name+" (the node was left out)")
+	}
+	for _, g := range c.Facts.Snapshot.Gaps {
+		if g.What == "nodes" && g.Where == "" {
+			out = append(out, "who verifies it on nodes that are not known ("+g.Reason+")")
+		}
+	}
+	if len(c.Facts.Snapshot.Nodes) == 0 && len(out) == 0 {
+		out = append(out, "who verifies it on nodes (none was read)")
+	}
+	for _, row := range catalog.Processes() {
+		if !slices.ContainsFunc(edges, func(e catalog.Edge) bool { return e.ID == row.Of }) {
+			continue
+		}
+		for i := range c.Facts.Snapshot.Nodes {
+			n := &c.Facts.Snapshot.Nodes[i]
+			_, _, known := n.Running(row.Command)
+			switch {
+			case n.Via == "" || known:
+			case row.Command == "kubelet" && (n.Kubelet.Active == "" || n.Kubelet.Active == "active"):
+				out = append(out, "kubelet on "+n.Name+" (since when it runs is not known)")
+			case row.Command != "kubelet" && c.claimed(row.Of, n.Name) && !preflight.AbsentProcess(c.Facts.Snapshot, n, row.Command):
+				out = append(out, row.Verifier+" on "+n.Name+" (whether it runs was not read, nor since when, so that what it has in memory is not known)")
+			}
+		}
+	}
+	return out
+}
+
+// claimed reports whether there is a claim of an edge on a node: who verifies is there.
+func (c Chain) claimed(edge, node string) bool {
+	return slices.ContainsFunc(c.Claims, func(claim trust.Claim) bool { return claim.ID == edge && claim.Node == node })
+}
+
+// byFile are the edges in which what it signs is verified by a file on nodes.
+func (c Chain) byFile() []catalog.Edge {
+	return slices.DeleteFunc(c.Of.Rotation.Consumers(c.Facts.Snapshot.Cluster.Versions), func(e catalog.Edge) bool {
+		return e.Trust.Kind != catalog.File || !c.Of.Signer() && e.Shown != c.Of.At
+	})
+}
+
+// claims are those about what the signer signs.
+func (c Chain) claims() []trust.Claim {
+	var out []trust.Claim
+	for _, claim := range c.Claims {
+		carried := c.Of.Signer() && c.Of.Rotation.Carries != (catalog.Carries{}) && claim.Edge.Carries == c.Of.Rotation.Carries
+		if carried || slices.Contains(c.leaves(), claim.Edge.Shown) {
+			out = append(out, claim)
+		}
+	}
+	return out
+}
+
+func whoOf(claim trust.Claim) string {
+	if claim.Node == "" {
+		return claim.Verifier
+	}
+	return claim.Verifier + " on " + claim.Node
+}
+
+// untrusted is the first of some CAs that who verifies does not trust; nil: all are
+// trusted, or it is not known by what is verified.
+func untrusted(claim trust.Claim, cas []*pki.Cert, now time.Time) *pki.Cert {
+	for _, ca := range cas {
+		if len(claim.Roots) > 0 && pki.VerifyCA(ca, claim.Roots, now) != nil {
+			return ca
+		}
+	}
+	return nil
+}
+
+// lateOnNodes says why a CA may be late on nodes.
+func (c Chain) lateOnNodes() string {
+	next := c.Facts.Hints().Next("{} verify" + c.Facts.Hints().Live(" --nodes all") + " names each, and what mends it")
+	seen := c.nodesLate()
+	for _, d := range c.Of.Rotation.Brought(c.Facts.Snapshot.Cluster.Versions) {
+		switch {
+		case !d.Delivered:
+			next += "; this version does not bring it to " + d.To.Name + c.Facts.Hints().Next(": {} pretrust does, before anything is signed by it, and {} fix-api-int after")
+		case len(seen) > 0: // then it is known what holds it up
+		case d.Pools:
+			next += "; to " + d.To.Name + " it comes by the pools: is one paused, or a node not Ready? oc get machineconfigpools"
+		default:
+			next += "; to " + d.To.Name + " it is brought by machine-config-daemon: does it run there? oc -n openshift-machine-config-operator get pods -o wide"
+		}
+	}
+	return strings.Join(append(seen, next), "; ")
+}
+
+// leaves are what the signer signs, or the one that was named.
+func (c Chain) leaves() []catalog.Ref {
+	if !c.Of.Signer() {
+		return []catalog.Ref{c.Of.At}
+	}
+	var out []catalog.Ref
+	for _, t := range c.Of.Rotation.Targets {
+		if t.Kind == catalog.Secret {
+			out = append(out, refsOf(c.Facts, t)...)
+		}
+	}
+	return out
+}
+
+// leafStage asks whether what the signer signs is signed by its newest certificate.
+func (c Chain) leafStage(ca *pki.Cert) Stage {
+	s := Stage{Name: StageLeaf, Reached: catalog.Yes}
+	v := c.Facts.Snapshot.Cluster.Versions
+	var done, old, young, unread, told []string
+	for _, at := range c.leaves() {
+		held := heldAt(c.Facts, at)
+		if len(held) == 0 || len(held[0].Content.Certs) == 0 {
+			if !notThere(c.Facts, at) {
+				unread = append(unread, at.String())
+			}
+			continue
+		}
+		leaf := held[0].Content.Certs[0]
+		if rotatable(c.Facts, c.Of.Rotation, at).Told() {
+			old = append(old, at.Name+": its annotation is gone, so that its owner makes it anew, by whatever signs then")
+			if owner := held[0].Owner(); owner != "" && !slices.Contains(told, owner) {
+				told = append(told, owner)
+			}
+			continue
+		}
+		if signed(leaf, ca) {
+			if text, settles := c.settling(at, leaf); settles {
+				young = append(young, at.Name+": issued "+remediate.Timestamp(leaf.NotBefore)+text)
+				continue
+			}
+			done = append(done, at.Name)
+			continue
+		}
+		text := at.Name + " is signed by " + pki.Foreign(pki.CommonName(leaf.Issuer))
+		if life, known := catalog.LifetimeOf(at, v); known == catalog.Yes {
+			from := life.ResignedFrom(leaf.NotBefore, leaf.NotAfter, ca.NotBefore)
+			text += ", and is signed anew " + remediate.Timestamp(from) + " at the earliest"
+		}
+		old = append(old, text)
+	}
+	switch {
+	case len(old) > 0:
+		s.Reached, s.Text = catalog.No, strings.Join(old, "; ")
+		s.Next = "nothing: what a signer signs follows by itself, after everybody had time to trust the new CA"
+		if len(told) > 0 { // that is done within seconds, where its owner works
+			var seen []string
+			for _, owner := range told {
+				seen = append(seen, c.ownerDown(owner)...)
+			}
+			s.Next = causes(seen, lookAtOperator(told[0]))
+		}
+	case len(young) > 0:
+		s.Reached, s.Text, s.Next, s.Settling = catalog.No, strings.Join(young, "; "), settlingNext, true
+	case len(unread) > 0:
+		s.Reached, s.Text, s.Next = catalog.Unknown, "not read: "+few(unread), c.Facts.Hints().Unread(inspect.MayList("secrets", ""))
+	case len(done) == 0:
+		s.Reached, s.Text, s.Next = catalog.Unknown, "nothing that it signs was found", c.Facts.Hints().Next("{} inspect")
+	default:
+		s.Text = "signed by it: " + few(done)
+	}
+	return s
+}
+
+// Signed tells whether the newest certificate of its signer has signed what was named. why
+// says what was not read, where that is not known.
+func (c Chain) Signed() (answer catalog.Answer, why string) {
+	leaf, ca := c.Of.Cert(), c.signer()
+	switch {
+	case leaf == nil && notThere(c.Facts, c.Of.At):
+		return catalog.Unknown, c.Of.At.String() + " is not there: its owner makes it anew, by whatever signs then"
+	case leaf == nil:
+		return catalog.Unknown, c.Of.At.String() + " was not read"
+	case ca == nil:
+		return catalog.Unknown, c.Of.Rotation.Signer.String() + " was not read"
+	case signed(leaf, ca):
+		return catalog.Yes, ""
+	}
+	return catalog.No, ""
+}
+
+// signed verifies the signature of one certificate with the key of another.
+func signed(leaf, ca *pki.Cert) bool {
+	l, errL := leaf.X509()
+	c, errC := ca.X509()
+	return errL == nil && errC == nil && l.CheckSignatureFrom(c) == nil
+}
+
+// Settled reports whether nothing of the chain is under way; where it is, or where that
+// is not known, which stage says so.
+func (c Chain) Settled() (catalog.Answer, Stage) {
+	worst := Stage{Reached: catalog.Yes}
+	for _, s := range c.Stages() {
+		// Whether it is trusted is asked by itself, what is shown follows by itself, and
+		// who names what a signer signs wants that made anew.
+		if s.Name == StageTrust || s.Name == StageServed || s.Name == StageEdges || s.Name == StageLeaf && !c.Of.Signer() && !s.Settling {
+			continue
+		}
+		if s.Reached == catalog.No {
+			return catalog.No, s
+		}
+		if s.Reached == catalog.Unknown && worst.Reached == catalog.Yes {
+			worst = s
+		}
+	}
+	return worst.Reached, worst
+}
