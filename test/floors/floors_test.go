@@ -232,3 +232,50 @@ func requirements(t *testing.T, dir string) []string {
 	}
 	return found
 }
+
+// TestArchitectureNamesEveryPackage: who looks for something begins with docs/architecture.md.
+func TestArchitectureNamesEveryPackage(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../../docs/architecture.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := 0
+	for _, p := range list(t, "../..") {
+		dir := strings.TrimPrefix(strings.TrimPrefix(p.ImportPath, module), "/")
+		if dir == "" || strings.HasPrefix(dir, "test/") || strings.Contains(p.ImportPath, " [") || !strings.HasPrefix(p.ImportPath, module) {
+			continue
+		}
+		if named++; !strings.Contains(string(page), "`"+dir+"`") {
+			t.Errorf("docs/architecture.md does not say what %s owns", dir)
+		}
+	}
+	if named < 20 {
+		t.Errorf("only %d packages were listed", named)
+	}
+}
+
+// TestNoFileIsTooLong: a file that nobody sees at once has two subjects.
+func TestNoFileIsTooLong(t *testing.T) {
+	t.Parallel()
+	const most = 400
+	err := filepath.WalkDir("../..", func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if name := d.Name(); d.IsDir() && (name == "testdata" || name == ".git" || name == ".lab" || path == filepath.Join("..", "..", "test")) {
+			return fs.SkipDir
+		}
+		if d.IsDir() || filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go") {
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		if n := bytes.Count(text, []byte("\n")); n > most {
+			t.Errorf("%s has %d lines, more than %d: cut it where its subjects part", strings.TrimPrefix(path, "../../"), n, most)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
