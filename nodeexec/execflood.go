@@ -7,7 +7,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/url"
 	"sync/atomic"
 
 	gorilla "github.com/gorilla/websocket"
@@ -16,7 +15,6 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/remotecommand"
 	"k8s.io/client-go/transport"
-	"k8s.io/client-go/transport/spdy"
 	"k8s.io/client-go/transport/websocket"
 	"k8s.io/streaming/pkg/httpstream"
 )
@@ -32,34 +30,6 @@ const maxExecResult = 1 << 20
 
 // errExecFlood ends an exec whose server sends more than maxExecResult beside its output.
 var errExecFlood = fmt.Errorf("the kubelet, or what answers for it, sent over %d KiB beside the command's output", maxExecResult>>10)
-
-// spdyExecutor is client-go's, bounded.
-func spdyExecutor(config *rest.Config, method string, to *url.URL, flooded func()) (remotecommand.Executor, error) {
-	rt, upgrader, err := spdy.RoundTripperFor(config)
-	if err != nil {
-		return nil, err
-	}
-	return remotecommand.NewSPDYExecutorForTransports(rt, boundedUpgrader{upgrader, flooded}, method, to)
-}
-
-type boundedUpgrader struct {
-	spdy.Upgrader
-	flooded func()
-}
-
-func (u boundedUpgrader) NewConnection(resp *http.Response) (oldstream.Connection, error) {
-	if resp.StatusCode != http.StatusSwitchingProtocols {
-		resp.Body = struct {
-			io.Reader
-			io.Closer
-		}{&boundedReader{resp.Body, maxExecResult, u.flooded}, resp.Body}
-	}
-	conn, err := u.Upgrader.NewConnection(resp)
-	if err != nil {
-		return nil, err
-	}
-	return boundedConnection{conn, u.flooded}, nil
-}
 
 type boundedConnection struct {
 	oldstream.Connection
@@ -111,7 +81,7 @@ func websocketExecutor(config *rest.Config, method, url string, m *meter) (remot
 }
 
 // meter compares what came over the wire with what of it was output. Frames cost some bytes
-// each, so output may count several times.
+// each, so the first output counts several times.
 type meter struct {
 	received, output atomic.Int64
 	flooded          func()
@@ -142,7 +112,8 @@ type meteredConn struct {
 
 func (c meteredConn) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
-	if c.m.received.Add(int64(n)) > 4*maxExecResult+8*c.m.output.Load() {
+	out := c.m.output.Load()
+	if c.m.received.Add(int64(n)) > 4*maxExecResult+out+min(7*out, 32*maxExecResult) {
 		c.m.flooded()
 		return n, errExecFlood
 	}
@@ -182,6 +153,10 @@ func (rt meteredRoundTripper) RoundTrip(r *http.Request) (*http.Response, error)
 		return nil, &httpstream.UpgradeFailureError{Cause: err}
 	case err != nil:
 		return nil, err
+	}
+	if resp.Header.Get("Sec-Websocket-Extensions") != "" { // compression, which was not asked for, and which no meter sees through
+		_ = conn.Close()
+		return nil, errors.New("the server compresses the WebSocket, which was not asked for")
 	}
 	for _, p := range wanted {
 		if p == conn.Subprotocol() {

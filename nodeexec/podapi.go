@@ -166,8 +166,7 @@ func (a *podAPI) execs(ctx context.Context, p podRef, argv []string, streams rem
 	ctx = klog.NewContext(ctx, klog.Logger{})
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	flooded := func() { cancel(errExecFlood) } // the other streams may stay open
-	m := &meter{flooded: flooded}
+	m := &meter{flooded: func() { cancel(errExecFlood) }} // the other streams may stay open
 	streams.Stdout, streams.Stderr = m.counts(streams.Stdout), m.counts(streams.Stderr)
 	ws, err := websocketExecutor(a.config, http.MethodGet, a.execURL(p, argv).String(), m)
 	if err != nil {
@@ -175,7 +174,7 @@ func (a *podAPI) execs(ctx context.Context, p podRef, argv []string, streams rem
 	}
 	err = ws.StreamWithContext(ctx, streams)
 	if httpstream.IsUpgradeFailure(err) || httpstream.IsHTTPSProxyError(err) {
-		spdy, failed := spdyExecutor(a.config, http.MethodPost, a.execURL(p, argv), flooded)
+		spdy, failed := spdyExecutor(a.config, http.MethodPost, a.execURL(p, argv), m)
 		if failed != nil {
 			return failed
 		}

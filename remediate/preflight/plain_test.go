@@ -38,6 +38,12 @@ func TestPreflightOfPlainClusters(t *testing.T) {
 			p.Machinery.Nodes[3].Ready = "True"
 			p.StaticPods.Pods = append(p.StaticPods.Pods, pod("kube-vip-worker-0", "worker-0", false))
 		}},
+		"etcd of a node without a label that was not read": {"etcd-healthy", catalog.No, "etcd-worker-0 on worker-0 is not ready", func(p *Preflight, f *remediatetest.Fixture) {
+			p.Machinery.Nodes[3].Ready = "True"
+			f.Unread("worker-0")
+			p.Facts = f.Snapshot
+			p.StaticPods.Pods = append(p.StaticPods.Pods, pod("etcd-worker-0", "worker-0", false))
+		}},
 		"etcd of a node with a kube-apiserver's files and no label": {"etcd-healthy", catalog.No, "etcd-worker-0 on worker-0 is not ready", func(p *Preflight, f *remediatetest.Fixture) {
 			p.Machinery.Nodes[3].Ready = "True"
 			f.Bundles = append(f.Bundles, inspect.Bundle{At: pki.Location{Kind: pki.KindFile, Node: "worker-0", Path: "/etc/kubernetes/pki/apiserver.crt"}})

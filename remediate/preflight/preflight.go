@@ -199,9 +199,9 @@ func (p Preflight) Held(ref catalog.Ref) ([]*pki.Cert, string, bool) {
 	return nil, fmt.Sprintf("%s was not found", ref), false
 }
 
-// worker reports whether a node is known to be no control plane node: by its labels, by what
-// operators say of static pods, and by its files as far as they were read. What pods say of
-// a node is written by its own kubelet.
+// worker reports whether a node is known to be no control plane node: by its labels and by what
+// operators say of static pods; where no operator says, by its files, if they were read. What
+// pods say of a node is written by its own kubelet.
 func (p Preflight) worker(node string) bool {
 	n, ok := p.Machinery.Node(node)
 	if _, gap := p.Machinery.Gap("nodes"); gap || !ok || n.Master {
@@ -213,6 +213,9 @@ func (p Preflight) worker(node string) bool {
 		}
 	}
 	read, known := p.Facts.Node(node)
+	if len(p.Machinery.StaticPods) == 0 && (!known || read.Via == "") {
+		return false
+	}
 	return !known || !inspect.RunsAPIServer(p.Facts, read)
 }
 
