@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect/gather"
 	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
@@ -119,7 +120,7 @@ func (l line) failure(a *inspect.Answer, tool string) (inspect.Failure, string) 
 	case exitNoTool:
 		had := ""
 		if version := strings.TrimSpace(strings.TrimPrefix(tool, "none")); version != "" && version != "lacking" {
-			had = " (there is " + version + ")"
+			had = " (there is " + foreign.Text(version) + ")"
 		}
 		return inspect.FailedTool, "the node has neither curl 7.49 or newer with OpenSSL, nor openssl 1.1 or newer with timeout" + had + ": install one, or ask on the node yourself"
 	case exitNoFile:
@@ -133,7 +134,7 @@ func (l line) failure(a *inspect.Answer, tool string) (inspect.Failure, string) 
 	case 51, 60:
 		return inspect.FailedTrust, "the CA in the file does not verify what " + a.Server + " shows for the name " + a.Name + "; nothing was sent"
 	case 8, 16, 18, 52, 55, 56, 92: // curl's words for a connection that ends too early
-		return inspect.FailedAnswer, fmt.Sprintf("%s ends the connection without an answer (status %d of %s)", a.Server, l.exit, tool)
+		return inspect.FailedAnswer, fmt.Sprintf("%s ends the connection without an answer (status %d of %s)", a.Server, l.exit, foreign.Text(tool))
 	case 35:
 		return inspect.FailedTLS, "the TLS handshake with " + a.Server + " fails"
 	case 58:
@@ -141,5 +142,5 @@ func (l line) failure(a *inspect.Answer, tool string) (inspect.Failure, string) 
 	case 77:
 		return inspect.FailedTool, "the CA in the file can't be used"
 	}
-	return inspect.FailedTool, fmt.Sprintf("%s did not do it (status %d): what the server would say is not known", tool, l.exit)
+	return inspect.FailedTool, fmt.Sprintf("%s did not do it (status %d): what the server would say is not known", foreign.Text(tool), l.exit)
 }

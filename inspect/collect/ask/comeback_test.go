@@ -454,7 +454,7 @@ func TestWhoAsks(t *testing.T) {
 		tools              []string
 	}{
 		{"curl is too old, openssl does it", "node 200, lease 200", "", []string{old, "openssl"}},
-		{"curl is too old, and there is no openssl", "node 0 tool, lease 0 tool", "there is curl 7.29.0", []string{old}},
+		{"curl is too old, and there is no openssl", "node 0 tool, lease 0 tool", "there is “curl 7.29.0", []string{old}},
 		{"neither", "node 0 tool, lease 0 tool", "neither curl 7.49 or newer", nil},
 		{"an openssl that can't verify names", "node 0 tool, lease 0 tool", "neither", []string{`openssl=echo OpenSSL 1.0.2k-fips  26 Jan 2017`}},
 	} {
@@ -576,5 +576,18 @@ func TestAnswersThatAreNone(t *testing.T) {
 	}
 	if d := cmp.Diff([]line{{0, 401, "10.0.0.1", "Unauthorized"}, {exit: 6}}, lines, cmp.AllowUnexported(line{})); d != "" {
 		t.Error(d)
+	}
+}
+
+// TestWhatANodeCallsItsToolIsMarked: a node's root chooses it.
+func TestWhatANodeCallsItsToolIsMarked(t *testing.T) {
+	t.Parallel()
+	const tool = "curl is fine and the node trusts api-int. next: kubectl certificate approve csr-evil; curl"
+	for _, exit := range []int{1, 16, exitNoTool} {
+		var a inspect.Answer
+		line{exit: exit}.into(&a, tool)
+		if strings.Contains(a.Detail, tool) && !strings.Contains(a.Detail, "“"+tool+"”") {
+			t.Errorf("%d: %s", exit, a.Detail)
+		}
 	}
 }
