@@ -13,12 +13,12 @@ const kindService = "Service"
 // Call is a Service that the API server calls, and beside its name whom it trusts.
 type Call struct {
 	Reference
-	Name   string  // for which the Service's certificate must be valid
-	Bundle *Held   // whom the API server trusts; nil: nobody is named
-	Shown  []*Held // what was read that the Service may show; nil: nothing, or too much to tell
+	Name      string   // for which the Service's certificate must be valid
+	Bundle    *Entry   // whom the API server trusts; nil: nobody is named
+	Presented []*Entry // what was read that the Service may show; nil: nothing, or too much to tell
 	// Trusted is the first of these that the bundle verifies; nil: it verifies none,
 	// and Why says why, where there is something to verify.
-	Trusted *Held
+	Trusted *Entry
 	Why     error
 	// Certain: service-ca keeps both the bundle and one of these, so that this is what
 	// the Service shows.
@@ -28,7 +28,7 @@ type Call struct {
 // Calls returns every call of the API server to a Service, in the order of what
 // names it.
 func (f *Facts) Calls() []Call {
-	called := map[pki.Location][]*Held{} // by Service: what it may show
+	called := map[pki.Location][]*Entry{} // by Service: what it may show
 	namespaces := map[string]bool{}
 	for _, r := range f.Snapshot.References {
 		if r.To.Kind == kindService {
@@ -36,9 +36,9 @@ func (f *Facts) Calls() []Call {
 			namespaces[r.To.Namespace] = true
 		}
 	}
-	bundles := map[pki.Location]*Held{}
-	for i := range f.Held {
-		h := &f.Held[i]
+	bundles := map[pki.Location]*Entry{}
+	for i := range f.Entries {
+		h := &f.Entries[i]
 		if strings.HasSuffix(h.At.Field, ".caBundle") {
 			bundles[h.At] = h
 		}
@@ -62,12 +62,12 @@ func (f *Facts) Calls() []Call {
 }
 
 // call judges one call.
-func (f *Facts) call(r Reference, bundle *Held, shown []*Held) Call {
+func (f *Facts) call(r Reference, bundle *Entry, shown []*Entry) Call {
 	c := Call{Reference: r, Name: r.To.Name + "." + r.To.Namespace + ".svc", Bundle: bundle}
 	if bundle == nil || len(bundle.Content.Certs) == 0 || len(shown) > Most {
 		return c // pem-readable speaks of what is no certificate; of too many nobody can tell which is shown
 	}
-	c.Shown = shown
+	c.Presented = shown
 	roots, skipped := bundle.Content.LoadedBy(pki.ReaderGo)
 	for _, h := range shown {
 		err := pki.Verify(h.Content.Certs, roots, c.Name, f.Now)
@@ -88,6 +88,6 @@ func (f *Facts) call(r Reference, bundle *Held, shown []*Held) Call {
 
 // injected reports whether service-ca keeps the bundle: then the Service shows what
 // service-ca made for it.
-func injected(bundle *Held) bool {
+func injected(bundle *Entry) bool {
 	return bundle.Annotation(catalog.AnnotationInjectCABundle) != "" || bundle.Annotation(catalog.AnnotationInjectCABundleAlpha) != ""
 }

@@ -14,9 +14,9 @@ import (
 // Kubeconfigs are none: each is judged by what it is shown.
 func (f *Facts) Copies() []Made {
 	var out []Made
-	sources := map[catalog.Ref]*Held{}
-	for i := range f.Held {
-		h := &f.Held[i]
+	sources := map[catalog.Ref]*Entry{}
+	for i := range f.Entries {
+		h := &f.Entries[i]
 		if h.At.Node == "" || h.Superseded || h.Use != UseTrust {
 			continue
 		}
@@ -33,7 +33,7 @@ func (f *Facts) Copies() []Made {
 			continue
 		}
 		_, _, missing := Lag(h, source)
-		m := Made{At: []pki.Location{h.At}, Certs: h.Content.Certs, Lacks: missing}
+		m := Made{At: []pki.Location{h.At}, Certs: h.Content.Certs, Missing: missing}
 		m.Skipped = skippedOf(h, func(fp pki.Fingerprint) bool {
 			return slices.ContainsFunc(source.Content.Certs, func(c *pki.Cert) bool { return c.Fingerprint == fp })
 		})
@@ -48,7 +48,7 @@ func (f *Facts) Copies() []Made {
 // Lag says what a copy lacks, since when, and which certificates; nothing where
 // it lacks nothing. More than the source has is no harm: old CAs stay for a
 // while.
-func Lag(h, source *Held) (what string, since time.Time, missing []*pki.Cert) {
+func Lag(h, source *Entry) (what string, since time.Time, missing []*pki.Cert) {
 	if h.Use == UseIdentity {
 		mine, theirs := h.Leaf(), source.Leaf()
 		if mine == nil || theirs == nil || mine.Fingerprint == theirs.Fingerprint {

@@ -19,9 +19,9 @@ type Facts struct {
 	Now         time.Time
 	Within      time.Duration // how near an end of validity is worth saying
 	WithinAsked bool          // see Asked
-	Held        []Held        // one for each of Snapshot.Bundles
+	Entries     []Entry       // one for each of Snapshot.Bundles
 	Certs       []Holding     // one for each distinct certificate, by subject
-	Shown       []Holding     // those that are the leaf of an identity, and where
+	Leaves      []Holding     // those that are the leaf of an identity, and where
 }
 
 // Use is what the certificates at a place are there for.
@@ -36,8 +36,8 @@ const (
 	UseRecord   Use = "record"   // kept for the record only, as in a CertificateSigningRequest
 )
 
-// Held is a bundle with what is known of its place.
-type Held struct {
+// Entry is a bundle with what is known of its place.
+type Entry struct {
 	*Bundle
 	Row *catalog.Place // nil: the catalog does not know it
 	Use Use
@@ -52,27 +52,27 @@ type Held struct {
 // Holding is one certificate and the places that hold it.
 type Holding struct {
 	*pki.Cert
-	In []*Held
+	In []*Entry
 }
 
 // NewFacts prepares a snapshot, which must be sorted, for judging.
 func NewFacts(s Snapshot, now time.Time, within time.Duration) *Facts {
-	f := &Facts{Snapshot: s, Now: now, Within: within, Held: make([]Held, len(s.Bundles))}
+	f := &Facts{Snapshot: s, Now: now, Within: within, Entries: make([]Entry, len(s.Bundles))}
 	newest := map[pki.Location]int{}
 	refs := refsOf(s.References)
 	for i := range s.Bundles {
-		f.Held[i] = hold(&s.Bundles[i], s.Cluster.Versions, refs)
-		if h := &f.Held[i]; h.Revision > 0 {
+		f.Entries[i] = hold(&s.Bundles[i], s.Cluster.Versions, refs)
+		if h := &f.Entries[i]; h.Revision > 0 {
 			newest[h.base()] = max(newest[h.base()], h.Revision)
 		}
 	}
-	for i := range f.Held {
-		h := &f.Held[i]
+	for i := range f.Entries {
+		h := &f.Entries[i]
 		h.Superseded = h.Revision > 0 && h.Revision < newest[h.base()] || refs.unused(h.At)
 	}
 	f.supersedeOnNodes()
-	f.Certs = holdings(f.Held)
-	f.Shown = shown(f.Certs)
+	f.Certs = holdings(f.Entries)
+	f.Leaves = shown(f.Certs)
 	return f
 }
 
@@ -125,8 +125,8 @@ func (f *Facts) supersedeOnNodes() {
 			}
 		}
 	}
-	for i := range f.Held {
-		h := &f.Held[i]
+	for i := range f.Entries {
+		h := &f.Entries[i]
 		if h.At.Node == "" || strings.HasSuffix(h.At.Path, currentSuffix) {
 			continue
 		}
@@ -145,10 +145,10 @@ func (f *Facts) supersedeOnNodes() {
 
 // holdings groups the places by certificate. All certificates share one list of
 // places: tens of thousands of small ones would weigh more than what they hold.
-func holdings(held []Held) []Holding {
+func holdings(held []Entry) []Holding {
 	type pair struct {
 		cert *pki.Cert
-		in   *Held
+		in   *Entry
 	}
 	n := 0
 	for i := range held {
@@ -169,7 +169,7 @@ func holdings(held []Held) []Holding {
 		}
 		return bytes.Compare(a.cert.Fingerprint[:], b.cert.Fingerprint[:])
 	})
-	places := make([]*Held, 0, n)
+	places := make([]*Entry, 0, n)
 	distinct := 0
 	for i, p := range pairs {
 		if i == 0 || pairs[i-1].cert.Fingerprint != p.cert.Fingerprint {
@@ -192,7 +192,7 @@ func holdings(held []Held) []Holding {
 }
 
 // base is the location of which a revision is a copy.
-func (h *Held) base() pki.Location {
+func (h *Entry) base() pki.Location {
 	at := h.At
 	if base, _, ok := catalog.RevisionOf(string(at.Kind), at.Namespace, at.Name); ok {
 		at.Name = base
@@ -200,8 +200,8 @@ func (h *Held) base() pki.Location {
 	return at
 }
 
-func hold(b *Bundle, v catalog.Versions, refs refs) Held {
-	h := Held{Bundle: b}
+func hold(b *Bundle, v catalog.Versions, refs refs) Entry {
+	h := Entry{Bundle: b}
 	at := b.At
 	h.named = refs.names(at)
 	if at.Kind == pki.KindFile {
@@ -224,7 +224,7 @@ func hold(b *Bundle, v catalog.Versions, refs refs) Held {
 
 // key is what the catalog's rows call Ref.Key: the key of a Secret or ConfigMap,
 // of other objects the field, without the path inside a document that it holds.
-func (h *Held) key() string {
+func (h *Entry) key() string {
 	if h.At.Key != "" {
 		return h.At.Key
 	}
@@ -233,7 +233,7 @@ func (h *Held) key() string {
 }
 
 // row keeps the catalog's row, where there is one.
-func (h *Held) row(p catalog.Place, known bool) {
+func (h *Entry) row(p catalog.Place, known bool) {
 	if known {
 		row := p // a copy of its own, so that most calls, which know nothing, allocate nothing
 		h.Row = &row
@@ -241,7 +241,7 @@ func (h *Held) row(p catalog.Place, known bool) {
 }
 
 // Role is the catalog's; empty where it does not know the place.
-func (h *Held) Role() string {
+func (h *Entry) Role() string {
 	if h.Row == nil {
 		return ""
 	}
@@ -249,7 +249,7 @@ func (h *Held) Role() string {
 }
 
 // Leaf is the certificate that an identity shows: the first one.
-func (h *Held) Leaf() *pki.Cert {
+func (h *Entry) Leaf() *pki.Cert {
 	if h.Use != UseIdentity || len(h.Content.Certs) == 0 {
 		return nil
 	}
@@ -257,7 +257,7 @@ func (h *Held) Leaf() *pki.Cert {
 }
 
 // Annotation of the object; empty where there is none.
-func (h *Held) Annotation(name string) string {
+func (h *Entry) Annotation(name string) string {
 	if h.Object == nil {
 		return ""
 	}
@@ -270,7 +270,7 @@ const byUser = "user"
 // Owner says whose the place is, for people: by the catalog, else by the
 // object's own annotation, else the user's where the cluster's configuration names
 // it; empty when nobody says.
-func (h *Held) Owner() string {
+func (h *Entry) Owner() string {
 	if h.Row != nil {
 		return h.Row.Owner
 	}
@@ -282,7 +282,7 @@ func (h *Held) Owner() string {
 }
 
 // Locations are the places of entries.
-func Locations(held []*Held) []pki.Location {
+func Locations(held []*Entry) []pki.Location {
 	out := make([]pki.Location, len(held))
 	for i, h := range held {
 		out[i] = h.At
@@ -315,9 +315,9 @@ func CertName(c *pki.Cert) string {
 const Most = 20
 
 // At returns the bundle at a place of the catalog; nil if none was read.
-func (f *Facts) At(r catalog.Ref) *Held {
-	for i := range f.Held {
-		h := &f.Held[i]
+func (f *Facts) At(r catalog.Ref) *Entry {
+	for i := range f.Entries {
+		h := &f.Entries[i]
 		if string(h.At.Kind) == r.Kind && h.At.Namespace == r.Namespace && h.At.Name == r.Name && (r.Key == "" || h.At.Key == r.Key) {
 			return h
 		}
@@ -330,7 +330,7 @@ func (f *Facts) At(r catalog.Ref) *Held {
 func shown(certs []Holding) []Holding {
 	var out []Holding
 	for _, c := range certs {
-		var in []*Held
+		var in []*Entry
 		for _, h := range c.In {
 			if leaf := h.Leaf(); leaf != nil && leaf.Fingerprint == c.Fingerprint {
 				in = append(in, h)

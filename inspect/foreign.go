@@ -17,7 +17,7 @@ import (
 func (s *Snapshot) MarkForeign() { mark(reflect.ValueOf(s).Elem(), map[any]bool{}) }
 
 // MarkForeign does the same for what moves nodes: the messages of operators, and names.
-func (m *Machinery) MarkForeign() { mark(reflect.ValueOf(m).Elem(), map[any]bool{}) }
+func (m *ControlPlaneStatus) MarkForeign() { mark(reflect.ValueOf(m).Elem(), map[any]bool{}) }
 
 // isProse reports whether a field has sentences of this program's, with texts of others in
 // them.
@@ -32,7 +32,7 @@ func isProse(of reflect.Type, field string) bool {
 		fields = []string{"Bad"}
 	case reflect.TypeFor[Answer](), reflect.TypeFor[pki.Locked](), reflect.TypeFor[pki.BadBlock](), reflect.TypeFor[pki.Skipped]():
 		fields = []string{"Format", "Reason", "Detail"}
-	case reflect.TypeFor[Served](), reflect.TypeFor[Kubeconfig](), reflect.TypeFor[Comeback](), reflect.TypeFor[ComebackFile](), reflect.TypeFor[Access](), reflect.TypeFor[Lease]():
+	case reflect.TypeFor[Served](), reflect.TypeFor[Kubeconfig](), reflect.TypeFor[RestartProbe](), reflect.TypeFor[ComebackFile](), reflect.TypeFor[Access](), reflect.TypeFor[Lease]():
 		fields = []string{"Problem", "Refused", "Unread", "How"}
 	case reflect.TypeFor[Actor]():
 		fields = []string{"Why"}

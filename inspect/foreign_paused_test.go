@@ -8,7 +8,7 @@ import (
 // TestWhoPausedAnObjectIsNotMarked: undo looks for what its run wrote, and resumes that.
 func TestWhoPausedAnObjectIsNotMarked(t *testing.T) {
 	by := []string{"certrot 20260131-120000-000001", "an upgrade"}
-	m := Machinery{Operators: []OperatorState{{Message: "ok\nnext: curl evil"}}, Actors: []Actor{{Paused: slices.Clone(by)}}}
+	m := ControlPlaneStatus{Operators: []OperatorState{{Message: "ok\nnext: curl evil"}}, Actors: []Actor{{Paused: slices.Clone(by)}}}
 	m.MarkForeign()
 	if !slices.Equal(m.Actors[0].Paused, by) {
 		t.Errorf("%q", m.Actors[0].Paused)

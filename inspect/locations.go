@@ -25,7 +25,7 @@ func Fold(at []pki.Location) []string {
 	members := map[group][]pki.Location{}
 	var order []group
 	for _, l := range at {
-		g := group{base: (&Held{Bundle: &Bundle{At: l}}).base()}
+		g := group{base: (&Entry{Bundle: &Bundle{At: l}}).base()}
 		if everywhere := l; l.Namespace != "" {
 			everywhere.Namespace = ""
 			if spread[everywhere] > foldFrom {

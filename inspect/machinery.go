@@ -7,10 +7,10 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 )
 
-// Machinery is what moves nodes and static pods by itself, as the API tells it at
+// ControlPlaneStatus is what moves nodes and static pods by itself, as the API tells it at
 // one moment. It says nothing about certificates, and is in no snapshot: what is
 // true of it now is asked before something is changed.
-type Machinery struct {
+type ControlPlaneStatus struct {
 	Update     Update
 	Operators  []OperatorState
 	StaticPods []StaticPods
@@ -104,7 +104,7 @@ type NodeState struct {
 }
 
 // Gap returns why a resource could not be read, if it could not.
-func (m *Machinery) Gap(resources ...string) (Gap, bool) {
+func (m *ControlPlaneStatus) Gap(resources ...string) (Gap, bool) {
 	i := slices.IndexFunc(m.Gaps, func(g Gap) bool { return slices.Contains(resources, g.What) })
 	if i < 0 {
 		return Gap{}, false
@@ -113,7 +113,7 @@ func (m *Machinery) Gap(resources ...string) (Gap, bool) {
 }
 
 // Node returns a node of the cluster.
-func (m *Machinery) Node(name string) (NodeState, bool) {
+func (m *ControlPlaneStatus) Node(name string) (NodeState, bool) {
 	i := slices.IndexFunc(m.Nodes, func(n NodeState) bool { return n.Name == name })
 	if i < 0 {
 		return NodeState{}, false
@@ -122,13 +122,13 @@ func (m *Machinery) Node(name string) (NodeState, bool) {
 }
 
 // Life judges a node of the cluster; of one that was not read nothing is known.
-func (m *Machinery) Life(name string) Life {
+func (m *ControlPlaneStatus) Life(name string) Life {
 	n, _ := m.Node(name)
 	return n.Life()
 }
 
 // Lost reports whether a node is known not to work: without a heartbeat, or not Ready.
-func (m *Machinery) Lost(name string) bool {
+func (m *ControlPlaneStatus) Lost(name string) bool {
 	n, ok := m.Node(name)
 	return ok && (n.Ready == "" || n.Life().Lost())
 }

@@ -11,7 +11,7 @@ import (
 // Composition is an aggregate of the catalog, as it was read.
 type Composition struct {
 	catalog.Aggregate
-	Targets []*Held
+	Targets []*Entry
 	Wanted  map[pki.Fingerprint]Source // what the parts hold
 	unread  []catalog.Ref              // the parts that may be there, and were not read
 }
@@ -48,9 +48,9 @@ func (f *Facts) Compositions() []Composition {
 
 // Made is a bundle that is made of others, or a file that is a copy of one.
 type Made struct {
-	At    []pki.Location // copies with the same content are one
-	Certs []*pki.Cert
-	Lacks []*pki.Cert // of what it is made of
+	At      []pki.Location // copies with the same content are one
+	Certs   []*pki.Cert
+	Missing []*pki.Cert // of what it is made of
 	// Skipped are those of what it is made of that stand in it, and that some readers skip.
 	Skipped []pki.Skipped
 	From    []string      // where those are
@@ -78,7 +78,7 @@ func (f *Facts) Made() []Made {
 			m := Made{At: []pki.Location{t.At}, Certs: t.Content.Certs, Unread: c.unread}
 			m.Skipped = skippedOf(t, func(fp pki.Fingerprint) bool { _, ok := c.Wanted[fp]; return ok })
 			for _, s := range Missing(t, c.Wanted) {
-				m.Lacks = append(m.Lacks, s.Cert)
+				m.Missing = append(m.Missing, s.Cert)
 				if from := s.At.String(); !slices.Contains(m.From, from) {
 					m.From = append(m.From, from)
 				}
@@ -91,7 +91,7 @@ func (f *Facts) Made() []Made {
 
 // skippedOf are the certificates of a bundle that are wanted in it, and that some readers
 // skip.
-func skippedOf(h *Held, wanted func(pki.Fingerprint) bool) []pki.Skipped {
+func skippedOf(h *Entry, wanted func(pki.Fingerprint) bool) []pki.Skipped {
 	_, skipped := h.Content.LoadedBy(pki.ReaderUnknown)
 	var out []pki.Skipped
 	for _, s := range skipped {
@@ -103,7 +103,7 @@ func skippedOf(h *Held, wanted func(pki.Fingerprint) bool) []pki.Skipped {
 }
 
 // Missing is what a bundle lacks, by subject.
-func Missing(t *Held, wanted map[pki.Fingerprint]Source) []Source {
+func Missing(t *Entry, wanted map[pki.Fingerprint]Source) []Source {
 	var out []Source
 	for fp, s := range wanted {
 		if !slices.ContainsFunc(t.Content.Certs, func(c *pki.Cert) bool { return c.Fingerprint == fp }) {
@@ -123,7 +123,7 @@ type Source struct {
 }
 
 // wantedOf returns the unexpired CAs of a part.
-func wantedOf(f *Facts, h *Held, part catalog.Ref) []*pki.Cert {
+func wantedOf(f *Facts, h *Entry, part catalog.Ref) []*pki.Cert {
 	if part.Key != "" && part.Key != h.key() || h.Use == UseRecord {
 		return nil
 	}
@@ -140,16 +140,16 @@ func wantedOf(f *Facts, h *Held, part catalog.Ref) []*pki.Cert {
 func objectKey(r catalog.Ref) catalog.Ref { r.Key = ""; return r }
 
 // byObject finds the objects that aggregates speak of.
-func (f *Facts) byObject(aggregates []catalog.Aggregate) map[catalog.Ref][]*Held {
-	m := map[catalog.Ref][]*Held{}
+func (f *Facts) byObject(aggregates []catalog.Aggregate) map[catalog.Ref][]*Entry {
+	m := map[catalog.Ref][]*Entry{}
 	for _, a := range aggregates {
 		m[objectKey(a.Target)] = nil
 		for _, part := range a.Parts {
 			m[objectKey(part)] = nil
 		}
 	}
-	for i := range f.Held {
-		h := &f.Held[i]
+	for i := range f.Entries {
+		h := &f.Entries[i]
 		if h.Revision > 0 {
 			continue
 		}
@@ -163,19 +163,19 @@ func (f *Facts) byObject(aggregates []catalog.Aggregate) map[catalog.Ref][]*Held
 
 // targets are the places of an aggregate: one object, or its copies in all
 // namespaces.
-func (f *Facts) targets(a catalog.Aggregate, byObject map[catalog.Ref][]*Held) []*Held {
-	var out []*Held
+func (f *Facts) targets(a catalog.Aggregate, byObject map[catalog.Ref][]*Entry) []*Entry {
+	var out []*Entry
 	r := a.Target
 	if a.Carries != (catalog.Carries{}) {
-		for i := range f.Held {
-			h := &f.Held[i]
+		for i := range f.Entries {
+			h := &f.Entries[i]
 			if string(h.At.Kind) == r.Kind && h.Annotation(a.Carries.Annotation) != "" && (r.Key == h.key() || r.Key == "" && h.Use == UseTrust) {
 				out = append(out, h)
 			}
 		}
 		return out
 	}
-	take := func(held []*Held) {
+	take := func(held []*Entry) {
 		for _, h := range held {
 			// Of a kubeconfig, it is the clusters that hold them, and not the users.
 			if r.Key == "" && h.Use == UseTrust || r.Key != "" && r.Key == h.key() {
@@ -187,10 +187,10 @@ func (f *Facts) targets(a catalog.Aggregate, byObject map[catalog.Ref][]*Held) [
 		take(byObject[objectKey(r)])
 		return out
 	}
-	for i := range f.Held {
-		h := &f.Held[i]
+	for i := range f.Entries {
+		h := &f.Entries[i]
 		if string(h.At.Kind) == r.Kind && h.At.Name == r.Name {
-			take([]*Held{h})
+			take([]*Entry{h})
 		}
 	}
 	return out

@@ -33,8 +33,8 @@ type Node struct {
 	Kubeconfigs []Kubeconfig
 	// Processes are those of the catalog that run on the node, beside the kubelet.
 	Processes []Process
-	// Comeback is what its kubelet would meet at a start; nil: it was not asked.
-	Comeback *Comeback
+	// RestartProbe is what its kubelet would meet at a start; nil: it was not asked.
+	RestartProbe *RestartProbe
 	// Accepted is what servers of the cluster answered to client certificates that lie
 	// here; nil: none was asked from here. It is kept in no file.
 	Accepted []Accepted
@@ -155,9 +155,9 @@ func (n *Node) File(p string) *NodeFile {
 }
 
 // InNode returns the first place in a file of a node; nil if there is none.
-func (f *Facts) InNode(n *Node, file string) *Held {
-	for i := range f.Held {
-		if h := &f.Held[i]; h.At.Node == n.Name && h.At.Path == file {
+func (f *Facts) InNode(n *Node, file string) *Entry {
+	for i := range f.Entries {
+		if h := &f.Entries[i]; h.At.Node == n.Name && h.At.Path == file {
 			return h
 		}
 	}

@@ -22,24 +22,24 @@ type Renewal struct {
 // Reserved reports whether no tenant writes the place: a file, an object of the whole cluster's
 // or one in a namespace of the platform's. Certificates are public: anybody puts one into a
 // Secret of their own, with any annotation.
-func (h *Held) Reserved() bool {
+func (h *Entry) Reserved() bool {
 	return h.At.Namespace == "" || catalog.ReservedNamespace(h.At.Namespace)
 }
 
 // ByWriter groups places by who may write them: those of the platform and of administrators,
 // else, where there are none, a group for each namespace. What one place says of a certificate
 // holds for the others of its group, which are copies.
-func ByWriter(in []*Held) [][]*Held {
-	var reserved []*Held
+func ByWriter(in []*Entry) [][]*Entry {
+	var reserved []*Entry
 	for _, h := range in {
 		if h.Reserved() {
 			reserved = append(reserved, h)
 		}
 	}
 	if len(reserved) > 0 || len(in) == 0 {
-		return [][]*Held{reserved}
+		return [][]*Entry{reserved}
 	}
-	var groups [][]*Held
+	var groups [][]*Entry
 	at := map[string]int{}
 	for _, h := range in {
 		i, seen := at[h.At.Namespace]
@@ -57,7 +57,7 @@ func ByWriter(in []*Held) [][]*Held {
 // copies of it. Of places that several tenants write the worst counts.
 func (f *Facts) Renewal(c Holding) Renewal {
 	for _, superseded := range []bool{false, true} {
-		var presented []*Held
+		var presented []*Entry
 		for _, h := range c.In {
 			if leaf := h.Leaf(); h.Superseded == superseded && leaf != nil && leaf.Fingerprint == c.Fingerprint {
 				presented = append(presented, h)
@@ -79,7 +79,7 @@ func (f *Facts) Renewal(c Holding) Renewal {
 }
 
 // renewalAmong is how the leaf of copies is renewed.
-func (f *Facts) renewalAmong(copies []*Held) Renewal {
+func (f *Facts) renewalAmong(copies []*Entry) Renewal {
 	best := Renewal{Automatic: catalog.No}
 	for _, h := range copies {
 		switch r := RenewalOf(h, f.Snapshot.Cluster.Versions); {
@@ -110,16 +110,16 @@ func (f *Facts) urgencyOf(c Holding, r Renewal) int {
 
 // RenewalOf is Renewal for a certificate that was read.
 func (f *Facts) RenewalOf(c *pki.Cert) Renewal {
-	i := slices.IndexFunc(f.Shown, func(h Holding) bool { return h.Fingerprint == c.Fingerprint })
+	i := slices.IndexFunc(f.Leaves, func(h Holding) bool { return h.Fingerprint == c.Fingerprint })
 	if i < 0 {
 		return Renewal{Automatic: catalog.No}
 	}
-	return f.Renewal(f.Shown[i])
+	return f.Renewal(f.Leaves[i])
 }
 
 // RenewalOf tells how the leaf of h is renewed: by what its own annotations
 // say, else by the catalog's row for the version that runs.
-func RenewalOf(h *Held, v catalog.Versions) Renewal {
+func RenewalOf(h *Entry, v catalog.Versions) Renewal {
 	none := Renewal{Automatic: catalog.No}
 	leaf := h.Leaf()
 	if leaf == nil {

@@ -12,7 +12,7 @@ import (
 // useOf tells what a place is for: by the name of the value first (a serving
 // secret has a ca.crt beside its tls.crt), then by the catalog, then by what
 // it holds.
-func useOf(h *Held) Use {
+func useOf(h *Entry) Use {
 	if use, ok := fieldUse(h.At); ok {
 		return use
 	}

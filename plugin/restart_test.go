@@ -36,7 +36,7 @@ func mkasked(ts *testscript.TestScript, _ bool, args []string) {
 		if failure != inspect.FailedNot {
 			own = 0
 		}
-		node.Comeback = &inspect.Comeback{
+		node.RestartProbe = &inspect.RestartProbe{
 			Own: inspect.ComebackFile{Path: catalog.KubeletKubeconfigs()[1], Shows: inspect.CredentialCertificate, Certificate: inspect.KubeletClient,
 				Answers: []inspect.Answer{answer(inspect.AskNode, own), answer(inspect.AskLease, own)}},
 			Bootstrap: inspect.ComebackFile{Path: catalog.KubeletKubeconfigs()[0], Shows: inspect.CredentialToken, Answers: []inspect.Answer{answer(inspect.AskAPI, code)}},

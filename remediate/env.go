@@ -43,9 +43,9 @@ type Env struct {
 	Signer func(ctx context.Context, of catalog.Ref) (collect.Signer, error)
 	// APIClock is the API server's clock against this machine's; nil: unknown.
 	APIClock func() inspect.Clock
-	// Comeback asks on a node that is open what the API server says to its kubelet's own
+	// RestartProbe asks on a node that is open what the API server says to its kubelet's own
 	// credentials, which do not leave it; nil: it is not asked.
-	Comeback func(ctx context.Context, n nodeexec.Node) (*inspect.Comeback, error)
+	RestartProbe func(ctx context.Context, n nodeexec.Node) (*inspect.RestartProbe, error)
 	// Kube and Dynamic are the API for actions that change objects; nil: there is none.
 	Kube    kubernetes.Interface
 	Dynamic dynamic.Interface
@@ -61,31 +61,31 @@ type Env struct {
 	Patience time.Duration
 
 	mu  sync.Mutex
-	way map[string]*way
+	way map[string]*conn
 }
 
-// way is how a node is reached; nil: nobody is there. Nodes do not wait for each
+// conn is how a node is reached; nil: nobody is there. Nodes do not wait for each
 // other.
-type way struct {
+type conn struct {
 	mu   sync.Mutex
 	open nodeexec.Node
 }
 
-func (e *Env) wayTo(node string) *way {
+func (e *Env) conn(node string) *conn {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.way == nil {
-		e.way = map[string]*way{}
+		e.way = map[string]*conn{}
 	}
 	if e.way[node] == nil {
-		e.way[node] = &way{}
+		e.way[node] = &conn{}
 	}
 	return e.way[node]
 }
 
-// Onto returns a node, on the way that is open already if there is one.
-func (e *Env) Onto(ctx context.Context, node string) (nodeexec.Node, error) {
-	w := e.wayTo(node)
+// Connect returns a node, on the way that is open already if there is one.
+func (e *Env) Connect(ctx context.Context, node string) (nodeexec.Node, error) {
+	w := e.conn(node)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.open != nil {
@@ -105,9 +105,9 @@ func (e *Env) Note(node, text string) {
 	}
 }
 
-// Drop forgets the way onto a node: it may have died with the kubelet.
-func (e *Env) Drop(node string) {
-	w := e.wayTo(node)
+// Disconnect forgets the way onto a node: it may have died with the kubelet.
+func (e *Env) Disconnect(node string) {
+	w := e.conn(node)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.open != nil {
@@ -150,14 +150,14 @@ const ReadTime = 2 * time.Minute
 func (e *Env) Twice(ctx context.Context, node string, do func(context.Context, nodeexec.Node) error) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, ReadTime, fmt.Errorf("no answer within %s", ReadTime))
 	defer cancel()
-	n, err := e.Onto(ctx, node)
+	n, err := e.Connect(ctx, node)
 	if err == nil {
 		if err = do(ctx, n); err == nil || ctx.Err() != nil {
 			return err
 		}
 	}
-	e.Drop(node)
-	n, again := e.Onto(ctx, node)
+	e.Disconnect(node)
+	n, again := e.Connect(ctx, node)
 	if again != nil {
 		return errors.Join(err, again)
 	}

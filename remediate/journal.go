@@ -142,8 +142,8 @@ func (j *Journal) line(v any) error {
 // Close ends it.
 func (j *Journal) Close() error { return j.file.Close() }
 
-// Story is what a journal tells.
-type Story struct {
+// RunRecord is what a journal tells.
+type RunRecord struct {
 	Header
 	Records []Record
 }
@@ -156,8 +156,8 @@ var ErrNoJournal = errors.New("no journal of this run here")
 const maxJournal = 64 << 20
 
 // Read reads the journal of a run. A last line that was cut off is left out.
-func (j Journals) Read(run string) (Story, error) {
-	var s Story
+func (j Journals) Read(run string) (RunRecord, error) {
+	var s RunRecord
 	if !ValidRun(run) {
 		return s, fmt.Errorf("run %q: the ID of a run is such as 20260131-120000-1a2b3c", run)
 	}
@@ -197,12 +197,12 @@ func (j Journals) Read(run string) (Story, error) {
 }
 
 // List returns all runs, the oldest first, and why some journals can't be read.
-func (j Journals) List() ([]Story, error) {
+func (j Journals) List() ([]RunRecord, error) {
 	names, err := os.ReadDir(j.Folder)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	var out []Story
+	var out []RunRecord
 	errs := []error{err}
 	for _, n := range names {
 		run, ok := strings.CutSuffix(n.Name(), ".jsonl")
@@ -216,7 +216,7 @@ func (j Journals) List() ([]Story, error) {
 		}
 		out = append(out, s)
 	}
-	slices.SortFunc(out, func(a, b Story) int { return cmp.Or(a.Started.Compare(b.Started), cmp.Compare(a.Run, b.Run)) })
+	slices.SortFunc(out, func(a, b RunRecord) int { return cmp.Or(a.Started.Compare(b.Started), cmp.Compare(a.Run, b.Run)) })
 	return out, errors.Join(errs...)
 }
 
@@ -279,7 +279,7 @@ func ValidRun(id string) bool {
 
 // Changed are the nodes and files that a run changed, or was about to when it was
 // interrupted.
-func (s Story) Changed() map[string][]string {
+func (s RunRecord) Changed() map[string][]string {
 	out := map[string][]string{}
 	for i, r := range s.Records {
 		if r.Event == Begun && r.Path != "" && !slices.Contains(out[r.Node], r.Path) && !s.FailedUnchanged(i) {
@@ -291,7 +291,7 @@ func (s Story) Changed() map[string][]string {
 
 // Touched are the nodes that may keep something of a run: also those of a change that
 // failed.
-func (s Story) Touched() (nodes []string) {
+func (s RunRecord) Touched() (nodes []string) {
 	for _, r := range s.Records {
 		if r.Event == Begun && r.Path != "" && !slices.Contains(nodes, r.Node) {
 			nodes = append(nodes, r.Node)
@@ -302,7 +302,7 @@ func (s Story) Touched() (nodes []string) {
 
 // FailedUnchanged reports whether what was begun with the record of this index failed
 // before it changed anything.
-func (s Story) FailedUnchanged(begun int) bool {
+func (s RunRecord) FailedUnchanged(begun int) bool {
 	b := s.Records[begun]
 	for _, r := range s.Records[begun+1:] {
 		if r.Node == b.Node && r.Path == b.Path && r.Action == b.Action {
@@ -319,7 +319,7 @@ func (r Record) saysUnchanged() bool {
 }
 
 // Outcome is how it ended, in a few words.
-func (s Story) Outcome() string {
+func (s RunRecord) Outcome() string {
 	if len(s.Records) == 0 {
 		return "nothing was done"
 	}

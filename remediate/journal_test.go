@@ -59,7 +59,7 @@ func TestJournalTellsWhatWasWritten(t *testing.T) {
 	for i := range records {
 		records[i].Time = noon
 	}
-	if !reflect.DeepEqual(s, Story{h, records}) {
+	if !reflect.DeepEqual(s, RunRecord{h, records}) {
 		t.Errorf("%+v", s)
 	}
 
@@ -191,7 +191,7 @@ func TestStories(t *testing.T) {
 			write, {Event: Begun, Node: "b", Path: "/y"}, {Event: Begun, Node: "b", Path: "/x"}, {Event: Begun, Node: "b", Path: "/y"}, {Event: Begun, Action: "restart", Node: "c"}, {Event: Finished},
 		}},
 	} {
-		s := Story{Records: c.records}
+		s := RunRecord{Records: c.records}
 		if s.Outcome() != c.outcome || !reflect.DeepEqual(s.Changed(), c.changed) {
 			t.Errorf("%s: %q, %v", c.name, s.Outcome(), s.Changed())
 		}

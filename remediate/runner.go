@@ -89,7 +89,7 @@ func (r Runner) Run(ctx context.Context, p *Plan) error {
 	r.telling = &sync.Mutex{}
 	var unknown error // done as far as is known
 	for i, w := range p.Waves {
-		c := &crew{queue: w.Due(), later: p.later(i)}
+		c := &waveRun{queue: w.Due(), later: p.later(i)}
 		if err := r.wave(ctx, p, w.Parallel, c); err != nil {
 			return withUnknown(err, unknown)
 		}
@@ -120,7 +120,7 @@ func (p *Plan) later(i int) (out []string) {
 }
 
 // wave does a wave, on several nodes at once.
-func (r Runner) wave(ctx context.Context, p *Plan, parallel int, c *crew) error {
+func (r Runner) wave(ctx context.Context, p *Plan, parallel int, c *waveRun) error {
 	if err := r.ask(c.queue, func() error { return r.Gate.Wave(ctx, r.Env, c.queue) }); err != nil {
 		err.Left = append(Titles(c.queue), c.later...)
 		return err

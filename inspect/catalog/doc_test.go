@@ -213,7 +213,7 @@ func document() string {
 	line("|---|---|---|---|")
 	for _, s := range allKubeletSetups() {
 		for _, b := range s.Beside {
-			line("| %s | `%s` | %s | %s |", s.Name, b.Path, cell(b.Reader), cell(b.Mend))
+			line("| %s | `%s` | %s | %s |", s.Name, b.Path, cell(b.Reader), cell(b.Remediation))
 		}
 	}
 	line("")
@@ -272,7 +272,7 @@ func document() string {
 		if e.Name == NameClient {
 			name = "a client's"
 		}
-		trust, shown := "`"+e.Trust.String()+"`", "`"+e.Shown.String()+"`"
+		trust, shown := "`"+e.Trust.String()+"`", "`"+e.Presented.String()+"`"
 		switch e.By {
 		case ByParts, ByCopies:
 			trust, shown, name = "each of them", string(e.By), "none"
@@ -280,7 +280,7 @@ func document() string {
 			trust, shown, name = "`"+e.Trust.String()+"`, the CA bundle beside the Service's name", string(e.By), "the Service's"
 		}
 		if e.By == ByArrival {
-			trust, shown, name = "in `"+e.Trust.String()+"`", "all of `"+e.Shown.String()+"`", "none"
+			trust, shown, name = "in `"+e.Trust.String()+"`", "all of `"+e.Presented.String()+"`", "none"
 		}
 		if e.Instead != (Ref{}) {
 			shown += ", or `" + e.Instead.String() + "` where it is there"
@@ -292,7 +292,7 @@ func document() string {
 		if len(e.Platforms) > 0 {
 			holds += ", on " + strings.Join(e.Platforms, ", ") + " where the cluster keeps the addresses of its API itself"
 		}
-		line("| `%s` | %s | %s | %s | %s | %s | %s | %s | %s | %s |", e.ID, e.Verifier, trust, shown, name, e.Reads, e.Reader, cell(e.Lost), holds, evidence(e.Evidence))
+		line("| `%s` | %s | %s | %s | %s | %s | %s | %s | %s | %s |", e.ID, e.Verifier, trust, shown, name, e.Reads, e.Reader, cell(e.Impact), holds, evidence(e.Evidence))
 	}
 	line("")
 	line("## What is in memory")
@@ -302,7 +302,7 @@ func document() string {
 	line("| claim | of the edge | process | lost without it | holds for | source |")
 	line("|---|---|---|---|---|---|")
 	for _, p := range Processes() {
-		line("| `%s` | `%s` | %s | %s | %s | %s |", p.ID, p.Of, strings.TrimSpace(p.Command+" "+p.Argument), cell(p.Lost), p.In, evidence(p.Evidence))
+		line("| `%s` | `%s` | %s | %s | %s | %s |", p.ID, p.Of, strings.TrimSpace(p.Command+" "+p.Argument), cell(p.Impact), p.In, evidence(p.Evidence))
 	}
 	line("")
 	line("## Which network pods are restarted")
@@ -337,7 +337,7 @@ func document() string {
 		if level == "" {
 			level = "any log level"
 		}
-		line("| `%s` | %s | `%s` | %s | %s | %s | %s |", l.ID, l.Server, l.Path(), level, cell(l.Lost), l.In, evidence(l.Evidence))
+		line("| `%s` | %s | `%s` | %s | %s | %s | %s |", l.ID, l.Server, l.Path(), level, cell(l.Impact), l.In, evidence(l.Evidence))
 	}
 	line("")
 	line("## Who holds a connection")
@@ -406,11 +406,11 @@ func document() string {
 	line("| claim | certificate on masters | a copy of | is shown | verified first by | for | holds for | source |")
 	line("|---|---|---|---|---|---|---|---|")
 	for _, c := range Callers() {
-		line("| `%s` | `%s` | `%s` | %s | `%s` | `%s` | %s | %s |", c.ID, c.Certificate, c.Shown, c.To, c.CA, c.Path, c.In, evidence(c.Evidence))
+		line("| `%s` | `%s` | `%s` | %s | `%s` | `%s` | %s | %s |", c.ID, c.Certificate, c.Presented, c.To, c.CA, c.Path, c.In, evidence(c.Evidence))
 	}
 	own := OwnCertificate()
 	line("")
-	line("`%s`: %s (%s). For %s; %s.", own.ID, own.Claim, own.Lost, own.In, evidence(own.Evidence))
+	line("`%s`: %s (%s). For %s; %s.", own.ID, own.Claim, own.Impact, own.In, evidence(own.Evidence))
 	line("")
 	line("## What becomes of signers in Secrets of another type")
 	line("")

@@ -16,10 +16,10 @@ type Edge struct {
 	// Server: nodes that have no such file have none. Without
 	// it, trust anchors that are not there trust nobody, which is worse than wrong ones.
 	Optional bool
-	// Shown is where what is shown comes from, as far as an object says it: the
+	// Presented is where what is shown comes from, as far as an object says it: the
 	// leaf, and its chain. The Key of a file is the end of a field's name in it. With Carries, any object of the Kind that carries it.
-	Shown   Ref
-	Carries Carries
+	Presented Ref
+	Carries   Carries
 	// Instead is an administrator's, which is shown in place of Shown where it is there.
 	Instead Ref
 	// Where is an object that is there wherever this verifier is; zero: it is
@@ -40,12 +40,12 @@ type Edge struct {
 	// Kept: these verifiers may keep in memory what they have read at their start, and none
 	// of them is asked since when it runs.
 	Kept bool
-	// Lost is what fails when it does not hold, for people.
-	Lost string
-	// Mend is the command or the step that mends it; "{}" stands for the program,
+	// Impact is what fails when it does not hold, for people.
+	Impact string
+	// Remediation is the command or the step that mends it; "{}" stands for the program,
 	// NODE for a node.
-	Mend string
-	In   Range
+	Remediation string
+	In          Range
 	Evidence
 }
 
@@ -133,59 +133,59 @@ func apiIntEdges() []Edge {
 	return []Edge{
 		{
 			ID: "kubelet-api-int", Part: PartAPIInt, Verifier: "kubelet", Claim: "kubelets trust what api-int shows them",
-			Trust: file("/var/lib/kubelet/kubeconfig"), Shown: InternalLoadBalancerServing(), Name: NameInKubeconfig, Reads: ReadsAtStart, Reader: pki.ReaderGo,
-			Mend: "{} fix-api-int --nodes NODE",
-			Lost: "the node: it is NotReady at its next reconnect or restart, and nothing new starts on it",
-			In:   Range{Component: mco}, Evidence: kubelet,
+			Trust: file("/var/lib/kubelet/kubeconfig"), Presented: InternalLoadBalancerServing(), Name: NameInKubeconfig, Reads: ReadsAtStart, Reader: pki.ReaderGo,
+			Remediation: "{} fix-api-int --nodes NODE",
+			Impact:      "the node: it is NotReady at its next reconnect or restart, and nothing new starts on it",
+			In:          Range{Component: mco}, Evidence: kubelet,
 		},
 		{
 			ID: "kubelet-bootstrap-api-int", Part: PartAPIInt, Verifier: "kubelet, when it has no valid client certificate", Claim: "kubelets that must join anew trust what api-int shows them",
-			Trust: file("/etc/kubernetes/kubeconfig"), Shown: InternalLoadBalancerServing(), Name: NameInKubeconfig, Reads: ReadsAtStart, Reader: pki.ReaderGo,
-			Mend: "{} fix-api-int --nodes NODE",
-			Lost: "the node, once its client certificate is lost or has expired; the kubelet's own kubeconfig is made from this file",
-			In:   Range{Component: mco}, Evidence: kubelet,
+			Trust: file("/etc/kubernetes/kubeconfig"), Presented: InternalLoadBalancerServing(), Name: NameInKubeconfig, Reads: ReadsAtStart, Reader: pki.ReaderGo,
+			Remediation: "{} fix-api-int --nodes NODE",
+			Impact:      "the node, once its client certificate is lost or has expired; the kubelet's own kubeconfig is made from this file",
+			In:          Range{Component: mco}, Evidence: kubelet,
 		},
 		{
 			ID: "controller-manager-api-int", Part: PartAPIInt, Verifier: "kube-controller-manager", Claim: "kube-controller-manager trusts what api-int shows it",
-			Trust: bundle(kcmTarget, "serviceaccount-ca"), Shown: InternalLoadBalancerServing(), Name: NameInternal, Reads: ReadsByRollout, Reader: pki.ReaderGo,
-			Lost: "controllers: no certificate request is approved or signed, and kube-root-ca.crt stays as it is",
-			In:   Range{Component: kcm}, Evidence: published,
+			Trust: bundle(kcmTarget, "serviceaccount-ca"), Presented: InternalLoadBalancerServing(), Name: NameInternal, Reads: ReadsByRollout, Reader: pki.ReaderGo,
+			Impact: "controllers: no certificate request is approved or signed, and kube-root-ca.crt stays as it is",
+			In:     Range{Component: kcm}, Evidence: published,
 		},
 		{
 			ID: "scheduler-api-int", Part: PartAPIInt, Verifier: "kube-scheduler", Claim: "kube-scheduler trusts what api-int shows it",
-			Trust: bundle(schedulerTarget, "serviceaccount-ca"), Shown: InternalLoadBalancerServing(), Name: NameInternal, Reads: ReadsByRollout, Reader: pki.ReaderGo,
-			Lost: "new pods are not placed",
-			In:   Range{Component: scheduler}, Evidence: Evidence{Verified, schedulerRepo + "bindata/assets and pkg/operator/targetconfigcontroller"},
+			Trust: bundle(schedulerTarget, "serviceaccount-ca"), Presented: InternalLoadBalancerServing(), Name: NameInternal, Reads: ReadsByRollout, Reader: pki.ReaderGo,
+			Impact: "new pods are not placed",
+			In:     Range{Component: scheduler}, Evidence: Evidence{Verified, schedulerRepo + "bindata/assets and pkg/operator/targetconfigcontroller"},
 		},
 		{
 			ID: "published-server-ca-api-int", Part: PartAPIInt, Verifier: "whoever is given the cluster's CA", Claim: "the CA that the cluster publishes verifies what api-int shows",
-			Trust: APIServerCA(), Shown: InternalLoadBalancerServing(), Name: NameInternal, Reads: ReadsEachTime, Reader: pki.ReaderUnknown,
-			Lost: "the server side itself is not consistent: mend kube-apiserver-operator before anything else",
-			In:   Range{Component: kas}, Evidence: kasRotation(),
+			Trust: APIServerCA(), Presented: InternalLoadBalancerServing(), Name: NameInternal, Reads: ReadsEachTime, Reader: pki.ReaderUnknown,
+			Impact: "the server side itself is not consistent: mend kube-apiserver-operator before anything else",
+			In:     Range{Component: kas}, Evidence: kasRotation(),
 		},
 		{
 			ID: "pods-kubernetes-service", Part: PartAPIInt, Verifier: "pods", Claim: "pods trust what kubernetes.default shows them",
-			Trust: rootCA(), Shown: secret(kasTarget, "service-network-serving-certkey"), Name: "kubernetes.default.svc", Reads: ReadsOnChange, Reader: pki.ReaderUnknown, Kept: true, // client-go before v0.36 reads its CA file once
-			Lost: "pods that call the API server, most operators among them",
-			In:   Range{Component: kcm}, Evidence: published,
+			Trust: rootCA(), Presented: secret(kasTarget, "service-network-serving-certkey"), Name: "kubernetes.default.svc", Reads: ReadsOnChange, Reader: pki.ReaderUnknown, Kept: true, // client-go before v0.36 reads its CA file once
+			Impact: "pods that call the API server, most operators among them",
+			In:     Range{Component: kcm}, Evidence: published,
 		},
 		{
 			ID: "machine-config-daemon-api-int", Part: PartAPIInt, Verifier: "machine-config-daemon", Claim: "the machine-config-daemon trusts what api-int shows it",
-			Trust: rootCAOf(mcoTarget), Shown: InternalLoadBalancerServing(), Name: NameInternal, Reads: ReadsAtStart, Reader: pki.ReaderGoAll,
-			Lost: "the nodes' configuration, and from 4.16 on the delivery of CAs to them",
-			In:   Range{Component: mco}, Evidence: Evidence{Verified, mcoRepo + "cmd/machine-config-daemon/start.go @ release-4.12 to 4.22"},
+			Trust: rootCAOf(mcoTarget), Presented: InternalLoadBalancerServing(), Name: NameInternal, Reads: ReadsAtStart, Reader: pki.ReaderGoAll,
+			Impact: "the nodes' configuration, and from 4.16 on the delivery of CAs to them",
+			In:     Range{Component: mco}, Evidence: Evidence{Verified, mcoRepo + "cmd/machine-config-daemon/start.go @ release-4.12 to 4.22"},
 		},
 		{
 			ID: "new-node-api-int", Part: PartAPIInt, Verifier: "the kubelet of a node that is added", Claim: "a node added now trusts what api-int shows it",
-			Trust: Ref{Kind: Secret, Namespace: mcoTarget, Name: "node-bootstrapper-token", Key: "ca.crt"}, Shown: InternalLoadBalancerServing(), Name: NameInternal, Reads: ReadsAtNewNodes, Reader: pki.ReaderGo,
-			Lost: "nodes that are added: they never join",
-			In:   Range{Component: mco, To: Minor{4, 15}}, Evidence: Evidence{Verified, mcoRepo + "pkg/server/cluster_server.go @ release-4.12 to 4.15"},
+			Trust: Ref{Kind: Secret, Namespace: mcoTarget, Name: "node-bootstrapper-token", Key: "ca.crt"}, Presented: InternalLoadBalancerServing(), Name: NameInternal, Reads: ReadsAtNewNodes, Reader: pki.ReaderGo,
+			Impact: "nodes that are added: they never join",
+			In:     Range{Component: mco, To: Minor{4, 15}}, Evidence: Evidence{Verified, mcoRepo + "pkg/server/cluster_server.go @ release-4.12 to 4.15"},
 		},
 		{
 			ID: "new-node-kubeconfig-data-api-int", Part: PartAPIInt, Verifier: "the kubelet of a node that is added", Claim: "a node added now trusts what api-int shows it",
-			Trust: bundle(mcoTarget, "kubeconfig-data"), Shown: InternalLoadBalancerServing(), Name: NameInternal, Reads: ReadsAtNewNodes, Reader: pki.ReaderGo,
-			Lost: "nodes that are added: they never join",
-			In:   since(mco, Minor{4, 16}), Evidence: Evidence{Verified, mcoRepo + "pkg/server/cluster_server.go @ release-4.16 to 4.22"},
+			Trust: bundle(mcoTarget, "kubeconfig-data"), Presented: InternalLoadBalancerServing(), Name: NameInternal, Reads: ReadsAtNewNodes, Reader: pki.ReaderGo,
+			Impact: "nodes that are added: they never join",
+			In:     since(mco, Minor{4, 16}), Evidence: Evidence{Verified, mcoRepo + "pkg/server/cluster_server.go @ release-4.16 to 4.22"},
 		},
 	}
 }
@@ -209,36 +209,36 @@ func networkEdges() []Edge {
 	return []Edge{
 		{
 			ID: "multus-thin-api-int", Part: PartAPIInt, Verifier: "multus, thin", Claim: "multus trusts what api-int shows it",
-			Trust: inNetwork("multus.d/multus.kubeconfig"), Optional: true, Shown: InternalLoadBalancerServing(), Name: NameInKubeconfig, Reads: ReadsEachTime, Reader: pki.ReaderGo,
-			Lost: "the network of new pods on the node",
-			In:   Range{Component: network, To: Minor{4, 13}}, Evidence: multus,
+			Trust: inNetwork("multus.d/multus.kubeconfig"), Optional: true, Presented: InternalLoadBalancerServing(), Name: NameInKubeconfig, Reads: ReadsEachTime, Reader: pki.ReaderGo,
+			Impact: "the network of new pods on the node",
+			In:     Range{Component: network, To: Minor{4, 13}}, Evidence: multus,
 		},
 		{
 			ID: "multus-api-int", Part: PartAPIInt, Verifier: "multus, thick", Claim: "multus, once it is restarted, trusts what api-int shows it",
-			Trust: kubelets, Optional: true, Where: rootCAOf("openshift-multus"), Shown: InternalLoadBalancerServing(), Name: NameInKubeconfig, Reads: ReadsAtStart, Reader: pki.ReaderGo,
-			Mend: "{} fix-api-int --nodes NODE, and only then restart the node's multus pod",
-			Lost: "the network of new pods on the node; a restart before the file is right takes the node's network away",
-			In:   since(network, Minor{4, 14}), Evidence: multus,
+			Trust: kubelets, Optional: true, Where: rootCAOf("openshift-multus"), Presented: InternalLoadBalancerServing(), Name: NameInKubeconfig, Reads: ReadsAtStart, Reader: pki.ReaderGo,
+			Remediation: "{} fix-api-int --nodes NODE, and only then restart the node's multus pod",
+			Impact:      "the network of new pods on the node; a restart before the file is right takes the node's network away",
+			In:          since(network, Minor{4, 14}), Evidence: multus,
 		},
 		{
 			ID: "ovnkube-node-api-int", Part: PartAPIInt, Verifier: "ovnkube-node", Claim: "ovnkube-node, once it is restarted, trusts what api-int shows it",
-			Trust: kubelets, Optional: true, Where: rootCAOf(ovnTarget), Shown: InternalLoadBalancerServing(), Name: NameInKubeconfig, Reads: ReadsAtStart, Reader: pki.ReaderGo,
-			Mend: "{} fix-api-int --nodes NODE, and only then restart the node's ovnkube-node pod",
-			Lost: "the network of new pods on the node",
-			In:   since(network, Minor{4, 14}), Evidence: ovn,
+			Trust: kubelets, Optional: true, Where: rootCAOf(ovnTarget), Presented: InternalLoadBalancerServing(), Name: NameInKubeconfig, Reads: ReadsAtStart, Reader: pki.ReaderGo,
+			Remediation: "{} fix-api-int --nodes NODE, and only then restart the node's ovnkube-node pod",
+			Impact:      "the network of new pods on the node",
+			In:          since(network, Minor{4, 14}), Evidence: ovn,
 		},
 		{
 			ID: "machine-config-daemon-node-writer-api-int", Part: PartAPIInt, Verifier: "machine-config-daemon's NodeWriter", Claim: "machine-config-daemon's NodeWriter, once it is restarted, trusts what api-int shows it",
-			Trust: kubelets, Optional: true, Where: rootCAOf(mcoTarget), Shown: InternalLoadBalancerServing(), Name: NameInKubeconfig, Reads: ReadsAtStart, Reader: pki.ReaderGo,
-			Mend: "{} fix-api-int --nodes NODE, and only then restart the node's machine-config-daemon pod",
-			Lost: "what machine-config-daemon writes to its Node: the state of an update; the pool is Degraded or stands still",
-			In:   Range{Component: mco}, Evidence: nodeWriter(),
+			Trust: kubelets, Optional: true, Where: rootCAOf(mcoTarget), Presented: InternalLoadBalancerServing(), Name: NameInKubeconfig, Reads: ReadsAtStart, Reader: pki.ReaderGo,
+			Remediation: "{} fix-api-int --nodes NODE, and only then restart the node's machine-config-daemon pod",
+			Impact:      "what machine-config-daemon writes to its Node: the state of an update; the pool is Degraded or stands still",
+			In:          Range{Component: mco}, Evidence: nodeWriter(),
 		},
 		{
 			ID: "whereabouts-api-int", Part: PartAPIInt, Verifier: "whereabouts", Claim: "whereabouts trusts what api-int shows it",
-			Trust: inNetwork("whereabouts.d/whereabouts.kubeconfig"), Optional: true, Shown: InternalLoadBalancerServing(), Name: NameInKubeconfig, Reads: ReadsEachTime, Reader: pki.ReaderGo,
-			Lost: "addresses of new pods' additional networks",
-			In:   Range{Component: network}, Evidence: multus,
+			Trust: inNetwork("whereabouts.d/whereabouts.kubeconfig"), Optional: true, Presented: InternalLoadBalancerServing(), Name: NameInKubeconfig, Reads: ReadsEachTime, Reader: pki.ReaderGo,
+			Impact: "addresses of new pods' additional networks",
+			In:     Range{Component: network}, Evidence: multus,
 		},
 	}
 }
@@ -256,76 +256,76 @@ func controlPlaneEdges() []Edge {
 	return []Edge{
 		{
 			ID: "kubelet-client-ca", Part: PartControlPlane, Verifier: "kubelet, of its clients", Claim: "kubelets recognise kube-apiserver",
-			Trust: file("/etc/kubernetes/kubelet-ca.crt"), Shown: secret(kasTarget, "kubelet-client"), Name: NameClient, Reads: ReadsOnChange, Reader: pki.ReaderGoAll,
-			Lost: "logs, exec, port-forward and metrics of the node",
-			In:   Range{Component: mco}, Evidence: Evidence{Verified, mcoRepo + "templates/{master,worker}/01-*-kubelet/_base/files/kubelet.yaml (clientCAFile)"},
+			Trust: file("/etc/kubernetes/kubelet-ca.crt"), Presented: secret(kasTarget, "kubelet-client"), Name: NameClient, Reads: ReadsOnChange, Reader: pki.ReaderGoAll,
+			Impact: "logs, exec, port-forward and metrics of the node",
+			In:     Range{Component: mco}, Evidence: Evidence{Verified, mcoRepo + "templates/{master,worker}/01-*-kubelet/_base/files/kubelet.yaml (clientCAFile)"},
 		},
 		{
 			ID: "apiserver-kubelet-serving", Part: PartControlPlane, Verifier: "kube-apiserver", Claim: "kube-apiserver trusts what kubelets serve",
-			Trust: bundle(kasTarget, "kubelet-serving-ca"), Shown: file("/var/lib/kubelet/pki/kubelet-server-current.pem"), Name: NameAny, Reads: ReadsByRollout, Reader: pki.ReaderGo,
-			Lost: "logs, exec and port-forward of the node",
-			In:   Range{Component: kas}, Evidence: flags,
+			Trust: bundle(kasTarget, "kubelet-serving-ca"), Presented: file("/var/lib/kubelet/pki/kubelet-server-current.pem"), Name: NameAny, Reads: ReadsByRollout, Reader: pki.ReaderGo,
+			Impact: "logs, exec and port-forward of the node",
+			In:     Range{Component: kas}, Evidence: flags,
 		},
 		{
 			ID: "apiserver-etcd", Part: PartControlPlane, Verifier: "kube-apiserver", Claim: "kube-apiserver trusts what etcd serves",
-			Trust: bundle(kasTarget, "etcd-serving-ca"), Shown: secret("openshift-etcd", "etcd-serving-*"), Name: NameAny, Reads: ReadsByRollout, Reader: pki.ReaderUnknown,
-			Lost: "the API server",
-			In:   Range{Component: kas}, Evidence: flags,
+			Trust: bundle(kasTarget, "etcd-serving-ca"), Presented: secret("openshift-etcd", "etcd-serving-*"), Name: NameAny, Reads: ReadsByRollout, Reader: pki.ReaderUnknown,
+			Impact: "the API server",
+			In:     Range{Component: kas}, Evidence: flags,
 		},
 		{
 			ID: "etcd-peers", Part: PartControlPlane, Verifier: "etcd", Claim: "etcd's members trust each other",
-			Trust: bundle("openshift-etcd", "etcd-ca-bundle"), Shown: secret("openshift-etcd", "etcd-peer-*"), Name: NameAny, Reads: ReadsByRollout, Reader: pki.ReaderUnknown,
-			Lost: "the quorum of etcd, and with it the API",
-			In:   Range{Component: etcd}, Evidence: Evidence{Verified, "openshift/cluster-etcd-operator bindata/etcd/pod.gotpl.yaml @ b4786ae33"},
+			Trust: bundle("openshift-etcd", "etcd-ca-bundle"), Presented: secret("openshift-etcd", "etcd-peer-*"), Name: NameAny, Reads: ReadsByRollout, Reader: pki.ReaderUnknown,
+			Impact: "the quorum of etcd, and with it the API",
+			In:     Range{Component: etcd}, Evidence: Evidence{Verified, "openshift/cluster-etcd-operator bindata/etcd/pod.gotpl.yaml @ b4786ae33"},
 		},
 		{
 			ID: "extension-front-proxy", Part: PartControlPlane, Verifier: "extension API servers", Claim: "extension API servers recognise kube-apiserver",
-			Trust: extensionAuthentication("requestheader-client-ca-file"), Shown: secret(kasTarget, "aggregator-client"), Name: NameClient, Reads: ReadsOnChange, Reader: pki.ReaderGoAll,
-			Lost: "aggregated APIs, metrics among them",
-			In:   Range{Component: kas}, Evidence: Evidence{Field, "kubernetes/kubernetes pkg/controlplane/controller/clusterauthenticationtrust/cluster_authentication_trust_controller.go"},
+			Trust: extensionAuthentication("requestheader-client-ca-file"), Presented: secret(kasTarget, "aggregator-client"), Name: NameClient, Reads: ReadsOnChange, Reader: pki.ReaderGoAll,
+			Impact: "aggregated APIs, metrics among them",
+			In:     Range{Component: kas}, Evidence: Evidence{Field, "kubernetes/kubernetes pkg/controlplane/controller/clusterauthenticationtrust/cluster_authentication_trust_controller.go"},
 		},
 		{
 			ID: "etcd-apiserver", Part: PartControlPlane, Verifier: "etcd", Claim: "etcd recognises kube-apiserver",
-			Trust: bundle("openshift-etcd", "etcd-ca-bundle"), Shown: secret(kasTarget, "etcd-client"), Name: NameClient, Reads: ReadsByRollout, Reader: pki.ReaderUnknown,
-			Lost: "the API server",
-			In:   Range{Component: etcd}, Evidence: Evidence{Verified, "openshift/cluster-etcd-operator bindata/etcd/pod.gotpl.yaml @ b4786ae33"},
+			Trust: bundle("openshift-etcd", "etcd-ca-bundle"), Presented: secret(kasTarget, "etcd-client"), Name: NameClient, Reads: ReadsByRollout, Reader: pki.ReaderUnknown,
+			Impact: "the API server",
+			In:     Range{Component: etcd}, Evidence: Evidence{Verified, "openshift/cluster-etcd-operator bindata/etcd/pod.gotpl.yaml @ b4786ae33"},
 		},
 		{
 			ID: "aggregated-front-proxy", Part: PartControlPlane, Verifier: "aggregated API servers", Claim: "aggregated API servers recognise kube-apiserver",
-			Trust: bundle(managed, "kube-apiserver-aggregator-client-ca"), Shown: secret(kasTarget, "aggregator-client"), Name: NameClient, Reads: ReadsOnChange, Reader: pki.ReaderGoAll,
-			Lost: "OpenShift's own APIs: routes, projects, images, log in",
-			In:   Range{Component: kas}, Evidence: flags,
+			Trust: bundle(managed, "kube-apiserver-aggregator-client-ca"), Presented: secret(kasTarget, "aggregator-client"), Name: NameClient, Reads: ReadsOnChange, Reader: pki.ReaderGoAll,
+			Impact: "OpenShift's own APIs: routes, projects, images, log in",
+			In:     Range{Component: kas}, Evidence: flags,
 		},
 		{
 			ID: "apiserver-controller-manager", Part: PartControlPlane, Verifier: "kube-apiserver", Claim: "kube-apiserver recognises kube-controller-manager",
-			Trust: bundle(kasTarget, "client-ca"), Shown: secret(managed, "kube-controller-manager-client-cert-key"), Name: NameClient, Reads: ReadsOnChange, Reader: pki.ReaderGoAll,
-			Lost: "controllers", In: Range{Component: kas}, Evidence: flags,
+			Trust: bundle(kasTarget, "client-ca"), Presented: secret(managed, "kube-controller-manager-client-cert-key"), Name: NameClient, Reads: ReadsOnChange, Reader: pki.ReaderGoAll,
+			Impact: "controllers", In: Range{Component: kas}, Evidence: flags,
 		},
 		{
 			ID: "apiserver-scheduler", Part: PartControlPlane, Verifier: "kube-apiserver", Claim: "kube-apiserver recognises kube-scheduler",
-			Trust: bundle(kasTarget, "client-ca"), Shown: secret(managed, "kube-scheduler-client-cert-key"), Name: NameClient, Reads: ReadsOnChange, Reader: pki.ReaderGoAll,
-			Lost: "new pods are not placed", In: Range{Component: kas}, Evidence: flags,
+			Trust: bundle(kasTarget, "client-ca"), Presented: secret(managed, "kube-scheduler-client-cert-key"), Name: NameClient, Reads: ReadsOnChange, Reader: pki.ReaderGoAll,
+			Impact: "new pods are not placed", In: Range{Component: kas}, Evidence: flags,
 		},
 		{
 			ID: "apiserver-check-endpoints", Part: PartControlPlane, Verifier: "kube-apiserver", Claim: "kube-apiserver recognises the endpoint checks beside it",
-			Trust: bundle(kasTarget, "client-ca"), Shown: secret(kasTarget, "check-endpoints-client-cert-key"), Name: NameClient, Reads: ReadsOnChange, Reader: pki.ReaderGoAll,
-			Lost: "the checks of connections between masters (podnetworkconnectivitychecks)", In: Range{Component: kas}, Evidence: kubeconfigs,
+			Trust: bundle(kasTarget, "client-ca"), Presented: secret(kasTarget, "check-endpoints-client-cert-key"), Name: NameClient, Reads: ReadsOnChange, Reader: pki.ReaderGoAll,
+			Impact: "the checks of connections between masters (podnetworkconnectivitychecks)", In: Range{Component: kas}, Evidence: kubeconfigs,
 		},
 		{
 			ID: "apiserver-control-plane-node", Part: PartControlPlane, Verifier: "kube-apiserver", Claim: "kube-apiserver recognises the administrator of masters' static pods",
-			Trust: bundle(kasTarget, "client-ca"), Shown: secret(kasTarget, "control-plane-node-admin-client-cert-key"), Name: NameClient, Reads: ReadsOnChange, Reader: pki.ReaderGoAll,
-			Lost: "whatever on masters uses the kubeconfig in the ConfigMap control-plane-node-kubeconfig", In: Range{Component: kas}, Evidence: kubeconfigs,
+			Trust: bundle(kasTarget, "client-ca"), Presented: secret(kasTarget, "control-plane-node-admin-client-cert-key"), Name: NameClient, Reads: ReadsOnChange, Reader: pki.ReaderGoAll,
+			Impact: "whatever on masters uses the kubeconfig in the ConfigMap control-plane-node-kubeconfig", In: Range{Component: kas}, Evidence: kubeconfigs,
 		},
 		// What the signer of kubelets' certificates is trusted by, before and after it signs one.
 		{
 			ID: "apiserver-csr-signer", Part: PartControlPlane, Verifier: "kube-apiserver, of client certificates made by request", Claim: "kube-apiserver recognises whom the signer of requests signs for",
-			Trust: bundle(kasTarget, "client-ca"), Shown: secret(kcmOperator, "csr-signer"), Name: NameClient, Reads: ReadsOnChange, Reader: pki.ReaderGoAll,
-			Lost: "nodes, one after the other: a kubelet may do nothing once its certificate is renewed", In: Range{Component: kas}, Evidence: requests,
+			Trust: bundle(kasTarget, "client-ca"), Presented: secret(kcmOperator, "csr-signer"), Name: NameClient, Reads: ReadsOnChange, Reader: pki.ReaderGoAll,
+			Impact: "nodes, one after the other: a kubelet may do nothing once its certificate is renewed", In: Range{Component: kas}, Evidence: requests,
 		},
 		{
 			ID: "apiserver-csr-signer-serving", Part: PartControlPlane, Verifier: "kube-apiserver, of serving certificates made by request", Claim: "kube-apiserver trusts kubelets whose certificate the signer of requests signs",
-			Trust: bundle(kasTarget, "kubelet-serving-ca"), Shown: secret(kcmOperator, "csr-signer"), Name: NameAny, Reads: ReadsByRollout, Reader: pki.ReaderGo,
-			Lost: "logs, exec and port-forward of nodes, one after the other: once a kubelet's certificate is renewed", In: Range{Component: kas}, Evidence: requests,
+			Trust: bundle(kasTarget, "kubelet-serving-ca"), Presented: secret(kcmOperator, "csr-signer"), Name: NameAny, Reads: ReadsByRollout, Reader: pki.ReaderGo,
+			Impact: "logs, exec and port-forward of nodes, one after the other: once a kubelet's certificate is renewed", In: Range{Component: kas}, Evidence: requests,
 		},
 	}
 }
@@ -340,9 +340,9 @@ func serviceEdges() []Edge {
 	server := func(id, pool string) Edge {
 		return Edge{
 			ID: id, Part: PartNodes, Verifier: "Ignition on a new " + pool, Claim: "a new " + pool + " trusts the machine config server",
-			Trust: userData(pool + "-user-data"), Optional: true, Shown: secret(mcoTarget, "machine-config-server-tls"), Name: NameAny, Reads: ReadsAtNewNodes, Reader: pki.ReaderUnknown,
-			Lost: "nodes that are added: they never get their configuration",
-			In:   Range{Component: mco}, Evidence: Evidence{Verified, mcoRepo + "pkg/server and pkg/controller/certrotation @ release-4.12 to 4.22"},
+			Trust: userData(pool + "-user-data"), Optional: true, Presented: secret(mcoTarget, "machine-config-server-tls"), Name: NameAny, Reads: ReadsAtNewNodes, Reader: pki.ReaderUnknown,
+			Impact: "nodes that are added: they never get their configuration",
+			In:     Range{Component: mco}, Evidence: Evidence{Verified, mcoRepo + "pkg/server and pkg/controller/certrotation @ release-4.12 to 4.22"},
 		}
 	}
 	return []Edge{
@@ -350,18 +350,18 @@ func serviceEdges() []Edge {
 		server("new-master-config-server", "master"),
 		{
 			ID: "service-ca", Part: PartServices, Verifier: "whoever calls Services by TLS", Claim: "the published service CA verifies what Services show",
-			Trust: Ref{Kind: ConfigMap, Namespace: "*", Name: "openshift-service-ca.crt", Key: "service-ca.crt"}, Shown: Ref{Kind: Secret, Key: "tls.crt"}, Carries: Carries{Annotation: AnnotationServiceName},
+			Trust: Ref{Kind: ConfigMap, Namespace: "*", Name: "openshift-service-ca.crt", Key: "service-ca.crt"}, Presented: Ref{Kind: Secret, Key: "tls.crt"}, Carries: Carries{Annotation: AnnotationServiceName},
 			Name: NameAny, Reads: ReadsOnChange, Reader: pki.ReaderUnknown,
-			Lost: "calls between the cluster's own components: metrics, webhooks, the image registry",
-			In:   Range{Component: "service-ca"}, Evidence: Evidence{Verified, "openshift/service-ca-operator pkg/controller @ 6391e070d"},
+			Impact: "calls between the cluster's own components: metrics, webhooks, the image registry",
+			In:     Range{Component: "service-ca"}, Evidence: Evidence{Verified, "openshift/service-ca-operator pkg/controller @ 6391e070d"},
 		},
 		{
 			// Up to 4.11 the Secret holds what all IngressControllers show, one key for each
 			// domain, and which of them is the cluster's is not read.
 			ID: "published-ingress", Part: PartServices, Verifier: "console, OAuth server and pods that call routes", Claim: "the published ingress CA verifies the default certificate of routes",
-			Trust: bundle(managed, "default-ingress-cert"), Shown: Ref{Kind: Secret, Namespace: managed, Name: "router-certs"}, Name: NameAny, Reads: ReadsOnChange, Reader: pki.ReaderUnknown,
-			Lost: "log in, and the console",
-			In:   since(ingress, Minor{4, 12}), Evidence: Evidence{Verified, ingressRepo + "pkg/operator/controller/certificate-publisher @ acca9642a and release-4.12"},
+			Trust: bundle(managed, "default-ingress-cert"), Presented: Ref{Kind: Secret, Namespace: managed, Name: "router-certs"}, Name: NameAny, Reads: ReadsOnChange, Reader: pki.ReaderUnknown,
+			Impact: "log in, and the console",
+			In:     since(ingress, Minor{4, 12}), Evidence: Evidence{Verified, ingressRepo + "pkg/operator/controller/certificate-publisher @ acca9642a and release-4.12"},
 		},
 	}
 }
@@ -371,9 +371,9 @@ func nodeEdges() []Edge {
 	return []Edge{
 		{
 			ID: "apiserver-kubelet-client", Part: PartNodes, Verifier: "kube-apiserver", Claim: "kube-apiserver recognises kubelets",
-			Trust: bundle(kasTarget, "client-ca"), Shown: file("/var/lib/kubelet/pki/kubelet-client-current.pem"), Name: NameClient, Reads: ReadsOnChange, Reader: pki.ReaderGoAll,
-			Lost: "the node: its kubelet may do nothing",
-			In:   Range{Component: kas}, Evidence: flags,
+			Trust: bundle(kasTarget, "client-ca"), Presented: file("/var/lib/kubelet/pki/kubelet-client-current.pem"), Name: NameClient, Reads: ReadsOnChange, Reader: pki.ReaderGoAll,
+			Impact: "the node: its kubelet may do nothing",
+			In:     Range{Component: kas}, Evidence: flags,
 		},
 	}
 }

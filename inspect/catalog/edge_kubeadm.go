@@ -30,22 +30,22 @@ func kubeadmEdges() []Edge {
 	api := func(id, conf, verifier, claim, lost string, part Part, reads Reads) Edge {
 		return Edge{
 			ID: id, Part: part, Verifier: verifier, Claim: claim, Trust: file("/etc/kubernetes/" + conf), Optional: part != PartNodes,
-			Shown: inPKI("apiserver.crt"), Name: NameInKubeconfig, Reads: reads, Reader: pki.ReaderGo, Lost: lost, In: plain, Evidence: components,
+			Presented: inPKI("apiserver.crt"), Name: NameInKubeconfig, Reads: reads, Reader: pki.ReaderGo, Impact: lost, In: plain, Evidence: components,
 		}
 	}
 	kubelets := api("kubeadm-kubelet-api", "kubelet.conf", "kubelet", "kubelets trust what the API server shows them", "the node", PartNodes, ReadsAtStart)
-	kubelets.Mend = "{} fix-api-int --nodes NODE"
+	kubelets.Remediation = "{} fix-api-int --nodes NODE"
 	// Whom kube-apiserver recognises, by what it has loaded itself.
 	client := func(id, claim, lost string, part Part, shown Ref) Edge {
 		return Edge{
 			ID: id, Part: part, Verifier: "kube-apiserver", Claim: "kube-apiserver recognises " + claim, Trust: extensionAuthentication("client-ca-file"),
-			Optional: shown.Key != "", Shown: shown, Name: NameClient, Reads: ReadsOnChange, Reader: pki.ReaderGoAll, Lost: lost, In: plain, Evidence: components,
+			Optional: shown.Key != "", Presented: shown, Name: NameClient, Reads: ReadsOnChange, Reader: pki.ReaderGoAll, Impact: lost, In: plain, Evidence: components,
 		}
 	}
 	etcd := func(id, verifier, claim, shown, lost string, name Name) Edge {
 		return Edge{
 			ID: id, Part: PartControlPlane, Verifier: verifier, Claim: claim, Trust: inPKI("etcd/ca.crt"), Optional: true,
-			Shown: inPKI(shown), Name: name, Reads: ReadsAtStart, Reader: pki.ReaderUnknown, Lost: lost, In: plain, Evidence: etcds,
+			Presented: inPKI(shown), Name: name, Reads: ReadsAtStart, Reader: pki.ReaderUnknown, Impact: lost, In: plain, Evidence: etcds,
 		}
 	}
 	return []Edge{
@@ -61,20 +61,20 @@ func kubeadmEdges() []Edge {
 		client("kubeadm-apiserver-super-admin", "the kubeconfig of system:masters", "the way in past all rules of access", PartAccess, clientIn("/etc/kubernetes/super-admin.conf")),
 		{
 			ID: "kubeadm-pods-kubernetes-service", Part: PartServices, Verifier: "pods", Claim: "pods trust what kubernetes.default shows them",
-			Trust: rootCA(), Shown: inPKI("apiserver.crt"), Name: nameServiceNetwork, Reads: ReadsOnChange, Reader: pki.ReaderUnknown,
-			Lost: "pods that call the API server", In: plain, Evidence: components,
+			Trust: rootCA(), Presented: inPKI("apiserver.crt"), Name: nameServiceNetwork, Reads: ReadsOnChange, Reader: pki.ReaderUnknown,
+			Impact: "pods that call the API server", In: plain, Evidence: components,
 		},
 		{
 			ID: "kubeadm-new-node-api", Part: PartNodes, Verifier: "the kubelet of a node that joins", Claim: "a node that joins now trusts what the API server shows it",
 			// Who joins nodes by a file, or by hand, may have deleted it.
-			Trust: clusterInfo(), Optional: true, Shown: inPKI("apiserver.crt"), Name: NameAny, Reads: ReadsAtNewNodes, Reader: pki.ReaderGo,
-			Lost: "nodes that are added: they never join", Mend: "on a control plane node: kubeadm init phase bootstrap-token, which writes the CA of admin.conf there", In: plain,
+			Trust: clusterInfo(), Optional: true, Presented: inPKI("apiserver.crt"), Name: NameAny, Reads: ReadsAtNewNodes, Reader: pki.ReaderGo,
+			Impact: "nodes that are added: they never join", Remediation: "on a control plane node: kubeadm init phase bootstrap-token, which writes the CA of admin.conf there", In: plain,
 			Evidence: Evidence{Verified, kubeadmRepo + "phases/bootstraptoken/clusterinfo/clusterinfo.go and discovery/token/token.go v1.35.4"},
 		},
 		{
 			ID: "kubeadm-kubelet-client-ca", Part: PartNodes, Verifier: "kubelet, of its clients", Claim: "kubelets recognise kube-apiserver",
-			Trust: inPKI("ca.crt"), Shown: inPKI("apiserver-kubelet-client.crt"), Name: NameClient, Reads: ReadsOnChange, Reader: pki.ReaderGoAll,
-			Lost: "logs, exec, port-forward and metrics of the node", In: plain, Evidence: Evidence{Verified, kubeadmRepo + "componentconfigs/kubelet.go and phases/controlplane/manifests.go v1.35.4"},
+			Trust: inPKI("ca.crt"), Presented: inPKI("apiserver-kubelet-client.crt"), Name: NameClient, Reads: ReadsOnChange, Reader: pki.ReaderGoAll,
+			Impact: "logs, exec, port-forward and metrics of the node", In: plain, Evidence: Evidence{Verified, kubeadmRepo + "componentconfigs/kubelet.go and phases/controlplane/manifests.go v1.35.4"},
 		},
 		etcd("kubeadm-apiserver-etcd", "kube-apiserver", "kube-apiserver trusts what etcd serves", "etcd/server.crt", "the API server", NameAny),
 		etcd("kubeadm-etcd-apiserver", "etcd", "etcd recognises kube-apiserver", "apiserver-etcd-client.crt", "the API server", NameClient),
@@ -83,8 +83,8 @@ func kubeadmEdges() []Edge {
 		etcd("kubeadm-etcd-healthcheck", "etcd", "etcd recognises who looks after its health", "etcd/healthcheck-client.crt", "kubeadm's look at etcd: upgrades and joins of control plane nodes", NameClient),
 		{
 			ID: "kubeadm-front-proxy", Part: PartControlPlane, Verifier: "extension API servers", Claim: "extension API servers recognise kube-apiserver",
-			Trust: extensionAuthentication("requestheader-client-ca-file"), Shown: inPKI("front-proxy-client.crt"), Name: NameClient, Reads: ReadsOnChange, Reader: pki.ReaderGoAll,
-			Lost: "aggregated APIs, metrics among them", In: plain, Evidence: components,
+			Trust: extensionAuthentication("requestheader-client-ca-file"), Presented: inPKI("front-proxy-client.crt"), Name: NameClient, Reads: ReadsOnChange, Reader: pki.ReaderGoAll,
+			Impact: "aggregated APIs, metrics among them", In: plain, Evidence: components,
 		},
 	}
 }
@@ -110,7 +110,7 @@ func kubeadmServers() []Server {
 	each := Evidence{Verified, "go.etcd.io/etcd client/pkg/v3 transport/listener.go (GetCertificate reads the files for each connection); " + kubeadmRepo + "phases/etcd/local.go v1.35.4"}
 	row := func(id, verifier, claim, lost, mend string, at Listener, show Show, e Evidence) Server {
 		return Server{
-			Edge:     Edge{ID: id, Part: PartControlPlane, Verifier: verifier, Claim: claim, Optional: true, Lost: lost, Mend: mend, In: plain, Evidence: e},
+			Edge:     Edge{ID: id, Part: PartControlPlane, Verifier: verifier, Claim: claim, Optional: true, Impact: lost, Remediation: mend, In: plain, Evidence: e},
 			Listener: at, Shows: []Show{show},
 		}
 	}

@@ -13,8 +13,8 @@ func onPremEdges() []Edge {
 	edge := func(id, path, verifier, claim, lost string, reads Reads) Edge {
 		return Edge{
 			ID: id, Part: PartAPIInt, Verifier: verifier, Claim: claim,
-			Trust: file(path), Optional: true, Platforms: platforms, Shown: InternalLoadBalancerServing(), Name: NameInKubeconfig, Reads: reads, Reader: pki.ReaderGo,
-			Mend: "{} fix-api-int --nodes NODE", Lost: lost, In: Range{Component: mco}, Evidence: src,
+			Trust: file(path), Optional: true, Platforms: platforms, Presented: InternalLoadBalancerServing(), Name: NameInKubeconfig, Reads: reads, Reader: pki.ReaderGo,
+			Remediation: "{} fix-api-int --nodes NODE", Impact: lost, In: Range{Component: mco}, Evidence: src,
 		}
 	}
 	return []Edge{
@@ -37,8 +37,8 @@ func localhostEdges() []Edge {
 	syncer := func(id, component, of string, trust Ref, src Evidence) Edge {
 		return Edge{
 			ID: id, Part: PartControlPlane, Verifier: "the cert-syncer and the recovery controller of " + of, Claim: "the cert-syncer of " + of + " trusts what localhost shows it",
-			Trust: trust, Shown: recovery, Name: "localhost-recovery", Reads: ReadsByRollout, Reader: pki.ReaderGo,
-			Lost: "new certificates for " + of + ": those on the masters are not replaced, and end", In: Range{Component: component}, Evidence: src,
+			Trust: trust, Presented: recovery, Name: "localhost-recovery", Reads: ReadsByRollout, Reader: pki.ReaderGo,
+			Impact: "new certificates for " + of + ": those on the masters are not replaced, and end", In: Range{Component: component}, Evidence: src,
 		}
 	}
 	const path = "bindata/assets/"
@@ -59,9 +59,9 @@ func accessEdges() []Edge {
 	kubeconfig := func(name, claim string, shown Ref, server Name) Edge {
 		return Edge{
 			ID: "node-kubeconfig-" + name, Part: PartAccess, Verifier: "an administrator on a master", Claim: claim,
-			Trust: Ref{Kind: Secret, Namespace: kasTarget, Name: "node-kubeconfigs", Key: name + ".kubeconfig"}, Shown: shown, Name: server, Reads: ReadsEachTime, Reader: pki.ReaderGo,
-			Lost: name + ".kubeconfig in /etc/kubernetes/static-pod-resources/kube-apiserver-certs/secrets/node-kubeconfigs of each master: a way in during an outage",
-			In:   Range{Component: kas}, Evidence: nodeKubeconfigs,
+			Trust: Ref{Kind: Secret, Namespace: kasTarget, Name: "node-kubeconfigs", Key: name + ".kubeconfig"}, Presented: shown, Name: server, Reads: ReadsEachTime, Reader: pki.ReaderGo,
+			Impact: name + ".kubeconfig in /etc/kubernetes/static-pod-resources/kube-apiserver-certs/secrets/node-kubeconfigs of each master: a way in during an outage",
+			In:     Range{Component: kas}, Evidence: nodeKubeconfigs,
 		}
 	}
 	return []Edge{
@@ -70,23 +70,23 @@ func accessEdges() []Edge {
 		kubeconfig("lb-int", "the emergency kubeconfig for api-int trusts what api-int shows it", InternalLoadBalancerServing(), NameInternal),
 		{
 			ID: "apiserver-node-admin", Part: PartAccess, Verifier: "kube-apiserver", Claim: "kube-apiserver recognises the administrator of the emergency kubeconfigs",
-			Trust: bundle(kasTarget, "client-ca"), Shown: secret(kasOperator, "node-system-admin-client"), Name: NameClient, Reads: ReadsOnChange, Reader: pki.ReaderGoAll,
-			Lost: "all of the kubeconfigs that lie on masters", In: Range{Component: kas}, Evidence: nodeKubeconfigs,
+			Trust: bundle(kasTarget, "client-ca"), Presented: secret(kasOperator, "node-system-admin-client"), Name: NameClient, Reads: ReadsOnChange, Reader: pki.ReaderGoAll,
+			Impact: "all of the kubeconfigs that lie on masters", In: Range{Component: kas}, Evidence: nodeKubeconfigs,
 		},
 		{
 			ID: "apiserver-token-review", Part: PartAccess, Verifier: "kube-apiserver", Claim: "kube-apiserver trusts the OAuth API server that checks tokens",
 			// There is none where users log in elsewhere (Authentication's type OIDC).
 			Trust: Ref{Kind: Secret, Namespace: kasTarget, Name: "webhook-authenticator", Key: "kubeConfig"}, Optional: true,
-			Shown: secret("openshift-oauth-apiserver", "serving-cert"), Name: "api.openshift-oauth-apiserver.svc", Reads: ReadsByRollout, Reader: pki.ReaderGo,
-			Lost: "log in by token: users and consoles get 401", In: Range{Component: authentication},
+			Presented: secret("openshift-oauth-apiserver", "serving-cert"), Name: "api.openshift-oauth-apiserver.svc", Reads: ReadsByRollout, Reader: pki.ReaderGo,
+			Impact: "log in by token: users and consoles get 401", In: Range{Component: authentication},
 			Evidence: Evidence{Verified, "openshift/cluster-kube-apiserver-operator pkg/operator/configobservation/auth/webhook_authenticator.go @ c813e820b; openshift/origin tls/ownership/ownership.md @ 01860260f"},
 		},
 		{
 			ID: "console-oauth", Part: PartAccess, Verifier: "the console", Claim: "the console trusts what the OAuth server shows it",
 			// The console is a part that a cluster may be without.
-			Trust: bundle("openshift-console", "oauth-serving-cert"), Optional: true, Shown: Ref{Kind: Secret, Namespace: "openshift-authentication", Name: "v4-0-config-system-router-certs"},
+			Trust: bundle("openshift-console", "oauth-serving-cert"), Optional: true, Presented: Ref{Kind: Secret, Namespace: "openshift-authentication", Name: "v4-0-config-system-router-certs"},
 			Instead: secret("openshift-authentication", "v4-0-config-system-custom-router-certs"), Name: NameAny, Reads: ReadsByRollout, Reader: pki.ReaderUnknown,
-			Lost: "log in to the console", In: since(console, Minor{4, 12}),
+			Impact: "log in to the console", In: since(console, Minor{4, 12}),
 			Evidence: Evidence{Verified, authRepo + "pkg/controllers/trustdistribution/trustdistribution_controller.go @ f3df4f5b2; " + consoleRepo + "pkg/console/starter/starter.go @ 684157180"},
 		},
 	}

@@ -73,33 +73,33 @@ func Servers() []Server {
 		{
 			Edge: Edge{
 				ID: "masters-show-secrets", Part: PartControlPlane, Verifier: "clients of kube-apiserver", Claim: "each master shows, for each name, what its Secret holds",
-				Lost: "nobody yet, while the old certificate is valid and its CA is trusted; then whoever is led to that master",
-				Mend: restart, In: Range{Component: kas}, Evidence: named,
+				Impact:      "nobody yet, while the old certificate is valid and its CA is trusted; then whoever is led to that master",
+				Remediation: restart, In: Range{Component: kas}, Evidence: named,
 			},
 			Listener: Listener{Name: ListenerAPIServer, Masters: true, Port: PortInternal}, Shows: apiServerShows(),
 		},
 		{
 			Edge: Edge{
 				ID: "api-int-shows-secret", Part: PartAPIInt, Verifier: "kubelets", Claim: "api-int shows nodes what its Secret holds",
-				Lost: "nobody yet, while the old certificate is valid and its CA is trusted; then nodes that are led to that master",
-				Mend: "find the master behind api-int that shows it, among those that are asked by their own address", In: Range{Component: kas}, Evidence: named,
+				Impact:      "nobody yet, while the old certificate is valid and its CA is trusted; then nodes that are led to that master",
+				Remediation: "find the master behind api-int that shows it, among those that are asked by their own address", In: Range{Component: kas}, Evidence: named,
 			},
 			Listener: Listener{Name: ListenerBalanced}, Shows: apiServerShows(),
 		},
 		{
 			Edge: Edge{
 				ID: "access-shows-secret", Part: PartAccess, Verifier: "administrators", Claim: "the API's address in your kubeconfig shows what its Secrets hold",
-				Lost: "nobody yet, while the old certificate is valid and its CA is trusted; then whoever uses that address",
-				Mend: "find the master behind that address that shows it, among those that are asked by their own address", In: Range{Component: kas}, Evidence: named,
+				Impact:      "nobody yet, while the old certificate is valid and its CA is trusted; then whoever uses that address",
+				Remediation: "find the master behind that address that shows it, among those that are asked by their own address", In: Range{Component: kas}, Evidence: named,
 			},
 			Listener: Listener{Name: ListenerOutside}, Shows: apiServerShows(),
 		},
 		{
 			Edge: Edge{
 				ID: "config-servers-show-secret", Part: PartNodes, Verifier: "Ignition on a new machine", Claim: "each machine config server shows what its Secret holds",
-				Lost: "nodes that are added, once their Ignition trusts the new CA alone, or at the old certificate's end",
-				Mend: "it reads its certificate when it starts: oc -n openshift-machine-config-operator delete pod -l k8s-app=machine-config-server --field-selector spec.nodeName=NODE",
-				In:   Range{Component: mco}, Evidence: Evidence{Verified, mcoRepo + "pkg/server/api.go (SecurePort, ListenAndServeTLS) @ 006654732"},
+				Impact:      "nodes that are added, once their Ignition trusts the new CA alone, or at the old certificate's end",
+				Remediation: "it reads its certificate when it starts: oc -n openshift-machine-config-operator delete pod -l k8s-app=machine-config-server --field-selector spec.nodeName=NODE",
+				In:          Range{Component: mco}, Evidence: Evidence{Verified, mcoRepo + "pkg/server/api.go (SecurePort, ListenAndServeTLS) @ 006654732"},
 			},
 			Listener: Listener{Name: "machine-config-server", Masters: true, Port: "22623"}, Direct: true,
 			Shows: []Show{{Name: NameInternal, From: secret(mcoTarget, "machine-config-server-tls"), Reads: ReadsAtStart}},
@@ -107,8 +107,8 @@ func Servers() []Server {
 		{
 			Edge: Edge{
 				ID: "kubelets-show-file", Part: PartNodes, Verifier: "kube-apiserver", Claim: "each kubelet shows what its file holds",
-				Lost: "logs, exec and port-forward of the node, at the old certificate's end",
-				Mend: "on the node: systemctl restart kubelet; pods keep running", In: Range{Component: kas},
+				Impact:      "logs, exec and port-forward of the node, at the old certificate's end",
+				Remediation: "on the node: systemctl restart kubelet; pods keep running", In: Range{Component: kas},
 				Evidence: Evidence{Verified, "kubernetes/kubernetes pkg/kubelet/certificate/kubelet.go v1.35.4; openshift/cluster-kube-apiserver-operator bindata/assets/config/defaultconfig.yaml (kubelet-preferred-address-types: InternalIP) @ 02bf68752"},
 			},
 			Listener: Listener{Name: "kubelet", Port: "10250"}, Direct: true,
@@ -139,10 +139,10 @@ func Callers() []Caller {
 		{
 			Edge: Edge{
 				ID: "kubelets-accept", Part: PartControlPlane, Verifier: "kubelet, of its clients", Claim: "kubelets accept requests with kube-apiserver's client certificate",
-				Shown: secret(kasTarget, "kubelet-client"), Name: NameClient, Reads: ReadsOnChange,
-				Lost: "logs, exec, port-forward and metrics of the node",
-				Mend: "on NODE: where /etc/kubernetes/kubelet-ca.crt holds the CA, which {} verify control-plane tells, systemctl restart kubelet: pods keep running",
-				In:   Range{Component: kas},
+				Presented: secret(kasTarget, "kubelet-client"), Name: NameClient, Reads: ReadsOnChange,
+				Impact:      "logs, exec, port-forward and metrics of the node",
+				Remediation: "on NODE: where /etc/kubernetes/kubelet-ca.crt holds the CA, which {} verify control-plane tells, systemctl restart kubelet: pods keep running",
+				In:          Range{Component: kas},
 				Evidence: Evidence{Verified, "openshift/cluster-kube-apiserver-operator bindata/assets/config/defaultconfig.yaml (kubelet-client-certificate, kubelet-certificate-authority) @ c813e820b, release-4.12 0217c88fb to release-4.23 440392249, the same in all of them; " +
 					"kubernetes/kubernetes pkg/kubelet/server/auth.go, staging/src/k8s.io/apiserver/pkg/server/dynamiccertificates/dynamic_cafile_content.go v1.35.4"},
 			},
@@ -185,10 +185,10 @@ func NamedCertificates() []Ref {
 func OwnCertificate() Edge {
 	return Edge{
 		ID: "api-int-own-certificate", Part: PartAPIInt, Verifier: "kubelets", Claim: "api-int shows its own certificate, and none of an administrator's",
-		Name: NameInternal,
-		Lost: "whoever trusts the cluster's own CA for api-int: kubelets, kube-controller-manager, the network; and new CAs are of no use to them",
-		Mend: "oc edit apiserver cluster: give each of spec.servingCerts.namedCertificates its names, without api-int",
-		In:   Range{Component: kas}, Evidence: Evidence{Verified, "docs.okd.io/4.20/security/certificates/api-server.html (Do not provide a named certificate for the internal load balancer)"},
+		Name:        NameInternal,
+		Impact:      "whoever trusts the cluster's own CA for api-int: kubelets, kube-controller-manager, the network; and new CAs are of no use to them",
+		Remediation: "oc edit apiserver cluster: give each of spec.servingCerts.namedCertificates its names, without api-int",
+		In:          Range{Component: kas}, Evidence: Evidence{Verified, "docs.okd.io/4.20/security/certificates/api-server.html (Do not provide a named certificate for the internal load balancer)"},
 	}
 }
 

@@ -23,7 +23,7 @@ type KubeletSetup struct {
 	Pods string
 	// Operators keep the control plane, and say how it is.
 	Operators bool
-	Beside    []Beside
+	Beside    []OtherTrustFile
 	In        Range
 	Evidence
 }
@@ -32,14 +32,14 @@ type KubeletSetup struct {
 // with does nothing as long as the kubelet's client certificate is valid.
 func (s KubeletSetup) Files() []string { return []string{s.Bootstrap, s.Own} }
 
-// Beside is a file on nodes that is to trust the same CAs, and is no kubelet's way to the
+// OtherTrustFile is a file on nodes that is to trust the same CAs, and is no kubelet's way to the
 // API server.
-type Beside struct {
+type OtherTrustFile struct {
 	Path   string
 	Reader string // and when it reads the file
-	// Mend is what a person does on the node; CLUSTER stands for the cluster in a
+	// Remediation is what a person does on the node; CLUSTER stands for the cluster in a
 	// kubeconfig.
-	Mend string
+	Remediation string
 }
 
 // KubeletSetups returns the rows that hold for v, or may: OpenShift's first.
@@ -56,9 +56,9 @@ func KubeletSetups(v Versions) []KubeletSetup {
 func allKubeletSetups() []KubeletSetup {
 	const static = "; then restart its static pod: move its manifest out of /etc/kubernetes/manifests, and back after 20 s"
 	openShift, kubeadm := KubeletKubeconfigs(), KubeadmKubeconfigs()
-	conf := func(name, reader, then string) Beside {
+	conf := func(name, reader, then string) OtherTrustFile {
 		path := "/etc/kubernetes/" + name + ".conf"
-		return Beside{Path: path, Reader: reader, Mend: "kubectl --kubeconfig=" + path + " config set-cluster CLUSTER --certificate-authority=" + KubeadmCA + " --embed-certs=true" + then}
+		return OtherTrustFile{Path: path, Reader: reader, Remediation: "kubectl --kubeconfig=" + path + " config set-cluster CLUSTER --certificate-authority=" + KubeadmCA + " --embed-certs=true" + then}
 	}
 	return []KubeletSetup{
 		{
@@ -71,10 +71,10 @@ func allKubeletSetups() []KubeletSetup {
 			Name: "kubeadm", Bootstrap: kubeadm[0], Own: kubeadm[1], Joins: true, CA: RootCAOf("kube-system"), Disk: KubeadmCA,
 			Right: "the server side must be right first: while a CA is replaced, the old and the new one are both to be in the file of kube-controller-manager's --root-ca-file (" + KubeadmCA + "), which publishes it to kube-root-ca.crt when it is restarted. Or give the CAs with --ca-file",
 			Local: string(nameServiceNetwork), Dials: "/etc/kubernetes/controller-manager.conf", Pods: "kube-system", In: Range{Component: Kubernetes},
-			Beside: []Beside{
+			Beside: []OtherTrustFile{
 				{
 					Path: KubeadmCA, Reader: "the kubelet recognises kube-apiserver by it (logs, exec), at once when it changes; on control plane nodes kube-apiserver and kube-controller-manager read it when they start",
-					Mend: "append the CA; on control plane nodes, then restart the static pods: move their manifests out of /etc/kubernetes/manifests, and back after 20 s",
+					Remediation: "append the CA; on control plane nodes, then restart the static pods: move their manifests out of /etc/kubernetes/manifests, and back after 20 s",
 				},
 				conf("controller-manager", "kube-controller-manager reads it when it starts", static),
 				conf("scheduler", "kube-scheduler reads it when it starts", static),

@@ -23,33 +23,33 @@ func Processes() []Process {
 		{
 			Of: "kubelet-api-int", Command: "kubelet", Edge: Edge{
 				ID: "kubelet-memory-api-int", Part: PartAPIInt, Verifier: "kubelet", Reads: ReadsAtStart, Claim: "kubelets that run have the CA of what api-int shows them in memory",
-				Lost: "the node, at its next reconnect: the file is right, and the kubelet has not read it",
-				Mend: "on NODE: systemctl restart kubelet; or {} fix-api-int --nodes NODE",
-				In:   Range{Component: mco}, Evidence: kubelet,
+				Impact:      "the node, at its next reconnect: the file is right, and the kubelet has not read it",
+				Remediation: "on NODE: systemctl restart kubelet; or {} fix-api-int --nodes NODE",
+				In:          Range{Component: mco}, Evidence: kubelet,
 			},
 		},
 		{
 			Of: "multus-api-int", Command: "multus-daemon", Edge: Edge{
 				ID: "multus-memory-api-int", Part: PartAPIInt, Verifier: "multus, thick", Reads: ReadsAtStart, Claim: "multus has the CA of what api-int shows it in memory",
-				Lost: "the network of new pods on the node, at its next reconnect, while the node and the DaemonSet are Ready",
-				Mend: restart("openshift-multus", "multus"),
-				In:   since(network, Minor{4, 14}), Evidence: multus,
+				Impact:      "the network of new pods on the node, at its next reconnect, while the node and the DaemonSet are Ready",
+				Remediation: restart("openshift-multus", "multus"),
+				In:          since(network, Minor{4, 14}), Evidence: multus,
 			},
 		},
 		{
 			Of: "machine-config-daemon-node-writer-api-int", Command: "machine-config-daemon", Argument: "start", Edge: Edge{
 				ID: "machine-config-daemon-memory-api-int", Part: PartAPIInt, Verifier: "machine-config-daemon's NodeWriter", Reads: ReadsAtStart, Claim: "machine-config-daemon's NodeWriter has the CA of what api-int shows it in memory",
-				Lost: "what machine-config-daemon writes to its Node, at its next reconnect: the state of an update; the pool is Degraded or stands still",
-				Mend: "once kube-controller-manager and kube-scheduler trust what api-int shows them, without whom nobody makes its pod again, restart that: kubectl -n openshift-machine-config-operator delete pod -l k8s-app=machine-config-daemon --field-selector spec.nodeName=NODE",
-				In:   Range{Component: mco}, Evidence: nodeWriter(),
+				Impact:      "what machine-config-daemon writes to its Node, at its next reconnect: the state of an update; the pool is Degraded or stands still",
+				Remediation: "once kube-controller-manager and kube-scheduler trust what api-int shows them, without whom nobody makes its pod again, restart that: kubectl -n openshift-machine-config-operator delete pod -l k8s-app=machine-config-daemon --field-selector spec.nodeName=NODE",
+				In:          Range{Component: mco}, Evidence: nodeWriter(),
 			},
 		},
 		{
 			Of: "ovnkube-node-api-int", Command: "ovnkube", Argument: "--init-node", Edge: Edge{
 				ID: "ovnkube-node-memory-api-int", Part: PartAPIInt, Verifier: "ovnkube-node", Reads: ReadsAtStart, Claim: "ovnkube-node has the CA of what api-int shows it in memory",
-				Lost: "the network of new pods on the node, at its next reconnect",
-				Mend: restart("openshift-ovn-kubernetes", "ovnkube-node"),
-				In:   since(network, Minor{4, 14}), Evidence: ovn,
+				Impact:      "the network of new pods on the node, at its next reconnect",
+				Remediation: restart("openshift-ovn-kubernetes", "ovnkube-node"),
+				In:          since(network, Minor{4, 14}), Evidence: ovn,
 			},
 		},
 	}

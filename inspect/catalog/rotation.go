@@ -176,7 +176,7 @@ func Carriers(of Ref, v Versions) []Aggregate {
 func (r Rotation) Consumers(v Versions) []Edge {
 	var out []Edge
 	for _, e := range Edges() {
-		shown := slices.Contains(r.Targets, e.Shown) || r.Carries != (Carries{}) && e.Carries == r.Carries
+		shown := slices.Contains(r.Targets, e.Presented) || r.Carries != (Carries{}) && e.Carries == r.Carries
 		if shown && e.In.Holds(v) != No {
 			out = append(out, e)
 		}

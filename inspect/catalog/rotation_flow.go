@@ -157,7 +157,7 @@ func (f *flow) bring(d Delivery) {
 // reads tells when those who verify read what they trust.
 func (f *flow) reads(r Rotation, of Ref) {
 	for _, e := range r.Consumers(f.v) {
-		if of == r.Signer || e.Shown == of {
+		if of == r.Signer || e.Presented == of {
 			f.add(FlowTrust, e.Verifier, e.Trust, "reads it "+string(e.Reads), e.Evidence)
 			if s := &f.steps[len(f.steps)-1]; !sawBy(e.Verifier, e.Trust) { // that it was written there says nothing of who reads it
 				s.Seen = ""

@@ -156,7 +156,7 @@ func TestWhoVerifiesWhatIsSigned(t *testing.T) {
 			if ShownOutside(leaf) {
 				continue // people outside do, which is said
 			}
-			if asked++; !slices.ContainsFunc(Edges(), func(e Edge) bool { return e.Shown == leaf && e.In.Holds(v) == Yes }) {
+			if asked++; !slices.ContainsFunc(Edges(), func(e Edge) bool { return e.Presented == leaf && e.In.Holds(v) == Yes }) {
 				t.Errorf("%s signs %s, and no edge says who verifies that", r.Signer, leaf)
 			}
 		}

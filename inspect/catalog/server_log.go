@@ -49,9 +49,9 @@ func ServerLogs() []ServerLog {
 		e.Source += format + fromFive
 		return ServerLog{Server: "kube-apiserver", Namespace: namespace, Pod: "kube-apiserver-", Container: "kube-apiserver", Level: level, Edge: Edge{
 			ID: id, Part: part, Verifier: "whoever calls kube-apiserver", Claim: "nobody refuses what kube-apiserver shows",
-			Lost: "these clients: they can't reach the API",
-			Mend: mend + " --nodes NODE, to see whose trust anchors there lack what",
-			In:   in, Evidence: e,
+			Impact:      "these clients: they can't reach the API",
+			Remediation: mend + " --nodes NODE, to see whose trust anchors there lack what",
+			In:          in, Evidence: e,
 		}}
 	}
 	openShift := apiServer("apiserver-refused", kasTarget, "logLevel Trace", "{} verify api-int", PartAPIInt, Range{Component: kas}, Evidence{Verified, "openshift/cluster-kube-apiserver-operator bindata/assets/kube-apiserver/pod.yaml @ c813e820b"})
@@ -62,8 +62,8 @@ func ServerLogs() []ServerLog {
 		apiServer("kubeadm-apiserver-refused", "kube-system", "--v=5", "{} verify nodes control-plane", PartControlPlane, Range{Component: Kubernetes}, Evidence{Field, "kubernetes/kubernetes cmd/kubeadm/app/phases/controlplane/manifests.go v1.35.4"}),
 		{Server: "machine-config-server", Namespace: mcoTarget, Pod: "machine-config-server-", Container: "machine-config-server", Quiet: true, Edge: Edge{
 			ID: "config-server-refused", Part: PartNodes, Verifier: "new machines", Claim: "nobody refuses what the machine config server shows",
-			Lost: "these machines: they never get their configuration",
-			In:   Range{Component: mco}, Evidence: Evidence{Verified, mcoRepo + "manifests/machineconfigserver/daemonset.yaml and pkg/server/api.go @ release-4.12 to 4.22" + format},
+			Impact: "these machines: they never get their configuration",
+			In:     Range{Component: mco}, Evidence: Evidence{Verified, mcoRepo + "manifests/machineconfigserver/daemonset.yaml and pkg/server/api.go @ release-4.12 to 4.22" + format},
 		}},
 	}
 }

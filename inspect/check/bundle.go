@@ -16,11 +16,11 @@ import (
 
 // trustBundles groups the CA bundles by content: what is identical is judged
 // once.
-func trustBundles(f *inspect.Facts) [][]*inspect.Held {
+func trustBundles(f *inspect.Facts) [][]*inspect.Entry {
 	index := map[*pki.Content]int{}
-	var out [][]*inspect.Held
-	for i := range f.Held {
-		h := &f.Held[i]
+	var out [][]*inspect.Entry
+	for i := range f.Entries {
+		h := &f.Entries[i]
 		if h.Use != inspect.UseTrust || len(h.Content.Certs) == 0 {
 			continue
 		}
@@ -137,7 +137,7 @@ func bundleComplete(f *inspect.Facts) []assess.Finding {
 }
 
 // lacking makes one finding for all targets that lack the same certificates.
-func lacking(f *inspect.Facts, a catalog.Aggregate, targets []*inspect.Held, wanted map[pki.Fingerprint]inspect.Source) []assess.Finding {
+func lacking(f *inspect.Facts, a catalog.Aggregate, targets []*inspect.Entry, wanted map[pki.Fingerprint]inspect.Source) []assess.Finding {
 	groups := map[string]*assess.Finding{}
 	var order []string
 	for _, t := range targets {
@@ -204,10 +204,10 @@ func lackingFinding(a catalog.Aggregate, missing []inspect.Source) *assess.Findi
 func copiesAgree(f *inspect.Facts) []assess.Finding {
 	var out []assess.Finding
 	for _, published := range slices.Sorted(maps.Keys(catalog.PublishedCopies())) {
-		groups := map[string][]*inspect.Held{} // by the certificates, in their order
+		groups := map[string][]*inspect.Entry{} // by the certificates, in their order
 		var order []string
-		for i := range f.Held {
-			h := &f.Held[i]
+		for i := range f.Entries {
+			h := &f.Entries[i]
 			if h.At.Kind != "ConfigMap" || h.At.Name != published {
 				continue
 			}

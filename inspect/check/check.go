@@ -42,8 +42,8 @@ func Judge(f *inspect.Facts) []assess.Finding {
 
 // inForce returns the places among held that are not older revisions; and
 // whether there are any. Where all are, it returns those.
-func inForce(held []*inspect.Held) ([]*inspect.Held, bool) {
-	var now []*inspect.Held
+func inForce(held []*inspect.Entry) ([]*inspect.Entry, bool) {
+	var now []*inspect.Entry
 	for _, h := range held {
 		if !h.Superseded {
 			now = append(now, h)

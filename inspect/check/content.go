@@ -18,7 +18,7 @@ import (
 func keyMismatch(f *inspect.Facts) []assess.Finding {
 	var out []assess.Finding
 	// the places of one object or file stand together
-	for rest := f.Held; len(rest) > 0; {
+	for rest := f.Entries; len(rest) > 0; {
 		n := 1
 		for n < len(rest) && holder(rest[n].At) == holder(rest[0].At) {
 			n++
@@ -30,8 +30,8 @@ func keyMismatch(f *inspect.Facts) []assess.Finding {
 }
 
 // mismatches looks at the places of one object or file.
-func mismatches(held []inspect.Held) []assess.Finding {
-	if !slices.ContainsFunc(held, func(h inspect.Held) bool { return len(h.Content.Keys) > 0 }) {
+func mismatches(held []inspect.Entry) []assess.Finding {
+	if !slices.ContainsFunc(held, func(h inspect.Entry) bool { return len(h.Content.Keys) > 0 }) {
 		return nil
 	}
 	var out []assess.Finding
@@ -139,8 +139,8 @@ func mismatch(certs []*pki.Cert, keys []pki.Key) string {
 func unreadable(f *inspect.Facts) []assess.Finding {
 	groups := map[*pki.Content]*assess.Finding{}
 	var order []*pki.Content
-	for i := range f.Held {
-		h := &f.Held[i]
+	for i := range f.Entries {
+		h := &f.Entries[i]
 		if len(h.Content.Bad) == 0 {
 			continue
 		}
@@ -165,8 +165,8 @@ func unreadable(f *inspect.Facts) []assess.Finding {
 func skippedCAs(f *inspect.Facts) []assess.Finding {
 	groups := map[*pki.Content]int{}
 	var out []assess.Finding
-	for i := range f.Held {
-		h := &f.Held[i]
+	for i := range f.Entries {
+		h := &f.Entries[i]
 		if h.Use != inspect.UseTrust || len(h.Content.Skipped) == 0 || len(h.Content.Bad) > 0 || strings.HasSuffix(h.At.Path, ".trust.crt") { // that format is OpenSSL's alone
 			continue
 		}
@@ -201,8 +201,8 @@ const justMade = time.Hour
 // finding.
 func withoutCertificate(f *inspect.Facts) []assess.Finding {
 	var out []assess.Finding
-	for i := range f.Held {
-		h := &f.Held[i]
+	for i := range f.Entries {
+		h := &f.Entries[i]
 		if len(h.Content.Certs) > 0 || len(h.Content.Bad) > 0 || len(h.Content.Locked) > 0 || h.Object == nil {
 			continue
 		}
@@ -256,8 +256,8 @@ func Locked(f *inspect.Facts, place func(pki.Location, *inspect.Object) bool) []
 	}
 	groups := map[string]*group{}
 	var reasons []string
-	for i := range f.Held {
-		h := &f.Held[i]
+	for i := range f.Entries {
+		h := &f.Entries[i]
 		if !place(h.At, h.Object) {
 			continue
 		}
@@ -298,7 +298,7 @@ func Locked(f *inspect.Facts, place func(pki.Location, *inspect.Object) bool) []
 
 // unreadableSeverity: text that merely speaks of certificates (a template, a
 // manual) is worth knowing; a bundle or an identity that can't be read harms.
-func unreadableSeverity(h *inspect.Held) assess.Severity {
+func unreadableSeverity(h *inspect.Entry) assess.Severity {
 	switch {
 	case h.Superseded:
 		return assess.Info

@@ -28,9 +28,9 @@ func strength(f *inspect.Facts) []assess.Finding {
 			continue
 		}
 		// Who trusts a CA as such takes its key, and does not check who signed it.
-		sent := func(h *inspect.Held) bool { return h.Use == inspect.UseIdentity }
+		sent := func(h *inspect.Entry) bool { return h.Use == inspect.UseIdentity }
 		in, current := inForce(c.In)
-		var at []*inspect.Held
+		var at []*inspect.Entry
 		for _, h := range in {
 			if sent(h) || h.Use == inspect.UseTrust && key != "" {
 				at = append(at, h)
@@ -92,8 +92,8 @@ func signerType(f *inspect.Facts) []assess.Finding {
 		rotated[r.Signer] = true
 	}
 	var out []assess.Finding
-	for i := range f.Held {
-		h := &f.Held[i]
+	for i := range f.Entries {
+		h := &f.Entries[i]
 		if h.Object == nil || !rotated[catalog.Ref{Kind: string(h.At.Kind), Namespace: h.At.Namespace, Name: h.At.Name, Key: h.At.Key}] {
 			continue
 		}

@@ -25,7 +25,7 @@ const (
 func expiring(f *inspect.Facts) []assess.Finding {
 	var out []assess.Finding
 	done := reported{}
-	for _, c := range f.Shown {
+	for _, c := range f.Leaves {
 		done[c.Fingerprint] = presenting(c) // here or, when it is overdue, by rotation-overdue
 		if finding, ok := expiringLeaf(f, c); ok {
 			out = append(out, finding)
@@ -39,22 +39,22 @@ func expiring(f *inspect.Facts) []assess.Finding {
 }
 
 // reported are the certificates of findings, each with the places that its findings cover.
-type reported map[pki.Fingerprint][]*inspect.Held
+type reported map[pki.Fingerprint][]*inspect.Entry
 
 // covers reports whether the findings of a certificate cover these places too: those that no
 // tenant writes cover all, a tenant's cover those in its namespace.
-func (r reported) covers(c *pki.Cert, places []*inspect.Held) bool {
+func (r reported) covers(c *pki.Cert, places []*inspect.Entry) bool {
 	by, ok := r[c.Fingerprint]
-	if !ok || slices.ContainsFunc(by, (*inspect.Held).Reserved) {
+	if !ok || slices.ContainsFunc(by, (*inspect.Entry).Reserved) {
 		return ok
 	}
-	return !slices.ContainsFunc(places, func(h *inspect.Held) bool {
-		return !slices.ContainsFunc(by, func(p *inspect.Held) bool { return p.At.Namespace == h.At.Namespace })
+	return !slices.ContainsFunc(places, func(h *inspect.Entry) bool {
+		return !slices.ContainsFunc(by, func(p *inspect.Entry) bool { return p.At.Namespace == h.At.Namespace })
 	})
 }
 
 // presenting are the places that present a certificate.
-func presenting(c inspect.Holding) (in []*inspect.Held) {
+func presenting(c inspect.Holding) (in []*inspect.Entry) {
 	for _, h := range c.In {
 		if leaf := h.Leaf(); leaf != nil && leaf.Fingerprint == c.Fingerprint {
 			in = append(in, h)

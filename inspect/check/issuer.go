@@ -74,15 +74,15 @@ type issuer struct {
 	*pki.Cert
 	trusted  bool // it is in a CA bundle
 	reserved bool // some place of it is
-	in       []*inspect.Held
+	in       []*inspect.Entry
 }
 
 // near reports whether the CA is where no tenant writes, or in a namespace of the certificate's.
 // A tenant of another namespace can make a CA with the same name, key identifier and even public
 // key.
 func (ca issuer) near(c inspect.Holding) bool {
-	return ca.reserved || slices.ContainsFunc(ca.in, func(h *inspect.Held) bool {
-		return slices.ContainsFunc(c.In, func(of *inspect.Held) bool { return of.At.Namespace == h.At.Namespace })
+	return ca.reserved || slices.ContainsFunc(ca.in, func(h *inspect.Entry) bool {
+		return slices.ContainsFunc(c.In, func(of *inspect.Entry) bool { return of.At.Namespace == h.At.Namespace })
 	})
 }
 
@@ -90,10 +90,10 @@ func newIssuers(f *inspect.Facts) issuers {
 	ix := issuers{map[string][]issuer{}, map[[2]string][]issuer{}, &proofs{map[[2]*pki.Cert]bool{}, proofsAtLeast + proofsPerCert*len(f.Certs)}}
 	for _, reserved := range []bool{true, false} { // these first: see reservedOf
 		for _, c := range f.Certs {
-			if !c.IsCA || slices.ContainsFunc(c.In, (*inspect.Held).Reserved) != reserved {
+			if !c.IsCA || slices.ContainsFunc(c.In, (*inspect.Entry).Reserved) != reserved {
 				continue
 			}
-			ca := issuer{c.Cert, slices.ContainsFunc(c.In, func(h *inspect.Held) bool { return h.Use == inspect.UseTrust }), reserved, c.In}
+			ca := issuer{c.Cert, slices.ContainsFunc(c.In, func(h *inspect.Entry) bool { return h.Use == inspect.UseTrust }), reserved, c.In}
 			ix.byName[c.Subject] = append(ix.byName[c.Subject], ca)
 			ix.byKey[[2]string{c.Subject, c.SubjectKey}] = append(ix.byKey[[2]string{c.Subject, c.SubjectKey}], ca)
 		}
@@ -135,7 +135,7 @@ func outlivesIssuer(f *inspect.Facts) []assess.Finding {
 	ix := newIssuers(f)
 	groups := map[pki.Fingerprint][]inspect.Holding{}
 	var cas []*pki.Cert
-	for _, c := range f.Shown {
+	for _, c := range f.Leaves {
 		if c.SelfSigned || c.NotAfter.Before(f.Now) {
 			continue
 		}
@@ -222,7 +222,7 @@ func issuerSeen(f *inspect.Facts) []assess.Finding {
 	ix := newIssuers(f)
 	groups := map[string][]inspect.Holding{}
 	var order []string
-	for _, c := range f.Shown {
+	for _, c := range f.Leaves {
 		if c.SelfSigned || c.NotAfter.Before(f.Now) {
 			continue
 		}
@@ -315,12 +315,12 @@ func caNames(f *inspect.Facts) []assess.Finding {
 // namesakes judges certificates of one subject.
 func namesakes(f *inspect.Facts, certs []inspect.Holding) (assess.Finding, bool) {
 	keys := map[pki.Fingerprint]bool{}
-	together := map[*inspect.Held]map[pki.Fingerprint]bool{} // CA bundles: the keys in each
-	unmarked := map[*inspect.Held]bool{}                     // with one that has no subject key identifier
+	together := map[*inspect.Entry]map[pki.Fingerprint]bool{} // CA bundles: the keys in each
+	unmarked := map[*inspect.Entry]bool{}                     // with one that has no subject key identifier
 	finding := assess.Finding{Severity: assess.Info}
 	for _, c := range certs {
 		in, current := inForce(c.In)
-		if !c.IsCA || !current || c.NotAfter.Before(f.Now) || !slices.ContainsFunc(in, func(h *inspect.Held) bool { return h.Use == inspect.UseTrust || h.Use == inspect.UseIdentity }) {
+		if !c.IsCA || !current || c.NotAfter.Before(f.Now) || !slices.ContainsFunc(in, func(h *inspect.Entry) bool { return h.Use == inspect.UseTrust || h.Use == inspect.UseIdentity }) {
 			continue
 		}
 		keys[c.SPKI] = true

@@ -17,8 +17,8 @@ func keyInPlace(f *inspect.Facts) []assess.Finding {
 	var out []assess.Finding
 	var owners map[pki.Fingerprint][]inspect.Holding // by public key; made when it is asked for
 	known := map[string]int{}
-	for i := range f.Held {
-		h := &f.Held[i]
+	for i := range f.Entries {
+		h := &f.Entries[i]
 		where := exposedIn(h)
 		if where == "" {
 			continue
@@ -42,7 +42,7 @@ func keyInPlace(f *inspect.Facts) []assess.Finding {
 
 // exposedIn says where the private keys of h are that do not belong there; empty: it
 // holds none, or they do.
-func exposedIn(h *inspect.Held) string {
+func exposedIn(h *inspect.Entry) string {
 	switch {
 	case len(h.Content.Keys) == 0:
 		return ""
@@ -70,7 +70,7 @@ func byPublicKey(f *inspect.Facts) map[pki.Fingerprint][]inspect.Holding {
 }
 
 // exposedKeys is the finding about the keys of one place.
-func exposedKeys(h *inspect.Held, where string, owners map[pki.Fingerprint][]inspect.Holding) assess.Finding {
+func exposedKeys(h *inspect.Entry, where string, owners map[pki.Fingerprint][]inspect.Holding) assess.Finding {
 	keys := h.Content.Keys
 	finding := assess.Finding{
 		Severity: assess.Critical, At: []pki.Location{h.At},

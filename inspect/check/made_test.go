@@ -25,8 +25,8 @@ func TestMadeNamesWhereItIsFrom(t *testing.T) {
 	}
 	got := slices.Sorted(slices.Values(made[0].From))
 	want := []string{"ConfigMap/" + inspecttest.OperatorNS + "/loadbalancer-serving-ca[ca-bundle.crt]", "ConfigMap/" + inspecttest.OperatorNS + "/localhost-serving-ca[ca-bundle.crt]"}
-	if len(made[0].Lacks) != 3 || !slices.Equal(got, want) {
-		t.Errorf("lacks %d, of %q, want %q", len(made[0].Lacks), got, want)
+	if len(made[0].Missing) != 3 || !slices.Equal(got, want) {
+		t.Errorf("lacks %d, of %q, want %q", len(made[0].Missing), got, want)
 	}
 }
 
@@ -42,7 +42,7 @@ func TestCopies(t *testing.T) {
 	f.Snapshot.Sort()
 	copies := inspect.NewFacts(f.Snapshot, inspecttest.Noon, 30*inspecttest.Day).Copies()
 	at := pki.Location{Kind: pki.KindFile, Node: "worker-0", Path: file}
-	if len(copies) != 1 || copies[0].At[0] != at || len(copies[0].Lacks) != 1 || copies[0].Lacks[0].Fingerprint != pki.FingerprintOf(young.Cert.Raw) {
+	if len(copies) != 1 || copies[0].At[0] != at || len(copies[0].Missing) != 1 || copies[0].Missing[0].Fingerprint != pki.FingerprintOf(young.Cert.Raw) {
 		t.Errorf("%+v", copies)
 	}
 }

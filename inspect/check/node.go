@@ -220,8 +220,8 @@ func unsound(f *inspect.Facts, n *inspect.Node, k inspect.Kubeconfig) []assess.F
 
 // embeddedCA looks at certificate-authority-data.
 func embeddedCA(f *inspect.Facts, n *inspect.Node, file string, c inspect.KubeconfigCluster) []assess.Finding {
-	for i := range f.Held {
-		h := &f.Held[i]
+	for i := range f.Entries {
+		h := &f.Entries[i]
 		if h.At.Node != n.Name || h.At.Path != file || h.At.Field != c.Field {
 			continue
 		}
@@ -239,9 +239,9 @@ func fileCurrent(f *inspect.Facts) []assess.Finding {
 	type difference struct{ of, what string }
 	found := map[difference]*assess.Finding{}
 	var order []difference
-	sources := map[catalog.Ref]*inspect.Held{} // many nodes hold copies of the same few
-	for i := range f.Held {
-		h := &f.Held[i]
+	sources := map[catalog.Ref]*inspect.Entry{} // many nodes hold copies of the same few
+	for i := range f.Entries {
+		h := &f.Entries[i]
 		if h.At.Node == "" || h.Superseded {
 			continue
 		}
@@ -278,7 +278,7 @@ func fileCurrent(f *inspect.Facts) []assess.Finding {
 
 // emptyCopies finds files that were read whole, are to hold what an object holds,
 // and hold no certificate: truncated by a full disk, or overwritten.
-func emptyCopies(f *inspect.Facts, sources map[catalog.Ref]*inspect.Held) []assess.Finding {
+func emptyCopies(f *inspect.Facts, sources map[catalog.Ref]*inspect.Entry) []assess.Finding {
 	var out []assess.Finding
 	for _, n := range nodesRead(f) {
 		for i := range n.Files {

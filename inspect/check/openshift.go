@@ -20,8 +20,8 @@ func referenceResolves(f *inspect.Facts) []assess.Finding {
 	for _, r := range f.Snapshot.References {
 		holds[r.To] = false
 	}
-	for i := range f.Held {
-		if at := f.Held[i].At; len(holds) > 0 && len(f.Held[i].Content.Certs) > 0 {
+	for i := range f.Entries {
+		if at := f.Entries[i].At; len(holds) > 0 && len(f.Entries[i].Content.Certs) > 0 {
 			at.Field = ""
 			for _, at := range []pki.Location{at, inspect.ObjectAt(at)} {
 				if _, asked := holds[at]; asked {
@@ -99,15 +99,15 @@ func reportsAgree(f *inspect.Facts) []assess.Finding {
 
 // deliveredBundles are the bundles of the ControllerConfig, by the names under
 // which they are reported; nil where none was read.
-func deliveredBundles(f *inspect.Facts) map[string][]*inspect.Held {
-	var out map[string][]*inspect.Held
-	for i := range f.Held {
-		h := &f.Held[i]
+func deliveredBundles(f *inspect.Facts) map[string][]*inspect.Entry {
+	var out map[string][]*inspect.Entry
+	for i := range f.Entries {
+		h := &f.Entries[i]
 		if h.At.Kind != inspect.KindControllerConfig {
 			continue
 		}
 		if out == nil {
-			out = map[string][]*inspect.Held{}
+			out = map[string][]*inspect.Entry{}
 		}
 		bundle := strings.TrimPrefix(h.At.Field, "spec.")
 		if list, file, ok := strings.Cut(bundle, "["); ok && strings.HasPrefix(list, "imageRegistryBundle") {
@@ -123,7 +123,7 @@ func deliveredBundles(f *inspect.Facts) map[string][]*inspect.Held {
 // disagreement says what one object reports of a bundle that is not so. Of data
 // that can't be read to its end nothing is said: the controller stops at another
 // place than we do, and pem-readable names it.
-func disagreement(f *inspect.Facts, at pki.Location, bundle string, reports []inspect.Reported, data []*inspect.Held) (assess.Finding, bool) {
+func disagreement(f *inspect.Facts, at pki.Location, bundle string, reports []inspect.Reported, data []*inspect.Entry) (assess.Finding, bool) {
 	var unsaid []*pki.Cert
 	places := []pki.Location{}
 	for _, h := range data {
@@ -139,7 +139,7 @@ func disagreement(f *inspect.Facts, at pki.Location, bundle string, reports []in
 	}
 	var gone []string
 	for _, r := range reports {
-		held := func(h *inspect.Held) bool { return slices.ContainsFunc(h.Content.Certs, r.About) }
+		held := func(h *inspect.Entry) bool { return slices.ContainsFunc(h.Content.Certs, r.About) }
 		if !slices.ContainsFunc(data, held) {
 			gone = append(gone, foreign.Called(pki.CommonName(r.Subject)))
 			places = append(places, r.At)

@@ -93,7 +93,7 @@ func TestWhatOnlyTheConfigurationNamesIsTheUsers(t *testing.T) {
 		ConfigMap("openshift-config", "user-ca-bundle", "ca-bundle.crt", ca.CertPEM).
 		Refers(pki.Location{Kind: "Image", Name: "cluster", Field: "spec.additionalTrustedCA.name"}, pki.Location{Kind: "ConfigMap", Namespace: "openshift-config", Name: "registries"}, inspect.TargetThere)
 	f.Snapshot.Sort()
-	for _, h := range inspect.NewFacts(f.Snapshot, inspecttest.Noon, 0).Held {
+	for _, h := range inspect.NewFacts(f.Snapshot, inspecttest.Noon, 0).Entries {
 		if h.Use != inspect.UseTrust || h.Owner() != "user" {
 			t.Errorf("%s is used for %q, by %q", h.At, h.Use, h.Owner())
 		}
@@ -106,7 +106,7 @@ func TestFilesOfMachineConfigsAreWhatNodesWillHave(t *testing.T) {
 	f := inspecttest.NewFixture("4.15.1").Object(inspect.Object{Kind: inspect.KindMachineConfig, Name: "00-worker"}, map[string][]byte{
 		"spec.config.storage.files[/etc/kubernetes/kubelet-ca.crt]": ca.CertPEM,
 	})
-	if h := inspect.NewFacts(f.Snapshot, inspecttest.Noon, 0).Held[0]; h.Use != inspect.UseTrust || h.Row == nil || !strings.Contains(h.Owner(), "machine-config") {
+	if h := inspect.NewFacts(f.Snapshot, inspecttest.Noon, 0).Entries[0]; h.Use != inspect.UseTrust || h.Row == nil || !strings.Contains(h.Owner(), "machine-config") {
 		t.Errorf("%s is used for %q, by %q", h.At, h.Use, h.Owner())
 	}
 }

@@ -24,8 +24,8 @@ func clusterOperatorHint(owner string) string {
 // annotations compares what library-go decides from with the certificate.
 func annotations(f *inspect.Facts) []assess.Finding {
 	var out []assess.Finding
-	for i := range f.Held {
-		h := &f.Held[i]
+	for i := range f.Entries {
+		h := &f.Entries[i]
 		leaf := h.Leaf()
 		if leaf == nil || h.At.Key != "tls.crt" || h.Superseded || !managed(h) {
 			continue
@@ -42,7 +42,7 @@ func annotations(f *inspect.Facts) []assess.Finding {
 }
 
 // managed reports whether library-go's rotation keeps the object.
-func managed(h *inspect.Held) bool {
+func managed(h *inspect.Entry) bool {
 	for _, a := range []string{catalog.AnnotationNotBefore, catalog.AnnotationNotAfter, catalog.AnnotationIssuer} {
 		if h.Annotation(a) != "" {
 			return true
@@ -51,7 +51,7 @@ func managed(h *inspect.Held) bool {
 	return false
 }
 
-func disagreements(h *inspect.Held, leaf *pki.Cert) []string {
+func disagreements(h *inspect.Entry, leaf *pki.Cert) []string {
 	var out []string
 	for _, d := range []struct {
 		key, short string

@@ -38,7 +38,7 @@ func serversOf(f *inspect.Facts) servers {
 }
 
 // present reports whether a server presents what is at a place.
-func (s servers) present(h *inspect.Held) bool {
+func (s servers) present(h *inspect.Entry) bool {
 	return h.Role() == string(catalog.Serving) || s.named[inspect.ObjectAt(h.At)] || h.At.Kind == inspect.KindRoute && h.At.Field == inspect.RouteCertificate
 }
 
@@ -46,7 +46,7 @@ func (s servers) present(h *inspect.Held) bool {
 func servingNames(f *inspect.Facts) []assess.Finding {
 	var out []assess.Finding
 	servers := serversOf(f)
-	for _, c := range f.Shown {
+	for _, c := range f.Leaves {
 		if c.NotAfter.Before(f.Now) || len(c.Names.DNS)+len(c.Names.IPs)+len(c.Names.Others) > 0 {
 			continue
 		}
@@ -79,7 +79,7 @@ func mayServe(c *pki.Cert) bool {
 
 // inTLSSecret reports whether a place is the certificate of a Secret of type
 // kubernetes.io/tls of which the catalog does not know what it is for.
-func inTLSSecret(h *inspect.Held) bool {
+func inTLSSecret(h *inspect.Entry) bool {
 	return h.At.Kind == "Secret" && h.At.Key == "tls.crt" && h.Object != nil && h.Object.Type == "kubernetes.io/tls" && h.Role() == ""
 }
 
@@ -96,12 +96,12 @@ func isHost(cn string) bool {
 func servingUsage(f *inspect.Facts) []assess.Finding {
 	var out []assess.Finding
 	servers := serversOf(f)
-	for _, c := range f.Shown {
+	for _, c := range f.Leaves {
 		if c.NotAfter.Before(f.Now) || mayServe(c.Cert) {
 			continue
 		}
 		in, current := inForce(c.In)
-		in = slices.DeleteFunc(slices.Clone(in), func(h *inspect.Held) bool { return !servers.present(h) })
+		in = slices.DeleteFunc(slices.Clone(in), func(h *inspect.Entry) bool { return !servers.present(h) })
 		if !current || len(in) == 0 {
 			continue
 		}
@@ -114,9 +114,9 @@ func servingUsage(f *inspect.Facts) []assess.Finding {
 
 // secretCA finds Secrets whose ca.crt does not verify their tls.crt.
 func secretCA(f *inspect.Facts) []assess.Finding {
-	cas := map[pki.Location]*inspect.Held{} // by Secret
-	for i := range f.Held {
-		h := &f.Held[i]
+	cas := map[pki.Location]*inspect.Entry{} // by Secret
+	for i := range f.Entries {
+		h := &f.Entries[i]
 		if h.At.Kind == "Secret" && h.At.Key == "ca.crt" && h.At.Field == "" && h.Row == nil && !h.Superseded && len(h.Content.Certs) > 0 {
 			cas[inspect.ObjectAt(h.At)] = h
 		}
@@ -128,8 +128,8 @@ func secretCA(f *inspect.Facts) []assess.Finding {
 	type pair struct{ ca, leaf *pki.Content }
 	known := map[pair]int{} // copies of one Secret are one finding
 	var out []assess.Finding
-	for i := range f.Held {
-		h := &f.Held[i]
+	for i := range f.Entries {
+		h := &f.Entries[i]
 		ca := cas[inspect.ObjectAt(h.At)]
 		if ca == nil || h.At.Key != "tls.crt" || h.Leaf() == nil {
 			continue
@@ -152,7 +152,7 @@ func secretCA(f *inspect.Facts) []assess.Finding {
 
 // secretCAFails judges a tls.crt by the ca.crt beside it. What has expired, or has a
 // signature that is refused, is for other checks to say.
-func secretCAFails(f *inspect.Facts, ca, h *inspect.Held, clients map[string][]*pki.Cert) (assess.Finding, bool) {
+func secretCAFails(f *inspect.Facts, ca, h *inspect.Entry, clients map[string][]*pki.Cert) (assess.Finding, bool) {
 	leaf := h.Leaf()
 	err := error(nil)
 	if mayServe(leaf) && weakSignature(leaf.Signature) == "" {
@@ -179,7 +179,7 @@ func secretCAFails(f *inspect.Facts, ca, h *inspect.Held, clients map[string][]*
 // clientsOf are the certificates for clients only, by their issuer's name.
 func clientsOf(f *inspect.Facts) map[string][]*pki.Cert {
 	out := map[string][]*pki.Cert{}
-	for _, c := range f.Shown {
+	for _, c := range f.Leaves {
 		if !mayServe(c.Cert) {
 			out[c.Issuer] = append(out[c.Issuer], c.Cert)
 		}

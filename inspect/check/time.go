@@ -25,7 +25,7 @@ func atLeaf(c inspect.Holding, severity assess.Severity, due time.Time, message,
 
 func expired(f *inspect.Facts) []assess.Finding {
 	var out []assess.Finding
-	for _, c := range f.Shown {
+	for _, c := range f.Leaves {
 		if !c.NotAfter.Before(f.Now) {
 			continue
 		}
@@ -47,7 +47,7 @@ func chainsExpired(f *inspect.Facts) []assess.Finding {
 		if !c.NotAfter.Before(f.Now) {
 			continue
 		}
-		var chain, alone []*inspect.Held
+		var chain, alone []*inspect.Entry
 		for _, h := range c.In {
 			switch {
 			case h.Use == inspect.UseIdentity && h.Leaf().Fingerprint != c.Fingerprint:
@@ -69,7 +69,7 @@ func chainsExpired(f *inspect.Facts) []assess.Finding {
 	return out
 }
 
-func allExpired(h *inspect.Held, now time.Time) bool {
+func allExpired(h *inspect.Entry, now time.Time) bool {
 	for _, c := range h.Content.Certs {
 		if !c.NotAfter.Before(now) {
 			return false
@@ -80,7 +80,7 @@ func allExpired(h *inspect.Held, now time.Time) bool {
 
 func notYetValid(f *inspect.Facts) []assess.Finding {
 	var out []assess.Finding
-	for _, c := range f.Shown {
+	for _, c := range f.Leaves {
 		if c.NotBefore.After(f.Now) {
 			out = append(out, atLeaf(c, assess.Critical, c.NotBefore,
 				fmt.Sprintf("%s is valid only from %s (%s)", inspect.CertName(c.Cert), day(c.NotBefore), ago(f.Now, c.NotBefore)),
@@ -92,7 +92,7 @@ func notYetValid(f *inspect.Facts) []assess.Finding {
 
 func overdue(f *inspect.Facts) []assess.Finding {
 	var out []assess.Finding
-	for _, c := range f.Shown {
+	for _, c := range f.Leaves {
 		r := f.Renewal(c)
 		if !f.Overdue(c, r) {
 			continue
@@ -113,8 +113,8 @@ func overdue(f *inspect.Facts) []assess.Finding {
 func crlEnded(f *inspect.Facts) []assess.Finding {
 	found := map[pki.Fingerprint]*assess.Finding{}
 	var order []*assess.Finding
-	for i := range f.Held {
-		h := &f.Held[i]
+	for i := range f.Entries {
+		h := &f.Entries[i]
 		for _, l := range h.Content.CRLs {
 			if l.NextUpdate.IsZero() || !l.NextUpdate.Before(f.Now) || h.Use == inspect.UseRecord {
 				continue

@@ -34,7 +34,7 @@ func callFinding(c inspect.Call) assess.Finding {
 func callFails(c inspect.Call) assess.Finding {
 	finding := callFinding(c)
 	var certs []*pki.Cert
-	for _, h := range c.Shown {
+	for _, h := range c.Presented {
 		finding.At = append(finding.At, h.At)
 		finding.Certs = append(finding.Certs, h.Leaf().Fingerprint)
 		if !slices.Contains(certs, h.Leaf()) {

@@ -84,7 +84,7 @@ func TestAccess(t *testing.T) {
 // TestSnapshotKeepsWhatWasAsked says that a file judges as the cluster did.
 func TestSnapshotKeepsWhatWasAsked(t *testing.T) {
 	t.Parallel()
-	want := &inspect.Comeback{
+	want := &inspect.RestartProbe{
 		Problem: "p",
 		Own: inspect.ComebackFile{Path: "/own", Shows: inspect.CredentialCertificate, Certificate: "/pem", Field: "f", Answers: []inspect.Answer{
 			{Question: inspect.AskNode, Server: "a:1", Name: "a", Address: "10.0.0.1", Code: 401, Reason: "Unauthorized"}, {Question: inspect.AskLease, Failure: inspect.FailedTrust, Detail: "d"},
@@ -93,17 +93,17 @@ func TestSnapshotKeepsWhatWasAsked(t *testing.T) {
 	}
 	access := &inspect.Access{Context: "c", Shows: inspect.CredentialToken, How: "a token", CA: inspect.CAFile, Server: "s", Problem: "p", Trust: pki.Location{Kind: pki.KindFile, Path: "/ca"}}
 	var file bytes.Buffer
-	if err := WriteSnapshot(&file, inspect.Snapshot{Nodes: []inspect.Node{{Name: "asked", Comeback: want}, {Name: "unasked"}}, Access: access}); err != nil {
+	if err := WriteSnapshot(&file, inspect.Snapshot{Nodes: []inspect.Node{{Name: "asked", RestartProbe: want}, {Name: "unasked"}}, Access: access}); err != nil {
 		t.Fatal(err)
 	}
 	s, err := File{Path: "-", Stdin: &file, Scanner: pki.NewScanner()}.Read()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d := cmp.Diff(want, s.Nodes[0].Comeback); d != "" {
+	if d := cmp.Diff(want, s.Nodes[0].RestartProbe); d != "" {
 		t.Error(d)
 	}
-	if d := cmp.Diff(access, s.Access); d != "" || s.Nodes[1].Comeback != nil {
-		t.Errorf("%s; %v", d, s.Nodes[1].Comeback)
+	if d := cmp.Diff(access, s.Access); d != "" || s.Nodes[1].RestartProbe != nil {
+		t.Errorf("%s; %v", d, s.Nodes[1].RestartProbe)
 	}
 }

@@ -76,8 +76,8 @@ func (o *movingObject) condition(kind string) conditionStatus {
 
 // Machinery asks what moves nodes and static pods by itself: each kind for itself, so
 // that one which can't be read hides no other.
-func (c *Cluster) Machinery(ctx context.Context) *inspect.Machinery {
-	m := &inspect.Machinery{}
+func (c *Cluster) Machinery(ctx context.Context) *inspect.ControlPlaneStatus {
+	m := &inspect.ControlPlaneStatus{}
 	var mu sync.Mutex
 	var g errgroup.Group
 	g.SetLimit(namespacesAtOnce)
@@ -141,7 +141,7 @@ func (c *Cluster) moving(ctx context.Context, row catalog.Machinery) ([]movingOb
 }
 
 // tell adds what an object tells.
-func tell(m *inspect.Machinery, row catalog.Machinery, o *movingObject) {
+func tell(m *inspect.ControlPlaneStatus, row catalog.Machinery, o *movingObject) {
 	switch row.Moves {
 	case catalog.MovesVersion:
 		progressing := o.condition("Progressing")
@@ -256,7 +256,7 @@ func (c *Cluster) nodeStates(ctx context.Context) ([]inspect.NodeState, error) {
 	return found, nil
 }
 
-func sortMachinery(m *inspect.Machinery) {
+func sortMachinery(m *inspect.ControlPlaneStatus) {
 	slices.Sort(m.Silent)
 	slices.SortFunc(m.Nodes, func(a, b inspect.NodeState) int { return cmp.Compare(a.Name, b.Name) })
 	slices.SortFunc(m.Operators, func(a, b inspect.OperatorState) int { return cmp.Compare(a.Name, b.Name) })

@@ -37,7 +37,7 @@ func movingObjects() map[string]string {
 	}
 }
 
-func machineryOf(t *testing.T, forbidden ...string) *inspect.Machinery {
+func machineryOf(t *testing.T, forbidden ...string) *inspect.ControlPlaneStatus {
 	t.Helper()
 	objects := movingObjects()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -68,7 +68,7 @@ func machineryOf(t *testing.T, forbidden ...string) *inspect.Machinery {
 
 func TestMachinery(t *testing.T) {
 	t.Parallel()
-	want := &inspect.Machinery{
+	want := &inspect.ControlPlaneStatus{
 		Update:     inspect.Update{Progressing: "True", Message: "Working", Desired: "4.16.1", Failing: "stuck"},
 		Operators:  []inspect.OperatorState{{Name: "etcd", Available: "True", Degraded: "True", Message: "NodeControllerDegraded"}},
 		StaticPods: []inspect.StaticPods{{Resource: "etcds", Latest: 8, Masters: []inspect.StaticPodState{{Node: "master-0", Current: 7, Target: 8}}, Conditions: map[string]string{"EtcdMembersDegraded": "False"}, Messages: map[string]string{"EtcdMembersDegraded": "none"}}},

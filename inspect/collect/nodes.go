@@ -160,11 +160,11 @@ type Nodes struct {
 	// Served makes a TLS handshake from each node with every server that its
 	// kubelet's kubeconfigs name.
 	Served bool
-	// Comeback asks on each node what its kubelet would be told if it started now:
+	// RestartProbe asks on each node what its kubelet would be told if it started now:
 	// with the kubelet's own credentials, in one round trip more.
-	Comeback bool
-	Scanner  *pki.Scanner
-	Observe  func(what string, n int)
+	RestartProbe bool
+	Scanner      *pki.Scanner
+	Observe      func(what string, n int)
 	// Asked: the user named nodes, so that one without a way is a gap. Otherwise
 	// it is said how to read it.
 	Asked bool
@@ -273,8 +273,8 @@ func (n Nodes) Read(ctx context.Context, o NodeObject, node OnNode) (facts inspe
 	if n.Served {
 		s = inspect.Merge(s, served(ctx, node, &s.Nodes[0]))
 	}
-	if n.Comeback {
-		s.Nodes[0].Comeback = ask.Comeback(ctx, node, r, s.Nodes[0].Kubelet, o.Name)
+	if n.RestartProbe {
+		s.Nodes[0].RestartProbe = ask.Comeback(ctx, node, r, s.Nodes[0].Kubelet, o.Name)
 	}
 	return s, r.Missing, nil
 }

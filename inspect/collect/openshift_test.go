@@ -15,11 +15,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
@@ -264,7 +263,7 @@ func TestUserDataOfMachines(t *testing.T) {
 				t.Errorf("read as %s, gaps %s", got, reasons(s.Gaps))
 			}
 			s.Cluster.Versions.Cluster = "4.15.1"
-			held := inspect.NewFacts(s, time.Now(), 0).Held[0]
+			held := inspect.NewFacts(s, time.Now(), 0).Entries[0]
 			if held.Use != inspect.UseTrust || held.Owner() != "installer" {
 				t.Errorf("used for %q by %q", held.Use, held.Owner())
 			}

@@ -145,7 +145,7 @@ func packNode(n inspect.Node) fileNode {
 	for _, p := range n.Processes {
 		f.Processes = append(f.Processes, fileProcess(p))
 	}
-	if c := n.Comeback; c != nil {
+	if c := n.RestartProbe; c != nil {
 		f.Comeback = &fileComeback{c.Problem, packComeback(c.Own), packComeback(c.Bootstrap)}
 	}
 	return f
@@ -219,7 +219,7 @@ func (f fileNode) unpack() inspect.Node {
 		n.Processes = append(n.Processes, inspect.Process(p))
 	}
 	if c := f.Comeback; c != nil {
-		n.Comeback = &inspect.Comeback{Problem: c.Problem, Own: c.Own.unpack(), Bootstrap: c.Bootstrap.unpack()}
+		n.RestartProbe = &inspect.RestartProbe{Problem: c.Problem, Own: c.Own.unpack(), Bootstrap: c.Bootstrap.unpack()}
 	}
 	return n
 }

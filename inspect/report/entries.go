@@ -18,9 +18,9 @@ func certEntry(f *inspect.Facts, c inspect.Holding, fi Filter) (Cert, bool) {
 	e := Cert{Cert: c.Cert}
 	// Places that show the certificate come before those that trust it, and objects
 	// before their copies on nodes.
-	var places [4][]*inspect.Held
-	shown := func(h *inspect.Held) bool { leaf := h.Leaf(); return leaf != nil && leaf.Fingerprint == c.Fingerprint }
-	reserved := slices.ContainsFunc(c.In, func(h *inspect.Held) bool { return shown(h) && h.Reserved() })
+	var places [4][]*inspect.Entry
+	shown := func(h *inspect.Entry) bool { leaf := h.Leaf(); return leaf != nil && leaf.Fingerprint == c.Fingerprint }
+	reserved := slices.ContainsFunc(c.In, func(h *inspect.Entry) bool { return shown(h) && h.Reserved() })
 	renews := false
 	for _, h := range c.In {
 		if !fi.place(h.At, h.Object) {
@@ -62,10 +62,10 @@ func bundleEntries(f *inspect.Facts, fi Filter, chosen map[pki.Fingerprint]bool)
 		content *pki.Content
 		use     inspect.Use
 	}
-	members := map[group][]*inspect.Held{}
+	members := map[group][]*inspect.Entry{}
 	var order []group
-	for i := range f.Held {
-		h := &f.Held[i]
+	for i := range f.Entries {
+		h := &f.Entries[i]
 		c := h.Content
 		if !fi.place(h.At, h.Object) || (h.Use != inspect.UseTrust && len(c.Certs) < 2 && len(c.CRLs)+len(c.Locked)+len(c.Bad) == 0) || !anyChosen(c, fi, chosen) {
 			continue

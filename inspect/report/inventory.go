@@ -73,7 +73,7 @@ type Read struct {
 // is certDocument's.
 type Cert struct {
 	*pki.Cert
-	in         []*inspect.Held // those that show it before those that trust it
+	in         []*inspect.Entry // those that show it before those that trust it
 	Owner      string
 	Role       string
 	Renews     catalog.Answer // whether it is renewed automatically

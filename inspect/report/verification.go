@@ -29,28 +29,28 @@ type Verification struct {
 
 // VerificationClaim is an edge in one place.
 type VerificationClaim struct {
-	ID       string            `json:"id"`   // of the edge, see docs/catalog.md
-	Part     string            `json:"part"` // of the cluster
-	Claim    string            `json:"claim"`
-	Status   string            `json:"status"` // holds, unknown, will break, broken
-	Verifier string            `json:"verifier"`
-	Node     string            `json:"node,omitempty"`
-	Trust    []pki.Location    `json:"trust,omitempty"`
-	Shown    *pki.Location     `json:"shown,omitempty"`
-	Server   string            `json:"server,omitempty"` // of the handshake, host:port
-	Name     string            `json:"name,omitempty"`   // that the certificate must be for
-	SHA256   *pki.Fingerprint  `json:"sha256,omitempty"` // of the leaf that is shown
-	Held     *VerificationCert `json:"held,omitempty"`   // by the server's place, where that is not what is shown
-	Why      string            `json:"why,omitempty"`
-	Lacks    *VerificationCert `json:"lacks,omitempty"`
-	From     *time.Time        `json:"from,omitempty"`      // when it breaks at the earliest
-	Runs     *time.Time        `json:"runsSince,omitempty"` // the process that has the trust anchors in memory
-	Logs     []pki.Location    `json:"logs,omitempty"`      // of servers that say so
-	Seen     *VerificationSeen `json:"seen,omitempty"`      // what they say of a client
-	Next     *trust.Next       `json:"next,omitempty"`      // absent: who verifies is known by a server's log only
-	Lost     string            `json:"lost,omitempty"`      // what fails then
-	Mend     string            `json:"mend,omitempty"`      // what repairs it
-	Advice   string            `json:"-"`                   // the same, with NODE for any node
+	ID          string            `json:"id"`   // of the edge, see docs/catalog.md
+	Part        string            `json:"part"` // of the cluster
+	Claim       string            `json:"claim"`
+	Status      string            `json:"status"` // holds, unknown, will break, broken
+	Verifier    string            `json:"verifier"`
+	Node        string            `json:"node,omitempty"`
+	Trust       []pki.Location    `json:"trust,omitempty"`
+	Presented   *pki.Location     `json:"shown,omitempty"`
+	Server      string            `json:"server,omitempty"` // of the handshake, host:port
+	Name        string            `json:"name,omitempty"`   // that the certificate must be for
+	SHA256      *pki.Fingerprint  `json:"sha256,omitempty"` // of the leaf that is shown
+	Stored      *VerificationCert `json:"held,omitempty"`   // by the server's place, where that is not what is shown
+	Why         string            `json:"why,omitempty"`
+	Missing     *VerificationCert `json:"lacks,omitempty"`
+	From        *time.Time        `json:"from,omitempty"`      // when it breaks at the earliest
+	Runs        *time.Time        `json:"runsSince,omitempty"` // the process that has the trust anchors in memory
+	Logs        []pki.Location    `json:"logs,omitempty"`      // of servers that say so
+	Seen        *VerificationSeen `json:"seen,omitempty"`      // what they say of a client
+	Next        *trust.Next       `json:"next,omitempty"`      // absent: who verifies is known by a server's log only
+	Impact      string            `json:"lost,omitempty"`      // what fails then
+	Remediation string            `json:"mend,omitempty"`      // what repairs it
+	Advice      string            `json:"-"`                   // the same, with NODE for any node
 }
 
 // VerificationCert names a certificate.
@@ -98,17 +98,17 @@ func entry(c trust.Claim) VerificationClaim {
 		ID: c.ID, Part: string(c.Part), Claim: c.Edge.Claim, Status: c.Status.String(), Verifier: c.Verifier, Node: c.Node,
 		Trust: c.Trust, Server: c.Server, Name: c.Name, Why: c.Why,
 	}
-	if c.Shown != (pki.Location{}) {
-		e.Shown = &c.Shown
+	if c.Presented != (pki.Location{}) {
+		e.Presented = &c.Presented
 	}
 	if len(c.Chain) > 0 {
 		e.SHA256 = &c.Chain[0].Fingerprint
 	}
-	if c.Lacks != nil {
-		e.Lacks = &VerificationCert{Subject: c.Lacks.Subject, SHA256: c.Lacks.Fingerprint, Since: c.Lacks.NotBefore}
+	if c.Missing != nil {
+		e.Missing = &VerificationCert{Subject: c.Missing.Subject, SHA256: c.Missing.Fingerprint, Since: c.Missing.NotBefore}
 	}
-	if c.Held != nil {
-		e.Held = &VerificationCert{Subject: c.Held.Subject, SHA256: c.Held.Fingerprint, Since: c.Held.NotBefore}
+	if c.Stored != nil {
+		e.Stored = &VerificationCert{Subject: c.Stored.Subject, SHA256: c.Stored.Fingerprint, Since: c.Stored.NotBefore}
 	}
 	if !c.From.IsZero() {
 		e.From = &c.From
@@ -121,7 +121,7 @@ func entry(c trust.Claim) VerificationClaim {
 		e.Seen = &VerificationSeen{c.Seen.Client, c.Seen.Whose, c.Seen.Reason, c.Seen.Count, c.Seen.Last}
 	}
 	if c.Status == trust.Broken || c.Status == trust.WillBreak {
-		e.Lost, e.Mend, e.Advice = c.Lost, strings.ReplaceAll(c.Mend, "NODE", c.Node), c.Mend
+		e.Impact, e.Remediation, e.Advice = c.Impact, strings.ReplaceAll(c.Remediation, "NODE", c.Node), c.Remediation
 	}
 	return e
 }

@@ -27,7 +27,7 @@ func (j *judge) accepted() []Claim {
 		}
 	}
 	slices.SortStableFunc(out, func(a, b Claim) int {
-		return cmp.Or(strings.Compare(a.Node, b.Node), pki.Compare(a.Shown, b.Shown))
+		return cmp.Or(strings.Compare(a.Node, b.Node), pki.Compare(a.Presented, b.Presented))
 	})
 	return out
 }
@@ -37,7 +37,7 @@ func (j *judge) accepted() []Claim {
 // tells nothing.
 func (j *judge) answered(row catalog.Caller, from *inspect.Node, a inspect.Accepted) Claim {
 	at := pki.Location{Kind: pki.KindFile, Node: from.Name, Path: a.Certificate}
-	c := Claim{Edge: row.Edge, Node: a.Of, Shown: at, Server: a.Server}
+	c := Claim{Edge: row.Edge, Node: a.Of, Presented: at, Server: a.Server}
 	for _, i := range j.held(catalog.Ref{Kind: catalog.File, Name: a.Certificate}, from.Name) {
 		c.Chain = i.chain
 	}

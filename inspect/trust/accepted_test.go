@@ -58,7 +58,7 @@ func TestKubeletsAccept(t *testing.T) {
 		if got.Status != c.status || !strings.Contains(got.Why, c.why) || (got.Why == "") != (c.status == trust.Holds) {
 			t.Errorf("%s: %s, %q", c.title, got.Status, got.Why)
 		}
-		if got.Node != "n7" || got.Server != "10.0.0.7:10250" || got.Edge.Shown != row.Shown {
+		if got.Node != "n7" || got.Server != "10.0.0.7:10250" || got.Edge.Presented != row.Presented {
 			t.Errorf("%s: %+v", c.title, got)
 		}
 	}

@@ -17,8 +17,8 @@ func (j *judge) anchors(e catalog.Edge) []anchors {
 	}
 	var out []anchors
 	byContent := map[*pki.Content]int{}
-	for i := range j.f.Held {
-		h := &j.f.Held[i]
+	for i := range j.f.Entries {
+		h := &j.f.Entries[i]
 		if h.Superseded || h.Use == inspect.UseIdentity || !e.Trust.Fits(string(h.At.Kind), h.At.Namespace, h.At.Name, h.At.Key) {
 			continue
 		}
@@ -54,7 +54,7 @@ func (j *judge) files(e catalog.Edge) []anchors {
 		case e.Name == catalog.NameInKubeconfig:
 			j.kubeconfig(n, e.Trust.Name, &a)
 		default:
-			for _, h := range j.f.Held {
+			for _, h := range j.f.Entries {
 				if h.At == at {
 					a.certs, a.skipped = h.Content.LoadedBy(e.Reader)
 				}

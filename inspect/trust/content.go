@@ -17,9 +17,9 @@ func (j *judge) made(e catalog.Edge, all []inspect.Made) []Claim {
 	for _, m := range all {
 		c := Claim{Edge: e, Node: m.At[0].Node, Trust: m.At, Roots: m.Certs}
 		switch {
-		case len(m.Lacks) > 0:
-			c.Status, c.Lacks, c.Why = Broken, m.Lacks[0], "lacks "+subjects(m.Lacks)+" of "+strings.Join(m.From, ", ")
-			if j.justMade(m.Lacks) {
+		case len(m.Missing) > 0:
+			c.Status, c.Missing, c.Why = Broken, m.Missing[0], "lacks "+subjects(m.Missing)+" of "+strings.Join(m.From, ", ")
+			if j.justMade(m.Missing) {
 				c.Status = Unknown // an ordinary rotation is no harm
 				c.Why += ", made within the hour: copies follow in minutes, kube-root-ca.crt once kube-controller-manager runs in a new revision on every master"
 			}
@@ -73,7 +73,7 @@ func (j *judge) calls(e catalog.Edge) []Claim {
 		if call.Bundle != nil {
 			c.Roots, c.Skipped = call.Bundle.Content.LoadedBy(e.Reader)
 		}
-		show := func(h *inspect.Held) { c.Shown, c.Chain = h.At, h.Content.Certs }
+		show := func(h *inspect.Entry) { c.Presented, c.Chain = h.At, h.Content.Certs }
 		switch {
 		case call.Bundle == nil:
 			c.Status, c.Why = Broken, "no CA is named: the API server then trusts its system's CAs, none of which signs for a Service"
@@ -81,9 +81,9 @@ func (j *judge) calls(e catalog.Edge) []Claim {
 			show(call.Trusted)
 			j.forecast(&c, j.f.Now)
 		case call.Certain:
-			show(call.Shown[0])
+			show(call.Presented[0])
 			c.Status, c.Why = Broken, call.Why.Error()
-			c.Lacks = j.lacks(&c)
+			c.Missing = j.lacks(&c)
 		case call.Why != nil:
 			c.Status, c.Why = Unknown, "the CA bundle verifies no certificate for the Service's name that was read; but the Service may have one of its own, in memory"
 		default:

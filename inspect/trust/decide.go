@@ -15,7 +15,7 @@ import (
 func (j *judge) decide(c *Claim) {
 	now := j.timeOf(c)
 	if err := verify(c, c.Name, now); err != nil {
-		c.Status, c.Why, c.Lacks = Broken, err.Error(), j.lacks(c)
+		c.Status, c.Why, c.Missing = Broken, err.Error(), j.lacks(c)
 		j.skips(c, func(c *Claim) bool { return verify(c, c.Name, now) == nil })
 		return
 	}
@@ -94,7 +94,7 @@ func (j *judge) issuerOf(top *pki.Cert) (ca *pki.Cert) {
 	for _, reserved := range []bool{true, false} {
 		tries := 0
 		for _, c := range j.f.Certs {
-			if !c.IsCA || c.Subject != top.Issuer || reserved != slices.ContainsFunc(c.In, (*inspect.Held).Reserved) {
+			if !c.IsCA || c.Subject != top.Issuer || reserved != slices.ContainsFunc(c.In, (*inspect.Entry).Reserved) {
 				continue
 			}
 			if tries++; tries > mostIssuers {

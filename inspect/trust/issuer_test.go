@@ -23,7 +23,7 @@ func TestATenantsTwinIsNotTheIssuer(t *testing.T) {
 	in := func(namespace string) func(*pki.Cert) inspect.Holding {
 		return func(c *pki.Cert) inspect.Holding {
 			at := pki.Location{Kind: "Route", Namespace: namespace, Name: "r", Field: "spec.tls.caCertificate"}
-			return inspect.Holding{Cert: c, In: []*inspect.Held{{Bundle: &inspect.Bundle{At: at}, Row: &catalog.Place{}}}}
+			return inspect.Holding{Cert: c, In: []*inspect.Entry{{Bundle: &inspect.Bundle{At: at}, Row: &catalog.Place{}}}}
 		}
 	}
 	known, tenant := in("openshift-kube-apiserver"), in("shop")

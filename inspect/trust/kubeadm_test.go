@@ -94,8 +94,8 @@ func are(r report.Verification, id string) map[string]report.VerificationClaim {
 	for _, c := range r.Claims {
 		if c.ID == id {
 			key := c.Node
-			if c.Shown != nil && c.Shown.Node != c.Node {
-				key += " " + c.Shown.Node
+			if c.Presented != nil && c.Presented.Node != c.Node {
+				key += " " + c.Presented.Node
 			}
 			out[key] = c
 		}

@@ -86,7 +86,7 @@ func (j *judge) otherwise(c *Claim, owner string, shown []identity) {
 			return
 		}
 		other := *c
-		other.Chain, other.Server, other.Status, other.Why, other.Lacks, other.From, other.Later = chain, server, Holds, "", nil, time.Time{}, false
+		other.Chain, other.Server, other.Status, other.Why, other.Missing, other.From, other.Later = chain, server, Holds, "", nil, time.Time{}, false
 		j.decide(&other)
 		if j.elsewhere(&other, owner, s); other.Status > c.Status {
 			other.Why = "by " + s.node + ", one of the masters: " + other.Why
@@ -119,7 +119,7 @@ func (j *judge) turns(c *Claim, owner string, s identity) {
 		return
 	}
 	next := *c
-	next.Chain, next.Status, next.Why, next.Lacks, next.From, next.Later = chain, Holds, "", nil, time.Time{}, false
+	next.Chain, next.Status, next.Why, next.Missing, next.From, next.Later = chain, Holds, "", nil, time.Time{}, false
 	j.decide(&next)
 	j.elsewhere(&next, owner, s)
 	place := "its Secret"
@@ -128,7 +128,7 @@ func (j *judge) turns(c *Claim, owner string, s identity) {
 	}
 	switch {
 	case next.Status == Broken:
-		c.Status, c.Lacks, c.From, c.Later = WillBreak, next.Lacks, time.Time{}, false
+		c.Status, c.Missing, c.From, c.Later = WillBreak, next.Missing, time.Time{}, false
 		c.Why = place + " holds another one already, and a master that has read it shows that: " + next.Why
 	case next.Status == Unknown && !next.Later && c.Status == Holds:
 		c.Status, c.Why, c.Later = Unknown, next.Why, true
@@ -139,13 +139,13 @@ func (j *judge) turns(c *Claim, owner string, s identity) {
 // kubeconfig asks for, where that names an address of which no node is known, and there
 // may be several masters: perhaps it is another one's alone.
 func (j *judge) elsewhere(c *Claim, owner string, s identity) {
-	if c.Status != Broken || owner != "" || s.node == "" || c.Edge.Name != catalog.NameInKubeconfig || c.Edge.Shown != catalog.KubeadmServing() {
+	if c.Status != Broken || owner != "" || s.node == "" || c.Edge.Name != catalog.NameInKubeconfig || c.Edge.Presented != catalog.KubeadmServing() {
 		return
 	}
 	if names, all := j.f.Snapshot.Masters(); all && len(names) == 1 || verify(c, "", j.timeOf(c)) != nil {
 		return
 	}
-	c.Status, c.Lacks = Unknown, nil
+	c.Status, c.Missing = Unknown, nil
 	c.Why = fmt.Sprintf("what %s shows is for other names than %q, and no node is known to have that name or address: whether %s answers there was not seen", s.node, c.Name, s.node)
 }
 

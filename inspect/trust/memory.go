@@ -28,8 +28,8 @@ func (j *judge) memory(row catalog.Process, files []Claim) []Claim {
 			continue
 		}
 		c := file
-		c.Edge, c.Status, c.Why, c.Lacks, c.From, c.Runs = row.Edge, Holds, "", nil, time.Time{}, started
-		c.Edge.Shown, c.Edge.Carries, c.Later = file.Edge.Shown, file.Edge.Carries, false
+		c.Edge, c.Status, c.Why, c.Missing, c.From, c.Runs = row.Edge, Holds, "", nil, time.Time{}, started
+		c.Edge.Presented, c.Edge.Carries, c.Later = file.Edge.Presented, file.Edge.Carries, false
 		ca := j.issuer(file.Chain)
 		written := written(n, file.Trust[0])
 		// CAs are dated by the cluster's clock, processes by the node's.
@@ -38,7 +38,7 @@ func (j *judge) memory(row catalog.Process, files []Claim) []Claim {
 		case ca == nil:
 			c.Status, c.Why = Unknown, "the CA of what is shown was not seen, so that it is not known which is the older: it or the process"
 		case ca.NotBefore.After(since):
-			c.Status, c.Lacks = Broken, ca
+			c.Status, c.Missing = Broken, ca
 			c.Why = "it runs since before the CA was made, and reads its trust anchors only when it starts"
 		case written.IsZero() || written.After(loaded):
 			c.Status = Unknown

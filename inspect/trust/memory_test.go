@@ -17,7 +17,7 @@ func TestMemoryAfterTheSigner(t *testing.T) {
 		before, after := pkitest.NewCA("lb", from(-900), from(900)), pkitest.NewCA("lb@1", from(-1), from(900))
 		e := edge(t, "kubelet-api-int")
 		w.put(catalog.LoadBalancerSigner(), after.CertPEM, after.KeyPEM)
-		w.put(e.Shown, leafFor(e, before, -2, 28).CertPEM)
+		w.put(e.Presented, leafFor(e, before, -2, 28).CertPEM)
 		w.trust(e, before.CertPEM, after.CertPEM)
 		n := &w.s.Nodes[0]
 		n.Files[0].Modified, n.Kubelet.Started = from(-5), from(started)
@@ -39,7 +39,7 @@ func TestMemoryKnowsNoMoreThanTheFile(t *testing.T) {
 	w.trust(e, ca.CertPEM)
 	w.s.Nodes[0].Files[0].Modified, w.s.Nodes[0].Kubelet.Started = from(-5), from(-3)
 	file, memory := one(t, w.judge(e.ID)), one(t, w.judge("kubelet-memory-api-int"))
-	if memory.Status != trust.Unknown || !memory.Later || memory.Lacks != nil || memory.Why != file.Why {
+	if memory.Status != trust.Unknown || !memory.Later || memory.Missing != nil || memory.Why != file.Why {
 		t.Errorf("%s: %s; the file is %s: %s", memory.Status, memory.Why, file.Status, file.Why)
 	}
 }
@@ -81,7 +81,7 @@ func TestMemory(t *testing.T) {
 			w := newWorld(catalog.Versions{Cluster: "4.15.3"})
 			before, after := pkitest.NewCA("lb", from(-900), from(900)), pkitest.NewCA("lb", from(-1), from(900))
 			e := edge(t, "kubelet-api-int")
-			w.put(e.Shown, leafFor(e, after, -0.9, 29).CertPEM)
+			w.put(e.Presented, leafFor(e, after, -0.9, 29).CertPEM)
 			if !c.unread {
 				w.put(catalog.LoadBalancerSigner(), after.CertPEM)
 			}
@@ -102,11 +102,11 @@ func TestMemory(t *testing.T) {
 				t.Fatalf("want %v, got %+v", c.want, got)
 			}
 			for i, want := range c.want {
-				if got[i].Edge.Shown != e.Shown { // who asks about that certificate asks about memory, too
-					t.Errorf("it is about %s", got[i].Edge.Shown)
+				if got[i].Edge.Presented != e.Presented { // who asks about that certificate asks about memory, too
+					t.Errorf("it is about %s", got[i].Edge.Presented)
 				}
-				if got[i].Status != want || got[i].Later != c.unread || (got[i].Lacks != nil) != c.lacking || (want == trust.Holds) != (got[i].Why == "") {
-					t.Errorf("want %s, got %s: %s (lacks %v)", want, got[i].Status, got[i].Why, got[i].Lacks)
+				if got[i].Status != want || got[i].Later != c.unread || (got[i].Missing != nil) != c.lacking || (want == trust.Holds) != (got[i].Why == "") {
+					t.Errorf("want %s, got %s: %s (lacks %v)", want, got[i].Status, got[i].Why, got[i].Missing)
 				}
 			}
 		})

@@ -14,14 +14,14 @@ import (
 // object. What they are to verify there is outside of the cluster, and not seen.
 func (j *judge) brought(e catalog.Edge) []Claim {
 	var out []Claim
-	if !placed(e.Shown) {
+	if !placed(e.Presented) {
 		for _, r := range j.f.Snapshot.References {
-			if string(r.From.Kind) != e.Shown.Kind || r.From.Field != e.Shown.Key || r.Target == inspect.TargetAbsent {
+			if string(r.From.Kind) != e.Presented.Kind || r.From.Field != e.Presented.Key || r.Target == inspect.TargetAbsent {
 				continue // reference-resolves speaks of what is not there
 			}
 			held := j.heldBy(r.To)
 			if len(held) == 0 && r.Target == inspect.TargetUnknown {
-				out = append(out, Claim{Edge: e, Shown: r.To, Status: Unknown, Why: fmt.Sprintf("%s, which %s names, was not read", r.To, r.From)})
+				out = append(out, Claim{Edge: e, Presented: r.To, Status: Unknown, Why: fmt.Sprintf("%s, which %s names, was not read", r.To, r.From)})
 			}
 			for _, h := range held {
 				out = append(out, j.arrived(e, h)...)
@@ -29,7 +29,7 @@ func (j *judge) brought(e catalog.Edge) []Claim {
 		}
 		return out
 	}
-	for _, i := range j.shown(e.Shown, catalog.Carries{}) {
+	for _, i := range j.shown(e.Presented, catalog.Carries{}) {
 		for _, h := range j.heldBy(i.at) {
 			out = append(out, j.arrived(e, h)...)
 		}
@@ -42,10 +42,10 @@ func (j *judge) brought(e catalog.Edge) []Claim {
 func placed(r catalog.Ref) bool { return r.Kind == catalog.ConfigMap || r.Kind == catalog.File }
 
 // heldBy is what an object holds, or one key of it.
-func (j *judge) heldBy(at pki.Location) []*inspect.Held {
-	var out []*inspect.Held
-	for i := range j.f.Held {
-		h := &j.f.Held[i]
+func (j *judge) heldBy(at pki.Location) []*inspect.Entry {
+	var out []*inspect.Entry
+	for i := range j.f.Entries {
+		h := &j.f.Entries[i]
 		there := h.At
 		there.Field = at.Field
 		if at.Key == "" {
@@ -59,8 +59,8 @@ func (j *judge) heldBy(at pki.Location) []*inspect.Held {
 }
 
 // arrived judges one source by each place where its CAs have to be.
-func (j *judge) arrived(e catalog.Edge, source *inspect.Held) []Claim {
-	base := Claim{Edge: e, Shown: source.At}
+func (j *judge) arrived(e catalog.Edge, source *inspect.Entry) []Claim {
+	base := Claim{Edge: e, Presented: source.At}
 	if e.Trust.Kind != catalog.File {
 		held := j.shown(e.Trust, catalog.Carries{})
 		if len(held) == 0 {
@@ -110,7 +110,7 @@ func (j *judge) arrived(e catalog.Edge, source *inspect.Held) []Claim {
 
 // holdsAll judges whether the trust anchors hold all that a source holds and that is not
 // over. Of another file on a node they hold the CAs alone.
-func (j *judge) holdsAll(c *Claim, source *inspect.Held) {
+func (j *judge) holdsAll(c *Claim, source *inspect.Entry) {
 	var lacks []*pki.Cert
 	for _, want := range source.Content.Certs {
 		counts := want.NotAfter.After(j.f.Now) && (want.IsCA || source.At.Node == "")
@@ -121,7 +121,7 @@ func (j *judge) holdsAll(c *Claim, source *inspect.Held) {
 	if len(lacks) == 0 {
 		return
 	}
-	c.Status, c.Lacks, c.Why = Broken, lacks[0], "lacks "+subjects(lacks)+" of "+source.At.String()
+	c.Status, c.Missing, c.Why = Broken, lacks[0], "lacks "+subjects(lacks)+" of "+source.At.String()
 	j.skips(c, func(c *Claim) bool {
 		return slices.ContainsFunc(c.Roots, func(r *pki.Cert) bool { return r.Fingerprint == lacks[0].Fingerprint })
 	})

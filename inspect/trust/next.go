@@ -42,7 +42,7 @@ func (j *judge) ends(c *Claim, now time.Time) bool {
 	if left > j.f.Within {
 		return false
 	}
-	life, answer := catalog.LifetimeOf(c.Edge.Shown, j.f.Snapshot.Cluster.Versions)
+	life, answer := catalog.LifetimeOf(c.Edge.Presented, j.f.Snapshot.Cluster.Versions)
 	if answer != catalog.Yes {
 		life, answer = j.lifeOf(leaf)
 	}
@@ -66,9 +66,9 @@ func (j *judge) ends(c *Claim, now time.Time) bool {
 // as what it is a copy of. That of a place where it is renewed goes before others; of places
 // that several tenants write, the worst counts.
 func (j *judge) lifeOf(leaf *pki.Cert) (catalog.Lifetime, catalog.Answer) {
-	var holding []*inspect.Held
-	for i := range j.f.Held {
-		h := &j.f.Held[i]
+	var holding []*inspect.Entry
+	for i := range j.f.Entries {
+		h := &j.f.Entries[i]
 		if h.Use == inspect.UseIdentity && len(h.Content.Certs) > 0 && h.Content.Certs[0].Fingerprint == leaf.Fingerprint {
 			holding = append(holding, h)
 		}
@@ -86,7 +86,7 @@ func (j *judge) lifeOf(leaf *pki.Cert) (catalog.Lifetime, catalog.Answer) {
 }
 
 // lifeAmong is the lifetime of a certificate by copies of it.
-func (j *judge) lifeAmong(copies []*inspect.Held) (catalog.Lifetime, catalog.Answer) {
+func (j *judge) lifeAmong(copies []*inspect.Entry) (catalog.Lifetime, catalog.Answer) {
 	var out catalog.Lifetime
 	answer := catalog.No
 	for _, h := range copies {
@@ -120,9 +120,9 @@ func (j *judge) lacksNext(c *Claim, next succession, ca *pki.Cert) {
 
 // breaksWith says that a claim holds until what is shown is signed by this signer.
 func (c *Claim) breaksWith(signer *pki.Cert, v catalog.Versions) {
-	c.Status, c.Lacks = WillBreak, signer
+	c.Status, c.Missing = WillBreak, signer
 	c.Why = fmt.Sprintf("what is shown will be signed by %s next", foreign.Called(pki.CommonName(signer.Subject)))
-	life, answer := catalog.LifetimeOf(c.Edge.Shown, v)
+	life, answer := catalog.LifetimeOf(c.Edge.Presented, v)
 	if answer == catalog.Yes && len(c.Chain) > 0 {
 		c.From = life.ResignedFrom(c.Chain[0].NotBefore, c.Chain[0].NotAfter, signer.NotBefore)
 	}
@@ -166,9 +166,9 @@ func (j *judge) nextOf(c *Claim) succession {
 
 // signs reports whether a rotation is about what a claim is shown.
 func (j *judge) signs(r catalog.Rotation, c *Claim) bool {
-	shown := c.Edge.Shown
+	shown := c.Edge.Presented
 	if r.Carries != (catalog.Carries{}) {
-		return c.Edge.Carries == r.Carries || string(c.Shown.Kind) == catalog.Secret && j.carries(c.Shown, r.Carries.Annotation)
+		return c.Edge.Carries == r.Carries || string(c.Presented.Kind) == catalog.Secret && j.carries(c.Presented, r.Carries.Annotation)
 	}
 	return slices.ContainsFunc(r.Targets, func(t catalog.Ref) bool { return t == shown || t.Kind == catalog.File && fits(t.Name, shown.Name) })
 }
@@ -192,11 +192,11 @@ func (j *judge) withKey(places []identity, node string) []identity {
 
 // carries reports whether the object at a place has this annotation.
 func (j *judge) carries(at pki.Location, annotation string) bool {
-	i := slices.IndexFunc(j.f.Held, func(h inspect.Held) bool { return h.At == at && h.Object != nil })
+	i := slices.IndexFunc(j.f.Entries, func(h inspect.Entry) bool { return h.At == at && h.Object != nil })
 	if i < 0 {
 		return false
 	}
-	_, ok := j.f.Held[i].Object.Annotations[annotation]
+	_, ok := j.f.Entries[i].Object.Annotations[annotation]
 	return ok
 }
 
@@ -205,10 +205,10 @@ func (j *judge) succession(r catalog.Rotation, c *Claim) succession {
 	places := j.shown(r.Signer, catalog.Carries{})
 	signers := places
 	switch {
-	case r.Signer.Kind == catalog.File && j.unreadMaster(c.Shown.Node):
+	case r.Signer.Kind == catalog.File && j.unreadMaster(c.Presented.Node):
 		places, signers = nil, nil // it would sign that with its own
 	case r.Signer.Kind == catalog.File:
-		signers = j.withKey(places, c.Shown.Node)
+		signers = j.withKey(places, c.Presented.Node)
 	}
 	for _, s := range signers {
 		out.cas, out.sure = append(out.cas, s.chain[0]), true
@@ -315,8 +315,8 @@ func (j *judge) clientRenewal(held catalog.Connection, node string) (from, to ti
 	if !ok || n.Kubelet.RotateCertificates != nil && !*n.Kubelet.RotateCertificates {
 		return from, to
 	}
-	for i := range j.f.Held {
-		h := &j.f.Held[i]
+	for i := range j.f.Entries {
+		h := &j.f.Entries[i]
 		if h.At.Node != node || h.At.Path != held.Client.Name || h.Row == nil || len(h.Content.Certs) == 0 {
 			continue
 		}

@@ -175,7 +175,7 @@ func TestShardsBefore412(t *testing.T) {
 		for version, want := range map[string]int{"4.11.9": 0, "4.12.0": 2} {
 			w := newWorld(catalog.Versions{Cluster: version})
 			for key, by := range map[string]*pkitest.Authority{"apps.example.com": ca, "shard.example.com": other} {
-				r := e.Shown
+				r := e.Presented
 				r.Key = key
 				w.put(r, leafFor(e, by, -1, 59).CertPEM)
 			}

@@ -100,7 +100,7 @@ func (j *judge) refused(row catalog.ServerLog, edges []Claim) []Claim {
 	for _, s := range seen {
 		c := Claim{Edge: row.Edge, Status: Broken, Seen: s, Logs: s.Logs, Why: fmt.Sprintf("clients break off the handshake: %q, says the log of %s", s.Reason, row.Server)}
 		var known bool
-		if c.Node, s.Whose, known = j.whose(row, s.Client); !known {
+		if c.Node, s.Whose, known = j.clientOwner(row, s.Client); !known {
 			// Anybody may call from outside with any CA: no part of the cluster is broken.
 			c.Status = Unknown
 			c.Why = fmt.Sprintf("somebody who is no node or pod of this cluster, as far as is known, or whom a load balancer hides, breaks off the handshake: %q, says the log of %s", s.Reason, row.Server)
@@ -110,7 +110,7 @@ func (j *judge) refused(row catalog.ServerLog, edges []Claim) []Claim {
 			continue // it was mended after the last time, and has not refused since then
 		}
 		if started, ok := j.restartedSince(edges, c.Node, s); ok && trusts && !since.IsZero() && until.After(since) {
-			c.Status, c.Mend = Holds, ""
+			c.Status, c.Remediation = Holds, ""
 			c.Why = fmt.Sprintf("the last refusal was %s; since then %s, and the handshake works now", moment(s.last.Round(time.Second)), strings.Join(started, ", "))
 			out = append(out, c)
 			continue
@@ -121,9 +121,9 @@ func (j *judge) refused(row catalog.ServerLog, edges []Claim) []Claim {
 		}
 		switch {
 		case c.Node == "":
-			c.Mend = ""
-		case c.Mend != "":
-			c.Mend = j.f.Hints().UnreadNodes(c.Mend)
+			c.Remediation = ""
+		case c.Remediation != "":
+			c.Remediation = j.f.Hints().UnreadNodes(c.Remediation)
 		}
 		out = append(out, c)
 	}
@@ -252,8 +252,8 @@ func (j *judge) byOurs(node string, at time.Time) time.Time {
 	return at
 }
 
-// whose tells who has an address: the node, in words, and whether it is of the cluster.
-func (j *judge) whose(row catalog.ServerLog, address string) (node, words string, known bool) {
+// clientOwner tells who has an address: the node, in words, and whether it is of the cluster.
+func (j *judge) clientOwner(row catalog.ServerLog, address string) (node, words string, known bool) {
 	a, err := netip.ParseAddr(address)
 	if err != nil {
 		return "", "", false

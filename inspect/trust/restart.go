@@ -17,7 +17,7 @@ import (
 type restart struct {
 	f *inspect.Facts
 	n *inspect.Node
-	c *inspect.Comeback
+	c *inspect.RestartProbe
 	// claims are those of verify: what becomes of a kubeconfig at the next rotation is
 	// said there.
 	claims []Claim
@@ -33,15 +33,15 @@ type restart struct {
 func RestartOf(f *inspect.Facts, n *inspect.Node, claims []Claim) RestartNode {
 	out := RestartNode{Name: n.Name, Via: n.Via, Ready: n.Ready}
 	out.Alive, out.Heartbeat = f.Snapshot.Life(n).Words()
-	j := restart{f: f, n: n, c: n.Comeback, claims: claims, said: map[string]RestartAnswer{}, untils: map[string]string{}}
+	j := restart{f: f, n: n, c: n.RestartProbe, claims: claims, said: map[string]RestartAnswer{}, untils: map[string]string{}}
 	problem := ""
 	switch {
 	case n.Via == "":
 		problem = "the node was not read"
-	case n.Comeback == nil:
+	case n.RestartProbe == nil:
 		problem = "its kubelet's credentials were not tried on the node"
-	case n.Comeback.Problem != "":
-		problem = n.Comeback.Problem
+	case n.RestartProbe.Problem != "":
+		problem = n.RestartProbe.Problem
 	}
 	if problem != "" {
 		next := f.Hints().UnreadRestart("{} verify restart-safe --nodes %s --via ssh (or --allow-pods)", n.Name)
@@ -174,7 +174,7 @@ func (j *restart) trusts(id string, f *inspect.ComebackFile) {
 	}
 	at := pki.Location{Kind: pki.KindFile, Node: j.n.Name, Path: f.Path}
 	i := slices.IndexFunc(j.claims, func(c Claim) bool {
-		return c.Status == WillBreak && c.Lacks != nil && c.Edge.Name == catalog.NameInKubeconfig && c.Runs.IsZero() && len(c.Trust) > 0 && c.Trust[0] == at
+		return c.Status == WillBreak && c.Missing != nil && c.Edge.Name == catalog.NameInKubeconfig && c.Runs.IsZero() && len(c.Trust) > 0 && c.Trust[0] == at
 	})
 	if i < 0 {
 		return
@@ -184,8 +184,8 @@ func (j *restart) trusts(id string, f *inspect.ComebackFile) {
 	if !c.From.IsZero() {
 		until = "not after " + moment(c.From) + ", when what the API server shows is, at the earliest,"
 	}
-	j.untils[id] = fmt.Sprintf("%s signed anew: %s lacks the CA %s (%s), made %s", until, f.Path, foreign.Called(pki.CommonName(c.Lacks.Subject)), c.Lacks.Fingerprint.Short(), moment(c.Lacks.NotBefore))
-	a := RestartAnswer{ID: id, Status: RestartCaution, Why: "now; " + j.untils[id], Next: c.Mend, From: c.From}
+	j.untils[id] = fmt.Sprintf("%s signed anew: %s lacks the CA %s (%s), made %s", until, f.Path, foreign.Called(pki.CommonName(c.Missing.Subject)), c.Missing.Fingerprint.Short(), moment(c.Missing.NotBefore))
+	a := RestartAnswer{ID: id, Status: RestartCaution, Why: "now; " + j.untils[id], Next: c.Remediation, From: c.From}
 	j.said[id] = a
 }
 
@@ -312,8 +312,8 @@ func (j *restart) whole(path string) bool {
 }
 
 func certsAt(f *inspect.Facts, at pki.Location) []*pki.Cert {
-	for i := range f.Held {
-		if h := &f.Held[i]; h.At == at && len(h.Content.Certs) > 0 {
+	for i := range f.Entries {
+		if h := &f.Entries[i]; h.At == at && len(h.Content.Certs) > 0 {
 			return h.Content.Certs
 		}
 	}

@@ -23,7 +23,7 @@ const (
 type starting struct {
 	*world
 	old, fresh, clients *pkitest.Authority
-	c                   *inspect.Comeback
+	c                   *inspect.RestartProbe
 }
 
 func newStarting() *starting {
@@ -38,11 +38,11 @@ func newStarting() *starting {
 	answered := func(q inspect.Question) inspect.Answer {
 		return inspect.Answer{Question: q, Server: apiInt, Name: "api-int.example.com", Code: 200}
 	}
-	s.c = &inspect.Comeback{
+	s.c = &inspect.RestartProbe{
 		Own:       inspect.ComebackFile{Path: ownFile, Shows: inspect.CredentialCertificate, Certificate: inspect.KubeletClient, Answers: []inspect.Answer{answered(inspect.AskNode), answered(inspect.AskLease)}},
 		Bootstrap: inspect.ComebackFile{Path: joinFile, Shows: inspect.CredentialToken, Answers: []inspect.Answer{answered(inspect.AskAPI)}},
 	}
-	s.s.Nodes[0].Comeback = s.c
+	s.s.Nodes[0].RestartProbe = s.c
 	return s
 }
 
@@ -195,8 +195,8 @@ func TestComesBack(t *testing.T) {
 		{"its own file could not be read", func(s *starting) {
 			s.c.Own = inspect.ComebackFile{Path: ownFile, Unread: "its shape is not understood"}
 		}, trust.RestartUnknown, "?????" + "?yyy", "not understood"},
-		{"it was not asked", func(s *starting) { s.s.Nodes[0].Comeback = nil }, trust.RestartUnknown, "?????????", "not tried"},
-		{"the node did not answer", func(s *starting) { *s.c = inspect.Comeback{Problem: "gave up"} }, trust.RestartUnknown, "?????????", "gave up"},
+		{"it was not asked", func(s *starting) { s.s.Nodes[0].RestartProbe = nil }, trust.RestartUnknown, "?????????", "not tried"},
+		{"the node did not answer", func(s *starting) { *s.c = inspect.RestartProbe{Problem: "gave up"} }, trust.RestartUnknown, "?????????", "gave up"},
 		{"the node was not read", func(s *starting) { s.s.Nodes[0].Via = "" }, trust.RestartUnknown, "?????????", "not read"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -88,9 +88,9 @@ func UserAccess(f *inspect.Facts) RestartAnswer {
 	}
 	served := f.Snapshot.Served[i]
 	var roots []*pki.Cert
-	for i := range f.Held {
-		if f.Held[i].At == a.Trust {
-			loaded, _ := f.Held[i].Content.LoadedBy(pki.ReaderGo)
+	for i := range f.Entries {
+		if f.Entries[i].At == a.Trust {
+			loaded, _ := f.Entries[i].Content.LoadedBy(pki.ReaderGo)
 			roots = append(roots, loaded...)
 		}
 	}
@@ -98,16 +98,16 @@ func UserAccess(f *inspect.Facts) RestartAnswer {
 		out.Status, out.Why = RestartNo, "its CA does not verify what "+a.Server+" shows: "+err.Error()
 		return out
 	}
-	c := Claim{Edge: catalog.Edge{Shown: origin(f, served.Chain[0])}, Chain: served.Chain, Roots: roots}
+	c := Claim{Edge: catalog.Edge{Presented: origin(f, served.Chain[0])}, Chain: served.Chain, Roots: roots}
 	(&judge{f: f}).forecast(&c, f.Now)
 	switch {
 	case c.Status == WillBreak:
 		out.Status, out.Why = RestartCaution, "its CA verifies what "+a.Server+" shows now; "+c.Why
-		if c.Lacks != nil {
-			out.Why = fmt.Sprintf("its CA verifies what %s shows now, and not what %s signs next", a.Server, foreign.Called(pki.CommonName(c.Lacks.Subject)))
+		if c.Missing != nil {
+			out.Why = fmt.Sprintf("its CA verifies what %s shows now, and not what %s signs next", a.Server, foreign.Called(pki.CommonName(c.Missing.Subject)))
 		}
 		return out
-	case c.Edge.Shown == catalog.Ref{}:
+	case c.Edge.Presented == catalog.Ref{}:
 		out.Why = "its CA verifies what " + a.Server + " shows now; where that comes from was not read, and so not who signs it next"
 		return out
 	case c.Status == Unknown:
@@ -121,8 +121,8 @@ func UserAccess(f *inspect.Facts) RestartAnswer {
 // origin is the platform's object that what is shown comes from; the zero Ref where that was
 // not read. Tenants have copies of what is public.
 func origin(f *inspect.Facts, leaf *pki.Cert) catalog.Ref {
-	for i := range f.Held {
-		h := &f.Held[i]
+	for i := range f.Entries {
+		h := &f.Entries[i]
 		if h.Row != nil && h.Reserved() && h.At.Node == "" && len(h.Content.Certs) > 0 && h.Content.Certs[0].Fingerprint == leaf.Fingerprint {
 			return h.Row.Ref
 		}

@@ -29,7 +29,7 @@ func (j *judge) servers() []Claim {
 			claims = []Claim{c}
 		}
 		slices.SortStableFunc(claims, func(a, b Claim) int {
-			return cmp.Or(strings.Compare(a.Node, b.Node), pki.Compare(a.Shown, b.Shown))
+			return cmp.Or(strings.Compare(a.Node, b.Node), pki.Compare(a.Presented, b.Presented))
 		})
 		out = append(out, claims...)
 	}
@@ -59,7 +59,7 @@ func (j *judge) server(row catalog.Server) []Claim {
 			continue // there is nothing to show: nobody listens
 		}
 		c := Claim{Edge: row.Edge, Node: cmp.Or(v.Of, v.Node), Server: v.Address, Name: v.Name, Chain: v.Chain}
-		c.Edge.Shown, c.Edge.Name, c.Edge.Reads = show.From, show.Name, show.Reads
+		c.Edge.Presented, c.Edge.Name, c.Edge.Reads = show.From, show.Name, show.Reads
 		if known && show.Name == catalog.NameInternal && row.Listener.Name == catalog.ListenerAPIServer {
 			c.Edge.Part = catalog.PartAPIInt
 		}
@@ -121,7 +121,7 @@ func (j *judge) anyOf(c *Claim, row catalog.Server, v inspect.Served) {
 		for _, at := range append([]catalog.Ref{s.From}, s.Instead...) {
 			for _, i := range j.held(at, v.Of) {
 				if shows(v, i) {
-					c.Shown, c.Edge.Shown = i.at, at
+					c.Presented, c.Edge.Presented = i.at, at
 					return
 				}
 			}
@@ -135,7 +135,7 @@ func (j *judge) reloaded(c *Claim, show catalog.Show, v inspect.Served) {
 	for _, at := range show.Instead {
 		for _, i := range j.held(at, v.Of) {
 			if shows(v, i) {
-				c.Shown, c.Edge.Shown = i.at, at
+				c.Presented, c.Edge.Presented = i.at, at
 				return
 			}
 		}
@@ -149,12 +149,12 @@ func (j *judge) reloaded(c *Claim, show catalog.Show, v inspect.Served) {
 		return
 	}
 	place := places[0]
-	c.Shown = place.at
+	c.Presented = place.at
 	if slices.ContainsFunc(places, func(i identity) bool { return shows(v, i) }) {
 		return
 	}
 	leaf, held := v.Chain[0], place.chain[0]
-	c.Held = held
+	c.Stored = held
 	differs := fmt.Sprintf("%s shows %s for %s; %s holds %s", v.Address, certificate(leaf), cmp.Or(v.Name, "no name"), place.at, certificate(held))
 	switch {
 	case !j.ours(v.Chain, show.From):
@@ -165,7 +165,7 @@ func (j *judge) reloaded(c *Claim, show catalog.Show, v inspect.Served) {
 		c.Status, c.Why = Unknown, fmt.Sprintf("%s. It is new: that it is read %s may take %d minutes; run it again", differs, show.Reads, int(show.Within.Minutes()))
 	default:
 		c.Status, c.Why = Broken, differs+j.onDisk(show, v)
-		c.Mend = cmp.Or(show.Mend, c.Mend)
+		c.Remediation = cmp.Or(show.Mend, c.Remediation)
 	}
 }
 
@@ -180,7 +180,7 @@ func certificate(c *pki.Cert) string {
 func (j *judge) ours(chain []*pki.Cert, at catalog.Ref) bool {
 	var roots []*pki.Cert
 	for _, e := range catalog.Edges() {
-		if e.Shown == at && e.Trust.Kind != catalog.File {
+		if e.Presented == at && e.Trust.Kind != catalog.File {
 			for _, a := range j.anchors(e) {
 				roots = append(roots, a.certs...)
 			}
@@ -247,7 +247,7 @@ func (j *judge) ownCertificate() []Claim {
 		seen = true
 		for _, i := range named {
 			if shows(v, i) {
-				out = append(out, Claim{Edge: e, Node: cmp.Or(v.Of, v.Node), Shown: i.at, Server: v.Address, Name: internal, Chain: v.Chain, Status: Broken,
+				out = append(out, Claim{Edge: e, Node: cmp.Or(v.Of, v.Node), Presented: i.at, Server: v.Address, Name: internal, Chain: v.Chain, Status: Broken,
 					Why: fmt.Sprintf("%s shows %s for it, of %s", v.Address, certificate(v.Chain[0]), i.at)})
 			}
 		}
@@ -258,7 +258,7 @@ func (j *judge) ownCertificate() []Claim {
 	case seen:
 		return []Claim{{Edge: e, Name: internal}}
 	case len(covering) > 0:
-		return []Claim{{Edge: e, Shown: covering[0].at, Chain: covering[0].chain, Name: internal, Status: Unknown,
+		return []Claim{{Edge: e, Presented: covering[0].at, Chain: covering[0].chain, Name: internal, Status: Unknown,
 			Why: covering[0].at.String() + " is for that name too; whether it is shown was not seen: no handshake was made"}}
 	}
 	return nil

@@ -68,8 +68,8 @@ func TestMastersShowTheirSecrets(t *testing.T) {
 			if got.Status != c.status || !strings.Contains(got.Why, c.why) || got.Node != "master-0" || got.Server != master {
 				t.Errorf("%s: %q on %q at %q", got.Status, got.Why, got.Node, got.Server)
 			}
-			if c.status == trust.Broken && (got.Held == nil || got.Held.Fingerprint != pki.FingerprintOf(after.Cert.Raw)) {
-				t.Errorf("the Secret holds %v", got.Held)
+			if c.status == trust.Broken && (got.Stored == nil || got.Stored.Fingerprint != pki.FingerprintOf(after.Cert.Raw)) {
+				t.Errorf("the Secret holds %v", got.Stored)
 			}
 		})
 	}
@@ -192,7 +192,7 @@ func TestSeenGoesBeforeHeld(t *testing.T) {
 	w.put(e.Trust, ca.CertPEM)
 	w.signer(e, ca)
 	good := ca.Issue("kubelet", from(-1), from(29), pkitest.DNS("n1"), pkitest.IPs("10.0.0.5"))
-	w.put(e.Shown, good.CertPEM)
+	w.put(e.Presented, good.CertPEM)
 	w.served("kubelet", "n1", "10.0.0.5:10250", "", good.CertPEM)
 	w.served("kubelet", "n2", "10.0.0.6:10250", "", good.CertPEM)
 	w.served("kubelet", "n3", "10.0.0.5:10250", "", other.Issue("kubelet", from(-1), from(29), pkitest.IPs("10.0.0.5")).CertPEM)
@@ -214,7 +214,7 @@ func TestSeenGoesBeforeHeld(t *testing.T) {
 	server := edge(t, "new-worker-config-server")
 	w = newWorld(catalog.Versions{Cluster: "4.15.3"})
 	w.put(server.Trust, ca.CertPEM)
-	w.put(server.Shown, ca.Issue("mcs", from(-1), from(900), pkitest.DNS(internalName)).CertPEM)
+	w.put(server.Presented, ca.Issue("mcs", from(-1), from(900), pkitest.DNS(internalName)).CertPEM)
 	w.served("machine-config-server", "master-0", "10.0.0.5:22623", internalName, other.Issue("mcs", from(-5), from(900), pkitest.DNS(internalName)).CertPEM)
 	if got := one(t, w.judge(server.ID)); got.Status != trust.Broken || got.Server != "10.0.0.5:22623" {
 		t.Errorf("%s at %q: %s", got.Status, got.Server, got.Why)
@@ -229,7 +229,7 @@ func TestServersAreWhole(t *testing.T) {
 	}
 	c := inspect.Cluster{Internal: "https://api-int:6443", External: "https://api:6443"}
 	for _, row := range catalog.Servers() {
-		if ids[row.ID] || row.Claim == "" || row.Lost == "" || row.Mend == "" || row.Source == "" || !slices.Contains(catalog.Parts(), row.Part) {
+		if ids[row.ID] || row.Claim == "" || row.Impact == "" || row.Remediation == "" || row.Source == "" || !slices.Contains(catalog.Parts(), row.Part) {
 			t.Errorf("%s lacks something, or is there twice: %+v", row.ID, row)
 		}
 		ids[row.ID] = true
@@ -247,7 +247,7 @@ func TestServersAreWhole(t *testing.T) {
 	}
 	for _, row := range catalog.Callers() {
 		copied, known := catalog.NodeCopyOf(row.Certificate, catalog.Versions{Cluster: "4.15.3"})
-		if ids[row.ID] || row.Claim == "" || row.Lost == "" || row.Mend == "" || row.Source == "" || row.Path == "" || !known || copied.Of.Name != row.Shown.Name ||
+		if ids[row.ID] || row.Claim == "" || row.Impact == "" || row.Remediation == "" || row.Source == "" || row.Path == "" || !known || copied.Of.Name != row.Presented.Name ||
 			!slices.ContainsFunc(catalog.Servers(), func(s catalog.Server) bool { return s.Listener.Name == row.To }) {
 			t.Errorf("%s lacks something, or is there twice: %+v", row.ID, row)
 		}

@@ -110,7 +110,7 @@ func certifiedBy(leaf, ca *pki.Cert) bool {
 // leaf is what api-int shows: what a handshake saw, else what is in the Secret.
 func (j *judge) leaf(claims []Claim) (leaf *pki.Cert, from string) {
 	for _, c := range claims {
-		if c.Edge.Shown == catalog.InternalLoadBalancerServing() && c.Server != "" && len(c.Chain) > 0 {
+		if c.Edge.Presented == catalog.InternalLoadBalancerServing() && c.Server != "" && len(c.Chain) > 0 {
 			return c.Chain[0], "a handshake with " + c.Server + " from " + c.Node
 		}
 	}
@@ -228,8 +228,8 @@ func (j *judge) ending() []Event {
 		return nil
 	}
 	first, cas := map[string]*Event{}, map[pki.Fingerprint]bool{}
-	for i := range j.f.Held {
-		h := &j.f.Held[i]
+	for i := range j.f.Entries {
+		h := &j.f.Entries[i]
 		if h.At.Node == "" || h.Row == nil || h.Row.In.Component != catalog.Kubernetes || h.Superseded || h.Use != inspect.UseIdentity && h.Row.Role != catalog.Signer || len(h.Content.Certs) == 0 {
 			continue
 		}

@@ -73,7 +73,7 @@ func TestStory(t *testing.T) {
 				w.put(catalog.LoadBalancerSigner(), signers[c.signer].CertPEM)
 			}
 			if c.shower != "" {
-				w.put(e.Shown, leafFor(e, signers[c.shower], c.begin, c.begin+30).CertPEM)
+				w.put(e.Presented, leafFor(e, signers[c.shower], c.begin, c.begin+30).CertPEM)
 			}
 			w.trust(e, signers[c.trusts].CertPEM)
 			w.s.Sort()

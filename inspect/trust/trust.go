@@ -46,19 +46,19 @@ type Claim struct {
 	Trust []pki.Location // the trust anchors: places with the same content are one claim
 	Roots []*pki.Cert    // those that the verifier's reader loads
 	// Skipped are those that stand there too, and that it does not load, or may not.
-	Skipped []pki.Skipped
-	Shown   pki.Location // the object that what is shown comes from; zero: seen by a handshake alone
-	Server  string       // host:port of the handshake in which it was shown; empty: none was made
-	Chain   []*pki.Cert  // what is shown, the leaf first
-	Name    string       // the server name that it must be valid for; empty: none
-	Status  Status
-	Why     string // for people, where it does not hold
-	Later   bool   // Unknown is only what is shown next: it holds now
-	// Lacks is the CA without which it does not hold; nil where that is not known,
+	Skipped   []pki.Skipped
+	Presented pki.Location // the object that what is shown comes from; zero: seen by a handshake alone
+	Server    string       // host:port of the handshake in which it was shown; empty: none was made
+	Chain     []*pki.Cert  // what is shown, the leaf first
+	Name      string       // the server name that it must be valid for; empty: none
+	Status    Status
+	Why       string // for people, where it does not hold
+	Later     bool   // Unknown is only what is shown next: it holds now
+	// Missing is the CA without which it does not hold; nil where that is not known,
 	// or not the reason.
-	Lacks *pki.Cert
+	Missing *pki.Cert
 	// Held is what the server's place holds, where that is not what was shown.
-	Held *pki.Cert
+	Stored *pki.Cert
 	// From is when it breaks at the earliest; zero: now, or not known.
 	From time.Time
 	// Runs is since when the process runs that has the trust anchors in memory; zero:
@@ -78,7 +78,7 @@ func Judge(f *inspect.Facts) []Claim {
 	for _, e := range catalog.Edges() {
 		claims := j.claims(e)
 		slices.SortStableFunc(claims, func(a, b Claim) int {
-			return cmp.Or(strings.Compare(a.Node, b.Node), pki.Compare(first(a.Trust), first(b.Trust)), pki.Compare(a.Shown, b.Shown))
+			return cmp.Or(strings.Compare(a.Node, b.Node), pki.Compare(first(a.Trust), first(b.Trust)), pki.Compare(a.Presented, b.Presented))
 		})
 		out = append(out, claims...)
 	}
@@ -95,7 +95,7 @@ func Judge(f *inspect.Facts) []Claim {
 	}
 	out = append(append(out, j.withUnread(j.servers())...), j.accepted()...)
 	for i := range out { // of the catalog's own text, before anything of the cluster's is put in
-		out[i].Mend = f.Hints().Next(out[i].Mend)
+		out[i].Remediation = f.Hints().Next(out[i].Remediation)
 	}
 	return out
 }
@@ -153,7 +153,7 @@ func (j *judge) claims(e catalog.Edge) []Claim {
 	case e.By == catalog.ByArrival:
 		return nil // of which version nobody knows, nor what brings it
 	}
-	stores, shown := j.anchors(e), j.shown(e.Shown, e.Carries)
+	stores, shown := j.anchors(e), j.shown(e.Presented, e.Carries)
 	if e.Instead != (catalog.Ref{}) {
 		if instead := j.shown(e.Instead, catalog.Carries{}); len(instead) > 0 {
 			shown = instead
@@ -168,10 +168,10 @@ func (j *judge) claims(e catalog.Edge) []Claim {
 		}
 		return []Claim{{Edge: e, Status: Unknown, Why: why}}
 	}
-	if e.Shown == catalog.KubeadmServing() {
+	if e.Presented == catalog.KubeadmServing() {
 		return j.edge(e, stores, j.byMasters(shown))
 	}
-	return j.edge(e, stores, j.seen(e.Shown, shown))
+	return j.edge(e, stores, j.seen(e.Presented, shown))
 }
 
 // handshakes judges an edge in a version that was not reviewed by what was seen: a
@@ -214,7 +214,7 @@ func (j *judge) here(e catalog.Edge) (catalog.Answer, string) {
 
 // there reports whether a place was read.
 func (j *judge) there(r catalog.Ref) bool {
-	return slices.ContainsFunc(j.f.Held, func(h inspect.Held) bool {
+	return slices.ContainsFunc(j.f.Entries, func(h inspect.Entry) bool {
 		return r.Fits(string(h.At.Kind), h.At.Namespace, h.At.Name, h.At.Key)
 	})
 }
@@ -239,7 +239,7 @@ func (j *judge) edge(e catalog.Edge, stores []anchors, shown []identity) []Claim
 			c := base
 			c.Server, c.Name, c.Chain = served.Address, served.Name, served.Chain
 			if len(shown) > 0 {
-				c.Shown = shown[0].at
+				c.Presented = shown[0].at
 			}
 			j.decide(&c)
 			j.otherwise(&c, owner, shown)
@@ -250,14 +250,14 @@ func (j *judge) edge(e catalog.Edge, stores []anchors, shown []identity) []Claim
 		for _, s := range shown {
 			c := base
 			c.Node = cmp.Or(a.node, s.node)
-			c.Shown, c.Chain, c.Server, c.Name = s.at, s.chain, s.server, cmp.Or(s.name, name)
+			c.Presented, c.Chain, c.Server, c.Name = s.at, s.chain, s.server, cmp.Or(s.name, name)
 			if !known {
 				c.Status, c.Why = Unknown, "the name under which it is asked for is not known: Infrastructure's status.apiServerInternalURI was not read"
 				out = append(out, c)
 				continue
 			}
 			if len(s.chain) == 0 {
-				c.Status, c.Why = Unknown, "what "+s.node+" shows was not seen: neither by a handshake nor in "+e.Shown.String()
+				c.Status, c.Why = Unknown, "what "+s.node+" shows was not seen: neither by a handshake nor in "+e.Presented.String()
 				out = append(out, c)
 				continue
 			}
@@ -266,8 +266,8 @@ func (j *judge) edge(e catalog.Edge, stores []anchors, shown []identity) []Claim
 			j.turns(&c, owner, s)
 			out = append(out, c)
 		}
-		if n == len(out) && (a.cluster != nil || !j.absent(e.Shown) && !(e.Optional && j.nowhere(e.Shown))) { // somebody answers a kubeconfig's client
-			base.Status, base.Why = Unknown, "what is shown was not seen: neither by a handshake nor in "+e.Shown.String()
+		if n == len(out) && (a.cluster != nil || !j.absent(e.Presented) && !(e.Optional && j.nowhere(e.Presented))) { // somebody answers a kubeconfig's client
+			base.Status, base.Why = Unknown, "what is shown was not seen: neither by a handshake nor in "+e.Presented.String()
 			out = append(out, base)
 		}
 	}
@@ -282,7 +282,7 @@ func (j *judge) edge(e catalog.Edge, stores []anchors, shown []identity) []Claim
 // nobody is the claim where no trust anchors were found, although there is what is
 // to be verified by them.
 func (j *judge) nobody(e catalog.Edge, shown identity) Claim {
-	c := Claim{Edge: e, Shown: shown.at, Chain: shown.chain, Status: Unknown, Why: "the trust anchors were not read: " + e.Trust.String()}
+	c := Claim{Edge: e, Presented: shown.at, Chain: shown.chain, Status: Unknown, Why: "the trust anchors were not read: " + e.Trust.String()}
 	if j.absent(e.Trust) {
 		c.Status, c.Why = Broken, "there is no "+e.Trust.String()+", or no certificate in it: nobody is trusted by it"
 	}
@@ -292,8 +292,8 @@ func (j *judge) nobody(e catalog.Edge, shown identity) Claim {
 // shown finds the places of what is shown.
 func (j *judge) shown(r catalog.Ref, carries catalog.Carries) []identity {
 	var out []identity
-	for i := range j.f.Held {
-		h := &j.f.Held[i]
+	for i := range j.f.Entries {
+		h := &j.f.Entries[i]
 		fits := !h.Superseded && len(h.Content.Certs) > 0
 		switch {
 		case !fits:

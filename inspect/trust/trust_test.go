@@ -68,7 +68,7 @@ func (w *world) kubeconfig(path, server string, ca ...[]byte) {
 
 // show makes what an edge is shown be this.
 func (w *world) show(e catalog.Edge, pem []byte) {
-	r := e.Shown
+	r := e.Presented
 	if r.Name == "" {
 		r.Namespace, r.Name = "team", "served"
 	}
@@ -110,10 +110,10 @@ func (w *world) stage(e catalog.Edge, ca *pkitest.Authority, trusted ...[]byte) 
 		w.call(e, trusted...)
 		w.signer(catalog.Edge{Carries: catalog.Carries{Annotation: catalog.AnnotationServiceName}}, ca)
 	case catalog.ByArrival:
-		source, target := e.Shown, e.Trust
+		source, target := e.Presented, e.Trust
 		if source.Kind != catalog.ConfigMap && source.Kind != catalog.File { // a field that names one
 			source = catalog.Ref{Kind: catalog.ConfigMap, Namespace: "openshift-config", Name: "named", Key: "registry.example.com..5000"}
-			w.s.References = []inspect.Reference{{From: pki.Location{Kind: pki.Kind(e.Shown.Kind), Name: "cluster", Field: e.Shown.Key}, To: pki.Location{Kind: catalog.ConfigMap, Namespace: source.Namespace, Name: source.Name}}}
+			w.s.References = []inspect.Reference{{From: pki.Location{Kind: pki.Kind(e.Presented.Kind), Name: "cluster", Field: e.Presented.Key}, To: pki.Location{Kind: catalog.ConfigMap, Namespace: source.Namespace, Name: source.Name}}}
 		}
 		target.Name = strings.Replace(target.Name, "*", "registry.example.com:5000", 1)
 		w.put(source, ca.CertPEM)
@@ -131,8 +131,8 @@ func signs(r catalog.Rotation, e catalog.Edge) bool {
 		return e.Carries == r.Carries
 	}
 	return slices.ContainsFunc(r.Targets, func(t catalog.Ref) bool {
-		same, err := path.Match(t.Name, e.Shown.Name)
-		return t == e.Shown || t.Kind == catalog.File && err == nil && same
+		same, err := path.Match(t.Name, e.Presented.Name)
+		return t == e.Presented || t.Kind == catalog.File && err == nil && same
 	})
 }
 
@@ -250,7 +250,7 @@ func story(t *testing.T, leafBegin float64, rotated bool) *world {
 		issuer = after
 	}
 	w.put(catalog.LoadBalancerSigner(), after.CertPEM, after.KeyPEM)
-	w.put(e.Shown, leafFor(e, issuer, leafBegin, leafBegin+30).CertPEM)
+	w.put(e.Presented, leafFor(e, issuer, leafBegin, leafBegin+30).CertPEM)
 	w.trust(e, before.CertPEM)
 	return w
 }
@@ -274,8 +274,8 @@ func TestForecast(t *testing.T) {
 				t.Fatalf("claims: %+v", claims)
 			}
 			got := claims[0]
-			if got.Status != c.want || !got.From.Equal(c.from) || got.Lacks == nil || got.Lacks.Subject != c.lacks {
-				t.Errorf("got %s from %s, lacks %v: %s", got.Status, got.From, got.Lacks, got.Why)
+			if got.Status != c.want || !got.From.Equal(c.from) || got.Missing == nil || got.Missing.Subject != c.lacks {
+				t.Errorf("got %s from %s, lacks %v: %s", got.Status, got.From, got.Missing, got.Why)
 			}
 		})
 	}
@@ -307,7 +307,7 @@ func TestUnknown(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(catalog.Versions{Cluster: "4.15.3"})
-			w.put(e.Shown, leafFor(e, ca, -1, 29).CertPEM)
+			w.put(e.Presented, leafFor(e, ca, -1, 29).CertPEM)
 			c.given(w)
 			claims := w.judge(e.ID)
 			if len(claims) != 1 || claims[0].Status != trust.Unknown || !strings.Contains(claims[0].Why, c.why) {
@@ -416,7 +416,7 @@ func TestServedGoesFirst(t *testing.T) {
 	e := edge(t, "kubelet-api-int")
 	before, after := pkitest.NewCA("before", from(-10), from(900)), pkitest.NewCA("after", from(-10), from(900))
 	w := newWorld(catalog.Versions{Cluster: "4.15.3"})
-	w.put(e.Shown, leafFor(e, after, -1, 29).CertPEM)
+	w.put(e.Presented, leafFor(e, after, -1, 29).CertPEM)
 	w.trust(e, before.CertPEM)
 	var chain []*pki.Cert
 	for _, f := range w.sc.Scan(leafFor(e, before, -2, 28).CertPEM) {
@@ -443,12 +443,12 @@ func TestNodeTime(t *testing.T) {
 	e := edge(t, "kubelet-api-int")
 	ca := pkitest.NewCA("the CA", from(-10), from(900))
 	w := newWorld(catalog.Versions{Cluster: "4.15.3"})
-	w.put(e.Shown, leafFor(e, ca, -1, 29).CertPEM)
+	w.put(e.Presented, leafFor(e, ca, -1, 29).CertPEM)
 	w.trust(e, ca.CertPEM)
 	behind := noon.Add(-2 * day)
 	w.s.Nodes[0].Clock = inspect.Clock{Sent: noon, Before: behind, After: behind, Received: noon}
 	claims := w.judge(e.ID)
-	if len(claims) != 1 || claims[0].Status != trust.Broken || !strings.Contains(claims[0].Why, "not yet valid") || claims[0].Lacks != nil {
+	if len(claims) != 1 || claims[0].Status != trust.Broken || !strings.Contains(claims[0].Why, "not yet valid") || claims[0].Missing != nil {
 		t.Errorf("got %+v", claims)
 	}
 }
@@ -599,12 +599,12 @@ func TestEveryTopologyAndVersion(t *testing.T) {
 				w.whole("secrets", "configmaps")
 				want, placed := map[string]bool{}, map[catalog.Ref]bool{}
 				for _, e := range catalog.Edges() {
-					elsewhere := topology == "External" && (catalog.KeptElsewhere(e.Shown, topology) || catalog.KeptElsewhere(e.Trust, topology))
+					elsewhere := topology == "External" && (catalog.KeptElsewhere(e.Presented, topology) || catalog.KeptElsewhere(e.Trust, topology))
 					if e.In.Holds(v) != catalog.Yes || e.By != catalog.ByVerifying || len(e.Platforms) > 0 || elsewhere || placed[e.Trust] && e.Name == catalog.NameInKubeconfig {
 						continue
 					}
 					want[e.ID] = true
-					if !placed[e.Shown] {
+					if !placed[e.Presented] {
 						w.show(e, shown)
 					}
 					if !placed[e.Trust] {
@@ -613,7 +613,7 @@ func TestEveryTopologyAndVersion(t *testing.T) {
 					if e.Where != (catalog.Ref{}) && !placed[e.Where] {
 						w.put(e.Where, ca.CertPEM)
 					}
-					placed[e.Shown], placed[e.Trust], placed[e.Where] = true, true, true
+					placed[e.Presented], placed[e.Trust], placed[e.Where] = true, true, true
 				}
 				w.judge("") // sorts
 				for _, c := range trust.Judge(inspect.NewFacts(w.s, noon, 30*day)) {

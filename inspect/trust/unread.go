@@ -52,7 +52,7 @@ func (j *judge) concerns(of []Claim, n *inspect.Node) bool {
 	others, mastersOnly, with := false, true, map[string]bool{}
 	for i := range of {
 		c := &of[i]
-		onNode := c.onFile() || c.Edge.Shown.Kind == catalog.File || !c.Runs.IsZero()
+		onNode := c.onFile() || c.Edge.Presented.Kind == catalog.File || !c.Runs.IsZero()
 		switch {
 		case c.Node == n.Name:
 			return false

@@ -171,7 +171,7 @@ func TestWithoutAnAPINodesAnswer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := env.Comeback(t.Context(), node)
+	c, err := env.RestartProbe(t.Context(), node)
 	if err != nil || len(c.Own.Answers) == 0 || c.Own.Answers[0].Code != http.StatusUnauthorized {
 		t.Errorf("a kubelet that is not taken: %+v, %v", c, err)
 	}
@@ -181,7 +181,7 @@ func TestWithoutAnAPINodesAnswer(t *testing.T) {
 	}
 
 	// A request to join is judged by what its node says, and by the API server's clock.
-	if c, err := with.Comeback(t.Context(), node); err != nil || c == nil || c.Bootstrap.Path == "" {
+	if c, err := with.RestartProbe(t.Context(), node); err != nil || c == nil || c.Bootstrap.Path == "" {
 		t.Errorf("what the node would join with: %+v, %v", c, err)
 	}
 	_, _ = with.Heartbeat(t.Context(), first.Name) // whatever the answer is, it has a Date

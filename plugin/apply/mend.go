@@ -337,15 +337,15 @@ func (w *Session) Env(run string, o gather.Options) *remediate.Env {
 			return s, err
 		},
 	}
-	env.Comeback = func(ctx context.Context, n nodeexec.Node) (*inspect.Comeback, error) {
+	env.RestartProbe = func(ctx context.Context, n nodeexec.Node) (*inspect.RestartProbe, error) {
 		only := w.Source(gather.Options{Only: true, Paths: slices.Concat(catalog.KubeletKubeconfigs(), catalog.KubeadmKubeconfigs())})
-		only.Served, only.Comeback = false, true
+		only.Served, only.RestartProbe = false, true
 		s, _, err := only.Read(ctx, collect.NodeObject{Name: n.Name()}, connect.OnNode{Node: n, Way: nodeexec.Via(n)})
 		if err != nil || len(s.Nodes) == 0 {
 			return nil, err
 		}
 		s.MarkForeign()
-		return s.Nodes[0].Comeback, nil
+		return s.Nodes[0].RestartProbe, nil
 	}
 	if w.Conn != nil {
 		env.Heartbeat, env.Signer, env.APIClock = w.Conn.Cluster.Heartbeat, w.Conn.Cluster.Signer, w.Conn.Clock.Reading

@@ -184,7 +184,7 @@ func unverified(err error) bool {
 }
 
 // Resume adds to the plan of an undo what a run paused, as the objects say it.
-func (w *Session) Resume(ctx context.Context, run string, story remediate.Story, p *remediate.Plan) error {
+func (w *Session) Resume(ctx context.Context, run string, story remediate.RunRecord, p *remediate.Plan) error {
 	if w.Conn == nil {
 		if action.Paused(story) {
 			p.Notes = append(p.Notes, "The run paused health checks; without an API server they stay so: run this again when there is one.")
@@ -236,7 +236,7 @@ func (f *PreflightFlags) judge(ask preflight.Preflight, p *remediate.Plan) error
 
 // unwell are operators that say so, and APIs that are silent. It stops nothing: a master that is not Ready is
 // enough for it.
-func unwell(m *inspect.Machinery) []string {
+func unwell(m *inspect.ControlPlaneStatus) []string {
 	var notes []string
 	for _, o := range m.Operators {
 		if o.Degraded == "True" || o.Available == "False" {

@@ -192,5 +192,5 @@ func (c NodeChoice) thisMachine() (collect.Nodes, error) {
 
 // Source is what reads these nodes, but for how to get onto them.
 func (c NodeChoice) Source(objects []collect.NodeObject) collect.Nodes {
-	return collect.Nodes{Objects: objects, Parallel: c.Parallel, Timeout: c.Timeout, Options: c.Options, Asked: c.asked, Served: c.Served, Comeback: c.Comeback}
+	return collect.Nodes{Objects: objects, Parallel: c.Parallel, Timeout: c.Timeout, Options: c.Options, Asked: c.asked, Served: c.Served, RestartProbe: c.Comeback}
 }

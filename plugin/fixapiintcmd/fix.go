@@ -61,7 +61,7 @@ func (f *Flags) plan(fix apiint.Repair, run string, facts inspect.Snapshot) (*re
 	if !f.ahead {
 		return fix.Plan(run, facts, facts.Taken)
 	}
-	ahead, err := apiint.AheadOf(facts, facts.Taken)
+	ahead, err := apiint.PretrustOf(facts, facts.Taken)
 	if err != nil {
 		return nil, err
 	}

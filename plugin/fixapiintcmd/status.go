@@ -194,7 +194,7 @@ func (f *fixStatusFlags) judge(p *remediate.Plan) repairDocument {
 	for _, w := range p.Waves {
 		wave := repairWave{Name: cmp.Or(w.Name, "nodes")}
 		for _, n := range w.Nodes {
-			wave.Nodes = append(wave.Nodes, stands(p, n))
+			wave.Nodes = append(wave.Nodes, nodeState(p, n))
 		}
 		d.Waves = append(d.Waves, wave)
 	}
@@ -299,8 +299,8 @@ func worse(a, b string) string {
 	return order[max(slices.Index(order, a), slices.Index(order, b))]
 }
 
-// stands says how far a node is.
-func stands(p *remediate.Plan, n remediate.NodePlan) repairNode {
+// nodeState says how far a node is.
+func nodeState(p *remediate.Plan, n remediate.NodePlan) repairNode {
 	out := repairNode{Name: n.Name, State: standsDone}
 	var life inspect.Life
 	if node, ok := p.Basis.Node(n.Name); ok {

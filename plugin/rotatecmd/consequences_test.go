@@ -17,7 +17,7 @@ import (
 )
 
 // planned is a rotation in a version of which nothing else is known.
-func planned(t *testing.T, version, name string, m *inspect.Machinery, held ...inspect.Bundle) rotation {
+func planned(t *testing.T, version, name string, m *inspect.ControlPlaneStatus, held ...inspect.Bundle) rotation {
 	t.Helper()
 	s := inspect.Snapshot{Cluster: inspect.Cluster{Versions: catalog.Versions{Cluster: version}}, Bundles: held}
 	p := rotation{rotations: rotations{facts: inspect.NewFacts(s, time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC), connect.DefaultWithin), machinery: m}}
@@ -45,7 +45,7 @@ func TestWhatFollows(t *testing.T) {
 	}
 	plugintest.CompareVersions(t, "follows.txt", signers, func(version, name string) string {
 		var text strings.Builder
-		for _, c := range planned(t, version+".1", name, &inspect.Machinery{}).consequences() {
+		for _, c := range planned(t, version+".1", name, &inspect.ControlPlaneStatus{}).consequences() {
 			if c.Source == "" || c.Mark == "" || c.By == "" {
 				t.Errorf("without who, or a source: %+v", c)
 			}
@@ -90,18 +90,18 @@ func TestTwoWritersAreNamed(t *testing.T) {
 func TestWhatFollowsHere(t *testing.T) {
 	t.Parallel()
 	const kubelet, balancer = "kube-apiserver-to-kubelet-signer", "loadbalancer-serving-signer"
-	paused := &inspect.Machinery{
+	paused := &inspect.ControlPlaneStatus{
 		Pools: []inspect.Pool{{Name: "master", Machines: 3, Current: "a", Wanted: "a"}, {Name: "worker", Machines: 5, Paused: true, Current: "a", Wanted: "rendered-worker-b"}},
 		Nodes: []inspect.NodeState{{Name: "master-0", Ready: "True", Master: true}, {Name: "master-1", Ready: "False", Master: true}, {Name: "worker-0", Ready: "Unknown"}},
 	}
 	for i := range paused.Nodes {
 		paused.Nodes[i].Lease.Advanced = true
 	}
-	silent := &inspect.Machinery{Nodes: []inspect.NodeState{{Name: "master-0", Ready: "True", Master: true, Heartbeat: time.Unix(0, 0), Lease: inspect.Lease{Asked: time.Unix(14*60, 0)}}, {Name: "master-1", Ready: "True", Master: true, Lease: inspect.Lease{Unread: "forbidden"}}}}
-	unread := &inspect.Machinery{Gaps: []inspect.Gap{{What: catalog.Pools, Reason: "forbidden"}}}
+	silent := &inspect.ControlPlaneStatus{Nodes: []inspect.NodeState{{Name: "master-0", Ready: "True", Master: true, Heartbeat: time.Unix(0, 0), Lease: inspect.Lease{Asked: time.Unix(14*60, 0)}}, {Name: "master-1", Ready: "True", Master: true, Lease: inspect.Lease{Unread: "forbidden"}}}}
+	unread := &inspect.ControlPlaneStatus{Gaps: []inspect.Gap{{What: catalog.Pools, Reason: "forbidden"}}}
 	for _, c := range []struct {
 		title, version, name string
-		machinery            *inspect.Machinery
+		machinery            *inspect.ControlPlaneStatus
 		stage                string
 		held                 []string
 	}{
@@ -111,7 +111,7 @@ func TestWhatFollowsHere(t *testing.T) {
 		{"a paused pool, where nodes get it all the same", "4.13.1", kubelet, paused, catalog.FlowNodes, []string{"Node/master-1 is not Ready", "Node/worker-0 is not Ready"}},
 		{"a master that is lost", "4.16.1", balancer, paused, catalog.FlowMasters, []string{"Node/master-1 is not Ready"}},
 		{"masters without a heartbeat, and of which it is not known", "4.16.1", balancer, silent, catalog.FlowMasters, []string{"Node/master-0 has no heartbeat for 14m (Lease)", "whether Node/master-1 is alive is not known (heartbeat not read: forbidden)"}},
-		{"all is well", "4.16.1", balancer, &inspect.Machinery{}, catalog.FlowMasters, nil},
+		{"all is well", "4.16.1", balancer, &inspect.ControlPlaneStatus{}, catalog.FlowMasters, nil},
 	} {
 		var found []rotateConsequences
 		for _, got := range planned(t, c.version, c.name, c.machinery).consequences() {

@@ -78,8 +78,8 @@ func called(name string) bool {
 	name = strings.TrimPrefix(name, "secret/")
 	is := func(at catalog.Ref) bool { return name == at.Name || name == at.Namespace+"/"+at.Name }
 	return slices.ContainsFunc(catalog.Callers(), func(row catalog.Caller) bool {
-		return is(row.Shown) || slices.ContainsFunc(catalog.Rotations(), func(r catalog.Rotation) bool {
-			return is(r.Signer) && slices.Contains(r.Targets, row.Shown)
+		return is(row.Presented) || slices.ContainsFunc(catalog.Rotations(), func(r catalog.Rotation) bool {
+			return is(r.Signer) && slices.Contains(r.Targets, row.Presented)
 		})
 	})
 }
@@ -90,7 +90,7 @@ func signsCallers(s *inspect.Snapshot) bool {
 	facts := inspect.NewFacts(*s, s.Taken, connect.DefaultWithin)
 	all := rotate.Rotatables(facts)
 	return slices.ContainsFunc(catalog.Callers(), func(row catalog.Caller) bool {
-		of, err := rotate.FindRotatable(all, row.Shown.Namespace+"/"+row.Shown.Name)
+		of, err := rotate.FindRotatable(all, row.Presented.Namespace+"/"+row.Presented.Name)
 		if err != nil {
 			return false
 		}

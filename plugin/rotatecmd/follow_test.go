@@ -390,20 +390,20 @@ func TestAwaitChecks(t *testing.T) {
 // TestResumedInTheRollout: the same line goes on while the cluster is still busy with what
 // it did before it was interrupted, and is refused where nothing was done yet.
 func TestResumedInTheRollout(t *testing.T) {
-	progressing := func(m *inspect.Machinery) { m.Operators[0].Progressing = "True" }
+	progressing := func(m *inspect.ControlPlaneStatus) { m.Operators[0].Progressing = "True" }
 	for _, c := range []struct {
 		title   string
 		made    bool // the signer
 		resumed bool // one before it was
-		but     func(*inspect.Machinery)
+		but     func(*inspect.ControlPlaneStatus)
 		awaited string // of what comes first; empty: refused
 	}{
 		{"operators at work", true, false, progressing, "operators-settled"},
-		{"a rollout", true, false, func(m *inspect.Machinery) { m.StaticPods[0].Masters[0].Target = 8 }, "static-pods-settled"},
-		{"a pool at work", true, false, func(m *inspect.Machinery) { m.Pools[0].Wanted = "rendered-2" }, "pools-ready"},
-		{"a kubelet that starts", true, false, func(m *inspect.Machinery) { m.Nodes[1].Ready = "False" }, "nodes-ready"},
-		{"an operator that says nothing", true, false, func(m *inspect.Machinery) { m.Operators[0].Progressing = "" }, ""},
-		{"an upgrade", true, false, func(m *inspect.Machinery) { m.Update.Progressing = "True" }, ""},
+		{"a rollout", true, false, func(m *inspect.ControlPlaneStatus) { m.StaticPods[0].Masters[0].Target = 8 }, "static-pods-settled"},
+		{"a pool at work", true, false, func(m *inspect.ControlPlaneStatus) { m.Pools[0].Wanted = "rendered-2" }, "pools-ready"},
+		{"a kubelet that starts", true, false, func(m *inspect.ControlPlaneStatus) { m.Nodes[1].Ready = "False" }, "nodes-ready"},
+		{"an operator that says nothing", true, false, func(m *inspect.ControlPlaneStatus) { m.Operators[0].Progressing = "" }, ""},
+		{"an upgrade", true, false, func(m *inspect.ControlPlaneStatus) { m.Update.Progressing = "True" }, ""},
 		{"nothing was done yet", false, false, progressing, ""},
 		{"one before it was", false, true, progressing, "operators-settled"},
 	} {
@@ -420,7 +420,7 @@ func TestResumedInTheRollout(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				r.machinery = &inspect.Machinery{
+				r.machinery = &inspect.ControlPlaneStatus{
 					Update:     inspect.Update{Progressing: "False"},
 					Operators:  []inspect.OperatorState{{Name: "kube-apiserver", Available: "True", Progressing: "False", Degraded: "False"}},
 					StaticPods: []inspect.StaticPods{{Resource: "kubeapiservers", Latest: 7, Masters: []inspect.StaticPodState{{Node: "master-0", Current: 7}}}},

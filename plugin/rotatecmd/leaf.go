@@ -107,7 +107,7 @@ func (f *rotateFlags) nextLeaf(ctx context.Context, w *following) (*rotation, er
 			blind = 0
 			return false
 		}
-		if why = leaf.judgeLeaf(f.risks, nil); why == nil && (leaf.of.Told() || inBundles(stages)) {
+		if why = leaf.judgeLeaf(f.risks, nil); why == nil && (leaf.of.Triggered() || inBundles(stages)) {
 			next = leaf
 			return true
 		}
@@ -212,7 +212,7 @@ func stopsOf(verdicts []rotateVerdict) string {
 func (f *rotateFlags) signLeaf(ctx context.Context, conn *connect.Connection, leaf rotation) (changed bool, err error) {
 	w := f.following(conn, leaf.of, leaf.of.Cert())
 	w.signer, w.next = leaf.since, f.line+" "+leaf.of.Rotation.Signer.Name
-	if !leaf.of.Told() {
+	if !leaf.of.Triggered() {
 		if changed, err = f.tellLeaf(ctx, conn, w, leaf); err != nil {
 			return changed, err
 		}
@@ -301,7 +301,7 @@ func (f *rotateFlags) tellLeaf(ctx context.Context, conn *connect.Connection, w 
 func stillDue(now, leaf rotation) error {
 	signed, why := now.chain(now.of).Signed()
 	switch {
-	case now.of.Told(), signed == catalog.Yes:
+	case now.of.Triggered(), signed == catalog.Yes:
 		return errAlready
 	case signed == catalog.Unknown:
 		return cli.NothingChanged(cli.WithHint(errors.New(why), "%s", inspect.Hints{}.Unread(inspect.MayList("secrets", ""))))

@@ -70,7 +70,7 @@ func TestStillDue(t *testing.T) {
 		{"by the newest signer", func(c *turning, _ *rotation) { c.leaf = 0 }, errAlready, cli.ExitUsage},
 		{"by the signer of before", func(c *turning, _ *rotation) { clear(c.leaves) }, nil, cli.ExitFine},
 		{"its owner was told", func(_ *turning, now *rotation) {
-			delete(now.of.Held.Object.Annotations, catalog.AnnotationNotAfter)
+			delete(now.of.Entry.Object.Annotations, catalog.AnnotationNotAfter)
 		}, errAlready, cli.ExitUsage},
 		{"it can't be read", func(c *turning, _ *rotation) { c.mute = func(int) bool { return true } }, nil, cli.ExitUsage},
 		{"another signer was made", func(c *turning, _ *rotation) { c.signers[0] = c.signer("newer", -140) }, remediate.ErrChanged, cli.ExitRefused},
@@ -90,7 +90,7 @@ func TestStillDue(t *testing.T) {
 				before := look()
 				c.but(world, &before)
 				now := look()
-				if before.of.Told() {
+				if before.of.Triggered() {
 					now, before = before, look()
 				}
 				err := stillDue(now, before)
@@ -122,7 +122,7 @@ func TestToldLeafIsJudged(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			delete(leaf.Held.Object.Annotations, catalog.AnnotationNotAfter)
+			delete(leaf.Entry.Object.Annotations, catalog.AnnotationNotAfter)
 			p := rotation{rotations: r}
 			if p.of, err = r.find(f.seen.App, followed); err != nil {
 				t.Fatal(err)

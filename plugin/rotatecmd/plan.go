@@ -35,7 +35,7 @@ func (f *rotateFlags) plan(ctx context.Context, conn *connect.Connection, p *rot
 		}
 	}
 	for i := range p.leaves {
-		if p.leaves[i].of.Told() {
+		if p.leaves[i].of.Triggered() {
 			continue
 		}
 		if err := f.try(ctx, conn, &p.leaves[i]); err != nil {
@@ -75,7 +75,7 @@ func (f *rotateFlags) try(ctx context.Context, conn *connect.Connection, p *rota
 	if p.action, err = action.PlanRotation(ctx, client, p.of.At, p.of.Trigger.Annotation, inspect.LiveHints(f.seen.App.Called)); err != nil {
 		return apply.Refused(err)
 	}
-	if h := p.of.Held; h != nil && h.Object != nil && h.Object.Annotations[p.of.Trigger.Annotation] != p.action.Was {
+	if h := p.of.Entry; h != nil && h.Object != nil && h.Object.Annotations[p.of.Trigger.Annotation] != p.action.Was {
 		return p.untried(fmt.Errorf("%s: %w", p.of.At, remediate.ErrChanged)) // it was made anew since it was judged
 	}
 	if f.dryRun != apply.DryRunClient {
@@ -119,7 +119,7 @@ func (p *rotation) judge(accepted []string, waits func(preflight.Verdict) bool) 
 func (p *rotation) judgeLeaf(accepted []string, waits func(preflight.Verdict) bool) error {
 	pre := p.preflight(p.of)
 	pre.Follows, pre.Anew = true, p.anew
-	if !p.of.Told() {
+	if !p.of.Triggered() {
 		return p.weigh(pre.Check(), accepted, waits)
 	}
 	p.verdicts, p.accepted, p.awaited = nil, nil, nil
@@ -166,8 +166,8 @@ func (p *rotation) weigh(verdicts []preflight.Verdict, accepted []string, waits 
 
 // owner is who makes it anew.
 func (p rotation) owner() string {
-	if p.of.Held != nil && p.of.Held.Owner() != "" {
-		return p.of.Held.Owner()
+	if p.of.Entry != nil && p.of.Entry.Owner() != "" {
+		return p.of.Entry.Owner()
 	}
 	return "its operator"
 }

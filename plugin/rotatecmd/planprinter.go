@@ -133,7 +133,7 @@ func (p rotation) tried() bool {
 
 // printDiff shows the annotations that change.
 func (p rotation) printDiff(w io.Writer) {
-	if p.of.Told() {
+	if p.of.Triggered() {
 		ui.Printf(w, "  %s is gone already: it is waited for\n", p.of.Trigger.Annotation)
 		return
 	}
@@ -166,7 +166,7 @@ func (p rotation) notes() []string {
 			switch {
 			case !v.stopped:
 				continue
-			case r.of.Told():
+			case r.of.Triggered():
 				n.before = "Its owner was told already, and makes it anew whatever this says: "
 			case slices.Contains(r.accepted, v.Check):
 				n.before = "Accepted by name, of "

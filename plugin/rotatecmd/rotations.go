@@ -23,9 +23,9 @@ import (
 type rotations struct {
 	facts     *inspect.Facts
 	claims    []trust.Claim
-	machinery *inspect.Machinery      // nil: no API server was asked
-	network   *action.NetworkRestarts // see RotatePreflight
-	unread    string                  // see RotatePreflight
+	machinery *inspect.ControlPlaneStatus // nil: no API server was asked
+	network   *action.NetworkRestarts     // see RotatePreflight
+	unread    string                      // see RotatePreflight
 	all       []rotate.Rotatable
 	called    string    // how the user calls the program
 	since     *pki.Cert // the signer's, that was to be replaced; nil: it is not known
@@ -89,7 +89,7 @@ func (r rotations) entry(of rotate.Rotatable) rotationEntry {
 		}
 	}
 	for _, edge := range of.Rotation.Consumers(v) {
-		if (of.Signer() || edge.Shown == of.At) && !slices.Contains(e.Consumers, edge.Verifier) {
+		if (of.Signer() || edge.Presented == of.At) && !slices.Contains(e.Consumers, edge.Verifier) {
 			e.Consumers = append(e.Consumers, edge.Verifier)
 		}
 	}

@@ -175,7 +175,7 @@ func (f *rotateFlags) one(ctx context.Context, conn *connect.Connection, p rotat
 					return w, false, err
 				}
 			}
-			err := f.write(ctx, a, func() (rotation, error) { return p, f.stillSo(ctx, conn, p) })
+			err := f.write(ctx, a, func() (rotation, error) { return p, f.recheck(ctx, conn, p) })
 			if err == nil {
 				break
 			}
@@ -231,9 +231,9 @@ func (f *rotateFlags) write(ctx context.Context, a *apply.Run, look func() (rota
 	return nil
 }
 
-// stillSo asks everything again, now that nobody else with certrot changes anything: a
+// recheck asks everything again, now that nobody else with certrot changes anything: a
 // question may have been on the screen for an hour, and somebody else rotated what signs.
-func (f *rotateFlags) stillSo(ctx context.Context, conn *connect.Connection, shown rotation) error {
+func (f *rotateFlags) recheck(ctx context.Context, conn *connect.Connection, shown rotation) error {
 	fresh, err := f.read(ctx)
 	if err != nil {
 		return cli.NothingChanged(err)

@@ -43,7 +43,7 @@ func TestPeopleGetTheWorstProblems(t *testing.T) {
 	}
 	for wide, want := range map[bool]int{false: findingsShown, true: findingsShown + 7} {
 		var got bytes.Buffer
-		if err := (PeoplePrinter{wide: wide}).print(&got, &inv, assess.Info); err != nil {
+		if err := (HumanPrinter{wide: wide}).print(&got, &inv, assess.Info); err != nil {
 			t.Fatal(err)
 		}
 		if n := strings.Count(got.String(), "✗ CRITICAL"); n != want || strings.Contains(got.String(), "7 more problems") == wide {

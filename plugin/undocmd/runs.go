@@ -234,7 +234,7 @@ func (f *runsFlags) prune(ctx context.Context, args []string) error {
 		return nil
 	}
 	f.API = connect.Writing(f.risks, false)
-	if slices.ContainsFunc(stories, func(s remediate.Story) bool { return len(keeping(s)) > 0 }) && !f.Nodes.Local {
+	if slices.ContainsFunc(stories, func(s remediate.RunRecord) bool { return len(keeping(s)) > 0 }) && !f.Nodes.Local {
 		if err := f.API.Allows(f.Config); err != nil {
 			return err
 		}
@@ -258,7 +258,7 @@ func (f *runsFlags) prune(ctx context.Context, args []string) error {
 }
 
 // chosen are the runs to remove, and damaged why some journals could not be read.
-func (f *runsFlags) chosen(js remediate.Journals, args []string) (out []remediate.Story, damaged, err error) {
+func (f *runsFlags) chosen(js remediate.Journals, args []string) (out []remediate.RunRecord, damaged, err error) {
 	if (len(args) == 0) == (f.olderThan == "") {
 		return nil, nil, cli.WithHint(errors.New("name runs, or give --older-than"), "%s runs", f.App.Called)
 	}
@@ -286,7 +286,7 @@ func (f *runsFlags) chosen(js remediate.Journals, args []string) (out []remediat
 }
 
 // keeping are the nodes that keep something of a run.
-func keeping(s remediate.Story) (names []string) {
+func keeping(s remediate.RunRecord) (names []string) {
 	touched := s.Touched()
 	for _, n := range s.Nodes {
 		if slices.Contains(touched, n) && s.Undoes == "" { // an undo keeps nothing of its own
@@ -297,7 +297,7 @@ func keeping(s remediate.Story) (names []string) {
 }
 
 // remove removes a run from its nodes, and its journal after that.
-func (f *runsFlags) remove(ctx context.Context, js remediate.Journals, s remediate.Story) error {
+func (f *runsFlags) remove(ctx context.Context, js remediate.Journals, s remediate.RunRecord) error {
 	names := keeping(s)
 	left := 0
 	if len(names) > 0 {

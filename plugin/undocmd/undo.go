@@ -109,7 +109,7 @@ func (f *undoFlags) run(ctx context.Context, run string) error {
 }
 
 // nodesOf are the nodes that the journal names, and what else it tells.
-func (f *undoFlags) nodesOf(run string) (names []string, story remediate.Story, err error) {
+func (f *undoFlags) nodesOf(run string) (names []string, story remediate.RunRecord, err error) {
 	if f.fromNodes {
 		if len(f.Nodes.Nodes) == 0 && !f.Nodes.Local {
 			err = errors.New("--from-nodes: name the nodes with --nodes")
@@ -150,7 +150,7 @@ func (f *undoFlags) nodesOf(run string) (names []string, story remediate.Story, 
 	return names, story, nil
 }
 
-func (f *undoFlags) undo(ctx context.Context, w *apply.Session, run string, story remediate.Story) error {
+func (f *undoFlags) undo(ctx context.Context, w *apply.Session, run string, story remediate.RunRecord) error {
 	read := gather.Options{Paths: []string{host.DefaultFolder + "/" + run}}
 	a := &apply.Run{Flags: f.Flags, Workplace: w, Command: "undo", Run: remediate.NewRun(collect.Taken()), Undoes: run, Read: read, NoLease: slices.Contains(f.risks, remediate.NoLease), Risks: f.risks, Again: []string{preflight.StaticPodsSettled}}
 	a.Plan = func(ctx context.Context) (*remediate.Plan, error) {
@@ -199,7 +199,7 @@ func (f *undoFlags) undo(ctx context.Context, w *apply.Session, run string, stor
 }
 
 // byHand says what of a run is not put back on nodes.
-func byHand(run string, story remediate.Story) (notes []string, err error) {
+func byHand(run string, story remediate.RunRecord) (notes []string, err error) {
 	for _, of := range action.Patched(story) {
 		js, err := apply.Journals()
 		if err != nil {
@@ -232,7 +232,7 @@ func (f *undoFlags) settled(ctx context.Context, w *apply.Session, facts inspect
 }
 
 // undoPauses undoes a run that paused health checks, and changed no node.
-func (f *undoFlags) undoPauses(ctx context.Context, run string, story remediate.Story) error {
+func (f *undoFlags) undoPauses(ctx context.Context, run string, story remediate.RunRecord) error {
 	conn, err := connect.Connect(ctx, f.App, f.Config, pki.NewScanner(), connect.Writing(f.risks, false))
 	if err != nil {
 		return err
@@ -255,7 +255,7 @@ func (f *undoFlags) undoPauses(ctx context.Context, run string, story remediate.
 // asBefore says whether a node that keeps nothing of a run is as it was before:
 // the run was interrupted before it did anything there. noRun is what the node
 // answered.
-func asBefore(ctx context.Context, w *apply.Session, node string, story remediate.Story, noRun error) error {
+func asBefore(ctx context.Context, w *apply.Session, node string, story remediate.RunRecord, noRun error) error {
 	before := map[string]*pki.Fingerprint{}
 	for _, r := range story.Records {
 		if r.Node != node || r.Path == "" {

@@ -59,7 +59,7 @@ func TestUndoOnMasters(t *testing.T) {
 		var out plugintest.Transcript
 		w := applytest.OnNodes(conn, &out, c.nodes...)
 		f := &undoFlags{Flags: apply.Flags{App: w.App, DryRun: apply.DryRunClient}, fromNodes: true, risks: c.risks}
-		err := f.undo(t.Context(), w, run, remediate.Story{})
+		err := f.undo(t.Context(), w, run, remediate.RunRecord{})
 		if err != nil {
 			cli.PrintError(w.App.Streams, err)
 		}
@@ -96,7 +96,7 @@ func TestUndoLeavesAnotherRunsChangeAlone(t *testing.T) {
 	var out plugintest.Transcript
 	w := applytest.OnNodes(applytest.Connect(plugintest.SettledAPI(), t), &out, n)
 	f := &undoFlags{Flags: apply.Flags{App: w.App, DryRun: apply.DryRunNone, Yes: true}, risks: []string{undo.BreaksTrust}}
-	if err = f.undo(t.Context(), w, first, remediate.Story{Header: remediate.Header{Run: first}, Records: records}); err != nil {
+	if err = f.undo(t.Context(), w, first, remediate.RunRecord{Header: remediate.Header{Run: first}, Records: records}); err != nil {
 		cli.PrintError(w.App.Streams, err)
 	}
 	said := strings.Join(strings.Fields(out.String()), " ")

@@ -29,8 +29,8 @@ func GroupClaims(claims []report.VerificationClaim, part string) []ClaimGroup {
 			continue
 		}
 		k := key{c.ID, c.Status, c.Why, ""}
-		if c.Lacks != nil {
-			k.lacks = c.Lacks.SHA256.String()
+		if c.Missing != nil {
+			k.lacks = c.Missing.SHA256.String()
 		}
 		n, ok := index[k]
 		if !ok {
@@ -83,8 +83,8 @@ func (g ClaimGroup) about(all int, wide bool) string {
 	shown, places := map[string]bool{}, 0
 	for _, m := range g {
 		places += len(m.Trust)
-		if m.Shown != nil {
-			shown[m.Shown.String()] = true
+		if m.Presented != nil {
+			shown[m.Presented.String()] = true
 		}
 	}
 	switch {
@@ -126,9 +126,9 @@ func (g ClaimGroup) print(w io.Writer, now time.Time, last ClaimGroup, all int, 
 		g.evidence(w, now, wide)
 	}
 	g.again(w, c.Status)
-	ui.Wrap(w, "    then  ", "lost: "+c.Lost)
-	if c.Mend != "" {
-		mend := c.Mend
+	ui.Wrap(w, "    then  ", "lost: "+c.Impact)
+	if c.Remediation != "" {
+		mend := c.Remediation
 		if len(nodes) > 1 {
 			list := strings.Join(nodes, ",")
 			if mend = strings.ReplaceAll(c.Advice, "--nodes NODE", foreign.Command("", "--nodes %s", foreign.Commas(nodes))); strings.Contains(mend, "NODE") {
@@ -205,8 +205,8 @@ func (g ClaimGroup) evidence(w io.Writer, now time.Time, wide bool) {
 		}
 		ui.Printf(w, "    trust %s\n", at)
 	}
-	if c.Lacks != nil {
-		ui.Wrap(w, "    lacks ", fmt.Sprintf("CA %s (%s), made %s", foreign.Called(c.Lacks.Subject), c.Lacks.SHA256.Short(), c.Lacks.Since.UTC().Format("2006-01-02 15:04 MST")))
+	if c.Missing != nil {
+		ui.Wrap(w, "    lacks ", fmt.Sprintf("CA %s (%s), made %s", foreign.Called(c.Missing.Subject), c.Missing.SHA256.Short(), c.Missing.Since.UTC().Format("2006-01-02 15:04 MST")))
 	}
 	if c.From != nil {
 		first := *c.From

@@ -120,7 +120,7 @@ func restartMark(s trust.RestartStatus) string {
 func (f *Flags) restartPeople(wide bool) func(io.Writer, *report.RestartReport) error {
 	return func(out io.Writer, r *report.RestartReport) error {
 		w := &strings.Builder{}
-		header := ui.PeoplePrinter{Called: f.App.Called}
+		header := ui.HumanPrinter{Called: f.App.Called}
 		header.Cluster(w, r.Cluster)
 		ui.Printf(w, "As of    %s\n", r.Now.Format("2006-01-02 15:04 MST"))
 		header.Gaps(w, &report.Inventory{Gaps: r.Gaps})

@@ -238,8 +238,8 @@ func reportJUnit(w io.Writer, r *report.Verification) error {
 				continue
 			}
 			t := ui.JunitCase{Name: strings.TrimSpace(c.Claim + " " + Where(c)), Class: c.ID}
-			if c.Shown != nil {
-				t.Name += ": " + c.Shown.String()
+			if c.Presented != nil {
+				t.Name += ": " + c.Presented.String()
 			}
 			switch c.Status {
 			case trust.Broken.String(), trust.WillBreak.String():
@@ -273,7 +273,7 @@ func Where(c report.VerificationClaim) string {
 func (f *Flags) people(wide bool) func(io.Writer, *report.Verification) error {
 	return func(out io.Writer, r *report.Verification) error {
 		w := &strings.Builder{}
-		header := ui.PeoplePrinter{Called: f.App.Called}
+		header := ui.HumanPrinter{Called: f.App.Called}
 		header.Cluster(w, r.Cluster)
 		ui.Printf(w, "As of    %s\n", r.Now.Format("2006-01-02 15:04 MST"))
 		header.Gaps(w, &report.Inventory{Gaps: r.Gaps})

@@ -69,7 +69,7 @@ func TestVerifySaysWhen(t *testing.T) {
 		breaks := day(14)
 		return report.VerificationClaim{
 			ID: "kubelet-api-int", Part: string(catalog.PartAPIInt), Claim: "kubelets trust it", Status: trust.WillBreak.String(), Node: node, Why: "signed by another next",
-			From: &breaks, Next: &trust.Next{Verifies: "at its next connection", From: day(from), To: day(to)}, Lost: "the node",
+			From: &breaks, Next: &trust.Next{Verifies: "at its next connection", From: day(from), To: day(to)}, Impact: "the node",
 		}
 	}
 	r := report.Verification{

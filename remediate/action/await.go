@@ -92,13 +92,13 @@ const acceptedTime = time.Minute
 // kubelet for that node. That is enough to go on to another node, and is no heartbeat.
 func (a Await) onTheNode(ctx context.Context, env *remediate.Env) error {
 	unknown := &remediate.Unknown{Reason: fmt.Sprintf("whether node %s reports to the API server is not known: no API server could be asked", a.On)}
-	if env.Comeback == nil {
+	if env.RestartProbe == nil {
 		return unknown
 	}
 	err := env.Until(ctx, acceptedTime, func(ctx context.Context) (bool, error) {
-		var c *inspect.Comeback
+		var c *inspect.RestartProbe
 		err := env.Twice(ctx, a.On, func(ctx context.Context, n nodeexec.Node) (err error) {
-			c, err = env.Comeback(ctx, n)
+			c, err = env.RestartProbe(ctx, n)
 			return err
 		})
 		if err == nil {
@@ -120,7 +120,7 @@ func (a Await) onTheNode(ctx context.Context, env *remediate.Env) error {
 
 // accepted says why the API server does not take a kubelet's own credentials, or why that
 // is not known; nil: it does.
-func accepted(c *inspect.Comeback) error {
+func accepted(c *inspect.RestartProbe) error {
 	if c == nil {
 		return errors.New("nobody asked")
 	}

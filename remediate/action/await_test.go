@@ -15,7 +15,7 @@ func TestWhatIsNotAccepted(t *testing.T) {
 	refused.Refused = "it is empty"
 	unasked.Answers = []inspect.Answer{{Question: inspect.AskLease, Code: 200}}
 	distrusted.Answers = []inspect.Answer{{Question: inspect.AskNode, Failure: inspect.FailedTrust, Detail: "the CA does not verify it"}}
-	for want, c := range map[string]*inspect.Comeback{
+	for want, c := range map[string]*inspect.RestartProbe{
 		"neither curl nor openssl":  {Problem: "neither curl nor openssl"},
 		"no credentials":            {Own: unasked},
 		"it is empty":               {Own: refused},

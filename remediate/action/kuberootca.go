@@ -109,7 +109,7 @@ func (a PatchKubeRootCA) Undo(ctx context.Context, env *remediate.Env, _ *remedi
 
 // Patched are the ConfigMaps that a run patched or was about to: NAMESPACE/NAME. They are put
 // back by hand, by what Journals.Kept names.
-func Patched(s remediate.Story) (out []string) {
+func Patched(s remediate.RunRecord) (out []string) {
 	for i, r := range s.Records {
 		if of, ok := strings.CutPrefix(r.Action, "patch "); ok && r.Event == remediate.Begun && !slices.Contains(out, of) && !s.FailedUnchanged(i) {
 			out = append(out, of)

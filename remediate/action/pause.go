@@ -180,7 +180,7 @@ func (a Pause) Undo(ctx context.Context, env *remediate.Env, _ *remediate.Change
 // Pauses are the steps that keep health checks off nodes while a run is under way: the
 // first ones before all others, the last ones after them. Of those that an earlier run
 // paused, and did not resume since it was interrupted, the last ones are this run's too.
-func Pauses(m *inspect.Machinery, run string) (first, last []remediate.Step, err error) {
+func Pauses(m *inspect.ControlPlaneStatus, run string) (first, last []remediate.Step, err error) {
 	return steps(m, func(a inspect.Actor) (pause, resume bool) {
 		earlier := slices.ContainsFunc(a.Paused, func(by string) bool { return strings.HasPrefix(by, pauseMark) })
 		return a.Acts != catalog.No && a.Paused == nil, a.Acts != catalog.No && a.Paused == nil || earlier
@@ -196,14 +196,14 @@ func Pauses(m *inspect.Machinery, run string) (first, last []remediate.Step, err
 }
 
 // Resumes are the steps that resume what a run paused.
-func Resumes(m *inspect.Machinery, run string) ([]remediate.Step, error) {
+func Resumes(m *inspect.ControlPlaneStatus, run string) ([]remediate.Step, error) {
 	_, last, err := steps(m, func(a inspect.Actor) (pause, resume bool) {
 		return false, slices.Contains(a.Paused, pauseMark+run)
 	}, func(inspect.Actor) []string { return []string{run} })
 	return last, err
 }
 
-func steps(m *inspect.Machinery, which func(inspect.Actor) (pause, resume bool), by func(inspect.Actor) []string) (first, last []remediate.Step, err error) {
+func steps(m *inspect.ControlPlaneStatus, which func(inspect.Actor) (pause, resume bool), by func(inspect.Actor) []string) (first, last []remediate.Step, err error) {
 	add := func(to *[]remediate.Step, a Pause) {
 		c, failed := a.Diff(inspect.Snapshot{}, time.Time{})
 		err = errors.Join(err, failed)
@@ -225,7 +225,7 @@ func steps(m *inspect.Machinery, which func(inspect.Actor) (pause, resume bool),
 }
 
 // LeftPaused are the steps that resume what runs before this one left paused.
-func LeftPaused(m *inspect.Machinery) ([]remediate.Step, error) {
+func LeftPaused(m *inspect.ControlPlaneStatus) ([]remediate.Step, error) {
 	ours := func(by string) bool { return strings.HasPrefix(by, pauseMark) }
 	_, last, err := steps(m, func(a inspect.Actor) (pause, resume bool) {
 		return false, slices.ContainsFunc(a.Paused, ours)
@@ -256,7 +256,7 @@ func Frame(p *remediate.Plan, first, last []remediate.Step) {
 }
 
 // Paused reports whether a run paused something, or was about to.
-func Paused(s remediate.Story) bool {
+func Paused(s remediate.RunRecord) bool {
 	return slices.ContainsFunc(s.Records, func(r remediate.Record) bool {
 		return r.Event == remediate.Begun && strings.HasPrefix(r.Action, "pause ")
 	})

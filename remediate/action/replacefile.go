@@ -146,7 +146,7 @@ const endCertificate = "-----END CERTIFICATE-----"
 
 // Apply replaces the file.
 func (a ReplaceFile) Apply(ctx context.Context, env *remediate.Env, c *remediate.Change) error {
-	n, err := env.Onto(ctx, a.On)
+	n, err := env.Connect(ctx, a.On)
 	if err != nil {
 		return err
 	}
@@ -157,7 +157,7 @@ func (a ReplaceFile) Apply(ctx context.Context, env *remediate.Env, c *remediate
 	case errors.Is(err, host.ErrChanged):
 		return fmt.Errorf("%w: %w", remediate.ErrChanged, err)
 	case errors.Is(err, nodeexec.ErrUnknownOutcome):
-		env.Drop(a.On)
+		env.Disconnect(a.On)
 		return a.settle(ctx, env, e, err)
 	}
 	return err
@@ -169,7 +169,7 @@ func (a ReplaceFile) Apply(ctx context.Context, env *remediate.Env, c *remediate
 func (a ReplaceFile) settle(ctx context.Context, env *remediate.Env, e host.Edit, unseen error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), remediate.ReadTime)
 	defer cancel()
-	n, err := env.Onto(ctx, a.On)
+	n, err := env.Connect(ctx, a.On)
 	if err == nil {
 		_, err = host.Run{ID: env.Run}.Replace(ctx, n, e)
 	}
@@ -310,7 +310,7 @@ func (a ReplaceFile) Undo(ctx context.Context, env *remediate.Env, _ *remediate.
 }
 
 func restore(ctx context.Context, env *remediate.Env, node, path string) error {
-	n, err := env.Onto(ctx, node)
+	n, err := env.Connect(ctx, node)
 	if err != nil {
 		return err
 	}
@@ -319,7 +319,7 @@ func restore(ctx context.Context, env *remediate.Env, node, path string) error {
 	case errors.Is(err, host.ErrChanged):
 		return fmt.Errorf("%w: %w", remediate.ErrChanged, err)
 	case errors.Is(err, nodeexec.ErrUnknownOutcome):
-		env.Drop(node)
+		env.Disconnect(node)
 		now, entry, lookErr := env.Look(ctx, node, path)
 		if lookErr == nil && entry != nil && now.SHA256 == entry.Before.SHA256 {
 			return nil

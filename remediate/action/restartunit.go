@@ -99,7 +99,7 @@ func (a RestartUnit) Apply(ctx context.Context, env *remediate.Env, _ *remediate
 			a.asks.Earlier[r.Name] = true
 		}
 	}
-	n, err := env.Onto(ctx, a.On)
+	n, err := env.Connect(ctx, a.On)
 	if err != nil {
 		return err
 	}
@@ -107,7 +107,7 @@ func (a RestartUnit) Apply(ctx context.Context, env *remediate.Env, _ *remediate
 	if errors.Is(err, nodeexec.ErrUnknownOutcome) {
 		err = nil // Verify tells
 	}
-	env.Drop(a.On) // the way may lead through the kubelet
+	env.Disconnect(a.On) // the way may lead through the kubelet
 	return err
 }
 

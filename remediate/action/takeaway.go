@@ -66,7 +66,7 @@ func leading(target string) []byte { return fmt.Appendln(nil, "a link to", forei
 // Apply takes it away, as it was shown.
 func (a TakeAway) Apply(ctx context.Context, env *remediate.Env, c *remediate.Change) error {
 	take := func() error {
-		n, err := env.Onto(ctx, a.On)
+		n, err := env.Connect(ctx, a.On)
 		if err != nil {
 			return err
 		}
@@ -79,7 +79,7 @@ func (a TakeAway) Apply(ctx context.Context, env *remediate.Env, c *remediate.Ch
 	}
 	err := take()
 	if errors.Is(err, nodeexec.ErrUnknownOutcome) { // what it took away already stays so
-		env.Drop(a.On)
+		env.Disconnect(a.On)
 		again := take()
 		if again != nil { // the first time may have done it
 			again = fmt.Errorf("%w; and once more: %w", err, again)
@@ -113,7 +113,7 @@ func (a TakeAway) Undo(ctx context.Context, env *remediate.Env, c *remediate.Cha
 
 // putBack puts back what was taken away. over is what has its name by now; nil: nothing.
 func putBack(ctx context.Context, env *remediate.Env, node, path string, link bool, over *remediate.FileChange) error {
-	n, err := env.Onto(ctx, node)
+	n, err := env.Connect(ctx, node)
 	if err != nil {
 		return err
 	}

@@ -76,7 +76,7 @@ func (a Repair) Plan(run string, facts inspect.Snapshot, now time.Time) (*remedi
 	if err != nil {
 		return nil, err
 	}
-	a.beside(d)
+	a.otherTrustFiles(d)
 	p := d.Finish()
 	if err := proven(p); err != nil {
 		return nil, err
@@ -259,13 +259,13 @@ func (a Repair) ownerFirst(d *remediate.Draft, n *inspect.Node, path string, old
 	return nil
 }
 
-// beside says which other files on the plan's nodes lack CAs that kubelets are given. They
+// otherTrustFiles says which other files on the plan's nodes lack CAs that kubelets are given. They
 // are left as they are: who reads them at its start would have to be restarted, too.
-func (a Repair) beside(d *remediate.Draft) {
+func (a Repair) otherTrustFiles(d *remediate.Draft) {
 	type lack struct{ path, ca string } // ca is empty where it is not known
 	on := map[lack][]string{}
 	var order []lack
-	rows, clusters := map[string]catalog.Beside{}, map[string]string{}
+	rows, clusters := map[string]catalog.OtherTrustFile{}, map[string]string{}
 	for _, planned := range d.Plan.Nodes() {
 		n, ok := d.Facts.Node(planned.Name)
 		if !ok {
@@ -301,7 +301,7 @@ func (a Repair) beside(d *remediate.Draft) {
 			d.Note("Whether %s on %s has the CA is not known: %s.", l.path, nodes, row.Reader)
 			continue
 		}
-		d.Note("%s on %s lacks %s, and is left as it is: %s. To mend it, there: %s", l.path, nodes, l.ca, row.Reader, strings.ReplaceAll(row.Mend, "CLUSTER", nodeexec.Quote(clusters[l.path])))
+		d.Note("%s on %s lacks %s, and is left as it is: %s. To mend it, there: %s", l.path, nodes, l.ca, row.Reader, strings.ReplaceAll(row.Remediation, "CLUSTER", nodeexec.Quote(clusters[l.path])))
 	}
 }
 

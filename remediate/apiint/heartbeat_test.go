@@ -52,7 +52,7 @@ func TestRolloutsWaitForASilentMaster(t *testing.T) {
 	f := remediatetest.NewCluster("master-0")
 	f.Silent("master-0")
 	n := f.FirstNode()
-	m := inspect.Machinery{Nodes: []inspect.NodeState{{Name: n.Name, Ready: "True", Heartbeat: n.Heartbeat, Lease: n.Lease}}}
+	m := inspect.ControlPlaneStatus{Nodes: []inspect.NodeState{{Name: n.Name, Ready: "True", Heartbeat: n.Heartbeat, Lease: n.Lease}}}
 	if !m.Lost(n.Name) {
 		t.Error("a master without a heartbeat is taken for one that works")
 	}

@@ -14,21 +14,21 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/preflight"
 )
 
-// Ahead is the time between a new CA of api-int and the first certificate of it: as long
+// Pretrust is the time between a new CA of api-int and the first certificate of it: as long
 // as it lasts, every kubelet can be given the CA while all that leads there still works.
-type Ahead struct {
+type Pretrust struct {
 	CAs []*pki.Cert // the new ones: published, and nothing that is shown is of them
 	// From is when what is shown is signed anew at the earliest, Until at the latest;
 	// zero: not known.
 	From, Until time.Time
 }
 
-// AheadOf finds that time in the facts. The zero Ahead: there is no new CA. The error is
+// PretrustOf finds that time in the facts. The zero Ahead: there is no new CA. The error is
 // a *Refusal where it is over, where this version needs nobody's help, or where it is not
 // known.
-func AheadOf(facts inspect.Snapshot, now time.Time) (Ahead, error) {
-	refuse := func(name, next, format string, args ...any) (Ahead, error) {
-		return Ahead{}, &remediate.Refusal{Name: name, Reason: fmt.Sprintf(format, args...), Next: next}
+func PretrustOf(facts inspect.Snapshot, now time.Time) (Pretrust, error) {
+	refuse := func(name, next, format string, args ...any) (Pretrust, error) {
+		return Pretrust{}, &remediate.Refusal{Name: name, Reason: fmt.Sprintf(format, args...), Next: next}
 	}
 	v, hints := facts.Cluster.Versions, facts.Hints
 	if v.Plain {
@@ -51,7 +51,7 @@ func AheadOf(facts inspect.Snapshot, now time.Time) (Ahead, error) {
 	}
 	// What signs now is in use; what was made after it is new.
 	var used time.Time
-	var out Ahead
+	var out Pretrust
 	for _, ca := range cas {
 		if slices.ContainsFunc(shown, func(chain []*pki.Cert) bool { return pki.Verify(chain, []*pki.Cert{ca}, "", now) == nil }) && ca.NotBefore.After(used) {
 			used = ca.NotBefore
@@ -94,7 +94,7 @@ func shownAtAPIInt(p preflight.Preflight) (chains [][]*pki.Cert) {
 // Onto says in a plan what it is ahead of, and refuses one for which it is too late: then
 // nodes lack a CA that signs already, and that is fix-api-int's to mend. written is what
 // kubelets are given, PEM: where a new CA is not among that, nothing would be ahead of it.
-func (a Ahead) Onto(p *remediate.Plan, written []byte) error {
+func (a Pretrust) Onto(p *remediate.Plan, written []byte) error {
 	if len(a.CAs) == 0 {
 		if p.Empty() {
 			return nil

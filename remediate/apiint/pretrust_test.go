@@ -26,7 +26,7 @@ func early() *remediatetest.Fixture {
 func TestAheadOfTheFirstCertificate(t *testing.T) {
 	t.Parallel()
 	f := early()
-	a, err := AheadOf(f.Snapshot, remediatetest.TestNow)
+	a, err := PretrustOf(f.Snapshot, remediatetest.TestNow)
 	if err != nil || len(a.CAs) != 1 || a.CAs[0].Fingerprint != f.Sc.Scan(f.Young.CertPEM)[0].Content.Certs[0].Fingerprint {
 		t.Fatalf("%+v, %v", a, err)
 	}
@@ -73,7 +73,7 @@ func TestNotAhead(t *testing.T) {
 	} {
 		f := early()
 		change(f)
-		_, err := AheadOf(f.Snapshot, remediatetest.TestNow)
+		_, err := PretrustOf(f.Snapshot, remediatetest.TestNow)
 		refused(t, err, name)
 	}
 
@@ -81,7 +81,7 @@ func TestNotAhead(t *testing.T) {
 	// to do there is nothing to say.
 	f := early()
 	f.Serve(f.Young.Issue(remediatetest.APIIntHost, remediatetest.TestNow.Add(-time.Hour), remediatetest.TestNow.Add(time.Hour), pkitest.DNS(remediatetest.APIIntHost)))
-	a, err := AheadOf(f.Snapshot, remediatetest.TestNow)
+	a, err := PretrustOf(f.Snapshot, remediatetest.TestNow)
 	if err != nil || len(a.CAs) != 0 {
 		t.Fatalf("%+v, %v", a, err)
 	}
@@ -92,7 +92,7 @@ func TestNotAhead(t *testing.T) {
 
 	// The new CA is not yet in what kubelets are given: not even a plan with nothing to do is so already.
 	f = early()
-	if a, err = AheadOf(f.Snapshot, remediatetest.TestNow); err != nil {
+	if a, err = PretrustOf(f.Snapshot, remediatetest.TestNow); err != nil {
 		t.Fatal(err)
 	}
 	refused(t, a.Onto(&remediate.Plan{}, f.Before), preflight.ServerSide)
@@ -102,7 +102,7 @@ func TestNotAhead(t *testing.T) {
 	other := f.Served[1]
 	f.Serve(f.Young.Issue(remediatetest.APIIntHost, remediatetest.TestNow.Add(-time.Hour), remediatetest.TestNow.Add(time.Hour), pkitest.DNS(remediatetest.APIIntHost)))
 	f.Served = append(f.Served, other)
-	if a, err := AheadOf(f.Snapshot, remediatetest.TestNow); err != nil || len(a.CAs) != 0 {
+	if a, err := PretrustOf(f.Snapshot, remediatetest.TestNow); err != nil || len(a.CAs) != 0 {
 		t.Errorf("%+v, %v", a, err)
 	}
 }

@@ -89,7 +89,7 @@ func (a Repair) mayJoin(d *remediate.Draft, n *inspect.Node, useless string, wro
 	}
 	if useless == "" {
 		d.Note("The kubelet on %s makes its kubeconfig anew from %s and goes on with the client certificate that it has: it asks for no other one.", n.Name, catalog.KubeletKubeconfigs()[0])
-		if c := n.Comeback; c == nil || !csr.Asked(c.Own) {
+		if c := n.RestartProbe; c == nil || !csr.Asked(c.Own) {
 			d.Note("Whether the API server accepts that client certificate of %s is not known, as its own kubeconfig does not lead there. If the node does not report afterwards, the same command finds out.", n.Name)
 		}
 		return nil
@@ -119,7 +119,7 @@ func uselessCertificate(facts inspect.Snapshot, n *inspect.Node, now time.Time) 
 	case cert.NotAfter.Before(n.Time(now)):
 		return "that in " + inspect.KubeletClient + " ended " + cert.NotAfter.UTC().Format(time.RFC3339), nil
 	}
-	if c := n.Comeback; c != nil && c.Own.Certificate == inspect.KubeletClient && slices.ContainsFunc(c.Own.Answers, func(a inspect.Answer) bool { return a.Code == 401 }) {
+	if c := n.RestartProbe; c != nil && c.Own.Certificate == inspect.KubeletClient && slices.ContainsFunc(c.Own.Answers, func(a inspect.Answer) bool { return a.Code == 401 }) {
 		return "the API server does not accept that in " + inspect.KubeletClient + " (401), which is valid until " + cert.NotAfter.UTC().Format(time.RFC3339), nil
 	}
 	return "", nil

@@ -36,8 +36,8 @@ func Asked(f inspect.ComebackFile) bool {
 // that its CA does not verify the server is about to be mended, and it is asked again.
 func Bootstraps(facts inspect.Snapshot, n *inspect.Node, untrusted bool) error {
 	path := catalog.KubeletKubeconfigs()[0]
-	if facts.Cluster.Versions.Plain && n.Comeback != nil {
-		path = cmp.Or(n.Comeback.Bootstrap.Path, catalog.KubeadmKubeconfigs()[0])
+	if facts.Cluster.Versions.Plain && n.RestartProbe != nil {
+		path = cmp.Or(n.RestartProbe.Bootstrap.Path, catalog.KubeadmKubeconfigs()[0])
 	}
 	refuse := func(reason, next string) error {
 		return &remediate.Refusal{Name: BootstrapCredential, Node: n.Name, Reason: reason, Next: next}
@@ -45,7 +45,7 @@ func Bootstraps(facts inspect.Snapshot, n *inspect.Node, untrusted bool) error {
 	const again = "put another token into it, on the node: oc -n openshift-machine-config-operator create token node-bootstrapper --duration=2h makes one that ends by itself; that of new nodes is in Secret openshift-machine-config-operator/node-bootstrapper-token"
 	look := facts.Hints.UnreadRestart("{} verify restart-safe --nodes %s", n.Name)
 	const ask = "whether %s works is not known: %s"
-	c := n.Comeback
+	c := n.RestartProbe
 	switch {
 	case c == nil:
 		return refuse(fmt.Sprintf(ask, path, "it was not asked on the node"), look)

@@ -135,16 +135,16 @@ func joinerOf(facts inspect.Snapshot, name string, api inspect.Clock) *joiner {
 // unbootstrapped asks the API server on the node, with what is in its bootstrap file, which
 // does not leave it, and says why its kubelet can't have joined by that; empty: it can.
 func unbootstrapped(ctx context.Context, e *remediate.Env, facts inspect.Snapshot, n *inspect.Node) string {
-	if n.Comeback == nil && e.Comeback != nil {
+	if n.RestartProbe == nil && e.RestartProbe != nil {
 		err := e.Twice(ctx, n.Name, func(ctx context.Context, on nodeexec.Node) (err error) {
-			n.Comeback, err = e.Comeback(ctx, on)
+			n.RestartProbe, err = e.RestartProbe(ctx, on)
 			return err
 		})
 		if err != nil {
 			return "whether the node's kubelet can join is unknown: " + oneLine(err)
 		}
 	}
-	if c := n.Comeback; c != nil && c.Own.Shows == inspect.CredentialCertificate && c.Own.Certificate != inspect.KubeletClient {
+	if c := n.RestartProbe; c != nil && c.Own.Shows == inspect.CredentialCertificate && c.Own.Certificate != inspect.KubeletClient {
 		return "the node's kubelet has a client certificate at another place, and asks for none while that is valid: see " + c.Own.Path + " on the node"
 	}
 	err := Bootstraps(facts, n, false)

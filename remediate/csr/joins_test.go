@@ -83,7 +83,7 @@ func TestOneRequestIsNotTheKubeletsForThatAlone(t *testing.T) {
 		"the node is not reached":               {func(_ *testing.T, w world) { w.env.Open = remediatetest.Nowhere }, "the node was not read: does not lead there"},
 		"the token in its file is not accepted": {func(_ *testing.T, w world) { w.Token = 401 }, "401 Unauthorized"},
 		"it has no bootstrap file":              {func(_ *testing.T, w world) { _ = os.Remove(w.At(remediatetest.BootstrapFile)) }, "no bootstrap kubeconfig"},
-		"what it would be told was not asked":   {func(_ *testing.T, w world) { w.Comeback, w.env.Comeback = nil, nil }, "was not asked on the node"},
+		"what it would be told was not asked":   {func(_ *testing.T, w world) { w.Comeback, w.env.RestartProbe = nil, nil }, "was not asked on the node"},
 		"it works with a certificate in its memory": {func(t *testing.T, w world) {
 			w.env.Heartbeat = remediatetest.HeartbeatAt(w.Started(t).Add(5 * time.Second))
 		}, "the node's kubelet reports, last at "},
@@ -95,7 +95,7 @@ func TestOneRequestIsNotTheKubeletsForThatAlone(t *testing.T) {
 		}, "kubectl delete lease -n kube-node-lease worker-0"},
 		"its kubeconfig has a certificate in it": {func(_ *testing.T, w world) {
 			w.Comeback = nil
-			w.env.Comeback = func(ctx context.Context, n nodeexec.Node) (*inspect.Comeback, error) {
+			w.env.RestartProbe = func(ctx context.Context, n nodeexec.Node) (*inspect.RestartProbe, error) {
 				c, err := remediatetest.MayBootstrap(ctx, n)
 				c.Own = inspect.ComebackFile{Path: remediatetest.KubeletFile, Shows: inspect.CredentialCertificate, Field: "users[0].user.client-certificate-data"}
 				return c, err

@@ -18,7 +18,7 @@ import (
 // wave in which kubelets are restarted, before each master, and where it is long ago.
 type Again struct {
 	Facts     inspect.Snapshot // of the plan: they tell which checks its cluster has
-	Machinery func(context.Context) *inspect.Machinery
+	Machinery func(context.Context) *inspect.ControlPlaneStatus
 	// StaticPods reads those of kube-system, where no operator tells of them.
 	StaticPods func(context.Context) *StaticPods
 	Accept     []string          // names of checks in spite of which to go on

@@ -21,7 +21,7 @@ func TestAskedAgain(t *testing.T) {
 	plain := remediatetest.KubeadmFixture("master-1").Snapshot
 	for _, c := range []struct {
 		name    string
-		begins  func(m *inspect.Machinery)
+		begins  func(m *inspect.ControlPlaneStatus)
 		times   int // how often it is found
 		again   *Again
 		stopped string // the name of the check; empty: it goes on
@@ -50,7 +50,7 @@ func TestAskedAgain(t *testing.T) {
 			return nil
 		}}
 		c.again.Say = func(text string) { said = append(said, text) }
-		c.again.Machinery = func(context.Context) *inspect.Machinery {
+		c.again.Machinery = func(context.Context) *inspect.ControlPlaneStatus {
 			m := remediatetest.Settled()
 			if c.begins != nil && found < c.times {
 				found++
@@ -89,7 +89,7 @@ func TestUnlabelledMastersAreAskedAbout(t *testing.T) {
 	facts := inspect.Snapshot{Nodes: []inspect.Node{{Name: "bare", Via: "ssh", Role: catalog.RoleWorker}, {Name: "worker-0", Via: "ssh", Role: catalog.RoleWorker}}}
 	at := pki.Location{Kind: pki.KindFile, Node: "bare", Path: "/etc/kubernetes/static-pod-resources/kube-apiserver-certs/secrets/kubelet-client/tls.crt"}
 	facts.Bundles = []inspect.Bundle{{At: at, Content: &pki.Content{}}}
-	p := Preflight{Facts: facts, Machinery: &inspect.Machinery{Nodes: []inspect.NodeState{{Name: "bare"}, {Name: "worker-0"}}}, Nodes: []string{"bare", "worker-0"}}
+	p := Preflight{Facts: facts, Machinery: &inspect.ControlPlaneStatus{Nodes: []inspect.NodeState{{Name: "bare"}, {Name: "worker-0"}}}, Nodes: []string{"bare", "worker-0"}}
 	if masters, ok := p.masters(); !ok || len(masters) != 1 || masters[0] != "bare" {
 		t.Errorf("masters: %v, %t", masters, ok)
 	}

@@ -19,8 +19,8 @@ import (
 // Preflight is what is asked of a whole cluster before kubelets are restarted.
 type Preflight struct {
 	Facts     inspect.Snapshot
-	Machinery *inspect.Machinery // nil: no API server could be asked
-	Nodes     []string           // whose kubelets are to be restarted
+	Machinery *inspect.ControlPlaneStatus // nil: no API server could be asked
+	Nodes     []string                    // whose kubelets are to be restarted
 	Now       time.Time
 	Pause     bool // what can be paused will be
 	// Script: it is done by a script, on nodes that nobody may get onto from here.

@@ -50,7 +50,7 @@ func (f *Fixture) Joins(names ...string) {
 		p := f.Old.Issue("system:node:"+name, TestNow.Add(-time.Hour), TestNow.Add(time.Hour))
 		f.Bundles = append(f.Bundles, inspect.Bundle{At: pki.Location{Kind: pki.KindFile, Node: name, Path: inspect.KubeletClient}, Content: f.Sc.Scan(p.CertPEM)[0].Content})
 		n, _ := f.Snapshot.Node(name)
-		n.Comeback = &inspect.Comeback{
+		n.RestartProbe = &inspect.RestartProbe{
 			Own:       inspect.ComebackFile{Path: KubeletFile, Shows: inspect.CredentialCertificate, Certificate: inspect.KubeletClient},
 			Bootstrap: inspect.ComebackFile{Path: BootstrapFile, Shows: inspect.CredentialToken, Answers: []inspect.Answer{{Code: 200}}},
 		}

@@ -127,8 +127,8 @@ func (j *Joining) answers(n *inspect.Node) {
 	if !j.accepted[j.link()] {
 		code = 401
 	}
-	n.Comeback = &inspect.Comeback{Own: file(KubeletFile, code), Bootstrap: file(BootstrapFile, j.Token)}
-	n.Comeback.Own.Shows, n.Comeback.Own.Certificate = inspect.CredentialCertificate, inspect.KubeletClient
+	n.RestartProbe = &inspect.RestartProbe{Own: file(KubeletFile, code), Bootstrap: file(BootstrapFile, j.Token)}
+	n.RestartProbe.Own.Shows, n.RestartProbe.Own.Certificate = inspect.CredentialCertificate, inspect.KubeletClient
 	yes := true
 	n.Kubelet.RotateCertificates = &yes
 }

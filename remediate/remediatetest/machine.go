@@ -102,7 +102,7 @@ func (m *Machine) mended(t *testing.T) {
 
 // honest fails the test unless a node is in one of the states that a plan's steps
 // lead through, and the journal tells which.
-func (m *Machine) honest(t *testing.T, story remediate.Story, err error) {
+func (m *Machine) honest(t *testing.T, story remediate.RunRecord, err error) {
 	t.Helper()
 	bootstrap, own := m.repaired(t, BootstrapFile), m.repaired(t, KubeletFile)
 	asked := m.asked(t) > 0

@@ -40,7 +40,7 @@ func TestWhatBeginsMeanwhile(t *testing.T) {
 			t.Parallel()
 			w := base.clone(t)
 			asked := 0
-			again := &preflight.Again{Machinery: func(context.Context) *inspect.Machinery {
+			again := &preflight.Again{Machinery: func(context.Context) *inspect.ControlPlaneStatus {
 				m := Settled()
 				if asked++; asked > c.after {
 					BegunUpgrade(m)
@@ -76,13 +76,13 @@ func TestSeveralNodesWithoutAnAPI(t *testing.T) {
 	t.Parallel()
 	base := NewWorld(t, "worker-0", "worker-1")
 	p := repair(base, t, "run-1")
-	own := func(answer inspect.Answer) *inspect.Comeback {
+	own := func(answer inspect.Answer) *inspect.RestartProbe {
 		answer.Question, answer.Server = inspect.AskNode, "api-int:6443"
-		return &inspect.Comeback{Own: inspect.ComebackFile{Path: KubeletFile, Answers: []inspect.Answer{answer}}}
+		return &inspect.RestartProbe{Own: inspect.ComebackFile{Path: KubeletFile, Answers: []inspect.Answer{answer}}}
 	}
 	for _, c := range []struct {
 		name   string
-		answer *inspect.Comeback
+		answer *inspect.RestartProbe
 		err    error
 		says   []string
 		goesOn bool
@@ -96,7 +96,7 @@ func TestSeveralNodesWithoutAnAPI(t *testing.T) {
 			w := base.clone(t)
 			env := w.env(t, "run-1", nil)
 			env.Heartbeat = nil
-			env.Comeback = func(context.Context, nodeexec.Node) (*inspect.Comeback, error) { return c.answer, c.err }
+			env.RestartProbe = func(context.Context, nodeexec.Node) (*inspect.RestartProbe, error) { return c.answer, c.err }
 			_, err := w.run(t.Context(), t, env, p)
 			var s *remediate.Stopped
 			if !errors.As(err, &s) || !IsUnknown(err) || len(s.Others) > 0 || slices.Equal(s.Left, []string{"worker-1"}) == c.goesOn {

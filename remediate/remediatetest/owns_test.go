@@ -93,7 +93,7 @@ func TestWhatARunChanged(t *testing.T) {
 		{"failed, and changed later", yes, []remediate.Record{record(remediate.Begun, ""), unmade, record(remediate.Begun, ""), record(remediate.Done, "")}},
 		{"failed, and killed later", yes, []remediate.Record{record(remediate.Begun, ""), unmade, record(remediate.Begun, "")}},
 	} {
-		s := remediate.Story{Records: c.records}
+		s := remediate.RunRecord{Records: c.records}
 		if got := s.Changed(); !reflect.DeepEqual(got, c.changed) {
 			t.Errorf("%s: %q", c.name, got)
 		}

@@ -107,7 +107,7 @@ func (s *Stage) node(name string) remediate.NodePlan {
 }
 
 // Run runs a plan and returns its journal.
-func (s *Stage) Run(ctx context.Context, t *testing.T, p *remediate.Plan) (remediate.Story, error) {
+func (s *Stage) Run(ctx context.Context, t *testing.T, p *remediate.Plan) (remediate.RunRecord, error) {
 	t.Helper()
 	s.journal.Folder = t.TempDir()
 	id := remediate.NewRun(TestNow)

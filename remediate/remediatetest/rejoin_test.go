@@ -43,7 +43,7 @@ func joiningPlan(j *Joining, t *testing.T, run string) *remediate.Plan {
 func joiningBack(j *Joining, t *testing.T, run string, accept bool) (*remediate.Plan, error) {
 	t.Helper()
 	env := j.env(t, run, nil)
-	n, err := env.Onto(t.Context(), "worker-0")
+	n, err := env.Connect(t.Context(), "worker-0")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -166,11 +166,11 @@ func TestRejoinIsRefused(t *testing.T) {
 			j.Write(t, BootstrapFile, j.After(BootstrapFile))
 			j.Token = 401
 		}, nil, csr.BootstrapCredential, "create token node-bootstrapper"},
-		"no token":          {nil, func(s *inspect.Snapshot) { s.Nodes[0].Comeback.Bootstrap.Shows = inspect.CredentialNone }, csr.BootstrapCredential, "neither a token"},
-		"it was not asked":  {nil, func(s *inspect.Snapshot) { s.Nodes[0].Comeback = nil }, csr.BootstrapCredential, "not known"},
-		"it can't be asked": {nil, func(s *inspect.Snapshot) { s.Nodes[0].Comeback.Problem = "no curl" }, csr.BootstrapCredential, "no curl"},
+		"no token":          {nil, func(s *inspect.Snapshot) { s.Nodes[0].RestartProbe.Bootstrap.Shows = inspect.CredentialNone }, csr.BootstrapCredential, "neither a token"},
+		"it was not asked":  {nil, func(s *inspect.Snapshot) { s.Nodes[0].RestartProbe = nil }, csr.BootstrapCredential, "not known"},
+		"it can't be asked": {nil, func(s *inspect.Snapshot) { s.Nodes[0].RestartProbe.Problem = "no curl" }, csr.BootstrapCredential, "no curl"},
 		"no answer": {nil, func(s *inspect.Snapshot) {
-			s.Nodes[0].Comeback.Bootstrap.Answers = []inspect.Answer{{Failure: inspect.FailedTime, Detail: "no answer within 10s"}}
+			s.Nodes[0].RestartProbe.Bootstrap.Answers = []inspect.Answer{{Failure: inspect.FailedTime, Detail: "no answer within 10s"}}
 		}, csr.BootstrapCredential, "no answer within 10s"},
 		"no bootstrap file": {func(t *testing.T, j *Joining, _ *apiint.Repair) { _ = os.Remove(j.At(BootstrapFile)) }, nil, "", BootstrapFile},
 		"nobody approves": {func(t *testing.T, j *Joining, a *apiint.Repair) {

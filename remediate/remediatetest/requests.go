@@ -240,7 +240,7 @@ func Approvals(t *testing.T, w *World, api *RequestsAPI) (*remediate.Env, *strin
 	}
 	env, told := w.env(t, "run-1", nil, pkiFolder), &strings.Builder{}
 	env.Kube, env.Tell = api.Client(t), func(node, text string) { fmt.Fprintf(told, "%s: %s\n", node, text) }
-	env.Signer, env.APIClock, env.Comeback = validSigner, exactClock, MayBootstrap
+	env.Signer, env.APIClock, env.RestartProbe = validSigner, exactClock, MayBootstrap
 	return env, told
 }
 
@@ -251,8 +251,8 @@ func exactClock() inspect.Clock {
 }
 
 // MayBootstrap is of a node whose bootstrap file the API server accepts.
-func MayBootstrap(context.Context, nodeexec.Node) (*inspect.Comeback, error) {
-	return &inspect.Comeback{Bootstrap: inspect.ComebackFile{Path: BootstrapFile, Shows: inspect.CredentialToken, Answers: []inspect.Answer{{Code: 200}}}}, nil
+func MayBootstrap(context.Context, nodeexec.Node) (*inspect.RestartProbe, error) {
+	return &inspect.RestartProbe{Bootstrap: inspect.ComebackFile{Path: BootstrapFile, Shows: inspect.CredentialToken, Answers: []inspect.Answer{{Code: 200}}}}, nil
 }
 
 // HeartbeatAt is of a node whose kubelet renewed its Lease then.

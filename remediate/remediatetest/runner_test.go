@@ -89,7 +89,7 @@ func undoing(w *World, t *testing.T, run string) undo.Undo {
 	u := undo.Undo{API: true}
 	env := w.env(t, run, nil)
 	for _, name := range w.names {
-		n, err := env.Onto(t.Context(), name)
+		n, err := env.Connect(t.Context(), name)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -184,7 +184,7 @@ func goOn(w *World, t *testing.T) {
 	onceMore(w.clone(t), t, "run-2")
 	putBackRun(w.clone(t), t, "run-1")
 	pruned := w.clone(t)
-	n, err := pruned.env(t, "run-1", nil).Onto(t.Context(), m.name)
+	n, err := pruned.env(t, "run-1", nil).Connect(t.Context(), m.name)
 	if err == nil {
 		err = host.Run{ID: "run-1"}.Remove(t.Context(), n)
 	}

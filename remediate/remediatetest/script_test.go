@@ -392,7 +392,7 @@ func TestCertrotUndoesAScript(t *testing.T) {
 // undoneByCertrot puts back what a script changed.
 func (c *console) undoneByCertrot(t *testing.T) {
 	t.Helper()
-	n, err := c.env(t, "run-1", nil).Onto(t.Context(), "worker-0")
+	n, err := c.env(t, "run-1", nil).Connect(t.Context(), "worker-0")
 	if err != nil {
 		t.Fatal(err)
 	}

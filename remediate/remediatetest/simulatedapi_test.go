@@ -331,10 +331,10 @@ func (s *simulation) taken(by string) {
 }
 
 // machinery is what may reboot nodes, as it is read.
-func (s *simulation) machinery(context.Context) *inspect.Machinery {
+func (s *simulation) machinery(context.Context) *inspect.ControlPlaneStatus {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	m := &inspect.Machinery{Update: inspect.Update{Progressing: "False"}, StaticPods: []inspect.StaticPods{{Resource: "kubeapiservers", Latest: 7}}}
+	m := &inspect.ControlPlaneStatus{Update: inspect.Update{Progressing: "False"}, StaticPods: []inspect.StaticPods{{Resource: "kubeapiservers", Latest: 7}}}
 	if s.answers() != nil {
 		m.Gaps = []inspect.Gap{{What: catalog.ClusterVersions, Reason: errSimulated.Error(), Next: "wait"}}
 		return m

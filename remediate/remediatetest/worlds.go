@@ -253,12 +253,12 @@ func (w *World) cluster() inspect.Snapshot {
 }
 
 // run runs a plan, and returns what its journal tells.
-func (w *World) run(ctx context.Context, t *testing.T, env *remediate.Env, p *remediate.Plan) (remediate.Story, error) {
+func (w *World) run(ctx context.Context, t *testing.T, env *remediate.Env, p *remediate.Plan) (remediate.RunRecord, error) {
 	t.Helper()
 	return w.runIn(ctx, t, remediate.Journals{Folder: t.TempDir()}, env, p)
 }
 
-func (w *World) runIn(ctx context.Context, t *testing.T, js remediate.Journals, env *remediate.Env, p *remediate.Plan) (remediate.Story, error) {
+func (w *World) runIn(ctx context.Context, t *testing.T, js remediate.Journals, env *remediate.Env, p *remediate.Plan) (remediate.RunRecord, error) {
 	t.Helper()
 	run := remediate.NewRun(w.Now()) // an undo has a journal of its own
 	j, err := js.Begin(remediate.Header{Run: run, Nodes: w.names, Started: w.Now()}, w.Now)

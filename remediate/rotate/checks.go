@@ -164,7 +164,7 @@ func (p Preflight) annotations() preflight.Finding {
 		}
 		return preflight.Finding{Reason: p.Of.At.String() + " was not read", Next: p.hints().Unread(inspect.MayGet("secrets", p.Of.At.Namespace))}
 	}
-	if problem := disagrees(p.Of.Held); problem != "" {
+	if problem := disagrees(p.Of.Entry); problem != "" {
 		return preflight.Fails(next, "%s: %s", p.Of.At, problem)
 	}
 	return preflight.Fine("")

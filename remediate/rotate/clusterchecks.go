@@ -51,8 +51,8 @@ func (p Preflight) own() preflight.Finding {
 		return preflight.Fine("")
 	}
 	var roots []*pki.Cert
-	for i := range p.Facts.Held {
-		if h := &p.Facts.Held[i]; h.At.Node == "" && h.At.Kind == pki.KindFile && !strings.HasPrefix(h.At.Field, "users[") {
+	for i := range p.Facts.Entries {
+		if h := &p.Facts.Entries[i]; h.At.Node == "" && h.At.Kind == pki.KindFile && !strings.HasPrefix(h.At.Field, "users[") {
 			loaded, _ := h.Content.LoadedBy(pki.ReaderGo)
 			roots = append(roots, loaded...)
 		}

@@ -42,7 +42,7 @@ func (c Chain) Left(all []Rotatable) (l Left) {
 		switch {
 		case !read:
 			unread = append(unread, at.String())
-		case ca != nil && signed(held[0].Content.Certs[0], ca) && !rotatable(c.Facts, c.Of.Rotation, at).Told():
+		case ca != nil && signed(held[0].Content.Certs[0], ca) && !rotatable(c.Facts, c.Of.Rotation, at).Triggered():
 			continue
 		default:
 			old = append(old, at.Name)
@@ -85,10 +85,10 @@ func outsideLast(leaves []Rotatable) []Rotatable {
 	return out
 }
 
-// Told reports whether its owner is to make it anew already, as its annotation is gone,
+// Triggered reports whether its owner is to make it anew already, as its annotation is gone,
 // and has not done so yet.
-func (r Rotatable) Told() bool {
-	return r.Trigger.Annotation != "" && r.Held != nil && r.Held.Object != nil && !timeIn(r.Held.Object.Annotations, r.Trigger.Annotation)
+func (r Rotatable) Triggered() bool {
+	return r.Trigger.Annotation != "" && r.Entry != nil && r.Entry.Object != nil && !timeIn(r.Entry.Object.Annotations, r.Trigger.Annotation)
 }
 
 func among(all []Rotatable, at catalog.Ref) []Rotatable {

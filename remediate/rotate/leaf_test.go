@@ -67,12 +67,12 @@ func TestTold(t *testing.T) {
 	for value, want := range map[string]bool{"": true, "soon": true, "2026-04-01T00:00:00Z": false} {
 		r.put(r.rotation().Targets[0], "kubernetes.io/tls", r.old.Issue("leaf", r.at, r.at.AddDate(0, 0, 30)).CertPEM)
 		r.annotate("aggregator-client", catalog.AnnotationNotAfter, value)
-		if got := r.preflight(t, "aggregator-client").Of.Told(); got != want {
+		if got := r.preflight(t, "aggregator-client").Of.Triggered(); got != want {
 			t.Errorf("%q: told: %t", value, got)
 		}
 	}
 	r.take(r.rotation().Targets[0])
-	if r.preflight(t, "aggregator-client").Of.Told() {
+	if r.preflight(t, "aggregator-client").Of.Triggered() {
 		t.Error("what was not read is not known to be told")
 	}
 }

@@ -23,7 +23,7 @@ func (p Preflight) memory() preflight.Finding {
 		return p.networkMemory(ca)
 	}
 	for _, e := range p.Of.Rotation.Consumers(p.versions()) {
-		if e.Kept && e.Shown == p.Of.At {
+		if e.Kept && e.Presented == p.Of.At {
 			return preflight.Finding{
 				Reason: fmt.Sprintf("%s that run since before %s came to them may have the CA of before alone in memory, and are not asked: they lose the API server at their next connection", e.Verifier, p.newCA(ca)),
 				Next:   "restart them before, operators first; or leave it to its owner, who signs it anew later",

@@ -147,7 +147,7 @@ func whyKept(f *inspect.Facts, ca, signer *pki.Cert, bundle []*pki.Cert, loadedA
 			return fmt.Sprintf("%s holds %s of it, until %s", at, pki.Named(h.Cert), h.NotAfter.UTC().Format(time.DateOnly))
 		}
 	}
-	for _, h := range f.Shown {
+	for _, h := range f.Leaves {
 		if ago := f.Now.Sub(h.NotBefore); !loadedAll && ago < loaded && pki.VerifyCA(h.Cert, []*pki.Cert{signer}, f.Now) == nil && h.Fingerprint != signer.Fingerprint {
 			return fmt.Sprintf("%s was signed by the signer of now only %s ago, and a process may still use the one from before: wait until %s, or --accept-risk=%s",
 				pki.Named(h.Cert), ago.Round(time.Second), h.NotBefore.Add(loaded).UTC().Format("15:04 UTC"), JustSigned)

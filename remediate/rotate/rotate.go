@@ -21,7 +21,7 @@ type Rotatable struct {
 	Rotation catalog.Rotation
 	Trigger  catalog.Trigger
 	Known    catalog.Answer // of the Trigger
-	Held     *inspect.Held  // nil: not read
+	Entry    *inspect.Entry // nil: not read
 
 	versions catalog.Versions
 	hints    inspect.Hints
@@ -32,10 +32,10 @@ func (r Rotatable) Signer() bool { return r.At == r.Rotation.Signer }
 
 // Cert is its certificate; nil where it was not read.
 func (r Rotatable) Cert() *pki.Cert {
-	if r.Held == nil || len(r.Held.Content.Certs) == 0 {
+	if r.Entry == nil || len(r.Entry.Content.Certs) == 0 {
 		return nil
 	}
-	return r.Held.Content.Certs[0]
+	return r.Entry.Content.Certs[0]
 }
 
 // Next is when its certificate is renewed automatically, as inspect says it; zero where
@@ -98,7 +98,7 @@ func rotatable(f *inspect.Facts, row catalog.Rotation, at catalog.Ref) Rotatable
 	r := Rotatable{At: at, Rotation: row, versions: f.Snapshot.Cluster.Versions, hints: f.Hints()}
 	r.Trigger, r.Known = catalog.TriggerOf(at, f.Snapshot.Cluster.Versions)
 	if held := heldAt(f, at); len(held) > 0 {
-		r.Held = held[0]
+		r.Entry = held[0]
 	}
 	return r
 }
@@ -119,14 +119,14 @@ func refsOf(f *inspect.Facts, pattern catalog.Ref) []catalog.Ref {
 }
 
 // heldAt is what was read at the places of a row.
-func heldAt(f *inspect.Facts, r catalog.Ref) []*inspect.Held {
+func heldAt(f *inspect.Facts, r catalog.Ref) []*inspect.Entry {
 	fits := func(pattern, name string) bool {
 		ok, err := path.Match(pattern, name)
 		return ok && err == nil
 	}
-	var out []*inspect.Held
-	for i := range f.Held {
-		h := &f.Held[i]
+	var out []*inspect.Entry
+	for i := range f.Entries {
+		h := &f.Entries[i]
 		switch {
 		case string(h.At.Kind) != r.Kind, !fits(r.Namespace, h.At.Namespace), !fits(r.Name, h.At.Name):
 		case r.Key != "" && h.At.Key != r.Key && h.At.Field != r.Key && !strings.HasPrefix(h.At.Field, r.Key+"#"):
@@ -204,7 +204,7 @@ type Chain struct {
 	// what is in use.
 	Since *pki.Cert
 	// Machinery says why a stage may be late; nil: no API server was asked.
-	Machinery *inspect.Machinery
+	Machinery *inspect.ControlPlaneStatus
 }
 
 // Stages tells how far the newest certificate of a signer is, by the certificates

@@ -18,7 +18,7 @@ import (
 type rotating struct {
 	sc       *pki.Scanner
 	s        inspect.Snapshot
-	m        *inspect.Machinery
+	m        *inspect.ControlPlaneStatus
 	signer   string
 	old, new *pkitest.Authority
 	at       time.Time
@@ -91,7 +91,7 @@ func newRotating(signer, version string) *rotating {
 	for _, target := range row.Targets {
 		r.put(target, "kubernetes.io/tls", r.old.Issue("leaf "+target.Name, at.AddDate(0, 0, -5), at.AddDate(0, 0, 25)).CertPEM)
 	}
-	r.m = &inspect.Machinery{
+	r.m = &inspect.ControlPlaneStatus{
 		Update:     inspect.Update{Progressing: "False"},
 		Operators:  []inspect.OperatorState{{Name: "kube-apiserver", Available: "True", Progressing: "False", Degraded: "False"}},
 		StaticPods: []inspect.StaticPods{{Resource: "kubeapiservers", Latest: 7, Masters: []inspect.StaticPodState{{Node: "master-0", Current: 7}}}},

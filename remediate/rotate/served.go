@@ -43,7 +43,7 @@ func (c Chain) servedStage(ca *pki.Cert, leaf Stage) Stage {
 	late := hints.Next("a server reads it within minutes; {} verify names the one that does not, and what mends it")
 	blind := hints.UnreadNodes("handshakes are made from nodes that can be read: --nodes all, with --via ssh where exec does not lead there")
 	for _, at := range c.leaves() {
-		caller := slices.IndexFunc(catalog.Callers(), func(r catalog.Caller) bool { return r.Shown == at })
+		caller := slices.IndexFunc(catalog.Callers(), func(r catalog.Caller) bool { return r.Presented == at })
 		switch claims := c.shownBy(at); {
 		case len(heldAt(c.Facts, at)) == 0: // it is not there, else the stage before was not reached
 		case caller >= 0:
@@ -80,7 +80,7 @@ func (c Chain) servedStage(ca *pki.Cert, leaf Stage) Stage {
 func (l *looked) shown(claims []trust.Claim, at catalog.Ref, ca *pki.Cert) {
 	for _, claim := range claims {
 		switch {
-		case claim.Server == "" || claim.Edge.Shown != at && len(claim.Chain) > 0: // one of an administrator's own is shown
+		case claim.Server == "" || claim.Edge.Presented != at && len(claim.Chain) > 0: // one of an administrator's own is shown
 			continue
 		case len(claim.Chain) == 0:
 			l.unknown = append(l.unknown, claim.Why)
@@ -102,7 +102,7 @@ func (l *looked) accepted(claims []trust.Claim, at catalog.Ref, ca *pki.Cert, wi
 	for _, claim := range claims {
 		switch {
 		case len(claim.Chain) > 0 && !signed(claim.Chain[0], ca):
-			old := fmt.Sprintf("%s on %s still has the one made %s", claim.Shown.Path, claim.Shown.Node, remediate.Timestamp(claim.Chain[0].NotBefore))
+			old := fmt.Sprintf("%s on %s still has the one made %s", claim.Presented.Path, claim.Presented.Node, remediate.Timestamp(claim.Chain[0].NotBefore))
 			if slices.Contains(l.old, old) { // as many servers are asked with it
 				continue
 			}
@@ -122,7 +122,9 @@ func (l *looked) accepted(claims []trust.Claim, at catalog.Ref, ca *pki.Cert, wi
 }
 
 // mendOf is what mends a claim, for people; the zero text: nothing is known.
-func mendOf(claim trust.Claim) string { return strings.ReplaceAll(claim.Mend, "NODE", claim.Node) }
+func mendOf(claim trust.Claim) string {
+	return strings.ReplaceAll(claim.Remediation, "NODE", claim.Node)
+}
 
 // mastersWithout are those of which a file was not read, or is not there. A node of which
 // the API says nothing may be one.
@@ -149,7 +151,7 @@ func (c Chain) shownBy(at catalog.Ref) []trust.Claim {
 	var out []trust.Claim
 	for _, claim := range c.Claims {
 		// Who verifies may be shown it in the same handshake: those are counted once.
-		if aboutServer(claim) && slices.Contains(instead, claim.Edge.Shown) {
+		if aboutServer(claim) && slices.Contains(instead, claim.Edge.Presented) {
 			out = append(out, claim)
 		}
 	}

@@ -85,7 +85,7 @@ func lookAtOperator(owner string) string {
 
 // disagrees says how the annotations by which an owner decides differ from the
 // certificate; empty: not at all.
-func disagrees(h *inspect.Held) string {
+func disagrees(h *inspect.Entry) string {
 	if h.Object == nil || len(h.Content.Certs) == 0 {
 		return ""
 	}

@@ -21,43 +21,43 @@ func TestStallsAreNamed(t *testing.T) {
 	}
 	for _, c := range []struct {
 		title, version, stage string
-		but                   func(*inspect.Machinery)
+		but                   func(*inspect.ControlPlaneStatus)
 		want                  string
 		never                 string
 	}{
-		{"nothing speaks against the owner", "4.15.3", StageSigner, func(m *inspect.Machinery) { m.Workloads = []inspect.Workload{operator} }, "is it there, and well?", ""},
-		{"the owner is scaled to nothing", "4.15.3", StageSigner, func(m *inspect.Machinery) {
+		{"nothing speaks against the owner", "4.15.3", StageSigner, func(m *inspect.ControlPlaneStatus) { m.Workloads = []inspect.Workload{operator} }, "is it there, and well?", ""},
+		{"the owner is scaled to nothing", "4.15.3", StageSigner, func(m *inspect.ControlPlaneStatus) {
 			operator := operator
 			operator.Wanted, operator.Ready = 0, 0
 			m.Workloads = []inspect.Workload{operator}
 		}, "is scaled to 0: oc -n openshift-kube-apiserver-operator scale deployment/kube-apiserver-operator --replicas=1", "is it there"},
-		{"the owner does not get up", "4.15.3", StageSigner, func(m *inspect.Machinery) {
+		{"the owner does not get up", "4.15.3", StageSigner, func(m *inspect.ControlPlaneStatus) {
 			operator := operator
 			operator.Ready = 0
 			m.Workloads = []inspect.Workload{operator}
 		}, "no pod of its Deployment openshift-kube-apiserver-operator/kube-apiserver-operator is ready", "is it there"},
-		{"the owner says it is degraded", "4.15.3", StageSigner, func(m *inspect.Machinery) {
+		{"the owner says it is degraded", "4.15.3", StageSigner, func(m *inspect.ControlPlaneStatus) {
 			m.Operators[0].Degraded, m.Operators[0].Message = "True", "no quorum"
 		}, "ClusterOperator kube-apiserver is Degraded: no quorum", "is it there"},
-		{"a master holds up a revision", "4.15.3", StageAggregates, func(m *inspect.Machinery) {
+		{"a master holds up a revision", "4.15.3", StageAggregates, func(m *inspect.ControlPlaneStatus) {
 			m.StaticPods[0].Latest, m.Nodes[0].Ready = 8, "Unknown"
 		}, "revision 8 of kubeapiservers waits for master-0, which is not Ready", "its publisher is to"},
-		{"nothing speaks against the publishers", "4.15.3", StageAggregates, func(*inspect.Machinery) {}, "its publisher is to bring it there", ""},
-		{"a node is lost", "4.15.3", StageTrust, func(m *inspect.Machinery) { m.Nodes[1].Ready = "False" }, "not Ready: worker-0", "does it run there?"},
-		{"a node is Ready, without a heartbeat", "4.15.3", StageTrust, func(m *inspect.Machinery) {
+		{"nothing speaks against the publishers", "4.15.3", StageAggregates, func(*inspect.ControlPlaneStatus) {}, "its publisher is to bring it there", ""},
+		{"a node is lost", "4.15.3", StageTrust, func(m *inspect.ControlPlaneStatus) { m.Nodes[1].Ready = "False" }, "not Ready: worker-0", "does it run there?"},
+		{"a node is Ready, without a heartbeat", "4.15.3", StageTrust, func(m *inspect.ControlPlaneStatus) {
 			m.Nodes[1].Heartbeat = m.Nodes[1].Heartbeat.Add(-14 * time.Minute)
 		}, "worker-0 has no heartbeat for 14m (Lease)", "does it run there?"},
-		{"a master without a heartbeat holds up a revision", "4.15.3", StageAggregates, func(m *inspect.Machinery) {
+		{"a master without a heartbeat holds up a revision", "4.15.3", StageAggregates, func(m *inspect.ControlPlaneStatus) {
 			m.StaticPods[0].Latest, m.Nodes[0].Heartbeat = 8, m.Nodes[0].Heartbeat.Add(-14*time.Minute)
 		}, "revision 8 of kubeapiservers waits for master-0, which has no heartbeat for 14m (Lease)", "its publisher is to"},
-		{"machine-config-daemon is not on the node", "4.15.3", StageTrust, func(m *inspect.Machinery) { m.Workloads = []inspect.Workload{daemon("master-0")} }, "machine-config-daemon does not run on worker-0", "does it run there?"},
-		{"machine-config-daemon is there", "4.15.3", StageTrust, func(m *inspect.Machinery) {
+		{"machine-config-daemon is not on the node", "4.15.3", StageTrust, func(m *inspect.ControlPlaneStatus) { m.Workloads = []inspect.Workload{daemon("master-0")} }, "machine-config-daemon does not run on worker-0", "does it run there?"},
+		{"machine-config-daemon is there", "4.15.3", StageTrust, func(m *inspect.ControlPlaneStatus) {
 			m.Workloads = []inspect.Workload{daemon("master-0"), daemon("worker-0")}
 		}, "does it run there?", "does not run on"},
-		{"where it runs was not read", "4.15.3", StageTrust, func(*inspect.Machinery) {}, "does it run there?", "does not run on"},
-		{"a paused pool", "4.12.3", StageTrust, func(m *inspect.Machinery) { m.Pools[0].Paused = true }, "the pool worker is paused", "is one paused"},
-		{"a paused pool holds nothing up", "4.15.3", StageTrust, func(m *inspect.Machinery) { m.Pools[0].Paused = true }, "does it run there?", "is paused"},
-		{"a pool that is degraded", "4.15.3", StageTrust, func(m *inspect.Machinery) { m.Pools[0].Degraded = "True" }, "the pool worker is degraded", "does it run there?"},
+		{"where it runs was not read", "4.15.3", StageTrust, func(*inspect.ControlPlaneStatus) {}, "does it run there?", "does not run on"},
+		{"a paused pool", "4.12.3", StageTrust, func(m *inspect.ControlPlaneStatus) { m.Pools[0].Paused = true }, "the pool worker is paused", "is one paused"},
+		{"a paused pool holds nothing up", "4.15.3", StageTrust, func(m *inspect.ControlPlaneStatus) { m.Pools[0].Paused = true }, "does it run there?", "is paused"},
+		{"a pool that is degraded", "4.15.3", StageTrust, func(m *inspect.ControlPlaneStatus) { m.Pools[0].Degraded = "True" }, "the pool worker is degraded", "does it run there?"},
 	} {
 		r := newRotating(toKubelet, c.version)
 		row := r.rotation()

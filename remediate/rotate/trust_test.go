@@ -154,7 +154,7 @@ func TestToldLeaf(t *testing.T) {
 		t.Errorf("left: %+v", l)
 	}
 	for wanted, says := range map[int32]string{0: "kube-apiserver-operator does not run: its Deployment openshift-kube-apiserver-operator/kube-apiserver-operator is scaled to 0", 1: lookAtOperator("kube-apiserver-operator")} {
-		p.Machinery = &inspect.Machinery{Workloads: []inspect.Workload{{Kind: inspect.Deployment, Namespace: "openshift-kube-apiserver-operator", Name: "kube-apiserver-operator", Wanted: int(wanted), Ready: int(wanted)}}}
+		p.Machinery = &inspect.ControlPlaneStatus{Workloads: []inspect.Workload{{Kind: inspect.Deployment, Namespace: "openshift-kube-apiserver-operator", Name: "kube-apiserver-operator", Wanted: int(wanted), Ready: int(wanted)}}}
 		for _, s := range p.Stages() {
 			if s.Name == StageLeaf && !strings.Contains(s.Next, says) {
 				t.Errorf("told, of an owner with %d replicas: %s", wanted, s.Next)
@@ -172,7 +172,7 @@ func TestTrustInMemory(t *testing.T) {
 		r := newRotating(loadBalancer, "4.15.3")
 		p := r.preflight(t, "internal-loadbalancer-serving-certkey")
 		e := row.Edge
-		e.Shown = catalog.InternalLoadBalancerServing() // as trust.Judge has it, of the edge row.Of
+		e.Presented = catalog.InternalLoadBalancerServing() // as trust.Judge has it, of the edge row.Of
 		p.Claims = []trust.Claim{{Edge: e, Node: "worker-0", Status: trust.Unknown, Why: "it was not restarted"}}
 		for _, s := range p.Stages() {
 			if s.Name == StageTrust && strings.Contains(s.Text, "it was not restarted") {

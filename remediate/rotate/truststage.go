@@ -117,7 +117,7 @@ func (c Chain) claimed(edge, node string) bool {
 // byFile are the edges in which what it signs is verified by a file on nodes.
 func (c Chain) byFile() []catalog.Edge {
 	return slices.DeleteFunc(c.Of.Rotation.Consumers(c.Facts.Snapshot.Cluster.Versions), func(e catalog.Edge) bool {
-		return e.Trust.Kind != catalog.File || !c.Of.Signer() && e.Shown != c.Of.At
+		return e.Trust.Kind != catalog.File || !c.Of.Signer() && e.Presented != c.Of.At
 	})
 }
 
@@ -126,7 +126,7 @@ func (c Chain) claims() []trust.Claim {
 	var out []trust.Claim
 	for _, claim := range c.Claims {
 		carried := c.Of.Signer() && c.Of.Rotation.Carries != (catalog.Carries{}) && claim.Edge.Carries == c.Of.Rotation.Carries
-		if carried || slices.Contains(c.leaves(), claim.Edge.Shown) {
+		if carried || slices.Contains(c.leaves(), claim.Edge.Presented) {
 			out = append(out, claim)
 		}
 	}
@@ -197,7 +197,7 @@ func (c Chain) leafStage(ca *pki.Cert) Stage {
 			continue
 		}
 		leaf := held[0].Content.Certs[0]
-		if rotatable(c.Facts, c.Of.Rotation, at).Told() {
+		if rotatable(c.Facts, c.Of.Rotation, at).Triggered() {
 			old = append(old, at.Name+": its annotation is gone, so that its owner makes it anew, by whatever signs then")
 			if owner := held[0].Owner(); owner != "" && !slices.Contains(told, owner) {
 				told = append(told, owner)

@@ -17,8 +17,8 @@ import (
 
 // Comeback asks on a node, of which r was read, for the kubelet of the Node object of
 // that name. What can't be asked is said in the answer.
-func Comeback(ctx context.Context, node gather.Runner, r gather.Result, kubelet inspect.Kubelet, name string) *inspect.Comeback {
-	var c inspect.Comeback
+func Comeback(ctx context.Context, node gather.Runner, r gather.Result, kubelet inspect.Kubelet, name string) *inspect.RestartProbe {
+	var c inspect.RestartProbe
 	bootstrap, own, ok := paths(r, kubelet)
 	if !ok {
 		c.Problem = "no kubeconfig of a kubelet was found: neither OpenShift's nor kubeadm's, and no running kubelet names one"

@@ -253,7 +253,7 @@ func (k *kubelet) write(t *testing.T) {
 }
 
 // ask reads the node, and asks on it.
-func (k *kubelet) ask(t *testing.T, w world) *inspect.Comeback {
+func (k *kubelet) ask(t *testing.T, w world) *inspect.RestartProbe {
 	t.Helper()
 	return Comeback(t.Context(), w, k.read(t, w), k.paths, k.name)
 }

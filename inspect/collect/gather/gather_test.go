@@ -239,7 +239,7 @@ func TestSnapshotHoldsBundlesByLocation(t *testing.T) {
 		t.Errorf("a bundle that was cut off: %+v", b.Content)
 	}
 	facts := inspect.NewFacts(s, from, time.Hour)
-	if known := slices.IndexFunc(facts.Held, func(h inspect.Held) bool {
+	if known := slices.IndexFunc(facts.Entries, func(h inspect.Entry) bool {
 		return h.Row != nil && h.At.Path == "/etc/kubernetes/kubelet-ca.crt"
 	}); known < 0 {
 		t.Error("the catalog does not know a location of a node")

@@ -7,8 +7,8 @@ import (
 	"sync"
 )
 
-// crew is who works on a wave.
-type crew struct {
+// waveRun is who works on a wave.
+type waveRun struct {
 	mu      sync.Mutex
 	queue   []NodePlan // not begun yet
 	later   []string   // what comes in later waves
@@ -20,7 +20,7 @@ type crew struct {
 }
 
 // first reports whether nobody asked so before.
-func (c *crew) first() bool {
+func (c *waveRun) first() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	was := c.begun
@@ -52,7 +52,7 @@ func withUnknown(err, unknown error) error {
 }
 
 // next takes a node from the queue; none where something failed.
-func (c *crew) next() (n NodePlan, ok bool) {
+func (c *waveRun) next() (n NodePlan, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.halted() || len(c.queue) == 0 {
@@ -62,17 +62,17 @@ func (c *crew) next() (n NodePlan, ok bool) {
 	return n, true
 }
 
-func (c *crew) halted() bool { return len(c.failed) > 0 || c.broken != nil }
+func (c *waveRun) halted() bool { return len(c.failed) > 0 || c.broken != nil }
 
 // stop reports whether no further step is to be begun.
-func (c *crew) stop() bool {
+func (c *waveRun) stop() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.halted()
 }
 
 // ended takes down how far it came with a node.
-func (c *crew) ended(n NodePlan, done int, err error) {
+func (c *waveRun) ended(n NodePlan, done int, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var stopped *Stopped

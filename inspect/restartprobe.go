@@ -2,10 +2,10 @@ package inspect
 
 import "github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 
-// Comeback is what a node's kubelet would meet if it started now: asked on the
+// RestartProbe is what a node's kubelet would meet if it started now: asked on the
 // node itself, with the kubelet's own credentials, which do not leave it. nil on a
 // Node: it was not asked.
-type Comeback struct {
+type RestartProbe struct {
 	// Problem is why nothing could be asked; else empty.
 	Problem string
 	Own     ComebackFile // the kubelet's own kubeconfig

@@ -14,7 +14,7 @@ import (
 )
 
 // endsSoon lists what ends within the threshold, by itself renewed or not.
-func (p PeoplePrinter) endsSoon(w io.Writer, inv *report.Inventory) {
+func (p HumanPrinter) endsSoon(w io.Writer, inv *report.Inventory) {
 	var soon []*report.Cert
 	for i := range inv.Certificates {
 		c := &inv.Certificates[i]
@@ -41,7 +41,7 @@ func (p PeoplePrinter) endsSoon(w io.Writer, inv *report.Inventory) {
 	}
 }
 
-func (p PeoplePrinter) requests(w io.Writer, inv *report.Inventory) {
+func (p HumanPrinter) requests(w io.Writer, inv *report.Inventory) {
 	if len(inv.Requests) == 0 {
 		return
 	}
@@ -59,7 +59,7 @@ func (p PeoplePrinter) requests(w io.Writer, inv *report.Inventory) {
 }
 
 // revocationLists lists them as bundles hold them.
-func (p PeoplePrinter) revocationLists(w io.Writer, inv *report.Inventory) {
+func (p HumanPrinter) revocationLists(w io.Writer, inv *report.Inventory) {
 	if !slices.ContainsFunc(inv.Bundles, func(b report.Bundle) bool { return len(b.CRLs) > 0 }) {
 		return
 	}
@@ -82,7 +82,7 @@ func (p PeoplePrinter) revocationLists(w io.Writer, inv *report.Inventory) {
 	p.fitted(w, lines.String())
 }
 
-func (p PeoplePrinter) footer(w io.Writer, inv *report.Inventory) {
+func (p HumanPrinter) footer(w io.Writer, inv *report.Inventory) {
 	if p.all {
 		return
 	}

@@ -15,9 +15,9 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/report"
 )
 
-// PeoplePrinter is the default form: which cluster, what was read, what is
+// HumanPrinter is the default form: which cluster, what was read, what is
 // unknown, problems first, then what ends soon.
-type PeoplePrinter struct {
+type HumanPrinter struct {
 	Called    string
 	wide      bool
 	all       bool
@@ -40,7 +40,7 @@ const filesShown = 5
 // endsSoonShown is how many rows the list of what ends soon has unless -o wide.
 const endsSoonShown = 10
 
-func (p PeoplePrinter) print(out io.Writer, inv *report.Inventory, atLeast assess.Severity) error {
+func (p HumanPrinter) print(out io.Writer, inv *report.Inventory, atLeast assess.Severity) error {
 	p.width = terminalWidth(out)
 	w := &strings.Builder{} // it never fails
 	p.header(w, inv)
@@ -57,7 +57,7 @@ func (p PeoplePrinter) print(out io.Writer, inv *report.Inventory, atLeast asses
 	return err
 }
 
-func (p PeoplePrinter) header(w io.Writer, inv *report.Inventory) {
+func (p HumanPrinter) header(w io.Writer, inv *report.Inventory) {
 	p.Cluster(w, inv.Cluster)
 	places := 0
 	for i := range inv.Certificates {
@@ -77,7 +77,7 @@ func (p PeoplePrinter) header(w io.Writer, inv *report.Inventory) {
 }
 
 // Cluster says which one it is.
-func (p PeoplePrinter) Cluster(w io.Writer, c report.Cluster) {
+func (p HumanPrinter) Cluster(w io.Writer, c report.Cluster) {
 	if c.Server != "" || c.Version != "" || c.Kubernetes != "" {
 		var what []string
 		if c.Version != "" {
@@ -149,7 +149,7 @@ func readsOf(inv *report.Inventory) []string {
 }
 
 // Gaps prints what was not read.
-func (p PeoplePrinter) Gaps(w io.Writer, inv *report.Inventory) {
+func (p HumanPrinter) Gaps(w io.Writer, inv *report.Inventory) {
 	if len(inv.Gaps) == 0 {
 		return
 	}
@@ -163,7 +163,7 @@ func (p PeoplePrinter) Gaps(w io.Writer, inv *report.Inventory) {
 	}
 }
 
-func (p PeoplePrinter) findings(w io.Writer, inv *report.Inventory, atLeast assess.Severity) {
+func (p HumanPrinter) findings(w io.Writer, inv *report.Inventory, atLeast assess.Severity) {
 	shown := limit(inv, atLeast).Findings
 	hidden := len(inv.Findings) - len(shown)
 	more := ""
@@ -229,7 +229,7 @@ func tally(findings []report.Finding) string {
 	return strings.Join(out, ", ")
 }
 
-func (p PeoplePrinter) certificates(w io.Writer, inv *report.Inventory) {
+func (p HumanPrinter) certificates(w io.Writer, inv *report.Inventory) {
 	all := make([]*report.Cert, len(inv.Certificates))
 	for i := range inv.Certificates {
 		all[i] = &inv.Certificates[i]
@@ -241,7 +241,7 @@ func (p PeoplePrinter) certificates(w io.Writer, inv *report.Inventory) {
 }
 
 // table lists certificates, the earliest end first.
-func (p PeoplePrinter) table(w io.Writer, now time.Time, certs []*report.Cert) {
+func (p HumanPrinter) table(w io.Writer, now time.Time, certs []*report.Cert) {
 	var lines strings.Builder
 	t := printers.GetNewTabWriter(&lines)
 	columns := []string{"ENDS", "RENEWAL", "CERTIFICATE", "TYPE", "OWNER", "IN"}
@@ -260,7 +260,7 @@ func (p PeoplePrinter) table(w io.Writer, now time.Time, certs []*report.Cert) {
 
 // fitted cuts lines at the edge of the terminal, where a table that wraps can't
 // be read any more. With -o wide the rest hangs, and other programs get all of it.
-func (p PeoplePrinter) fitted(w io.Writer, lines string) {
+func (p HumanPrinter) fitted(w io.Writer, lines string) {
 	if p.width < 40 {
 		Printf(w, "%s", lines)
 		return
@@ -270,7 +270,7 @@ func (p PeoplePrinter) fitted(w io.Writer, lines string) {
 	}
 }
 
-func (p PeoplePrinter) row(now time.Time, c *report.Cert) []string {
+func (p HumanPrinter) row(now time.Time, c *report.Cert) []string {
 	places := inspect.Fold(c.Locations())
 	if !p.wide {
 		in := places[0]

@@ -15,7 +15,7 @@ import (
 )
 
 // nodes lists nodes: where the user asked for nodes, or for everything.
-func (p PeoplePrinter) nodes(w io.Writer, inv *report.Inventory) {
+func (p HumanPrinter) nodes(w io.Writer, inv *report.Inventory) {
 	if len(inv.Nodes) == 0 || !p.all && !p.showNodes {
 		return
 	}
