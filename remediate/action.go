@@ -36,18 +36,44 @@ type Action interface {
 	Undo(ctx context.Context, env *Env, c *Change) error
 }
 
+// What an Action may be besides. Each says so with an assertion beside its type
+// (var _ Waiter = …), so that a misspelt method does not compile.
+type (
+	// Waiter changes nothing of a node, and waits for the effect of earlier actions.
+	Waiter interface {
+		Action
+		Waits()
+	}
+	// KubeletRestarter restarts the kubelet of its node.
+	KubeletRestarter interface {
+		Action
+		RestartsKubelet()
+	}
+	// Slow says how long it may take, where that is more than the engine gives each action.
+	Slow interface {
+		Action
+		Takes() time.Duration
+	}
+)
+
+// Waits reports whether an action is a Waiter.
+func Waits(a Action) bool { _, ok := a.(Waiter); return ok }
+
+// RestartsKubelet reports whether an action is a KubeletRestarter.
+func RestartsKubelet(a Action) bool { _, ok := a.(KubeletRestarter); return ok }
+
 // Change is what an action would do.
 type Change struct {
 	Summary string // for people, without the node
 	File    *FileChange
 	// Deltas are what it does to the facts.
 	Deltas []inspect.Delta
-	// versions are what runs, where that decides what requests are a kubelet's.
+	// Versions are what runs, where that decides what requests are a kubelet's.
 	Versions catalog.Versions
-	// certified says, by node, why its kubelet does not ask as one without a certificate.
+	// Certified says, by node, why its kubelet does not ask as one without a certificate.
 	Certified map[string]string
-	// signer is the CA with which requests are signed where no operator keeps one; nil: it
-	// was not read. signerAsked is what time it was at the API server then.
+	// Signer is the CA with which requests are signed where no operator keeps one; nil: it
+	// was not read. SignerAsked is what time it was at the API server then.
 	Signer      *pki.Cert
 	SignerAsked time.Time
 }

@@ -232,7 +232,7 @@ func (r Runner) step(ctx context.Context, p *Plan, s Step) error {
 	r.tell(a, Begun, c, nil)
 	// Begun, it goes on to its end: half of a step is no state to leave a node in.
 	limit := stepTime
-	if long, ok := a.(interface{ Takes() time.Duration }); ok {
+	if long, ok := a.(Slow); ok {
 		limit = max(limit, long.Takes())
 	}
 	whole, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), limit, fmt.Errorf("not done within %s", limit))

@@ -20,7 +20,7 @@ type Edge struct {
 	// leaf, and its chain. The Key of a file is the end of a field's name in it. With Carries, any object of the Kind that carries it.
 	Presented Ref
 	Carries   Carries
-	// Instead is an administrator's, which is shown in place of Shown where it is there.
+	// Instead is an administrator's, which is shown in place of Presented where it is there.
 	Instead Ref
 	// Where is an object that is there wherever this verifier is; zero: it is
 	// everywhere.
@@ -60,7 +60,7 @@ const (
 	// ByCalls: of what names a Service and, beside it, whom to trust, of the Trust's
 	// Kind: that verifies what the Service has to show.
 	ByCalls Judged = "the Service's certificate"
-	// ByArrival: the Trust holds all that is in Shown: a place, or a field of the
+	// ByArrival: the Trust holds all that is in Presented: a place, or a field of the
 	// configuration that names a ConfigMap.
 	ByArrival Judged = "what has to arrive there"
 )

@@ -13,7 +13,7 @@ func userAnchors() Ref {
 
 func systemStore() Ref { return file("/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem") }
 
-// outsideEdges: what has to arrive is in Shown, the place where in Trust.
+// outsideEdges: what has to arrive is in Presented, the place where in Trust.
 func outsideEdges() []Edge {
 	all := Range{Component: mco}
 	proxied := Ref{Kind: "Proxy", Name: "cluster", Key: "spec.trustedCA.name"}

@@ -57,7 +57,7 @@ type Claim struct {
 	// Missing is the CA without which it does not hold; nil where that is not known,
 	// or not the reason.
 	Missing *pki.Cert
-	// Held is what the server's place holds, where that is not what was shown.
+	// Stored is what the server's place holds, where that is not what is presented.
 	Stored *pki.Cert
 	// From is when it breaks at the earliest; zero: now, or not known.
 	From time.Time

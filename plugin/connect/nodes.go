@@ -143,7 +143,7 @@ type NodeChoice struct {
 	Shown    bool                         // nodes, and nothing else, are what was asked for
 	Served   bool                         // what is served to nodes is to be read too
 	Comeback bool                         // kubelets' own credentials are to be tried, on their nodes
-	Callers  func(*inspect.Snapshot) bool // see verifyFlags
+	Callers  func(*inspect.Snapshot) bool // see verifycmd.Flags
 	Ways     []string
 	Options  gather.Options
 	Parallel int

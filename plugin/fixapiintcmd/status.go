@@ -26,9 +26,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/connect"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/ui"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate"
-	"github.com/kubectl-certrot/kubectl-certrot/remediate/action"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/apiint"
-	"github.com/kubectl-certrot/kubectl-certrot/remediate/csr"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/preflight"
 )
 
@@ -315,9 +313,7 @@ func nodeState(p *remediate.Plan, n remediate.NodePlan) repairNode {
 			continue
 		}
 		due = true
-		switch s.Action.(type) {
-		case action.Await, action.AwaitAPIServer, csr.Approve:
-		default:
+		if !remediate.Waits(s.Action) {
 			waits = false
 			todo = append(todo, s.Change.Summary)
 		}

@@ -30,6 +30,11 @@ func (a AwaitAPIServer) ID() string { return "await kube-apiserver on " + a.On }
 // Node is the master.
 func (a AwaitAPIServer) Node() string { return a.On }
 
+// Waits reports that it changes nothing.
+func (a AwaitAPIServer) Waits() {}
+
+var _ remediate.Waiter = AwaitAPIServer{}
+
 // Diff is always to be asked.
 func (a AwaitAPIServer) Diff(inspect.Snapshot, time.Time) (*remediate.Change, error) {
 	return &remediate.Change{Summary: "wait until its kube-apiserver answers"}, nil

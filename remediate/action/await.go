@@ -28,6 +28,11 @@ func (a Await) ID() string { return "await " + a.On }
 // Node is the node.
 func (a Await) Node() string { return a.On }
 
+// Waits reports that it changes nothing.
+func (a Await) Waits() {}
+
+var _ remediate.Waiter = Await{}
+
 // Diff compares the last sign of life with the start of the kubelet.
 func (a Await) Diff(facts inspect.Snapshot, now time.Time) (*remediate.Change, error) {
 	n, ok := facts.Node(a.On)

@@ -52,6 +52,11 @@ func (a RestartUnit) ID() string { return "restart " + a.On + ":" + catalog.Kube
 // Node is the node.
 func (a RestartUnit) Node() string { return a.On }
 
+// RestartsKubelet reports that it does.
+func (a RestartUnit) RestartsKubelet() {}
+
+var _ remediate.KubeletRestarter = RestartUnit{}
+
 // Diff compares times of the node's own clock.
 func (a RestartUnit) Diff(facts inspect.Snapshot, now time.Time) (*remediate.Change, error) {
 	n, ok := facts.Node(a.On)

@@ -10,7 +10,6 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate"
-	"github.com/kubectl-certrot/kubectl-certrot/remediate/csr"
 )
 
 // Returns adds the waits for a node whose kubelet was restarted, by this plan or by a run
@@ -81,9 +80,7 @@ func namesOfNodes(nodes []remediate.NodePlan) (out []string) {
 // OnlyWaits reports whether all that is due there is to wait for what was done before.
 func OnlyWaits(n remediate.NodePlan) bool {
 	for _, s := range n.Due() {
-		switch s.Action.(type) {
-		case Await, AwaitAPIServer, csr.Approve:
-		default:
+		if !remediate.Waits(s.Action) {
 			return false
 		}
 	}
@@ -100,21 +97,23 @@ func WithoutWaits(d *remediate.Draft, n remediate.NodePlan) remediate.NodePlan {
 	}
 	pending := hasPending(n, d.Plan.Basis)
 	n.Steps = slices.DeleteFunc(slices.Clone(n.Steps), func(s remediate.Step) bool {
-		switch s.Action.(type) {
-		case Await, AwaitAPIServer:
-			return true
-		case csr.Approve:
-			return !pending
-		}
-		return false
+		_, answers := s.Action.(answerer)
+		return remediate.Waits(s.Action) && (!answers || !pending)
 	})
 	return n
 }
 
+// answerer is an action that answers requests of a kubelet.
+type answerer interface {
+	Pending(facts inspect.Snapshot) bool
+}
+
 // hasPending reports whether a request of its kubelet is pending, and to be looked at.
 func hasPending(n remediate.NodePlan, facts inspect.Snapshot) bool {
-	approves := slices.ContainsFunc(n.Due(), func(s remediate.Step) bool { _, is := s.Action.(csr.Approve); return is })
-	return approves && len(csr.PendingRequests(facts, n.Name)) > 0
+	return slices.ContainsFunc(n.Due(), func(s remediate.Step) bool {
+		a, ok := s.Action.(answerer)
+		return ok && a.Pending(facts)
+	})
 }
 
 // NotBack reports whether a node is not known to be back since its kubelet was started.

@@ -94,6 +94,14 @@ func (a Approve) ID() string { return "approve-requests " + a.On }
 // Node is the node.
 func (a Approve) Node() string { return a.On }
 
+// Waits reports that it changes nothing of the node: it waits until the node is back.
+func (a Approve) Waits() {}
+
+var _ remediate.Waiter = Approve{}
+
+// Pending reports whether a request of its kubelet is pending.
+func (a Approve) Pending(facts inspect.Snapshot) bool { return len(PendingRequests(facts, a.On)) > 0 }
+
 // Diff compares the last sign of life with the start of the kubelet: one that reports
 // has its certificate.
 func (a Approve) Diff(facts inspect.Snapshot, now time.Time) (*remediate.Change, error) {

@@ -65,6 +65,8 @@ func (a ApproveLeft) Apply(ctx context.Context, env *remediate.Env, c *remediate
 	return a.each(ctx, answerTime, func(ctx context.Context, node string) error { return a.answer(ctx, env, c, node) })
 }
 
+var _ remediate.Slow = ApproveLeft{}
+
 // Takes is how long all of it may take.
 func (a ApproveLeft) Takes() time.Duration {
 	return time.Duration(len(a.Nodes)) * (sightTime + answerTime)

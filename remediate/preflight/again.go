@@ -102,11 +102,13 @@ func (a *Again) verdict(ctx context.Context, env *remediate.Env, nodes []string)
 	return v, true
 }
 
+var _ remediate.Gate = (*Again)(nil)
+
 // Wave asks before a wave in which kubelets are restarted.
 func (a *Again) Wave(ctx context.Context, env *remediate.Env, nodes []remediate.NodePlan) error {
 	var names []string
 	for _, n := range nodes {
-		if slices.ContainsFunc(n.Due(), func(s remediate.Step) bool { _, is := s.Action.(action.RestartUnit); return is }) {
+		if slices.ContainsFunc(n.Due(), func(s remediate.Step) bool { return remediate.RestartsKubelet(s.Action) }) {
 			names = append(names, n.Name)
 		}
 	}

@@ -70,7 +70,7 @@ func breaks(p *remediate.Plan) string {
 			if s.Change == nil {
 				continue
 			}
-			if _, restart := s.Action.(action.RestartUnit); restart {
+			if remediate.RestartsKubelet(s.Action) {
 				// Its file may be the old one already, by an undo that was interrupted.
 				own := catalog.KubeletKubeconfigs()[1]
 				if node, ok := p.After.Node(n.Name); ok {
