@@ -81,7 +81,7 @@ type debugRun struct {
 }
 
 // Name is "debug".
-func (*Debug) Name() string { return "debug" }
+func (*Debug) Name() string { return ViaDebug }
 
 // Dial starts a pod on that node and shows by a command that does nothing that
 // commands can be run there. If it fails, the pod is gone when it returns. The

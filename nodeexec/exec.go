@@ -35,7 +35,7 @@ type Exec struct {
 }
 
 // Name is "exec".
-func (Exec) Name() string { return "exec" }
+func (Exec) Name() string { return ViaExec }
 
 // Dial finds a pod on that node and shows by a command that does nothing that
 // commands can be run there. Where there is none, the error is ErrNoWay.

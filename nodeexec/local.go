@@ -35,7 +35,7 @@ type Local struct {
 }
 
 // Name is "local".
-func (Local) Name() string { return "local" }
+func (Local) Name() string { return ViaLocal }
 
 // Dial says whether this machine is that node.
 func (l Local) Dial(ctx context.Context, node string) (Node, error) {

@@ -128,7 +128,7 @@ func (s *SSH) Configured(ctx context.Context, node string) (ok bool, passedOver 
 }
 
 // Name is "ssh".
-func (s *SSH) Name() string { return "ssh" }
+func (s *SSH) Name() string { return ViaSSH }
 
 // Dial logs in on a node, and shows by a command that does nothing that commands
 // can be run there.

@@ -8,6 +8,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
 )
 
 // summed replaces the Read of each node by one for all: a cluster may have
@@ -32,7 +33,7 @@ func summed(s inspect.Snapshot) inspect.Snapshot {
 			}
 		}
 		total.Note = fmt.Sprintf("%d files", files)
-		for _, w := range []string{"local", "exec", "ssh", "debug"} {
+		for _, w := range nodeexec.Ways() {
 			if ways[w] > 0 {
 				total.Note += fmt.Sprintf("; %d via %s", ways[w], w)
 			}

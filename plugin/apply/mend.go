@@ -98,9 +98,9 @@ func (f *Flags) choice(ctx context.Context) (connect.NodeChoice, error) {
 	}
 	c, err := f.Nodes.ToChoice(ctx, f.App, collect.Scope{Resources: []collect.Resource{collect.NodeFiles()}})
 	if err == nil && f.Nodes.Via == connect.ViaAuto && !c.Local {
-		c.Ways = []string{"local", "ssh", "exec"}
+		c.Ways = []string{nodeexec.ViaLocal, nodeexec.ViaSSH, nodeexec.ViaExec}
 		if f.Nodes.AllowPods {
-			c.Ways = append(c.Ways, "debug")
+			c.Ways = append(c.Ways, nodeexec.ViaDebug)
 		}
 	}
 	return c, err

@@ -105,7 +105,7 @@ const (
 	ViaAuto  = "auto"
 )
 
-func ways() []string { return []string{ViaAuto, "local", "exec", "ssh", "debug"} }
+func ways() []string { return append([]string{ViaAuto}, nodeexec.Ways()...) }
 
 // AddFlags adds the flags that choose nodes and ways onto them.
 func (f *NodeFlags) AddFlags(cmd *cobra.Command, config *genericclioptions.ConfigFlags) {
@@ -245,13 +245,13 @@ func (f *NodeFlags) toNames(c *NodeChoice, scope collect.Scope) error {
 
 func (f *NodeFlags) toWays(ctx context.Context, c *NodeChoice, app cli.App) error {
 	if f.Local {
-		if f.Via != ViaAuto && f.Via != "local" {
+		if f.Via != ViaAuto && f.Via != nodeexec.ViaLocal {
 			return fmt.Errorf("--local and --via %s exclude each other", f.Via)
 		}
 		if len(c.Names) > 1 || c.selector != nil {
 			return errors.New("--local reads the machine that this runs on: at most its own name can be given")
 		}
-		c.Ways, c.none, c.asked, c.Local, c.Shown = []string{"local"}, false, true, true, true
+		c.Ways, c.none, c.asked, c.Local, c.Shown = []string{nodeexec.ViaLocal}, false, true, true, true
 		return nil
 	}
 	if f.root != "" {
@@ -262,12 +262,12 @@ func (f *NodeFlags) toWays(ctx context.Context, c *NodeChoice, app cli.App) erro
 	if c.ssh, err = f.SSH.transport(ctx, c.Ask); err != nil {
 		return err
 	}
-	c.sshAll = f.Via == "ssh" || f.SSH.Given()
+	c.sshAll = f.Via == nodeexec.ViaSSH || f.SSH.Given()
 	switch f.Via {
 	case ViaAuto:
-		c.Ways = []string{"local", "exec", "ssh"}
+		c.Ways = []string{nodeexec.ViaLocal, nodeexec.ViaExec, nodeexec.ViaSSH}
 		if f.AllowPods {
-			c.Ways = append(c.Ways, "debug")
+			c.Ways = append(c.Ways, nodeexec.ViaDebug)
 		}
 	default:
 		c.Ways = []string{f.Via}

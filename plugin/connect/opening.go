@@ -25,10 +25,10 @@ func (c NodeChoice) how(called string) string {
 	if !c.sshAll {
 		hints = append(hints, "--via ssh")
 	}
-	if !slices.Contains(c.Ways, "exec") {
+	if !slices.Contains(c.Ways, nodeexec.ViaExec) {
 		hints = append(hints, "--via exec")
 	}
-	if !slices.Contains(c.Ways, "debug") {
+	if !slices.Contains(c.Ways, nodeexec.ViaDebug) {
 		hints = append(hints, "--allow-pods (starts a privileged pod on each)")
 	}
 	return "try " + strings.Join(append(hints, "or "+called+" inspect --local on the node itself"), ", ")
@@ -44,7 +44,7 @@ func (c NodeChoice) HowCut(there func(node string) string) func(collect.NodeObje
 			return next
 		}
 		var left []string
-		for _, way := range []string{"exec", "debug"} {
+		for _, way := range []string{nodeexec.ViaExec, nodeexec.ViaDebug} {
 			if !slices.Contains(c.Ways, way) {
 				left = append(left, "--via "+way)
 			}
@@ -120,7 +120,7 @@ func (c NodeChoice) listed(node string) bool {
 
 // withoutAPI returns the nodes that can be read although the API does not answer.
 func (c NodeChoice) withoutAPI() []collect.NodeObject {
-	if c.none || !c.asked || !slices.Contains(c.Ways, "ssh") {
+	if c.none || !c.asked || !slices.Contains(c.Ways, nodeexec.ViaSSH) {
 		return nil
 	}
 	names := c.Names
@@ -144,23 +144,23 @@ func (c NodeChoice) Transports(objects []collect.NodeObject, conn *Connection) (
 	}
 	for _, way := range c.Ways {
 		switch way {
-		case "local":
+		case nodeexec.ViaLocal:
 			// A laptop may be called like a node; one that runs a kubelet is one. Who is
 			// not root reads little there, and ssh with sudo reads all.
 			if _, err := os.Stat("/var/lib/kubelet"); err == nil && os.Geteuid() == 0 || len(c.Ways) == 1 {
 				ways = append(ways, nodeexec.Local{MaxOutput: MaxAnswer})
 			}
-		case "exec":
+		case nodeexec.ViaExec:
 			if conn != nil {
 				ways = append(ways, nodeexec.Exec{Config: conn.Rest, MaxOutput: MaxAnswer})
 			}
-		case "debug":
+		case nodeexec.ViaDebug:
 			if conn != nil {
 				d := &nodeexec.Debug{Config: conn.Rest, MaxOutput: MaxAnswer, Namespace: c.debug.Namespace, Notice: c.Ask.notice,
 					Image: nodeexec.DebugImage{Name: c.debug.Image, Pull: c.debug.pullPolicy, Secret: c.debug.pullSecret}}
 				ways, done = append(ways, d), d.Close
 			}
-		case "ssh":
+		case nodeexec.ViaSSH:
 			c.ssh.Addresses = func(_ context.Context, node string) ([]string, error) { return addresses[node], nil }
 			c.ssh.Names = slices.Sorted(maps.Keys(addresses))
 			if c.sshAll {

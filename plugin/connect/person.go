@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
 )
 
 // APIServerNodes are the nodes of which the API has a kube-apiserver's pod, whatever their
@@ -68,8 +69,8 @@ const (
 // Another names the ways that were not tried.
 func (c NodeChoice) Another() string {
 	var left []string
-	for _, way := range []string{"ssh", "exec", "debug"} {
-		if !slices.Contains(c.Ways, way) || way == "ssh" && !c.sshAll {
+	for _, way := range []string{nodeexec.ViaSSH, nodeexec.ViaExec, nodeexec.ViaDebug} {
+		if !slices.Contains(c.Ways, way) || way == nodeexec.ViaSSH && !c.sshAll {
 			left = append(left, "--via "+way)
 		}
 	}

@@ -40,7 +40,7 @@ func provable(facts inspect.Snapshot, node string, now time.Time) string {
 	}
 	from := []string{"its Machine"}
 	n, ok := facts.Node(node)
-	if ok && n.Via == "ssh" {
+	if ok && n.Via == nodeexec.ViaSSH {
 		from = append(from, "the address that ssh reached")
 	}
 	if chain := servingOf(facts, node); ok && len(chain) > 0 && chain[0].NotAfter.After(n.Time(now)) && pki.CommonName(chain[0].Subject) == "system:node:"+node {
