@@ -29,11 +29,14 @@ import (
 const maxExecResult = 1 << 20
 
 // errExecFlood ends an exec whose server sends more than maxExecResult beside its output.
-var errExecFlood = fmt.Errorf("the kubelet, or what answers for it, sent over %d KiB beside the command's output", maxExecResult>>10)
+var errExecFlood = errors.New("the kubelet, or what answers for it, sent far more than the command's output and result, and was cut off: look at that node by --via ssh")
+
+// errExecFrame ends an exec whose server sends what fromAnExec does not pass.
+var errExecFrame = errors.New("the kubelet, or what answers for it, sent SPDY frames that no exec has, and was cut off: look at that node by --via ssh")
 
 type boundedConnection struct {
 	oldstream.Connection
-	flooded func()
+	stop func(error) // ends the exec
 }
 
 func (c boundedConnection) CreateStream(headers http.Header) (oldstream.Stream, error) {
@@ -41,7 +44,7 @@ func (c boundedConnection) CreateStream(headers http.Header) (oldstream.Stream, 
 	if err != nil || headers.Get(corev1.StreamType) != corev1.StreamTypeError {
 		return s, err
 	}
-	return boundedStream{s, &boundedReader{s, maxExecResult, c.flooded}}, nil
+	return boundedStream{s, &boundedReader{s, maxExecResult, c.stop}}, nil
 }
 
 type boundedStream struct {
@@ -54,14 +57,14 @@ func (s boundedStream) Read(p []byte) (int, error) { return s.bounded.Read(p) }
 // boundedReader fails where there is more than left.
 type boundedReader struct {
 	io.Reader
-	left    int64
-	flooded func()
+	left int64
+	stop func(error) // ends the exec
 }
 
 func (r *boundedReader) Read(p []byte) (int, error) {
 	n, err := r.Reader.Read(p)
 	if r.left -= int64(n); r.left < 0 {
-		r.flooded()
+		r.stop(errExecFlood)
 		return n, errExecFlood
 	}
 	return n, err
@@ -84,7 +87,7 @@ func websocketExecutor(config *rest.Config, method, url string, m *meter) (remot
 // each, so the first output counts several times.
 type meter struct {
 	received, output atomic.Int64
-	flooded          func()
+	stop             func(error) // ends the exec
 }
 
 // counts counts what goes to w as output; nil stays nil.
@@ -114,7 +117,7 @@ func (c meteredConn) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
 	out := c.m.output.Load()
 	if c.m.received.Add(int64(n)) > 4*maxExecResult+out+min(7*out, 32*maxExecResult) {
-		c.m.flooded()
+		c.m.stop(errExecFlood)
 		return n, errExecFlood
 	}
 	return n, err

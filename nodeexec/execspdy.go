@@ -62,7 +62,7 @@ func (u *spdyUpgrade) RoundTrip(r *http.Request) (*http.Response, error) {
 		_ = conn.Close()
 		return nil, err
 	}
-	u.conn = &framedConn{Conn: counted, r: reader, flooded: u.m.flooded}
+	u.conn = &framedConn{Conn: counted, r: reader, stop: u.m.stop}
 	return resp, nil
 }
 
@@ -77,7 +77,7 @@ func (u *spdyUpgrade) NewConnection(resp *http.Response) (oldstream.Connection, 
 		resp.Body = struct {
 			io.Reader
 			io.Closer
-		}{&boundedReader{resp.Body, maxExecResult, u.m.flooded}, resp.Body}
+		}{&boundedReader{resp.Body, maxExecResult, u.m.stop}, resp.Body}
 		_, err := u.dial.NewConnection(resp) // which says why not
 		_ = u.conn.Close()
 		return nil, err
@@ -86,17 +86,17 @@ func (u *spdyUpgrade) NewConnection(resp *http.Response) (oldstream.Connection, 
 	if err != nil {
 		return nil, err
 	}
-	return boundedConnection{conn, u.m.flooded}, nil
+	return boundedConnection{conn, u.m.stop}, nil
 }
 
 // framedConn passes frames of SPDY on that a server of an exec has to send, and no others: the
 // library holds whole frames, unpacks headers of any size, and takes any stream.
 type framedConn struct {
 	net.Conn
-	r       *bufio.Reader
-	flooded func()
-	head    []byte // of the frame, as far as it was not passed on
-	left    int    // bytes of the frame that follow
+	r    *bufio.Reader
+	stop func(error) // ends the exec
+	head []byte      // of the frame, as far as it was not passed on
+	left int         // bytes of the frame that follow
 }
 
 const (
@@ -111,8 +111,8 @@ func (c *framedConn) Read(p []byte) (int, error) {
 			return 0, err
 		}
 		if !fromAnExec(head) {
-			c.flooded()
-			return 0, errExecFlood
+			c.stop(errExecFrame)
+			return 0, errExecFrame
 		}
 		c.head, c.left = head, frameLength(head)
 	}

@@ -166,7 +166,7 @@ func (a *podAPI) execs(ctx context.Context, p podRef, argv []string, streams rem
 	ctx = klog.NewContext(ctx, klog.Logger{})
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	m := &meter{flooded: func() { cancel(errExecFlood) }} // the other streams may stay open
+	m := &meter{stop: cancel} // the other streams may stay open
 	streams.Stdout, streams.Stderr = m.counts(streams.Stdout), m.counts(streams.Stderr)
 	ws, err := websocketExecutor(a.config, http.MethodGet, a.execURL(p, argv).String(), m)
 	if err != nil {
@@ -180,8 +180,8 @@ func (a *podAPI) execs(ctx context.Context, p podRef, argv []string, streams rem
 		}
 		err = spdy.StreamWithContext(ctx, streams)
 	}
-	if errors.Is(context.Cause(ctx), errExecFlood) {
-		return errExecFlood // what client-go says of it is of less use
+	if cause := context.Cause(ctx); errors.Is(cause, errExecFlood) || errors.Is(cause, errExecFrame) {
+		return cause // what client-go says of it is of less use
 	}
 	return err
 }

@@ -59,14 +59,15 @@ func servingOf(facts inspect.Snapshot, node string) []*pki.Cert {
 	return nil
 }
 
-// origins reads from where a node's names and addresses are known, and what has others.
-// object is its Node.
+// originsBy is originsOn for an environment.
 func originsBy(env *remediate.Env) func(ctx context.Context, node string, object *corev1.Node) *origins {
 	return func(ctx context.Context, node string, object *corev1.Node) *origins {
 		return originsOn(ctx, env, node, object)
 	}
 }
 
+// originsOn reads from where a node's names and addresses are known, and what has others.
+// object is its Node.
 func originsOn(ctx context.Context, e *remediate.Env, node string, object *corev1.Node) *origins {
 	o := newOrigins(node)
 	for _, read := range []func(context.Context, *remediate.Env, *corev1.Node) error{o.apis, o.baseDomain, o.ingress, o.ingressControllers, o.services, o.serviceNetworks} {
