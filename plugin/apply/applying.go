@@ -25,22 +25,22 @@ import (
 // Run shows a plan, asks, and does it.
 type Run struct {
 	Flags
-	Workplace *Session // nil: the plan is only to be shown
-	Command   string
-	Run       string // ID of the journal
-	lapsed    string // from whom the Lease was taken over; empty: nobody
-	Deeds     []deed
-	Person    string // the user whose credentials are used; empty: not asked yet, or unknown
-	Undoes    string // the run that is put back, if one is
-	Resume    string // the command line that goes on; empty: the same as before
-	saying    sync.Mutex
-	NoLease   bool // go on where the Lease can't be written
-	Read      gather.Options
-	Past      string // the line that leaves out masters; empty: there is none
-	Named     string // the line for nodes that are named; empty: there is none
-	Others    string // the line that goes past workers that are not back; empty: there is none
-	Risks     []string
-	Again     []string // checks that are asked again meanwhile; none: all of those
+	Session *Session // nil: the plan is only to be shown
+	Command string
+	Run     string // ID of the journal
+	lapsed  string // from whom the Lease was taken over; empty: nobody
+	Deeds   []deed
+	Person  string // the user whose credentials are used; empty: not asked yet, or unknown
+	Undoes  string // the run that is put back, if one is
+	Resume  string // the command line that goes on; empty: the same as before
+	saying  sync.Mutex
+	NoLease bool // go on where the Lease can't be written
+	Read    gather.Options
+	Past    string // the line that leaves out masters; empty: there is none
+	Named   string // the line for nodes that are named; empty: there is none
+	Others  string // the line that goes past workers that are not back; empty: there is none
+	Risks   []string
+	Again   []string // checks that are asked again meanwhile; none: all of those
 	// verified judges the whole cluster after all was done; nil: it is not asked.
 	Verified func(context.Context, *Run) error
 	// plan makes the plan from facts that are read now.
@@ -69,7 +69,7 @@ func (a *Run) Do(ctx context.Context) error {
 			return a.left(&cli.ExitError{Code: cli.ExitIncomplete, Err: cli.WithHint(fmt.Errorf("there is nothing to do, and not all nodes are Ready, with a heartbeat: %s", lifeOf(p, lostOf(p))), "kubectl describe node; on the node: journalctl -u kubelet -n 50")})
 		case p.Empty():
 			return nil
-		case a.DryRun == DryRunClient || a.Workplace == nil:
+		case a.DryRun == DryRunClient || a.Session == nil:
 			return &cli.ExitError{Code: cli.ExitFindings}
 		}
 		if err := a.Consent(ctx); err != nil {
@@ -218,7 +218,7 @@ func (a *Run) Consent(ctx context.Context) error {
 	if a.Yes {
 		return nil
 	}
-	return Consent(ctx, a.App, a.Workplace.Choice.Ask)
+	return Consent(ctx, a.App, a.Session.Choice.Ask)
 }
 
 // Consent asks on a terminal, and is refused elsewhere. q may be nil.
@@ -269,7 +269,7 @@ func (a *Run) Apply(ctx context.Context, p *remediate.Plan, j *remediate.Journal
 	if a.Undoes != "" {
 		run = a.Undoes // whose folder on nodes it is
 	}
-	env := a.Workplace.Env(run, a.Read)
+	env := a.Session.Env(run, a.Read)
 	env.Holder, env.Lapsed = a.Holder(), a.lapsed
 	if js, err := Journals(); err == nil {
 		env.Earlier = js.Lapsed(collect.Taken().Add(-host.HoldTime))
@@ -319,8 +319,8 @@ func (a *Run) Apply(ctx context.Context, p *remediate.Plan, j *remediate.Journal
 			a.Say("  ✗ %s\n", ui.Clean(what))
 		}
 	}}
-	if conn := a.Workplace.Conn; conn != nil {
-		r.Gate = &preflight.Again{Facts: p.Basis, Machinery: conn.Cluster.Machinery, StaticPods: a.Workplace.StaticPods, Accept: a.Risks, Only: a.Again, Say: func(text string) { a.Say("    %s\n", ui.Clean(text)) }}
+	if conn := a.Session.Conn; conn != nil {
+		r.Gate = &preflight.Again{Facts: p.Basis, Machinery: conn.Cluster.Machinery, StaticPods: a.Session.StaticPods, Accept: a.Risks, Only: a.Again, Say: func(text string) { a.Say("    %s\n", ui.Clean(text)) }}
 	}
 	return r.Run(ctx, p)
 }

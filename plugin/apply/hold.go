@@ -24,7 +24,7 @@ func (a *Run) Holder() string {
 // same cluster must not restart two masters at once. The context ends when the Lease is
 // lost. Without an API there is no Lease: then nodes alone know who is at work there.
 func (a *Run) Hold(ctx context.Context) (held context.Context, release func(), err error) {
-	w := a.Workplace
+	w := a.Session
 	if w.Conn == nil {
 		return ctx, func() {}, nil
 	}

@@ -56,7 +56,7 @@ func printPlan(out io.Writer, a *Run, p *remediate.Plan) error {
 			ui.Wrap(w, "         "+ui.Mark(f.Severity.String())+" ", f.Check+": "+f.Message+"  ("+strings.Join(inspect.Fold(f.At), ", ")+")")
 		}
 	}
-	if a.Undoes == "" && a.Workplace != nil && a.DryRun != DryRunClient && writesFiles(p) {
+	if a.Undoes == "" && a.Session != nil && a.DryRun != DryRunClient && writesFiles(p) {
 		ui.Printf(w, "\nBack     what was before is kept on each node in %s/%s: %s\n", host.DefaultFolder, p.Run, inspect.LiveHints(a.App.Called).Next("{} undo %s", p.Run))
 	}
 	_, err := io.WriteString(out, ui.CleanLines(w.String()))

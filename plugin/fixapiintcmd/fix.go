@@ -214,7 +214,7 @@ func (f *Flags) mend(ctx context.Context, w *apply.Session) error {
 	if err != nil {
 		return err
 	}
-	a := &apply.Run{Flags: f.Flags, Workplace: w, Command: f.command(), Run: remediate.NewRun(collect.Taken()), Resume: f.resume, Named: f.named, NoLease: slices.Contains(f.Risks, remediate.NoLease), Risks: f.Risks}
+	a := &apply.Run{Flags: f.Flags, Session: w, Command: f.command(), Run: remediate.NewRun(collect.Taken()), Resume: f.resume, Named: f.named, NoLease: slices.Contains(f.Risks, remediate.NoLease), Risks: f.Risks}
 	if f.CaFile == "-" {
 		a.Resume += " # with the same CAs on its standard input once more"
 	}

@@ -196,7 +196,7 @@ func (f *rotateFlags) remove(ctx context.Context, conn *connect.Connection, p pr
 	run := remediate.NewRun(collect.Taken())
 	a := &apply.Run{
 		Flags: apply.Flags{App: f.seen.App, Config: f.seen.Config, Yes: f.yes}, Command: rotate.PruneCommand, Run: run,
-		Workplace: &apply.Session{App: f.seen.App, Conn: conn}, NoLease: slices.Contains(f.risks, remediate.NoLease),
+		Session: &apply.Session{App: f.seen.App, Conn: conn}, NoLease: slices.Contains(f.risks, remediate.NoLease),
 	}
 	if err := a.Consent(ctx); err != nil {
 		return err

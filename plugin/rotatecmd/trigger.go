@@ -157,7 +157,7 @@ func (f *rotateFlags) rest(failed error, plans []rotation, at int, changed bool)
 func (f *rotateFlags) applying(conn *connect.Connection) *apply.Run {
 	return &apply.Run{
 		Flags: apply.Flags{App: f.seen.App, Config: f.seen.Config, Yes: f.yes, Output: f.output}, Command: rotate.RotateCommand, Run: remediate.NewRun(collect.Taken()),
-		Workplace: &apply.Session{App: f.seen.App, Conn: conn}, NoLease: slices.Contains(f.risks, remediate.NoLease),
+		Session: &apply.Session{App: f.seen.App, Conn: conn}, NoLease: slices.Contains(f.risks, remediate.NoLease),
 	}
 }
 

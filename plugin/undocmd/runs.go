@@ -242,7 +242,7 @@ func (f *runsFlags) prune(ctx context.Context, args []string) error {
 	for _, s := range stories {
 		ui.Printf(f.App.Streams.Out, "%s  %s  %s  nodes: %s\n", pki.Foreign(s.Run), foreign.Prose(s.Command), s.Started.UTC().Format(time.RFC3339), ui.OrDash(foreign.Texts(s.Nodes)))
 	}
-	a := &apply.Run{Flags: f.Flags, Workplace: &apply.Session{}}
+	a := &apply.Run{Flags: f.Flags, Session: &apply.Session{}}
 	ui.Printf(f.App.Streams.Out, "What nodes keep of them will be removed, and then their journals. After that they can't be undone.\n")
 	if err := a.Consent(ctx); err != nil {
 		return err

@@ -152,7 +152,7 @@ func (f *undoFlags) nodesOf(run string) (names []string, story remediate.RunReco
 
 func (f *undoFlags) undo(ctx context.Context, w *apply.Session, run string, story remediate.RunRecord) error {
 	read := gather.Options{Paths: []string{host.DefaultFolder + "/" + run}}
-	a := &apply.Run{Flags: f.Flags, Workplace: w, Command: "undo", Run: remediate.NewRun(collect.Taken()), Undoes: run, Read: read, NoLease: slices.Contains(f.risks, remediate.NoLease), Risks: f.risks, Again: []string{preflight.StaticPodsSettled}}
+	a := &apply.Run{Flags: f.Flags, Session: w, Command: "undo", Run: remediate.NewRun(collect.Taken()), Undoes: run, Read: read, NoLease: slices.Contains(f.risks, remediate.NoLease), Risks: f.risks, Again: []string{preflight.StaticPodsSettled}}
 	a.Plan = func(ctx context.Context) (*remediate.Plan, error) {
 		byHand, err := byHand(run, story)
 		if err != nil {
@@ -238,7 +238,7 @@ func (f *undoFlags) undoPauses(ctx context.Context, run string, story remediate.
 		return err
 	}
 	w := &apply.Session{App: f.App, Conn: conn}
-	a := &apply.Run{Flags: f.Flags, Workplace: w, Command: "undo", Run: remediate.NewRun(collect.Taken()), Undoes: run, NoLease: slices.Contains(f.risks, remediate.NoLease)}
+	a := &apply.Run{Flags: f.Flags, Session: w, Command: "undo", Run: remediate.NewRun(collect.Taken()), Undoes: run, NoLease: slices.Contains(f.risks, remediate.NoLease)}
 	a.Plan = func(ctx context.Context) (*remediate.Plan, error) {
 		notes, err := byHand(run, story)
 		if err != nil {
