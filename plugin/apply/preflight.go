@@ -251,19 +251,8 @@ func unwell(m *inspect.ControlPlaneStatus) []string {
 
 // Stopped is the error that says all that stops a plan, and how to go on.
 func Stopped(stops []preflight.Verdict) error {
-	var reasons, next, risks []string
-	for _, v := range stops {
-		reasons = append(reasons, v.Name+": "+v.Reason)
-		next = append(next, v.Next)
-		if v.Risk {
-			risks = append(risks, "--accept-risk="+v.Name)
-		}
-	}
-	hint := strings.Join(next, "\n")
-	if len(risks) > 0 {
-		hint += "\nor, in spite of it: " + strings.Join(risks, " ")
-	}
-	return &cli.ExitError{Code: cli.ExitRefused, Err: cli.WithHint(cli.RefusedUnchanged(errors.New(strings.Join(reasons, "\n"))), "%s", hint)}
+	blocked := &preflight.Blocked{Checks: stops}
+	return &cli.ExitError{Code: cli.ExitRefused, Err: cli.WithHint(cli.RefusedUnchanged(blocked), "%s", blocked.Next())}
 }
 
 // mastersShow asks each master what it shows, from nodes that were read.

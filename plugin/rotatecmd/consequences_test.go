@@ -17,13 +17,13 @@ import (
 )
 
 // planned is a rotation in a version of which nothing else is known.
-func planned(t *testing.T, version, name string, m *inspect.ControlPlaneStatus, held ...inspect.Bundle) rotation {
+func planned(t *testing.T, version, name string, m *inspect.ControlPlaneStatus, held ...inspect.Bundle) rotate.Planned {
 	t.Helper()
 	s := inspect.Snapshot{Cluster: inspect.Cluster{Versions: catalog.Versions{Cluster: version}}, Bundles: held}
-	p := rotation{rotations: rotations{facts: inspect.NewFacts(s, time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC), connect.DefaultWithin), machinery: m}}
-	p.all = rotate.Rotatables(p.facts)
+	p := rotate.Planned{Reading: rotate.NewReading(inspect.NewFacts(s, time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC), connect.DefaultWithin))}
+	p.Machinery = m
 	var err error
-	if p.of, err = rotate.FindRotatable(p.all, name); err != nil {
+	if p.Of, err = p.Find(name); err != nil {
 		t.Fatal(err)
 	}
 	return p
@@ -45,7 +45,7 @@ func TestWhatFollows(t *testing.T) {
 	}
 	plugintest.CompareVersions(t, "follows.txt", signers, func(version, name string) string {
 		var text strings.Builder
-		for _, c := range planned(t, version+".1", name, &inspect.ControlPlaneStatus{}).consequences() {
+		for _, c := range planned(t, version+".1", name, &inspect.ControlPlaneStatus{}).Consequences() {
 			if c.Source == "" || c.Mark == "" || c.By == "" {
 				t.Errorf("without who, or a source: %+v", c)
 			}
@@ -66,9 +66,9 @@ func TestTwoWritersAreNamed(t *testing.T) {
 	} {
 		for _, version := range []string{"4.12.1", "4.22.1"} {
 			p := planned(t, version, name, nil)
-			how := p.entry(p.of).How
+			how := entryOf(p.Reading, p.Of).How
 			var now []string
-			for _, c := range p.consequences() {
+			for _, c := range p.Consequences() {
 				if c.Stage == catalog.FlowNow {
 					now = append(now, c.Text)
 				}
@@ -113,8 +113,8 @@ func TestWhatFollowsHere(t *testing.T) {
 		{"masters without a heartbeat, and of which it is not known", "4.16.1", balancer, silent, catalog.FlowMasters, []string{"Node/master-0 has no heartbeat for 14m (Lease)", "whether Node/master-1 is alive is not known (heartbeat not read: forbidden)"}},
 		{"all is well", "4.16.1", balancer, &inspect.ControlPlaneStatus{}, catalog.FlowMasters, nil},
 	} {
-		var found []rotateConsequences
-		for _, got := range planned(t, c.version, c.name, c.machinery).consequences() {
+		var found []rotate.Consequence
+		for _, got := range planned(t, c.version, c.name, c.machinery).Consequences() {
 			if got.Stage == c.stage && (c.stage != catalog.FlowNodes || got.Node != "") {
 				found = append(found, got)
 			}
@@ -146,7 +146,7 @@ func TestWhatFollowsWhen(t *testing.T) {
 			bundle = inspect.Bundle{At: pki.Location{Kind: pki.Kind(at.Kind), Namespace: at.Namespace, Name: at.Name, Key: at.Key}, Content: f.Content}
 		}
 		var got *time.Time
-		for _, f := range planned(t, "4.16.1", "loadbalancer-serving-signer", nil, bundle).consequences() {
+		for _, f := range planned(t, "4.16.1", "loadbalancer-serving-signer", nil, bundle).Consequences() {
 			if f.At == at.String() {
 				got = f.From
 			}

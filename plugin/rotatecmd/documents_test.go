@@ -5,6 +5,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/rotate"
 )
 
 // TestRotatesDocumentsAreDescribed: docs/output.md names each field of what rotate prints
@@ -23,7 +25,7 @@ func TestRotatesDocumentsAreDescribed(t *testing.T) {
 	_, leaves, _ := strings.Cut(section, "\nleaves:")
 	leaves, _, _ = strings.Cut(leaves, "\nstands:")
 	for _, part := range []any{
-		rotationsDocument{}, rotationEntry{}, rotateVerdict{}, rotationPlanDocument{}, rotationLeaf{}, annotationDiff{}, rotateConsequences{},
+		rotationsDocument{}, rotationEntry{}, rotateVerdict{}, rotationPlanDocument{}, rotationLeaf{}, annotationDiff{}, rotate.Consequence{},
 		rotationStatusDocument{}, rotationStage{}, rotationFlowDocument{}, rotationStep{},
 	} {
 		text := section

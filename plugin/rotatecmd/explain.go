@@ -53,19 +53,18 @@ func (f *rotateFlags) explain(ctx context.Context, name string) error {
 		if err != nil {
 			return err
 		}
-		s.Cluster = r.facts.Snapshot.Cluster
+		s.Cluster = r.Facts.Snapshot.Cluster
 	}
 	s.Cluster.Versions.Accepted = slices.Contains(f.risks, preflight.UnreviewedVersion)
 	version := s.Cluster.Versions.Cluster
 	if _, ok := catalog.ParseMinor(version); !ok {
 		return cli.WithHint(fmt.Errorf("version %q: which one it is about is not known", version), "name it: --for-version 4.15")
 	}
-	r := rotations{facts: inspect.NewFacts(s, s.Taken, connect.DefaultWithin)}
-	r.all = rotate.Rotatables(r.facts)
-	of, err := r.find(f.seen.App, name)
+	s.Advise(inspect.LiveHints(f.seen.App.Called))
+	of, err := rotate.NewReading(inspect.NewFacts(s, s.Taken, connect.DefaultWithin)).Find(name)
 	switch {
 	case err != nil:
-		return err
+		return exitError(err)
 	case !of.Signer():
 		return cli.WithHint(fmt.Errorf("%s is signed by %s", of.Name, of.Rotation.Signer), "explain that: %s", inspect.LiveHints(f.seen.App.Called).Next("{} rotate %s --explain", of.Rotation.Signer.Name))
 	}

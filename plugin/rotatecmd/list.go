@@ -32,23 +32,23 @@ func (f *rotateFlags) showList(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		r.ask(ctx, conn)
+		ask(ctx, conn, &r)
 	}
 	d := rotationsDocument{
-		APIVersion: report.APIVersion, Kind: "Rotations", Cluster: report.ClusterOf(r.facts.Snapshot.Cluster), Taken: r.facts.Snapshot.Taken,
+		APIVersion: report.APIVersion, Kind: "Rotations", Cluster: report.ClusterOf(r.Facts.Snapshot.Cluster), Taken: r.Facts.Snapshot.Taken,
 		Rotations: []rotationEntry{}, Gaps: []report.Gap{},
 	}
-	for _, of := range r.all {
-		d.Rotations = append(d.Rotations, r.entry(of))
+	for _, of := range r.All {
+		d.Rotations = append(d.Rotations, entryOf(r, of))
 	}
-	for _, g := range r.facts.Snapshot.Gaps {
+	for _, g := range r.Facts.Snapshot.Gaps {
 		d.Gaps = append(d.Gaps, report.Gap(g))
 	}
 	out := f.seen.App.Streams.Out
 	if f.output == "json" || f.output == "yaml" {
 		err = ui.PrintDocument(out, f.output, d)
 	} else {
-		err = printRotations(out, d, f.output == "wide", r.facts.Now)
+		err = printRotations(out, d, f.output == "wide", r.Facts.Now)
 	}
 	switch {
 	case err != nil:

@@ -3,7 +3,7 @@ package rotatecmd
 import (
 	"fmt"
 	"io"
-	"path"
+	"maps"
 	"slices"
 	"strings"
 
@@ -15,7 +15,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/rotate"
 )
 
-func (f *rotateFlags) showPlans(plans []rotation) error {
+func (f *rotateFlags) showPlans(plans []rotate.Planned) error {
 	out := f.seen.App.Streams.Out
 	if f.output == "" {
 		for i, p := range plans {
@@ -39,52 +39,31 @@ func (f *rotateFlags) showPlans(plans []rotation) error {
 	return nil
 }
 
-func (f *rotateFlags) planDocument(p rotation) rotationPlanDocument {
-	c := p.facts.Snapshot.Cluster
+func (f *rotateFlags) planDocument(p rotate.Planned) rotationPlanDocument {
+	c := p.Facts.Snapshot.Cluster
 	d := rotationPlanDocument{
-		APIVersion: report.APIVersion, Kind: "RotationPlan", Server: c.Server, Version: c.Versions.Cluster, Unreviewed: c.Versions.NotReviewed(), Secret: p.of.At.Namespace + "/" + p.of.At.Name,
-		Owner: p.owner(), Annotation: p.of.Trigger.Annotation, DryRun: f.dryRun, Annotations: p.differing(), Checks: append([]rotateVerdict{}, p.verdicts...),
-		Accepted: append([]string{}, p.accepted...), Awaited: p.awaited, Consequences: p.follows(), Undo: noWayBack,
+		APIVersion: report.APIVersion, Kind: "RotationPlan", Server: c.Server, Version: c.Versions.Cluster, Unreviewed: c.Versions.NotReviewed(), Secret: p.Of.At.Namespace + "/" + p.Of.At.Name,
+		Owner: p.Owner(), Annotation: p.Of.Trigger.Annotation, DryRun: f.dryRun, Annotations: differing(p), Checks: verdictsOf(p.Checks),
+		Accepted: append([]string{}, p.Accepted...), Awaited: p.Awaited, Consequences: p.Consequences(), Undo: noWayBack,
 	}
-	if !p.itself() {
-		d.Stands, d.Annotation = p.left.Why, ""
+	if !p.Rotates() {
+		d.Stands, d.Annotation = p.Left.Why, ""
 	}
-	for _, leaf := range p.leaves {
+	for _, leaf := range p.Leaves {
 		d.Leaves = append(d.Leaves, rotationLeaf{
-			leaf.of.At.Namespace + "/" + leaf.of.At.Name, leaf.of.Trigger.Annotation, leaf.differing(),
-			append([]rotateVerdict{}, leaf.verdicts...), append([]string{}, leaf.accepted...), append([]string{}, leaf.awaited...),
+			leaf.Of.At.Namespace + "/" + leaf.Of.At.Name, leaf.Of.Trigger.Annotation, differing(leaf),
+			verdictsOf(leaf.Checks), append([]string{}, leaf.Accepted...), append([]string{}, leaf.Awaited...),
 		})
 	}
-	if cert := p.of.Cert(); cert != nil {
+	if cert := p.Of.Cert(); cert != nil {
 		d.Certificate = &apply.PlanCert{SHA256: cert.Fingerprint, Subject: cert.Subject, NotBefore: cert.NotBefore, NotAfter: cert.NotAfter}
 	}
 	return d
 }
 
-// follows are the consequences of all that is planned: what is signed anew by --leaf does
-// not wait until it is due.
-func (p rotation) follows() []rotateConsequences {
-	if !p.itself() {
-		var out []rotateConsequences
-		for _, leaf := range p.leaves {
-			out = append(out, leaf.consequences()...)
-		}
-		return out
-	}
-	out := p.consequences()
-	for _, leaf := range p.leaves {
-		for i, c := range out {
-			if ok, err := path.Match(c.At, leaf.of.At.String()); c.Stage == rotate.StageLeaf && ok && err == nil {
-				out[i].Text, out[i].From = c.By+" signs it anew with the new CA, once all who verify it are seen to trust that", nil
-			}
-		}
-	}
-	return out
-}
-
-func printRotation(out io.Writer, p rotation) error {
+func printRotation(out io.Writer, p rotate.Planned) error {
 	w := &strings.Builder{}
-	c := p.facts.Snapshot.Cluster
+	c := p.Facts.Snapshot.Cluster
 	ui.Printf(w, "Cluster  %s  %s %s\n", ui.OrDash(c.Server), ui.Product(c.Versions.Cluster), ui.OrDash(c.Versions.Cluster))
 	ui.PrintUnauthenticated(w, c.Unauthenticated)
 	if c.Synthetic != "" {
@@ -92,33 +71,33 @@ func printRotation(out io.Writer, p rotation) error {
 	}
 	ui.NotReviewed(w, c.Versions.NotReviewed())
 	switch {
-	case p.itself():
-		ui.Printf(w, "Rotates  %s, of %s\n", p.of.At, p.owner())
+	case p.Rotates():
+		ui.Printf(w, "Rotates  %s, of %s\n", p.Of.At, p.Owner())
 	default:
-		ui.Printf(w, "Signer   %s, of %s\n", p.of.At, p.owner())
+		ui.Printf(w, "Signer   %s, of %s\n", p.Of.At, p.Owner())
 	}
-	if cert := p.of.Cert(); cert != nil {
+	if cert := p.Of.Cert(); cert != nil {
 		ui.Printf(w, "Now      %s\n         %s\n", pki.Foreign(cert.Subject), apply.Identity(cert))
 	}
-	if !p.itself() {
-		ui.Wrap(w, "Stands   ", "It is not made anew: "+p.left.Why+". Without --leaf another one is made.")
+	if !p.Rotates() {
+		ui.Wrap(w, "Stands   ", "It is not made anew: "+p.Left.Why+". Without --leaf another one is made.")
 	}
-	if p.idle() {
+	if p.NoChanges() {
 		ui.Printf(w, "\nNothing to do.\n")
 		_, err := io.WriteString(out, ui.CleanLines(w.String()))
 		return err
 	}
-	p.printChecks(w)
-	ui.Printf(w, "\nWhat changes%s\n", map[bool]string{true: ", as the API server sees it", false: ""}[p.tried()])
-	if p.itself() {
-		p.printDiff(w)
+	printChecks(w, p)
+	ui.Printf(w, "\nWhat changes%s\n", map[bool]string{true: ", as the API server sees it", false: ""}[tried(p)])
+	if p.Rotates() {
+		printDiff(w, p)
 	}
-	for _, leaf := range p.leaves {
-		ui.Wrap(w, "  ", fmt.Sprintf("then %s, one after the other, each once all who verify it are seen to trust the new CA, now and next", leaf.of.At))
-		leaf.printDiff(w)
+	for _, leaf := range p.Leaves {
+		ui.Wrap(w, "  ", fmt.Sprintf("then %s, one after the other, each once all who verify it are seen to trust the new CA, now and next", leaf.Of.At))
+		printDiff(w, leaf)
 	}
 	ui.Printf(w, "\nWhat follows\n")
-	for _, c := range p.follows() {
+	for _, c := range p.Consequences() {
 		ui.Wrap(w, fmt.Sprintf("  %-11s", c.Stage), c.At+": "+c.Text)
 	}
 	ui.Wrap(w, "\nBack     ", noWayBack)
@@ -127,21 +106,21 @@ func printRotation(out io.Writer, p rotation) error {
 }
 
 // tried reports whether the API server was asked what would change.
-func (p rotation) tried() bool {
-	return p.after != nil || len(p.leaves) > 0 && p.leaves[0].after != nil
+func tried(p rotate.Planned) bool {
+	return p.After != nil || len(p.Leaves) > 0 && p.Leaves[0].After != nil
 }
 
 // printDiff shows the annotations that change.
-func (p rotation) printDiff(w io.Writer) {
-	if p.of.Triggered() {
-		ui.Printf(w, "  %s is gone already: it is waited for\n", p.of.Trigger.Annotation)
+func printDiff(w io.Writer, p rotate.Planned) {
+	if p.Of.Triggered() {
+		ui.Printf(w, "  %s is gone already: it is waited for\n", p.Of.Trigger.Annotation)
 		return
 	}
-	if p.after == nil {
-		ui.Printf(w, "  - %s\n", p.of.Trigger.Annotation)
+	if p.After == nil {
+		ui.Printf(w, "  - %s\n", p.Of.Trigger.Annotation)
 		return
 	}
-	for _, d := range p.differing() {
+	for _, d := range differing(p) {
 		if d.Before != nil {
 			ui.Printf(w, "  - %s: %s\n", d.Name, *d.Before)
 		}
@@ -152,34 +131,34 @@ func (p rotation) printDiff(w io.Writer) {
 }
 
 // notes are what does not hold, and stops nothing: it was accepted, or is waited for.
-func (p rotation) notes() []string {
+func notesOf(p rotate.Planned) []string {
 	type note struct{ before, after string } // what it is of
 	var notes []note
 	of := map[note][]string{}
-	all := p.leaves
-	if p.itself() {
-		all = append([]rotation{p}, all...)
+	all := p.Leaves
+	if p.Rotates() {
+		all = append([]rotate.Planned{p}, all...)
 	}
 	for _, r := range all {
-		for _, v := range r.verdicts {
-			n := note{"Waited for, before ", ": " + v.Check + ": " + v.Reason}
+		for _, v := range r.Checks {
+			n := note{"Waited for, before ", ": " + v.Name + ": " + v.Reason}
 			switch {
-			case !v.stopped:
+			case !v.Stops():
 				continue
-			case r.of.Triggered():
+			case r.Of.Triggered():
 				n.before = "Its owner was told already, and makes it anew whatever this says: "
-			case slices.Contains(r.accepted, v.Check):
+			case slices.Contains(r.Accepted, v.Name):
 				n.before = "Accepted by name, of "
-			case v.Holds == catalog.No.String():
-			case v.Accept:
-				n = note{"It ends with exit code 3 before ", ", unless this is known by then, or accepted with --accept-risk=" + v.Check + n.after}
+			case v.Holds == catalog.No:
+			case v.Risk:
+				n = note{"It ends with exit code 3 before ", ", unless this is known by then, or accepted with --accept-risk=" + v.Name + n.after}
 			default:
 				n = note{"It ends with exit code 3 before ", ", unless this is known by then" + n.after}
 			}
 			if of[n] == nil {
 				notes = append(notes, n)
 			}
-			of[n] = append(of[n], r.of.Name)
+			of[n] = append(of[n], r.Of.Name)
 		}
 	}
 	var out []string
@@ -190,22 +169,22 @@ func (p rotation) notes() []string {
 }
 
 // printChecks tells what was asked, of what is made anew first.
-func (p rotation) printChecks(w io.Writer) {
-	for _, n := range p.notes() {
+func printChecks(w io.Writer, p rotate.Planned) {
+	for _, n := range notesOf(p) {
 		ui.Wrap(w, "Note     ", n)
 	}
-	if !p.itself() {
-		p = p.leaves[0]
+	if !p.Rotates() {
+		p = p.Leaves[0]
 	}
 	var good, blind []string
-	for _, v := range p.verdicts {
+	for _, v := range p.Checks {
 		switch {
-		case v.stopped: // it is among the notes
-		case v.NoAPI:
-			blind = append(blind, v.Check)
+		case v.Stops(): // it is among the notes
+		case v.Blind:
+			blind = append(blind, v.Name)
 		default:
-			if good = append(good, v.Check); v.Reason != "" {
-				ui.Wrap(w, "Note     ", v.Check+": "+v.Reason)
+			if good = append(good, v.Name); v.Reason != "" {
+				ui.Wrap(w, "Note     ", v.Name+": "+v.Reason)
 			}
 		}
 	}
@@ -215,4 +194,30 @@ func (p rotation) printChecks(w io.Writer) {
 	if len(blind) > 0 {
 		ui.Wrap(w, "Unknown  ", "since no API server was asked: "+strings.Join(blind, ", "))
 	}
+}
+
+// differing are the annotations that the API server would change.
+func differing(p rotate.Planned) []annotationDiff {
+	out := []annotationDiff{}
+	if p.After == nil {
+		return out
+	}
+	both := maps.Clone(p.Action.Annotations)
+	maps.Copy(both, p.After)
+	for _, name := range slices.Sorted(maps.Keys(both)) {
+		before, was := p.Action.Annotations[name]
+		after, is := p.After[name]
+		if was == is && before == after {
+			continue
+		}
+		d := annotationDiff{Name: name}
+		if was {
+			d.Before = &before
+		}
+		if is {
+			d.After = &after
+		}
+		out = append(out, d)
+	}
+	return out
 }

@@ -15,7 +15,6 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
-	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/apply"
@@ -33,7 +32,7 @@ func pruneRisks() []string {
 }
 
 func newRotatePruneCommand(app cli.App, config *genericclioptions.ConfigFlags) *cobra.Command {
-	f := &rotateFlags{seen: verifycmd.Flags{App: app, Config: config}, shown: true}
+	f := &rotateFlags{seen: verifycmd.Flags{App: app, Config: config}, handshakes: true}
 	cmd := &cobra.Command{
 		Use:   "prune NAME",
 		Short: "Remove old CAs of a signer that nobody needs any more",
@@ -87,8 +86,8 @@ func (f *rotateFlags) prune(ctx context.Context, name string) error {
 	if err := f.checkPrune(); err != nil {
 		return err
 	}
-	if !slices.Contains(knownNames(), strings.TrimPrefix(name, "secret/")) {
-		return cli.WithHint(fmt.Errorf("%q: %w", name, rotate.ErrNoSuchRotation), "%s rotate --list shows what there is", app.Called)
+	if err := f.runner(nil).CheckName(name); err != nil {
+		return exitError(err)
 	}
 	if err := f.allowed(); err != nil {
 		return err
@@ -97,9 +96,9 @@ func (f *rotateFlags) prune(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	of, err := r.find(app, name)
+	of, err := r.Find(name)
 	if err != nil {
-		return err
+		return exitError(err)
 	}
 	stop := func(reason, next string) error {
 		return &cli.ExitError{Code: cli.ExitRefused, Err: cli.WithHint(cli.RefusedUnchanged(fmt.Errorf("%s/%s: %s", of.At.Namespace, of.At.Name, reason)), "%s", next)}
@@ -107,7 +106,7 @@ func (f *rotateFlags) prune(ctx context.Context, name string) error {
 	if !of.Signer() {
 		return stop("it is signed by "+of.Rotation.Signer.Name+", and no signer: it has no CAs", inspect.LiveHints(app.Called).Next("{} rotate prune %s", of.Rotation.Signer.Name))
 	}
-	if err := apply.Unreviewed(r.facts.Snapshot.Cluster, f.risks); err != nil {
+	if err := apply.Unreviewed(r.Facts.Snapshot.Cluster, f.risks); err != nil {
 		return err
 	}
 	if reason, next := of.Unmanaged(); reason != "" {
@@ -121,13 +120,13 @@ func (f *rotateFlags) prune(ctx context.Context, name string) error {
 		if conn, err = connect.Connect(ctx, app, f.seen.Config, pki.NewScanner(), connect.Writing(f.risks, false)); err != nil {
 			return err
 		}
-		r.facts.Snapshot.Cluster.Clock = conn.Clock.Reading()
+		r.Facts.Snapshot.Cluster.Clock = conn.Clock.Reading()
 	}
-	cas, err := rotate.OldTrust(r.facts, of.Rotation, f.risks)
+	cas, err := rotate.OldTrust(r.Facts, of.Rotation, f.risks)
 	if err != nil {
 		return apply.Refused(err)
 	}
-	p := pruning{rotations: r, of: of, cas: cas}
+	p := pruning{Reading: r, of: of, cas: cas}
 	if conn != nil && f.dryRun != apply.DryRunClient {
 		if p.action, err = rotate.NewPruneBundle(ctx, conn.Kube, of.Rotation.Bundle, cas); errors.Is(err, remediate.ErrChanged) {
 			return &cli.ExitError{Code: cli.ExitRefused, Err: cli.WithHint(cli.NothingChanged(err), "somebody writes it at this moment: look, and run it again")}
@@ -149,7 +148,7 @@ func (f *rotateFlags) prune(ctx context.Context, name string) error {
 
 // pruning is the removal of old CAs that is planned.
 type pruning struct {
-	rotations
+	rotate.Reading
 	of     rotate.Rotatable
 	cas    []rotate.OldCA
 	action rotate.PruneBundle
@@ -166,7 +165,7 @@ func (p pruning) removable() (n int) {
 
 func (p pruning) print(out io.Writer) error {
 	w := &strings.Builder{}
-	c := p.facts.Snapshot.Cluster
+	c := p.Facts.Snapshot.Cluster
 	ui.Printf(w, "Cluster  %s  %s %s\n", ui.OrDash(c.Server), ui.Product(c.Versions.Cluster), ui.OrDash(c.Versions.Cluster))
 	ui.PrintUnauthenticated(w, c.Unauthenticated)
 	ui.NotReviewed(w, c.Versions.NotReviewed())
@@ -175,7 +174,7 @@ func (p pruning) print(out io.Writer) error {
 		mark, why := " ", "stays: "+ca.Keep
 		if ca.Keep == "" {
 			mark, why = "-", "goes: nothing that was seen needs it"
-			if !ca.NotAfter.After(p.facts.Now) {
+			if !ca.NotAfter.After(p.Facts.Now) {
 				why = "goes: it has ended"
 			}
 		}
@@ -193,11 +192,7 @@ func (p pruning) print(out io.Writer) error {
 
 // remove asks, and does it.
 func (f *rotateFlags) remove(ctx context.Context, conn *connect.Connection, p pruning) error {
-	run := remediate.NewRun(collect.Taken())
-	a := &apply.Run{
-		Flags: apply.Flags{App: f.seen.App, Config: f.seen.Config, Yes: f.yes}, Command: rotate.PruneCommand, Run: run,
-		Session: &apply.Session{App: f.seen.App, Conn: conn}, NoLease: slices.Contains(f.risks, remediate.NoLease),
-	}
+	a := f.applyRun(conn, rotate.PruneCommand)
 	if err := a.Consent(ctx); err != nil {
 		return err
 	}
@@ -205,29 +200,17 @@ func (f *rotateFlags) remove(ctx context.Context, conn *connect.Connection, p pr
 	if err != nil {
 		return err
 	}
-	kept := js.Kept(run)
+	kept := js.Kept(a.Run)
 	p.action.Keep = func(text []byte) error { return apply.KeepFile(kept, text) }
-	held, release, err := a.Hold(ctx)
-	if err != nil {
-		return err
-	}
-	defer release()
-	change, err := p.action.Diff(p.facts.Snapshot, p.facts.Now)
-	if err != nil {
-		return apply.Refused(err)
-	}
-	plan := &remediate.Plan{Run: run, Basis: p.facts.Snapshot, Now: p.facts.Now, Waves: []remediate.Wave{{Parallel: 1, Nodes: []remediate.NodePlan{{Steps: []remediate.Step{{Action: p.action, Change: change}}}}}}}
-	j, err := a.Begin(plan)
-	if err != nil {
-		return err
-	}
-	err = a.Apply(held, plan, j)
-	_ = j.Close() // each line is on the disk already
+	_, err = applyPlan(ctx, a, func(context.Context) (*remediate.Plan, error) { return rotate.PlanOf(p.action, p.Reading) })
 	back := foreign.Command("", "kubectl -n %s patch configmap %s --type merge --patch-file %s", p.of.Rotation.Bundle.Namespace, p.of.Rotation.Bundle.Name, foreign.Words(nodeexec.Quote(kept)))
-	if err != nil {
-		if errors.Is(err, remediate.ErrChanged) {
-			return &cli.ExitError{Code: cli.ExitStopped, Err: cli.WithHint(cli.NothingChanged(err), "somebody else writes it: look at it, and run this again")}
-		}
+	var refused *rotate.Error
+	switch {
+	case errors.As(err, &refused): // before anything was changed
+		return exitError(err)
+	case errors.Is(err, remediate.ErrChanged):
+		return &cli.ExitError{Code: cli.ExitStopped, Err: cli.WithHint(cli.NothingChanged(err), "somebody else writes it: look at it, and run this again")}
+	case err != nil:
 		return &cli.ExitError{Code: cli.ExitStopped, Err: cli.WithHint(err, "%s; the bundle as it was: %s", foreign.Command("", "oc -n %s get configmap %s -o yaml", p.of.Rotation.Bundle.Namespace, p.of.Rotation.Bundle.Name), back)}
 	}
 	a.Say("\nDone. To put them back:\n    %s\n", back)

@@ -17,7 +17,6 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/report"
-	"github.com/kubectl-certrot/kubectl-certrot/inspect/trust"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/apply"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/cli"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/connect"
@@ -29,9 +28,10 @@ import (
 
 // rotateFlags are what was typed.
 type rotateFlags struct {
-	seen  verifycmd.Flags // how facts are read
-	shown bool            // what servers show is read, too
-	list  bool
+	seen verifycmd.Flags // how facts are read
+	// handshakes: what servers present is read, too.
+	handshakes bool
+	list       bool
 	// how says that only how it goes is to be told, in this version; empty: the
 	// cluster's own.
 	how     bool
@@ -41,9 +41,8 @@ type rotateFlags struct {
 	output  string
 	risks   []string
 	wait    time.Duration
-	ends    time.Time // when the time of wait is over; zero: it did not begin
-	leaf    bool      // what the signer signs is signed anew, too
-	line    string    // how it was called, without NAMEs
+	leaf    bool   // what the signer signs is signed anew, too
+	line    string // how it was called, without NAMEs
 }
 
 const dryRunServer = "server"
@@ -206,23 +205,20 @@ func (f *rotateFlags) unasked(ctx context.Context) (inspect.Snapshot, error) {
 }
 
 // read reads the cluster, or files.
-func (f *rotateFlags) read(ctx context.Context) (rotations, error) {
+func (f *rotateFlags) read(ctx context.Context) (rotate.Reading, error) {
 	read := f.seen.Read
-	if !f.shown {
+	if !f.handshakes {
 		read = f.unasked
 	}
 	s, err := read(ctx)
 	if err != nil {
-		return rotations{}, err
+		return rotate.Reading{}, err
 	}
 	if ctx.Err() != nil {
-		return rotations{}, cli.NothingChanged(errors.New("interrupted"))
+		return rotate.Reading{}, cli.NothingChanged(errors.New("interrupted"))
 	}
 	s.Cluster.Versions.Accepted = slices.Contains(f.risks, preflight.UnreviewedVersion)
-	r := rotations{facts: inspect.NewFacts(s, s.Taken, connect.DefaultWithin), called: f.seen.App.Called}
-	r.claims = trust.Judge(r.facts)
-	r.all = rotate.Rotatables(r.facts)
-	return r, nil
+	return rotate.NewReading(inspect.NewFacts(s, s.Taken, connect.DefaultWithin)), nil
 }
 
 // The document that --list prints as JSON and YAML; see docs/rotate.md.

@@ -2,79 +2,16 @@ package rotatecmd
 
 import (
 	"cmp"
-	"context"
-	"fmt"
 	"slices"
 
-	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
-	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
-	"github.com/kubectl-certrot/kubectl-certrot/inspect/trust"
-	"github.com/kubectl-certrot/kubectl-certrot/plugin/apply"
-	"github.com/kubectl-certrot/kubectl-certrot/plugin/cli"
-	"github.com/kubectl-certrot/kubectl-certrot/plugin/connect"
-	"github.com/kubectl-certrot/kubectl-certrot/plugin/ui"
-	"github.com/kubectl-certrot/kubectl-certrot/remediate/action"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/preflight"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/rotate"
 )
 
-// rotations is what was read of everything that can be rotated.
-type rotations struct {
-	facts     *inspect.Facts
-	claims    []trust.Claim
-	machinery *inspect.ControlPlaneStatus // nil: no API server was asked
-	network   *action.NetworkRestarts     // see RotatePreflight
-	unread    string                      // see RotatePreflight
-	all       []rotate.Rotatable
-	called    string    // how the user calls the program
-	since     *pki.Cert // the signer's, that was to be replaced; nil: it is not known
-}
-
-func (r rotations) chain(of rotate.Rotatable) rotate.Chain {
-	return rotate.Chain{Facts: r.facts, Claims: r.claims, Of: of, Since: r.since, Machinery: r.machinery}
-}
-
-func (r rotations) preflight(of rotate.Rotatable) rotate.Preflight {
-	return rotate.Preflight{Chain: r.chain(of), Now: r.facts.Now, Network: r.network, Unread: r.unread}
-}
-
-// ask asks the API server for what is no certificate's. Pods that dial api-int are of
-// interest only while its certificate is to be signed by a new CA.
-func (r *rotations) ask(ctx context.Context, conn *connect.Connection) {
-	r.machinery = conn.Cluster.Machinery(ctx)
-	at := catalog.InternalLoadBalancerServing()
-	of, err := rotate.FindRotatable(r.all, at.Namespace+"/"+at.Name)
-	if err != nil {
-		return // there is none
-	}
-	if signed, _ := r.chain(of).Signed(); signed != catalog.No {
-		return
-	}
-	w := apply.Session{Conn: conn}
-	n, err := apply.NetworkOf(ctx, &w, r.facts.Snapshot.Cluster.Versions)
-	if err != nil {
-		r.unread = ": " + ui.OneLine(err.Error())
-		return
-	}
-	r.network = &action.NetworkRestarts{Pods: n.Pods, Rollout: n.Rollout}
-}
-
-// find returns what is named.
-func (r rotations) find(app cli.App, name string) (rotate.Rotatable, error) {
-	of, err := rotate.FindRotatable(r.all, name)
-	if err == nil {
-		return of, nil
-	}
-	if r.facts.Snapshot.Cluster.Versions.Plain {
-		return of, cli.WithHint(fmt.Errorf("%w: this is no OpenShift", err), "what kubeadm made is renewed by kubeadm certs renew")
-	}
-	return of, cli.WithHint(err, "%s rotate --list shows what there is", app.Called)
-}
-
 // entry is a line of --list.
-func (r rotations) entry(of rotate.Rotatable) rotationEntry {
-	v := r.facts.Snapshot.Cluster.Versions
+func entryOf(r rotate.Reading, of rotate.Rotatable) rotationEntry {
+	v := r.Facts.Snapshot.Cluster.Versions
 	e := rotationEntry{
 		Name: of.Name, Secret: of.At.Namespace + "/" + of.At.Name, Role: "signer", Rotates: "yes",
 		Consumers: []string{}, Effect: []string{}, Why: []rotateVerdict{}, How: of.Trigger.Doc,
@@ -84,7 +21,7 @@ func (r rotations) entry(of rotate.Rotatable) rotationEntry {
 	}
 	if c := of.Cert(); c != nil {
 		e.Subject, e.SHA256, e.NotBefore, e.NotAfter = c.Subject, &c.Fingerprint, &c.NotBefore, &c.NotAfter
-		if next := of.Next(r.facts); !next.IsZero() {
+		if next := of.Next(r.Facts); !next.IsZero() {
 			e.Next = &next
 		}
 	}
@@ -106,7 +43,7 @@ func (r rotations) entry(of rotate.Rotatable) rotationEntry {
 		e.Why = append(e.Why, rotateVerdict{Check: "managed", Holds: e.Rotates, Reason: reason, Next: next, stopped: true})
 		return e
 	}
-	for _, v := range r.preflight(of).Check() {
+	for _, v := range r.Preflight(of).Check() {
 		d := verdictOf(v)
 		if e.Why = append(e.Why, d); !d.stopped {
 			continue
@@ -124,4 +61,12 @@ func effectOf(d catalog.Delivery) string {
 
 func verdictOf(v preflight.Verdict) rotateVerdict {
 	return rotateVerdict{v.Name, v.Holds.String(), v.Reason, v.Next, v.Risk, v.Blind, v.Stops()}
+}
+
+func verdictsOf(checks []preflight.Verdict) []rotateVerdict {
+	out := []rotateVerdict{}
+	for _, v := range checks {
+		out = append(out, verdictOf(v))
+	}
+	return out
 }

@@ -13,7 +13,6 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/kubectl/pkg/util/templates"
 
-	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/report"
@@ -26,7 +25,7 @@ import (
 )
 
 func newRotateStatusCommand(app cli.App, config *genericclioptions.ConfigFlags) *cobra.Command {
-	f := &rotateFlags{seen: verifycmd.Flags{App: app, Config: config}, shown: true}
+	f := &rotateFlags{seen: verifycmd.Flags{App: app, Config: config}, handshakes: true}
 	cmd := &cobra.Command{
 		Use:   "status NAME",
 		Short: "Tell how far a signer's newest certificate is on its way to all who verify by it",
@@ -82,8 +81,10 @@ func (f *rotateFlags) status(ctx context.Context, name string) error {
 		return fmt.Errorf("-o %q is none of json, yaml", f.output)
 	case f.wait < 0 || f.wait > 0 && len(f.seen.From) > 0:
 		return errors.New("--wait is a time such as 10m, and goes with a cluster, not with --from")
-	case !slices.Contains(knownNames(), strings.TrimPrefix(name, "secret/")):
-		return cli.WithHint(fmt.Errorf("%q: %w", name, rotate.ErrNoSuchRotation), "%s rotate --list shows what there is", f.seen.App.Called)
+	}
+	run := f.runner(nil)
+	if err := run.CheckName(name); err != nil {
+		return exitError(err)
 	}
 	var conn *connect.Connection
 	if len(f.seen.From) == 0 {
@@ -92,54 +93,34 @@ func (f *rotateFlags) status(ctx context.Context, name string) error {
 			return err
 		}
 	}
-	w := f.following(conn, rotate.Rotatable{}, nil)
-	w.name, w.next = name, inspect.LiveHints(f.seen.App.Called).Next("{} rotate status %s", name)
-	p, _, err := w.until(ctx, f.wait, through)
+	run.Cluster = cluster{f, conn}
+	p, err := run.Status(ctx, name)
 	if err != nil {
-		return err
+		return exitError(err)
 	}
-	stages := p.stages()
-	if err := f.showStages(p, stages, w); err != nil {
+	if err := f.showStages(p); err != nil {
 		return fmt.Errorf("print: %w", err)
 	}
-	return verdictOn(stages)
+	return exitError(p.Outcome())
 }
 
-// verdictOn is the exit code that stages come to.
-func verdictOn(stages []rotate.Stage) error {
-	code := cli.ExitFine
-	for _, s := range stages {
-		switch {
-		case s.Reached == catalog.No:
-			code = cli.ExitFindings
-		case s.Reached == catalog.Unknown && code == cli.ExitFine:
-			code = cli.ExitIncomplete
-		}
-	}
-	if code == cli.ExitFine {
-		return nil
-	}
-	return &cli.ExitError{Code: code}
-}
-
-func sameCert(a, b *pki.Cert) bool { return a != nil && b != nil && a.Fingerprint == b.Fingerprint }
-
-func (f *rotateFlags) showStages(p rotation, stages []rotate.Stage, w *following) error {
+func (f *rotateFlags) showStages(p rotate.Progress) error {
 	out := f.seen.App.Streams.Out
 	if f.output == "" {
-		return printStages(out, p, stages, w)
+		return printStages(out, p)
 	}
-	c := p.facts.Snapshot.Cluster
+	facts, of := p.Planned.Facts.Snapshot, p.Planned.Of
+	c := facts.Cluster
 	d := rotationStatusDocument{
-		APIVersion: report.APIVersion, Kind: "RotationStatus", Server: c.Server, Version: c.Versions.Cluster, Unreviewed: c.Versions.NotReviewed(), Unauthenticated: c.Unauthenticated, Taken: p.facts.Snapshot.Taken,
-		Secret: p.of.At.Namespace + "/" + p.of.At.Name, Stages: []rotationStage{},
+		APIVersion: report.APIVersion, Kind: "RotationStatus", Server: c.Server, Version: c.Versions.Cluster, Unreviewed: c.Versions.NotReviewed(), Unauthenticated: c.Unauthenticated, Taken: facts.Taken,
+		Secret: of.At.Namespace + "/" + of.At.Name, Stages: []rotationStage{},
 	}
-	if cert := p.of.Cert(); cert != nil {
+	if cert := of.Cert(); cert != nil {
 		d.Certificate = &apply.PlanCert{SHA256: cert.Fingerprint, Subject: cert.Subject, NotBefore: cert.NotBefore, NotAfter: cert.NotAfter}
 	}
-	for _, s := range stages {
+	for _, s := range p.Stages {
 		e := rotationStage{Stage: s.Name, Reached: s.Reached.String(), Text: s.Text, Next: s.Next}
-		if took, ok := w.took[s.Name]; ok && s.Reached == catalog.Yes {
+		if took, ok := p.Took[s.Name]; ok && s.Reached == catalog.Yes {
 			seconds := int(took.Seconds())
 			e.Seconds = &seconds
 		}
@@ -148,22 +129,33 @@ func (f *rotateFlags) showStages(p rotation, stages []rotate.Stage, w *following
 	return ui.PrintDocument(out, f.output, d)
 }
 
-func printStages(out io.Writer, p rotation, stages []rotate.Stage, seen *following) error {
+func printStages(out io.Writer, p rotate.Progress) error {
 	w := &strings.Builder{}
-	ui.PrintUnauthenticated(w, p.facts.Snapshot.Cluster.Unauthenticated)
-	ui.Printf(w, "%s, of %s\n", p.of.At, p.owner())
-	if cert := p.of.Cert(); cert != nil {
+	ui.PrintUnauthenticated(w, p.Planned.Facts.Snapshot.Cluster.Unauthenticated)
+	ui.Printf(w, "%s, of %s\n", p.Planned.Of.At, p.Planned.Owner())
+	if cert := p.Planned.Of.Cert(); cert != nil {
 		ui.Printf(w, "  %s\n  %s\n", pki.Foreign(cert.Subject), apply.Identity(cert))
 	}
-	for _, s := range stages {
+	for _, s := range p.Stages {
 		ui.Wrap(w, fmt.Sprintf("%s %-11s", reachedMark(s.Reached), s.Name), s.Text)
 		if s.Reached != catalog.Yes && s.Next != "" {
 			ui.Wrap(w, "    next: ", s.Next)
 		}
 	}
-	if took := seen.times(stages); took != "" {
+	if took := times(p); took != "" {
 		ui.Wrap(w, "Took ", took)
 	}
 	_, err := io.WriteString(out, ui.CleanLines(w.String()))
 	return err
+}
+
+// times are how long each stage took since the begin; empty: none was seen to be reached.
+func times(p rotate.Progress) string {
+	var out []string
+	for _, s := range p.Stages {
+		if took, ok := p.Took[s.Name]; ok && s.Reached == catalog.Yes {
+			out = append(out, fmt.Sprintf("%s %s", s.Name, took))
+		}
+	}
+	return strings.Join(out, ", ")
 }

@@ -59,6 +59,32 @@ type Verdict struct {
 // Stops reports whether nothing is to be done because of it.
 func (v Verdict) Stops() bool { return v.Holds != catalog.Yes && !v.Blind }
 
+// Blocked is the error of checks that stop a change.
+type Blocked struct{ Checks []Verdict }
+
+func (b *Blocked) Error() string {
+	var reasons []string
+	for _, v := range b.Checks {
+		reasons = append(reasons, v.Name+": "+v.Reason)
+	}
+	return strings.Join(reasons, "\n")
+}
+
+// Next is what to do about each, and how to accept those that may be.
+func (b *Blocked) Next() string {
+	var next, risks []string
+	for _, v := range b.Checks {
+		next = append(next, v.Next)
+		if v.Risk {
+			risks = append(risks, "--accept-risk="+v.Name)
+		}
+	}
+	if len(risks) > 0 {
+		next = append(next, "or, in spite of it: "+strings.Join(risks, " "))
+	}
+	return strings.Join(next, "\n")
+}
+
 // ServerSide is the check of the control plane's own trust: what it does not hold for
 // is somebody else's to mend.
 const ServerSide = "server-side-consistent"

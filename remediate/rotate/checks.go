@@ -37,11 +37,10 @@ type rotateCheck struct {
 
 func rotateChecks() []rotateCheck {
 	return []rotateCheck{
-
 		{"control-plane-here", "the control plane runs in this cluster", false, false, Preflight.here},
 		{"annotations-agree", "the annotations by which the owner decides agree with the certificate", true, false, Preflight.annotations},
 		{"signer-type", "this version's operators can replace the signer in place", true, false, Preflight.signerType},
-		{"chain-settled", "no rotation of the same chain is under way", true, false, Preflight.chain},
+		{chainSettled, "no rotation of the same chain is under way", true, false, Preflight.chain},
 		{ReachesVerifiers, "this version brings a new CA to all who verify by it", true, false, Preflight.reaches},
 		{"leaf-young", "nothing is about to be signed by the new CA before nodes can be given it", true, false, Preflight.leafYoung},
 		{"signer-age", "the certificate that signs it is old enough to have come to everybody", true, false, Preflight.age},
@@ -50,11 +49,11 @@ func rotateChecks() []rotateCheck {
 		{PodsMemory, "nobody who verifies it has only the CA of before in memory", true, false, Preflight.memory},
 		{OwnKubeconfig, "your own kubeconfig trusts what signs what the API shows you", true, false, Preflight.own},
 		{"topology", "kubelets may be restarted, where a new CA has them restarted", true, false, Preflight.topology},
-		{"operators-settled", "the operators are well, and at rest", true, true, Preflight.operators},
+		{operatorsSettled, "the operators are well, and at rest", true, true, Preflight.operators},
 		{"upgrade-running", "no upgrade is under way", true, true, Preflight.upgrade},
-		{"static-pods-settled", "no rollout of static pods is under way", true, true, Preflight.staticPods},
-		{"pools-ready", "no pool is paused, updating or degraded", true, true, Preflight.pools},
-		{"nodes-ready", "all nodes are Ready and send heartbeats", true, true, Preflight.nodes},
+		{preflight.StaticPodsSettled, "no rollout of static pods is under way", true, true, Preflight.staticPods},
+		{poolsReady, "no pool is paused, updating or degraded", true, true, Preflight.pools},
+		{nodesReady, "all nodes are Ready and send heartbeats", true, true, Preflight.nodes},
 		{preflight.UnreviewedVersion, "the versions that run were reviewed for the catalog", true, false, Preflight.reviewed},
 	}
 }
@@ -73,6 +72,14 @@ const PodsMemory = "pods-memory"
 
 // OwnKubeconfig is the check that the caller is not shut out.
 const OwnKubeconfig = "own-kubeconfig"
+
+// The checks that a rotation that goes on waits for.
+const (
+	chainSettled     = "chain-settled"
+	operatorsSettled = "operators-settled"
+	poolsReady       = "pools-ready"
+	nodesReady       = "nodes-ready"
+)
 
 // Risks are the names that may be accepted.
 func Risks() []string {

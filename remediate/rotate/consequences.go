@@ -1,7 +1,8 @@
-package rotatecmd
+package rotate
 
 import (
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -10,8 +11,9 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 )
 
-// rotateConsequences is one thing that follows a rotation.
-type rotateConsequences struct {
+// Consequence is one thing that follows a rotation. Its form in JSON is described in
+// docs/output.md.
+type Consequence struct {
 	Stage string `json:"stage"`
 	At    string `json:"at"` // a place, or whose it is
 	Text  string `json:"text"`
@@ -26,12 +28,33 @@ type rotateConsequences struct {
 	Source   string     `json:"source"`
 }
 
+// Consequences are those of all that is planned: leaves that are rotated with their signer do
+// not wait until they are due.
+func (p Planned) Consequences() []Consequence {
+	if !p.Rotates() {
+		var out []Consequence
+		for _, leaf := range p.Leaves {
+			out = append(out, leaf.consequences()...)
+		}
+		return out
+	}
+	out := p.consequences()
+	for _, leaf := range p.Leaves {
+		for i, c := range out {
+			if ok, err := path.Match(c.At, leaf.Of.At.String()); c.Stage == StageLeaf && ok && err == nil {
+				out[i].Text, out[i].From = c.By+" signs it anew with the new CA, once all who verify it are seen to trust that", nil
+			}
+		}
+	}
+	return out
+}
+
 // consequences are what follows, in the order in which it does: what the catalog says of
 // this version, with what is so in this cluster.
-func (p rotation) consequences() []rotateConsequences {
-	out := []rotateConsequences{}
-	for _, s := range p.of.Rotation.Flow(p.of.At, p.facts.Snapshot.Cluster.Versions) {
-		c := rotateConsequences{Stage: s.Stage, At: s.To, Text: s.By + " " + s.Does, By: s.By, Node: string(s.Node), Mark: string(s.Mark), Source: s.Source}
+func (p Planned) consequences() []Consequence {
+	out := []Consequence{}
+	for _, s := range p.Of.Rotation.Flow(p.Of.At, p.Facts.Snapshot.Cluster.Versions) {
+		c := Consequence{Stage: s.Stage, At: s.To, Text: s.By + " " + s.Does, By: s.By, Node: string(s.Node), Mark: string(s.Mark), Source: s.Source}
 		if s.Node != "" {
 			c.Text = s.Does
 		}
@@ -42,7 +65,7 @@ func (p rotation) consequences() []rotateConsequences {
 			c.HeldUpBy = p.lostNodes(func(n inspect.NodeState) bool { return n.Master })
 		case s.Node != "":
 			c.HeldUpBy = p.lostNodes(func(inspect.NodeState) bool { return true })
-		case s.Stage == catalog.FlowLeaf && p.of.Signer() && slices.Contains(p.of.Rotation.Targets, s.Of):
+		case s.Stage == catalog.FlowLeaf && p.Of.Signer() && slices.Contains(p.Of.Rotation.Targets, s.Of):
 			if at, ok := p.resigned(s.Of); ok {
 				c.From = &at
 				c.Text += ": " + at.UTC().Format("2006-01-02 15:04 MST") + " at the earliest"
@@ -57,15 +80,15 @@ func (p rotation) consequences() []rotateConsequences {
 }
 
 // pausedPools are the pools whose nodes get nothing for now, and what waits in them.
-func (p rotation) pausedPools() []string {
-	if p.machinery == nil {
+func (p Planned) pausedPools() []string {
+	if p.Machinery == nil {
 		return []string{"which pools are paused was not asked"}
 	}
-	if gap, ok := p.machinery.Gap(catalog.Pools); ok {
+	if gap, ok := p.Machinery.Gap(catalog.Pools); ok {
 		return []string{"which pools are paused could not be read: " + gap.Reason}
 	}
 	var out []string
-	for _, pool := range p.machinery.Pools {
+	for _, pool := range p.Machinery.Pools {
 		if !pool.Paused {
 			continue
 		}
@@ -79,12 +102,12 @@ func (p rotation) pausedPools() []string {
 }
 
 // lostNodes are the nodes that get nothing as long as they are lost.
-func (p rotation) lostNodes(which func(inspect.NodeState) bool) []string {
-	if p.machinery == nil {
+func (p Planned) lostNodes(which func(inspect.NodeState) bool) []string {
+	if p.Machinery == nil {
 		return nil
 	}
 	var out []string
-	for _, n := range p.machinery.Nodes {
+	for _, n := range p.Machinery.Nodes {
 		switch life := n.Life(); {
 		case !which(n):
 		case life.Lost():
@@ -98,11 +121,11 @@ func (p rotation) lostNodes(which func(inspect.NodeState) bool) []string {
 
 // resigned says when what is signed is signed by a signer that is made now, at the
 // earliest; false where that is not known.
-func (p rotation) resigned(target catalog.Ref) (time.Time, bool) {
-	life, known := catalog.LifetimeOf(target, p.facts.Snapshot.Cluster.Versions)
-	for _, of := range p.all {
+func (p Planned) resigned(target catalog.Ref) (time.Time, bool) {
+	life, known := catalog.LifetimeOf(target, p.Facts.Snapshot.Cluster.Versions)
+	for _, of := range p.All {
 		if c := of.Cert(); of.At == target && c != nil && known == catalog.Yes && life.SelfRotating() {
-			return life.ResignedFrom(c.NotBefore, c.NotAfter, p.facts.Now), true
+			return life.ResignedFrom(c.NotBefore, c.NotAfter, p.Facts.Now), true
 		}
 	}
 	return time.Time{}, false

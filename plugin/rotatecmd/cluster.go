@@ -1,0 +1,108 @@
+package rotatecmd
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"k8s.io/client-go/metadata"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/apply"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/connect"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/ui"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/action"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/rotate"
+)
+
+// cluster is the one that the flags name, or the files.
+type cluster struct {
+	*rotateFlags
+	conn *connect.Connection // nil: files are read
+}
+
+// Recheck reads everything again. What servers present is read, too, once a rotation is
+// tracked.
+func (c cluster) Recheck(ctx context.Context) (rotate.Reading, error) {
+	r, err := c.read(ctx)
+	if err != nil {
+		return r, outcomeOf(err)
+	}
+	if c.conn != nil {
+		ask(ctx, c.conn, &r)
+	}
+	return r, nil
+}
+
+// Read reads everything again, and what servers present.
+func (c cluster) Read(ctx context.Context, clients func(*inspect.Snapshot) bool) (rotate.Reading, error) {
+	c.handshakes, c.seen.Callers = true, clients
+	return c.Recheck(ctx)
+}
+
+// Trigger is the removal of an annotation from a Secret, as it is now.
+func (c cluster) Trigger(ctx context.Context, of catalog.Ref, annotation string) (action.Rotate, error) {
+	client, err := metadata.NewForConfig(c.conn.Rest)
+	if err != nil {
+		return action.Rotate{}, fmt.Errorf("client for %s: %w", c.conn.Server, err)
+	}
+	return action.PlanRotation(ctx, client, of, annotation, inspect.LiveHints(c.seen.App.Called))
+}
+
+// Apply makes a plan, as a run of its own.
+func (c cluster) Apply(ctx context.Context, plan func(context.Context) (*remediate.Plan, error)) (changed bool, err error) {
+	return applyPlan(ctx, c.applyRun(c.conn, rotate.RotateCommand), plan)
+}
+
+// applyPlan takes the Lease, asks for the plan, and makes it. changed: a step was begun.
+func applyPlan(ctx context.Context, a *apply.Run, plan func(context.Context) (*remediate.Plan, error)) (changed bool, err error) {
+	held, release, err := a.Hold(ctx)
+	if err != nil {
+		return false, outcomeOf(err)
+	}
+	defer release()
+	p, err := plan(ctx)
+	if err != nil {
+		return false, err
+	}
+	p.Run = a.Run
+	j, err := a.Begin(p)
+	if err != nil {
+		return false, outcomeOf(err)
+	}
+	err = a.Apply(held, p, j)
+	_ = j.Close() // each line is on the disk already
+	return len(a.Deeds) > 0, err
+}
+
+// applyRun writes one thing, as a run of its own.
+func (f *rotateFlags) applyRun(conn *connect.Connection, command string) *apply.Run {
+	return &apply.Run{
+		Flags: apply.Flags{App: f.seen.App, Config: f.seen.Config, Yes: f.yes, Output: f.output}, Command: command, Run: remediate.NewRun(collect.Taken()),
+		Session: &apply.Session{App: f.seen.App, Conn: conn}, NoLease: slices.Contains(f.risks, remediate.NoLease),
+	}
+}
+
+// ask asks the API server for what is no certificate's. Pods that dial api-int are of
+// interest only while its certificate is to be signed by a new CA.
+func ask(ctx context.Context, conn *connect.Connection, r *rotate.Reading) {
+	r.Machinery = conn.Cluster.Machinery(ctx)
+	at := catalog.InternalLoadBalancerServing()
+	of, err := rotate.FindRotatable(r.All, at.Namespace+"/"+at.Name)
+	if err != nil {
+		return // there is none
+	}
+	if signed, _ := r.Chain(of).Signed(); signed != catalog.No {
+		return
+	}
+	w := apply.Session{Conn: conn}
+	n, err := apply.NetworkOf(ctx, &w, r.Facts.Snapshot.Cluster.Versions)
+	if err != nil {
+		r.Unread = ": " + ui.OneLine(err.Error())
+		return
+	}
+	r.Network = &action.NetworkRestarts{Pods: n.Pods, Rollout: n.Rollout}
+}

@@ -1,0 +1,60 @@
+package rotatecmd
+
+import (
+	"errors"
+
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/cli"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/rotate"
+)
+
+// exitError gives the outcome of a rotation its exit code and its next step. An error of
+// another kind, and nil, stay as they are.
+func exitError(err error) error {
+	var e *rotate.Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	code := map[rotate.Outcome]int{
+		rotate.Unread: cli.ExitUsage, rotate.Unknown: cli.ExitIncomplete, rotate.Pending: cli.ExitFindings,
+		rotate.Refused: cli.ExitRefused, rotate.Stopped: cli.ExitStopped,
+	}[e.Outcome]
+	if e.Err == nil {
+		return &cli.ExitError{Code: code}
+	}
+	err = e
+	if e.Next != "" {
+		err = cli.WithHint(err, "%s", e.Next)
+	}
+	return &cli.ExitError{Code: code, Err: err}
+}
+
+// outcomeOf gives an error of what commands share the outcome that its exit code says.
+func outcomeOf(err error) error {
+	if err == nil {
+		return nil
+	}
+	out := &rotate.Error{Outcome: rotate.Unread, Err: err}
+	var e *cli.ExitError
+	var h *cli.HintError
+	var u *cli.Unchanged
+	if errors.As(err, &e) {
+		out.Err = e.Err
+		switch e.Code {
+		case cli.ExitRefused:
+			out.Outcome = rotate.Refused
+		case cli.ExitStopped:
+			out.Outcome = rotate.Stopped
+		case cli.ExitIncomplete:
+			out.Outcome = rotate.Unknown
+		case cli.ExitFindings:
+			out.Outcome = rotate.Pending
+		}
+	}
+	if errors.As(err, &h) {
+		out.Next = h.Hint
+	}
+	if errors.As(err, &u) {
+		out.Err, out.Unchanged = u.Inner, true
+	}
+	return out
+}

@@ -1,0 +1,80 @@
+package rotatecmd
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/duration"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/apply"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/ui"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/preflight"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/rotate"
+)
+
+// humanObserver prints how rotations go: what changes on the error stream, and at the end
+// the answer in the form that was asked for.
+type humanObserver struct{ *rotateFlags }
+
+// Stage prints that a stage is reached, or not any more.
+func (o humanObserver) Stage(of string, s rotate.Stage, after time.Duration) {
+	if of != "" {
+		of += ", "
+	}
+	ui.Printf(o.seen.App.Streams.ErrOut, "%safter %s: %s %s: %s\n", of, duration.HumanDuration(after), reachedMark(s.Reached), s.Name, ui.Clean(s.Text))
+}
+
+func reachedMark(a catalog.Answer) string {
+	return map[catalog.Answer]string{catalog.Yes: "✓", catalog.No: "…", catalog.Unknown: "?"}[a]
+}
+
+// Waiting prints which checks block a leaf.
+func (o humanObserver) Waiting(leaf string, blocked []preflight.Verdict) {
+	var out []string
+	for _, v := range blocked {
+		out = append(out, v.Name+": "+v.Reason)
+	}
+	ui.Printf(o.seen.App.Streams.ErrOut, "waiting, before %s is signed anew: %s\n", leaf, ui.Clean(strings.Join(out, "; ")))
+}
+
+// Triggering prints what changes at a leaf.
+func (o humanObserver) Triggering(leaf rotate.Planned, replaced *pki.Cert) {
+	b := &strings.Builder{}
+	ui.Printf(b, "\n%s, of %s\n", leaf.Of.At, leaf.Owner())
+	if replaced != nil {
+		ui.Printf(b, "  signed anew meanwhile, and not by the newest signer: %s\n", apply.Identity(replaced))
+	}
+	printDiff(b, leaf)
+	o.say("%s", ui.CleanLines(b.String()))
+}
+
+// Rotated prints that an owner has rotated what was named.
+func (o humanObserver) Rotated(p rotate.Planned) {
+	o.say("\nDone: %s has made it anew. %s\n", ui.Clean(p.Owner()), "A rotation can't be taken back.")
+	if o.wait == 0 {
+		o.say("How far its CA is, at any time: %s\n", inspect.LiveHints(o.seen.App.Called).Next("{} rotate status %s", p.Of.Name))
+	}
+}
+
+// Concluded prints how far a rotation is.
+func (o humanObserver) Concluded(p rotate.Progress) error {
+	switch o.output {
+	case "":
+		ui.Printf(o.seen.App.Streams.Out, "\n")
+	case "yaml":
+		ui.Printf(o.seen.App.Streams.Out, "---\n")
+	}
+	if err := o.showStages(p); err != nil {
+		return fmt.Errorf("print: %w", err)
+	}
+	return nil
+}
+
+// say prints for people, where the answer is not for a program.
+func (o humanObserver) say(format string, args ...any) {
+	(&apply.Run{Flags: apply.Flags{App: o.seen.App, Output: o.output}}).Say(format, args...)
+}

@@ -1,0 +1,120 @@
+package rotatecmd
+
+import (
+	"bytes"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/apply"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/cli"
+	"github.com/kubectl-certrot/kubectl-certrot/plugin/verifycmd"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/preflight"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/rotate"
+)
+
+// TestOutcomes: each outcome has its exit code, and an error of what commands share comes
+// back as it was.
+func TestOutcomes(t *testing.T) {
+	t.Parallel()
+	refusal := &remediate.Refusal{Name: "held", Reason: "another run has the Lease", Next: "wait for it"}
+	for _, c := range []struct {
+		title     string
+		err       error
+		code      int
+		says      string
+		next      string
+		unchanged bool
+	}{
+		{"read in vain", errors.New("connection refused"), cli.ExitUsage, "connection refused", "", false},
+		{"read in vain, with a next step", cli.WithHint(errors.New("connection refused"), "is it there?"), cli.ExitUsage, "connection refused", "is it there?", false},
+		{"interrupted while reading", cli.NothingChanged(errors.New("interrupted")), cli.ExitUsage, "nothing was changed: interrupted", "", true},
+		{"somebody has the Lease", apply.Refused(refusal), cli.ExitRefused, "refused, nothing was changed: ", "wait for it", true},
+		{"checks", apply.Stopped([]preflight.Verdict{{Name: "nodes-ready", Reason: "not Ready: worker-0", Next: "look", Risk: true}}), cli.ExitRefused, "refused, nothing was changed: nodes-ready: not Ready: worker-0", "look\nor, in spite of it: --accept-risk=nodes-ready", true},
+		{"told already", &cli.ExitError{Code: cli.ExitIncomplete}, cli.ExitIncomplete, "exit code 3", "", false},
+		{"stopped", &cli.ExitError{Code: cli.ExitStopped, Err: errors.New("half-way")}, cli.ExitStopped, "half-way", "", false},
+		{"late", &cli.ExitError{Code: cli.ExitFindings, Err: errors.New("late")}, cli.ExitFindings, "late", "", false},
+	} {
+		var e *rotate.Error
+		if !errors.As(outcomeOf(c.err), &e) || e.Unchanged != c.unchanged {
+			t.Errorf("%s: %+v", c.title, e)
+		}
+		err := exitError(e)
+		next := ""
+		var h *cli.HintError
+		if errors.As(err, &h) {
+			next = h.Hint
+		}
+		if cli.CodeOf(err) != c.code || !strings.HasPrefix(err.Error(), c.says) || next != c.next {
+			t.Errorf("%s: code %d, want %d: %v; next: %q", c.title, cli.CodeOf(err), c.code, err, next)
+		}
+	}
+	if outcomeOf(nil) != nil || exitError(nil) != nil {
+		t.Error("no error has an outcome")
+	}
+}
+
+// TestNotes: what does not pass is said of what is waited for, of what was accepted, and of
+// a leaf that its owner rotates in any case.
+func TestNotes(t *testing.T) {
+	t.Parallel()
+	triggered := &inspect.Entry{Bundle: &inspect.Bundle{Object: &inspect.Object{}}}
+	check := func(name string, holds catalog.Answer) preflight.Verdict {
+		return preflight.Verdict{Name: name, Holds: holds, Reason: "because", Risk: true}
+	}
+	leaf := rotate.Planned{Of: rotate.Rotatable{Name: "told", Entry: triggered, Trigger: catalog.Trigger{Annotation: "a"}}, Checks: []preflight.Verdict{check("signer-trusted", catalog.No), check("pods-memory", catalog.Yes)}}
+	p := rotate.Planned{
+		Of:     rotate.Rotatable{Name: "signer"},
+		Checks: []preflight.Verdict{check("operators-settled", catalog.No), check("topology", catalog.No), check("signer-age", catalog.Unknown), check("leaf-young", catalog.Yes)}, Accepted: []string{"topology"}, Awaited: []string{"operators-settled", "signer-age"},
+		Leaves: []rotate.Planned{leaf},
+	}
+	want := []string{
+		"Waited for, before signer: operators-settled: because",
+		"Accepted by name, of signer: topology: because",
+		"It ends with exit code 3 before signer, unless this is known by then, or accepted with --accept-risk=signer-age: signer-age: because",
+		"Its owner was told already, and makes it anew whatever this says: told: signer-trusted: because",
+	}
+	if got := notesOf(p); !slices.Equal(got, want) {
+		t.Errorf("got:\n%s", strings.Join(got, "\n"))
+	}
+	var out strings.Builder
+	p.Left = &rotate.Left{}
+	printChecks(&out, p)
+	if text := strings.Join(strings.Fields(out.String()), " "); !strings.Contains(text, "Checked pods-memory") || strings.Contains(text, "Checked signer-trusted") {
+		t.Errorf("of what its owner was told: %s", text)
+	}
+}
+
+// TestObserver: what is told while a rotation is tracked stands on the error stream, and
+// how far it is at the end among the answers.
+func TestObserver(t *testing.T) {
+	t.Parallel()
+	var out, errOut bytes.Buffer
+	f := &rotateFlags{seen: verifycmd.Flags{App: cli.App{Called: "oc certrot", Streams: genericiooptions.IOStreams{Out: &out, ErrOut: &errOut}}}}
+	o := f.runner(nil).Observer
+	stage := rotate.Stage{Name: rotate.StageSigner, Reached: catalog.Yes, Text: "made \x1b[31mnow"}
+	o.Stage("", stage, 65*time.Second)
+	o.Stage("b", stage, time.Second)
+	o.Waiting("leaf", []preflight.Verdict{{Name: "signer-trusted", Reason: "worker-0 does not"}, {Name: "signer-age", Reason: "young"}})
+	p := planned(t, "4.16.1", "aggregator-client-signer", nil)
+	o.Rotated(p)
+	if err := o.Concluded(rotate.Progress{Planned: p, Stages: []rotate.Stage{stage, {Name: rotate.StageLeaf, Reached: catalog.No, Text: "not yet"}}, Took: map[string]time.Duration{rotate.StageSigner: 125 * time.Second, rotate.StageLeaf: time.Second}}); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := errOut.String(), "after 65s: ✓ signer: made \\x1b[31mnow\nb, after 1s: ✓ signer: made \\x1b[31mnow\nwaiting, before leaf is signed anew: signer-trusted: worker-0 does not; signer-age: young\n"; got != want {
+		t.Errorf("on the error stream: %q\nwant %q", got, want)
+	}
+	text := out.String()
+	for _, want := range []string{"has made it anew. A rotation can't be taken back.\n", "at any time: oc certrot rotate status aggregator-client-signer\n", "\nTook signer 2m5s\n", "… leaf"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is not said:\n%s", want, text)
+		}
+	}
+}

@@ -1,0 +1,259 @@
+package rotate
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/preflight"
+)
+
+// rotateLeaves has what a signer signs rotated, one after the other, each when all who verify
+// it are seen to trust the signer. changed: the signer was rotated before.
+func (r *Runner) rotateLeaves(ctx context.Context, t *tracker, changed bool) error {
+	_, name, _ := strings.Cut(t.name, "/")
+	t.next = r.Resume + " " + name
+	return r.eachLeaf(ctx, t, changed, func(leaf Planned) (bool, error) { return r.rotateLeaf(ctx, leaf) })
+}
+
+// eachLeaf has them rotated, by one, until there is none left or one fails. changed:
+// something was, before; one tells the same of itself.
+func (r *Runner) eachLeaf(ctx context.Context, t *tracker, changed bool, one func(Planned) (changed bool, err error)) error {
+	done := map[catalog.Ref]bool{}
+	tries := 0
+	for {
+		leaf, err := r.nextLeaf(ctx, t)
+		if err != nil {
+			return afterChanges(err, changed)
+		}
+		if leaf == nil {
+			break
+		}
+		if done[leaf.Of.At] {
+			return &Error{Outcome: Stopped, Err: fmt.Errorf("%s was made anew, and not by the newest signer", leaf.Of.At), Next: r.Hints.Next("{} rotate status %s", leaf.Of.Name)}
+		}
+		did, err := one(*leaf)
+		before := changed
+		changed, t.changed = changed || did, t.changed || did
+		if tries++; err != nil && (tries == maxUnread || !retryable(ctx, err)) {
+			return afterChanges(err, before)
+		} else if err != nil {
+			continue
+		}
+		done[leaf.Of.At], tries = true, 0
+		t.rotated = append(t.rotated, leaf.Of.Name)
+	}
+	return r.conclude(ctx, t)
+}
+
+// retryable reports whether a step failed only because something could not be read, before it
+// changed anything: what was done before it may have the API server rolled out.
+func retryable(ctx context.Context, err error) bool {
+	e := asError(err)
+	return e != nil && e.Outcome == Unread && ctx.Err() == nil
+}
+
+// nextLeaf waits until the next one may be rotated; nil: there is none.
+func (r *Runner) nextLeaf(ctx context.Context, t *tracker) (*Planned, error) {
+	var next *Planned
+	var why error
+	unread, told := 0, ""
+	p, ok, err := t.until(ctx, r.left(), func(now Planned, stages []Stage) bool {
+		leaf, none := now.pendingLeaf(stages)
+		next, why = nil, nil
+		switch {
+		case none == catalog.Yes:
+			return true
+		case leaf == nil && none == catalog.Unknown:
+			why, unread = errors.New("the signer was not read, or what it signs"), unread+1
+			return unread >= maxUnread
+		case leaf == nil:
+			unread = 0
+			return false
+		}
+		if why = leaf.judgeLeaf(r.Risks, nil); why == nil && (leaf.Of.Triggered() || inBundles(stages)) {
+			next = leaf
+			return true
+		}
+		blocked := stopping(leaf.Checks)
+		if unread++; why == nil || slices.ContainsFunc(blocked, func(v preflight.Verdict) bool { return v.Holds == catalog.No }) {
+			unread = 0
+		}
+		if text := (&preflight.Blocked{Checks: blocked}).Error(); text != told && text != "" {
+			told = text
+			r.Observer.Waiting(leaf.Of.Name, blocked)
+		}
+		return unread >= maxUnread
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case next != nil && r.over():
+		why = errors.New(r.waitIsOver())
+	case next != nil:
+		return next, nil
+	case ok && unread < maxUnread:
+		return nil, nil
+	}
+	outcome := Pending
+	if unread >= maxUnread {
+		outcome = Unknown
+	}
+	if e := asError(t.conclude(p)); e != nil && e.Outcome == Unread {
+		return nil, e
+	}
+	var waiting []string
+	for _, leaf := range p.Preflight(p.Of).Left(p.All).Leaves {
+		waiting = append(waiting, leaf.Name)
+	}
+	return nil, notRotatedYet(why, outcome, t.rotated, waiting)
+}
+
+// pendingLeaf is the first of those that are to be rotated; nil: there is none, for good
+// (Yes), not yet (No), or as far as it was read (Unknown).
+func (p Planned) pendingLeaf(stages []Stage) (leaf *Planned, none catalog.Answer) {
+	left := p.Preflight(p.Of).Left(p.All)
+	if !left.Signer && len(left.Leaves) > 0 {
+		return &Planned{Reading: p.Reading, Of: left.Leaves[0]}, catalog.No
+	}
+	none = catalog.Yes
+	for _, s := range stages {
+		switch {
+		case s.Name != StageSigner && s.Name != StageLeaf:
+		case s.Reached == catalog.No:
+			return nil, catalog.No
+		case s.Reached == catalog.Unknown:
+			none = catalog.Unknown
+		}
+	}
+	return nil, none
+}
+
+// notRotatedYet says for what it was waited, when the time is over, what was rotated before
+// and what is waiting.
+func notRotatedYet(why error, outcome Outcome, done, waiting []string) error {
+	inner, next := errors.New("the signer is not in all bundles yet"), ""
+	if e := asError(why); e != nil {
+		inner, next = e.Err, e.Next
+	}
+	what := cmp.Or(strings.Join(waiting, ", "), "what the signer signs")
+	if len(done) > 0 {
+		what = strings.Join(done, ", ") + " is done; " + what
+	}
+	return &Error{Outcome: outcome, Err: fmt.Errorf("%s is not signed anew yet: %w", what, inner), Next: next}
+}
+
+// stopping are the checks that block.
+func stopping(checks []preflight.Verdict) []preflight.Verdict {
+	return slices.DeleteFunc(slices.Clone(checks), func(v preflight.Verdict) bool { return !v.Stops() })
+}
+
+// rotateLeaf has one rotated, and waits until it is signed and presented. changed: its owner
+// was triggered.
+func (r *Runner) rotateLeaf(ctx context.Context, leaf Planned) (changed bool, err error) {
+	t := r.track(leaf.Of, leaf.Of.Cert())
+	t.signer, t.next = leaf.since, r.Resume+" "+leaf.Of.Rotation.Signer.Name
+	if !leaf.Of.Triggered() {
+		if changed, err = r.triggerLeaf(ctx, t, leaf); err != nil {
+			return changed, err
+		}
+	}
+	return changed, r.awaitLeaf(ctx, t)
+}
+
+// awaitLeaf waits until what was triggered is signed by the newest signer, and no server
+// presents what was there before.
+func (r *Runner) awaitLeaf(ctx context.Context, t *tracker) error {
+	var unread *Stage // without which it is not known who has signed it
+	blind := 0
+	p, ok, err := t.until(ctx, r.left(), func(_ Planned, stages []Stage) bool {
+		unread = nil
+		for i, s := range stages {
+			itself := s.Name == StageLeaf || s.Name == StageSigner
+			switch {
+			case s.Reached == catalog.No && (itself || s.Name == StageServed):
+				blind = 0
+				return false
+			case s.Reached == catalog.Unknown && itself && unread == nil:
+				unread = &stages[i]
+			}
+		}
+		if unread == nil {
+			return true
+		}
+		blind++
+		return blind >= maxUnread
+	})
+	switch {
+	case err != nil:
+		return err
+	case unread != nil:
+		return &Error{Outcome: Unknown, Err: fmt.Errorf("%s is to be made anew, and whether the newest signer has signed it is not known: %s: %s", p.Of.At, unread.Name, unread.Text), Next: unread.Next + "; then: " + t.next}
+	case ok:
+		return nil
+	}
+	err = t.conclude(p)
+	e := asError(err)
+	if e == nil || e.Err != nil {
+		return err
+	}
+	return &Error{Outcome: e.Outcome, Err: fmt.Errorf("%s is to be made anew, and not all servers show one that the newest signer has signed, or it is not signed yet", p.Of.At), Next: t.next}
+}
+
+// triggerLeaf has its owner rotate it, when all that was asked still passes. changed is false
+// where there was nothing to do.
+func (r *Runner) triggerLeaf(ctx context.Context, t *tracker, leaf Planned) (changed bool, err error) {
+	changed, err = r.write(ctx, func(ctx context.Context) (Planned, error) {
+		now, _, err := t.look(ctx)
+		if err != nil {
+			return now, unchanged(err)
+		}
+		if err := recheckLeaf(now, leaf); err != nil {
+			return now, err
+		}
+		// Who trusted the signer a minute ago may not.
+		if err := now.judgeLeaf(r.Risks, nil); err != nil {
+			return now, err
+		}
+		if err := r.try(ctx, &now); err != nil {
+			return now, err
+		}
+		var replaced *pki.Cert
+		if !sameCert(now.Of.Cert(), leaf.Of.Cert()) {
+			replaced = now.Of.Cert()
+			t.before = replaced
+		}
+		r.Observer.Triggering(now, replaced)
+		return now, nil
+	})
+	if errors.Is(err, errRotated) {
+		return false, nil
+	}
+	return changed, err
+}
+
+// recheckLeaf asks whether what was to be rotated a moment ago still is: its owner may have
+// been quicker, or somebody else, and the signer of then may be the one of before.
+// errRotated: nothing is left to do but to wait.
+func recheckLeaf(now, leaf Planned) error {
+	signed, why := now.Chain(now.Of).Signed()
+	switch {
+	case now.Of.Triggered(), signed == catalog.Yes:
+		return errRotated
+	case signed == catalog.Unknown:
+		return &Error{Outcome: Unread, Err: errors.New(why), Next: inspect.Hints{}.Unread(inspect.MayList("secrets", "")), Unchanged: true}
+	case !sameCert(now.signerCert(), leaf.signerCert()):
+		return &Error{Outcome: Refused, Err: fmt.Errorf("what signs %s: %w", leaf.Of.At, remediate.ErrChanged), Next: "look again, and run it again", Unchanged: true}
+	}
+	return nil
+}
+
+// errRotated ends a step in which nothing is left to do.
+var errRotated = errors.New("it is signed by the newest signer already, or its owner is told to")

@@ -1,0 +1,162 @@
+package rotate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/preflight"
+)
+
+// Names are what may be typed, of any version.
+func Names() []string {
+	var out []string
+	for _, r := range catalog.Rotations() {
+		for _, at := range append([]catalog.Ref{r.Signer}, r.Targets...) {
+			if at.Kind == catalog.Secret {
+				out = append(out, at.Name, at.Namespace+"/"+at.Name)
+			}
+		}
+	}
+	return out
+}
+
+// CheckName refuses, before a cluster is asked, a name that no version knows.
+func (r *Runner) CheckName(name string) error {
+	if slices.Contains(Names(), strings.TrimPrefix(name, "secret/")) {
+		return nil
+	}
+	return &Error{Outcome: Unread, Err: fmt.Errorf("%q: %w", name, ErrNoSuchRotation), Next: r.Hints.Next("{} rotate --list shows what there is")}
+}
+
+// Select finds what is meant by names, and refuses what can't be rotated at all, or not
+// together.
+func (r *Runner) Select(from Reading, names []string) ([]Planned, error) {
+	var plans []Planned
+	refuse := func(next, format string, args ...any) error {
+		return &Error{Outcome: Refused, Err: fmt.Errorf(format, args...), Next: next, Unchanged: true}
+	}
+	for _, name := range names {
+		of, err := from.Find(name)
+		if err != nil {
+			return nil, err
+		}
+		if reason, next := of.Unmanaged(); reason != "" {
+			return nil, refuse(next, "%s/%s: %s", of.At.Namespace, of.At.Name, reason)
+		}
+		if r.Leaves && !of.Signer() {
+			return nil, refuse(r.Hints.Next("{} rotate %s", of.Name), "--leaf: %s/%s signs nothing; it is signed by %s", of.At.Namespace, of.At.Name, of.Rotation.Signer.Name)
+		}
+		for _, p := range plans {
+			same := p.Of.Rotation.Signer == of.Rotation.Signer
+			switch {
+			case same && p.Of.At == of.At:
+				return nil, refuse(r.Hints.Next("{} rotate %s", of.Name), "%s is named twice", of.Name)
+			case same && !p.Of.Signer() && !of.Signer(): // with --leaf their signer might be rotated
+				return nil, refuse(r.Hints.Next("one after the other: {} rotate %s; then {} rotate %s", p.Of.Name, of.Name),
+					"%s and %s are of one chain, that of %s: one run has one of them made anew", p.Of.Name, of.Name, of.Rotation.Signer.Name)
+			case same:
+				return nil, refuse(r.Hints.Next("{} rotate %s --leaf does it in the safe order", of.Rotation.Signer.Name),
+					"%s and %s are of one chain: what a signer signs is made anew only after everybody trusts the signer's new CA", p.Of.Name, of.Name)
+			}
+		}
+		plans = append(plans, Planned{Reading: from, Of: of})
+	}
+	return plans, nil
+}
+
+// Plan judges what was selected, and has the API server try it. Without a Cluster it is only
+// judged.
+func (r *Runner) Plan(ctx context.Context, plans []Planned) error {
+	resumed := false
+	for i := range plans {
+		if err := r.plan(ctx, &plans[i], resumed); err != nil {
+			return err
+		}
+		resumed = resumed || !plans[i].Rotates() && !plans[i].NoChanges()
+	}
+	return nil
+}
+
+// plan judges one. resumed: it comes after one that was begun before.
+func (r *Runner) plan(ctx context.Context, p *Planned, resumed bool) error {
+	if err := r.judgeAll(p, resumed); err != nil {
+		return err
+	}
+	if r.Cluster == nil {
+		return nil
+	}
+	if p.Rotates() {
+		if err := r.try(ctx, p); err != nil {
+			return err
+		}
+	}
+	for i := range p.Leaves {
+		if p.Leaves[i].Of.Triggered() {
+			continue
+		}
+		if err := r.try(ctx, &p.Leaves[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// judgeAll judges what is to be rotated. What is waited for blocks nothing yet: what a new
+// signer brings, and, where one was made before, that the cluster comes to rest after that.
+func (r *Runner) judgeAll(p *Planned, resumed bool) error {
+	if r.Leaves {
+		left := p.Preflight(p.Of).Left(p.All)
+		p.Left = &left
+		resumed = resumed || !left.Signer
+		for _, of := range left.Leaves {
+			leaf := Planned{Reading: p.Reading, Of: of, signerFirst: left.Signer}
+			if err := leaf.judgeLeaf(r.Risks, func(v preflight.Verdict) bool { return fromSigner(v) || resumed && rollingOut(v) }); err != nil {
+				return err
+			}
+			p.Leaves = append(p.Leaves, leaf)
+		}
+	}
+	if !p.Rotates() {
+		return nil
+	}
+	return p.judge(r.Risks, func(v preflight.Verdict) bool { return resumed && rollingOut(v) })
+}
+
+// try reads what is to be patched, and has the API server try that.
+func (r *Runner) try(ctx context.Context, p *Planned) (err error) {
+	if p.Action, err = r.Cluster.Trigger(ctx, p.Of.At, p.Of.Trigger.Annotation); err != nil {
+		return asError(err)
+	}
+	if h := p.Of.Entry; h != nil && h.Object != nil && h.Object.Annotations[p.Of.Trigger.Annotation] != p.Action.Was {
+		return untried(fmt.Errorf("%s: %w", p.Of.At, remediate.ErrChanged)) // it was rotated since it was judged
+	}
+	if r.Try {
+		if p.After, err = p.Action.Try(ctx); err != nil {
+			return untried(err)
+		}
+	}
+	return nil
+}
+
+// untried says why the API server would not do it.
+func untried(err error) error {
+	if errors.Is(err, remediate.ErrChanged) {
+		return &Error{Outcome: Refused, Err: err, Next: "somebody writes it at this moment: look, and run it again", Unchanged: true}
+	}
+	return asError(err)
+}
+
+// PlanOf is one step that is done to the cluster, and to no node.
+func PlanOf(step remediate.Action, from Reading) (*remediate.Plan, error) {
+	change, err := step.Diff(from.Facts.Snapshot, from.Facts.Now)
+	if err != nil {
+		return nil, asError(err)
+	}
+	steps := []remediate.Step{{Action: step, Change: change}}
+	return &remediate.Plan{Basis: from.Facts.Snapshot, Now: from.Facts.Now, Waves: []remediate.Wave{{Parallel: 1, Nodes: []remediate.NodePlan{{Steps: steps}}}}}, nil
+}
