@@ -27,6 +27,8 @@ LAB_PACKAGES  = $(shell go list ./test/... | grep -v -e '/test/floors$$' -e '/te
 STEPS ?= lint verify floors unit completions krew fuzz-short demo test-lab
 # Long targets that run behind them: go run ./test/changed targets names those that a change needs.
 LONG ?=
+# They begin only within this time of the start, such as 40m; 0s: always.
+LONG_BEFORE ?= 0s
 # TESTFLAGS=-json is how `make test` counts; set it to -run=… or -v by hand.
 TESTFLAGS ?=
 
@@ -92,7 +94,7 @@ demo: build ## show the main job on sample data (a cluster after its api-int CA 
 
 test: ## everything: lint, verify, floors, unit, completions, krew, fuzz, lab, demo
 	@go build -o bin/summary ./test/summary
-	@bin/summary -make '$(MAKE)' -beside test-lab -o bin/test-summary.json $(STEPS) $(LONG)
+	@bin/summary -make '$(MAKE)' -beside test-lab -long '$(LONG)' -long-before '$(LONG_BEFORE)' -o bin/test-summary.json $(STEPS) $(LONG)
 
 # Against the last commit; where nothing has changed since, that commit. CERTROT_BASE
 # names another.

@@ -8,6 +8,9 @@
 // they mostly wait. It knows nothing of what a step does. Lines that `go test -json` writes are
 // counted; of a step without any, the step itself counts as one.
 //
+// Steps named by -long are those that a change needs beside the others. They begin only before
+// the time of -long-before is over, and are skipped after it: a CI machine has an end.
+//
 // For runs under load, -busy keeps cores busy, -shuffle gives tests an order by a seed, and
 // -log appends a line of JSON about the run to a file (see log.go).
 //
@@ -31,6 +34,8 @@ import (
 func main() {
 	makeProgram := flag.String("make", "make", "the make program")
 	beside := flag.String("beside", "", "steps that run beside the others, separated by commas")
+	long := flag.String("long", "", "steps that are too long for each run, separated by spaces")
+	longBefore := flag.Duration("long-before", 0, "begin those only before this time is over; 0: always")
 	file := flag.String("o", "", "write a summary as JSON to this file")
 	log := flag.String("log", "", "append a line about the run to this file")
 	busy := flag.Int("busy", 0, "how many cores something else keeps busy meanwhile")
@@ -51,6 +56,7 @@ func main() {
 	r := runner{
 		out: os.Stdout, makeProgram: *makeProgram, beside: strings.Split(*beside, ","),
 		strict: os.Getenv("CERTROT_REQUIRE_LAB") != "", every: time.Minute, flags: "-json",
+		long: strings.Fields(*long), longBefore: *longBefore,
 	}
 	if *shuffle > 0 {
 		r.flags += fmt.Sprintf(" -shuffle=%d", *shuffle)
@@ -104,6 +110,8 @@ type runner struct {
 	strict      bool          // a skip whose reason is not allowed is a failure
 	every       time.Duration // between two lines of progress
 	flags       string        // for go test
+	long        []string      // steps that begin only before longBefore is over
+	longBefore  time.Duration // 0: they always begin
 }
 
 // running is a step that has begun.
@@ -126,6 +134,11 @@ func (r *runner) run(names []string) (steps []Step) {
 	defer tick.Stop()
 	start := time.Now()
 	for _, name := range names {
+		if r.longBefore > 0 && slices.Contains(r.long, name) && time.Since(start) > r.longBefore {
+			fmt.Fprintf(r.out, "%-12s is skipped: %s\n", name, noTimeLeft)
+			steps = append(steps, Step{Name: name, Results: []Result{{Step: name, State: Skipped, Reason: noTimeLeft + fmt.Sprintf("it begins only within %s; make %s runs it", r.longBefore, name)}}})
+			continue
+		}
 		i := slices.IndexFunc(begun, func(b *running) bool { return b.name == name })
 		if i < 0 {
 			i, begun = 0, slices.Insert(begun, 0, r.begin(name))

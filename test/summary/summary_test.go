@@ -158,6 +158,29 @@ func TestBeside(t *testing.T) {
 	}
 }
 
+// TestLongStepsBeginInTime: a long step that would begin too late is skipped with its reason,
+// which CI accepts; any other step begins whenever it is its turn.
+func TestLongStepsBeginInTime(t *testing.T) {
+	fake := filepath.Join(t.TempDir(), "make")
+	if err := os.WriteFile(fake, []byte("#!/bin/sh\n[ $3 = slow ] && sleep 0.2\necho $3 >>$0.ran\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for limit, want := range map[time.Duration]string{0: "every\nslow\nlate\nunit\n", time.Minute: "every\nslow\nlate\nunit\n", 100 * time.Millisecond: "every\nslow\nunit\n"} {
+		if err := os.WriteFile(fake+".ran", nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		r := runner{out: io.Discard, makeProgram: fake, every: time.Hour, strict: true, long: []string{"every", "late"}, longBefore: limit}
+		steps := r.run([]string{"every", "slow", "late", "unit"})
+		ran, err := os.ReadFile(fake + ".ran")
+		if err != nil || string(ran) != want || len(steps) != 4 {
+			t.Errorf("within %s: ran %q, want %q (%v)", limit, ran, want, err)
+		}
+		if skipped := steps[2].Results[0].State == Skipped; skipped == strings.Contains(want, "late") {
+			t.Errorf("within %s: %+v", limit, steps[2].Results)
+		}
+	}
+}
+
 func TestSlowestTestsAreNamed(t *testing.T) {
 	var b strings.Builder
 	var results []Result
