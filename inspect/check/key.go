@@ -16,28 +16,40 @@ import (
 func keyInPlace(f *inspect.Facts) []assess.Finding {
 	var out []assess.Finding
 	var owners map[pki.Fingerprint][]inspect.Holding // by public key; made when it is asked for
-	known := map[string]int{}
+	type exposure struct {
+		where string
+		keys  pki.Fingerprint
+	}
+	known := map[exposure]int{}
 	for i := range f.Entries {
 		h := &f.Entries[i]
 		where := exposedIn(h)
 		if where == "" {
 			continue
 		}
-		same := where
-		for _, k := range h.Content.Keys {
-			same += fmt.Sprintf(" %s %t %s", k.SPKI, k.Encrypted, k.Algorithm)
+		if !slices.ContainsFunc(h.Content.Keys, unreadKey) { // of others it is unknown whether they are the same
+			same := exposure{where, fingerprintOf(h.Content.Keys)}
+			if n, ok := known[same]; ok {
+				out[n].At = append(out[n].At, h.At)
+				continue
+			}
+			known[same] = len(out)
 		}
-		if n, ok := known[same]; ok && !slices.ContainsFunc(h.Content.Keys, unreadKey) {
-			out[n].At = append(out[n].At, h.At)
-			continue
-		}
-		known[same] = len(out)
 		if owners == nil {
 			owners = byPublicKey(f)
 		}
 		out = append(out, exposedKeys(h, where, owners))
 	}
 	return out
+}
+
+// fingerprintOf tells lists of keys apart.
+func fingerprintOf(keys []pki.Key) pki.Fingerprint {
+	var b []byte
+	for _, k := range keys {
+		b = fmt.Appendf(append(b, k.SPKI[:]...), " %t %s\n", k.Encrypted, k.Algorithm)
+	}
+	return pki.FingerprintOf(b)
 }
 
 // exposedIn says where the private keys of h are that do not belong there; empty: it
@@ -90,16 +102,18 @@ func exposedKeys(h *inspect.Entry, where string, owners map[pki.Fingerprint][]in
 	}
 	var matched []inspect.Holding
 	unmatched, unread := 0, 0
-	for n, k := range keys {
+	seen := map[pki.Fingerprint]bool{} // a value may hold one key very often
+	for _, k := range keys {
 		switch certs := owners[k.SPKI]; {
 		case unreadKey(k):
 			unread++
-		case slices.ContainsFunc(keys[:n], func(o pki.Key) bool { return o.SPKI == k.SPKI }):
+		case seen[k.SPKI]:
 		case len(certs) == 0:
 			unmatched++
 		default:
 			matched = append(matched, certs...)
 		}
+		seen[k.SPKI] = true
 	}
 	for _, c := range matched {
 		finding.Certs = append(finding.Certs, c.Fingerprint)
@@ -112,7 +126,7 @@ func exposedKeys(h *inspect.Entry, where string, owners map[pki.Fingerprint][]in
 func algorithms(keys []pki.Key) string {
 	var out []string
 	for _, k := range keys {
-		if !slices.Contains(out, k.Algorithm) {
+		if !slices.Contains(out, k.Algorithm) { // they are few: see pki.Key
 			out = append(out, k.Algorithm)
 		}
 	}

@@ -1,0 +1,31 @@
+package inspecttest
+
+import (
+	"testing"
+	"time"
+)
+
+// Grows fails where eight times the input takes work that is far from eight times as much, as
+// work in the square of it does (64 times). prepare makes an input of a size, which is not
+// measured, and returns the work. What counts is the processor's time of this process, the least
+// of several runs: no other test may run beside it, and other processes may.
+func Grows(t *testing.T, size int, prepare func(size int) (work func())) {
+	t.Helper()
+	const factor, most, runs = 8, 30, 5
+	least := func(before time.Duration, work func()) time.Duration {
+		start := spent(t)
+		work()
+		if took := max(spent(t)-start, time.Microsecond); before == 0 || took < before {
+			return took
+		}
+		return before
+	}
+	small, large := prepare(size), prepare(factor*size)
+	var little, much time.Duration
+	for range runs {
+		little, much = least(little, small), least(much, large)
+	}
+	if much > most*little {
+		t.Errorf("%d take %s, %d times as many %s: %.0f times as long", size, little, factor, much, float64(much)/float64(little))
+	}
+}
