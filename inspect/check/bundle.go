@@ -75,12 +75,11 @@ func bundleExpired(f *inspect.Facts) []assess.Finding {
 func bundleDuplicate(f *inspect.Facts) []assess.Finding {
 	pick := func(certs []*pki.Cert) []*pki.Cert {
 		var twice []*pki.Cert
-		seen := map[pki.Fingerprint]bool{}
+		copies := map[pki.Fingerprint]int{}
 		for _, c := range certs {
-			if seen[c.Fingerprint] && !slices.Contains(twice, c) {
+			if copies[c.Fingerprint]++; copies[c.Fingerprint] == 2 {
 				twice = append(twice, c)
 			}
-			seen[c.Fingerprint] = true
 		}
 		return twice
 	}

@@ -74,17 +74,38 @@ type issuer struct {
 	*pki.Cert
 	trusted  bool // it is in a CA bundle
 	reserved bool // some place of it is
-	in       []*inspect.Entry
+	in       namespaces
 }
 
-// near reports whether the CA is where no tenant writes, or in a namespace of the certificate's.
+// namespaces are those of some places, each once: a tenant has one certificate in tens of
+// thousands of places.
+type namespaces map[string]bool
+
+func namespacesOf(in []*inspect.Entry) namespaces {
+	out := namespaces{}
+	for _, h := range in {
+		out[h.At.Namespace] = true
+	}
+	return out
+}
+
+// meet reports whether a namespace is in both.
+func (n namespaces) meet(others namespaces) bool {
+	if len(others) < len(n) {
+		n, others = others, n
+	}
+	for name := range n {
+		if others[name] {
+			return true
+		}
+	}
+	return false
+}
+
+// near reports whether the CA is where no tenant writes, or in one of a certificate's namespaces.
 // A tenant of another namespace can make a CA with the same name, key identifier and even public
 // key.
-func (ca issuer) near(c inspect.Holding) bool {
-	return ca.reserved || slices.ContainsFunc(ca.in, func(h *inspect.Entry) bool {
-		return slices.ContainsFunc(c.In, func(of *inspect.Entry) bool { return of.At.Namespace == h.At.Namespace })
-	})
-}
+func (ca issuer) near(of namespaces) bool { return ca.reserved || ca.in.meet(of) }
 
 func newIssuers(f *inspect.Facts) issuers {
 	ix := issuers{map[string][]issuer{}, map[[2]string][]issuer{}, &proofs{map[[2]*pki.Cert]bool{}, proofsAtLeast + proofsPerCert*len(f.Certs)}}
@@ -93,7 +114,7 @@ func newIssuers(f *inspect.Facts) issuers {
 			if !c.IsCA || slices.ContainsFunc(c.In, (*inspect.Entry).Reserved) != reserved {
 				continue
 			}
-			ca := issuer{c.Cert, slices.ContainsFunc(c.In, func(h *inspect.Entry) bool { return h.Use == inspect.UseTrust }), reserved, c.In}
+			ca := issuer{c.Cert, slices.ContainsFunc(c.In, func(h *inspect.Entry) bool { return h.Use == inspect.UseTrust }), reserved, namespacesOf(c.In)}
 			ix.byName[c.Subject] = append(ix.byName[c.Subject], ca)
 			ix.byKey[[2]string{c.Subject, c.SubjectKey}] = append(ix.byKey[[2]string{c.Subject, c.SubjectKey}], ca)
 		}
@@ -200,9 +221,10 @@ func lastIssuer(ix issuers, candidates []issuer, c inspect.Holding) *pki.Cert {
 		return nil // most of them: no signature is verified where nothing follows from it
 	}
 	candidates = slices.SortedStableFunc(slices.Values(candidates), func(a, b issuer) int { return b.NotAfter.Compare(a.NotAfter) })
+	of := namespacesOf(c.In)
 	for _, near := range []bool{true, false} {
 		for _, ca := range candidates {
-			if ca.near(c) != near {
+			if ca.near(of) != near {
 				continue
 			}
 			if ok, _ := ix.proofs.signed(c.Cert, ca.Cert); ok {
