@@ -104,9 +104,13 @@ func skippedOf(h *Entry, wanted func(pki.Fingerprint) bool) []pki.Skipped {
 
 // Missing is what a bundle lacks, by subject.
 func Missing(t *Entry, wanted map[pki.Fingerprint]Source) []Source {
+	held := make(map[pki.Fingerprint]bool, len(t.Content.Certs))
+	for _, c := range t.Content.Certs {
+		held[c.Fingerprint] = true
+	}
 	var out []Source
 	for fp, s := range wanted {
-		if !slices.ContainsFunc(t.Content.Certs, func(c *pki.Cert) bool { return c.Fingerprint == fp }) {
+		if !held[fp] {
 			out = append(out, s)
 		}
 	}

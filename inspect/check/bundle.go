@@ -138,32 +138,42 @@ func bundleComplete(f *inspect.Facts) []assess.Finding {
 // lacking makes one finding for all targets that lack the same certificates.
 func lacking(f *inspect.Facts, a catalog.Aggregate, targets []*inspect.Entry, wanted map[pki.Fingerprint]inspect.Source) []assess.Finding {
 	groups := map[string]*assess.Finding{}
+	byContent := map[*pki.Content]*assess.Finding{} // copies are compared once; nil: one lacks nothing
 	var order []string
 	for _, t := range targets {
-		missing := inspect.Missing(t, wanted)
-		if len(missing) == 0 {
-			continue
-		}
-		id := ""
-		for _, m := range missing {
-			id += m.Cert.Fingerprint.Short()
-		}
-		g := groups[id]
-		if g == nil {
-			g = lackingFinding(a, missing)
-			if settling(f, missing) {
-				g.Severity = assess.Info
+		g, known := byContent[t.Content]
+		if !known {
+			if missing := inspect.Missing(t, wanted); len(missing) > 0 {
+				id := idOf(missing)
+				if g = groups[id]; g == nil {
+					g = lackingFinding(a, missing)
+					if settling(f, missing) {
+						g.Severity = assess.Info
+					}
+					groups[id] = g
+					order = append(order, id)
+				}
 			}
-			groups[id] = g
-			order = append(order, id)
+			byContent[t.Content] = g
 		}
-		g.At = append(g.At, t.At)
+		if g != nil {
+			g.At = append(g.At, t.At)
+		}
 	}
 	var out []assess.Finding
 	for _, id := range order {
 		out = append(out, *groups[id])
 	}
 	return out
+}
+
+// idOf tells lists of what is missing apart.
+func idOf(missing []inspect.Source) string {
+	var b strings.Builder
+	for _, m := range missing {
+		b.WriteString(m.Cert.Fingerprint.Short())
+	}
+	return b.String()
 }
 
 // settling reports whether all that is missing was made a moment ago: copies
@@ -203,14 +213,19 @@ func lackingFinding(a catalog.Aggregate, missing []inspect.Source) *assess.Findi
 func copiesAgree(f *inspect.Facts) []assess.Finding {
 	var out []assess.Finding
 	for _, published := range slices.Sorted(maps.Keys(catalog.PublishedCopies())) {
-		groups := map[string][]*inspect.Entry{} // by the certificates, in their order
-		var order []string
+		groups := map[pki.Fingerprint][]*inspect.Entry{} // by the certificates, in their order
+		byContent := map[*pki.Content]pki.Fingerprint{}  // the same, of what was looked at
+		var order []pki.Fingerprint
 		for i := range f.Entries {
 			h := &f.Entries[i]
 			if h.At.Kind != "ConfigMap" || h.At.Name != published {
 				continue
 			}
-			id := sequence(h.Content.Certs)
+			id, known := byContent[h.Content]
+			if !known {
+				id = sequence(h.Content.Certs)
+				byContent[h.Content] = id
+			}
 			if groups[id] == nil {
 				order = append(order, id)
 			}
@@ -219,7 +234,7 @@ func copiesAgree(f *inspect.Facts) []assess.Finding {
 		if len(order) < 2 {
 			continue
 		}
-		slices.SortStableFunc(order, func(a, b string) int { return len(groups[b]) - len(groups[a]) })
+		slices.SortStableFunc(order, func(a, b pki.Fingerprint) int { return len(groups[b]) - len(groups[a]) })
 		most := order[0]
 		for _, c := range order[1:] {
 			message := fmt.Sprintf("%s differs from the %d other copies: holds %s, they hold %s", published, len(groups[most]), contentNames(groups[c][0].Content), contentNames(groups[most][0].Content))
@@ -233,12 +248,12 @@ func copiesAgree(f *inspect.Facts) []assess.Finding {
 }
 
 // sequence tells lists of certificates apart.
-func sequence(certs []*pki.Cert) string {
-	var b strings.Builder
+func sequence(certs []*pki.Cert) pki.Fingerprint {
+	all := make([]byte, 0, len(certs)*len(pki.Fingerprint{}))
 	for _, c := range certs {
-		b.Write(c.Fingerprint[:])
+		all = append(all, c.Fingerprint[:]...)
 	}
-	return b.String()
+	return pki.FingerprintOf(all)
 }
 
 func contentNames(c *pki.Content) string {

@@ -31,7 +31,13 @@ func keyMismatch(f *inspect.Facts) []assess.Finding {
 
 // mismatches looks at the places of one object or file.
 func mismatches(held []inspect.Entry) []assess.Finding {
-	if !slices.ContainsFunc(held, func(h inspect.Entry) bool { return len(h.Content.Keys) > 0 }) {
+	keysAt := map[pki.Location][]pki.Key{}
+	for i := range held {
+		if h := &held[i]; len(h.Content.Keys) > 0 {
+			keysAt[h.At] = append(slices.Clip(keysAt[h.At]), h.Content.Keys...)
+		}
+	}
+	if len(keysAt) == 0 {
 		return nil
 	}
 	var out []assess.Finding
@@ -41,11 +47,8 @@ func mismatches(held []inspect.Entry) []assess.Finding {
 			continue
 		}
 		keys := slices.Clone(h.Content.Keys)
-		places := keyPlaces(h.At)
-		for _, k := range held {
-			if slices.Contains(places, k.At) {
-				keys = append(keys, k.Content.Keys...)
-			}
+		for _, at := range keyPlaces(h.At) {
+			keys = append(keys, keysAt[at]...)
 		}
 		if message := mismatch(h.Content.Certs, keys); message != "" {
 			severity := assess.Critical
@@ -111,24 +114,18 @@ func keyPlaces(at pki.Location) []pki.Location {
 // mismatch compares the first certificate with the keys that could be its.
 // Encrypted keys answer nothing.
 func mismatch(certs []*pki.Cert, keys []pki.Key) string {
-	var readable []pki.Key
+	readable := map[pki.Fingerprint]bool{}
 	for _, k := range keys {
-		if !k.Encrypted && k.SPKI != (pki.Fingerprint{}) {
-			readable = append(readable, k)
+		if !k.Encrypted && !unreadKey(k) {
+			readable[k.SPKI] = true
 		}
 	}
-	if len(readable) == 0 {
+	if len(readable) == 0 || readable[certs[0].SPKI] {
 		return ""
 	}
 	for n, c := range certs {
-		for _, k := range readable {
-			switch {
-			case k.SPKI != c.SPKI:
-			case n == 0:
-				return ""
-			default:
-				return fmt.Sprintf("the key belongs to certificate %d, %s, not to the first one, %s: a server shows the first", n+1, inspect.CertName(c), inspect.CertName(certs[0]))
-			}
+		if readable[c.SPKI] {
+			return fmt.Sprintf("the key belongs to certificate %d, %s, not to the first one, %s: a server shows the first", n+1, inspect.CertName(c), inspect.CertName(certs[0]))
 		}
 	}
 	return fmt.Sprintf("%s and the key beside it do not belong together", inspect.CertName(certs[0]))
@@ -171,12 +168,15 @@ func skippedCAs(f *inspect.Facts) []assess.Finding {
 			continue
 		}
 		if n, ok := groups[h.Content]; ok {
-			out[n].At = append(out[n].At, h.At)
+			if n >= 0 {
+				out[n].At = append(out[n].At, h.At)
+			}
 			continue
 		}
 		_, skipped := h.Content.LoadedBy(pki.ReaderGo)
 		skipped = slices.DeleteFunc(skipped, func(s pki.Skipped) bool { return !s.InPEM() })
 		if len(skipped) == 0 {
+			groups[h.Content] = -1
 			continue
 		}
 		finding := assess.Finding{Severity: unreadableSeverity(h), At: []pki.Location{h.At}, Message: "CA bundle: " + skipped[0].String(), Next: "write the block as plain PEM: a line BEGIN CERTIFICATE, base64, a line END CERTIFICATE"}
@@ -261,7 +261,7 @@ func Locked(f *inspect.Facts, place func(pki.Location, *inspect.Object) bool) []
 		if !place(h.At, h.Object) {
 			continue
 		}
-		for n, l := range h.Content.Locked {
+		for _, l := range h.Content.Locked {
 			reason := l.Format + ": " + l.Reason
 			g := groups[reason]
 			if g == nil {
@@ -270,7 +270,7 @@ func Locked(f *inspect.Facts, place func(pki.Location, *inspect.Object) bool) []
 				reasons = append(reasons, reason)
 			}
 			g.keystores++
-			if n == 0 || !slices.Contains(g.at, h.At) {
+			if last := len(g.at) - 1; last < 0 || g.at[last] != h.At {
 				g.at = append(g.at, h.At)
 			}
 		}

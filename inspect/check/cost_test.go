@@ -4,8 +4,10 @@ import (
 	"encoding/binary"
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/inspecttest"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
@@ -27,7 +29,7 @@ func TestManyKeysOfOneValue(t *testing.T) {
 		"distinct":   func(n int) pki.Key { return pki.Key{Algorithm: "RSA", SPKI: numbered(n)} },
 	} {
 		t.Run(name, func(t *testing.T) {
-			inspecttest.Grows(t, 500, func(size int) func() {
+			inspecttest.Grows(t, 1000, func(size int) func() {
 				c := &pki.Content{}
 				for n := range size {
 					c.Keys = append(c.Keys, key(n))
@@ -97,4 +99,93 @@ func TestManyCertificatesOfOneBundleTwice(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestEachCheckGrowsWithWhatWasRead runs all checks on what tenants may write that is the
+// costliest.
+//
+//nolint:paralleltest // it measures
+func TestEachCheckGrowsWithWhatWasRead(t *testing.T) {
+	over, soon, later := inspecttest.Noon.AddDate(0, 0, -1), inspecttest.Noon.AddDate(0, 0, 3), inspecttest.Noon.AddDate(1, 0, 0)
+	cert := func(n int, subject string, until time.Time) *pki.Cert {
+		return &pki.Cert{Fingerprint: numbered(n), SPKI: numbered(n), Subject: subject, Issuer: subject, IsCA: true, SelfSigned: true, NotBefore: until.AddDate(-2, 0, 0), NotAfter: until}
+	}
+	many := func(size int, each func(n int) *pki.Cert) (out []*pki.Cert) {
+		for n := range size {
+			out = append(out, each(n))
+		}
+		return out
+	}
+	one := func(c *pki.Content) func(int) *pki.Content { return func(int) *pki.Content { return c } }
+	for name, of := range map[string]func(size int) []inspect.Bundle{
+		"a CA in many places": func(size int) []inspect.Bundle {
+			return places(size, "ca.crt", same(cert(0, "CN=ca", later)), "a", "b")
+		},
+		"a CA that is in many bundles and expires soon": func(size int) []inspect.Bundle {
+			return places(size, "ca.crt", func(int) *pki.Content { return &pki.Content{Certs: []*pki.Cert{cert(0, "CN=ca", soon)}} }, "a", "b")
+		},
+		"a CA that one tenant presents and another one trusts": func(size int) []inspect.Bundle {
+			ca := cert(0, "CN=ca", soon)
+			return append(places(size, "tls.crt", same(ca), "a"), places(size, "ca.crt", same(ca), "b")...)
+		},
+		"CAs of one name": func(size int) []inspect.Bundle {
+			return places(size, "ca.crt", func(n int) *pki.Content { return &pki.Content{Certs: []*pki.Cert{cert(n, "CN=ca", later)}} }, "a", "b")
+		},
+		"a bundle of CAs that have expired": func(size int) []inspect.Bundle {
+			return places(1, "ca.crt", same(many(size, func(n int) *pki.Cert { return cert(n, fmt.Sprintf("CN=%06d", n), over) })...), "a")
+		},
+		"a bundle whose CAs are in it twice": func(size int) []inspect.Bundle {
+			return places(1, "ca.crt", same(many(2*size, func(n int) *pki.Cert { return cert(n/2, fmt.Sprintf("CN=%06d", n/2), later) })...), "a")
+		},
+		"certificates and keys of one value": func(size int) []inspect.Bundle {
+			c := &pki.Content{Certs: many(size, func(n int) *pki.Cert { return cert(n, fmt.Sprintf("CN=%06d", n), later) })}
+			for n := range size {
+				c.Keys = append(c.Keys, pki.Key{Algorithm: "RSA", SPKI: numbered(n + size)})
+			}
+			return places(1, "tls.crt", one(c), "a")
+		},
+		"users of one kubeconfig": func(size int) (out []inspect.Bundle) {
+			for n := range size {
+				for what, c := range map[string]*pki.Content{"certificate": {Certs: []*pki.Cert{cert(0, "CN=user", later)}}, "key": {Keys: []pki.Key{{Algorithm: "RSA", SPKI: numbered(n)}}}} {
+					b := places(1, "kubeconfig", one(c), "a")[0]
+					b.At.Field = fmt.Sprintf("users[%d].user.client-%s-data", n, what)
+					out = append(out, b)
+				}
+			}
+			return out
+		},
+		"a revocation list in many places": func(size int) []inspect.Bundle {
+			return places(size, "crl.pem", one(&pki.Content{CRLs: []*pki.CRL{{Issuer: "CN=ca", NextUpdate: over}}}), "a", "b")
+		},
+		"keystores in many places": func(size int) []inspect.Bundle {
+			return places(size, "store", one(&pki.Content{Locked: []pki.Locked{{Format: "BKS", Reason: "locked"}, {Format: "BKS", Reason: "locked"}}}), "a", "b")
+		},
+		"values with bad blocks": func(size int) []inspect.Bundle {
+			return places(size, "ca.crt", func(int) *pki.Content {
+				return &pki.Content{Bad: []pki.BadBlock{{Index: 0, Type: "CERTIFICATE", Reason: "cut off"}}}
+			}, "a", "b")
+		},
+		"Secrets without certificates": func(size int) []inspect.Bundle {
+			out := places(size, "tls.crt", one(&pki.Content{}), "a", "b")
+			for i := range out {
+				out[i].At.Kind, out[i].Object.Kind, out[i].Object.Type = "Secret", "Secret", "kubernetes.io/tls"
+			}
+			return out
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, c := range append(Checks(), Check{ID: "locked", Run: func(f *inspect.Facts) []assess.Finding {
+				Locked(f, func(pki.Location, *inspect.Object) bool { return true })
+				return nil
+			}}) {
+				t.Run(c.ID, func(t *testing.T) {
+					inspecttest.Grows(t, 1000, func(size int) func() {
+						f := factsOf(of(size)...)
+						f.Snapshot.Reads = []inspect.Read{{What: "secrets"}, {What: "configmaps"}}
+						return func() { c.Run(f.Asked()) }
+					})
+				})
+			}
+		})
+	}
 }

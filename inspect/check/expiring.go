@@ -26,7 +26,7 @@ func expiring(f *inspect.Facts) []assess.Finding {
 	var out []assess.Finding
 	done := reported{}
 	for _, c := range f.Leaves {
-		done[c.Fingerprint] = presenting(c) // here or, when it is overdue, by rotation-overdue
+		done.add(c.Cert, presenting(c)) // here or, when it is overdue, by rotation-overdue
 		if finding, ok := expiringLeaf(f, c); ok {
 			out = append(out, finding)
 		}
@@ -38,19 +38,37 @@ func expiring(f *inspect.Facts) []assess.Finding {
 	return out
 }
 
-// reported are the certificates of findings, each with the places that its findings cover.
-type reported map[pki.Fingerprint][]*inspect.Entry
+// reported are the certificates of findings, each with the namespaces of the places that its
+// findings cover.
+type reported map[pki.Fingerprint]coverage
+
+// coverage is what findings cover: all places where some are where no tenant writes.
+type coverage struct {
+	all bool
+	in  namespaces
+}
+
+// add notes places that a finding covers.
+func (r reported) add(c *pki.Cert, places []*inspect.Entry) {
+	by, ok := r[c.Fingerprint]
+	if !ok {
+		by.in = namespaces{}
+	}
+	for _, h := range places {
+		by.all = by.all || h.Reserved()
+		by.in[h.At.Namespace] = true
+	}
+	r[c.Fingerprint] = by
+}
 
 // covers reports whether the findings of a certificate cover these places too: those that no
 // tenant writes cover all, a tenant's cover those in its namespace.
 func (r reported) covers(c *pki.Cert, places []*inspect.Entry) bool {
 	by, ok := r[c.Fingerprint]
-	if !ok || slices.ContainsFunc(by, (*inspect.Entry).Reserved) {
+	if !ok || by.all {
 		return ok
 	}
-	return !slices.ContainsFunc(places, func(h *inspect.Entry) bool {
-		return !slices.ContainsFunc(by, func(p *inspect.Entry) bool { return p.At.Namespace == h.At.Namespace })
-	})
+	return !slices.ContainsFunc(places, func(h *inspect.Entry) bool { return !by.in[h.At.Namespace] })
 }
 
 // presenting are the places that present a certificate.
@@ -123,7 +141,7 @@ func trustEnding(f *inspect.Facts, done reported) []assess.Finding {
 		if !endsSoon(f, last, soonShare) || done.covers(last, held) {
 			continue
 		}
-		done[last.Fingerprint] = append(done[last.Fingerprint], held...)
+		done.add(last, held)
 		out = append(out, atLeaf(inspect.Holding{Cert: last, In: held}, urgency(f, last), last.NotAfter,
 			fmt.Sprintf("CA %s, the last one of its bundle: after that its readers trust no certificate", expiresText(f, last)),
 			"renew the CA where it comes from, and add the new one to the bundle before the old one expires"))

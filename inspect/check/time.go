@@ -43,6 +43,7 @@ func expired(f *inspect.Facts) []assess.Finding {
 // bundles in which every CA has expired.
 func chainsExpired(f *inspect.Facts) []assess.Finding {
 	var out []assess.Finding
+	over := overIn{f.Now, map[*pki.Content]bool{}}
 	for _, c := range f.Certs {
 		if !c.NotAfter.Before(f.Now) {
 			continue
@@ -52,7 +53,7 @@ func chainsExpired(f *inspect.Facts) []assess.Finding {
 			switch {
 			case h.Use == inspect.UseIdentity && h.Leaf().Fingerprint != c.Fingerprint:
 				chain = append(chain, h)
-			case h.Use == inspect.UseTrust && allExpired(h, f.Now):
+			case h.Use == inspect.UseTrust && over.all(h.Content):
 				alone = append(alone, h)
 			}
 		}
@@ -69,13 +70,20 @@ func chainsExpired(f *inspect.Facts) []assess.Finding {
 	return out
 }
 
-func allExpired(h *inspect.Entry, now time.Time) bool {
-	for _, c := range h.Content.Certs {
-		if !c.NotAfter.Before(now) {
-			return false
-		}
+// overIn knows the bundles in which every CA has expired, each of which is asked about once for
+// each of its CAs.
+type overIn struct {
+	now   time.Time
+	known map[*pki.Content]bool
+}
+
+func (o overIn) all(bundle *pki.Content) bool {
+	over, known := o.known[bundle]
+	if !known {
+		over = !slices.ContainsFunc(bundle.Certs, func(c *pki.Cert) bool { return !c.NotAfter.Before(o.now) })
+		o.known[bundle] = over
 	}
-	return true
+	return over
 }
 
 func notYetValid(f *inspect.Facts) []assess.Finding {
@@ -132,7 +140,7 @@ func crlEnded(f *inspect.Facts) []assess.Finding {
 			if !h.Superseded {
 				finding.Severity = assess.Warning
 			}
-			if !slices.Contains(finding.At, h.At) {
+			if n := len(finding.At); n == 0 || finding.At[n-1] != h.At { // a place may hold one list twice
 				finding.At = append(finding.At, h.At)
 			}
 		}

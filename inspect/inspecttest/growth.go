@@ -11,7 +11,10 @@ import (
 // of several runs: no other test may run beside it, and other processes may.
 func Grows(t *testing.T, size int, prepare func(size int) (work func())) {
 	t.Helper()
-	const factor, most, runs = 8, 30, 5
+	const (
+		factor, most, runs = 8, 30, 5
+		negligible         = 5 * time.Millisecond // what is as short tells nothing
+	)
 	least := func(before time.Duration, work func()) time.Duration {
 		start := spent(t)
 		work()
@@ -23,7 +26,9 @@ func Grows(t *testing.T, size int, prepare func(size int) (work func())) {
 	small, large := prepare(size), prepare(factor*size)
 	var little, much time.Duration
 	for range runs {
-		little, much = least(little, small), least(much, large)
+		if little, much = least(little, small), least(much, large); much < negligible {
+			return
+		}
 	}
 	if much > most*little {
 		t.Errorf("%d take %s, %d times as many %s: %.0f times as long", size, little, factor, much, float64(much)/float64(little))
