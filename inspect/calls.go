@@ -76,7 +76,7 @@ func (f *Facts) call(r Reference, bundle *Entry, shown []*Entry) Call {
 			return c
 		}
 		c.Why = err
-		if n := pki.Needed(skipped, func(ca *pki.Cert) bool {
+		if n, _ := pki.Needed(skipped, h.Content.Certs, func(ca *pki.Cert) bool {
 			return pki.Verify(h.Content.Certs, []*pki.Cert{ca}, c.Name, f.Now) == nil
 		}); n != nil {
 			c.Why = fmt.Errorf("%w; %s", err, n)

@@ -125,7 +125,7 @@ func (s *Snapshot) Distrusts(node string, k Kubeconfig, chain []*pki.Cert, name 
 	if err == nil {
 		return nil
 	}
-	needed := pki.Needed(skipped, func(c *pki.Cert) bool {
+	needed, _ := pki.Needed(skipped, chain, func(c *pki.Cert) bool {
 		return pki.Verify(chain, append(slices.Clone(roots), c), name, now) == nil
 	})
 	if needed != nil {

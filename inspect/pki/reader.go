@@ -51,14 +51,28 @@ func (s Skipped) InPEM() bool {
 	return !slices.Contains([]string{whyWrapped, whyBinary, whyKeystore, whyMessage, whyBeside}, s.Reason)
 }
 
-// Needed is the first of what is skipped with which something succeeds; nil: none.
-func Needed(skipped []Skipped, succeeds func(with *Cert) bool) *Skipped {
+// mostNeeded bounds how many skipped certificates of one name are tried: tenants choose names.
+const mostNeeded = 20
+
+// Needed is the first of what is skipped with which something succeeds that is about these
+// certificates: that they verify, or that they are there. nil: none does, of those that were
+// tried; all says whether they were. No other certificate than an issuer of theirs, by its name,
+// or one of them makes a difference.
+func Needed(skipped []Skipped, of []*Cert, succeeds func(with *Cert) bool) (needed *Skipped, all bool) {
+	related := relatedTo(of)
+	tried := 0
 	for i := range skipped {
+		if !related.to(skipped[i].Cert) {
+			continue
+		}
+		if tried++; tried > mostNeeded {
+			return nil, false
+		}
 		if succeeds(skipped[i].Cert) {
-			return &skipped[i]
+			return &skipped[i], true
 		}
 	}
-	return nil
+	return nil, true
 }
 
 // skip is one copy of a certificate that readers don't load.

@@ -61,7 +61,11 @@ func verify(chain, roots []*Cert, opts x509.VerifyOptions) error {
 		return errors.New("no certificate was shown")
 	}
 	opts.Roots, opts.Intermediates = x509.NewCertPool(), x509.NewCertPool()
+	related := relatedTo(chain)
 	for _, c := range roots {
+		if !related.to(c) {
+			continue // parsing it costs more than all the rest
+		}
 		parsed, err := c.X509()
 		if err != nil {
 			return fmt.Errorf("trusted certificate %s: %w", c.Fingerprint.Short(), err)
@@ -82,4 +86,24 @@ func verify(chain, roots []*Cert, opts x509.VerifyOptions) error {
 	}
 	_, err := leaf.Verify(opts)
 	return foreign.Error(err) // the names in the certificate are in it
+}
+
+// related are the names of those who issued some certificates, and these certificates.
+type related struct {
+	issuers map[string]bool
+	certs   map[Fingerprint]bool
+}
+
+func relatedTo(certs []*Cert) related {
+	r := related{make(map[string]bool, len(certs)), make(map[Fingerprint]bool, len(certs))}
+	for _, c := range certs {
+		r.issuers[c.Issuer], r.certs[c.Fingerprint] = true, true
+	}
+	return r
+}
+
+// to reports whether a trust anchor may make a difference to what verifies them: crypto/x509
+// looks for issuers by their names, and for the certificates themselves.
+func (r related) to(anchor *Cert) bool {
+	return r.issuers[anchor.Subject] || r.certs[anchor.Fingerprint]
 }

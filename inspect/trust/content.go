@@ -26,7 +26,7 @@ func (j *judge) made(e catalog.Edge, all []inspect.Made) []Claim {
 		case len(m.Skipped) > 0:
 			c.Skipped, c.Why = m.Skipped, "lacks "+subjects([]*pki.Cert{m.Skipped[0].Cert})
 			c.Status = Broken
-			j.skips(&c, func(*Claim) bool { return true })
+			j.skips(&c, []*pki.Cert{m.Skipped[0].Cert}, func(*Claim) bool { return true })
 		case len(m.Unread) > 0:
 			c.Status, c.Why = Unknown, "holds all of those that were read, and these were not: "+refs(m.Unread)
 		}

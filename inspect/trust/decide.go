@@ -16,21 +16,24 @@ func (j *judge) decide(c *Claim) {
 	now := j.timeOf(c)
 	if err := verify(c, c.Name, now); err != nil {
 		c.Status, c.Why, c.Missing = Broken, err.Error(), j.lacks(c)
-		j.skips(c, func(c *Claim) bool { return verify(c, c.Name, now) == nil })
+		j.skips(c, c.Chain, func(c *Claim) bool { return verify(c, c.Name, now) == nil })
 		return
 	}
 	j.forecast(c, now)
 }
 
-// skips says of a claim that does not hold that it would if the verifier's reader loaded
-// what stands in its trust anchors. Where that reader is not known, neither is the claim.
-func (j *judge) skips(c *Claim, holds func(c *Claim) bool) {
-	s := pki.Needed(c.Skipped, func(with *pki.Cert) bool {
-		more := *c
-		more.Roots = append(slices.Clone(c.Roots), with)
+// skips says of a claim that does not hold of certificates that it would if the verifier's reader
+// loaded what stands in its trust anchors. Where that reader is not known, neither is the claim.
+func (j *judge) skips(c *Claim, of []*pki.Cert, holds func(c *Claim) bool) {
+	more := *c
+	more.Roots = append(slices.Clone(c.Roots), nil)
+	s, all := pki.Needed(c.Skipped, of, func(with *pki.Cert) bool {
+		more.Roots[len(c.Roots)] = with
 		return holds(&more)
 	})
 	switch {
+	case s == nil && !all && c.Reader == pki.ReaderUnknown:
+		c.Status, c.Why = Unknown, c.Why+"; some readers skip certificates of the issuer's name that stand in the trust anchors: they are too many to try, and which reader it is is not known"
 	case s == nil:
 	case c.Reader == pki.ReaderUnknown:
 		c.Status, c.Why = Unknown, fmt.Sprintf("the certificate %s (%s) stands in the trust anchors, and some readers skip it: %s. Which one reads it is not known", foreign.Called(pki.CommonName(s.Subject)), s.Fingerprint.Short(), s.Reason)

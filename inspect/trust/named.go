@@ -122,7 +122,7 @@ func (j *judge) holdsAll(c *Claim, source *inspect.Entry) {
 		return
 	}
 	c.Status, c.Missing, c.Why = Broken, lacks[0], "lacks "+subjects(lacks)+" of "+source.At.String()
-	j.skips(c, func(c *Claim) bool {
+	j.skips(c, lacks[:1], func(c *Claim) bool {
 		return slices.ContainsFunc(c.Roots, func(r *pki.Cert) bool { return r.Fingerprint == lacks[0].Fingerprint })
 	})
 	if j.justMade(lacks) && c.Status == Broken {

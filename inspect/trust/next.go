@@ -109,7 +109,7 @@ func (j *judge) lifeAmong(copies []*inspect.Entry) (catalog.Lifetime, catalog.An
 func (j *judge) lacksNext(c *Claim, next succession, ca *pki.Cert) {
 	if next.sure {
 		c.breaksWith(ca, j.f.Snapshot.Cluster.Versions)
-		j.skips(c, func(c *Claim) bool { return pki.VerifyCA(ca, c.Roots, j.f.Now) == nil })
+		j.skips(c, []*pki.Cert{ca}, func(c *Claim) bool { return pki.VerifyCA(ca, c.Roots, j.f.Now) == nil })
 		c.Later = c.Status == Unknown
 		return
 	}
