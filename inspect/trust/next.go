@@ -66,13 +66,7 @@ func (j *judge) ends(c *Claim, now time.Time) bool {
 // as what it is a copy of. That of a place where it is renewed goes before others; of places
 // that several tenants write, the worst counts.
 func (j *judge) lifeOf(leaf *pki.Cert) (catalog.Lifetime, catalog.Answer) {
-	var holding []*inspect.Entry
-	for i := range j.f.Entries {
-		h := &j.f.Entries[i]
-		if h.Use == inspect.UseIdentity && len(h.Content.Certs) > 0 && h.Content.Certs[0].Fingerprint == leaf.Fingerprint {
-			holding = append(holding, h)
-		}
-	}
+	holding := j.presenting(leaf)
 	var worst catalog.Lifetime
 	answer := catalog.No
 	for i, copies := range inspect.ByWriter(holding) {
@@ -192,11 +186,11 @@ func (j *judge) withKey(places []identity, node string) []identity {
 
 // carries reports whether the object at a place has this annotation.
 func (j *judge) carries(at pki.Location, annotation string) bool {
-	i := slices.IndexFunc(j.f.Entries, func(h inspect.Entry) bool { return h.At == at && h.Object != nil })
-	if i < 0 {
+	o := j.object(at)
+	if o == nil {
 		return false
 	}
-	_, ok := j.f.Entries[i].Object.Annotations[annotation]
+	_, ok := o.Annotations[annotation]
 	return ok
 }
 

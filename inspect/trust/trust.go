@@ -59,6 +59,9 @@ type Claim struct {
 	Missing *pki.Cert
 	// Stored is what the server's place holds, where that is not what is presented.
 	Stored *pki.Cert
+	// Tenant is the namespace that it is about alone, whose users may write its trust anchors, or
+	// what is presented; empty: the platform's components depend on it.
+	Tenant string
 	// From is when it breaks at the earliest; zero: now, or not known.
 	From time.Time
 	// Runs is since when the process runs that has the trust anchors in memory; zero:
@@ -112,6 +115,7 @@ type judge struct {
 	called func() []inspect.Call // several edges ask for them
 	// issuers are those that were looked for; nil: none was seen.
 	issuers map[*pki.Cert]*pki.Cert
+	index   index
 }
 
 // anchors are trust anchors that some places hold alike.
@@ -222,8 +226,8 @@ func (j *judge) there(r catalog.Ref) bool {
 // edge judges one row, for each place of its trust anchors with each place of
 // what is shown.
 func (j *judge) edge(e catalog.Edge, stores []anchors, shown []identity) []Claim {
-	var out []Claim
-	for _, a := range stores {
+	few, out := fewOfTenants(e, stores)
+	for _, a := range few {
 		base := Claim{Edge: e, Node: a.node, Trust: a.at, Roots: a.certs, Skipped: a.skipped}
 		if a.problem != "" {
 			base.Status, base.Why = Unknown, a.problem
@@ -231,6 +235,12 @@ func (j *judge) edge(e catalog.Edge, stores []anchors, shown []identity) []Claim
 			continue
 		}
 		name, known := j.name(e, a)
+		if tenant := tenantOf(e, a.at); tenant != "" {
+			if base.ofTenant(tenant); e.Carries != (catalog.Carries{}) && len(shown) > 0 {
+				out = append(out, j.ofStore(base, name, shown))
+				continue
+			}
+		}
 		owner := j.ownerOf(a)
 		shown := slices.DeleteFunc(slices.Clone(shown), func(s identity) bool {
 			return owner != "" && s.node != "" && s.node != owner // the kubeconfig names another node's own address
@@ -251,6 +261,7 @@ func (j *judge) edge(e catalog.Edge, stores []anchors, shown []identity) []Claim
 			c := base
 			c.Node = cmp.Or(a.node, s.node)
 			c.Presented, c.Chain, c.Server, c.Name = s.at, s.chain, s.server, cmp.Or(s.name, name)
+			c.ofTenantsService()
 			if !known {
 				c.Status, c.Why = Unknown, "the name under which it is asked for is not known: Infrastructure's status.apiServerInternalURI was not read"
 				out = append(out, c)
@@ -291,6 +302,19 @@ func (j *judge) nobody(e catalog.Edge, shown identity) Claim {
 
 // shown finds the places of what is shown.
 func (j *judge) shown(r catalog.Ref, carries catalog.Carries) []identity {
+	key := place{r, carries}
+	out, known := j.index.shown[key]
+	if !known {
+		if j.index.shown == nil {
+			j.index.shown = map[place][]identity{}
+		}
+		out = j.findShown(r, carries)
+		j.index.shown[key] = out
+	}
+	return slices.Clone(out) // some take theirs out of it
+}
+
+func (j *judge) findShown(r catalog.Ref, carries catalog.Carries) []identity {
 	var out []identity
 	for i := range j.f.Entries {
 		h := &j.f.Entries[i]

@@ -21,14 +21,14 @@ type ClaimGroup []report.VerificationClaim
 
 // GroupClaims puts claims together that say the same of several nodes.
 func GroupClaims(claims []report.VerificationClaim, part string) []ClaimGroup {
-	type key struct{ id, status, why, lacks string }
+	type key struct{ id, status, why, lost, lacks string }
 	index := map[key]int{}
 	var out []ClaimGroup
 	for _, c := range claims {
 		if c.Part != part {
 			continue
 		}
-		k := key{c.ID, c.Status, c.Why, ""}
+		k := key{c.ID, c.Status, c.Why, c.Impact, ""}
 		if c.Missing != nil {
 			k.lacks = c.Missing.SHA256.String()
 		}

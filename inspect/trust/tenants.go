@@ -1,0 +1,85 @@
+package trust
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+)
+
+// mostStores bounds how many stores of one tenant's namespace are compared: a ConfigMap that its
+// publisher writes has one, and a tenant's own any number in one value.
+const mostStores = 5
+
+// tenantOf is the namespace whose users may write trust anchors that every namespace has; empty:
+// the platform writes them, in one of these places at least.
+func tenantOf(e catalog.Edge, at []pki.Location) string {
+	if e.Trust.Namespace != "*" || slices.ContainsFunc(at, reserved) {
+		return ""
+	}
+	return first(at).Namespace
+}
+
+func reserved(at pki.Location) bool {
+	return (&inspect.Entry{Bundle: &inspect.Bundle{At: at}}).Reserved()
+}
+
+// ofTenant says that a claim is about a tenant's namespace alone.
+func (c *Claim) ofTenant(namespace string) {
+	c.Tenant = namespace
+	c.Impact = "calls from pods in namespace " + namespace + ", whose users may write this: nothing else of the cluster reads it"
+}
+
+// ofTenantsService says the same of a claim about what a tenant's Service presents. Anybody makes
+// a Secret that carries what others are recognised by.
+func (c *Claim) ofTenantsService() {
+	if c.Carries != (catalog.Carries{}) && c.Tenant == "" && !reserved(c.Presented) {
+		c.Tenant = c.Presented.Namespace
+		c.Impact = "calls to Services of namespace " + c.Tenant + ", whose users may write this"
+	}
+}
+
+// fewOfTenants leaves the stores out that are too many in a tenant's namespace. Of them there is a
+// claim for each namespace: that they were not compared.
+func fewOfTenants(e catalog.Edge, stores []anchors) (few []anchors, out []Claim) {
+	count, beyond := map[string]int{}, map[string]int{}
+	for _, a := range stores {
+		tenant := tenantOf(e, a.at)
+		if count[tenant]++; tenant == "" || count[tenant] <= mostStores {
+			few = append(few, a)
+			continue
+		}
+		n, ok := beyond[tenant]
+		if !ok {
+			n, beyond[tenant] = len(out), len(out)
+			c := Claim{Edge: e, Status: Unknown, Why: fmt.Sprintf("more than %d CA bundles can be read from what is there: these were not compared", mostStores)}
+			c.ofTenant(tenant)
+			out = append(out, c)
+		}
+		out[n].Trust = append(out[n].Trust, a.at...)
+	}
+	return few, out
+}
+
+// ofStore is the claim about one store of a tenant's where very many present what it is for: it
+// is compared with what the platform and its own namespace present, and the worst counts.
+func (j *judge) ofStore(base Claim, name string, shown []identity) Claim {
+	worst, judged := base, false
+	worst.Status, worst.Why = Unknown, "what is shown was not seen: neither by a handshake nor in "+base.Edge.Presented.String()
+	for _, s := range shown {
+		if len(s.chain) == 0 || !reserved(s.at) && s.at.Namespace != base.Tenant {
+			continue
+		}
+		c := base
+		c.Presented, c.Chain, c.Name = s.at, s.chain, name
+		if j.decide(&c); !judged || c.Status > worst.Status {
+			worst, judged = c, true
+		}
+		if c.Status == Broken {
+			break
+		}
+	}
+	return worst
+}

@@ -1,0 +1,99 @@
+package trust_test
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/trust"
+)
+
+// services is a cluster whose platform has so many Services, all of them signed by a CA.
+func services(ca *pkitest.Authority, many int) *world {
+	w := newWorld(catalog.Versions{Cluster: "4.15.3"})
+	w.put(catalog.Ref{Kind: catalog.Secret, Namespace: "openshift-service-ca", Name: "signing-key", Key: "tls.crt"}, ca.CertPEM)
+	w.publish("openshift-console", "", ca.CertPEM)
+	for i := range many {
+		w.service(fmt.Sprintf("openshift-p%d", i), ca)
+	}
+	return w
+}
+
+// publish adds what a field of a ConfigMap openshift-service-ca.crt holds.
+func (w *world) publish(namespace, field string, pem []byte) {
+	w.add(pki.Location{Kind: catalog.ConfigMap, Namespace: namespace, Name: "openshift-service-ca.crt", Key: "service-ca.crt", Field: field}, nil, pem)
+}
+
+// service adds a Secret that carries service-ca's annotation.
+func (w *world) service(namespace string, ca *pkitest.Authority) {
+	w.add(pki.Location{Kind: catalog.Secret, Namespace: namespace, Name: "serving", Key: "tls.crt"}, map[string]string{catalog.AnnotationServiceName: "svc"},
+		ca.Issue("svc", from(-1), from(29), pkitest.DNS("svc."+namespace+".svc")).CertPEM)
+}
+
+func (w *world) add(at pki.Location, annotations map[string]string, pem []byte) {
+	o := &inspect.Object{Kind: at.Kind, Namespace: at.Namespace, Name: at.Name, Annotations: annotations}
+	w.s.Bundles = append(w.s.Bundles, inspect.Bundle{At: at, Object: o, Content: w.sc.Scan(pem)[0].Content})
+}
+
+// TestATenantsStoreIsItsOwnNamespaces: what a tenant writes as whom to trust breaks nothing of the
+// platform's, and is said once.
+func TestATenantsStoreIsItsOwnNamespaces(t *testing.T) {
+	t.Parallel()
+	ca, own := pkitest.NewCA("service-signer@1", from(-10), from(900)), pkitest.NewCA("own", from(-10), from(900))
+	w := services(ca, 5)
+	w.publish("team", "", own.CertPEM)
+	w.service("other", own)
+	w.publish("same", "", ca.CertPEM)
+	byTenant := map[string]int{}
+	for _, c := range w.judge("service-ca") {
+		byTenant[c.Tenant]++
+		if broken := c.Tenant != ""; broken != (c.Status == trust.Broken) || broken && (!strings.Contains(c.Impact, "namespace "+c.Tenant) || strings.Contains(c.Impact, "the cluster's own components")) {
+			t.Errorf("%q: %s, %s", c.Tenant, c.Status, c.Impact)
+		}
+	}
+	if byTenant[""] != 5 || byTenant["team"] != 1 || byTenant["other"] != 1 || byTenant["same"] != 0 {
+		t.Errorf("claims by tenant: %v", byTenant)
+	}
+	// What it trusts, it trusts of its own namespace, too.
+	w = services(ca, 2)
+	w.publish("team", "", bytes.Join([][]byte{ca.CertPEM, own.CertPEM}, nil))
+	w.service("team", own)
+	for _, c := range w.judge("service-ca") {
+		if c.Tenant == "team" && len(c.Roots) == 2 && c.Status != trust.Holds {
+			t.Errorf("%s: %s", c.Status, c.Why)
+		}
+	}
+}
+
+// TestATenantsStoresAreFew: one value may hold thousands of them.
+func TestATenantsStoresAreFew(t *testing.T) {
+	t.Parallel()
+	ca := pkitest.NewCA("service-signer@1", from(-10), from(900))
+	for _, many := range []int{20, 80} {
+		w := services(ca, 2)
+		for i := range many {
+			other := pkitest.NewCA(fmt.Sprintf("t%d", i), from(-10), from(900))
+			w.publish("team", fmt.Sprintf("[%d]", i), bytes.Join([][]byte{ca.CertPEM, other.CertPEM}, nil))
+		}
+		holds, unknown := 0, 0
+		for _, c := range w.judge("service-ca") {
+			switch {
+			case c.Tenant == "":
+			case c.Status == trust.Holds:
+				holds++
+			case c.Status == trust.Unknown && strings.Contains(c.Why, "were not compared") && len(c.Trust) == many-5:
+				unknown++
+			default:
+				t.Errorf("%s: %s, %d places", c.Status, c.Why, len(c.Trust))
+			}
+		}
+		if holds != 5 || unknown != 1 {
+			t.Errorf("of %d stores %d hold, %d claims are unknown", many, holds, unknown)
+		}
+	}
+}
