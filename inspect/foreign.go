@@ -19,6 +19,9 @@ func (s *Snapshot) MarkForeign() { mark(reflect.ValueOf(s).Elem(), map[any]bool{
 // MarkForeign does the same for what moves nodes: the messages of operators, and names.
 func (m *ControlPlaneStatus) MarkForeign() { mark(reflect.ValueOf(m).Elem(), map[any]bool{}) }
 
+// MarkForeign does the same for what is asked before something is changed.
+func (s *ClusterStatus) MarkForeign() { mark(reflect.ValueOf(s).Elem(), map[any]bool{}) }
+
 // isProse reports whether a field has sentences of this program's, with texts of others in
 // them.
 func isProse(of reflect.Type, field string) bool {
@@ -34,8 +37,8 @@ func isProse(of reflect.Type, field string) bool {
 		fields = []string{"Format", "Reason", "Detail"}
 	case reflect.TypeFor[Served](), reflect.TypeFor[Kubeconfig](), reflect.TypeFor[RestartProbe](), reflect.TypeFor[ComebackFile](), reflect.TypeFor[Access](), reflect.TypeFor[Lease]():
 		fields = []string{"Problem", "Refused", "Unread", "How"}
-	case reflect.TypeFor[Actor]():
-		fields = []string{"Why"}
+	case reflect.TypeFor[Actor](), reflect.TypeFor[Revision](), reflect.TypeFor[SignerRead](), reflect.TypeFor[NetworkRead]():
+		fields = []string{"Why", "Silent", "Unread"}
 	}
 	return slices.Contains(fields, field)
 }

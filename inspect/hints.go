@@ -144,4 +144,13 @@ func (s *Snapshot) Advise(h Hints) {
 			g.Next = h.ofFile(*g)
 		}
 	}
+	for _, g := range s.Status.gaps() {
+		switch {
+		case !h.file || g.Next != "":
+		case strings.ContainsAny(g.What, " /"): // no resource
+			g.Next = h.Next("take the snapshot again: {} snapshot -o FILE")
+		default: // its nodes are objects of the API's
+			g.Next = h.Unread(MayList(g.What, g.Where))
+		}
+	}
 }

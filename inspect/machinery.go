@@ -8,8 +8,8 @@ import (
 )
 
 // ControlPlaneStatus is what moves nodes and static pods by itself, as the API tells it at
-// one moment. It says nothing about certificates, and is in no snapshot: what is
-// true of it now is asked before something is changed.
+// one moment. It says nothing about certificates: what is true of it now is asked before
+// something is changed, and a snapshot keeps it as of its time (ClusterStatus).
 type ControlPlaneStatus struct {
 	Update     Update
 	Operators  []OperatorState

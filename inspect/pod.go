@@ -9,8 +9,8 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 )
 
-// Pod is what the API server says of a pod. It is no part of a Snapshot: it tells
-// nothing of certificates, only who may have read which of them.
+// Pod is what the API server says of a pod. It tells nothing of certificates, only who may
+// have read which of them. A Snapshot has few of them: see ClusterStatus.
 type Pod struct {
 	Namespace, Name, UID string
 	Node                 string // empty: none yet

@@ -36,6 +36,8 @@ type Snapshot struct {
 	Listed []Listed
 	// Access is the user's own way in; nil: not read.
 	Access *Access
+	// Status is what is asked before something is changed; nil: not read.
+	Status *ClusterStatus
 	// Hints write the next steps that these facts lead to.
 	Hints Hints
 }
@@ -249,6 +251,9 @@ func Merge(parts ...Snapshot) Snapshot {
 		m.Listed = append(m.Listed, p.Listed...)
 		if m.Access == nil {
 			m.Access = p.Access
+		}
+		if m.Status == nil {
+			m.Status = p.Status
 		}
 	}
 	return m

@@ -1,5 +1,7 @@
 package catalog
 
+import "slices"
+
 // NetworkPod is a row: a DaemonSet of whose pods each node has one, and which may have
 // an older CA of kube-apiserver in memory than is published by now.
 type NetworkPod struct {
@@ -84,6 +86,17 @@ func NetworkPodsIn(v Versions) []NetworkPod {
 	for _, row := range NetworkPods() {
 		if row.In.Holds(v) == Yes {
 			out = append(out, row)
+		}
+	}
+	return out
+}
+
+// NetworkNamespaces are those whose pods and kube-root-ca.crt count, in these versions.
+func NetworkNamespaces(v Versions) []string {
+	var out []string
+	for _, row := range NetworkPodsIn(v) {
+		if !slices.Contains(out, row.Namespace) {
+			out = append(out, row.Namespace)
 		}
 	}
 	return out

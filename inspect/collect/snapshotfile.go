@@ -19,8 +19,10 @@ import (
 // types here are the file's, apart from inspect's, so that a change there does
 // not change files silently.
 const (
-	// SnapshotAPIVersion is the version of the snapshot file.
-	SnapshotAPIVersion = "certrot/v1alpha1"
+	// SnapshotAPIVersion is the version of the snapshot file that is written.
+	SnapshotAPIVersion = "certrot/v1alpha2"
+	// snapshotV1 is that of files without a status, which are read too.
+	snapshotV1 = "certrot/v1alpha1"
 	// SnapshotKind is the kind of the snapshot file.
 	SnapshotKind = "Snapshot"
 	// maxSnapshot bounds a snapshot's size when unpacked, and maxElements what it
@@ -51,6 +53,7 @@ type snapshotFile struct {
 	Gaps         []fileGap       `json:"gaps,omitempty"`
 	Listed       []fileListed    `json:"listed,omitempty"`
 	Access       *fileAccess     `json:"access,omitempty"`
+	Status       *fileStatus     `json:"status,omitempty"` // since v1alpha2
 	// Outlined says that of files on nodes it is known what blocks stayed there, and so
 	// what readers load. Older versions did not know.
 	Outlined bool `json:"outlined,omitempty"`
@@ -253,8 +256,12 @@ func ReadSnapshot(r io.Reader) (inspect.Snapshot, error) {
 		}
 		return inspect.Snapshot{}, fmt.Errorf("decode snapshot: %w", untimed(err))
 	}
-	if f.Kind != SnapshotKind || f.APIVersion != SnapshotAPIVersion {
-		return inspect.Snapshot{}, fmt.Errorf("file is a %q of version %q; this certrot reads %q of version %q", f.Kind, f.APIVersion, SnapshotKind, SnapshotAPIVersion)
+	switch {
+	case f.Kind == SnapshotKind && f.APIVersion == SnapshotAPIVersion:
+	case f.Kind == SnapshotKind && f.APIVersion == snapshotV1:
+		f.Status = nil // that version has none, whatever the file says
+	default:
+		return inspect.Snapshot{}, fmt.Errorf("file is a %q of version %q; this certrot reads %q of versions %q and %q", f.Kind, f.APIVersion, SnapshotKind, snapshotV1, SnapshotAPIVersion)
 	}
 	markSentences(reflect.ValueOf(&f))
 	return unpackSnapshot(&f)
@@ -311,6 +318,8 @@ func (f *snapshotFile) decode(dec *json.Decoder) error {
 			f.Listed, err = readJSONItems[fileListed](dec, maxElements)
 		case "access":
 			err = dec.Decode(&f.Access)
+		case "status":
+			err = dec.Decode(&f.Status)
 		case "outlined":
 			err = dec.Decode(&f.Outlined)
 		default: // a field of a later version that only adds

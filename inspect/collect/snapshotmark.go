@@ -41,7 +41,7 @@ func markSentences(v reflect.Value) {
 }
 
 func isSentence(field string) bool {
-	return slices.Contains([]string{"Unauthenticated", "Synthetic", "What", "Where", "Reason", "Bad", "Problem", "Unread", "Refused", "Detail", "How", "Format"}, field)
+	return slices.Contains([]string{"Unauthenticated", "Synthetic", "What", "Where", "Reason", "Bad", "Problem", "Unread", "Refused", "Detail", "How", "Format", "Why", "Silent"}, field)
 }
 
 // sentence is a foreign.Text, but for what readings say all the time: word for word, with
@@ -61,6 +61,8 @@ var usual = sync.OnceValue(func() *regexp.Regexp { //nolint:gochecknoglobals // 
 		`--insecure-skip-tls-verify|insecure-skip-tls-verify in the kubeconfig|its URL is http://[-A-Za-z0-9.:\[\]]+, without TLS`,
 		`cut off: it has no END line|not base64(: a character is missing or too many)?|holds no certificate`,
 		`the CA in the file does not verify what [-A-Za-z0-9.:]+ shows for the name [-A-Za-z0-9.]+; nothing was sent`,
+		`it heeds [A-Z][A-Za-z]+ (True|False|Unknown)(, [A-Z][A-Za-z]+ (True|False|Unknown))*|it (does not scale|scales) down|it names machines to the ClusterAutoscaler|it is at work on node [-a-z0-9.]+`,
+		`no heartbeat (for [0-9]+[smhd] \(Lease\)|\(there is no Lease\)|\(the Lease was never renewed\))`,
 		`made by test/demo for demonstration; no such cluster exists`,
 	}, "|") + `)$`)
 })

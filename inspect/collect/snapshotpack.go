@@ -73,6 +73,7 @@ func packSnapshot(s inspect.Snapshot) *snapshotFile {
 		f.Gaps = append(f.Gaps, fileGap(g))
 	}
 	f.Access = packAccess(s.Access)
+	f.Status = p.status(s.Status)
 	return f
 }
 

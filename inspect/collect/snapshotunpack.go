@@ -147,6 +147,17 @@ func unpackSnapshot(f *snapshotFile) (inspect.Snapshot, error) {
 	if s.Access, err = f.Access.unpack(); err != nil {
 		return s, fmt.Errorf("snapshot: access: %w", err)
 	}
+	if s.Status, err = f.Status.unpack(func(n int) (*pki.Cert, error) {
+		switch {
+		case n < 0 || n >= len(certs):
+			return nil, fmt.Errorf("it refers to certificate %d of %d", n, len(certs))
+		case tooLarge[n] != "":
+			return nil, fmt.Errorf("certificate %d: %s", n, tooLarge[n])
+		}
+		return certs[n], nil
+	}); err != nil {
+		return s, fmt.Errorf("snapshot: status: %w", err)
+	}
 	return s, nil
 }
 
