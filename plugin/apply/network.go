@@ -58,7 +58,7 @@ func (f *NetworkFlags) Check(risks []string) error {
 }
 
 // NetworkFacts are what the API says of the network's pods, and of the CAs that pods
-// trust. They say nothing of certificates on nodes, and are in no snapshot.
+// trust. They say nothing of certificates on nodes.
 type NetworkFacts struct {
 	Pods    []inspect.Pod
 	Rollout inspect.Rollout
@@ -72,18 +72,31 @@ func NetworkOf(ctx context.Context, w *Session, v catalog.Versions) (NetworkFact
 	if w.Conn == nil {
 		return facts, nil
 	}
-	namespaces := action.NetworkNamespaces(v)
+	namespaces := catalog.NetworkNamespaces(v)
 	if len(namespaces) == 0 {
 		return facts, nil
 	}
-	var gaps []inspect.Gap
-	if facts.Pods, gaps = w.Conn.Cluster.Pods(ctx, namespaces...); len(gaps) > 0 {
-		return facts, cli.WithHint(errors.New(gaps[0].Reason), "%s; or leave the network's pods as they are: --restart-network=never", gaps[0].Next)
-	}
+	read := w.Conn.Cluster.Network(ctx, namespaces)
+	(&inspect.ClusterStatus{Network: read}).MarkForeign()
+	facts, err := NetworkIn(read)
 	facts.read = func(ctx context.Context) (inspect.Rollout, error) { return w.Conn.Cluster.Rollout(ctx, namespaces...) }
-	var err error
-	facts.Rollout, err = facts.read(ctx)
 	return facts, err
+}
+
+// NetworkIn is the facts about the network's pods by what was read of them, just now or for a
+// file; the zero value where that is nil. The error says what could not be read.
+func NetworkIn(read *inspect.NetworkRead) (NetworkFacts, error) {
+	if read == nil {
+		return NetworkFacts{}, nil
+	}
+	facts := NetworkFacts{Pods: read.Pods, Rollout: read.Rollout, read: func(context.Context) (inspect.Rollout, error) { return read.Rollout, nil }}
+	switch {
+	case read.Gap != nil:
+		return facts, cli.WithHint(errors.New(read.Gap.Reason), "%s; or leave the network's pods as they are: --restart-network=never", read.Gap.Next)
+	case read.Unread != "":
+		return facts, errors.New(read.Unread)
+	}
+	return facts, nil
 }
 
 // RootCA is the step that waits for kube-controller-manager and kube-root-ca.crt.

@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
@@ -79,10 +78,10 @@ func unreadVersion(c inspect.Cluster) string {
 
 // Preflight asks what has to hold of the whole cluster before a plan is carried out,
 // and notes in it what is worth knowing. planned is why there is no plan. w is nil for
-// facts from a file: then nobody can be asked.
+// facts from a file: then their status is what was read when it was taken.
 func (f *PreflightFlags) Preflight(ctx context.Context, w *Session, facts inspect.Snapshot, ca []byte, p *remediate.Plan, planned error) error {
 	if planned == nil && p.Empty() {
-		return f.leftPaused(ctx, w, p)
+		return f.leftPaused(ctx, w, facts, p)
 	}
 	var nodes []string
 	if planned == nil {
@@ -111,26 +110,20 @@ func (f *PreflightFlags) Ask(ctx context.Context, w *Session, facts inspect.Snap
 		return &cli.ExitError{Code: cli.ExitRefused, Err: cli.WithHint(cli.RefusedUnchanged(fmt.Errorf("%s: the API server answers, and it can't be asked whether this is safe now: %w", preflight.NoAPI, w.NoAPI)),
 			"get in first: --api-ca-from ssh://core@MASTER where its CA is not trusted, a kubeconfig with a client certificate where a token is not taken. In spite of it: --accept-risk=%s", preflight.NoAPI)}
 	}
-	ask := preflight.Preflight{Facts: facts, Now: facts.Taken, Pause: f.Pause, CA: CertsIn(ca), Nodes: nodes, Script: f.Script}
+	approves := p != nil && csr.Approves(p)
 	if w != nil && w.Conn != nil {
-		ask.Facts.Served = append(slices.Clone(facts.Served), w.mastersShow(ctx, facts)...)
+		facts.Served = append(slices.Clone(facts.Served), w.mastersShow(ctx, facts)...)
+		if !explains {
+			facts.Status = w.Status(ctx, facts, approves)
+		}
 	}
+	ask := preflight.Of(facts)
+	ask.Pause, ask.CA, ask.Nodes, ask.Script, ask.Approves = f.Pause, CertsIn(ca), nodes, f.Script, approves
 	if explains {
 		if v := ask.ServerSideVerdict(); v.Holds == catalog.No {
 			return &cli.ExitError{Code: cli.ExitRefused, Err: cli.WithHint(cli.RefusedUnchanged(fmt.Errorf("%w\n%s: %s", planned, v.Name, v.Reason)), "%s", v.Next)}
 		}
 		return planned
-	}
-	ask.Approves = p != nil && csr.Approves(p)
-	if w != nil && w.Conn != nil {
-		ask.Machinery = w.Conn.Cluster.Machinery(ctx)
-		if ask.Approves && ask.Operated() {
-			signer := csr.JudgeSigner(ctx, w.Conn.Cluster.Signer)
-			ask.Signer = &signer
-		}
-		if !ask.Operated() {
-			ask.StaticPods = w.StaticPods(ctx)
-		}
 	}
 	if ctx.Err() != nil {
 		return cli.NothingChanged(errors.New("interrupted"))
@@ -152,22 +145,36 @@ func (f *PreflightFlags) Ask(ctx context.Context, w *Session, facts inspect.Snap
 	return nil
 }
 
-// StaticPods asks the API server for those of the control plane.
-func (w *Session) StaticPods(ctx context.Context) *preflight.StaticPods {
-	pods, gaps := w.Conn.Cluster.Pods(ctx, metav1.NamespaceSystem)
-	if len(gaps) > 0 {
-		return &preflight.StaticPods{Pods: pods, Gap: &gaps[0]}
+// Status asks the API server for what the preflight of these facts depends on, and no more.
+// approves: requests are to be approved.
+func (w *Session) Status(ctx context.Context, facts inspect.Snapshot, approves bool) *inspect.ClusterStatus {
+	c := w.Conn.Cluster
+	s := &inspect.ClusterStatus{Read: collect.Taken(), ControlPlane: c.Machinery(ctx)}
+	switch operated := inspect.Operated(facts); {
+	case !operated:
+		s.StaticPods = c.StaticPods(ctx)
+	case approves:
+		s.Signers = c.Signers(ctx)
 	}
-	return &preflight.StaticPods{Pods: pods}
+	s.MarkForeign()
+	return s
 }
 
 // leftPaused adds to a plan with nothing to do what earlier runs left paused, if it is to
 // be looked after.
-func (f *PreflightFlags) leftPaused(ctx context.Context, w *Session, p *remediate.Plan) error {
-	if !f.Pause || w == nil || w.Conn == nil {
+func (f *PreflightFlags) leftPaused(ctx context.Context, w *Session, facts inspect.Snapshot, p *remediate.Plan) error {
+	var m *inspect.ControlPlaneStatus
+	switch {
+	case !f.Pause:
+	case w != nil && w.Conn != nil:
+		m = w.Conn.Cluster.Machinery(ctx)
+	case w == nil && facts.Status != nil:
+		m = facts.Status.ControlPlane
+	}
+	if m == nil {
 		return nil
 	}
-	last, err := action.LeftPaused(w.Conn.Cluster.Machinery(ctx))
+	last, err := action.LeftPaused(m)
 	action.Frame(p, nil, last)
 	return err
 }
@@ -223,7 +230,11 @@ func (f *PreflightFlags) judge(ask preflight.Preflight, p *remediate.Plan) error
 		return Stopped(stops)
 	}
 	if len(good) > 0 {
-		p.Notes = append(p.Notes, "Checked of the whole cluster: "+strings.Join(good, ", ")+".")
+		when := ""
+		if asOf := ask.Facts.AsOf(); asOf != "" {
+			when = ", " + asOf
+		}
+		p.Notes = append(p.Notes, "Checked of the whole cluster"+when+": "+strings.Join(good, ", ")+".")
 	}
 	if len(blind) > 0 {
 		p.Notes = append(p.Notes, "Not known, since no API server was asked: "+strings.Join(blind, ", ")+".")

@@ -87,6 +87,9 @@ func (f *Flags) offline(ctx context.Context) error {
 	}
 	s = f.Accepted(s)
 	a := &apply.Run{Flags: f.Flags, Command: f.command(), Run: remediate.NewRun(s.Taken)}
+	if err := f.afterInFile(s, &fix); err != nil {
+		return err
+	}
 	a.Plan = func(ctx context.Context) (*remediate.Plan, error) {
 		p, err := f.plan(fix, a.Run, s)
 		return p, f.Preflight(ctx, nil, s, fix.CA, p, err)
@@ -113,6 +116,9 @@ func (f *Flags) inFile(ctx context.Context) (s inspect.Snapshot, fix apiint.Repa
 	}
 	if len(s.Nodes) == 0 {
 		return s, fix, cli.WithHint(errors.New("no node is in the file"), "%s snapshot reads them", f.App.Called)
+	}
+	if s.Status != nil {
+		fix.Since = s.Status.Published
 	}
 	if f.CaFile != "" {
 		if err := f.Give(ctx); err != nil {

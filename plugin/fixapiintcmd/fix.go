@@ -307,12 +307,37 @@ func (f *Flags) after(ctx context.Context, w *apply.Session, facts inspect.Snaps
 	if !w.All {
 		return nil
 	}
+	if err := f.follow(fix, say, func() (apply.NetworkFacts, error) { return apply.NetworkOf(ctx, w, facts.Cluster.Versions) }); err != nil {
+		return err
+	}
+	patch, wanted, err := f.pods.Patches(ctx, w, apply.CertsIn(fix.CA), facts.Taken)
+	if wanted {
+		fix.After.Patch = &patch
+	}
+	return err
+}
+
+// afterInFile is after by the status in a file; without one, nothing follows.
+func (f *Flags) afterInFile(facts inspect.Snapshot, fix *apiint.Repair) error {
+	if facts.Status == nil || fix.Nodes != nil {
+		return nil
+	}
+	return f.follow(fix, nil, func() (apply.NetworkFacts, error) {
+		if facts.Status.Network == nil && len(catalog.NetworkNamespaces(facts.Cluster.Versions)) > 0 {
+			return apply.NetworkFacts{}, cli.WithHint(errors.New("the network's pods are not in the file"), "%s; or leave the network's pods as they are: --restart-network=never", facts.Hints.Unread(inspect.MayList("pods", "")))
+		}
+		return apply.NetworkIn(facts.Status.Network)
+	})
+}
+
+// follow puts the steps into a repair that follow those of kubelets.
+func (f *Flags) follow(fix *apiint.Repair, say func(string), read func() (apply.NetworkFacts, error)) error {
 	ca := apply.CertsIn(fix.CA)
 	wants := func(wave string) bool { return len(f.waves.only) == 0 || slices.Contains(f.waves.only, wave) }
 	var network apply.NetworkFacts
 	if wants(remediate.WaveMasters) || wants(remediate.WaveControlPlane) || wants(remediate.WaveNetwork) {
 		var err error
-		if network, err = apply.NetworkOf(ctx, w, facts.Cluster.Versions); err != nil && f.pods.Restart != apply.RestartNever {
+		if network, err = read(); err != nil && f.pods.Restart != apply.RestartNever {
 			return err
 		}
 	}
@@ -324,9 +349,5 @@ func (f *Flags) after(ctx context.Context, w *apply.Session, facts inspect.Snaps
 	if restarts, wanted := f.pods.Restarts(network, f.Nodes.Debug, ca); wanted {
 		fix.After.Network = &restarts
 	}
-	patch, wanted, err := f.pods.Patches(ctx, w, ca, facts.Taken)
-	if wanted {
-		fix.After.Patch = &patch
-	}
-	return err
+	return nil
 }

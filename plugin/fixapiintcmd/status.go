@@ -75,6 +75,9 @@ func (f *fixStatusFlags) status(ctx context.Context) error {
 	f.waves.maxUnavailable, f.pods.Restart, f.API = "1", apply.RestartNeeded, connect.ToRead
 	if len(f.from) > 0 {
 		s, fix, err := f.inFile(ctx)
+		if err == nil {
+			err = f.afterInFile(s, &fix)
+		}
 		if err != nil {
 			return err
 		}

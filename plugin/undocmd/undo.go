@@ -215,10 +215,9 @@ func (f *undoFlags) settled(ctx context.Context, w *apply.Session, facts inspect
 	if w.Conn == nil || p.Empty() {
 		return nil
 	}
-	ask := preflight.Preflight{Facts: facts, Machinery: w.Conn.Cluster.Machinery(ctx), Nodes: apply.NodesOf(p), Now: facts.Taken}
-	if !ask.Operated() {
-		ask.StaticPods = w.StaticPods(ctx)
-	}
+	facts.Status = w.Status(ctx, facts, false)
+	ask := preflight.Of(facts)
+	ask.Nodes = apply.NodesOf(p)
 	for _, v := range ask.Check() {
 		switch {
 		case v.Name != preflight.StaticPodsSettled || !v.Stops():

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
@@ -24,17 +23,6 @@ type NetworkRestarts struct {
 	// EachProbed: nodes on which nothing is restarted are asked, too.
 	EachProbed bool
 	Next       []*pki.Cert // see RestartPods
-}
-
-// NetworkNamespaces are those whose pods and kube-root-ca.crt count, in these versions.
-func NetworkNamespaces(v catalog.Versions) []string {
-	var out []string
-	for _, row := range catalog.NetworkPodsIn(v) {
-		if !slices.Contains(out, row.Namespace) {
-			out = append(out, row.Namespace)
-		}
-	}
-	return out
 }
 
 // First returns the restarts that come before those of any node, for the nodes on

@@ -115,7 +115,7 @@ func (s *State) signerValid(ctx context.Context, env *remediate.Env, c *remediat
 	if c.Versions.Plain {
 		return s.caValid(env, c, node)
 	}
-	if v := JudgeSigner(ctx, env.Signer); v.Holds != catalog.Yes {
+	if v := readSigner(ctx, env.Signer); v.Holds != catalog.Yes {
 		return s.refuse(env, node, &remediate.Refusal{Name: CsrSigner, Reason: v.Reason, Next: v.Next, Cause: v.cause})
 	}
 	return nil

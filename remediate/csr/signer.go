@@ -2,6 +2,7 @@ package csr
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -23,15 +24,37 @@ type SignerVerdict struct {
 	cause        error
 }
 
-// JudgeSigner reads what signs certificate requests where operators keep it, and judges it by
+// SignerOf judges what was read of what signs certificate requests. hints are those of the
+// facts that it is among.
+func SignerOf(read inspect.SignersRead, hints inspect.Hints) SignerVerdict {
+	return judgeSigner(hints, func(of catalog.Ref) (collect.Signer, error) {
+		one := read.Source
+		if of == catalog.CSRSigner() {
+			one = read.Signer
+		}
+		if one.Unread != "" {
+			return collect.Signer{}, errors.New(one.Unread)
+		}
+		return collect.Signer{NotBefore: one.NotBefore, NotAfter: one.NotAfter, Asked: one.Asked}, nil
+	})
+}
+
+// readSigner reads what signs certificate requests where operators keep it, and judges it by
 // the API server's time. read is nil where no API server can be asked.
-func JudgeSigner(ctx context.Context, read func(context.Context, catalog.Ref) (collect.Signer, error)) SignerVerdict {
+func readSigner(ctx context.Context, read func(context.Context, catalog.Ref) (collect.Signer, error)) SignerVerdict {
+	if read == nil {
+		return judgeSigner(inspect.Hints{}, nil)
+	}
+	return judgeSigner(inspect.Hints{}, func(of catalog.Ref) (collect.Signer, error) { return read(ctx, of) })
+}
+
+func judgeSigner(hints inspect.Hints, read func(catalog.Ref) (collect.Signer, error)) SignerVerdict {
 	at := catalog.CSRSigner()
-	access := inspect.Hints{}.Unread(inspect.MayGet("secret/"+at.Name, at.Namespace))
+	access := hints.Unread(inspect.MayGet("secret/"+at.Name, at.Namespace))
 	if read == nil {
 		return SignerVerdict{Reason: fmt.Sprintf("%s was not read", at), Next: access}
 	}
-	signer, err := read(ctx, at)
+	signer, err := read(at)
 	if err != nil {
 		return SignerVerdict{Reason: foreign.Prose(err.Error()), Next: access, cause: err}
 	}
@@ -41,7 +64,7 @@ func JudgeSigner(ctx context.Context, read func(context.Context, catalog.Ref) (c
 	}
 	renewed := ""
 	source := catalog.CSRSignerSource()
-	if original, err := read(ctx, source); err == nil && Invalid(original) == "" {
+	if original, err := read(source); err == nil && Invalid(original) == "" {
 		renewed = fmt.Sprintf("; %s is renewed, and is copied there", source)
 	}
 	v := SignerVerdict{Holds: catalog.No, Reason: fmt.Sprintf("%s %s%s: kube-controller-manager can't sign with it", at, problem, renewed),

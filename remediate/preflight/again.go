@@ -20,7 +20,7 @@ type Again struct {
 	Facts     inspect.Snapshot // of the plan: they tell which checks its cluster has
 	Machinery func(context.Context) *inspect.ControlPlaneStatus
 	// StaticPods reads those of kube-system, where no operator tells of them.
-	StaticPods func(context.Context) *StaticPods
+	StaticPods func(context.Context) *inspect.PodList
 	Accept     []string          // names of checks in spite of which to go on
 	Only       []string          // names of checks; none: all that may change meanwhile
 	Say        func(text string) // is told what is waited for; nil: nobody

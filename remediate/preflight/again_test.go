@@ -74,11 +74,11 @@ func TestAskedAgain(t *testing.T) {
 
 // unready reads a static pod of master-1 that is not ready when it is first asked for, so
 // many times.
-func unready(times int) func(context.Context) *StaticPods {
+func unready(times int) func(context.Context) *inspect.PodList {
 	asked := 0
-	return func(context.Context) *StaticPods {
+	return func(context.Context) *inspect.PodList {
 		asked++
-		return &StaticPods{Pods: []inspect.Pod{{Namespace: "kube-system", Name: "kube-apiserver-master-1", Node: "master-1", OwnerKind: "Node", OwnerName: "master-1", Phase: "Running", Ready: asked > times}}}
+		return &inspect.PodList{Pods: []inspect.Pod{{Namespace: "kube-system", Name: "kube-apiserver-master-1", Node: "master-1", OwnerKind: "Node", OwnerName: "master-1", Phase: "Running", Ready: asked > times}}}
 	}
 }
 

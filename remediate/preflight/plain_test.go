@@ -66,7 +66,7 @@ func TestPreflightOfPlainClusters(t *testing.T) {
 			p.StaticPods.Pods[0].Ready, p.Nodes = false, []string{"worker-0"}
 		}},
 		"pods that may not be read": {"etcd-healthy", catalog.Unknown, "forbidden", func(p *Preflight, _ *remediatetest.Fixture) {
-			p.StaticPods = &StaticPods{Gap: &inspect.Gap{Reason: "list pods: forbidden"}}
+			p.StaticPods = &inspect.PodList{Gap: &inspect.Gap{Reason: "list pods: forbidden"}}
 		}},
 		"pods that were not asked for": {"static-pods-settled", catalog.Unknown, "not asked for", func(p *Preflight, _ *remediatetest.Fixture) { p.StaticPods = nil }},
 		"no API":                       {"etcd-healthy", catalog.Unknown, "no API server", func(p *Preflight, _ *remediatetest.Fixture) { p.Machinery = nil }},
@@ -87,8 +87,9 @@ func TestPreflightOfPlainClusters(t *testing.T) {
 			p := quiet(names...)
 			p.Facts, p.CA = f.Snapshot, pki.LoadedPEM(f.Sc, pkitest.Bundle(f.Young.CertPEM, f.Old.CertPEM))
 			p.Machinery.StaticPods, p.Machinery.Pools, p.Machinery.Update = nil, nil, inspect.Update{}
-			p.StaticPods = &StaticPods{Pods: []inspect.Pod{pod("etcd-master-0", "master-0", true), pod("etcd-master-1", "master-1", true), pod("kube-controller-manager-master-0", "master-0", true)}}
+			p.StaticPods = &inspect.PodList{Pods: []inspect.Pod{pod("etcd-master-0", "master-0", true), pod("etcd-master-1", "master-1", true), pod("kube-controller-manager-master-0", "master-0", true)}}
 			c.change(p, f)
+			sameSaved(t, name, *p, nil)
 			verdicts := p.Check()
 			i := slices.IndexFunc(verdicts, func(v Verdict) bool { return v.Name == c.check })
 			if i < 0 {

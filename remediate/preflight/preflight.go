@@ -28,17 +28,27 @@ type Preflight struct {
 	// CA are those that kubelets are to trust, and StaticPods those of kube-system; the
 	// latter are asked for where no operator tells of them, see Operated.
 	CA         []*pki.Cert
-	StaticPods *StaticPods
+	StaticPods *inspect.PodList
 	// Approves: kubelets wait for a certificate that is signed on approval. Signer is what was
 	// read of what signs it; nil: no API server could be asked.
 	Approves bool
 	Signer   *csr.SignerVerdict
 }
 
-// StaticPods are the pods in kube-system that kubelets run by files of their own.
-type StaticPods struct {
-	Pods []inspect.Pod
-	Gap  *inspect.Gap // why they were not read; nil: they were
+// Of is the preflight of facts, by the status that is among them: read just now, or kept in a
+// file.
+func Of(facts inspect.Snapshot) Preflight {
+	p := Preflight{Facts: facts, Now: facts.Taken}
+	s := facts.Status
+	if s == nil {
+		return p
+	}
+	p.Machinery, p.StaticPods = s.ControlPlane, s.StaticPods
+	if s.Signers != nil {
+		signer := csr.SignerOf(*s.Signers, facts.Hints)
+		p.Signer = &signer
+	}
+	return p
 }
 
 // Verdict is what a check of the preflight says.
@@ -54,6 +64,14 @@ type Verdict struct {
 	// Blind says that only an API server could tell, and that there is none: that
 	// stops nothing, since in an outage of the API nobody could be helped else.
 	Blind bool
+}
+
+// AsOf says in the reason when that was read on which it depends, where it is from a file.
+func (v Verdict) AsOf(facts inspect.Snapshot) Verdict {
+	if when := facts.AsOf(); when != "" && v.Reason != "" && !v.Blind {
+		v.Reason += " (" + when + ")"
+	}
+	return v
 }
 
 // Stops reports whether nothing is to be done because of it.
@@ -168,10 +186,14 @@ func (p Preflight) Check() []Verdict {
 	var out []Verdict
 	for _, c := range p.checks() {
 		f := c.ask(p)
-		out = append(out, Verdict{
+		v := Verdict{
 			Name: c.name, Claim: c.claim, Holds: f.Holds, Reason: f.Reason, Next: f.Next, Risk: c.risk,
 			Blind: f.Holds == catalog.Unknown && c.api && p.Machinery == nil,
-		})
+		}
+		if c.api {
+			v = v.AsOf(p.Facts)
+		}
+		out = append(out, v)
 	}
 	return out
 }
@@ -381,8 +403,12 @@ func (p Preflight) signer() Finding {
 		}
 		return Fine("")
 	}
-	if p.Signer == nil {
+	at := catalog.CSRSigner()
+	switch {
+	case p.Signer == nil && p.Machinery == nil:
 		return blind(p.Facts.Hints)
+	case p.Signer == nil:
+		return Finding{Reason: at.String() + " was not read", Next: p.Facts.Hints.Unread(inspect.MayGet("secret/"+at.Name, at.Namespace))}
 	}
 	return Finding{p.Signer.Holds, p.Signer.Reason, p.Signer.Next}
 }

@@ -188,6 +188,7 @@ func TestPreflight(t *testing.T) {
 			}
 		}
 		tt.change(p)
+		sameSaved(t, tt.title, *p, nil)
 		for _, v := range p.Check() {
 			if v.Name != tt.check {
 				continue

@@ -97,10 +97,14 @@ func (p Preflight) Check() []preflight.Verdict {
 	var out []preflight.Verdict
 	for _, c := range rotateChecks() {
 		f := c.ask(p)
-		out = append(out, preflight.Verdict{
+		v := preflight.Verdict{
 			Name: c.name, Claim: c.claim, Holds: f.Holds, Reason: f.Reason, Next: f.Next, Risk: c.risk && !(p.Follows && c.name == SignerTrusted),
 			Blind: f.Holds == catalog.Unknown && c.api && p.Machinery == nil,
-		})
+		}
+		if c.api || c.name == PodsMemory && p.Network != nil {
+			v = v.AsOf(p.Facts.Snapshot)
+		}
+		out = append(out, v)
 	}
 	return out
 }
@@ -135,10 +139,9 @@ func (r Rotatable) managedIfAccepted() bool {
 
 func (c Chain) hints() inspect.Hints { return c.Facts.Hints() }
 
-// unreadPods is the next step where it was not read since when pods run; a snapshot does not
-// hold that.
+// unreadPods is the next step where it was not read since when pods run.
 func (p Preflight) unreadPods() string {
-	return p.hints().Live(p.hints().Unread(inspect.MayList("pods", p.dialling()[0].Namespace)) + "; docs/permissions.md (network pods) says what else is read")
+	return p.hints().Unread(inspect.MayList("pods", p.dialling()[0].Namespace)) + p.hints().Live("; docs/permissions.md (network pods) says what else is read")
 }
 
 func (p Preflight) versions() catalog.Versions { return p.Facts.Snapshot.Cluster.Versions }

@@ -211,6 +211,7 @@ func TestRotateChecks(t *testing.T) {
 				}
 				return
 			}
+			r.sameSaved(t, c.name, r.preflight(t, c.name))
 			var stops, says []string
 			for _, v := range r.preflight(t, c.name).Check() {
 				if v.Stops() {

@@ -116,6 +116,7 @@ func TestPodsMemory(t *testing.T) {
 		if c.pods != nil {
 			p.Network = c.pods(r)
 		}
+		r.sameSaved(t, c.title, p)
 		for _, v := range p.Check() {
 			if v.Name == PodsMemory && strings.Contains(v.Next, " delete pod ") && (!strings.Contains(v.Next, "node by node") || !strings.Contains(v.Next, "kube-scheduler have the CA") || strings.Contains(v.Next, "delete pod -l") && !strings.Contains(v.Next, "--field-selector spec.nodeName=")) {
 				t.Errorf("%s: pods of all nodes at once, or too early: %s", c.title, v.Next)

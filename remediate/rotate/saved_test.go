@@ -1,0 +1,55 @@
+package rotate
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/trust"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/action"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/remediatetest"
+)
+
+// sameSaved has a snapshot saved of what a preflight was made from, and holds what each check
+// says of it against what it said.
+func (r *rotating) sameSaved(t *testing.T, title string, live Preflight) {
+	t.Helper()
+	s := live.Facts.Snapshot
+	s.Taken = live.Now
+	if live.Machinery != nil {
+		s.Status = &inspect.ClusterStatus{Read: live.Now, ControlPlane: live.Machinery}
+		if live.Network != nil {
+			s.Status.Network = &inspect.NetworkRead{PodList: inspect.PodList{Pods: live.Network.Pods}, Rollout: live.Network.Rollout}
+		}
+	}
+	f := inspect.NewFacts(remediatetest.Saved(t, s), live.Now, 0)
+	of, err := FindRotatable(Rotatables(f), live.Of.Name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	saved := live
+	saved.Chain = Chain{Facts: f, Claims: trust.Judge(f), Of: of, Since: live.Since}
+	saved.Network = nil
+	if status := f.Snapshot.Status; status != nil {
+		saved.Machinery = status.ControlPlane
+		if status.Network != nil {
+			saved.Network = &action.NetworkRestarts{Pods: status.Network.Pods, Rollout: status.Network.Rollout}
+		}
+	}
+	before, after := live.Check(), saved.Check()
+	for i, want := range before {
+		got := after[i]
+		if got.Name != want.Name || got.Holds != want.Holds || got.Risk != want.Risk || got.Blind != want.Blind || remediatetest.Unmarked(got.Reason) != remediatetest.Unmarked(want.Reason) {
+			t.Errorf("%s: of the file:\n%+v\nwant:\n%+v", title, got, want)
+		}
+		if got.Stops() && want.Next != "" && got.Next == "" {
+			t.Errorf("%s: %s of the file has no next step", title, got.Name)
+		}
+		switch got.Name {
+		case "operators-settled", "upgrade-running", "static-pods-settled", "pools-ready", "nodes-ready":
+			if s.Status != nil && got.Reason != "" && !strings.Contains(got.Reason, "(as of 20") {
+				t.Errorf("%s: %s does not say when it was read: %s", title, got.Name, got.Reason)
+			}
+		}
+	}
+}
