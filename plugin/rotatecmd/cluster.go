@@ -89,7 +89,8 @@ func (f *rotateFlags) applyRun(conn *connect.Connection, command string) *apply.
 // ask asks the API server for what is no certificate's. Pods that dial api-int are of
 // interest only while its certificate is to be signed by a new CA.
 func ask(ctx context.Context, conn *connect.Connection, r *rotate.Reading) {
-	r.Machinery = conn.Cluster.Machinery(ctx)
+	status := &inspect.ClusterStatus{ControlPlane: conn.Cluster.Machinery(ctx)}
+	defer func() { tell(r, status) }()
 	at := catalog.InternalLoadBalancerServing()
 	of, err := rotate.FindRotatable(r.All, at.Namespace+"/"+at.Name)
 	if err != nil {
@@ -98,8 +99,20 @@ func ask(ctx context.Context, conn *connect.Connection, r *rotate.Reading) {
 	if signed, _ := r.Chain(of).Signed(); signed != catalog.No {
 		return
 	}
-	w := apply.Session{Conn: conn}
-	n, err := apply.NetworkOf(ctx, &w, r.Facts.Snapshot.Cluster.Versions)
+	status.Network = conn.Cluster.Network(ctx, catalog.NetworkNamespaces(r.Facts.Snapshot.Cluster.Versions))
+	status.MarkForeign()
+}
+
+// tell takes what was read that is no certificate's, just now or for a file; nil: nothing was.
+func tell(r *rotate.Reading, status *inspect.ClusterStatus) {
+	if status == nil {
+		return
+	}
+	r.Machinery = status.ControlPlane
+	if status.Network == nil {
+		return
+	}
+	n, err := apply.NetworkIn(status.Network)
 	if err != nil {
 		r.Unread = ": " + ui.OneLine(err.Error())
 		return

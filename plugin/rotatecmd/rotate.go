@@ -218,7 +218,9 @@ func (f *rotateFlags) read(ctx context.Context) (rotate.Reading, error) {
 		return rotate.Reading{}, cli.NothingChanged(errors.New("interrupted"))
 	}
 	s.Cluster.Versions.Accepted = slices.Contains(f.risks, preflight.UnreviewedVersion)
-	return rotate.NewReading(inspect.NewFacts(s, s.Taken, connect.DefaultWithin)), nil
+	r := rotate.NewReading(inspect.NewFacts(s, s.Taken, connect.DefaultWithin))
+	tell(&r, s.Status)
+	return r, nil
 }
 
 // The document that --list prints as JSON and YAML; see docs/rotate.md.
