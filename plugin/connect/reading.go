@@ -23,6 +23,8 @@ type Reading struct {
 	App    cli.App
 	Scope  collect.Scope
 	Nodes  NodeChoice
+	// Status has read, too, what is asked before something is changed.
+	Status bool
 }
 
 // Live reads the cluster and its nodes, or this machine alone.
@@ -71,6 +73,9 @@ func (r Reading) Live(ctx context.Context) (inspect.Snapshot, error) {
 	if c != nil {
 		snapshot.Cluster.Clock, snapshot.Cluster.Unauthenticated = c.Clock.Reading(), c.Unauthenticated
 		c.Cluster.Again(ctx, &snapshot)
+	}
+	if c != nil && r.Status {
+		snapshot.Status = c.Cluster.Status(ctx, snapshot)
 	}
 	snapshot.MarkForeign()
 	snapshot.Advise(inspect.LiveHints(r.App.Called))

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -36,7 +37,7 @@ func NewCommand(app cli.App, config *genericclioptions.ConfigFlags) *cobra.Comma
 	cmd := &cobra.Command{
 		Use:   "snapshot -o FILE",
 		Short: "Save what inspect reads in one file, without keys and tokens",
-		Long: `Reads what inspect reads and saves the facts in one compressed file that every reading command takes with --from.
+		Long: `Reads what inspect reads and saves the facts in one compressed file that every reading command takes with --from. What is asked of a whole cluster before something is changed is read too, as of that time: fix-api-int --from FILE --dry-run=client and rotate NAME --from FILE --dry-run=client check it without the cluster.
 
 The file holds certificates, where they are, and the metadata that judging them needs: never a private key or a token. Its format is described in docs/snapshot.md.`,
 		Example: templates.Examples(strings.ReplaceAll(`  # Save a cluster's facts, and look at them elsewhere
@@ -75,7 +76,7 @@ func (f *snapshotFlags) run(ctx context.Context) error {
 	}
 	nodes.Options.Texts, nodes.Served = true, true // so that a plan can be made from the file
 	nodes.Comeback = f.restartSafe
-	r := connect.Reading{App: f.app, Config: f.config, Nodes: nodes}
+	r := connect.Reading{App: f.app, Config: f.config, Nodes: nodes, Status: true} // so that its checks can be made from the file
 	var s inspect.Snapshot
 	if len(f.from) > 0 {
 		s, err = r.Files(ctx, f.from)
@@ -92,10 +93,11 @@ func (f *snapshotFlags) run(ctx context.Context) error {
 		return err
 	}
 	ui.PrintUnauthenticated(f.app.Streams.ErrOut, s.Cluster.Unauthenticated)
-	for _, g := range s.Gaps {
+	gaps := append(slices.Clone(s.Gaps), s.Status.Unread()...)
+	for _, g := range gaps {
 		_, _ = fmt.Fprintf(f.app.Streams.ErrOut, "unknown: %s: %s\n", ui.Clean(ui.OneLine(g.What+" "+g.Where)), ui.Clean(ui.OneLine(g.Reason)))
 	}
-	if len(s.Gaps) > 0 && !f.allowUnknown {
+	if len(gaps) > 0 && !f.allowUnknown {
 		return &cli.ExitError{Code: cli.ExitIncomplete, Err: errors.New("the snapshot was written, but it is not complete (see above)")}
 	}
 	return nil
