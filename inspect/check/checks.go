@@ -213,7 +213,7 @@ In the first hour after a rotation this is normal (info). When it stays, the ope
 		{
 			ID:    "copies-agree",
 			Title: "the CA copies in every namespace are the same",
-			Doc:   `kube-root-ca.crt and openshift-service-ca.crt are published into every namespace. A copy that differs makes pods of that namespace refuse the API server or services. The publisher overwrites changes at once, so a differing copy means that the publisher does not run or was refused.`,
+			Doc:   `kube-root-ca.crt and openshift-service-ca.crt are published into every namespace. A copy that differs makes pods of that namespace refuse the API server or services. The publisher overwrites changes at once. A differing copy means that the publisher does not run, that it was refused, or that the copy is immutable (immutable: true): whoever may write ConfigMaps in the namespace can delete it and make another one, which the publisher then can't change. Such a copy harms pods of that namespace only; rotate tells of it and does not wait for it.`,
 			Run:   copiesAgree,
 		},
 		{

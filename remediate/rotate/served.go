@@ -179,7 +179,7 @@ func (c Chain) edgesStage(leaf Stage) Stage {
 	}
 	s := Stage{Name: StageEdges, Reached: catalog.Yes, Next: c.Facts.Hints().Next("{} verify" + c.Facts.Hints().Live(" --nodes all") + " names each, and what mends it")}
 	var broken, unknown, mend []string
-	claims := c.claims()
+	claims := slices.DeleteFunc(c.claims(), func(claim trust.Claim) bool { return claim.Tenant != "" && claim.Status != trust.Holds }) // stage trust tells of them
 	for _, claim := range claims {
 		text := strings.TrimSpace(fmt.Sprintf("%s, of %s (%s)", claim.Claim, whoOf(claim), claim.Why))
 		switch claim.Status {

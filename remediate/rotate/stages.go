@@ -135,24 +135,28 @@ func (c Chain) aggregatesStage(cas []*pki.Cert) Stage {
 }
 
 // placesStage asks whether CAs are in all of these places. What is known not to be
-// there can't have them, and nobody verifies by it.
+// there can't have them, and nobody verifies by it. Users may write what is in their own
+// namespaces, so that its publisher leaves it: a place there holds no rotation up, and is told.
 func (c Chain) placesStage(name string, places []catalog.Ref, cas []*pki.Cert) Stage {
 	s := Stage{Name: name, Reached: catalog.Yes}
 	has, all := 0, 0
-	var lack, unread []string
+	var lack, unread, tenants []string
 	for _, at := range places {
 		found := false
 		for _, h := range heldAt(c.Facts, at) {
 			if h.Use != inspect.UseTrust || h.Superseded || h.Revision > 0 {
 				continue
 			}
-			found = true
-			all++
+			found = found || h.Reserved()
 			loaded, _ := h.Content.LoadedBy(pki.ReaderUnknown) // by whoever reads it
-			if !slices.ContainsFunc(cas, func(ca *pki.Cert) bool { return !hasCert(loaded, ca) }) {
-				has++
-			} else {
+			switch holds := !slices.ContainsFunc(cas, func(ca *pki.Cert) bool { return !hasCert(loaded, ca) }); {
+			case holds:
+				all, has = all+1, has+1
+			case h.Reserved():
+				all++
 				lack = append(lack, h.At.String())
+			default:
+				tenants = append(tenants, h.At.String())
 			}
 		}
 		if !found && !notThere(c.Facts, at) {
@@ -171,6 +175,9 @@ func (c Chain) placesStage(name string, places []catalog.Ref, cas []*pki.Cert) S
 		s.Text = places[0].String() + " has it"
 	default:
 		s.Text = fmt.Sprintf("all %d have it", all)
+	}
+	if len(tenants) > 0 {
+		s.Text += "; without it, in namespaces whose users may write it: " + few(tenants)
 	}
 	return s
 }

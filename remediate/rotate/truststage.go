@@ -21,13 +21,17 @@ import (
 func (c Chain) trustStage(young []*pki.Cert) Stage {
 	s := Stage{Name: StageTrust, Reached: catalog.Yes}
 	all, holds := 0, 0
-	var lack, unknown []string
+	var lack, unknown, tenants []string
 	for _, claim := range c.claims() {
 		if aboutServer(claim) {
 			continue
 		}
-		all++
 		ca := untrusted(claim, young, c.Facts.Now)
+		if claim.Tenant != "" && (claim.Status != trust.Holds || ca != nil) { // its users may write it: it holds no rotation up
+			tenants = append(tenants, claim.Tenant)
+			continue
+		}
+		all++
 		switch {
 		case claim.Status == trust.Holds && ca != nil:
 			lack = append(lack, whoOf(claim)+" (it lacks "+pki.Named(ca)+", which was made in the same rotation)")
@@ -52,6 +56,9 @@ func (c Chain) trustStage(young []*pki.Cert) Stage {
 		s.Next = c.Facts.Hints().UnreadNodes("{} verify --nodes all tells what is known")
 	default:
 		s.Text = fmt.Sprintf("all %d who verify what it signs trust it, now and next", all)
+	}
+	if slices.Sort(tenants); len(tenants) > 0 {
+		s.Text += "; not judged by, as their users may write it: namespaces " + few(slices.Compact(tenants))
 	}
 	return s
 }
