@@ -46,9 +46,9 @@ func (w *walk) pkcs12(e *entry, index int, der []byte) {
 	whole := k.read(der)
 	w.rounds = k.rounds
 	before := len(e.content.Certs)
-	e.content.Certs = append(e.content.Certs, k.chain()...)
+	e.content.Certs = keep(e, e.content.Certs, k.chain()...)
 	e.skipAll(before, whyKeystore)
-	e.content.CRLs = append(e.content.CRLs, k.lists...)
+	e.content.CRLs = keep(e, e.content.CRLs, k.lists...)
 	for _, key := range k.keys {
 		e.addKey(key, format)
 	}

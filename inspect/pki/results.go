@@ -12,11 +12,29 @@ const typeValue = "value"
 // maxBad limits how many bad blocks of one value are listed one by one.
 const maxBad = 100
 
+// maxFields limits in how many fields of one value something is found, and maxInField how many
+// certificates, or keys, or the like, are in one of them: what is compressed has millions in some
+// kilobytes.
+const (
+	maxFields  = 10_000
+	maxInField = 10_000
+)
+
+// keep adds to what a field holds, up to maxInField.
+func keep[T any](e *entry, have []T, more ...T) []T {
+	if room := maxInField - len(have); len(more) > room {
+		e.left += len(more) - room
+		more = more[:room]
+	}
+	return append(have, more...)
+}
+
 // results collects what a value holds, by field, in document order. Most values
 // hold one field, and of some there are tens of thousands: that takes no map.
 type results struct {
 	order  []*entry
 	fields map[string]*entry // the same as order, once that is longer than fewFields
+	left   int               // how often something was found in a field beyond maxFields
 }
 
 // fewFields is up to how many fields looking at each of them is as fast as a map.
@@ -28,6 +46,7 @@ type entry struct {
 	content *Content // handed over by found
 	blocks  int      // seen so far: the index of the next one
 	unsaid  int      // bad blocks beyond maxBad
+	left    int      // certificates, keys and the like beyond maxInField
 	skips   []skip   // copies of certificates, each by itself
 }
 
@@ -44,6 +63,10 @@ func (r *results) at(field string) *entry {
 		}
 	}
 	e := &entry{field: field, content: &Content{}}
+	if len(r.order) >= maxFields && field != "" {
+		r.left++
+		return e // what goes there is lost, and said
+	}
 	r.order = append(r.order, e)
 	switch {
 	case r.fields != nil:
@@ -59,6 +82,9 @@ func (r *results) at(field string) *entry {
 
 // found returns everything that is not empty. The results are used up by it.
 func (r *results) found() []Found {
+	if r.left > 0 {
+		r.at("").badOnce(BadBlock{Index: -1, Type: typeValue, Reason: fmt.Sprintf("more than %d fields of it hold certificates or keys: the others were not read", maxFields)})
+	}
 	n := 0
 	for _, e := range r.order {
 		if !e.content.Empty() {
@@ -78,6 +104,9 @@ func (r *results) found() []Found {
 			e.content.Bad = append(e.content.Bad, BadBlock{
 				Index: -1, Type: "PEM", Reason: fmt.Sprintf("%d more blocks can't be read", e.unsaid),
 			})
+		}
+		if e.left > 0 {
+			e.badOnce(BadBlock{Index: -1, Type: typeValue, Reason: fmt.Sprintf("it holds more than %d certificates or keys: %d were left out", maxInField, e.left)})
 		}
 		e.content.Skipped = e.skipped()
 		list = append(list, Found{Field: e.field, Content: e.content})
@@ -116,16 +145,17 @@ func (e *entry) badOnce(b BadBlock) {
 
 // absorb takes over everything that more holds.
 func (r *results) absorb(more *results) {
+	r.left += more.left
 	for _, from := range more.order {
 		if from.content.Empty() && from.unsaid == 0 && from.blocks == 0 {
 			continue
 		}
 		e := r.at(from.field)
-		e.content.Certs = append(e.content.Certs, from.content.Certs...)
-		e.content.Requests = append(e.content.Requests, from.content.Requests...)
-		e.content.Keys = append(e.content.Keys, from.content.Keys...)
-		e.content.CRLs = append(e.content.CRLs, from.content.CRLs...)
-		e.content.Locked = append(e.content.Locked, from.content.Locked...)
+		e.content.Certs = keep(e, e.content.Certs, from.content.Certs...)
+		e.content.Requests = keep(e, e.content.Requests, from.content.Requests...)
+		e.content.Keys = keep(e, e.content.Keys, from.content.Keys...)
+		e.content.CRLs = keep(e, e.content.CRLs, from.content.CRLs...)
+		e.content.Locked = keep(e, e.content.Locked, from.content.Locked...)
 		for _, b := range from.content.Bad {
 			if b.Index >= 0 {
 				e.bad(e.blocks+b.Index, b.Type, b.Reason)
@@ -136,6 +166,7 @@ func (r *results) absorb(more *results) {
 		e.skips = append(e.skips, from.skips...)
 		e.blocks += from.blocks
 		e.unsaid += from.unsaid
+		e.left += from.left
 	}
 }
 
@@ -148,28 +179,28 @@ func (r *results) addMissing(field string, more *results) {
 		for _, c := range e.content.Certs {
 			if isNew(seen.der, c.Fingerprint) {
 				to := r.at(field)
-				to.content.Certs = append(to.content.Certs, c)
+				to.content.Certs = keep(to, to.content.Certs, c)
 				to.skip(c.Fingerprint, whyBeside, Readers()...)
 			}
 		}
 		for _, k := range e.content.Keys {
 			if isNew(seen.keys, k) {
-				r.at(field).content.Keys = append(r.at(field).content.Keys, k)
+				r.at(field).content.Keys = keep(r.at(field), r.at(field).content.Keys, k)
 			}
 		}
 		for _, q := range e.content.Requests {
 			if isNew(seen.requests, q.SPKI) {
-				r.at(field).content.Requests = append(r.at(field).content.Requests, q)
+				r.at(field).content.Requests = keep(r.at(field), r.at(field).content.Requests, q)
 			}
 		}
 		for _, l := range e.content.CRLs {
 			if isNew(seen.der, l.Fingerprint) {
-				r.at(field).content.CRLs = append(r.at(field).content.CRLs, l)
+				r.at(field).content.CRLs = keep(r.at(field), r.at(field).content.CRLs, l)
 			}
 		}
 		for _, l := range e.content.Locked {
 			if seen.lock(l) {
-				r.at(field).content.Locked = append(r.at(field).content.Locked, l)
+				r.at(field).content.Locked = keep(r.at(field), r.at(field).content.Locked, l)
 			}
 		}
 		for _, b := range e.content.Bad {

@@ -3,6 +3,7 @@ package pki
 import (
 	"bytes"
 	"compress/gzip"
+	"fmt"
 	"io"
 )
 
@@ -25,7 +26,9 @@ type walk struct {
 	passwords [][]byte // that are tried on keystores before the usual ones
 	work      int
 	unpacked  int
-	rounds    int64 // of key derivation
+	// ownUnpacked is what it may unpack to before it takes from what all values share.
+	ownUnpacked int
+	rounds      int64 // of key derivation
 }
 
 // place is where in the value the walk is.
@@ -46,7 +49,9 @@ func scan(s *Scanner, data []byte, passwords [][]byte) []Found {
 		passwords: passwords,
 		work:      workAtLeast + workPerByte*len(data),
 		unpacked:  maxUnpacked,
-		rounds:    maxRounds,
+
+		ownUnpacked: unpackedAtLeast + unpackedPerByte*len(data),
+		rounds:      maxRounds,
 	}
 	w.value(data, place{})
 	return w.results.found()
@@ -173,16 +178,20 @@ func (w *walk) gzip(data []byte, at place) bool {
 	}
 	r.Multistream(false)
 	// What comes before an error is still worth reading.
-	inner, err := io.ReadAll(io.LimitReader(r, int64(w.unpacked)))
+	unpacking := &unpacking{from: r, w: w}
+	inner, err := io.ReadAll(unpacking)
 	defer clear(inner)
-	if len(inner) == 0 {
-		return err == nil
+	if len(inner) > 0 {
+		w.work += workPerByte * len(inner)
+		w.value(inner, at.deeper())
 	}
-	w.unpacked -= len(inner)
-	w.work += workPerByte * len(inner)
-	w.value(inner, at.deeper())
-	if w.unpacked == 0 {
+	switch {
+	case unpacking.over:
+		w.stop(at, fmt.Sprintf("the limit of %d MiB to which compressed values of this run unpack was reached: the rest was not read", maxUnpackedMore>>20))
+	case w.unpacked == 0:
 		w.stop(at, "unpacks to more than 32 MiB: the rest was not read")
+	case len(inner) == 0:
+		return err == nil
 	}
 	return true
 }
@@ -287,7 +296,7 @@ func (w *walk) locked(at place, format, reason string) {
 }
 
 func (e *entry) lock(format, reason string) {
-	e.content.Locked = append(e.content.Locked, Locked{Format: format, Reason: reason})
+	e.content.Locked = keep(e, e.content.Locked, Locked{Format: format, Reason: reason})
 }
 
 // cert adds a certificate, or says why it can't.
@@ -297,8 +306,9 @@ func (w *walk) cert(e *entry, index int, kind string, der []byte) (id Fingerprin
 		e.bad(index, kind, err.Error())
 		return Fingerprint{}, false
 	}
-	e.content.Certs = append(e.content.Certs, c)
-	return c.Fingerprint, true
+	before := len(e.content.Certs)
+	e.content.Certs = keep(e, e.content.Certs, c)
+	return c.Fingerprint, len(e.content.Certs) > before
 }
 
 func (w *walk) crl(e *entry, index int, kind string, der []byte) {
@@ -307,7 +317,7 @@ func (w *walk) crl(e *entry, index int, kind string, der []byte) {
 		e.bad(index, kind, err.Error())
 		return
 	}
-	e.content.CRLs = append(e.content.CRLs, c)
+	e.content.CRLs = keep(e, e.content.CRLs, c)
 }
 
 func (w *walk) request(e *entry, index int, kind string, der []byte) {
@@ -316,7 +326,7 @@ func (w *walk) request(e *entry, index int, kind string, der []byte) {
 		e.bad(index, kind, err.Error())
 		return
 	}
-	e.content.Requests = append(e.content.Requests, r)
+	e.content.Requests = keep(e, e.content.Requests, r)
 }
 
 // addKey adds a key; one of an unknown kind gets the PEM type for a name.
@@ -324,5 +334,5 @@ func (e *entry) addKey(key Key, kind string) {
 	if key.Algorithm == "" {
 		key.Algorithm = kind
 	}
-	e.content.Keys = append(e.content.Keys, key)
+	e.content.Keys = keep(e, e.content.Keys, key)
 }

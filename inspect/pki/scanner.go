@@ -25,6 +25,7 @@ type memory struct {
 	usages map[string][]string     // usage lists, shared
 	opened map[Fingerprint][]Found // by sha256 of a value, what Unlock found; nil: nobody asked yet
 	rounds budgets                 // of key derivation, for all values
+	small  smallness               // what values may unpack to and hold that are far smaller, together
 }
 
 // NewScanner returns an empty Scanner.
@@ -36,6 +37,7 @@ func NewScanner() *Scanner {
 		usages: map[string][]string{},
 	}
 	s.rounds.fill()
+	s.small.fill()
 	return &Scanner{memory: s}
 }
 
@@ -74,10 +76,14 @@ func (s *Scanner) Scan(data []byte) []Found {
 	s.mu.Lock()
 	found, ok := s.values[id]
 	s.mu.Unlock()
-	if ok {
-		return found
+	if !ok {
+		found = s.remember(id, scan(s, data, nil))
 	}
-	found = scan(s, data, nil)
+	return s.small.keep(found, len(data))
+}
+
+// remember keeps what was found in a value for other places that hold it.
+func (s *Scanner) remember(id Fingerprint, found []Found) []Found {
 	if len(found) == 0 || holdsOnlyKey(found) || s.Over() != nil {
 		return found
 	}
@@ -97,6 +103,10 @@ func (s *Scanner) Scan(data []byte) []Found {
 // but Scan does not return it: whether a place is open is decided by what lies
 // there, not by what was read before.
 func (s *Scanner) Unlock(data []byte, passwords [][]byte) []Found {
+	return s.small.keep(s.unlock(data, passwords), len(data))
+}
+
+func (s *Scanner) unlock(data []byte, passwords [][]byte) []Found {
 	found := scan(s, data, passwords)
 	if s.Over() != nil {
 		return found

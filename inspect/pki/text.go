@@ -316,7 +316,7 @@ func (w *walk) compare(data []byte, seen []sighting, at place) {
 			if !listed[id] && p.Type == "CERTIFICATE" {
 				if c, err := w.scanner.cert(der); err == nil {
 					listed[id] = true
-					e.content.Certs = append(e.content.Certs, c)
+					e.content.Certs = keep(e, e.content.Certs, c)
 				}
 			}
 		}

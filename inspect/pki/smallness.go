@@ -1,0 +1,84 @@
+package pki
+
+import (
+	"fmt"
+	"io"
+)
+
+// A value of some kilobytes unpacks to megabytes, and holds hundreds of thousands of places. What
+// its own length accounts for is its own; what is beyond that, all values of a run share, so that
+// many such values cost no more than a few.
+const (
+	// unpackedPerByte and unpackedAtLeast are what a value may unpack to by itself: text and
+	// certificates unpack to ten times their length at most.
+	unpackedPerByte = 32
+	unpackedAtLeast = 4 << 10
+	maxUnpackedMore = 64 << 20 // of all values, beyond that
+	// bytesPerThing and thingsAtLeast are what a value may hold by itself: no certificate, key or
+	// field takes less where it is not compressed.
+	bytesPerThing = 12
+	thingsAtLeast = 16
+	maxThingsMore = 100_000 // in all places, beyond that
+)
+
+// smallness is what may still be spent on values that are far smaller than what is in them.
+type smallness struct{ unpacked, things budget }
+
+func (s *smallness) fill() {
+	s.unpacked.left.Store(maxUnpackedMore)
+	s.things.left.Store(maxThingsMore)
+}
+
+// keep returns what was found in a value of that length, or, where that is too much, as much of
+// it as its length accounts for, and that there is more. A value is counted in each place.
+func (s *smallness) keep(found []Found, length int) []Found {
+	own, all := thingsAtLeast+length/bytesPerThing, 0
+	for _, f := range found {
+		all += f.things()
+	}
+	if all <= own || s.things.take(int64(all-own)) {
+		return found
+	}
+	rest := BadBlock{Index: -1, Type: typeValue, Reason: fmt.Sprintf("the limit of %d certificates, keys and fields in compressed values of this run was reached before it: what it holds was not all read", maxThingsMore)}
+	whole := &Content{}
+	kept := []Found{{Content: whole}}
+	for _, f := range found {
+		if own -= f.things(); own < 0 {
+			break
+		}
+		if f.Field == "" {
+			*whole = *f.Content
+			continue
+		}
+		kept = append(kept, f)
+	}
+	whole.Bad = append(whole.Bad[:len(whole.Bad):len(whole.Bad)], rest)
+	return kept
+}
+
+// things is how many things were found in a field, and the field itself.
+func (f *Found) things() int {
+	c := f.Content
+	return 1 + len(c.Certs) + len(c.Requests) + len(c.Keys) + len(c.CRLs) + len(c.Locked) + len(c.Bad)
+}
+
+// unpacking reads what a value unpacks to, up to what may be spent on it.
+type unpacking struct {
+	from io.Reader
+	w    *walk
+	over bool // of all values
+}
+
+func (u *unpacking) Read(p []byte) (int, error) {
+	p = p[:min(len(p), u.w.unpacked)]
+	if len(p) == 0 {
+		return 0, io.EOF
+	}
+	n, err := u.from.Read(p)
+	if more := n - u.w.ownUnpacked; more > 0 && !u.w.scanner.small.unpacked.take(int64(more)) {
+		n, err, u.over = u.w.ownUnpacked, io.EOF, true
+	}
+	u.w.ownUnpacked = max(u.w.ownUnpacked-n, 0)
+	u.w.unpacked -= n
+	return n, err
+}
