@@ -30,6 +30,7 @@ func Judge(f *inspect.Facts) []assess.Finding {
 		order[c.ID] = i
 		for _, finding := range c.Run(f) {
 			finding.Check = c.ID
+			finding.Severity = max(finding.Severity, assess.Info) // one without would be hidden by each filter
 			slices.SortFunc(finding.At, pki.Compare)
 			out = append(out, finding)
 		}

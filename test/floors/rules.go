@@ -72,7 +72,7 @@ func floors() []floor {
 			"collect reads; it judges nothing, and what is done about it is remediate's"},
 		{"inspect/report", []string{"inspect/trust", "inspect/check", "inspect/assess", "inspect", "inspect/catalog", "inspect/pki", "foreign"},
 			"report makes documents of facts and of what was found"},
-		{"inspect/trust", []string{"inspect", "inspect/catalog", "inspect/pki", "foreign"},
+		{"inspect/trust", []string{"inspect/assess", "inspect", "inspect/catalog", "inspect/pki", "foreign"},
 			"trust judges pairs of client and server; checks judge places"},
 		{"inspect/check", []string{"inspect/assess", "inspect", "inspect/catalog", "inspect/pki", "foreign"},
 			"checks are functions from values to values: a Snapshot from a file must be judged as one from a cluster is"},

@@ -1,0 +1,59 @@
+package assess
+
+import (
+	"encoding/json"
+	"slices"
+	"testing"
+)
+
+func TestTheZeroAssessmentIsUnknown(t *testing.T) {
+	t.Parallel()
+	if a := (Assessment{}); a.Status != Unknown || a.Status.Wrong() || Worst() != Unknown {
+		t.Errorf("what nobody judged is %s", a.Status)
+	}
+}
+
+func TestTheWorstStatusComesFirst(t *testing.T) {
+	t.Parallel()
+	got := []Status{Pass, Fail, Unknown, Warn, Status(9)}
+	slices.SortStableFunc(got, WorstFirst)
+	if want := []Status{Fail, Status(9), Warn, Unknown, Pass}; !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	for _, c := range []struct {
+		all  []Status
+		want Status
+	}{{[]Status{Pass}, Pass}, {[]Status{Pass, Unknown}, Unknown}, {[]Status{Unknown, Warn}, Warn}, {[]Status{Fail, Unknown, Warn}, Fail}} {
+		if got := Worst(c.all...); got != c.want {
+			t.Errorf("the worst of %v is %s, want %s", c.all, got, c.want)
+		}
+	}
+}
+
+func TestAssessmentsAreWrittenWithoutWhatIsEmpty(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		a    Assessment
+		want string
+	}{
+		{Assessment{ID: "trusts", Status: Pass}, `{"id":"trusts","status":"pass"}`},
+		{Assessment{ID: "trusts", Reason: "not read"}, `{"id":"trusts","status":"unknown","reason":"not read"}`},
+		{
+			Assessment{"a", Warn, Critical, "worker-1", "r", "i", Remediation{"do x: oc get nodes", "oc get nodes"}},
+			`{"id":"a","status":"warn","severity":"critical","subject":"worker-1","reason":"r","impact":"i","remediation":{"text":"do x: oc get nodes","command":"oc get nodes"}}`,
+		},
+		{Assessment{ID: "a", Status: Fail, Severity: Info, Remediation: Advise("look")}, `{"id":"a","status":"fail","severity":"info","remediation":{"text":"look"}}`},
+	} {
+		raw, err := json.Marshal(c.a)
+		if err != nil || string(raw) != c.want {
+			t.Errorf("got  %s (%v)\nwant %s", raw, err, c.want)
+		}
+		var back Assessment
+		if err := json.Unmarshal(raw, &back); err != nil || back != c.a {
+			t.Errorf("%s is read as %+v (%v)", raw, back, err)
+		}
+	}
+	if err := json.Unmarshal([]byte(`{"status":"holds"}`), new(Assessment)); err == nil {
+		t.Error("a word that is no status is read")
+	}
+}
