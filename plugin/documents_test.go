@@ -19,6 +19,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/report/reporttest"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate"
 )
 
@@ -97,6 +98,30 @@ func walkTexts(at string, v any, see func(at, text string)) {
 			see(at, k)
 			walkTexts(at+"."+k, v[k], see)
 		}
+	}
+}
+
+// TestDocumentsAreAsTheirSchemasSay: docs/schema is what scripts are written by.
+func TestDocumentsAreAsTheirSchemasSay(t *testing.T) {
+	kinds := map[any]bool{}
+	for _, args := range documents(t) {
+		t.Run(strings.Join(args, " "), func(t *testing.T) {
+			_, out, _ := certrot(append(args, "-o", "yaml")...)
+			for part := range strings.SplitSeq(out, "\n---\n") {
+				var doc map[string]any
+				if err := yaml.Unmarshal([]byte(part), &doc); err != nil {
+					t.Fatal(err)
+				}
+				if doc != nil { // refused: then there is no document
+					kinds[doc["kind"]] = true
+					reporttest.Validate(t, doc)
+				}
+			}
+		})
+	}
+	schemas, err := filepath.Glob("../docs/schema/*.json")
+	if err != nil || len(schemas) != len(kinds) {
+		t.Errorf("%d kinds were printed, and %d have schemas (%v)", len(kinds), len(schemas), err)
 	}
 }
 

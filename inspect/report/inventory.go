@@ -16,9 +16,9 @@ import (
 )
 
 // APIVersion and InventoryKind name the document that inspect prints
-// as JSON and YAML. It only gains fields (docs/output.md).
+// as JSON and YAML. docs/v1alpha2.md lists the keys that v1alpha1 had under other names.
 const (
-	APIVersion    = "certrot/v1alpha1"
+	APIVersion    = "certrot/v1alpha2"
 	InventoryKind = "Inventory"
 )
 

@@ -220,7 +220,7 @@ func (f *fixing) dryRun(t *testing.T, node string) {
 		t.Fatalf("%v:\n%s", err, r.stdout)
 	}
 	for form, d := range map[string]fixDocument{"json": fromJSON, "yaml": fromYAML} {
-		if d.APIVersion != "certrot/v1alpha1" || d.Kind != "Plan" || d.Command != "fix-api-int" || d.Run == "" || d.Version == "" {
+		if d.APIVersion != "certrot/v1alpha2" || d.Kind != "Plan" || d.Command != "fix-api-int" || d.Run == "" || d.Version == "" {
 			t.Errorf("%s: it is %q %q of %q, run %q, version %q", form, d.APIVersion, d.Kind, d.Command, d.Run, d.Version)
 		}
 		if len(d.Nodes) != 1 || d.Nodes[0].Name != node || d.Nodes[0].Via != "ssh" || d.Nodes[0].Ready != "Unknown" || len(d.Nodes[0].Steps) != 4 || len(d.Solved) == 0 || len(d.Shown) == 0 {

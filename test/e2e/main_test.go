@@ -235,7 +235,7 @@ func decode(t *testing.T, r result) inventory {
 	if err := json.Unmarshal([]byte(r.stdout), &inv); err != nil {
 		t.Fatalf("inspect -o json ended with %d and printed no JSON: %v\n%.2000s", r.code, err, r.said())
 	}
-	if inv.APIVersion != "certrot/v1alpha1" || inv.Kind != "Inventory" {
+	if inv.APIVersion != "certrot/v1alpha2" || inv.Kind != "Inventory" {
 		t.Fatalf("inspect -o json printed a %q of %q", inv.Kind, inv.APIVersion)
 	}
 	return inv

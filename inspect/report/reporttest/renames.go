@@ -1,0 +1,95 @@
+package reporttest
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// rename is a row of docs/v1alpha2.md.
+type rename struct{ from, to string } // one of them empty: the key is new, or gone
+
+// renamesOf are the rows in the section of a kind.
+func renamesOf(page, kind string) []rename {
+	_, section, _ := strings.Cut(page, "\n## "+kind+"\n")
+	section, _, _ = strings.Cut(section, "\n## ")
+	var out []rename
+	for line := range strings.Lines(section) {
+		cells := strings.Split(line, "|")
+		if len(cells) < 4 || !strings.Contains(line, "`") {
+			continue
+		}
+		key := func(cell string) string {
+			_, rest, found := strings.Cut(cell, "`")
+			if name, _, closed := strings.Cut(rest, "`"); found && closed {
+				return name
+			}
+			return ""
+		}
+		out = append(out, rename{key(cells[1]), key(cells[2])})
+	}
+	return out
+}
+
+// checkRenames holds the page to what became of the keys of v1alpha1.
+func (d Document) checkRenames(t *testing.T) {
+	t.Helper()
+	old, err := os.ReadFile(filepath.Join(root(t), "inspect", "report", "reporttest", "testdata", "v1alpha1", d.Kind+".txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := os.ReadFile(filepath.Join(root(t), "docs", "v1alpha2.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, problem := range compared(strings.Fields(string(old)), d.Keys(), renamesOf(string(page), d.Kind)) {
+		t.Errorf("docs/v1alpha2.md, %s: %s", d.Kind, problem)
+	}
+}
+
+// compared says what differs between the keys that there are and those that the rows make of
+// the keys there were.
+func compared(old, now []string, rows []rename) (problems []string) {
+	expected := map[string]bool{}
+	used := make([]bool, len(rows))
+	for _, key := range old {
+		to := key
+		for i, longest := 0, ""; i < len(rows); i++ {
+			r := rows[i]
+			rest, below := strings.CutPrefix(key, r.from)
+			if r.from == "" || !below || rest != "" && rest[0] != '.' && rest[0] != '[' || len(r.from) <= len(longest) {
+				continue
+			}
+			if longest = r.from; r.to == "" {
+				to = ""
+			} else {
+				to = r.to + rest
+			}
+			used[i] = used[i] || rest == ""
+		}
+		expected[to] = true
+	}
+	delete(expected, "")
+	for i, r := range rows {
+		switch {
+		case r.from == "":
+			expected[r.to] = true
+		case !used[i]:
+			problems = append(problems, "v1alpha1 had no "+r.from)
+		}
+	}
+	for _, key := range now {
+		if !expected[key] {
+			problems = append(problems, "the page does not say where "+key+" comes from")
+		}
+	}
+	for key := range expected {
+		if !slices.Contains(now, key) {
+			problems = append(problems, "there is no "+key)
+		}
+	}
+	slices.Sort(problems)
+	return problems
+}

@@ -1,0 +1,17 @@
+package report
+
+import (
+	"reflect"
+	"testing"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/report/reporttest"
+)
+
+func TestDocumentsHaveSchemas(t *testing.T) {
+	t.Parallel()
+	for kind, of := range map[string]reflect.Type{
+		InventoryKind: reflect.TypeFor[Inventory](), VerificationKind: reflect.TypeFor[Verification](), RestartKind: reflect.TypeFor[RestartReport](),
+	} {
+		reporttest.Document{APIVersion: APIVersion, Kind: kind, Type: of, As: map[reflect.Type]reflect.Type{reflect.TypeFor[Cert](): reflect.TypeFor[certDocument]()}}.Check(t)
+	}
+}

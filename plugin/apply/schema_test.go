@@ -1,0 +1,14 @@
+package apply
+
+import (
+	"reflect"
+	"testing"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/report"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/report/reporttest"
+)
+
+func TestTheDocumentHasASchema(t *testing.T) {
+	t.Parallel()
+	reporttest.Document{APIVersion: report.APIVersion, Kind: "Plan", Type: reflect.TypeFor[planDocument]()}.Check(t)
+}
