@@ -22,24 +22,46 @@ type Commas []string
 func Command(look, format string, args ...any) string {
 	written := make([]any, len(args))
 	for i, a := range args {
-		var names []string
 		switch a := a.(type) {
-		case string:
-			names, written[i] = []string{a}, a
 		case Spaces:
-			names, written[i] = a, strings.Join(a, " ")
+			written[i] = strings.Join(a, " ")
 		case Commas:
-			names, written[i] = a, strings.Join(a, ",")
+			written[i] = strings.Join(a, ",")
 		default:
 			written[i] = a
 		}
-		for _, name := range names {
+		for _, name := range namesIn(a) {
 			if !Word(name) {
 				return odd(look, name)
 			}
 		}
 	}
 	return fmt.Sprintf(format, written...)
+}
+
+// Fit reports whether Command writes a command with these arguments.
+func Fit(args ...any) bool {
+	for _, a := range args {
+		for _, name := range namesIn(a) {
+			if !Word(name) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// namesIn are the names in one argument of a command.
+func namesIn(arg any) []string {
+	switch arg := arg.(type) {
+	case string:
+		return []string{arg}
+	case Spaces:
+		return arg
+	case Commas:
+		return arg
+	}
+	return nil
 }
 
 // Name is a name in a text: between quotation marks where it is no Word.

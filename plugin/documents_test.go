@@ -183,7 +183,7 @@ func TestCompletionOffersCommandsThatExist(t *testing.T) {
 // and of the claims in JSON.
 func TestVerifyCountsWhatItPrints(t *testing.T) {
 	t.Parallel()
-	marks := map[string]string{"✗": "broken", "!": "will break", "?": "unknown", "✓": "holds"}
+	marks := map[string]string{"✗": "fail", "!": "warn", "?": "unknown", "✓": "pass"}
 	counter := regexp.MustCompile(`([✗!?✓]) ([0-9]+) `)
 	counted := func(t *testing.T, out, row string) map[string]int {
 		t.Helper()

@@ -36,6 +36,20 @@ func (a *keptAnswers) ask(t *testing.T, into any, args ...string) {
 
 type keptStatus struct {
 	ID, Node, Status string
+	NotNeeded        bool
+}
+
+// claimed is what the status of a claim was called when the answers were kept.
+func (s keptStatus) claimed() string {
+	return map[string]string{"pass": "holds", "warn": "will break", "fail": "broken", "unknown": "unknown"}[s.Status]
+}
+
+// answered is what the status of an answer was called then.
+func (s keptStatus) answered() string {
+	if s.NotNeeded {
+		return "none"
+	}
+	return map[string]string{"pass": "yes", "warn": "caution", "fail": "no", "unknown": "unknown"}[s.Status]
 }
 
 // answersOf are those of all commands that read a snapshot.
@@ -45,8 +59,8 @@ func answersOf(t *testing.T, file string) string {
 	var inv struct {
 		Certificates []struct{ SHA256, Renewal string }
 		Findings     []struct {
-			Check, Severity string
-			Locations       []any
+			ID, Severity string
+			Locations    []any
 		}
 		Gaps []any
 	}
@@ -56,12 +70,12 @@ func answersOf(t *testing.T, file string) string {
 		a.add("certificate %s %s", c.SHA256, c.Renewal)
 	}
 	for _, f := range inv.Findings {
-		a.add("finding %s %s, %d places", f.Check, f.Severity, len(f.Locations))
+		a.add("finding %s %s, %d places", f.ID, f.Severity, len(f.Locations))
 	}
 	var verified struct{ Claims []keptStatus }
 	a.ask(t, &verified, "verify", "--from", file)
 	for _, c := range verified.Claims {
-		a.add("claim %s %s %s", c.ID, c.Node, c.Status)
+		a.add("claim %s %s %s", c.ID, c.Node, c.claimed())
 	}
 	var restart struct {
 		Nodes []struct {
@@ -72,11 +86,11 @@ func answersOf(t *testing.T, file string) string {
 		Access keptStatus
 	}
 	a.ask(t, &restart, "verify", "restart-safe", "--from", file)
-	a.add("access %s", restart.Access.Status)
+	a.add("access %s", restart.Access.answered())
 	for _, n := range restart.Nodes {
-		a.add("restart of %s %s", n.Name, n.ComesBack.Status)
+		a.add("restart of %s %s", n.Name, n.ComesBack.answered())
 		for _, q := range n.Answers {
-			a.add("restart of %s, %s %s", n.Name, q.ID, q.Status)
+			a.add("restart of %s, %s %s", n.Name, q.ID, q.answered())
 		}
 	}
 	var plan struct {

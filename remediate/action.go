@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
@@ -131,6 +133,11 @@ func (r *Refusal) Error() string {
 		return fmt.Sprintf("%s: %s", r.Name, r.Reason)
 	}
 	return fmt.Sprintf("%s on %s: %s", r.Name, r.Node, r.Reason)
+}
+
+// Assess is the refusal as an assessment: what is not done is unknown, not wrong.
+func (r *Refusal) Assess() assess.Assessment {
+	return assess.Assessment{ID: r.Name, Subject: foreign.Name(r.Node), Reason: r.Reason, Remediation: assess.Advise(r.Next)}
 }
 
 // Unmade is a failure before anything was changed.

@@ -200,7 +200,7 @@ func missing(of, in []assess.Finding) []assess.Finding {
 	there := map[at]assess.Severity{}
 	for _, f := range in {
 		for _, l := range f.At {
-			key := at{f.Check, l.String()}
+			key := at{f.ID, l.String()}
 			there[key] = max(there[key], f.Severity+1) // 0: none
 		}
 	}
@@ -212,7 +212,7 @@ func missing(of, in []assess.Finding) []assess.Finding {
 		gone := f
 		gone.At = nil
 		for _, l := range f.At {
-			if there[at{f.Check, l.String()}] <= f.Severity {
+			if there[at{f.ID, l.String()}] <= f.Severity {
 				gone.At = append(gone.At, l)
 			}
 		}

@@ -1,8 +1,10 @@
 package assess
 
 import (
+	"strings"
 	"time"
 
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 )
 
@@ -32,22 +34,41 @@ type Remediation struct {
 // Advise is a remediation that a person reads.
 func Advise(text string) Remediation { return Remediation{Text: text} }
 
-// Run is a remediation that is one command: of foreign.Command, or of inspect.Hints.
+// Run is a remediation that is one command, in which no name of a cluster's stands.
 func Run(command string) Remediation { return Remediation{Text: command, Command: command} }
 
-// With is the remediation with each of its texts changed alike.
-func (r Remediation) With(change func(string) string) Remediation {
-	return Remediation{change(r.Text), change(r.Command)}
+// Command is a remediation that is one command with names in it. Where foreign.Command refuses
+// one of them, its text says so, and there is no command.
+func Command(look, format string, args ...any) Remediation {
+	r := Remediation{Text: foreign.Command(look, format, args...)}
+	if foreign.Fit(args...) {
+		r.Command = r.Text
+	}
+	return r
 }
 
-// Finding is a claim that does not hold.
+// For is the remediation for a node, of one in which NODE stands for it.
+func (r Remediation) For(node string) Remediation {
+	out := Remediation{Text: strings.ReplaceAll(r.Text, "NODE", node)}
+	if foreign.Word(node) {
+		out.Command = strings.ReplaceAll(r.Command, "NODE", node)
+	}
+	return out
+}
+
+// Finding is what a check found wrong at some places.
 type Finding struct {
-	Check    string // ID
-	Severity Severity
-	Message  string // what is wrong, in one sentence
-	Next     string // what to do about it
-	At       []pki.Location
-	Certs    []pki.Fingerprint
+	Assessment
+	At    []pki.Location
+	Certs []pki.Fingerprint
 	// Due orders findings of a kind: what expires first comes first.
 	Due time.Time
+}
+
+// StatusOf is the status of what a check found: info is no pass, since its claim does not hold.
+func StatusOf(s Severity) Status {
+	if s == Critical {
+		return Fail
+	}
+	return Warn
 }

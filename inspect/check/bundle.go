@@ -45,7 +45,7 @@ func inBundles(f *inspect.Facts, pick func([]*pki.Cert) []*pki.Cert, say func([]
 			continue
 		}
 		in, _ := inForce(held)
-		finding := assess.Finding{Severity: assess.Info, Message: say(picked), At: inspect.Locations(in), Due: picked[0].NotAfter}
+		finding := assess.Finding{Assessment: assess.Assessment{Severity: assess.Info, Reason: say(picked)}, At: inspect.Locations(in), Due: picked[0].NotAfter}
 		for _, c := range picked {
 			finding.Certs = append(finding.Certs, c.Fingerprint)
 		}
@@ -196,15 +196,18 @@ func lackingFinding(a catalog.Aggregate, missing []inspect.Source) *assess.Findi
 	}
 	slices.Sort(sources)
 	g := &assess.Finding{
-		Severity: assess.Warning, Due: certs[0].NotBefore,
-		Message: fmt.Sprintf("lacks %s of %s: its readers refuse what that CA signs", names(certs), strings.Join(sources, ", ")),
-		Next:    "do not edit the copy; find out why its owner does not update it",
+		Assessment: assess.Assessment{
+			Severity:    assess.Warning,
+			Reason:      fmt.Sprintf("lacks %s of %s: its readers refuse what that CA signs", names(certs), strings.Join(sources, ", ")),
+			Remediation: assess.Advise("do not edit the copy; find out why its owner does not update it"),
+		},
+		Due: certs[0].NotBefore,
 	}
 	for _, c := range certs {
 		g.Certs = append(g.Certs, c.Fingerprint)
 	}
 	if p, ok := catalog.Lookup(a.Target.Kind, a.Target.Namespace, a.Target.Name, a.Target.Key, catalog.Versions{}); ok {
-		g.Next = "do not edit the copy; find out why " + p.Owner + " does not update it" + clusterOperatorHint(p.Owner)
+		g.Remediation = assess.Advise("do not edit the copy; find out why " + p.Owner + " does not update it" + clusterOperatorHint(p.Owner))
 	}
 	return g
 }
@@ -239,8 +242,12 @@ func copiesAgree(f *inspect.Facts) []assess.Finding {
 		for _, c := range order[1:] {
 			message := fmt.Sprintf("%s differs from the %d other copies: holds %s, they hold %s", published, len(groups[most]), contentNames(groups[c][0].Content), contentNames(groups[most][0].Content))
 			out = append(out, assess.Finding{
-				Severity: assess.Warning, At: inspect.Locations(groups[c]), Message: message,
-				Next: "do not edit it, its publisher overwrites it; look whether the publisher runs: " + foreign.Command("", "kubectl -n %s get configmap %s -o yaml", groups[c][0].At.Namespace, published),
+				Assessment: assess.Assessment{
+					Severity:    assess.Warning,
+					Reason:      message,
+					Remediation: assess.Advise("do not edit it, its publisher overwrites it; look whether the publisher runs: " + foreign.Command("", "kubectl -n %s get configmap %s -o yaml", groups[c][0].At.Namespace, published)),
+				},
+				At: inspect.Locations(groups[c]),
 			})
 		}
 	}

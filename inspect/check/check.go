@@ -3,6 +3,7 @@ package check
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/duration"
@@ -29,14 +30,15 @@ func Judge(f *inspect.Facts) []assess.Finding {
 	for i, c := range Checks() {
 		order[c.ID] = i
 		for _, finding := range c.Run(f) {
-			finding.Check = c.ID
-			finding.Severity = max(finding.Severity, assess.Info) // one without would be hidden by each filter
 			slices.SortFunc(finding.At, pki.Compare)
+			finding.ID, finding.Subject = c.ID, strings.Join(inspect.Fold(finding.At), ", ")
+			finding.Severity = max(finding.Severity, assess.Info) // one without would be hidden by each filter
+			finding.Status = assess.StatusOf(finding.Severity)
 			out = append(out, finding)
 		}
 	}
 	slices.SortStableFunc(out, func(a, b assess.Finding) int {
-		return cmp.Or(cmp.Compare(b.Severity, a.Severity), cmp.Compare(order[a.Check], order[b.Check]), a.Due.Compare(b.Due), cmp.Compare(len(b.At), len(a.At)))
+		return cmp.Or(cmp.Compare(b.Severity, a.Severity), cmp.Compare(order[a.ID], order[b.ID]), a.Due.Compare(b.Due), cmp.Compare(len(b.At), len(a.At)))
 	})
 	return out
 }

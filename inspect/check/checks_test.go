@@ -40,14 +40,14 @@ func TestChecks(t *testing.T) {
 			got := findings(c.given, t, c.check)
 			switch {
 			case c.severity == "" && len(got) > 0:
-				t.Fatalf("want nothing, got %v: %s at %v", got[0].Severity, got[0].Message, got[0].At)
+				t.Fatalf("want nothing, got %v: %s at %v", got[0].Severity, got[0].Reason, got[0].At)
 			case c.severity == "":
 			case len(got) != 1:
 				t.Fatalf("want one finding, got %d: %+v", len(got), got)
 			case got[0].Severity.String() != c.severity:
-				t.Errorf("severity %s, want %s: %s", got[0].Severity, c.severity, got[0].Message)
-			case !strings.Contains(got[0].Message, c.says):
-				t.Errorf("message %q does not say %q", got[0].Message, c.says)
+				t.Errorf("severity %s, want %s: %s", got[0].Severity, c.severity, got[0].Reason)
+			case !strings.Contains(got[0].Reason, c.says):
+				t.Errorf("message %q does not say %q", got[0].Reason, c.says)
 			case c.places > 0 && len(got[0].At) != c.places:
 				t.Errorf("names %d places, want %d: %v", len(got[0].At), c.places, got[0].At)
 			}
@@ -382,7 +382,7 @@ func TestACAThatGoSkipsIsAFinding(t *testing.T) {
 	ca := pkitest.NewCA("ca", inspecttest.Noon.AddDate(0, -1, 0), inspecttest.Noon.AddDate(5, 0, 0))
 	for _, form := range pkitest.Forms(ca.CertPEM) {
 		found := unreadable(inspect.NewFacts(inspecttest.NewFixture("").ConfigMap("team", "ca-bundle", "ca-bundle.crt", form.Text).Snapshot, inspecttest.Noon, inspecttest.Day))
-		if form.Go != (len(found) == 0) || !form.Go && !strings.Contains(found[0].Message, "skip") {
+		if form.Go != (len(found) == 0) || !form.Go && !strings.Contains(found[0].Reason, "skip") {
 			t.Errorf("%s: %+v", form.Name, found)
 		}
 	}

@@ -56,8 +56,12 @@ func mismatches(held []inspect.Entry) []assess.Finding {
 				severity = assess.Info
 			}
 			out = append(out, assess.Finding{
-				Severity: severity, At: []pki.Location{h.At}, Certs: []pki.Fingerprint{h.Content.Certs[0].Fingerprint}, Message: message,
-				Next: "put certificate and key of one pair there; where an operator keeps them, delete the object so that it makes both anew",
+				Assessment: assess.Assessment{
+					Severity:    severity,
+					Reason:      message,
+					Remediation: assess.Advise("put certificate and key of one pair there; where an operator keeps them, delete the object so that it makes both anew"),
+				},
+				At: []pki.Location{h.At}, Certs: []pki.Fingerprint{h.Content.Certs[0].Fingerprint},
 			})
 		}
 	}
@@ -143,7 +147,7 @@ func unreadable(f *inspect.Facts) []assess.Finding {
 		}
 		g := groups[h.Content]
 		if g == nil {
-			g = &assess.Finding{Severity: unreadableSeverity(h), Message: unreadableMessage(h.Content), Next: "write the value anew from where it comes from"}
+			g = &assess.Finding{Assessment: assess.Assessment{Severity: unreadableSeverity(h), Reason: unreadableMessage(h.Content), Remediation: assess.Advise("write the value anew from where it comes from")}}
 			groups[h.Content] = g
 			order = append(order, h.Content)
 		}
@@ -179,12 +183,12 @@ func skippedCAs(f *inspect.Facts) []assess.Finding {
 			groups[h.Content] = -1
 			continue
 		}
-		finding := assess.Finding{Severity: unreadableSeverity(h), At: []pki.Location{h.At}, Message: "CA bundle: " + skipped[0].String(), Next: "write the block as plain PEM: a line BEGIN CERTIFICATE, base64, a line END CERTIFICATE"}
+		finding := assess.Finding{Assessment: assess.Assessment{Severity: unreadableSeverity(h), Reason: "CA bundle: " + skipped[0].String(), Remediation: assess.Advise("write the block as plain PEM: a line BEGIN CERTIFICATE, base64, a line END CERTIFICATE")}, At: []pki.Location{h.At}}
 		for _, s := range skipped {
 			finding.Certs = append(finding.Certs, s.Fingerprint)
 		}
 		if more := len(skipped) - 1; more > 0 {
-			finding.Message += fmt.Sprintf("; and %d more", more)
+			finding.Reason += fmt.Sprintf("; and %d more", more)
 		}
 		groups[h.Content] = len(out)
 		out = append(out, finding)
@@ -207,18 +211,18 @@ func withoutCertificate(f *inspect.Facts) []assess.Finding {
 			continue
 		}
 		_, copied := catalog.PublishedCopies()[h.At.Name]
-		finding := assess.Finding{Severity: assess.Warning}
+		finding := assess.Finding{Assessment: assess.Assessment{Severity: assess.Warning}}
 		switch {
 		case h.At.Kind == "Secret" && h.Object.Type == "kubernetes.io/tls" && h.At.Key == "tls.crt":
-			finding.Message = "a Secret of type kubernetes.io/tls holds no certificate: a server that reads it does not start, or shows another one"
-			finding.Next = "look at what should fill it (a cert-manager Certificate, an annotation of service-ca), and at its events; when it is of no use any more, delete it"
+			finding.Reason = "a Secret of type kubernetes.io/tls holds no certificate: a server that reads it does not start, or shows another one"
+			finding.Remediation = assess.Advise("look at what should fill it (a cert-manager Certificate, an annotation of service-ca), and at its events; when it is of no use any more, delete it")
 			if f.Now.Sub(h.Object.Created) < justMade {
 				finding.Severity = assess.Info
-				finding.Message = "a new Secret of type kubernetes.io/tls holds no certificate yet"
+				finding.Reason = "a new Secret of type kubernetes.io/tls holds no certificate yet"
 			}
 		case h.At.Kind == "ConfigMap" && h.Role() == string(catalog.CABundle) && h.Content.Empty() && !copied:
-			finding.Message = "a CA bundle holds no certificate: its readers trust nobody"
-			finding.Next = "find out why its owner, " + h.Owner() + ", does not fill it" + clusterOperatorHint(h.Owner())
+			finding.Reason = "a CA bundle holds no certificate: its readers trust nobody"
+			finding.Remediation = assess.Advise("find out why its owner, " + h.Owner() + ", does not fill it" + clusterOperatorHint(h.Owner()))
 		default:
 			continue
 		}
@@ -226,7 +230,7 @@ func withoutCertificate(f *inspect.Facts) []assess.Finding {
 			finding.Severity = assess.Info
 		}
 		same := func(o assess.Finding) bool {
-			return o.Severity == finding.Severity && o.Message == finding.Message && o.Next == finding.Next
+			return o.Severity == finding.Severity && o.Reason == finding.Reason && o.Remediation == finding.Remediation
 		}
 		n := slices.IndexFunc(out, same)
 		if n < 0 {
@@ -329,8 +333,12 @@ func badRequests(f *inspect.Facts) []assess.Finding {
 	for _, r := range f.Snapshot.Requests {
 		if r.Bad != "" {
 			out = append(out, assess.Finding{
-				Severity: assess.Warning, At: []pki.Location{{Kind: r.Object.Kind, Name: r.Object.Name, Field: "spec.request"}},
-				Message: r.Bad, Next: foreign.Command(inspect.RequestNames, "kubectl describe csr %s", r.Object.Name),
+				Assessment: assess.Assessment{
+					Severity:    assess.Warning,
+					Reason:      r.Bad,
+					Remediation: assess.Command(inspect.RequestNames, "kubectl describe csr %s", r.Object.Name),
+				},
+				At: []pki.Location{{Kind: r.Object.Kind, Name: r.Object.Name, Field: "spec.request"}},
 			})
 		}
 	}

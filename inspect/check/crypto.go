@@ -44,9 +44,12 @@ func strength(f *inspect.Facts) []assess.Finding {
 			severity = assess.Warning
 		}
 		out = append(out, assess.Finding{
-			Severity: severity, At: inspect.Locations(at), Certs: []pki.Fingerprint{c.Fingerprint}, Due: c.NotAfter,
-			Message: fmt.Sprintf("%s has %s", inspect.CertName(c.Cert), strings.Join(slices.DeleteFunc([]string{key, signature}, func(s string) bool { return s == "" }), ", and ")),
-			Next:    "have it issued anew with RSA 2048 or ECDSA P-256 at least, and SHA-256",
+			Assessment: assess.Assessment{
+				Severity:    severity,
+				Reason:      fmt.Sprintf("%s has %s", inspect.CertName(c.Cert), strings.Join(slices.DeleteFunc([]string{key, signature}, func(s string) bool { return s == "" }), ", and ")),
+				Remediation: assess.Advise("have it issued anew with RSA 2048 or ECDSA P-256 at least, and SHA-256"),
+			},
+			At: inspect.Locations(at), Certs: []pki.Fingerprint{c.Fingerprint}, Due: c.NotAfter,
 		})
 	}
 	return out
@@ -101,7 +104,7 @@ func signerType(f *inspect.Facts) []assess.Finding {
 		if answer != catalog.Yes {
 			continue
 		}
-		finding := assess.Finding{Severity: assess.Info, At: []pki.Location{h.At}, Message: fmt.Sprintf("the signer lies in a Secret of type %.40q: %s", h.Object.Type, row.Doc), Next: row.Next}
+		finding := assess.Finding{Assessment: assess.Assessment{Severity: assess.Info, Reason: fmt.Sprintf("the signer lies in a Secret of type %.40q: %s", h.Object.Type, row.Doc), Remediation: assess.Advise(row.Next)}, At: []pki.Location{h.At}}
 		if row.Harms {
 			finding.Severity = assess.Warning
 		}

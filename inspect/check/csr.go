@@ -45,7 +45,7 @@ func csrAnswered(f *inspect.Facts) []assess.Finding {
 func csrFinding(f *inspect.Facts, requests []inspect.SigningRequest) assess.Finding {
 	slices.SortFunc(requests, func(a, b inspect.SigningRequest) int { return a.Since.Compare(b.Since) })
 	first := requests[0]
-	finding := assess.Finding{Severity: assess.Warning, Due: first.Since}
+	finding := assess.Finding{Assessment: assess.Assessment{Severity: assess.Warning}, Due: first.Since}
 	for _, r := range requests {
 		finding.At = append(finding.At, pki.Location{Kind: r.Object.Kind, Name: r.Object.Name})
 	}
@@ -63,14 +63,14 @@ func csrFinding(f *inspect.Facts, requests []inspect.SigningRequest) assess.Find
 	}
 	switch first.Condition {
 	case inspect.Pending:
-		finding.Message = fmt.Sprintf("%s pending since %s", what, ago(f.Now, first.Since))
-		finding.Next = "look at who asks for what: " + foreign.Command(inspect.RequestNames, "kubectl describe csr %[1]s; if it is right: kubectl certificate approve %[1]s", first.Object.Name)
+		finding.Reason = fmt.Sprintf("%s pending since %s", what, ago(f.Now, first.Since))
+		finding.Remediation = assess.Advise("look at who asks for what: " + foreign.Command(inspect.RequestNames, "kubectl describe csr %[1]s; if it is right: kubectl certificate approve %[1]s", first.Object.Name))
 	case inspect.Approved:
-		finding.Message = fmt.Sprintf("%s approved %s, but no certificate was issued", what, ago(f.Now, first.Since))
-		finding.Next = "the signer does not work: for kubernetes.io signers that is kube-controller-manager"
+		finding.Reason = fmt.Sprintf("%s approved %s, but no certificate was issued", what, ago(f.Now, first.Since))
+		finding.Remediation = assess.Advise("the signer does not work: for kubernetes.io signers that is kube-controller-manager")
 	default:
 		finding.Severity = assess.Info
-		finding.Message = fmt.Sprintf("%s %s %s: %s", what, strings.ToLower(string(first.Condition)), ago(f.Now, first.Since), pki.Quoted(first.Reason))
+		finding.Reason = fmt.Sprintf("%s %s %s: %s", what, strings.ToLower(string(first.Condition)), ago(f.Now, first.Since), pki.Quoted(first.Reason))
 	}
 	return finding
 }

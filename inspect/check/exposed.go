@@ -77,16 +77,33 @@ func tokenInLogs(f *inspect.Facts) []assess.Finding {
 	)
 	var out []assess.Finding
 	if len(nodes.at) > 0 {
-		out = append(out, assess.Finding{Severity: assess.Warning, At: nodes.at, Message: nodes.what() + who,
-			Next: replace + "upgrade to a version that does not print it, delete Secret " + secretName() + ", give the new token to the nodes, delete the pods whose logs these are. Where logs are collected, it is there too"})
+		out = append(out, assess.Finding{
+			Assessment: assess.Assessment{
+				Severity:    assess.Warning,
+				Reason:      nodes.what() + who,
+				Remediation: assess.Advise(replace + "upgrade to a version that does not print it, delete Secret " + secretName() + ", give the new token to the nodes, delete the pods whose logs these are. Where logs are collected, it is there too"),
+			},
+			At: nodes.at,
+		})
 	}
 	if len(gathered.at) > 0 {
-		out = append(out, assess.Finding{Severity: assess.Warning, At: gathered.at, Message: gathered.what() + who + ", and so can whoever was sent this must-gather",
-			Next: "have those who got it delete it, or these files in it, and " + replace + f.Hints().Next("{} inspect nodes tells which nodes still have such logs")})
+		out = append(out, assess.Finding{
+			Assessment: assess.Assessment{
+				Severity:    assess.Warning,
+				Reason:      gathered.what() + who + ", and so can whoever was sent this must-gather",
+				Remediation: assess.Advise("have those who got it delete it, or these files in it, and " + replace + f.Hints().Next("{} inspect nodes tells which nodes still have such logs")),
+			},
+			At: gathered.at,
+		})
 	}
 	if len(replaced.at) > 0 {
-		out = append(out, assess.Finding{Severity: assess.Info, At: replaced.at,
-			Message: fmt.Sprintf("%s; Secret %s was made anew since (%s), and that token is refused", replaced.what(), secretName(), day(replacedAt))})
+		out = append(out, assess.Finding{
+			Assessment: assess.Assessment{
+				Severity: assess.Info,
+				Reason:   fmt.Sprintf("%s; Secret %s was made anew since (%s), and that token is refused", replaced.what(), secretName(), day(replacedAt)),
+			},
+			At: replaced.at,
+		})
 	}
 	return out
 }

@@ -20,7 +20,7 @@ func findings(f *inspecttest.Fixture, t *testing.T, id string) []assess.Finding 
 	facts := inspect.NewFacts(f.Snapshot, inspecttest.Noon, 30*inspecttest.Day)
 	var out []assess.Finding
 	for _, found := range Judge(facts) {
-		if found.Check == id {
+		if found.ID == id {
 			out = append(out, found)
 		}
 	}

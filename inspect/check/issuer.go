@@ -188,9 +188,12 @@ func outlivesIssuer(f *inspect.Facts) []assess.Finding {
 	for _, ca := range cas {
 		group := groups[ca.Fingerprint]
 		finding := assess.Finding{
-			Severity: assess.Info, Due: ca.NotAfter,
-			Message: fmt.Sprintf("CA %s ends %s (%s), before %s that it issued: after that they are refused, whatever their own dates say", inspect.CertName(ca), ago(f.Now, ca.NotAfter), day(ca.NotAfter), listed(group)),
-			Next:    "have them issued anew by the CA's successor before that day, and see that their readers trust it",
+			Assessment: assess.Assessment{
+				Severity:    assess.Info,
+				Reason:      fmt.Sprintf("CA %s ends %s (%s), before %s that it issued: after that they are refused, whatever their own dates say", inspect.CertName(ca), ago(f.Now, ca.NotAfter), day(ca.NotAfter), listed(group)),
+				Remediation: assess.Advise("have them issued anew by the CA's successor before that day, and see that their readers trust it"),
+			},
+			Due: ca.NotAfter,
 		}
 		if ca.NotAfter.Sub(f.Now) <= f.Within {
 			finding.Severity = assess.Warning
@@ -263,9 +266,12 @@ func issuerSeen(f *inspect.Facts) []assess.Finding {
 	for _, by := range order {
 		group := groups[by]
 		finding := assess.Finding{
-			Severity: assess.Info, Due: group[0].NotAfter,
-			Message: fmt.Sprintf("%s, which issued %s, is in no CA bundle of the cluster", foreign.Called(pki.CommonName(by)), listed(group)),
-			Next:    "nothing, if its readers trust it by other means (their system's CAs, a file of their own); else add it to the bundle that they read",
+			Assessment: assess.Assessment{
+				Severity:    assess.Info,
+				Reason:      fmt.Sprintf("%s, which issued %s, is in no CA bundle of the cluster", foreign.Called(pki.CommonName(by)), listed(group)),
+				Remediation: assess.Advise("nothing, if its readers trust it by other means (their system's CAs, a file of their own); else add it to the bundle that they read"),
+			},
+			Due: group[0].NotAfter,
 		}
 		for _, c := range group {
 			finding.At = append(finding.At, inspect.Locations(c.In)...)
@@ -339,7 +345,7 @@ func namesakes(f *inspect.Facts, certs []inspect.Holding) (assess.Finding, bool)
 	keys := map[pki.Fingerprint]bool{}
 	together := map[*inspect.Entry]map[pki.Fingerprint]bool{} // CA bundles: the keys in each
 	unmarked := map[*inspect.Entry]bool{}                     // with one that has no subject key identifier
-	finding := assess.Finding{Severity: assess.Info}
+	finding := assess.Finding{Assessment: assess.Assessment{Severity: assess.Info}}
 	for _, c := range certs {
 		in, current := inForce(c.In)
 		if !c.IsCA || !current || c.NotAfter.Before(f.Now) || !slices.ContainsFunc(in, func(h *inspect.Entry) bool { return h.Use == inspect.UseTrust || h.Use == inspect.UseIdentity }) {
@@ -367,15 +373,15 @@ func namesakes(f *inspect.Facts, certs []inspect.Holding) (assess.Finding, bool)
 	}
 	slices.SortFunc(finding.At, pki.Compare)
 	finding.At = slices.Compact(finding.At)
-	finding.Message = fmt.Sprintf("%d CAs with different keys are named %s: what one of them signed is refused by readers who have the other", len(keys), foreign.Called(pki.CommonName(certs[0].Subject)))
-	finding.Next = "nothing, if nobody reads both; else compare their fingerprints where they are trusted, and give a CA with a new key a new name"
+	finding.Reason = fmt.Sprintf("%d CAs with different keys are named %s: what one of them signed is refused by readers who have the other", len(keys), foreign.Called(pki.CommonName(certs[0].Subject)))
+	finding.Remediation = assess.Advise("nothing, if nobody reads both; else compare their fingerprints where they are trusted, and give a CA with a new key a new name")
 	for h, held := range together {
 		if len(held) > 1 && unmarked[h] {
 			finding.Severity = assess.Warning
 		}
 	}
 	if finding.Severity == assess.Warning {
-		finding.Message += "; in one bundle there are two, and one of them has no subject key identifier, so that readers can't choose between them (OpenSSL takes the first)"
+		finding.Reason += "; in one bundle there are two, and one of them has no subject key identifier, so that readers can't choose between them (OpenSSL takes the first)"
 	}
 	return finding, true
 }

@@ -85,8 +85,11 @@ func byPublicKey(f *inspect.Facts) map[pki.Fingerprint][]inspect.Holding {
 func exposedKeys(h *inspect.Entry, where string, owners map[pki.Fingerprint][]inspect.Holding) assess.Finding {
 	keys := h.Content.Keys
 	finding := assess.Finding{
-		Severity: assess.Critical, At: []pki.Location{h.At},
-		Next: "treat it as compromised: replace its certificate with one of a new key, kept in a Secret, then remove it here",
+		Assessment: assess.Assessment{
+			Severity:    assess.Critical,
+			Remediation: assess.Advise("treat it as compromised: replace its certificate with one of a new key, kept in a Secret, then remove it here"),
+		},
+		At: []pki.Location{h.At},
 	}
 	adjective := ""
 	if !slices.ContainsFunc(keys, func(k pki.Key) bool { return !k.Encrypted }) {
@@ -94,11 +97,11 @@ func exposedKeys(h *inspect.Entry, where string, owners map[pki.Fingerprint][]in
 	}
 	switch {
 	case len(keys) > 1:
-		finding.Message = fmt.Sprintf("%d %sprivate keys (%s) lie in %s", len(keys), adjective, algorithms(keys), where)
+		finding.Reason = fmt.Sprintf("%d %sprivate keys (%s) lie in %s", len(keys), adjective, algorithms(keys), where)
 	case adjective != "":
-		finding.Message = fmt.Sprintf("an %sprivate key (%s) lies in %s", adjective, keys[0].Algorithm, where)
+		finding.Reason = fmt.Sprintf("an %sprivate key (%s) lies in %s", adjective, keys[0].Algorithm, where)
 	default:
-		finding.Message = fmt.Sprintf("a private key (%s) lies in %s", keys[0].Algorithm, where)
+		finding.Reason = fmt.Sprintf("a private key (%s) lies in %s", keys[0].Algorithm, where)
 	}
 	var matched []inspect.Holding
 	unmatched, unread := 0, 0
@@ -118,7 +121,7 @@ func exposedKeys(h *inspect.Entry, where string, owners map[pki.Fingerprint][]in
 	for _, c := range matched {
 		finding.Certs = append(finding.Certs, c.Fingerprint)
 	}
-	finding.Message += "; " + belongs(len(keys) == 1, matched, unmatched, unread)
+	finding.Reason += "; " + belongs(len(keys) == 1, matched, unmatched, unread)
 	return finding
 }
 

@@ -38,7 +38,7 @@ func TestNewestOfAnObjectIsAllOfIt(t *testing.T) {
 		t.Errorf("places %q, want %q", got, want)
 	}
 	for _, found := range Judge(inspect.NewFacts(m, m.Taken, 0)) {
-		if found.Check == "key-matches" {
+		if found.ID == "key-matches" {
 			t.Errorf("a key of another time is held against a certificate: %+v", found)
 		}
 	}

@@ -53,8 +53,14 @@ func clockSkew(f *inspect.Facts) []assess.Finding {
 		if off >= skewBad {
 			severity = assess.Critical
 		}
-		out = append(out, assess.Finding{Severity: severity, At: at, Next: next,
-			Message: fmt.Sprintf("the clock of %s is at least %s %s %s: it judges by it what is valid", whoseClock, off.Round(time.Second), way, than)})
+		out = append(out, assess.Finding{
+			Assessment: assess.Assessment{
+				Severity:    severity,
+				Remediation: assess.Advise(next),
+				Reason:      fmt.Sprintf("the clock of %s is at least %s %s %s: it judges by it what is valid", whoseClock, off.Round(time.Second), way, than),
+			},
+			At: at,
+		})
 	}
 	if known {
 		judge(-most, -least, "this machine", "the API server's", "set it right (timedatectl) and inspect again: everything here was judged by it, or give --now", nil)
@@ -75,9 +81,14 @@ func kubeletRuns(f *inspect.Facts) []assess.Finding {
 		if k.Active == "" || k.Active == "active" && k.Sub == "running" {
 			continue
 		}
-		out = append(out, assess.Finding{Severity: assess.Critical, At: []pki.Location{inspect.OnNode(n, "")},
-			Message: fmt.Sprintf("kubelet.service on %s is %s (%s)", n.Name, k.Active, k.Sub),
-			Next:    "on the node: systemctl status kubelet; journalctl -u kubelet -n 50"})
+		out = append(out, assess.Finding{
+			Assessment: assess.Assessment{
+				Severity:    assess.Critical,
+				Reason:      fmt.Sprintf("kubelet.service on %s is %s (%s)", n.Name, k.Active, k.Sub),
+				Remediation: assess.Advise("on the node: systemctl status kubelet; journalctl -u kubelet -n 50"),
+			},
+			At: []pki.Location{inspect.OnNode(n, "")},
+		})
 	}
 	return out
 }
@@ -87,9 +98,14 @@ func kubeletRotates(f *inspect.Facts) []assess.Finding {
 	var out []assess.Finding
 	for _, n := range nodesRead(f) {
 		if r := n.Kubelet.RotateCertificates; r != nil && !*r {
-			out = append(out, assess.Finding{Severity: assess.Warning, At: []pki.Location{inspect.OnNode(n, "")},
-				Message: fmt.Sprintf("the kubelet on %s has rotateCertificates: false: nobody renews its client certificate, and without one it can't reach the API", n.Name),
-				Next:    "set rotateCertificates: true in the kubelet's configuration, as OpenShift and kubeadm do"})
+			out = append(out, assess.Finding{
+				Assessment: assess.Assessment{
+					Severity:    assess.Warning,
+					Reason:      fmt.Sprintf("the kubelet on %s has rotateCertificates: false: nobody renews its client certificate, and without one it can't reach the API", n.Name),
+					Remediation: assess.Advise("set rotateCertificates: true in the kubelet's configuration, as OpenShift and kubeadm do"),
+				},
+				At: []pki.Location{inspect.OnNode(n, "")},
+			})
 		}
 	}
 	return out
@@ -113,9 +129,14 @@ func currentLinks(f *inspect.Facts) []assess.Finding {
 				message = "leads to " + foreign.Text(l.Target) + ", which holds no certificate that could be read"
 			}
 			if message != "" {
-				out = append(out, assess.Finding{Severity: assess.Critical, At: []pki.Location{inspect.OnNode(n, l.Path)},
-					Message: fmt.Sprintf("%s on %s %s: whoever starts with it has no certificate", foreign.Text(path.Base(l.Path)), n.Name, message),
-					Next:    "a kubelet asks for a new one when it is restarted with a bootstrap kubeconfig that works: approve its request (kubectl get csr), or on OpenShift " + f.Hints().Next("{} fix-api-int --nodes %s --rebootstrap --approve-csrs, which asks first whether it works", n.Name)})
+				out = append(out, assess.Finding{
+					Assessment: assess.Assessment{
+						Severity:    assess.Critical,
+						Reason:      fmt.Sprintf("%s on %s %s: whoever starts with it has no certificate", foreign.Text(path.Base(l.Path)), n.Name, message),
+						Remediation: assess.Advise("a kubelet asks for a new one when it is restarted with a bootstrap kubeconfig that works: approve its request (kubectl get csr), or on OpenShift " + f.Hints().Next("{} fix-api-int --nodes %s --rebootstrap --approve-csrs, which asks first whether it works", n.Name)),
+					},
+					At: []pki.Location{inspect.OnNode(n, l.Path)},
+				})
 			}
 		}
 	}
@@ -155,7 +176,7 @@ func filePrivate(f *inspect.Facts) []assess.Finding {
 	}
 	var out []assess.Finding
 	for _, k := range order {
-		out = append(out, assess.Finding{Severity: k.severity, At: found[k], Message: k.message, Next: "chmod 0600 and chown root:root, after finding out who changed it; replace the key if others could read it"})
+		out = append(out, assess.Finding{Assessment: assess.Assessment{Severity: k.severity, Reason: k.message, Remediation: assess.Advise("chmod 0600 and chown root:root, after finding out who changed it; replace the key if others could read it")}, At: found[k]})
 	}
 	return out
 }
@@ -169,7 +190,7 @@ func kubeconfigSound(f *inspect.Facts) []assess.Finding {
 				continue
 			}
 			for _, p := range unsound(f, n, k) {
-				p.At, p.Message = []pki.Location{inspect.OnNode(n, k.Path)}, k.Path+" on "+n.Name+": "+p.Message
+				p.At, p.Reason = []pki.Location{inspect.OnNode(n, k.Path)}, k.Path+" on "+n.Name+": "+p.Reason
 				out = append(out, p)
 			}
 		}
@@ -180,18 +201,18 @@ func kubeconfigSound(f *inspect.Facts) []assess.Finding {
 func unsound(f *inspect.Facts, n *inspect.Node, k inspect.Kubeconfig) []assess.Finding {
 	const by = "compare with another node of the same kind"
 	if k.Problem != "" {
-		return []assess.Finding{{Severity: assess.Critical, Message: k.Problem, Next: by}}
+		return []assess.Finding{{Assessment: assess.Assessment{Severity: assess.Critical, Reason: k.Problem, Remediation: assess.Advise(by)}}}
 	}
 	var out []assess.Finding
 	switch {
 	case len(k.Clusters) == 0:
-		return []assess.Finding{{Severity: assess.Critical, Message: "it names no cluster", Next: by}}
+		return []assess.Finding{{Assessment: assess.Assessment{Severity: assess.Critical, Reason: "it names no cluster", Remediation: assess.Advise(by)}}}
 	case len(k.Clusters) > 1:
-		out = append(out, assess.Finding{Severity: assess.Warning, Message: fmt.Sprintf("it names %d clusters; OpenShift reads and mends only the first", len(k.Clusters)), Next: "remove those that are not in use"})
+		out = append(out, assess.Finding{Assessment: assess.Assessment{Severity: assess.Warning, Reason: fmt.Sprintf("it names %d clusters; OpenShift reads and mends only the first", len(k.Clusters)), Remediation: assess.Advise("remove those that are not in use")}})
 	}
 	kubelets := k.Path == "/etc/kubernetes/kubeconfig" || k.Path == "/var/lib/kubelet/kubeconfig"
 	if !slices.ContainsFunc(k.Clusters, func(c inspect.KubeconfigCluster) bool { return c.Name == k.Current }) {
-		finding := assess.Finding{Severity: assess.Warning, Message: "its current context leads to no cluster", Next: by}
+		finding := assess.Finding{Assessment: assess.Assessment{Severity: assess.Warning, Reason: "its current context leads to no cluster", Remediation: assess.Advise(by)}}
 		if kubelets {
 			finding.Severity = assess.Critical
 		}
@@ -204,9 +225,9 @@ func unsound(f *inspect.Facts, n *inspect.Node, k inspect.Kubeconfig) []assess.F
 		}
 		switch {
 		case c.Insecure:
-			out = append(out, assess.Finding{Severity: assess.Critical, Message: "insecure-skip-tls-verify: it talks to anybody who answers at " + c.Server, Next: "remove it, and put the CA of the API server there"})
+			out = append(out, assess.Finding{Assessment: assess.Assessment{Severity: assess.Critical, Reason: "insecure-skip-tls-verify: it talks to anybody who answers at " + c.Server, Remediation: assess.Advise("remove it, and put the CA of the API server there")}})
 		case !c.CAData && c.CAFile == "" && strings.HasPrefix(c.Server, "https:"):
-			finding := assess.Finding{Severity: assess.Warning, Message: "no CA: only what the system trusts is accepted at " + c.Server, Next: "put the CA of the API server there as certificate-authority-data"}
+			finding := assess.Finding{Assessment: assess.Assessment{Severity: assess.Warning, Reason: "no CA: only what the system trusts is accepted at " + c.Server, Remediation: assess.Advise("put the CA of the API server there as certificate-authority-data")}}
 			if kubelets && f.Snapshot.Cluster.Versions.Cluster != "" {
 				finding.Severity = assess.Critical // OpenShift's CA is in no system's trust store
 			}
@@ -231,7 +252,7 @@ func embeddedCA(f *inspect.Facts, n *inspect.Node, file string, c inspect.Kubeco
 			}
 		}
 	}
-	return []assess.Finding{{Severity: assess.Critical, Message: "certificate-authority-data holds no CA: nothing is accepted at " + c.Server, Next: "put the CA of the API server there"}}
+	return []assess.Finding{{Assessment: assess.Assessment{Severity: assess.Critical, Reason: "certificate-authority-data holds no CA: nothing is accepted at " + c.Server, Remediation: assess.Advise("put the CA of the API server there")}}}
 }
 
 // fileCurrent compares files with the objects of which they are copies.
@@ -291,9 +312,14 @@ func emptyCopies(f *inspect.Facts, sources map[catalog.Ref]*inspect.Entry) []ass
 				sources[row.Of] = f.At(row.Of)
 			}
 			if source := sources[row.Of]; source != nil && len(source.Content.Certs) > 0 {
-				out = append(out, assess.Finding{Severity: assess.Critical, At: []pki.Location{inspect.OnNode(n, file.Path)},
-					Message: fmt.Sprintf("%s on %s holds no certificate; it is a copy of %s", foreign.Text(path.Base(file.Path)), n.Name, row.Of),
-					Next:    "look whether the disk of the node is full; the file is brought there by " + row.By})
+				out = append(out, assess.Finding{
+					Assessment: assess.Assessment{
+						Severity:    assess.Critical,
+						Reason:      fmt.Sprintf("%s on %s holds no certificate; it is a copy of %s", foreign.Text(path.Base(file.Path)), n.Name, row.Of),
+						Remediation: assess.Advise("look whether the disk of the node is full; the file is brought there by " + row.By),
+					},
+					At: []pki.Location{inspect.OnNode(n, file.Path)},
+				})
 			}
 		}
 	}
@@ -306,8 +332,14 @@ const copying = 10 * time.Minute
 
 // behind is the finding for a copy that lacks something.
 func behind(f *inspect.Facts, row catalog.NodeCopy, what string, since time.Time, missing []*pki.Cert) assess.Finding {
-	finding := assess.Finding{Severity: assess.Warning, Due: since, Message: fmt.Sprintf("a copy of %s %s", row.Of, what),
-		Next: "find out why it was not brought there by " + row.By}
+	finding := assess.Finding{
+		Assessment: assess.Assessment{
+			Severity:    assess.Warning,
+			Reason:      fmt.Sprintf("a copy of %s %s", row.Of, what),
+			Remediation: assess.Advise("find out why it was not brought there by " + row.By),
+		},
+		Due: since,
+	}
 	for _, c := range missing {
 		finding.Certs = append(finding.Certs, c.Fingerprint)
 	}
@@ -316,7 +348,7 @@ func behind(f *inspect.Facts, row catalog.NodeCopy, what string, since time.Time
 	}
 	if f.Now.Sub(since) < copying && finding.Severity == assess.Warning {
 		finding.Severity = assess.Info
-		finding.Message += " (made " + ago(f.Now, since) + ": it may be on its way)"
+		finding.Reason += " (made " + ago(f.Now, since) + ": it may be on its way)"
 	}
 	return finding
 }
@@ -332,12 +364,12 @@ func addDistrust(f *inspect.Facts, finding *assess.Finding, missing []*pki.Cert)
 	}
 	if !slices.ContainsFunc(missing, matters) {
 		finding.Severity = assess.Info
-		finding.Message += ", which signs nothing that kubelets are shown"
-		finding.Next = ""
+		finding.Reason += ", which signs nothing that kubelets are shown"
+		finding.Remediation = assess.Remediation{}
 		if shown == nil || signer == nil {
 			finding.Severity = assess.Warning
-			finding.Message = strings.TrimSuffix(finding.Message, ", which signs nothing that kubelets are shown") + "; whether api-int uses it was not read"
-			finding.Next = "read " + catalog.InternalLoadBalancerServing().String() + " and " + catalog.LoadBalancerSigner().String() + " too"
+			finding.Reason = strings.TrimSuffix(finding.Reason, ", which signs nothing that kubelets are shown") + "; whether api-int uses it was not read"
+			finding.Remediation = assess.Advise("read " + catalog.InternalLoadBalancerServing().String() + " and " + catalog.LoadBalancerSigner().String() + " too")
 		}
 		return
 	}
@@ -347,7 +379,7 @@ func addDistrust(f *inspect.Facts, finding *assess.Finding, missing []*pki.Cert)
 		if shown != nil && shown.Leaf() != nil && !slices.ContainsFunc(missing, func(ca *pki.Cert) bool { return signedBy(shown.Leaf(), ca) }) {
 			command = f.Hints().Next("{} pretrust, ahead of the first certificate that it signs,")
 		}
-		finding.Next = "nothing brings it there in this version. " + command + " puts the CAs of the ConfigMap into both kubeconfigs of each kubelet, keeps the old ones, and restarts it: masters first, one at a time"
+		finding.Remediation = assess.Advise("nothing brings it there in this version. " + command + " puts the CAs of the ConfigMap into both kubeconfigs of each kubelet, keeps the old ones, and restarts it: masters first, one at a time")
 	}
 	if shown == nil || shown.Leaf() == nil {
 		return
@@ -355,7 +387,7 @@ func addDistrust(f *inspect.Facts, finding *assess.Finding, missing []*pki.Cert)
 	for _, ca := range missing {
 		if signedBy(shown.Leaf(), ca) {
 			finding.Severity = assess.Critical
-			finding.Message += ", which signs what api-int shows: a kubelet that reconnects or restarts with this file fails with x509: certificate signed by unknown authority"
+			finding.Reason += ", which signs what api-int shows: a kubelet that reconnects or restarts with this file fails with x509: certificate signed by unknown authority"
 			return
 		}
 	}

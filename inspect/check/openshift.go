@@ -43,21 +43,24 @@ func referenceResolves(f *inspect.Facts) []assess.Finding {
 		known[r.To] = len(out)
 		resource := strings.ToLower(string(r.To.Kind))
 		finding := assess.Finding{
-			Severity: assess.Warning, At: []pki.Location{r.From},
-			Message: fmt.Sprintf("names %s, which is not there", r.To),
-			Next:    fmt.Sprintf("make %s %s in namespace %s, or correct the name", resource, r.To.Name, r.To.Namespace),
+			Assessment: assess.Assessment{
+				Severity:    assess.Warning,
+				Reason:      fmt.Sprintf("names %s, which is not there", r.To),
+				Remediation: assess.Advise(fmt.Sprintf("make %s %s in namespace %s, or correct the name", resource, r.To.Name, r.To.Namespace)),
+			},
+			At: []pki.Location{r.From},
 		}
 		if r.Target == inspect.TargetThere {
-			finding.Message = fmt.Sprintf("names %s, which holds no certificate", r.To)
-			finding.Next = "put the certificates there: " + foreign.Command("", "kubectl -n %s get %s %s -o yaml", r.To.Namespace, resource, r.To.Name)
+			finding.Reason = fmt.Sprintf("names %s, which holds no certificate", r.To)
+			finding.Remediation = assess.Advise("put the certificates there: " + foreign.Command("", "kubectl -n %s get %s %s -o yaml", r.To.Namespace, resource, r.To.Name))
 		}
 		if r.From.Kind == inspect.KindIngress && r.From.Namespace != "" {
-			finding.Message += ": the Ingress' controller presents its default certificate"
+			finding.Reason += ": the Ingress' controller presents its default certificate"
 		} else if r.To.Kind == "Secret" {
 			finding.Severity = assess.Critical
-			finding.Message += ": a server goes on without it, or does not start"
+			finding.Reason += ": a server goes on without it, or does not start"
 		} else {
-			finding.Message += ": nobody is trusted by it"
+			finding.Reason += ": nobody is trusted by it"
 		}
 		out = append(out, finding)
 	}
@@ -148,7 +151,7 @@ func disagreement(f *inspect.Facts, at pki.Location, bundle string, reports []in
 	if len(unsaid)+len(gone) == 0 {
 		return assess.Finding{}, false
 	}
-	finding := assess.Finding{Severity: assess.Warning, At: append(places, at), Next: "the machine-config-controller is behind or does not run: kubectl -n openshift-machine-config-operator get pods; kubectl get clusteroperators machine-config"}
+	finding := assess.Finding{Assessment: assess.Assessment{Severity: assess.Warning, Remediation: assess.Advise("the machine-config-controller is behind or does not run: kubectl -n openshift-machine-config-operator get pods; kubectl get clusteroperators machine-config")}, At: append(places, at)}
 	var says []string
 	if len(unsaid) > 0 {
 		says = append(says, "does not list "+names(unsaid)+", which it holds")
@@ -162,7 +165,7 @@ func disagreement(f *inspect.Facts, at pki.Location, bundle string, reports []in
 	if len(gone) > 0 {
 		says = append(says, "lists "+strings.Join(gone, ", ")+", which it does not hold")
 	}
-	finding.Message = fmt.Sprintf("what %s reports of the ControllerConfig's bundle %s %s", at, bundle, strings.Join(says, ", and "))
+	finding.Reason = fmt.Sprintf("what %s reports of the ControllerConfig's bundle %s %s", at, bundle, strings.Join(says, ", and "))
 	for _, c := range unsaid {
 		finding.Certs = append(finding.Certs, c.Fingerprint)
 	}

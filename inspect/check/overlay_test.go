@@ -30,7 +30,7 @@ func TestOverlayKnowsFileFromMemory(t *testing.T) {
 	checks := func(s inspect.Snapshot) (ids []string) {
 		for _, found := range Judge(inspect.NewFacts(s, inspecttest.Noon, 0)) {
 			if found.Severity >= assess.Warning {
-				ids = append(ids, found.Check)
+				ids = append(ids, found.ID)
 			}
 		}
 		return ids

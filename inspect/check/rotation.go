@@ -33,8 +33,12 @@ func annotations(f *inspect.Facts) []assess.Finding {
 		if problems := disagreements(h, leaf); len(problems) > 0 {
 			severity, next := assess.Warning, annotationsOf(h.At)
 			out = append(out, assess.Finding{
-				Severity: severity, At: []pki.Location{h.At}, Certs: []pki.Fingerprint{leaf.Fingerprint}, Next: next, Due: leaf.NotAfter,
-				Message: fmt.Sprintf("%s: %s", inspect.CertName(leaf), strings.Join(problems, "; ")),
+				Assessment: assess.Assessment{
+					Severity:    severity,
+					Remediation: assess.Advise(next),
+					Reason:      fmt.Sprintf("%s: %s", inspect.CertName(leaf), strings.Join(problems, "; ")),
+				},
+				At: []pki.Location{h.At}, Certs: []pki.Fingerprint{leaf.Fingerprint}, Due: leaf.NotAfter,
 			})
 		}
 	}
@@ -115,15 +119,18 @@ func apiCADelivered(f *inspect.Facts) []assess.Finding {
 		return nil // the installer's names carry no time
 	}
 	finding := assess.Finding{
-		Severity: assess.Warning, At: []pki.Location{signer.At}, Certs: []pki.Fingerprint{ca.Fingerprint}, Due: rotated,
-		Message: fmt.Sprintf("the CA of api and api-int was replaced %s by %s, and %s does not bring it into the kubelets' kubeconfigs", ago(f.Now, rotated), inspect.CertName(ca), version(v)),
-		Next: f.Hints().Next("before the API's certificate is signed by it (up to 15 days later): {} pretrust puts the CAs of ConfigMap openshift-config-managed/kube-apiserver-server-ca into both kubeconfigs of " +
-			"each kubelet, while every way onto nodes still works"),
+		Assessment: assess.Assessment{
+			Severity: assess.Warning,
+			Reason:   fmt.Sprintf("the CA of api and api-int was replaced %s by %s, and %s does not bring it into the kubelets' kubeconfigs", ago(f.Now, rotated), inspect.CertName(ca), version(v)),
+			Remediation: assess.Advise(f.Hints().Next("before the API's certificate is signed by it (up to 15 days later): {} pretrust puts the CAs of ConfigMap openshift-config-managed/kube-apiserver-server-ca into both kubeconfigs of " +
+				"each kubelet, while every way onto nodes still works")),
+		},
+		At: []pki.Location{signer.At}, Certs: []pki.Fingerprint{ca.Fingerprint}, Due: rotated,
 	}
 	leaf := f.At(catalog.InternalLoadBalancerServing())
 	if leaf == nil && f.Now.Sub(rotated) > firstLeaf {
-		finding.Message += "; what api-int shows was not read"
-		finding.Next = "read " + catalog.InternalLoadBalancerServing().String() + " too, and compare the kubelets' kubeconfigs with ConfigMap openshift-config-managed/kube-apiserver-server-ca"
+		finding.Reason += "; what api-int shows was not read"
+		finding.Remediation = assess.Advise("read " + catalog.InternalLoadBalancerServing().String() + " too, and compare the kubelets' kubeconfigs with ConfigMap openshift-config-managed/kube-apiserver-server-ca")
 	}
 	if leaf != nil && leaf.Leaf() != nil && signedBy(leaf.Leaf(), ca) {
 		switch {
@@ -134,9 +141,9 @@ func apiCADelivered(f *inspect.Facts) []assess.Finding {
 		}
 		finding.At = append(finding.At, leaf.At)
 		finding.Certs = append(finding.Certs, leaf.Leaf().Fingerprint)
-		finding.Message += fmt.Sprintf("; api-int shows a certificate signed by it since %s: a kubelet that reconnects or restarts without it fails with x509: certificate signed by unknown authority", day(leaf.Leaf().NotBefore))
-		finding.Next = f.Hints().Next("{} fix-api-int puts the CAs of ConfigMap openshift-config-managed/kube-apiserver-server-ca into both kubeconfigs of each kubelet, keeps the old ones, and restarts it: " +
-			"masters first, one at a time. Do not restart kubelets or nodes before")
+		finding.Reason += fmt.Sprintf("; api-int shows a certificate signed by it since %s: a kubelet that reconnects or restarts without it fails with x509: certificate signed by unknown authority", day(leaf.Leaf().NotBefore))
+		finding.Remediation = assess.Advise(f.Hints().Next("{} fix-api-int puts the CAs of ConfigMap openshift-config-managed/kube-apiserver-server-ca into both kubeconfigs of each kubelet, keeps the old ones, and restarts it: " +
+			"masters first, one at a time. Do not restart kubelets or nodes before"))
 	}
 	return []assess.Finding{finding}
 }

@@ -37,7 +37,7 @@ func apiTrusted(f *inspect.Facts) []assess.Finding {
 				message += fmt.Sprintf(" (%s, issued by %s)", inspect.CertName(served.Chain[0]), foreign.Called(pki.CommonName(served.Chain[0].Issuer)))
 			}
 			if found[message] == nil {
-				found[message] = &assess.Finding{Severity: assess.Critical, Message: message, Next: next}
+				found[message] = &assess.Finding{Assessment: assess.Assessment{Severity: assess.Critical, Reason: message, Remediation: assess.Advise(next)}}
 				order = append(order, message)
 			}
 			found[message].At = append(found[message].At, inspect.OnNode(n, k.Path))
@@ -54,9 +54,14 @@ func kubeletLoaded(f *inspect.Facts) []assess.Finding {
 	var out []assess.Finding
 	for _, n := range nodesRead(f) {
 		if own := n.Stale(); own != "" {
-			out = append(out, assess.Finding{Severity: assess.Warning, At: []pki.Location{inspect.OnNode(n, own)},
-				Message: fmt.Sprintf("the kubelet on %s runs since %s and has not read %s, changed %s", n.Name, day(n.Kubelet.Started), own, day(n.File(own).Modified)),
-				Next:    "systemctl restart kubelet on the node, after a look at the file: pods keep running"})
+			out = append(out, assess.Finding{
+				Assessment: assess.Assessment{
+					Severity:    assess.Warning,
+					Reason:      fmt.Sprintf("the kubelet on %s runs since %s and has not read %s, changed %s", n.Name, day(n.Kubelet.Started), own, day(n.File(own).Modified)),
+					Remediation: assess.Advise("systemctl restart kubelet on the node, after a look at the file: pods keep running"),
+				},
+				At: []pki.Location{inspect.OnNode(n, own)},
+			})
 		}
 	}
 	return out

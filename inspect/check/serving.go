@@ -163,15 +163,18 @@ func secretCAFails(f *inspect.Facts, ca, h *inspect.Entry, clients map[string][]
 		return assess.Finding{}, false
 	}
 	finding := assess.Finding{
-		Severity: assess.Warning, Certs: []pki.Fingerprint{leaf.Fingerprint}, Due: leaf.NotAfter,
-		Message: fmt.Sprintf("ca.crt does not verify the certificate beside it, %s: clients that trust this ca.crt refuse it (%v)", inspect.CertName(leaf), err),
-		Next: fmt.Sprintf("ca.crt holds %s, and the certificate was issued by %s: have what issues it write the Secret again, or put the CA there that issued it. If ca.crt is there to verify clients, nothing is wrong",
-			names(ca.Content.Certs), foreign.Called(pki.CommonName(leaf.Issuer))),
+		Assessment: assess.Assessment{
+			Severity: assess.Warning,
+			Reason:   fmt.Sprintf("ca.crt does not verify the certificate beside it, %s: clients that trust this ca.crt refuse it (%v)", inspect.CertName(leaf), err),
+			Remediation: assess.Advise(fmt.Sprintf("ca.crt holds %s, and the certificate was issued by %s: have what issues it write the Secret again, or put the CA there that issued it. If ca.crt is there to verify clients, nothing is wrong",
+				names(ca.Content.Certs), foreign.Called(pki.CommonName(leaf.Issuer)))),
+		},
+		Certs: []pki.Fingerprint{leaf.Fingerprint}, Due: leaf.NotAfter,
 	}
 	if client := clientOf(ca.Content.Certs, clients); client != nil {
 		finding.Severity = assess.Info
-		finding.Message = fmt.Sprintf("ca.crt does not verify the certificate beside it, %s; it verifies clients, such as %s", inspect.CertName(leaf), inspect.CertName(client))
-		finding.Next = ""
+		finding.Reason = fmt.Sprintf("ca.crt does not verify the certificate beside it, %s; it verifies clients, such as %s", inspect.CertName(leaf), inspect.CertName(client))
+		finding.Remediation = assess.Remediation{}
 	}
 	return finding, true
 }

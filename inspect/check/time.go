@@ -20,7 +20,7 @@ func atLeaf(c inspect.Holding, severity assess.Severity, due time.Time, message,
 		message += "; only older static pod revisions, MachineConfigs that no pool uses, or files that were replaced, hold it"
 		next = ""
 	}
-	return assess.Finding{Severity: severity, Message: message, Next: next, At: inspect.Locations(in), Certs: []pki.Fingerprint{c.Fingerprint}, Due: due}
+	return assess.Finding{Assessment: assess.Assessment{Severity: severity, Reason: message, Remediation: assess.Advise(next)}, At: inspect.Locations(in), Certs: []pki.Fingerprint{c.Fingerprint}, Due: due}
 }
 
 func expired(f *inspect.Facts) []assess.Finding {
@@ -130,9 +130,12 @@ func crlEnded(f *inspect.Facts) []assess.Finding {
 			finding := found[l.Fingerprint]
 			if finding == nil {
 				finding = &assess.Finding{
-					Severity: assess.Info, Due: l.NextUpdate,
-					Message: fmt.Sprintf("the revocation list of %s ended %s (%s): who checks against it refuses all certificates of that CA", foreign.Called(pki.CommonName(l.Issuer)), ago(f.Now, l.NextUpdate), day(l.NextUpdate)),
-					Next:    "put the list there that the CA publishes now, or find out why what fetches it does not",
+					Assessment: assess.Assessment{
+						Severity:    assess.Info,
+						Reason:      fmt.Sprintf("the revocation list of %s ended %s (%s): who checks against it refuses all certificates of that CA", foreign.Called(pki.CommonName(l.Issuer)), ago(f.Now, l.NextUpdate), day(l.NextUpdate)),
+						Remediation: assess.Advise("put the list there that the CA publishes now, or find out why what fetches it does not"),
+					},
+					Due: l.NextUpdate,
 				}
 				found[l.Fingerprint] = finding
 				order = append(order, finding)

@@ -17,7 +17,7 @@ func calledTrusted(f *inspect.Facts) []assess.Finding {
 		switch {
 		case c.Bundle == nil:
 			finding := callFinding(c)
-			finding.Message = "names no CA for the Service " + c.Name + ": the API server then trusts its system's CAs, none of which signs for a Service"
+			finding.Reason = "names no CA for the Service " + c.Name + ": the API server then trusts its system's CAs, none of which signs for a Service"
 			out = append(out, finding)
 		case c.Why != nil:
 			out = append(out, callFails(c))
@@ -27,7 +27,7 @@ func calledTrusted(f *inspect.Facts) []assess.Finding {
 }
 
 func callFinding(c inspect.Call) assess.Finding {
-	return assess.Finding{Severity: assess.Warning, At: []pki.Location{c.From}, Next: "have whoever keeps the CA bundle put the CA there that signs the Service's certificate (cert-manager's cainjector, service-ca's annotation, the operator), or restart it"}
+	return assess.Finding{Assessment: assess.Assessment{Severity: assess.Warning, Remediation: assess.Advise("have whoever keeps the CA bundle put the CA there that signs the Service's certificate (cert-manager's cainjector, service-ca's annotation, the operator), or restart it")}, At: []pki.Location{c.From}}
 }
 
 // callFails is the finding about a call that its bundle verifies nothing for.
@@ -41,11 +41,11 @@ func callFails(c inspect.Call) assess.Finding {
 			certs = append(certs, h.Leaf())
 		}
 	}
-	finding.Message = fmt.Sprintf("the CA bundle does not verify what the Service %s has to show, %s: %v", c.Name, names(certs), c.Why)
+	finding.Reason = fmt.Sprintf("the CA bundle does not verify what the Service %s has to show, %s: %v", c.Name, names(certs), c.Why)
 	if c.Certain {
 		finding.Severity = assess.Critical
 	} else {
-		finding.Next = "see first what the Service's port shows (it may have a certificate of its own, in memory): if it is one of these, " + finding.Next
+		finding.Remediation = assess.Advise("see first what the Service's port shows (it may have a certificate of its own, in memory): if it is one of these, " + finding.Remediation.Text)
 	}
 	return finding
 }

@@ -87,7 +87,7 @@ func TestASecretThatAnIngressNamesIsServed(t *testing.T) {
 		}
 		found := 0
 		for _, f := range check.Judge(inspect.NewFacts(s, now, 0)) {
-			if f.Check == "serving-names" && strings.Contains(f.Message, "serves, and names no host") {
+			if f.ID == "serving-names" && strings.Contains(f.Reason, "serves, and names no host") {
 				found++
 			}
 		}

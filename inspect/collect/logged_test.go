@@ -197,7 +197,7 @@ func TestNothingOfALineIsKept(t *testing.T) {
 			}
 		}
 	}
-	if !strings.Contains(string(told), `"check":"token-in-logs"`) {
+	if !strings.Contains(string(told), `"id":"token-in-logs"`) {
 		t.Error("nothing is found")
 	}
 }

@@ -509,8 +509,8 @@ func TestRealMustGather(t *testing.T) {
 		}
 	}
 	for _, f := range report.NewInventory(inspect.NewFacts(s, s.Taken, 0), report.Filter{}).Findings {
-		if f.Severity != assess.Info.String() {
-			t.Errorf("a healthy cluster: %s %s: %s", f.Severity, f.Check, f.Message)
+		if f.Severity != assess.Info {
+			t.Errorf("a healthy cluster: %s %s: %s", f.Severity, f.ID, f.Reason)
 		}
 	}
 }

@@ -109,8 +109,7 @@ func requestEntry(r inspect.SigningRequest) Request {
 
 func findingEntry(found assess.Finding, fi Filter, objects map[string]*inspect.Object, chosen map[pki.Fingerprint]bool) (Finding, bool) {
 	e := Finding{
-		Check: found.Check, Severity: found.Severity.String(), Title: TitleOf(found.Check),
-		Message: found.Message, Next: found.Next, Certificates: found.Certs,
+		Assessment: found.Assessment, Title: TitleOf(found.ID), Certificates: found.Certs,
 	}
 	if fi.someCerts() && !slices.ContainsFunc(found.Certs, func(fp pki.Fingerprint) bool { return chosen[fp] }) {
 		return e, false

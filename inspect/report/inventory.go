@@ -66,7 +66,8 @@ type Read struct {
 	Objects int    `json:"objects"`
 	Skipped bool   `json:"skipped,omitempty"` // there is nothing to read; note says why
 	Note    string `json:"note,omitempty"`
-	Next    string `json:"next,omitempty"` // how it is read all the same
+	// Remediation says how it is read all the same.
+	Remediation assess.Remediation `json:"remediation,omitzero"`
 }
 
 // Cert is one certificate and every place that holds it. Its JSON form
@@ -222,22 +223,22 @@ type Exposed struct {
 
 // Finding is a claim that does not hold.
 type Finding struct {
-	Check        string            `json:"check"`
-	Severity     string            `json:"severity"`
+	assess.Assessment
 	Title        string            `json:"title"` // the claim
-	Message      string            `json:"message"`
-	Next         string            `json:"next,omitempty"`
 	Locations    []pki.Location    `json:"locations,omitempty"`
 	Certificates []pki.Fingerprint `json:"certificates,omitempty"`
 }
 
 // Gap is something in scope that could not be read.
 type Gap struct {
-	What   string `json:"what"`
-	Where  string `json:"where,omitempty"`
-	Reason string `json:"reason"`
-	Next   string `json:"next,omitempty"`
+	What        string             `json:"what"`
+	Where       string             `json:"where,omitempty"`
+	Reason      string             `json:"reason"`
+	Remediation assess.Remediation `json:"remediation,omitzero"`
 }
+
+// GapOf is how a gap is written.
+func GapOf(g inspect.Gap) Gap { return Gap{g.What, g.Where, g.Reason, assess.Advise(g.Next)} }
 
 // Filter chooses what of the facts is reported. The zero Filter is everything.
 type Filter struct {
@@ -284,10 +285,10 @@ func NewInventory(f *inspect.Facts, fi Filter) Inventory {
 		Requests: []Request{}, Nodes: []Node{}, Reported: []Reported{}, References: []Reference{}, Exposed: []Exposed{}, Findings: []Finding{}, Gaps: []Gap{},
 	}
 	for _, r := range s.Reads {
-		inv.Reads = append(inv.Reads, Read(r))
+		inv.Reads = append(inv.Reads, Read{r.What, r.Where, r.Objects, r.Skipped, r.Note, assess.Advise(r.Next)})
 	}
 	for _, g := range append(slices.Clip(s.Gaps), check.Locked(f, fi.place)...) {
-		inv.Gaps = append(inv.Gaps, Gap(g))
+		inv.Gaps = append(inv.Gaps, GapOf(g))
 	}
 	inv.Certificates = make([]Cert, 0, len(f.Certs))
 	chosen := map[pki.Fingerprint]bool{}
@@ -360,9 +361,7 @@ func ClusterOf(c inspect.Cluster) Cluster {
 func (inv *Inventory) Worst() (assess.Severity, bool) {
 	worst, any := assess.Info, false
 	for _, f := range inv.Findings {
-		if s, err := assess.ParseSeverity(f.Severity); err == nil {
-			worst, any = max(worst, s), true
-		}
+		worst, any = max(worst, f.Severity), true
 	}
 	return worst, any
 }

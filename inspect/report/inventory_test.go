@@ -60,7 +60,7 @@ func TestLockedKeystoresAreAGap(t *testing.T) {
 	}
 	place("Secret", "d", "late", "user.p12", &pki.Content{Locked: []pki.Locked{{Format: "PKCS#12", Reason: pki.LockedLimit}}})
 	late := NewInventory(inspect.NewFacts(f.Snapshot, inspecttest.Noon, 30*inspecttest.Day), Filter{Place: func(at pki.Location, _ *inspect.Object) bool { return at.Namespace == "d" }})
-	if len(late.Gaps) != 1 || !strings.Contains(late.Gaps[0].Next, "read its namespace or its object alone") {
+	if len(late.Gaps) != 1 || !strings.Contains(late.Gaps[0].Remediation.Text, "read its namespace or its object alone") {
 		t.Errorf("beyond the limit of all: %+v", late.Gaps)
 	}
 	only := NewInventory(inspect.NewFacts(f.Snapshot, inspecttest.Noon, 30*inspecttest.Day), Filter{Place: func(at pki.Location, _ *inspect.Object) bool { return at.Namespace == "b" }})

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/trust"
 )
 
@@ -39,20 +40,20 @@ func NewRestartReport(f *inspect.Facts) RestartReport {
 	}
 	r.NewNode, r.Access = trust.JoiningNode(f, claims), trust.UserAccess(f)
 	for _, g := range s.Gaps {
-		r.Gaps = append(r.Gaps, Gap(g))
+		r.Gaps = append(r.Gaps, GapOf(g))
 	}
 	return r
 }
 
 // Worst is the worst that is said of nodes, those that may be added included;
 // unknown where no node was seen.
-func (r *RestartReport) Worst() trust.RestartStatus {
+func (r *RestartReport) Worst() assess.Status {
 	if len(r.Nodes) == 0 {
-		return trust.RestartUnknown
+		return assess.Unknown
 	}
-	all := []trust.RestartAnswer{r.NewNode}
+	all := []assess.Status{r.NewNode.Status}
 	for _, n := range r.Nodes {
-		all = append(all, n.ComesBack)
+		all = append(all, n.ComesBack.Status)
 	}
-	return trust.WorstAnswer(all...).Status
+	return assess.Worst(all...)
 }

@@ -2,10 +2,10 @@ package report
 
 import (
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/trust"
@@ -20,37 +20,33 @@ type Verification struct {
 	APIVersion string              `json:"apiVersion"`
 	Kind       string              `json:"kind"`
 	Cluster    Cluster             `json:"cluster"`
-	Taken      time.Time           `json:"taken"` // when the facts were read
-	Now        time.Time           `json:"now"`   // the time for which they are judged
-	Story      []trust.Event       `json:"story"` // of the CA of api-int, and of what kubeadm made, in order
+	Taken      time.Time           `json:"taken"`  // when the facts were read
+	Now        time.Time           `json:"now"`    // the time for which they are judged
+	Story      []trust.Event       `json:"events"` // of the CA of api-int, and of what kubeadm made, in order
 	Claims     []VerificationClaim `json:"claims"`
 	Gaps       []Gap               `json:"gaps"`
 }
 
 // VerificationClaim is an edge in one place.
 type VerificationClaim struct {
-	ID          string            `json:"id"`   // of the edge, see docs/catalog.md
-	Part        string            `json:"part"` // of the cluster
-	Claim       string            `json:"claim"`
-	Status      string            `json:"status"` // holds, unknown, will break, broken
-	Verifier    string            `json:"verifier"`
-	Node        string            `json:"node,omitempty"`
-	Trust       []pki.Location    `json:"trust,omitempty"`
-	Presented   *pki.Location     `json:"shown,omitempty"`
-	Server      string            `json:"server,omitempty"` // of the handshake, host:port
-	Name        string            `json:"name,omitempty"`   // that the certificate must be for
-	SHA256      *pki.Fingerprint  `json:"sha256,omitempty"` // of the leaf that is shown
-	Stored      *VerificationCert `json:"held,omitempty"`   // by the server's place, where that is not what is shown
-	Why         string            `json:"why,omitempty"`
-	Missing     *VerificationCert `json:"lacks,omitempty"`
-	From        *time.Time        `json:"from,omitempty"`      // when it breaks at the earliest
-	Runs        *time.Time        `json:"runsSince,omitempty"` // the process that has the trust anchors in memory
-	Logs        []pki.Location    `json:"logs,omitempty"`      // of servers that say so
-	Seen        *VerificationSeen `json:"seen,omitempty"`      // what they say of a client
-	Next        *trust.Next       `json:"next,omitempty"`      // absent: who verifies is known by a server's log only
-	Impact      string            `json:"lost,omitempty"`      // what fails then
-	Remediation string            `json:"mend,omitempty"`      // what repairs it
-	Advice      string            `json:"-"`                   // the same, with NODE for any node
+	assess.Assessment                   // its ID is the edge's, see docs/catalog.md
+	Part              string            `json:"part"` // of the cluster
+	Claim             string            `json:"claim"`
+	Verifier          string            `json:"verifier"`
+	Node              string            `json:"node,omitempty"`
+	Trust             []pki.Location    `json:"trust,omitempty"`
+	Presented         *pki.Location     `json:"presented,omitempty"`
+	Server            string            `json:"server,omitempty"`        // of the handshake, host:port
+	Name              string            `json:"name,omitempty"`          // that the certificate must be for
+	SHA256            *pki.Fingerprint  `json:"sha256,omitempty"`        // of the leaf that is presented
+	Stored            *VerificationCert `json:"stored,omitempty"`        // in the server's place, where that is not what it presents
+	Missing           *VerificationCert `json:"missingCA,omitempty"`     // of the trust anchors
+	From              *time.Time        `json:"from,omitempty"`          // when it fails at the earliest
+	Runs              *time.Time        `json:"runsSince,omitempty"`     // the process that loaded the trust anchors at its start
+	Logs              []pki.Location    `json:"logs,omitempty"`          // of servers that say so
+	Seen              *VerificationSeen `json:"seen,omitempty"`          // what they say of a client
+	Next              *trust.Next       `json:"nextHandshake,omitempty"` // absent: who verifies is known by a server's log only
+	Advice            string            `json:"-"`                       // the remediation, with NODE for any node
 }
 
 // VerificationCert names a certificate.
@@ -63,7 +59,7 @@ type VerificationCert struct {
 // VerificationSeen is a client that refuses a server.
 type VerificationSeen struct {
 	Client string    `json:"client"`          // its address
-	Whose  string    `json:"whose,omitempty"` // for people; empty: nobody's of this cluster, as far as is known
+	Owner  string    `json:"owner,omitempty"` // of the address, for people; empty: nobody of this cluster, as far as is known
 	Reason string    `json:"reason"`          // TLS's name of the alert that it sent
 	Count  int       `json:"count"`           // of handshakes
 	Last   time.Time `json:"last,omitzero"`
@@ -88,15 +84,15 @@ func NewVerification(f *inspect.Facts, parts ...catalog.Part) Verification {
 		}
 	}
 	for _, g := range s.Gaps {
-		r.Gaps = append(r.Gaps, Gap(g))
+		r.Gaps = append(r.Gaps, GapOf(g))
 	}
 	return r
 }
 
 func entry(c trust.Claim) VerificationClaim {
 	e := VerificationClaim{
-		ID: c.ID, Part: string(c.Part), Claim: c.Edge.Claim, Status: c.Status.String(), Verifier: c.Verifier, Node: c.Node,
-		Trust: c.Trust, Server: c.Server, Name: c.Name, Why: c.Why,
+		Assessment: c.Assessment, Part: string(c.Part), Claim: c.Edge.Claim, Verifier: c.Verifier, Node: c.Node,
+		Trust: c.Trust, Server: c.Server, Name: c.Name,
 	}
 	if c.Presented != (pki.Location{}) {
 		e.Presented = &c.Presented
@@ -120,24 +116,17 @@ func entry(c trust.Claim) VerificationClaim {
 	if c.Seen != nil {
 		e.Seen = &VerificationSeen{c.Seen.Client, c.Seen.Whose, c.Seen.Reason, c.Seen.Count, c.Seen.Last}
 	}
-	if c.Status == trust.Broken || c.Status == trust.WillBreak {
-		e.Impact, e.Remediation, e.Advice = c.Impact, strings.ReplaceAll(c.Remediation, "NODE", c.Node), c.Remediation
+	if c.Status.Wrong() {
+		e.Advice = c.Edge.Remediation
 	}
 	return e
 }
 
 // Worst is the worst status among the claims; Unknown where there are none.
-func (r *Verification) Worst() trust.Status {
-	if len(r.Claims) == 0 {
-		return trust.Unknown
+func (r *Verification) Worst() assess.Status {
+	all := make([]assess.Status, len(r.Claims))
+	for i := range r.Claims {
+		all[i] = r.Claims[i].Status
 	}
-	worst := trust.Holds
-	for _, c := range r.Claims {
-		for s := trust.Holds; s <= trust.Broken; s++ {
-			if s.String() == c.Status {
-				worst = max(worst, s)
-			}
-		}
-	}
-	return worst
+	return assess.Worst(all...)
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 )
@@ -42,19 +43,19 @@ func (j *judge) answered(row catalog.Caller, from *inspect.Node, a inspect.Accep
 		c.Chain = i.chain
 	}
 	kubelet, read := j.f.Snapshot.Node(a.Of)
-	switch {
+	switch c.Status = assess.Pass; {
 	case len(c.Chain) == 0:
-		c.Status, c.Why = Unknown, at.String()+" was not read, so that it is not known what was shown"
+		c.Status, c.Reason = assess.Unknown, at.String()+" was not read, so that it is not known what was shown"
 	case a.Code == 0:
-		c.Status, c.Why = Unknown, fmt.Sprintf("a request from %s to %s had no answer: %s", from.Name, a.Server, cmp.Or(a.Detail, "it is not known why"))
+		c.Status, c.Reason = assess.Unknown, fmt.Sprintf("a request from %s to %s had no answer: %s", from.Name, a.Server, cmp.Or(a.Detail, "it is not known why"))
 	case a.Code == 401 && read && j.justWritten(kubelet, row.Within):
-		c.Status, c.Why = Unknown, fmt.Sprintf("%s answers 401 to a request from %s with %s. Its CAs are just written: that it reads them may take %d minutes; run it again", a.Server, from.Name, certificate(c.Chain[0]), int(row.Within.Minutes()))
+		c.Status, c.Reason = assess.Unknown, fmt.Sprintf("%s answers 401 to a request from %s with %s. Its CAs are just written: that it reads them may take %d minutes; run it again", a.Server, from.Name, certificate(c.Chain[0]), int(row.Within.Minutes()))
 	case a.Code == 401:
-		c.Status, c.Why = Broken, fmt.Sprintf("%s answers 401 to a request from %s with %s: it does not accept it", a.Server, from.Name, certificate(c.Chain[0]))
+		c.Status, c.Reason = assess.Fail, fmt.Sprintf("%s answers 401 to a request from %s with %s: it does not accept it", a.Server, from.Name, certificate(c.Chain[0]))
 	case !read || kubelet.Kubelet.Anonymous == nil:
-		c.Status, c.Why = Unknown, fmt.Sprintf("%s answers %d, and whether it lets anybody in was not read", a.Server, a.Code)
+		c.Status, c.Reason = assess.Unknown, fmt.Sprintf("%s answers %d, and whether it lets anybody in was not read", a.Server, a.Code)
 	case *kubelet.Kubelet.Anonymous:
-		c.Status, c.Why = Unknown, fmt.Sprintf("%s answers %d, and lets anybody in: that tells nothing of the certificate", a.Server, a.Code)
+		c.Status, c.Reason = assess.Unknown, fmt.Sprintf("%s answers %d, and lets anybody in: that tells nothing of the certificate", a.Server, a.Code)
 	}
 	return c
 }

@@ -6,10 +6,10 @@ import (
 	"time"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
-	"github.com/kubectl-certrot/kubectl-certrot/inspect/trust"
 )
 
 func TestKubeletsAccept(t *testing.T) {
@@ -20,27 +20,27 @@ func TestKubeletsAccept(t *testing.T) {
 		title  string
 		answer inspect.Answer
 		but    func(w *world, kubelet *inspect.Node)
-		status trust.Status
+		status assess.Status
 		why    string
 	}{
-		{"it is known", inspect.Answer{Code: 200}, nil, trust.Holds, ""},
-		{"it is known, and may not", inspect.Answer{Code: 403}, nil, trust.Holds, ""},
-		{"the kubelet is not well, and knows it", inspect.Answer{Code: 500}, nil, trust.Holds, ""},
-		{"it is not known", inspect.Answer{Code: 401}, nil, trust.Broken, "10.0.0.7:10250 answers 401 to a request from m0 with"},
+		{"it is known", inspect.Answer{Code: 200}, nil, assess.Pass, ""},
+		{"it is known, and may not", inspect.Answer{Code: 403}, nil, assess.Pass, ""},
+		{"the kubelet is not well, and knows it", inspect.Answer{Code: 500}, nil, assess.Pass, ""},
+		{"it is not known", inspect.Answer{Code: 401}, nil, assess.Fail, "10.0.0.7:10250 answers 401 to a request from m0 with"},
 		{"it is not known, and the file is just written", inspect.Answer{Code: 401}, func(w *world, n *inspect.Node) {
 			n.Kubelet.ClientCAFile = "/etc/kubernetes/kubelet-ca.crt"
 			n.Files = []inspect.NodeFile{{Path: n.Kubelet.ClientCAFile, Modified: noon.Add(-time.Minute)}}
-		}, trust.Unknown, "may take 2 minutes; run it again"},
+		}, assess.Unknown, "may take 2 minutes; run it again"},
 		{"it is not known, and the file was written before", inspect.Answer{Code: 401}, func(w *world, n *inspect.Node) {
 			n.Kubelet.ClientCAFile = "/etc/kubernetes/kubelet-ca.crt"
 			n.Files = []inspect.NodeFile{{Path: n.Kubelet.ClientCAFile, Modified: noon.Add(-3 * time.Minute)}}
-		}, trust.Broken, "does not accept it"},
-		{"no answer", inspect.Answer{Failure: inspect.FailedTrust, Detail: "the CA does not verify it"}, nil, trust.Unknown, "a request from m0 to 10.0.0.7:10250 had no answer: the CA does not verify it"},
-		{"no answer, and no reason", inspect.Answer{}, nil, trust.Unknown, "it is not known why"},
-		{"it lets anybody in", inspect.Answer{Code: 200}, func(_ *world, n *inspect.Node) { n.Kubelet.Anonymous = &yes }, trust.Unknown, "lets anybody in"},
-		{"who it lets in was not read", inspect.Answer{Code: 200}, func(_ *world, n *inspect.Node) { n.Kubelet.Anonymous = nil }, trust.Unknown, "whether it lets anybody in was not read"},
-		{"the node was not read", inspect.Answer{Code: 200}, func(w *world, _ *inspect.Node) { w.s.Nodes = w.s.Nodes[:1] }, trust.Unknown, "was not read"},
-		{"what was shown was not read", inspect.Answer{Code: 200}, func(w *world, _ *inspect.Node) { w.s.Bundles = nil }, trust.Unknown, "it is not known what was shown"},
+		}, assess.Fail, "does not accept it"},
+		{"no answer", inspect.Answer{Failure: inspect.FailedTrust, Detail: "the CA does not verify it"}, nil, assess.Unknown, "a request from m0 to 10.0.0.7:10250 had no answer: the CA does not verify it"},
+		{"no answer, and no reason", inspect.Answer{}, nil, assess.Unknown, "it is not known why"},
+		{"it lets anybody in", inspect.Answer{Code: 200}, func(_ *world, n *inspect.Node) { n.Kubelet.Anonymous = &yes }, assess.Unknown, "lets anybody in"},
+		{"who it lets in was not read", inspect.Answer{Code: 200}, func(_ *world, n *inspect.Node) { n.Kubelet.Anonymous = nil }, assess.Unknown, "whether it lets anybody in was not read"},
+		{"the node was not read", inspect.Answer{Code: 200}, func(w *world, _ *inspect.Node) { w.s.Nodes = w.s.Nodes[:1] }, assess.Unknown, "was not read"},
+		{"what was shown was not read", inspect.Answer{Code: 200}, func(w *world, _ *inspect.Node) { w.s.Bundles = nil }, assess.Unknown, "it is not known what was shown"},
 	} {
 		w := newWorld(catalog.Versions{Cluster: "4.15.3"})
 		ca := pkitest.NewCA("to-kubelet", from(-100), from(900))
@@ -55,8 +55,8 @@ func TestKubeletsAccept(t *testing.T) {
 			c.but(w, &w.s.Nodes[1])
 		}
 		got := one(t, w.judge(row.ID))
-		if got.Status != c.status || !strings.Contains(got.Why, c.why) || (got.Why == "") != (c.status == trust.Holds) {
-			t.Errorf("%s: %s, %q", c.title, got.Status, got.Why)
+		if got.Status != c.status || !strings.Contains(got.Reason, c.why) || (got.Reason == "") != (c.status == assess.Pass) {
+			t.Errorf("%s: %s, %q", c.title, got.Status, got.Reason)
 		}
 		if got.Node != "n7" || got.Server != "10.0.0.7:10250" || got.Edge.Presented != row.Presented {
 			t.Errorf("%s: %+v", c.title, got)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 )
@@ -16,19 +17,19 @@ func (j *judge) made(e catalog.Edge, all []inspect.Made) []Claim {
 	var out []Claim
 	for _, m := range all {
 		c := Claim{Edge: e, Node: m.At[0].Node, Trust: m.At, Roots: m.Certs}
-		switch {
+		switch c.Status = assess.Pass; {
 		case len(m.Missing) > 0:
-			c.Status, c.Missing, c.Why = Broken, m.Missing[0], "lacks "+subjects(m.Missing)+" of "+strings.Join(m.From, ", ")
+			c.Status, c.Missing, c.Reason = assess.Fail, m.Missing[0], "lacks "+subjects(m.Missing)+" of "+strings.Join(m.From, ", ")
 			if j.justMade(m.Missing) {
-				c.Status = Unknown // an ordinary rotation is no harm
-				c.Why += ", made within the hour: copies follow in minutes, kube-root-ca.crt once kube-controller-manager runs in a new revision on every master"
+				c.Status = assess.Unknown // an ordinary rotation is no harm
+				c.Reason += ", made within the hour: copies follow in minutes, kube-root-ca.crt once kube-controller-manager runs in a new revision on every master"
 			}
 		case len(m.Skipped) > 0:
-			c.Skipped, c.Why = m.Skipped, "lacks "+subjects([]*pki.Cert{m.Skipped[0].Cert})
-			c.Status = Broken
+			c.Skipped, c.Reason = m.Skipped, "lacks "+subjects([]*pki.Cert{m.Skipped[0].Cert})
+			c.Status = assess.Fail
 			j.skips(&c, []*pki.Cert{m.Skipped[0].Cert}, func(*Claim) bool { return true })
 		case len(m.Unread) > 0:
-			c.Status, c.Why = Unknown, "holds all of those that were read, and these were not: "+refs(m.Unread)
+			c.Status, c.Reason = assess.Unknown, "holds all of those that were read, and these were not: "+refs(m.Unread)
 		}
 		out = append(out, c)
 	}
@@ -76,18 +77,19 @@ func (j *judge) calls(e catalog.Edge) []Claim {
 		show := func(h *inspect.Entry) { c.Presented, c.Chain = h.At, h.Content.Certs }
 		switch {
 		case call.Bundle == nil:
-			c.Status, c.Why = Broken, "no CA is named: the API server then trusts its system's CAs, none of which signs for a Service"
+			c.Status, c.Reason = assess.Fail, "no CA is named: the API server then trusts its system's CAs, none of which signs for a Service"
 		case call.Trusted != nil:
 			show(call.Trusted)
+			c.Status = assess.Pass
 			j.forecast(&c, j.f.Now)
 		case call.Certain:
 			show(call.Presented[0])
-			c.Status, c.Why = Broken, call.Why.Error()
+			c.Status, c.Reason = assess.Fail, call.Why.Error()
 			c.Missing = j.lacks(&c)
 		case call.Why != nil:
-			c.Status, c.Why = Unknown, "the CA bundle verifies no certificate for the Service's name that was read; but the Service may have one of its own, in memory"
+			c.Status, c.Reason = assess.Unknown, "the CA bundle verifies no certificate for the Service's name that was read; but the Service may have one of its own, in memory"
 		default:
-			c.Status, c.Why = Unknown, "what the Service shows was not seen: no certificate for its name was read"
+			c.Status, c.Reason = assess.Unknown, "what the Service shows was not seen: no certificate for its name was read"
 		}
 		out = append(out, c)
 	}

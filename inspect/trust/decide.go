@@ -7,6 +7,7 @@ import (
 
 	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 )
@@ -15,10 +16,11 @@ import (
 func (j *judge) decide(c *Claim) {
 	now := j.timeOf(c)
 	if err := verify(c, c.Name, now); err != nil {
-		c.Status, c.Why, c.Missing = Broken, err.Error(), j.lacks(c)
+		c.Status, c.Reason, c.Missing = assess.Fail, err.Error(), j.lacks(c)
 		j.skips(c, c.Chain, func(c *Claim) bool { return verify(c, c.Name, now) == nil })
 		return
 	}
+	c.Status = assess.Pass
 	j.forecast(c, now)
 }
 
@@ -33,12 +35,12 @@ func (j *judge) skips(c *Claim, of []*pki.Cert, holds func(c *Claim) bool) {
 	})
 	switch {
 	case s == nil && !all && c.Reader == pki.ReaderUnknown:
-		c.Status, c.Why = Unknown, c.Why+"; some readers skip certificates of the issuer's name that stand in the trust anchors: they are too many to try, and which reader it is is not known"
+		c.Status, c.Reason = assess.Unknown, c.Reason+"; some readers skip certificates of the issuer's name that stand in the trust anchors: they are too many to try, and which reader it is is not known"
 	case s == nil:
 	case c.Reader == pki.ReaderUnknown:
-		c.Status, c.Why = Unknown, fmt.Sprintf("the certificate %s (%s) stands in the trust anchors, and some readers skip it: %s. Which one reads it is not known", foreign.Called(pki.CommonName(s.Subject)), s.Fingerprint.Short(), s.Reason)
+		c.Status, c.Reason = assess.Unknown, fmt.Sprintf("the certificate %s (%s) stands in the trust anchors, and some readers skip it: %s. Which one reads it is not known", foreign.Called(pki.CommonName(s.Subject)), s.Fingerprint.Short(), s.Reason)
 	default:
-		c.Why += "; " + s.String()
+		c.Reason += "; " + s.String()
 	}
 }
 

@@ -113,15 +113,15 @@ func TestKubeadmIsWell(t *testing.T) {
 			t.Errorf("%s: want %d claims, got %d", id, n, len(claims))
 		}
 		for where, c := range claims {
-			if c.Status != "holds" {
-				t.Errorf("%s %s: %s: %s", id, where, c.Status, c.Why)
+			if c.Status.String() != "pass" {
+				t.Errorf("%s %s: %s: %s", id, where, c.Status, c.Reason)
 			}
 		}
 	}
 	var told []string
 	for _, e := range r.Story {
 		told = append(told, string(e.Part)+": "+e.What+" "+e.When.Format("2006-01-02"))
-		if len(e.Sources) < 2 || e.Next != "" {
+		if len(e.Sources) < 2 || e.Remediation.Text != "" {
 			t.Errorf("%+v", e)
 		}
 	}
@@ -148,13 +148,13 @@ func TestKubeadmRenewal(t *testing.T) {
 	}{
 		"a certificate that ends in 20 days": {func(k *kubeadm) {
 			k.file("n1", "apiserver.crt", k.ca.Issue("kube-apiserver", from(-345), from(20), pkitest.DNS("api.example.com")).CertPEM)
-		}, "kubeadm-kubelet-api", map[string]string{"n1": "will break", "n2 n1": "will break", "n3 n1": "will break", "n1 n2": "holds", "n2": "holds", "n3 n2": "holds"}, "what is shown ends, and does not renew itself"},
+		}, "kubeadm-kubelet-api", map[string]string{"n1": "warn", "n2 n1": "warn", "n3 n1": "warn", "n1 n2": "pass", "n2": "pass", "n3 n2": "pass"}, "what is shown ends, and does not renew itself"},
 		"another CA with its key on a control plane node": {func(k *kubeadm) { k.file("n2", "ca.crt", other.CertPEM) },
-			"kubeadm-kubelet-api", map[string]string{"n1": "holds", "n2 n1": "holds", "n3 n1": "holds", "n1 n2": "will break", "n2": "will break", "n3 n2": "will break"}, "will be signed by"},
+			"kubeadm-kubelet-api", map[string]string{"n1": "pass", "n2 n1": "pass", "n3 n1": "pass", "n1 n2": "warn", "n2": "warn", "n3 n2": "warn"}, "will be signed by"},
 		"another CA on a worker signs nothing": {func(k *kubeadm) { k.file("n3", "ca.crt", other.CertPEM) },
-			"kubeadm-kubelet-api", map[string]string{"n1": "holds", "n2 n1": "holds", "n3 n1": "holds", "n1 n2": "holds", "n2": "holds", "n3 n2": "holds"}, ""},
+			"kubeadm-kubelet-api", map[string]string{"n1": "pass", "n2 n1": "pass", "n3 n1": "pass", "n1 n2": "pass", "n2": "pass", "n3 n2": "pass"}, ""},
 		"etcd's CA on one node is another one": {func(k *kubeadm) { k.file("n2", "etcd/ca.crt", other.CertPEM) },
-			"kubeadm-etcd-peers", map[string]string{"n1": "holds", "n1 n2": "will break", "n2 n1": "broken", "n2": "broken"}, ""},
+			"kubeadm-etcd-peers", map[string]string{"n1": "pass", "n1 n2": "warn", "n2 n1": "fail", "n2": "fail"}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			k := newKubeadm()
@@ -162,10 +162,10 @@ func TestKubeadmRenewal(t *testing.T) {
 			claims := are(k.report(), c.id)
 			for where, want := range c.want {
 				got := claims[where]
-				if got.Status != want || want == "will break" && !strings.Contains(got.Why, c.why) {
-					t.Errorf("%s: %s: %s", where, got.Status, got.Why)
+				if got.Status.String() != want || want == "warn" && !strings.Contains(got.Reason, c.why) {
+					t.Errorf("%s: %s: %s", where, got.Status, got.Reason)
 				}
-				if want == "will break" && strings.Contains(c.why, "ends") && (got.From == nil || !got.From.Equal(from(20))) {
+				if want == "warn" && strings.Contains(c.why, "ends") && (got.From == nil || !got.From.Equal(from(20))) {
 					t.Errorf("%s: from %v", where, got.From)
 				}
 			}
@@ -184,8 +184,8 @@ func TestKubeadmKeyElsewhere(t *testing.T) {
 	}
 	for _, id := range []string{"kubeadm-kubelet-api", "kubeadm-etcd-peers"} {
 		for where, c := range are(k.report(), id) {
-			if c.Status != "holds" {
-				t.Errorf("%s %s: %s: %s", id, where, c.Status, c.Why)
+			if c.Status.String() != "pass" {
+				t.Errorf("%s %s: %s: %s", id, where, c.Status, c.Reason)
 			}
 		}
 	}
@@ -216,16 +216,16 @@ func TestKubeadmServers(t *testing.T) {
 	serve("kubelet", "n3", "10.0.0.3:10250", "", nil, "connection refused")
 	r := k.report()
 	for id, want := range map[string]map[string]string{
-		"kubeadm-apiservers-show-file": {"n1": "holds", "n2": "broken"},
-		"kubeadm-etcd-show-file":       {"n1": "holds", "n2": "unknown"},
-		"kubeadm-etcd-peers-show-file": {"n1": "broken"}, // the other node's
+		"kubeadm-apiservers-show-file": {"n1": "pass", "n2": "fail"},
+		"kubeadm-etcd-show-file":       {"n1": "pass", "n2": "unknown"},
+		"kubeadm-etcd-peers-show-file": {"n1": "fail"}, // the other node's
 		"kubeadm-kubelets-show-file":   {},
-		"kubeadm-etcd-peers":           {"n1": "broken", "n2": "holds", "n1 n2": "holds", "n2 n1": "broken"}, // by what was shown: it is for another address
+		"kubeadm-etcd-peers":           {"n1": "fail", "n2": "pass", "n1 n2": "pass", "n2 n1": "fail"}, // by what was shown: it is for another address
 	} {
 		got := are(r, id)
 		for where, status := range want {
-			if got[where].Status != status {
-				t.Errorf("%s %s: %s: %s", id, where, got[where].Status, got[where].Why)
+			if got[where].Status.String() != status {
+				t.Errorf("%s %s: %s: %s", id, where, got[where].Status, got[where].Reason)
 			}
 		}
 		if len(got) != len(want) {
@@ -244,8 +244,8 @@ func TestKubeadmOwnAddress(t *testing.T) {
 		}
 	}
 	for where, c := range are(k.report(), "kubeadm-scheduler-api") {
-		if c.Status != "holds" {
-			t.Errorf("%s: %s: %s", where, c.Status, c.Why)
+		if c.Status.String() != "pass" {
+			t.Errorf("%s: %s: %s", where, c.Status, c.Reason)
 		}
 	}
 }
@@ -279,14 +279,14 @@ func TestAKubeletsAddressesMakeNoMaster(t *testing.T) {
 			k.calls("n3", "https://"+server+":6443", leaf(k.ca, "10.0.0.2", "10.0.0.100"))
 			k.serves("n1", "10.0.0.1:6443", leaf(strange, "10.0.0.1", server))
 			claim(k)
-			want := "broken"
+			want := "fail"
 			if server == "10.0.0.2" && name == "nobody" {
-				want = "holds" // n2 alone answers there
+				want = "pass" // n2 alone answers there
 			}
 			got := ""
 			for where, c := range are(k.report(), "kubeadm-kubelet-api") {
 				if strings.HasPrefix(where, "n3") {
-					got = string(c.Status)
+					got = c.Status.String()
 				}
 			}
 			if got != want {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 )
@@ -86,10 +87,10 @@ func (j *judge) otherwise(c *Claim, owner string, shown []identity) {
 			return
 		}
 		other := *c
-		other.Chain, other.Server, other.Status, other.Why, other.Missing, other.From, other.Later = chain, server, Holds, "", nil, time.Time{}, false
+		other.Chain, other.Server, other.Status, other.Reason, other.Missing, other.From, other.Later = chain, server, assess.Pass, "", nil, time.Time{}, false
 		j.decide(&other)
-		if j.elsewhere(&other, owner, s); other.Status > c.Status {
-			other.Why = "by " + s.node + ", one of the masters: " + other.Why
+		if j.elsewhere(&other, owner, s); assess.WorstFirst(other.Status, c.Status) < 0 {
+			other.Reason = "by " + s.node + ", one of the masters: " + other.Reason
 			*c = other
 		}
 	}
@@ -115,11 +116,11 @@ func (j *judge) turns(c *Claim, owner string, s identity) {
 	if s.server == "" {
 		chain = s.chain
 	}
-	if len(chain) == 0 || c.Status == Broken || len(c.Chain) > 0 && chain[0].Fingerprint == c.Chain[0].Fingerprint {
+	if len(chain) == 0 || c.Status == assess.Fail || len(c.Chain) > 0 && chain[0].Fingerprint == c.Chain[0].Fingerprint {
 		return
 	}
 	next := *c
-	next.Chain, next.Status, next.Why, next.Missing, next.From, next.Later = chain, Holds, "", nil, time.Time{}, false
+	next.Chain, next.Status, next.Reason, next.Missing, next.From, next.Later = chain, assess.Pass, "", nil, time.Time{}, false
 	j.decide(&next)
 	j.elsewhere(&next, owner, s)
 	place := "its Secret"
@@ -127,11 +128,11 @@ func (j *judge) turns(c *Claim, owner string, s identity) {
 		place = s.at.String()
 	}
 	switch {
-	case next.Status == Broken:
-		c.Status, c.Missing, c.From, c.Later = WillBreak, next.Missing, time.Time{}, false
-		c.Why = place + " holds another one already, and a master that has read it shows that: " + next.Why
-	case next.Status == Unknown && !next.Later && c.Status == Holds:
-		c.Status, c.Why, c.Later = Unknown, next.Why, true
+	case next.Status == assess.Fail:
+		c.Status, c.Missing, c.From, c.Later = assess.Warn, next.Missing, time.Time{}, false
+		c.Reason = place + " holds another one already, and a master that has read it shows that: " + next.Reason
+	case next.Status == assess.Unknown && !next.Later && c.Status == assess.Pass:
+		c.Status, c.Reason, c.Later = assess.Unknown, next.Reason, true
 	}
 }
 
@@ -139,14 +140,14 @@ func (j *judge) turns(c *Claim, owner string, s identity) {
 // kubeconfig asks for, where that names an address of which no node is known, and there
 // may be several masters: perhaps it is another one's alone.
 func (j *judge) elsewhere(c *Claim, owner string, s identity) {
-	if c.Status != Broken || owner != "" || s.node == "" || c.Edge.Name != catalog.NameInKubeconfig || c.Edge.Presented != catalog.KubeadmServing() {
+	if c.Status != assess.Fail || owner != "" || s.node == "" || c.Edge.Name != catalog.NameInKubeconfig || c.Edge.Presented != catalog.KubeadmServing() {
 		return
 	}
 	if names, all := j.f.Snapshot.Masters(); all && len(names) == 1 || verify(c, "", j.timeOf(c)) != nil {
 		return
 	}
-	c.Status, c.Missing = Unknown, nil
-	c.Why = fmt.Sprintf("what %s shows is for other names than %q, and no node is known to have that name or address: whether %s answers there was not seen", s.node, c.Name, s.node)
+	c.Status, c.Missing = assess.Unknown, nil
+	c.Reason = fmt.Sprintf("what %s shows is for other names than %q, and no node is known to have that name or address: whether %s answers there was not seen", s.node, c.Name, s.node)
 }
 
 // ownerOf is the master whose own address a kubeconfig names; empty: none's, as far as is

@@ -69,30 +69,30 @@ func TestKubeadmMasters(t *testing.T) {
 		want  map[string]string // of n3's kubelet, and the master
 		why   string
 	}{
-		"the address of a master that was read":     {func(k *kubeadm) { k.calls("n3", n2, nil) }, map[string]string{"n3 n2": "holds"}, ""},
+		"the address of a master that was read":     {func(k *kubeadm) { k.calls("n3", n2, nil) }, map[string]string{"n3 n2": "pass"}, ""},
 		"the address of a master that nobody asked": {func(k *kubeadm) { k.unasked("n2"); k.calls("n3", n2, nil) }, map[string]string{"n3 n2": "unknown"}, "what n2 shows was not seen"},
-		"who was asked himself":                     {func(k *kubeadm) { k.unasked("n2"); k.calls("n3", n2, nil); k.serves("n2", "10.0.0.2:6443", ofN2) }, map[string]string{"n3 n2": "holds"}, ""},
+		"who was asked himself":                     {func(k *kubeadm) { k.unasked("n2"); k.calls("n3", n2, nil); k.serves("n2", "10.0.0.2:6443", ofN2) }, map[string]string{"n3 n2": "pass"}, ""},
 		"who signs with a CA of its own, perhaps": {func(k *kubeadm) {
 			k.unasked("n2")
 			k.calls("n3", n2, nil)
 			k.serves("n2", "10.0.0.2:6443", ofN2)
 			k.published(k.ca.CertPEM, pkitest.NewCA("kubernetes", from(-1), from(3640)).CertPEM)
 		}, map[string]string{"n3 n2": "unknown"}, "it holds now; who signs what is shown next is not known"},
-		"on a port of its own": {func(k *kubeadm) { k.unasked("n2"); k.calls("n3", n2, nil); k.serves("n2", "10.0.0.2:8443", ofN2) }, map[string]string{"n3 n2": "holds"}, ""},
+		"on a port of its own": {func(k *kubeadm) { k.unasked("n2"); k.calls("n3", n2, nil); k.serves("n2", "10.0.0.2:8443", ofN2) }, map[string]string{"n3 n2": "pass"}, ""},
 		"who shows what another CA has signed": {func(k *kubeadm) {
 			k.unasked("n2")
 			k.calls("n3", n2, nil)
 			k.serves("n2", "10.0.0.2:6443", leafOf(strange, "10.0.0.2"))
-		}, map[string]string{"n3 n2": "broken"}, "unknown authority"},
-		"another master does, of whom it knows not": {func(k *kubeadm) { k.calls("n3", n2, nil); k.serves("n1", "10.0.0.1:6443", leafOf(strange, "10.0.0.1")) }, map[string]string{"n3 n2": "holds"}, ""},
-		"all behind a balancer":                     {func(*kubeadm) {}, map[string]string{"n3 n1": "holds", "n3 n2": "holds"}, ""},
-		"all, and one of them nobody asked":         {func(k *kubeadm) { k.unasked("n2") }, map[string]string{"n3 n1": "holds", "n3 n2": "unknown"}, "what n2 shows was not seen"},
+		}, map[string]string{"n3 n2": "fail"}, "unknown authority"},
+		"another master does, of whom it knows not": {func(k *kubeadm) { k.calls("n3", n2, nil); k.serves("n1", "10.0.0.1:6443", leafOf(strange, "10.0.0.1")) }, map[string]string{"n3 n2": "pass"}, ""},
+		"all behind a balancer":                     {func(*kubeadm) {}, map[string]string{"n3 n1": "pass", "n3 n2": "pass"}, ""},
+		"all, and one of them nobody asked":         {func(k *kubeadm) { k.unasked("n2") }, map[string]string{"n3 n1": "pass", "n3 n2": "unknown"}, "what n2 shows was not seen"},
 		"all, and one shows what another CA signed": {func(k *kubeadm) {
 			k.calls("n3", "https://api.example.com:6443", ofN2)
 			k.serves("n1", "10.0.0.1:6443", leafOf(strange, "10.0.0.1"))
-		}, map[string]string{"n3 n1": "broken"}, "by n1, one of the masters: x509: certificate signed by unknown authority"},
+		}, map[string]string{"n3 n1": "fail"}, "by n1, one of the masters: x509: certificate signed by unknown authority"},
 		"an address of which nobody knows whose":  {func(k *kubeadm) { k.calls("n3", "https://10.9.9.9:6443", nil) }, map[string]string{"n3 n1": "unknown", "n3 n2": "unknown"}, "whether n1 answers there was not seen"},
-		"the address of the only master, wrongly": {func(k *kubeadm) { k.unasked("n2"); k.s.Unasked = nil; k.calls("n3", "https://10.9.9.9:6443", nil) }, map[string]string{"n3 n1": "broken"}, "10.9.9.9"},
+		"the address of the only master, wrongly": {func(k *kubeadm) { k.unasked("n2"); k.s.Unasked = nil; k.calls("n3", "https://10.9.9.9:6443", nil) }, map[string]string{"n3 n1": "fail"}, "10.9.9.9"},
 		"that one, and the API did not say who is one": {func(k *kubeadm) {
 			k.unasked("n2")
 			k.s.Unasked = nil
@@ -103,7 +103,7 @@ func TestKubeadmMasters(t *testing.T) {
 			k.calls("n3", n2, nil)
 			k.serves("n2", "10.0.0.2:6443", ofN2)
 			k.file("n2", "apiserver.crt", leafOf(strange, "10.0.0.2"))
-		}, map[string]string{"n3 n2": "will break"}, "/etc/kubernetes/pki/apiserver.crt holds another one already"},
+		}, map[string]string{"n3 n2": "warn"}, "/etc/kubernetes/pki/apiserver.crt holds another one already"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			k := newKubeadm()
@@ -116,8 +116,8 @@ func TestKubeadmMasters(t *testing.T) {
 			got, why := map[string]string{}, ""
 			for where, claim := range are(k.report(), "kubeadm-kubelet-api") {
 				if strings.HasPrefix(where, "n3") {
-					got[where] = claim.Status
-					why += claim.Why
+					got[where] = claim.Status.String()
+					why += claim.Reason
 				}
 			}
 			for where, status := range c.want {
@@ -144,12 +144,12 @@ func TestKubeadmPods(t *testing.T) {
 		given func(k *kubeadm)
 		want  map[string]string
 	}{
-		"all were read":           {func(*kubeadm) {}, map[string]string{"n1": "holds", "n2": "holds"}},
-		"one was not":             {func(k *kubeadm) { k.unasked("n2") }, map[string]string{"n1": "holds", "n2": "unknown"}},
-		"one was not, and showed": {func(k *kubeadm) { k.unasked("n2"); k.serves("n2", "10.0.0.2:6443", leafOf(k.ca, "10.0.0.2")) }, map[string]string{"n1": "holds", "n2": "holds"}},
+		"all were read":           {func(*kubeadm) {}, map[string]string{"n1": "pass", "n2": "pass"}},
+		"one was not":             {func(k *kubeadm) { k.unasked("n2") }, map[string]string{"n1": "pass", "n2": "unknown"}},
+		"one was not, and showed": {func(k *kubeadm) { k.unasked("n2"); k.serves("n2", "10.0.0.2:6443", leafOf(k.ca, "10.0.0.2")) }, map[string]string{"n1": "pass", "n2": "pass"}},
 		"one shows another CA's": {func(k *kubeadm) {
 			k.serves("n2", "10.0.0.2:6443", leafOf(pkitest.NewCA("kubernetes", from(-30), from(3640)), "10.0.0.2"))
-		}, map[string]string{"n1": "holds", "n2": "broken"}},
+		}, map[string]string{"n1": "pass", "n2": "fail"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			k := newKubeadm()
@@ -158,7 +158,7 @@ func TestKubeadmPods(t *testing.T) {
 			got := map[string]string{}
 			for _, claim := range k.report().Claims {
 				if claim.ID == "kubeadm-pods-kubernetes-service" {
-					got[claim.Node] = claim.Status
+					got[claim.Node] = claim.Status.String()
 				}
 			}
 			for where, status := range c.want {
@@ -212,7 +212,7 @@ func TestOtherDistributions(t *testing.T) {
 // TestNoClusterInfo: who has deleted cluster-info joins nodes by other ways.
 func TestNoClusterInfo(t *testing.T) {
 	k := newKubeadm()
-	if got := are(k.report(), "kubeadm-new-node-api"); len(got) != 1 || got[" n1"].Status != "unknown" {
+	if got := are(k.report(), "kubeadm-new-node-api"); len(got) != 1 || got[" n1"].Status.String() != "unknown" {
 		t.Errorf("not read: %+v", got)
 	}
 	k.whole("configmaps")

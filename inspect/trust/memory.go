@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 )
@@ -16,7 +17,7 @@ func (j *judge) memory(row catalog.Process, files []Claim) []Claim {
 	var out []Claim
 	for _, file := range files {
 		// Where the file is wrong already, or will be, that is said of the file.
-		if file.ID != row.Of || file.Status != Holds && !file.Later || len(file.Chain) == 0 || len(file.Trust) == 0 {
+		if file.Edge.ID != row.Of || file.Status != assess.Pass && !file.Later || len(file.Chain) == 0 || len(file.Trust) == 0 {
 			continue
 		}
 		n, ok := j.f.Snapshot.Node(file.Node)
@@ -28,7 +29,7 @@ func (j *judge) memory(row catalog.Process, files []Claim) []Claim {
 			continue
 		}
 		c := file
-		c.Edge, c.Status, c.Why, c.Missing, c.From, c.Runs = row.Edge, Holds, "", nil, time.Time{}, started
+		c.Edge, c.Status, c.Reason, c.Missing, c.From, c.Runs = row.Edge, assess.Pass, "", nil, time.Time{}, started
 		c.Edge.Presented, c.Edge.Carries, c.Later = file.Edge.Presented, file.Edge.Carries, false
 		ca := j.issuer(file.Chain)
 		written := written(n, file.Trust[0])
@@ -36,13 +37,13 @@ func (j *judge) memory(row catalog.Process, files []Claim) []Claim {
 		since := started.Add(j.f.Now.Sub(n.Time(j.f.Now)))
 		switch {
 		case ca == nil:
-			c.Status, c.Why = Unknown, "the CA of what is shown was not seen, so that it is not known which is the older: it or the process"
+			c.Status, c.Reason = assess.Unknown, "the CA of what is shown was not seen, so that it is not known which is the older: it or the process"
 		case ca.NotBefore.After(since):
-			c.Status, c.Missing = Broken, ca
-			c.Why = "it runs since before the CA was made, and reads its trust anchors only when it starts"
+			c.Status, c.Missing = assess.Fail, ca
+			c.Reason = "it runs since before the CA was made, and reads its trust anchors only when it starts"
 		case written.IsZero() || written.After(loaded):
-			c.Status = Unknown
-			c.Why = "it runs since before the file was last written, and what stood in it then is not known"
+			c.Status = assess.Unknown
+			c.Reason = "it runs since before the file was last written, and what stood in it then is not known"
 		default:
 			j.nextInMemory(&c, &file, since)
 		}
@@ -55,7 +56,7 @@ func (j *judge) memory(row catalog.Process, files []Claim) []Claim {
 // CA that was made after the process started is not in it.
 func (j *judge) nextInMemory(c, file *Claim, since time.Time) {
 	if file.Later {
-		c.Status, c.Later, c.Why = Unknown, true, file.Why
+		c.Status, c.Later, c.Reason = assess.Unknown, true, file.Reason
 		return
 	}
 	next := j.nextOf(file)
@@ -64,7 +65,7 @@ func (j *judge) nextInMemory(c, file *Claim, since time.Time) {
 		return
 	}
 	j.lacksNext(c, next, next.cas[i])
-	c.Why += ", a CA that was made after it started"
+	c.Reason += ", a CA that was made after it started"
 }
 
 // written is when the file at a place may have been last written; the zero time where

@@ -4,15 +4,15 @@ import (
 	"testing"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
-	"github.com/kubectl-certrot/kubectl-certrot/inspect/trust"
 )
 
 // TestMemoryAfterTheSigner: the file has the new CA, and the process is older; what is
 // shown is still of the old one.
 func TestMemoryAfterTheSigner(t *testing.T) {
-	for started, want := range map[float64]trust.Status{-3: trust.WillBreak, -0.1: trust.Holds} {
+	for started, want := range map[float64]assess.Status{-3: assess.Warn, -0.1: assess.Pass} {
 		w := newWorld(catalog.Versions{Cluster: "4.15.3"})
 		before, after := pkitest.NewCA("lb", from(-900), from(900)), pkitest.NewCA("lb@1", from(-1), from(900))
 		e := edge(t, "kubelet-api-int")
@@ -22,7 +22,7 @@ func TestMemoryAfterTheSigner(t *testing.T) {
 		n := &w.s.Nodes[0]
 		n.Files[0].Modified, n.Kubelet.Started = from(-5), from(started)
 		got := w.judge("kubelet-memory-api-int")
-		if len(got) != 1 || got[0].Status != want || (want == trust.WillBreak) != got[0].From.Equal(from(13)) {
+		if len(got) != 1 || got[0].Status != want || (want == assess.Warn) != got[0].From.Equal(from(13)) {
 			t.Errorf("started %v: %+v", started, got)
 		}
 	}
@@ -39,8 +39,8 @@ func TestMemoryKnowsNoMoreThanTheFile(t *testing.T) {
 	w.trust(e, ca.CertPEM)
 	w.s.Nodes[0].Files[0].Modified, w.s.Nodes[0].Kubelet.Started = from(-5), from(-3)
 	file, memory := one(t, w.judge(e.ID)), one(t, w.judge("kubelet-memory-api-int"))
-	if memory.Status != trust.Unknown || !memory.Later || memory.Missing != nil || memory.Why != file.Why {
-		t.Errorf("%s: %s; the file is %s: %s", memory.Status, memory.Why, file.Status, file.Why)
+	if memory.Status != assess.Unknown || !memory.Later || memory.Missing != nil || memory.Reason != file.Reason {
+		t.Errorf("%s: %s; the file is %s: %s", memory.Status, memory.Reason, file.Status, file.Reason)
 	}
 }
 
@@ -57,24 +57,24 @@ func TestMemory(t *testing.T) {
 	for name, c := range map[string]struct {
 		id      string
 		node    func(*inspect.Node)
-		trusts  bool           // the file has the CA
-		want    []trust.Status // of the claim; none: nothing is claimed
+		trusts  bool            // the file has the CA
+		want    []assess.Status // of the claim; none: nothing is claimed
 		lacking bool
 		unread  bool // who signs next
 	}{
-		"multus runs since before the CA":                               {"multus-memory-api-int", running("multus-daemon", -3), true, []trust.Status{trust.Broken}, true, false},
-		"multus runs since before the file":                             {"multus-memory-api-int", running("multus-daemon", -0.7), true, []trust.Status{trust.Unknown}, false, false},
-		"multus was restarted":                                          {"multus-memory-api-int", running("multus-daemon", -0.2), true, []trust.Status{trust.Holds}, false, false},
-		"who signs next was not read":                                   {"multus-memory-api-int", running("multus-daemon", -0.2), true, []trust.Status{trust.Unknown}, false, true},
-		"one of two multus is old":                                      {"multus-memory-api-int", func(n *inspect.Node) { running("multus-daemon", -0.2)(n); running("multus-daemon", -3)(n) }, true, []trust.Status{trust.Broken}, true, false},
+		"multus runs since before the CA":                               {"multus-memory-api-int", running("multus-daemon", -3), true, []assess.Status{assess.Fail}, true, false},
+		"multus runs since before the file":                             {"multus-memory-api-int", running("multus-daemon", -0.7), true, []assess.Status{assess.Unknown}, false, false},
+		"multus was restarted":                                          {"multus-memory-api-int", running("multus-daemon", -0.2), true, []assess.Status{assess.Pass}, false, false},
+		"who signs next was not read":                                   {"multus-memory-api-int", running("multus-daemon", -0.2), true, []assess.Status{assess.Unknown}, false, true},
+		"one of two multus is old":                                      {"multus-memory-api-int", func(n *inspect.Node) { running("multus-daemon", -0.2)(n); running("multus-daemon", -3)(n) }, true, []assess.Status{assess.Fail}, true, false},
 		"the file is wrong, too":                                        {"multus-memory-api-int", running("multus-daemon", -3), false, nil, false, false},
 		"no multus was seen":                                            {"multus-memory-api-int", running("ovnkube", -3), true, nil, false, false},
-		"machine-config-daemon's NodeWriter runs since before the CA":   {"machine-config-daemon-memory-api-int", running("machine-config-daemon", -3), true, []trust.Status{trust.Broken}, true, false},
-		"machine-config-daemon's NodeWriter runs since before the file": {"machine-config-daemon-memory-api-int", running("machine-config-daemon", -0.7), true, []trust.Status{trust.Unknown}, false, false},
-		"machine-config-daemon was restarted":                           {"machine-config-daemon-memory-api-int", running("machine-config-daemon", -0.2), true, []trust.Status{trust.Holds}, false, false},
-		"ovnkube-node":                                                  {"ovnkube-node-memory-api-int", running("ovnkube", -3), true, []trust.Status{trust.Broken}, true, false},
-		"the kubelet runs since before the CA":                          {"kubelet-memory-api-int", kubelet(-3, -3), true, []trust.Status{trust.Broken}, true, false},
-		"the kubelet wrote the file":                                    {"kubelet-memory-api-int", kubelet(-0.5001, -0.4999), true, []trust.Status{trust.Holds}, false, false},
+		"machine-config-daemon's NodeWriter runs since before the CA":   {"machine-config-daemon-memory-api-int", running("machine-config-daemon", -3), true, []assess.Status{assess.Fail}, true, false},
+		"machine-config-daemon's NodeWriter runs since before the file": {"machine-config-daemon-memory-api-int", running("machine-config-daemon", -0.7), true, []assess.Status{assess.Unknown}, false, false},
+		"machine-config-daemon was restarted":                           {"machine-config-daemon-memory-api-int", running("machine-config-daemon", -0.2), true, []assess.Status{assess.Pass}, false, false},
+		"ovnkube-node":                                                  {"ovnkube-node-memory-api-int", running("ovnkube", -3), true, []assess.Status{assess.Fail}, true, false},
+		"the kubelet runs since before the CA":                          {"kubelet-memory-api-int", kubelet(-3, -3), true, []assess.Status{assess.Fail}, true, false},
+		"the kubelet wrote the file":                                    {"kubelet-memory-api-int", kubelet(-0.5001, -0.4999), true, []assess.Status{assess.Pass}, false, false},
 		"nothing is known of the kubelet":                               {"kubelet-memory-api-int", func(*inspect.Node) {}, true, nil, false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -105,8 +105,8 @@ func TestMemory(t *testing.T) {
 				if got[i].Edge.Presented != e.Presented { // who asks about that certificate asks about memory, too
 					t.Errorf("it is about %s", got[i].Edge.Presented)
 				}
-				if got[i].Status != want || got[i].Later != c.unread || (got[i].Missing != nil) != c.lacking || (want == trust.Holds) != (got[i].Why == "") {
-					t.Errorf("want %s, got %s: %s (lacks %v)", want, got[i].Status, got[i].Why, got[i].Missing)
+				if got[i].Status != want || got[i].Later != c.unread || (got[i].Missing != nil) != c.lacking || (want == assess.Pass) != (got[i].Reason == "") {
+					t.Errorf("want %s, got %s: %s (lacks %v)", want, got[i].Status, got[i].Reason, got[i].Missing)
 				}
 			}
 		})

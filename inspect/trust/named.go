@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 )
@@ -21,7 +22,7 @@ func (j *judge) brought(e catalog.Edge) []Claim {
 			}
 			held := j.heldBy(r.To)
 			if len(held) == 0 && r.Target == inspect.TargetUnknown {
-				out = append(out, Claim{Edge: e, Presented: r.To, Status: Unknown, Why: fmt.Sprintf("%s, which %s names, was not read", r.To, r.From)})
+				out = append(out, Claim{Assessment: assess.Assessment{Status: assess.Unknown, Reason: fmt.Sprintf("%s, which %s names, was not read", r.To, r.From)}, Edge: e, Presented: r.To})
 			}
 			for _, h := range held {
 				out = append(out, j.arrived(e, h)...)
@@ -64,8 +65,8 @@ func (j *judge) arrived(e catalog.Edge, source *inspect.Entry) []Claim {
 	if e.Trust.Kind != catalog.File {
 		held := j.shown(e.Trust, catalog.Carries{})
 		if len(held) == 0 {
-			if base.Status, base.Why = Unknown, e.Trust.String()+" was not read"; j.absent(e.Trust) {
-				base.Status, base.Why = Broken, "there is no "+e.Trust.String()
+			if base.Status, base.Reason = assess.Unknown, e.Trust.String()+" was not read"; j.absent(e.Trust) {
+				base.Status, base.Reason = assess.Fail, "there is no "+e.Trust.String()
 			}
 			return []Claim{base}
 		}
@@ -93,15 +94,15 @@ func (j *judge) arrived(e catalog.Edge, source *inspect.Entry) []Claim {
 		case e.Optional && !held && !file.Whole:
 			continue // trust stores are read on demand
 		case n.Via == "":
-			c.Status, c.Why = Unknown, whyUnread
+			c.Status, c.Reason = assess.Unknown, whyUnread
 		case held:
 			j.holdsAll(&c, source)
 		case file == nil && j.without(n.Name, catalog.Ref{Kind: catalog.File, Name: path}):
-			c.Status, c.Why = Broken, "there is no such file on the node, which has to hold what is in "+source.At.String()
+			c.Status, c.Reason = assess.Fail, "there is no such file on the node, which has to hold what is in "+source.At.String()
 		case file != nil && file.Whole:
-			c.Status, c.Why = Broken, "the file holds no certificate, and has to hold what is in "+source.At.String()
+			c.Status, c.Reason = assess.Fail, "the file holds no certificate, and has to hold what is in "+source.At.String()
 		default:
-			c.Status, c.Why = Unknown, "the file was not read"
+			c.Status, c.Reason = assess.Unknown, "the file was not read"
 		}
 		out = append(out, c)
 	}
@@ -119,14 +120,15 @@ func (j *judge) holdsAll(c *Claim, source *inspect.Entry) {
 		}
 	}
 	if len(lacks) == 0 {
+		c.Status = assess.Pass
 		return
 	}
-	c.Status, c.Missing, c.Why = Broken, lacks[0], "lacks "+subjects(lacks)+" of "+source.At.String()
+	c.Status, c.Missing, c.Reason = assess.Fail, lacks[0], "lacks "+subjects(lacks)+" of "+source.At.String()
 	j.skips(c, lacks[:1], func(c *Claim) bool {
 		return slices.ContainsFunc(c.Roots, func(r *pki.Cert) bool { return r.Fingerprint == lacks[0].Fingerprint })
 	})
-	if j.justMade(lacks) && c.Status == Broken {
-		c.Status = Unknown // it may be under way
-		c.Why += ", made within the hour"
+	if j.justMade(lacks) && c.Status == assess.Fail {
+		c.Status = assess.Unknown // it may be under way
+		c.Reason += ", made within the hour"
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 )
@@ -26,11 +27,11 @@ func (j *judge) forecast(c *Claim, now time.Time) {
 			return
 		}
 	}
-	if c.Status == Holds && j.ends(c, now) {
+	if c.Status == assess.Pass && j.ends(c, now) {
 		return
 	}
 	if next.unread != "" {
-		c.Status, c.Later, c.Why = Unknown, true, "it holds now; what is signed next is not known: "+next.unread
+		c.Status, c.Later, c.Reason = assess.Unknown, true, "it holds now; what is signed next is not known: "+next.unread
 	}
 }
 
@@ -48,16 +49,16 @@ func (j *judge) ends(c *Claim, now time.Time) bool {
 	}
 	switch {
 	case answer != catalog.Yes && left <= leaf.NotAfter.Sub(leaf.NotBefore)/5: // as check expiring has it
-		c.Status, c.Later, c.From = Unknown, true, leaf.NotAfter
-		c.Why = fmt.Sprintf("it holds now; what is shown ends %s, and who renews it is not known", moment(leaf.NotAfter))
+		c.Status, c.Later, c.From = assess.Unknown, true, leaf.NotAfter
+		c.Reason = fmt.Sprintf("it holds now; what is shown ends %s, and who renews it is not known", moment(leaf.NotAfter))
 		return true
 	case answer != catalog.Yes || life.SelfRotating():
 		return false
 	}
-	c.Status, c.From = WillBreak, c.Chain[0].NotAfter
-	c.Why = "what is shown ends, and does not renew itself"
+	c.Status, c.From = assess.Warn, c.Chain[0].NotAfter
+	c.Reason = "what is shown ends, and does not renew itself"
 	if life.Doc != "" {
-		c.Why += ": " + life.Doc
+		c.Reason += ": " + life.Doc
 	}
 	return true
 }
@@ -104,18 +105,18 @@ func (j *judge) lacksNext(c *Claim, next succession, ca *pki.Cert) {
 	if next.sure {
 		c.breaksWith(ca, j.f.Snapshot.Cluster.Versions)
 		j.skips(c, []*pki.Cert{ca}, func(c *Claim) bool { return pki.VerifyCA(ca, c.Roots, j.f.Now) == nil })
-		c.Later = c.Status == Unknown
+		c.Later = c.Status == assess.Unknown
 		return
 	}
-	c.Status, c.Later = Unknown, true
-	c.Why = fmt.Sprintf("it holds now; who signs what is shown next is not known: %s was not read, and %s, which publishes that CA, holds %s (%s), which is not trusted here",
+	c.Status, c.Later = assess.Unknown, true
+	c.Reason = fmt.Sprintf("it holds now; who signs what is shown next is not known: %s was not read, and %s, which publishes that CA, holds %s (%s), which is not trusted here",
 		next.signer, next.bundle, foreign.Called(pki.CommonName(ca.Subject)), ca.Fingerprint.Short())
 }
 
 // breaksWith says that a claim holds until what is shown is signed by this signer.
 func (c *Claim) breaksWith(signer *pki.Cert, v catalog.Versions) {
-	c.Status, c.Missing = WillBreak, signer
-	c.Why = fmt.Sprintf("what is shown will be signed by %s next", foreign.Called(pki.CommonName(signer.Subject)))
+	c.Status, c.Missing = assess.Warn, signer
+	c.Reason = fmt.Sprintf("what is shown will be signed by %s next", foreign.Called(pki.CommonName(signer.Subject)))
 	life, answer := catalog.LifetimeOf(c.Edge.Presented, v)
 	if answer == catalog.Yes && len(c.Chain) > 0 {
 		c.From = life.ResignedFrom(c.Chain[0].NotBefore, c.Chain[0].NotAfter, signer.NotBefore)
@@ -243,9 +244,9 @@ func (j *judge) succession(r catalog.Rotation, c *Claim) succession {
 // Next is what comes next for a claim by itself.
 type Next struct {
 	// Verifies is when its verifier verifies what it is shown again, for people.
-	Verifies string `json:"verifies"`
+	Verifies string `json:"when"`
 	// Counts is when a change of its trust anchors counts.
-	Counts catalog.Reads `json:"counts"`
+	Counts catalog.Reads `json:"trustLoaded"`
 	// From and To are between which times the verifier renews its own client
 	// certificate, and so connects anew; zero: not known, or of no effect.
 	From time.Time `json:"from,omitzero"`
@@ -255,7 +256,7 @@ type Next struct {
 // next tells what comes next for a claim.
 func (j *judge) next(c *Claim) *Next {
 	n := &Next{Counts: c.Reads}
-	held, ok := catalog.ConnectionOf(c.ID)
+	held, ok := catalog.ConnectionOf(c.Edge.ID)
 	if !ok {
 		n.Verifies = map[catalog.Reads]string{
 			catalog.ReadsAtStart:    "at its next start",

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/report"
@@ -105,22 +106,22 @@ func TestCopiesEndWithTheirOriginal(t *testing.T) {
 		for name, c := range map[string]struct {
 			begin, end float64
 			given      func(w *world, leaf []byte)
-			want       trust.Status
+			want       assess.Status
 			why        string
 		}{
-			"the operator's, in its last month": {-700, 20, func(w *world, leaf []byte) { w.put(made, leaf) }, trust.WillBreak, "not even a new router-ca"},
-			"the operator's, with a year left":  {-365, 365, func(w *world, leaf []byte) { w.put(made, leaf) }, trust.Holds, ""},
-			"an administrator's, in its last":   {-700, 20, func(*world, []byte) {}, trust.Unknown, "what is shown ends 2024-06-21 12:00 UTC, and who renews it is not known"},
-			"one of 90 days, with 20 left":      {-70, 20, func(*world, []byte) {}, trust.Holds, ""}, // as who renews it at two thirds may do yet
-			"one of 90 days, with 10 left":      {-80, 10, func(*world, []byte) {}, trust.Unknown, "who renews it is not known"},
-			"cert-manager's":                    {-700, 20, func(w *world, leaf []byte) { annotated(w, "openshift-ingress", catalog.AnnotationCertManager, leaf) }, trust.Holds, ""},
+			"the operator's, in its last month": {-700, 20, func(w *world, leaf []byte) { w.put(made, leaf) }, assess.Warn, "not even a new router-ca"},
+			"the operator's, with a year left":  {-365, 365, func(w *world, leaf []byte) { w.put(made, leaf) }, assess.Pass, ""},
+			"an administrator's, in its last":   {-700, 20, func(*world, []byte) {}, assess.Unknown, "what is shown ends 2024-06-21 12:00 UTC, and who renews it is not known"},
+			"one of 90 days, with 20 left":      {-70, 20, func(*world, []byte) {}, assess.Pass, ""}, // as who renews it at two thirds may do yet
+			"one of 90 days, with 10 left":      {-80, 10, func(*world, []byte) {}, assess.Unknown, "who renews it is not known"},
+			"cert-manager's":                    {-700, 20, func(w *world, leaf []byte) { annotated(w, "openshift-ingress", catalog.AnnotationCertManager, leaf) }, assess.Pass, ""},
 			// Anybody can put what is public into a Secret of their own, with any annotation.
-			"a tenant's, as if cert-manager's": {-700, 20, func(w *world, leaf []byte) { annotated(w, "team", catalog.AnnotationCertManager, leaf) }, trust.Unknown, "who renews it is not known"},
-			"a tenant's, as if service-ca's":   {-700, 20, func(w *world, leaf []byte) { annotated(w, "team", catalog.AnnotationServiceName, leaf) }, trust.Unknown, "who renews it is not known"},
+			"a tenant's, as if cert-manager's": {-700, 20, func(w *world, leaf []byte) { annotated(w, "team", catalog.AnnotationCertManager, leaf) }, assess.Unknown, "who renews it is not known"},
+			"a tenant's, as if service-ca's":   {-700, 20, func(w *world, leaf []byte) { annotated(w, "team", catalog.AnnotationServiceName, leaf) }, assess.Unknown, "who renews it is not known"},
 			"the operator's, and a tenant's": {-700, 20, func(w *world, leaf []byte) {
 				annotated(w, "a-team", catalog.AnnotationServiceName, leaf)
 				w.put(made, leaf)
-			}, trust.WillBreak, "not even a new router-ca"},
+			}, assess.Warn, "not even a new router-ca"},
 		} {
 			t.Run(id+"/"+name, func(t *testing.T) {
 				e := edge(t, id)
@@ -131,8 +132,8 @@ func TestCopiesEndWithTheirOriginal(t *testing.T) {
 				w.trust(e, ca.CertPEM)
 				c.given(w, leaf)
 				got := one(t, w.judge(id))
-				if got.Status != c.want || !strings.Contains(got.Why, c.why) || c.want != trust.Holds && !got.From.Equal(from(c.end)) {
-					t.Errorf("%s from %s: %s", got.Status, got.From, got.Why)
+				if got.Status != c.want || !strings.Contains(got.Reason, c.why) || c.want != assess.Pass && !got.From.Equal(from(c.end)) {
+					t.Errorf("%s from %s: %s", got.Status, got.From, got.Reason)
 				}
 			})
 		}
@@ -144,12 +145,12 @@ func TestCopiesEndWithTheirOriginal(t *testing.T) {
 func TestTheEndIsToldWithoutTheSigner(t *testing.T) {
 	e := edge(t, "kubeadm-kubelet-api")
 	ca := pkitest.NewCA("kubernetes", from(-800), from(900))
-	for end, want := range map[float64]trust.Status{20: trust.WillBreak, 300: trust.Unknown} {
+	for end, want := range map[float64]assess.Status{20: assess.Warn, 300: assess.Unknown} {
 		w := newWorld(versions(e))
 		w.show(e, leafFor(e, ca, end-365, end).CertPEM)
 		w.trust(e, ca.CertPEM)
-		if got := one(t, w.judge(e.ID)); got.Status != want || (want == trust.WillBreak) != got.From.Equal(from(end)) {
-			t.Errorf("%v days before: %s from %s: %s", end, got.Status, got.From, got.Why)
+		if got := one(t, w.judge(e.ID)); got.Status != want || (want == assess.Warn) != got.From.Equal(from(end)) {
+			t.Errorf("%v days before: %s from %s: %s", end, got.Status, got.From, got.Reason)
 		}
 	}
 }
@@ -162,8 +163,8 @@ func TestTheSignersKeyIsKeptElsewhere(t *testing.T) {
 	w := newWorld(versions(e))
 	w.show(e, leafFor(e, ca, -1, 300).CertPEM)
 	w.trust(e, ca.CertPEM)
-	if got := one(t, w.judge(e.ID)); got.Status != trust.Holds || got.Why != "" {
-		t.Errorf("%s: %s", got.Status, got.Why)
+	if got := one(t, w.judge(e.ID)); got.Status != assess.Pass || got.Reason != "" {
+		t.Errorf("%s: %s", got.Status, got.Reason)
 	}
 }
 
@@ -181,7 +182,7 @@ func TestShardsBefore412(t *testing.T) {
 			}
 			w.trust(e, ca.CertPEM)
 			got := slices.DeleteFunc(w.judge(id), func(c trust.Claim) bool {
-				return c.Status == trust.Unknown && strings.Contains(c.Why, "4.11 was not reviewed")
+				return c.Status == assess.Unknown && strings.Contains(c.Reason, "4.11 was not reviewed")
 			})
 			if len(got) != want {
 				t.Errorf("%s, %s: %+v", id, version, got)

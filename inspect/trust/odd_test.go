@@ -5,11 +5,11 @@ import (
 	"time"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/report"
-	"github.com/kubectl-certrot/kubectl-certrot/inspect/trust"
 )
 
 // TestOddSnapshots: facts that lack what they mostly have, or have it twice, are judged
@@ -49,12 +49,12 @@ func TestOddSnapshots(t *testing.T) {
 		for _, now := range []time.Time{{}, noon} {
 			f := inspect.NewFacts(odd(v).s, now, 0)
 			for _, c := range report.NewVerification(f).Claims {
-				if c.Node == "odd" && c.Status == trust.Holds.String() {
+				if c.Node == "odd" && c.Status == assess.Pass {
 					t.Errorf("%+v at %s: %s holds", v, now, c.ID)
 				}
 			}
 			for _, n := range report.NewRestartReport(f).Nodes {
-				if n.Name == "odd" && n.ComesBack.Status == trust.RestartYes {
+				if n.Name == "odd" && n.ComesBack.Status == assess.Pass {
 					t.Errorf("%+v at %s: it comes back", v, now)
 				}
 			}

@@ -4,11 +4,11 @@ import (
 	"testing"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/report"
-	"github.com/kubectl-certrot/kubectl-certrot/inspect/trust"
 )
 
 // TestATenantsCopyIsNoOrigin: what the API server shows is public. A Route that holds it says
@@ -41,8 +41,8 @@ func TestATenantsCopyIsNoOrigin(t *testing.T) {
 		s.s.Served = append(s.s.Served, inspect.Served{Address: "api.example.com:6443", Name: "api.example.com", Server: catalog.ListenerOutside, Chain: s.sc.Scan(leaf.CertPEM)[0].Content.Certs})
 		s.s.Access = &inspect.Access{Shows: inspect.CredentialCertificate, CA: inspect.CAEmbedded, Certificate: user, Trust: ca, Server: "api.example.com:6443", Name: "api.example.com"}
 		s.s.Sort()
-		if got := report.NewRestartReport(inspect.NewFacts(s.s, noon, 25*day)).Access; got.Status != trust.RestartCaution {
-			t.Errorf("a copy %s: %s: %s", name, got.Status, got.Why)
+		if got := report.NewRestartReport(inspect.NewFacts(s.s, noon, 25*day)).Access; got.Status != assess.Warn {
+			t.Errorf("a copy %s: %s: %s", name, got.Status, got.Reason)
 		}
 	}
 }

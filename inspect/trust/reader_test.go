@@ -6,11 +6,11 @@ import (
 	"time"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/report"
-	"github.com/kubectl-certrot/kubectl-certrot/inspect/trust"
 )
 
 func TestVerifyTrustsNoCAThatItsReaderSkips(t *testing.T) {
@@ -25,23 +25,23 @@ func TestVerifyTrustsNoCAThatItsReaderSkips(t *testing.T) {
 				}
 				w := newWorld(versions(e))
 				w.stage(e, ca, form.Text, []byte("\n"), old.CertPEM)
-				want, by := trust.Broken, form.Go
+				want, by := assess.Fail, form.Go
 				switch e.Reader {
 				case pki.ReaderUnknown:
-					want, by = trust.Unknown, form.Go && form.OpenSSL
+					want, by = assess.Unknown, form.Go && form.OpenSSL
 				case pki.ReaderOpenSSL:
 					by = form.OpenSSL
 				}
 				if by {
-					want = trust.Holds
+					want = assess.Pass
 				}
 				claims := w.judge(e.ID)
 				if len(claims) == 0 {
 					t.Fatalf("%s: no claim", e.ID)
 				}
 				for _, c := range claims {
-					if c.Status != want || want != trust.Holds && !strings.Contains(c.Why, "skip") {
-						t.Errorf("%s, read by %s: %s: %s", e.ID, e.Reader, c.Status, c.Why)
+					if c.Status != want || want != assess.Pass && !strings.Contains(c.Reason, "skip") {
+						t.Errorf("%s, read by %s: %s: %s", e.ID, e.Reader, c.Status, c.Reason)
 					}
 				}
 			}
@@ -60,12 +60,12 @@ func TestANodeDoesNotComeBackByACAThatItsKubeletSkips(t *testing.T) {
 		}
 		s.serves(s.fresh)
 		r := report.NewRestartReport(inspect.NewFacts(s.s, noon, 30*24*time.Hour))
-		want := trust.RestartNo
+		want := assess.Fail
 		if form.Go {
-			want = trust.RestartYes
+			want = assess.Pass
 		}
-		if got := r.Nodes[0].ComesBack; got.Status != want || want == trust.RestartNo && !strings.Contains(got.Why, "skip") {
-			t.Errorf("%s: %s: %s", form.Name, got.Status, got.Why)
+		if got := r.Nodes[0].ComesBack; got.Status != want || want == assess.Fail && !strings.Contains(got.Reason, "skip") {
+			t.Errorf("%s: %s: %s", form.Name, got.Status, got.Reason)
 		}
 	}
 }

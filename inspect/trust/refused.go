@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 )
@@ -89,41 +90,41 @@ func (j *judge) refused(row catalog.ServerLog, edges []Claim) []Claim {
 	case len(logs)+len(stale) == 0:
 		return nil
 	case len(logs) == 0: // of a container that is gone: the next one writes another log
-		return []Claim{{Edge: row.Edge, Logs: stale, Status: Unknown, Why: fmt.Sprintf("the logs that were read end more than %s before now, or have no times", logStale)}}
+		return []Claim{{Assessment: assess.Assessment{Status: assess.Unknown, Reason: fmt.Sprintf("the logs that were read end more than %s before now, or have no times", logStale)}, Edge: row.Edge, Logs: stale}}
 	case len(seen) == 0 && row.Level != "": // nor does it say so where somebody does, unless it is told to
 		return nil
 	case len(seen) == 0:
-		return []Claim{{Edge: row.Edge, Logs: logs}}
+		return []Claim{{Edge: row.Edge, Assessment: assess.Assessment{Status: assess.Pass}, Logs: logs}}
 	}
 	var out []Claim
 	until := j.heardUntil(heard)
 	for _, s := range seen {
-		c := Claim{Edge: row.Edge, Status: Broken, Seen: s, Logs: s.Logs, Why: fmt.Sprintf("clients break off the handshake: %q, says the log of %s", s.Reason, row.Server)}
+		c := Claim{Assessment: assess.Assessment{Status: assess.Fail, Reason: fmt.Sprintf("clients break off the handshake: %q, says the log of %s", s.Reason, row.Server)}, Edge: row.Edge, Seen: s, Logs: s.Logs}
 		var known bool
 		if c.Node, s.Whose, known = j.clientOwner(row, s.Client); !known {
 			// Anybody may call from outside with any CA: no part of the cluster is broken.
-			c.Status = Unknown
-			c.Why = fmt.Sprintf("somebody who is no node or pod of this cluster, as far as is known, or whom a load balancer hides, breaks off the handshake: %q, says the log of %s", s.Reason, row.Server)
+			c.Status = assess.Unknown
+			c.Reason = fmt.Sprintf("somebody who is no node or pod of this cluster, as far as is known, or whom a load balancer hides, breaks off the handshake: %q, says the log of %s", s.Reason, row.Server)
 		}
 		since, trusts := j.mended(row, edges, c.Node)
 		if trusts && !s.Last.IsZero() && s.last.Before(since) && until.Sub(since) >= silentFor {
 			continue // it was mended after the last time, and has not refused since then
 		}
 		if started, ok := j.restartedSince(edges, c.Node, s); ok && trusts && !since.IsZero() && until.After(since) {
-			c.Status, c.Remediation = Holds, ""
-			c.Why = fmt.Sprintf("the last refusal was %s; since then %s, and the handshake works now", moment(s.last.Round(time.Second)), strings.Join(started, ", "))
+			c.Status, c.Edge.Remediation = assess.Pass, ""
+			c.Reason = fmt.Sprintf("the last refusal was %s; since then %s, and the handshake works now", moment(s.last.Round(time.Second)), strings.Join(started, ", "))
 			out = append(out, c)
 			continue
 		}
 		if trusts {
-			c.Status = Unknown
-			c.Why = fmt.Sprintf("it broke off the handshake a short while ago (%q, says the log of %s), and trusts what is shown now: mended since then, or a pod on it?", s.Reason, row.Server)
+			c.Status = assess.Unknown
+			c.Reason = fmt.Sprintf("it broke off the handshake a short while ago (%q, says the log of %s), and trusts what is shown now: mended since then, or a pod on it?", s.Reason, row.Server)
 		}
 		switch {
 		case c.Node == "":
-			c.Remediation = ""
-		case c.Remediation != "":
-			c.Remediation = j.f.Hints().UnreadNodes(c.Remediation)
+			c.Edge.Remediation = ""
+		case c.Edge.Remediation != "":
+			c.Edge.Remediation = j.f.Hints().UnreadNodes(c.Edge.Remediation)
 		}
 		out = append(out, c)
 	}
@@ -154,10 +155,10 @@ func (j *judge) mended(row catalog.ServerLog, edges []Claim, node string) (since
 			continue
 		}
 		switch {
-		case c.Status == Unknown && !c.Later && !c.Runs.IsZero():
+		case c.Status == assess.Unknown && !c.Later && !c.Runs.IsZero():
 			known = false // what is in memory
 			continue
-		case c.Status != Holds && !c.Later:
+		case c.Status != assess.Pass && !c.Later:
 			return time.Time{}, false
 		}
 		trusts = true
@@ -204,8 +205,8 @@ func (j *judge) restartedSince(edges []Claim, node string, s *Seen) (started []s
 	works, claimed := false, map[string]bool{}
 	for i := range edges {
 		if c := &edges[i]; c.Node == node {
-			works = works || c.Server != "" && c.Status == Holds
-			claimed[c.ID] = true
+			works = works || c.Server != "" && c.Status == assess.Pass
+			claimed[c.Edge.ID] = true
 		}
 	}
 	for _, row := range catalog.Processes() {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 )
@@ -46,9 +47,9 @@ func RestartOf(f *inspect.Facts, n *inspect.Node, claims []Claim) RestartNode {
 	if problem != "" {
 		next := f.Hints().UnreadRestart("{} verify restart-safe --nodes %s --via ssh (or --allow-pods)", n.Name)
 		for _, q := range RestartQuestions() {
-			out.Answers = append(out.Answers, RestartAnswer{ID: q.ID, Status: RestartUnknown, Why: problem})
+			out.Answers = append(out.Answers, j.answer(q.ID, RestartAnswer{Assessment: assess.Assessment{Reason: problem}}))
 		}
-		out.ComesBack = RestartAnswer{ID: "comes-back", Status: RestartUnknown, Why: problem, Next: next}
+		out.ComesBack = j.answer(comesBack, RestartAnswer{Assessment: assess.Assessment{Reason: problem, Remediation: assess.Advise(next)}})
 		return out
 	}
 	j.own()
@@ -56,20 +57,45 @@ func RestartOf(f *inspect.Facts, n *inspect.Node, claims []Claim) RestartNode {
 	out.ComesBack = j.verdict()
 	for _, q := range RestartQuestions() {
 		a := j.said[q.ID]
-		if strings.HasPrefix(q.ID, "bootstrap-") && !j.joins() && (a.Status == RestartNo || a.Status == RestartUnknown || a.Status == RestartCaution) {
-			a.Why += "; this matters only when there is no valid client certificate"
-			if a.Status == RestartNo {
-				a.Status = RestartCaution
+		if strings.HasPrefix(q.ID, "bootstrap-") && !j.joins() && (a.Status == assess.Fail || a.Status == assess.Unknown || a.Status == assess.Warn) {
+			a.Reason += "; this matters only when there is no valid client certificate"
+			if a.Status == assess.Fail {
+				a.Status = assess.Warn
 			}
 		}
-		a.ID, a.Next = q.ID, strings.ReplaceAll(a.Next, "NODE", n.Name)
-		out.Answers = append(out.Answers, a)
+		out.Answers = append(out.Answers, j.answer(q.ID, a))
 	}
 	return out
 }
 
-func (j *restart) say(id string, status RestartStatus, why, next string) {
-	j.said[id] = RestartAnswer{ID: id, Status: status, Why: why, Next: next}
+func (j *restart) say(id string, status assess.Status, reason string, next ...assess.Remediation) {
+	a := RestartAnswer{Assessment: assess.Assessment{Status: status, Reason: reason}}
+	for _, r := range next {
+		a.Remediation = r
+	}
+	j.said[id] = a
+}
+
+// spare says that there is nothing to answer, and why.
+func (j *restart) spare(id, reason string) {
+	j.said[id] = RestartAnswer{Assessment: assess.Assessment{Status: assess.Pass, Reason: reason}, NotNeeded: true}
+}
+
+// answer is what is told of a question: for this node, and with a severity.
+func (j *restart) answer(id string, a RestartAnswer) RestartAnswer {
+	a.ID, a.Subject, a.Severity = id, foreign.Name(j.n.Name), severityOf(a.Status)
+	a.Remediation = a.Remediation.For(j.n.Name)
+	return a
+}
+
+func severityOf(s assess.Status) assess.Severity {
+	switch s {
+	case assess.Fail:
+		return assess.Critical
+	case assess.Warn:
+		return assess.Warning
+	}
+	return 0
 }
 
 // own answers for the kubelet's own kubeconfig.
@@ -82,7 +108,7 @@ func (j *restart) own() {
 	for id, q := range map[string]inspect.Question{ownNode: inspect.AskNode, ownLease: inspect.AskLease} {
 		a, ok := answer(f, q)
 		if !ok {
-			j.say(id, RestartUnknown, "it was not asked: the kubeconfig can't be used", "")
+			j.say(id, assess.Unknown, "it was not asked: the kubeconfig can't be used")
 			continue
 		}
 		status, why, next := j.judged(a)
@@ -90,9 +116,9 @@ func (j *restart) own() {
 			next += "; if it is to have another one: " + j.rebootstrap()
 		}
 		if a.Code == 404 {
-			status, why, next = RestartYes, "there is none; a kubelet makes it at its start", ""
+			status, why, next = assess.Pass, "there is none; a kubelet makes it at its start", ""
 		}
-		j.say(id, status, why, next)
+		j.say(id, status, why, assess.Advise(next))
 	}
 }
 
@@ -101,7 +127,7 @@ func (j *restart) bootstrap() {
 	f := &j.c.Bootstrap
 	if f.Absent {
 		for _, id := range []string{bootstrapLoads, bootstrapTrust, bootstrapToken} {
-			j.say(id, RestartNone, "there is no bootstrap kubeconfig", "")
+			j.spare(id, "there is no bootstrap kubeconfig")
 		}
 		return
 	}
@@ -109,15 +135,15 @@ func (j *restart) bootstrap() {
 	j.trusts(bootstrapTrust, f)
 	a, ok := answer(f, inspect.AskAPI)
 	if !ok {
-		j.say(bootstrapToken, RestartUnknown, "it was not asked: the kubeconfig can't be used", "")
+		j.say(bootstrapToken, assess.Unknown, "it was not asked: the kubeconfig can't be used")
 		return
 	}
 	status, why, next := j.judged(a)
 	switch {
 	case f.Shows == inspect.CredentialNone:
-		status, why, next = RestartNo, "the file has no token", ""
+		status, why, next = assess.Fail, "the file has no token", ""
 	case a.Code == 403: // known, and not allowed to read this
-		status, why, next = RestartYes, "", ""
+		status, why, next = assess.Pass, "", ""
 	case a.Code == 401:
 		why = "the API server does not know the token (401 " + a.Reason + "): it has expired, or was deleted"
 		next = "compare with Secret/openshift-machine-config-operator/node-bootstrapper-token; new nodes are given its token"
@@ -125,19 +151,19 @@ func (j *restart) bootstrap() {
 			next = "kubeadm token create, on a control plane node, and write it into " + f.Path
 		}
 	}
-	j.say(bootstrapToken, status, why, next)
+	j.say(bootstrapToken, status, why, assess.Advise(next))
 }
 
 func (j *restart) loads(id string, f *inspect.ComebackFile) {
 	switch {
 	case f.Absent:
-		j.say(id, RestartNo, "there is no "+f.Path, "")
+		j.say(id, assess.Fail, "there is no "+f.Path)
 	case f.Refused != "":
-		j.say(id, RestartNo, f.Path+": "+f.Refused, "look at "+f.Path+" on the node")
+		j.say(id, assess.Fail, f.Path+": "+f.Refused, assess.Advise("look at "+f.Path+" on the node"))
 	case f.Unread != "":
-		j.say(id, RestartUnknown, f.Path+": "+f.Unread, "look at "+f.Path+" on the node")
+		j.say(id, assess.Unknown, f.Path+": "+f.Unread, assess.Advise("look at "+f.Path+" on the node"))
 	default:
-		j.say(id, RestartYes, "", "")
+		j.say(id, assess.Pass, "")
 	}
 }
 
@@ -152,16 +178,16 @@ func answer(f *inspect.ComebackFile, q inspect.Question) (inspect.Answer, bool) 
 
 func (j *restart) resolves(f *inspect.ComebackFile) {
 	if len(f.Answers) == 0 {
-		j.say(resolves, RestartUnknown, "it was not asked: the kubeconfig can't be used", "")
+		j.say(resolves, assess.Unknown, "it was not asked: the kubeconfig can't be used")
 		return
 	}
 	switch a := f.Answers[0]; a.Failure {
 	case inspect.FailedResolve:
-		j.say(resolves, RestartNo, a.Detail, "on the node: getent hosts "+hostOf(a.Server)+"; /etc/resolv.conf, /etc/hosts, and on premises the coredns and keepalived static pods")
+		j.say(resolves, assess.Fail, a.Detail, assess.Advise("on the node: getent hosts "+hostOf(a.Server)+"; /etc/resolv.conf, /etc/hosts, and on premises the coredns and keepalived static pods"))
 	case inspect.FailedTool, inspect.FailedChanged:
-		j.say(resolves, RestartUnknown, a.Detail, "")
+		j.say(resolves, assess.Unknown, a.Detail)
 	default:
-		j.say(resolves, RestartYes, "", "")
+		j.say(resolves, assess.Pass, "")
 	}
 }
 
@@ -169,12 +195,12 @@ func (j *restart) resolves(f *inspect.ComebackFile) {
 // shown.
 func (j *restart) trusts(id string, f *inspect.ComebackFile) {
 	j.trustsNow(id, f)
-	if j.said[id].Status != RestartYes {
+	if j.said[id].Status != assess.Pass {
 		return
 	}
 	at := pki.Location{Kind: pki.KindFile, Node: j.n.Name, Path: f.Path}
 	i := slices.IndexFunc(j.claims, func(c Claim) bool {
-		return c.Status == WillBreak && c.Missing != nil && c.Edge.Name == catalog.NameInKubeconfig && c.Runs.IsZero() && len(c.Trust) > 0 && c.Trust[0] == at
+		return c.Status == assess.Warn && c.Missing != nil && c.Edge.Name == catalog.NameInKubeconfig && c.Runs.IsZero() && len(c.Trust) > 0 && c.Trust[0] == at
 	})
 	if i < 0 {
 		return
@@ -185,43 +211,44 @@ func (j *restart) trusts(id string, f *inspect.ComebackFile) {
 		until = "not after " + moment(c.From) + ", when what the API server shows is, at the earliest,"
 	}
 	j.untils[id] = fmt.Sprintf("%s signed anew: %s lacks the CA %s (%s), made %s", until, f.Path, foreign.Called(pki.CommonName(c.Missing.Subject)), c.Missing.Fingerprint.Short(), moment(c.Missing.NotBefore))
-	a := RestartAnswer{ID: id, Status: RestartCaution, Why: "now; " + j.untils[id], Next: c.Remediation, From: c.From}
-	j.said[id] = a
+	j.said[id] = RestartAnswer{
+		Assessment: assess.Assessment{Status: assess.Warn, Reason: "now; " + j.untils[id], Remediation: assess.Advise(c.Edge.Remediation)}, From: c.From,
+	}
 }
 
 // trustsNow judges the CA of a kubeconfig: as a kubelet does where the chain was seen,
 // else by what came of a request.
 func (j *restart) trustsNow(id string, f *inspect.ComebackFile) {
 	if len(f.Answers) == 0 {
-		j.say(id, RestartUnknown, "it was not asked: the kubeconfig can't be used", "")
+		j.say(id, assess.Unknown, "it was not asked: the kubeconfig can't be used")
 		return
 	}
 	a := f.Answers[0]
-	next := j.f.Hints().Next("{} fix-api-int --nodes NODE")
+	next := assess.Run(j.f.Hints().Next("{} fix-api-int --nodes NODE"))
 	if !slices.ContainsFunc(catalog.KubeletSetups(j.f.Snapshot.Cluster.Versions), func(s catalog.KubeletSetup) bool { return slices.Contains(s.Files(), f.Path) }) {
-		next = "write the cluster's CA into " + f.Path
+		next = assess.Advise("write the cluster's CA into " + f.Path)
 	}
 	served, seen := j.f.Snapshot.ShownTo(j.n.Name, a.Server)
 	i := slices.IndexFunc(j.n.Kubeconfigs, func(k inspect.Kubeconfig) bool { return k.Path == f.Path })
 	if seen && i >= 0 && served.Name == a.Name {
 		if roots := j.f.Snapshot.Trusted(j.n.Name, j.n.Kubeconfigs[i]); len(roots) > 0 {
 			if err := j.f.Snapshot.Distrusts(j.n.Name, j.n.Kubeconfigs[i], served.Chain, a.Name, j.n.Time(j.f.Now)); err != nil {
-				j.say(id, RestartNo, f.Path+": "+err.Error(), next)
+				j.say(id, assess.Fail, f.Path+": "+err.Error(), next)
 			} else if why := j.elsewhere(a.Server, a.Name, roots); why != "" {
-				j.say(id, RestartCaution, "by the server that it met; "+f.Path+" does not verify "+why, next)
+				j.say(id, assess.Warn, "by the server that it met; "+f.Path+" does not verify "+why, next)
 			} else {
-				j.say(id, RestartYes, "", "")
+				j.say(id, assess.Pass, "")
 			}
 			return
 		}
 	}
 	switch {
 	case a.Code > 0:
-		j.say(id, RestartYes, "", "")
+		j.say(id, assess.Pass, "")
 	case a.Failure == inspect.FailedTrust:
-		j.say(id, RestartNo, f.Path+": "+a.Detail, next)
+		j.say(id, assess.Fail, f.Path+": "+a.Detail, next)
 	default:
-		j.say(id, RestartUnknown, "it did not come to that: "+a.Detail, "")
+		j.say(id, assess.Unknown, "it did not come to that: "+a.Detail)
 	}
 }
 
@@ -245,20 +272,20 @@ func (j *restart) elsewhere(address, name string, roots []*pki.Cert) string {
 // certificate judges the client certificate of the kubelet's own kubeconfig.
 func (j *restart) certificate() {
 	f := &j.c.Own
-	next := "with a bootstrap token that is accepted: " + j.rebootstrap()
+	next := assess.Advise("with a bootstrap token that is accepted: " + j.rebootstrap())
 	if j.f.Snapshot.Cluster.Versions.Plain {
-		next = "with a bootstrap token that is accepted, a restart makes the kubelet ask for another one: kubectl get csr, and approve what is its own"
+		next = assess.Advise("with a bootstrap token that is accepted, a restart makes the kubelet ask for another one: kubectl get csr, and approve what is its own")
 	}
 	switch {
 	case f.Shows == inspect.CredentialToken:
 		j.lapsed = !j.c.Bootstrap.Absent
-		j.say(clientCert, RestartNone, "the file shows a token", "")
+		j.spare(clientCert, "the file shows a token")
 		return
 	case f.Absent || f.Shows != inspect.CredentialCertificate:
-		j.say(clientCert, RestartUnknown, "the kubeconfig names none that can be read", "")
+		j.say(clientCert, assess.Unknown, "the kubeconfig names none that can be read")
 		if f.Absent || f.Refused != "" {
 			j.lapsed = true
-			j.say(clientCert, RestartNo, "no kubeconfig names one", next)
+			j.say(clientCert, assess.Fail, "no kubeconfig names one", next)
 		}
 		return
 	}
@@ -268,16 +295,16 @@ func (j *restart) certificate() {
 	switch {
 	case len(certs) == 0 && j.whole(at.Path):
 		j.lapsed = true
-		j.say(clientCert, RestartNo, "there is no certificate in "+at.Path, next)
+		j.say(clientCert, assess.Fail, "there is no certificate in "+at.Path, next)
 	case len(certs) == 0:
-		j.say(clientCert, RestartUnknown, at.Path+" was not read", "")
+		j.say(clientCert, assess.Unknown, at.Path+" was not read")
 	case now.After(ends(certs)):
 		j.lapsed = true
-		j.say(clientCert, RestartNo, "it ended "+moment(ends(certs)), next)
+		j.say(clientCert, assess.Fail, "it ended "+moment(ends(certs)), next)
 	case now.Before(certs[0].NotBefore):
-		j.say(clientCert, RestartNo, "by the node's clock it begins later, "+moment(certs[0].NotBefore), "set the node's clock")
+		j.say(clientCert, assess.Fail, "by the node's clock it begins later, "+moment(certs[0].NotBefore), assess.Advise("set the node's clock"))
 	default:
-		j.say(clientCert, RestartYes, "until "+moment(ends(certs)), "")
+		j.say(clientCert, assess.Pass, "until "+moment(ends(certs)))
 	}
 }
 

@@ -6,11 +6,11 @@ import (
 	"time"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/report"
-	"github.com/kubectl-certrot/kubectl-certrot/inspect/trust"
 )
 
 const (
@@ -90,36 +90,36 @@ func TestComesBack(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		with    func(*starting)
-		verdict trust.RestartStatus
+		verdict assess.Status
 		answers string // in the order of the questions: y yes, - none, ? unknown, ! caution, n no
 		why     string
 	}{
-		{"all is well", func(*starting) {}, trust.RestartYes, "yyyyyyyyy", ""},
+		{"all is well", func(*starting) {}, assess.Pass, "yyyyyyyyy", ""},
 		{"api-int was signed anew", func(s *starting) {
 			s.serves(s.fresh)
 			fails(&s.c.Own, inspect.FailedTrust)
 			fails(&s.c.Bootstrap, inspect.FailedTrust)
-		}, trust.RestartNo, "yyny??y!?", "unknown authority"},
+		}, assess.Fail, "yyny??y!?", "unknown authority"},
 		{"another master shows what was signed anew", func(s *starting) {
 			s.serves(s.fresh)
 			other := s.s.Served[0]
 			other.Node, other.Of, other.Address, other.Server = "", "m2", "10.0.0.2:6443", catalog.ListenerAPIServer
 			s.serves(s.old)
 			s.s.Served = append(s.s.Served, other)
-		}, trust.RestartCaution, "yy!yyyy!y", "by the server that it met; " + ownFile + " does not verify what m2 shows: x509"},
+		}, assess.Warn, "yy!yyyy!y", "by the server that it met; " + ownFile + " does not verify what m2 shows: x509"},
 		{"another node was shown what was signed anew", func(s *starting) {
 			s.serves(s.fresh)
 			other := s.s.Served[0]
 			other.Node = "n2"
 			s.serves(s.old)
 			s.s.Served = append(s.s.Served, other)
-		}, trust.RestartCaution, "yy!yyyy!y", "does not verify what n2 was shown there: x509"},
+		}, assess.Warn, "yy!yyyy!y", "does not verify what n2 was shown there: x509"},
 		{"another master shows the same", func(s *starting) {
 			other := s.s.Served[0]
 			other.Node, other.Of, other.Address, other.Server = "", "m2", "10.0.0.2:6443", catalog.ListenerAPIServer
 			s.s.Served = append(s.s.Served, other)
-		}, trust.RestartYes, "yyyyyyyyy", ""},
-		{"the signer was replaced, api-int is still of the one before", func(s *starting) { s.replaced() }, trust.RestartCaution, "yy!yyyy!y",
+		}, assess.Pass, "yyyyyyyyy", ""},
+		{"the signer was replaced, api-int is still of the one before", func(s *starting) { s.replaced() }, assess.Warn, "yy!yyyy!y",
 			"it comes back now; not after 2024-06-14 12:00 UTC, when what the API server shows is, at the earliest, signed anew: " + ownFile + ` lacks the CA "lb-signer@2"`},
 		{"the signer was replaced, and the node was mended", func(s *starting) {
 			s.replaced()
@@ -128,76 +128,76 @@ func TestComesBack(t *testing.T) {
 					s.s.Bundles[i].Content = s.sc.Scan(pkitest.Bundle(s.old.CertPEM, s.fresh.CertPEM))[0].Content
 				}
 			}
-		}, trust.RestartYes, "yyyyyyyyy", ""},
-		{"the signer was replaced, and the API server is not well", func(s *starting) { s.replaced(); told(&s.c.Own, 503, "ServiceUnavailable") }, trust.RestartCaution, "yy!y??y!y", "whether it comes back now is not known (the API server answers 503"},
-		{"the signer was replaced, and the API server does not know the certificate", func(s *starting) { s.replaced(); told(&s.c.Own, 401, "Unauthorized") }, trust.RestartNo, "yy!ynny!y", "401 Unauthorized"},
+		}, assess.Pass, "yyyyyyyyy", ""},
+		{"the signer was replaced, and the API server is not well", func(s *starting) { s.replaced(); told(&s.c.Own, 503, "ServiceUnavailable") }, assess.Warn, "yy!y??y!y", "whether it comes back now is not known (the API server answers 503"},
+		{"the signer was replaced, and the API server does not know the certificate", func(s *starting) { s.replaced(); told(&s.c.Own, 401, "Unauthorized") }, assess.Fail, "yy!ynny!y", "401 Unauthorized"},
 		{"the signer was replaced, and the node has to join anew", func(s *starting) {
 			s.replaced()
 			s.client(from(-31), from(-1))
-		}, trust.RestartCaution, "yy!nyyy!y", "nothing starts on it until then; and not after"},
-		{"the handshake is judged as a kubelet judges, whatever the node's tool says", func(s *starting) { s.serves(s.fresh) }, trust.RestartNo, "yynyyyy!y", "unknown authority"},
+		}, assess.Warn, "yy!nyyy!y", "nothing starts on it until then; and not after"},
+		{"the handshake is judged as a kubelet judges, whatever the node's tool says", func(s *starting) { s.serves(s.fresh) }, assess.Fail, "yynyyyy!y", "unknown authority"},
 		{"nothing but the node's tool saw what is shown", func(s *starting) {
 			s.s.Served = nil
 			fails(&s.c.Own, inspect.FailedTrust)
-		}, trust.RestartNo, "yyny??yyy", "detail of trust"},
+		}, assess.Fail, "yyny??yyy", "detail of trust"},
 		{"the name does not resolve", func(s *starting) {
 			s.s.Served = nil
 			fails(&s.c.Own, inspect.FailedResolve)
-		}, trust.RestartNo, "yn?y??yyy", "detail of resolve"},
-		{"the API server does not answer", func(s *starting) { fails(&s.c.Own, inspect.FailedTime) }, trust.RestartNo, "yyyynnyyy", "detail of timeout"},
-		{"there is nobody who could ask", func(s *starting) { s.s.Served = nil; fails(&s.c.Own, inspect.FailedTool) }, trust.RestartUnknown, "y??y??yyy", "detail of tool"},
-		{"the API server does not know the certificate", func(s *starting) { told(&s.c.Own, 401, "Unauthorized") }, trust.RestartNo, "yyyynnyyy", "401 Unauthorized"},
-		{"it is another node's certificate", func(s *starting) { told(&s.c.Own, 403, "Forbidden") }, trust.RestartNo, "yyyynnyyy", "403 Forbidden"},
-		{"there is no Node: the kubelet makes one", func(s *starting) { told(&s.c.Own, 404, "NotFound") }, trust.RestartYes, "yyyyyyyyy", ""},
-		{"the API server is not well", func(s *starting) { told(&s.c.Own, 503, "ServiceUnavailable") }, trust.RestartUnknown, "yyyy??yyy", "503"},
-		{"the token has expired, and is not needed", func(s *starting) { told(&s.c.Bootstrap, 401, "Unauthorized") }, trust.RestartYes, "yyyyyyyy!", ""},
-		{"the token may not read this, and is good", func(s *starting) { told(&s.c.Bootstrap, 403, "Forbidden") }, trust.RestartYes, "yyyyyyyyy", ""},
-		{"the client certificate has ended", func(s *starting) { s.client(from(-31), from(-1)); told(&s.c.Own, 401, "Unauthorized") }, trust.RestartCaution, "yyynnnyyy", "join anew"},
+		}, assess.Fail, "yn?y??yyy", "detail of resolve"},
+		{"the API server does not answer", func(s *starting) { fails(&s.c.Own, inspect.FailedTime) }, assess.Fail, "yyyynnyyy", "detail of timeout"},
+		{"there is nobody who could ask", func(s *starting) { s.s.Served = nil; fails(&s.c.Own, inspect.FailedTool) }, assess.Unknown, "y??y??yyy", "detail of tool"},
+		{"the API server does not know the certificate", func(s *starting) { told(&s.c.Own, 401, "Unauthorized") }, assess.Fail, "yyyynnyyy", "401 Unauthorized"},
+		{"it is another node's certificate", func(s *starting) { told(&s.c.Own, 403, "Forbidden") }, assess.Fail, "yyyynnyyy", "403 Forbidden"},
+		{"there is no Node: the kubelet makes one", func(s *starting) { told(&s.c.Own, 404, "NotFound") }, assess.Pass, "yyyyyyyyy", ""},
+		{"the API server is not well", func(s *starting) { told(&s.c.Own, 503, "ServiceUnavailable") }, assess.Unknown, "yyyy??yyy", "503"},
+		{"the token has expired, and is not needed", func(s *starting) { told(&s.c.Bootstrap, 401, "Unauthorized") }, assess.Pass, "yyyyyyyy!", ""},
+		{"the token may not read this, and is good", func(s *starting) { told(&s.c.Bootstrap, 403, "Forbidden") }, assess.Pass, "yyyyyyyyy", ""},
+		{"the client certificate has ended", func(s *starting) { s.client(from(-31), from(-1)); told(&s.c.Own, 401, "Unauthorized") }, assess.Warn, "yyynnnyyy", "join anew"},
 		{"the client certificate and the token have ended", func(s *starting) {
 			s.client(from(-31), from(-1))
 			told(&s.c.Own, 401, "Unauthorized")
 			told(&s.c.Bootstrap, 401, "Unauthorized")
-		}, trust.RestartNo, "yyynnnyyn", "does not know the token"},
+		}, assess.Fail, "yyynnnyyn", "does not know the token"},
 		{"by the node's clock the client certificate has ended", func(s *starting) {
 			ahead := noon.Add(40 * day)
 			s.s.Nodes[0].Clock = inspect.Clock{Sent: noon, Before: ahead, After: ahead, Received: noon.Add(time.Second)}
-		}, trust.RestartNo, "yynnyyyny", ""},
-		{"kubeadm keeps no bootstrap file", func(s *starting) { s.c.Bootstrap = inspect.ComebackFile{Path: joinFile, Absent: true} }, trust.RestartYes, "yyyyyy---", ""},
+		}, assess.Fail, "yynnyyyny", ""},
+		{"kubeadm keeps no bootstrap file", func(s *starting) { s.c.Bootstrap = inspect.ComebackFile{Path: joinFile, Absent: true} }, assess.Pass, "yyyyyy---", ""},
 		{"no bootstrap file, and the certificate has ended", func(s *starting) {
 			s.c.Bootstrap = inspect.ComebackFile{Path: joinFile, Absent: true}
 			s.client(from(-31), from(-1))
-		}, trust.RestartNo, "yyynyy---", "no bootstrap kubeconfig"},
+		}, assess.Fail, "yyynyy---", "no bootstrap kubeconfig"},
 		{"its own file is gone: it is made anew, with the certificate that is there", func(s *starting) {
 			s.c.Own = inspect.ComebackFile{Path: ownFile, Absent: true}
 			told(&s.c.Bootstrap, 401, "Unauthorized")
-		}, trust.RestartCaution, "n??n??yyn", "made anew"},
+		}, assess.Warn, "n??n??yyn", "made anew"},
 		{"its own file is gone, and the certificate has ended", func(s *starting) {
 			s.c.Own = inspect.ComebackFile{Path: ownFile, Absent: true}
 			s.client(from(-31), from(-1))
-		}, trust.RestartCaution, "n??n??yyy", "join anew"},
+		}, assess.Warn, "n??n??yyy", "join anew"},
 		{"the client certificate begins later: the bootstrap file is not looked at", func(s *starting) {
 			s.client(from(1), from(29))
 			told(&s.c.Own, 401, "Unauthorized")
 			told(&s.c.Bootstrap, 401, "Unauthorized")
-		}, trust.RestartNo, "yyynnnyy!", "begins later"},
+		}, assess.Fail, "yyynnnyy!", "begins later"},
 		{"it shows a token, and there is a file to join with", func(s *starting) {
 			s.c.Own.Shows, s.c.Own.Certificate = inspect.CredentialToken, ""
 			s.client(from(-31), from(-1))
-		}, trust.RestartCaution, "yyy-yyyyy", "join anew"},
+		}, assess.Warn, "yyy-yyyyy", "join anew"},
 		{"it shows a token, and that is all there is", func(s *starting) {
 			s.c.Own.Shows, s.c.Own.Certificate = inspect.CredentialToken, ""
 			s.c.Bootstrap = inspect.ComebackFile{Absent: true}
-		}, trust.RestartYes, "yyy-yy---", ""},
+		}, assess.Pass, "yyy-yy---", ""},
 		{"its own file is broken, and so is the other", func(s *starting) {
 			s.c.Own = inspect.ComebackFile{Path: ownFile, Refused: "it is no YAML"}
 			s.c.Bootstrap = inspect.ComebackFile{Path: joinFile, Refused: "it is empty"}
-		}, trust.RestartNo, "n??n??n??", "it is empty"},
+		}, assess.Fail, "n??n??n??", "it is empty"},
 		{"its own file could not be read", func(s *starting) {
 			s.c.Own = inspect.ComebackFile{Path: ownFile, Unread: "its shape is not understood"}
-		}, trust.RestartUnknown, "?????" + "?yyy", "not understood"},
-		{"it was not asked", func(s *starting) { s.s.Nodes[0].RestartProbe = nil }, trust.RestartUnknown, "?????????", "not tried"},
-		{"the node did not answer", func(s *starting) { *s.c = inspect.RestartProbe{Problem: "gave up"} }, trust.RestartUnknown, "?????????", "gave up"},
-		{"the node was not read", func(s *starting) { s.s.Nodes[0].Via = "" }, trust.RestartUnknown, "?????????", "not read"},
+		}, assess.Unknown, "?????" + "?yyy", "not understood"},
+		{"it was not asked", func(s *starting) { s.s.Nodes[0].RestartProbe = nil }, assess.Unknown, "?????????", "not tried"},
+		{"the node did not answer", func(s *starting) { *s.c = inspect.RestartProbe{Problem: "gave up"} }, assess.Unknown, "?????????", "gave up"},
+		{"the node was not read", func(s *starting) { s.s.Nodes[0].Via = "" }, assess.Unknown, "?????????", "not read"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -206,14 +206,18 @@ func TestComesBack(t *testing.T) {
 			r := report.NewRestartReport(inspect.NewFacts(s.s, noon, 0))
 			got := ""
 			for _, a := range r.Nodes[0].Answers {
-				got += map[trust.RestartStatus]string{trust.RestartYes: "y", trust.RestartNone: "-", trust.RestartUnknown: "?", trust.RestartCaution: "!", trust.RestartNo: "n"}[a.Status]
-				if a.Status != trust.RestartYes && a.Why == "" {
+				if a.NotNeeded {
+					got += "-"
+				} else {
+					got += map[assess.Status]string{assess.Pass: "y", assess.Unknown: "?", assess.Warn: "!", assess.Fail: "n"}[a.Status]
+				}
+				if (a.Status != assess.Pass || a.NotNeeded) && a.Reason == "" {
 					t.Errorf("%s: %s without a reason", a.ID, a.Status)
 				}
 			}
 			v := r.Nodes[0].ComesBack
-			if v.Status != c.verdict || got != c.answers || !strings.Contains(v.Why, c.why) {
-				t.Errorf("%s: %q; answers %s, want %s and %s\n%+v", v.Status, v.Why, got, c.verdict, c.answers, r.Nodes[0].Answers)
+			if v.Status != c.verdict || got != c.answers || !strings.Contains(v.Reason, c.why) {
+				t.Errorf("%s: %q; answers %s, want %s and %s\n%+v", v.Status, v.Reason, got, c.verdict, c.answers, r.Nodes[0].Answers)
 			}
 		})
 	}
@@ -223,11 +227,11 @@ func TestNewNodesAndWorst(t *testing.T) {
 	t.Parallel()
 	s := newStarting()
 	report := func() report.RestartReport { return report.NewRestartReport(inspect.NewFacts(s.s, noon, 0)) }
-	if r := report(); r.NewNode.Status != trust.RestartUnknown || r.Worst() != trust.RestartUnknown {
+	if r := report(); r.NewNode.Status != assess.Unknown || r.Worst() != assess.Unknown {
 		t.Errorf("nothing was read for new nodes: %+v, worst %s", r.NewNode, r.Worst())
 	}
 	s.put(catalog.Ref{Kind: catalog.Secret, Namespace: "openshift-machine-config-operator", Name: "node-bootstrapper-token", Key: "ca.crt"}, s.old.CertPEM)
-	if r := report(); r.NewNode.Status != trust.RestartUnknown || !strings.Contains(r.NewNode.Why, "new-node-api-int: what is shown was not seen") || r.Worst() != trust.RestartUnknown {
+	if r := report(); r.NewNode.Status != assess.Unknown || !strings.Contains(r.NewNode.Reason, "new-node-api-int: what is shown was not seen") || r.Worst() != assess.Unknown {
 		t.Errorf("what new nodes are shown was not read: %+v, worst %s", r.NewNode, r.Worst())
 	}
 	shown := s.old.Issue("api-int.example.com", from(-2), from(28), pkitest.DNS("api-int.example.com"))
@@ -236,15 +240,15 @@ func TestNewNodesAndWorst(t *testing.T) {
 	s.put(catalog.InternalLoadBalancerServing(), shown.CertPEM)
 	s.s.Bundles = append(s.s.Bundles, trusted)
 	s.s.Reads = []inspect.Read{{What: "secrets"}, {What: "configmaps"}}
-	if r := report(); r.NewNode.Status != trust.RestartYes || r.Worst() != trust.RestartYes {
+	if r := report(); r.NewNode.Status != assess.Pass || r.Worst() != assess.Pass {
 		t.Errorf("%+v, worst %s", r.NewNode, r.Worst())
 	}
 	s.s.Bundles[len(s.s.Bundles)-1].Content = s.sc.Scan(s.fresh.CertPEM)[0].Content
-	if r := report(); r.NewNode.Status != trust.RestartNo || !strings.Contains(r.NewNode.Why, "new-node-api-int") || r.Worst() != trust.RestartNo {
+	if r := report(); r.NewNode.Status != assess.Fail || !strings.Contains(r.NewNode.Reason, "new-node-api-int") || r.Worst() != assess.Fail {
 		t.Errorf("%+v, worst %s", r.NewNode, r.Worst())
 	}
 	s.s.Nodes = nil
-	if r := report(); r.Worst() != trust.RestartUnknown {
+	if r := report(); r.Worst() != assess.Unknown {
 		t.Errorf("without nodes: %s", r.Worst())
 	}
 }
@@ -263,20 +267,20 @@ func TestAccess(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		with func(*starting)
-		want trust.RestartStatus
+		want assess.Status
 		why  string
 	}{
-		{"a certificate and both CAs", func(*starting) {}, trust.RestartYes, "until"},
-		{"a token", func(s *starting) { s.s.Access.Shows, s.s.Access.How = inspect.CredentialToken, "a token" }, trust.RestartNo, "a token"},
-		{"a program", func(s *starting) { s.s.Access.Shows, s.s.Access.How = inspect.CredentialOther, "the program oc" }, trust.RestartNo, "the program oc"},
-		{"the certificate was not read", func(s *starting) { s.s.Access.Certificate.Field = "other" }, trust.RestartUnknown, "not read"},
-		{"the machine's own trust store", func(s *starting) { s.s.Access.CA = inspect.CASystem }, trust.RestartUnknown, "no CA of its own"},
-		{"nobody is verified", func(s *starting) { s.s.Access.CA = inspect.CAIgnored }, trust.RestartCaution, "insecure"},
-		{"no handshake was made", func(s *starting) { s.s.Access.Problem = "through a proxy" }, trust.RestartUnknown, "proxy"},
-		{"the CA does not verify what is shown", func(s *starting) { s.s.Bundles[len(s.s.Bundles)-1].Content = s.sc.Scan(s.clients.CertPEM)[0].Content }, trust.RestartNo, "does not verify"},
-		{"the signer was replaced", func(s *starting) { s.s.Bundles[len(s.s.Bundles)-1].Content = s.sc.Scan(s.old.CertPEM)[0].Content }, trust.RestartCaution, "signs next"},
-		{"what is shown ends, and nobody renews it", func(s *starting) { s.byHand(file) }, trust.RestartCaution, "shows now; what is shown ends, and does not renew itself"},
-		{"no kubeconfig was read", func(s *starting) { s.s.Access = nil }, trust.RestartUnknown, "not read"},
+		{"a certificate and both CAs", func(*starting) {}, assess.Pass, "until"},
+		{"a token", func(s *starting) { s.s.Access.Shows, s.s.Access.How = inspect.CredentialToken, "a token" }, assess.Fail, "a token"},
+		{"a program", func(s *starting) { s.s.Access.Shows, s.s.Access.How = inspect.CredentialOther, "the program oc" }, assess.Fail, "the program oc"},
+		{"the certificate was not read", func(s *starting) { s.s.Access.Certificate.Field = "other" }, assess.Unknown, "not read"},
+		{"the machine's own trust store", func(s *starting) { s.s.Access.CA = inspect.CASystem }, assess.Unknown, "no CA of its own"},
+		{"nobody is verified", func(s *starting) { s.s.Access.CA = inspect.CAIgnored }, assess.Warn, "insecure"},
+		{"no handshake was made", func(s *starting) { s.s.Access.Problem = "through a proxy" }, assess.Unknown, "proxy"},
+		{"the CA does not verify what is shown", func(s *starting) { s.s.Bundles[len(s.s.Bundles)-1].Content = s.sc.Scan(s.clients.CertPEM)[0].Content }, assess.Fail, "does not verify"},
+		{"the signer was replaced", func(s *starting) { s.s.Bundles[len(s.s.Bundles)-1].Content = s.sc.Scan(s.old.CertPEM)[0].Content }, assess.Warn, "signs next"},
+		{"what is shown ends, and nobody renews it", func(s *starting) { s.byHand(file) }, assess.Warn, "shows now; what is shown ends, and does not renew itself"},
+		{"no kubeconfig was read", func(s *starting) { s.s.Access = nil }, assess.Unknown, "not read"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -291,7 +295,7 @@ func TestAccess(t *testing.T) {
 			s.s.Served = append(s.s.Served, inspect.Served{Address: "api.example.com:6443", Name: "api.example.com", Server: catalog.ListenerOutside, Chain: s.sc.Scan(leaf.CertPEM)[0].Content.Certs})
 			s.s.Access = &inspect.Access{Shows: inspect.CredentialCertificate, CA: inspect.CAEmbedded, Certificate: user, Trust: ca, Server: "api.example.com:6443", Name: "api.example.com"}
 			c.with(s)
-			if got := report.NewRestartReport(inspect.NewFacts(s.s, noon, 25*day)).Access; got.Status != c.want || !strings.Contains(got.Why, c.why) {
+			if got := report.NewRestartReport(inspect.NewFacts(s.s, noon, 25*day)).Access; got.Status != c.want || !strings.Contains(got.Reason, c.why) {
 				t.Errorf("%+v, want %s", got, c.want)
 			}
 		})

@@ -2,8 +2,9 @@ package trust
 
 import (
 	"cmp"
-	"slices"
 	"time"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 )
 
 // RestartNode is what was found for one node: ComesBack is what Answers come to.
@@ -19,32 +20,21 @@ type RestartNode struct {
 
 // RestartAnswer is the answer to one question.
 type RestartAnswer struct {
-	ID     string        `json:"id"`
-	Status RestartStatus `json:"status"`
-	Why    string        `json:"why,omitempty"`
-	Next   string        `json:"next,omitempty"`
+	// Assessment: Warn is a yes with a hand, or for a while.
+	assess.Assessment
+	// NotNeeded: it passes, because there is nothing to answer here.
+	NotNeeded bool `json:"notNeeded,omitempty"`
 	// From is when a yes ends at the earliest, because the certificate that is shown is
 	// signed anew; zero: not by that, or not known.
 	From time.Time `json:"from,omitzero"`
 }
-
-// RestartStatus is yes, none, unknown, caution or no.
-type RestartStatus string
-
-// The statuses, the better ones first.
-const (
-	RestartYes     RestartStatus = "yes"
-	RestartNone    RestartStatus = "none" // there is nothing to answer: not needed here
-	RestartUnknown RestartStatus = "unknown"
-	RestartCaution RestartStatus = "caution" // yes, with a hand or for a while; Why says it
-	RestartNo      RestartStatus = "no"
-)
 
 // RestartQuestion is a line of the table.
 type RestartQuestion struct{ ID, Text, Short string }
 
 // The questions that the verdict is made of.
 const (
+	comesBack      = "comes-back"
 	ownLoads       = "own-kubeconfig"
 	resolves       = "resolves"
 	trusts         = "trusts"
@@ -73,10 +63,10 @@ func RestartQuestions() []RestartQuestion {
 
 // WorstAnswer is the first of the worst answers.
 func WorstAnswer(answers ...RestartAnswer) RestartAnswer {
-	order := []RestartStatus{RestartYes, RestartNone, RestartUnknown, RestartCaution, RestartNo}
 	out := answers[0]
 	for _, a := range answers[1:] {
-		if slices.Index(order, a.Status) > slices.Index(order, out.Status) {
+		order := assess.WorstFirst(a.Status, out.Status)
+		if order < 0 || order == 0 && a.NotNeeded && !out.NotNeeded {
 			out = a
 		}
 	}
@@ -87,13 +77,13 @@ func WorstAnswer(answers ...RestartAnswer) RestartAnswer {
 // next rotation.
 func cautioned(a RestartAnswer, until string, why RestartAnswer) RestartAnswer {
 	switch a.Status {
-	case RestartUnknown:
-		a.Why = "whether it comes back now is not known (" + a.Why + "); in any case " + until
-	case RestartCaution:
-		a.Why += "; and " + until
+	case assess.Unknown:
+		a.Reason = "whether it comes back now is not known (" + a.Reason + "); in any case " + until
+	case assess.Warn:
+		a.Reason += "; and " + until
 	default:
-		a.Why = "it comes back now; " + until
+		a.Reason = "it comes back now; " + until
 	}
-	a.Status, a.From, a.Next = RestartCaution, why.From, cmp.Or(why.Next, a.Next)
+	a.Status, a.From, a.Remediation = assess.Warn, why.From, cmp.Or(why.Remediation, a.Remediation)
 	return a
 }

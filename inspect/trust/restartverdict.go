@@ -6,24 +6,25 @@ import (
 	"strings"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 )
 
 // judged says what an answer means for somebody who asked for something of its own.
-func (j *restart) judged(a inspect.Answer) (status RestartStatus, why, next string) {
+func (j *restart) judged(a inspect.Answer) (status assess.Status, why, next string) {
 	told := strings.TrimSpace(fmt.Sprintf("%d %s", a.Code, a.Reason))
 	switch {
 	case a.Code >= 200 && a.Code < 300:
-		return RestartYes, "", ""
+		return assess.Pass, "", ""
 	case a.Code == 401:
-		return RestartNo, "the API server does not know its client certificate (" + told + ")", j.f.Hints().Next("is the certificate's signer in what kube-apiserver trusts? {} verify nodes")
+		return assess.Fail, "the API server does not know its client certificate (" + told + ")", j.f.Hints().Next("is the certificate's signer in what kube-apiserver trusts? {} verify nodes")
 	case a.Code == 403:
-		return RestartNo, "the API server knows it, and does not allow it (" + told + ")", "is the name in its certificate that of its Node? kubectl get clusterrolebinding system:node"
+		return assess.Fail, "the API server knows it, and does not allow it (" + told + ")", "is the name in its certificate that of its Node? kubectl get clusterrolebinding system:node"
 	case a.Code > 0:
-		return RestartUnknown, "the API server answers " + told, j.f.Hints().UnreadRestart("ask again when it is well")
+		return assess.Unknown, "the API server answers " + told, j.f.Hints().UnreadRestart("ask again when it is well")
 	case a.Failure == inspect.FailedConnect || a.Failure == inspect.FailedTime || a.Failure == inspect.FailedTLS || a.Failure == inspect.FailedAnswer:
-		return RestartNo, a.Detail, "on the node: curl -kv https://" + a.Server + "/readyz"
+		return assess.Fail, a.Detail, "on the node: curl -kv https://" + a.Server + "/readyz"
 	}
-	return RestartUnknown, "it was not asked: " + a.Detail, ""
+	return assess.Unknown, "it was not asked: " + a.Detail, ""
 }
 
 // joins reports whether the kubelet would go by its bootstrap kubeconfig: its own
@@ -31,7 +32,7 @@ func (j *restart) judged(a inspect.Answer) (status RestartStatus, why, next stri
 // (kubernetes/kubernetes pkg/kubelet/certificate/bootstrap/bootstrap.go
 // LoadClientConfig v1.35.4).
 func (j *restart) joins() bool {
-	return j.lapsed || j.said[ownLoads].Status == RestartNo
+	return j.lapsed || j.said[ownLoads].Status == assess.Fail
 }
 
 // verdict is what the answers come to.
@@ -42,8 +43,8 @@ func (j *restart) verdict() RestartAnswer {
 		all = []string{ownLoads, clientCert, resolves, trusts, ownNode, ownLease}
 	case j.c.Bootstrap.Absent:
 		a := WorstAnswer(j.said[ownLoads], j.said[clientCert])
-		a.ID, a.Why = "comes-back", a.Why+", and there is no bootstrap kubeconfig to join anew with"
-		return a
+		a.Reason += ", and there is no bootstrap kubeconfig to join anew with"
+		return j.answer(comesBack, a)
 	case j.kept() != nil:
 		all = []string{bootstrapLoads, bootstrapTrust}
 	default:
@@ -53,31 +54,32 @@ func (j *restart) verdict() RestartAnswer {
 	for _, id := range all {
 		a := j.said[id]
 		if j.untils[id] != "" {
-			a = RestartAnswer{Status: RestartYes} // now
+			a = RestartAnswer{Assessment: assess.Assessment{Status: assess.Pass}} // now
 		}
-		if a.Status != RestartNone {
+		if !a.NotNeeded {
 			answers = append(answers, a)
 		}
 	}
 	a := WorstAnswer(answers...)
-	if a.Status == RestartYes {
-		a.Why, a.Next = "", ""
+	if a.Status == assess.Pass {
+		a.Reason, a.Remediation = "", assess.Remediation{}
 		switch kept := j.kept(); {
 		case j.joins() && kept != nil:
-			a = RestartAnswer{Status: RestartCaution, Why: "its kubeconfig is made anew from " + j.c.Bootstrap.Path + ", with the client certificate that it has, until " + moment(ends(kept)) + ": whether the API server knows that was not asked"}
+			a.Status = assess.Warn
+			a.Reason = "its kubeconfig is made anew from " + j.c.Bootstrap.Path + ", with the client certificate that it has, until " + moment(ends(kept)) + ": whether the API server knows that was not asked"
 		case j.joins():
-			a = RestartAnswer{Status: RestartCaution, Why: "it has to join anew (" + cmp.Or(j.said[clientCert].Why, j.said[ownLoads].Why) + "): somebody has to approve its request, and nothing starts on it until then",
-				Next: "kubectl get csr, and approve what is its own: kubectl certificate approve NAME"}
+			a.Status = assess.Warn
+			a.Reason = "it has to join anew (" + cmp.Or(j.said[clientCert].Reason, j.said[ownLoads].Reason) + "): somebody has to approve its request, and nothing starts on it until then"
+			a.Remediation = assess.Advise("kubectl get csr, and approve what is its own: kubectl certificate approve NAME")
 			if !j.f.Snapshot.Cluster.Versions.Plain {
-				a.Next = j.rebootstrap()
+				a.Remediation = assess.Run(j.rebootstrap())
 			}
 		}
 	}
 	for _, id := range all {
-		if until := j.untils[id]; until != "" && a.Status != RestartNo {
+		if until := j.untils[id]; until != "" && a.Status != assess.Fail {
 			a = cautioned(a, until, j.said[id])
 		}
 	}
-	a.ID, a.Next = "comes-back", strings.ReplaceAll(a.Next, "NODE", j.n.Name)
-	return a
+	return j.answer(comesBack, a)
 }

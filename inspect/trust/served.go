@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 )
@@ -22,9 +23,9 @@ func (j *judge) servers() []Claim {
 		}
 		claims := j.server(row)
 		if len(claims) == 0 && row.Listener.Port != "" && j.thereIs(row) {
-			c := Claim{Edge: row.Edge, Status: Unknown, Why: "no handshake with them was made: that takes a node that can be read"}
+			c := Claim{Assessment: assess.Assessment{Status: assess.Unknown, Reason: "no handshake with them was made: that takes a node that can be read"}, Edge: row.Edge}
 			if holds == catalog.Unknown {
-				c.Why = "whether this is so here is unknown: " + j.f.Snapshot.Cluster.Versions.Undecided()
+				c.Reason = "whether this is so here is unknown: " + j.f.Snapshot.Cluster.Versions.Undecided()
 			}
 			claims = []Claim{c}
 		}
@@ -68,7 +69,7 @@ func (j *judge) server(row catalog.Server) []Claim {
 		}
 		switch {
 		case v.Problem != "":
-			c.Status, c.Why = Unknown, fmt.Sprintf("%s: TLS handshake%s: %s", v.Address, fromNode(v), v.Problem)
+			c.Status, c.Reason = assess.Unknown, fmt.Sprintf("%s: TLS handshake%s: %s", v.Address, fromNode(v), v.Problem)
 		case !known:
 			j.anyOf(&c, row, v)
 		default:
@@ -121,13 +122,13 @@ func (j *judge) anyOf(c *Claim, row catalog.Server, v inspect.Served) {
 		for _, at := range append([]catalog.Ref{s.From}, s.Instead...) {
 			for _, i := range j.held(at, v.Of) {
 				if shows(v, i) {
-					c.Presented, c.Edge.Presented = i.at, at
+					c.Status, c.Presented, c.Edge.Presented = assess.Pass, i.at, at
 					return
 				}
 			}
 		}
 	}
-	c.Status, c.Why = Unknown, fmt.Sprintf("%s shows %s for %q, a name of which it is not known what is to be shown", v.Address, certificate(v.Chain[0]), v.Name)
+	c.Status, c.Reason = assess.Unknown, fmt.Sprintf("%s shows %s for %q, a name of which it is not known what is to be shown", v.Address, certificate(v.Chain[0]), v.Name)
 }
 
 // reloaded judges what a server shows against what the place holds that it reads.
@@ -135,22 +136,23 @@ func (j *judge) reloaded(c *Claim, show catalog.Show, v inspect.Served) {
 	for _, at := range show.Instead {
 		for _, i := range j.held(at, v.Of) {
 			if shows(v, i) {
-				c.Presented, c.Edge.Presented = i.at, at
+				c.Status, c.Presented, c.Edge.Presented = assess.Pass, i.at, at
 				return
 			}
 		}
 	}
 	places := j.held(show.From, v.Of)
 	if len(places) == 0 {
-		c.Status, c.Why = Unknown, show.From.String()+" was not read, or is not there: what is shown can't be compared"
+		c.Status, c.Reason = assess.Unknown, show.From.String()+" was not read, or is not there: what is shown can't be compared"
 		if n, ok := j.f.Snapshot.Node(v.Of); show.From.Kind == catalog.File && (!ok || n.Via == "") {
-			c.Why = v.Of + " was not read: what is shown can't be compared with " + show.From.String() + " there"
+			c.Reason = v.Of + " was not read: what is shown can't be compared with " + show.From.String() + " there"
 		}
 		return
 	}
 	place := places[0]
 	c.Presented = place.at
 	if slices.ContainsFunc(places, func(i identity) bool { return shows(v, i) }) {
+		c.Status = assess.Pass
 		return
 	}
 	leaf, held := v.Chain[0], place.chain[0]
@@ -158,14 +160,14 @@ func (j *judge) reloaded(c *Claim, show catalog.Show, v inspect.Served) {
 	differs := fmt.Sprintf("%s shows %s for %s; %s holds %s", v.Address, certificate(leaf), cmp.Or(v.Name, "no name"), place.at, certificate(held))
 	switch {
 	case !j.ours(v.Chain, show.From):
-		c.Status, c.Why = Unknown, differs+". No CA of the cluster verifies what is shown: somebody between ends TLS, or was given a certificate of their own"
+		c.Status, c.Reason = assess.Unknown, differs+". No CA of the cluster verifies what is shown: somebody between ends TLS, or was given a certificate of their own"
 	case leaf.NotBefore.After(held.NotBefore):
-		c.Status, c.Why = Unknown, differs+", an older one: was it changed while this was read? Run it again"
+		c.Status, c.Reason = assess.Unknown, differs+", an older one: was it changed while this was read? Run it again"
 	case show.Within > 0 && j.f.Now.Before(held.NotBefore.Add(show.Within)):
-		c.Status, c.Why = Unknown, fmt.Sprintf("%s. It is new: that it is read %s may take %d minutes; run it again", differs, show.Reads, int(show.Within.Minutes()))
+		c.Status, c.Reason = assess.Unknown, fmt.Sprintf("%s. It is new: that it is read %s may take %d minutes; run it again", differs, show.Reads, int(show.Within.Minutes()))
 	default:
-		c.Status, c.Why = Broken, differs+j.onDisk(show, v)
-		c.Remediation = cmp.Or(show.Mend, c.Remediation)
+		c.Status, c.Reason = assess.Fail, differs+j.onDisk(show, v)
+		c.Edge.Remediation = cmp.Or(show.Mend, c.Edge.Remediation)
 	}
 }
 
@@ -247,8 +249,13 @@ func (j *judge) ownCertificate() []Claim {
 		seen = true
 		for _, i := range named {
 			if shows(v, i) {
-				out = append(out, Claim{Edge: e, Node: cmp.Or(v.Of, v.Node), Presented: i.at, Server: v.Address, Name: internal, Chain: v.Chain, Status: Broken,
-					Why: fmt.Sprintf("%s shows %s for it, of %s", v.Address, certificate(v.Chain[0]), i.at)})
+				out = append(out, Claim{
+					Assessment: assess.Assessment{
+						Status: assess.Fail,
+						Reason: fmt.Sprintf("%s shows %s for it, of %s", v.Address, certificate(v.Chain[0]), i.at),
+					},
+					Edge: e, Node: cmp.Or(v.Of, v.Node), Presented: i.at, Server: v.Address, Name: internal, Chain: v.Chain,
+				})
 			}
 		}
 	}
@@ -256,10 +263,15 @@ func (j *judge) ownCertificate() []Claim {
 	case len(named) == 0 || len(out) > 0:
 		return out
 	case seen:
-		return []Claim{{Edge: e, Name: internal}}
+		return []Claim{{Edge: e, Assessment: assess.Assessment{Status: assess.Pass}, Name: internal}}
 	case len(covering) > 0:
-		return []Claim{{Edge: e, Presented: covering[0].at, Chain: covering[0].chain, Name: internal, Status: Unknown,
-			Why: covering[0].at.String() + " is for that name too; whether it is shown was not seen: no handshake was made"}}
+		return []Claim{{
+			Assessment: assess.Assessment{
+				Status: assess.Unknown,
+				Reason: covering[0].at.String() + " is for that name too; whether it is shown was not seen: no handshake was made",
+			},
+			Edge: e, Presented: covering[0].at, Chain: covering[0].chain, Name: internal,
+		}}
 	}
 	return nil
 }

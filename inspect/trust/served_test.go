@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
@@ -52,23 +53,23 @@ func TestMastersShowTheirSecrets(t *testing.T) {
 	newer := ca.Issue("newer", from(-1), from(29), pkitest.DNS(internalName))
 	for name, c := range map[string]struct {
 		shown  []byte
-		status trust.Status
+		status assess.Status
 		why    string
 	}{
-		"what the Secret holds":       {after.CertPEM, trust.Holds, ""},
-		"what it held before":         {before.CertPEM, trust.Broken, "10.0.0.5:6443 shows"},
-		"what no CA here has signed":  {proxy.Issue("old", from(-20), from(10), pkitest.DNS(internalName)).CertPEM, trust.Unknown, "somebody between ends TLS"},
-		"what is newer than that":     {newer.CertPEM, trust.Unknown, "Run it again"},
-		"what its own CA signed late": {ca.Issue("expired", from(-60), from(-30), pkitest.DNS(internalName)).CertPEM, trust.Broken, "made 2024-04-02"},
+		"what the Secret holds":       {after.CertPEM, assess.Pass, ""},
+		"what it held before":         {before.CertPEM, assess.Fail, "10.0.0.5:6443 shows"},
+		"what no CA here has signed":  {proxy.Issue("old", from(-20), from(10), pkitest.DNS(internalName)).CertPEM, assess.Unknown, "somebody between ends TLS"},
+		"what is newer than that":     {newer.CertPEM, assess.Unknown, "Run it again"},
+		"what its own CA signed late": {ca.Issue("expired", from(-60), from(-30), pkitest.DNS(internalName)).CertPEM, assess.Fail, "made 2024-04-02"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w.s.Served = nil
 			w.served("kube-apiserver", "master-0", master, internalName, c.shown)
 			got := one(t, w.judge("masters-show-secrets"))
-			if got.Status != c.status || !strings.Contains(got.Why, c.why) || got.Node != "master-0" || got.Server != master {
-				t.Errorf("%s: %q on %q at %q", got.Status, got.Why, got.Node, got.Server)
+			if got.Status != c.status || !strings.Contains(got.Reason, c.why) || got.Node != "master-0" || got.Server != master {
+				t.Errorf("%s: %q on %q at %q", got.Status, got.Reason, got.Node, got.Server)
 			}
-			if c.status == trust.Broken && (got.Stored == nil || got.Stored.Fingerprint != pki.FingerprintOf(after.Cert.Raw)) {
+			if c.status == assess.Fail && (got.Stored == nil || got.Stored.Fingerprint != pki.FingerprintOf(after.Cert.Raw)) {
 				t.Errorf("the Secret holds %v", got.Stored)
 			}
 		})
@@ -81,8 +82,8 @@ func TestAReloadTakesTime(t *testing.T) {
 	w.put(catalog.APIServerCA(), ca.CertPEM)
 	w.put(catalog.InternalLoadBalancerServing(), ca.Issue("new", from(-1.0/24/60), from(30), pkitest.DNS(internalName)).CertPEM)
 	w.served("kube-apiserver", "master-0", master, internalName, ca.Issue("old", from(-20), from(10), pkitest.DNS(internalName)).CertPEM)
-	if got := one(t, w.judge("masters-show-secrets")); got.Status != trust.Unknown || !strings.Contains(got.Why, "may take 5 minutes; run it again") {
-		t.Errorf("%s: %s", got.Status, got.Why)
+	if got := one(t, w.judge("masters-show-secrets")); got.Status != assess.Unknown || !strings.Contains(got.Reason, "may take 5 minutes; run it again") {
+		t.Errorf("%s: %s", got.Status, got.Reason)
 	}
 }
 
@@ -100,8 +101,8 @@ func TestWhoIsLate(t *testing.T) {
 			w.put(catalog.Ref{Kind: catalog.File, Name: "/etc/kubernetes/kubelet-ca.crt"}, ca.CertPEM) // a copy of something else
 			w.put(catalog.Ref{Kind: catalog.File, Name: "/etc/kubernetes/static-pod-resources/kube-apiserver-certs/secrets/internal-loadbalancer-serving-certkey/tls.crt"}, c.file(before, after))
 			w.served("kube-apiserver", "n1", master, internalName, before.CertPEM)
-			if got := one(t, w.judge("masters-show-secrets")); got.Status != trust.Broken || !strings.Contains(got.Why, c.why) {
-				t.Errorf("%s: %s", got.Status, got.Why)
+			if got := one(t, w.judge("masters-show-secrets")); got.Status != assess.Fail || !strings.Contains(got.Reason, c.why) {
+				t.Errorf("%s: %s", got.Status, got.Reason)
 			}
 		})
 	}
@@ -109,12 +110,12 @@ func TestWhoIsLate(t *testing.T) {
 
 func TestHandshakesThatWereNotMade(t *testing.T) {
 	w, _, _, _ := masters()
-	if got := one(t, w.judge("masters-show-secrets")); got.Status != trust.Unknown || !strings.Contains(got.Why, "no handshake with them was made") {
-		t.Errorf("%s: %s", got.Status, got.Why)
+	if got := one(t, w.judge("masters-show-secrets")); got.Status != assess.Unknown || !strings.Contains(got.Reason, "no handshake with them was made") {
+		t.Errorf("%s: %s", got.Status, got.Reason)
 	}
 	w.s.Served = []inspect.Served{{Node: "n1", Of: "master-0", Server: "kube-apiserver", Address: master, Name: internalName, Problem: "connection refused"}}
-	if got := one(t, w.judge("masters-show-secrets")); got.Status != trust.Unknown || got.Why != master+": TLS handshake from n1: connection refused" {
-		t.Errorf("%s: %s", got.Status, got.Why)
+	if got := one(t, w.judge("masters-show-secrets")); got.Status != assess.Unknown || got.Reason != master+": TLS handshake from n1: connection refused" {
+		t.Errorf("%s: %s", got.Status, got.Reason)
 	}
 	w.s.Cluster.Versions = catalog.Versions{Plain: true, Kubernetes: "v1.35.4"}
 	if got := w.judge("masters-show-secrets"); len(got) > 0 {
@@ -133,17 +134,17 @@ func TestTheNameOutside(t *testing.T) {
 	for name, c := range map[string]struct {
 		asked  string
 		shown  []byte
-		status trust.Status
+		status assess.Status
 	}{
-		"the administrator's, for api": {"api.example.com", users.CertPEM, trust.Holds},
-		"the Secret's, for an address": {"10.0.0.1", after.CertPEM, trust.Holds},
-		"another, for an address":      {"10.0.0.1", ca.Issue("x", from(-20), from(10), pkitest.DNS("x")).CertPEM, trust.Unknown},
+		"the administrator's, for api": {"api.example.com", users.CertPEM, assess.Pass},
+		"the Secret's, for an address": {"10.0.0.1", after.CertPEM, assess.Pass},
+		"another, for an address":      {"10.0.0.1", ca.Issue("x", from(-20), from(10), pkitest.DNS("x")).CertPEM, assess.Unknown},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w.s.Served = nil
 			w.served(catalog.ListenerOutside, "", "api.example.com:6443", c.asked, c.shown)
 			if got := one(t, w.judge("access-shows-secret")); got.Status != c.status {
-				t.Errorf("%s: %s", got.Status, got.Why)
+				t.Errorf("%s: %s", got.Status, got.Reason)
 			}
 		})
 	}
@@ -154,26 +155,26 @@ func TestAnAdministratorsCertificateForAPIInt(t *testing.T) {
 	users := catalog.Ref{Kind: catalog.Secret, Namespace: "openshift-kube-apiserver", Name: "user-serving-cert-000", Key: "tls.crt"}
 	for name, c := range map[string]struct {
 		given  func(w *world, after pkitest.Pair)
-		status trust.Status
+		status assess.Status
 	}{
 		"is shown": {func(w *world, _ pkitest.Pair) {
 			w.served("kube-apiserver", "master-0", master, internalName, wildcard.CertPEM)
-		}, trust.Broken},
-		"is shown to a node": {func(w *world, _ pkitest.Pair) { w.served("", "", internalName+":6443", internalName, wildcard.CertPEM) }, trust.Broken},
+		}, assess.Fail},
+		"is shown to a node": {func(w *world, _ pkitest.Pair) { w.served("", "", internalName+":6443", internalName, wildcard.CertPEM) }, assess.Fail},
 		"is not shown": {func(w *world, after pkitest.Pair) {
 			w.served("kube-apiserver", "master-0", master, internalName, after.CertPEM)
-		}, trust.Holds},
-		"who knows": {func(*world, pkitest.Pair) {}, trust.Unknown},
+		}, assess.Pass},
+		"who knows": {func(*world, pkitest.Pair) {}, assess.Unknown},
 		"is asked for as api": {func(w *world, _ pkitest.Pair) {
 			w.served("kube-apiserver", "master-0", master, "api.example.com", wildcard.CertPEM)
-		}, trust.Unknown},
+		}, assess.Unknown},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w, _, _, after := masters()
 			w.put(users, wildcard.CertPEM)
 			c.given(w, after)
 			if got := one(t, w.judge("api-int-own-certificate")); got.Status != c.status {
-				t.Errorf("%s: %s", got.Status, got.Why)
+				t.Errorf("%s: %s", got.Status, got.Reason)
 			}
 		})
 	}
@@ -196,18 +197,18 @@ func TestSeenGoesBeforeHeld(t *testing.T) {
 	w.served("kubelet", "n1", "10.0.0.5:10250", "", good.CertPEM)
 	w.served("kubelet", "n2", "10.0.0.6:10250", "", good.CertPEM)
 	w.served("kubelet", "n3", "10.0.0.5:10250", "", other.Issue("kubelet", from(-1), from(29), pkitest.IPs("10.0.0.5")).CertPEM)
-	got := map[string]trust.Status{}
+	got := map[string]assess.Status{}
 	for _, c := range w.judge(e.ID) {
 		got[c.Node] = c.Status
 	}
-	if len(got) != 3 || got["n1"] != trust.Holds || got["n2"] != trust.Broken || got["n3"] != trust.Broken {
+	if len(got) != 3 || got["n1"] != assess.Pass || got["n2"] != assess.Fail || got["n3"] != assess.Fail {
 		t.Errorf("who is right, has the address of another, is signed by another: %v", got)
 	}
-	files := map[string]trust.Status{}
+	files := map[string]assess.Status{}
 	for _, c := range w.judge("kubelets-show-file") {
 		files[c.Node] = c.Status
 	}
-	if len(files) != 3 || files["n1"] != trust.Holds || files["n2"] != trust.Unknown || files["n3"] != trust.Unknown {
+	if len(files) != 3 || files["n1"] != assess.Pass || files["n2"] != assess.Unknown || files["n3"] != assess.Unknown {
 		t.Errorf("against their files: %v", files)
 	}
 
@@ -216,8 +217,8 @@ func TestSeenGoesBeforeHeld(t *testing.T) {
 	w.put(server.Trust, ca.CertPEM)
 	w.put(server.Presented, ca.Issue("mcs", from(-1), from(900), pkitest.DNS(internalName)).CertPEM)
 	w.served("machine-config-server", "master-0", "10.0.0.5:22623", internalName, other.Issue("mcs", from(-5), from(900), pkitest.DNS(internalName)).CertPEM)
-	if got := one(t, w.judge(server.ID)); got.Status != trust.Broken || got.Server != "10.0.0.5:22623" {
-		t.Errorf("%s at %q: %s", got.Status, got.Server, got.Why)
+	if got := one(t, w.judge(server.ID)); got.Status != assess.Fail || got.Server != "10.0.0.5:22623" {
+		t.Errorf("%s at %q: %s", got.Status, got.Server, got.Reason)
 	}
 }
 

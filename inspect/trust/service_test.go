@@ -6,10 +6,10 @@ import (
 	"testing"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/report"
-	"github.com/kubectl-certrot/kubectl-certrot/inspect/trust"
 )
 
 // TestServiceCARotates: once service-ca has another signer, who trusts the one before
@@ -24,15 +24,15 @@ func TestServiceCARotates(t *testing.T) {
 	for _, id := range []string{"service-ca", "apiserver-validating-webhooks", "apiserver-token-review", "node-registry"} {
 		for name, c := range map[string]struct {
 			given func(w *world)
-			want  trust.Status
+			want  assess.Status
 		}{
-			"the signer is the same":                {func(w *world) { w.put(signer, before.CertPEM) }, trust.Holds},
-			"another one, with a bridge":            {func(w *world) { w.put(signer, after.CertPEM); w.put(bridges, bridge.CertPEM) }, trust.Holds},
-			"another one, without":                  {func(w *world) { w.put(signer, after.CertPEM) }, trust.WillBreak},
-			"another one, with a bridge to a third": {func(w *world) { w.put(signer, after.CertPEM); w.put(bridges, stranger.CertPEM) }, trust.WillBreak},
-			"it was not read":                       {func(*world) {}, trust.Unknown},
-			"its bundle was, with a bridge":         {func(w *world) { w.put(published, before.CertPEM, after.CertPEM, bridge.CertPEM) }, trust.Holds},
-			"its bundle was, without":               {func(w *world) { w.put(published, before.CertPEM, after.CertPEM) }, trust.Unknown},
+			"the signer is the same":                {func(w *world) { w.put(signer, before.CertPEM) }, assess.Pass},
+			"another one, with a bridge":            {func(w *world) { w.put(signer, after.CertPEM); w.put(bridges, bridge.CertPEM) }, assess.Pass},
+			"another one, without":                  {func(w *world) { w.put(signer, after.CertPEM) }, assess.Warn},
+			"another one, with a bridge to a third": {func(w *world) { w.put(signer, after.CertPEM); w.put(bridges, stranger.CertPEM) }, assess.Warn},
+			"it was not read":                       {func(*world) {}, assess.Unknown},
+			"its bundle was, with a bridge":         {func(w *world) { w.put(published, before.CertPEM, after.CertPEM, bridge.CertPEM) }, assess.Pass},
+			"its bundle was, without":               {func(w *world) { w.put(published, before.CertPEM, after.CertPEM) }, assess.Unknown},
 		} {
 			t.Run(id+"/"+name, func(t *testing.T) {
 				e := edge(t, id)
@@ -45,8 +45,8 @@ func TestServiceCARotates(t *testing.T) {
 					}
 				}
 				c.given(w)
-				if got := one(t, w.judge(id)); got.Status != c.want || got.Later != (c.want == trust.Unknown) {
-					t.Errorf("%s: %s", got.Status, got.Why)
+				if got := one(t, w.judge(id)); got.Status != c.want || got.Later != (c.want == assess.Unknown) {
+					t.Errorf("%s: %s", got.Status, got.Reason)
 				}
 			})
 		}
@@ -78,7 +78,7 @@ func TestInjected(t *testing.T) {
 			}
 			var lacking []string
 			for _, c := range w.judge("bundle-parts") {
-				if c.Status == trust.Broken && c.Trust[0].Name == "asks" && strings.Contains(c.Why, "service-signer@2") {
+				if c.Status == assess.Fail && c.Trust[0].Name == "asks" && strings.Contains(c.Reason, "service-signer@2") {
 					lacking = append(lacking, c.Trust[0].String())
 				}
 			}

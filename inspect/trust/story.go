@@ -8,6 +8,7 @@ import (
 
 	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 )
@@ -21,8 +22,9 @@ type Event struct {
 	When time.Time `json:"when,omitzero"`
 	// Until is when it will be at the latest; zero: When says it all.
 	Until   time.Time `json:"until,omitzero"`
-	Sources []string  `json:"sources"`        // the facts: places, or rows of the catalog
-	Next    string    `json:"next,omitempty"` // what to do
+	Sources []string  `json:"sources"` // the facts: places, or rows of the catalog
+	// Remediation is what to do.
+	Remediation assess.Remediation `json:"remediation,omitzero"`
 }
 
 // story tells what has become of the CA of api-int, and what will: from the name of
@@ -126,7 +128,7 @@ func (j *judge) delivery(claims []Claim, ca *pki.Cert) []Event {
 	var have, lack, unread []string
 	for _, c := range claims {
 		switch {
-		case c.Trust == nil || c.Trust[0].Path != catalog.KubeletKubeconfigCA().Name || c.ID != "kubelet-api-int":
+		case c.Trust == nil || c.Trust[0].Path != catalog.KubeletKubeconfigCA().Name || c.Edge.ID != "kubelet-api-int":
 		case len(c.Roots) == 0:
 			unread = append(unread, c.Node)
 		case slices.ContainsFunc(c.Roots, func(r *pki.Cert) bool { return r.Fingerprint == ca.Fingerprint }):
@@ -151,14 +153,14 @@ func (j *judge) delivery(claims []Claim, ca *pki.Cert) []Event {
 	}
 	out := []Event{e}
 	if len(have)+len(lack)+len(unread) == 0 {
-		return append(out, Event{What: "no kubelet's kubeconfig was read: whether they have it is not known", Sources: []string{catalog.KubeletKubeconfigCA().String()}, Next: j.f.Hints().UnreadNodes("{} verify --nodes all")})
+		return append(out, Event{What: "no kubelet's kubeconfig was read: whether they have it is not known", Sources: []string{catalog.KubeletKubeconfigCA().String()}, Remediation: assess.Advise(j.f.Hints().UnreadNodes("{} verify --nodes all"))})
 	}
 	e = Event{What: fmt.Sprintf("of %d kubelets' kubeconfigs %d have it, %d lack it, %d were not read", len(have)+len(lack)+len(unread), len(have), len(lack), len(unread)), Sources: []string{catalog.KubeletKubeconfigCA().String()}}
 	if len(lack) > 0 {
 		e.What += ": a node that lacks it is lost when its kubelet connects anew and api-int shows a certificate of the new signer"
-		e.Next = j.f.Hints().Next("{} fix-api-int")
+		e.Remediation = assess.Run(j.f.Hints().Next("{} fix-api-int"))
 		if leaf, _ := j.leaf(claims); leaf != nil && !certifiedBy(leaf, ca) && answer == catalog.Yes && !d.Delivered {
-			e.Next = j.f.Hints().Next("{} pretrust") // ahead of its first certificate nobody has to be lost
+			e.Remediation = assess.Run(j.f.Hints().Next("{} pretrust")) // ahead of its first certificate nobody has to be lost
 		}
 	}
 	return append(out, e)
@@ -248,7 +250,7 @@ func (j *judge) ending() []Event {
 			continue
 		}
 		e.What = fmt.Sprintf("the first of kubeadm's certificates on %s (%s; %s) ends", h.At.Node, h.At.Path, life.Doc)
-		e.Next = "on " + h.At.Node + ": kubeadm certs renew all, then restart its static pods"
+		e.Remediation = assess.Advise("on " + h.At.Node + ": kubeadm certs renew all, then restart its static pods")
 		if before := first[h.At.Node]; before == nil || e.When.Before(before.When) {
 			first[h.At.Node] = &e
 		}
@@ -256,7 +258,7 @@ func (j *judge) ending() []Event {
 	for _, node := range slices.Sorted(maps.Keys(first)) {
 		e := *first[node]
 		if e.When.Sub(j.f.Now) > j.f.Within {
-			e.Next = "" // there is time
+			e.Remediation = assess.Remediation{} // there is time
 		}
 		out = append(out, e)
 	}

@@ -82,7 +82,7 @@ func TestStory(t *testing.T) {
 				t.Fatalf("want %d events, got %+v", len(c.want), got)
 			}
 			for i, want := range c.want {
-				if g := got[i]; !strings.Contains(g.What, want.what) || !g.When.Equal(want.when) || !g.Until.Equal(want.until) || g.Next != want.next || len(g.Sources) == 0 {
+				if g := got[i]; !strings.Contains(g.What, want.what) || !g.When.Equal(want.when) || !g.Until.Equal(want.until) || g.Remediation.Text != want.next || len(g.Sources) == 0 {
 					t.Errorf("event %d: %+v, want %+v", i, g, want)
 				}
 			}

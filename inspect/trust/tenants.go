@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 )
@@ -29,7 +30,7 @@ func reserved(at pki.Location) bool {
 // ofTenant says that a claim is about a tenant's namespace alone.
 func (c *Claim) ofTenant(namespace string) {
 	c.Tenant = namespace
-	c.Impact = "calls from pods in namespace " + namespace + ", whose users may write this: nothing else of the cluster reads it"
+	c.Edge.Impact = "calls from pods in namespace " + namespace + ", whose users may write this: nothing else of the cluster reads it"
 }
 
 // ofTenantsService says the same of a claim about what a tenant's Service presents. Anybody makes
@@ -37,7 +38,7 @@ func (c *Claim) ofTenant(namespace string) {
 func (c *Claim) ofTenantsService() {
 	if c.Carries != (catalog.Carries{}) && c.Tenant == "" && !reserved(c.Presented) {
 		c.Tenant = c.Presented.Namespace
-		c.Impact = "calls to Services of namespace " + c.Tenant + ", whose users may write this"
+		c.Edge.Impact = "calls to Services of namespace " + c.Tenant + ", whose users may write this"
 	}
 }
 
@@ -54,7 +55,8 @@ func fewOfTenants(e catalog.Edge, stores []anchors) (few []anchors, out []Claim)
 		n, ok := beyond[tenant]
 		if !ok {
 			n, beyond[tenant] = len(out), len(out)
-			c := Claim{Edge: e, Status: Unknown, Why: fmt.Sprintf("more than %d CA bundles can be read from what is there: these were not compared", mostStores)}
+			c := Claim{Edge: e}
+			c.Status, c.Reason = assess.Unknown, fmt.Sprintf("more than %d CA bundles can be read from what is there: these were not compared", mostStores)
 			c.ofTenant(tenant)
 			out = append(out, c)
 		}
@@ -67,17 +69,17 @@ func fewOfTenants(e catalog.Edge, stores []anchors) (few []anchors, out []Claim)
 // is compared with what the platform and its own namespace present, and the worst counts.
 func (j *judge) ofStore(base Claim, name string, shown []identity) Claim {
 	worst, judged := base, false
-	worst.Status, worst.Why = Unknown, "what is shown was not seen: neither by a handshake nor in "+base.Edge.Presented.String()
+	worst.Status, worst.Reason = assess.Unknown, "what is shown was not seen: neither by a handshake nor in "+base.Edge.Presented.String()
 	for _, s := range shown {
 		if len(s.chain) == 0 || !reserved(s.at) && s.at.Namespace != base.Tenant {
 			continue
 		}
 		c := base
 		c.Presented, c.Chain, c.Name = s.at, s.chain, name
-		if j.decide(&c); !judged || c.Status > worst.Status {
+		if j.decide(&c); !judged || assess.WorstFirst(c.Status, worst.Status) < 0 {
 			worst, judged = c, true
 		}
-		if c.Status == Broken {
+		if c.Status == assess.Fail {
 			break
 		}
 	}

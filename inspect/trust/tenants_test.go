@@ -7,10 +7,10 @@ import (
 	"testing"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
-	"github.com/kubectl-certrot/kubectl-certrot/inspect/trust"
 )
 
 // services is a cluster whose platform has so many Services, all of them signed by a CA.
@@ -52,8 +52,8 @@ func TestATenantsStoreIsItsOwnNamespaces(t *testing.T) {
 	byTenant := map[string]int{}
 	for _, c := range w.judge("service-ca") {
 		byTenant[c.Tenant]++
-		if broken := c.Tenant != ""; broken != (c.Status == trust.Broken) || broken && (!strings.Contains(c.Impact, "namespace "+c.Tenant) || strings.Contains(c.Impact, "the cluster's own components")) {
-			t.Errorf("%q: %s, %s", c.Tenant, c.Status, c.Impact)
+		if broken := c.Tenant != ""; broken != (c.Status == assess.Fail) || broken && (!strings.Contains(c.Assessment.Impact, "namespace "+c.Tenant) || strings.Contains(c.Assessment.Impact, "the cluster's own components")) {
+			t.Errorf("%q: %s, %s", c.Tenant, c.Status, c.Assessment.Impact)
 		}
 	}
 	if byTenant[""] != 5 || byTenant["team"] != 1 || byTenant["other"] != 1 || byTenant["same"] != 0 {
@@ -64,8 +64,8 @@ func TestATenantsStoreIsItsOwnNamespaces(t *testing.T) {
 	w.publish("team", "", bytes.Join([][]byte{ca.CertPEM, own.CertPEM}, nil))
 	w.service("team", own)
 	for _, c := range w.judge("service-ca") {
-		if c.Tenant == "team" && len(c.Roots) == 2 && c.Status != trust.Holds {
-			t.Errorf("%s: %s", c.Status, c.Why)
+		if c.Tenant == "team" && len(c.Roots) == 2 && c.Status != assess.Pass {
+			t.Errorf("%s: %s", c.Status, c.Reason)
 		}
 	}
 }
@@ -84,12 +84,12 @@ func TestATenantsStoresAreFew(t *testing.T) {
 		for _, c := range w.judge("service-ca") {
 			switch {
 			case c.Tenant == "":
-			case c.Status == trust.Holds:
+			case c.Status == assess.Pass:
 				holds++
-			case c.Status == trust.Unknown && strings.Contains(c.Why, "were not compared") && len(c.Trust) == many-5:
+			case c.Status == assess.Unknown && strings.Contains(c.Reason, "were not compared") && len(c.Trust) == many-5:
 				unknown++
 			default:
-				t.Errorf("%s: %s, %d places", c.Status, c.Why, len(c.Trust))
+				t.Errorf("%s: %s, %d places", c.Status, c.Reason, len(c.Trust))
 			}
 		}
 		if holds != 5 || unknown != 1 {

@@ -9,39 +9,20 @@ import (
 	"sync"
 	"time"
 
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 )
-
-// Status is what can be said of an edge.
-type Status int
-
-// The statuses, the better ones first.
-const (
-	Holds     Status = iota
-	Unknown          // something that decides was not read
-	WillBreak        // holds now, and not any more after something that is going to happen
-	Broken
-)
-
-// String returns "holds", "unknown", "will break" or "broken".
-func (s Status) String() string {
-	switch s {
-	case Holds:
-		return "holds"
-	case Unknown:
-		return "unknown"
-	case WillBreak:
-		return "will break"
-	}
-	return "broken"
-}
 
 // Claim is one edge in one place: a verifier's trust anchors, and what it is
 // shown.
 type Claim struct {
 	catalog.Edge
+	// Assessment is what is judged. Warn: it passes now, and not any more after something that is
+	// going to happen. What Edge has of the same names is the catalog's text.
+	assess.Assessment
 	Node  string         // where the verifier runs; empty: not on one node
 	Trust []pki.Location // the trust anchors: places with the same content are one claim
 	Roots []*pki.Cert    // those that the verifier's reader loads
@@ -51,9 +32,7 @@ type Claim struct {
 	Server    string       // host:port of the handshake in which it was shown; empty: none was made
 	Chain     []*pki.Cert  // what is shown, the leaf first
 	Name      string       // the server name that it must be valid for; empty: none
-	Status    Status
-	Why       string // for people, where it does not hold
-	Later     bool   // Unknown is only what is shown next: it holds now
+	Later     bool         // Unknown is only what is shown next: it holds now
 	// Missing is the CA without which it does not hold; nil where that is not known,
 	// or not the reason.
 	Missing *pki.Cert
@@ -97,10 +76,42 @@ func Judge(f *inspect.Facts) []Claim {
 		}
 	}
 	out = append(append(out, j.withUnread(j.servers())...), j.accepted()...)
-	for i := range out { // of the catalog's own text, before anything of the cluster's is put in
-		out[i].Remediation = f.Hints().Next(out[i].Remediation)
+	for i := range out {
+		out[i].conclude(f.Hints())
 	}
 	return out
+}
+
+// conclude says what follows from the status, in the catalog's words.
+func (c *Claim) conclude(hints inspect.Hints) {
+	// Of the catalog's own text, before anything of the cluster's is put in.
+	c.Edge.Remediation = hints.Next(c.Edge.Remediation)
+	c.Assessment.ID, c.Subject = c.Edge.ID, c.subject()
+	switch c.Status {
+	case assess.Fail:
+		c.Severity = assess.Critical
+	case assess.Warn:
+		c.Severity = assess.Warning
+	default:
+		return
+	}
+	c.Assessment.Impact = c.Edge.Impact
+	if c.Edge.Remediation != "" {
+		c.Assessment.Remediation = assess.Advise(c.Edge.Remediation).For(c.Node)
+	}
+}
+
+// subject is the node that it is about, else the places of its trust, else what is presented.
+func (c *Claim) subject() string {
+	switch {
+	case c.Node != "":
+		return foreign.Name(c.Node)
+	case len(c.Trust) > 0:
+		return strings.Join(inspect.Fold(c.Trust), ", ")
+	case c.Presented != (pki.Location{}):
+		return c.Presented.String()
+	}
+	return c.Verifier
 }
 
 func first(at []pki.Location) pki.Location {
@@ -170,7 +181,7 @@ func (j *judge) claims(e catalog.Edge) []Claim {
 		if len(stores) == 0 && (e.Optional || len(shown) == 0) {
 			return nil
 		}
-		return []Claim{{Edge: e, Status: Unknown, Why: why}}
+		return []Claim{{Assessment: assess.Assessment{Status: assess.Unknown, Reason: why}, Edge: e}}
 	}
 	if e.Presented == catalog.KubeadmServing() {
 		return j.edge(e, stores, j.byMasters(shown))
@@ -230,7 +241,7 @@ func (j *judge) edge(e catalog.Edge, stores []anchors, shown []identity) []Claim
 	for _, a := range few {
 		base := Claim{Edge: e, Node: a.node, Trust: a.at, Roots: a.certs, Skipped: a.skipped}
 		if a.problem != "" {
-			base.Status, base.Why = Unknown, a.problem
+			base.Status, base.Reason = assess.Unknown, a.problem
 			out = append(out, base)
 			continue
 		}
@@ -263,12 +274,12 @@ func (j *judge) edge(e catalog.Edge, stores []anchors, shown []identity) []Claim
 			c.Presented, c.Chain, c.Server, c.Name = s.at, s.chain, s.server, cmp.Or(s.name, name)
 			c.ofTenantsService()
 			if !known {
-				c.Status, c.Why = Unknown, "the name under which it is asked for is not known: Infrastructure's status.apiServerInternalURI was not read"
+				c.Status, c.Reason = assess.Unknown, "the name under which it is asked for is not known: Infrastructure's status.apiServerInternalURI was not read"
 				out = append(out, c)
 				continue
 			}
 			if len(s.chain) == 0 {
-				c.Status, c.Why = Unknown, "what "+s.node+" shows was not seen: neither by a handshake nor in "+e.Presented.String()
+				c.Status, c.Reason = assess.Unknown, "what "+s.node+" shows was not seen: neither by a handshake nor in "+e.Presented.String()
 				out = append(out, c)
 				continue
 			}
@@ -278,7 +289,7 @@ func (j *judge) edge(e catalog.Edge, stores []anchors, shown []identity) []Claim
 			out = append(out, c)
 		}
 		if n == len(out) && (a.cluster != nil || !j.absent(e.Presented) && !(e.Optional && j.nowhere(e.Presented))) { // somebody answers a kubeconfig's client
-			base.Status, base.Why = Unknown, "what is shown was not seen: neither by a handshake nor in "+e.Presented.String()
+			base.Status, base.Reason = assess.Unknown, "what is shown was not seen: neither by a handshake nor in "+e.Presented.String()
 			out = append(out, base)
 		}
 	}
@@ -293,9 +304,9 @@ func (j *judge) edge(e catalog.Edge, stores []anchors, shown []identity) []Claim
 // nobody is the claim where no trust anchors were found, although there is what is
 // to be verified by them.
 func (j *judge) nobody(e catalog.Edge, shown identity) Claim {
-	c := Claim{Edge: e, Presented: shown.at, Chain: shown.chain, Status: Unknown, Why: "the trust anchors were not read: " + e.Trust.String()}
+	c := Claim{Assessment: assess.Assessment{Status: assess.Unknown, Reason: "the trust anchors were not read: " + e.Trust.String()}, Edge: e, Presented: shown.at, Chain: shown.chain}
 	if j.absent(e.Trust) {
-		c.Status, c.Why = Broken, "there is no "+e.Trust.String()+", or no certificate in it: nobody is trusted by it"
+		c.Status, c.Reason = assess.Fail, "there is no "+e.Trust.String()+", or no certificate in it: nobody is trusted by it"
 	}
 	return c
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
@@ -168,7 +169,7 @@ func (w *world) judge(id string) []trust.Claim {
 	slices.SortFunc(w.s.Nodes[0].Files, func(a, b inspect.NodeFile) int { return strings.Compare(a.Path, b.Path) })
 	var out []trust.Claim
 	for _, c := range trust.Judge(inspect.NewFacts(w.s, noon, 30*day)) {
-		if c.ID == id {
+		if c.Edge.ID == id {
 			out = append(out, c)
 		}
 	}
@@ -211,8 +212,8 @@ func TestEveryEdge(t *testing.T) {
 		for _, c := range []struct {
 			name string
 			ca   []byte
-			want trust.Status
-		}{{"holds", ca.CertPEM, trust.Holds}, {"broken", other.CertPEM, trust.Broken}} {
+			want assess.Status
+		}{{"holds", ca.CertPEM, assess.Pass}, {"broken", other.CertPEM, assess.Fail}} {
 			t.Run(e.ID+"/"+c.name, func(t *testing.T) {
 				w := newWorld(v)
 				w.stage(e, ca, c.ca)
@@ -220,8 +221,8 @@ func TestEveryEdge(t *testing.T) {
 				if len(claims) != 1 || claims[0].Status != c.want {
 					t.Fatalf("want one claim that is %s, got %+v", c.want, claims)
 				}
-				if got := claims[0]; c.want == trust.Broken && !strings.Contains(got.Why, "unknown authority") && !strings.Contains(got.Why, `lacks “the CA”`) {
-					t.Errorf("why: %s", got.Why)
+				if got := claims[0]; c.want == assess.Fail && !strings.Contains(got.Reason, "unknown authority") && !strings.Contains(got.Reason, `lacks “the CA”`) {
+					t.Errorf("why: %s", got.Reason)
 				}
 			})
 		}
@@ -259,14 +260,14 @@ func TestForecast(t *testing.T) {
 	for name, c := range map[string]struct {
 		begin   float64
 		rotated bool
-		want    trust.Status
+		want    assess.Status
 		from    time.Time
 		lacks   string
 	}{
-		"the leaf is of the old signer, young":             {-2, false, trust.WillBreak, from(13), "CN=lb@1"},
-		"the leaf is due, the signer younger than 1.5 d":   {-15, false, trust.WillBreak, from(0.5), "CN=lb@1"},
-		"the leaf is past 80 %, whatever the signer's age": {-23.9, false, trust.WillBreak, from(0.1), "CN=lb@1"},
-		"the leaf is of the new signer":                    {-0.5, true, trust.Broken, time.Time{}, "CN=lb@1"},
+		"the leaf is of the old signer, young":             {-2, false, assess.Warn, from(13), "CN=lb@1"},
+		"the leaf is due, the signer younger than 1.5 d":   {-15, false, assess.Warn, from(0.5), "CN=lb@1"},
+		"the leaf is past 80 %, whatever the signer's age": {-23.9, false, assess.Warn, from(0.1), "CN=lb@1"},
+		"the leaf is of the new signer":                    {-0.5, true, assess.Fail, time.Time{}, "CN=lb@1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			claims := story(t, c.begin, c.rotated).judge("kubelet-api-int")
@@ -275,7 +276,7 @@ func TestForecast(t *testing.T) {
 			}
 			got := claims[0]
 			if got.Status != c.want || !got.From.Equal(c.from) || got.Missing == nil || got.Missing.Subject != c.lacks {
-				t.Errorf("got %s from %s, lacks %v: %s", got.Status, got.From, got.Missing, got.Why)
+				t.Errorf("got %s from %s, lacks %v: %s", got.Status, got.From, got.Missing, got.Reason)
 			}
 		})
 	}
@@ -310,7 +311,7 @@ func TestUnknown(t *testing.T) {
 			w.put(e.Presented, leafFor(e, ca, -1, 29).CertPEM)
 			c.given(w)
 			claims := w.judge(e.ID)
-			if len(claims) != 1 || claims[0].Status != trust.Unknown || !strings.Contains(claims[0].Why, c.why) {
+			if len(claims) != 1 || claims[0].Status != assess.Unknown || !strings.Contains(claims[0].Reason, c.why) {
 				t.Errorf("got %+v", claims)
 			}
 		})
@@ -325,17 +326,17 @@ func TestSignerNotRead(t *testing.T) {
 	old, ca, fresh := pkitest.NewCA("old", from(-900), from(900)), pkitest.NewCA("lb", from(-10), from(900)), pkitest.NewCA("fresh", from(-1), from(900))
 	for name, c := range map[string]struct {
 		given func(w *world)
-		want  trust.Status
+		want  assess.Status
 		why   string
 	}{
-		"nothing was read":                         {func(*world) {}, trust.Unknown, "it holds now; what is signed next is not known: " + signer.String() + " was not read, nor " + published.String()},
-		"there is no signer":                       {func(w *world) { w.whole("secrets") }, trust.Holds, ""},
-		"the control plane is in another cluster":  {func(w *world) { w.s.Cluster.Topology = "External" }, trust.Holds, ""},
-		"the bundle has nobody else":               {func(w *world) { w.put(published, ca.CertPEM) }, trust.Holds, ""},
-		"the bundle has one of before, too":        {func(w *world) { w.put(published, old.CertPEM, ca.CertPEM) }, trust.Holds, ""},
-		"the bundle has another one, made since":   {func(w *world) { w.put(published, ca.CertPEM, fresh.CertPEM) }, trust.Unknown, `holds "fresh"`},
-		"the signer was read, and is another one":  {func(w *world) { w.put(signer, fresh.CertPEM) }, trust.WillBreak, `signed by "fresh" next`},
-		"the signer was read, and is the same one": {func(w *world) { w.put(signer, ca.CertPEM); w.put(published, ca.CertPEM, fresh.CertPEM) }, trust.Holds, ""},
+		"nothing was read":                         {func(*world) {}, assess.Unknown, "it holds now; what is signed next is not known: " + signer.String() + " was not read, nor " + published.String()},
+		"there is no signer":                       {func(w *world) { w.whole("secrets") }, assess.Pass, ""},
+		"the control plane is in another cluster":  {func(w *world) { w.s.Cluster.Topology = "External" }, assess.Pass, ""},
+		"the bundle has nobody else":               {func(w *world) { w.put(published, ca.CertPEM) }, assess.Pass, ""},
+		"the bundle has one of before, too":        {func(w *world) { w.put(published, old.CertPEM, ca.CertPEM) }, assess.Pass, ""},
+		"the bundle has another one, made since":   {func(w *world) { w.put(published, ca.CertPEM, fresh.CertPEM) }, assess.Unknown, `holds "fresh"`},
+		"the signer was read, and is another one":  {func(w *world) { w.put(signer, fresh.CertPEM) }, assess.Warn, `signed by "fresh" next`},
+		"the signer was read, and is the same one": {func(w *world) { w.put(signer, ca.CertPEM); w.put(published, ca.CertPEM, fresh.CertPEM) }, assess.Pass, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := edge(t, "kubelet-api-int")
@@ -348,8 +349,8 @@ func TestSignerNotRead(t *testing.T) {
 				w.served("", "", internalName+":6443", internalName, leafFor(e, ca, -1, 29).CertPEM)
 			}
 			got := one(t, w.judge(e.ID))
-			if got.Status != c.want || got.Later != (c.want == trust.Unknown) || !strings.Contains(got.Why, c.why) || c.want == trust.Holds && got.Why != "" {
-				t.Errorf("%s: %s", got.Status, got.Why)
+			if got.Status != c.want || got.Later != (c.want == assess.Unknown) || !strings.Contains(got.Reason, c.why) || c.want == assess.Pass && got.Reason != "" {
+				t.Errorf("%s: %s", got.Status, got.Reason)
 			}
 		})
 	}
@@ -378,31 +379,31 @@ func TestNobodyIsTrusted(t *testing.T) {
 		why := "there is no " + e.Trust.String()
 		for name, c := range map[string]struct {
 			given func(w *world)
-			want  trust.Status
+			want  assess.Status
 			why   string
 		}{
-			"all was read":            {func(w *world) { w.whole("secrets", "configmaps") }, trust.Broken, why},
-			"nothing was read wholly": {func(*world) {}, trust.Unknown, "not read: " + e.Trust.String()},
+			"all was read":            {func(w *world) { w.whole("secrets", "configmaps") }, assess.Fail, why},
+			"nothing was read wholly": {func(*world) {}, assess.Unknown, "not read: " + e.Trust.String()},
 			"reading broke off": {func(w *world) {
 				w.whole("secrets", "configmaps")
 				w.s.Gaps = []inspect.Gap{{What: "secrets"}, {What: "configmaps"}}
-			}, trust.Unknown, "not read"},
-			"a namespace was read":       {func(w *world) { w.s.Reads = []inspect.Read{{What: "configmaps", Where: "team"}} }, trust.Unknown, "not read"},
-			"the version is not known":   {func(w *world) { w.whole("secrets", "configmaps"); w.s.Cluster.Versions = catalog.Versions{} }, trust.Unknown, "version that decides"},
-			"what is shown is not there": {func(w *world) { w.whole("secrets", "configmaps"); w.s.Bundles = nil }, trust.Holds, ""},
+			}, assess.Unknown, "not read"},
+			"a namespace was read":       {func(w *world) { w.s.Reads = []inspect.Read{{What: "configmaps", Where: "team"}} }, assess.Unknown, "not read"},
+			"the version is not known":   {func(w *world) { w.whole("secrets", "configmaps"); w.s.Cluster.Versions = catalog.Versions{} }, assess.Unknown, "version that decides"},
+			"what is shown is not there": {func(w *world) { w.whole("secrets", "configmaps"); w.s.Bundles = nil }, assess.Pass, ""},
 		} {
 			t.Run(e.ID+"/"+name, func(t *testing.T) {
 				w := newWorld(versions(e))
 				w.show(e, leafFor(e, ca, -1, 29).CertPEM)
 				c.given(w)
 				claims := w.judge(e.ID)
-				if c.want == trust.Holds || e.Optional && c.why != "not read" && !strings.HasPrefix(c.why, "not read: ") {
+				if c.want == assess.Pass || e.Optional && c.why != "not read" && !strings.HasPrefix(c.why, "not read: ") {
 					if len(claims) > 0 {
 						t.Fatalf("want no claim, got %+v", claims)
 					}
 					return
 				}
-				if len(claims) != 1 || claims[0].Status != c.want || !strings.Contains(claims[0].Why, c.why) {
+				if len(claims) != 1 || claims[0].Status != c.want || !strings.Contains(claims[0].Reason, c.why) {
 					t.Fatalf("want one claim that is %s, got %+v", c.want, claims)
 				}
 			})
@@ -425,7 +426,7 @@ func TestServedGoesFirst(t *testing.T) {
 	w.s.Served = []inspect.Served{{Node: "n1", Address: "api-int.example.com:6443", Name: "api-int.example.com", Chain: chain}}
 	// The Secret holds another one already: the next master that reads it ends that.
 	claims := w.judge(e.ID)
-	if len(claims) != 1 || claims[0].Status != trust.WillBreak || claims[0].Server != "api-int.example.com:6443" || !strings.Contains(claims[0].Why, "its Secret holds another one already") {
+	if len(claims) != 1 || claims[0].Status != assess.Warn || claims[0].Server != "api-int.example.com:6443" || !strings.Contains(claims[0].Reason, "its Secret holds another one already") {
 		t.Errorf("got %+v", claims)
 	}
 	// And one of the masters has: the next connection may be led there.
@@ -433,7 +434,7 @@ func TestServedGoesFirst(t *testing.T) {
 		w.s.Served = append(w.s.Served, inspect.Served{Node: "n1", Of: "m2", Server: catalog.ListenerAPIServer, Address: "10.0.0.2:6443", Name: "api-int.example.com", Chain: f.Content.Certs})
 	}
 	claims = w.judge(e.ID)
-	if len(claims) != 1 || claims[0].Status != trust.Broken || claims[0].Server != "10.0.0.2:6443" || !strings.Contains(claims[0].Why, "by m2, one of the masters") {
+	if len(claims) != 1 || claims[0].Status != assess.Fail || claims[0].Server != "10.0.0.2:6443" || !strings.Contains(claims[0].Reason, "by m2, one of the masters") {
 		t.Errorf("got %+v", claims)
 	}
 }
@@ -448,7 +449,7 @@ func TestNodeTime(t *testing.T) {
 	behind := noon.Add(-2 * day)
 	w.s.Nodes[0].Clock = inspect.Clock{Sent: noon, Before: behind, After: behind, Received: noon}
 	claims := w.judge(e.ID)
-	if len(claims) != 1 || claims[0].Status != trust.Broken || !strings.Contains(claims[0].Why, "not yet valid") || claims[0].Missing != nil {
+	if len(claims) != 1 || claims[0].Status != assess.Fail || !strings.Contains(claims[0].Reason, "not yet valid") || claims[0].Missing != nil {
 		t.Errorf("got %+v", claims)
 	}
 }
@@ -457,19 +458,19 @@ func TestReport(t *testing.T) {
 	w := story(t, -2, false)
 	w.s.Sort()
 	r := report.NewVerification(inspect.NewFacts(w.s, noon, 30*day), catalog.PartAPIInt)
-	if r.Worst() != trust.WillBreak {
+	if r.Worst() != assess.Warn {
 		t.Errorf("worst is %s", r.Worst())
 	}
 	raw, err := json.Marshal(r)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{`"status":"will break"`, `"from":"2024-06-14T12:00:00Z"`, `"lacks":{"subject":"CN=lb@1"`, `fix-api-int --nodes n1"`} {
+	for _, want := range []string{`"status":"warn"`, `"from":"2024-06-14T12:00:00Z"`, `"missingCA":{"subject":"CN=lb@1"`, `fix-api-int --nodes n1"`} {
 		if !strings.Contains(string(raw), want) {
 			t.Errorf("the report lacks %s: %s", want, raw)
 		}
 	}
-	if r = report.NewVerification(inspect.NewFacts(inspect.Snapshot{}, noon, 30*day)); r.Worst() != trust.Unknown {
+	if r = report.NewVerification(inspect.NewFacts(inspect.Snapshot{}, noon, 30*day)); r.Worst() != assess.Unknown {
 		t.Errorf("of nothing, the worst is %s", r.Worst())
 	}
 }
@@ -483,16 +484,16 @@ func TestUncertain(t *testing.T) {
 	for name, c := range map[string]struct {
 		id    string
 		given func(w *world)
-		want  trust.Status
+		want  assess.Status
 		why   string
 	}{
-		"a call of a Service with a certificate in memory": {"apiserver-aggregated-apis", func(w *world) { w.s.Bundles[0].Object.Annotations = nil }, trust.Unknown, "one of its own"},
-		"a call of a Service of which nothing was read":    {"apiserver-mutating-webhooks", func(w *world) { forget(w, "served") }, trust.Unknown, "was not seen"},
-		"a call that names no CA":                          {"apiserver-validating-webhooks", func(w *world) { forget(w, "caller") }, trust.Broken, "no CA is named"},
-		"a bundle of which a part was not read":            {"bundle-parts", func(w *world) { w.s.Reads = nil; w.s.Bundles[1].Content = w.s.Bundles[0].Content }, trust.Unknown, "default-ingress-cert"},
-		"a part that was made a moment ago":                {"bundle-parts", func(w *world) { w.s.Bundles[0].Content.Certs[0].NotBefore = noon.Add(-time.Minute) }, trust.Unknown, "within the hour"},
-		"a platform that was not read":                     {"balancers-api-int", func(w *world) { w.s.Cluster.Platform = "" }, trust.Unknown, "platformStatus"},
-		"a network of which nothing was read":              {"ovnkube-node-api-int", func(w *world) { forget(w, "kube-root-ca.crt") }, trust.Unknown, "whether it runs here"},
+		"a call of a Service with a certificate in memory": {"apiserver-aggregated-apis", func(w *world) { w.s.Bundles[0].Object.Annotations = nil }, assess.Unknown, "one of its own"},
+		"a call of a Service of which nothing was read":    {"apiserver-mutating-webhooks", func(w *world) { forget(w, "served") }, assess.Unknown, "was not seen"},
+		"a call that names no CA":                          {"apiserver-validating-webhooks", func(w *world) { forget(w, "caller") }, assess.Fail, "no CA is named"},
+		"a bundle of which a part was not read":            {"bundle-parts", func(w *world) { w.s.Reads = nil; w.s.Bundles[1].Content = w.s.Bundles[0].Content }, assess.Unknown, "default-ingress-cert"},
+		"a part that was made a moment ago":                {"bundle-parts", func(w *world) { w.s.Bundles[0].Content.Certs[0].NotBefore = noon.Add(-time.Minute) }, assess.Unknown, "within the hour"},
+		"a platform that was not read":                     {"balancers-api-int", func(w *world) { w.s.Cluster.Platform = "" }, assess.Unknown, "platformStatus"},
+		"a network of which nothing was read":              {"ovnkube-node-api-int", func(w *world) { forget(w, "kube-root-ca.crt") }, assess.Unknown, "whether it runs here"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := edge(t, c.id)
@@ -500,7 +501,7 @@ func TestUncertain(t *testing.T) {
 			w.stage(e, ca, other.CertPEM)
 			c.given(w)
 			claims := w.judge(e.ID)
-			if len(claims) != 1 || claims[0].Status != c.want || !strings.Contains(claims[0].Why, c.why) {
+			if len(claims) != 1 || claims[0].Status != c.want || !strings.Contains(claims[0].Reason, c.why) {
 				t.Errorf("want one claim that is %s (%s), got %+v", c.want, c.why, claims)
 			}
 		})
@@ -540,9 +541,9 @@ func TestNoSuchVerifier(t *testing.T) {
 // was not read; of what may be there or not, nothing is said.
 func TestOptionalOnUnreadNodes(t *testing.T) {
 	ca := pkitest.NewCA("the CA", from(-10), from(900))
-	for id, want := range map[string][]trust.Status{
-		"multus-api-int": {trust.Holds, trust.Unknown}, "ovnkube-node-api-int": {trust.Holds, trust.Unknown}, "balancers-api-int": {trust.Holds, trust.Unknown}, "kubelet-api-int": {trust.Holds, trust.Unknown},
-		"whereabouts-api-int": {trust.Holds}, "node-registry": {trust.Holds}, "kubeadm-scheduler-api": {trust.Holds},
+	for id, want := range map[string][]assess.Status{
+		"multus-api-int": {assess.Pass, assess.Unknown}, "ovnkube-node-api-int": {assess.Pass, assess.Unknown}, "balancers-api-int": {assess.Pass, assess.Unknown}, "kubelet-api-int": {assess.Pass, assess.Unknown},
+		"whereabouts-api-int": {assess.Pass}, "node-registry": {assess.Pass}, "kubeadm-scheduler-api": {assess.Pass},
 	} {
 		e := edge(t, id)
 		w := newWorld(versions(e))
@@ -551,11 +552,11 @@ func TestOptionalOnUnreadNodes(t *testing.T) {
 		if !e.Optional {
 			w.s.Nodes = w.s.Nodes[:2]
 		}
-		var got []trust.Status
+		var got []assess.Status
 		for _, c := range w.judge(id) {
 			got = append(got, c.Status)
-			if c.Status == trust.Unknown && (c.Node != "n2" || c.Why != "the node was not read") {
-				t.Errorf("%s: %s on %s", id, c.Why, c.Node)
+			if c.Status == assess.Unknown && (c.Node != "n2" || c.Reason != "the node was not read") {
+				t.Errorf("%s: %s on %s", id, c.Reason, c.Node)
 			}
 		}
 		if !slices.Equal(got, want) {
@@ -571,7 +572,7 @@ func TestInstead(t *testing.T) {
 	w := newWorld(versions(e))
 	w.stage(e, ca, own.CertPEM)
 	w.put(e.Instead, leafFor(e, own, -1, 29).CertPEM)
-	if claims := w.judge(e.ID); len(claims) != 1 || claims[0].Status != trust.Holds {
+	if claims := w.judge(e.ID); len(claims) != 1 || claims[0].Status != assess.Pass {
 		t.Errorf("got %+v", claims)
 	}
 }
@@ -617,11 +618,11 @@ func TestEveryTopologyAndVersion(t *testing.T) {
 				}
 				w.judge("") // sorts
 				for _, c := range trust.Judge(inspect.NewFacts(w.s, noon, 30*day)) {
-					isEdge := slices.ContainsFunc(catalog.Edges(), func(e catalog.Edge) bool { return e.ID == c.ID })
-					if isEdge && c.Status != trust.Holds && c.By == catalog.ByVerifying && (topology != "External" || c.Trust[0].Kind != pki.KindFile) { // there, these files have nothing to verify
-						t.Errorf("%s %s %s: %s", c.ID, c.Node, c.Status, c.Why)
+					isEdge := slices.ContainsFunc(catalog.Edges(), func(e catalog.Edge) bool { return e.ID == c.Edge.ID })
+					if isEdge && c.Status != assess.Pass && c.By == catalog.ByVerifying && (topology != "External" || c.Trust[0].Kind != pki.KindFile) { // there, these files have nothing to verify
+						t.Errorf("%s %s %s: %s", c.Edge.ID, c.Node, c.Status, c.Reason)
 					}
-					delete(want, c.ID)
+					delete(want, c.Edge.ID)
 				}
 				for id := range want {
 					t.Errorf("nothing is said of %s", id)
@@ -636,7 +637,7 @@ func TestEveryTopologyAndVersion(t *testing.T) {
 func TestUnreviewedVersionsAreUnknown(t *testing.T) {
 	ca, other := pkitest.NewCA("the CA", from(-10), from(900)), pkitest.NewCA("another CA", from(-10), from(900))
 	for _, version := range []string{"4.8.13", "4.11.9", "4.23.0", "5.7.0"} {
-		for trusted, want := range map[*pkitest.Authority]trust.Status{ca: trust.Holds, other: trust.Broken} {
+		for trusted, want := range map[*pkitest.Authority]assess.Status{ca: assess.Pass, other: assess.Fail} {
 			w := newWorld(catalog.Versions{Cluster: version})
 			w.s.Cluster.Topology, w.s.Cluster.Platform, w.s.Cluster.OwnAddresses = "HighlyAvailable", "AWS", catalog.No
 			w.whole("secrets", "configmaps")
@@ -650,12 +651,12 @@ func TestUnreviewedVersionsAreUnknown(t *testing.T) {
 			seen := 0
 			for _, c := range trust.Judge(inspect.NewFacts(w.s, noon, 30*day)) {
 				switch {
-				case c.Server != "" && c.Status == trust.Broken:
+				case c.Server != "" && c.Status == assess.Fail:
 					seen++
-				case c.Server != "" && want == trust.Holds && strings.HasPrefix(c.Why, "it holds now"):
+				case c.Server != "" && want == assess.Pass && strings.HasPrefix(c.Reason, "it holds now"):
 					seen++
-				case c.Status != trust.Unknown:
-					t.Errorf("%s: %s %s: %s", version, c.ID, c.Status, c.Why)
+				case c.Status != assess.Unknown:
+					t.Errorf("%s: %s %s: %s", version, c.Edge.ID, c.Status, c.Reason)
 				}
 			}
 			if seen == 0 {
@@ -679,8 +680,8 @@ func TestHostedControlPlane(t *testing.T) {
 	w.put(catalog.Ref{Kind: catalog.File, Name: "/var/lib/kubelet/pki/kubelet-client-current.pem"}, leafFor(catalog.Edge{}, ca, -1, 29).CertPEM)
 	w.judge("")
 	for _, c := range trust.Judge(inspect.NewFacts(w.s, noon, 30*day)) {
-		if c.Status == trust.Broken || c.Part == catalog.PartAPIInt && (c.Status != trust.Unknown || !strings.Contains(c.Why, "neither by a handshake")) {
-			t.Errorf("%s: %s: %s", c.ID, c.Status, c.Why)
+		if c.Status == assess.Fail || c.Part == catalog.PartAPIInt && (c.Status != assess.Unknown || !strings.Contains(c.Reason, "neither by a handshake")) {
+			t.Errorf("%s: %s: %s", c.Edge.ID, c.Status, c.Reason)
 		}
 	}
 	// What is shown there is seen, and what it comes from is not looked for.
@@ -691,8 +692,8 @@ func TestHostedControlPlane(t *testing.T) {
 	}
 	held := 0
 	for _, c := range trust.Judge(inspect.NewFacts(w.s, noon, 30*day)) {
-		if strings.Contains(c.ID, "-show") || c.Status == trust.Broken || c.Part == catalog.PartAPIInt && c.Status != trust.Holds {
-			t.Errorf("%s: %s: %s", c.ID, c.Status, c.Why)
+		if strings.Contains(c.Edge.ID, "-show") || c.Status == assess.Fail || c.Part == catalog.PartAPIInt && c.Status != assess.Pass {
+			t.Errorf("%s: %s: %s", c.Edge.ID, c.Status, c.Reason)
 		}
 		if c.Part == catalog.PartAPIInt {
 			held++
@@ -713,11 +714,11 @@ func TestServedByName(t *testing.T) {
 	w.signer(e, ca)
 	w.trust(e, ca.CertPEM)
 	w.served("", "", internalName+":6443", "api.example.com", other.Issue("api", from(-1), from(59), pkitest.DNS("api.example.com")).CertPEM)
-	if got := one(t, w.judge(e.ID)); got.Status != trust.Holds || got.Server != "" {
-		t.Errorf("%s at %q: %s", got.Status, got.Server, got.Why)
+	if got := one(t, w.judge(e.ID)); got.Status != assess.Pass || got.Server != "" {
+		t.Errorf("%s at %q: %s", got.Status, got.Server, got.Reason)
 	}
 	w.served("", "", internalName+":6443", internalName, leafFor(e, other, -1, 59).CertPEM)
-	if got := one(t, w.judge(e.ID)); got.Status != trust.Broken || got.Server != internalName+":6443" {
-		t.Errorf("%s at %q: %s", got.Status, got.Server, got.Why)
+	if got := one(t, w.judge(e.ID)); got.Status != assess.Fail || got.Server != internalName+":6443" {
+		t.Errorf("%s at %q: %s", got.Status, got.Server, got.Reason)
 	}
 }

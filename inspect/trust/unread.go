@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 )
 
@@ -27,13 +28,13 @@ func (j *judge) withUnread(claims []Claim) []Claim {
 	var out []Claim
 	for len(claims) > 0 {
 		end := 1
-		for end < len(claims) && claims[end].ID == claims[0].ID {
+		for end < len(claims) && claims[end].Edge.ID == claims[0].Edge.ID {
 			end++
 		}
 		of := claims[:end:end]
 		for _, n := range cut {
 			if j.concerns(of, n) {
-				of = append(of, Claim{Edge: of[0].Edge, Node: n.Name, Status: Unknown, Why: whyUnread})
+				of = append(of, Claim{Assessment: assess.Assessment{Status: assess.Unknown, Reason: whyUnread}, Edge: of[0].Edge, Node: n.Name})
 			}
 		}
 		if len(of) > end {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/trust"
@@ -35,16 +36,16 @@ func TestANodeThatWasNotReadIsUnknownInEveryClaimAboutNodes(t *testing.T) {
 		}
 		w.s.Nodes[0].Role = catalog.RoleWorker
 		w.s.Nodes = append(w.s.Nodes, inspect.Node{Name: "cut", Role: catalog.RoleWorker})
-		nodes := map[string]trust.Status{}
+		nodes := map[string]assess.Status{}
 		for _, c := range trust.Judge(inspect.NewFacts(w.s, noon, 30*24*time.Hour)) {
-			if c.ID == e.ID {
+			if c.Edge.ID == e.ID {
 				nodes[c.Node] = max(nodes[c.Node], c.Status)
 			}
 		}
 		if _, ok := nodes["n1"]; !ok {
 			continue // it is about no node
 		}
-		if got, ok := nodes["cut"]; !ok || got != trust.Unknown {
+		if got, ok := nodes["cut"]; !ok || got != assess.Unknown {
 			t.Errorf("%s: holds for n1 (%v); for the node that was not read: %v, %v", e.ID, nodes["n1"], ok, got)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/report"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/ui"
@@ -27,18 +28,16 @@ type (
 		Nodes           []planNode    `json:"nodes"`
 		Unknown         []planUnknown `json:"unknown"`
 		Solved          []planFinding `json:"solved"`
-		Shown           []planServed  `json:"shown"`
+		Served          []planServed  `json:"served"`
 	}
 	planWave struct {
 		Name     string `json:"name"`
-		Why      string `json:"why"`
+		Reason   string `json:"reason"`
 		Parallel int    `json:"parallel"`
 	}
 	planUnknown struct {
-		Name   string `json:"name"`
-		Check  string `json:"check"`
-		Reason string `json:"reason"`
-		Next   string `json:"next,omitempty"`
+		Node string `json:"node,omitempty"`
+		assess.Assessment
 	}
 	planNode struct {
 		Name      string     `json:"name"` // empty: the cluster itself
@@ -71,9 +70,7 @@ type (
 		NotAfter  time.Time       `json:"notAfter"`
 	}
 	planFinding struct {
-		Check     string         `json:"check"`
-		Severity  string         `json:"severity"`
-		Message   string         `json:"message"`
+		assess.Assessment
 		Locations []pki.Location `json:"locations"`
 	}
 	planServed struct {
@@ -87,7 +84,7 @@ func printPlanDocument(out io.Writer, format, command string, p *remediate.Plan)
 	d := planDocument{
 		APIVersion: report.APIVersion, Kind: "Plan", Command: command, Run: p.Run,
 		Server: p.Basis.Cluster.Server, Version: p.Basis.Cluster.Versions.Cluster, Unreviewed: p.Basis.Cluster.Versions.NotReviewed(), Unauthenticated: p.Basis.Cluster.Unauthenticated,
-		Notes: append([]string{}, p.Notes...), Waves: []planWave{}, Nodes: []planNode{}, Solved: []planFinding{}, Shown: []planServed{},
+		Notes: append([]string{}, p.Notes...), Waves: []planWave{}, Nodes: []planNode{}, Solved: []planFinding{}, Served: []planServed{},
 	}
 	for _, w := range p.Waves {
 		if w.Name != "" {
@@ -99,11 +96,11 @@ func printPlanDocument(out io.Writer, format, command string, p *remediate.Plan)
 	}
 	d.Unknown = unknownDocuments(p)
 	for _, f := range p.Solved {
-		d.Solved = append(d.Solved, planFinding{f.Check, f.Severity.String(), f.Message, f.At})
+		d.Solved = append(d.Solved, planFinding{f.Assessment, f.At})
 	}
 	for _, v := range p.Basis.Served {
 		if v.Server == "" {
-			d.Shown = append(d.Shown, planServed{v.Node, v.Address, certDocuments(v.Chain, nil, false)})
+			d.Served = append(d.Served, planServed{v.Node, v.Address, certDocuments(v.Chain, nil, false)})
 		}
 	}
 	return ui.PrintDocument(out, format, d)
@@ -124,7 +121,7 @@ func nodeDocument(p *remediate.Plan, w remediate.Wave, n remediate.NodePlan) pla
 func unknownDocuments(p *remediate.Plan) []planUnknown {
 	out := []planUnknown{}
 	for _, r := range p.Unknown {
-		out = append(out, planUnknown{r.Node, r.Name, r.Reason, r.Next})
+		out = append(out, planUnknown{r.Node, r.Assess()})
 	}
 	return out
 }

@@ -67,10 +67,20 @@ func Verdict(inv *report.Inventory, failOn *assess.Severity, allowUnknown bool, 
 	if len(inv.Gaps) > 0 && !readAnything(inv) {
 		return WithHint(errors.New("nothing that was asked for could be read"), "see what is unknown, above%s", hints.Live("; kubectl auth whoami; kubectl auth can-i --list"))
 	}
+	status := assess.Pass
 	if worst, any := inv.Worst(); any && failOn != nil && worst >= *failOn {
-		return &ExitError{Code: ExitFindings}
+		status = assess.Fail
 	}
-	if len(inv.Gaps) > 0 && !allowUnknown {
+	return Judged(status, len(inv.Gaps) > 0, allowUnknown)
+}
+
+// Judged is the exit code of what was judged: what is wrong outranks what is unknown. unread:
+// something in scope was not read.
+func Judged(worst assess.Status, unread, allowUnknown bool) error {
+	switch {
+	case worst.Wrong():
+		return &ExitError{Code: ExitFindings}
+	case (worst != assess.Pass || unread) && !allowUnknown:
 		return &ExitError{Code: ExitIncomplete}
 	}
 	return nil

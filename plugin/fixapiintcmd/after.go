@@ -8,9 +8,9 @@ import (
 	"strings"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/report"
-	"github.com/kubectl-certrot/kubectl-certrot/inspect/trust"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/apply"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/cli"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/connect"
@@ -62,22 +62,22 @@ func judged(a *apply.Run, r report.Verification, called string) error {
 	a.Say("\nVerified  %s (%s: exit code %d)\n", verifycmd.ClaimTally(r.Claims), called, code)
 	left := &strings.Builder{}
 	for _, g := range verifycmd.GroupClaims(r.Claims, string(catalog.PartAPIInt)) {
-		if c := g[0]; c.Status != trust.Holds.String() {
+		if c := g[0]; c.Status != assess.Pass {
 			about := ""
 			if nodes := g.Nodes(); len(nodes) > 0 {
 				about = " (" + apply.Few(nodes, 3) + ")"
 			}
-			ui.Wrap(left, "  "+verifycmd.StatusMark(c.Status)+" ", ui.Clean(c.Claim+about+": "+ui.OneLine(c.Why)))
+			ui.Wrap(left, "  "+ui.StatusMark(c.Status)+" ", ui.Clean(c.Claim+about+": "+ui.OneLine(c.Reason)))
 		}
 	}
 	a.Say("%s", left)
-	if r.Worst() < trust.WillBreak {
+	if !r.Worst().Wrong() {
 		return nil
 	}
 	var first string
 	for _, c := range r.Claims {
-		if c.Status == trust.Broken.String() || c.Status == trust.WillBreak.String() {
-			first = fmt.Sprintf("%s: %s: %s %s", c.Claim, c.Status, verifycmd.Where(c), c.Why)
+		if c.Status.Wrong() {
+			first = fmt.Sprintf("%s: %s: %s %s", c.Claim, verifycmd.ClaimWord(c.Status), verifycmd.Where(c), c.Reason)
 			break
 		}
 	}

@@ -17,11 +17,11 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/report"
-	"github.com/kubectl-certrot/kubectl-certrot/inspect/trust"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/apply"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/cli"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/verifycmd"
@@ -80,31 +80,31 @@ func TestKubeconfigWithoutACA(t *testing.T) {
 func TestWhatIsSaidAtTheEnd(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		statuses []trust.Status
+		statuses []assess.Status
 		says     string
 		code     int
 	}{
-		{[]trust.Status{trust.Holds, trust.Holds}, "exit code 0", cli.ExitFine},
-		{[]trust.Status{trust.Holds, trust.Unknown}, "exit code 3", cli.ExitFine},
-		{[]trust.Status{trust.Unknown, trust.Broken}, "exit code 1", cli.ExitIncomplete},
-		{[]trust.Status{trust.Holds, trust.WillBreak}, "exit code 1", cli.ExitIncomplete},
+		{[]assess.Status{assess.Pass, assess.Pass}, "exit code 0", cli.ExitFine},
+		{[]assess.Status{assess.Pass, assess.Unknown}, "exit code 3", cli.ExitFine},
+		{[]assess.Status{assess.Unknown, assess.Fail}, "exit code 1", cli.ExitIncomplete},
+		{[]assess.Status{assess.Pass, assess.Warn}, "exit code 1", cli.ExitIncomplete},
 	} {
 		var out strings.Builder
 		a := &apply.Run{Flags: apply.Flags{App: cli.App{Streams: genericiooptions.IOStreams{Out: &out, ErrOut: &out}}}}
 		var r report.Verification
 		for i, s := range c.statuses {
-			r.Claims = append(r.Claims, report.VerificationClaim{Part: string(catalog.PartAPIInt), Claim: "kubelets trust it", Why: "because of " + s.String(), Status: s.String(), Node: fmt.Sprintf("worker-%d", i)})
+			r.Claims = append(r.Claims, report.VerificationClaim{Part: string(catalog.PartAPIInt), Claim: "kubelets trust it", Assessment: assess.Assessment{Status: s, Reason: "because of " + s.String()}, Node: fmt.Sprintf("worker-%d", i)})
 		}
 		err := judged(a, r, "certrot verify api-int --nodes all")
 		if cli.CodeOf(err) != c.code || !strings.Contains(out.String(), c.says) || !strings.Contains(out.String(), verifycmd.ClaimTally(r.Claims)) {
 			t.Errorf("%v: %v\n%s", c.statuses, err, out.String())
 		}
 		for _, s := range c.statuses { // what does not hold is named
-			if strings.Contains(out.String(), "because of "+s.String()) != (s != trust.Holds) {
+			if strings.Contains(out.String(), "because of "+s.String()) != (s != assess.Pass) {
 				t.Errorf("%v:\n%s", c.statuses, out.String())
 			}
 		}
-		if err != nil && !strings.Contains(err.Error(), "kubelets trust it: "+c.statuses[1].String()+": on worker-1") {
+		if err != nil && !strings.Contains(err.Error(), "kubelets trust it: "+verifycmd.ClaimWord(c.statuses[1])+": on worker-1") {
 			t.Errorf("%v", err)
 		}
 	}
@@ -116,14 +116,14 @@ func TestOfWhomItIsSaid(t *testing.T) {
 	var out strings.Builder
 	a := &apply.Run{Flags: apply.Flags{App: cli.App{Streams: genericiooptions.IOStreams{Out: &out, ErrOut: &out}}}}
 	var r report.Verification
-	add := func(status trust.Status, why string, nodes ...string) {
+	add := func(status assess.Status, why string, nodes ...string) {
 		for _, n := range nodes {
-			r.Claims = append(r.Claims, report.VerificationClaim{Part: string(catalog.PartAPIInt), Claim: "kubelets trust it", Why: why, Status: status.String(), Node: n})
+			r.Claims = append(r.Claims, report.VerificationClaim{Part: string(catalog.PartAPIInt), Claim: "kubelets trust it", Assessment: assess.Assessment{Status: status, Reason: why}, Node: n})
 		}
 	}
-	add(trust.Unknown, "nobody could read it", "worker-0", "worker-0", "worker-1", "worker-2", "worker-3", "worker-4")
-	add(trust.Unknown, "its log ends", "worker-7", "worker-8", "worker-9")
-	add(trust.Unknown, "no object says so", "")
+	add(assess.Unknown, "nobody could read it", "worker-0", "worker-0", "worker-1", "worker-2", "worker-3", "worker-4")
+	add(assess.Unknown, "its log ends", "worker-7", "worker-8", "worker-9")
+	add(assess.Unknown, "no object says so", "")
 	if err := judged(a, r, "certrot verify api-int"); err != nil {
 		t.Error(err)
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect/gather"
@@ -159,7 +160,7 @@ type (
 		Taken           time.Time    `json:"taken"`
 		State           string       `json:"state"`
 		Waves           []repairWave `json:"waves"`
-		Next            string       `json:"next,omitempty"` // the next safe step
+		Next            string       `json:"nextStep,omitempty"` // the safe one
 		// PastMasters is the line that leaves out a master that is lost for good.
 		PastMasters string       `json:"pastMasters,omitempty"`
 		Lease       *repairLease `json:"lease,omitempty"` // absent: no run holds it
@@ -171,7 +172,8 @@ type (
 		Since  *time.Time `json:"since,omitempty"`
 		Silent string     `json:"silent,omitempty"` // since it was renewed last
 		Reason string     `json:"reason,omitempty"` // why it is unknown
-		Next   string     `json:"next"`
+		// Remediation is what to do about it.
+		Remediation assess.Remediation `json:"remediation,omitzero"`
 	}
 	repairWave struct {
 		Name  string       `json:"name"`
@@ -185,7 +187,8 @@ type (
 		Alive     string `json:"alive,omitempty"`     // "yes", "no", "unknown", by its Lease; absent: the API was not asked
 		Heartbeat string `json:"heartbeat,omitempty"` // why it is not yes
 		Reason    string `json:"reason,omitempty"`
-		Next      string `json:"next,omitempty"`
+		// Remediation is what to do about it.
+		Remediation assess.Remediation `json:"remediation,omitzero"`
 	}
 )
 
@@ -213,7 +216,7 @@ func (f *fixStatusFlags) judge(p *remediate.Plan) repairDocument {
 			}
 			d.Waves = slices.Insert(d.Waves, i, repairWave{Name: name})
 		}
-		unknown := repairNode{Name: r.Node, State: standsUnknown, Reason: r.Name + ": " + r.Reason, Next: r.Next}
+		unknown := repairNode{Name: r.Node, State: standsUnknown, Reason: r.Name + ": " + r.Reason, Remediation: assess.Advise(r.Next)}
 		if n != nil {
 			unknown.Ready = n.Ready
 			unknown.Alive, unknown.Heartbeat = p.Basis.Life(n).Words()
@@ -251,18 +254,18 @@ const (
 // leaseOf reads which run changes the cluster; nil: none does.
 func leaseOf(ctx context.Context, w *apply.Session) *repairLease {
 	if w.Conn == nil {
-		return &repairLease{State: leaseUnknown, Reason: "no API server answered", Next: "on each node: cat " + host.DefaultFolder + "/.held"}
+		return &repairLease{State: leaseUnknown, Reason: "no API server answered", Remediation: assess.Advise("on each node: cat " + host.DefaultFolder + "/.held")}
 	}
 	h, err := remediate.Lease{Kube: w.Conn.Kube, Now: w.Conn.Clock.Now}.HeldBy(ctx)
 	switch {
 	case err != nil:
-		return &repairLease{State: leaseUnknown, Reason: foreign.Prose(err.Error()), Next: inspect.Hints{}.Unread(inspect.MayGet("leases.coordination.k8s.io", remediate.LeaseNamespace))}
+		return &repairLease{State: leaseUnknown, Reason: foreign.Prose(err.Error()), Remediation: assess.Run(inspect.Hints{}.Unread(inspect.MayGet("leases.coordination.k8s.io", remediate.LeaseNamespace)))}
 	case h == nil:
 		return nil
 	}
-	l := &repairLease{State: leaseHeld, Holder: h.By, Silent: h.Silent.Round(time.Second).String(), Next: "wait for its end, or talk to them: a second run is refused meanwhile (lease-held)"}
+	l := &repairLease{State: leaseHeld, Holder: h.By, Silent: h.Silent.Round(time.Second).String(), Remediation: assess.Advise("wait for its end, or talk to them: a second run is refused meanwhile (lease-held)")}
 	if h.Stale {
-		l.State, l.Next = leaseStale, "that run ended without a word. The next one takes the Lease over"
+		l.State, l.Remediation = leaseStale, assess.Advise("that run ended without a word. The next one takes the Lease over")
 	}
 	if !h.Since.IsZero() {
 		since := h.Since.UTC().Truncate(time.Second)
@@ -284,7 +287,7 @@ func (l *repairLease) print(w io.Writer) {
 	default:
 		ui.Wrap(w, "Lease    ", "held: "+l.Holder+" changes this cluster"+since(l.Since)+", renewed "+l.Silent+" ago")
 	}
-	ui.Wrap(w, "         ", "next: "+l.Next)
+	ui.Wrap(w, "         ", "next: "+l.Remediation.Text)
 }
 
 func since(at *time.Time) string {
@@ -329,12 +332,12 @@ func nodeState(p *remediate.Plan, n remediate.NodePlan) repairNode {
 		if life.Alive != catalog.No {
 			out.Reason = "its files are right and its kubelet has read them, and Ready is " + out.Ready
 		}
-		out.Next = foreign.Command(inspect.NodeNames, "kubectl describe node %s; kubectl get csr; on the node: journalctl -u kubelet -n 50", n.Name)
+		out.Remediation = assess.Advise(foreign.Command(inspect.NodeNames, "kubectl describe node %s; kubectl get csr; on the node: journalctl -u kubelet -n 50", n.Name))
 	case due && out.Ready == "" && n.Name != "":
 		out.State, out.Reason = standsUnknown, "its files are right and its kubelet has read them, and whether it is Ready was not read"
 	case n.Name != "" && out.Ready == "True" && life.Works() != catalog.Yes:
 		out.State, out.Reason = standsUnknown, "its files are right and its kubelet has read them, and whether it is alive is not known: "+life.String()
-		out.Next = foreign.Command(inspect.NodeNames, "kubectl get lease -n kube-node-lease %s", n.Name)
+		out.Remediation = assess.Command(inspect.NodeNames, "kubectl get lease -n kube-node-lease %s", n.Name)
 	}
 	return out
 }
@@ -344,7 +347,7 @@ func (f *fixStatusFlags) next(w repairWave) string {
 	for _, state := range []string{standsFailed, standsUnknown} {
 		for _, n := range w.Nodes {
 			if n.State == state && (state == standsFailed || w.Name == remediate.WaveMasters || w.State == standsUnknown) {
-				return n.Name + ": " + cmp.Or(n.Next, "see why it is unknown")
+				return n.Name + ": " + cmp.Or(n.Remediation.Text, "see why it is unknown")
 			}
 		}
 	}
@@ -378,8 +381,8 @@ func (f *fixStatusFlags) print(d repairDocument) error {
 				continue
 			}
 			ui.Wrap(w, fmt.Sprintf("  %-8s", n.State), cmp.Or(n.Name, apply.TheCluster)+": "+n.Reason)
-			if n.Next != "" {
-				ui.Wrap(w, "            ", "next: "+n.Next)
+			if next := n.Remediation.Text; next != "" {
+				ui.Wrap(w, "            ", "next: "+next)
 			}
 		}
 	}

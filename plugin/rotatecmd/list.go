@@ -42,7 +42,7 @@ func (f *rotateFlags) showList(ctx context.Context) error {
 		d.Rotations = append(d.Rotations, entryOf(r, of))
 	}
 	for _, g := range r.Facts.Snapshot.Gaps {
-		d.Gaps = append(d.Gaps, report.Gap(g))
+		d.Gaps = append(d.Gaps, report.GapOf(g))
 	}
 	out := f.seen.App.Streams.Out
 	if f.output == "json" || f.output == "yaml" {

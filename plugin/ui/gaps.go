@@ -30,7 +30,7 @@ func onceEach(gaps []report.Gap) []report.Gap {
 			}
 			return ""
 		})
-		text.Next = word.ReplaceAllString(g.Next, anyKind)
+		text.Remediation.Text = word.ReplaceAllString(g.Remediation.Text, anyKind)
 		i, ok := index[text]
 		if !ok {
 			i = len(texts)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/report"
 )
 
@@ -14,7 +15,7 @@ func TestGapsThatAreAlikeAreOne(t *testing.T) {
 	forbidden := func(kind, group, user string) report.Gap {
 		return report.Gap{
 			What: kind, Reason: "list " + kind + ": " + kind + "." + group + " is forbidden: User \"" + user + "\" cannot list resource \"" + kind + "\" in API group \"" + group + "\" at the cluster scope",
-			Next: "ask for the cluster role cluster-reader (OpenShift) or for list on " + kind + "; secrets need more than view",
+			Remediation: assess.Advise("ask for the cluster role cluster-reader (OpenShift) or for list on " + kind + "; secrets need more than view"),
 		}
 	}
 	file := report.Gap{What: "file", Where: "a.yaml", Reason: "holds nothing"}
@@ -27,7 +28,7 @@ func TestGapsThatAreAlikeAreOne(t *testing.T) {
 	})
 	want := []report.Gap{{
 		What: "proxies, machineconfigs, apiservers", Reason: `list KIND: KIND is forbidden: User "me" cannot list resource "KIND" at the cluster scope`,
-		Next: "ask for the cluster role cluster-reader (OpenShift) or for list on KIND; secrets need more than view",
+		Remediation: assess.Advise("ask for the cluster role cluster-reader (OpenShift) or for list on KIND; secrets need more than view"),
 	}, file, images, other}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

@@ -98,7 +98,7 @@ func limit(inv *report.Inventory, atLeast assess.Severity) *report.Inventory {
 	limited := *inv
 	limited.Findings = []report.Finding{}
 	for _, f := range inv.Findings {
-		if s, err := assess.ParseSeverity(f.Severity); err == nil && s >= atLeast {
+		if f.Severity >= atLeast {
 			limited.Findings = append(limited.Findings, f)
 		}
 	}

@@ -39,7 +39,7 @@ func TestPeopleGetTheWorstProblems(t *testing.T) {
 	t.Parallel()
 	inv := report.Inventory{}
 	for range findingsShown + 7 {
-		inv.Findings = append(inv.Findings, report.Finding{Check: "certificate-expired", Severity: "critical", Message: "ended"})
+		inv.Findings = append(inv.Findings, report.Finding{Assessment: assess.Assessment{ID: "certificate-expired", Severity: assess.Critical, Reason: "ended"}})
 	}
 	for wide, want := range map[bool]int{false: findingsShown, true: findingsShown + 7} {
 		var got bytes.Buffer

@@ -67,8 +67,8 @@ func (p HumanPrinter) header(w io.Writer, inv *report.Inventory) {
 	for _, r := range inv.Reads {
 		if r.Skipped {
 			note := Clean(r.Note)
-			if r.Next != "" {
-				note += "; " + r.Next
+			if next := r.Remediation.Text; next != "" {
+				note += "; " + next
 			}
 			Wrap(w, "Skipped  ", strings.TrimSpace(r.What+" "+r.Where)+": "+note)
 		}
@@ -156,10 +156,7 @@ func (p HumanPrinter) Gaps(w io.Writer, inv *report.Inventory) {
 	Printf(w, "\nUNKNOWN  could not be read, so nothing is said of it\n")
 	for _, g := range onceEach(inv.Gaps) {
 		Wrap(w, "  ? ", strings.TrimSpace(g.What+"  "+Clean(g.Where)))
-		Wrap(w, "    ", Clean(OneLine(g.Reason)))
-		if g.Next != "" {
-			Wrap(w, "    next  ", g.Next)
-		}
+		Assessment(w, "    ", assess.Assessment{Reason: g.Reason, Remediation: g.Remediation}, nil)
 	}
 }
 
@@ -184,41 +181,39 @@ func (p HumanPrinter) findings(w io.Writer, inv *report.Inventory, atLeast asses
 			Printf(w, "\n… and %d more problems: -o wide, or choose some (--help)\n", len(shown)-i)
 			break
 		}
-		Printf(w, "\n%s %s  %s\n", Mark(f.Severity), strings.ToUpper(f.Severity), f.Check)
-		Wrap(w, "  ", Clean(f.Message))
-		places := inspect.Fold(f.Locations)
-		for i, at := range places {
-			if i == PlacesShown && !p.wide && len(places) > PlacesShown+1 {
-				Printf(w, "  in    %d more places: -o wide\n", len(places)-i)
-				break
+		Printf(w, "\n%s %s  %s\n", Mark(f.Severity), strings.ToUpper(f.Severity.String()), f.ID)
+		Assessment(w, "  ", f.Assessment, func() {
+			places := inspect.Fold(f.Locations)
+			for i, at := range places {
+				if i == PlacesShown && !p.wide && len(places) > PlacesShown+1 {
+					Printf(w, "  in    %d more places: -o wide\n", len(places)-i)
+					break
+				}
+				Printf(w, "  in    %s\n", at)
 			}
-			Printf(w, "  in    %s\n", at)
-		}
-		if f.Next != "" {
-			Wrap(w, "  next  ", Clean(f.Next))
-		}
+		})
 	}
 }
 
 // Mark lets the eye find severities without colour.
-func Mark(severity string) string {
+func Mark(severity assess.Severity) string {
 	switch severity {
-	case assess.Critical.String():
+	case assess.Critical:
 		return "✗"
-	case assess.Warning.String():
+	case assess.Warning:
 		return "!"
 	}
 	return "·"
 }
 
 func tally(findings []report.Finding) string {
-	n := map[string]int{}
+	n := map[assess.Severity]int{}
 	for _, f := range findings {
 		n[f.Severity]++
 	}
 	var out []string
 	for s := assess.Critical; s >= assess.Info; s-- {
-		if k := n[s.String()]; k > 0 {
+		if k := n[s]; k > 0 {
 			word := s.String()
 			if s == assess.Warning && k > 1 {
 				word += "s"

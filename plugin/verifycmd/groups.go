@@ -11,8 +11,8 @@ import (
 
 	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/report"
-	"github.com/kubectl-certrot/kubectl-certrot/inspect/trust"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/ui"
 )
 
@@ -21,14 +21,20 @@ type ClaimGroup []report.VerificationClaim
 
 // GroupClaims puts claims together that say the same of several nodes.
 func GroupClaims(claims []report.VerificationClaim, part string) []ClaimGroup {
-	type key struct{ id, status, why, lost, lacks string }
+	type key struct {
+		id     string
+		status assess.Status
+		reason string
+		impact string
+		lacks  string
+	}
 	index := map[key]int{}
 	var out []ClaimGroup
 	for _, c := range claims {
 		if c.Part != part {
 			continue
 		}
-		k := key{c.ID, c.Status, c.Why, c.Impact, ""}
+		k := key{c.ID, c.Status, c.Reason, c.Impact, ""}
 		if c.Missing != nil {
 			k.lacks = c.Missing.SHA256.String()
 		}
@@ -45,14 +51,14 @@ func GroupClaims(claims []report.VerificationClaim, part string) []ClaimGroup {
 
 // same reports whether two groups do not hold for the same reason.
 func (g ClaimGroup) same(o ClaimGroup) bool {
-	return len(g) == len(o) && g[0].Status == o[0].Status && g[0].Why == o[0].Why &&
+	return len(g) == len(o) && g[0].Status == o[0].Status && g[0].Reason == o[0].Reason &&
 		slices.EqualFunc(g, o, func(a, b report.VerificationClaim) bool { return slices.Equal(a.Trust, b.Trust) })
 }
 
 // unknownAs reports whether two groups are unknown for the same reason, and nothing else
 // is to be said of the first.
 func (g ClaimGroup) unknownAs(o ClaimGroup) bool {
-	return g[0].Status == trust.Unknown.String() && g[0].Seen == nil && o[0].Status == g[0].Status && o[0].Why == g[0].Why
+	return g[0].Status == assess.Unknown && g[0].Seen == nil && o[0].Status == g[0].Status && o[0].Reason == g[0].Reason
 }
 
 // Nodes are those that the claims are about, each once.
@@ -108,35 +114,27 @@ func (g ClaimGroup) about(all int, wide bool) string {
 // what was written before, and all the claims of all lines of the edge.
 func (g ClaimGroup) print(w io.Writer, now time.Time, last ClaimGroup, all int, wide bool) {
 	c, nodes := g[0], g.Nodes()
-	ui.Printf(w, "%s %s%s\n", StatusMark(c.Status), c.Claim, g.about(all, wide))
-	holds := c.Status == trust.Holds.String()
-	if !holds || c.Why != "" {
-		ui.Wrap(w, "    ", ui.Clean(ui.OneLine(c.Why)))
-	}
-	if holds {
-		return
-	}
-	g.seen(w, now, wide)
-	if c.Status == trust.Unknown.String() {
-		return
-	}
-	if g.same(last) {
-		ui.Printf(w, "    trust the same places, which lack the same\n")
-	} else {
-		g.evidence(w, now, wide)
-	}
-	g.again(w, c.Status)
-	ui.Wrap(w, "    then  ", "lost: "+c.Impact)
-	if c.Remediation != "" {
-		mend := c.Remediation
-		if len(nodes) > 1 {
-			list := strings.Join(nodes, ",")
-			if mend = strings.ReplaceAll(c.Advice, "--nodes NODE", foreign.Command("", "--nodes %s", foreign.Commas(nodes))); strings.Contains(mend, "NODE") {
-				mend += "; for each NODE of " + list
-			}
+	ui.Printf(w, "%s %s%s\n", ui.StatusMark(c.Status), c.Claim, g.about(all, wide))
+	if len(nodes) > 1 && c.Remediation.Text != "" {
+		c.Remediation = assess.Advise(strings.ReplaceAll(c.Advice, "--nodes NODE", foreign.Command("", "--nodes %s", foreign.Commas(nodes))))
+		if strings.Contains(c.Remediation.Text, "NODE") {
+			c.Remediation.Text += "; for each NODE of " + strings.Join(nodes, ",")
 		}
-		ui.Wrap(w, "    next  ", mend)
 	}
+	ui.Assessment(w, "    ", c.Assessment, func() {
+		if c.Status != assess.Pass {
+			g.seen(w, now, wide)
+		}
+		if !c.Status.Wrong() {
+			return
+		}
+		if g.same(last) {
+			ui.Printf(w, "    trust the same places, which lack the same\n")
+		} else {
+			g.evidence(w, now, wide)
+		}
+		g.again(w, c.Status)
+	})
 }
 
 // seen writes what logs of servers say of clients.
@@ -150,8 +148,8 @@ func (g ClaimGroup) seen(w io.Writer, now time.Time, wide bool) {
 			continue
 		}
 		who := m.Seen.Client
-		if m.Seen.Whose != "" {
-			who = m.Seen.Whose + " (" + who + ")"
+		if m.Seen.Owner != "" {
+			who = m.Seen.Owner + " (" + who + ")"
 		}
 		last := ""
 		if !m.Seen.Last.IsZero() {
@@ -166,12 +164,12 @@ func (g ClaimGroup) seen(w io.Writer, now time.Time, wide bool) {
 
 // again writes when what is shown is verified again: until then a verifier may work
 // on.
-func (g ClaimGroup) again(w io.Writer, status string) {
+func (g ClaimGroup) again(w io.Writer, status assess.Status) {
 	if g[0].Next == nil {
 		return
 	}
 	lead, text := "    when  ", g[0].Next.Verifies
-	if status == trust.WillBreak.String() {
+	if status == assess.Warn {
 		lead, text = "          ", "then "+text
 	}
 	var from, to time.Time

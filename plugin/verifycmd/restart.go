@@ -11,6 +11,7 @@ import (
 
 	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/report"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/trust"
@@ -53,13 +54,7 @@ func (f *Flags) restart(ctx context.Context, args []string) error {
 	if ctx.Err() != nil {
 		return &cli.ExitError{Code: cli.ExitIncomplete, Err: errors.New("interrupted: what is shown is not complete")}
 	}
-	switch worst := report.Worst(); {
-	case worst == trust.RestartNo || worst == trust.RestartCaution:
-		return &cli.ExitError{Code: cli.ExitFindings}
-	case worst == trust.RestartUnknown && !f.allowUnknown:
-		return &cli.ExitError{Code: cli.ExitIncomplete}
-	}
-	return nil
+	return cli.Judged(report.Worst(), false, f.allowUnknown)
 }
 
 func restartDocument(format string) func(io.Writer, *report.RestartReport) error {
@@ -78,11 +73,11 @@ const (
 func restartJUnit(w io.Writer, r *report.RestartReport) error {
 	var doc ui.JunitDocument
 	add := func(s *ui.JunitSuite, name string, a trust.RestartAnswer, counts bool) {
-		t, why := ui.JunitCase{Name: name, Class: a.ID}, string(a.Status)+": "+ui.OneLine(a.Why)
+		t, why := ui.JunitCase{Name: name, Class: a.ID}, answerWord(a)+": "+ui.OneLine(a.Reason)
 		switch {
-		case counts && (a.Status == trust.RestartNo || a.Status == trust.RestartCaution):
+		case counts && a.Status.Wrong():
 			t.Fail(why)
-		case a.Status == trust.RestartUnknown || !counts && a.Status == trust.RestartNo:
+		case a.Status == assess.Unknown || !counts && a.Status == assess.Fail:
 			t.Skip(why)
 		}
 		s.Add(t)
@@ -102,18 +97,26 @@ func restartJUnit(w io.Writer, r *report.RestartReport) error {
 	return doc.Write(w)
 }
 
-func restartMark(s trust.RestartStatus) string {
-	switch s {
-	case trust.RestartYes:
-		return "✓"
-	case trust.RestartNone:
+func restartMark(a trust.RestartAnswer) string {
+	if a.NotNeeded {
 		return "–"
-	case trust.RestartCaution:
-		return "!"
-	case trust.RestartNo:
-		return "✗"
 	}
-	return "?"
+	return ui.StatusMark(a.Status)
+}
+
+// answerWord says the status of an answer to people.
+func answerWord(a trust.RestartAnswer) string {
+	switch {
+	case a.NotNeeded:
+		return "none"
+	case a.Status == assess.Pass:
+		return "yes"
+	case a.Status == assess.Warn:
+		return "caution"
+	case a.Status == assess.Fail:
+		return "no"
+	}
+	return "unknown"
 }
 
 // restartPeople writes a table, and below it why for what is no plain yes.
@@ -134,20 +137,20 @@ func (f *Flags) restartPeople(wide bool) func(io.Writer, *report.RestartReport) 
 			text string
 			a    trust.RestartAnswer
 		}{{askNewNode, r.NewNode}, {askAccess, r.Access}} {
-			ui.Printf(w, "%s %s  %s\n", restartMark(q.a.Status), q.text, q.a.Status)
-			f.restartWhy(w, "    ", q.a)
+			ui.Printf(w, "%s %s  %s\n", restartMark(q.a), q.text, answerWord(q.a))
+			ui.Assessment(w, "    ", q.a.Assessment, nil)
 		}
-		n := map[trust.RestartStatus]int{}
+		n := map[assess.Status]int{}
 		for _, node := range r.Nodes {
 			n[node.ComesBack.Status]++
 		}
 		var tally []string
 		for _, s := range []struct {
-			status trust.RestartStatus
+			status assess.Status
 			text   string
-		}{{trust.RestartNo, "would not come back"}, {trust.RestartCaution, "only with a hand, or not for long"}, {trust.RestartUnknown, "unknown"}, {trust.RestartYes, "would come back"}} {
+		}{{assess.Fail, "would not come back"}, {assess.Warn, "only with a hand, or not for long"}, {assess.Unknown, "unknown"}, {assess.Pass, "would come back"}} {
 			if n[s.status] > 0 {
-				tally = append(tally, fmt.Sprintf("%s %d %s", restartMark(s.status), n[s.status], s.text))
+				tally = append(tally, fmt.Sprintf("%s %d %s", ui.StatusMark(s.status), n[s.status], s.text))
 			}
 		}
 		for _, n := range r.Nodes {
@@ -181,13 +184,13 @@ func restartRows(r *report.RestartReport) [][]string {
 		for i, q := range questions {
 			row := []string{q.Text}
 			for _, n := range r.Nodes {
-				row = append(row, restartMark(n.Answers[i].Status))
+				row = append(row, restartMark(n.Answers[i]))
 			}
 			rows = append(rows, row)
 		}
 		verdict := []string{"it " + askComesBack}
 		for _, n := range r.Nodes {
-			verdict = append(verdict, restartMark(n.ComesBack.Status)+" "+string(n.ComesBack.Status))
+			verdict = append(verdict, restartMark(n.ComesBack)+" "+answerWord(n.ComesBack))
 		}
 		return append(rows, verdict)
 	}
@@ -197,9 +200,9 @@ func restartRows(r *report.RestartReport) [][]string {
 	}
 	rows := [][]string{head}
 	for _, n := range r.Nodes {
-		row := []string{n.Name, restartMark(n.ComesBack.Status) + " " + string(n.ComesBack.Status)}
+		row := []string{n.Name, restartMark(n.ComesBack) + " " + answerWord(n.ComesBack)}
 		for _, a := range n.Answers {
-			row = append(row, restartMark(a.Status))
+			row = append(row, restartMark(a))
 		}
 		rows = append(rows, row)
 	}
@@ -233,22 +236,21 @@ func (f *Flags) restartDetails(w io.Writer, same []trust.RestartNode, wide bool)
 	}
 	all := strings.NewReplacer("--nodes "+n.Name, foreign.Command("", "--nodes %s", foreign.Commas(names)))
 	b := &strings.Builder{}
-	said := []string{n.ComesBack.Why}
-	if n.ComesBack.Status != trust.RestartYes {
-		ui.Printf(b, "  %s it %s: %s\n", restartMark(n.ComesBack.Status), askComesBack, n.ComesBack.Status)
-		n.ComesBack.Next = all.Replace(n.ComesBack.Next)
-		f.restartWhy(b, "      ", n.ComesBack)
+	said := []string{n.ComesBack.Reason}
+	if n.ComesBack.Status != assess.Pass || n.ComesBack.NotNeeded {
+		ui.Printf(b, "  %s it %s: %s\n", restartMark(n.ComesBack), askComesBack, answerWord(n.ComesBack))
+		n.ComesBack.Remediation.Text = all.Replace(n.ComesBack.Remediation.Text)
+		ui.Assessment(b, "      ", n.ComesBack.Assessment, nil)
 	}
 	for i, q := range trust.RestartQuestions() {
 		a := n.Answers[i]
-		plain := a.Status == trust.RestartYes || a.Status == trust.RestartNone
-		if plain && (!wide || a.Why == "") || slices.Contains(said, a.Why) {
+		if a.Status == assess.Pass && (!wide || a.Reason == "") || slices.Contains(said, a.Reason) {
 			continue
 		}
-		said = append(said, a.Why)
-		ui.Printf(b, "  %s %s\n", restartMark(a.Status), q.Text)
-		a.Next = all.Replace(a.Next)
-		f.restartWhy(b, "      ", a)
+		said = append(said, a.Reason)
+		ui.Printf(b, "  %s %s\n", restartMark(a), q.Text)
+		a.Remediation.Text = all.Replace(a.Remediation.Text)
+		ui.Assessment(b, "      ", a.Assessment, nil)
 	}
 	if b.Len() > 0 {
 		ui.Wrap(w, "\n", strings.Join(names, ", "))
@@ -261,11 +263,11 @@ func alike(nodes []trust.RestartNode, wide bool) [][]trust.RestartNode {
 	index := map[string]int{}
 	var out [][]trust.RestartNode
 	for _, n := range nodes {
-		key := fmt.Sprint(n.ComesBack.Status, n.ComesBack.Why)
+		key := answerWord(n.ComesBack) + n.ComesBack.Reason
 		for _, a := range n.Answers {
-			key += "\n" + string(a.Status)
-			if wide || a.Status != trust.RestartYes && a.Status != trust.RestartNone {
-				key += a.Why
+			key += "\n" + answerWord(a)
+			if wide || a.Status != assess.Pass {
+				key += a.Reason
 			}
 		}
 		i, ok := index[key]
@@ -277,13 +279,4 @@ func alike(nodes []trust.RestartNode, wide bool) [][]trust.RestartNode {
 		out[i] = append(out[i], n)
 	}
 	return out
-}
-
-func (f *Flags) restartWhy(w io.Writer, lead string, a trust.RestartAnswer) {
-	if a.Why != "" {
-		ui.Wrap(w, lead, ui.Clean(ui.OneLine(a.Why)))
-	}
-	if a.Next != "" {
-		ui.Wrap(w, lead+"next  ", a.Next)
-	}
 }

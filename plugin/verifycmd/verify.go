@@ -16,6 +16,7 @@ import (
 	"k8s.io/kubectl/pkg/util/templates"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/report"
@@ -149,20 +150,14 @@ func (f *Flags) run(ctx context.Context, args []string) error {
 
 // Verdict is the exit code that says what a report comes to.
 func (f *Flags) Verdict(r *report.Verification) error {
-	switch worst := r.Worst(); {
-	case worst >= trust.WillBreak:
-		return &cli.ExitError{Code: cli.ExitFindings}
-	case (worst == trust.Unknown || len(r.Gaps) > 0) && !f.allowUnknown:
-		return &cli.ExitError{Code: cli.ExitIncomplete}
-	}
-	return nil
+	return cli.Judged(r.Worst(), len(r.Gaps) > 0, f.allowUnknown)
 }
 
 // settled reports whether there is nothing to wait for: what could not be read at all
 // does not get better by asking again.
 func (f *Flags) settled(r *report.Verification) bool {
 	worst := r.Worst()
-	return worst == trust.Holds || worst == trust.Unknown && f.allowUnknown
+	return worst == assess.Pass || worst == assess.Unknown && f.allowUnknown
 }
 
 // until asks once, and with --wait again until all holds or the time is over: the last
@@ -242,10 +237,10 @@ func reportJUnit(w io.Writer, r *report.Verification) error {
 				t.Name += ": " + c.Presented.String()
 			}
 			switch c.Status {
-			case trust.Broken.String(), trust.WillBreak.String():
-				t.Fail(strings.TrimSpace(c.Status + ": " + c.Why))
-			case trust.Unknown.String():
-				t.Skip("unknown: " + c.Why)
+			case assess.Fail, assess.Warn:
+				t.Fail(strings.TrimSpace(ClaimWord(c.Status) + ": " + c.Reason))
+			case assess.Unknown:
+				t.Skip("unknown: " + c.Reason)
 			}
 			s.Add(t)
 		}
@@ -288,7 +283,7 @@ func (f *Flags) people(wide bool) func(io.Writer, *report.Verification) error {
 			var last ClaimGroup
 			for i, g := range groups {
 				if r.Cluster.Unreviewed != "" && i+1 < len(groups) && g.unknownAs(groups[i+1]) { // the last of them says why
-					ui.Printf(w, "%s %s%s\n", StatusMark(g[0].Status), g[0].Claim, g.about(g.among(r.Claims), wide))
+					ui.Printf(w, "%s %s%s\n", ui.StatusMark(g[0].Status), g[0].Claim, g.about(g.among(r.Claims), wide))
 				} else {
 					g.print(w, r.Now, last, g.among(r.Claims), wide)
 				}
@@ -321,8 +316,8 @@ func printStory(w io.Writer, r *report.Verification, part catalog.Part) {
 			s += ", " + e.Until.UTC().Format("2006-01-02") + " at the latest"
 		}
 		story = append(story, s+".")
-		if e.Next != "" {
-			next = append(next, e.Next)
+		if e.Remediation.Text != "" {
+			next = append(next, e.Remediation.Text)
 		}
 	}
 	if len(story) == 0 {
@@ -337,35 +332,32 @@ func printStory(w io.Writer, r *report.Verification, part catalog.Part) {
 
 // ClaimTally counts claims by status.
 func ClaimTally(claims []report.VerificationClaim) string {
-	n := map[string]int{}
+	n := map[assess.Status]int{}
 	for _, c := range claims {
 		n[c.Status]++
 	}
 	var out []string
-	for s := trust.Broken; s >= trust.Holds; s-- {
-		if n[s.String()] > 0 {
-			out = append(out, fmt.Sprintf("%s %d %s", StatusMark(s.String()), n[s.String()], plural(s, n[s.String()])))
+	for _, s := range assess.Statuses() {
+		word := ClaimWord(s)
+		if s == assess.Pass && n[s] != 1 {
+			word = "hold"
+		}
+		if n[s] > 0 {
+			out = append(out, fmt.Sprintf("%s %d %s", ui.StatusMark(s), n[s], word))
 		}
 	}
 	return cmp.Or(strings.Join(out, "   "), "nothing here can be judged: no edge of the catalog is about what was read")
 }
 
-func plural(s trust.Status, n int) string {
-	if s == trust.Holds && n != 1 {
-		return "hold"
+// ClaimWord says a status of claims to people.
+func ClaimWord(s assess.Status) string {
+	switch s {
+	case assess.Pass:
+		return "holds"
+	case assess.Warn:
+		return "will break"
+	case assess.Fail:
+		return "broken"
 	}
-	return s.String()
-}
-
-// StatusMark is the sign of a status.
-func StatusMark(status string) string {
-	switch status {
-	case trust.Holds.String():
-		return "✓"
-	case trust.WillBreak.String():
-		return "!"
-	case trust.Broken.String():
-		return "✗"
-	}
-	return "?"
+	return "unknown"
 }

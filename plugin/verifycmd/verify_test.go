@@ -10,6 +10,7 @@ import (
 
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/report"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/trust"
@@ -26,13 +27,13 @@ func TestVerifyWaits(t *testing.T) {
 		asked     int
 		interrupt bool
 	}{
-		"without it, once":        {0, []string{"broken", "holds"}, "broken", 1, false},
-		"all holds":               {time.Hour, []string{"holds", "broken"}, "holds", 1, false},
-		"until it holds":          {time.Hour, []string{"broken", "unknown", "will break", "holds", "broken"}, "holds", 4, false},
-		"away for a while":        {time.Hour, []string{"broken", "", "holds"}, "holds", 3, false},
-		"away from the beginning": {time.Hour, []string{"", "holds"}, "", 1, false},
-		"interrupted":             {time.Hour, []string{"broken", "holds"}, "broken", 1, true},
-		"not long enough":         {time.Nanosecond, []string{"broken", "holds"}, "broken", 1, false},
+		"without it, once":        {0, []string{"fail", "pass"}, "fail", 1, false},
+		"all holds":               {time.Hour, []string{"pass", "fail"}, "pass", 1, false},
+		"until it holds":          {time.Hour, []string{"fail", "unknown", "warn", "pass", "fail"}, "pass", 4, false},
+		"away for a while":        {time.Hour, []string{"fail", "", "pass"}, "pass", 3, false},
+		"away from the beginning": {time.Hour, []string{"", "pass"}, "", 1, false},
+		"interrupted":             {time.Hour, []string{"fail", "pass"}, "fail", 1, true},
+		"not long enough":         {time.Nanosecond, []string{"fail", "pass"}, "fail", 1, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var said strings.Builder
@@ -49,9 +50,11 @@ func TestVerifyWaits(t *testing.T) {
 				if status == "" {
 					return report.Verification{}, away
 				}
-				return report.Verification{Claims: []report.VerificationClaim{{Status: status}}}, nil
+				var s assess.Status
+				err := s.UnmarshalText([]byte(status))
+				return report.Verification{Claims: []report.VerificationClaim{{Assessment: assess.Assessment{Status: s}}}}, err
 			})
-			if asked != c.asked || (err != nil) != (c.want == "") || err == nil && got.Claims[0].Status != c.want {
+			if asked != c.asked || (err != nil) != (c.want == "") || err == nil && got.Claims[0].Status.String() != c.want {
 				t.Errorf("asked %d times, got %+v, %v", asked, got.Claims, err)
 			}
 			if c.asked > 2 && !strings.Contains(said.String(), "asking again in 0s") {
@@ -68,13 +71,14 @@ func TestVerifySaysWhen(t *testing.T) {
 	on := func(node string, from, to int) report.VerificationClaim {
 		breaks := day(14)
 		return report.VerificationClaim{
-			ID: "kubelet-api-int", Part: string(catalog.PartAPIInt), Claim: "kubelets trust it", Status: trust.WillBreak.String(), Node: node, Why: "signed by another next",
-			From: &breaks, Next: &trust.Next{Verifies: "at its next connection", From: day(from), To: day(to)}, Impact: "the node",
+			Assessment: assess.Assessment{ID: "kubelet-api-int", Status: assess.Warn, Reason: "signed by another next", Impact: "the node"},
+			Part:       string(catalog.PartAPIInt), Claim: "kubelets trust it", Node: node,
+			From: &breaks, Next: &trust.Next{Verifies: "at its next connection", From: day(from), To: day(to)},
 		}
 	}
 	r := report.Verification{
 		Now:    day(1),
-		Story:  []trust.Event{{Part: catalog.PartAPIInt, What: "the signer was replaced", When: day(1).AddDate(0, 0, -1)}, {Part: catalog.PartAPIInt, What: "it is signed anew", When: day(14), Until: day(23), Next: "oc certrot fix-api-int"}},
+		Story:  []trust.Event{{Part: catalog.PartAPIInt, What: "the signer was replaced", When: day(1).AddDate(0, 0, -1)}, {Part: catalog.PartAPIInt, What: "it is signed anew", When: day(14), Until: day(23), Remediation: assess.Advise("oc certrot fix-api-int")}},
 		Claims: []report.VerificationClaim{on("n1", 20, 26), on("n2", 18, 24)},
 	}
 	var out strings.Builder

@@ -40,7 +40,7 @@ func planOf(f *remediatetest.Fixture, t *testing.T) *remediate.Plan {
 
 func checksOf(findings []assess.Finding) (ids []string) {
 	for _, f := range findings {
-		ids = append(ids, f.Check)
+		ids = append(ids, f.ID)
 	}
 	slices.Sort(ids)
 	return slices.Compact(ids)
@@ -88,7 +88,7 @@ func TestNoPrefixOfAPlanIsWorse(t *testing.T) {
 			for _, found := range remediate.Judge(s, remediatetest.TestNow) {
 				for _, l := range found.At {
 					if found.Severity == assess.Critical {
-						at = append(at, found.Check+" "+l.String())
+						at = append(at, found.ID+" "+l.String())
 					}
 				}
 			}

@@ -14,13 +14,13 @@ import (
 // aboutServer reports whether a claim is about what a server shows or accepts, and not
 // about who verifies that.
 func aboutServer(c trust.Claim) bool {
-	return slices.ContainsFunc(catalog.Servers(), func(s catalog.Server) bool { return s.ID == c.ID }) || aboutCaller(c)
+	return slices.ContainsFunc(catalog.Servers(), func(s catalog.Server) bool { return s.ID == c.Edge.ID }) || aboutCaller(c)
 }
 
 // aboutCaller reports whether a claim is about a request that was made with a client
 // certificate.
 func aboutCaller(c trust.Claim) bool {
-	return slices.ContainsFunc(catalog.Callers(), func(r catalog.Caller) bool { return r.ID == c.ID })
+	return slices.ContainsFunc(catalog.Callers(), func(r catalog.Caller) bool { return r.ID == c.Edge.ID })
 }
 
 // looked is what was seen of whether servers show, or accept, what a certificate signed.
@@ -83,7 +83,7 @@ func (l *looked) shown(claims []trust.Claim, at catalog.Ref, ca *pki.Cert) {
 		case claim.Server == "" || claim.Edge.Presented != at && len(claim.Chain) > 0: // one of an administrator's own is shown
 			continue
 		case len(claim.Chain) == 0:
-			l.unknown = append(l.unknown, claim.Why)
+			l.unknown = append(l.unknown, claim.Reason)
 		case signed(claim.Chain[0], ca):
 			l.does++
 		default:
@@ -108,9 +108,9 @@ func (l *looked) accepted(claims []trust.Claim, at catalog.Ref, ca *pki.Cert, wi
 			}
 			l.old = append(l.old, old)
 		case claim.Status == trust.Unknown:
-			l.unknown = append(l.unknown, claim.Why)
+			l.unknown = append(l.unknown, claim.Reason)
 		case claim.Status != trust.Holds:
-			l.old, l.mend = append(l.old, claim.Why), append(l.mend, mendOf(claim))
+			l.old, l.mend = append(l.old, claim.Reason), append(l.mend, mendOf(claim))
 		default:
 			l.does++
 		}
@@ -123,7 +123,7 @@ func (l *looked) accepted(claims []trust.Claim, at catalog.Ref, ca *pki.Cert, wi
 
 // mendOf is what mends a claim, for people; the zero text: nothing is known.
 func mendOf(claim trust.Claim) string {
-	return strings.ReplaceAll(claim.Remediation, "NODE", claim.Node)
+	return strings.ReplaceAll(claim.Edge.Remediation, "NODE", claim.Node)
 }
 
 // mastersWithout are those of which a file was not read, or is not there. A node of which
@@ -181,7 +181,7 @@ func (c Chain) edgesStage(leaf Stage) Stage {
 	var broken, unknown, mend []string
 	claims := slices.DeleteFunc(c.claims(), func(claim trust.Claim) bool { return claim.Tenant != "" && claim.Status != trust.Holds }) // stage trust tells of them
 	for _, claim := range claims {
-		text := strings.TrimSpace(fmt.Sprintf("%s, of %s (%s)", claim.Claim, whoOf(claim), claim.Why))
+		text := strings.TrimSpace(fmt.Sprintf("%s, of %s (%s)", claim.Claim, whoOf(claim), claim.Reason))
 		switch claim.Status {
 		case trust.Holds:
 		case trust.Unknown:

@@ -8,7 +8,6 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
-	"github.com/kubectl-certrot/kubectl-certrot/inspect/trust"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/preflight"
 )
 
@@ -127,7 +126,7 @@ func (c Chain) nodesLate() []string {
 func (c Chain) lacking() []string {
 	var out []string
 	for _, claim := range c.claims() {
-		if claim.Node != "" && claim.Status >= trust.WillBreak && !slices.Contains(out, claim.Node) {
+		if claim.Node != "" && claim.Status.Wrong() && !slices.Contains(out, claim.Node) {
 			out = append(out, claim.Node)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/trust"
@@ -174,7 +175,7 @@ func TestTrustInMemory(t *testing.T) {
 		p := r.preflight(t, "internal-loadbalancer-serving-certkey")
 		e := row.Edge
 		e.Presented = catalog.InternalLoadBalancerServing() // as trust.Judge has it, of the edge row.Of
-		p.Claims = []trust.Claim{{Edge: e, Node: "worker-0", Status: trust.Unknown, Why: "it was not restarted"}}
+		p.Claims = []trust.Claim{{Edge: e, Node: "worker-0", Assessment: assess.Assessment{Reason: "it was not restarted"}}}
 		for _, s := range p.Stages() {
 			if s.Name == StageTrust && strings.Contains(s.Text, "it was not restarted") {
 				counted++
@@ -216,7 +217,7 @@ func TestTrustOfWhoWasNotSeen(t *testing.T) {
 			c.but(&r.s)
 			p := r.preflight(t, "internal-loadbalancer-serving-certkey")
 			i := slices.IndexFunc(catalog.Edges(), func(e catalog.Edge) bool { return e.ID == row.Of })
-			p.Claims = []trust.Claim{{Edge: catalog.Edges()[i], Node: "worker-0", Status: trust.Holds}}
+			p.Claims = []trust.Claim{{Edge: catalog.Edges()[i], Node: "worker-0", Assessment: assess.Assessment{Status: assess.Pass}}}
 			for _, s := range p.Stages() {
 				if s.Name != StageTrust {
 					continue

@@ -38,9 +38,9 @@ func (c Chain) trustStage(young []*pki.Cert) Stage {
 		case claim.Status == trust.Holds:
 			holds++
 		case claim.Status == trust.Unknown:
-			unknown = append(unknown, whoOf(claim)+" ("+claim.Why+")")
+			unknown = append(unknown, whoOf(claim)+" ("+claim.Reason+")")
 		default:
-			lack = append(lack, whoOf(claim)+" ("+claim.Why+")")
+			lack = append(lack, whoOf(claim)+" ("+claim.Reason+")")
 		}
 	}
 	unknown = append(unknown, c.leftOut()...)
@@ -118,7 +118,7 @@ func (c Chain) leftOut() []string {
 
 // claimed reports whether there is a claim of an edge on a node: who verifies is there.
 func (c Chain) claimed(edge, node string) bool {
-	return slices.ContainsFunc(c.Claims, func(claim trust.Claim) bool { return claim.ID == edge && claim.Node == node })
+	return slices.ContainsFunc(c.Claims, func(claim trust.Claim) bool { return claim.Edge.ID == edge && claim.Node == node })
 }
 
 // byFile are the edges in which what it signs is verified by a file on nodes.

@@ -33,11 +33,11 @@ func TestFixAPIInt(t *testing.T) {
 	before := map[string]standing{}
 	restartKubelets(t, f.lab, nodes)
 	f.wholeHolds(t)
-	f.verifies(t, "holds", 0, nodes...)
+	f.verifies(t, "pass", 0, nodes...)
 	f.lab.Incident(t, "signer")
-	f.verifies(t, "will break", 1, nodes...) // nothing is broken yet, nor has anything expired
+	f.verifies(t, "warn", 1, nodes...) // nothing is broken yet, nor has anything expired
 	f.lab.Incident(t, "reconnect", first, second)
-	f.verifies(t, "broken", 1, nodes...)
+	f.verifies(t, "fail", 1, nodes...)
 	f.heard(t, first, second)
 	for _, n := range nodes {
 		before[n] = f.stands(t, n)
@@ -111,8 +111,8 @@ func (f *fixing) wholeHolds(t *testing.T) {
 	parts := map[string]bool{}
 	for _, c := range claimsIn(t, r) {
 		parts[c.Part] = true
-		if c.Status != "holds" {
-			t.Errorf("%s on %q: %s (%s)", c.ID, c.Node, c.Status, c.Why)
+		if c.Status != "pass" {
+			t.Errorf("%s on %q: %s (%s)", c.ID, c.Node, c.Status, c.Reason)
 		}
 	}
 	for _, part := range []string{"api-int", "control plane", "nodes", "access", "bundles"} {
@@ -130,7 +130,7 @@ func (f *fixing) heard(t *testing.T, lost ...string) {
 	eventually(t, "the log tells of all that refuse the API server", func() string {
 		all = f.claims(t, 1, f.lab.Nodes()...)
 		for _, n := range lost {
-			if c := all[n+" apiserver-refused"]; c.Status != "broken" {
+			if c := all[n+" apiserver-refused"]; c.Status != "fail" {
 				return fmt.Sprintf("%s: %+v", n, c)
 			}
 		}
@@ -192,8 +192,8 @@ type fixDocument struct {
 			}
 		}
 	}
-	Solved []struct{ Check string }
-	Shown  []struct{ Node, Address string }
+	Solved []struct{ ID string }
+	Served []struct{ Node, Address string }
 }
 
 func (f *fixing) dryRun(t *testing.T, node string) {
@@ -223,7 +223,7 @@ func (f *fixing) dryRun(t *testing.T, node string) {
 		if d.APIVersion != "certrot/v1alpha2" || d.Kind != "Plan" || d.Command != "fix-api-int" || d.Run == "" || d.Version == "" {
 			t.Errorf("%s: it is %q %q of %q, run %q, version %q", form, d.APIVersion, d.Kind, d.Command, d.Run, d.Version)
 		}
-		if len(d.Nodes) != 1 || d.Nodes[0].Name != node || d.Nodes[0].Via != "ssh" || d.Nodes[0].Ready != "Unknown" || len(d.Nodes[0].Steps) != 4 || len(d.Solved) == 0 || len(d.Shown) == 0 {
+		if len(d.Nodes) != 1 || d.Nodes[0].Name != node || d.Nodes[0].Via != "ssh" || d.Nodes[0].Ready != "Unknown" || len(d.Nodes[0].Steps) != 4 || len(d.Solved) == 0 || len(d.Served) == 0 {
 			t.Fatalf("%s: %+v", form, d)
 		}
 		for i, path := range []string{joinConfig, ownConfig} {
@@ -279,7 +279,7 @@ func (f *fixing) again(t *testing.T, node string) {
 	if runs := f.journals(t); len(runs) != len(journals) {
 		t.Errorf("there are journals of %v, and were of %v", runs, journals)
 	}
-	f.verifies(t, "holds", 0, node)
+	f.verifies(t, "pass", 0, node)
 }
 
 // verifies asks who trusts api-int, from these nodes: what their kubeconfigs come to
@@ -290,8 +290,8 @@ func (f *fixing) verifies(t *testing.T, want string, code int, nodes ...string) 
 	ends(t, r, code)
 	var report struct {
 		Claims []struct {
-			ID, Node, Status, Why string
-			From                  time.Time
+			ID, Node, Status, Reason string
+			From                     time.Time
 		}
 	}
 	if err := json.Unmarshal([]byte(r.stdout), &report); err != nil {
@@ -299,16 +299,16 @@ func (f *fixing) verifies(t *testing.T, want string, code int, nodes ...string) 
 	}
 	seen := map[string]int{}
 	for _, c := range report.Claims {
-		status, about := "holds", c.Node != "" && !strings.Contains(c.ID, "-show") // what servers show is right at all times
+		status, about := "pass", c.Node != "" && !strings.Contains(c.ID, "-show") // what servers show is right at all times
 		if about {
 			status = want
 			seen[c.Node+" "+c.ID]++
 		}
 		if c.Status != status {
-			t.Errorf("%s on %q: %s (%s), want %s", c.ID, c.Node, c.Status, c.Why, status)
+			t.Errorf("%s on %q: %s (%s), want %s", c.ID, c.Node, c.Status, c.Reason, status)
 		}
 		// The leaf was made with the lab, today: it is due after fifteen days.
-		if days := time.Until(c.From).Hours() / 24; want == "will break" && about && (days < 13 || days > 15) {
+		if days := time.Until(c.From).Hours() / 24; want == "warn" && about && (days < 13 || days > 15) {
 			t.Errorf("%s on %s: breaks at the earliest in %.1f days", c.ID, c.Node, days)
 		}
 	}

@@ -55,11 +55,15 @@ type request struct {
 }
 
 type finding struct {
-	Check, Severity, Message, Next string
-	Locations, Certificates        []string
+	ID, Severity, Reason    string
+	Remediation             struct{ Text string }
+	Locations, Certificates []string
 }
 
-type gap struct{ What, Where, Reason, Next string }
+type gap struct {
+	What, Where, Reason string
+	Remediation         struct{ Text string }
+}
 
 // sightings are the sha256 of the certificates at each place. A place is a
 // value of an object as the API has it, "Secret/NAMESPACE/NAME[KEY]" or
@@ -132,7 +136,7 @@ func placeOf(t *testing.T, location string) string {
 func (inv *inventory) at(check, prefix string) []finding {
 	var found []finding
 	for _, f := range inv.Findings {
-		if f.Check == check && slices.ContainsFunc(f.Locations, func(at string) bool { return strings.HasPrefix(at, prefix) }) {
+		if f.ID == check && slices.ContainsFunc(f.Locations, func(at string) bool { return strings.HasPrefix(at, prefix) }) {
 			found = append(found, f)
 		}
 	}

@@ -35,10 +35,10 @@ func (f *fixing) oldMultus(t *testing.T) {
 		f.networked(t, f.pod(t, "before", n), n)
 	}
 	claims := f.claims(t, 0, nodes...)
-	claims.are(t, "holds", nodes, file, memory, "kubelet-api-int", "kubelet-memory-api-int")
+	claims.are(t, "pass", nodes, file, memory, "kubelet-api-int", "kubelet-memory-api-int")
 
 	f.lab.Incident(t, "reconnect", nodes...)
-	f.claims(t, 1, nodes...).are(t, "broken", nodes, file, "kubelet-api-int")
+	f.claims(t, 1, nodes...).are(t, "fail", nodes, file, "kubelet-api-int")
 	daemons := f.daemons(t)
 	ends(t, f.inLab(t, "fix-api-int", "--nodes", strings.Join(nodes, ","), "--via", "ssh", "--restart-network=never", "--yes"), 0, "done, and checked")
 	for _, n := range nodes {
@@ -57,12 +57,12 @@ func (f *fixing) oldMultus(t *testing.T) {
 		t.Errorf("multus was restarted: it was %s, and is %s", daemons, now)
 	}
 	claims = f.claims(t, 1, nodes...)
-	claims.are(t, "holds", nodes, file, "kubelet-api-int", "kubelet-memory-api-int")
-	claims.are(t, "broken", nodes, memory)
+	claims.are(t, "pass", nodes, file, "kubelet-api-int", "kubelet-memory-api-int")
+	claims.are(t, "fail", nodes, memory)
 	mend := map[string]string{}
 	stuck := map[string]string{}
 	for _, n := range nodes {
-		mend[n] = strings.ReplaceAll(claims[n+" "+memory].Mend, "NODE", n)
+		mend[n] = strings.ReplaceAll(claims[n+" "+memory].Remediation.Text, "NODE", n)
 		stuck[n] = f.pod(t, "stuck", n)
 	}
 	for _, n := range nodes {
@@ -81,18 +81,21 @@ func (f *fixing) oldMultus(t *testing.T) {
 		f.networked(t, f.pod(t, "after", n), n)
 		if i == 0 {
 			claims = f.claims(t, 1, nodes...)
-			claims.are(t, "holds", []string{worker}, memory)
-			claims.are(t, "broken", []string{master}, memory)
+			claims.are(t, "pass", []string{worker}, memory)
+			claims.are(t, "fail", []string{master}, memory)
 		}
 	}
 	// 3, as the API server's log tells of those that refused it a short while ago.
-	f.claims(t, 3, nodes...).are(t, "holds", nodes, file, memory, "kubelet-api-int", "kubelet-memory-api-int")
+	f.claims(t, 3, nodes...).are(t, "pass", nodes, file, memory, "kubelet-api-int", "kubelet-memory-api-int")
 }
 
 // claims are those of nodes, by "NODE ID".
 type claims map[string]claim
 
-type claim struct{ ID, Part, Node, Status, Why, Mend string }
+type claim struct {
+	ID, Part, Node, Status, Reason string
+	Remediation                    struct{ Text string }
+}
 
 // claims asks who trusts api-int.
 func (f *fixing) claims(t *testing.T, code int, nodes ...string) claims {

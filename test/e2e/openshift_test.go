@@ -90,8 +90,8 @@ func TestWhatTheConfigurationNamesAndReports(t *testing.T) {
 	}
 	var about []string
 	for _, f := range inv.Findings {
-		if f.Check == "mco-reports-agree" || f.Check == "reference-resolves" || f.Check == "key-in-place" || f.Check == "key-matches" {
-			about = append(about, f.Severity+" "+f.Check+" "+strings.Join(f.Locations, " "))
+		if f.ID == "mco-reports-agree" || f.ID == "reference-resolves" || f.ID == "key-in-place" || f.ID == "key-matches" {
+			about = append(about, f.Severity+" "+f.ID+" "+strings.Join(f.Locations, " "))
 		}
 	}
 	// The reports are true, and all that is named is there.

@@ -75,8 +75,8 @@ func TestWithLittleAccess(t *testing.T) {
 			}
 			said := map[string]string{}
 			for _, g := range inv.Gaps {
-				said[g.What] += g.Reason + " " + g.Next + " "
-				if g.Reason == "" || g.Next == "" {
+				said[g.What] += g.Reason + " " + g.Remediation.Text + " "
+				if g.Reason == "" || g.Remediation.Text == "" {
 					t.Errorf("gap without reason or next step: %+v", g)
 				}
 			}

@@ -23,29 +23,29 @@ func TestRestartSafe(t *testing.T) {
 	repaired, lost := nodes[1], nodes[2]
 	want := map[string]string{}
 	for _, n := range nodes {
-		want[n] = "yes"
+		want[n] = "pass"
 	}
 	for _, via := range []string{"ssh", "exec", "debug"} {
 		f.comeBack(t, via, 0, want)
 	}
 	// A kubeconfig that is gone is made anew from the other file.
 	mustDo(t, f.lab, "ssh", repaired, "sudo rm "+ownConfig)
-	want[repaired] = "caution"
-	if a := f.comeBack(t, "ssh", 1, want)[repaired]["own-kubeconfig"]; a.Status != "no" || a.Why != "there is no "+ownConfig {
+	want[repaired] = "warn"
+	if a := f.comeBack(t, "ssh", 1, want)[repaired]["own-kubeconfig"]; a.Status != "fail" || a.Reason != "there is no "+ownConfig {
 		t.Errorf("its own kubeconfig is gone: %+v", a)
 	}
 	mustDo(t, f.lab, "ssh", repaired, "sudo systemctl restart kubelet")
 	f.lab.WaitReady(t, repaired)
-	want[repaired] = "yes"
+	want[repaired] = "pass"
 	f.comeBack(t, "ssh", 0, want)
 
 	// With another signer all is as it was, and will not be.
 	f.lab.Incident(t, "signer")
 	for _, n := range nodes {
-		want[n] = "caution"
+		want[n] = "warn"
 	}
 	for n, answers := range f.comeBack(t, "ssh", 1, want) {
-		if a := answers["trusts"]; a.Status != "caution" || !strings.Contains(a.Why, "not after ") || !strings.Contains(a.Why, ownConfig+" lacks the CA") {
+		if a := answers["trusts"]; a.Status != "warn" || !strings.Contains(a.Reason, "not after ") || !strings.Contains(a.Reason, ownConfig+" lacks the CA") {
 			t.Errorf("%s, by what is signed next: %+v", n, a)
 		}
 	}
@@ -55,11 +55,11 @@ func TestRestartSafe(t *testing.T) {
 		if ready := f.ready(t, n); ready != "True" {
 			t.Fatalf("%s: Ready is %s before anything was restarted", n, ready)
 		}
-		want[n] = "no"
+		want[n] = "fail"
 	}
 	f.comeBack(t, "ssh", 1, want)
 	ends(t, f.inLab(t, "fix-api-int", "--nodes", repaired, "--via", "ssh", "--yes"), 0, "done, and checked")
-	want[repaired] = "yes"
+	want[repaired] = "pass"
 	f.comeBack(t, "ssh", 1, want)
 
 	mustDo(t, f.lab, "ssh", repaired, "sudo systemctl restart kubelet")
@@ -71,14 +71,14 @@ func TestRestartSafe(t *testing.T) {
 	// A token that nobody knows is told, and is not needed.
 	mustDo(t, f.lab, "ssh", repaired, "sudo sed -i 's/^\\( *token: \\).*/\\1abcdef.0123456789abcdef/' "+joinConfig)
 	answers := f.comeBack(t, "ssh", 1, want)[repaired]
-	if a := answers["bootstrap-token"]; a.Status != "caution" || !strings.Contains(a.Why, "401 Unauthorized") || !strings.Contains(a.Why, "only when there is no valid client certificate") {
+	if a := answers["bootstrap-token"]; a.Status != "warn" || !strings.Contains(a.Reason, "401 Unauthorized") || !strings.Contains(a.Reason, "only when there is no valid client certificate") {
 		t.Errorf("a token that nobody knows: %+v", a)
 	}
 
 	t.Run("a script alone brings it back", func(t *testing.T) { f.byScript(t, lost) })
 	t.Run("a kubelet with a valid certificate makes its kubeconfig anew", func(t *testing.T) { f.remakes(t, lost) })
 	t.Run("a kubelet whose certificate is not accepted joins anew", func(t *testing.T) { f.joinsAnew(t, repaired) })
-	want[lost] = "yes"
+	want[lost] = "pass"
 	f.comeBack(t, "ssh", 1, want)
 }
 
@@ -141,7 +141,7 @@ func (f *fixing) linked(t *testing.T, node string) string {
 }
 
 // restartAnswer is one answer of verify restart-safe.
-type restartAnswer struct{ ID, Status, Why string }
+type restartAnswer struct{ ID, Status, Reason string }
 
 // comeBack asks which kubelets would come back, of all nodes, and returns all
 // answers of each.
@@ -165,7 +165,7 @@ func (f *fixing) comeBack(t *testing.T, via string, code int, want map[string]st
 		out[n.Name] = map[string]restartAnswer{}
 		for _, a := range n.Answers {
 			out[n.Name][a.ID] = a
-			if want[n.Name] == "yes" && a.Status != "yes" && a.ID != "bootstrap-token" {
+			if want[n.Name] == "pass" && a.Status != "pass" && a.ID != "bootstrap-token" {
 				t.Errorf("via %s, %s: %+v", via, n.Name, a)
 			}
 		}
@@ -173,7 +173,7 @@ func (f *fixing) comeBack(t *testing.T, via string, code int, want map[string]st
 			t.Errorf("via %s, %s would come back: %+v, want %s", via, n.Name, n.ComesBack, want[n.Name])
 		}
 	}
-	if len(report.Nodes) != len(want) || report.NewNode.Status != "yes" || code == 0 && report.Access.Status != "yes" {
+	if len(report.Nodes) != len(want) || report.NewNode.Status != "pass" || code == 0 && report.Access.Status != "pass" {
 		t.Errorf("via %s: %d nodes, a new one %+v, access %+v", via, len(report.Nodes), report.NewNode, report.Access)
 	}
 	return out

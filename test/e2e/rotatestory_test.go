@@ -351,8 +351,8 @@ func (s *rotating) apiInt(t *testing.T, nodes []string, old *x509.Certificate) {
 	r := s.inLab(t, "verify", "api-int", "--nodes", "all", "--via", "ssh", "-o", "json")
 	ends(t, r, 3)
 	for _, c := range claimsIn(t, r) {
-		if c.Status != "holds" && c.ID != "apiserver-refused" {
-			t.Errorf("%s on %q: %s (%s)", c.ID, c.Node, c.Status, c.Why)
+		if c.Status != "pass" && c.ID != "apiserver-refused" {
+			t.Errorf("%s on %q: %s (%s)", c.ID, c.Node, c.Status, c.Reason)
 		}
 	}
 	ends(t, s.inLab(t, status...), 0, "✓ edges")

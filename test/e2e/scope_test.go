@@ -97,10 +97,10 @@ func TestANameThatDoesNotExistIsAGap(t *testing.T) {
 		gap  gap
 		sees int
 	}{
-		{"in all namespaces", []string{"secret/no-such"}, gap{"secrets", "", `no object named "no-such" in any namespace`, "kubectl get secrets -A | grep no-such"}, 0},
-		{"in one namespace", []string{"cm", "no-such", "-n", w.planted.fine()}, gap{"configmaps", w.planted.fine(), `no object named "no-such" in namespace ` + w.planted.fine(), "kubectl get configmaps -A | grep no-such"}, 0},
-		{"beside one that does", []string{"secrets", "serving", "no-such", "-n", w.planted.fine()}, gap{"secrets", w.planted.fine(), `no object named "no-such" in namespace ` + w.planted.fine(), "kubectl get secrets -A | grep no-such"}, 1},
-		{"of a kind without namespaces", []string{"csr/no-such"}, gap{"certificatesigningrequests", "", `no object named "no-such"`, "kubectl get certificatesigningrequests"}, 0},
+		{"in all namespaces", []string{"secret/no-such"}, gap{"secrets", "", `no object named "no-such" in any namespace`, struct{ Text string }{"kubectl get secrets -A | grep no-such"}}, 0},
+		{"in one namespace", []string{"cm", "no-such", "-n", w.planted.fine()}, gap{"configmaps", w.planted.fine(), `no object named "no-such" in namespace ` + w.planted.fine(), struct{ Text string }{"kubectl get configmaps -A | grep no-such"}}, 0},
+		{"beside one that does", []string{"secrets", "serving", "no-such", "-n", w.planted.fine()}, gap{"secrets", w.planted.fine(), `no object named "no-such" in namespace ` + w.planted.fine(), struct{ Text string }{"kubectl get secrets -A | grep no-such"}}, 1},
+		{"of a kind without namespaces", []string{"csr/no-such"}, gap{"certificatesigningrequests", "", `no object named "no-such"`, struct{ Text string }{"kubectl get certificatesigningrequests"}}, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

@@ -15,9 +15,9 @@ import (
 // certificate was made anew, and where the API server does not follow its Secret.
 func TestServersShowWhatIsHeld(t *testing.T) {
 	f := fixes(t)
-	f.shows(t, time.Now(), "holds", "")
+	f.shows(t, time.Now(), "pass", "")
 	f.lab.Incident(t, "leaf")
-	f.shows(t, time.Now(), "holds", "")
+	f.shows(t, time.Now(), "pass", "")
 
 	// What the Secret held before goes back into the API server's files, not into the
 	// Secret. The end of the incident puts all of it right.
@@ -32,7 +32,7 @@ func TestServersShowWhatIsHeld(t *testing.T) {
 		}
 	}
 	f.shows(t, time.Now(), "unknown", "run it again") // it is new: a reload takes time
-	f.shows(t, time.Now().Add(time.Hour), "broken", "the server has not read it")
+	f.shows(t, time.Now().Add(time.Hour), "fail", "the server has not read it")
 }
 
 // shows wants every handshake to have shown what is held, except for api-int: that
@@ -40,7 +40,7 @@ func TestServersShowWhatIsHeld(t *testing.T) {
 // time. Read again from a snapshot, it is all the same.
 func (f *fixing) shows(t *testing.T, now time.Time, internal, why string) {
 	t.Helper()
-	type claim struct{ ID, Node, Name, Status, Why, Server string }
+	type claim struct{ ID, Node, Name, Status, Reason, Server string }
 	judge := func(args ...string) []claim {
 		r := f.inLab(t, append([]string{"verify", "-o", "json", "--now", now.UTC().Format(time.RFC3339), "api-int", "control-plane", "nodes", "access"}, args...)...)
 		var report struct{ Claims []claim }
@@ -74,15 +74,15 @@ func (f *fixing) shows(t *testing.T, now time.Time, internal, why string) {
 				continue
 			}
 			n[c.ID]++
-			want := "holds"
+			want := "pass"
 			if c.Name == "api-int.lab.test" {
 				want = internal
-				if c.ID == "masters-show-secrets" && !strings.Contains(c.Why, why) {
-					t.Errorf("from %s: does not say %q: %s", from, why, c.Why)
+				if c.ID == "masters-show-secrets" && !strings.Contains(c.Reason, why) {
+					t.Errorf("from %s: does not say %q: %s", from, why, c.Reason)
 				}
 			}
 			if c.Status != want || c.Server == "" {
-				t.Errorf("from %s: %s of %q for %q at %q: %s (%s), want %s", from, c.ID, c.Node, c.Name, c.Server, c.Status, c.Why, want)
+				t.Errorf("from %s: %s of %q for %q at %q: %s (%s), want %s", from, c.ID, c.Node, c.Name, c.Server, c.Status, c.Reason, want)
 			}
 		}
 		all, masters := len(f.lab.Nodes()), len(f.lab.Nodes())-len(f.lab.Workers())

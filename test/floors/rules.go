@@ -76,7 +76,7 @@ func floors() []floor {
 			"trust judges pairs of client and server; checks judge places"},
 		{"inspect/check", []string{"inspect/assess", "inspect", "inspect/catalog", "inspect/pki", "foreign"},
 			"checks are functions from values to values: a Snapshot from a file must be judged as one from a cluster is"},
-		{"inspect/assess", []string{"inspect/pki"},
+		{"inspect/assess", []string{"inspect/pki", "foreign"},
 			"assess is what a judgement says, whoever judged"},
 		{"inspect", []string{"inspect/catalog", "inspect/pki", "foreign"},
 			"inspect holds the facts; whoever reads or judges them stands above"},
