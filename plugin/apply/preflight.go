@@ -12,6 +12,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect/gather"
@@ -57,9 +58,9 @@ func (f *PreflightFlags) Accepted(s inspect.Snapshot) inspect.Snapshot {
 // Unreviewed refuses to write where a version runs that was not reviewed, or that an API
 // server was asked for and that can't be read, unless that is accepted by name.
 func Unreviewed(c inspect.Cluster, risks []string) error {
-	v := preflight.Verdict{Name: preflight.UnreviewedVersion, Reason: c.Versions.NotReviewed(), Risk: true, Next: "use a release of certrot that reviewed this version"}
+	v := preflight.Verdict{Assessment: assess.Assessment{ID: preflight.UnreviewedVersion, Reason: c.Versions.NotReviewed(), Remediation: assess.Advise("use a release of certrot that reviewed this version")}, Risk: true}
 	if v.Reason == "" {
-		v.Reason, v.Next = unreadVersion(c), "oc get clusterversion,clusteroperators"
+		v.Reason, v.Remediation = unreadVersion(c), assess.Run("oc get clusterversion,clusteroperators")
 	}
 	if v.Reason == "" || slices.Contains(risks, preflight.UnreviewedVersion) {
 		return nil
@@ -120,8 +121,8 @@ func (f *PreflightFlags) Ask(ctx context.Context, w *Session, facts inspect.Snap
 	ask := preflight.Of(facts)
 	ask.Pause, ask.CA, ask.Nodes, ask.Script, ask.Approves = f.Pause, CertsIn(ca), nodes, f.Script, approves
 	if explains {
-		if v := ask.ServerSideVerdict(); v.Holds == catalog.No {
-			return &cli.ExitError{Code: cli.ExitRefused, Err: cli.WithHint(cli.RefusedUnchanged(fmt.Errorf("%w\n%s: %s", planned, v.Name, v.Reason)), "%s", v.Next)}
+		if v := ask.ServerSideVerdict(); v.Status == assess.Fail {
+			return &cli.ExitError{Code: cli.ExitRefused, Err: cli.WithHint(cli.RefusedUnchanged(fmt.Errorf("%w\n%s: %s", planned, v.ID, v.Reason)), "%s", v.Remediation.Text)}
 		}
 		return planned
 	}
@@ -213,16 +214,16 @@ func (f *PreflightFlags) judge(ask preflight.Preflight, p *remediate.Plan) error
 	var stops []preflight.Verdict
 	for _, v := range ask.Check() {
 		switch {
-		case v.Stops() && v.Risk && slices.Contains(f.Risks, v.Name):
-			p.Notes = append(p.Notes, "Accepted by name: "+v.Name+": "+v.Reason)
+		case v.Stops() && v.Risk && slices.Contains(f.Risks, v.ID):
+			p.Notes = append(p.Notes, "Accepted by name: "+v.ID+": "+v.Reason)
 		case v.Stops():
 			stops = append(stops, v)
 		case v.Blind:
-			blind = append(blind, v.Name)
+			blind = append(blind, v.ID)
 		default:
-			good = append(good, v.Name)
+			good = append(good, v.ID)
 			if v.Reason != "" {
-				p.Notes = append(p.Notes, v.Name+": "+v.Reason)
+				p.Notes = append(p.Notes, v.ID+": "+v.Reason)
 			}
 		}
 	}

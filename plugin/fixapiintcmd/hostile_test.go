@@ -13,6 +13,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/client-go/kubernetes/fake"
 
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/apply"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/apply/applytest"
@@ -85,6 +86,6 @@ func TestMessagesOfAnAPIForgeNoLines(t *testing.T) {
 	plugintest.Unforged(t, "an error", out.String())
 
 	out, streams = plugintest.OnScreen()
-	cli.PrintError(streams, apply.Stopped([]preflight.Verdict{{Name: "csr-signer", Reason: pki.Foreign(err.Error()), Next: "kubectl auth whoami"}}))
+	cli.PrintError(streams, apply.Stopped([]preflight.Verdict{{Assessment: assess.Assessment{ID: "csr-signer", Reason: pki.Foreign(err.Error()), Remediation: assess.Run("kubectl auth whoami")}}}))
 	plugintest.Unforged(t, "a refusal", out.String())
 }

@@ -36,7 +36,7 @@ func reachedMark(a catalog.Answer) string {
 func (o humanObserver) Waiting(leaf string, blocked []preflight.Verdict) {
 	var out []string
 	for _, v := range blocked {
-		out = append(out, v.Name+": "+v.Reason)
+		out = append(out, v.ID+": "+v.Reason)
 	}
 	ui.Printf(o.seen.App.Streams.ErrOut, "waiting, before %s is signed anew: %s\n", leaf, ui.Clean(strings.Join(out, "; ")))
 }

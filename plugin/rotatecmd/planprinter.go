@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/report"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/apply"
@@ -141,17 +141,17 @@ func notesOf(p rotate.Planned) []string {
 	}
 	for _, r := range all {
 		for _, v := range r.Checks {
-			n := note{"Waited for, before ", ": " + v.Name + ": " + v.Reason}
+			n := note{"Waited for, before ", ": " + v.ID + ": " + v.Reason}
 			switch {
 			case !v.Stops():
 				continue
 			case r.Of.Triggered():
 				n.before = "Its owner was told already, and makes it anew whatever this says: "
-			case slices.Contains(r.Accepted, v.Name):
+			case slices.Contains(r.Accepted, v.ID):
 				n.before = "Accepted by name, of "
-			case v.Holds == catalog.No:
+			case v.Status == assess.Fail:
 			case v.Risk:
-				n = note{"It ends with exit code 3 before ", ", unless this is known by then, or accepted with --accept-risk=" + v.Name + n.after}
+				n = note{"It ends with exit code 3 before ", ", unless this is known by then, or accepted with --accept-risk=" + v.ID + n.after}
 			default:
 				n = note{"It ends with exit code 3 before ", ", unless this is known by then" + n.after}
 			}
@@ -181,10 +181,10 @@ func printChecks(w io.Writer, p rotate.Planned) {
 		switch {
 		case v.Stops(): // it is among the notes
 		case v.Blind:
-			blind = append(blind, v.Name)
+			blind = append(blind, v.ID)
 		default:
-			if good = append(good, v.Name); v.Reason != "" {
-				ui.Wrap(w, "Note     ", v.Name+": "+v.Reason)
+			if good = append(good, v.ID); v.Reason != "" {
+				ui.Wrap(w, "Note     ", v.ID+": "+v.Reason)
 			}
 		}
 	}

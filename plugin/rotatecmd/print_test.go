@@ -11,6 +11,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/apply"
 	"github.com/kubectl-certrot/kubectl-certrot/plugin/cli"
@@ -37,7 +38,7 @@ func TestOutcomes(t *testing.T) {
 		{"read in vain, with a next step", cli.WithHint(errors.New("connection refused"), "is it there?"), cli.ExitUsage, "connection refused", "is it there?", false},
 		{"interrupted while reading", cli.NothingChanged(errors.New("interrupted")), cli.ExitUsage, "nothing was changed: interrupted", "", true},
 		{"somebody has the Lease", apply.Refused(refusal), cli.ExitRefused, "refused, nothing was changed: ", "wait for it", true},
-		{"checks", apply.Stopped([]preflight.Verdict{{Name: "nodes-ready", Reason: "not Ready: worker-0", Next: "look", Risk: true}}), cli.ExitRefused, "refused, nothing was changed: nodes-ready: not Ready: worker-0", "look\nor, in spite of it: --accept-risk=nodes-ready", true},
+		{"checks", apply.Stopped([]preflight.Verdict{{Assessment: assess.Assessment{ID: "nodes-ready", Reason: "not Ready: worker-0", Remediation: assess.Advise("look")}, Risk: true}}), cli.ExitRefused, "refused, nothing was changed: nodes-ready: not Ready: worker-0", "look\nor, in spite of it: --accept-risk=nodes-ready", true},
 		{"told already", &cli.ExitError{Code: cli.ExitIncomplete}, cli.ExitIncomplete, "exit code 3", "", false},
 		{"stopped", &cli.ExitError{Code: cli.ExitStopped, Err: errors.New("half-way")}, cli.ExitStopped, "half-way", "", false},
 		{"late", &cli.ExitError{Code: cli.ExitFindings, Err: errors.New("late")}, cli.ExitFindings, "late", "", false},
@@ -66,13 +67,13 @@ func TestOutcomes(t *testing.T) {
 func TestNotes(t *testing.T) {
 	t.Parallel()
 	triggered := &inspect.Entry{Bundle: &inspect.Bundle{Object: &inspect.Object{}}}
-	check := func(name string, holds catalog.Answer) preflight.Verdict {
-		return preflight.Verdict{Name: name, Holds: holds, Reason: "because", Risk: true}
+	check := func(name string, status assess.Status) preflight.Verdict {
+		return preflight.Verdict{Assessment: assess.Assessment{ID: name, Status: status, Reason: "because"}, Risk: true}
 	}
-	leaf := rotate.Planned{Of: rotate.Rotatable{Name: "told", Entry: triggered, Trigger: catalog.Trigger{Annotation: "a"}}, Checks: []preflight.Verdict{check("signer-trusted", catalog.No), check("pods-memory", catalog.Yes)}}
+	leaf := rotate.Planned{Of: rotate.Rotatable{Name: "told", Entry: triggered, Trigger: catalog.Trigger{Annotation: "a"}}, Checks: []preflight.Verdict{check("signer-trusted", assess.Fail), check("pods-memory", assess.Pass)}}
 	p := rotate.Planned{
 		Of:     rotate.Rotatable{Name: "signer"},
-		Checks: []preflight.Verdict{check("operators-settled", catalog.No), check("topology", catalog.No), check("signer-age", catalog.Unknown), check("leaf-young", catalog.Yes)}, Accepted: []string{"topology"}, Awaited: []string{"operators-settled", "signer-age"},
+		Checks: []preflight.Verdict{check("operators-settled", assess.Fail), check("topology", assess.Fail), check("signer-age", assess.Unknown), check("leaf-young", assess.Pass)}, Accepted: []string{"topology"}, Awaited: []string{"operators-settled", "signer-age"},
 		Leaves: []rotate.Planned{leaf},
 	}
 	want := []string{
@@ -102,7 +103,7 @@ func TestObserver(t *testing.T) {
 	stage := rotate.Stage{Name: rotate.StageSigner, Reached: catalog.Yes, Text: "made \x1b[31mnow"}
 	o.Stage("", stage, 65*time.Second)
 	o.Stage("b", stage, time.Second)
-	o.Waiting("leaf", []preflight.Verdict{{Name: "signer-trusted", Reason: "worker-0 does not"}, {Name: "signer-age", Reason: "young"}})
+	o.Waiting("leaf", []preflight.Verdict{{Assessment: assess.Assessment{ID: "signer-trusted", Reason: "worker-0 does not"}}, {Assessment: assess.Assessment{ID: "signer-age", Reason: "young"}}})
 	p := planned(t, "4.16.1", "aggregator-client-signer", nil)
 	o.Rotated(p)
 	if err := o.Concluded(rotate.Progress{Planned: p, Stages: []rotate.Stage{stage, {Name: rotate.StageLeaf, Reached: catalog.No, Text: "not yet"}}, Took: map[string]time.Duration{rotate.StageSigner: 125 * time.Second, rotate.StageLeaf: time.Second}}); err != nil {

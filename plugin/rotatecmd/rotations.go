@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/preflight"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/rotate"
@@ -48,8 +49,8 @@ func entryOf(r rotate.Reading, of rotate.Rotatable) rotationEntry {
 		if e.Why = append(e.Why, d); !d.stopped {
 			continue
 		}
-		if e.Rotates == "yes" || v.Holds == catalog.No {
-			e.Rotates = v.Holds.String()
+		if e.Rotates == "yes" || v.Status == assess.Fail {
+			e.Rotates = d.Holds
 		}
 	}
 	return e
@@ -60,7 +61,8 @@ func effectOf(d catalog.Delivery) string {
 }
 
 func verdictOf(v preflight.Verdict) rotateVerdict {
-	return rotateVerdict{v.Name, v.Holds.String(), v.Reason, v.Next, v.Risk, v.Blind, v.Stops()}
+	holds := map[assess.Status]catalog.Answer{assess.Pass: catalog.Yes, assess.Fail: catalog.No}[v.Status]
+	return rotateVerdict{v.ID, holds.String(), v.Reason, v.Remediation.Text, v.Risk, v.Blind, v.Stops()}
 }
 
 func verdictsOf(checks []preflight.Verdict) []rotateVerdict {

@@ -220,9 +220,9 @@ func (f *undoFlags) settled(ctx context.Context, w *apply.Session, facts inspect
 	ask.Nodes = apply.NodesOf(p)
 	for _, v := range ask.Check() {
 		switch {
-		case v.Name != preflight.StaticPodsSettled || !v.Stops():
-		case slices.Contains(f.risks, v.Name):
-			p.Notes = append(p.Notes, "Accepted by name: "+v.Name+": "+v.Reason)
+		case v.ID != preflight.StaticPodsSettled || !v.Stops():
+		case slices.Contains(f.risks, v.ID):
+			p.Notes = append(p.Notes, "Accepted by name: "+v.ID+": "+v.Reason)
 		default:
 			return apply.Stopped([]preflight.Verdict{v})
 		}

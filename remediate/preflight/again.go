@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/action"
@@ -63,8 +64,8 @@ func (a *Again) ask(ctx context.Context, env *remediate.Env, nodes []string) err
 			a.last = env.Now()
 			return nil
 		}
-		wait, _ := settles(v.Name)
-		if v.Holds == catalog.Unknown {
+		wait, _ := settles(v.ID)
+		if v.Status == assess.Unknown {
 			wait = max(wait, unreadTime)
 		}
 		if env.Patience > 0 {
@@ -75,9 +76,9 @@ func (a *Again) ask(ctx context.Context, env *remediate.Env, nodes []string) err
 			if wait > 0 {
 				reason = fmt.Sprintf("not within %s: %s", wait, reason)
 			}
-			return &remediate.Refusal{Name: v.Name, Reason: reason, Next: v.Next, Risk: v.Risk}
+			return &remediate.Refusal{Name: v.ID, Reason: reason, Next: v.Remediation.Text, Risk: v.Risk}
 		}
-		if text := v.Name + ": " + v.Reason; text != said && a.Say != nil {
+		if text := v.ID + ": " + v.Reason; text != said && a.Say != nil {
 			a.Say(fmt.Sprintf("waits, for %s at most: %s", wait, text))
 			said = text
 		}
@@ -94,8 +95,8 @@ func (a *Again) verdict(ctx context.Context, env *remediate.Env, nodes []string)
 		p.StaticPods = a.StaticPods(ctx)
 	}
 	for _, v := range p.Check() {
-		_, asked := settles(v.Name)
-		if asked && v.Stops() && !slices.Contains(a.Accept, v.Name) && (len(a.Only) == 0 || slices.Contains(a.Only, v.Name)) {
+		_, asked := settles(v.ID)
+		if asked && v.Stops() && !slices.Contains(a.Accept, v.ID) && (len(a.Only) == 0 || slices.Contains(a.Only, v.ID)) {
 			return v, false
 		}
 	}

@@ -91,16 +91,16 @@ func TestPreflightOfPlainClusters(t *testing.T) {
 			c.change(p, f)
 			sameSaved(t, name, *p, nil)
 			verdicts := p.Check()
-			i := slices.IndexFunc(verdicts, func(v Verdict) bool { return v.Name == c.check })
+			i := slices.IndexFunc(verdicts, func(v Verdict) bool { return v.ID == c.check })
 			if i < 0 {
 				t.Fatalf("%s was not asked: %+v", c.check, verdicts)
 			}
-			if v := verdicts[i]; v.Holds != c.holds || !strings.Contains(v.Reason, c.says) || c.holds == catalog.Yes && c.says == "" && v.Reason != "" {
+			if v := verdicts[i]; v.Status != (Finding{Holds: c.holds}).Assess("").Status || !strings.Contains(v.Reason, c.says) || c.holds == catalog.Yes && c.says == "" && v.Reason != "" {
 				t.Errorf("%+v", v)
 			}
 			for _, v := range verdicts {
-				if v.Name == "pools-settled" || v.Name == "named-certificate" {
-					t.Errorf("%s is asked of a plain cluster", v.Name)
+				if v.ID == "pools-settled" || v.ID == "named-certificate" {
+					t.Errorf("%s is asked of a plain cluster", v.ID)
 				}
 			}
 		})

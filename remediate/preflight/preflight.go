@@ -8,6 +8,7 @@ import (
 
 	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/collect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
@@ -53,14 +54,9 @@ func Of(facts inspect.Snapshot) Preflight {
 
 // Verdict is what a check of the preflight says.
 type Verdict struct {
-	Name  string // lower-kebab; what --accept-risk takes, where Risk
-	Claim string // true where it holds
-	Holds catalog.Answer
-	// Reason says why it does not hold or is not known; of one that holds, what is
-	// worth knowing, mostly nothing.
-	Reason string
-	Next   string
-	Risk   bool // it may be accepted by name
+	assess.Assessment        // its ID is what --accept-risk takes, where Risk
+	Claim             string // true where it passes
+	Risk              bool   // it may be accepted by name
 	// Blind says that only an API server could tell, and that there is none: that
 	// stops nothing, since in an outage of the API nobody could be helped else.
 	Blind bool
@@ -75,7 +71,7 @@ func (v Verdict) AsOf(facts inspect.Snapshot) Verdict {
 }
 
 // Stops reports whether nothing is to be done because of it.
-func (v Verdict) Stops() bool { return v.Holds != catalog.Yes && !v.Blind }
+func (v Verdict) Stops() bool { return v.Status != assess.Pass && !v.Blind }
 
 // Blocked is the error of checks that stop a change.
 type Blocked struct{ Checks []Verdict }
@@ -83,7 +79,7 @@ type Blocked struct{ Checks []Verdict }
 func (b *Blocked) Error() string {
 	var reasons []string
 	for _, v := range b.Checks {
-		reasons = append(reasons, v.Name+": "+v.Reason)
+		reasons = append(reasons, v.ID+": "+v.Reason)
 	}
 	return strings.Join(reasons, "\n")
 }
@@ -92,9 +88,9 @@ func (b *Blocked) Error() string {
 func (b *Blocked) Next() string {
 	var next, risks []string
 	for _, v := range b.Checks {
-		next = append(next, v.Next)
+		next = append(next, v.Remediation.Text)
 		if v.Risk {
-			risks = append(risks, "--accept-risk="+v.Name)
+			risks = append(risks, "--accept-risk="+v.ID)
 		}
 	}
 	if len(risks) > 0 {
@@ -123,10 +119,22 @@ type preflightCheck struct {
 	ask         func(Preflight) Finding
 }
 
-// Finding is the rest of a Verdict.
+// Finding is what a check finds, before its name and claim are put to it.
 type Finding struct {
 	Holds        catalog.Answer
 	Reason, Next string
+}
+
+// Assess is the finding of the check with this ID.
+func (f Finding) Assess(id string) assess.Assessment {
+	a := assess.Assessment{ID: id, Reason: f.Reason, Remediation: assess.Advise(f.Next)}
+	switch f.Holds {
+	case catalog.Yes:
+		a.Status = assess.Pass
+	case catalog.No:
+		a.Status, a.Severity = assess.Fail, assess.Critical
+	}
+	return a
 }
 
 // checks are those for a cluster whose operators tell of it, or for one without any.
@@ -187,7 +195,7 @@ func (p Preflight) Check() []Verdict {
 	for _, c := range p.checks() {
 		f := c.ask(p)
 		v := Verdict{
-			Name: c.name, Claim: c.claim, Holds: f.Holds, Reason: f.Reason, Next: f.Next, Risk: c.risk,
+			Assessment: f.Assess(c.name), Claim: c.claim, Risk: c.risk,
 			Blind: f.Holds == catalog.Unknown && c.api && p.Machinery == nil,
 		}
 		if c.api {
@@ -202,7 +210,7 @@ func (p Preflight) Check() []Verdict {
 // published does not verify what is shown.
 func (p Preflight) ServerSideVerdict() Verdict {
 	all := p.Check()
-	return all[slices.IndexFunc(all, func(v Verdict) bool { return v.Name == ServerSide })]
+	return all[slices.IndexFunc(all, func(v Verdict) bool { return v.ID == ServerSide })]
 }
 
 // Fine is a check that passes. The text is for people; empty: there is nothing to say.

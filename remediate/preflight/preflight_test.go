@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/remediatetest"
@@ -183,21 +184,21 @@ func TestPreflight(t *testing.T) {
 	for _, tt := range tests {
 		p := quiet(tt.nodes...)
 		for _, v := range p.Check() {
-			if v.Name == tt.check && (v.Holds != catalog.Yes || v.Stops()) {
-				t.Errorf("%s: before that, %s is %s: %s", tt.title, v.Name, v.Holds, v.Reason)
+			if v.ID == tt.check && (v.Status != assess.Pass || v.Stops()) {
+				t.Errorf("%s: before that, %s is %s: %s", tt.title, v.ID, v.Status, v.Reason)
 			}
 		}
 		tt.change(p)
 		sameSaved(t, tt.title, *p, nil)
 		for _, v := range p.Check() {
-			if v.Name != tt.check {
+			if v.ID != tt.check {
 				continue
 			}
-			if v.Holds != tt.want || !strings.Contains(v.Reason, tt.says) {
-				t.Errorf("%s: %s is %s (%s), want %s with %q", tt.title, v.Name, v.Holds, v.Reason, tt.want, tt.says)
+			if v.Status != (Finding{Holds: tt.want}).Assess("").Status || !strings.Contains(v.Reason, tt.says) {
+				t.Errorf("%s: %s is %s (%s), want %s with %q", tt.title, v.ID, v.Status, v.Reason, tt.want, tt.says)
 			}
-			if stops := tt.want != catalog.Yes; v.Stops() != stops || stops && (v.Next == "" || v.Reason == "") {
-				t.Errorf("%s: stops: %t; next %q", tt.title, v.Stops(), v.Next)
+			if stops := tt.want != catalog.Yes; v.Stops() != stops || stops && (v.Remediation.Text == "" || v.Reason == "") {
+				t.Errorf("%s: stops: %t; next %q", tt.title, v.Stops(), v.Remediation.Text)
 			}
 		}
 		if asked[tt.check] == nil {
@@ -219,7 +220,7 @@ func TestPreflightWithoutAPI(t *testing.T) {
 	p.Facts.Bundles = nil
 	for _, v := range p.Check() {
 		if v.Stops() {
-			t.Errorf("%s stops: %s", v.Name, v.Reason)
+			t.Errorf("%s stops: %s", v.ID, v.Reason)
 		}
 	}
 	ahead(time.Hour)(p)
@@ -227,7 +228,7 @@ func TestPreflightWithoutAPI(t *testing.T) {
 	var stops []string
 	for _, v := range p.Check() {
 		if v.Stops() {
-			stops = append(stops, v.Name)
+			stops = append(stops, v.ID)
 		}
 	}
 	if !slices.Equal(stops, []string{"clocks"}) { // whose signers are right is in the API

@@ -28,14 +28,14 @@ func sameSaved(t *testing.T, title string, live Preflight, signers *inspect.Sign
 	}
 	for i, want := range before {
 		got := after[i]
-		if got.Name != want.Name || got.Holds != want.Holds || got.Risk != want.Risk || got.Blind != want.Blind || remediatetest.Unmarked(got.Reason) != remediatetest.Unmarked(want.Reason) {
+		if got.ID != want.ID || got.Status != want.Status || got.Risk != want.Risk || got.Blind != want.Blind || remediatetest.Unmarked(got.Reason) != remediatetest.Unmarked(want.Reason) {
 			t.Errorf("%s: of the file:\n%+v\nwant:\n%+v", title, got, want)
 		}
-		if got.Stops() && want.Next != "" && got.Next == "" {
-			t.Errorf("%s: %s of the file has no next step", title, got.Name)
+		if got.Stops() && want.Remediation.Text != "" && got.Remediation.Text == "" {
+			t.Errorf("%s: %s of the file has no next step", title, got.ID)
 		}
-		if tells := strings.Contains(got.Reason, "(as of 20"); tells != (facts.Status != nil && asksAPI(saved, got.Name) && want.Reason != "") || strings.Contains(want.Reason, "as of") {
-			t.Errorf("%s: %s says when it was read: %t: %s", title, got.Name, tells, got.Reason)
+		if tells := strings.Contains(got.Reason, "(as of 20"); tells != (facts.Status != nil && asksAPI(saved, got.ID) && want.Reason != "") || strings.Contains(want.Reason, "as of") {
+			t.Errorf("%s: %s says when it was read: %t: %s", title, got.ID, tells, got.Reason)
 		}
 	}
 }

@@ -98,7 +98,7 @@ func (p Preflight) Check() []preflight.Verdict {
 	for _, c := range rotateChecks() {
 		f := c.ask(p)
 		v := preflight.Verdict{
-			Name: c.name, Claim: c.claim, Holds: f.Holds, Reason: f.Reason, Next: f.Next, Risk: c.risk && !(p.Follows && c.name == SignerTrusted),
+			Assessment: f.Assess(c.name), Claim: c.claim, Risk: c.risk && !(p.Follows && c.name == SignerTrusted),
 			Blind: f.Holds == catalog.Unknown && c.api && p.Machinery == nil,
 		}
 		if c.api || c.name == PodsMemory && p.Network != nil {

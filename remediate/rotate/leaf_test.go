@@ -167,11 +167,11 @@ func TestLeafFollows(t *testing.T) {
 		p.Follows = true
 		var stops []string
 		for _, v := range p.Check() {
-			if v.Name == SignerTrusted && v.Risk {
-				t.Errorf("%s: %s may be accepted", c.title, v.Name)
+			if v.ID == SignerTrusted && v.Risk {
+				t.Errorf("%s: %s may be accepted", c.title, v.ID)
 			}
 			if v.Stops() {
-				stops = append(stops, v.Name+" "+v.Holds.String())
+				stops = append(stops, v.ID+" "+answerOf(v))
 			}
 		}
 		if got := strings.Join(stops, ", "); got != c.want {
@@ -198,7 +198,7 @@ func TestEachLeafFollows(t *testing.T) {
 			p.Follows = true
 			for _, v := range p.Check() {
 				if v.Stops() {
-					t.Errorf("%s: %s %s: %s", leaf, v.Name, v.Holds, v.Reason)
+					t.Errorf("%s: %s %s: %s", leaf, v.ID, v.Status, v.Reason)
 				}
 			}
 		}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate"
@@ -83,7 +84,7 @@ func (r *Runner) nextLeaf(ctx context.Context, t *tracker) (*Planned, error) {
 			return true
 		}
 		blocked := stopping(leaf.Checks)
-		if unread++; why == nil || slices.ContainsFunc(blocked, func(v preflight.Verdict) bool { return v.Holds == catalog.No }) {
+		if unread++; why == nil || slices.ContainsFunc(blocked, func(v preflight.Verdict) bool { return v.Status == assess.Fail }) {
 			unread = 0
 		}
 		if text := (&preflight.Blocked{Checks: blocked}).Error(); text != told && text != "" {

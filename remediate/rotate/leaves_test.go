@@ -130,7 +130,7 @@ func TestToldLeafIsJudged(t *testing.T) {
 				t.Fatalf("%d leaves: %v", len(p.Leaves), err)
 			}
 			told := p.Leaves[0]
-			i := slices.IndexFunc(told.Checks, func(v preflight.Verdict) bool { return v.Name == SignerTrusted })
+			i := slices.IndexFunc(told.Checks, func(v preflight.Verdict) bool { return v.ID == SignerTrusted })
 			if i < 0 || told.Checks[i].Stops() == trusted || len(told.Awaited)+len(told.Accepted) > 0 {
 				t.Errorf("trusted %t, awaited %q, accepted %q: %+v", trusted, told.Awaited, told.Accepted, told.Checks)
 			}

@@ -3,7 +3,7 @@ package rotate
 import (
 	"slices"
 
-	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/action"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/preflight"
@@ -68,7 +68,7 @@ func (p *Planned) judgeLeaf(accepted []string, mayWait func(preflight.Verdict) b
 	}
 	p.Checks, p.Accepted, p.Awaited = nil, nil, nil
 	for _, v := range pre.Check() {
-		if slices.Contains(trustChecks(), v.Name) {
+		if slices.Contains(trustChecks(), v.ID) {
 			p.Checks = append(p.Checks, v)
 		}
 	}
@@ -82,14 +82,14 @@ func trustChecks() []string {
 
 // fromSigner reports whether the new signer brings it by itself, or people do meanwhile.
 func fromSigner(v preflight.Verdict) bool {
-	return v.Name == chainSettled || slices.Contains(trustChecks(), v.Name)
+	return v.ID == chainSettled || slices.Contains(trustChecks(), v.ID)
 }
 
 // rollingOut reports whether it is what a new signer keeps busy until its CA is everywhere:
 // operators, static pods, and nodes with their pools. What is not known of those does not
 // get known by waiting.
 func rollingOut(v preflight.Verdict) bool {
-	return v.Holds == catalog.No && slices.Contains([]string{operatorsSettled, preflight.StaticPodsSettled, poolsReady, nodesReady}, v.Name)
+	return v.Status == assess.Fail && slices.Contains([]string{operatorsSettled, preflight.StaticPodsSettled, poolsReady, nodesReady}, v.ID)
 }
 
 func (p *Planned) weigh(verdicts []preflight.Verdict, accepted []string, mayWait func(preflight.Verdict) bool) error {
@@ -98,10 +98,10 @@ func (p *Planned) weigh(verdicts []preflight.Verdict, accepted []string, mayWait
 	for _, v := range verdicts {
 		switch {
 		case !v.Stops():
-		case v.Risk && slices.Contains(accepted, v.Name):
-			p.Accepted = append(p.Accepted, v.Name)
+		case v.Risk && slices.Contains(accepted, v.ID):
+			p.Accepted = append(p.Accepted, v.ID)
 		case mayWait != nil && mayWait(v):
-			p.Awaited = append(p.Awaited, v.Name)
+			p.Awaited = append(p.Awaited, v.ID)
 		default:
 			stops = append(stops, v)
 		}

@@ -8,10 +8,12 @@ import (
 	"time"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/trust"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/preflight"
 )
 
 // rotating is a cluster with one signer, its bundles and what it signs.
@@ -215,12 +217,12 @@ func TestRotateChecks(t *testing.T) {
 			var stops, says []string
 			for _, v := range r.preflight(t, c.name).Check() {
 				if v.Stops() {
-					stops, says = append(stops, v.Name+" "+v.Holds.String()), append(says, v.Reason)
-					if v.Reason == "" || v.Next == "" {
-						t.Errorf("%s says no reason or no next step: %+v", v.Name, v)
+					stops, says = append(stops, v.ID+" "+answerOf(v)), append(says, v.Reason)
+					if v.Reason == "" || v.Remediation.Text == "" {
+						t.Errorf("%s says no reason or no next step: %+v", v.ID, v)
 					}
-					if v.Risk == (v.Name == "control-plane-here") {
-						t.Errorf("%s may be accepted: %t", v.Name, v.Risk)
+					if v.Risk == (v.ID == "control-plane-here") {
+						t.Errorf("%s may be accepted: %t", v.ID, v.Risk)
 					}
 				}
 			}
@@ -241,8 +243,8 @@ func TestSafeOrder(t *testing.T) {
 	r := newRotating(loadBalancer, "4.15.3")
 	next := func() string {
 		for _, v := range r.preflight(t, loadBalancer).Check() {
-			if v.Name == "reaches-verifiers" {
-				return v.Next
+			if v.ID == "reaches-verifiers" {
+				return v.Remediation.Text
 			}
 		}
 		return ""
@@ -263,12 +265,12 @@ func TestSafeOrder(t *testing.T) {
 		p := r.preflight(t, at.Name)
 		p.Follows, p.Anew = true, true
 		for _, v := range p.Check() {
-			if !v.Stops() || v.Blind || slices.Contains(brought, v.Name) {
+			if !v.Stops() || v.Blind || slices.Contains(brought, v.ID) {
 				continue
 			}
 			accepted++
-			if !strings.Contains(last, "--accept-risk="+v.Name) {
-				t.Errorf("%s stops at %s, and is not in the line %s", at.Name, v.Name, last)
+			if !strings.Contains(last, "--accept-risk="+v.ID) {
+				t.Errorf("%s stops at %s, and is not in the line %s", at.Name, v.ID, last)
 			}
 		}
 	}
@@ -389,4 +391,9 @@ func (r *rotating) kubeconfig(ca []byte) {
 	r.take(catalog.Ref{Kind: string(pki.KindFile)})
 	at := pki.Location{Kind: pki.KindFile, Path: "/home/admin/kubeconfig", Field: `clusters["c"].cluster.certificate-authority-data`}
 	r.s.Bundles = append(r.s.Bundles, inspect.Bundle{At: at, Content: r.sc.Scan(ca)[0].Content})
+}
+
+// answerOf says a status as the lists of what stops do.
+func answerOf(v preflight.Verdict) string {
+	return map[assess.Status]string{assess.Pass: "yes", assess.Fail: "no", assess.Unknown: "unknown"}[v.Status]
 }

@@ -39,16 +39,16 @@ func (r *rotating) sameSaved(t *testing.T, title string, live Preflight) {
 	before, after := live.Check(), saved.Check()
 	for i, want := range before {
 		got := after[i]
-		if got.Name != want.Name || got.Holds != want.Holds || got.Risk != want.Risk || got.Blind != want.Blind || remediatetest.Unmarked(got.Reason) != remediatetest.Unmarked(want.Reason) {
+		if got.ID != want.ID || got.Status != want.Status || got.Risk != want.Risk || got.Blind != want.Blind || remediatetest.Unmarked(got.Reason) != remediatetest.Unmarked(want.Reason) {
 			t.Errorf("%s: of the file:\n%+v\nwant:\n%+v", title, got, want)
 		}
-		if got.Stops() && want.Next != "" && got.Next == "" {
-			t.Errorf("%s: %s of the file has no next step", title, got.Name)
+		if got.Stops() && want.Remediation.Text != "" && got.Remediation.Text == "" {
+			t.Errorf("%s: %s of the file has no next step", title, got.ID)
 		}
-		switch got.Name {
+		switch got.ID {
 		case "operators-settled", "upgrade-running", "static-pods-settled", "pools-ready", "nodes-ready":
 			if s.Status != nil && got.Reason != "" && !strings.Contains(got.Reason, "(as of 20") {
-				t.Errorf("%s: %s does not say when it was read: %s", title, got.Name, got.Reason)
+				t.Errorf("%s: %s does not say when it was read: %s", title, got.ID, got.Reason)
 			}
 		}
 	}

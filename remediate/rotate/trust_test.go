@@ -12,6 +12,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/trust"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/action"
+	"github.com/kubectl-certrot/kubectl-certrot/remediate/preflight"
 )
 
 // TestTrustOfWhoWasNotAsked: nodes that were left out are not known to trust anybody.
@@ -49,7 +50,7 @@ func TestTrustOfWhoWasNotAsked(t *testing.T) {
 			}
 			p.Follows = true
 			for _, v := range p.Check() {
-				if name == "kubelet-client" && v.Name == SignerTrusted && v.Stops() != (c.want != catalog.Yes) {
+				if name == "kubelet-client" && v.ID == SignerTrusted && v.Stops() != (c.want != catalog.Yes) {
 					t.Errorf("%s: it may be signed: %+v", c.title, v)
 				}
 			}
@@ -119,11 +120,11 @@ func TestPodsMemory(t *testing.T) {
 		}
 		r.sameSaved(t, c.title, p)
 		for _, v := range p.Check() {
-			if v.Name == PodsMemory && strings.Contains(v.Next, " delete pod ") && (!strings.Contains(v.Next, "node by node") || !strings.Contains(v.Next, "kube-scheduler have the CA") || strings.Contains(v.Next, "delete pod -l") && !strings.Contains(v.Next, "--field-selector spec.nodeName=")) {
-				t.Errorf("%s: pods of all nodes at once, or too early: %s", c.title, v.Next)
+			if v.ID == PodsMemory && strings.Contains(v.Remediation.Text, " delete pod ") && (!strings.Contains(v.Remediation.Text, "node by node") || !strings.Contains(v.Remediation.Text, "kube-scheduler have the CA") || strings.Contains(v.Remediation.Text, "delete pod -l") && !strings.Contains(v.Remediation.Text, "--field-selector spec.nodeName=")) {
+				t.Errorf("%s: pods of all nodes at once, or too early: %s", c.title, v.Remediation.Text)
 			}
-			if v.Name == PodsMemory && (v.Holds != c.want || !strings.Contains(v.Reason, c.says) || !v.Risk || (v.Next == "") != (c.want == catalog.Yes)) {
-				t.Errorf("%s: %s: %s; next: %s", c.title, v.Holds, v.Reason, v.Next)
+			if v.ID == PodsMemory && (v.Status != (preflight.Finding{Holds: c.want}).Assess("").Status || !strings.Contains(v.Reason, c.says) || !v.Risk || (v.Remediation.Text == "") != (c.want == catalog.Yes)) {
+				t.Errorf("%s: %s: %s; next: %s", c.title, v.Status, v.Reason, v.Remediation.Text)
 			}
 		}
 	}
