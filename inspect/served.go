@@ -1,11 +1,9 @@
 package inspect
 
 import (
-	"errors"
 	"fmt"
 	"net/netip"
 	"net/url"
-	"slices"
 	"strings"
 	"time"
 
@@ -112,26 +110,6 @@ func (s *Snapshot) Loaded(node string, k Kubeconfig) ([]*pki.Cert, []pki.Skipped
 		}
 	}
 	return nil, nil
-}
-
-// Distrusts says why a client with this kubeconfig on that node does not accept a chain
-// from a server of that name; nil: it does.
-func (s *Snapshot) Distrusts(node string, k Kubeconfig, chain []*pki.Cert, name string, now time.Time) error {
-	if k.Problem != "" {
-		return errors.New(k.Problem)
-	}
-	roots, skipped := s.Loaded(node, k)
-	err := pki.Verify(chain, roots, name, now)
-	if err == nil {
-		return nil
-	}
-	needed, _ := pki.Needed(skipped, chain, func(c *pki.Cert) bool {
-		return pki.Verify(chain, append(slices.Clone(roots), c), name, now) == nil
-	})
-	if needed != nil {
-		return fmt.Errorf("%w; %s", err, needed)
-	}
-	return err
 }
 
 // Node returns the node of that name.

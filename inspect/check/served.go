@@ -7,6 +7,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/trust"
 )
 
 // apiTrusted holds each kubeconfig against what was served.
@@ -15,23 +16,22 @@ func apiTrusted(f *inspect.Facts) []assess.Finding {
 	var order []string
 	for _, n := range nodesRead(f) {
 		for _, k := range n.Kubeconfigs {
-			c, ok := k.InUse()
-			if !ok || !c.CAData || c.Masked || c.Insecure {
+			if c, ok := k.InUse(); !ok || !c.CAData || c.Masked || c.Insecure {
 				continue // kubeconfig-sound speaks of these
 			}
-			address, server, err := c.Dialled()
-			if err != nil {
+			client, err := trust.ClientOf(&f.Snapshot, n, k)
+			if err != nil && client.Address == "" {
 				continue
 			}
-			served, ok := f.Snapshot.ShownTo(n.Name, address)
+			served, ok := client.Served()
 			if !ok {
 				continue
 			}
-			err = f.Snapshot.Distrusts(n.Name, k, served.Chain, server, n.Time(f.Now))
+			err = client.Refuses(served.Chain, f.Now)
 			if err == nil {
 				continue
 			}
-			message := fmt.Sprintf("the CA in this file does not verify what is shown at %s: %s", address, err)
+			message := fmt.Sprintf("the CA in this file does not verify what is shown at %s: %s", client.Address, err)
 			next := f.Hints().Next("{} fix-api-int --nodes NAME shows the fix, and asks before it applies it")
 			if len(served.Chain) > 0 {
 				message += fmt.Sprintf(" (%s, issued by %s)", inspect.CertName(served.Chain[0]), foreign.Called(pki.CommonName(served.Chain[0].Issuer)))

@@ -15,9 +15,14 @@ import (
 // decide judges a claim whose roots and chain are known.
 func (j *judge) decide(c *Claim) {
 	now := j.timeOf(c)
-	if err := verify(c, c.Name, now); err != nil {
+	needed, all, err := refuses(c.Roots, c.Skipped, c.Chain, func(roots []*pki.Cert) error {
+		with := *c
+		with.Roots = roots
+		return verify(&with, c.Name, now)
+	})
+	if err != nil {
 		c.Status, c.Reason, c.Missing = assess.Fail, err.Error(), j.lacks(c)
-		j.skips(c, c.Chain, func(c *Claim) bool { return verify(c, c.Name, now) == nil })
+		c.needs(needed, all)
 		return
 	}
 	c.Status = assess.Pass
@@ -33,6 +38,12 @@ func (j *judge) skips(c *Claim, of []*pki.Cert, holds func(c *Claim) bool) {
 		more.Roots[len(c.Roots)] = with
 		return holds(&more)
 	})
+	c.needs(s, all)
+}
+
+// needs says which certificate would do that the verifier's reader skips; nil: none of those that
+// were tried. all: each was.
+func (c *Claim) needs(s *pki.Skipped, all bool) {
 	switch {
 	case s == nil && !all && c.Reader == pki.ReaderUnknown:
 		c.Status, c.Reason = assess.Unknown, c.Reason+"; some readers skip certificates of the issuer's name that stand in the trust anchors: they are too many to try, and which reader it is is not known"

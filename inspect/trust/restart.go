@@ -232,7 +232,8 @@ func (j *restart) trustsNow(id string, f *inspect.ComebackFile) {
 	i := slices.IndexFunc(j.n.Kubeconfigs, func(k inspect.Kubeconfig) bool { return k.Path == f.Path })
 	if seen && i >= 0 && served.Name == a.Name {
 		if roots := j.f.Snapshot.Trusted(j.n.Name, j.n.Kubeconfigs[i]); len(roots) > 0 {
-			if err := j.f.Snapshot.Distrusts(j.n.Name, j.n.Kubeconfigs[i], served.Chain, a.Name, j.n.Time(j.f.Now)); err != nil {
+			client := Client{facts: &j.f.Snapshot, node: j.n, file: j.n.Kubeconfigs[i], Address: a.Server, Name: a.Name}
+			if err := client.Refuses(served.Chain, j.f.Now); err != nil {
 				j.say(id, assess.Fail, f.Path+": "+err.Error(), next)
 			} else if why := j.elsewhere(a.Server, a.Name, roots); why != "" {
 				j.say(id, assess.Warn, "by the server that it met; "+f.Path+" does not verify "+why, next)

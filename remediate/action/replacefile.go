@@ -13,6 +13,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/trust"
 	"github.com/kubectl-certrot/kubectl-certrot/nodeexec"
 	"github.com/kubectl-certrot/kubectl-certrot/nodeexec/host"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate"
@@ -273,23 +274,16 @@ func Trusts(facts inspect.Snapshot, node, path string, now time.Time) error {
 	if i < 0 {
 		return &remediate.BadEffect{Reason: path + " can't be read as a kubeconfig"}
 	}
-	if problem := n.Kubeconfigs[i].Problem; problem != "" {
-		return &remediate.BadEffect{Reason: path + ": " + problem}
-	}
-	c, ok := n.Kubeconfigs[i].InUse()
-	if !ok {
-		return &remediate.BadEffect{Reason: path + ": its current context leads to no cluster"}
-	}
-	address, name, err := c.Dialled()
+	client, err := trust.ClientOf(&facts, n, n.Kubeconfigs[i])
 	if err != nil {
 		return &remediate.BadEffect{Reason: path + ": " + err.Error()}
 	}
-	served, ok := facts.ShownTo(node, address)
+	served, ok := client.Served()
 	if !ok {
-		return fmt.Errorf("what is shown at %s to node %s is not known: %s", address, node, GapsOf(facts, address))
+		return fmt.Errorf("what is shown at %s to node %s is not known: %s", client.Address, node, GapsOf(facts, client.Address))
 	}
-	if err := facts.Distrusts(node, n.Kubeconfigs[i], served.Chain, name, n.Time(now)); err != nil {
-		return &remediate.BadEffect{Reason: fmt.Sprintf("%s on %s does not trust what is shown at %s: %v", path, node, address, err)}
+	if err := client.Refuses(served.Chain, now); err != nil {
+		return &remediate.BadEffect{Reason: fmt.Sprintf("%s on %s does not trust what is shown at %s: %v", path, node, client.Address, err)}
 	}
 	return nil
 }

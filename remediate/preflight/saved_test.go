@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
-	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/csr"
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/remediatetest"
 )
@@ -60,15 +60,15 @@ func TestPreflightOfTheSignerOfAFile(t *testing.T) {
 	unclocked.Asked = time.Time{}
 	for name, c := range map[string]struct {
 		read  *inspect.SignersRead
-		holds catalog.Answer
+		holds assess.Status
 		says  string
 	}{
-		"valid":                        {&inspect.SignersRead{Signer: valid, Source: unread}, catalog.Yes, ""},
-		"expired":                      {&inspect.SignersRead{Signer: expired, Source: expired}, catalog.No, "can't sign with it"},
-		"expired, its source renewed":  {&inspect.SignersRead{Signer: expired, Source: valid}, catalog.No, "is renewed, and is copied there"},
-		"forbidden":                    {&inspect.SignersRead{Signer: unread, Source: unread}, catalog.Unknown, "forbidden"},
-		"no clock":                     {&inspect.SignersRead{Signer: unclocked, Source: unread}, catalog.Unknown, "does not say what time it is"},
-		"not read, and a status there": {nil, catalog.Unknown, "csr-signer[tls.crt] was not read"},
+		"valid":                        {&inspect.SignersRead{Signer: valid, Source: unread}, assess.Pass, ""},
+		"expired":                      {&inspect.SignersRead{Signer: expired, Source: expired}, assess.Fail, "can't sign with it"},
+		"expired, its source renewed":  {&inspect.SignersRead{Signer: expired, Source: valid}, assess.Fail, "is renewed, and is copied there"},
+		"forbidden":                    {&inspect.SignersRead{Signer: unread, Source: unread}, assess.Unknown, "forbidden"},
+		"no clock":                     {&inspect.SignersRead{Signer: unclocked, Source: unread}, assess.Unknown, "does not say what time it is"},
+		"not read, and a status there": {nil, assess.Unknown, "csr-signer[tls.crt] was not read"},
 	} {
 		p := quiet("worker-0")
 		p.Approves = true
@@ -77,7 +77,7 @@ func TestPreflightOfTheSignerOfAFile(t *testing.T) {
 			p.Signer = &signer
 		}
 		checks := p.Check()
-		if v := checks[len(checks)-1]; v.Name != csr.CsrSigner || v.Holds != c.holds || v.Blind || !strings.Contains(v.Reason, c.says) {
+		if v := checks[len(checks)-1]; v.ID != csr.CsrSigner || v.Status != c.holds || v.Blind || !strings.Contains(v.Reason, c.says) {
 			t.Errorf("%s: %+v", name, v)
 		}
 		sameSaved(t, name, *p, c.read)
@@ -114,7 +114,7 @@ func TestPartsOfAStatusThatWereNotRead(t *testing.T) {
 	p := Of(remediatetest.Saved(t, f.Snapshot))
 	p.Nodes = []string{"master-0", "worker-0"}
 	for _, v := range p.Check() {
-		if asked := v.Name == "etcd-healthy" || v.Name == StaticPodsSettled; asked && (!v.Stops() || v.Holds != catalog.Unknown || !strings.Contains(v.Reason, "were not asked for (as of 20")) {
+		if asked := v.ID == "etcd-healthy" || v.ID == StaticPodsSettled; asked && (!v.Stops() || v.Status != assess.Unknown || !strings.Contains(v.Reason, "were not asked for (as of 20")) {
 			t.Errorf("%+v", v)
 		}
 	}

@@ -74,7 +74,7 @@ func floors() []floor {
 			"report makes documents of facts and of what was found"},
 		{"inspect/trust", []string{"inspect/assess", "inspect", "inspect/catalog", "inspect/pki", "foreign"},
 			"trust judges pairs of client and server; checks judge places"},
-		{"inspect/check", []string{"inspect/assess", "inspect", "inspect/catalog", "inspect/pki", "foreign"},
+		{"inspect/check", []string{"inspect/trust", "inspect/assess", "inspect", "inspect/catalog", "inspect/pki", "foreign"},
 			"checks are functions from values to values: a Snapshot from a file must be judged as one from a cluster is"},
 		{"inspect/assess", []string{"inspect/pki", "foreign"},
 			"assess is what a judgement says, whoever judged"},

@@ -15,6 +15,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/trust"
 )
 
 // kubeconfigForms are ways to write a kubeconfig with this CA. Some of them client-go
@@ -210,7 +211,9 @@ func distrusted(s inspect.Snapshot, path string, chain []*pki.Cert, now time.Tim
 		case ok && (c.Insecure || c.Masked || !c.CAData):
 			return fmt.Errorf("its CA is not known")
 		default:
-			return s.Distrusts("n", k, chain, "api-int.c.example.com", now)
+			client, _ := trust.ClientOf(&s, &s.Nodes[0], k)
+			client.Name = "api-int.c.example.com"
+			return client.Refuses(chain, now)
 		}
 	}
 	return fmt.Errorf("it is not read")
