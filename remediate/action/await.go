@@ -82,7 +82,7 @@ func (a Await) Verify(ctx context.Context, env *remediate.Env, c *remediate.Chan
 	case err == nil:
 		return nil
 	case asked != nil && ctx.Err() == nil:
-		return &remediate.Unknown{Reason: fmt.Sprintf("whether node %s reports to the API server is not known: %v", a.On, err)}
+		return &remediate.Unknown{Reason: fmt.Sprintf("the heartbeat of node %s is unknown: %v", a.On, err)}
 	case ctx.Err() != nil:
 		return remediate.Because(context.Cause(ctx), err)
 	}
@@ -96,7 +96,7 @@ const acceptedTime = time.Minute
 // that its kubelet has read, the API server is to be reached and trusted, and to take the
 // kubelet for that node. That is enough to go on to another node, and is no heartbeat.
 func (a Await) onTheNode(ctx context.Context, env *remediate.Env) error {
-	unknown := &remediate.Unknown{Reason: fmt.Sprintf("whether node %s reports to the API server is not known: no API server could be asked", a.On)}
+	unknown := &remediate.Unknown{Reason: fmt.Sprintf("the heartbeat of node %s is unknown: no API server could be asked", a.On)}
 	if env.RestartProbe == nil {
 		return unknown
 	}
@@ -124,10 +124,10 @@ func (a Await) onTheNode(ctx context.Context, env *remediate.Env) error {
 }
 
 // accepted says why the API server does not take a kubelet's own credentials, or why that
-// is not known; nil: it does.
+// is unknown; nil: it does.
 func accepted(c *inspect.RestartProbe) error {
 	if c == nil {
-		return errors.New("nobody asked")
+		return errors.New("the restart probe did not run")
 	}
 	if problem := cmp.Or(c.Problem, c.Own.Refused, c.Own.Unread); problem != "" {
 		return errors.New(problem)

@@ -16,11 +16,11 @@ func TestWhatIsNotAccepted(t *testing.T) {
 	unasked.Answers = []inspect.Answer{{Question: inspect.AskLease, Code: 200}}
 	distrusted.Answers = []inspect.Answer{{Question: inspect.AskNode, Failure: inspect.FailedTrust, Detail: "the CA does not verify it"}}
 	for want, c := range map[string]*inspect.RestartProbe{
-		"neither curl nor openssl":  {Problem: "neither curl nor openssl"},
-		"no credentials":            {Own: unasked},
-		"it is empty":               {Own: refused},
-		"the CA does not verify it": {Own: distrusted},
-		"nobody asked":              nil,
+		"neither curl nor openssl":      {Problem: "neither curl nor openssl"},
+		"no credentials":                {Own: unasked},
+		"it is empty":                   {Own: refused},
+		"the CA does not verify it":     {Own: distrusted},
+		"the restart probe did not run": nil,
 	} {
 		if err := accepted(c); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", want, err)

@@ -72,7 +72,7 @@ func (v ConfigMapValue) patch(ctx context.Context, kube kubernetes.Interface, ve
 // there is no place.
 func (v ConfigMapValue) KeepBefore(to func(manifest []byte) error) error {
 	if to == nil {
-		return errors.New("there is no place to keep what was before")
+		return errors.New("there is no place for a backup")
 	}
 	var out strings.Builder
 	fmt.Fprintf(&out, "# %s as it was. To put it back:\n# %s\ndata:\n  %s: |\n", v.Of, foreign.Command("", "kubectl -n %s patch configmap %s --type merge --patch-file FILE", v.Of.Namespace, v.Of.Name), v.Of.Key)
@@ -104,7 +104,7 @@ func (v ConfigMapValue) Write(ctx context.Context, env *remediate.Env) error {
 // with the value, read again after that many seconds; empty: nothing.
 func (v ConfigMapValue) Watch(ctx context.Context, env *remediate.Env, wrong func(m *corev1.ConfigMap, after float64) string) error {
 	if env.Kube == nil {
-		return &remediate.Unknown{Reason: fmt.Sprintf("whether %s stays so is not known: no API server could be asked", v.Of)}
+		return &remediate.Unknown{Reason: fmt.Sprintf("%s was not read after the change: no API server could be asked", v.Of)}
 	}
 	for began := env.Now(); ; {
 		m, err := env.Kube.CoreV1().ConfigMaps(v.Of.Namespace).Get(ctx, v.Of.Name, metav1.GetOptions{})

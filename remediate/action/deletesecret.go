@@ -23,7 +23,7 @@ import (
 // RotateManager is the field manager of what Rotate writes.
 const RotateManager = "certrot-rotate"
 
-// Rotate has a certificate made anew: it removes the annotation by which its owner
+// Rotate has a certificate rotated: it removes the annotation by which its operator
 // decides. Of the Secret nothing but its metadata is ever asked for.
 type Rotate struct {
 	Of     catalog.Ref
@@ -49,7 +49,7 @@ func PlanRotation(ctx context.Context, client metadata.Interface, of catalog.Ref
 	}
 	was, ok := now.Annotations[annotation]
 	if !ok {
-		return r, &remediate.Refusal{Name: "already-triggered", Reason: fmt.Sprintf("%s has no annotation %s: its owner makes it anew in any case, or nobody keeps it", of, annotation),
+		return r, &remediate.Refusal{Name: "already-triggered", Reason: fmt.Sprintf("%s has no annotation %s: its operator rotates it in any case, or no operator manages it", of, annotation),
 			Next: hints.Next("{} rotate status %s/%s", of.Namespace, of.Name)}
 	}
 	r.Trigger = Trigger{Annotation: annotation, Was: was, UID: string(now.UID), ResourceVersion: now.ResourceVersion, Annotations: now.Annotations}
@@ -97,7 +97,7 @@ func (r Rotate) explain(verb string, err error) error {
 	case apierrors.IsForbidden(err):
 		return &remediate.Refusal{Name: "rbac", Reason: err.Error(), Next: inspect.Hints{}.Unread(inspect.MayGet("secret/"+r.Of.Name, r.Of.Namespace), inspect.May{Verb: "patch", Resource: "secret/" + r.Of.Name, Namespace: r.Of.Namespace})}
 	case apierrors.IsNotFound(err):
-		return &remediate.Refusal{Name: "there", Reason: err.Error(), Next: "its owner makes it anew where it was deleted; is this an OpenShift cluster, and the right one? " + foreign.Command("", "kubectl -n %s get secrets", r.Of.Namespace)}
+		return &remediate.Refusal{Name: "there", Reason: err.Error(), Next: "if it was deleted, its operator creates it again. Check that this is an OpenShift cluster, and the right one: " + foreign.Command("", "kubectl -n %s get secrets", r.Of.Namespace)}
 	case apierrors.IsConflict(err), otherUID(err):
 		return fmt.Errorf("%w: %w", remediate.ErrChanged, err)
 	}
@@ -135,13 +135,13 @@ func (r Rotate) Apply(ctx context.Context, _ *remediate.Env, _ *remediate.Change
 	return nil
 }
 
-// madeAnewTime is how long an owner may take: it looks at the Secret when it changes,
+// rotatedTime is how long an owner may take: it looks at the Secret when it changes,
 // and every minute.
-const madeAnewTime = 3 * time.Minute
+const rotatedTime = 3 * time.Minute
 
 // Verify waits until the owner has written another time there.
 func (r Rotate) Verify(ctx context.Context, env *remediate.Env, _ *remediate.Change) error {
-	err := env.Until(ctx, madeAnewTime, func(ctx context.Context) (bool, error) {
+	err := env.Until(ctx, rotatedTime, func(ctx context.Context) (bool, error) {
 		now, err := r.get(ctx)
 		if err != nil {
 			return false, r.explain("read", err)
@@ -149,9 +149,9 @@ func (r Rotate) Verify(ctx context.Context, env *remediate.Env, _ *remediate.Cha
 		value, ok := now.Annotations[r.Annotation]
 		switch _, bad := time.Parse(time.RFC3339, value); {
 		case !ok, bad != nil:
-			return false, fmt.Errorf("%s was not made anew yet", r.Of)
+			return false, fmt.Errorf("%s is not rotated yet", r.Of)
 		case value == r.Was:
-			return false, fmt.Errorf("somebody put back the annotation of %s", r.Of)
+			return false, fmt.Errorf("another client put back the annotation of %s", r.Of)
 		}
 		return true, nil
 	})

@@ -43,7 +43,7 @@ func TestInterruptedOnce(t *testing.T) {
 			return context.Cause(ctx)
 		}}
 		err := Rotate{Of: at, Client: client}.Verify(ctx, env, nil)
-		if err == nil || strings.Count(err.Error(), interrupt.Error()) != 1 || !asking && !strings.Contains(err.Error(), "was not made anew yet") {
+		if err == nil || strings.Count(err.Error(), interrupt.Error()) != 1 || !asking && !strings.Contains(err.Error(), "is not rotated yet") {
 			t.Errorf("%s: %v", title, err)
 		}
 	}

@@ -57,7 +57,7 @@ func TestRestartPodsWhereNeeded(t *testing.T) {
 		"multus from before the file":              {"multus", between, nil, "it runs since before /var/lib/kubelet/kubeconfig was last written"},
 		"multus that read the file":                {"multus", since, nil, ""},
 		"multus that read the file, and always":    {"multus", since, func(_ *remediatetest.Fixture, a *RestartPods) { a.Always = true }, "--restart-network=always"},
-		"multus of which nobody knows":             {"multus", time.Time{}, nil, "network-memory on worker-0: whether openshift-multus/multus has the CA in memory is not known: when it started"},
+		"multus of which nobody knows":             {"multus", time.Time{}, nil, "network-memory on worker-0: whether openshift-multus/multus loaded the CA at startup is unknown: its start time is unknown"},
 		"multus of which nobody knows, and always": {"multus", time.Time{}, func(_ *remediatetest.Fixture, a *RestartPods) { a.Always = true }, "--restart-network=always"},
 		"multus whose container was restarted, as seen": {"multus", long, func(f *remediatetest.Fixture, _ *RestartPods) {
 			f.FirstNode().Processes = []inspect.Process{{Command: "multus-daemon", Started: since}}
@@ -210,11 +210,11 @@ func TestRestartPodsThatMustNotBe(t *testing.T) {
 	if err := a.Apply(t.Context(), &remediate.Env{Now: api.Env.Now}, nil); err == nil {
 		t.Error("without an API")
 	}
-	// Who makes pods anew is to trust the CA by then, also where that wave was not chosen.
+	// What replaces pods is to trust the CA by then, also where that wave was not chosen.
 	for want, read := range map[string]inspect.Rollout{
-		"nobody may make pods of openshift-machine-config-operator/machine-config-daemon anew: master-0 runs revision 7": {Operator: true, Source: f.CaOf(), Latest: 8, Masters: []inspect.Revision{{Node: "master-0", Current: 7, CA: pki.LoadedPEM(f.Sc, f.Before)}}},
-		"whether somebody can make pods": {},
-		"":                               {Operator: true, Source: f.CaOf(), Latest: 8, Masters: []inspect.Revision{{Node: "master-0", Current: 8, CA: f.CaOf()}}},
+		"deleted pods of openshift-machine-config-operator/machine-config-daemon may not be replaced: master-0 runs revision 7": {Operator: true, Source: f.CaOf(), Latest: 8, Masters: []inspect.Revision{{Node: "master-0", Current: 7, CA: pki.LoadedPEM(f.Sc, f.Before)}}},
+		"whether deleted pods of openshift-machine-config-operator/machine-config-daemon can be replaced is unknown":            {},
+		"": {Operator: true, Source: f.CaOf(), Latest: 8, Masters: []inspect.Revision{{Node: "master-0", Current: 8, CA: f.CaOf()}}},
 	} {
 		api := remediatetest.NewFakeAPI(remediatetest.NodeThat("worker-0", "True"), published(f.ConfigMap), remediatetest.DaemonPod(a.Pods[0], a.Pods[0].UID, "Running", "True"))
 		one := a
@@ -363,9 +363,9 @@ func TestAwaitRootCA(t *testing.T) {
 		read inspect.Rollout
 		want string
 	}{
-		"a master that is away":             {behind(7, "Unknown"), "Installer pods can't run on master-0, which holds up all masters: mend that first: oc describe node master-0"},
+		"a master that is away":             {behind(7, "Unknown"), "Installer pods can't run on master-0, and the rollout to all control plane nodes waits for that. Repair it first: oc describe node master-0"},
 		"nobody knows why":                  {behind(7, "True"), "forceRedeploymentReason"},
-		"an installer pod waits":            {waits, "multus (network 4.14+) may still have the old CA in memory"},
+		"an installer pod waits":            {waits, "Its multus (network 4.14+) may still be outdated in memory, with only the previous CA"},
 		"and how multus is restarted":       {waits, "On master-0: sudo kill $(pidof multus-daemon). What the operator says"},
 		"and for how long it may be":        {waits, "-enddate -in /etc/cni/multus/certs/multus-client-current.pem"},
 		"the operator does nothing":         {inspect.Rollout{Operator: true, Source: old, RootCAs: done.RootCAs}, "logs deployment/kube-controller-manager-operator"},
@@ -430,7 +430,7 @@ func TestNetworkProbe(t *testing.T) {
 		"no network":                        {NetworkProbe{}, func(p *corev1.Pod, _ int) { p.Status.StartTime = &started }, "x509: certificate signed by unknown authority", false, "a new pod on worker-0 gets no network: “x509: certificate signed by unknown authority”", "last time"},
 		"no word of why":                    {NetworkProbe{}, func(p *corev1.Pod, _ int) { p.Status.StartTime, p.Status.Phase = &started, "Pending" }, "", false, "gets no network: Pending", ""},
 		"a kubelet that does not look":      {NetworkProbe{}, func(*corev1.Pod, int) {}, "", false, "the kubelet of worker-0 has not looked at a new pod: it is down, or does not trust api-int", ""},
-		"somebody deletes it":               {NetworkProbe{}, func(p *corev1.Pod, _ int) { p.UID = "another" }, "", false, "was deleted by somebody", "not within"},
+		"somebody deletes it":               {NetworkProbe{}, func(p *corev1.Pod, _ int) { p.UID = "another" }, "", false, "another client deleted pod ", "not within"},
 		"interrupted":                       {NetworkProbe{}, func(*corev1.Pod, int) {}, "", true, "interrupted by the user", ""},
 		"in a namespace that is there":      {NetworkProbe{Namespace: "mine"}, func(p *corev1.Pod, _ int) { p.Status.PodIP = "10.128.0.7" }, "", false, "", ""},
 		"of an image that is to be fetched": {NetworkProbe{Image: "mine"}, func(p *corev1.Pod, _ int) { p.Status.PodIP = "10.128.0.7" }, "", false, "", ""},

@@ -64,7 +64,7 @@ const (
 // What a killed run leaves is removed as debug pods are: see nodeexec's Debug.Sweep.
 func (a NetworkProbe) Verify(ctx context.Context, env *remediate.Env, _ *remediate.Change) (err error) {
 	if env.Kube == nil {
-		return &remediate.Unknown{Reason: fmt.Sprintf("whether new pods on %s get a network is not known: no API server could be asked", a.On)}
+		return &remediate.Unknown{Reason: fmt.Sprintf("the network of new pods on %s is unknown: no API server could be asked", a.On)}
 	}
 	image, err := a.ImageOf(ctx, env)
 	if err != nil {
@@ -180,7 +180,7 @@ func (a NetworkProbe) await(ctx context.Context, env *remediate.Env, pod *corev1
 		p, err := env.Kube.CoreV1().Pods(pod.Namespace).Get(ctx, pod.Name, metav1.GetOptions{})
 		switch {
 		case apierrors.IsNotFound(err), err == nil && (p.UID != pod.UID || p.DeletionTimestamp != nil):
-			gone = fmt.Errorf("whether new pods on %s get a network is not known: pod %s/%s was deleted by somebody before it had one", a.On, pod.Namespace, pod.Name)
+			gone = fmt.Errorf("the network of new pods on %s is unknown: another client deleted pod %s/%s before it had an address", a.On, pod.Namespace, pod.Name)
 			return true, nil
 		case err != nil:
 			return false, fmt.Errorf("read pod %s/%s: %w", pod.Namespace, pod.Name, err)
@@ -257,7 +257,7 @@ func (a NetworkProbe) removePod(ctx context.Context, env *remediate.Env, pod *co
 			}
 		}
 	}
-	return fmt.Errorf("pod %s/%s is left on %s, and ends by itself within %s: %w; %s", pod.Namespace, pod.Name, a.On, probeLife, err, foreign.Command("", "kubectl delete pod -n %s %s", pod.Namespace, pod.Name))
+	return fmt.Errorf("pod %s/%s is left on %s, and its kubelet stops it within %s: %w; %s", pod.Namespace, pod.Name, a.On, probeLife, err, foreign.Command("", "kubectl delete pod -n %s %s", pod.Namespace, pod.Name))
 }
 
 func sameUID(a, b types.UID) bool { return b == "" || a == b }

@@ -25,7 +25,7 @@ import (
 const pauseMark = "certrot "
 
 // Pause tells an object to let nodes be, or Resume to go on, in the name of a run. It
-// says so at the object itself, so that anybody can see who paused it, and what others
+// says so at the object itself, so that every user can see who paused it, and what others
 // paused is never resumed.
 type Pause struct {
 	Of     inspect.Actor
@@ -59,7 +59,7 @@ func (a Pause) marks() []string {
 func (a Pause) Diff(inspect.Snapshot, time.Time) (*remediate.Change, error) {
 	row, ok := catalog.MachineryOf(a.Of.Resource)
 	if !ok || row.Paused == (catalog.Pausing{}) {
-		return nil, fmt.Errorf("%s: it is not known how that is paused", a.ID())
+		return nil, fmt.Errorf("%s: the catalog does not say how to pause this resource", a.ID())
 	}
 	if !a.Resume && slices.Contains(a.Of.Paused, a.marks()[0]) {
 		return nil, nil //nolint:nilnil // so already, as Action says
@@ -74,7 +74,7 @@ func (a Pause) Diff(inspect.Snapshot, time.Time) (*remediate.Change, error) {
 	return &remediate.Change{Summary: fmt.Sprintf("%s: %s: %s %q", a.ID(), field, sign, strings.Join(a.marks(), ", "))}, nil
 }
 
-// pauseTries is how often a change of somebody else's in between is let go first.
+// pauseTries is how often another client's change in between is let go first.
 const pauseTries = 5
 
 // Apply writes the one field, only while the object is as it was read a moment ago.
@@ -167,7 +167,7 @@ func (a Pause) Verify(ctx context.Context, env *remediate.Env, _ *remediate.Chan
 		return fmt.Errorf("%s: read it again: %w", a.ID(), err)
 	}
 	if a.patch(live, a.Resume) != nil {
-		return fmt.Errorf("%s: somebody changed it back at once", a.ID())
+		return fmt.Errorf("%s: another client changed it back at once", a.ID())
 	}
 	return nil
 }

@@ -41,7 +41,7 @@ func (a ReplaceFile) Diff(facts inspect.Snapshot, now time.Time) (*remediate.Cha
 		return nil, err
 	}
 	refuse := func(err error) error {
-		next := "compare it with the same file on another node, and mend it by hand first"
+		next := "compare it with the same file on another node, and fix it by hand first"
 		var shape *kubeconfig.Refusal
 		if errors.As(err, &shape) && shape.Reason == kubeconfig.CAFile {
 			next = fmt.Sprintf("on the node: append the CAs to %s, then: systemctl restart kubelet", shape.Path)
@@ -88,7 +88,7 @@ func written(n *inspect.Node, f *remediate.FileChange, now time.Time) inspect.De
 	return d
 }
 
-// text returns the file as the node showed it.
+// text returns the file as it was read on the node.
 func (a ReplaceFile) text(facts inspect.Snapshot) ([]byte, *inspect.NodeFile, error) {
 	unread := func(reason, next string) error {
 		for _, g := range facts.Gaps { // what the reading itself said is better
@@ -112,7 +112,7 @@ func (a ReplaceFile) text(facts inspect.Snapshot) ([]byte, *inspect.NodeFile, er
 	case n.Kubeconfigs[i].Text == nil:
 		return nil, nil, unread("its text is not among the facts", facts.Hints.UnreadNodes("read the node again; else edit it by hand on the node"))
 	case int64(len(n.Kubeconfigs[i].Text)) != file.Size || file.SHA256 == (pki.Fingerprint{}):
-		return nil, nil, unread(fmt.Sprintf("%d bytes were shown of its %d", len(n.Kubeconfigs[i].Text), file.Size), "read the node again")
+		return nil, nil, unread(fmt.Sprintf("%d of its %d bytes were read", len(n.Kubeconfigs[i].Text), file.Size), "read the node again")
 	}
 	return n.Kubeconfigs[i].Text, file, nil
 }
@@ -215,27 +215,27 @@ func (a ReplaceFile) Verify(ctx context.Context, env *remediate.Env, c *remediat
 	if err != nil {
 		return &remediate.BadEffect{Reason: err.Error()}
 	}
-	if file.SHA256 != now.SHA256 { // by somebody else, a moment ago: it is theirs to judge
+	if file.SHA256 != now.SHA256 { // by another client, a moment ago: it is theirs to judge
 		return fmt.Errorf("%s on %s: %w", a.Path, a.On, remediate.ErrChanged)
 	}
 	ca, err := a.Known.Find(text)
 	if err != nil {
 		return &remediate.BadEffect{Reason: a.Path + ": " + err.Error()}
 	}
-	if held := pki.LoadedPEM(a.Known.Scanner(), ca.PEM); !slices.EqualFunc(held, c.File.New, func(x, y *pki.Cert) bool { return x.Fingerprint == y.Fingerprint }) {
-		return &remediate.BadEffect{Reason: fmt.Sprintf("%s on %s holds %d certificates, not the %d that were written", a.Path, a.On, len(held), len(c.File.New))}
+	if found := pki.LoadedPEM(a.Known.Scanner(), ca.PEM); !slices.EqualFunc(found, c.File.New, func(x, y *pki.Cert) bool { return x.Fingerprint == y.Fingerprint }) {
+		return &remediate.BadEffect{Reason: fmt.Sprintf("%s on %s holds %d certificates, not the %d that were written", a.Path, a.On, len(found), len(c.File.New))}
 	}
 	err = Trusts(facts, a.On, a.Path, env.Now())
 	var bad *remediate.BadEffect
 	if errors.As(err, &bad) && !a.trusted(facts, c, env.Now()) {
-		// What is shown changed meanwhile, or one of several servers shows another
+		// The served chain changed meanwhile, or one of several servers presents another
 		// chain: the file from before would be no better.
 		return fmt.Errorf("it is written, and %s; the file from before does not trust it either", bad.Reason)
 	}
 	return err
 }
 
-// trusted reports whether the CAs from before verify what is shown now.
+// trusted reports whether the CAs from before verify the chain that is served now.
 func (a ReplaceFile) trusted(facts inspect.Snapshot, c *remediate.Change, now time.Time) bool {
 	n, ok := facts.Node(a.On)
 	if !ok {
@@ -264,7 +264,7 @@ func gapsAt(facts inspect.Snapshot, node, path string) (out []inspect.Gap) {
 	return out
 }
 
-// Trusts says whether a kubeconfig on a node verifies what its server shows now.
+// Trusts says whether a kubeconfig on a node verifies the chain that its server presents now.
 func Trusts(facts inspect.Snapshot, node, path string, now time.Time) error {
 	n, ok := facts.Node(node)
 	if !ok {
@@ -280,10 +280,10 @@ func Trusts(facts inspect.Snapshot, node, path string, now time.Time) error {
 	}
 	served, ok := client.Served()
 	if !ok {
-		return fmt.Errorf("what is shown at %s to node %s is not known: %s", client.Address, node, GapsOf(facts, client.Address))
+		return fmt.Errorf("the certificate that %s presents to node %s is unknown: %s", client.Address, node, GapsOf(facts, client.Address))
 	}
 	if err := client.Refuses(served.Chain, now); err != nil {
-		return &remediate.BadEffect{Reason: fmt.Sprintf("%s on %s does not trust what is shown at %s: %v", path, node, client.Address, err)}
+		return &remediate.BadEffect{Reason: fmt.Sprintf("%s on %s does not trust the certificate that %s presents: %v", path, node, client.Address, err)}
 	}
 	return nil
 }

@@ -27,7 +27,7 @@ const (
 	// KubeletTrusts: the node's kubelet must be right before anything is restarted
 	// that reads its files, or needs it to be started again.
 	KubeletTrusts = "kubelet-trusts"
-	// NetworkMemory: whether a pod has the CA in memory is not known.
+	// NetworkMemory: whether a pod loaded the CA at startup is unknown.
 	NetworkMemory = "network-memory"
 )
 
@@ -45,7 +45,7 @@ type RestartPods struct {
 	Next []*pki.Cert
 	// Always: also where it is not needed, or not known to be.
 	Always bool
-	// Read reads how far kube-controller-manager is, who makes pods anew; nil: that is not
+	// Read reads how far kube-controller-manager is, which replaces pods; nil: that is not
 	// asked.
 	Read func(context.Context) (inspect.Rollout, error)
 }
@@ -77,7 +77,7 @@ func (a RestartPods) Diff(facts inspect.Snapshot, now time.Time) (*remediate.Cha
 	case a.Always:
 		why = "as --restart-network=always says"
 	case answer == catalog.Unknown:
-		return nil, &remediate.Refusal{Name: NetworkMemory, Node: a.On, Reason: fmt.Sprintf("whether %s/%s has the CA in memory is not known: %s", a.Row.Namespace, a.Row.DaemonSet, why), Next: "--restart-network=always restarts it all the same"}
+		return nil, &remediate.Refusal{Name: NetworkMemory, Node: a.On, Reason: fmt.Sprintf("whether %s/%s loaded the CA at startup is unknown: %s", a.Row.Namespace, a.Row.DaemonSet, why), Next: "--restart-network=always restarts it all the same"}
 	case answer == catalog.No:
 		return nil, nil //nolint:nilnil // so already, as Action says
 	}
@@ -111,7 +111,7 @@ func (a RestartPods) kubelet(facts inspect.Snapshot, n *inspect.Node, now time.T
 func (a RestartPods) Needed(facts inspect.Snapshot, n *inspect.Node, now time.Time) (catalog.Answer, string) {
 	started := a.started(n)
 	if started.IsZero() {
-		return catalog.Unknown, "when it started is not known"
+		return catalog.Unknown, "its start time is unknown"
 	}
 	// CAs are dated by the cluster's clock, processes by the node's.
 	since := started.Add(now.Sub(n.Time(now)))
@@ -140,7 +140,7 @@ func (a RestartPods) Needed(facts inspect.Snapshot, n *inspect.Node, now time.Ti
 	case unknown != "":
 		return catalog.Unknown, unknown
 	case !known:
-		return catalog.Unknown, "which CA signed what the node is shown is not known"
+		return catalog.Unknown, "which CA signed the certificate presented to the node is unknown"
 	}
 	return catalog.No, ""
 }
@@ -168,7 +168,7 @@ func (a RestartPods) byRootCA(n *inspect.Node, now, since, made time.Time, known
 	case known && made.Before(a.RootCA.Created):
 		// It has had this CA from its beginning.
 	case a.RootCA.Written.IsZero():
-		return catalog.Unknown, "when " + a.Row.Trust.String() + " was last written is not known"
+		return catalog.Unknown, "the time of the last write to " + a.Row.Trust.String() + " is unknown"
 	case a.RootCA.Written.Add(projected).After(since) && !a.accepted(a.RootCA.Written.Add(n.Time(now).Sub(now))):
 		return catalog.Yes, "it runs since before kube-root-ca.crt was last written"
 	}
@@ -177,7 +177,7 @@ func (a RestartPods) byRootCA(n *inspect.Node, now, since, made time.Time, known
 
 // projected is how long a kubelet may take to bring a changed ConfigMap into a pod that
 // it has already: it looks once a minute, and remembers what it read for another. For a
-// pod that is new to it, it reads the ConfigMap anew (kubernetes/kubernetes
+// pod that is new to it, it reads the ConfigMap again (kubernetes/kubernetes
 // pkg/kubelet/util/manager, RegisterPod).
 const projected = 2 * time.Minute
 
@@ -218,7 +218,7 @@ func (a RestartPods) reports(ctx context.Context, env *remediate.Env) error {
 		}
 	}
 	for _, c := range n.Status.Conditions {
-		// False may be for want of a network, which the restart mends.
+		// False may be for want of a network, which the restart fixes.
 		if c.Type == corev1.NodeReady && c.Status != corev1.ConditionUnknown {
 			return nil
 		}
@@ -226,7 +226,7 @@ func (a RestartPods) reports(ctx context.Context, env *remediate.Env) error {
 	return fmt.Errorf("node %s does not report to the API server: a pod that is deleted there now would not come back: %s", a.On, foreign.Command(inspect.NodeNames, "kubectl describe node %s", a.On))
 }
 
-// remade refuses to delete what nobody may make anew, or put on its node: a
+// remade refuses to delete what may not be replaced, or not put on its node: a
 // kube-controller-manager or kube-scheduler that trusts only the old CA works until it has
 // to connect again.
 func (a RestartPods) remade(ctx context.Context, env *remediate.Env) error {
@@ -235,11 +235,11 @@ func (a RestartPods) remade(ctx context.Context, env *remediate.Env) error {
 	}
 	r, err := a.Read(ctx)
 	if err != nil {
-		return fmt.Errorf("whether somebody can make pods of %s/%s anew is not known: %w", a.Row.Namespace, a.Row.DaemonSet, err)
+		return fmt.Errorf("whether deleted pods of %s/%s can be replaced is unknown: %w", a.Row.Namespace, a.Row.DaemonSet, err)
 	}
 	r.RootCAs = nil // see published
 	if behind := r.Behind(NotEnded(a.CA, env.Now())); len(behind) > 0 {
-		return fmt.Errorf("nobody may make pods of %s/%s anew: %s; wait for that first: fix-api-int --only %s", a.Row.Namespace, a.Row.DaemonSet, strings.Join(behind, "; "), remediate.WaveControlPlane)
+		return fmt.Errorf("deleted pods of %s/%s may not be replaced: %s; wait for that first: fix-api-int --only %s", a.Row.Namespace, a.Row.DaemonSet, strings.Join(behind, "; "), remediate.WaveControlPlane)
 	}
 	return nil
 }
@@ -268,7 +268,7 @@ const podTime = 5 * time.Minute
 // That its network works is another question: see NetworkProbe.
 func (a RestartPods) Verify(ctx context.Context, env *remediate.Env, _ *remediate.Change) error {
 	if env.Kube == nil {
-		return &remediate.Unknown{Reason: fmt.Sprintf("whether %s/%s runs on %s is not known: no API server could be asked", a.Row.Namespace, a.Row.DaemonSet, a.On)}
+		return &remediate.Unknown{Reason: fmt.Sprintf("pods of %s/%s on %s were not read: no API server could be asked", a.Row.Namespace, a.Row.DaemonSet, a.On)}
 	}
 	err := env.Until(ctx, podTime, func(ctx context.Context) (bool, error) {
 		list, err := env.Kube.CoreV1().Pods(a.Row.Namespace).List(ctx, metav1.ListOptions{LabelSelector: a.Row.Label, FieldSelector: fields.OneTermEqualSelector("spec.nodeName", a.On).String()})

@@ -64,7 +64,7 @@ func (a RestartUnit) Diff(facts inspect.Snapshot, now time.Time) (*remediate.Cha
 		return nil, &remediate.Refusal{Name: remediate.FileRead, Node: a.On, Reason: "the node was not read", Next: "see what is unknown"}
 	}
 	if n.Kubelet.Started.IsZero() && n.Kubelet.Active == "" {
-		return nil, &remediate.Refusal{Name: "kubelet-known", Node: a.On, Reason: "how its kubelet runs is not known: " + catalog.KubeletUnit + " did not answer", Next: "on the node: systemctl status kubelet"}
+		return nil, &remediate.Refusal{Name: "kubelet-known", Node: a.On, Reason: "the state of its kubelet is unknown: " + catalog.KubeletUnit + " did not answer", Next: "on the node: systemctl status kubelet"}
 	}
 	due := n.Stale() != "" || n.Kubelet.Active != "active" || n.Kubelet.Sub != "running"
 	if len(a.Files) > 0 && !n.Clock.After.IsZero() && n.Kubelet.Started.After(n.Clock.After.Add(time.Second)) {

@@ -37,7 +37,7 @@ func (a RestoreFile) path() string { return a.Entry.Before.Path }
 // Diff compares the file with what the run made of it.
 func (a RestoreFile) Diff(facts inspect.Snapshot, now time.Time) (*remediate.Change, error) {
 	if later := a.Entry.Later; later != "" {
-		return nil, &remediate.Refusal{Name: remediate.ChangedSince, Node: a.On, Reason: fmt.Sprintf("run %s changed %s after this run: putting back what was before would undo that too", later, a.path()),
+		return nil, &remediate.Refusal{Name: remediate.ChangedSince, Node: a.On, Reason: fmt.Sprintf("run %s changed %s after this run: restoring the backup would undo that too", later, a.path()),
 			Next: facts.Hints.Next("to put that run back first: {} undo %s --from-nodes --nodes %s", later, a.On)}
 	}
 	if a.Entry.Taken {
@@ -51,8 +51,8 @@ func (a RestoreFile) Diff(facts inspect.Snapshot, now time.Time) (*remediate.Cha
 		return nil, nil //nolint:nilnil // so already, as Action says
 	}
 	if !slices.Contains(a.Entry.Wrote, [32]byte(file.SHA256)) {
-		return nil, &remediate.Refusal{Name: remediate.ChangedSince, Node: a.On, Reason: fmt.Sprintf("%s was changed after the run (sha256 %s now): putting back what was before would undo that too", a.path(), file.SHA256.Short()),
-			Next: "what was before is in the run's folder below " + host.DefaultFolder + " on the node, under the sha256 " + pki.Fingerprint(a.Entry.Before.SHA256).String()}
+		return nil, &remediate.Refusal{Name: remediate.ChangedSince, Node: a.On, Reason: fmt.Sprintf("%s was changed after the run (sha256 %s now): restoring the backup would undo that too", a.path(), file.SHA256.Short()),
+			Next: "the backup is in the run's folder below " + host.DefaultFolder + " on the node, under the sha256 " + pki.Fingerprint(a.Entry.Before.SHA256).String()}
 	}
 	n, _ := facts.Node(a.On)
 	before, err := a.backup(n)
@@ -75,7 +75,7 @@ func (a RestoreFile) untake(facts inspect.Snapshot, now time.Time) (*remediate.C
 		return nil, &remediate.Refusal{Name: remediate.FileRead, Node: a.On, Reason: path + ": it could not be read", Next: "on the node: " + foreign.Command("", "ls -l %s", path)}
 	}
 	since := func(what string) error {
-		return &remediate.Refusal{Name: remediate.ChangedSince, Node: a.On, Reason: path + " " + what + ": putting back what was before would undo that too", Next: "what was before is in the run's folder below " + host.DefaultFolder + " on the node"}
+		return &remediate.Refusal{Name: remediate.ChangedSince, Node: a.On, Reason: path + " " + what + ": restoring the backup would undo that too", Next: "the backup is in the run's folder below " + host.DefaultFolder + " on the node"}
 	}
 	f := &remediate.FileChange{Path: path, Taken: true}
 	c := &remediate.Change{Summary: "put back " + path, File: f, Versions: facts.Cluster.Versions}
@@ -104,7 +104,7 @@ func (a RestoreFile) untake(facts inspect.Snapshot, now time.Time) (*remediate.C
 			}
 		}
 		if !slices.Contains(a.Entry.Wrote, [32]byte(file.SHA256)) && !KubeletWrote(f.Before) {
-			return nil, since("is not as a kubelet makes it, so that somebody else changed it")
+			return nil, since("is not as a kubelet writes it, so another user or program changed it")
 		}
 	}
 	from := ""
@@ -166,7 +166,7 @@ func (a RestoreFile) Apply(ctx context.Context, env *remediate.Env, c *remediate
 	if a.Asks && env.Kube != nil {
 		requests, err := csr.PendingOf(ctx, env.Kube, csr.Asker{Name: a.On, Hints: env.Hints})
 		if err != nil {
-			return fmt.Errorf("whether the kubelet on %s waits for a certificate, which this would take from it, is not known: %w", a.On, err)
+			return fmt.Errorf("the kubelet on %s may wait for a certificate, which this would take from it: its requests were not read: %w", a.On, err)
 		}
 		var names []string
 		facts, err := env.Read(ctx, a.On)

@@ -70,7 +70,7 @@ const (
 // Verify waits for as long as it goes on.
 func (a AwaitRootCA) Verify(ctx context.Context, env *remediate.Env, _ *remediate.Change) error {
 	if a.Read == nil {
-		return &remediate.Unknown{Reason: "whether kube-controller-manager and kube-root-ca.crt have the CA is not known: no API server could be asked"}
+		return &remediate.Unknown{Reason: "whether kube-controller-manager and kube-root-ca.crt have the CA is unknown: no API server could be asked"}
 	}
 	var last inspect.Rollout
 	var asked error
@@ -104,7 +104,7 @@ func (a AwaitRootCA) Verify(ctx context.Context, env *remediate.Env, _ *remediat
 	case ctx.Err() != nil:
 		return remediate.Because(context.Cause(ctx), err)
 	case asked != nil:
-		return &remediate.Unknown{Reason: fmt.Sprintf("whether kube-controller-manager and kube-root-ca.crt have the CA is not known: %v", err)}
+		return &remediate.Unknown{Reason: fmt.Sprintf("whether kube-controller-manager and kube-root-ca.crt have the CA is unknown: %v", err)}
 	case err != nil:
 		return &remediate.Late{Inner: fmt.Errorf("%w. %s", err, Lever(last, NotEnded(a.CA, env.Now())))}
 	case len(last.Behind(NotEnded(a.CA, env.Now()))) > 0 || len(last.RootCAs) == 0:
@@ -125,18 +125,18 @@ func Lever(r inspect.Rollout, ca []*pki.Cert) string {
 	if r.Scheduler != nil && len(inspect.Lacking(r.Scheduler.Source, ca)) > 0 {
 		return "kube-scheduler's serviceaccount-ca is put together by its operator: oc get clusteroperator kube-scheduler; oc -n openshift-kube-scheduler-operator logs deployment/openshift-kube-scheduler-operator"
 	}
-	var away []string
+	var unavailable []string
 	masters := r.Masters
 	if r.Scheduler != nil {
 		masters = slices.Concat(masters, r.Scheduler.Masters)
 	}
 	for _, m := range masters {
-		if m.Away() && !slices.Contains(away, m.Node) {
-			away = append(away, m.Node)
+		if m.Away() && !slices.Contains(unavailable, m.Node) {
+			unavailable = append(unavailable, m.Node)
 		}
 	}
-	if len(away) > 0 {
-		return fmt.Sprintf("Installer pods can't run on %s, which holds up all masters: mend that first: %s", strings.Join(away, ", "), foreign.Command(inspect.NodeNames, "oc describe node %s", foreign.Spaces(away)))
+	if len(unavailable) > 0 {
+		return fmt.Sprintf("Installer pods can't run on %s, and the rollout to all control plane nodes waits for that. Repair it first: %s", strings.Join(unavailable, ", "), foreign.Command(inspect.NodeNames, "oc describe node %s", foreign.Spaces(unavailable)))
 	}
 	resource, namespace := "kubecontrollermanager", catalog.ServiceAccountCA().Namespace
 	scheduler := inspect.Rollout{Scheduler: r.Scheduler}
@@ -150,9 +150,9 @@ func Lever(r inspect.Rollout, ca []*pki.Cert) string {
 }
 
 // networkless says what may keep an installer pod waiting on a master that is Ready: a
-// multus that still has the old CA in memory gives it no network. What helps is its
+// multus that still has only the previous CA loaded gives it no network. What helps is its
 // process ended on the node: the kubelet starts that again by itself. A pod that is deleted
-// is made anew by kube-controller-manager, which may trust only the old CA itself.
+// is replaced by kube-controller-manager, which may trust only the previous CA itself.
 func networkless(r inspect.Rollout) string {
 	text := ""
 	for _, m := range r.Masters {
@@ -161,7 +161,7 @@ func networkless(r inspect.Rollout) string {
 		}
 		for _, row := range catalog.NetworkPods() {
 			if row.ID == "multus" {
-				text += fmt.Sprintf("The installer pod waits on %s, which is Ready: its %s (%s) may still have the old CA in memory, so that new pods there get no network. Where its events say so (%s), the kubelet's kubeconfig on %s has the CA, and the own certificate of %s has not ended (%s), restart its container, and do not delete the pod, which nobody may make anew yet. On %s: %s. ",
+				text += fmt.Sprintf("The installer pod waits on %s, which is Ready. Its %s (%s) may still be outdated in memory, with only the previous CA: then new pods there get no network. If the events say so (%s), the kubelet's kubeconfig on %s has the CA, and the client certificate of %s has not expired (%s), restart its container. Do not delete the pod: it may not be replaced yet. On %s: %s. ",
 					m.Node, row.DaemonSet, row.In, foreign.Command("", "oc -n %s get events", catalog.ServiceAccountCA().Namespace), m.Node, row.DaemonSet,
 					foreign.Command("", "sudo openssl x509 -noout -enddate -in %s", row.Client), m.Node, foreign.Command("", "sudo kill $(pidof %s)", row.Command))
 			}

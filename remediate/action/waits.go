@@ -54,7 +54,7 @@ func DropTrailingWaits(d *remediate.Draft, api bool) {
 }
 
 // NoteSkippable says how to go past nodes that are waited for, and to which nothing else is done.
-// Past a master nothing leads: while it is away, another one is not to be lost, too.
+// Never skip a control plane node: while it has no heartbeat, no other one may lose its own.
 func NoteSkippable(d *remediate.Draft) {
 	nodes := d.Plan.Nodes()
 	for i, n := range nodes {
@@ -63,7 +63,7 @@ func NoteSkippable(d *remediate.Draft) {
 			continue
 		}
 		others := slices.DeleteFunc(slices.Clone(nodes), func(o remediate.NodePlan) bool { return o.Name == n.Name })
-		d.Note("All was done to %s, and it is not known to be back: it is waited for before the next node is begun. Where it does not come back, leave it out: %s", n.Name, foreign.Command(inspect.NodeNames, "--nodes %s", foreign.Commas(namesOfNodes(others))))
+		d.Note("All steps on %s are done, and it is not confirmed to be back: the next node waits for it. If it does not come back, leave it out: %s", n.Name, foreign.Command(inspect.NodeNames, "--nodes %s", foreign.Commas(namesOfNodes(others))))
 	}
 }
 

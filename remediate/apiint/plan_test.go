@@ -260,8 +260,8 @@ func TestRefusals(t *testing.T) {
 		}},
 		{"a link", "file-read", "a link to /elsewhere", file(func(f *inspect.NodeFile, _ *inspect.Kubeconfig) { f.Link, f.Target = "x", "/elsewhere" })},
 		{"without its text", "file-read", "not among the facts", file(func(_ *inspect.NodeFile, k *inspect.Kubeconfig) { k.Text = nil })},
-		{"with half of its text", "file-read", "bytes were shown", file(func(f *inspect.NodeFile, _ *inspect.Kubeconfig) { f.Size++ })},
-		{"without its sha256", "file-read", "bytes were shown", file(func(f *inspect.NodeFile, _ *inspect.Kubeconfig) { f.SHA256 = pki.Fingerprint{} })},
+		{"with half of its text", "file-read", "bytes were read", file(func(f *inspect.NodeFile, _ *inspect.Kubeconfig) { f.Size++ })},
+		{"without its sha256", "file-read", "bytes were read", file(func(f *inspect.NodeFile, _ *inspect.Kubeconfig) { f.SHA256 = pki.Fingerprint{} })},
 		{"a kubeconfig of another shape", "kubeconfig-shape", remediatetest.BootstrapFile, file(func(f *inspect.NodeFile, k *inspect.Kubeconfig) {
 			k.Text = bytes.Replace(k.Text, []byte("current-context: kubelet"), []byte("current-context: nothing"), 1)
 			f.Size = int64(len(k.Text))

@@ -87,7 +87,7 @@ func TestSeveralNodesWithoutAnAPI(t *testing.T) {
 		says   []string
 		goesOn bool
 	}{
-		{"it is accepted", own(inspect.Answer{Code: 200}), nil, []string{"worker-0", "worker-1", "not known", "answers its kubelet's own credentials"}, true},
+		{"it is accepted", own(inspect.Answer{Code: 200}), nil, []string{"worker-0", "worker-1", "is unknown", "answers its kubelet's own credentials"}, true},
 		{"it is refused", own(inspect.Answer{Code: 401, Reason: "Unauthorized"}), nil, []string{"worker-0", "401 Unauthorized"}, false},
 		{"it can't be asked", nil, errFault, []string{errFault.Error()}, false},
 	} {

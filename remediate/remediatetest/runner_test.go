@@ -554,7 +554,7 @@ func TestEffectsThatDoNotShow(t *testing.T) {
 		{"no API, and two nodes", p, "normal", func(e *remediate.Env) { e.Heartbeat = nil }, "await worker-0", "no API server could be asked", 1, IsUnknown},
 		{"an API that gives no answer", p, "normal", func(e *remediate.Env) {
 			e.Heartbeat = func(context.Context, string) (collect.Heartbeat, error) { return collect.Heartbeat{}, errFault }
-		}, "await worker-0", "is not known", 1, IsUnknown},
+		}, "await worker-0", "is unknown", 1, IsUnknown},
 		{"it reports, and is not Ready", p, "normal", func(e *remediate.Env) {
 			e.Heartbeat = func(context.Context, string) (collect.Heartbeat, error) {
 				return collect.Heartbeat{At: time.Now().Add(time.Hour), Ready: "False"}, nil
@@ -603,7 +603,7 @@ func TestServerGoneAtTheCheck(t *testing.T) {
 	story, err := w.run(t.Context(), t, w.env(t, "run-1", f), p)
 	m.honest(t, story, err)
 	var s *remediate.Stopped
-	if !errors.As(err, &s) || s.Undone || s.UndoFailed != nil || !strings.Contains(err.Error(), "is not known") {
+	if !errors.As(err, &s) || s.Undone || s.UndoFailed != nil || !strings.Contains(err.Error(), "is unknown") {
 		t.Errorf("%v", err)
 	}
 	if !m.repaired(t, BootstrapFile) || m.repaired(t, KubeletFile) {

@@ -372,7 +372,7 @@ func (f *fixing) repairWithoutAPI(t *testing.T, node string, was standing) {
 	sameFiles(t, was, before)
 	f.give(t, node, "ca.crt", f.published(t))
 	r := f.onNode(t, node, "fix-api-int", "--local", "--ca-file", savedOn+"/ca.crt", "--yes")
-	ends(t, r, 3, "everything was done", "not known", "kubectl get nodes")
+	ends(t, r, 3, "everything was done", "is unknown", "kubectl get nodes")
 	f.mended(t, node, before)
 	f.lab.WaitReady(t, node)
 	ends(t, f.onNode(t, node, "fix-api-int", "--local", "--ca-file", savedOn+"/ca.crt", "--yes"), 0, "so already")

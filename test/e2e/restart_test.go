@@ -88,7 +88,7 @@ const currentCert = "/var/lib/kubelet/pki/kubelet-client-current.pem"
 func (f *fixing) remakes(t *testing.T, node string) {
 	certificate, requests := f.linked(t, node), mustDo(t, f.lab, "get", "csr", "-o", "name")
 	r := f.inLab(t, "fix-api-int", "--nodes", node, "--via", "ssh", "--rebootstrap", "--yes")
-	ends(t, r, 0, "take "+ownConfig+" away", "it asks for no other one", "Done.")
+	ends(t, r, 0, "remove "+ownConfig, "it asks for no other one", "Done.")
 	if now := f.linked(t, node); now != certificate {
 		t.Errorf("its certificate was %s, and is %s", certificate, now)
 	}

@@ -15,18 +15,18 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/remediate"
 )
 
-// TakeAway takes a file away from its name, or a symbolic link, whose end stays. What it
-// was is in the run's folder on the node.
-type TakeAway struct{ On, Path string }
+// RemoveFile removes a file, or a symbolic link, whose target stays. The backup is in the
+// run's folder on the node.
+type RemoveFile struct{ On, Path string }
 
 // ID is such as "take-away worker-0:/var/lib/kubelet/kubeconfig".
-func (a TakeAway) ID() string { return "take-away " + a.On + ":" + a.Path }
+func (a RemoveFile) ID() string { return "take-away " + a.On + ":" + a.Path }
 
 // Node is the node.
-func (a TakeAway) Node() string { return a.On }
+func (a RemoveFile) Node() string { return a.On }
 
 // Diff finds the file.
-func (a TakeAway) Diff(facts inspect.Snapshot, now time.Time) (*remediate.Change, error) {
+func (a RemoveFile) Diff(facts inspect.Snapshot, now time.Time) (*remediate.Change, error) {
 	n, ok := facts.Node(a.On)
 	if !ok || n.Via == "" {
 		return nil, &remediate.Refusal{Name: remediate.FileRead, Node: a.On, Reason: "the node was not read", Next: "see what is unknown"}
@@ -44,13 +44,13 @@ func (a TakeAway) Diff(facts inspect.Snapshot, now time.Time) (*remediate.Change
 			f.Before = k.Text
 		}
 	}
-	c := &remediate.Change{Summary: "take " + a.Path + " away", File: f, Deltas: []inspect.Delta{inspect.FileTaken{Node: a.On, Path: a.Path}}}
+	c := &remediate.Change{Summary: "remove " + a.Path, File: f, Deltas: []inspect.Delta{inspect.FileTaken{Node: a.On, Path: a.Path}}}
 	switch {
 	case f.Link != "":
 		f.SHA256, f.Before = pki.Fingerprint{}, leading(f.Link)
 		c.Summary += ", a link: " + foreign.Text(f.Link) + " stays"
 	case a.Path == catalog.KubeletKubeconfigs()[1]:
-		c.Summary += ": the kubelet makes it anew, from " + catalog.KubeletKubeconfigs()[0]
+		c.Summary += ": the kubelet writes it again, from " + catalog.KubeletKubeconfigs()[0]
 		at := n.Time(now)
 		if after := n.Kubelet.Started.Add(time.Minute); at.Before(after) {
 			at = after
@@ -60,11 +60,11 @@ func (a TakeAway) Diff(facts inspect.Snapshot, now time.Time) (*remediate.Change
 	return c, nil
 }
 
-// leading is a link as a diff shows it.
+// leading is a link as a diff prints it.
 func leading(target string) []byte { return fmt.Appendln(nil, "a link to", foreign.Text(target)) }
 
-// Apply takes it away, as it was shown.
-func (a TakeAway) Apply(ctx context.Context, env *remediate.Env, c *remediate.Change) error {
+// Apply removes it, if it is as it was read.
+func (a RemoveFile) Apply(ctx context.Context, env *remediate.Env, c *remediate.Change) error {
 	take := func() error {
 		n, err := env.Connect(ctx, a.On)
 		if err != nil {
@@ -78,7 +78,7 @@ func (a TakeAway) Apply(ctx context.Context, env *remediate.Env, c *remediate.Ch
 		return err
 	}
 	err := take()
-	if errors.Is(err, nodeexec.ErrUnknownOutcome) { // what it took away already stays so
+	if errors.Is(err, nodeexec.ErrUnknownOutcome) { // what it removed already stays so
 		env.Disconnect(a.On)
 		again := take()
 		if again != nil { // the first time may have done it
@@ -92,14 +92,14 @@ func (a TakeAway) Apply(ctx context.Context, env *remediate.Env, c *remediate.Ch
 	return err
 }
 
-// Verify looks whether nothing has the name, and whether the way back is kept.
-func (a TakeAway) Verify(ctx context.Context, env *remediate.Env, _ *remediate.Change) error {
+// Verify looks whether nothing has the name, and whether the backup is kept.
+func (a RemoveFile) Verify(ctx context.Context, env *remediate.Env, _ *remediate.Change) error {
 	now, entry, err := env.Look(ctx, a.On, a.Path)
 	switch {
 	case err != nil:
 		return err
 	case entry == nil || !entry.Taken:
-		return fmt.Errorf("%s on %s is not among what run %s took away", a.Path, a.On, env.Run)
+		return fmt.Errorf("%s on %s is not among the files that run %s removed", a.Path, a.On, env.Run)
 	case now.Kind != host.Absent:
 		return fmt.Errorf("%s on %s: %w: something has its name again", a.Path, a.On, remediate.ErrChanged)
 	}
@@ -107,11 +107,11 @@ func (a TakeAway) Verify(ctx context.Context, env *remediate.Env, _ *remediate.C
 }
 
 // Undo puts it back.
-func (a TakeAway) Undo(ctx context.Context, env *remediate.Env, c *remediate.Change) error {
+func (a RemoveFile) Undo(ctx context.Context, env *remediate.Env, c *remediate.Change) error {
 	return putBack(ctx, env, a.On, a.Path, c.File.Link != "", nil)
 }
 
-// putBack puts back what was taken away. over is what has its name by now; nil: nothing.
+// putBack puts back what was removed. over is what has its name by now; nil: nothing.
 func putBack(ctx context.Context, env *remediate.Env, node, path string, link bool, over *remediate.FileChange) error {
 	n, err := env.Connect(ctx, node)
 	if err != nil {

@@ -1,0 +1,237 @@
+package floors
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"unicode"
+)
+
+// wordExceptions are texts in which a word of docs/glossary.md's last column stays, each with
+// its reason: a quotation, or an English word that means something else there.
+var wordExceptions = []struct{ text, why string }{
+	{"take-away ", "an action's id in journals and scripts, which earlier releases wrote"},
+}
+
+// TestWords holds the words that docs/glossary.md replaces out of identifiers, JSON keys,
+// texts that the program prints, and headings.
+func TestWords(t *testing.T) {
+	t.Parallel()
+	root := filepath.Join("..", "..")
+	glossary, err := os.ReadFile(filepath.Join(root, "docs", "glossary.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	terms := replacedWords(string(glossary))
+	if len(terms) < 30 {
+		t.Fatalf("docs/glossary.md replaces only %d words: its table is not read", len(terms))
+	}
+	if len(wordExceptions) > 40 {
+		t.Errorf("%d exceptions: at most 40", len(wordExceptions))
+	}
+	used := map[string]bool{}
+	check := func(at, text string) {
+		term := terms.in(text)
+		if term == "" {
+			return
+		}
+		for _, e := range wordExceptions {
+			if strings.Contains(text, e.text) {
+				used[e.text] = true
+				return
+			}
+		}
+		t.Errorf("%s: %q says %q: see docs/glossary.md", at, text, term)
+	}
+	files, seen := token.NewFileSet(), 0
+	for _, dir := range []string{"cmd", "foreign", "inspect", "nodeexec", "plugin", "remediate"} {
+		walk(t, filepath.Join(root, dir), ".go", func(path string) {
+			if strings.HasSuffix(path, "_test.go") || isTestHelper(filepath.ToSlash(filepath.Dir(path))) {
+				return
+			}
+			file, err := parser.ParseFile(files, path, nil, parser.SkipObjectResolution)
+			if err != nil {
+				t.Fatal(err)
+			}
+			seen++
+			wordsOf(file, func(pos token.Pos, text string) {
+				check(strings.TrimPrefix(files.Position(pos).String(), root+"/"), text)
+			})
+		})
+	}
+	for _, dir := range []string{"docs", "README.md", "CONTRIBUTING.md"} {
+		walk(t, filepath.Join(root, dir), ".md", func(path string) {
+			text, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for line := range strings.Lines(string(text)) {
+				if strings.HasPrefix(line, "#") {
+					check(path, strings.TrimSpace(line))
+				}
+			}
+		})
+	}
+	if seen < 200 {
+		t.Errorf("only %d files were read", seen)
+	}
+	for _, e := range wordExceptions {
+		if !used[e.text] {
+			t.Errorf("the exception %q is not needed", e.text)
+		}
+	}
+}
+
+// TestWordsAreSeen holds the scan to what it is to find.
+func TestWordsAreSeen(t *testing.T) {
+	t.Parallel()
+	terms := replacedWords("| word | means | do not write |\n|---|---|---|\n| presents | x | `shown`, `is so already`, anything |\n")
+	for text, want := range map[string]string{
+		"what is shown":      "shown",
+		"Shown by it":        "shown",
+		"notShownYet":        "shown",
+		"it is so already":   "is so already",
+		"ItIsSoAlready":      "is so already",
+		"showing, reshownly": "",
+		"anything":           "",
+	} {
+		if got := terms.in(text); got != want {
+			t.Errorf("%q says %q, want %q", text, got, want)
+		}
+	}
+	src := "package p\ntype lostNode struct {\n\tA int `json:\"heldBy,omitempty\"`\n}\nfunc f(shownAt int) { g(\"text %s\") }\nconst c = `raw`\n"
+	file, err := parser.ParseFile(token.NewFileSet(), "p.go", src, parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	wordsOf(file, func(_ token.Pos, text string) { got = append(got, text) })
+	for _, want := range []string{"lostNode", "heldBy", "shownAt", "text %s", "raw"} {
+		if !strings.Contains(" "+strings.Join(got, " ")+" ", " "+want+" ") {
+			t.Errorf("%q is not read: %q", want, got)
+		}
+	}
+}
+
+// words are terms, each with what finds it.
+type words map[string]*regexp.Regexp
+
+// replacedWords reads the last column of the glossary's table: what stands in backquotes is
+// replaced everywhere.
+func replacedWords(glossary string) words {
+	out := words{}
+	quoted := regexp.MustCompile("`([^`]+)`")
+	for line := range strings.Lines(glossary) {
+		cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), "|")
+		if len(cells) != 3 {
+			continue
+		}
+		for _, m := range quoted.FindAllStringSubmatch(cells[2], -1) {
+			out[m[1]] = regexp.MustCompile(`(?i)\b` + regexp.QuoteMeta(m[1]) + `\b`)
+		}
+	}
+	return out
+}
+
+// in is the first term that a text or an identifier says; empty: none.
+func (w words) in(text string) string {
+	spaced := text + "\n" + spaced(text)
+	for term, re := range w {
+		if re.MatchString(spaced) {
+			return term
+		}
+	}
+	return ""
+}
+
+// spaced cuts identifiers into their words.
+func spaced(text string) string {
+	var b strings.Builder
+	last := ' '
+	for _, r := range text {
+		if unicode.IsUpper(r) && unicode.IsLower(last) {
+			b.WriteByte(' ')
+		}
+		b.WriteRune(r)
+		last = r
+	}
+	return b.String()
+}
+
+// wordsOf gives each name that a file declares, each key of JSON, and each text.
+func wordsOf(file *ast.File, found func(token.Pos, string)) {
+	imports := map[ast.Node]bool{}
+	for _, i := range file.Imports {
+		imports[i.Path] = true
+	}
+	tags := map[ast.Node]bool{}
+	ast.Inspect(file, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.Field:
+			if n.Tag != nil {
+				tags[n.Tag] = true
+				raw, _ := strconv.Unquote(n.Tag.Value)
+				name, _, _ := strings.Cut(reflect.StructTag(raw).Get("json"), ",")
+				found(n.Tag.Pos(), name)
+			}
+			for _, name := range n.Names {
+				found(name.Pos(), name.Name)
+			}
+		case *ast.TypeSpec:
+			found(n.Name.Pos(), n.Name.Name)
+		case *ast.FuncDecl:
+			found(n.Name.Pos(), n.Name.Name)
+		case *ast.ValueSpec:
+			for _, name := range n.Names {
+				found(name.Pos(), name.Name)
+			}
+		case *ast.AssignStmt:
+			for _, e := range n.Lhs {
+				if name, ok := e.(*ast.Ident); ok && n.Tok == token.DEFINE {
+					found(name.Pos(), name.Name)
+				}
+			}
+		case *ast.RangeStmt:
+			for _, e := range []ast.Expr{n.Key, n.Value} {
+				if name, ok := e.(*ast.Ident); ok && n.Tok == token.DEFINE {
+					found(name.Pos(), name.Name)
+				}
+			}
+		case *ast.BasicLit:
+			if n.Kind == token.STRING && !imports[n] && !tags[n] {
+				if text, err := strconv.Unquote(n.Value); err == nil {
+					found(n.Pos(), text)
+				}
+			}
+		}
+		return true
+	})
+}
+
+// walk gives each file below a folder, or the file itself, that has this ending.
+func walk(t *testing.T, dir, ending string, each func(path string)) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() && d.Name() == "testdata" {
+			if err == nil {
+				err = filepath.SkipDir
+			}
+			return err
+		}
+		if !d.IsDir() && strings.HasSuffix(path, ending) {
+			each(path)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
