@@ -40,7 +40,7 @@ type Approve struct {
 const settling = 15 * time.Second
 
 func newApproving() *State {
-	return &State{shown: map[string]bool{}, joined: map[string]*Request{}, seen: map[string]time.Time{}}
+	return &State{printed: map[string]bool{}, joined: map[string]*Request{}, seen: map[string]time.Time{}}
 }
 
 // NewApprove returns the action for a node. It belongs behind the restart of its
@@ -74,13 +74,13 @@ func Certified(facts inspect.Snapshot, now time.Time, nodes ...string) map[strin
 	for _, name := range nodes {
 		n, ok := facts.Node(name)
 		if !ok || n.Via == "" {
-			out[name] = "whether its kubelet lacks a client certificate is not known, as the node was not read"
+			out[name] = "the client certificate of its kubelet is unknown: the node was not read"
 			continue
 		}
 		cert := inspect.KubeletClientCert(facts, name)
 		switch {
 		case cert == nil && inspect.UnreadClient(facts, n) != "":
-			out[name] = "whether its kubelet lacks a client certificate is not known: " + inspect.UnreadClient(facts, n)
+			out[name] = "the client certificate of its kubelet is unknown: " + inspect.UnreadClient(facts, n)
 		case cert != nil && cert.NotAfter.After(n.Time(now)):
 			out[name] = "its kubelet has a client certificate until " + cert.NotAfter.UTC().Format(time.RFC3339)
 		}
@@ -136,7 +136,7 @@ const (
 // Apply looks at requests until the kubelet reports, and approves those that match.
 func (a Approve) Apply(ctx context.Context, env *remediate.Env, c *remediate.Change) error {
 	if env.Kube == nil {
-		return &remediate.Unknown{Reason: fmt.Sprintf("what the kubelet on %s asks for is not known: no API server could be asked", a.On)}
+		return &remediate.Unknown{Reason: fmt.Sprintf("certificate requests of the kubelet on %s were not read: no API server could be asked", a.On)}
 	}
 	var unit host.Unit
 	if err := env.Twice(ctx, a.On, func(ctx context.Context, n nodeexec.Node) (err error) {
@@ -328,7 +328,7 @@ func (a Approve) Verify(ctx context.Context, env *remediate.Env, c *remediate.Ch
 		return nil // it is said what is left to a person, and again at the end of the run; no other node waits for that
 	}
 	if a.Serving && !a.State.servingDone {
-		return &remediate.Late{Inner: fmt.Errorf("the serving certificate of the kubelet on %s has ended, and no request for another one came that could be approved%s", a.On, Waiting(ctx, env, a.asker(env, c)))}
+		return &remediate.Late{Inner: fmt.Errorf("the serving certificate of the kubelet on %s has expired, and no request for another one came that could be approved%s", a.On, Waiting(ctx, env, a.asker(env, c)))}
 	}
 	return nil
 }

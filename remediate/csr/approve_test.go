@@ -84,8 +84,8 @@ func TestWhichRequestsMatch(t *testing.T) {
 		{"a client's, with a long RSA key", remediatetest.ClientAsking, keyed(strong, strongErr), openshift, remediatetest.WorkerZero(), ""},
 		{"a client's, by a token of kubeadm", remediatetest.ClientAsking, by("system:bootstrap:abc123", "system:bootstrappers", "system:bootstrappers:kubeadm:default-node-token"), plain, remediatetest.WorkerZero(), ""},
 		{"a server's", remediatetest.ServingAsking, nil, openshift, remediatetest.WorkerZero(), ""},
-		{"a server's on plain Kubernetes", remediatetest.ServingAsking, nil, plain, remediatetest.WorkerZero(), "not known to be OpenShift"},
-		{"a server's on who knows what", remediatetest.ServingAsking, nil, catalog.Versions{}, remediatetest.WorkerZero(), "not known to be OpenShift"},
+		{"a server's on plain Kubernetes", remediatetest.ServingAsking, nil, plain, remediatetest.WorkerZero(), "not confirmed to be OpenShift"},
+		{"a server's on who knows what", remediatetest.ServingAsking, nil, catalog.Versions{}, remediatetest.WorkerZero(), "not confirmed to be OpenShift"},
 		{"a server's with a name that only its kubelet knows", remediatetest.ServingAsking, func(a *remediatetest.Asking) { a.Asks.DNSNames = []string{"alias.example.com"} }, openshift, alias, "known only from its kubelet"},
 		{"a server's with all its addresses", remediatetest.ServingAsking, func(a *remediatetest.Asking) {
 			a.Asks.DNSNames = []string{"WORKER-0", "worker-0.example.com"}

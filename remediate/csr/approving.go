@@ -24,7 +24,7 @@ type State struct {
 	joined map[string]*Request
 	// earlier are requests from before the kubelet was restarted; nil: that was not looked at.
 	Earlier     map[string]bool
-	shown       map[string]bool // names
+	printed     map[string]bool // names
 	awaited     string          // what was said last of why nothing is approved yet
 	servingDone bool            // a serving certificate was asked for, and approved
 	// handed: one was asked for, and is left to a person.
@@ -80,8 +80,8 @@ func (s *State) settled(node string, now time.Time) bool {
 func (s *State) show(env *remediate.Env, node string, requests []*Request) {
 	for _, r := range inOrder(requests) {
 		s.handed = s.handed || r.hand
-		if !s.shown[r.Name] {
-			s.shown[r.Name] = true
+		if !s.printed[r.Name] {
+			s.printed[r.Name] = true
 			env.Note(node, r.told())
 		}
 	}
@@ -169,7 +169,7 @@ func (s *State) arrived(ctx context.Context, env *remediate.Env, node string) (*
 	case err != nil:
 		return nil, err
 	case r != nil && pki.FingerprintOf(r.asks.RawSubjectPublicKeyInfo) != cert.SPKI:
-		return nil, fmt.Errorf("the kubelet on %s has a certificate for the key with sha256 %s, and what was approved (%s) was for another one: somebody else asked in its name, and may have a certificate for system:node:%s%s", node, cert.SPKI, foreign.Name(r.Name), node, r.stranger(env.Hints, node))
+		return nil, fmt.Errorf("the kubelet on %s has a certificate for the key with sha256 %s, and the approved request (%s) was for another key: another client asked in its name, and may have a certificate for system:node:%s%s", node, cert.SPKI, foreign.Name(r.Name), node, r.otherRequester(env.Hints, node))
 	}
 	return cert, nil
 }

@@ -33,7 +33,7 @@ func Asked(f inspect.ComebackFile) bool {
 }
 
 // Bootstraps refuses a node whose bootstrap file does not get a certificate. untrusted:
-// that its CA does not verify the server is about to be mended, and it is asked again.
+// that its CA does not verify the server is about to be fixed, and it is asked again.
 func Bootstraps(facts inspect.Snapshot, n *inspect.Node, untrusted bool) error {
 	path := catalog.KubeletKubeconfigs()[0]
 	if facts.Cluster.Versions.Plain && n.RestartProbe != nil {
@@ -42,9 +42,9 @@ func Bootstraps(facts inspect.Snapshot, n *inspect.Node, untrusted bool) error {
 	refuse := func(reason, next string) error {
 		return &remediate.Refusal{Name: BootstrapCredential, Node: n.Name, Reason: reason, Next: next}
 	}
-	const again = "put another token into it, on the node: oc -n openshift-machine-config-operator create token node-bootstrapper --duration=2h makes one that ends by itself; that of new nodes is in Secret openshift-machine-config-operator/node-bootstrapper-token"
+	const again = "put another token into it, on the node: oc -n openshift-machine-config-operator create token node-bootstrapper --duration=2h creates one that expires; that of new nodes is in Secret openshift-machine-config-operator/node-bootstrapper-token"
 	look := facts.Hints.UnreadRestart("{} verify restart-safe --nodes %s", n.Name)
-	const ask = "whether %s works is not known: %s"
+	const ask = "whether %s works is unknown: %s"
 	c := n.RestartProbe
 	switch {
 	case c == nil:

@@ -485,7 +485,7 @@ func TestANameOfARequestForgesNoCommand(t *testing.T) {
 		}
 		for where, text := range map[string]string{
 			"approved by hand": left.told(), "left to a person": left.next(), "refused": refused.next(), "matching": r.next(),
-			"a stranger's": r.stranger(inspect.LiveHints("oc certrot"), "worker-0"), "before undo": waiting.Next,
+			"a stranger's": r.otherRequester(inspect.LiveHints("oc certrot"), "worker-0"), "before undo": waiting.Next,
 		} {
 			if own := strings.ReplaceAll(text, pki.Quoted(name), ""); own == text || strings.Contains(own, name) || strings.Contains(own, "kubectl certificate approve "+name[:1]) {
 				t.Errorf("%s, %q: %s", where, name, text)
@@ -504,7 +504,7 @@ func TestANameOfANodeForgesNoCommand(t *testing.T) {
 	r := &Request{CertificateSigningRequest: remediatetest.ClientAsking(t).Made(t)}
 	r.asks, _ = parseRequest(r.Spec.Request)
 	for where, text := range map[string]string{
-		"a stranger's": r.stranger(inspect.LiveHints("oc certrot"), name),
+		"a stranger's": r.otherRequester(inspect.LiveHints("oc certrot"), name),
 	} {
 		if strings.Contains(text, "drain "+name) || strings.Contains(text, "describe node "+name) {
 			t.Errorf("%s: %s", where, text)

@@ -51,13 +51,13 @@ func (a ApproveLeft) Diff(facts inspect.Snapshot, now time.Time) (*remediate.Cha
 	return &remediate.Change{Signer: ca, SignerAsked: asked, Summary: what, Versions: facts.Cluster.Versions, Certified: Certified(facts, now, a.Nodes...)}, nil
 }
 
-// Apply shows and approves.
+// Apply prints and approves.
 func (a ApproveLeft) Apply(ctx context.Context, env *remediate.Env, c *remediate.Change) error {
 	if env.Kube == nil {
-		return &remediate.Unknown{Reason: "which certificate requests are pending is not known: no API server could be asked"}
+		return &remediate.Unknown{Reason: "pending certificate requests were not read: no API server could be asked"}
 	}
 	if !a.Approve {
-		return nil // Verify shows them
+		return nil // Verify prints them
 	}
 	if err := a.each(ctx, sightTime, func(ctx context.Context, node string) error { return a.sight(ctx, env, c, node) }); hopeless(err) || ctx.Err() != nil {
 		return err // another error comes again, where it is asked again

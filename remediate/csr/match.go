@@ -151,7 +151,7 @@ func (n Asker) matches(csr *certificatesapi.CertificateSigningRequest, asks *x50
 	case csr.Spec.Username != n.user() && n.Certified != "":
 		return fmt.Errorf("who has the token of %s asks, and %s", foreign.Called(csr.Spec.Username), n.Certified)
 	case csr.Spec.Username != n.user() && n.earlier[csr.Name]:
-		return errors.New("it is from before the kubelet was restarted, which asks anew, with another key")
+		return errors.New("it is from before the kubelet's restart: since then the kubelet asks with another key")
 	case asks.Subject.CommonName != n.user():
 		return fmt.Errorf("it asks for %s, and the node is %s", foreign.Called(asks.Subject.CommonName), foreign.Called(n.user()))
 	case !slices.Equal(asks.Subject.Organization, []string{"system:nodes"}) || len(asks.Subject.Names) != 2:
@@ -243,7 +243,7 @@ func (n Asker) owns(asks *x509.CertificateRequest) error {
 		}
 	}
 	if n.Versions.Plain || n.Versions.Cluster == "" {
-		return hand("this is not known to be OpenShift: elsewhere the cluster's own CA may sign it, and nothing but the kubelet says which names are its own")
+		return hand("this is not confirmed to be OpenShift: elsewhere the cluster's own CA may sign it, and only the kubelet says which names are its own")
 	}
 	if err := n.shared(asks); err != nil {
 		return err
@@ -321,10 +321,10 @@ func (n Asker) single(all []*Request, answered map[pki.Fingerprint]bool) {
 	}
 	for _, r := range joining {
 		if n.earlier != nil {
-			r.why = which + "came since its kubelet was restarted, which makes one: somebody else asks, too, by the bootstrap token. " + n.Hints.Next("Replace that token first ({} explain token-in-logs), then: ") + n.rebootstrap()
+			r.why = which + "came since its kubelet was restarted, and a kubelet makes one: another client asks, too, with the bootstrap token. " + n.Hints.Next("Replace that token first ({} explain token-in-logs), then: ") + n.rebootstrap()
 			continue
 		}
-		r.why = which + "came since its kubelet was started: earlier tries of its kubelet, or somebody else's"
+		r.why = which + "came since its kubelet was started: earlier tries of its kubelet, or another client's"
 		r.restart = n.rebootstrap()
 	}
 }

@@ -36,7 +36,7 @@ const (
 // node can be known.
 func provable(facts inspect.Snapshot, node string, now time.Time) string {
 	if v := facts.Cluster.Versions; v.Plain || v.Cluster == "" {
-		return "no serving request: this is not known to be OpenShift"
+		return "no serving request: this is not confirmed to be OpenShift"
 	}
 	from := []string{"its Machine"}
 	n, ok := facts.Node(node)

@@ -167,7 +167,7 @@ func TestRejoinIsRefused(t *testing.T) {
 			j.Token = 401
 		}, nil, csr.BootstrapCredential, "create token node-bootstrapper"},
 		"no token":          {nil, func(s *inspect.Snapshot) { s.Nodes[0].RestartProbe.Bootstrap.Shows = inspect.CredentialNone }, csr.BootstrapCredential, "neither a token"},
-		"it was not asked":  {nil, func(s *inspect.Snapshot) { s.Nodes[0].RestartProbe = nil }, csr.BootstrapCredential, "not known"},
+		"it was not asked":  {nil, func(s *inspect.Snapshot) { s.Nodes[0].RestartProbe = nil }, csr.BootstrapCredential, "is unknown"},
 		"it can't be asked": {nil, func(s *inspect.Snapshot) { s.Nodes[0].RestartProbe.Problem = "no curl" }, csr.BootstrapCredential, "no curl"},
 		"no answer": {nil, func(s *inspect.Snapshot) {
 			s.Nodes[0].RestartProbe.Bootstrap.Answers = []inspect.Answer{{Failure: inspect.FailedTime, Detail: "no answer within 10s"}}
@@ -304,7 +304,7 @@ func TestACertificateThatNeverComes(t *testing.T) {
 		return pki.FingerprintOf(der).String()
 	}
 	for _, want := range []string{
-		"has no new client certificate", "somebody else may have asked", "asked by " + Bootstrapper + ", in " + MCOAccounts, "credential-id JTI=7", asked.CSR.CreationTimestamp.UTC().Format(time.RFC3339), "the key with sha256 " + sum(asked),
+		"has no new client certificate", "another client may have asked", "asked by " + Bootstrapper + ", in " + MCOAccounts, "credential-id JTI=7", asked.CSR.CreationTimestamp.UTC().Format(time.RFC3339), "the key with sha256 " + sum(asked),
 		"kubectl get csr csr-client -o jsonpath", "audit logs", "Kubernetes revokes no certificate", "certrot explain token-in-logs", "kubectl delete node worker-0",
 		"csr-own is pending, for the key with sha256 " + sum(own),
 	} {
@@ -336,7 +336,7 @@ func TestAnApprovalOfAnotherKeyIsSeen(t *testing.T) {
 		t.Fatalf("approved %q\n%s", api.Log, told)
 	}
 	j.Certificate(t, NextCert, time.Now().Add(24*time.Hour), j.NewKey(t))
-	if err := left.Verify(t.Context(), env, change); err == nil || !strings.Contains(err.Error(), "somebody else asked in its name") {
+	if err := left.Verify(t.Context(), env, change); err == nil || !strings.Contains(err.Error(), "another client asked in its name") {
 		t.Errorf("%v", err)
 	}
 }
