@@ -84,7 +84,7 @@ func TestFixKubeconfig(t *testing.T) {
 		"a dry run":           {after.CertPEM, "--dry-run=client", [][]byte{before.CertPEM}, 200, cli.ExitFindings, nil, "+ CN=lb@1"},
 		"nobody says yes":     {after.CertPEM, "", [][]byte{before.CertPEM}, 200, cli.ExitRefused, nil, "nobody can be asked here"},
 		"so already":          {after.CertPEM, "--yes", [][]byte{before.CertPEM, after.CertPEM}, 200, cli.ExitFine, nil, "Nothing to do"},
-		"the wrong CA":        {other.CertPEM, "--yes", [][]byte{before.CertPEM}, 200, cli.ExitRefused, nil, "does not verify what the server shows"},
+		"the wrong CA":        {other.CertPEM, "--yes", [][]byte{before.CertPEM}, 200, cli.ExitRefused, nil, "does not verify the certificate that the server presents"},
 		"a key":               {pkitest.Bundle(after.CertPEM, after.KeyPEM), "--yes", [][]byte{before.CertPEM}, 200, cli.ExitRefused, nil, "a private key is in it"},
 		"not logged in":       {after.CertPEM, "--yes", [][]byte{before.CertPEM}, 401, cli.ExitUsage, [][]byte{after.CertPEM, before.CertPEM}, "it does not take your credentials"},
 		"no CA from anywhere": {nil, "--yes", [][]byte{before.CertPEM}, 200, cli.ExitUsage, nil, "shown 1: CN=api"},

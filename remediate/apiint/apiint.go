@@ -137,7 +137,7 @@ func (a Repair) supported(c inspect.Cluster) error {
 		return &remediate.Refusal{Name: "topology", Reason: fmt.Sprintf("the control plane's topology is %s: %s", c.Topology, row.Doc), Next: row.Next}
 	}
 	if c.Topology != "" && !slices.ContainsFunc(catalog.Topologies(), func(t catalog.Topology) bool { return t.Name == c.Topology }) {
-		return &remediate.Refusal{Name: "topology", Reason: fmt.Sprintf("the control plane's topology is %q, of which it is not known whether a kubelet may be restarted there", c.Topology), Next: "look for a newer certrot"}
+		return &remediate.Refusal{Name: "topology", Reason: fmt.Sprintf("the control plane's topology is %q: whether a kubelet may be restarted there is unknown", c.Topology), Next: "look for a newer certrot"}
 	}
 	return nil
 }
@@ -149,7 +149,7 @@ func (a Repair) repair(d *remediate.Draft, n *inspect.Node) error {
 	setup := inspect.SetupOf(d.Facts, n)
 	files := setup.Files()
 	if n.Kubelet.BootstrapConfig == "" && n.Kubelet.Kubeconfig == "" {
-		d.Note("Which kubeconfigs the kubelet on %s uses is not known, since it does not run: %s's are taken.", n.Name, setup.Name)
+		d.Note("The kubelet on %s does not run, so which kubeconfigs it uses is unknown: %s's are taken.", n.Name, setup.Name)
 	}
 	var changed []string
 	for _, path := range files {
@@ -158,7 +158,7 @@ func (a Repair) repair(d *remediate.Draft, n *inspect.Node) error {
 				continue
 			}
 			if path == files[0] {
-				d.Note("%s is not on %s: should its kubelet have to join anew, it can't.", path, n.Name)
+				d.Note("%s is not on %s: its kubelet can't join again without it.", path, n.Name)
 				continue
 			}
 			d.Note("%s is not on %s: its kubelet writes it, from %s, when it starts.", path, n.Name, files[0])
@@ -232,10 +232,10 @@ func (a Repair) suggest(d *remediate.Draft, n *inspect.Node, right bool) {
 	useless, err := uselessCertificate(d.Plan.Basis, n, d.Plan.Now)
 	switch {
 	case err == nil && useless != "" && inspect.KubeletClientCert(d.Plan.Basis, n.Name) != nil && !a.ApproveCSRs:
-		d.Note("The kubelet on %s has no client certificate that is of use: %s. It will ask for one, which nobody approves by itself: %s", n.Name, useless, line)
+		d.Note("The kubelet on %s has no usable client certificate: %s. It will ask for one, and that request is not approved automatically: %s", n.Name, useless, line)
 	case right && d.Plan.Basis.Life(n).Lost() && !inspect.MissingFile(d.Plan.Basis, n, catalog.KubeletKubeconfigs()[0]):
 		told := d.Hints().UnreadRestart("{} verify restart-safe --nodes %s", n.Name)
-		d.Note("The files of %s are right, and it %s. What its kubelet is told: %s. Where its client certificate is not accepted, it joins anew by: %s", n.Name, d.Plan.Basis.Life(n).Is(), told, line)
+		d.Note("The files of %s are right, and it %s. What the API server answers its kubelet: %s. If its client certificate is not accepted, have it join again: %s", n.Name, d.Plan.Basis.Life(n).Is(), told, line)
 	}
 }
 
@@ -276,7 +276,7 @@ func (a Repair) otherTrustFiles(d *remediate.Draft) {
 				continue
 			}
 			l := lack{path: row.Path}
-			old, read := heldOn(d.Facts, n.Name, row.Path)
+			old, read := certsOn(d.Facts, n.Name, row.Path)
 			if missing := action.NotEnded(pki.Without(a.trusted, old), d.Plan.Now); read && len(missing) == 0 {
 				continue
 			} else if read {
@@ -298,15 +298,15 @@ func (a Repair) otherTrustFiles(d *remediate.Draft) {
 	for _, l := range order {
 		row, nodes := rows[l.path], strings.Join(on[l], ", ")
 		if l.ca == "" {
-			d.Note("Whether %s on %s has the CA is not known: %s.", l.path, nodes, row.Reader)
+			d.Note("Whether %s on %s has the CA is unknown: %s.", l.path, nodes, row.Reader)
 			continue
 		}
-		d.Note("%s on %s lacks %s, and is left as it is: %s. To mend it, there: %s", l.path, nodes, l.ca, row.Reader, strings.ReplaceAll(row.Remediation, "CLUSTER", nodeexec.Quote(clusters[l.path])))
+		d.Note("%s on %s lacks %s, and stays as it is: %s. To fix it, there: %s", l.path, nodes, l.ca, row.Reader, strings.ReplaceAll(row.Remediation, "CLUSTER", nodeexec.Quote(clusters[l.path])))
 	}
 }
 
-// heldOn are the certificates in a file on a node; false where none was read.
-func heldOn(facts inspect.Snapshot, node, path string) (out []*pki.Cert, read bool) {
+// certsOn are the certificates in a file on a node; false where none was read.
+func certsOn(facts inspect.Snapshot, node, path string) (out []*pki.Cert, read bool) {
 	for _, b := range facts.Bundles {
 		if b.At.Node == node && b.At.Path == path {
 			loaded, _ := b.Content.LoadedBy(pki.ReaderGo)
@@ -321,13 +321,13 @@ func likeSetup(facts inspect.Snapshot, n *inspect.Node) error {
 	setup := inspect.SetupOf(facts, n)
 	for i, used := range []string{n.Kubelet.BootstrapConfig, n.Kubelet.Kubeconfig} {
 		if path := setup.Files()[i]; used != "" && used != path {
-			return &remediate.Refusal{Name: "kubelet-flags", Node: n.Name, Reason: fmt.Sprintf("its kubelet runs with %s, and %s's with %s", used, setup.Name, path), Next: "this node is not set up as " + setup.Name + "'s are: mend it by hand"}
+			return &remediate.Refusal{Name: "kubelet-flags", Node: n.Name, Reason: fmt.Sprintf("its kubelet runs with %s, and %s's with %s", used, setup.Name, path), Next: "this node is not set up as " + setup.Name + "'s are: fix it by hand"}
 		}
 	}
 	return nil
 }
 
-// returning says what happens to pods on a node that was away for long.
+// returning says what happens to pods on a node that was unavailable for long.
 func (a Repair) returning(d *remediate.Draft, n *inspect.Node) {
 	if !d.Plan.Basis.Life(n).Lost() {
 		return
@@ -335,9 +335,9 @@ func (a Repair) returning(d *remediate.Draft, n *inspect.Node) {
 	pods := a.Deleting[n.Name]
 	switch {
 	case a.Deleting == nil:
-		d.Note("How many pods were given up on nodes that are lost is not known: those that are marked for deletion are killed when their node returns.")
+		d.Note("Pods on nodes that are NotReady or have no heartbeat were not read: those that are marked for deletion are killed when their node returns.")
 	case pods > 0:
-		d.Note("When %s returns, %d of its pods are killed: they were marked for deletion while it was away, and what replaced them runs elsewhere.", n.Name, pods)
+		d.Note("When %s returns, %d of its pods are killed: they were marked for deletion while it was unavailable, and their replacements run elsewhere.", n.Name, pods)
 	}
 }
 

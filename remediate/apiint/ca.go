@@ -70,10 +70,10 @@ func (a Repair) owner(d *remediate.Draft) {
 		return
 	}
 	if d.Facts.Cluster.Topology == "" {
-		d.Note("The topology of the control plane is not known. Where two nodes guard each other with fencing (DualReplica), or the control plane is hosted elsewhere (External), do not go on.")
+		d.Note("The topology of the control plane is unknown. Do not go on if two nodes guard each other with fencing (DualReplica), or if the control plane is hosted elsewhere (External).")
 	}
 	if answer == catalog.Unknown {
-		d.Note("The cluster's version is not known. From 4.16 on machine-config-daemon writes these files too.")
+		d.Note("The cluster's version is unknown. From 4.16 on machine-config-daemon writes these files too.")
 	}
 }
 
@@ -90,7 +90,7 @@ func (a Repair) verifies(facts inspect.Snapshot, n *inspect.Node, ca []*pki.Cert
 	for _, k := range n.Kubeconfigs {
 		c, ok := k.InUse()
 		if !ok || !slices.Contains(setup.Files(), k.Path) || a.Rebootstrap && k.Path != setup.Files()[0] {
-			continue // the other one is made anew, whatever is in it
+			continue // the other one is written again, whatever is in it
 		}
 		address, name, err := c.Dialled()
 		if err != nil {
@@ -98,11 +98,11 @@ func (a Repair) verifies(facts inspect.Snapshot, n *inspect.Node, ca []*pki.Cert
 		}
 		served, ok := facts.ShownTo(n.Name, address)
 		if !ok {
-			return refuse("served-known", fmt.Sprintf("what is shown at %s is not known: %s", address, action.GapsOf(facts, address)), "is the API server up behind api-int? On the node: curl -kv https://"+address+"/readyz")
+			return refuse("served-known", fmt.Sprintf("the certificate that %s presents is unknown: %s", address, action.GapsOf(facts, address)), "is the API server up behind api-int? On the node: curl -kv https://"+address+"/readyz")
 		}
 		asked = true
 		if err := pki.Verify(served.Chain, ca, name, n.Time(now)); err != nil {
-			return refuse(verifiesServed, fmt.Sprintf("%s does not verify what is shown at %s to the node: %v\n%s", a.From, address, err, chain(served.Chain)), setup.Right)
+			return refuse(verifiesServed, fmt.Sprintf("%s does not verify the certificate that %s presents to the node: %v\n%s", a.From, address, err, chain(served.Chain)), setup.Right)
 		}
 	}
 	if !asked {
@@ -111,11 +111,11 @@ func (a Repair) verifies(facts inspect.Snapshot, n *inspect.Node, ca []*pki.Cert
 	return nil
 }
 
-// chain says which certificates were shown.
+// chain says which certificates were presented.
 func chain(certs []*pki.Cert) string {
 	var lines []string
 	for i, c := range certs {
-		lines = append(lines, fmt.Sprintf("  shown %d: %s, issued by %s, sha256 %s, until %s", i+1, pki.Foreign(c.Subject), pki.Foreign(c.Issuer), c.Fingerprint, c.NotAfter.UTC().Format(time.RFC3339)))
+		lines = append(lines, fmt.Sprintf("  presented %d: %s, issued by %s, sha256 %s, until %s", i+1, pki.Foreign(c.Subject), pki.Foreign(c.Issuer), c.Fingerprint, c.NotAfter.UTC().Format(time.RFC3339)))
 	}
 	return strings.Join(lines, "\n")
 }

@@ -26,7 +26,7 @@ type OwnChange struct {
 }
 
 // Own plans the CA of the current cluster of a kubeconfig on this machine, whose server
-// shows a chain for a name. CAs that are there and have not ended are kept. Errors are of
+// presents a chain for a name. CAs that are there and have not expired are kept. Errors are of
 // type *Refusal or *kubeconfig.Refusal.
 func (a Repair) Own(text []byte, served []*pki.Cert, name string, now time.Time) (*OwnChange, error) {
 	want, err := a.certificates(catalog.Versions{}, now)
@@ -34,8 +34,8 @@ func (a Repair) Own(text []byte, served []*pki.Cert, name string, now time.Time)
 		return nil, err
 	}
 	if err := pki.Verify(served, want, name, now); err != nil {
-		return nil, &remediate.Refusal{Name: "ca-verifies-served", Reason: fmt.Sprintf("%s does not verify what the server shows: %v\n%s", a.From, err, chain(served)),
-			Next: "the file keeps its CA. Either this is the CA of another cluster, or somebody else answers: compare the sha256 with what a master says"}
+		return nil, &remediate.Refusal{Name: "ca-verifies-served", Reason: fmt.Sprintf("%s does not verify the certificate that the server presents: %v\n%s", a.From, err, chain(served)),
+			Next: "the file keeps its CA. Either this is the CA of another cluster, or another server answers: compare the sha256 with that on a control plane node"}
 	}
 	ca, err := kubeconfig.Find(text)
 	if err != nil {

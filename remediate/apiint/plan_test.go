@@ -329,10 +329,10 @@ func TestNotes(t *testing.T) {
 	}{
 		{"4.15", "machine-config-daemon", false, func(*remediatetest.Fixture, *Repair) {}, 4},
 		{"4.16", "machine-config-daemon writes the CA into both", true, func(f *remediatetest.Fixture, _ *Repair) { f.Cluster.Versions.Cluster = "4.16.3" }, 4},
-		{"a version that is not known", "version is not known", true, func(f *remediatetest.Fixture, _ *Repair) { f.Cluster.Versions = catalog.Versions{} }, 4},
+		{"a version that is not known", "version is unknown", true, func(f *remediatetest.Fixture, _ *Repair) { f.Cluster.Versions = catalog.Versions{} }, 4},
 		{"without an API", "No API server", true, func(_ *remediatetest.Fixture, fix *Repair) { fix.API = false }, 4},
 		{"a topology that is not known", "", true, func(f *remediatetest.Fixture, _ *Repair) { f.Cluster.Topology = "" }, 4},
-		{"no bootstrap file", "should its kubelet have to join anew", true, func(f *remediatetest.Fixture, _ *Repair) { f.Drop("worker-0", remediatetest.BootstrapFile) }, 3},
+		{"no bootstrap file", "its kubelet can't join again without it", true, func(f *remediatetest.Fixture, _ *Repair) { f.Drop("worker-0", remediatetest.BootstrapFile) }, 3},
 		{"no file of the kubelet", "its kubelet writes it", true, func(f *remediatetest.Fixture, _ *Repair) { f.Drop("worker-0", remediatetest.KubeletFile) }, 3},
 		{"no file of the kubelet, and the other one is right", "its kubelet writes it", true, func(f *remediatetest.Fixture, _ *Repair) {
 			f.Drop("worker-0", remediatetest.KubeletFile)

@@ -36,24 +36,24 @@ func PretrustOf(facts inspect.Snapshot, now time.Time) (Pretrust, error) {
 	}
 	switch row, answer := catalog.DeliveryOf(catalog.KubeletKubeconfigCA(), v); {
 	case answer != catalog.Yes:
-		return refuse("version-known", hints.Next("{} fix-api-int needs no version"), "whether this version (%s) brings the CA to kubelets by itself is not known", cmp.Or(v.Cluster, "none was read"))
+		return refuse("version-known", hints.Next("{} fix-api-int needs no version"), "whether this version (%s) brings the CA to kubelets automatically is unknown", cmp.Or(v.Cluster, "none was read"))
 	case row.Delivered:
-		return refuse("not-delivered", hints.Next("{} verify api-int says which node lacks it, and {} fix-api-int brings it to one that was left out"), "in this version (%s) %s: nobody needs to be ahead of it", v.Cluster, row.Doc)
+		return refuse("not-delivered", hints.Next("{} verify api-int says which node lacks it, and {} fix-api-int brings it to one that was left out"), "in this version (%s) %s: pretrust is not needed", v.Cluster, row.Doc)
 	}
 	p := preflight.Preflight{Facts: facts, Now: now}
 	cas, why, ok := p.Held(catalog.LoadBalancerCA())
 	if !ok {
 		return refuse("signer-known", hints.Unread(inspect.MayGet("configmaps", catalog.LoadBalancerCA().Namespace)), "%s", why)
 	}
-	shown := shownAtAPIInt(p)
-	if len(shown) == 0 {
-		return refuse("served-known", hints.UnreadNodes("{} verify api-int --nodes all says why"), "what api-int shows was not seen, by no handshake and in no Secret")
+	served := servedAtAPIInt(p)
+	if len(served) == 0 {
+		return refuse("served-known", hints.UnreadNodes("{} verify api-int --nodes all says why"), "the certificate that api-int presents was not read, from no handshake and no Secret")
 	}
 	// What signs now is in use; what was made after it is new.
 	var used time.Time
 	var out Pretrust
 	for _, ca := range cas {
-		if slices.ContainsFunc(shown, func(chain []*pki.Cert) bool { return pki.Verify(chain, []*pki.Cert{ca}, "", now) == nil }) && ca.NotBefore.After(used) {
+		if slices.ContainsFunc(served, func(chain []*pki.Cert) bool { return pki.Verify(chain, []*pki.Cert{ca}, "", now) == nil }) && ca.NotBefore.After(used) {
 			used = ca.NotBefore
 		}
 	}
@@ -63,19 +63,19 @@ func PretrustOf(facts inspect.Snapshot, now time.Time) (Pretrust, error) {
 		}
 	}
 	if used.IsZero() {
-		return refuse("ca-verifies-served", hints.Next("{} verify api-int"), "no CA of %s verifies what api-int shows", catalog.LoadBalancerCA())
+		return refuse("ca-verifies-served", hints.Next("{} verify api-int"), "no CA of %s verifies the certificate that api-int presents", catalog.LoadBalancerCA())
 	}
 	if life, answer := catalog.LifetimeOf(catalog.InternalLoadBalancerServing(), v); answer == catalog.Yes && len(out.CAs) > 0 {
-		leaf, newest := shown[0][0], slices.MaxFunc(out.CAs, func(a, b *pki.Cert) int { return a.NotBefore.Compare(b.NotBefore) })
+		leaf, newest := served[0][0], slices.MaxFunc(out.CAs, func(a, b *pki.Cert) int { return a.NotBefore.Compare(b.NotBefore) })
 		life.Refresh, out.From = 0, life.ResignedFrom(leaf.NotBefore, leaf.NotAfter, newest.NotBefore)
 		out.Until, _ = life.RenewedBy(leaf.NotBefore, leaf.NotAfter)
 	}
 	return out, nil
 }
 
-// shownAtAPIInt are the distinct chains that handshakes from nodes saw; without one, what
+// servedAtAPIInt are the distinct chains that handshakes from nodes saw; without one, what
 // is in the Secret.
-func shownAtAPIInt(p preflight.Preflight) (chains [][]*pki.Cert) {
+func servedAtAPIInt(p preflight.Preflight) (chains [][]*pki.Cert) {
 	seen := map[pki.Fingerprint]bool{}
 	for _, s := range p.Facts.Served {
 		if s.Server == "" && len(s.Chain) > 0 && !seen[s.Chain[0].Fingerprint] {
@@ -92,14 +92,14 @@ func shownAtAPIInt(p preflight.Preflight) (chains [][]*pki.Cert) {
 }
 
 // Onto says in a plan what it is ahead of, and refuses one for which it is too late: then
-// nodes lack a CA that signs already, and that is fix-api-int's to mend. written is what
+// nodes lack a CA that signs already, and that is fix-api-int's to fix. written is what
 // kubelets are given, PEM: where a new CA is not among that, nothing would be ahead of it.
 func (a Pretrust) Onto(p *remediate.Plan, written []byte) error {
 	if len(a.CAs) == 0 {
 		if p.Empty() {
 			return nil
 		}
-		return &remediate.Refusal{Name: "not-too-late", Reason: fmt.Sprintf("%s holds no CA that is newer than the one which signs what api-int shows, and kubelets lack that one: this is the incident, or the rest of it", catalog.LoadBalancerCA()), Next: p.Basis.Hints.Next("{} fix-api-int makes the same change, in the order that helps then")}
+		return &remediate.Refusal{Name: "not-too-late", Reason: fmt.Sprintf("%s holds no CA that is newer than the signer of the certificate that api-int presents, and kubelets lack that signer: this is the incident, or the rest of it", catalog.LoadBalancerCA()), Next: p.Basis.Hints.Next("{} fix-api-int makes the same change, in the order that helps then")}
 	}
 	if missing := pki.Without(a.CAs, pki.LoadedPEM(pki.NewScanner(), written)); len(missing) > 0 {
 		return &remediate.Refusal{Name: preflight.ServerSide, Reason: fmt.Sprintf("%s holds %s, and %s does not yet: kubelets can't be given it", catalog.LoadBalancerCA(), pki.Named(missing[0]), catalog.APIServerCA()),
@@ -111,11 +111,11 @@ func (a Pretrust) Onto(p *remediate.Plan, written []byte) error {
 	}
 	note := "Ahead of its first certificate: " + strings.Join(names, ", ") + "."
 	if !a.From.IsZero() {
-		note += " What api-int shows is signed anew from " + a.From.UTC().Format("2006-01-02 15:04 UTC")
+		note += " api-int's certificate is rotated from " + a.From.UTC().Format("2006-01-02 15:04 UTC")
 		if !a.Until.IsZero() {
 			note += ", and by " + a.Until.UTC().Format("2006-01-02 15:04 UTC") + " at the latest"
 		}
-		note += ": every node is to have it before."
+		note += ": every node must have the CA before then."
 	}
 	p.Notes = append([]string{note}, p.Notes...)
 	return nil

@@ -34,7 +34,7 @@ func TestAheadOfTheFirstCertificate(t *testing.T) {
 		t.Errorf("from %s until %s", a.From, a.Until)
 	}
 	p := planOf(f, t)
-	if err := a.Onto(p, f.ConfigMap); err != nil || p.Empty() || !strings.Contains(p.Notes[0], "is signed anew from ") {
+	if err := a.Onto(p, f.ConfigMap); err != nil || p.Empty() || !strings.Contains(p.Notes[0], "certificate is rotated from ") {
 		t.Errorf("%v, notes %q", err, p.Notes)
 	}
 }

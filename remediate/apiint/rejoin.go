@@ -14,18 +14,18 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/csr"
 )
 
-// rejoin adds the steps by which a kubelet makes its kubeconfig anew from the bootstrap
+// rejoin adds the steps by which a kubelet writes its kubeconfig again from the bootstrap
 // file. A client certificate that is of use stays: then it asks for none
 // (kubernetes/kubernetes pkg/kubelet/certificate/bootstrap/bootstrap.go v1.35.4).
-// Nothing is taken away before the API server accepts, asked on the node itself, what
+// Nothing is removed before the API server accepts, asked on the node itself, what
 // the kubelet will join with.
 func (a Repair) rejoin(d *remediate.Draft, n *inspect.Node) error {
 	bootstrap, own := catalog.KubeletKubeconfigs()[0], catalog.KubeletKubeconfigs()[1]
 	if !inspect.SetupOf(d.Facts, n).Operators {
-		return &remediate.Refusal{Name: "openshift", Node: n.Name, Reason: "a kubelet that kubeadm set up joins anew with a token that kubeadm makes", Next: "on a control plane node: kubeadm token create --print-join-command; on this node: kubeadm reset, then what that prints"}
+		return &remediate.Refusal{Name: "openshift", Node: n.Name, Reason: "a kubelet that kubeadm set up joins again with a token from kubeadm", Next: "on a control plane node: kubeadm token create --print-join-command; on this node: kubeadm reset, then what that prints"}
 	}
 	if inspect.MissingFile(d.Facts, n, bootstrap) {
-		return &remediate.Refusal{Name: "bootstrap-file", Node: n.Name, Reason: bootstrap + " is not there: its kubelet could not join anew", Next: "copy it from another node of the same pool, mode 0600, owner root, and try again"}
+		return &remediate.Refusal{Name: "bootstrap-file", Node: n.Name, Reason: bootstrap + " is not there: its kubelet could not join again", Next: "copy it from another node of the same pool, mode 0600, owner root, and try again"}
 	}
 	before := d.Facts
 	wrote, err := a.write(d, n, bootstrap)
@@ -41,7 +41,7 @@ func (a Repair) rejoin(d *remediate.Draft, n *inspect.Node) error {
 		changed = append(changed, bootstrap)
 	}
 	ca, unfit := action.ReplaceFile{On: n.Name, Path: own, CA: a.CA, Known: a.Known}.Diff(d.Facts, d.Plan.Now)
-	lost := useless != "" || unfit != nil || ca != nil
+	joins := useless != "" || unfit != nil || ca != nil
 	if (unfit != nil || ca != nil) && !inspect.MissingFile(d.Facts, n, own) {
 		var old []*pki.Cert // what can't be changed may lack all
 		if ca != nil {
@@ -51,12 +51,12 @@ func (a Repair) rejoin(d *remediate.Draft, n *inspect.Node) error {
 			return err
 		}
 	}
-	if lost {
+	if joins {
 		if err := a.mayJoin(d, n, useless, wrote); err != nil {
 			return err
 		}
 		steps := []remediate.Action{action.AskBootstrap{On: n.Name}}
-		// One that has ended is left alone by the kubelet, too. The link goes first: that
+		// One that has expired is left alone by the kubelet, too. The link goes first: that
 		// the certificate is of no use is only told as long as the kubeconfig is there.
 		cert, there := inspect.KubeletClientCert(before, n.Name), n.File(inspect.KubeletClient) != nil
 		if useless != "" && there && (cert == nil || cert.NotAfter.After(n.Time(d.Plan.Now))) {
@@ -88,9 +88,9 @@ func (a Repair) mayJoin(d *remediate.Draft, n *inspect.Node, useless string, wro
 		return err
 	}
 	if useless == "" {
-		d.Note("The kubelet on %s makes its kubeconfig anew from %s and goes on with the client certificate that it has: it asks for no other one.", n.Name, catalog.KubeletKubeconfigs()[0])
+		d.Note("The kubelet on %s writes its kubeconfig again from %s and keeps its client certificate: it asks for no other one.", n.Name, catalog.KubeletKubeconfigs()[0])
 		if c := n.RestartProbe; c == nil || !csr.Asked(c.Own) {
-			d.Note("Whether the API server accepts that client certificate of %s is not known, as its own kubeconfig does not lead there. If the node does not report afterwards, the same command finds out.", n.Name)
+			d.Note("Whether the API server accepts that client certificate of %s is unknown: its own kubeconfig does not lead there. If the node has no heartbeat afterwards, run the same command again to find out.", n.Name)
 		}
 		return nil
 	}
@@ -101,7 +101,7 @@ func (a Repair) mayJoin(d *remediate.Draft, n *inspect.Node, useless string, wro
 		return refuse("no API server could be asked to approve that", d.Hints().UnreadRestart("repair your own access first: {} fix-kubeconfig, --api-ca-from, or --kubeconfig of a master"))
 	}
 	if row, ok := csr.ApprovedByHand(d.Facts.Cluster.Versions); ok && !a.ApproveCSRs {
-		return refuse("nobody approves that: "+row.Doc, "add --approve-csrs: what is asked for is shown, and approved where it is what this kubelet asks for")
+		return refuse("that request is not approved automatically: "+row.Doc, "add --approve-csrs: the request is printed, and approved if it is this kubelet's")
 	}
 	d.Note("The kubelet on %s asks for a new client certificate, by %s, as %s.", n.Name, catalog.KubeletKubeconfigs()[0], useless)
 	return nil
@@ -113,7 +113,7 @@ func uselessCertificate(facts inspect.Snapshot, n *inspect.Node, now time.Time) 
 	cert := inspect.KubeletClientCert(facts, n.Name)
 	switch {
 	case cert == nil && inspect.UnreadClient(facts, n) != "":
-		return "", &remediate.Refusal{Name: csr.ClientCertificate, Node: n.Name, Reason: "whether its kubelet has a client certificate is not known: " + inspect.UnreadClient(facts, n), Next: "on the node: " + foreign.Command("", "ls -l %s", inspect.KubeletClient)}
+		return "", &remediate.Refusal{Name: csr.ClientCertificate, Node: n.Name, Reason: "whether its kubelet has a client certificate is unknown: " + inspect.UnreadClient(facts, n), Next: "on the node: " + foreign.Command("", "ls -l %s", inspect.KubeletClient)}
 	case cert == nil:
 		return "there is none in " + inspect.KubeletClient, nil
 	case cert.NotAfter.Before(n.Time(now)):

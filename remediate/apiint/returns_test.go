@@ -21,7 +21,7 @@ func TestWorkersThatAreNotBack(t *testing.T) {
 		steps       []string // of worker-0, those that are due
 		says        string
 	}{
-		{"the first one did not come back", "worker-0 worker-1 worker-2", nil, "workers-first/1: worker-0 worker-1; workers/1: worker-2", []string{"await worker-0"}, "not known to be back: worker-0. They are waited for"},
+		{"the first one did not come back", "worker-0 worker-1 worker-2", nil, "workers-first/1: worker-0 worker-1; workers/1: worker-2", []string{"await worker-0"}, "not confirmed to be back: worker-0. They are waited for"},
 		{"it is Ready as it was before its restart", "worker-0 worker-1", func(f *remediatetest.Fixture, _ *Repair) { f.FirstNode().Ready = "True" }, "workers-first/1: worker-0 worker-1", []string{"await worker-0"}, "--accept-risk=workers-back"},
 		{"it reports, and is not Ready", "worker-0 worker-1", func(f *remediatetest.Fixture, _ *Repair) {
 			f.FirstNode().Ready, f.FirstNode().Heartbeat = "False", remediatetest.TestNow

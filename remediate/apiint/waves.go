@@ -38,16 +38,16 @@ func (a Repair) all(d *remediate.Draft) error {
 		case catalog.RoleWorker:
 			workers = append(workers, n.Name)
 		default:
-			return &remediate.Refusal{Name: "node-role", Node: n.Name, Reason: "whether it runs kube-apiserver is not known: the API did not say", Next: "name the nodes with --nodes, in the order in which they are to be repaired: masters first"}
+			return &remediate.Refusal{Name: "node-role", Node: n.Name, Reason: "whether it runs kube-apiserver is unknown: the API did not say", Next: "name the nodes with --nodes, in the order in which they are to be repaired: masters first"}
 		}
 	}
 	if len(masters) == 0 && a.After.RootCA != nil && a.After.RootCA.Known.Operator { // else there may be none in a file
-		return &remediate.Refusal{Name: "node-role", Reason: "no node has a master's label: which of them run kube-apiserver is not known", Next: "name the nodes with --nodes, in the order in which they are to be repaired: masters first"}
+		return &remediate.Refusal{Name: "node-role", Reason: "no node has a master's label: which of them run kube-apiserver is unknown", Next: "name the nodes with --nodes, in the order in which they are to be repaired: masters first"}
 	}
 	if len(unseen) > 0 {
 		d.Note("That these nodes, which were not read, run no kube-apiserver is known by their labels alone: %s.", strings.Join(unseen, ", "))
 	}
-	lostFirst(d.Facts, masters)
+	unavailableFirst(d.Facts, masters)
 	if err := a.masters(d, masters); err != nil {
 		return err
 	}
@@ -112,7 +112,7 @@ func (a Repair) after(d *remediate.Draft, names []string) error {
 		return nil
 	}
 	n, err := d.Cluster(csr.NewApproveLeft(names, a.ApproveCSRs, !action.Idle(d.Plan)))
-	d.Wave(remediate.Wave{Name: remediate.WaveRequests, Why: "what kubelets asked for and nobody answered", Parallel: 1, Nodes: n})
+	d.Wave(remediate.Wave{Name: remediate.WaveRequests, Why: "certificate requests of kubelets that are still pending", Parallel: 1, Nodes: n})
 	return err
 }
 
@@ -152,7 +152,7 @@ func (a Repair) network(d *remediate.Draft, names []string) error {
 			return nil
 		}
 		n, _ := d.Facts.Node(name)
-		if life := d.Facts.Life(n); (n.Ready == "Unknown" || life.Alive == catalog.No) && !mends(d.Plan, name) {
+		if life := d.Facts.Life(n); (n.Ready == "Unknown" || life.Alive == catalog.No) && !awaited(d.Plan, name) {
 			return &remediate.Refusal{
 				Name: "node-reports", Node: name, Reason: "its files are right, and it does not report to the API server (" + life.String() + "): a pod of the network that is deleted there would not come back",
 				Next: d.Hints().Next("kubectl describe node %s; what its kubelet is told: {} verify restart-safe --nodes %s; on the node: journalctl -u kubelet -n 50", name, name),
@@ -226,29 +226,30 @@ func (a Repair) network(d *remediate.Draft, names []string) error {
 	return nil
 }
 
-// mends reports whether a node is waited for before its network's pods, so that it reports
+// awaited reports whether a node is waited for before its network's pods, so that it reports
 // by then. That a request of it is approved alone says nothing of that.
-func mends(p *remediate.Plan, node string) bool {
+func awaited(p *remediate.Plan, node string) bool {
 	return slices.ContainsFunc(p.Nodes(), func(n remediate.NodePlan) bool {
 		return n.Name == node && slices.ContainsFunc(n.Due(), func(s remediate.Step) bool { _, waits := s.Action.(action.Await); return waits })
 	})
 }
 
-// lostFirst puts nodes that are lost before the others: to restart the kubelet
-// of another master while one is lost makes nothing better.
-func lostFirst(facts inspect.Snapshot, names []string) {
+// unavailableFirst puts nodes that are NotReady or have no heartbeat before the others: to
+// restart the kubelet of another control plane node while one is unavailable makes nothing
+// better.
+func unavailableFirst(facts inspect.Snapshot, names []string) {
 	slices.SortStableFunc(names, func(a, b string) int {
-		switch lostA, lostB := lost(facts, a), lost(facts, b); {
-		case lostA && !lostB:
+		switch firstA, firstB := unavailable(facts, a), unavailable(facts, b); {
+		case firstA && !firstB:
 			return -1
-		case lostB && !lostA:
+		case firstB && !firstA:
 			return 1
 		}
 		return 0
 	})
 }
 
-func lost(facts inspect.Snapshot, name string) bool {
+func unavailable(facts inspect.Snapshot, name string) bool {
 	n, ok := facts.Node(name)
 	return ok && (n.Ready == "" || facts.Life(n).Lost())
 }
@@ -257,7 +258,7 @@ func lost(facts inspect.Snapshot, name string) bool {
 func (a Repair) masters(d *remediate.Draft, names []string) error {
 	wave := remediate.Wave{
 		Name: remediate.WaveMasters, Parallel: 1,
-		Why: "one at a time, those that are lost first (NotReady, or no heartbeat): each is Ready, with a new heartbeat, and its kube-apiserver answers, before the next one is touched",
+		Why: "one at a time, those that are NotReady or have no heartbeat first: each is Ready, with a new heartbeat, and its kube-apiserver answers, before the next one is touched",
 	}
 	chosen := a.Order.wants(remediate.WaveMasters)
 	of := d
@@ -292,7 +293,7 @@ func (a Repair) mastersFirst(d *remediate.Draft, masters remediate.Wave, unknown
 	}
 	switch {
 	case len(unknown) > 0:
-		reason, next = fmt.Sprintf("it is not known whether this master is right, and nothing is to be done to others after it: %v", unknown[0]), unknown[0].Next
+		reason, next = fmt.Sprintf("whether this control plane node is right is unknown, and no other node is changed after it: %v", unknown[0]), unknown[0].Next
 	case !chosen && len(due) > 0:
 		reason, next = "these masters are to be repaired before others: "+strings.Join(remediate.Titles(due), ", "), "repair them first: --only "+remediate.WaveMasters
 	default:
@@ -323,7 +324,7 @@ func (a Repair) each(d *remediate.Draft, names []string) (nodes []remediate.Node
 	return nodes, unknown, nil
 }
 
-// workers plans the workers: those that are lost, a first one of the others, and
+// workers plans the workers: those that are unavailable, a first one of the others, and
 // then the others.
 func (a Repair) workers(d *remediate.Draft, names []string) error {
 	nodes, unknown, err := a.each(d, names)
@@ -332,7 +333,7 @@ func (a Repair) workers(d *remediate.Draft, names []string) error {
 	}
 	d.Plan.Unknown = append(d.Plan.Unknown, unknown...)
 	most := a.Order.MaxUnavailable.of(len(names))
-	lostOnes := remediate.Wave{Name: remediate.WaveLost, Why: "they are lost already: a tenth of them at once"}
+	unavailableOnes := remediate.Wave{Name: remediate.WaveLost, Why: "they are NotReady or have no heartbeat already: a tenth of them at once"}
 	first := remediate.Wave{Name: remediate.WaveFirst, Why: "one that works, before the others", Parallel: 1}
 	rest := remediate.Wave{Name: remediate.WaveWorkers, Why: fmt.Sprintf("at most %d at once", most), Parallel: most}
 	var begun []remediate.NodePlan
@@ -340,8 +341,8 @@ func (a Repair) workers(d *remediate.Draft, names []string) error {
 		switch {
 		case action.OnlyWaits(n):
 			begun = append(begun, n)
-		case n.Changes() && lost(d.Plan.Basis, n.Name):
-			lostOnes.Nodes = append(lostOnes.Nodes, n)
+		case n.Changes() && unavailable(d.Plan.Basis, n.Name):
+			unavailableOnes.Nodes = append(unavailableOnes.Nodes, n)
 		case n.Changes() && len(first.Nodes) == 0:
 			first.Nodes = append(first.Nodes, n)
 		default:
@@ -350,12 +351,12 @@ func (a Repair) workers(d *remediate.Draft, names []string) error {
 	}
 	if len(first.Nodes) > 0 {
 		if n, ok := d.Plan.Basis.Node(first.Nodes[0].Name); ok && d.Plan.Basis.Life(n).Works() != catalog.Yes {
-			first.Why = "one that is Ready, before the others; whether it is alive is not known: " + d.Plan.Basis.Life(n).Heartbeat()
+			first.Why = "one that is Ready, before the others; whether it is alive is unknown: " + d.Plan.Basis.Life(n).Heartbeat()
 		}
 	}
 	a.resumeFirst(d, begun, &first, &rest)
-	lostOnes.Parallel = Share{10, true}.of(len(lostOnes.Nodes))
-	d.Wave(lostOnes)
+	unavailableOnes.Parallel = Share{10, true}.of(len(unavailableOnes.Nodes))
+	d.Wave(unavailableOnes)
 	d.Wave(first)
 	d.Wave(rest)
 	return nil
@@ -363,7 +364,7 @@ func (a Repair) workers(d *remediate.Draft, names []string) error {
 
 // resumeFirst puts workers to which everything was done, and that are not back, before the
 // first one that is Ready: what took them away is not done to it. Where nothing is done to a
-// Ready one, or that was accepted, they are not waited for: what mends them may come later.
+// Ready one, or that was accepted, they are not waited for: what repairs them may come later.
 func (a Repair) resumeFirst(d *remediate.Draft, begun []remediate.NodePlan, first, rest *remediate.Wave) {
 	accepted := slices.Contains(a.Order.Accept, preflight.WorkersBack)
 	var waited []remediate.NodePlan
@@ -377,13 +378,13 @@ func (a Repair) resumeFirst(d *remediate.Draft, begun []remediate.NodePlan, firs
 			rest.Nodes = append(rest.Nodes, n)
 		}
 	}
-	const away = "All was done to these workers, and they are not known to be back: %s. "
+	const done = "All steps on these workers are done, and they are not confirmed to be back: %s. "
 	switch names := strings.Join(remediate.Titles(begun), ", "); {
 	case len(begun) == 0 || len(first.Nodes) == 0:
 	case accepted:
-		d.Note("Accepted by name (%s): "+away+"They are not waited for.", preflight.WorkersBack, names)
+		d.Note("Accepted by name (%s): "+done+"They are not waited for.", preflight.WorkersBack, names)
 	default:
-		d.Note(away+"They are waited for before one that works is begun. Where one does not come back: --accept-risk=%s", names, preflight.WorkersBack)
+		d.Note(done+"They are waited for before one that works is begun. Where one does not come back: --accept-risk=%s", names, preflight.WorkersBack)
 	}
 	if len(waited) > 0 {
 		first.Why = "those that were begun and are not back, and one that works, before the others"

@@ -110,7 +110,7 @@ func TestRefusalsOfWaves(t *testing.T) {
 	}{
 		{"a master that was not read", preflight.MastersFirst, "port 22", true, func(f *remediatetest.Fixture, _ *Repair) { f.Unread("master-1") }},
 		{"workers alone before masters", preflight.MastersFirst, "master-0, master-1", true, func(_ *remediatetest.Fixture, fix *Repair) { fix.Order.Only = []string{remediate.WaveWorkers} }},
-		{"nobody said what a node is", "node-role", "not known", false, func(f *remediatetest.Fixture, _ *Repair) { f.FirstNode().Role = "" }},
+		{"nobody said what a node is", "node-role", "is unknown", false, func(f *remediatetest.Fixture, _ *Repair) { f.FirstNode().Role = "" }},
 		{"the CA is wrong for one node", verifiesServed, "does not verify", false, func(f *remediatetest.Fixture, _ *Repair) {
 			leaf := f.Old.Issue(remediatetest.APIIntHost, remediatetest.TestNow.Add(-time.Hour), remediatetest.TestNow.Add(time.Hour))
 			for i := range f.Served {
@@ -192,7 +192,7 @@ func TestPodsThatWillBeKilled(t *testing.T) {
 	for _, c := range []struct {
 		deleting map[string]int
 		says     string
-	}{{nil, "is not known"}, {map[string]int{"worker-1": 12}, "When worker-1 returns, 12 of its pods"}, {map[string]int{}, ""}} {
+	}{{nil, "have no heartbeat were not read"}, {map[string]int{"worker-1": 12}, "When worker-1 returns, 12 of its pods"}, {map[string]int{}, ""}} {
 		fix.Deleting = c.deleting
 		p, err := fix.Plan("run-1", f.Snapshot, remediatetest.TestNow)
 		if err != nil {

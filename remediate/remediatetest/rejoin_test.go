@@ -176,7 +176,7 @@ func TestRejoinIsRefused(t *testing.T) {
 		"nobody approves": {func(t *testing.T, j *Joining, a *apiint.Repair) {
 			_ = os.Remove(j.At(inspect.KubeletClient))
 			a.ApproveCSRs = false
-		}, nil, "approver", "nobody approves that"},
+		}, nil, "approver", "is not approved automatically"},
 		"no API": {func(t *testing.T, j *Joining, a *apiint.Repair) {
 			_ = os.Remove(j.At(inspect.KubeletClient))
 			a.API = false

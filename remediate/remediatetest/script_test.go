@@ -866,7 +866,7 @@ func TestScriptsOfAPlan(t *testing.T) {
 	}
 	f.Cluster.Topology = ""
 	scripts, notes, err = fix.Scripts("run-1", f.Snapshot, TestNow)
-	const untold = "The topology of the control plane is not known."
+	const untold = "The topology of the control plane is unknown."
 	if err != nil || len(scripts) != 3 || !strings.Contains(strings.Join(notes, "\n"), untold) {
 		t.Fatalf("%v, %q, %d scripts", err, notes, len(scripts))
 	}

@@ -32,7 +32,7 @@ func (f *fixing) wrongCAs(t *testing.T, node string) {
 		code int
 		says string
 	}{
-		"a CA that has signed nothing here": {other.CertPEM, 5, "does not verify what is shown at api-int.lab.test:6443"},
+		"a CA that has signed nothing here": {other.CertPEM, 5, "does not verify the certificate that api-int.lab.test:6443 presents"},
 		"a CA that has ended":               {expired.CertPEM, 5, "valid"},
 		"no CA":                             {leaf.CertPEM, 5, "is no CA"},
 		"a CA and its key":                  {pkitest.Bundle(other.CertPEM, other.KeyPEM), 5, "a private key is in it"},

@@ -27,7 +27,7 @@ func (f *fixing) ownKubeconfig(t *testing.T, master, lost string, was standing) 
 
 	t.Run("it fails, and that says what is shown and what helps", func(t *testing.T) {
 		ends(t, with("inspect"), 2, "unknown authority", "sha256 ", "fix-kubeconfig --api-ca-from ssh://")
-		ends(t, with("fix-kubeconfig", "--yes"), 2, "does not verify", "shown 1: ", "--api-ca-from ssh://")
+		ends(t, with("fix-kubeconfig", "--yes"), 2, "does not verify", "presented 1: ", "--api-ca-from ssh://")
 	})
 	t.Run("a repair of nodes trusts the API by a master's CA", func(t *testing.T) {
 		dry := []string{"fix-api-int", "--nodes", lost, "--via", "ssh", "--dry-run=client"}
