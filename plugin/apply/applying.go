@@ -320,7 +320,7 @@ func (a *Run) Apply(ctx context.Context, p *remediate.Plan, j *remediate.Journal
 		}
 	}}
 	if conn := a.Session.Conn; conn != nil {
-		r.Gate = &preflight.Again{Facts: p.Basis, Machinery: conn.Cluster.Machinery, StaticPods: conn.Cluster.StaticPods, Accept: a.Risks, Only: a.Again, Say: func(text string) { a.Say("    %s\n", ui.Clean(text)) }}
+		r.Gate = &preflight.Again{Facts: p.Basis, ControlPlane: conn.Cluster.Machinery, StaticPods: conn.Cluster.StaticPods, Accept: a.Risks, Only: a.Again, Say: func(text string) { a.Say("    %s\n", ui.Clean(text)) }}
 	}
 	return r.Run(ctx, p)
 }

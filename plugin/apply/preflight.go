@@ -132,11 +132,11 @@ func (f *PreflightFlags) Ask(ctx context.Context, w *Session, facts inspect.Snap
 	if err := f.judge(ask, p); err != nil || !f.Pause {
 		return err
 	}
-	if ask.Machinery == nil {
+	if ask.ControlPlane == nil {
 		p.Notes = append(p.Notes, "Nothing is paused, since no API server was asked.")
 		return nil
 	}
-	first, last, err := action.Pauses(ask.Machinery, p.Run)
+	first, last, err := action.Pauses(ask.ControlPlane, p.Run)
 	if err != nil {
 		return err
 	}
@@ -240,8 +240,8 @@ func (f *PreflightFlags) judge(ask preflight.Preflight, p *remediate.Plan) error
 	if len(blind) > 0 {
 		p.Notes = append(p.Notes, "Not known, since no API server was asked: "+strings.Join(blind, ", ")+".")
 	}
-	if ask.Machinery != nil {
-		p.Notes = append(p.Notes, unwell(ask.Machinery)...)
+	if ask.ControlPlane != nil {
+		p.Notes = append(p.Notes, unwell(ask.ControlPlane)...)
 	}
 	return nil
 }

@@ -38,7 +38,7 @@ func TestOutcomes(t *testing.T) {
 		{"read in vain, with a next step", cli.WithHint(errors.New("connection refused"), "is it there?"), cli.ExitUsage, "connection refused", "is it there?", false},
 		{"interrupted while reading", cli.NothingChanged(errors.New("interrupted")), cli.ExitUsage, "nothing was changed: interrupted", "", true},
 		{"somebody has the Lease", apply.Refused(refusal), cli.ExitRefused, "refused, nothing was changed: ", "wait for it", true},
-		{"checks", apply.Stopped([]preflight.Verdict{{Assessment: assess.Assessment{ID: "nodes-ready", Reason: "not Ready: worker-0", Remediation: assess.Advise("look")}, Risk: true}}), cli.ExitRefused, "refused, nothing was changed: nodes-ready: not Ready: worker-0", "look\nor, in spite of it: --accept-risk=nodes-ready", true},
+		{"checks", apply.Stopped([]preflight.Verdict{{Assessment: assess.Assessment{ID: "nodes-ready", Reason: "not Ready: worker-0", Remediation: assess.Advise("look")}, Risk: true}}), cli.ExitRefused, "refused, nothing was changed: nodes-ready: not Ready: worker-0", "look\nor accept it: --accept-risk=nodes-ready", true},
 		{"told already", &cli.ExitError{Code: cli.ExitIncomplete}, cli.ExitIncomplete, "exit code 3", "", false},
 		{"stopped", &cli.ExitError{Code: cli.ExitStopped, Err: errors.New("half-way")}, cli.ExitStopped, "half-way", "", false},
 		{"late", &cli.ExitError{Code: cli.ExitFindings, Err: errors.New("late")}, cli.ExitFindings, "late", "", false},

@@ -41,7 +41,7 @@ func PretrustOf(facts inspect.Snapshot, now time.Time) (Pretrust, error) {
 		return refuse("not-delivered", hints.Next("{} verify api-int says which node lacks it, and {} fix-api-int brings it to one that was left out"), "in this version (%s) %s: pretrust is not needed", v.Cluster, row.Doc)
 	}
 	p := preflight.Preflight{Facts: facts, Now: now}
-	cas, why, ok := p.Held(catalog.LoadBalancerCA())
+	cas, why, ok := p.CertsAt(catalog.LoadBalancerCA())
 	if !ok {
 		return refuse("signer-known", hints.Unread(inspect.MayGet("configmaps", catalog.LoadBalancerCA().Namespace)), "%s", why)
 	}
@@ -84,7 +84,7 @@ func servedAtAPIInt(p preflight.Preflight) (chains [][]*pki.Cert) {
 		}
 	}
 	if len(chains) == 0 {
-		if leaf, _, ok := p.Held(catalog.InternalLoadBalancerServing()); ok {
+		if leaf, _, ok := p.CertsAt(catalog.InternalLoadBalancerServing()); ok {
 			chains = append(chains, leaf)
 		}
 	}

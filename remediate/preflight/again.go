@@ -18,13 +18,13 @@ import (
 // made: upgrades, pools, what reboots nodes, rollouts of static pods. It asks before each
 // wave in which kubelets are restarted, before each master, and where it is long ago.
 type Again struct {
-	Facts     inspect.Snapshot // of the plan: they tell which checks its cluster has
-	Machinery func(context.Context) *inspect.ControlPlaneStatus
+	Facts        inspect.Snapshot // of the plan: they tell which checks its cluster has
+	ControlPlane func(context.Context) *inspect.ControlPlaneStatus
 	// StaticPods reads those of kube-system, where no operator tells of them.
 	StaticPods func(context.Context) *inspect.PodList
-	Accept     []string          // names of checks in spite of which to go on
+	Accept     []string          // names of checks that are accepted
 	Only       []string          // names of checks; none: all that may change meanwhile
-	Say        func(text string) // is told what is waited for; nil: nobody
+	Say        func(text string) // is told what is waited for; nil: it is not told
 
 	mu   sync.Mutex
 	last time.Time
@@ -90,7 +90,7 @@ func (a *Again) ask(ctx context.Context, env *remediate.Env, nodes []string) err
 
 // verdict is the first one that stops; holds: there is none.
 func (a *Again) verdict(ctx context.Context, env *remediate.Env, nodes []string) (v Verdict, holds bool) {
-	p := Preflight{Facts: a.Facts, Machinery: a.Machinery(ctx), Nodes: nodes, Now: env.Now()}
+	p := Preflight{Facts: a.Facts, ControlPlane: a.ControlPlane(ctx), Nodes: nodes, Now: env.Now()}
 	if !p.Operated() && a.StaticPods != nil {
 		p.StaticPods = a.StaticPods(ctx)
 	}

@@ -50,7 +50,7 @@ func TestAskedAgain(t *testing.T) {
 			return nil
 		}}
 		c.again.Say = func(text string) { said = append(said, text) }
-		c.again.Machinery = func(context.Context) *inspect.ControlPlaneStatus {
+		c.again.ControlPlane = func(context.Context) *inspect.ControlPlaneStatus {
 			m := remediatetest.Settled()
 			if c.begins != nil && found < c.times {
 				found++
@@ -89,7 +89,7 @@ func TestUnlabelledMastersAreAskedAbout(t *testing.T) {
 	facts := inspect.Snapshot{Nodes: []inspect.Node{{Name: "bare", Via: "ssh", Role: catalog.RoleWorker}, {Name: "worker-0", Via: "ssh", Role: catalog.RoleWorker}}}
 	at := pki.Location{Kind: pki.KindFile, Node: "bare", Path: "/etc/kubernetes/static-pod-resources/kube-apiserver-certs/secrets/kubelet-client/tls.crt"}
 	facts.Bundles = []inspect.Bundle{{At: at, Content: &pki.Content{}}}
-	p := Preflight{Facts: facts, Machinery: &inspect.ControlPlaneStatus{Nodes: []inspect.NodeState{{Name: "bare"}, {Name: "worker-0"}}}, Nodes: []string{"bare", "worker-0"}}
+	p := Preflight{Facts: facts, ControlPlane: &inspect.ControlPlaneStatus{Nodes: []inspect.NodeState{{Name: "bare"}, {Name: "worker-0"}}}, Nodes: []string{"bare", "worker-0"}}
 	if masters, ok := p.masters(); !ok || len(masters) != 1 || masters[0] != "bare" {
 		t.Errorf("masters: %v, %t", masters, ok)
 	}
@@ -105,7 +105,7 @@ func TestMastersByWhatOperatorsSay(t *testing.T) {
 	m := remediatetest.Settled()
 	m.Nodes = append(m.Nodes, inspect.NodeState{Name: "relabelled", Ready: "True"})
 	m.StaticPods[1].Masters = append(m.StaticPods[1].Masters, inspect.StaticPodState{Node: "relabelled"})
-	if got, ok := (Preflight{Machinery: m, Nodes: []string{"relabelled", "worker-0"}}).masters(); !ok || !slices.Equal(got, []string{"relabelled"}) {
+	if got, ok := (Preflight{ControlPlane: m, Nodes: []string{"relabelled", "worker-0"}}).masters(); !ok || !slices.Equal(got, []string{"relabelled"}) {
 		t.Errorf("by what operators say: %q, %t", got, ok)
 	}
 }

@@ -16,7 +16,7 @@ import (
 func TestAPauseThatSomebodyLifts(t *testing.T) {
 	t.Parallel()
 	check := inspect.Actor{Resource: catalog.MachineHealthChecks, Namespace: "openshift-machine-api", Name: "all", Acts: catalog.Yes, Paused: []string{"certrot run-1"}}
-	again := &Again{Machinery: func(context.Context) *inspect.ControlPlaneStatus {
+	again := &Again{ControlPlane: func(context.Context) *inspect.ControlPlaneStatus {
 		m := remediatetest.Settled()
 		m.Actors = append(m.Actors, check)
 		return m

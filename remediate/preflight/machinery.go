@@ -21,11 +21,11 @@ func (p Preflight) etcd() Finding {
 		return Fine(NoMaster)
 	}
 	const look = "oc get etcd cluster -o yaml; oc -n openshift-etcd rsh -c etcdctl etcd-MASTER etcdctl endpoint health --cluster"
-	i := slices.IndexFunc(p.Machinery.StaticPods, func(s inspect.StaticPods) bool { return s.Resource == catalog.EtcdOperators })
+	i := slices.IndexFunc(p.ControlPlane.StaticPods, func(s inspect.StaticPods) bool { return s.Resource == catalog.EtcdOperators })
 	if i < 0 {
 		return Finding{Reason: "there is no Etcd object that would tell of etcd's members", Next: look}
 	}
-	s := p.Machinery.StaticPods[i]
+	s := p.ControlPlane.StaticPods[i]
 	degraded, available := catalog.EtcdMembers()
 	message := s.Messages[degraded]
 	switch {
@@ -40,14 +40,14 @@ func (p Preflight) etcd() Finding {
 	parts := strings.Split(message, ", ")
 	for _, part := range parts[1:] {
 		member, _, _ := strings.Cut(part, " ")
-		if !p.Machinery.Lost(member) {
+		if !p.ControlPlane.Lost(member) {
 			return Fails(look, "%s", message)
 		}
 	}
 	if len(parts) == 1 {
 		return Fails(look, "%s", message)
 	}
-	return Fine("%s: on masters that are lost, whose kubelets are to bring it back", message)
+	return Fine("%s: on control plane nodes that are NotReady or have no heartbeat; their kubelets are to bring it back", message)
 }
 
 // StaticPodsSettle lets a rollout be that waits for a master that is not Ready: it can't go
@@ -65,30 +65,30 @@ func (p Preflight) StaticPodsSettle() Finding {
 	if masters, ok := p.masters(); ok && len(masters) == 0 {
 		return Fine(NoMaster)
 	}
-	if len(p.Machinery.StaticPods) == 0 {
+	if len(p.ControlPlane.StaticPods) == 0 {
 		return Finding{Reason: "there is no operator that would tell of static pods", Next: "oc get etcd,kubeapiserver,kubecontrollermanager,kubescheduler cluster"}
 	}
 	const wait = "wait for its end: oc get kubeapiserver,kubecontrollermanager,kubescheduler,etcd cluster -o yaml"
 	var stuck []string
-	for _, i := range p.Machinery.Installers {
+	for _, i := range p.ControlPlane.Installers {
 		if p.worker(i.Node) { // operators put none there; a kubelet can make a pod of that name on its own node
 			continue
 		}
-		if !p.Machinery.Lost(i.Node) {
-			return Fails(wait, "pod %s/%s puts a revision on %s, and has not finished (%s)", i.Namespace, i.Name, OrNobody(i.Node), foreign.Name(i.Phase))
+		if !p.ControlPlane.Lost(i.Node) {
+			return Fails(wait, "pod %s/%s puts a revision on %s, and has not finished (%s)", i.Namespace, i.Name, OrNone(i.Node), foreign.Name(i.Phase))
 		}
 		stuck = append(stuck, fmt.Sprintf("pod %s/%s waits for %s", i.Namespace, i.Name, i.Node))
 	}
-	for _, s := range p.Machinery.StaticPods {
-		var moving, behind, lost []string
+	for _, s := range p.ControlPlane.StaticPods {
+		var moving, behind, unavailable []string
 		for _, m := range s.Masters {
 			switch {
-			case m.Target != 0 && m.Target != m.Current && p.Machinery.Lost(m.Node):
-				lost = append(lost, m.Node)
+			case m.Target != 0 && m.Target != m.Current && p.ControlPlane.Lost(m.Node):
+				unavailable = append(unavailable, m.Node)
 			case m.Target != 0 && m.Target != m.Current:
 				moving = append(moving, m.Node)
-			case m.Current < s.Latest && p.Machinery.Lost(m.Node):
-				lost = append(lost, m.Node)
+			case m.Current < s.Latest && p.ControlPlane.Lost(m.Node):
+				unavailable = append(unavailable, m.Node)
 			case m.Current < s.Latest:
 				behind = append(behind, m.Node)
 			}
@@ -96,20 +96,20 @@ func (p Preflight) StaticPodsSettle() Finding {
 		switch {
 		case len(moving) > 0:
 			return Fails(wait, "%s: revision %d is put on %s", s.Resource, s.Latest, strings.Join(moving, ", "))
-		case len(behind) > 0 && len(lost) == 0:
+		case len(behind) > 0 && len(unavailable) == 0:
 			return Fails(wait, "%s: revision %d is to be put on %s", s.Resource, s.Latest, strings.Join(behind, ", "))
-		case len(lost) > 0:
-			stuck = append(stuck, fmt.Sprintf("revision %d of %s waits for %s", s.Latest, s.Resource, strings.Join(lost, ", ")))
+		case len(unavailable) > 0:
+			stuck = append(stuck, fmt.Sprintf("revision %d of %s waits for %s", s.Latest, s.Resource, strings.Join(unavailable, ", ")))
 		}
 	}
 	if len(stuck) > 0 {
-		return Fine("a rollout waits for masters that are lost, and goes on once they are: %s", strings.Join(stuck, "; "))
+		return Fine("a rollout waits for control plane nodes that are NotReady or have no heartbeat, and goes on once they are back: %s", strings.Join(stuck, "; "))
 	}
 	return Fine("")
 }
 
-// OrNobody is a node for people.
-func OrNobody(node string) string {
+// OrNone is a node for people.
+func OrNone(node string) string {
 	if node == "" {
 		return "no node yet"
 	}
@@ -122,7 +122,7 @@ func (p Preflight) Upgrade() Finding {
 	if f, ok := p.Unread(catalog.ClusterVersions); ok {
 		return f
 	}
-	u := p.Machinery.Update
+	u := p.ControlPlane.Update
 	switch u.Progressing {
 	case "False":
 		return Fine("")
@@ -131,7 +131,7 @@ func (p Preflight) Upgrade() Finding {
 		if u.Failing != "" {
 			stuck = "; it does not get on: " + u.Failing
 		}
-		return Fails("wait for its end: oc adm upgrade. Where it waits for the very nodes that are to be mended, pause the pools, so that it reboots nobody meanwhile (oc patch machineconfigpool worker --type merge -p '{\"spec\":{\"paused\":true}}'), and accept this by name",
+		return Fails("wait for its end: oc adm upgrade. If it waits for the nodes that are to be repaired, pause the pools, so that it reboots no node meanwhile (oc patch machineconfigpool worker --type merge -p '{\"spec\":{\"paused\":true}}'), and accept this by name",
 			"the cluster goes to %s: %s%s", u.Desired, u.Message, stuck)
 	}
 	return Finding{Reason: "ClusterVersion does not say whether an upgrade is under way", Next: "oc get clusterversion version -o yaml"}
@@ -144,7 +144,7 @@ func (p Preflight) pools() Finding {
 		return f
 	}
 	row, _ := catalog.MachineryOf(catalog.Pools)
-	open := slices.DeleteFunc(slices.Clone(p.Machinery.Pools), func(pool inspect.Pool) bool { return pool.Paused })
+	open := slices.DeleteFunc(slices.Clone(p.ControlPlane.Pools), func(pool inspect.Pool) bool { return pool.Paused })
 	for _, pool := range open {
 		if pool.Current != pool.Wanted && pool.Machines > 0 {
 			return Fails("wait for its end, or pause it: "+row.Command(row.Pause, "", pool.Name),
@@ -152,21 +152,21 @@ func (p Preflight) pools() Finding {
 		}
 	}
 	var notes []string
-	for _, n := range p.Machinery.Nodes {
+	for _, n := range p.ControlPlane.Nodes {
 		if !n.Config.MovesNode() {
 			continue
 		}
-		if !p.Machinery.Lost(n.Name) {
+		if !p.ControlPlane.Lost(n.Name) {
 			return Fails("wait until it is done: "+foreign.Command(inspect.NodeNames, "oc get node %s -o yaml | grep machineconfiguration", n.Name), "machine-config-daemon is at work on %s (%s, from %s to %s)", n.Name, foreign.Name(n.Config.State), foreign.Name(n.Config.Current), foreign.Name(n.Config.Desired))
 		}
 		notes = append(notes, fmt.Sprintf("machine-config-daemon goes on with its work on %s once it is back (%s)", n.Name, foreign.Name(n.Config.State)))
 	}
-	for _, pool := range p.Machinery.Pools {
+	for _, pool := range p.ControlPlane.Pools {
 		switch {
 		case pool.Paused:
 			notes = append(notes, "pool "+pool.Name+" is paused, and stays so")
 		case pool.Degraded == "True":
-			notes = append(notes, "pool "+pool.Name+" is degraded; that reboots nobody")
+			notes = append(notes, "pool "+pool.Name+" is degraded; that reboots no node")
 		}
 	}
 	return Fine("%s", strings.Join(notes, "; "))

@@ -14,7 +14,7 @@ import (
 // Nothing there tells whether an upgrade is under way.
 func plainChecks() []preflightCheck {
 	return []preflightCheck{
-		{ServerSide, "each control plane node shows what the published CAs verify", true, true, Preflight.serversShow},
+		{ServerSide, "each control plane node presents a certificate that the published CAs verify", true, true, Preflight.serversShow},
 		{"etcd-healthy", "etcd's static pods are ready", true, true, Preflight.etcdPods},
 		{"static-pods-settled", "the control plane's static pods are ready", true, true, Preflight.controlPlanePods},
 		{"clocks", "the clocks agree", true, false, Preflight.clocks},
@@ -23,12 +23,12 @@ func plainChecks() []preflightCheck {
 }
 
 // serversShow holds the CAs against every kube-apiserver: behind a balancer, one that
-// shows another certificate would lose kubelets now and then.
+// presents another certificate would lose kubelets now and then.
 func (p Preflight) serversShow() Finding {
 	rows := catalog.KubeletSetups(p.Facts.Cluster.Versions)
 	row := rows[len(rows)-1] // OpenShift's come first
 	var silent []string
-	shown := 0
+	answered := 0
 	for _, v := range p.Facts.Served {
 		if v.Server != "" && v.Server != catalog.ListenerAPIServer {
 			continue
@@ -43,14 +43,14 @@ func (p Preflight) serversShow() Finding {
 			}
 			continue
 		}
-		shown++
+		answered++
 		if err := pki.Verify(v.Chain, p.CA, v.Name, p.Now); err != nil {
-			return Fails(row.Right, "%s shows %s, which the CAs that kubelets are to trust do not verify: %v", from, pki.Named(v.Chain[0]), err)
+			return Fails(row.Right, "%s presents %s, and the CAs that kubelets are to trust do not verify it: %v", from, pki.Named(v.Chain[0]), err)
 		}
 	}
 	switch {
-	case shown == 0:
-		return Finding{Reason: "what the API server shows is not known: none answered", Next: "on a node: curl -kv the server in " + row.Own + ", with /readyz"}
+	case answered == 0:
+		return Finding{Reason: "the certificate that the API server presents is unknown: none answered", Next: "on a node: curl -kv the server in " + row.Own + ", with /readyz"}
 	case len(silent) > 0:
 		return Fine("not asked, since they did not answer: %s", strings.Join(unique(silent), ", "))
 	}
@@ -83,7 +83,7 @@ func (p Preflight) podsReady(which func(inspect.Pod) bool, none string) Finding 
 	case p.StaticPods.Gap != nil:
 		return Finding{Reason: p.StaticPods.Gap.Reason, Next: p.StaticPods.Gap.Next}
 	}
-	var lost, others []string
+	var unavailable, others []string
 	found := false
 	for _, pod := range p.StaticPods.Pods {
 		if pod.OwnerKind != "Node" || !which(pod) {
@@ -97,21 +97,21 @@ func (p Preflight) podsReady(which func(inspect.Pod) bool, none string) Finding 
 		}
 		found = true
 		switch {
-		case pod.Ready && p.Machinery.Life(pod.Node).Alive != catalog.No:
-		case p.Machinery.Lost(pod.Node):
-			lost = append(lost, pod.Name)
+		case pod.Ready && p.ControlPlane.Life(pod.Node).Alive != catalog.No:
+		case p.ControlPlane.Lost(pod.Node):
+			unavailable = append(unavailable, pod.Name)
 		default:
 			return Fails(foreign.Command("kubectl -n kube-system get pods -o name", "kubectl -n kube-system describe pod %[1]s; kubectl -n kube-system logs %[1]s", pod.Name), "static pod kube-system/%s on %s is not ready (%s), and its node is", pod.Name, pod.Node, foreign.Name(pod.Phase))
 		}
 	}
-	slices.Sort(lost)
+	slices.Sort(unavailable)
 	slices.Sort(others)
 	var notes []string
 	if !found {
 		notes = append(notes, none)
 	}
-	if len(lost) > 0 {
-		notes = append(notes, "not heard of, since their nodes are lost: "+strings.Join(lost, ", "))
+	if len(unavailable) > 0 {
+		notes = append(notes, "state unknown, since their nodes are NotReady or have no heartbeat: "+strings.Join(unavailable, ", "))
 	}
 	if len(others) > 0 {
 		notes = append(notes, "not ready, and not counted, since their nodes are no control plane nodes: "+strings.Join(others, ", "))

@@ -31,21 +31,21 @@ func TestPreflightOfPlainClusters(t *testing.T) {
 			p.StaticPods.Pods[1].Ready = false
 		}},
 		"a pod of etcd's name that a worker's kubelet made": {"etcd-healthy", catalog.Yes, "no control plane nodes: etcd-worker-0", func(p *Preflight, _ *remediatetest.Fixture) {
-			p.Machinery.Nodes[3].Ready = "True"
+			p.ControlPlane.Nodes[3].Ready = "True"
 			p.StaticPods.Pods = append(p.StaticPods.Pods, pod("etcd-worker-0", "worker-0", false))
 		}},
 		"a worker's static pod": {"static-pods-settled", catalog.Yes, "no control plane nodes: kube-vip-worker-0", func(p *Preflight, _ *remediatetest.Fixture) {
-			p.Machinery.Nodes[3].Ready = "True"
+			p.ControlPlane.Nodes[3].Ready = "True"
 			p.StaticPods.Pods = append(p.StaticPods.Pods, pod("kube-vip-worker-0", "worker-0", false))
 		}},
 		"etcd of a node without a label that was not read": {"etcd-healthy", catalog.No, "etcd-worker-0 on worker-0 is not ready", func(p *Preflight, f *remediatetest.Fixture) {
-			p.Machinery.Nodes[3].Ready = "True"
+			p.ControlPlane.Nodes[3].Ready = "True"
 			f.Unread("worker-0")
 			p.Facts = f.Snapshot
 			p.StaticPods.Pods = append(p.StaticPods.Pods, pod("etcd-worker-0", "worker-0", false))
 		}},
 		"etcd of a node with a kube-apiserver's files and no label": {"etcd-healthy", catalog.No, "etcd-worker-0 on worker-0 is not ready", func(p *Preflight, f *remediatetest.Fixture) {
-			p.Machinery.Nodes[3].Ready = "True"
+			p.ControlPlane.Nodes[3].Ready = "True"
 			f.Bundles = append(f.Bundles, inspect.Bundle{At: pki.Location{Kind: pki.KindFile, Node: "worker-0", Path: "/etc/kubernetes/pki/apiserver.crt"}})
 			p.Facts = f.Snapshot
 			p.StaticPods.Pods = append(p.StaticPods.Pods, pod("etcd-worker-0", "worker-0", false))
@@ -69,8 +69,8 @@ func TestPreflightOfPlainClusters(t *testing.T) {
 			p.StaticPods = &inspect.PodList{Gap: &inspect.Gap{Reason: "list pods: forbidden"}}
 		}},
 		"pods that were not asked for": {"static-pods-settled", catalog.Unknown, "not asked for", func(p *Preflight, _ *remediatetest.Fixture) { p.StaticPods = nil }},
-		"no API":                       {"etcd-healthy", catalog.Unknown, "no API server", func(p *Preflight, _ *remediatetest.Fixture) { p.Machinery = nil }},
-		"one master shows the certificate of another CA": {ServerSide, catalog.No, "master-1 at 10.0.0.2:6443 shows", func(p *Preflight, f *remediatetest.Fixture) {
+		"no API":                       {"etcd-healthy", catalog.Unknown, "no API server", func(p *Preflight, _ *remediatetest.Fixture) { p.ControlPlane = nil }},
+		"one master shows the certificate of another CA": {ServerSide, catalog.No, "master-1 at 10.0.0.2:6443 presents", func(p *Preflight, f *remediatetest.Fixture) {
 			leaf := f.Old.Issue(remediatetest.APIIntHost, remediatetest.TestNow.Add(-time.Hour), remediatetest.TestNow.Add(time.Hour), pkitest.DNS(remediatetest.APIIntHost))
 			p.CA = p.CA[:1]
 			p.Facts.Served = append(p.Facts.Served, inspect.Served{Of: "master-1", Address: "10.0.0.2:6443", Name: remediatetest.APIIntHost, Server: catalog.ListenerAPIServer, Chain: pki.LoadedPEM(f.Sc, leaf.CertPEM)})
@@ -86,7 +86,7 @@ func TestPreflightOfPlainClusters(t *testing.T) {
 			f := remediatetest.KubeadmFixture(names...)
 			p := quiet(names...)
 			p.Facts, p.CA = f.Snapshot, pki.LoadedPEM(f.Sc, pkitest.Bundle(f.Young.CertPEM, f.Old.CertPEM))
-			p.Machinery.StaticPods, p.Machinery.Pools, p.Machinery.Update = nil, nil, inspect.Update{}
+			p.ControlPlane.StaticPods, p.ControlPlane.Pools, p.ControlPlane.Update = nil, nil, inspect.Update{}
 			p.StaticPods = &inspect.PodList{Pods: []inspect.Pod{pod("etcd-master-0", "master-0", true), pod("etcd-master-1", "master-1", true), pod("kube-controller-manager-master-0", "master-0", true)}}
 			c.change(p, f)
 			sameSaved(t, name, *p, nil)

@@ -19,12 +19,12 @@ import (
 
 // Preflight is what is asked of a whole cluster before kubelets are restarted.
 type Preflight struct {
-	Facts     inspect.Snapshot
-	Machinery *inspect.ControlPlaneStatus // nil: no API server could be asked
-	Nodes     []string                    // whose kubelets are to be restarted
-	Now       time.Time
-	Pause     bool // what can be paused will be
-	// Script: it is done by a script, on nodes that nobody may get onto from here.
+	Facts        inspect.Snapshot
+	ControlPlane *inspect.ControlPlaneStatus // nil: no API server could be asked
+	Nodes        []string                    // whose kubelets are to be restarted
+	Now          time.Time
+	Pause        bool // what can be paused will be
+	// Script: it is done by a script, on nodes that are unreachable from here.
 	Script bool
 	// CA are those that kubelets are to trust, and StaticPods those of kube-system; the
 	// latter are asked for where no operator tells of them, see Operated.
@@ -44,7 +44,7 @@ func Of(facts inspect.Snapshot) Preflight {
 	if s == nil {
 		return p
 	}
-	p.Machinery, p.StaticPods = s.ControlPlane, s.StaticPods
+	p.ControlPlane, p.StaticPods = s.ControlPlane, s.StaticPods
 	if s.Signers != nil {
 		signer := csr.SignerOf(*s.Signers, facts.Hints)
 		p.Signer = &signer
@@ -94,13 +94,13 @@ func (b *Blocked) Next() string {
 		}
 	}
 	if len(risks) > 0 {
-		next = append(next, "or, in spite of it: "+strings.Join(risks, " "))
+		next = append(next, "or accept it: "+strings.Join(risks, " "))
 	}
 	return strings.Join(next, "\n")
 }
 
 // ServerSide is the check of the control plane's own trust: what it does not hold for
-// is somebody else's to mend.
+// is an operator's to fix.
 const ServerSide = "server-side-consistent"
 
 // The checks that are asked again while a plan is carried out.
@@ -159,8 +159,8 @@ const UnreviewedVersion = "unreviewed-version"
 
 func operatedChecks() []preflightCheck {
 	return []preflightCheck{
-		{ServerSide, "the control plane's own trust in what api-int shows is in order", true, true, Preflight.serverSide},
-		{"named-certificate", "api-int shows the load balancer's certificate, and no user's", true, true, Preflight.namedCertificate},
+		{ServerSide, "the control plane's own trust in the certificate that api-int presents is in order", true, true, Preflight.serverSide},
+		{"named-certificate", "api-int presents the load balancer's certificate, and no user's", true, true, Preflight.namedCertificate},
 		{"etcd-healthy", "etcd's members are healthy", true, true, Preflight.etcd},
 		{StaticPodsSettled, "no rollout of static pods is under way", true, true, Preflight.StaticPodsSettle},
 		{upgradeRunning, "no upgrade is under way", true, true, Preflight.Upgrade},
@@ -196,7 +196,7 @@ func (p Preflight) Check() []Verdict {
 		f := c.ask(p)
 		v := Verdict{
 			Assessment: f.Assess(c.name), Claim: c.claim, Risk: c.risk,
-			Blind: f.Holds == catalog.Unknown && c.api && p.Machinery == nil,
+			Blind: f.Holds == catalog.Unknown && c.api && p.ControlPlane == nil,
 		}
 		if c.api {
 			v = v.AsOf(p.Facts)
@@ -230,17 +230,18 @@ func blind(hints inspect.Hints) Finding {
 
 // Unread is the answer where one of these could not be read.
 func (p Preflight) Unread(resources ...string) (Finding, bool) {
-	if p.Machinery == nil {
+	if p.ControlPlane == nil {
 		return blind(p.Facts.Hints), true
 	}
-	if g, ok := p.Machinery.Gap(resources...); ok {
+	if g, ok := p.ControlPlane.Gap(resources...); ok {
 		return Finding{Reason: g.Reason, Next: g.Next}, true
 	}
 	return Finding{}, false
 }
 
-// Held is what an object of the snapshot holds; false where it was not read, and why.
-func (p Preflight) Held(ref catalog.Ref) ([]*pki.Cert, string, bool) {
+// CertsAt are the certificates in an object of the snapshot; false where it was not read,
+// and why.
+func (p Preflight) CertsAt(ref catalog.Ref) ([]*pki.Cert, string, bool) {
 	at := pki.Location{Kind: pki.Kind(ref.Kind), Namespace: ref.Namespace, Name: ref.Name, Key: ref.Key}
 	for _, b := range p.Facts.Bundles {
 		if loaded, _ := b.Content.LoadedBy(pki.ReaderGo); b.At == at && len(loaded) > 0 {
@@ -259,17 +260,17 @@ func (p Preflight) Held(ref catalog.Ref) ([]*pki.Cert, string, bool) {
 // operators say of static pods; where no operator says, by its files, if they were read. What
 // pods say of a node is written by its own kubelet.
 func (p Preflight) worker(node string) bool {
-	n, ok := p.Machinery.Node(node)
-	if _, gap := p.Machinery.Gap("nodes"); gap || !ok || n.Master {
+	n, ok := p.ControlPlane.Node(node)
+	if _, gap := p.ControlPlane.Gap("nodes"); gap || !ok || n.Master {
 		return false
 	}
-	for _, s := range p.Machinery.StaticPods {
+	for _, s := range p.ControlPlane.StaticPods {
 		if slices.ContainsFunc(s.Masters, func(m inspect.StaticPodState) bool { return m.Node == node }) {
 			return false
 		}
 	}
 	read, known := p.Facts.Node(node)
-	if len(p.Machinery.StaticPods) == 0 && (!known || read.Via == "") {
+	if len(p.ControlPlane.StaticPods) == 0 && (!known || read.Via == "") {
 		return false
 	}
 	return !known || !inspect.RunsAPIServer(p.Facts, read)
@@ -278,16 +279,16 @@ func (p Preflight) worker(node string) bool {
 // masters are those among the nodes that are to be changed, by their label, by what
 // operators say of static pods, or by their files; false where it is not known which are.
 func (p Preflight) masters() ([]string, bool) {
-	if p.Machinery == nil {
+	if p.ControlPlane == nil {
 		return nil, false
 	}
-	if _, gap := p.Machinery.Gap("nodes"); gap {
+	if _, gap := p.ControlPlane.Gap("nodes"); gap {
 		return nil, false
 	}
 	var out []string
 	for _, name := range p.Nodes {
-		n, ok := p.Machinery.Node(name)
-		runs := slices.ContainsFunc(p.Machinery.StaticPods, func(s inspect.StaticPods) bool {
+		n, ok := p.ControlPlane.Node(name)
+		runs := slices.ContainsFunc(p.ControlPlane.StaticPods, func(s inspect.StaticPods) bool {
 			return slices.ContainsFunc(s.Masters, func(m inspect.StaticPodState) bool { return m.Node == name })
 		})
 		if read, known := p.Facts.Node(name); known && inspect.RunsAPIServer(p.Facts, read) {
@@ -324,12 +325,12 @@ func (p Preflight) clocks() Finding {
 		if !ok {
 			return Finding{Reason: "the clock of " + name + " was not read", Next: next(name)}
 		}
-		whom := "this machine's"
+		reference := "this machine's"
 		if told {
-			least, most, whom = least-to, most-from, "the API server's"
+			least, most, reference = least-to, most-from, "the API server's"
 		}
 		if least > MaxSkew || most < -MaxSkew {
-			return Fails(next(name), "the clock of %s is %s %s", name, Skew(least, most), whom)
+			return Fails(next(name), "the clock of %s is %s %s", name, Skew(least, most), reference)
 		}
 	}
 	return Fine("")
@@ -357,9 +358,9 @@ func (p Preflight) remediation() Finding {
 	if f, ok := p.Unread(resources...); ok {
 		return f
 	}
-	scaled := slices.ContainsFunc(p.Machinery.Actors, func(a inspect.Actor) bool { return a.Resource == catalog.MachineAutoscalers })
+	scaled := slices.ContainsFunc(p.ControlPlane.Actors, func(a inspect.Actor) bool { return a.Resource == catalog.MachineAutoscalers })
 	var acts, next, notes []string
-	for _, a := range p.Machinery.Actors {
+	for _, a := range p.ControlPlane.Actors {
 		row, _ := catalog.MachineryOf(a.Resource)
 		what := row.Kind + " " + action.ObjectName(a.Namespace, a.Name)
 		pausable := row.Paused != (catalog.Pausing{})
@@ -413,7 +414,7 @@ func (p Preflight) signer() Finding {
 	}
 	at := catalog.CSRSigner()
 	switch {
-	case p.Signer == nil && p.Machinery == nil:
+	case p.Signer == nil && p.ControlPlane == nil:
 		return blind(p.Facts.Hints)
 	case p.Signer == nil:
 		return Finding{Reason: at.String() + " was not read", Next: p.Facts.Hints.Unread(inspect.MayGet("secret/"+at.Name, at.Namespace))}

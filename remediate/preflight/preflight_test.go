@@ -23,10 +23,10 @@ func quiet(names ...string) *Preflight {
 	f.Object(catalog.LoadBalancerCA(), f.Young.CertPEM)
 	f.Object(catalog.OwnServerCA(), f.ConfigMap)
 	f.Sort()
-	return &Preflight{Facts: f.Snapshot, Now: remediatetest.TestNow, Nodes: names, Machinery: remediatetest.QuietMachinery()}
+	return &Preflight{Facts: f.Snapshot, Now: remediatetest.TestNow, Nodes: names, ControlPlane: remediatetest.QuietMachinery()}
 }
 
-func etcdOf(p *Preflight) *inspect.StaticPods { return &p.Machinery.StaticPods[0] }
+func etcdOf(p *Preflight) *inspect.StaticPods { return &p.ControlPlane.StaticPods[0] }
 
 func unhealthy(message string) func(*Preflight) {
 	return func(p *Preflight) {
@@ -37,13 +37,13 @@ func unhealthy(message string) func(*Preflight) {
 
 func notRead(resource string) func(*Preflight) {
 	return func(p *Preflight) {
-		p.Machinery.Gaps = append(p.Machinery.Gaps, inspect.Gap{What: resource, Reason: "list " + resource + ": forbidden", Next: "ask"})
+		p.ControlPlane.Gaps = append(p.ControlPlane.Gaps, inspect.Gap{What: resource, Reason: "list " + resource + ": forbidden", Next: "ask"})
 	}
 }
 
 func actor(resource string, acts catalog.Answer, paused ...string) func(*Preflight) {
 	return func(p *Preflight) {
-		p.Machinery.Actors = append(p.Machinery.Actors, inspect.Actor{Resource: resource, Namespace: "openshift-machine-api", Name: "x", Acts: acts, Why: "it heeds Ready Unknown", Paused: paused})
+		p.ControlPlane.Actors = append(p.ControlPlane.Actors, inspect.Actor{Resource: resource, Namespace: "openshift-machine-api", Name: "x", Acts: acts, Why: "it heeds Ready Unknown", Paused: paused})
 	}
 }
 
@@ -101,7 +101,7 @@ func TestPreflight(t *testing.T) {
 		{"the leaf is another CA's", ServerSide, workers, replaced(catalog.LoadBalancerCA(), strangers), catalog.No, "no CA in ConfigMap/openshift-kube-apiserver-operator/loadbalancer-serving-ca"},
 		{"the union was not made", ServerSide, workers, replaced(catalog.OwnServerCA(), strangers), catalog.No, "lacks CN=loadbalancer-serving-signer"},
 		{"the copy is behind", ServerSide, workers, replaced(catalog.APIServerCA(), strangers), catalog.No, "differ in"},
-		{"a master shows what it should not", ServerSide, workers, shows(catalog.ListenerAPIServer, "master-2"), catalog.No, "the master master-2 at 10.0.0.1:6443 shows"},
+		{"a master shows what it should not", ServerSide, workers, shows(catalog.ListenerAPIServer, "master-2"), catalog.No, "the master master-2 at 10.0.0.1:6443 presents"},
 		{"a bundle was not read", ServerSide, workers, without(catalog.OwnServerCA()), catalog.Unknown, "was not found"},
 		{"nobody was shown anything", ServerSide, workers, func(p *Preflight) { p.Facts.Served = nil }, catalog.Unknown, "none answered"},
 		{"a master is switched off", ServerSide, workers, func(p *Preflight) {
@@ -110,7 +110,7 @@ func TestPreflight(t *testing.T) {
 
 		{"a user's certificate is shown", "named-certificate", workers, shows("", ""), catalog.No, "a user's certificate"},
 		{"whose signers are not known", "named-certificate", workers, without(catalog.LoadBalancerCA()), catalog.Unknown, "was not found"},
-		{"nothing was shown", "named-certificate", workers, func(p *Preflight) { p.Facts.Served = nil }, catalog.Unknown, "no node was shown anything"},
+		{"nothing was shown", "named-certificate", workers, func(p *Preflight) { p.Facts.Served = nil }, catalog.Unknown, "no node was presented one"},
 
 		{"a member on a Ready master is unhealthy", "etcd-healthy", masters, unhealthy("2 of 3 members are available, master-0 is unhealthy"), catalog.No, "master-0 is unhealthy"},
 		{"the member of the lost master is down with its kubelet", "etcd-healthy", masters, unhealthy("2 of 3 members are available, master-1 is unhealthy"), catalog.Yes, "are to bring it back"},
@@ -122,7 +122,7 @@ func TestPreflight(t *testing.T) {
 		}, catalog.No, "no quorum"},
 		{"the operator says nothing", "etcd-healthy", masters, func(p *Preflight) { clear(etcdOf(p).Conditions) }, catalog.Unknown, "does not say"},
 		{"etcds may not be listed", "etcd-healthy", masters, notRead("etcds"), catalog.Unknown, "forbidden"},
-		{"there is no operator", "etcd-healthy", masters, func(p *Preflight) { p.Machinery.StaticPods = nil }, catalog.Unknown, "no Etcd object"},
+		{"there is no operator", "etcd-healthy", masters, func(p *Preflight) { p.ControlPlane.StaticPods = nil }, catalog.Unknown, "no Etcd object"},
 		{"no master is touched", "etcd-healthy", workers, unhealthy("2 of 3 members are available, master-0 is unhealthy"), catalog.Yes, NoMaster},
 
 		{"a rollout on a Ready master", "static-pods-settled", masters, func(p *Preflight) { first(etcdOf(p)).Target, etcdOf(p).Latest = 8, 8 }, catalog.No, "etcds: revision 8 is put on master-0"},
@@ -131,35 +131,37 @@ func TestPreflight(t *testing.T) {
 			etcdOf(p).Latest, lost(etcdOf(p)).Target = 8, 8
 		}, catalog.Yes, "revision 8 of etcds waits for master-1"},
 		{"an installer on a Ready master", "static-pods-settled", masters, func(p *Preflight) {
-			p.Machinery.Installers = []inspect.Installer{{Namespace: "openshift-etcd", Name: "installer-8-master-0", Node: "master-0", Phase: "Running"}}
+			p.ControlPlane.Installers = []inspect.Installer{{Namespace: "openshift-etcd", Name: "installer-8-master-0", Node: "master-0", Phase: "Running"}}
 		}, catalog.No, "has not finished (Running)"},
 		{"an installer that waits for the lost master", "static-pods-settled", masters, func(p *Preflight) {
-			p.Machinery.Installers = []inspect.Installer{{Namespace: "openshift-etcd", Name: "installer-8-master-1", Node: "master-1", Phase: "Pending"}}
+			p.ControlPlane.Installers = []inspect.Installer{{Namespace: "openshift-etcd", Name: "installer-8-master-1", Node: "master-1", Phase: "Pending"}}
 		}, catalog.Yes, "waits for master-1"},
 		{"a pod of an installer's name that a worker's kubelet made", "static-pods-settled", masters, func(p *Preflight) {
-			p.Machinery.Nodes[3].Ready = "True"
-			p.Machinery.Installers = []inspect.Installer{{Namespace: "openshift-kube-apiserver", Name: "installer-9-worker-0", Node: "worker-0", Phase: "Pending"}}
+			p.ControlPlane.Nodes[3].Ready = "True"
+			p.ControlPlane.Installers = []inspect.Installer{{Namespace: "openshift-kube-apiserver", Name: "installer-9-worker-0", Node: "worker-0", Phase: "Pending"}}
 		}, catalog.Yes, ""},
 		{"an installer on a node that is not known", "static-pods-settled", masters, func(p *Preflight) {
-			p.Machinery.Installers = []inspect.Installer{{Namespace: "openshift-etcd", Name: "installer-8-master-9", Node: "master-9", Phase: "Pending"}}
+			p.ControlPlane.Installers = []inspect.Installer{{Namespace: "openshift-etcd", Name: "installer-8-master-9", Node: "master-9", Phase: "Pending"}}
 		}, catalog.No, "has not finished (Pending)"},
 		{"pods may not be listed", "static-pods-settled", masters, notRead("pods"), catalog.Unknown, "forbidden"},
 		{"a rollout, and only workers", "static-pods-settled", workers, func(p *Preflight) { first(etcdOf(p)).Target = 8 }, catalog.Yes, NoMaster},
 
 		{"an upgrade", "upgrade-running", workers, func(p *Preflight) {
-			p.Machinery.Update = inspect.Update{Progressing: "True", Desired: "4.16.1", Message: "Working towards 4.16.1", Failing: "machine-config is degraded"}
+			p.ControlPlane.Update = inspect.Update{Progressing: "True", Desired: "4.16.1", Message: "Working towards 4.16.1", Failing: "machine-config is degraded"}
 		}, catalog.No, "does not get on: machine-config is degraded"},
-		{"operators degraded without an upgrade", "upgrade-running", workers, func(p *Preflight) { p.Machinery.Update.Failing = "machine-config is degraded" }, catalog.Yes, ""},
-		{"ClusterVersion does not say", "upgrade-running", workers, func(p *Preflight) { p.Machinery.Update = inspect.Update{} }, catalog.Unknown, "does not say"},
+		{"operators degraded without an upgrade", "upgrade-running", workers, func(p *Preflight) { p.ControlPlane.Update.Failing = "machine-config is degraded" }, catalog.Yes, ""},
+		{"ClusterVersion does not say", "upgrade-running", workers, func(p *Preflight) { p.ControlPlane.Update = inspect.Update{} }, catalog.Unknown, "does not say"},
 		{"ClusterVersion may not be read", "upgrade-running", workers, notRead("clusterversions"), catalog.Unknown, "forbidden"},
 
-		{"a pool that is updated", "pools-settled", workers, func(p *Preflight) { p.Machinery.Pools[0].Wanted = "rendered-2" }, catalog.No, "goes from rendered-1 to rendered-2"},
-		{"the same, paused", "pools-settled", workers, func(p *Preflight) { p.Machinery.Pools[0].Wanted, p.Machinery.Pools[0].Paused = "rendered-2", true }, catalog.Yes, "is paused"},
+		{"a pool that is updated", "pools-settled", workers, func(p *Preflight) { p.ControlPlane.Pools[0].Wanted = "rendered-2" }, catalog.No, "goes from rendered-1 to rendered-2"},
+		{"the same, paused", "pools-settled", workers, func(p *Preflight) {
+			p.ControlPlane.Pools[0].Wanted, p.ControlPlane.Pools[0].Paused = "rendered-2", true
+		}, catalog.Yes, "is paused"},
 		{"Updating because of the lost node alone", "pools-settled", workers, func(p *Preflight) {
-			p.Machinery.Pools[0].Updating, p.Machinery.Pools[0].Degraded = "True", "True"
-		}, catalog.Yes, "reboots nobody"},
-		{"a Ready node is being changed", "pools-settled", workers, func(p *Preflight) { p.Machinery.Nodes[0].Config.State = "Working" }, catalog.No, "at work on master-0"},
-		{"the lost node was rebooted by an update", "pools-settled", workers, func(p *Preflight) { p.Machinery.Nodes[1].Config.State = "Rebooting" }, catalog.Yes, "once it is back"},
+			p.ControlPlane.Pools[0].Updating, p.ControlPlane.Pools[0].Degraded = "True", "True"
+		}, catalog.Yes, "reboots no node"},
+		{"a Ready node is being changed", "pools-settled", workers, func(p *Preflight) { p.ControlPlane.Nodes[0].Config.State = "Working" }, catalog.No, "at work on master-0"},
+		{"the lost node was rebooted by an update", "pools-settled", workers, func(p *Preflight) { p.ControlPlane.Nodes[1].Config.State = "Rebooting" }, catalog.Yes, "once it is back"},
 		{"pools may not be listed", "pools-settled", workers, notRead("machineconfigpools"), catalog.Unknown, "forbidden"},
 
 		{"a clock that is ahead", "clocks", workers, ahead(5 * time.Minute), catalog.No, "ahead of the API server's"},
@@ -216,7 +218,7 @@ func TestPreflight(t *testing.T) {
 // Without an API what only that tells stops nothing; what nodes tell does.
 func TestPreflightWithoutAPI(t *testing.T) {
 	p := quiet("worker-0")
-	p.Machinery = nil
+	p.ControlPlane = nil
 	p.Facts.Bundles = nil
 	for _, v := range p.Check() {
 		if v.Stops() {

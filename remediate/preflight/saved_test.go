@@ -17,8 +17,8 @@ func sameSaved(t *testing.T, title string, live Preflight, signers *inspect.Sign
 	t.Helper()
 	facts := live.Facts
 	facts.Taken = live.Now
-	if live.Machinery != nil {
-		facts.Status = &inspect.ClusterStatus{Read: live.Now, ControlPlane: live.Machinery, StaticPods: live.StaticPods, Signers: signers}
+	if live.ControlPlane != nil {
+		facts.Status = &inspect.ClusterStatus{Read: live.Now, ControlPlane: live.ControlPlane, StaticPods: live.StaticPods, Signers: signers}
 	}
 	saved := Of(remediatetest.Saved(t, facts))
 	saved.Nodes, saved.Pause, saved.Script, saved.CA, saved.Approves = live.Nodes, live.Pause, live.Script, live.CA, live.Approves

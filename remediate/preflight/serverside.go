@@ -23,10 +23,10 @@ func (p Preflight) lacking(from, in []*pki.Cert) []*pki.Cert {
 // serverSide follows the trust from the leaf to what kubelets are given: each link is
 // some operator's, and no kubelet is to be told anything before all of them hold.
 func (p Preflight) serverSide() Finding {
-	const operator = "kube-apiserver-operator must mend it: oc get clusteroperator kube-apiserver; oc -n openshift-kube-apiserver-operator logs deployment/kube-apiserver-operator"
+	const operator = "kube-apiserver-operator must fix it: oc get clusteroperator kube-apiserver; oc -n openshift-kube-apiserver-operator logs deployment/kube-apiserver-operator"
 	var certs [4][]*pki.Cert
 	for i, ref := range []catalog.Ref{catalog.InternalLoadBalancerServing(), catalog.LoadBalancerCA(), catalog.OwnServerCA(), catalog.APIServerCA()} {
-		found, why, ok := p.Held(ref)
+		found, why, ok := p.CertsAt(ref)
 		if !ok {
 			return Finding{Reason: why, Next: p.Facts.Hints.Unread(inspect.MayGet(strings.ToLower(ref.Kind)+"s", ref.Namespace))}
 		}
@@ -43,7 +43,7 @@ func (p Preflight) serverSide() Finding {
 		return Fails(operator, "%s and its copy %s differ in %s", catalog.OwnServerCA(), catalog.APIServerCA(), pki.Named(missing[0]))
 	}
 	var silent []string
-	shown := 0
+	answered := 0
 	for _, v := range p.Facts.Served {
 		if v.Server != "" && v.Server != catalog.ListenerAPIServer || v.Server == catalog.ListenerAPIServer && v.Name != p.internalName() {
 			continue
@@ -58,15 +58,15 @@ func (p Preflight) serverSide() Finding {
 			}
 			continue
 		}
-		shown++
+		answered++
 		if err := pki.Verify(v.Chain, published, v.Name, p.Now); err != nil {
-			return Fails("look at what it loaded: oc -n openshift-kube-apiserver get pods -o wide; oc -n openshift-kube-apiserver logs -c kube-apiserver-cert-syncer POD. Where its files are right and it shows another certificate, its static pod is to be restarted by kube-apiserver-operator",
-				"%s shows %s, which %s does not verify: %v", from, pki.Named(v.Chain[0]), catalog.APIServerCA(), err)
+			return Fails("look at what it loaded: oc -n openshift-kube-apiserver get pods -o wide; oc -n openshift-kube-apiserver logs -c kube-apiserver-cert-syncer POD. If its files are right and it presents another certificate, kube-apiserver-operator must restart its static pod",
+				"%s presents %s, which %s does not verify: %v", from, pki.Named(v.Chain[0]), catalog.APIServerCA(), err)
 		}
 	}
 	switch {
-	case shown == 0:
-		return Finding{Reason: "what masters show at api-int is not known: none answered", Next: "on a node: curl -kv https://" + p.internalName() + ":6443/readyz"}
+	case answered == 0:
+		return Finding{Reason: "the certificate that control plane nodes present at api-int is unknown: none answered", Next: "on a node: curl -kv https://" + p.internalName() + ":6443/readyz"}
 	case len(silent) > 0:
 		return Fine("not asked, since they did not answer: %s", strings.Join(unique(silent), ", "))
 	}
@@ -80,25 +80,25 @@ func (p Preflight) internalName() string {
 }
 
 // namedCertificate judges by the handshake: what the configuration names may be for
-// other names, or not be shown.
+// other names, or not be presented.
 func (p Preflight) namedCertificate() Finding {
-	signers, why, ok := p.Held(catalog.LoadBalancerCA())
+	signers, why, ok := p.CertsAt(catalog.LoadBalancerCA())
 	if !ok {
 		return Finding{Reason: why, Next: p.Facts.Hints.Unread(inspect.MayGet("configmaps", catalog.LoadBalancerCA().Namespace))}
 	}
-	shown := 0
+	answered := 0
 	for _, v := range p.Facts.Served {
 		if v.Server != "" || len(v.Chain) == 0 {
 			continue
 		}
-		shown++
+		answered++
 		if err := pki.Verify(v.Chain, signers, "", p.Now); err != nil {
-			return Fails("oc get apiserver cluster -o jsonpath='{.spec.servingCerts.namedCertificates}': an entry that covers api-int is not supported by OpenShift: take its name out of it. If there is none, something between ends TLS",
-				"%s shows %s, issued by %s, which is none of the load balancer's signers: a user's certificate", v.Address, pki.Named(v.Chain[0]), pki.Foreign(v.Chain[0].Issuer))
+			return Fails("oc get apiserver cluster -o jsonpath='{.spec.servingCerts.namedCertificates}': OpenShift does not support an entry that covers api-int: take its name out of it. If there is none, a proxy in between terminates TLS",
+				"%s presents %s, issued by %s, which is none of the load balancer's signers: a user's certificate", v.Address, pki.Named(v.Chain[0]), pki.Foreign(v.Chain[0].Issuer))
 		}
 	}
-	if shown == 0 {
-		return Finding{Reason: "what is shown at api-int is not known: no node was shown anything", Next: "is the API server up behind api-int?"}
+	if answered == 0 {
+		return Finding{Reason: "the certificate that api-int presents is unknown: no node was presented one", Next: "is the API server up behind api-int?"}
 	}
 	return Fine("")
 }

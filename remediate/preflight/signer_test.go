@@ -27,10 +27,10 @@ func TestPreflightOfTheSigner(t *testing.T) {
 	}{
 		"nothing is approved":       {p: Preflight{}},
 		"no API":                    {p: Preflight{Approves: true}, asked: true, holds: catalog.Unknown, blind: true},
-		"may not be read":           {p: Preflight{Approves: true, Machinery: &inspect.ControlPlaneStatus{}, Signer: &csr.SignerVerdict{Reason: "forbidden"}}, asked: true, holds: catalog.Unknown},
-		"valid":                     {p: Preflight{Approves: true, Machinery: &inspect.ControlPlaneStatus{}, Signer: &csr.SignerVerdict{Holds: catalog.Yes}}, asked: true, holds: catalog.Yes},
-		"plain, and not read":       {p: Preflight{Approves: true, Machinery: &inspect.ControlPlaneStatus{}, Facts: plain, Now: remediatetest.TestNow}, asked: true, holds: catalog.Yes},
-		"plain, and its CA expired": {p: Preflight{Approves: true, Machinery: &inspect.ControlPlaneStatus{}, Facts: withCA, Now: remediatetest.TestNow}, asked: true, holds: catalog.No},
+		"may not be read":           {p: Preflight{Approves: true, ControlPlane: &inspect.ControlPlaneStatus{}, Signer: &csr.SignerVerdict{Reason: "forbidden"}}, asked: true, holds: catalog.Unknown},
+		"valid":                     {p: Preflight{Approves: true, ControlPlane: &inspect.ControlPlaneStatus{}, Signer: &csr.SignerVerdict{Holds: catalog.Yes}}, asked: true, holds: catalog.Yes},
+		"plain, and not read":       {p: Preflight{Approves: true, ControlPlane: &inspect.ControlPlaneStatus{}, Facts: plain, Now: remediatetest.TestNow}, asked: true, holds: catalog.Yes},
+		"plain, and its CA expired": {p: Preflight{Approves: true, ControlPlane: &inspect.ControlPlaneStatus{}, Facts: withCA, Now: remediatetest.TestNow}, asked: true, holds: catalog.No},
 	} {
 		checks := c.p.Check()
 		v := checks[len(checks)-1]

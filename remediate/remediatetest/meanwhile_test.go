@@ -40,7 +40,7 @@ func TestWhatBeginsMeanwhile(t *testing.T) {
 			t.Parallel()
 			w := base.clone(t)
 			asked := 0
-			again := &preflight.Again{Machinery: func(context.Context) *inspect.ControlPlaneStatus {
+			again := &preflight.Again{ControlPlane: func(context.Context) *inspect.ControlPlaneStatus {
 				m := Settled()
 				if asked++; asked > c.after {
 					BegunUpgrade(m)

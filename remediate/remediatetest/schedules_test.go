@@ -548,7 +548,7 @@ func (s *simulation) attempt(js remediate.Journals, number int) (done bool) {
 	k.done = kept.Done()
 	k.sleeps()
 	s.keeper = k
-	again := &preflight.Again{Facts: p.Basis, Machinery: s.machinery}
+	again := &preflight.Again{Facts: p.Basis, ControlPlane: s.machinery}
 	err = remediate.Runner{Env: env, Journal: j, Gate: again, Observe: s.observe}.Run(kept, p)
 	s.keeper = nil
 	if err := release(); err == nil && s.lease != nil && *s.lease.Spec.HolderIdentity == l.Holder {

@@ -97,7 +97,7 @@ func (p Preflight) topology() preflight.Finding {
 
 // general asks what is asked before kubelets are restarted, too.
 func (p Preflight) general() preflight.Preflight {
-	all := preflight.Preflight{Facts: p.Facts.Snapshot, Machinery: p.Machinery, Now: p.Now}
+	all := preflight.Preflight{Facts: p.Facts.Snapshot, ControlPlane: p.Machinery, Now: p.Now}
 	if p.Machinery != nil {
 		for _, n := range p.Machinery.Nodes {
 			all.Nodes = append(all.Nodes, n.Name)

@@ -264,7 +264,7 @@ func TestHealthChecksArePausedAndResumed(t *testing.T) {
 		t.Errorf("gaps: %+v", m.Gaps)
 	}
 	verdict := func(pause bool) preflight.Verdict {
-		all := preflight.Preflight{Machinery: m, Pause: pause}.Check()
+		all := preflight.Preflight{ControlPlane: m, Pause: pause}.Check()
 		return all[slices.IndexFunc(all, func(v preflight.Verdict) bool { return v.ID == "remediation-active" })]
 	}
 	if v := verdict(false); !v.Stops() || !strings.Contains(v.Reason, "MachineHealthCheck openshift-machine-api/workers") || !strings.Contains(v.Reason, "NodeHealthCheck nodes") || strings.Contains(v.Reason, "termination") {
