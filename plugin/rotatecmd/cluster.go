@@ -108,7 +108,7 @@ func tell(r *rotate.Reading, status *inspect.ClusterStatus) {
 	if status == nil {
 		return
 	}
-	r.Machinery = status.ControlPlane
+	r.ControlPlane = status.ControlPlane
 	if status.Network == nil {
 		return
 	}

@@ -21,7 +21,7 @@ func planned(t *testing.T, version, name string, m *inspect.ControlPlaneStatus, 
 	t.Helper()
 	s := inspect.Snapshot{Cluster: inspect.Cluster{Versions: catalog.Versions{Cluster: version}}, Bundles: held}
 	p := rotate.Planned{Reading: rotate.NewReading(inspect.NewFacts(s, time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC), connect.DefaultWithin))}
-	p.Machinery = m
+	p.ControlPlane = m
 	var err error
 	if p.Of, err = p.Find(name); err != nil {
 		t.Fatal(err)
@@ -110,7 +110,7 @@ func TestWhatFollowsHere(t *testing.T) {
 		{"pools that nobody asked for", "4.12.1", kubelet, nil, catalog.FlowNodes, []string{"which pools are paused was not asked"}},
 		{"a paused pool, where nodes get it all the same", "4.13.1", kubelet, paused, catalog.FlowNodes, []string{"Node/master-1 is not Ready", "Node/worker-0 is not Ready"}},
 		{"a master that is lost", "4.16.1", balancer, paused, catalog.FlowMasters, []string{"Node/master-1 is not Ready"}},
-		{"masters without a heartbeat, and of which it is not known", "4.16.1", balancer, silent, catalog.FlowMasters, []string{"Node/master-0 has no heartbeat for 14m (Lease)", "whether Node/master-1 is alive is not known (heartbeat not read: forbidden)"}},
+		{"masters without a heartbeat, and of which it is not known", "4.16.1", balancer, silent, catalog.FlowMasters, []string{"Node/master-0 has no heartbeat for 14m (Lease)", "whether Node/master-1 is alive is unknown (heartbeat not read: forbidden)"}},
 		{"all is well", "4.16.1", balancer, &inspect.ControlPlaneStatus{}, catalog.FlowMasters, nil},
 	} {
 		var found []rotate.Consequence
@@ -119,7 +119,7 @@ func TestWhatFollowsHere(t *testing.T) {
 				found = append(found, got)
 			}
 		}
-		if len(found) == 0 || !slices.Equal(found[0].HeldUpBy, c.held) || !strings.HasSuffix(found[0].Text, strings.Join(c.held, "; ")) {
+		if len(found) == 0 || !slices.Equal(found[0].BlockedBy, c.held) || !strings.HasSuffix(found[0].Text, strings.Join(c.held, "; ")) {
 			t.Errorf("%s: %+v, want it held up by %q", c.title, found, c.held)
 		}
 	}

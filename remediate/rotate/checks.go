@@ -16,11 +16,11 @@ import (
 type Preflight struct {
 	Chain
 	Now time.Time
-	// Follows: it is signed anew because its signer was. Then trust that is seen counts,
+	// Follows: it is rotated because its signer was. Then trust that is seen counts,
 	// however young the signer is, and nothing else does.
 	Follows bool
-	// Anew: its signer is to be made anew before. What signs now tells nothing then.
-	Anew bool
+	// SignerFirst: its signer is rotated before. What signs now tells nothing then.
+	SignerFirst bool
 	// Network are the pods that dial api-int, and the CAs that they are given; nil: they
 	// were not read, and Unread says why, for people.
 	Network *action.NetworkRestarts
@@ -42,12 +42,12 @@ func rotateChecks() []rotateCheck {
 		{"signer-type", "this version's operators can replace the signer in place", true, false, Preflight.signerType},
 		{chainSettled, "no rotation of the same chain is under way", true, false, Preflight.chain},
 		{ReachesVerifiers, "this version brings a new CA to all who verify by it", true, false, Preflight.reaches},
-		{"leaf-young", "nothing is about to be signed by the new CA before nodes can be given it", true, false, Preflight.leafYoung},
-		{"signer-age", "the certificate that signs it is old enough to have come to everybody", true, false, Preflight.age},
-		{SignerTrusted, "everybody trusts the certificate that signs it", true, false, Preflight.trusted},
-		{OutsideVerifiers, "nobody but the cluster verifies it", true, false, Preflight.outside},
-		{PodsMemory, "nobody who verifies it has only the CA of before in memory", true, false, Preflight.memory},
-		{OwnKubeconfig, "your own kubeconfig trusts what signs what the API shows you", true, false, Preflight.own},
+		{"leaf-young", "nothing is about to be signed by the new CA before nodes can be given it", true, false, Preflight.leafAge},
+		{"signer-age", "its signer is old enough to have reached every client", true, false, Preflight.age},
+		{SignerTrusted, "every client trusts its signer", true, false, Preflight.trusted},
+		{OutsideVerifiers, "only the cluster verifies it", true, false, Preflight.outside},
+		{PodsMemory, "no client that verifies it has only the previous CA loaded", true, false, Preflight.memory},
+		{OwnKubeconfig, "your own kubeconfig trusts the signer of the certificate that the API presents to you", true, false, Preflight.own},
 		{"topology", "kubelets may be restarted, where a new CA has them restarted", true, false, Preflight.topology},
 		{operatorsSettled, "the operators are well, and at rest", true, true, Preflight.operators},
 		{"upgrade-running", "no upgrade is under way", true, true, Preflight.upgrade},
@@ -99,7 +99,7 @@ func (p Preflight) Check() []preflight.Verdict {
 		f := c.ask(p)
 		v := preflight.Verdict{
 			Assessment: f.Assess(c.name), Claim: c.claim, Risk: c.risk && !(p.Follows && c.name == SignerTrusted),
-			Blind: f.Holds == catalog.Unknown && c.api && p.Machinery == nil,
+			Blind: f.Holds == catalog.Unknown && c.api && p.ControlPlane == nil,
 		}
 		if c.api || c.name == PodsMemory && p.Network != nil {
 			v = v.AsOf(p.Facts.Snapshot)
@@ -109,7 +109,7 @@ func (p Preflight) Check() []preflight.Verdict {
 	return out
 }
 
-// Unmanaged says why something is rotated by nobody here; empty: it is.
+// Unmanaged says why no operator rotates something here; empty: one does.
 func (r Rotatable) Unmanaged() (reason, next string) {
 	switch {
 	case r.Known == catalog.Unknown && len(r.versions.Unreviewed()) > 0:
@@ -117,11 +117,11 @@ func (r Rotatable) Unmanaged() (reason, next string) {
 		if r.managedIfAccepted() {
 			next += "; or take the nearest one's way: --accept-risk=" + preflight.UnreviewedVersion
 		}
-		return "how it is made anew depends on the version: " + r.versions.Undecided(), next
+		return "how it is rotated depends on the version: " + r.versions.Undecided(), next
 	case r.Known == catalog.Unknown:
-		return "how it is made anew depends on a version that was not read", "oc get clusterversion,clusteroperators"
+		return "how it is rotated depends on a version that was not read", "oc get clusterversion,clusteroperators"
 	case r.Known == catalog.No:
-		return "the catalog knows no supported way to have it made anew in this version", r.hints.Next("{} inspect says whose it is")
+		return "the catalog has no supported way to rotate it in this version", r.hints.Next("{} inspect says whose it is")
 	case r.Trigger.Annotation == "":
 		return "certrot does not rotate it", r.Trigger.Doc
 	}
@@ -161,7 +161,7 @@ func (p Preflight) here() preflight.Finding {
 		return preflight.Fails(row.Next, "the topology is %s: %s", topology, row.Doc)
 	}
 	if p.versions().Plain {
-		return preflight.Fails("where kubeadm made them: kubeadm certs renew", "this is no OpenShift: nobody makes it anew")
+		return preflight.Fails("where kubeadm made them: kubeadm certs renew", "this is no OpenShift: no operator rotates it")
 	}
 	return preflight.Fine("")
 }
@@ -183,32 +183,32 @@ func (p Preflight) annotations() preflight.Finding {
 // gone is that a signer is known not to be there, which is more than that it was not read.
 func (p Preflight) gone() (preflight.Finding, bool) {
 	at := p.Of.Rotation.Signer
-	return preflight.Fails(lookAtOperator(p.owner()), "%s is not there", at), len(heldAt(p.Facts, at)) == 0 && notThere(p.Facts, at)
+	return preflight.Fails(lookAtOperator(p.owner()), "%s is not there", at), len(entriesAt(p.Facts, at)) == 0 && notThere(p.Facts, at)
 }
 
 func (p Preflight) signerType() preflight.Finding {
 	if f, gone := p.gone(); gone {
 		return f
 	}
-	held := heldAt(p.Facts, p.Of.Rotation.Signer)
-	if len(held) == 0 || held[0].Object == nil {
+	entries := entriesAt(p.Facts, p.Of.Rotation.Signer)
+	if len(entries) == 0 || entries[0].Object == nil {
 		return preflight.Finding{Reason: "the type of " + p.Of.Rotation.Signer.String() + " was not read", Next: p.hints().Unread(inspect.MayGet("secrets", p.Of.Rotation.Signer.Namespace))}
 	}
 	const right = "kubernetes.io/tls"
-	if held[0].Object.Type == "" {
+	if entries[0].Object.Type == "" {
 		return preflight.Finding{Reason: "the type of " + p.Of.Rotation.Signer.String() + " is not told", Next: foreign.Command("", "oc get secret -n %s %s -o jsonpath='{.type}'", p.Of.Rotation.Signer.Namespace, p.Of.Rotation.Signer.Name)}
 	}
-	row, known := catalog.SignerTypeOf(held[0].Object.Type, p.versions())
-	if known == catalog.No && held[0].Object.Type != right { // operators ask for nothing else than whether it is the right one
+	row, known := catalog.SignerTypeOf(entries[0].Object.Type, p.versions())
+	if known == catalog.No && entries[0].Object.Type != right { // operators ask for nothing else than whether it is the right one
 		row, known = catalog.SignerTypeOf("SecretTypeTLS", p.versions())
 	}
 	switch {
 	case known == catalog.Unknown:
-		return preflight.Finding{Reason: fmt.Sprintf("the Secret's type is %s, and what this version does with it is unknown", foreign.Called(held[0].Object.Type)), Next: "oc get clusteroperator kube-apiserver"}
+		return preflight.Finding{Reason: fmt.Sprintf("the Secret's type is %s, and what this version does with it is unknown", foreign.Called(entries[0].Object.Type)), Next: "oc get clusteroperator kube-apiserver"}
 	case known == catalog.Yes && row.Harms:
-		return preflight.Fails(row.Next, "the Secret's type is %s: %s", foreign.Called(held[0].Object.Type), row.Doc)
+		return preflight.Fails(row.Next, "the Secret's type is %s: %s", foreign.Called(entries[0].Object.Type), row.Doc)
 	case known == catalog.Yes:
-		return preflight.Fine("the Secret's type is %s: %s", foreign.Called(held[0].Object.Type), row.Doc)
+		return preflight.Fine("the Secret's type is %s: %s", foreign.Called(entries[0].Object.Type), row.Doc)
 	}
 	return preflight.Fine("")
 }
@@ -237,11 +237,11 @@ func (p Preflight) reaches() preflight.Finding {
 	row, withheld := p.Of.Rotation.Withheld(p.versions())
 	switch withheld {
 	case catalog.Unknown:
-		return preflight.Finding{Reason: "whether this version brings the CA to nodes is not known: the version of machine-config was not read", Next: "oc get clusteroperator machine-config"}
+		return preflight.Finding{Reason: "whether this version brings the CA to nodes is unknown: the version of machine-config was not read", Next: "oc get clusteroperator machine-config"}
 	case catalog.No:
 		return preflight.Fine("")
 	}
-	return preflight.Fails(p.safeOrder(), "this version does not bring the new CA to %s on nodes (%s): kubelets that connect anew fail once something is signed by it", row.To.Name, row.Doc)
+	return preflight.Fails(p.safeOrder(), "this version does not bring the new CA to %s on nodes (%s): kubelets that connect again fail once something is signed by it", row.To.Name, row.Doc)
 }
 
 // safeOrder is how it is done where nodes must be given the CA by hand, and by when. It
@@ -255,14 +255,14 @@ func (p Preflight) safeOrder() string {
 	}
 	by := ""
 	if at := p.deadline(); !at.IsZero() {
-		by = ". Steps 3 and 4 have to end before " + remediate.Timestamp(at) + ", when what it signs is signed anew at the earliest if it was rotated now"
+		by = ". Finish steps 3 and 4 before " + remediate.Timestamp(at) + ": if it is rotated now, what it signs is rotated then at the earliest"
 	}
 	via := foreign.Words(p.hints().Live(" --via ssh"))
 	leaf, unseen := p.hints().Next("{} rotate %s --leaf --nodes all%s", name, via), ""
 	for _, at := range p.leaves() {
 		if catalog.ShownOutside(at) {
 			leaf += " --accept-risk=" + OutsideVerifiers
-			unseen = fmt.Sprintf(". The risk is about %s: who verifies it from outside can't be seen, and a kubeconfig that lacks the CA fails. Without the risk the step ends before that one, with exit code 3", at.Name)
+			unseen = fmt.Sprintf(". The risk is about %s: its clients outside the cluster can't be checked, and a kubeconfig that lacks the CA fails. Without the risk the step stops before that one, with exit code 3", at.Name)
 			break
 		}
 	}
@@ -276,7 +276,7 @@ func (p Preflight) deadline() time.Time {
 	var first time.Time
 	for _, at := range p.leaves() {
 		life, known := catalog.LifetimeOf(at, p.versions())
-		for _, h := range heldAt(p.Facts, at) {
+		for _, h := range entriesAt(p.Facts, at) {
 			if known != catalog.Yes || len(h.Content.Certs) == 0 {
 				continue
 			}
@@ -289,26 +289,26 @@ func (p Preflight) deadline() time.Time {
 	return first
 }
 
-// youngShare is the part of a leaf's validity, in percent, after which no CA is made
-// that nodes must be given by hand: at 80 it is signed anew however young its signer.
-const youngShare = 70
+// leafAgeShare is the part of a leaf's validity, in percent, after which no CA is made
+// that nodes must be given by hand: at 80 it is rotated however new its signer.
+const leafAgeShare = 70
 
-func (p Preflight) leafYoung() preflight.Finding {
+func (p Preflight) leafAge() preflight.Finding {
 	if _, withheld := p.Of.Rotation.Withheld(p.versions()); !p.Of.Signer() || withheld == catalog.No {
 		return preflight.Fine("")
 	}
 	for _, at := range p.leaves() {
-		held := heldAt(p.Facts, at)
-		if len(held) == 0 || len(held[0].Content.Certs) == 0 {
+		entries := entriesAt(p.Facts, at)
+		if len(entries) == 0 || len(entries[0].Content.Certs) == 0 {
 			if notThere(p.Facts, at) {
 				continue
 			}
 			return preflight.Finding{Reason: at.String() + " was not read", Next: p.hints().Unread(inspect.MayGet("secrets", at.Namespace))}
 		}
-		c := held[0].Content.Certs[0]
-		if age, all := p.Now.Sub(c.NotBefore), c.NotAfter.Sub(c.NotBefore); age*100 > all*youngShare {
-			return preflight.Fails(p.hints().Next("have it signed anew by the signer of today first: {} rotate %s", at.Name),
-				"%s is past %d %% of its validity, and is signed anew at 80 %%, by whatever signs then", at, youngShare)
+		c := entries[0].Content.Certs[0]
+		if age, all := p.Now.Sub(c.NotBefore), c.NotAfter.Sub(c.NotBefore); age*100 > all*leafAgeShare {
+			return preflight.Fails(p.hints().Next("rotate it with the current signer first: {} rotate %s", at.Name),
+				"%s is past %d %% of its validity, and is rotated at 80 %%, by the signer of that time", at, leafAgeShare)
 		}
 	}
 	return preflight.Fine("")
@@ -324,12 +324,12 @@ func (p Preflight) age() preflight.Finding {
 	}
 	ca, at := p.signer(), p.Of.Rotation.Signer
 	if ca == nil {
-		return preflight.Finding{Reason: "how old its signer is, is not known: " + at.String() + " was not read", Next: p.hints().Unread(inspect.MayGet("secrets", at.Namespace))}
+		return preflight.Finding{Reason: "the age of its signer is unknown: " + at.String() + " was not read", Next: p.hints().Unread(inspect.MayGet("secrets", at.Namespace))}
 	}
 	life, known := catalog.LifetimeOf(p.Of.At, p.versions())
 	switch old := ca.NotBefore.Add(life.Refresh / 10); {
 	case known != catalog.Yes:
-		return preflight.Finding{Reason: "after which time it is renewed in this version is not known, and so how old its signer is to be", Next: "oc get clusterversion,clusteroperators; its signer was made " + remediate.Timestamp(ca.NotBefore)}
+		return preflight.Finding{Reason: "the time after which it is renewed in this version is unknown, and so is the age that its signer needs", Next: "oc get clusterversion,clusteroperators; its signer was made " + remediate.Timestamp(ca.NotBefore)}
 	case p.Now.Before(old):
 		return preflight.Fails("wait until then: what it signs follows by itself", "its signer was made %s, and is not old enough before %s to be trusted everywhere: a tenth of the time after which this is renewed",
 			remediate.Timestamp(ca.NotBefore), remediate.Timestamp(old))
@@ -343,7 +343,7 @@ func (p Preflight) outside() preflight.Finding {
 		return preflight.Fine("")
 	}
 	return preflight.Finding{
-		Reason: "it is shown to who reaches the API from outside: people's kubeconfigs, which can't be seen from here, verify it, and those that lack the CA are shut out",
-		Next:   p.hints().Next("give them the CA before: {} fix-kubeconfig on each machine. By itself it is signed anew later"),
+		Reason: "external clients verify it: their kubeconfigs can't be checked from here, and those that lack the CA lose access",
+		Next:   p.hints().Next("give them the CA first: {} fix-kubeconfig on each machine. Otherwise its operator rotates it later"),
 	}
 }

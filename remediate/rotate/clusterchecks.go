@@ -59,9 +59,9 @@ func (p Preflight) own() preflight.Finding {
 	}
 	switch {
 	case len(roots) == 0:
-		return preflight.Finding{Reason: "your kubeconfig names no CA for " + server.Hostname() + ", so this machine's trust store decides", Next: p.hints().Next("{} verify access says whether it trusts what is shown")}
+		return preflight.Finding{Reason: "your kubeconfig names no CA for " + server.Hostname() + ", so this machine's trust store decides", Next: p.hints().Next("{} verify access says whether it trusts the certificate that the API presents")}
 	case pki.VerifyCA(ca, roots, p.Now) != nil:
-		return preflight.Fails(p.hints().Next("{} fix-kubeconfig gives it the CA, as long as the API still answers; so do all others who have such a kubeconfig"), "your kubeconfig does not trust %s, which signs what %s shows from then on", pki.Named(ca), server.Hostname())
+		return preflight.Fails(p.hints().Next("{} fix-kubeconfig gives it the CA, as long as the API still answers; so do all others who have such a kubeconfig"), "your kubeconfig does not trust %s, which signs the certificate that %s presents from then on", pki.Named(ca), server.Hostname())
 	}
 	return preflight.Fine("")
 }
@@ -88,7 +88,7 @@ func (p Preflight) topology() preflight.Finding {
 	case name == "":
 		return preflight.Finding{Reason: "the topology was not read, and " + restarts, Next: "oc get infrastructure cluster -o jsonpath='{.status.controlPlaneTopology}'"}
 	case !known:
-		return preflight.Finding{Reason: fmt.Sprintf("what a restart of kubelets does on the topology %s is not known, and %s", name, restarts), Next: "ask its vendor"}
+		return preflight.Finding{Reason: fmt.Sprintf("the effect of a kubelet restart on the topology %s is unknown, and %s", name, restarts), Next: "ask its vendor"}
 	case !row.Allowed:
 		return preflight.Fails(row.Next, "the topology is %s: %s; and %s", name, row.Doc, restarts)
 	}
@@ -97,9 +97,9 @@ func (p Preflight) topology() preflight.Finding {
 
 // general asks what is asked before kubelets are restarted, too.
 func (p Preflight) general() preflight.Preflight {
-	all := preflight.Preflight{Facts: p.Facts.Snapshot, ControlPlane: p.Machinery, Now: p.Now}
-	if p.Machinery != nil {
-		for _, n := range p.Machinery.Nodes {
+	all := preflight.Preflight{Facts: p.Facts.Snapshot, ControlPlane: p.ControlPlane, Now: p.Now}
+	if p.ControlPlane != nil {
+		for _, n := range p.ControlPlane.Nodes {
 			all.Nodes = append(all.Nodes, n.Name)
 		}
 	}
@@ -122,7 +122,7 @@ func (p Preflight) operators() preflight.Finding {
 		return f
 	}
 	var bad, silent []string
-	for _, o := range p.Machinery.Operators {
+	for _, o := range p.ControlPlane.Operators {
 		switch {
 		case o.Degraded == "True" || o.Available == "False" || o.Progressing == "True":
 			bad = append(bad, fmt.Sprintf("%s (Available %s, Progressing %s, Degraded %s)", o.Name, o.Available, o.Progressing, o.Degraded))
@@ -136,7 +136,7 @@ func (p Preflight) operators() preflight.Finding {
 		return preflight.Fails(look, "%s", few(bad))
 	case len(silent) > 0:
 		return preflight.Finding{Reason: "how they are is not said by: " + few(silent), Next: look}
-	case len(p.Machinery.Operators) == 0:
+	case len(p.ControlPlane.Operators) == 0:
 		return preflight.Finding{Reason: "there is no ClusterOperator", Next: look}
 	}
 	return preflight.Fine("")
@@ -149,7 +149,7 @@ func (p Preflight) pools() preflight.Finding {
 		return f
 	}
 	var bad []string
-	for _, pool := range p.Machinery.Pools {
+	for _, pool := range p.ControlPlane.Pools {
 		var is []string
 		if pool.Paused {
 			is = append(is, "paused")
@@ -167,36 +167,36 @@ func (p Preflight) pools() preflight.Finding {
 	if len(bad) == 0 {
 		return preflight.Fine("")
 	}
-	held := "in this version nodes get the CA all the same"
+	effect := "in this version nodes get the CA all the same"
 	if slices.ContainsFunc(p.Of.Rotation.Brought(p.versions()), func(d catalog.Delivery) bool { return d.Pools }) {
-		held = "in this version its nodes get no new CA meanwhile"
+		effect = "in this version its nodes get no new CA meanwhile"
 	}
-	return preflight.Fails("oc get machineconfigpools; oc adm wait-for-stable-cluster", "%s; %s", few(bad), held)
+	return preflight.Fails("oc get machineconfigpools; oc adm wait-for-stable-cluster", "%s; %s", few(bad), effect)
 }
 
 func (p Preflight) nodes() preflight.Finding {
 	if f, ok := p.general().Unread("nodes"); ok {
 		return f
 	}
-	var lost, notReady, unknown []string
-	for _, n := range p.Machinery.Nodes {
+	var unavailable, notReady, unknown []string
+	for _, n := range p.ControlPlane.Nodes {
 		switch life := n.Life(); {
 		case n.Ready != "True":
 			notReady = append(notReady, n.Name)
 		case life.Lost():
-			lost = append(lost, n.Name+": "+life.String())
+			unavailable = append(unavailable, n.Name+": "+life.String())
 		case life.Works() != catalog.Yes:
 			unknown = append(unknown, n.Name+": "+life.Heartbeat())
 		}
 	}
 	if len(notReady) > 0 {
-		lost = append([]string{"not Ready: " + few(notReady)}, lost...)
+		unavailable = append([]string{"not Ready: " + few(notReady)}, unavailable...)
 	}
 	switch {
-	case len(lost) > 0:
-		return preflight.Fails("kubectl get nodes; kubectl get leases -n kube-node-lease", "%s. Rollouts wait for such a master, and such a node gets no new CA", few(lost))
+	case len(unavailable) > 0:
+		return preflight.Fails("kubectl get nodes; kubectl get leases -n kube-node-lease", "%s. Rollouts wait for such a master, and such a node gets no new CA", few(unavailable))
 	case len(unknown) > 0:
-		return preflight.Finding{Reason: "which nodes are alive is not known: " + few(unknown), Next: p.hints().Unread(inspect.MayList("leases.coordination.k8s.io", "kube-node-lease"))}
+		return preflight.Finding{Reason: "whether these nodes are alive is unknown: " + few(unknown), Next: p.hints().Unread(inspect.MayList("leases.coordination.k8s.io", "kube-node-lease"))}
 	}
 	return preflight.Fine("")
 }

@@ -21,11 +21,11 @@ type Consequence struct {
 	// Node is what it does to each node: none, reload, kubelet restart, crio restart,
 	// reboot. Absent: nothing is done to nodes.
 	Node string `json:"onEachNode,omitempty"`
-	// HeldUpBy are those who hold it up now, such as "MachineConfigPool/worker is paused".
-	HeldUpBy []string   `json:"heldUpBy,omitempty"`
-	From     *time.Time `json:"from,omitempty"` // at the earliest; absent: at once, or not known
-	Mark     string     `json:"mark"`           // of docs/catalog.md
-	Source   string     `json:"source"`
+	// BlockedBy is what blocks it now, such as "MachineConfigPool/worker is paused".
+	BlockedBy []string   `json:"heldUpBy,omitempty"`
+	From      *time.Time `json:"from,omitempty"` // at the earliest; absent: at once, or not known
+	Mark      string     `json:"mark"`           // of docs/catalog.md
+	Source    string     `json:"source"`
 }
 
 // Consequences are those of all that is planned: leaves that are rotated with their signer do
@@ -42,7 +42,7 @@ func (p Planned) Consequences() []Consequence {
 	for _, leaf := range p.Leaves {
 		for i, c := range out {
 			if ok, err := path.Match(c.At, leaf.Of.At.String()); c.Stage == StageLeaf && ok && err == nil {
-				out[i].Text, out[i].From = c.By+" signs it anew with the new CA, once all who verify it are seen to trust that", nil
+				out[i].Text, out[i].From = c.By+" rotates it with the new CA, once every client is seen to trust that CA", nil
 			}
 		}
 	}
@@ -60,19 +60,19 @@ func (p Planned) consequences() []Consequence {
 		}
 		switch {
 		case s.Pools:
-			c.HeldUpBy = p.pausedPools()
+			c.BlockedBy = p.pausedPools()
 		case s.Stage == catalog.FlowMasters:
-			c.HeldUpBy = p.lostNodes(func(n inspect.NodeState) bool { return n.Master })
+			c.BlockedBy = p.unavailableNodes(func(n inspect.NodeState) bool { return n.Master })
 		case s.Node != "":
-			c.HeldUpBy = p.lostNodes(func(inspect.NodeState) bool { return true })
+			c.BlockedBy = p.unavailableNodes(func(inspect.NodeState) bool { return true })
 		case s.Stage == catalog.FlowLeaf && p.Of.Signer() && slices.Contains(p.Of.Rotation.Targets, s.Of):
 			if at, ok := p.resigned(s.Of); ok {
 				c.From = &at
 				c.Text += ": " + at.UTC().Format("2006-01-02 15:04 MST") + " at the earliest"
 			}
 		}
-		if len(c.HeldUpBy) > 0 {
-			c.Text += "; held up now: " + strings.Join(c.HeldUpBy, "; ")
+		if len(c.BlockedBy) > 0 {
+			c.Text += "; blocked now: " + strings.Join(c.BlockedBy, "; ")
 		}
 		out = append(out, c)
 	}
@@ -81,14 +81,14 @@ func (p Planned) consequences() []Consequence {
 
 // pausedPools are the pools whose nodes get nothing for now, and what waits in them.
 func (p Planned) pausedPools() []string {
-	if p.Machinery == nil {
+	if p.ControlPlane == nil {
 		return []string{"which pools are paused was not asked"}
 	}
-	if gap, ok := p.Machinery.Gap(catalog.Pools); ok {
+	if gap, ok := p.ControlPlane.Gap(catalog.Pools); ok {
 		return []string{"which pools are paused could not be read: " + gap.Reason}
 	}
 	var out []string
-	for _, pool := range p.Machinery.Pools {
+	for _, pool := range p.ControlPlane.Pools {
 		if !pool.Paused {
 			continue
 		}
@@ -101,26 +101,27 @@ func (p Planned) pausedPools() []string {
 	return out
 }
 
-// lostNodes are the nodes that get nothing as long as they are lost.
-func (p Planned) lostNodes(which func(inspect.NodeState) bool) []string {
-	if p.Machinery == nil {
+// unavailableNodes are the nodes that get nothing as long as they are NotReady or have no
+// heartbeat.
+func (p Planned) unavailableNodes(which func(inspect.NodeState) bool) []string {
+	if p.ControlPlane == nil {
 		return nil
 	}
 	var out []string
-	for _, n := range p.Machinery.Nodes {
+	for _, n := range p.ControlPlane.Nodes {
 		switch life := n.Life(); {
 		case !which(n):
 		case life.Lost():
 			out = append(out, "Node/"+n.Name+" "+life.Is())
 		case life.Works() != catalog.Yes:
-			out = append(out, "whether Node/"+n.Name+" is alive is not known ("+life.Heartbeat()+")")
+			out = append(out, "whether Node/"+n.Name+" is alive is unknown ("+life.Heartbeat()+")")
 		}
 	}
 	return out
 }
 
 // resigned says when what is signed is signed by a signer that is made now, at the
-// earliest; false where that is not known.
+// earliest; false where that is unknown.
 func (p Planned) resigned(target catalog.Ref) (time.Time, bool) {
 	life, known := catalog.LifetimeOf(target, p.Facts.Snapshot.Cluster.Versions)
 	for _, of := range p.All {

@@ -33,8 +33,8 @@ func (c Chain) Left(all []Rotatable) (l Left) {
 	var there []Rotatable
 	var old, unread []string
 	for _, at := range c.leaves() {
-		held := heldAt(c.Facts, at)
-		read := len(held) > 0 && len(held[0].Content.Certs) > 0
+		entries := entriesAt(c.Facts, at)
+		read := len(entries) > 0 && len(entries[0].Content.Certs) > 0
 		if !read && notThere(c.Facts, at) {
 			continue // its owner makes it when it needs it, by the signer of then
 		}
@@ -42,7 +42,7 @@ func (c Chain) Left(all []Rotatable) (l Left) {
 		switch {
 		case !read:
 			unread = append(unread, at.String())
-		case ca != nil && signed(held[0].Content.Certs[0], ca) && !rotatable(c.Facts, c.Of.Rotation, at).Triggered():
+		case ca != nil && signed(entries[0].Content.Certs[0], ca) && !rotatable(c.Facts, c.Of.Rotation, at).Triggered():
 			continue
 		default:
 			old = append(old, at.Name)
@@ -50,17 +50,17 @@ func (c Chain) Left(all []Rotatable) (l Left) {
 		l.Leaves = append(l.Leaves, among(all, at)...)
 	}
 	defer func() { l.Leaves = outsideLast(l.Leaves) }()
-	held := heldAt(c.Facts, c.Of.Rotation.Signer)
+	entries := entriesAt(c.Facts, c.Of.Rotation.Signer)
 	switch {
 	case ca == nil:
 		l.Signer = true // the checks say what was not read
-	case held[0].Object != nil && !timeIn(held[0].Object.Annotations, catalog.AnnotationNotAfter):
-		l.Why = "its annotation is gone, so that it is made anew in any case"
+	case entries[0].Object != nil && !timeIn(entries[0].Object.Annotations, catalog.AnnotationNotAfter):
+		l.Why = "its annotation is gone, so its operator rotates it in any case"
 		l.Leaves = there
 	case len(old) > 0:
 		l.Why = fmt.Sprintf("it was made %s, and has not signed all that it signs yet", remediate.Timestamp(ca.NotBefore))
 	case len(unread) > 0:
-		l.Why = fmt.Sprintf("it was made %s, and whether it has signed all that it signs is not known: %s was not read", remediate.Timestamp(ca.NotBefore), few(unread))
+		l.Why = fmt.Sprintf("it was made %s, and whether it has signed all that it signs is unknown: %s was not read", remediate.Timestamp(ca.NotBefore), few(unread))
 	case c.now().Sub(ca.NotBefore) < justMade:
 		l.Why = fmt.Sprintf("it was made %s, less than %d hours ago, and has signed all that it signs", remediate.Timestamp(ca.NotBefore), int(justMade.Hours()))
 	default:

@@ -41,7 +41,7 @@ func TestLeft(t *testing.T) {
 		{"all was done just now", func(r *rotating) { r.turned() }, "-", "less than 36 hours ago"},
 		{"all was done two days ago", func(r *rotating) { r.turned(); r.at = r.at.AddDate(0, 0, 2) }, "signer aggregator-client", ""},
 		{"the signer was not read", func(r *rotating) { r.take(r.rotation().Signer); r.s.Reads = nil }, "signer aggregator-client", ""},
-		{"what it signs was not read", func(r *rotating) { r.take(r.rotation().Targets[0]); r.s.Reads = nil }, "aggregator-client", "is not known: Secret/openshift-kube-apiserver/aggregator-client[tls.crt] was not read"},
+		{"what it signs was not read", func(r *rotating) { r.take(r.rotation().Targets[0]); r.s.Reads = nil }, "aggregator-client", "is unknown: Secret/openshift-kube-apiserver/aggregator-client[tls.crt] was not read"},
 	} {
 		r := newRotating(aggregator, "4.15.3")
 		c.but(r)
@@ -213,7 +213,7 @@ func TestServedByTheNewSigner(t *testing.T) {
 		shows func(old, now []byte) [][]byte // of two masters; nil: the handshake failed
 		want  string
 	}{
-		{"no handshake", func(_, _ []byte) [][]byte { return nil }, "unknown: not known: service-network-serving-certkey (no handshake was made)"},
+		{"no handshake", func(_, _ []byte) [][]byte { return nil }, "unknown: unknown: service-network-serving-certkey (no handshake was made)"},
 		{"both show the new one", func(_, now []byte) [][]byte { return [][]byte{now, now} }, "yes: all 2 handshakes"},
 		{"one shows the old one", func(old, now []byte) [][]byte { return [][]byte{now, old} }, "no: 1 of 2 handshakes"},
 		{"one does not answer", func(_, now []byte) [][]byte { return [][]byte{now, nil} }, "unknown: 1 of 2 handshakes"},
@@ -255,7 +255,7 @@ func TestServedOfASigner(t *testing.T) {
 	r.put(r.rotation().Targets[0], "kubernetes.io/tls", r.old.CertPEM)
 	stages := r.preflight(t, r.signer).Stages()
 	s := stages[slices.IndexFunc(stages, func(s Stage) bool { return s.Name == StageServed })]
-	if s.Reached != catalog.Unknown || !strings.Contains(s.Text, "csr-signer (nobody shows it") {
+	if s.Reached != catalog.Unknown || !strings.Contains(s.Text, "csr-signer (no server presents it") {
 		t.Errorf("%s: %s", s.Reached, s.Text)
 	}
 }

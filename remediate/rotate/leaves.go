@@ -38,7 +38,7 @@ func (r *Runner) eachLeaf(ctx context.Context, t *tracker, changed bool, one fun
 			break
 		}
 		if done[leaf.Of.At] {
-			return &Error{Outcome: Stopped, Err: fmt.Errorf("%s was made anew, and not by the newest signer", leaf.Of.At), Next: r.Hints.Next("{} rotate status %s", leaf.Of.Name)}
+			return &Error{Outcome: Stopped, Err: fmt.Errorf("%s was rotated, and not by the newest signer", leaf.Of.At), Next: r.Hints.Next("{} rotate status %s", leaf.Of.Name)}
 		}
 		did, err := one(*leaf)
 		before := changed
@@ -148,7 +148,7 @@ func notRotatedYet(why error, outcome Outcome, done, waiting []string) error {
 	if len(done) > 0 {
 		what = strings.Join(done, ", ") + " is done; " + what
 	}
-	return &Error{Outcome: outcome, Err: fmt.Errorf("%s is not signed anew yet: %w", what, inner), Next: next}
+	return &Error{Outcome: outcome, Err: fmt.Errorf("%s is not rotated yet: %w", what, inner), Next: next}
 }
 
 // stopping are the checks that block.
@@ -196,7 +196,7 @@ func (r *Runner) awaitLeaf(ctx context.Context, t *tracker) error {
 	case err != nil:
 		return err
 	case unread != nil:
-		return &Error{Outcome: Unknown, Err: fmt.Errorf("%s is to be made anew, and whether the newest signer has signed it is not known: %s: %s", p.Of.At, unread.Name, unread.Text), Next: unread.Next + "; then: " + t.next}
+		return &Error{Outcome: Unknown, Err: fmt.Errorf("%s is to be rotated, and whether the newest signer has signed it is unknown: %s: %s", p.Of.At, unread.Name, unread.Text), Next: unread.Next + "; then: " + t.next}
 	case ok:
 		return nil
 	}
@@ -205,7 +205,7 @@ func (r *Runner) awaitLeaf(ctx context.Context, t *tracker) error {
 	if e == nil || e.Err != nil {
 		return err
 	}
-	return &Error{Outcome: e.Outcome, Err: fmt.Errorf("%s is to be made anew, and not all servers show one that the newest signer has signed, or it is not signed yet", p.Of.At), Next: t.next}
+	return &Error{Outcome: e.Outcome, Err: fmt.Errorf("%s is to be rotated, and not all servers present one that the newest signer has signed, or it is not signed yet", p.Of.At), Next: t.next}
 }
 
 // triggerLeaf has its owner rotate it, when all that was asked still passes. changed is false

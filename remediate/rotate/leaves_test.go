@@ -32,11 +32,11 @@ func TestAwaitLeaf(t *testing.T) {
 		says  string
 	}{
 		{"it is signed", func(c *turning) { c.leaf = 150 }, 150 * time.Second, done, ""},
-		{"it can't be read", func(c *turning) { c.leaf, c.mute = 150, func(int) bool { return true } }, 20 * time.Second, Unknown, "whether the newest signer has signed it is not known: leaf: not read"},
+		{"it can't be read", func(c *turning) { c.leaf, c.mute = 150, func(int) bool { return true } }, 20 * time.Second, Unknown, "whether the newest signer has signed it is unknown: leaf: not read"},
 		{"it can't be read once", func(c *turning) {
 			c.leaf, c.mute = 150, func(after int) bool { return after > 140 && after < 155 }
 		}, 155 * time.Second, done, ""},
-		{"it can't be read at the end", func(c *turning) { c.mute = func(after int) bool { return after > 230 } }, 4 * time.Minute, Unknown, "is not known"},
+		{"it can't be read at the end", func(c *turning) { c.mute = func(after int) bool { return after > 230 } }, 4 * time.Minute, Unknown, "is unknown"},
 		{"it is not signed", func(*turning) {}, 4 * time.Minute, Pending, "is signed by old"},
 	} {
 		t.Run(c.title, func(t *testing.T) {
@@ -150,7 +150,7 @@ func TestNextLeaf(t *testing.T) {
 	}{
 		{"everybody trusts it in time", func(*turning) {}, true, 125 * time.Second, done, "waiting, before aggregator-client: "},
 		{"it was signed by itself meanwhile", func(c *turning) { c.leaf = 60 }, false, 125 * time.Second, done, ""},
-		{"bundles never get it", func(c *turning) { c.bundles = 1 << 30 }, false, 4 * time.Minute, Pending, "not signed anew yet"},
+		{"bundles never get it", func(c *turning) { c.bundles = 1 << 30 }, false, 4 * time.Minute, Pending, "not rotated yet"},
 		{"who verifies can't be read at all", func(c *turning) { c.unread = func(int) bool { return true } }, false, 125 * time.Second, Unknown, "trust anchors were not read"},
 		{"who verifies can't be read once", func(c *turning) {
 			c.unread = func(after int) bool { return after > 120 && after < 135 }
@@ -217,8 +217,8 @@ func TestEachLeaf(t *testing.T) {
 // then is not, and it is said what waits.
 func TestNothingIsBegunTooLate(t *testing.T) {
 	for left, want := range map[time.Duration]string{
-		time.Minute: "x is done; aggregator-client is not signed anew yet: the time of --wait (4m0s) is over",
-		0:           "x is done; aggregator-client is not signed anew yet: the time of --wait (4m0s) is over",
+		time.Minute: "x is done; aggregator-client is not rotated yet: the time of --wait (4m0s) is over",
+		0:           "x is done; aggregator-client is not rotated yet: the time of --wait (4m0s) is over",
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			r, _ := hurried(left)

@@ -16,7 +16,7 @@ import (
 // memory says of what pods verify that what they have in memory is not asked.
 func (p Preflight) memory() preflight.Finding {
 	ca, cert := p.signer(), p.Of.Cert()
-	if p.Of.Signer() || ca == nil || cert == nil || signed(cert, ca) && !p.Anew { // by a new signer alone
+	if p.Of.Signer() || ca == nil || cert == nil || signed(cert, ca) && !p.SignerFirst { // by a new signer alone
 		return preflight.Fine("")
 	}
 	if p.Of.At == catalog.InternalLoadBalancerServing() {
@@ -25,8 +25,8 @@ func (p Preflight) memory() preflight.Finding {
 	for _, e := range p.Of.Rotation.Consumers(p.versions()) {
 		if e.Kept && e.Presented == p.Of.At {
 			return preflight.Finding{
-				Reason: fmt.Sprintf("%s that run since before %s came to them may have the CA of before alone in memory, and are not asked: they lose the API server at their next connection", e.Verifier, p.newCA(ca)),
-				Next:   "restart them before, operators first; or leave it to its owner, who signs it anew later",
+				Reason: fmt.Sprintf("%s that were started before %s reached them may have only the previous CA loaded, and that can't be checked: they lose the API server at their next connection", e.Verifier, p.newCA(ca)),
+				Next:   "restart them first, operators before the others; or leave it to its operator, which rotates it later",
 			}
 		}
 	}
@@ -35,7 +35,7 @@ func (p Preflight) memory() preflight.Finding {
 
 // newCA names the CA that is to sign.
 func (p Preflight) newCA(ca *pki.Cert) string {
-	if p.Anew {
+	if p.SignerFirst {
 		return "the new CA"
 	}
 	return pki.Named(ca)
@@ -44,7 +44,7 @@ func (p Preflight) newCA(ca *pki.Cert) string {
 // networkMemory asks when the pods were started that dial api-int, and read the CA of their
 // kube-root-ca.crt once. Those that read the kubelet's kubeconfig are asked by their edges.
 func (p Preflight) networkMemory(ca *pki.Cert) preflight.Finding {
-	if p.Anew {
+	if p.SignerFirst {
 		return preflight.Fails(p.restarting(restartLines(p.dialling())), "pods that dial api-int read their CA when they start, and run since before the new one: %s", strings.Join(daemonSets(p.dialling()), ", "))
 	}
 	if p.Network == nil {
@@ -74,15 +74,15 @@ func (p Preflight) networkMemory(ca *pki.Cert) preflight.Finding {
 				names = append(names, pod.Name+" on "+pod.Node+" ("+why+")")
 				late = append(late, foreign.Command("", "kubectl -n %s delete pod %s", pod.Namespace, pod.Name))
 			case catalog.Unknown:
-				unknown = append(unknown, "whether "+pod.Name+" on "+pod.Node+" has it in memory ("+why+")")
+				unknown = append(unknown, "whether "+pod.Name+" on "+pod.Node+" has loaded it ("+why+")")
 			}
 		}
 	}
 	switch {
 	case len(names) > 0:
-		return preflight.Fails(p.restarting(late), "these pods dial api-int, and have the CA of before alone in memory: %s", few(names))
+		return preflight.Fails(p.restarting(late), "these pods dial api-int, and have only the previous CA loaded: %s", few(names))
 	case len(unknown) > 0:
-		return preflight.Finding{Reason: "not known: " + few(unknown), Next: "see when they were started, or: " + p.restarting(restartLines(p.dialling()))}
+		return preflight.Finding{Reason: "unknown: " + few(unknown), Next: "see when they were started, or: " + p.restarting(restartLines(p.dialling()))}
 	}
 	return preflight.Fine("")
 }
@@ -102,17 +102,17 @@ func daemonSets(rows []catalog.NetworkPod) []string {
 	return out
 }
 
-// restarting says how pods are started anew: not before somebody can make them anew, and
+// restarting says how pods are restarted: not before they can be replaced, and
 // they find the CA.
 func (p Preflight) restarting(lines []string) string {
-	how := "node by node, each when the one before is Ready again, and not before kube-root-ca.crt of their namespaces, kube-controller-manager and kube-scheduler have the CA, without whom nobody makes them anew: " + few(lines)
+	how := "node by node, each when the one before is Ready again, and not before kube-root-ca.crt of their namespaces, kube-controller-manager and kube-scheduler have the CA, else they are not replaced: " + few(lines)
 	if row, answer := catalog.DeliveryOf(catalog.KubeletKubeconfigCA(), p.versions()); answer == catalog.Yes && !row.Delivered {
 		return p.hints().Next("{} pretrust, which does this in its order; or ") + how
 	}
 	return how
 }
 
-// restartLines are the commands that have the pods of a node started anew.
+// restartLines are the commands that restart the pods of a node.
 func restartLines(rows []catalog.NetworkPod) []string {
 	var out []string
 	for _, row := range rows {

@@ -52,10 +52,10 @@ func OldTrust(f *inspect.Facts, r catalog.Rotation, accepted []string) ([]OldCA,
 	again := f.Hints().Next("{} inspect --all says what was read of it")
 	signers, _ := published(f, r.Signer)
 	if len(signers) == 0 && notThere(f, r.Signer) {
-		return refuse(OldTrustRead, f.Hints().Next("its operator makes it anew; {} rotate status %s tells how far it is", r.Signer.Name), "%s is not there", r.Signer)
+		return refuse(OldTrustRead, f.Hints().Next("its operator creates it again; {} rotate status %s tells how far it is", r.Signer.Name), "%s is not there", r.Signer)
 	}
 	if len(signers) == 0 {
-		return refuse(OldTrustRead, again, "%s was not read: which CA is the one of now is not known", r.Signer)
+		return refuse(OldTrustRead, again, "%s was not read: the current CA is unknown", r.Signer)
 	}
 	bundle, whole := published(f, r.Bundle)
 	if len(bundle) == 0 || !whole {
@@ -68,7 +68,7 @@ func OldTrust(f *inspect.Facts, r catalog.Rotation, accepted []string) ([]OldCA,
 		return refuse(AllRead, "read it too, with --nodes all and a way that leads to each node", "%s: what was not read may need a CA", strings.Join(missing, "; "))
 	}
 	if from, to, told := f.Snapshot.Cluster.Clock.Ahead(); told && (from > preflight.MaxSkew || to < -preflight.MaxSkew) {
-		return refuse(Clocks, "set this machine's clock: chronyc tracking; timedatectl", "the API server's clock is %s this machine's, by which it would be judged what has ended", preflight.Skew(from, to))
+		return refuse(Clocks, "set this machine's clock: chronyc tracking; timedatectl", "the API server's clock is %s this machine's, and this machine's would decide what has expired", preflight.Skew(from, to))
 	}
 	var out []OldCA
 	stay := slices.Clone(bundle) // without those that go: two must not vouch for each other
@@ -84,7 +84,7 @@ func OldTrust(f *inspect.Facts, r catalog.Rotation, accepted []string) ([]OldCA,
 
 // published is what a place holds; whole: nothing in it was unreadable.
 func published(f *inspect.Facts, ref catalog.Ref) (certs []*pki.Cert, whole bool) {
-	for _, h := range heldAt(f, ref) {
+	for _, h := range entriesAt(f, ref) {
 		loaded, skipped := h.Content.LoadedBy(pki.ReaderGo)
 		return loaded, len(h.Content.Bad)+len(skipped) == 0
 	}
@@ -127,11 +127,11 @@ func whyKept(f *inspect.Facts, ca, signer *pki.Cert, bundle []*pki.Cert, loadedA
 	case ca.Fingerprint == signer.Fingerprint:
 		return "the signer of now"
 	case !ca.IsCA:
-		return "it is no CA: who put it there is not known"
+		return "it is no CA: its origin is unknown"
 	case ca.NotBefore.After(signer.NotBefore):
 		return "it is newer than the signer of now: more than one was made, and which one signs next is not settled"
 	case !ca.NotAfter.After(f.Now):
-		return "" // nobody accepts what it signed
+		return "" // no client accepts what it signed
 	}
 	others := slices.DeleteFunc(slices.Clone(bundle), func(c *pki.Cert) bool { return c.Fingerprint == ca.Fingerprint })
 	needs := func(c *pki.Cert) bool {
@@ -139,7 +139,7 @@ func whyKept(f *inspect.Facts, ca, signer *pki.Cert, bundle []*pki.Cert, loadedA
 	}
 	for _, s := range f.Snapshot.Served {
 		if slices.ContainsFunc(s.Chain, needs) {
-			return fmt.Sprintf("%s shows a certificate of it", s.Address)
+			return fmt.Sprintf("%s presents a certificate of it", s.Address)
 		}
 	}
 	for _, h := range f.Certs {

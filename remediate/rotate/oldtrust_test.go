@@ -86,7 +86,7 @@ func TestOldTrustThatIsNeeded(t *testing.T) {
 		}, "node/master-0:/etc/x.crt holds CN=still"},
 		"a server": {func(f rotated) {
 			f.Snapshot.Served = append(f.Snapshot.Served, inspect.Served{Node: "master-0", Address: "10.0.0.1:6443", Server: catalog.ListenerAPIServer, Chain: f.Sc.Scan(leaf(f).CertPEM)[0].Content.Certs})
-		}, "10.0.0.1:6443 shows a certificate of it"},
+		}, "10.0.0.1:6443 presents a certificate of it"},
 		"a leaf that was just signed": {func(f rotated) {
 			f.Serve(f.Young.Issue(remediatetest.APIIntHost, remediatetest.TestNow.Add(-20*time.Minute), remediatetest.TestNow.Add(time.Hour), pkitest.DNS(remediatetest.APIIntHost)))
 		}, "only 20m0s ago"},

@@ -30,7 +30,7 @@ func (r *Runner) CheckName(name string) error {
 	if slices.Contains(Names(), strings.TrimPrefix(name, "secret/")) {
 		return nil
 	}
-	return &Error{Outcome: Unread, Err: fmt.Errorf("%q: %w", name, ErrNoSuchRotation), Next: r.Hints.Next("{} rotate --list shows what there is")}
+	return &Error{Outcome: Unread, Err: fmt.Errorf("%q: %w", name, ErrNoSuchRotation), Next: r.Hints.Next("list the names: {} rotate --list")}
 }
 
 // Select finds what is meant by names, and refuses what can't be rotated at all, or not
@@ -58,10 +58,10 @@ func (r *Runner) Select(from Reading, names []string) ([]Planned, error) {
 				return nil, refuse(r.Hints.Next("{} rotate %s", of.Name), "%s is named twice", of.Name)
 			case same && !p.Of.Signer() && !of.Signer(): // with --leaf their signer might be rotated
 				return nil, refuse(r.Hints.Next("one after the other: {} rotate %s; then {} rotate %s", p.Of.Name, of.Name),
-					"%s and %s are of one chain, that of %s: one run has one of them made anew", p.Of.Name, of.Name, of.Rotation.Signer.Name)
+					"%s and %s are of one chain, that of %s: one run rotates one of them", p.Of.Name, of.Name, of.Rotation.Signer.Name)
 			case same:
 				return nil, refuse(r.Hints.Next("{} rotate %s --leaf does it in the safe order", of.Rotation.Signer.Name),
-					"%s and %s are of one chain: what a signer signs is made anew only after everybody trusts the signer's new CA", p.Of.Name, of.Name)
+					"%s and %s are of one chain: what a signer signs is rotated only after every client trusts the signer's new CA", p.Of.Name, of.Name)
 			}
 		}
 		plans = append(plans, Planned{Reading: from, Of: of})
@@ -146,7 +146,7 @@ func (r *Runner) try(ctx context.Context, p *Planned) (err error) {
 // untried says why the API server would not do it.
 func untried(err error) error {
 	if errors.Is(err, remediate.ErrChanged) {
-		return &Error{Outcome: Refused, Err: err, Next: "somebody writes it at this moment: look, and run it again", Unchanged: true}
+		return &Error{Outcome: Refused, Err: err, Next: "another client writes it at this moment: look at it, and run this again", Unchanged: true}
 	}
 	return asError(err)
 }

@@ -62,7 +62,7 @@ func (p *Planned) judge(accepted []string, mayWait func(preflight.Verdict) bool)
 // told.
 func (p *Planned) judgeLeaf(accepted []string, mayWait func(preflight.Verdict) bool) error {
 	pre := p.Preflight(p.Of)
-	pre.Follows, pre.Anew = true, p.signerFirst
+	pre.Follows, pre.SignerFirst = true, p.signerFirst
 	if !p.Of.Triggered() {
 		return p.weigh(pre.Check(), accepted, mayWait)
 	}

@@ -14,10 +14,10 @@ type Reading struct {
 	Facts  *inspect.Facts
 	Claims []trust.Claim // of all edges
 	All    []Rotatable
-	// Machinery, Network and Unread are those of Chain and Preflight.
-	Machinery *inspect.ControlPlaneStatus
-	Network   *action.NetworkRestarts
-	Unread    string
+	// ControlPlane, Network and Unread are those of Chain and Preflight.
+	ControlPlane *inspect.ControlPlaneStatus
+	Network      *action.NetworkRestarts
+	Unread       string
 
 	since *pki.Cert // the signer's certificate before the rotation; nil: it is not known
 }
@@ -29,7 +29,7 @@ func NewReading(f *inspect.Facts) Reading {
 
 // Chain is a rotation with what was read of it.
 func (r Reading) Chain(of Rotatable) Chain {
-	return Chain{Facts: r.Facts, Claims: r.Claims, Of: of, Since: r.since, Machinery: r.Machinery}
+	return Chain{Facts: r.Facts, Claims: r.Claims, Of: of, Since: r.since, ControlPlane: r.ControlPlane}
 }
 
 // Preflight is what is asked before something is rotated.
@@ -46,5 +46,5 @@ func (r Reading) Find(name string) (Rotatable, error) {
 	case r.Facts.Snapshot.Cluster.Versions.Plain:
 		return of, &Error{Outcome: Unread, Err: fmt.Errorf("%w: this is no OpenShift", err), Next: "what kubeadm made is renewed by kubeadm certs renew"}
 	}
-	return of, &Error{Outcome: Unread, Err: err, Next: r.Facts.Hints().Next("{} rotate --list shows what there is")}
+	return of, &Error{Outcome: Unread, Err: err, Next: r.Facts.Hints().Next("list the names: {} rotate --list")}
 }

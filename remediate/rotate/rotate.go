@@ -97,8 +97,8 @@ func rotations(v catalog.Versions) []catalog.Rotation {
 func rotatable(f *inspect.Facts, row catalog.Rotation, at catalog.Ref) Rotatable {
 	r := Rotatable{At: at, Rotation: row, versions: f.Snapshot.Cluster.Versions, hints: f.Hints()}
 	r.Trigger, r.Known = catalog.TriggerOf(at, f.Snapshot.Cluster.Versions)
-	if held := heldAt(f, at); len(held) > 0 {
-		r.Entry = held[0]
+	if entries := entriesAt(f, at); len(entries) > 0 {
+		r.Entry = entries[0]
 	}
 	return r
 }
@@ -109,7 +109,7 @@ func refsOf(f *inspect.Facts, pattern catalog.Ref) []catalog.Ref {
 		return []catalog.Ref{pattern}
 	}
 	var out []catalog.Ref
-	for _, h := range heldAt(f, pattern) {
+	for _, h := range entriesAt(f, pattern) {
 		at := pattern
 		if at.Name = h.At.Name; h.Revision == 0 && !slices.Contains(out, at) {
 			out = append(out, at)
@@ -118,8 +118,8 @@ func refsOf(f *inspect.Facts, pattern catalog.Ref) []catalog.Ref {
 	return out
 }
 
-// heldAt is what was read at the places of a row.
-func heldAt(f *inspect.Facts, r catalog.Ref) []*inspect.Entry {
+// entriesAt is what was read at the places of a row.
+func entriesAt(f *inspect.Facts, r catalog.Ref) []*inspect.Entry {
 	fits := func(pattern, name string) bool {
 		ok, err := path.Match(pattern, name)
 		return ok && err == nil
@@ -203,8 +203,8 @@ type Chain struct {
 	// followed. nil: it is not known, and those count that are newer than who has signed
 	// what is in use.
 	Since *pki.Cert
-	// Machinery says why a stage may be late; nil: no API server was asked.
-	Machinery *inspect.ControlPlaneStatus
+	// ControlPlane says why a stage may be late; nil: no API server was asked.
+	ControlPlane *inspect.ControlPlaneStatus
 }
 
 // Stages tells how far the newest certificate of a signer is, by the certificates
@@ -215,20 +215,20 @@ func (c Chain) Stages() []Stage {
 	if ca == nil {
 		return out
 	}
-	young := c.young(ca)
+	newCAs := c.newCAs(ca)
 	if c.Of.Rotation.Bundle != (catalog.Ref{}) {
-		out = append(out, c.bundleStage(young), c.aggregatesStage(young))
+		out = append(out, c.bundleStage(newCAs), c.aggregatesStage(newCAs))
 	}
 	leaf := c.leafStage(ca)
-	return append(out, c.trustStage(young), leaf, c.servedStage(ca, leaf), c.edgesStage(leaf))
+	return append(out, c.trustStage(newCAs), leaf, c.servedStage(ca, leaf), c.edgesStage(leaf))
 }
 
-// young are the signer's certificate, and those CAs of its bundle that were made in the
+// newCAs are the signer's certificate, and those CAs of its bundle that were made in the
 // same rotation: more than one may have been, and any of them may have signed something.
-func (c Chain) young(ca *pki.Cert) []*pki.Cert {
+func (c Chain) newCAs(ca *pki.Cert) []*pki.Cert {
 	out, since := []*pki.Cert{ca}, c.Since
 	var bundle []*pki.Cert
-	for _, h := range heldAt(c.Facts, c.Of.Rotation.Bundle) {
+	for _, h := range entriesAt(c.Facts, c.Of.Rotation.Bundle) {
 		bundle = append(bundle, h.Content.Certs...)
 	}
 	if since == nil {
@@ -247,7 +247,7 @@ func (c Chain) young(ca *pki.Cert) []*pki.Cert {
 func (c Chain) oldest(cas []*pki.Cert) *pki.Cert {
 	var first *pki.Cert
 	for _, at := range c.leaves() {
-		for _, h := range heldAt(c.Facts, at) {
+		for _, h := range entriesAt(c.Facts, at) {
 			for _, ca := range cas {
 				if len(h.Content.Certs) > 0 && signed(h.Content.Certs[0], ca) && (first == nil || ca.NotBefore.Before(first.NotBefore)) {
 					first = ca
@@ -264,7 +264,7 @@ func hasCert(in []*pki.Cert, c *pki.Cert) bool {
 
 // signer is the certificate that signs now; nil where it was not read.
 func (c Chain) signer() *pki.Cert {
-	for _, h := range heldAt(c.Facts, c.Of.Rotation.Signer) {
+	for _, h := range entriesAt(c.Facts, c.Of.Rotation.Signer) {
 		if len(h.Content.Certs) > 0 {
 			return h.Content.Certs[0]
 		}
@@ -273,7 +273,7 @@ func (c Chain) signer() *pki.Cert {
 }
 
 func (c Chain) owner() string {
-	for _, h := range heldAt(c.Facts, c.Of.Rotation.Signer) {
+	for _, h := range entriesAt(c.Facts, c.Of.Rotation.Signer) {
 		if owner := h.Owner(); owner != "" {
 			return owner
 		}
@@ -284,5 +284,5 @@ func (c Chain) owner() string {
 	return noOwner
 }
 
-// noOwner is who keeps what nobody is known to keep.
+// noOwner is who keeps what has no known owner.
 const noOwner = "its operator"

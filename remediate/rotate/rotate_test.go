@@ -114,7 +114,7 @@ func (r *rotating) preflight(t *testing.T, name string) Preflight {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Preflight{Chain: Chain{Facts: f, Claims: trust.Judge(f), Of: of, Machinery: r.m}, Now: r.at}
+	return Preflight{Chain: Chain{Facts: f, Claims: trust.Judge(f), Of: of, ControlPlane: r.m}, Now: r.at}
 }
 
 const (
@@ -136,7 +136,7 @@ func TestRotateChecks(t *testing.T) {
 		{"from a file nobody is asked", toKubelet, "4.15.3", func(r *rotating) { r.m = nil }, "", ""},
 		{"a control plane that is hosted", toKubelet, "4.15.3", func(r *rotating) { r.s.Cluster.Topology = "External" }, "control-plane-here no", "hosted elsewhere"},
 		{"an annotation that lies", toKubelet, "4.15.3", func(r *rotating) { r.annotate(toKubelet, catalog.AnnotationNotAfter, "2030-01-01T00:00:00Z") }, "annotations-agree no, chain-settled no", "says 2030-01-01"},
-		{"an annotation that is gone", toKubelet, "4.15.3", func(r *rotating) { r.annotate(toKubelet, catalog.AnnotationNotAfter, "") }, "annotations-agree no, chain-settled no", "to be made anew, and was not yet"},
+		{"an annotation that is gone", toKubelet, "4.15.3", func(r *rotating) { r.annotate(toKubelet, catalog.AnnotationNotAfter, "") }, "annotations-agree no, chain-settled no", "to be rotated, and was not yet"},
 		{"the old type in the version that does harm", aggregator, "4.15.3", func(r *rotating) { r.put(r.rotation().Signer, "SecretTypeTLS", r.old.CertPEM) }, "signer-type no", "okd#1881"},
 		{"the old type in a patch that does none", aggregator, "4.15.10", func(r *rotating) { r.put(r.rotation().Signer, "SecretTypeTLS", r.old.CertPEM) }, "", ""},
 		{"the old type in a version that does none", aggregator, "4.16.3", func(r *rotating) { r.put(r.rotation().Signer, "SecretTypeTLS", r.old.CertPEM) }, "", ""},
@@ -150,7 +150,7 @@ func TestRotateChecks(t *testing.T) {
 			for _, at := range append([]catalog.Ref{row.Bundle}, r.carried()...) {
 				r.put(at, "", r.old.CertPEM, r.new.CertPEM)
 			}
-		}, "chain-settled no", "signed anew 2026-03-11 12:00:00 UTC at the earliest"},
+		}, "chain-settled no", "rotated 2026-03-11 12:00:00 UTC at the earliest"},
 		{"what was not read is not settled", toKubelet, "4.15.3", func(r *rotating) {
 			r.take(r.rotation().Bundle)
 			r.s.Reads = nil
@@ -173,11 +173,11 @@ func TestRotateChecks(t *testing.T) {
 			}
 		}, "signer-age no, signer-trusted unknown", "not old enough before 2026-03-01 13:00:00 UTC"},
 		{"a leaf whose signer was not read", "kubelet-client", "4.15.3", func(r *rotating) { r.take(r.rotation().Signer); r.s.Reads = nil },
-			"signer-type unknown, chain-settled unknown, signer-age unknown, signer-trusted unknown", "how old its signer is, is not known: Secret/openshift-kube-apiserver-operator/kube-apiserver-to-kubelet-signer"},
+			"signer-type unknown, chain-settled unknown, signer-age unknown, signer-trusted unknown", "the age of its signer is unknown: Secret/openshift-kube-apiserver-operator/kube-apiserver-to-kubelet-signer"},
 		{"a leaf whose signer is gone", "kubelet-client", "4.15.3", func(r *rotating) { r.take(r.rotation().Signer) },
 			"signer-type no, chain-settled no, signer-age no, signer-trusted no", "is not there"},
 		{"a leaf whose verifiers were not read", "kubelet-client", "4.15.3", func(*rotating) {}, "signer-trusted unknown", "trust: 0 of 1"},
-		{"a leaf that is shown to people outside", "external-loadbalancer-serving-certkey", "4.15.3", func(*rotating) {}, "outside-verifiers unknown", "can't be seen from here"},
+		{"a leaf that is shown to people outside", "external-loadbalancer-serving-certkey", "4.15.3", func(*rotating) {}, "outside-verifiers unknown", "can't be checked from here"},
 		{"a leaf whose verifiers all trust the signer", "aggregator-client", "4.15.3", func(r *rotating) {
 			r.put(catalog.Ref{Kind: catalog.ConfigMap, Namespace: "kube-system", Name: "extension-apiserver-authentication", Key: "requestheader-client-ca-file"}, "", r.old.CertPEM)
 		}, "", ""},
@@ -263,7 +263,7 @@ func TestSafeOrder(t *testing.T) {
 	accepted := 0
 	for _, at := range r.preflight(t, loadBalancer).leaves() {
 		p := r.preflight(t, at.Name)
-		p.Follows, p.Anew = true, true
+		p.Follows, p.SignerFirst = true, true
 		for _, v := range p.Check() {
 			if !v.Stops() || v.Blind || slices.Contains(brought, v.ID) {
 				continue

@@ -62,7 +62,7 @@ type Runner struct {
 	// Resume is the command that goes on, without names.
 	Resume string
 
-	ends time.Time // when Wait is over; zero: it did not begin
+	deadline time.Time // when Wait is over; zero: it did not begin
 }
 
 // maxUnread is how often nothing but what can't be read may block: once may be chance, and
@@ -72,7 +72,7 @@ const maxUnread = 3
 // Run does what was planned, after consent.
 func (r *Runner) Run(ctx context.Context, plans []Planned) error {
 	if r.Wait > 0 {
-		r.ends = collect.Taken().Add(r.Wait)
+		r.deadline = collect.Taken().Add(r.Wait)
 	}
 	var tracked []*tracker
 	err := r.inTurn(plans, func(p Planned, later, last bool) (bool, error) {
@@ -88,14 +88,14 @@ func (r *Runner) Run(ctx context.Context, plans []Planned) error {
 
 // left is what is left of Wait.
 func (r *Runner) left() time.Duration {
-	if r.ends.IsZero() {
+	if r.deadline.IsZero() {
 		return r.Wait
 	}
-	return max(0, r.ends.Sub(collect.Taken()))
+	return max(0, r.deadline.Sub(collect.Taken()))
 }
 
 // over reports whether Wait is: nothing more is begun.
-func (r *Runner) over() bool { return !r.ends.IsZero() && r.left() == 0 }
+func (r *Runner) over() bool { return !r.deadline.IsZero() && r.left() == 0 }
 
 // waitIsOver says so.
 func (r *Runner) waitIsOver() string { return fmt.Sprintf("the time of --wait (%s) is over", r.Wait) }
@@ -252,22 +252,22 @@ func (r *Runner) write(ctx context.Context, look func(context.Context) (Planned,
 	return changed, r.notRotated(p, err)
 }
 
-// recheck asks everything again, now that nobody else with certrot changes anything: a
-// question may have been on the screen for an hour, and somebody else rotated what signs.
-func (r *Runner) recheck(ctx context.Context, shown Planned) error {
+// recheck asks everything again, now that no other run of certrot changes anything: a
+// question may have been on the screen for an hour, and another user rotated what signs.
+func (r *Runner) recheck(ctx context.Context, planned Planned) error {
 	fresh, err := r.Cluster.Recheck(ctx)
 	if err != nil {
 		return unchanged(err)
 	}
 	now := Planned{Reading: fresh}
-	if now.Of, err = fresh.Find(shown.Of.At.Namespace + "/" + shown.Of.At.Name); err != nil {
+	if now.Of, err = fresh.Find(planned.Of.At.Namespace + "/" + planned.Of.At.Name); err != nil {
 		return unchanged(err)
 	}
 	if err := now.judge(r.Risks, nil); err != nil {
 		return err
 	}
-	if !sameCert(now.Of.Cert(), shown.Of.Cert()) || !sameCert(now.signerCert(), shown.signerCert()) {
-		return &Error{Outcome: Refused, Err: fmt.Errorf("%s, or what signs it: %w", shown.Of.At, remediate.ErrChanged), Next: "look again, and run it again", Unchanged: true}
+	if !sameCert(now.Of.Cert(), planned.Of.Cert()) || !sameCert(now.signerCert(), planned.signerCert()) {
+		return &Error{Outcome: Refused, Err: fmt.Errorf("%s, or what signs it: %w", planned.Of.At, remediate.ErrChanged), Next: "look again, and run it again", Unchanged: true}
 	}
 	return nil
 }
@@ -279,14 +279,14 @@ func (r *Runner) notRotated(p Planned, err error) error {
 	status := r.Hints.Next("{} rotate status %s", p.Of.Name)
 	switch {
 	case errors.Is(err, remediate.ErrChanged):
-		return &Error{Outcome: Stopped, Err: err, Next: "somebody else writes it: look at it, and run this again", Unchanged: true}
+		return &Error{Outcome: Stopped, Err: err, Next: "another client writes it: look at it, and run this again", Unchanged: true}
 	case errors.As(err, &late):
 		return &Error{Outcome: Stopped, Err: fmt.Errorf("the annotation is removed, and %s did not answer: %w", p.Owner(), err),
-			Next: "does it run? It makes the certificate anew as soon as it does: oc get clusteroperators; " + status}
+			Next: "check whether it runs: as soon as it does, it rotates the certificate: oc get clusteroperators; " + status}
 	case errors.As(err, &refusal):
 		return &Error{Outcome: Stopped, Err: err, Next: refusal.Next, Unchanged: true}
 	}
-	return &Error{Outcome: Stopped, Err: err, Next: "whether it was made anew: " + status}
+	return &Error{Outcome: Stopped, Err: err, Next: "check whether it was rotated: " + status}
 }
 
 // awaitBundles waits until the next one may be begun: that all bundles have it must be seen.
@@ -298,7 +298,7 @@ func (r *Runner) awaitBundles(ctx context.Context, t *tracker) error {
 	if err := t.conclude(p); !silent(err, Unknown) {
 		return err
 	}
-	return &Error{Outcome: Unknown, Err: fmt.Errorf("%s is made anew, and whether it is in all bundles could not be read", p.Of.At), Next: t.next}
+	return &Error{Outcome: Unknown, Err: fmt.Errorf("%s is rotated, and whether it is in all bundles could not be read", p.Of.At), Next: t.next}
 }
 
 // awaitChecks waits until what is asked before a rotation passes: one that was begun just
@@ -359,7 +359,7 @@ func (r *Runner) trackAll(ctx context.Context, all []*tracker) error {
 	case worst == nil:
 		return nil
 	case len(under) > 0:
-		told = append(told, fmt.Errorf("%s: %s", r.waitIsOver(), listed("through", through, "on its way", under, "not known", unknown)))
+		told = append(told, fmt.Errorf("%s: %s", r.waitIsOver(), listed("through", through, "on its way", under, "unknown", unknown)))
 	case len(told) == 0: // it was told of each
 		return &Error{Outcome: worst.Outcome}
 	}

@@ -167,14 +167,14 @@ func TestResumedInTheRollout(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				reading.Machinery = &inspect.ControlPlaneStatus{
+				reading.ControlPlane = &inspect.ControlPlaneStatus{
 					Update:     inspect.Update{Progressing: "False"},
 					Operators:  []inspect.OperatorState{{Name: "kube-apiserver", Available: "True", Progressing: "False", Degraded: "False"}},
 					StaticPods: []inspect.StaticPods{{Resource: "kubeapiservers", Latest: 7, Masters: []inspect.StaticPodState{{Node: "master-0", Current: 7}}}},
 					Pools:      []inspect.Pool{{Name: "worker", Current: "rendered-1", Wanted: "rendered-1", Machines: 1, Updated: 1, Updating: "False", Degraded: "False"}},
 					Nodes:      []inspect.NodeState{{Name: "master-0", Ready: "True", Master: true, Lease: inspect.Lease{Advanced: true}}, {Name: "worker-0", Ready: "True", Lease: inspect.Lease{Advanced: true}}},
 				}
-				c.but(reading.Machinery)
+				c.but(reading.ControlPlane)
 				p := Planned{Reading: reading}
 				if p.Of, err = reading.Find(followed); err != nil {
 					t.Fatal(err)
@@ -204,7 +204,7 @@ func TestResumedInTheRollout(t *testing.T) {
 // hurried has so much time left, of the minutes of --wait.
 func hurried(left time.Duration) (*Runner, *told) {
 	r, out := runnerForTest()
-	r.ends = collect.Taken().Add(left)
+	r.deadline = collect.Taken().Add(left)
 	return r, out
 }
 
@@ -229,7 +229,7 @@ func TestTrackAll(t *testing.T) {
 		{"both are through", 10 * time.Minute, false, 125 * time.Second, done, "b, after", ""},
 		{"the time is over", time.Minute, false, time.Minute, Pending, "the time of --wait (4m0s) is over: on its way: a, b", "rotate status b"},
 		{"one can't be read", 3 * time.Minute, true, 3 * time.Minute, Unknown, "how far it is could not be read: gone", "rotate status b"},
-		{"one can't be read, and the other is late", time.Minute, true, time.Minute, Pending, "on its way: a; not known: b", "rotate status a"},
+		{"one can't be read, and the other is late", time.Minute, true, time.Minute, Pending, "on its way: a; unknown: b", "rotate status a"},
 	} {
 		t.Run(c.title, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

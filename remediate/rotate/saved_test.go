@@ -16,8 +16,8 @@ func (r *rotating) sameSaved(t *testing.T, title string, live Preflight) {
 	t.Helper()
 	s := live.Facts.Snapshot
 	s.Taken = live.Now
-	if live.Machinery != nil {
-		s.Status = &inspect.ClusterStatus{Read: live.Now, ControlPlane: live.Machinery}
+	if live.ControlPlane != nil {
+		s.Status = &inspect.ClusterStatus{Read: live.Now, ControlPlane: live.ControlPlane}
 		if live.Network != nil {
 			s.Status.Network = &inspect.NetworkRead{PodList: inspect.PodList{Pods: live.Network.Pods}, Rollout: live.Network.Rollout}
 		}
@@ -31,7 +31,7 @@ func (r *rotating) sameSaved(t *testing.T, title string, live Preflight) {
 	saved.Chain = Chain{Facts: f, Claims: trust.Judge(f), Of: of, Since: live.Since}
 	saved.Network = nil
 	if status := f.Snapshot.Status; status != nil {
-		saved.Machinery = status.ControlPlane
+		saved.ControlPlane = status.ControlPlane
 		if status.Network != nil {
 			saved.Network = &action.NetworkRestarts{Pods: status.Network.Pods, Rollout: status.Network.Rollout}
 		}

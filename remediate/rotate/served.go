@@ -11,7 +11,7 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/remediate"
 )
 
-// aboutServer reports whether a claim is about what a server shows or accepts, and not
+// aboutServer reports whether a claim is about what a server presents or accepts, and not
 // about who verifies that.
 func aboutServer(c trust.Claim) bool {
 	return slices.ContainsFunc(catalog.Servers(), func(s catalog.Server) bool { return s.ID == c.Edge.ID }) || aboutCaller(c)
@@ -23,29 +23,29 @@ func aboutCaller(c trust.Claim) bool {
 	return slices.ContainsFunc(catalog.Callers(), func(r catalog.Caller) bool { return r.ID == c.Edge.ID })
 }
 
-// looked is what was seen of whether servers show, or accept, what a certificate signed.
+// looked is what was seen of whether servers present, or accept, what a certificate signed.
 type looked struct {
 	all, does    int
 	old, unknown []string
-	mend         []string // what mends some of the old, for people
+	remediations []string // what repairs some of the old, for people
 }
 
-// servedStage asks whether servers show, in handshakes, what the signer's newest
-// certificate has signed; and of what clients show, whether servers accept it.
+// servedStage asks whether servers present, in handshakes, what the signer's newest
+// certificate has signed; and of what clients present, whether servers accept it.
 func (c Chain) servedStage(ca *pki.Cert, leaf Stage) Stage {
 	if leaf.Reached != catalog.Yes {
 		return Stage{Name: StageServed, Reached: leaf.Reached, Text: "it follows " + StageLeaf, Next: leaf.Next}
 	}
 	s := Stage{Name: StageServed, Reached: catalog.Yes}
 	var l looked
-	what := "handshakes were shown a certificate of it"
+	what := "handshakes presented a certificate of it"
 	hints := c.Facts.Hints()
-	late := hints.Next("a server reads it within minutes; {} verify names the one that does not, and what mends it")
+	late := hints.Next("a server reads it within minutes; {} verify names the one that does not, with its remediation")
 	blind := hints.UnreadNodes("handshakes are made from nodes that can be read: --nodes all, with --via ssh where exec does not lead there")
 	for _, at := range c.leaves() {
 		caller := slices.IndexFunc(catalog.Callers(), func(r catalog.Caller) bool { return r.Presented == at })
-		switch claims := c.shownBy(at); {
-		case len(heldAt(c.Facts, at)) == 0: // it is not there, else the stage before was not reached
+		switch claims := c.claimsPresenting(at); {
+		case len(entriesAt(c.Facts, at)) == 0: // it is not there, else the stage before was not reached
 		case caller >= 0:
 			what = "requests with a certificate of it were accepted"
 			late = hints.Next("a changed file is read within a minute or two: kube-apiserver-cert-syncer writes the certificate on masters, and who writes the servers' CAs is named by {} verify")
@@ -54,47 +54,47 @@ func (c Chain) servedStage(ca *pki.Cert, leaf Stage) Stage {
 		case !slices.ContainsFunc(claims, func(x trust.Claim) bool { return x.Server != "" }):
 			l.unknown = append(l.unknown, c.unseen(at))
 		default:
-			l.shown(claims, at, ca)
+			l.presented(claims, at, ca)
 		}
 	}
 	switch {
 	case len(l.old) > 0:
 		s.Reached, s.Text, s.Next = catalog.No, fmt.Sprintf("%d of %d %s; not: %s", l.does, l.all, what, few(l.old)), late
-		if len(l.mend) > 0 {
-			s.Next = few(l.mend)
+		if len(l.remediations) > 0 {
+			s.Next = few(l.remediations)
 		}
 	case len(l.unknown) > 0:
-		s.Reached, s.Text, s.Next = catalog.Unknown, "not known: "+few(l.unknown), blind
+		s.Reached, s.Text, s.Next = catalog.Unknown, "unknown: "+few(l.unknown), blind
 		if l.does > 0 {
 			s.Text = fmt.Sprintf("%d of %d %s; %s", l.does, l.all, what, s.Text)
 		}
 	case l.all == 0:
-		s.Text = "certificates of an administrator's own are shown in its place"
+		s.Text = "certificates of an administrator's own are presented in its place"
 	default:
 		s.Text = fmt.Sprintf("all %d %s", l.all, what)
 	}
 	return s
 }
 
-// shown counts handshakes in which the certificate of a place was to be shown.
-func (l *looked) shown(claims []trust.Claim, at catalog.Ref, ca *pki.Cert) {
+// presented counts handshakes in which the certificate of a place was to be presented.
+func (l *looked) presented(claims []trust.Claim, at catalog.Ref, ca *pki.Cert) {
 	for _, claim := range claims {
 		switch {
-		case claim.Server == "" || claim.Edge.Presented != at && len(claim.Chain) > 0: // one of an administrator's own is shown
+		case claim.Server == "" || claim.Edge.Presented != at && len(claim.Chain) > 0: // one of an administrator's own is presented
 			continue
 		case len(claim.Chain) == 0:
 			l.unknown = append(l.unknown, claim.Reason)
 		case signed(claim.Chain[0], ca):
 			l.does++
 		default:
-			l.old = append(l.old, fmt.Sprintf("%s shows %s for %s, made %s", claim.Server, pki.Foreign(pki.CommonName(claim.Chain[0].Subject)), at.Name, remediate.Timestamp(claim.Chain[0].NotBefore)))
+			l.old = append(l.old, fmt.Sprintf("%s presents %s for %s, made %s", claim.Server, pki.Foreign(pki.CommonName(claim.Chain[0].Subject)), at.Name, remediate.Timestamp(claim.Chain[0].NotBefore)))
 		}
 		l.all++
 	}
 }
 
-// accepted counts requests that showed a master's copy of the certificate of a place. Of
-// masters without a copy that was read, it is not known what they show.
+// accepted counts requests that presented a master's copy of the certificate of a place. Of
+// masters without a copy that was read, it is unknown what they present.
 func (l *looked) accepted(claims []trust.Claim, at catalog.Ref, ca *pki.Cert, without []string) {
 	if len(claims) == 0 {
 		l.unknown = append(l.unknown, at.Name+" (no request was made with it: that takes a master that can be read)")
@@ -110,19 +110,19 @@ func (l *looked) accepted(claims []trust.Claim, at catalog.Ref, ca *pki.Cert, wi
 		case claim.Status == trust.Unknown:
 			l.unknown = append(l.unknown, claim.Reason)
 		case claim.Status != trust.Holds:
-			l.old, l.mend = append(l.old, claim.Reason), append(l.mend, mendOf(claim))
+			l.old, l.remediations = append(l.old, claim.Reason), append(l.remediations, remediationOf(claim))
 		default:
 			l.does++
 		}
 		l.all++
 	}
 	for _, master := range without {
-		l.unknown = append(l.unknown, "what kube-apiserver on "+master+" shows (its file was not read, or is not there)")
+		l.unknown = append(l.unknown, "what kube-apiserver on "+master+" presents (its file was not read, or is not there)")
 	}
 }
 
-// mendOf is what mends a claim, for people; the zero text: nothing is known.
-func mendOf(claim trust.Claim) string {
+// remediationOf is what repairs a claim, for people; the zero text: nothing is known.
+func remediationOf(claim trust.Claim) string {
 	return strings.ReplaceAll(claim.Edge.Remediation, "NODE", claim.Node)
 }
 
@@ -138,8 +138,9 @@ func (c Chain) mastersWithout(file string) []string {
 	return out
 }
 
-// shownBy are the claims about handshakes in which a place's certificate was to be shown.
-func (c Chain) shownBy(at catalog.Ref) []trust.Claim {
+// claimsPresenting are the claims about handshakes in which a place's certificate was to be
+// presented.
+func (c Chain) claimsPresenting(at catalog.Ref) []trust.Claim {
 	instead := []catalog.Ref{at}
 	for _, row := range catalog.Servers() {
 		for _, s := range row.Shows {
@@ -158,27 +159,27 @@ func (c Chain) shownBy(at catalog.Ref) []trust.Claim {
 	return out
 }
 
-// unseen says why no handshake tells what is shown of a place.
+// unseen says why no handshake tells what is presented of a place.
 func (c Chain) unseen(at catalog.Ref) string {
 	for _, row := range catalog.Servers() {
 		if slices.ContainsFunc(row.Shows, func(s catalog.Show) bool { return s.From == at }) {
 			return at.Name + " (no handshake was made)"
 		}
 	}
-	if held := heldAt(c.Facts, at); len(held) > 0 && len(held[0].Content.Certs) > 0 && held[0].Content.Certs[0].IsCA {
-		return at.Name + " (nobody shows it: it signs, and what it signs is not followed)"
+	if entries := entriesAt(c.Facts, at); len(entries) > 0 && len(entries[0].Content.Certs) > 0 && entries[0].Content.Certs[0].IsCA {
+		return at.Name + " (no server presents it: it signs, and what it signs is not tracked)"
 	}
-	return at.Name + " (no server shows it: a client does, which no handshake tells)"
+	return at.Name + " (no server presents it: a client does, and no handshake tells that)"
 }
 
-// edgesStage asks whether all holds that is known of who shows and who verifies what the
+// edgesStage asks whether all holds that is known of who presents and who verifies what the
 // signer signs.
 func (c Chain) edgesStage(leaf Stage) Stage {
 	if leaf.Reached != catalog.Yes {
 		return Stage{Name: StageEdges, Reached: leaf.Reached, Text: "they are judged after " + StageLeaf, Next: leaf.Next}
 	}
-	s := Stage{Name: StageEdges, Reached: catalog.Yes, Next: c.Facts.Hints().Next("{} verify" + c.Facts.Hints().Live(" --nodes all") + " names each, and what mends it")}
-	var broken, unknown, mend []string
+	s := Stage{Name: StageEdges, Reached: catalog.Yes, Next: c.Facts.Hints().Next("{} verify" + c.Facts.Hints().Live(" --nodes all") + " names each, with its remediation")}
+	var failed, unknown, remediations []string
 	claims := slices.DeleteFunc(c.claims(), func(claim trust.Claim) bool { return claim.Tenant != "" && claim.Status != trust.Holds }) // stage trust tells of them
 	for _, claim := range claims {
 		text := strings.TrimSpace(fmt.Sprintf("%s, of %s (%s)", claim.Claim, whoOf(claim), claim.Reason))
@@ -187,22 +188,22 @@ func (c Chain) edgesStage(leaf Stage) Stage {
 		case trust.Unknown:
 			unknown = append(unknown, text)
 		default:
-			broken = append(broken, text)
+			failed = append(failed, text)
 			if aboutCaller(claim) { // of which certrot verify does not tell
-				mend = append(mend, mendOf(claim))
+				remediations = append(remediations, remediationOf(claim))
 			}
 		}
 	}
 	switch {
-	case len(broken) > 0:
-		s.Reached, s.Text = catalog.No, fmt.Sprintf("%d of %d claims do not hold: %s", len(broken), len(claims), few(broken))
-		if len(mend) == len(broken) {
-			s.Next = few(mend)
+	case len(failed) > 0:
+		s.Reached, s.Text = catalog.No, fmt.Sprintf("%d of %d claims do not hold: %s", len(failed), len(claims), few(failed))
+		if len(remediations) == len(failed) {
+			s.Next = few(remediations)
 		}
 	case len(unknown) > 0:
-		s.Reached, s.Text = catalog.Unknown, fmt.Sprintf("%d of %d claims are not known: %s", len(unknown), len(claims), few(unknown))
+		s.Reached, s.Text = catalog.Unknown, fmt.Sprintf("%d of %d claims are unknown: %s", len(unknown), len(claims), few(unknown))
 	case len(claims) == 0:
-		s.Reached, s.Text = catalog.Unknown, "who verifies what it signs was not asked, or is not known"
+		s.Reached, s.Text = catalog.Unknown, "the clients that verify what it signs were not asked for, or are unknown"
 	default:
 		s.Next, s.Text = "", fmt.Sprintf("all %d claims about what it signs hold", len(claims))
 	}

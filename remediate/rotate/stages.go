@@ -15,18 +15,18 @@ import (
 
 func (c Chain) signerStage() Stage {
 	at := c.Of.Rotation.Signer
-	held := heldAt(c.Facts, at)
+	entries := entriesAt(c.Facts, at)
 	s := Stage{Name: StageSigner, Next: causes(c.ownerDown(c.owner()), lookAtOperator(c.owner()))}
 	switch {
-	case len(held) == 0 && notThere(c.Facts, at):
-		s.Reached, s.Text = catalog.No, at.String()+" is not there: "+c.owner()+" makes it anew"
+	case len(entries) == 0 && notThere(c.Facts, at):
+		s.Reached, s.Text = catalog.No, at.String()+" is not there: "+c.owner()+" creates it again"
 		return s
-	case len(held) == 0 || len(held[0].Content.Certs) == 0:
+	case len(entries) == 0 || len(entries[0].Content.Certs) == 0:
 		s.Text, s.Next = at.String()+" was not read, or holds no certificate", c.Facts.Hints().Unread(inspect.MayList("secrets", at.Namespace))
 		return s
 	}
-	ca := held[0].Content.Certs[0]
-	if problem := disagrees(held[0]); c.Of.Trigger.Annotation != "" && problem != "" {
+	ca := entries[0].Content.Certs[0]
+	if problem := disagrees(entries[0]); c.Of.Trigger.Annotation != "" && problem != "" {
 		s.Reached, s.Text = catalog.No, at.String()+": "+problem
 		return s
 	}
@@ -99,9 +99,9 @@ func disagrees(h *inspect.Entry) string {
 		at, err := time.Parse(time.RFC3339, value)
 		switch {
 		case !ok:
-			return "the annotation " + key + " is gone: it is to be made anew, and was not yet"
+			return "the annotation " + key + " is gone: it is to be rotated, and was not yet"
 		case err != nil:
-			return fmt.Sprintf("the annotation %s is %s, no time: it is to be made anew, and was not yet", key, foreign.Called(fmt.Sprintf("%.40s", value)))
+			return fmt.Sprintf("the annotation %s is %s, no time: it is to be rotated, and was not yet", key, foreign.Called(fmt.Sprintf("%.40s", value)))
 		case !at.Equal(want):
 			return fmt.Sprintf("the annotation %s says %s, the certificate %s", key, remediate.Timestamp(at), remediate.Timestamp(want))
 		}
@@ -143,7 +143,7 @@ func (c Chain) placesStage(name string, places []catalog.Ref, cas []*pki.Cert) S
 	var lack, unread, tenants []string
 	for _, at := range places {
 		found := false
-		for _, h := range heldAt(c.Facts, at) {
+		for _, h := range entriesAt(c.Facts, at) {
 			if h.Use != inspect.UseTrust || h.Superseded || h.Revision > 0 {
 				continue
 			}

@@ -22,11 +22,11 @@ func causes(seen []string, look string) string {
 // ownerDown says why an operator does not do what it is to do: its Deployment, and what
 // its ClusterOperator says of it. Nothing: it was not asked, or nothing speaks against it.
 func (c Chain) ownerDown(owner string) []string {
-	if c.Machinery == nil {
+	if c.ControlPlane == nil {
 		return nil
 	}
 	var out []string
-	for _, w := range c.Machinery.Workloads {
+	for _, w := range c.ControlPlane.Workloads {
 		switch at := w.Namespace + "/" + w.Name; {
 		case w.Name != owner || w.Kind != inspect.Deployment:
 		case w.Wanted == 0:
@@ -40,7 +40,7 @@ func (c Chain) ownerDown(owner string) []string {
 
 // operatorSick says what a ClusterOperator says that speaks against it.
 func (c Chain) operatorSick(name string) []string {
-	for _, o := range c.Machinery.Operators {
+	for _, o := range c.ControlPlane.Operators {
 		switch {
 		case o.Name != name:
 		case o.Available == "False":
@@ -55,7 +55,7 @@ func (c Chain) operatorSick(name string) []string {
 // publishersDown says why a CA does not come into bundles: who makes them is down, or a
 // revision of static pods waits for a master.
 func (c Chain) publishersDown() []string {
-	if c.Machinery == nil {
+	if c.ControlPlane == nil {
 		return nil
 	}
 	var out []string
@@ -68,10 +68,10 @@ func (c Chain) publishersDown() []string {
 // waitingRevisions are those that are not on a master that is lost.
 func (c Chain) waitingRevisions() []string {
 	var out []string
-	for _, s := range c.Machinery.StaticPods {
+	for _, s := range c.ControlPlane.StaticPods {
 		for _, m := range s.Masters {
-			if m.Current < s.Latest && c.Machinery.Lost(m.Node) {
-				out = append(out, fmt.Sprintf("revision %d of %s waits for %s, which %s: %s", s.Latest, s.Resource, m.Node, c.Machinery.Life(m.Node).Is(), foreign.Command(inspect.NodeNames, "kubectl describe node %s", m.Node)))
+			if m.Current < s.Latest && c.ControlPlane.Lost(m.Node) {
+				out = append(out, fmt.Sprintf("revision %d of %s waits for %s, which %s: %s", s.Latest, s.Resource, m.Node, c.ControlPlane.Life(m.Node).Is(), foreign.Command(inspect.NodeNames, "kubectl describe node %s", m.Node)))
 			}
 		}
 	}
@@ -80,18 +80,18 @@ func (c Chain) waitingRevisions() []string {
 
 // nodesLate says why a CA does not come to nodes, of those that lack it.
 func (c Chain) nodesLate() []string {
-	if c.Machinery == nil {
+	if c.ControlPlane == nil {
 		return nil
 	}
 	byDaemon, byPools := false, false
 	for _, d := range c.Of.Rotation.Brought(c.Facts.Snapshot.Cluster.Versions) {
 		byDaemon, byPools = byDaemon || d.Delivered && !d.Pools, byPools || d.Pools
 	}
-	var out, lost, silent, without []string
+	var out, unavailable, silent, without []string
 	for _, node := range c.lacking() {
 		switch {
-		case c.Machinery.Lost(node):
-			if lost = append(lost, node); c.Machinery.Life(node).Ready == "True" {
+		case c.ControlPlane.Lost(node):
+			if unavailable = append(unavailable, node); c.ControlPlane.Life(node).Ready == "True" {
 				silent = append(silent, node)
 			}
 		case byDaemon && !c.daemonOn(node) && c.daemonsRead():
@@ -99,16 +99,16 @@ func (c Chain) nodesLate() []string {
 		}
 	}
 	for _, node := range silent {
-		lost = slices.DeleteFunc(lost, func(l string) bool { return l == node })
-		out = append(out, fmt.Sprintf("%s %s: %s", node, c.Machinery.Life(node).Is(), foreign.Command(inspect.NodeNames, "kubectl describe node %s", node)))
+		unavailable = slices.DeleteFunc(unavailable, func(l string) bool { return l == node })
+		out = append(out, fmt.Sprintf("%s %s: %s", node, c.ControlPlane.Life(node).Is(), foreign.Command(inspect.NodeNames, "kubectl describe node %s", node)))
 	}
-	if len(lost) > 0 {
-		out = append(out, fmt.Sprintf("not Ready: %s: %s", few(lost), foreign.Command(inspect.NodeNames, "kubectl describe node %s", lost[0])))
+	if len(unavailable) > 0 {
+		out = append(out, fmt.Sprintf("not Ready: %s: %s", few(unavailable), foreign.Command(inspect.NodeNames, "kubectl describe node %s", unavailable[0])))
 	}
 	if len(without) > 0 {
 		out = append(out, fmt.Sprintf("machine-config-daemon does not run on %s: %s", few(without), foreign.Command("", "oc -n %s get pods -o wide -l k8s-app=machine-config-daemon", catalog.ConfigDaemon().Namespace)))
 	}
-	for _, pool := range c.Machinery.Pools {
+	for _, pool := range c.ControlPlane.Pools {
 		switch {
 		case byPools && pool.Paused:
 			out = append(out, fmt.Sprintf("the pool %s is paused, and in this version its nodes get no new CA meanwhile: %s", pool.Name, foreign.Command("oc get machineconfigpools -o name", `oc patch machineconfigpool %s --type merge -p '{"spec":{"paused":false}}'`, pool.Name)))
@@ -122,7 +122,7 @@ func (c Chain) nodesLate() []string {
 	return out
 }
 
-// lacking are the nodes on which somebody is known not to trust what is, or will be, shown.
+// lacking are the nodes with a client that is known not to trust what is, or will be, presented.
 func (c Chain) lacking() []string {
 	var out []string
 	for _, claim := range c.claims() {
@@ -136,11 +136,11 @@ func (c Chain) lacking() []string {
 // daemonsRead reports whether it is known where machine-config-daemon runs: where there is
 // none at all, nodes are kept by something else.
 func (c Chain) daemonsRead() bool {
-	return slices.ContainsFunc(c.Machinery.Workloads, func(w inspect.Workload) bool { return w.Kind == inspect.DaemonPod })
+	return slices.ContainsFunc(c.ControlPlane.Workloads, func(w inspect.Workload) bool { return w.Kind == inspect.DaemonPod })
 }
 
 func (c Chain) daemonOn(node string) bool {
-	return slices.ContainsFunc(c.Machinery.Workloads, func(w inspect.Workload) bool {
+	return slices.ContainsFunc(c.ControlPlane.Workloads, func(w inspect.Workload) bool {
 		return w.Kind == inspect.DaemonPod && w.Node == node && w.Ready > 0
 	})
 }

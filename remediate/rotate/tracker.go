@@ -136,7 +136,7 @@ func (t *tracker) look(ctx context.Context) (Planned, []Stage, error) {
 	}
 	for i, s := range stages {
 		if s.Name == itself && sameCert(p.Of.Cert(), t.before) { // its owner was triggered, and did nothing yet
-			stages[i].Reached, stages[i].Text = catalog.No, p.Of.At.String()+" is still the certificate of before"
+			stages[i].Reached, stages[i].Text = catalog.No, p.Of.At.String()+" is still the previous certificate"
 		}
 	}
 	return p, stages, nil
@@ -206,7 +206,7 @@ func (t *tracker) conclude(p Planned) error {
 		return err
 	}
 	if sameCert(p.Of.Cert(), t.before) {
-		return &Error{Outcome: Pending, Err: fmt.Errorf("%s is still the certificate of before", p.Of.At)}
+		return &Error{Outcome: Pending, Err: fmt.Errorf("%s is still the previous certificate", p.Of.At)}
 	}
 	return outcomeOf(p.required(stages))
 }

@@ -75,8 +75,8 @@ func TestPodsMemory(t *testing.T) {
 		unread bool // the pods' node
 	}{
 		{"pods, and nothing new", "service-network-serving-signer", "service-network-serving-certkey", false, false, nil, catalog.Yes, "", false},
-		{"pods, and a new signer", "service-network-serving-signer", "service-network-serving-certkey", true, false, nil, catalog.Unknown, "are not asked", false},
-		{"pods, and a signer to come", "service-network-serving-signer", "service-network-serving-certkey", false, true, nil, catalog.Unknown, "since before the new CA came to them", false},
+		{"pods, and a new signer", "service-network-serving-signer", "service-network-serving-certkey", true, false, nil, catalog.Unknown, "that can't be checked", false},
+		{"pods, and a signer to come", "service-network-serving-signer", "service-network-serving-certkey", false, true, nil, catalog.Unknown, "before the new CA reached them", false},
 		{"api-int, and nothing new", loadBalancer, "internal-loadbalancer-serving-certkey", false, false, nil, catalog.Yes, "", false},
 		{"api-int, and a signer to come", loadBalancer, "internal-loadbalancer-serving-certkey", false, true, nil, catalog.No, daemon + "/machine-config-daemon", false},
 		{"api., which no pod dials", loadBalancer, "external-loadbalancer-serving-certkey", true, false, nil, catalog.Yes, "", false},
@@ -100,7 +100,7 @@ func TestPodsMemory(t *testing.T) {
 			n := r.dials(daemon, "machine-config-daemon", 0, r.old.CertPEM, r.new.CertPEM)
 			n.Pods[0].Started, n.Pods[0].Accepted = time.Time{}, time.Time{}
 			return n
-		}, catalog.Unknown, "whether the-pod on worker-0 has it in memory", false},
+		}, catalog.Unknown, "whether the-pod on worker-0 has loaded it", false},
 		{"somebody else's pod", loadBalancer, "internal-loadbalancer-serving-certkey", true, false, func(r *rotating) *action.NetworkRestarts {
 			return r.dials(daemon, "other", -48*time.Hour, r.old.CertPEM)
 		}, catalog.Yes, "", false},
@@ -114,7 +114,7 @@ func TestPodsMemory(t *testing.T) {
 			r.s.Nodes = []inspect.Node{{Name: "worker-0", Via: "ssh", Files: []inspect.NodeFile{file}}}
 		}
 		p := r.preflight(t, c.leaf)
-		p.Anew = c.anew
+		p.SignerFirst = c.anew
 		if c.pods != nil {
 			p.Network = c.pods(r)
 		}
@@ -157,7 +157,7 @@ func TestToldLeaf(t *testing.T) {
 		t.Errorf("left: %+v", l)
 	}
 	for wanted, says := range map[int32]string{0: "kube-apiserver-operator does not run: its Deployment openshift-kube-apiserver-operator/kube-apiserver-operator is scaled to 0", 1: lookAtOperator("kube-apiserver-operator")} {
-		p.Machinery = &inspect.ControlPlaneStatus{Workloads: []inspect.Workload{{Kind: inspect.Deployment, Namespace: "openshift-kube-apiserver-operator", Name: "kube-apiserver-operator", Wanted: int(wanted), Ready: int(wanted)}}}
+		p.ControlPlane = &inspect.ControlPlaneStatus{Workloads: []inspect.Workload{{Kind: inspect.Deployment, Namespace: "openshift-kube-apiserver-operator", Name: "kube-apiserver-operator", Wanted: int(wanted), Ready: int(wanted)}}}
 		for _, s := range p.Stages() {
 			if s.Name == StageLeaf && !strings.Contains(s.Next, says) {
 				t.Errorf("told, of an owner with %d replicas: %s", wanted, s.Next)
@@ -224,7 +224,7 @@ func TestTrustOfWhoWasNotSeen(t *testing.T) {
 					continue
 				}
 				counted++
-				if got := strings.Contains(s.Text, row.Verifier+" on worker-0 (whether it runs was not read"); got != c.unknown || got && s.Reached != catalog.Unknown {
+				if got := strings.Contains(s.Text, row.Verifier+" on worker-0 (neither whether it runs nor its start time was read"); got != c.unknown || got && s.Reached != catalog.Unknown {
 					t.Errorf("%s, %s: %s: %s", row.Command, title, s.Reached, s.Text)
 				}
 			}

@@ -15,10 +15,10 @@ import (
 	"github.com/kubectl-certrot/kubectl-certrot/remediate/preflight"
 )
 
-// trustStage asks whether everybody who verifies what the signer signs trusts it now,
+// trustStage asks whether every client that verifies what the signer signs trusts it now,
 // and when it is signed by the newest certificate, or by another one that was made in the
 // same rotation.
-func (c Chain) trustStage(young []*pki.Cert) Stage {
+func (c Chain) trustStage(newCAs []*pki.Cert) Stage {
 	s := Stage{Name: StageTrust, Reached: catalog.Yes}
 	all, holds := 0, 0
 	var lack, unknown, tenants []string
@@ -26,7 +26,7 @@ func (c Chain) trustStage(young []*pki.Cert) Stage {
 		if aboutServer(claim) {
 			continue
 		}
-		ca := untrusted(claim, young, c.Facts.Now)
+		ca := untrusted(claim, newCAs, c.Facts.Now)
 		if claim.Tenant != "" && (claim.Status != trust.Holds || ca != nil) { // its users may write it: it holds no rotation up
 			tenants = append(tenants, claim.Tenant)
 			continue
@@ -49,10 +49,10 @@ func (c Chain) trustStage(young []*pki.Cert) Stage {
 		s.Reached, s.Text = catalog.No, fmt.Sprintf("%d of %d who verify what it signs trust it, now and next; not: %s", holds, all, few(lack))
 		s.Next = c.lateOnNodes()
 	case len(unknown) > 0:
-		s.Reached, s.Text = catalog.Unknown, fmt.Sprintf("%d of %d who verify what it signs trust it; not known: %s", holds, all, few(unknown))
+		s.Reached, s.Text = catalog.Unknown, fmt.Sprintf("%d of %d who verify what it signs trust it; unknown: %s", holds, all, few(unknown))
 		s.Next = c.Facts.Hints().UnreadNodes("read the nodes too: --nodes all, with --via ssh where exec does not lead there")
 	case all == 0:
-		s.Reached, s.Text = catalog.Unknown, "who verifies what it signs was not asked, or is not known"
+		s.Reached, s.Text = catalog.Unknown, "the clients that verify what it signs were not asked for, or are unknown"
 		s.Next = c.Facts.Hints().UnreadNodes("{} verify --nodes all tells what is known")
 	default:
 		s.Text = fmt.Sprintf("all %d who verify what it signs trust it, now and next", all)
@@ -64,7 +64,7 @@ func (c Chain) trustStage(young []*pki.Cert) Stage {
 }
 
 // leftOut are those who verify what it signs by a file on a node, and of whom there is no
-// claim: on nodes that nobody asked to read, or that are not known, and processes of which
+// claim: on nodes that were not asked for, or that are unknown, and processes of which
 // it is not known since when they run, with what they had read then.
 func (c Chain) leftOut() []string {
 	edges := c.byFile()
@@ -76,14 +76,14 @@ func (c Chain) leftOut() []string {
 	for _, n := range c.Facts.Snapshot.Unasked {
 		left[n.Name] = true
 	}
-	if c.Machinery != nil {
-		for _, n := range c.Machinery.Nodes {
+	if c.ControlPlane != nil {
+		for _, n := range c.ControlPlane.Nodes {
 			if _, asked := c.Facts.Snapshot.Node(n.Name); !asked {
 				left[n.Name] = true
 			}
 		}
-		if g, ok := c.Machinery.Gap("nodes"); ok {
-			out = append(out, "who verifies it on nodes that are not known ("+g.Reason+")")
+		if g, ok := c.ControlPlane.Gap("nodes"); ok {
+			out = append(out, "who verifies it on nodes that could not be listed ("+g.Reason+")")
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(left)) {
@@ -91,7 +91,7 @@ func (c Chain) leftOut() []string {
 	}
 	for _, g := range c.Facts.Snapshot.Gaps {
 		if g.What == "nodes" && g.Where == "" {
-			out = append(out, "who verifies it on nodes that are not known ("+g.Reason+")")
+			out = append(out, "who verifies it on nodes that could not be listed ("+g.Reason+")")
 		}
 	}
 	if len(c.Facts.Snapshot.Nodes) == 0 && len(out) == 0 {
@@ -107,9 +107,9 @@ func (c Chain) leftOut() []string {
 			switch {
 			case n.Via == "" || known:
 			case row.Command == "kubelet" && (n.Kubelet.Active == "" || n.Kubelet.Active == "active"):
-				out = append(out, "kubelet on "+n.Name+" (since when it runs is not known)")
+				out = append(out, "kubelet on "+n.Name+" (its start time is unknown)")
 			case row.Command != "kubelet" && c.claimed(row.Of, n.Name) && !preflight.AbsentProcess(c.Facts.Snapshot, n, row.Command):
-				out = append(out, row.Verifier+" on "+n.Name+" (whether it runs was not read, nor since when, so that what it has in memory is not known)")
+				out = append(out, row.Verifier+" on "+n.Name+" (neither whether it runs nor its start time was read: which CAs it loaded is unknown)")
 			}
 		}
 	}
@@ -160,7 +160,7 @@ func untrusted(claim trust.Claim, cas []*pki.Cert, now time.Time) *pki.Cert {
 
 // lateOnNodes says why a CA may be late on nodes.
 func (c Chain) lateOnNodes() string {
-	next := c.Facts.Hints().Next("{} verify" + c.Facts.Hints().Live(" --nodes all") + " names each, and what mends it")
+	next := c.Facts.Hints().Next("{} verify" + c.Facts.Hints().Live(" --nodes all") + " names each, with its remediation")
 	seen := c.nodesLate()
 	for _, d := range c.Of.Rotation.Brought(c.Facts.Snapshot.Cluster.Versions) {
 		switch {
@@ -194,26 +194,26 @@ func (c Chain) leaves() []catalog.Ref {
 func (c Chain) leafStage(ca *pki.Cert) Stage {
 	s := Stage{Name: StageLeaf, Reached: catalog.Yes}
 	v := c.Facts.Snapshot.Cluster.Versions
-	var done, old, young, unread, told []string
+	var done, old, recent, unread, told []string
 	for _, at := range c.leaves() {
-		held := heldAt(c.Facts, at)
-		if len(held) == 0 || len(held[0].Content.Certs) == 0 {
+		entries := entriesAt(c.Facts, at)
+		if len(entries) == 0 || len(entries[0].Content.Certs) == 0 {
 			if !notThere(c.Facts, at) {
 				unread = append(unread, at.String())
 			}
 			continue
 		}
-		leaf := held[0].Content.Certs[0]
+		leaf := entries[0].Content.Certs[0]
 		if rotatable(c.Facts, c.Of.Rotation, at).Triggered() {
-			old = append(old, at.Name+": its annotation is gone, so that its owner makes it anew, by whatever signs then")
-			if owner := held[0].Owner(); owner != "" && !slices.Contains(told, owner) {
+			old = append(old, at.Name+": its annotation is gone, so its operator rotates it, by the signer of that time")
+			if owner := entries[0].Owner(); owner != "" && !slices.Contains(told, owner) {
 				told = append(told, owner)
 			}
 			continue
 		}
 		if signed(leaf, ca) {
 			if text, settles := c.settling(at, leaf); settles {
-				young = append(young, at.Name+": issued "+remediate.Timestamp(leaf.NotBefore)+text)
+				recent = append(recent, at.Name+": issued "+remediate.Timestamp(leaf.NotBefore)+text)
 				continue
 			}
 			done = append(done, at.Name)
@@ -222,14 +222,14 @@ func (c Chain) leafStage(ca *pki.Cert) Stage {
 		text := at.Name + " is signed by " + pki.Foreign(pki.CommonName(leaf.Issuer))
 		if life, known := catalog.LifetimeOf(at, v); known == catalog.Yes {
 			from := life.ResignedFrom(leaf.NotBefore, leaf.NotAfter, ca.NotBefore)
-			text += ", and is signed anew " + remediate.Timestamp(from) + " at the earliest"
+			text += ", and is rotated " + remediate.Timestamp(from) + " at the earliest"
 		}
 		old = append(old, text)
 	}
 	switch {
 	case len(old) > 0:
 		s.Reached, s.Text = catalog.No, strings.Join(old, "; ")
-		s.Next = "nothing: what a signer signs follows by itself, after everybody had time to trust the new CA"
+		s.Next = "nothing: what a signer signs is rotated automatically, after every client had time to trust the new CA"
 		if len(told) > 0 { // that is done within seconds, where its owner works
 			var seen []string
 			for _, owner := range told {
@@ -237,8 +237,8 @@ func (c Chain) leafStage(ca *pki.Cert) Stage {
 			}
 			s.Next = causes(seen, lookAtOperator(told[0]))
 		}
-	case len(young) > 0:
-		s.Reached, s.Text, s.Next, s.Settling = catalog.No, strings.Join(young, "; "), settlingNext, true
+	case len(recent) > 0:
+		s.Reached, s.Text, s.Next, s.Settling = catalog.No, strings.Join(recent, "; "), settlingNext, true
 	case len(unread) > 0:
 		s.Reached, s.Text, s.Next = catalog.Unknown, "not read: "+few(unread), c.Facts.Hints().Unread(inspect.MayList("secrets", ""))
 	case len(done) == 0:
@@ -255,7 +255,7 @@ func (c Chain) Signed() (answer catalog.Answer, why string) {
 	leaf, ca := c.Of.Cert(), c.signer()
 	switch {
 	case leaf == nil && notThere(c.Facts, c.Of.At):
-		return catalog.Unknown, c.Of.At.String() + " is not there: its owner makes it anew, by whatever signs then"
+		return catalog.Unknown, c.Of.At.String() + " is not there: its operator creates it again, by the signer of that time"
 	case leaf == nil:
 		return catalog.Unknown, c.Of.At.String() + " was not read"
 	case ca == nil:

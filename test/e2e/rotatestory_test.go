@@ -191,7 +191,7 @@ func (s *rotating) interrupted(t *testing.T) {
 	r := s.stopped(t, syscall.SIGINT, "the owner is told", s.told(t, operatorNamespace, kubeletSigner), kubelets...)
 	ends(t, r, 4, "rotate status "+kubeletSigner)
 	r = s.rotate(t, "status", kubeletSigner)
-	ends(t, r, 1, "… signer", "it is to be made anew, and was not yet", "next: kube-apiserver-operator is to do it; is it there, and well?")
+	ends(t, r, 1, "… signer", "it is to be rotated, and was not yet", "next: kube-apiserver-operator is to do it; is it there, and well?")
 	ends(t, s.exec(t, s.here(t, kubelets...)), 5, "nothing was changed", "chain-settled", "rotate status "+kubeletSigner)
 
 	r = s.stopped(t, syscall.SIGKILL, "the owner is told", s.told(t, operatorNamespace, lbSigner), api...)
@@ -266,7 +266,7 @@ func (s *rotating) kubeletClient(t *testing.T, nodes []string, old *x509.Certifi
 
 	// No kubelet has it, then one, then all.
 	ends(t, s.rotate(t, s.reading(leaf, "--yes")...), 5, "signer-trusted", "nothing was changed")
-	ends(t, status(), 1, "… trust", "0 of 2", "it is brought by machine-config-daemon", "signed anew "+s.leaf(t, leaf).NotBefore.UTC().AddDate(0, 0, 15).Format("2006-01-02 15:04:05 MST"))
+	ends(t, status(), 1, "… trust", "0 of 2", "it is brought by machine-config-daemon", "is rotated "+s.leaf(t, leaf).NotBefore.UTC().AddDate(0, 0, 15).Format("2006-01-02 15:04:05 MST"))
 	r := s.stopped(t, syscall.SIGINT, "it waits for kubelets", func(said string) bool { return strings.Contains(said, "waiting, before "+leaf) }, line...)
 	ends(t, r, 3, "interrupted while following it", "signer-trusted", nodes[0], nodes[1])
 	s.machineConfigDaemon(t, nodes[0])
@@ -308,13 +308,13 @@ func (s *rotating) apiInt(t *testing.T, nodes []string, old *x509.Certificate) {
 
 	// Before the union.
 	ends(t, s.inLab(t, "rotate", internal, "--yes", "--nodes", "all", "--via", "ssh"), 5, "signer-trusted", "nothing was changed")
-	ends(t, s.inLab(t, append(line, "1s")...), 1, "is not signed anew yet", "signer-trusted", "kubelet on "+nodes[0])
+	ends(t, s.inLab(t, append(line, "1s")...), 1, "is not rotated yet", "signer-trusted", "kubelet on "+nodes[0])
 	ends(t, s.inLab(t, status...), 1, "✓ aggregates", "… trust", "pretrust")
-	ends(t, s.inLab(t, "rotate", "prune", lbSigner, "--via", "ssh", "--dry-run=server"), 0, "stays: ", "shows a certificate of it", "Nothing to do")
+	ends(t, s.inLab(t, "rotate", "prune", lbSigner, "--via", "ssh", "--dry-run=server"), 0, "stays: ", "presents a certificate of it", "Nothing to do")
 	signedBy(t, s.leaf(t, internal), old)
 
 	pretrust := []string{"pretrust", "--via", "ssh"}
-	ends(t, s.inLab(t, append(pretrust, "--dry-run=client")...), 1, "Ahead of its first certificate: ", "What api-int shows is signed anew from ")
+	ends(t, s.inLab(t, append(pretrust, "--dry-run=client")...), 1, "Ahead of its first certificate: ", "api-int's certificate is rotated from ")
 	ends(t, s.inLab(t, append(pretrust, "--yes")...), 0, "restart pod openshift-machine-config-operator/machine-config-daemon-", "done, and checked")
 	ends(t, s.inLab(t, append(pretrust, "--yes")...), 0, "so already on "+strings.Join(nodes, ", "))
 	for _, n := range nodes {
