@@ -140,7 +140,7 @@ func read(text []byte) (*file, error) {
 		return nil, err
 	}
 	if !f.view.agrees(context, f.ca) {
-		return nil, refuse(Unread, "client-go reads the file in another way than it is written: write it anew, with \"kubectl config\"")
+		return nil, refuse(Unread, "client-go reads the file in another way than it is written: write it again, with \"kubectl config\"")
 	}
 	return f, nil
 }

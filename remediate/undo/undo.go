@@ -44,21 +44,21 @@ func (u Undo) Plan(run string, facts inspect.Snapshot, now time.Time) (*remediat
 	if err != nil {
 		return nil, err
 	}
-	broken := breaks(p)
-	if broken == "" {
+	breach := breaks(p)
+	if breach == "" {
 		return p, nil
 	}
 	if !u.AcceptBreaksTrust {
-		return nil, &remediate.Refusal{Name: BreaksTrust, Reason: broken, Risk: true, Next: "leave it as it is; or, if the node is to be lost to the API until this is mended: --accept-risk=" + BreaksTrust}
+		return nil, &remediate.Refusal{Name: BreaksTrust, Reason: breach, Risk: true, Next: "leave it as it is; or accept that the node has no heartbeat until this is repaired: --accept-risk=" + BreaksTrust}
 	}
 	if p, err = u.plan(run, facts, now, true); err != nil {
 		return nil, err
 	}
-	p.Notes = append(p.Notes, "Accepted by name: "+broken)
+	p.Notes = append(p.Notes, "Accepted by name: "+breach)
 	return p, nil
 }
 
-// breaks says what the plan would break, or may, since it is not known.
+// breaks says what the plan would break, or may, since it is unknown.
 func breaks(p *remediate.Plan) string {
 	for _, f := range p.Added {
 		if f.Severity == assess.Critical {
@@ -108,10 +108,10 @@ func outdone(p *remediate.Plan, node string, f *remediate.FileChange) string {
 	if !ok || f.Link == "" || cert == nil || cert.NotAfter.Before(n.Time(p.Now)) {
 		return ""
 	}
-	return fmt.Sprintf("afterwards the kubelet on %s has not the client certificate of sha256 %s, valid until %s, but the one that the run took away as it was of no more use", node, cert.Fingerprint.Short(), cert.NotAfter.UTC().Format(time.RFC3339))
+	return fmt.Sprintf("afterwards the kubelet on %s lacks the client certificate of sha256 %s, valid until %s: it has the unusable one that the run removed", node, cert.Fingerprint.Short(), cert.NotAfter.UTC().Format(time.RFC3339))
 }
 
-// unseen says why it is not known what the server of a kubeconfig shows.
+// unseen says why it is unknown what the server of a kubeconfig presents.
 func unseen(facts inspect.Snapshot, node, path string) string {
 	n, ok := facts.Node(node)
 	if !ok {
@@ -127,7 +127,7 @@ func unseen(facts inspect.Snapshot, node, path string) string {
 			return err.Error()
 		}
 		if _, ok := facts.ShownTo(node, address); !ok {
-			return fmt.Sprintf("whether %s will be trusted is not known: %s", address, action.GapsOf(facts, address))
+			return fmt.Sprintf("whether %s will be trusted is unknown: %s", address, action.GapsOf(facts, address))
 		}
 		return ""
 	}
@@ -184,7 +184,7 @@ func (u Undo) plan(run string, facts inspect.Snapshot, now time.Time, blind bool
 			continue
 		}
 		if reason := csr.UnreadRequests(facts); c != nil && u.API && reason != "" {
-			d.Note("Whether kubelets wait for certificates is not known, and this would take them from them: %s", reason)
+			d.Note("Kubelets may wait for certificates, which this would take from them: their requests were not read: %s", reason)
 		}
 		if c != nil && !u.API {
 			d.Note("No API server could be asked: whether nodes report again will not be seen.")

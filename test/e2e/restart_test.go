@@ -130,7 +130,7 @@ ln -sfn /var/lib/kubelet/pki/kubelet-client-2020-01-01-00-00-00.pem kubelet-clie
 		t.Errorf("%s: Ready is %s", node, ready)
 	}
 	ends(t, f.inLab(t, append(anew, "--approve-csrs")...), 0, "so already")
-	ends(t, f.inLab(t, "undo", runOf(t, r), "--via", "ssh", "--yes"), 5, "breaks-trust", "of no more use")
+	ends(t, f.inLab(t, "undo", runOf(t, r), "--via", "ssh", "--yes"), 5, "breaks-trust", "the unusable one that the run removed")
 	mustDo(t, f.lab, "ssh", node, "sudo rm "+certificate)
 }
 
