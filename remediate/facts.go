@@ -4,7 +4,7 @@ import "github.com/kubectl-certrot/kubectl-certrot/inspect"
 
 // UnreadNode refuses a node that was not read, with the reason.
 func UnreadNode(facts inspect.Snapshot, name string) *Refusal {
-	r := &Refusal{Name: "node-read", Node: name, Reason: "it was not read", Next: "is that its name? inspect nodes shows those that there are"}
+	r := &Refusal{Name: "node-read", Node: name, Reason: "it was not read", Next: "check the name: inspect nodes lists all nodes"}
 	for _, g := range facts.Gaps {
 		if g.What == "node/"+name || g.What == "nodes" {
 			r.Reason, r.Next = g.Reason, g.Next

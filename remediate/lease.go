@@ -46,12 +46,12 @@ type Lease struct {
 	Sleep  func(context.Context, time.Duration) error
 }
 
-// ErrLeaseLost means that others may change the cluster now.
-var ErrLeaseLost = errors.New("the Lease " + LeaseNamespace + "/" + LeaseName + " is lost")
+// ErrNotHolder means that others may change the cluster now.
+var ErrNotHolder = errors.New("this run no longer holds the Lease " + LeaseNamespace + "/" + LeaseName)
 
 // Take takes the Lease. lapsed is the holder who was silent for so long that it was taken
-// over; empty: nobody. An API server that is away, as in a rollout, is asked again for
-// giveUp. The error is a *Refusal where somebody else holds it, or where it can't be
+// over; empty: none. An API server that is unavailable, as in a rollout, is asked again for
+// giveUp. The error is a *Refusal where another run holds it, or where it can't be
 // written (NoLease).
 func (l Lease) Take(ctx context.Context) (lapsed string, err error) {
 	next := inspect.Hints{}.Unread(inspect.May{Verb: "update", Resource: "leases.coordination.k8s.io", Namespace: LeaseNamespace}) + "; the same with create, get and delete"
@@ -68,7 +68,7 @@ func (l Lease) Take(ctx context.Context) (lapsed string, err error) {
 		case apierrors.IsConflict(err), apierrors.IsAlreadyExists(err), apierrors.IsNotFound(err): // another one was faster
 			faster++
 			continue
-		case Away(err) && l.Sleep(all, retryAfter) == nil:
+		case Unavailable(err) && l.Sleep(all, retryAfter) == nil:
 			continue
 		}
 		return "", &Refusal{Name: NoLease, Risk: true, Reason: fmt.Sprintf("the Lease %s/%s, which keeps others from changing the cluster meanwhile, can't be written: %v", LeaseNamespace, LeaseName, err), Next: next}
@@ -76,26 +76,26 @@ func (l Lease) Take(ctx context.Context) (lapsed string, err error) {
 	return "", &Refusal{Name: NoLease, Risk: true, Reason: fmt.Sprintf("the Lease %s/%s changes all the time", LeaseNamespace, LeaseName), Next: foreign.Command("", "kubectl -n %s get lease %s -o yaml -w", LeaseNamespace, LeaseName)}
 }
 
-// Away reports whether an API server did not answer, or says itself that it can't at the
-// moment: nobody was refused anything.
-func Away(err error) bool {
+// Unavailable reports whether an API server did not answer, or says itself that it can't at
+// the moment: it refused nothing.
+func Unavailable(err error) bool {
 	var said apierrors.APIStatus
 	return !errors.As(err, &said) || said.Status().Code >= http.StatusInternalServerError || apierrors.IsTooManyRequests(err)
 }
 
 func (l Lease) take(ctx context.Context) (lapsed string, err error) {
 	leases := l.Kube.CoordinationV1().Leases(LeaseNamespace)
-	held, err := leases.Get(ctx, LeaseName, metav1.GetOptions{})
+	lease, err := leases.Get(ctx, LeaseName, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
-		held = &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: LeaseNamespace, Name: LeaseName}}
-		l.fill(held)
-		_, err = leases.Create(ctx, held, metav1.CreateOptions{})
+		lease = &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: LeaseNamespace, Name: LeaseName}}
+		l.fill(lease)
+		_, err = leases.Create(ctx, lease, metav1.CreateOptions{})
 		return "", err
 	}
 	if err != nil {
 		return "", err
 	}
-	holder, age, live := l.other(held)
+	holder, age, live := l.other(lease)
 	by := foreign.Name(holder) // any user who may write the Lease
 	if live && -age > leaseTime {
 		return "", &Refusal{
@@ -110,11 +110,11 @@ func (l Lease) take(ctx context.Context) (lapsed string, err error) {
 			Next: fmt.Sprintf("wait for its end, and talk to them; a holder that is silent for %s is taken for gone", leaseTime),
 		}
 	}
-	if held.Spec.RenewTime == nil { // nothing tells that they were silent
+	if lease.Spec.RenewTime == nil { // nothing tells that they were silent
 		holder = ""
 	}
-	l.fill(held)
-	_, err = leases.Update(ctx, held, metav1.UpdateOptions{})
+	l.fill(lease)
+	_, err = leases.Update(ctx, lease, metav1.UpdateOptions{})
 	return holder, err
 }
 
@@ -128,64 +128,64 @@ type Holder struct {
 	Stale bool
 }
 
-// HeldBy reads who holds the Lease; nil: nobody does.
-func (l Lease) HeldBy(ctx context.Context) (*Holder, error) {
+// CurrentHolder reads who holds the Lease; nil: it has no holder.
+func (l Lease) CurrentHolder(ctx context.Context) (*Holder, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, LeaseAsk, fmt.Errorf("no answer within %s", LeaseAsk))
 	defer cancel()
-	held, err := l.Kube.CoordinationV1().Leases(LeaseNamespace).Get(ctx, LeaseName, metav1.GetOptions{})
+	lease, err := l.Kube.CoordinationV1().Leases(LeaseNamespace).Get(ctx, LeaseName, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return nil, nil //nolint:nilnil // as the comment says
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read Lease %s/%s: %w", LeaseNamespace, LeaseName, err)
 	}
-	by, age, live := l.other(held)
+	by, age, live := l.other(lease)
 	if by == "" {
 		return nil, nil //nolint:nilnil // it was let go
 	}
 	h := &Holder{By: foreign.Name(by), Silent: max(age, 0), Stale: !live}
-	if held.Spec.AcquireTime != nil {
-		h.Since = held.Spec.AcquireTime.Time
+	if lease.Spec.AcquireTime != nil {
+		h.Since = lease.Spec.AcquireTime.Time
 	}
 	return h, nil
 }
 
 // other is who else holds a Lease, in their own words, and when they said so last; live is false where
 // they let go, are silent for too long, or are a process of this machine that ended.
-func (l Lease) other(held *coordinationv1.Lease) (by string, age time.Duration, live bool) {
-	if held.Spec.HolderIdentity == nil || *held.Spec.HolderIdentity == "" || *held.Spec.HolderIdentity == l.Holder {
+func (l Lease) other(lease *coordinationv1.Lease) (by string, age time.Duration, live bool) {
+	if lease.Spec.HolderIdentity == nil || *lease.Spec.HolderIdentity == "" || *lease.Spec.HolderIdentity == l.Holder {
 		return "", 0, false
 	}
-	by = *held.Spec.HolderIdentity
-	if held.Spec.RenewTime == nil {
+	by = *lease.Spec.HolderIdentity
+	if lease.Spec.RenewTime == nil {
 		return by, 0, false
 	}
 	lasts := leaseTime
-	if held.Spec.LeaseDurationSeconds != nil {
-		lasts = time.Duration(*held.Spec.LeaseDurationSeconds) * time.Second
+	if lease.Spec.LeaseDurationSeconds != nil {
+		lasts = time.Duration(*lease.Spec.LeaseDurationSeconds) * time.Second
 	}
-	age = l.Now().Sub(held.Spec.RenewTime.Time)
-	return by, age, age < lasts && !nodeexec.Gone(*held.Spec.HolderIdentity)
+	age = l.Now().Sub(lease.Spec.RenewTime.Time)
+	return by, age, age < lasts && !nodeexec.Gone(*lease.Spec.HolderIdentity)
 }
 
-func (l Lease) fill(held *coordinationv1.Lease) {
+func (l Lease) fill(lease *coordinationv1.Lease) {
 	now, lasts := metav1.NewMicroTime(l.Now()), int32(leaseTime/time.Second)
-	if held.Spec.HolderIdentity == nil || *held.Spec.HolderIdentity != l.Holder {
-		held.Spec.AcquireTime = &now
+	if lease.Spec.HolderIdentity == nil || *lease.Spec.HolderIdentity != l.Holder {
+		lease.Spec.AcquireTime = &now
 	}
-	held.Spec.HolderIdentity, held.Spec.RenewTime, held.Spec.LeaseDurationSeconds = &l.Holder, &now, &lasts
+	lease.Spec.HolderIdentity, lease.Spec.RenewTime, lease.Spec.LeaseDurationSeconds = &l.Holder, &now, &lasts
 }
 
 // Keep renews the Lease until ctx ends. The context that it returns ends with it, and
-// with ErrLeaseLost as soon as somebody else has it, or it could not be renewed for
+// with ErrNotHolder as soon as another run has it, or it could not be renewed for
 // giveUp: nothing more is to be begun then, and what only waits is given up.
 func (l Lease) Keep(ctx context.Context) (kept context.Context, release func() error) {
-	kept, lost := context.WithCancelCause(ctx)
+	kept, cancel := context.WithCancelCause(ctx)
 	renewing, stop := context.WithCancel(context.WithoutCancel(ctx))
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		lost(l.renew(renewing))
+		cancel(l.renew(renewing))
 	}()
 	return kept, func() error {
 		stop()
@@ -207,7 +207,7 @@ func (l Lease) renew(ctx context.Context) error {
 		now := l.Now()
 		left := giveUp - max(now.Sub(last), waited)
 		if left <= 0 {
-			return fmt.Errorf("%w: it could not be renewed for %s: %w", ErrLeaseLost, giveUp, reason)
+			return fmt.Errorf("%w: it could not be renewed for %s: %w", ErrNotHolder, giveUp, reason)
 		}
 		if now.Before(next) && waited < pause {
 			continue
@@ -222,19 +222,19 @@ func (l Lease) renew(ctx context.Context) error {
 			last, waited, pause = now, 0, renewAfter
 			next = now.Add(pause)
 		case errors.As(err, &refused):
-			return fmt.Errorf("%w: %w", ErrLeaseLost, err)
+			return fmt.Errorf("%w: %w", ErrNotHolder, err)
 		default:
 			reason, next, pause = err, l.Now().Add(retryAfter), waited+retryAfter
 		}
 	}
 }
 
-// again renews what is still ours. What somebody deleted is made anew; what somebody
-// else has is theirs, even if it is old by now.
+// again renews what is still ours. A Lease that was deleted is created again; what another
+// run has is theirs, even if it is old by now.
 func (l Lease) again(ctx context.Context) (lapsed string, err error) {
-	held, err := l.Kube.CoordinationV1().Leases(LeaseNamespace).Get(ctx, LeaseName, metav1.GetOptions{})
-	if err == nil && held.Spec.HolderIdentity != nil && *held.Spec.HolderIdentity != "" && *held.Spec.HolderIdentity != l.Holder {
-		return "", &Refusal{Name: "lease-held", Reason: foreign.Name(*held.Spec.HolderIdentity) + " has it"}
+	lease, err := l.Kube.CoordinationV1().Leases(LeaseNamespace).Get(ctx, LeaseName, metav1.GetOptions{})
+	if err == nil && lease.Spec.HolderIdentity != nil && *lease.Spec.HolderIdentity != "" && *lease.Spec.HolderIdentity != l.Holder {
+		return "", &Refusal{Name: "lease-held", Reason: foreign.Name(*lease.Spec.HolderIdentity) + " has it"}
 	}
 	return l.take(ctx)
 }
@@ -244,12 +244,12 @@ func (l Lease) release(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), LeaseAsk, fmt.Errorf("no answer within %s", LeaseAsk))
 	defer cancel()
 	leases := l.Kube.CoordinationV1().Leases(LeaseNamespace)
-	held, err := leases.Get(ctx, LeaseName, metav1.GetOptions{})
-	if err == nil && held.Spec.HolderIdentity != nil && *held.Spec.HolderIdentity == l.Holder {
-		err = leases.Delete(ctx, LeaseName, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &held.UID, ResourceVersion: &held.ResourceVersion}})
+	lease, err := leases.Get(ctx, LeaseName, metav1.GetOptions{})
+	if err == nil && lease.Spec.HolderIdentity != nil && *lease.Spec.HolderIdentity == l.Holder {
+		err = leases.Delete(ctx, LeaseName, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &lease.UID, ResourceVersion: &lease.ResourceVersion}})
 	}
 	if err != nil && !apierrors.IsNotFound(err) {
-		return fmt.Errorf("release the Lease %s/%s (it ends by itself within %s): %w", LeaseNamespace, LeaseName, leaseTime, err)
+		return fmt.Errorf("release the Lease %s/%s (it expires within %s): %w", LeaseNamespace, LeaseName, leaseTime, err)
 	}
 	return nil
 }

@@ -105,7 +105,7 @@ func TestLeaseWhileTheAPIRestarts(t *testing.T) {
 			if ok := err == nil; ok != c.ok || !ok && (!errors.As(err, &refusal) || !strings.Contains(refusal.Reason, c.with.Error())) || took > c.most || took >= leaseTime {
 				t.Errorf("%s: after %s: %v", title, took, err)
 			}
-			if !c.ok && Away(c.with) && took < giveUp-retryAfter {
+			if !c.ok && Unavailable(c.with) && took < giveUp-retryAfter {
 				t.Errorf("%s: given up after %s", title, took)
 			}
 		})
@@ -154,7 +154,7 @@ func TestLeaseThatIsLost(t *testing.T) {
 			c.lose(kube, &slept)
 			<-kept.Done()
 			took := time.Since(begin)
-			if !errors.Is(context.Cause(kept), ErrLeaseLost) || took > c.within || took > leaseTime-5*time.Second {
+			if !errors.Is(context.Cause(kept), ErrNotHolder) || took > c.within || took > leaseTime-5*time.Second {
 				t.Errorf("%s: after %s: %v", title, took, context.Cause(kept))
 			}
 			if giveUp <= c.within && took < giveUp {

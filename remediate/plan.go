@@ -244,9 +244,9 @@ const (
 	WaveNetwork      = "network"
 	WaveRequests     = "requests"
 
-	WaveLost  = WaveWorkers + "-not-ready"
-	WaveFirst = WaveWorkers + "-first"
-	WaveNodes = "nodes" // of a single replica: all of them
+	WaveNotReady = WaveWorkers + "-not-ready"
+	WaveFirst    = WaveWorkers + "-first"
+	WaveNodes    = "nodes" // of a single replica: all of them
 )
 
 // Waves are the names by which waves are chosen.

@@ -125,9 +125,9 @@ func (r Runner) wave(ctx context.Context, p *Plan, parallel int, c *waveRun) err
 		err.Left = append(Titles(c.queue), c.later...)
 		return err
 	}
-	var hands sync.WaitGroup
+	var workers sync.WaitGroup
 	for range min(max(parallel, 1), len(c.queue)) {
-		hands.Go(func() {
+		workers.Go(func() {
 			for n, ok := c.next(); ok; n, ok = c.next() {
 				var refused *Stopped
 				if !c.first() { // for the first node the wave was just asked
@@ -142,9 +142,9 @@ func (r Runner) wave(ctx context.Context, p *Plan, parallel int, c *waveRun) err
 			}
 		})
 	}
-	hands.Wait()
+	workers.Wait()
 	if len(c.failed) == 0 {
-		return c.broken
+		return c.journalErr
 	}
 	first := c.failed[0]
 	first.Others, first.Half, first.Left = c.failed[1:], c.half, append(Titles(c.queue), c.later...)
@@ -152,15 +152,15 @@ func (r Runner) wave(ctx context.Context, p *Plan, parallel int, c *waveRun) err
 	if errors.As(c.unknown, &unknown) { // not the last steps after all
 		first.Others = append(first.Others, unknown)
 	}
-	if c.broken != nil {
-		first.Inner = errors.Join(first.Inner, c.broken)
+	if c.journalErr != nil {
+		first.Inner = errors.Join(first.Inner, c.journalErr)
 	}
 	return first
 }
 
 // node does the steps of a node, and tells how many were done.
 func (r Runner) node(ctx context.Context, p *Plan, n NodePlan, stop func() bool) (done int, err error) {
-	release, held := func() {}, false
+	release, holds := func() {}, false
 	defer func() { release() }()
 	for i, s := range n.Due() {
 		if stop() {
@@ -169,12 +169,12 @@ func (r Runner) node(ctx context.Context, p *Plan, n NodePlan, stop func() bool)
 		if ctx.Err() != nil {
 			return i, interrupted(ctx, s.Action)
 		}
-		if !held {
+		if !holds {
 			letGo, err := r.Env.Hold(ctx, n.Name)
 			if err != nil {
 				return i, &Stopped{Action: s.Action, Inner: fmt.Errorf("not begun: %w", err)}
 			}
-			release, held = letGo, true
+			release, holds = letGo, true
 		}
 		if err := r.step(ctx, p, s); err != nil {
 			return i, err

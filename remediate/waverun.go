@@ -9,17 +9,17 @@ import (
 
 // waveRun is who works on a wave.
 type waveRun struct {
-	mu      sync.Mutex
-	queue   []NodePlan // not begun yet
-	later   []string   // what comes in later waves
-	half    []string
-	failed  []*Stopped // in the order in which it happened
-	broken  error      // the journal can't be kept
-	unknown error      // an effect is not known, and need not be to go on
-	begun   bool       // with the first node
+	mu         sync.Mutex
+	queue      []NodePlan // not begun yet
+	later      []string   // what comes in later waves
+	half       []string
+	failed     []*Stopped // in the order in which it happened
+	journalErr error      // why the journal can't be kept
+	unknown    error      // an effect is not known, and need not be to go on
+	begun      bool       // with the first node
 }
 
-// first reports whether nobody asked so before.
+// first reports whether this is the first call.
 func (c *waveRun) first() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -62,7 +62,7 @@ func (c *waveRun) next() (n NodePlan, ok bool) {
 	return n, true
 }
 
-func (c *waveRun) halted() bool { return len(c.failed) > 0 || c.broken != nil }
+func (c *waveRun) halted() bool { return len(c.failed) > 0 || c.journalErr != nil }
 
 // stop reports whether no further step is to be begun.
 func (c *waveRun) stop() bool {
@@ -81,7 +81,7 @@ func (c *waveRun) ended(n NodePlan, done int, err error) {
 	switch {
 	case err == nil && done == len(steps):
 	case err != nil && !errors.As(err, &stopped):
-		c.broken = err
+		c.journalErr = err
 	case errors.As(err, &unknown) && done == len(steps)-1 && (len(c.queue)+len(c.later) == 0 || unknown.Enough) && !c.halted():
 		c.unknown = bothUnknown(c.unknown, err)
 	case err != nil && !(stopped.idle && c.halted()):

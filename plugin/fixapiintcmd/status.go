@@ -256,7 +256,7 @@ func leaseOf(ctx context.Context, w *apply.Session) *repairLease {
 	if w.Conn == nil {
 		return &repairLease{State: leaseUnknown, Reason: "no API server answered", Remediation: assess.Advise("on each node: cat " + host.DefaultFolder + "/.held")}
 	}
-	h, err := remediate.Lease{Kube: w.Conn.Kube, Now: w.Conn.Clock.Now}.HeldBy(ctx)
+	h, err := remediate.Lease{Kube: w.Conn.Kube, Now: w.Conn.Clock.Now}.CurrentHolder(ctx)
 	switch {
 	case err != nil:
 		return &repairLease{State: leaseUnknown, Reason: foreign.Prose(err.Error()), Remediation: assess.Run(inspect.Hints{}.Unread(inspect.MayGet("leases.coordination.k8s.io", remediate.LeaseNamespace)))}

@@ -92,7 +92,7 @@ func (v ConfigMapValue) Write(ctx context.Context, env *remediate.Env) error {
 	}
 	if _, err := v.patch(ctx, env.Kube, v.Version, v.After); err != nil {
 		err = fmt.Errorf("patch %s: %w", v.Of, err)
-		if !remediate.Away(err) { // the API server refused it
+		if !remediate.Unavailable(err) { // the API server refused it
 			return &remediate.Unmade{Inner: err}
 		}
 		return err

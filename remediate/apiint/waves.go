@@ -333,7 +333,7 @@ func (a Repair) workers(d *remediate.Draft, names []string) error {
 	}
 	d.Plan.Unknown = append(d.Plan.Unknown, unknown...)
 	most := a.Order.MaxUnavailable.of(len(names))
-	unavailableOnes := remediate.Wave{Name: remediate.WaveLost, Why: "they are NotReady or have no heartbeat already: a tenth of them at once"}
+	unavailableOnes := remediate.Wave{Name: remediate.WaveNotReady, Why: "they are NotReady or have no heartbeat already: a tenth of them at once"}
 	first := remediate.Wave{Name: remediate.WaveFirst, Why: "one that works, before the others", Parallel: 1}
 	rest := remediate.Wave{Name: remediate.WaveWorkers, Why: fmt.Sprintf("at most %d at once", most), Parallel: most}
 	var begun []remediate.NodePlan

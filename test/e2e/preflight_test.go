@@ -152,7 +152,7 @@ func TestTwoWhoRepair(t *testing.T) {
 	w.mustKubectl(t, "-n", remediate.LeaseNamespace, "patch", "lease", remediate.LeaseName, "--type=merge", "-p", `{"spec":{"holderIdentity":"somebody@else"}}`)
 	select {
 	case <-kept.Done():
-		if !errors.Is(context.Cause(kept), remediate.ErrLeaseLost) {
+		if !errors.Is(context.Cause(kept), remediate.ErrNotHolder) {
 			t.Error(context.Cause(kept))
 		}
 	case <-time.After(time.Minute):
