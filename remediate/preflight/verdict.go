@@ -1,0 +1,74 @@
+package preflight
+
+import (
+	"strings"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/assess"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+)
+
+// Verdict is what a check of the preflight says.
+type Verdict struct {
+	assess.Assessment        // its ID is what --accept-risk takes, where Risk
+	Claim             string // true where it passes
+	Risk              bool   // it may be accepted by name
+	// Blind says that only an API server could tell, and that there is none: that
+	// stops nothing, since in an outage of the API nobody could be helped else.
+	Blind bool
+}
+
+// AsOf says in the reason when that was read on which it depends, where it is from a file.
+func (v Verdict) AsOf(facts inspect.Snapshot) Verdict {
+	if when := facts.AsOf(); when != "" && v.Reason != "" && !v.Blind {
+		v.Reason += " (" + when + ")"
+	}
+	return v
+}
+
+// Stops reports whether nothing is to be done because of it.
+func (v Verdict) Stops() bool { return v.Status != assess.Pass && !v.Blind }
+
+// Blocked is the error of checks that stop a change.
+type Blocked struct{ Checks []Verdict }
+
+func (b *Blocked) Error() string {
+	var reasons []string
+	for _, v := range b.Checks {
+		reasons = append(reasons, v.ID+": "+v.Reason)
+	}
+	return strings.Join(reasons, "\n")
+}
+
+// Next is what to do about each, and how to accept those that may be.
+func (b *Blocked) Next() string {
+	var next, risks []string
+	for _, v := range b.Checks {
+		next = append(next, v.Remediation.Text)
+		if v.Risk {
+			risks = append(risks, "--accept-risk="+v.ID)
+		}
+	}
+	if len(risks) > 0 {
+		next = append(next, "or accept it: "+strings.Join(risks, " "))
+	}
+	return strings.Join(next, "\n")
+}
+
+// Finding is what a check finds, before its name and claim are put to it.
+type Finding struct {
+	Holds        catalog.Answer
+	Reason, Next string
+}
+
+// Assess is the finding of the check with this ID.
+func (f Finding) Assess(id string) assess.Assessment {
+	a := assess.Assessment{ID: id, Reason: f.Reason, Remediation: assess.Advise(f.Next)}
+	switch f.Holds {
+	case catalog.Yes:
+		a.Status = assess.Pass
+	case catalog.No:
+		a.Status, a.Severity = assess.Fail, assess.Critical
+	}
+	return a
+}
