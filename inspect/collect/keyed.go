@@ -135,14 +135,15 @@ func (c *Cluster) unlockItem(kind pki.Kind, item []byte, found []inspect.Bundle)
 		other.add(key, value)
 		return nil
 	})
-	if err != nil || len(other) == 0 {
+	if err != nil || other.empty() {
 		return found, err
 	}
+	u := newUnlocking(c.Scanner, found, other)
 	_, err = parseWireObject(kind, item, func(key, value []byte) error {
-		found = unlock(c.Scanner, found, key, value, other)
+		u.value(key, value)
 		return nil
 	})
-	return found, err
+	return u.all(), err
 }
 
 // emptyKey returns the key of an object that must hold certificates, and holds

@@ -94,9 +94,11 @@ func bundlesOf(sc *pki.Scanner, obj *inspect.Object, values map[string][]byte, k
 		for k, v := range values {
 			other.add([]byte(k), v)
 		}
+		u := newUnlocking(sc, out, other)
 		for k, v := range values {
-			out = unlock(sc, out, []byte(k), v, other)
+			u.value([]byte(k), v)
 		}
+		out = u.all()
 	}
 	if hasOddKey(out) {
 		indexKeys(out, slices.Collect(maps.Keys(values)))
@@ -123,7 +125,8 @@ func indexKeys(found []inspect.Bundle, keys []string) {
 	slices.Sort(keys)
 	for i := range found {
 		at := &found[i].At
-		at.Key = plainKey(at.Key, slices.Index(keys, at.Key))
+		n, _ := slices.BinarySearch(keys, at.Key)
+		at.Key = plainKey(at.Key, n)
 	}
 }
 

@@ -2,7 +2,6 @@ package collect
 
 import (
 	"bytes"
-	"cmp"
 	"slices"
 	"strings"
 
@@ -22,41 +21,57 @@ const (
 // in it: the small ones, of which those whose key says so come first
 // (keystore.password, user.password beside user.p12, storepass). They are slices
 // of the object itself: nothing of them is copied or kept.
-type besides []beside
+type besides struct {
+	speaking, others []beside // the keys of the former speak of passwords
+	sorted           bool     // each by key
+}
 
 type beside struct{ key, value []byte }
 
 func (b *besides) add(key, value []byte) {
 	value = bytes.TrimRight(value, "\r\n") // of a file that an editor wrote
-	if len(value) > 0 && len(value) <= maxPassword {
-		*b = append(*b, beside{key, value})
+	switch {
+	case len(value) == 0 || len(value) > maxPassword:
+	case speaksOfPasswords(key):
+		b.speaking = append(b.speaking, beside{key, value})
+	default:
+		b.others = append(b.others, beside{key, value})
 	}
 }
 
-// passwords for the keystore under a key.
-func (b besides) passwords(store []byte) [][]byte {
-	stem, _, _ := bytes.Cut(store, []byte("."))
-	slices.SortStableFunc(b, func(x, y beside) int {
-		return cmp.Or(rank(x.key, stem)-rank(y.key, stem), bytes.Compare(x.key, y.key))
-	})
-	var out [][]byte
-	for _, o := range b[:min(len(b), passwordsTried)] {
-		out = append(out, o.value)
+func (b *besides) empty() bool { return len(b.speaking)+len(b.others) == 0 }
+
+// passwords for the keystore under a key: those first that speak, and start as its own key does.
+func (b *besides) passwords(store []byte) [][]byte {
+	byKey := func(x, y beside) int { return bytes.Compare(x.key, y.key) }
+	if !b.sorted { // once: an object may hold thousands of keystores
+		slices.SortStableFunc(b.speaking, byKey)
+		slices.SortStableFunc(b.others, byKey)
+		b.sorted = true
 	}
+	stem, _, _ := bytes.Cut(store, []byte("."))
+	from, _ := slices.BinarySearchFunc(b.speaking, beside{key: stem}, byKey)
+	to := from
+	var out [][]byte
+	take := func(some []beside) {
+		for _, o := range some[:min(len(some), passwordsTried-len(out))] {
+			out = append(out, o.value)
+		}
+	}
+	for to < len(b.speaking) && to-from < passwordsTried && bytes.HasPrefix(b.speaking[to].key, stem) {
+		to++
+	}
+	take(b.speaking[from:to])
+	take(b.speaking[:from])
+	take(b.speaking[to:])
+	take(b.others)
 	return out
 }
 
-// rank is lower for a key that is likelier to hold the password of a keystore
-// whose own key starts with stem.
-func rank(key, stem []byte) int {
+// speaksOfPasswords reports whether a key says that its value is one.
+func speaksOfPasswords(key []byte) bool {
 	name := strings.ToLower(string(key))
-	switch speaks := strings.Contains(name, "pass") || strings.Contains(name, "pwd") || strings.Contains(name, "pin"); {
-	case speaks && bytes.HasPrefix(key, stem):
-		return 0
-	case speaks:
-		return 1
-	}
-	return 2
+	return strings.Contains(name, "pass") || strings.Contains(name, "pwd") || strings.Contains(name, "pin")
 }
 
 // hasLocked reports whether a keystore stayed locked in one of these.
@@ -64,19 +79,59 @@ func hasLocked(found []inspect.Bundle) bool {
 	return slices.ContainsFunc(found, func(b inspect.Bundle) bool { return len(b.Content.Locked) > 0 })
 }
 
-// unlock reads one value of an object again, if a keystore stayed locked in it,
-// and puts what it then finds in the place of what was found.
-func unlock(sc *pki.Scanner, found []inspect.Bundle, key, value []byte, other besides) []inspect.Bundle {
-	of := func(b inspect.Bundle) bool { return b.At.Key == string(key) }
-	first := slices.IndexFunc(found, of)
-	if first < 0 || !slices.ContainsFunc(found, func(b inspect.Bundle) bool { return of(b) && len(b.Content.Locked) > 0 }) {
-		return found
+// unlocking reads the values of one object again in which a keystore stayed locked, and puts what
+// it then finds in the place of what was found.
+type unlocking struct {
+	sc     *pki.Scanner
+	found  []inspect.Bundle
+	other  besides
+	locked map[string]int              // by key: the first of what was found there
+	opened map[string][]inspect.Bundle // by key
+}
+
+func newUnlocking(sc *pki.Scanner, found []inspect.Bundle, other besides) *unlocking {
+	u := &unlocking{sc, found, other, map[string]int{}, map[string][]inspect.Bundle{}}
+	first := map[string]int{}
+	for i, b := range found {
+		if _, ok := first[b.At.Key]; !ok {
+			first[b.At.Key] = i
+		}
+		if len(b.Content.Locked) > 0 {
+			u.locked[b.At.Key] = first[b.At.Key]
+		}
 	}
-	at, obj := found[first].At, found[first].Object
-	var opened []inspect.Bundle
-	for _, f := range sc.Unlock(value, other.passwords(key)) {
+	return u
+}
+
+// value reads one value again, if that is to be.
+func (u *unlocking) value(key, value []byte) {
+	first, ok := u.locked[string(key)]
+	if !ok {
+		return
+	}
+	at, obj := u.found[first].At, u.found[first].Object
+	opened := []inspect.Bundle{}
+	for _, f := range u.sc.Unlock(value, u.other.passwords(key)) {
 		at.Field = f.Field
 		opened = append(opened, inspect.Bundle{At: at, Object: obj, Content: f.Content})
 	}
-	return slices.Insert(slices.DeleteFunc(found, of), first, opened...)
+	u.opened[at.Key] = opened
+	if !hasLocked(opened) {
+		delete(u.locked, at.Key)
+	}
+}
+
+// all is what was found, and opened.
+func (u *unlocking) all() []inspect.Bundle {
+	out := make([]inspect.Bundle, 0, len(u.found))
+	for _, b := range u.found {
+		opened, ok := u.opened[b.At.Key]
+		if !ok {
+			out = append(out, b)
+			continue
+		}
+		out = append(out, opened...)
+		u.opened[b.At.Key] = nil // once
+	}
+	return out
 }
