@@ -131,7 +131,7 @@ func secretCA(f *inspect.Facts) []assess.Finding {
 	for i := range f.Entries {
 		h := &f.Entries[i]
 		ca := cas[inspect.ObjectAt(h.At)]
-		if ca == nil || h.At.Key != "tls.crt" || h.Leaf() == nil {
+		if ca == nil || h.At.Key != "tls.crt" || h.At.Field != "" || h.Leaf() == nil {
 			continue
 		}
 		n, ok := known[pair{ca.Content, h.Content}]

@@ -1,10 +1,12 @@
 package pki
 
 import (
-	"crypto/rsa"
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/kubectl-certrot/kubectl-certrot/foreign"
@@ -34,12 +36,9 @@ func VerifyClient(chain, roots []*Cert, now time.Time) error {
 func handshakes(chain []*Cert) error {
 	const most = 8192
 	for i, c := range chain {
-		parsed, err := c.X509()
-		if err != nil {
-			continue // verify says so
-		}
-		if key, ok := parsed.PublicKey.(*rsa.PublicKey); ok && key.N.BitLen() > most {
-			return fmt.Errorf("certificate %d of the chain has an RSA key of %d bits: crypto/tls takes up to %d", i+1, key.N.BitLen(), most)
+		size, ok := strings.CutPrefix(c.PublicKey, "RSA ")
+		if bits, err := strconv.Atoi(size); ok && err == nil && bits > most {
+			return fmt.Errorf("certificate %d of the chain has an RSA key of %d bits: crypto/tls takes up to %d", i+1, bits, most)
 		}
 	}
 	return nil
@@ -61,11 +60,8 @@ func verify(chain, roots []*Cert, opts x509.VerifyOptions) error {
 		return errors.New("no certificate was shown")
 	}
 	opts.Roots, opts.Intermediates = x509.NewCertPool(), x509.NewCertPool()
-	related := relatedTo(chain)
-	for _, c := range roots {
-		if !related.to(c) {
-			continue // parsing it costs more than all the rest
-		}
+	chain = climb(chain)
+	for _, c := range anchorsOf(chain, roots) {
 		parsed, err := c.X509()
 		if err != nil {
 			return fmt.Errorf("trusted certificate %s: %w", c.Fingerprint.Short(), err)
@@ -86,6 +82,75 @@ func verify(chain, roots []*Cert, opts x509.VerifyOptions) error {
 	}
 	_, err := leaf.Verify(opts)
 	return foreign.Error(err) // the names in the certificate are in it
+}
+
+// mostTried is how many signatures crypto/x509 verifies of one chain, at most (verify.go,
+// maxChainSignatureChecks): of more certificates, most are not looked at. Parsing them costs more
+// than all the rest.
+const mostTried = 100
+
+// climb is the leaf of a chain and what may lead from it to a trust anchor.
+func climb(chain []*Cert) []*Cert {
+	if len(chain) <= mostTried {
+		return chain
+	}
+	by := bySubject(chain[1:])
+	out, seen := chain[:1:1], map[Fingerprint]bool{}
+	for n := 0; n < len(out) && len(out) <= mostTried; n++ {
+		for _, c := range likeliest(out[n], by[out[n].Issuer]) {
+			if isNew(seen, c.Fingerprint) {
+				out = append(out, c)
+			}
+		}
+	}
+	return out[:min(len(out), mostTried+1)]
+}
+
+// anchorsOf are the trust anchors that may make a difference to a chain.
+func anchorsOf(chain, roots []*Cert) []*Cert {
+	related := relatedTo(chain)
+	var out []*Cert
+	for _, c := range roots {
+		if related.to(c) {
+			out = append(out, c)
+		}
+	}
+	if len(out) <= mostTried {
+		return out
+	}
+	by, chosen := bySubject(out), map[Fingerprint]bool{}
+	for _, c := range chain {
+		for _, issuer := range likeliest(c, by[c.Issuer]) {
+			chosen[issuer.Fingerprint] = true
+		}
+	}
+	return slices.DeleteFunc(out, func(c *Cert) bool { return !chosen[c.Fingerprint] && !related.certs[c.Fingerprint] })
+}
+
+func bySubject(certs []*Cert) map[string][]*Cert {
+	out := map[string][]*Cert{}
+	for _, c := range certs {
+		out[c.Subject] = append(out[c.Subject], c)
+	}
+	return out
+}
+
+// likeliest are the first of those that may have issued a certificate, in the order in which
+// crypto/x509 tries them: by their key identifiers.
+func likeliest(c *Cert, issuers []*Cert) []*Cert {
+	if len(issuers) <= mostTried {
+		return issuers
+	}
+	rank := func(issuer *Cert) int {
+		switch {
+		case issuer.SubjectKey == c.IssuerKey:
+			return 0
+		case issuer.SubjectKey == "" || c.IssuerKey == "":
+			return 1
+		}
+		return 2
+	}
+	return slices.SortedStableFunc(slices.Values(issuers), func(a, b *Cert) int { return rank(a) - rank(b) })[:mostTried]
 }
 
 // related are the names of those who issued some certificates, and these certificates.

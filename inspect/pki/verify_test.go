@@ -11,7 +11,7 @@ import (
 
 // TestVerifyingParsesNoOtherCA: a tenant's bundle has thousands of CAs, and is compared with
 // what many servers present.
-func TestVerifyingParsesNoOtherCA(t *testing.T) { //nolint:paralleltest // it counts allocations
+func TestVerifyingParsesNoOtherCA(t *testing.T) { // not in parallel: it counts allocations
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	cert := func(pem []byte) *pki.Cert { return pki.NewScanner().Scan(pem)[0].Content.Certs[0] }
 	ca := pkitest.NewCA("ca", now.AddDate(0, -1, 0), now.AddDate(1, 0, 0))
@@ -68,5 +68,38 @@ func TestFewSkippedCertificatesAreTried(t *testing.T) {
 	}
 	if needed, _ := pki.Needed(append(others, namesakes[0]), of, func(*pki.Cert) bool { return true }); needed == nil || needed.Cert != namesakes[0].Cert {
 		t.Errorf("%v is needed", needed)
+	}
+}
+
+// TestVerifyingTriesAsManyAsGoDoes: a tenant makes any number of CAs of one name. Those that are
+// likeliest to have issued a certificate are looked at, wherever they stand.
+func TestVerifyingTriesAsManyAsGoDoes(t *testing.T) { // not in parallel: it counts allocations
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	cert := func(pem []byte) *pki.Cert { return pki.NewScanner().Scan(pem)[0].Content.Certs[0] }
+	root := pkitest.NewCA("root", now.AddDate(0, -1, 0), now.AddDate(1, 0, 0))
+	middle := root.CA("ca", now.AddDate(0, -1, 0), now.AddDate(1, 0, 0), pkitest.KeyName("middle"))
+	leaf := cert(middle.Issue("leaf", now.AddDate(0, -1, 0), now.AddDate(1, 0, 0), pkitest.DNS("a.b")).CertPEM)
+	other := cert(pkitest.NewCA("ca", now.AddDate(0, -1, 0), now.AddDate(1, 0, 0), pkitest.KeyName("other")).CertPEM)
+	namesakes := func(n int) (out []*pki.Cert) {
+		for i := range n {
+			one := *other
+			one.Fingerprint[0], one.Fingerprint[1], one.Fingerprint[2] = byte(i), byte(i>>8), 1
+			out = append(out, &one)
+		}
+		return out
+	}
+	allocs := func(n int) float64 {
+		roots, chain := append(namesakes(n), cert(root.CertPEM)), append(append([]*pki.Cert{leaf}, namesakes(n)...), cert(middle.CertPEM))
+		return testing.AllocsPerRun(2, func() {
+			if err := pki.Verify(chain, roots, "a.b", now); err != nil {
+				t.Errorf("among %d of its name: %v", n, err)
+			}
+			if err := pki.Verify(chain[:1], roots, "a.b", now); err == nil {
+				t.Errorf("among %d of its name, it is trusted without what issued it", n)
+			}
+		})
+	}
+	if few, many := allocs(500), allocs(5000); many > 2*few {
+		t.Errorf("among 5000 CAs of one name verifying allocates %.0f times, among 500 %.0f times", many, few)
 	}
 }
