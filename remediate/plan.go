@@ -1,6 +1,7 @@
 package remediate
 
 import (
+	"context"
 	"crypto/rand"
 	"encoding/hex"
 	"fmt"
@@ -188,9 +189,9 @@ func (d *Draft) Finish() *Plan {
 	return d.Plan
 }
 
-// Judge runs the checks that inspect runs.
+// Judge runs the checks that inspect runs, and all of them: they prove a plan.
 func Judge(s inspect.Snapshot, now time.Time) []assess.Finding {
-	return check.Judge(inspect.NewFacts(s, now, 0))
+	return check.Judge(context.Background(), inspect.NewFacts(s, now, 0))
 }
 
 // missing returns the findings that matter and that are not among others, place

@@ -2,6 +2,7 @@ package check
 
 import (
 	"cmp"
+	"context"
 	"slices"
 	"strings"
 	"time"
@@ -23,11 +24,15 @@ type Check struct {
 }
 
 // Judge runs all checks and returns what they find: the worst first, then in
-// the order of Checks.
-func Judge(f *inspect.Facts) []assess.Finding {
+// the order of Checks. Once ctx has ended it runs no further one: what it returns
+// then is not complete, and whoever asked has to say so.
+func Judge(ctx context.Context, f *inspect.Facts) []assess.Finding {
 	var out []assess.Finding
 	order := map[string]int{}
 	for i, c := range Checks() {
+		if ctx.Err() != nil {
+			break
+		}
 		order[c.ID] = i
 		for _, finding := range c.Run(f) {
 			slices.SortFunc(finding.At, pki.Compare)

@@ -22,7 +22,7 @@ func numbered(n int) (fp pki.Fingerprint) {
 	return fp
 }
 
-//nolint:paralleltest // it measures
+// Not in parallel: it measures.
 func TestManyKeysOfOneValue(t *testing.T) {
 	for name, key := range map[string]func(n int) pki.Key{
 		"unreadable": func(int) pki.Key { return pki.Key{Algorithm: "PRIVATE KEY"} },
@@ -68,7 +68,7 @@ func factsOf(bundles ...inspect.Bundle) *inspect.Facts {
 	return inspect.NewFacts(s, inspecttest.Noon, 30*inspecttest.Day)
 }
 
-//nolint:paralleltest // it measures
+// Not in parallel: it measures.
 func TestManyPlacesOfAnIssuer(t *testing.T) {
 	from, until := inspecttest.Noon.AddDate(0, -1, 0), inspecttest.Noon.AddDate(1, 0, 0)
 	authority := pkitest.NewCA("ca", from, until)
@@ -84,7 +84,7 @@ func TestManyPlacesOfAnIssuer(t *testing.T) {
 	})
 }
 
-//nolint:paralleltest // it measures
+// Not in parallel: it measures.
 func TestManyCertificatesOfOneBundleTwice(t *testing.T) {
 	inspecttest.Grows(t, 2000, func(size int) func() {
 		var certs []*pki.Cert
@@ -104,7 +104,7 @@ func TestManyCertificatesOfOneBundleTwice(t *testing.T) {
 // TestEachCheckGrowsWithWhatWasRead runs all checks on what tenants may write that is the
 // costliest.
 //
-//nolint:paralleltest // it measures
+// Not in parallel: it measures.
 func TestEachCheckGrowsWithWhatWasRead(t *testing.T) {
 	over, soon, later := inspecttest.Noon.AddDate(0, 0, -1), inspecttest.Noon.AddDate(0, 0, 3), inspecttest.Noon.AddDate(1, 0, 0)
 	cert := func(n int, subject string, until time.Time) *pki.Cert {

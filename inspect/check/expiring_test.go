@@ -1,6 +1,7 @@
 package check
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"testing"
@@ -51,7 +52,7 @@ func TestWhatExpiresWithinTheAskedTimeIsAFinding(t *testing.T) {
 		t.Run(strings.ReplaceAll(c.name, " ", "_"), func(t *testing.T) {
 			c.given.Snapshot.Sort()
 			facts := inspect.NewFacts(c.given.Snapshot, inspecttest.Noon, 30*inspecttest.Day).Asked()
-			found := slices.DeleteFunc(Judge(facts), func(f assess.Finding) bool { return f.ID != "certificate-expiring" })
+			found := slices.DeleteFunc(Judge(context.Background(), facts), func(f assess.Finding) bool { return f.ID != "certificate-expiring" })
 			switch {
 			case c.severity == "" && len(found) == 0:
 			case c.severity == "":

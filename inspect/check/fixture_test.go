@@ -1,6 +1,7 @@
 package check
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"testing"
@@ -19,7 +20,7 @@ func findings(f *inspecttest.Fixture, t *testing.T, id string) []assess.Finding 
 	}
 	facts := inspect.NewFacts(f.Snapshot, inspecttest.Noon, 30*inspecttest.Day)
 	var out []assess.Finding
-	for _, found := range Judge(facts) {
+	for _, found := range Judge(context.Background(), facts) {
 		if found.ID == id {
 			out = append(out, found)
 		}

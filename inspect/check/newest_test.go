@@ -1,6 +1,7 @@
 package check
 
 import (
+	"context"
 	"slices"
 	"testing"
 	"time"
@@ -37,7 +38,7 @@ func TestNewestOfAnObjectIsAllOfIt(t *testing.T) {
 	if want := []string{"Secret/shop/tls[tls.crt]", "Secret/shop/other[tls.crt]"}; !slices.Equal(got, want) {
 		t.Errorf("places %q, want %q", got, want)
 	}
-	for _, found := range Judge(inspect.NewFacts(m, m.Taken, 0)) {
+	for _, found := range Judge(context.Background(), inspect.NewFacts(m, m.Taken, 0)) {
 		if found.ID == "key-matches" {
 			t.Errorf("a key of another time is held against a certificate: %+v", found)
 		}

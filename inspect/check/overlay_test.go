@@ -1,6 +1,7 @@
 package check
 
 import (
+	"context"
 	"reflect"
 	"slices"
 	"testing"
@@ -28,7 +29,7 @@ func TestOverlayKnowsFileFromMemory(t *testing.T) {
 		both.Certs = append(both.Certs, f.Scanner.Scan(ca.CertPEM)[0].Content.Certs...)
 	}
 	checks := func(s inspect.Snapshot) (ids []string) {
-		for _, found := range Judge(inspect.NewFacts(s, inspecttest.Noon, 0)) {
+		for _, found := range Judge(context.Background(), inspect.NewFacts(s, inspecttest.Noon, 0)) {
 			if found.Severity >= assess.Warning {
 				ids = append(ids, found.ID)
 			}

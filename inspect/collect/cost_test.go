@@ -11,7 +11,7 @@ import (
 
 // TestManyKeystoresOfOneObject: each is small, and each value may be the password of each.
 //
-//nolint:paralleltest // it measures
+// Not in parallel: it measures.
 func TestManyKeystoresOfOneObject(t *testing.T) {
 	inspecttest.Grows(t, 300, func(size int) func() {
 		values := map[string][]byte{}

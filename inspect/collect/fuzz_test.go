@@ -2,6 +2,7 @@ package collect
 
 import (
 	"bytes"
+	"context"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -57,7 +58,7 @@ func FuzzSnapshotFile(f *testing.F) {
 		if err != nil {
 			return
 		}
-		report.NewInventory(inspect.NewFacts(s, s.Taken, 0), report.Filter{})
+		report.NewInventory(context.Background(), inspect.NewFacts(s, s.Taken, 0), report.Filter{})
 		var out bytes.Buffer
 		if err := WriteSnapshot(&out, s); err != nil {
 			t.Fatal(err)

@@ -2,6 +2,7 @@ package collect
 
 import (
 	"bytes"
+	"context"
 	"net/http"
 	"slices"
 	"strings"
@@ -86,7 +87,7 @@ func TestASecretThatAnIngressNamesIsServed(t *testing.T) {
 			t.Errorf("references (-want +got):\n%s", diff)
 		}
 		found := 0
-		for _, f := range check.Judge(inspect.NewFacts(s, now, 0)) {
+		for _, f := range check.Judge(context.Background(), inspect.NewFacts(s, now, 0)) {
 			if f.ID == "serving-names" && strings.Contains(f.Reason, "serves, and names no host") {
 				found++
 			}

@@ -176,7 +176,7 @@ func TestNothingOfALineIsKept(t *testing.T) {
 			t.Errorf("read %+v, wrote %+v", back.Exposed[i], s.Exposed[i])
 		}
 	}
-	inv := report.NewInventory(inspect.NewFacts(back, time.Now(), 0), report.Filter{})
+	inv := report.NewInventory(context.Background(), inspect.NewFacts(back, time.Now(), 0), report.Filter{})
 	if len(inv.Exposed) != 2 || inv.Exposed[1].Mode != "0640" && inv.Exposed[0].Mode != "0640" {
 		t.Errorf("%+v", inv.Exposed)
 	}

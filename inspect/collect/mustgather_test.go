@@ -5,6 +5,7 @@ import (
 	"bufio"
 	"bytes"
 	"compress/gzip"
+	"context"
 	"crypto/sha256"
 	"encoding/base64"
 	"errors"
@@ -508,7 +509,7 @@ func TestRealMustGather(t *testing.T) {
 			t.Errorf("%x was found, and is not in the archive", sum)
 		}
 	}
-	for _, f := range report.NewInventory(inspect.NewFacts(s, s.Taken, 0), report.Filter{}).Findings {
+	for _, f := range report.NewInventory(context.Background(), inspect.NewFacts(s, s.Taken, 0), report.Filter{}).Findings {
 		if f.Severity != assess.Info {
 			t.Errorf("a healthy cluster: %s %s: %s", f.Severity, f.ID, f.Reason)
 		}

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"reflect"
@@ -275,8 +276,8 @@ func (fi Filter) following(references []inspect.Reference) Filter {
 }
 
 // NewInventory judges the facts and reports what the filter chooses. What is
-// judged is always everything that was read.
-func NewInventory(f *inspect.Facts, fi Filter) Inventory {
+// judged is always everything that was read, unless ctx ends before.
+func NewInventory(ctx context.Context, f *inspect.Facts, fi Filter) Inventory {
 	s := &f.Snapshot
 	fi = fi.following(s.References)
 	inv := Inventory{
@@ -337,7 +338,7 @@ func NewInventory(f *inspect.Facts, fi Filter) Inventory {
 	for _, r := range s.Requests {
 		objects[r.Object.ID()] = r.Object
 	}
-	for _, found := range check.Judge(f) {
+	for _, found := range check.Judge(ctx, f) {
 		if entry, ok := findingEntry(found, fi, objects, chosen); ok {
 			inv.Findings = append(inv.Findings, entry)
 		}

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"context"
 	"strings"
 	"testing"
 
@@ -16,7 +17,7 @@ func TestChoosingAKindChoosesWhatItNames(t *testing.T) {
 	f := inspecttest.NewFixture("4.15.1").ConfigMap("openshift-config", "custom-ca", "ca-bundle.crt", ca.CertPEM).ConfigMap("a", "b", "ca.crt", ca.CertPEM).
 		Refers(pki.Location{Kind: "Proxy", Name: "cluster", Field: "spec.trustedCA.name"}, pki.Location{Kind: "ConfigMap", Namespace: "openshift-config", Name: "custom-ca", Key: "ca-bundle.crt"}, inspect.TargetThere)
 	f.Snapshot.Sort()
-	inv := NewInventory(inspect.NewFacts(f.Snapshot, inspecttest.Noon, 0), Filter{Place: func(at pki.Location, _ *inspect.Object) bool { return at.Kind == "Proxy" }})
+	inv := NewInventory(context.Background(), inspect.NewFacts(f.Snapshot, inspecttest.Noon, 0), Filter{Place: func(at pki.Location, _ *inspect.Object) bool { return at.Kind == "Proxy" }})
 	if len(inv.Certificates) != 1 || inv.Certificates[0].Places() != 1 || inv.Certificates[0].Locations()[0].Name != "custom-ca" || len(inv.References) != 1 {
 		t.Errorf("%+v, %+v", inv.Certificates, inv.References)
 	}
@@ -38,7 +39,7 @@ func TestLockedKeystoresAreAGap(t *testing.T) {
 	list := &pki.CRL{Issuer: "CN=ca", ThisUpdate: inspecttest.DaysFromNoon(-1), NextUpdate: inspecttest.DaysFromNoon(1), Revoked: 2}
 	place("ConfigMap", "c", "y", "crl.pem", &pki.Content{CRLs: []*pki.CRL{list}})
 	f.Snapshot.Sort()
-	inv := NewInventory(inspect.NewFacts(f.Snapshot, inspecttest.Noon, 30*inspecttest.Day), Filter{})
+	inv := NewInventory(context.Background(), inspect.NewFacts(f.Snapshot, inspecttest.Noon, 30*inspecttest.Day), Filter{})
 	var got []string
 	for _, g := range inv.Gaps {
 		got = append(got, g.What+" at "+g.Where+": "+g.Reason)
@@ -59,11 +60,11 @@ func TestLockedKeystoresAreAGap(t *testing.T) {
 		t.Errorf("%d locked and %d lists among bundles, %d findings", lockedAt, lists, len(inv.Findings))
 	}
 	place("Secret", "d", "late", "user.p12", &pki.Content{Locked: []pki.Locked{{Format: "PKCS#12", Reason: pki.LockedLimit}}})
-	late := NewInventory(inspect.NewFacts(f.Snapshot, inspecttest.Noon, 30*inspecttest.Day), Filter{Place: func(at pki.Location, _ *inspect.Object) bool { return at.Namespace == "d" }})
+	late := NewInventory(context.Background(), inspect.NewFacts(f.Snapshot, inspecttest.Noon, 30*inspecttest.Day), Filter{Place: func(at pki.Location, _ *inspect.Object) bool { return at.Namespace == "d" }})
 	if len(late.Gaps) != 1 || !strings.Contains(late.Gaps[0].Remediation.Text, "read its namespace or its object alone") {
 		t.Errorf("beyond the limit of all: %+v", late.Gaps)
 	}
-	only := NewInventory(inspect.NewFacts(f.Snapshot, inspecttest.Noon, 30*inspecttest.Day), Filter{Place: func(at pki.Location, _ *inspect.Object) bool { return at.Namespace == "b" }})
+	only := NewInventory(context.Background(), inspect.NewFacts(f.Snapshot, inspecttest.Noon, 30*inspecttest.Day), Filter{Place: func(at pki.Location, _ *inspect.Object) bool { return at.Namespace == "b" }})
 	if len(only.Gaps) != 1 || only.Gaps[0].What != "1 keystore locked" {
 		t.Errorf("in one namespace: %+v", only.Gaps)
 	}

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"context"
 	"time"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
@@ -28,13 +29,13 @@ type RestartReport struct {
 }
 
 // NewRestartReport judges the facts.
-func NewRestartReport(f *inspect.Facts) RestartReport {
+func NewRestartReport(ctx context.Context, f *inspect.Facts) RestartReport {
 	s := &f.Snapshot
 	r := RestartReport{
 		APIVersion: APIVersion, Kind: RestartKind, Cluster: ClusterOf(s.Cluster), Taken: s.Taken, Now: f.Now,
 		Nodes: []trust.RestartNode{}, Gaps: []Gap{}, Hints: f.Hints(),
 	}
-	claims := trust.Judge(f)
+	claims := trust.Judge(ctx, f)
 	for i := range s.Nodes {
 		r.Nodes = append(r.Nodes, trust.RestartOf(f, &s.Nodes[i], claims))
 	}

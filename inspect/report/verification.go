@@ -1,6 +1,7 @@
 package report
 
 import (
+	"context"
 	"slices"
 	"time"
 
@@ -66,14 +67,14 @@ type VerificationSeen struct {
 }
 
 // NewVerification judges the facts. parts are those of the cluster to speak of; none:
-// all.
-func NewVerification(f *inspect.Facts, parts ...catalog.Part) Verification {
+// all. There are no claims where ctx has ended before they were judged.
+func NewVerification(ctx context.Context, f *inspect.Facts, parts ...catalog.Part) Verification {
 	s := &f.Snapshot
 	r := Verification{
 		APIVersion: APIVersion, Kind: VerificationKind, Cluster: ClusterOf(s.Cluster), Taken: s.Taken, Now: f.Now,
 		Claims: []VerificationClaim{}, Gaps: []Gap{},
 	}
-	claims := trust.Judge(f)
+	claims := trust.Judge(ctx, f)
 	next := trust.Forecasts(f, claims)
 	r.Story = trust.StoryOf(f, claims, parts)
 	for i, c := range claims {

@@ -1,6 +1,7 @@
 package trust_test
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"testing"
@@ -85,7 +86,7 @@ func (k *kubeadm) conf(node, name, server string) {
 // report is what verify says, by edge, node and what is shown.
 func (k *kubeadm) report() report.Verification {
 	k.s.Sort()
-	return report.NewVerification(inspect.NewFacts(k.s, noon, 30*day))
+	return report.NewVerification(context.Background(), inspect.NewFacts(k.s, noon, 30*day))
 }
 
 // are the claims of an edge, each by its node.

@@ -1,6 +1,7 @@
 package trust_test
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"testing"
@@ -199,7 +200,7 @@ func TestOtherDistributions(t *testing.T) {
 			w.put(catalog.Ref{Kind: catalog.ConfigMap, Namespace: "team", Name: "kube-root-ca.crt", Key: "ca.crt"}, ca.CertPEM)
 			c.given(&w.s)
 			w.s.Sort()
-			r := report.NewVerification(inspect.NewFacts(w.s, noon, 30*day))
+			r := report.NewVerification(context.Background(), inspect.NewFacts(w.s, noon, 30*day))
 			claims := slices.ContainsFunc(r.Claims, func(c report.VerificationClaim) bool { return strings.HasPrefix(c.ID, "kubeadm-") })
 			said := slices.ContainsFunc(r.Story, func(e trust.Event) bool { return strings.Contains(e.What, "was not judged") })
 			if claims != c.claims || said != c.said {

@@ -1,6 +1,7 @@
 package trust_test
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"testing"
@@ -55,7 +56,7 @@ func entryOf(t *testing.T, w *world, id string) report.VerificationClaim {
 	w.s.Sort()
 	slices.SortFunc(w.s.Nodes[0].Files, func(a, b inspect.NodeFile) int { return strings.Compare(a.Path, b.Path) })
 	var out []report.VerificationClaim
-	for _, c := range report.NewVerification(inspect.NewFacts(w.s, w.s.Taken, 30*day)).Claims {
+	for _, c := range report.NewVerification(context.Background(), inspect.NewFacts(w.s, w.s.Taken, 30*day)).Claims {
 		if c.ID == id {
 			out = append(out, c)
 		}

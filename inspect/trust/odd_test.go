@@ -1,6 +1,7 @@
 package trust_test
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -48,12 +49,12 @@ func TestOddSnapshots(t *testing.T) {
 	for _, v := range []catalog.Versions{{}, {Plain: true}, {Cluster: "x"}, {Cluster: "4.12.1"}, {Cluster: "4.22.1"}} {
 		for _, now := range []time.Time{{}, noon} {
 			f := inspect.NewFacts(odd(v).s, now, 0)
-			for _, c := range report.NewVerification(f).Claims {
+			for _, c := range report.NewVerification(context.Background(), f).Claims {
 				if c.Node == "odd" && c.Status == assess.Pass {
 					t.Errorf("%+v at %s: %s holds", v, now, c.ID)
 				}
 			}
-			for _, n := range report.NewRestartReport(f).Nodes {
+			for _, n := range report.NewRestartReport(context.Background(), f).Nodes {
 				if n.Name == "odd" && n.ComesBack.Status == assess.Pass {
 					t.Errorf("%+v at %s: it comes back", v, now)
 				}

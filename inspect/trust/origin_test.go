@@ -1,6 +1,7 @@
 package trust_test
 
 import (
+	"context"
 	"testing"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
@@ -41,7 +42,7 @@ func TestATenantsCopyIsNoOrigin(t *testing.T) {
 		s.s.Served = append(s.s.Served, inspect.Served{Address: "api.example.com:6443", Name: "api.example.com", Server: catalog.ListenerOutside, Chain: s.sc.Scan(leaf.CertPEM)[0].Content.Certs})
 		s.s.Access = &inspect.Access{Shows: inspect.CredentialCertificate, CA: inspect.CAEmbedded, Certificate: user, Trust: ca, Server: "api.example.com:6443", Name: "api.example.com"}
 		s.s.Sort()
-		if got := report.NewRestartReport(inspect.NewFacts(s.s, noon, 25*day)).Access; got.Status != assess.Warn {
+		if got := report.NewRestartReport(context.Background(), inspect.NewFacts(s.s, noon, 25*day)).Access; got.Status != assess.Warn {
 			t.Errorf("a copy %s: %s: %s", name, got.Status, got.Reason)
 		}
 	}

@@ -1,6 +1,7 @@
 package trust_test
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"time"
@@ -59,7 +60,7 @@ func TestANodeDoesNotComeBackByACAThatItsKubeletSkips(t *testing.T) {
 			s.kubeconfig(path, "https://"+apiInt, s.old.CertPEM, []byte("\n"), form.Text)
 		}
 		s.serves(s.fresh)
-		r := report.NewRestartReport(inspect.NewFacts(s.s, noon, 30*24*time.Hour))
+		r := report.NewRestartReport(context.Background(), inspect.NewFacts(s.s, noon, 30*24*time.Hour))
 		want := assess.Fail
 		if form.Go {
 			want = assess.Pass

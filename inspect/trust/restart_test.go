@@ -1,6 +1,7 @@
 package trust_test
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"time"
@@ -203,7 +204,7 @@ func TestComesBack(t *testing.T) {
 			t.Parallel()
 			s := newStarting()
 			c.with(s)
-			r := report.NewRestartReport(inspect.NewFacts(s.s, noon, 0))
+			r := report.NewRestartReport(context.Background(), inspect.NewFacts(s.s, noon, 0))
 			got := ""
 			for _, a := range r.Nodes[0].Answers {
 				if a.NotNeeded {
@@ -226,7 +227,9 @@ func TestComesBack(t *testing.T) {
 func TestNewNodesAndWorst(t *testing.T) {
 	t.Parallel()
 	s := newStarting()
-	report := func() report.RestartReport { return report.NewRestartReport(inspect.NewFacts(s.s, noon, 0)) }
+	report := func() report.RestartReport {
+		return report.NewRestartReport(context.Background(), inspect.NewFacts(s.s, noon, 0))
+	}
 	if r := report(); r.NewNode.Status != assess.Unknown || r.Worst() != assess.Unknown {
 		t.Errorf("nothing was read for new nodes: %+v, worst %s", r.NewNode, r.Worst())
 	}
@@ -295,7 +298,7 @@ func TestAccess(t *testing.T) {
 			s.s.Served = append(s.s.Served, inspect.Served{Address: "api.example.com:6443", Name: "api.example.com", Server: catalog.ListenerOutside, Chain: s.sc.Scan(leaf.CertPEM)[0].Content.Certs})
 			s.s.Access = &inspect.Access{Shows: inspect.CredentialCertificate, CA: inspect.CAEmbedded, Certificate: user, Trust: ca, Server: "api.example.com:6443", Name: "api.example.com"}
 			c.with(s)
-			if got := report.NewRestartReport(inspect.NewFacts(s.s, noon, 25*day)).Access; got.Status != c.want || !strings.Contains(got.Reason, c.why) {
+			if got := report.NewRestartReport(context.Background(), inspect.NewFacts(s.s, noon, 25*day)).Access; got.Status != c.want || !strings.Contains(got.Reason, c.why) {
 				t.Errorf("%+v, want %s", got, c.want)
 			}
 		})

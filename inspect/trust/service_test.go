@@ -1,6 +1,7 @@
 package trust_test
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"testing"
@@ -55,7 +56,7 @@ func TestServiceCARotates(t *testing.T) {
 	w.put(signer, after.CertPEM)
 	w.put(bridges, bridge.CertPEM)
 	w.s.Sort()
-	story := report.NewVerification(inspect.NewFacts(w.s, noon, 30*day), catalog.PartServices).Story
+	story := report.NewVerification(context.Background(), inspect.NewFacts(w.s, noon, 30*day), catalog.PartServices).Story
 	if len(story) != 2 || !story[0].When.Equal(from(394)) || !story[1].When.Equal(from(290)) || story[0].Part != catalog.PartServices {
 		t.Errorf("%+v", story)
 	}

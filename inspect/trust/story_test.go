@@ -1,6 +1,7 @@
 package trust_test
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"time"
@@ -77,7 +78,7 @@ func TestStory(t *testing.T) {
 			}
 			w.trust(e, signers[c.trusts].CertPEM)
 			w.s.Sort()
-			got := report.NewVerification(inspect.NewFacts(w.s, noon, 30*day)).Story
+			got := report.NewVerification(context.Background(), inspect.NewFacts(w.s, noon, 30*day)).Story
 			if len(got) != len(c.want) {
 				t.Fatalf("want %d events, got %+v", len(c.want), got)
 			}
@@ -95,10 +96,10 @@ func TestStoryIsOfAPIInt(t *testing.T) {
 	w := story(t, -2, false)
 	w.s.Sort()
 	f := inspect.NewFacts(w.s, noon, 30*day)
-	if r := report.NewVerification(f, catalog.PartServices); len(r.Story) != 0 {
+	if r := report.NewVerification(context.Background(), f, catalog.PartServices); len(r.Story) != 0 {
 		t.Errorf("got %+v", r.Story)
 	}
-	if r := report.NewVerification(f, catalog.PartServices, catalog.PartAPIInt); len(r.Story) == 0 {
+	if r := report.NewVerification(context.Background(), f, catalog.PartServices, catalog.PartAPIInt); len(r.Story) == 0 {
 		t.Error("api-int has no story")
 	}
 }

@@ -71,6 +71,9 @@ func (j *judge) ofStore(base Claim, name string, shown []identity) Claim {
 	worst, judged := base, false
 	worst.Status, worst.Reason = assess.Unknown, "what is shown was not seen: neither by a handshake nor in "+base.Edge.Presented.String()
 	for _, s := range shown {
+		if j.over() {
+			break
+		}
 		if len(s.chain) == 0 || !reserved(s.at) && s.at.Namespace != base.Tenant {
 			continue
 		}

@@ -4,6 +4,7 @@ package trust
 
 import (
 	"cmp"
+	"context"
 	"slices"
 	"strings"
 	"sync"
@@ -53,11 +54,16 @@ type Claim struct {
 }
 
 // Judge returns the claims for all edges that hold for the versions that run, in
-// the order of the catalog, and then of nodes and places.
-func Judge(f *inspect.Facts) []Claim {
-	j := &judge{f: f, called: sync.OnceValue(f.Calls)}
+// the order of the catalog, and then of nodes and places. Once ctx has ended it
+// judges no further one: what it returns then is not complete, and whoever asked
+// has to say so.
+func Judge(ctx context.Context, f *inspect.Facts) []Claim {
+	j := &judge{f: f, called: sync.OnceValue(f.Calls), over: func() bool { return ctx.Err() != nil }}
 	var out []Claim
 	for _, e := range catalog.Edges() {
+		if j.over() {
+			return nil // some of an edge's claims would look like all of them
+		}
 		claims := j.claims(e)
 		slices.SortStableFunc(claims, func(a, b Claim) int {
 			return cmp.Or(strings.Compare(a.Node, b.Node), pki.Compare(first(a.Trust), first(b.Trust)), pki.Compare(a.Presented, b.Presented))
@@ -78,6 +84,9 @@ func Judge(f *inspect.Facts) []Claim {
 	out = append(append(out, j.withUnread(j.servers())...), j.accepted()...)
 	for i := range out {
 		out[i].conclude(f.Hints())
+	}
+	if j.over() {
+		return nil
 	}
 	return out
 }
@@ -123,6 +132,7 @@ func first(at []pki.Location) pki.Location {
 
 type judge struct {
 	f      *inspect.Facts
+	over   func() bool           // nobody waits for the claims any more
 	called func() []inspect.Call // several edges ask for them
 	// issuers are those that were looked for; nil: none was seen.
 	issuers map[*pki.Cert]*pki.Cert
@@ -269,6 +279,9 @@ func (j *judge) edge(e catalog.Edge, stores []anchors, shown []identity) []Claim
 		}
 		n := len(out)
 		for _, s := range shown {
+			if j.over() {
+				return out
+			}
 			c := base
 			c.Node = cmp.Or(a.node, s.node)
 			c.Presented, c.Chain, c.Server, c.Name = s.at, s.chain, s.server, cmp.Or(s.name, name)

@@ -1,6 +1,7 @@
 package trust_test
 
 import (
+	"context"
 	"encoding/json"
 	"path"
 	"slices"
@@ -168,7 +169,7 @@ func (w *world) judge(id string) []trust.Claim {
 	w.s.Sort()
 	slices.SortFunc(w.s.Nodes[0].Files, func(a, b inspect.NodeFile) int { return strings.Compare(a.Path, b.Path) })
 	var out []trust.Claim
-	for _, c := range trust.Judge(inspect.NewFacts(w.s, noon, 30*day)) {
+	for _, c := range trust.Judge(context.Background(), inspect.NewFacts(w.s, noon, 30*day)) {
 		if c.Edge.ID == id {
 			out = append(out, c)
 		}
@@ -457,7 +458,7 @@ func TestNodeTime(t *testing.T) {
 func TestReport(t *testing.T) {
 	w := story(t, -2, false)
 	w.s.Sort()
-	r := report.NewVerification(inspect.NewFacts(w.s, noon, 30*day), catalog.PartAPIInt)
+	r := report.NewVerification(context.Background(), inspect.NewFacts(w.s, noon, 30*day), catalog.PartAPIInt)
 	if r.Worst() != assess.Warn {
 		t.Errorf("worst is %s", r.Worst())
 	}
@@ -470,7 +471,7 @@ func TestReport(t *testing.T) {
 			t.Errorf("the report lacks %s: %s", want, raw)
 		}
 	}
-	if r = report.NewVerification(inspect.NewFacts(inspect.Snapshot{}, noon, 30*day)); r.Worst() != assess.Unknown {
+	if r = report.NewVerification(context.Background(), inspect.NewFacts(inspect.Snapshot{}, noon, 30*day)); r.Worst() != assess.Unknown {
 		t.Errorf("of nothing, the worst is %s", r.Worst())
 	}
 }
@@ -617,7 +618,7 @@ func TestEveryTopologyAndVersion(t *testing.T) {
 					placed[e.Presented], placed[e.Trust], placed[e.Where] = true, true, true
 				}
 				w.judge("") // sorts
-				for _, c := range trust.Judge(inspect.NewFacts(w.s, noon, 30*day)) {
+				for _, c := range trust.Judge(context.Background(), inspect.NewFacts(w.s, noon, 30*day)) {
 					isEdge := slices.ContainsFunc(catalog.Edges(), func(e catalog.Edge) bool { return e.ID == c.Edge.ID })
 					if isEdge && c.Status != assess.Pass && c.By == catalog.ByVerifying && (topology != "External" || c.Trust[0].Kind != pki.KindFile) { // there, these files have nothing to verify
 						t.Errorf("%s %s %s: %s", c.Edge.ID, c.Node, c.Status, c.Reason)
@@ -649,7 +650,7 @@ func TestUnreviewedVersionsAreUnknown(t *testing.T) {
 			w.s.Served = []inspect.Served{{Node: "n1", Address: "api-int.example.com:6443", Name: "api-int.example.com", Chain: chain}}
 			w.judge("") // sorts
 			seen := 0
-			for _, c := range trust.Judge(inspect.NewFacts(w.s, noon, 30*day)) {
+			for _, c := range trust.Judge(context.Background(), inspect.NewFacts(w.s, noon, 30*day)) {
 				switch {
 				case c.Server != "" && c.Status == assess.Fail:
 					seen++
@@ -679,7 +680,7 @@ func TestHostedControlPlane(t *testing.T) {
 	w.put(catalog.Ref{Kind: catalog.ConfigMap, Namespace: "*", Name: "kube-root-ca.crt", Key: "ca.crt"}, ca.CertPEM)
 	w.put(catalog.Ref{Kind: catalog.File, Name: "/var/lib/kubelet/pki/kubelet-client-current.pem"}, leafFor(catalog.Edge{}, ca, -1, 29).CertPEM)
 	w.judge("")
-	for _, c := range trust.Judge(inspect.NewFacts(w.s, noon, 30*day)) {
+	for _, c := range trust.Judge(context.Background(), inspect.NewFacts(w.s, noon, 30*day)) {
 		if c.Status == assess.Fail || c.Part == catalog.PartAPIInt && (c.Status != assess.Unknown || !strings.Contains(c.Reason, "neither by a handshake")) {
 			t.Errorf("%s: %s: %s", c.Edge.ID, c.Status, c.Reason)
 		}
@@ -691,7 +692,7 @@ func TestHostedControlPlane(t *testing.T) {
 		{Server: catalog.ListenerOutside, Address: "api.example.com:6443", Name: "api.example.com", Chain: chain},
 	}
 	held := 0
-	for _, c := range trust.Judge(inspect.NewFacts(w.s, noon, 30*day)) {
+	for _, c := range trust.Judge(context.Background(), inspect.NewFacts(w.s, noon, 30*day)) {
 		if strings.Contains(c.Edge.ID, "-show") || c.Status == assess.Fail || c.Part == catalog.PartAPIInt && c.Status != assess.Pass {
 			t.Errorf("%s: %s: %s", c.Edge.ID, c.Status, c.Reason)
 		}

@@ -1,6 +1,7 @@
 package trust_test
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -37,7 +38,7 @@ func TestANodeThatWasNotReadIsUnknownInEveryClaimAboutNodes(t *testing.T) {
 		w.s.Nodes[0].Role = catalog.RoleWorker
 		w.s.Nodes = append(w.s.Nodes, inspect.Node{Name: "cut", Role: catalog.RoleWorker})
 		nodes := map[string]assess.Status{}
-		for _, c := range trust.Judge(inspect.NewFacts(w.s, noon, 30*24*time.Hour)) {
+		for _, c := range trust.Judge(context.Background(), inspect.NewFacts(w.s, noon, 30*24*time.Hour)) {
 			if c.Edge.ID == e.ID {
 				nodes[c.Node] = max(nodes[c.Node], c.Status)
 			}

@@ -41,14 +41,18 @@ func (f *Flags) verified(ctx context.Context, a *apply.Run) error {
 	if f.Nodes.Via != connect.ViaAuto {
 		called += " --via " + f.Nodes.Via
 	}
+	var told report.Verification
 	s, err := v.Read(ctx)
+	if err == nil {
+		told = report.NewVerification(ctx, inspect.NewFacts(s, s.Taken, connect.DefaultWithin), catalog.PartAPIInt)
+	}
 	if err == nil && ctx.Err() != nil {
 		err = errors.New("interrupted")
 	}
 	if err != nil {
 		return &cli.ExitError{Code: cli.ExitIncomplete, Err: cli.WithHint(fmt.Errorf("everything was done, and whether everybody trusts api-int could not be asked: %w", err), "%s", called)}
 	}
-	return judged(a, report.NewVerification(inspect.NewFacts(s, s.Taken, connect.DefaultWithin), catalog.PartAPIInt), called)
+	return judged(a, told, called)
 }
 
 // judged tells what a report says: a line, and one more for each claim that does not hold,

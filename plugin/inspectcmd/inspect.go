@@ -254,7 +254,7 @@ func (f *inspectFlags) run(ctx context.Context, o *inspectOptions) error {
 	if o.asked {
 		facts = facts.Asked()
 	}
-	inv := report.NewInventory(facts, o.certs.filter(report.Filter{Place: inScope(o.scope)}, o.within, now))
+	inv := report.NewInventory(ctx, facts, o.certs.filter(report.Filter{Place: inScope(o.scope)}, o.within, now))
 	if o.certs.order != nil {
 		if err := o.certs.order.Sort(inv.Certificates); err != nil {
 			return fmt.Errorf("--sort-by: %w", err)

@@ -1,6 +1,7 @@
 package rotatecmd
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"testing"
@@ -20,7 +21,7 @@ import (
 func planned(t *testing.T, version, name string, m *inspect.ControlPlaneStatus, held ...inspect.Bundle) rotate.Planned {
 	t.Helper()
 	s := inspect.Snapshot{Cluster: inspect.Cluster{Versions: catalog.Versions{Cluster: version}}, Bundles: held}
-	p := rotate.Planned{Reading: rotate.NewReading(inspect.NewFacts(s, time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC), connect.DefaultWithin))}
+	p := rotate.Planned{Reading: rotate.NewReading(context.Background(), inspect.NewFacts(s, time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC), connect.DefaultWithin))}
 	p.ControlPlane = m
 	var err error
 	if p.Of, err = p.Find(name); err != nil {

@@ -61,7 +61,7 @@ func (f *rotateFlags) explain(ctx context.Context, name string) error {
 		return cli.WithHint(fmt.Errorf("version %q: which one it is about is not known", version), "name it: --for-version 4.15")
 	}
 	s.Advise(inspect.LiveHints(f.seen.App.Called))
-	of, err := rotate.NewReading(inspect.NewFacts(s, s.Taken, connect.DefaultWithin)).Find(name)
+	of, err := rotate.NewReading(ctx, inspect.NewFacts(s, s.Taken, connect.DefaultWithin)).Find(name)
 	switch {
 	case err != nil:
 		return exitError(err)

@@ -218,7 +218,10 @@ func (f *rotateFlags) read(ctx context.Context) (rotate.Reading, error) {
 		return rotate.Reading{}, cli.NothingChanged(errors.New("interrupted"))
 	}
 	s.Cluster.Versions.Accepted = slices.Contains(f.risks, preflight.UnreviewedVersion)
-	r := rotate.NewReading(inspect.NewFacts(s, s.Taken, connect.DefaultWithin))
+	r := rotate.NewReading(ctx, inspect.NewFacts(s, s.Taken, connect.DefaultWithin))
+	if ctx.Err() != nil {
+		return rotate.Reading{}, cli.NothingChanged(errors.New("interrupted"))
+	}
 	tell(&r, s.Status)
 	return r, nil
 }

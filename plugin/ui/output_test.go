@@ -2,6 +2,7 @@ package ui
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"strings"
 	"testing"
@@ -18,7 +19,7 @@ import (
 // library's own.
 func TestJSONIsWhatMarshalIndentWrites(t *testing.T) {
 	t.Parallel()
-	inv := report.NewInventory(inspect.NewFacts(inspect.Snapshot{
+	inv := report.NewInventory(context.Background(), inspect.NewFacts(inspect.Snapshot{
 		Gaps: []inspect.Gap{{What: "a", Reason: "b"}, {What: "c", Reason: "d"}}, Reads: []inspect.Read{{What: "secrets"}},
 	}, time.Unix(1.7e9, 0).UTC(), 0), report.Filter{})
 	var got bytes.Buffer

@@ -47,7 +47,7 @@ func (f *Flags) restart(ctx context.Context, args []string) error {
 	if now.IsZero() {
 		now = s.Taken
 	}
-	report := report.NewRestartReport(inspect.NewFacts(s, now, connect.DefaultWithin))
+	report := report.NewRestartReport(ctx, inspect.NewFacts(s, now, connect.DefaultWithin))
 	if err := write(f.App.Streams.Out, &report); err != nil {
 		return fmt.Errorf("print: %w", err)
 	}

@@ -134,7 +134,7 @@ func (f *Flags) run(ctx context.Context, args []string) error {
 		if f.now == "" {
 			now = s.Taken
 		}
-		return report.NewVerification(inspect.NewFacts(s, now, connect.DefaultWithin), parts...), nil
+		return report.NewVerification(ctx, inspect.NewFacts(s, now, connect.DefaultWithin), parts...), nil
 	})
 	if err != nil {
 		return err

@@ -1,6 +1,7 @@
 package rotate
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
@@ -22,9 +23,9 @@ type Reading struct {
 	since *pki.Cert // the signer's certificate before the rotation; nil: it is not known
 }
 
-// NewReading judges what was read.
-func NewReading(f *inspect.Facts) Reading {
-	return Reading{Facts: f, Claims: trust.Judge(f), All: Rotatables(f)}
+// NewReading judges what was read, until ctx ends.
+func NewReading(ctx context.Context, f *inspect.Facts) Reading {
+	return Reading{Facts: f, Claims: trust.Judge(ctx, f), All: Rotatables(f)}
 }
 
 // Chain is a rotation with what was read of it.

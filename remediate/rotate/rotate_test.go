@@ -1,6 +1,7 @@
 package rotate
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"strings"
@@ -114,7 +115,7 @@ func (r *rotating) preflight(t *testing.T, name string) Preflight {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Preflight{Chain: Chain{Facts: f, Claims: trust.Judge(f), Of: of, ControlPlane: r.m}, Now: r.at}
+	return Preflight{Chain: Chain{Facts: f, Claims: trust.Judge(context.Background(), f), Of: of, ControlPlane: r.m}, Now: r.at}
 }
 
 const (

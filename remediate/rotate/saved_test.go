@@ -1,6 +1,7 @@
 package rotate
 
 import (
+	"context"
 	"strings"
 	"testing"
 
@@ -28,7 +29,7 @@ func (r *rotating) sameSaved(t *testing.T, title string, live Preflight) {
 		t.Fatal(err)
 	}
 	saved := live
-	saved.Chain = Chain{Facts: f, Claims: trust.Judge(f), Of: of, Since: live.Since}
+	saved.Chain = Chain{Facts: f, Claims: trust.Judge(context.Background(), f), Of: of, Since: live.Since}
 	saved.Network = nil
 	if status := f.Snapshot.Status; status != nil {
 		saved.ControlPlane = status.ControlPlane

@@ -1,6 +1,7 @@
 package rotate
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"time"
@@ -68,7 +69,7 @@ func TestStallsAreNamed(t *testing.T) {
 		r.kubeletCA("worker-0", r.old.CertPEM)
 		c.but(r.m)
 		p := r.preflight(t, toKubelet)
-		p.Claims = trust.Judge(p.Facts)
+		p.Claims = trust.Judge(context.Background(), p.Facts)
 		for _, s := range p.Stages() {
 			if s.Name != c.stage {
 				continue

@@ -1,6 +1,7 @@
 package rotate
 
 import (
+	"context"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -72,7 +73,7 @@ func TestTrackerTellsTimes(t *testing.T) {
 // csr-signer is, until it is seen which one stays.
 func TestASettlingLeafIsWaitedFor(t *testing.T) {
 	t.Parallel()
-	reading := NewReading(inspect.NewFacts(inspect.Snapshot{Cluster: inspect.Cluster{Versions: catalog.Versions{Cluster: "4.20.1"}}}, time.Unix(0, 0), 0))
+	reading := NewReading(context.Background(), inspect.NewFacts(inspect.Snapshot{Cluster: inspect.Cluster{Versions: catalog.Versions{Cluster: "4.20.1"}}}, time.Unix(0, 0), 0))
 	of, err := reading.Find("csr-signer-signer")
 	if err != nil {
 		t.Fatal(err)

@@ -95,7 +95,7 @@ func (c *turning) Read(context.Context, func(*inspect.Snapshot) bool) (Reading, 
 		put(row.Targets[0], c.leaves[by])
 	}
 	s.Sort()
-	return NewReading(inspect.NewFacts(s, now, 0)), nil
+	return NewReading(context.Background(), inspect.NewFacts(s, now, 0)), nil
 }
 
 // Recheck is what is read now.
