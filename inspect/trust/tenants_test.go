@@ -97,3 +97,26 @@ func TestATenantsStoresAreFew(t *testing.T) {
 		}
 	}
 }
+
+// TestTenantsAreComparedSoOften: any number of namespaces may have a store of their own, each of
+// which verifies what all Services present.
+func TestTenantsAreComparedSoOften(t *testing.T) {
+	t.Parallel()
+	ca := pkitest.NewCA("service-signer@1", from(-10), from(900))
+	const many, stores = 20, 1100
+	w := services(ca, many)
+	own := w.sc.Scan(ca.CertPEM)[0].Content.Certs[0]
+	for i := range stores {
+		at := pki.Location{Kind: catalog.ConfigMap, Namespace: fmt.Sprintf("team-%04d", i), Name: "openshift-service-ca.crt", Key: "service-ca.crt"}
+		w.s.Bundles = append(w.s.Bundles, inspect.Bundle{At: at, Object: &inspect.Object{Kind: at.Kind, Namespace: at.Namespace, Name: at.Name}, Content: &pki.Content{Certs: []*pki.Cert{own}}})
+	}
+	byStatus := map[assess.Status]int{}
+	for _, c := range w.judge("service-ca") {
+		if c.Tenant != "" {
+			byStatus[c.Status]++
+		}
+	}
+	if byStatus[assess.Pass] != 20_000/many || byStatus[assess.Unknown] != stores-20_000/many {
+		t.Errorf("%v", byStatus)
+	}
+}

@@ -137,6 +137,8 @@ type judge struct {
 	// issuers are those that were looked for; nil: none was seen.
 	issuers map[*pki.Cert]*pki.Cert
 	index   index
+	// compared is how often stores of tenants were: see mostCompared.
+	compared int
 }
 
 // anchors are trust anchors that some places hold alike.
