@@ -1,6 +1,7 @@
 package trust
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -15,9 +16,18 @@ import (
 // decide judges a claim whose roots and chain are known.
 func (j *judge) decide(c *Claim) {
 	now := j.timeOf(c)
+	if !j.afford(c, c.Chain) {
+		c.Status, c.Reason = assess.Unknown, whyCostly
+		return
+	}
+	paid := true
 	needed, all, err := refuses(c.Roots, c.Skipped, c.Chain, func(roots []*pki.Cert) error {
 		with := *c
 		with.Roots = roots
+		if !paid && !j.afford(&with, c.Chain) {
+			return errors.New(whyCostly)
+		}
+		paid = false
 		return verify(&with, c.Name, now)
 	})
 	if err != nil {

@@ -21,6 +21,10 @@ import (
 func (j *judge) forecast(c *Claim, now time.Time) {
 	next := j.nextOf(c)
 	for _, s := range next.cas {
+		if !j.afford(c, []*pki.Cert{s}) {
+			c.Status, c.Later, c.Reason = assess.Unknown, true, "it holds now; whether it does with what is signed next is not known: "+whyCostly
+			return
+		}
 		trusted := func(ca *pki.Cert) bool { return ca.SPKI == s.SPKI && pki.VerifyCA(ca, c.Roots, now) == nil }
 		if !trusted(s) && !slices.ContainsFunc(next.bridges, trusted) {
 			j.lacksNext(c, next, s)
@@ -104,7 +108,7 @@ func (j *judge) lifeAmong(copies []*inspect.Entry) (catalog.Lifetime, catalog.An
 func (j *judge) lacksNext(c *Claim, next succession, ca *pki.Cert) {
 	if next.sure {
 		c.breaksWith(ca, j.f.Snapshot.Cluster.Versions)
-		j.skips(c, []*pki.Cert{ca}, func(c *Claim) bool { return pki.VerifyCA(ca, c.Roots, j.f.Now) == nil })
+		j.skips(c, []*pki.Cert{ca}, func(c *Claim) bool { return j.afford(c, []*pki.Cert{ca}) && pki.VerifyCA(ca, c.Roots, j.f.Now) == nil })
 		c.Later = c.Status == assess.Unknown
 		return
 	}

@@ -16,7 +16,7 @@ const mostStores = 5
 
 // mostCompared bounds how often what is presented is compared with stores of tenants, of all of
 // them: some seconds. Copies of what the platform publishes are not among them.
-const mostCompared = 20_000
+const mostCompared = 5_000
 
 // tenantOf is the namespace whose users may write trust anchors that every namespace has; empty:
 // the platform writes them, in one of these places at least.

@@ -58,7 +58,7 @@ type Claim struct {
 // judges no further one: what it returns then is not complete, and whoever asked
 // has to say so.
 func Judge(ctx context.Context, f *inspect.Facts) []Claim {
-	j := &judge{f: f, called: sync.OnceValue(f.Calls), over: func() bool { return ctx.Err() != nil }}
+	j := &judge{f: f, called: sync.OnceValue(f.Calls), over: func() bool { return ctx.Err() != nil }, costs: costsAtLeast + pki.CostOrdinary*len(f.Certs)}
 	var out []Claim
 	for _, e := range catalog.Edges() {
 		if j.over() {
@@ -139,6 +139,7 @@ type judge struct {
 	index   index
 	// compared is how often stores of tenants were: see mostCompared.
 	compared int
+	costs    int // what claims about tenants may still cost
 }
 
 // anchors are trust anchors that some places hold alike.
@@ -324,43 +325,6 @@ func (j *judge) nobody(e catalog.Edge, shown identity) Claim {
 		c.Status, c.Reason = assess.Fail, "there is no "+e.Trust.String()+", or no certificate in it: nobody is trusted by it"
 	}
 	return c
-}
-
-// shown finds the places of what is shown.
-func (j *judge) shown(r catalog.Ref, carries catalog.Carries) []identity {
-	key := place{r, carries}
-	out, known := j.index.shown[key]
-	if !known {
-		if j.index.shown == nil {
-			j.index.shown = map[place][]identity{}
-		}
-		out = j.findShown(r, carries)
-		j.index.shown[key] = out
-	}
-	return slices.Clone(out) // some take theirs out of it
-}
-
-func (j *judge) findShown(r catalog.Ref, carries catalog.Carries) []identity {
-	var out []identity
-	for i := range j.f.Entries {
-		h := &j.f.Entries[i]
-		fits := !h.Superseded && len(h.Content.Certs) > 0
-		switch {
-		case !fits:
-		case r.Kind == catalog.File:
-			fits = h.At.Kind == pki.KindFile && h.At.Node != "" && h.At.Path == r.Name && strings.HasSuffix(h.At.Field, r.Key)
-		case carries != catalog.Carries{}:
-			fits = h.Row != nil && h.Row.Carries == carries && h.At.Key == r.Key
-		case strings.Contains(r.Name, "*"): // a family may have others within
-			fits = h.Row != nil && h.Row.Ref == r
-		default:
-			fits = r.Fits(string(h.At.Kind), h.At.Namespace, h.At.Name, h.At.Key)
-		}
-		if fits {
-			out = append(out, identity{node: h.At.Node, at: h.At, chain: h.Content.Certs, content: h.Content})
-		}
-	}
-	return out
 }
 
 // served is what the server of a kubeconfig showed to the node.

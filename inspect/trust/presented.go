@@ -1,0 +1,46 @@
+package trust
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/catalog"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+)
+
+// shown finds the places of what is shown.
+func (j *judge) shown(r catalog.Ref, carries catalog.Carries) []identity {
+	key := place{r, carries}
+	out, known := j.index.shown[key]
+	if !known {
+		if j.index.shown == nil {
+			j.index.shown = map[place][]identity{}
+		}
+		out = j.findShown(r, carries)
+		j.index.shown[key] = out
+	}
+	return slices.Clone(out) // some take theirs out of it
+}
+
+func (j *judge) findShown(r catalog.Ref, carries catalog.Carries) []identity {
+	var out []identity
+	for i := range j.f.Entries {
+		h := &j.f.Entries[i]
+		fits := !h.Superseded && len(h.Content.Certs) > 0
+		switch {
+		case !fits:
+		case r.Kind == catalog.File:
+			fits = h.At.Kind == pki.KindFile && h.At.Node != "" && h.At.Path == r.Name && strings.HasSuffix(h.At.Field, r.Key)
+		case carries != catalog.Carries{}:
+			fits = h.Row != nil && h.Row.Carries == carries && h.At.Key == r.Key
+		case strings.Contains(r.Name, "*"): // a family may have others within
+			fits = h.Row != nil && h.Row.Ref == r
+		default:
+			fits = r.Fits(string(h.At.Kind), h.At.Namespace, h.At.Name, h.At.Key)
+		}
+		if fits {
+			out = append(out, identity{node: h.At.Node, at: h.At, chain: h.Content.Certs, content: h.Content})
+		}
+	}
+	return out
+}
