@@ -64,7 +64,9 @@ func TestChecksOfAFileSayWhatWasReadThen(t *testing.T) {
 			s.ControlPlane.Actors = []inspect.Actor{{Resource: catalog.MachineHealthChecks, Namespace: "openshift-machine-api", Name: "all", Acts: catalog.Yes, Why: "it heeds Ready Unknown"}}
 		}, cli.ExitFindings, []string{"Health checks are paused first"}, "Nothing is paused"},
 		"rotate, nobody asked": {rotated, nil, cli.ExitFindings, nil, "as of"},
-		"rotate, at rest":      {rotated, func(*inspect.ClusterStatus) {}, cli.ExitFindings, nil, ""},
+		"rotate, at rest":      {rotated, func(*inspect.ClusterStatus) {}, cli.ExitFindings, []string{"Checked as of 20"}, "no API server was asked"},
+		"rotate, a lost node":  {rotated + " --accept-risk=nodes-ready", func(s *inspect.ClusterStatus) { s.ControlPlane.Nodes[0].Ready = "False" }, cli.ExitFindings, []string{"Accepted by name, of aggregator-client-signer: nodes-ready"}, "blocked now"},
+		"all, at rest":         {list, func(*inspect.ClusterStatus) {}, cli.ExitFine, []string{"The status of the cluster is as of 20"}, ""},
 		"rotate, an upgrade":   {rotated, func(s *inspect.ClusterStatus) { s.ControlPlane.Update.Progressing = "True" }, cli.ExitRefused, []string{"upgrade-running: the cluster goes to", "(as of 20"}, ""},
 		"all, an upgrade":      {list, func(s *inspect.ClusterStatus) { s.ControlPlane.Update.Progressing = "True" }, cli.ExitFine, []string{"upgrade-running, of", "(as of 20"}, ""},
 	} {

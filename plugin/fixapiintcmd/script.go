@@ -90,14 +90,17 @@ func (f *Flags) emitFor(ctx context.Context, w *apply.Session, fix apiint.Repair
 	var nodes []string // to which something is done, as far as is known
 	for i := range scripts {
 		n, ok := facts.Node(scripts[i].Node)
-		// Of a node that is not in a file of facts, nobody can be asked.
-		if read := ok && n.Via != ""; !scripts[i].Idle && (read || w != nil && w.Conn != nil) {
+		if !scripts[i].Idle && (ok && n.Via != "" || clusterKnown(w, facts)) {
 			nodes = append(nodes, scripts[i].Node)
 		}
 	}
-	if err != nil || len(nodes) > 0 {
+	switch {
+	case err != nil || len(nodes) > 0:
 		f.Script = true
 		err = f.Ask(ctx, w, facts, fix.CA, nodes, p, err)
+	case len(scripts) > 0:
+		err = apply.Unreviewed(facts.Cluster, f.Risks)
+		p.Notes = append(p.Notes, "Not checked: the state of the cluster. Neither an API server nor a snapshot tells whether an upgrade, a rollout or a reboot is under way: oc get clusterversion,clusteroperators,machineconfigpools")
 	}
 	if err != nil {
 		return apply.Refused(err)
@@ -119,6 +122,12 @@ func (f *Flags) emitFor(ctx context.Context, w *apply.Session, fix apiint.Repair
 	}
 	ui.Printf(f.App.Streams.ErrOut, "Read it, copy it to its node, and there, as root: sh FILE --dry-run; sh FILE; back: sh FILE undo. One node after another, masters first; each is to be Ready before the next.\n")
 	return nil
+}
+
+// clusterKnown reports whether the checks of the whole cluster have somebody to ask: the API
+// server, or the file that was given in its place.
+func clusterKnown(w *apply.Session, facts inspect.Snapshot) bool {
+	return w != nil && w.Conn != nil || w == nil && facts.Status != nil
 }
 
 // writeNew writes a file that is not there yet.

@@ -48,7 +48,7 @@ func (f *rotateFlags) showList(ctx context.Context) error {
 	if f.output == "json" || f.output == "yaml" {
 		err = ui.PrintDocument(out, f.output, d)
 	} else {
-		err = printRotations(out, d, f.output == "wide", r.Facts.Now)
+		err = printRotations(out, d, f.output == "wide", r.Facts.Now, r.Facts.Snapshot.AsOf())
 	}
 	switch {
 	case err != nil:
@@ -60,11 +60,15 @@ func (f *rotateFlags) showList(ctx context.Context) error {
 }
 
 // printRotations shows --list to people: a line each, and below the lines why something
-// would not be rotated now, each reason once.
-func printRotations(out io.Writer, d rotationsDocument, wide bool, now time.Time) error {
+// would not be rotated now, each reason once. asOf is when the cluster's status was read, where
+// that is a file's.
+func printRotations(out io.Writer, d rotationsDocument, wide bool, now time.Time, asOf string) error {
 	b := &strings.Builder{}
 	ui.PrintUnauthenticated(b, d.Cluster.Unauthenticated)
 	ui.NotReviewed(b, d.Cluster.Unreviewed)
+	if asOf != "" {
+		ui.Printf(b, "The status of the cluster is %s.\n", asOf)
+	}
 	if len(d.Rotations) == 0 {
 		ui.Printf(b, "There is nothing here that certrot knows to rotate.\n")
 	}

@@ -189,7 +189,11 @@ func printChecks(w io.Writer, p rotate.Planned) {
 		}
 	}
 	if len(good) > 0 {
-		ui.Wrap(w, "Checked  ", strings.Join(good, ", "))
+		text := strings.Join(good, ", ")
+		if when := p.Facts.Snapshot.AsOf(); when != "" {
+			text = when + ": " + text
+		}
+		ui.Wrap(w, "Checked  ", text)
 	}
 	if len(blind) > 0 {
 		ui.Wrap(w, "Unknown  ", "since no API server was asked: "+strings.Join(blind, ", "))

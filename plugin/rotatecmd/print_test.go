@@ -70,9 +70,10 @@ func TestNotes(t *testing.T) {
 	check := func(name string, status assess.Status) preflight.Verdict {
 		return preflight.Verdict{Assessment: assess.Assessment{ID: name, Status: status, Reason: "because"}, Risk: true}
 	}
-	leaf := rotate.Planned{Of: rotate.Rotatable{Name: "told", Entry: triggered, Trigger: catalog.Trigger{Annotation: "a"}}, Checks: []preflight.Verdict{check("signer-trusted", assess.Fail), check("pods-memory", assess.Pass)}}
+	read := rotate.Reading{Facts: &inspect.Facts{}}
+	leaf := rotate.Planned{Reading: read, Of: rotate.Rotatable{Name: "told", Entry: triggered, Trigger: catalog.Trigger{Annotation: "a"}}, Checks: []preflight.Verdict{check("signer-trusted", assess.Fail), check("pods-memory", assess.Pass)}}
 	p := rotate.Planned{
-		Of:     rotate.Rotatable{Name: "signer"},
+		Reading: read, Of: rotate.Rotatable{Name: "signer"},
 		Checks: []preflight.Verdict{check("operators-settled", assess.Fail), check("topology", assess.Fail), check("signer-age", assess.Unknown), check("leaf-young", assess.Pass)}, Accepted: []string{"topology"}, Awaited: []string{"operators-settled", "signer-age"},
 		Leaves: []rotate.Planned{leaf},
 	}

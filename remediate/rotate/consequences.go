@@ -1,6 +1,7 @@
 package rotate
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"slices"
@@ -72,7 +73,8 @@ func (p Planned) consequences() []Consequence {
 			}
 		}
 		if len(c.BlockedBy) > 0 {
-			c.Text += "; blocked now: " + strings.Join(c.BlockedBy, "; ")
+			when := cmp.Or(p.Facts.Snapshot.AsOf(), "now")
+			c.Text += "; blocked " + when + ": " + strings.Join(c.BlockedBy, "; ")
 		}
 		out = append(out, c)
 	}
