@@ -1,15 +1,19 @@
 package collect
 
 import (
+	"cmp"
 	"compress/gzip"
 	"encoding/json"
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/kubectl-certrot/kubectl-certrot/foreign"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect"
 	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
 )
@@ -235,15 +239,52 @@ type fileListed struct {
 }
 
 // WriteSnapshot writes a snapshot file. The same snapshot gives the same bytes.
-func WriteSnapshot(w io.Writer, s inspect.Snapshot) error {
+func WriteSnapshot(w io.Writer, s inspect.Snapshot) error { return writeSnapshot(w, s, maxSnapshot) }
+
+func writeSnapshot(w io.Writer, s inspect.Snapshot, limit int) error {
 	zw, err := gzip.NewWriterLevel(w, gzip.BestCompression)
 	if err != nil {
 		return err
 	}
-	if err := json.NewEncoder(zw).Encode(packSnapshot(s)); err != nil {
+	bounded := &boundedWriter{to: zw, left: limit}
+	switch err := json.NewEncoder(bounded).Encode(packSnapshot(s)); {
+	case bounded.left < 0:
+		return fmt.Errorf("the snapshot would have more than %d bytes unpacked, which no certrot reads; most certificates are in: %s", limit, largestNamespaces(s))
+	case err != nil:
 		return fmt.Errorf("encode snapshot: %w", err)
 	}
 	return zw.Close()
+}
+
+// boundedWriter writes no more than a reader takes.
+type boundedWriter struct {
+	to   io.Writer
+	left int
+}
+
+func (b *boundedWriter) Write(p []byte) (int, error) {
+	if b.left -= len(p); b.left < 0 {
+		return 0, io.ErrShortWrite
+	}
+	return b.to.Write(p)
+}
+
+// largestNamespaces are the three in which most certificates are, with how many.
+func largestNamespaces(s inspect.Snapshot) string {
+	count := map[string]int{}
+	for _, b := range s.Bundles {
+		if b.Content != nil {
+			count[b.At.Namespace] += len(b.Content.Certs)
+		}
+	}
+	names := slices.SortedFunc(maps.Keys(count), func(a, b string) int {
+		return cmp.Or(cmp.Compare(count[b], count[a]), cmp.Compare(a, b))
+	})
+	var out []string
+	for _, name := range names[:min(3, len(names))] {
+		out = append(out, fmt.Sprintf("%s (%d)", cmp.Or(foreign.Name(name), "no namespace"), count[name]))
+	}
+	return strings.Join(out, ", ")
 }
 
 // ReadSnapshot reads what WriteSnapshot wrote, unpacked already.

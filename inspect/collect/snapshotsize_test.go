@@ -1,0 +1,33 @@
+package collect
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki"
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
+)
+
+// TestNoSnapshotIsWrittenThatIsNotRead: a file that no certrot reads again is found out when it is
+// needed, and the cluster may be gone then.
+func TestNoSnapshotIsWrittenThatIsNotRead(t *testing.T) {
+	t.Parallel()
+	ca := pkitest.NewCA("ca", time.Unix(0, 0), time.Unix(1<<31, 0))
+	cert := pki.NewScanner().Scan(ca.CertPEM)[0].Content.Certs[0]
+	s := inspect.Snapshot{Bundles: []inspect.Bundle{
+		{At: pki.Location{Kind: "ConfigMap", Namespace: "few", Name: "a", Key: "k"}, Content: &pki.Content{Certs: []*pki.Cert{cert}}},
+		{At: pki.Location{Kind: "ConfigMap", Namespace: "many", Name: "a", Key: "k"}, Content: &pki.Content{Certs: []*pki.Cert{cert, cert}}},
+	}}
+	var out bytes.Buffer
+	if err := writeSnapshot(&out, s, 100_000); err != nil {
+		t.Fatal(err)
+	}
+	out.Reset()
+	err := writeSnapshot(&out, s, 500)
+	if err == nil || !strings.Contains(err.Error(), "more than 500 bytes unpacked") || !strings.Contains(err.Error(), "most certificates are in: many (2), few (1)") {
+		t.Errorf("%v", err)
+	}
+}
