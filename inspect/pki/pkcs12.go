@@ -4,7 +4,6 @@ import (
 	"crypto/fips140"
 	"encoding/asn1"
 	"slices"
-	"sync/atomic"
 
 	"golang.org/x/crypto/cryptobyte"
 	cbasn1 "golang.org/x/crypto/cryptobyte/asn1"
@@ -105,9 +104,11 @@ type keystore struct {
 
 // chain returns the certificates, the first one whose key is here in front.
 func (k *keystore) chain() []*Cert {
-	leaf := slices.IndexFunc(k.certs, func(c *Cert) bool {
-		return slices.ContainsFunc(k.keys, func(key Key) bool { return key.SPKI == c.SPKI })
-	})
+	known := make(map[Fingerprint]bool, len(k.keys))
+	for _, key := range k.keys {
+		known[key.SPKI] = true
+	}
+	leaf := slices.IndexFunc(k.certs, func(c *Cert) bool { return known[c.SPKI] })
 	if leaf > 0 {
 		first := k.certs[leaf]
 		copy(k.certs[1:leaf+1], k.certs[:leaf])
@@ -204,46 +205,6 @@ func (k *keystore) charge(rounds int64, p password) (why string) {
 	return ""
 }
 
-// budgets are the rounds of key derivation that a Scanner may still spend. They
-// are apart, so that what is costly leaves what is ordinary readable, and what
-// has no password leaves readable what has one.
-type budgets struct{ cheapBeside, cheapUsual, costlyBeside, costlyUsual budget }
-
-func (b *budgets) fill() {
-	b.cheapBeside.left.Store(maxRoundsOfCheap)
-	b.cheapUsual.left.Store(maxRoundsOfCheap)
-	b.costlyBeside.left.Store(maxRoundsOfCostly)
-	b.costlyUsual.left.Store(maxRoundsOfCostly)
-}
-
-// of returns the budget for a try.
-func (b *budgets) of(rounds int64, beside bool) *budget {
-	switch cheap := rounds <= cheapTry; {
-	case cheap && beside:
-		return &b.cheapBeside
-	case cheap:
-		return &b.cheapUsual
-	case beside:
-		return &b.costlyBeside
-	}
-	return &b.costlyUsual
-}
-
-type budget struct{ left atomic.Int64 }
-
-// take takes so much, or nothing where there is less.
-func (b *budget) take(n int64) bool {
-	for {
-		left := b.left.Load()
-		if n > left {
-			return false
-		}
-		if b.left.CompareAndSwap(left, left-n) {
-			return true
-		}
-	}
-}
-
 // part reads one part of the file. Each is encrypted as a whole or not at all.
 func (k *keystore) part(info cryptobyte.String) bool {
 	var content, bags, encrypted, algorithm cryptobyte.String
@@ -313,6 +274,14 @@ func (k *keystore) bags(data []byte, depth int) bool {
 	}
 	list, ok := readSequence(data)
 	for ok && !list.Empty() {
+		if err := k.scanner.Over(); err != nil {
+			k.locked = err.Error()
+			return true
+		}
+		if len(k.certs)+len(k.lists)+len(k.keys)+len(k.bad) >= maxInField {
+			k.locked = LockedLimit
+			return true
+		}
 		var bag, content cryptobyte.String
 		if !list.ReadASN1(&bag, cbasn1.SEQUENCE) {
 			return false

@@ -28,7 +28,9 @@ type walk struct {
 	unpacked  int
 	// ownUnpacked is what it may unpack to before it takes from what all values share.
 	ownUnpacked int
-	rounds      int64 // of key derivation
+	// ownCerts is how many certificates it may hold before it takes from what all values share.
+	ownCerts int
+	rounds   int64 // of key derivation
 }
 
 // place is where in the value the walk is.
@@ -51,6 +53,7 @@ func scan(s *Scanner, data []byte, passwords [][]byte) []Found {
 		unpacked:  maxUnpacked,
 
 		ownUnpacked: unpackedAtLeast + unpackedPerByte*len(data),
+		ownCerts:    thingsAtLeast + len(data)/(bytesPerThing*thingsPerCert),
 		rounds:      maxRounds,
 	}
 	w.value(data, place{})
@@ -301,14 +304,21 @@ func (e *entry) lock(format, reason string) {
 
 // cert adds a certificate, or says why it can't.
 func (w *walk) cert(e *entry, index int, kind string, der []byte) (id Fingerprint, ok bool) {
+	if len(e.content.Certs) >= maxInField { // parsing one, and its signature, costs most
+		e.left++
+		return Fingerprint{}, false
+	}
+	if w.ownCerts--; w.ownCerts < 0 && !w.scanner.small.certs.take(1) {
+		e.badOnce(BadBlock{Index: -1, Type: typeValue, Reason: fmt.Sprintf("the limit of %d certificates in compressed values of this run was reached before it: it holds others, which were not read", maxCertsMore)})
+		return Fingerprint{}, false
+	}
 	c, err := w.scanner.cert(der)
 	if err != nil {
 		e.bad(index, kind, err.Error())
 		return Fingerprint{}, false
 	}
-	before := len(e.content.Certs)
-	e.content.Certs = keep(e, e.content.Certs, c)
-	return c.Fingerprint, len(e.content.Certs) > before
+	e.content.Certs = append(e.content.Certs, c)
+	return c.Fingerprint, true
 }
 
 func (w *walk) crl(e *entry, index int, kind string, der []byte) {

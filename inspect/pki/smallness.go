@@ -11,22 +11,26 @@ import (
 const (
 	// unpackedPerByte and unpackedAtLeast are what a value may unpack to by itself: text and
 	// certificates unpack to ten times their length at most.
-	unpackedPerByte = 32
+	unpackedPerByte = 12
 	unpackedAtLeast = 4 << 10
 	maxUnpackedMore = 64 << 20 // of all values, beyond that
-	// bytesPerThing and thingsAtLeast are what a value may hold by itself: no certificate, key or
-	// field takes less where it is not compressed.
+	// bytesPerThing and thingsAtLeast are what a value may hold by itself: no key or field takes
+	// less where it is not compressed, and no certificate, request or revocation list less than
+	// thingsPerCert of that.
 	bytesPerThing = 12
+	thingsPerCert = 16
 	thingsAtLeast = 16
 	maxThingsMore = 100_000 // in all places, beyond that
+	maxCertsMore  = 20_000  // that are parsed, each of which may cost a millisecond, beyond that
 )
 
 // smallness is what may still be spent on values that are far smaller than what is in them.
-type smallness struct{ unpacked, things budget }
+type smallness struct{ unpacked, things, certs budget }
 
 func (s *smallness) fill() {
 	s.unpacked.left.Store(maxUnpackedMore)
 	s.things.left.Store(maxThingsMore)
+	s.certs.left.Store(maxCertsMore)
 }
 
 // keep returns what was found in a value of that length, or, where that is too much, as much of
@@ -56,10 +60,11 @@ func (s *smallness) keep(found []Found, length int) []Found {
 	return kept
 }
 
-// things is how many things were found in a field, and the field itself.
+// things is how many things were found in a field, and the field itself. A certificate weighs what
+// it takes.
 func (f *Found) things() int {
 	c := f.Content
-	return 1 + len(c.Certs) + len(c.Requests) + len(c.Keys) + len(c.CRLs) + len(c.Locked) + len(c.Bad)
+	return 1 + thingsPerCert*(len(c.Certs)+len(c.Requests)+len(c.CRLs)) + len(c.Keys) + len(c.Locked) + len(c.Bad)
 }
 
 // unpacking reads what a value unpacks to, up to what may be spent on it.

@@ -1,0 +1,158 @@
+package pki
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/asn1"
+	"encoding/binary"
+	"testing"
+	"time"
+
+	"golang.org/x/crypto/cryptobyte"
+	cbasn1 "golang.org/x/crypto/cryptobyte/asn1"
+
+	"github.com/kubectl-certrot/kubectl-certrot/inspect/pki/pkitest"
+)
+
+// manyBags is a PKCS#12 file without a password: so many key bags with nothing in them, and then
+// so many copies of a certificate.
+func manyBags(t *testing.T, keys, certs int, der []byte) []byte {
+	t.Helper()
+	pkcs12 := func(last ...int) asn1.ObjectIdentifier {
+		return append(asn1.ObjectIdentifier{1, 2, 840, 113549, 1}, last...)
+	}
+	data, keyBag, certBag, x509 := pkcs12(7, 1), pkcs12(12, 10, 1, 1), pkcs12(12, 10, 1, 3), pkcs12(9, 22, 1)
+	typed := func(b *cryptobyte.Builder, id asn1.ObjectIdentifier, content func(*cryptobyte.Builder)) {
+		b.AddASN1ObjectIdentifier(id)
+		b.AddASN1(cbasn1.Tag(0).ContextSpecific().Constructed(), content)
+	}
+	sequence := func(b *cryptobyte.Builder, content func(*cryptobyte.Builder)) { b.AddASN1(cbasn1.SEQUENCE, content) }
+	octets := func(b *cryptobyte.Builder, content func(*cryptobyte.Builder)) {
+		b.AddASN1(cbasn1.OCTET_STRING, content)
+	}
+	b := cryptobyte.NewBuilder(nil)
+	sequence(b, func(b *cryptobyte.Builder) {
+		b.AddASN1Int64(3)
+		sequence(b, func(b *cryptobyte.Builder) {
+			typed(b, data, func(b *cryptobyte.Builder) {
+				octets(b, func(b *cryptobyte.Builder) {
+					sequence(b, func(b *cryptobyte.Builder) {
+						sequence(b, func(b *cryptobyte.Builder) {
+							typed(b, data, func(b *cryptobyte.Builder) {
+								octets(b, func(b *cryptobyte.Builder) {
+									sequence(b, func(b *cryptobyte.Builder) {
+										for range keys {
+											sequence(b, func(b *cryptobyte.Builder) { typed(b, keyBag, func(*cryptobyte.Builder) {}) })
+										}
+										for range certs {
+											sequence(b, func(b *cryptobyte.Builder) {
+												typed(b, certBag, func(b *cryptobyte.Builder) {
+													sequence(b, func(b *cryptobyte.Builder) {
+														typed(b, x509, func(b *cryptobyte.Builder) { octets(b, func(b *cryptobyte.Builder) { b.AddBytes(der) }) })
+													})
+												})
+											})
+										}
+									})
+								})
+							})
+						})
+					})
+				})
+			})
+		})
+	})
+	out, err := b.Bytes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// TestBagsOfAKeystoreAreFew: 17 bytes are a bag of a key. Reading stops at so many, and says so.
+func TestBagsOfAKeystoreAreFew(t *testing.T) {
+	t.Parallel()
+	ca := pkitest.NewCA("ca", time.Now().Add(-time.Hour), time.Now().Add(time.Hour))
+	whole := NewScanner().Scan(manyBags(t, 3, 4, ca.Cert.Raw))
+	if len(whole) != 1 || len(whole[0].Content.Certs) != 4 || len(whole[0].Content.Locked) != 0 {
+		t.Fatalf("of a small one: %+v", whole)
+	}
+	found := NewScanner().Scan(manyBags(t, maxInField, 100, ca.Cert.Raw))
+	if len(found) != 1 || len(found[0].Content.Certs) != 0 || len(found[0].Content.Locked) != 1 || found[0].Content.Locked[0].Reason != LockedLimit {
+		t.Errorf("of a large one: %d certificates, locked: %+v", len(found[0].Content.Certs), found[0].Content.Locked)
+	}
+}
+
+// TestWhatIsLeftOutIsNotParsed: a certificate's signature costs most of reading it.
+func TestWhatIsLeftOutIsNotParsed(t *testing.T) {
+	t.Parallel()
+	const more = 50
+	ca := pkitest.NewCA("ca", time.Now().Add(-time.Hour), time.Now().Add(time.Hour))
+	serial := ca.Cert.SerialNumber.Bytes()
+	at := -1
+	for i := range ca.Cert.Raw {
+		if i+len(serial) <= len(ca.Cert.Raw) && string(ca.Cert.Raw[i:i+len(serial)]) == string(serial) {
+			at = i
+			break
+		}
+	}
+	if at < 0 || len(serial) < 4 {
+		t.Fatalf("the serial %x is not found", serial)
+	}
+	var all []byte
+	for i := range uint32(maxInField + more) {
+		one := append([]byte(nil), ca.Cert.Raw...)
+		binary.BigEndian.PutUint32(one[at+len(serial)-4:], i)
+		all = append(all, one...)
+	}
+	sc := NewScanner()
+	found := sc.Scan(all)
+	parsed, _ := sc.Stats()
+	if len(found) != 1 || len(found[0].Content.Certs) != maxInField || parsed != maxInField {
+		t.Fatalf("%d certificates, %d parsed, want %d", len(found[0].Content.Certs), parsed, maxInField)
+	}
+	if bad := found[0].Content.Bad; len(bad) != 1 || bad[0].Type != typeValue {
+		t.Errorf("what was left out is not said: %+v", bad)
+	}
+}
+
+// TestCertificatesOfARunAreFew: each value of some kilobytes may unpack to thousands of
+// certificates, and reading one takes a millisecond.
+func TestCertificatesOfARunAreFew(t *testing.T) {
+	t.Parallel()
+	sc := NewScanner()
+	sc.small.certs.left.Store(30)
+	ca := pkitest.NewCA("ca", time.Now().Add(-time.Hour), time.Now().Add(time.Hour))
+	value := func(n int) []byte {
+		var all, out bytes.Buffer
+		for range n {
+			all.Write(ca.CertPEM)
+		}
+		w := gzip.NewWriter(&out)
+		if _, err := w.Write(all.Bytes()); err != nil || w.Close() != nil {
+			t.Fatal(err)
+		}
+		return out.Bytes()
+	}
+	certs := func(data []byte) (n int, said bool) {
+		for _, f := range sc.Scan(data) {
+			n += len(f.Content.Certs)
+			for _, b := range f.Content.Bad {
+				said = said || b.Type == typeValue
+			}
+		}
+		return n, said
+	}
+	own := thingsAtLeast + len(value(40))/(bytesPerThing*thingsPerCert)
+	if n, said := certs(value(40)); n != 40 || said {
+		t.Errorf("of the first: %d, said %t", n, said)
+	}
+	left := 30 - (40 - own)
+	want := thingsAtLeast + len(value(60))/(bytesPerThing*thingsPerCert) + left
+	if n, said := certs(value(60)); n != want || !said {
+		t.Errorf("of the second: %d, want %d, said %t", n, want, said)
+	}
+	if n, said := certs(ca.CertPEM); n != 1 || said {
+		t.Errorf("of one that is not compressed: %d, said %t", n, said)
+	}
+}
