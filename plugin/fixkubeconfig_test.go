@@ -87,7 +87,7 @@ func TestFixKubeconfig(t *testing.T) {
 		"the wrong CA":        {other.CertPEM, "--yes", [][]byte{before.CertPEM}, 200, cli.ExitRefused, nil, "does not verify the certificate that the server presents"},
 		"a key":               {pkitest.Bundle(after.CertPEM, after.KeyPEM), "--yes", [][]byte{before.CertPEM}, 200, cli.ExitRefused, nil, "a private key is in it"},
 		"not logged in":       {after.CertPEM, "--yes", [][]byte{before.CertPEM}, 401, cli.ExitUsage, [][]byte{after.CertPEM, before.CertPEM}, "it does not take your credentials"},
-		"no CA from anywhere": {nil, "--yes", [][]byte{before.CertPEM}, 200, cli.ExitUsage, nil, "shown 1: CN=api"},
+		"no CA from anywhere": {nil, "--yes", [][]byte{before.CertPEM}, 200, cli.ExitUsage, nil, "presented 1: CN=api"},
 		"two sources":         {after.CertPEM, "--api-ca-from ssh://m", [][]byte{before.CertPEM}, 200, cli.ExitUsage, nil, "give one"},
 		"no ssh address":      {nil, "--api-ca-from master-0", [][]byte{before.CertPEM}, 200, cli.ExitUsage, nil, "is not of the form ssh://"},
 		"a password":          {nil, "--api-ca-from ssh://core:x@m", [][]byte{before.CertPEM}, 200, cli.ExitUsage, nil, "passwords are not taken"},

@@ -266,7 +266,7 @@ func (f *ownFlags) ca(ctx context.Context, own *ownConfig, served []*pki.Cert) (
 	if err := pki.Verify(served, own.roots, own.name, collect.Taken()); err != nil {
 		var shown strings.Builder
 		for i, c := range served {
-			fmt.Fprintf(&shown, "\n  shown %d: %s, issued by %s, sha256 %s, until %s", i+1, pki.Foreign(c.Subject), pki.Foreign(c.Issuer), c.Fingerprint, c.NotAfter.UTC().Format(time.DateOnly))
+			fmt.Fprintf(&shown, "\n  presented %d: %s, issued by %s, sha256 %s, until %s", i+1, pki.Foreign(c.Subject), pki.Foreign(c.Issuer), c.Fingerprint, c.NotAfter.UTC().Format(time.DateOnly))
 		}
 		return fix, cli.WithHint(fmt.Errorf("the CA in context %q does not verify what %s shows (%w), so it must come from somewhere else%s", own.context, own.rest.Host, err, shown.String()),
 			"read it from a master, over a host key that you know: --api-ca-from ssh://core@MASTER; or --ca-file FILE")

@@ -215,10 +215,10 @@ func (t *tracker) conclude(p Planned) error {
 func outcomeOf(stages []Stage) error {
 	var out *Error
 	for _, s := range stages {
-		switch {
-		case s.Reached == catalog.No:
+		switch s.Reached {
+		case catalog.No:
 			return &Error{Outcome: Pending}
-		case s.Reached == catalog.Unknown:
+		case catalog.Unknown:
 			out = &Error{Outcome: Unknown}
 		}
 	}
