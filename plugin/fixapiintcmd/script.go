@@ -88,17 +88,22 @@ func (f *Flags) emitFor(ctx context.Context, w *apply.Session, fix apiint.Repair
 	scripts, notes, err := fix.Scripts(remediate.NewRun(collect.Taken()), facts, facts.Taken)
 	p := &remediate.Plan{Notes: notes}
 	var nodes []string // to which something is done, as far as is known
+	unchecked := false // something is done to a node, and neither it nor the cluster was read
 	for i := range scripts {
 		n, ok := facts.Node(scripts[i].Node)
-		if !scripts[i].Idle && (ok && n.Via != "" || clusterKnown(w, facts)) {
+		switch {
+		case scripts[i].Idle:
+		case ok && n.Via != "" || clusterKnown(w, facts):
 			nodes = append(nodes, scripts[i].Node)
+		default:
+			unchecked = true
 		}
 	}
 	switch {
 	case err != nil || len(nodes) > 0:
 		f.Script = true
 		err = f.Ask(ctx, w, facts, fix.CA, nodes, p, err)
-	case len(scripts) > 0:
+	case unchecked:
 		err = apply.Unreviewed(facts.Cluster, f.Risks)
 		p.Notes = append(p.Notes, "Not checked: the state of the cluster. Neither an API server nor a snapshot tells whether an upgrade, a rollout or a reboot is under way: oc get clusterversion,clusteroperators,machineconfigpools")
 	}
